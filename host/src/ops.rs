@@ -1,0 +1,71 @@
+//! The operators, as a caller names them.
+
+use warpfold_kernels::monoids::{self, Monoid, Words};
+
+/// A reduction of an array of f32: its answer, its operator and its kernel.
+///
+/// The types that implement it are the operators to pass to [`cpu::reduce`](crate::cpu::reduce) and its GPU twins.
+pub trait Reduction: Copy + Default + Send + Sync + 'static {
+    /// What the caller gets: the value, or the index for [`ArgMin`] and [`ArgMax`].
+    type Answer: Words + Send + 'static;
+    /// What is carried up the canonical tree.
+    type State: Words + Send + Sync + 'static;
+    /// The operator that kernels, CPU backend and emulator share.
+    type Monoid: Monoid<f32, State = Self::State, Answer = Self::Answer> + Send + Sync;
+
+    /// Its name in the command and in errors.
+    const NAME: &'static str;
+    /// Its whole-array kernel.
+    const ENTRY: &'static str;
+
+    /// The operator for an extent of `len` elements.
+    fn monoid(self, len: u64) -> Self::Monoid;
+}
+
+macro_rules! reduction {
+    ($(#[$doc:meta])* $op:ident, $name:literal, $entry:literal, |$len:ident| $monoid:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $op;
+
+        impl Reduction for $op {
+            type Answer = <monoids::$op as Monoid<f32>>::Answer;
+            type State = <monoids::$op as Monoid<f32>>::State;
+            type Monoid = monoids::$op;
+            const NAME: &'static str = $name;
+            const ENTRY: &'static str = $entry;
+            fn monoid(self, $len: u64) -> monoids::$op {
+                $monoid
+            }
+        }
+    };
+}
+
+reduction!(
+    /// The sum, in f32, pairwise. +0.0 over nothing.
+    Sum, "sum", "sum_f32", |_len| monoids::Sum
+);
+reduction!(
+    /// The product, in f32, pairwise. 1 over nothing.
+    Product, "prod", "product_f32", |_len| monoids::Product
+);
+reduction!(
+    /// The arithmetic mean: the sum, divided once. NaN over nothing.
+    Mean, "mean", "mean_f32", |len| monoids::Mean { count: len }
+);
+reduction!(
+    /// The smallest value; NaN if there is one; −0.0 is below +0.0. An error over nothing.
+    Min, "min", "min_f32", |_len| monoids::Min
+);
+reduction!(
+    /// The largest value; NaN if there is one; −0.0 is below +0.0. An error over nothing.
+    Max, "max", "max_f32", |_len| monoids::Max
+);
+reduction!(
+    /// The index of the smallest value: the first of equals, and of NaNs if there are any. An error over nothing.
+    ArgMin, "argmin", "argmin_f32", |_len| monoids::ArgMin
+);
+reduction!(
+    /// The index of the largest value: the first of equals, and of NaNs if there are any. An error over nothing.
+    ArgMax, "argmax", "argmax_f32", |_len| monoids::ArgMax
+);

@@ -1,0 +1,113 @@
+//! A whole array to one answer, in one launch.
+
+use super::Instructions;
+use crate::{
+    monoids::Monoid,
+    simt::Simt,
+    stages::{block, block::Turn, grid, grid::Meeting, store, thread::Input, warp},
+    tree::{ROWS, leaf_elements, vector_elements},
+};
+
+/// Where the fold goes.
+#[derive(Clone, Copy)]
+pub struct Output {
+    /// The finished answer; may be null.
+    pub answer: *mut u32,
+    /// The unfinished state, for folds in pieces; may be null.
+    pub state: *mut u32,
+}
+
+/// Elements in a tile: what one block folds to one state.
+#[must_use]
+pub const fn tile_elements<T>(warps: u32, leaves_per_warp: u32) -> u64 {
+    leaf_elements::<T>() as u64 * warps as u64 * leaves_per_warp as u64
+}
+
+/// How often the instructions that matter stand in the code of [`reduce_all`] for a state of `words` words: each stage's
+/// own count, once for each place it is called from.
+#[must_use]
+pub const fn instructions(words: usize) -> Instructions {
+    let reduce = 5;
+    let reduce_eight = 4 + 2 + 1 + 2;
+    // A leaf and a run of leaves; the block stage; eight rows of slots and their run; the block stage again.
+    let shuffles = 2 * reduce + reduce + (reduce_eight + reduce) + reduce;
+    Instructions {
+        vector_loads: ROWS,
+        scalar_loads: ROWS * vector_elements::<f32>(),
+        shuffles: shuffles * words,
+        // The block stage twice, two around the ticket, and two in the fold of the slots.
+        barriers: 2 + 2 + 2,
+        tickets: 1,
+    }
+}
+
+/// Folds `input` to `output`.
+///
+/// ```text
+/// thread: 8 vectors ─ warp: 5 shuffles ─ block: shared memory ─ tile's slot ─ last block: all slots ─ finish
+/// ```
+///
+/// The number of warps in a block and `leaves_per_warp` are powers of two, at most 32; the grid is any size. None of
+/// them changes a bit.
+///
+/// # Safety
+///
+/// `input` is valid and unwritten for the whole launch; `meeting.slots` has room for every tile's state, and
+/// `meeting.tickets` is zero; `output`'s pointers are null or valid. All threads of the grid call this alike.
+pub unsafe fn reduce_all<S: Simt, M: Monoid<f32>>(
+    simt: S,
+    op: M,
+    input: Input<f32>,
+    leaves_per_warp: u32,
+    meeting: Meeting,
+    output: Output,
+) {
+    let mut turn = Turn::FIRST;
+    let mut tile = u64::from(simt.block());
+    let mut total = op.identity();
+    while tile < meeting.tiles {
+        let warp = tile * u64::from(simt.warps()) + u64::from(simt.warp());
+        // SAFETY: passed on to the caller.
+        let mine = unsafe { warp::fold_leaves(simt, op, input, warp * u64::from(leaves_per_warp), leaves_per_warp) };
+        total = block::reduce(simt, op, mine, turn);
+        turn = turn.next();
+        if meeting.tiles > 1 && simt.thread() == 0 {
+            // SAFETY: passed on to the caller; each tile has one block.
+            unsafe { store(simt, meeting.slots, tile, total) };
+        }
+        tile += u64::from(simt.blocks());
+    }
+    if meeting.tiles > 1 {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if !grid::last_to_arrive(simt, meeting) {
+                return;
+            }
+            total = grid::fold_slots(simt, op, meeting);
+        }
+    }
+    if simt.thread() == 0 {
+        // SAFETY: passed on to the caller.
+        unsafe { finish(simt, op, input.len, total, output) }
+    }
+}
+
+/// Writes the answer and the state of an extent of `len` elements.
+///
+/// # Safety
+///
+/// `output`'s pointers are null or valid, and no other thread touches them.
+unsafe fn finish<S: Simt, M: Monoid<f32>>(simt: S, op: M, len: u64, total: M::State, output: Output) {
+    if !output.state.is_null() {
+        // SAFETY: passed on to the caller.
+        unsafe { store(simt, output.state, 0, total) };
+    }
+    if !output.answer.is_null() {
+        let answer = match op.empty() {
+            Some(answer) if len == 0 => answer,
+            _ => op.finish(total),
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { store(simt, output.answer, 0, answer) };
+    }
+}

@@ -1,0 +1,29 @@
+//! The GPU side of warpfold: how a reduction is built, from the operator to the kernel.
+//!
+//! * [`monoids`] — the operators: `identity`, `lift`, `combine`, `finish`. They never see the machine.
+//! * [`stages`] — thread, warp, block, grid: how states meet. They know no operator by name.
+//! * [`kernels`] — entry points: one line a stage.
+//! * [`simt`] — the machine itself: thread numbers, shuffles, barriers, loads, the ticket.
+//! * [`tree`] — the canonical tree: which two states meet, as a function of the length alone.
+//!
+//! The crate has no dependencies and is `no_std`. Compiled for `nvptx64-nvidia-cuda` it becomes PTX;
+//! compiled for the host, the same source is the CPU backend's operators and the emulator's kernels.
+
+#![no_std]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics)
+)]
+#![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
+
+pub mod kernels;
+pub mod monoids;
+pub mod simt;
+pub mod stages;
+pub mod tree;
+
+#[cfg(target_arch = "nvptx64")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    loop {}
+}

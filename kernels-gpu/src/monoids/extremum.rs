@@ -1,0 +1,90 @@
+//! The largest and the smallest value.
+//!
+//! The state is an integer key that orders as the floats do, so that `combine` is one integer instruction and
+//! associative and commutative to the bit. −0.0 sits just below +0.0, as in IEEE 754-2019's `maximum` and `minimum`,
+//! so the answer never depends on the order even there; a NaN sits past the end that is sought, so it always wins.
+
+use super::{Monoid, Words, canonical};
+
+/// An `f32` as an integer of the same order: flip the magnitude bits of negative numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key(i32);
+
+impl Key {
+    const fn of(bits: u32) -> Self {
+        let bits = bits as i32;
+        Self(bits ^ ((bits >> 31) & i32::MAX))
+    }
+    fn value(self) -> f32 {
+        let bits = self.0 ^ ((self.0 >> 31) & i32::MAX);
+        canonical(f32::from_bits(bits as u32))
+    }
+}
+
+impl Words for Key {
+    const COUNT: usize = 1;
+    fn word(self, _: usize) -> u32 {
+        self.0 as u32
+    }
+    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+        Self(word(0) as i32)
+    }
+}
+
+/// The largest value; NaN if there is one. Nothing has no largest value.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Max;
+
+impl Monoid<f32> for Max {
+    type State = Key;
+    type Answer = f32;
+
+    fn identity(self) -> Key {
+        Key::of(f32::NEG_INFINITY.to_bits())
+    }
+    fn lift(self, value: f32, _: u64) -> Key {
+        if value.is_nan() {
+            Key(i32::MAX)
+        } else {
+            Key::of(value.to_bits())
+        }
+    }
+    fn combine(self, a: Key, b: Key) -> Key {
+        Key(if b.0 > a.0 { b.0 } else { a.0 })
+    }
+    fn finish(self, key: Key) -> f32 {
+        key.value()
+    }
+    fn empty(self) -> Option<f32> {
+        None
+    }
+}
+
+/// The smallest value; NaN if there is one. Nothing has no smallest value.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Min;
+
+impl Monoid<f32> for Min {
+    type State = Key;
+    type Answer = f32;
+
+    fn identity(self) -> Key {
+        Key::of(f32::INFINITY.to_bits())
+    }
+    fn lift(self, value: f32, _: u64) -> Key {
+        if value.is_nan() {
+            Key(i32::MIN)
+        } else {
+            Key::of(value.to_bits())
+        }
+    }
+    fn combine(self, a: Key, b: Key) -> Key {
+        Key(if b.0 < a.0 { b.0 } else { a.0 })
+    }
+    fn finish(self, key: Key) -> f32 {
+        key.value()
+    }
+    fn empty(self) -> Option<f32> {
+        None
+    }
+}

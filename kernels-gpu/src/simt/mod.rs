@@ -1,0 +1,99 @@
+//! The machine, as a kernel sees it. Everything that touches hardware goes through this one door.
+//!
+//! Implementations: [`Nvptx`](nvptx) (rustc's own PTX backend) and, on the CPU, the emulator in `tests/emulator`.
+//! A grid is one-dimensional; a block is a whole number of warps; lane `l` of warp `w` is thread `32 w + l`.
+
+#[cfg(target_arch = "nvptx64")]
+pub mod nvptx;
+
+use crate::tree::LANES;
+
+/// Bytes of shared memory that every kernel has: two buffers of one state per warp, states of up to 64 bytes.
+pub const SHARED_BYTES: usize = 2 * MAX_WARPS as usize * 64;
+
+/// The same, in 32-bit words.
+pub const SHARED_WORDS: usize = SHARED_BYTES / 4;
+
+/// Warps in the largest block.
+pub const MAX_WARPS: u32 = 32;
+
+/// One thread's view of the machine.
+///
+/// A function that takes a `Simt` may be **collective**: its docs say which threads must call it together.
+pub trait Simt: Copy {
+    /// This thread's number in its block.
+    fn thread(self) -> u32;
+    /// Threads in a block.
+    fn threads(self) -> u32;
+    /// This block's number in the grid.
+    fn block(self) -> u32;
+    /// Blocks in the grid.
+    fn blocks(self) -> u32;
+
+    /// This thread's lane in its warp.
+    fn lane(self) -> u32 {
+        self.thread() % LANES
+    }
+    /// This thread's warp in its block.
+    fn warp(self) -> u32 {
+        self.thread() / LANES
+    }
+    /// Warps in a block.
+    fn warps(self) -> u32 {
+        self.threads() / LANES
+    }
+
+    /// The `word` of the lane whose number differs from this one's in the bits of `reach`.
+    ///
+    /// Called by: all 32 lanes of a warp together, with the same `reach`.
+    fn shuffle_xor(self, word: u32, reach: u32) -> u32;
+
+    /// Waits for every thread of the block; what they wrote before, all may read after.
+    ///
+    /// Called by: all threads of the block together.
+    fn barrier(self);
+
+    /// Writes word `at` of the block's shared memory, `at < SHARED_WORDS`.
+    fn store_shared(self, at: u32, word: u32);
+
+    /// Reads word `at` of the block's shared memory, `at < SHARED_WORDS`.
+    fn load_shared(self, at: u32) -> u32;
+
+    /// Reads four words of the kernel's input in one 16-byte load.
+    ///
+    /// # Safety
+    ///
+    /// `from` is 16-byte aligned and valid for 16 bytes, which nobody writes while the kernel runs.
+    unsafe fn load_input_vector(self, from: *const u32) -> [u32; 4];
+
+    /// Reads one word of the kernel's input.
+    ///
+    /// # Safety
+    ///
+    /// `from` is 4-byte aligned and valid for 4 bytes, which nobody writes while the kernel runs.
+    unsafe fn load_input(self, from: *const u32) -> u32;
+
+    /// Reads one word that another thread of this launch may have written before the last synchronisation.
+    ///
+    /// # Safety
+    ///
+    /// `from` is 4-byte aligned and valid for 4 bytes; the writer synchronised with this thread.
+    unsafe fn load(self, from: *const u32) -> u32;
+
+    /// Writes one word.
+    ///
+    /// # Safety
+    ///
+    /// `to` is 4-byte aligned and valid for 4 bytes; no other thread touches it before synchronising with this one.
+    unsafe fn store(self, to: *mut u32, word: u32);
+
+    /// Takes the next ticket from a counter that starts at zero: 0, 1, …, `last`, then from 0 again.
+    ///
+    /// Acquire and release at the scope of the GPU: who draws ticket `t` sees what the holders of all tickets before
+    /// it wrote before they drew. The holder of `last` leaves the counter at zero, ready for the next launch.
+    ///
+    /// # Safety
+    ///
+    /// `counter` is 4-byte aligned, valid for 4 bytes and used for nothing else.
+    unsafe fn ticket(self, counter: *mut u32, last: u32) -> u32;
+}

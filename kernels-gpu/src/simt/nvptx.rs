@@ -1,0 +1,139 @@
+//! The machine through rustc's own PTX backend.
+//!
+//! Whatever threads do together (barrier, shuffle) is an LLVM intrinsic, never inline assembly: only intrinsics carry
+//! LLVM's `convergent` mark, and without it the optimiser copies them into divergent branches. Memory operations are
+//! inline assembly, for exact state spaces and orderings (`core`'s atomics lose theirs on this target).
+
+use core::arch::{asm, global_asm};
+
+use super::{SHARED_BYTES, Simt};
+
+/// One thread of an NVIDIA GPU.
+#[derive(Clone, Copy)]
+pub struct Nvptx;
+
+// This backend has no language form for shared memory; a module-level declaration, addressed by `mov.u32`, gives
+// plain `ld.shared` and `st.shared`.
+global_asm!(
+    ".shared .align 16 .b8 warpfold_shared[{bytes}];",
+    bytes = const SHARED_BYTES
+);
+
+#[allow(improper_ctypes)]
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.barrier0"]
+    fn barrier0();
+    #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
+    fn shfl_sync_bfly(mask: u32, word: u32, reach: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.tid.x"]
+    fn tid_x() -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.ntid.x"]
+    fn ntid_x() -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.ctaid.x"]
+    fn ctaid_x() -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.nctaid.x"]
+    fn nctaid_x() -> u32;
+}
+
+/// Every lane of the warp takes part.
+const ALL: u32 = u32::MAX;
+/// A segment as wide as the warp.
+const CLAMP: u32 = 31;
+
+fn shared_address(at: u32) -> u32 {
+    let base: u32;
+    // SAFETY: takes the address of the declaration above.
+    unsafe {
+        asm!("mov.u32 {}, warpfold_shared;", out(reg32) base, options(pure, nomem, nostack, preserves_flags));
+    }
+    base + 4 * at
+}
+
+impl Simt for Nvptx {
+    fn thread(self) -> u32 {
+        // SAFETY: reads a special register.
+        unsafe { tid_x() }
+    }
+    fn threads(self) -> u32 {
+        // SAFETY: reads a special register.
+        unsafe { ntid_x() }
+    }
+    fn block(self) -> u32 {
+        // SAFETY: reads a special register.
+        unsafe { ctaid_x() }
+    }
+    fn blocks(self) -> u32 {
+        // SAFETY: reads a special register.
+        unsafe { nctaid_x() }
+    }
+
+    fn shuffle_xor(self, word: u32, reach: u32) -> u32 {
+        // SAFETY: the trait has all 32 lanes call this together.
+        unsafe { shfl_sync_bfly(ALL, word, reach, CLAMP) }
+    }
+    fn barrier(self) {
+        // SAFETY: the trait has all threads of the block call this together.
+        unsafe { barrier0() }
+    }
+
+    fn store_shared(self, at: u32, word: u32) {
+        // SAFETY: the trait bounds `at` by the declaration's size.
+        unsafe {
+            asm!("st.shared.u32 [{}], {};", in(reg32) shared_address(at), in(reg32) word,
+                options(nostack, preserves_flags));
+        }
+    }
+    fn load_shared(self, at: u32) -> u32 {
+        let word;
+        // SAFETY: the trait bounds `at` by the declaration's size.
+        unsafe {
+            asm!("ld.shared.u32 {}, [{}];", out(reg32) word, in(reg32) shared_address(at),
+                options(readonly, nostack, preserves_flags));
+        }
+        word
+    }
+
+    unsafe fn load_input_vector(self, from: *const u32) -> [u32; 4] {
+        let (a, b, c, d);
+        // SAFETY: the caller vouches for 16 aligned bytes that nobody writes.
+        unsafe {
+            asm!("ld.global.nc.v4.u32 {{{}, {}, {}, {}}}, [{}];",
+                out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) from,
+                options(pure, readonly, nostack, preserves_flags));
+        }
+        [a, b, c, d]
+    }
+    unsafe fn load_input(self, from: *const u32) -> u32 {
+        let word;
+        // SAFETY: the caller vouches for 4 aligned bytes that nobody writes.
+        unsafe {
+            asm!("ld.global.nc.u32 {}, [{}];", out(reg32) word, in(reg64) from,
+                options(pure, readonly, nostack, preserves_flags));
+        }
+        word
+    }
+    unsafe fn load(self, from: *const u32) -> u32 {
+        let word;
+        // SAFETY: the caller vouches for the address; relaxed at GPU scope reads past this SM's own cache.
+        unsafe {
+            asm!("ld.relaxed.gpu.global.u32 {}, [{}];", out(reg32) word, in(reg64) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        word
+    }
+    unsafe fn store(self, to: *mut u32, word: u32) {
+        // SAFETY: the caller vouches for the address.
+        unsafe {
+            asm!("st.global.u32 [{}], {};", in(reg64) to, in(reg32) word, options(nostack, preserves_flags));
+        }
+    }
+    unsafe fn ticket(self, counter: *mut u32, last: u32) -> u32 {
+        let drawn;
+        // SAFETY: the caller vouches for the counter.
+        unsafe {
+            asm!("atom.acq_rel.gpu.global.inc.u32 {}, [{}], {};",
+                out(reg32) drawn, in(reg64) counter, in(reg32) last, options(nostack, preserves_flags));
+        }
+        drawn
+    }
+}

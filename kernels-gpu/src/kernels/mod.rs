@@ -2,7 +2,7 @@
 
 pub mod whole;
 
-use crate::{monoids::Words, simt::MAX_WARPS, tree::LANES};
+use crate::monoids::Words;
 
 /// What the host and the build know of an entry point. The code that runs is in [`whole`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,6 +17,8 @@ pub struct Entry {
     pub answer_words: usize,
     /// The largest block it may be launched with.
     pub max_threads: u32,
+    /// Blocks of that size that a multiprocessor must have registers for; 0 leaves it to the assembler.
+    pub min_blocks: u32,
     /// How often each instruction that matters stands in its code, by the source.
     pub instructions: Instructions,
 }
@@ -36,14 +38,25 @@ pub struct Instructions {
     pub tickets: usize,
 }
 
-const fn entry<State: Words, Answer: Words>(name: &'static str, family: &'static str) -> Entry {
+/// An entry of the whole-array kernel, for blocks of up to 512 threads.
+const fn whole<State: Words, Answer: Words>(name: &'static str, family: &'static str) -> Entry {
     Entry {
         name,
         family,
         state_words: State::COUNT,
         answer_words: Answer::COUNT,
-        max_threads: MAX_WARPS * LANES,
+        max_threads: 512,
+        min_blocks: 0,
         instructions: whole::instructions(State::COUNT),
+    }
+}
+
+/// The same for a state of several words: 80 registers a thread without spilling, and 24 warps a multiprocessor.
+const fn whole_heavy<State: Words, Answer: Words>(name: &'static str, family: &'static str) -> Entry {
+    Entry {
+        max_threads: 256,
+        min_blocks: 3,
+        ..whole::<State, Answer>(name, family)
     }
 }
 
@@ -51,15 +64,22 @@ const fn entry<State: Words, Answer: Words>(name: &'static str, family: &'static
 pub const ENTRIES: [Entry; 7] = {
     use crate::monoids::{Best, Key};
     [
-        entry::<f32, f32>("sum_f32", "sum"),
-        entry::<f32, f32>("mean_f32", "sum"),
-        entry::<f32, f32>("product_f32", "product"),
-        entry::<Key, f32>("min_f32", "extremum"),
-        entry::<Key, f32>("max_f32", "extremum"),
-        entry::<Best, u64>("argmin_f32", "arg"),
-        entry::<Best, u64>("argmax_f32", "arg"),
+        whole::<f32, f32>("sum_f32", "sum"),
+        whole::<f32, f32>("mean_f32", "sum"),
+        whole::<f32, f32>("product_f32", "product"),
+        whole::<Key, f32>("min_f32", "extremum"),
+        whole::<Key, f32>("max_f32", "extremum"),
+        whole_heavy::<Best, u64>("argmin_f32", "arg"),
+        whole_heavy::<Best, u64>("argmax_f32", "arg"),
     ]
 };
+
+/// The entry point of that name.
+#[must_use]
+pub fn entry(name: &str) -> Option<&'static Entry> {
+    static TABLE: [Entry; 7] = ENTRIES;
+    TABLE.iter().find(|entry| entry.name == name)
+}
 
 /// Defines the entry point `$name`: [`whole::reduce_all`] for one operator, made from the length.
 #[macro_export]

@@ -4,7 +4,7 @@ use super::Instructions;
 use crate::{
     monoids::Monoid,
     simt::Simt,
-    stages::{block, block::Turn, grid, grid::Meeting, store, thread::Input, warp},
+    stages::{block, block::Turn, grid, grid::Meeting, store, thread::Input, warp, warp::Seen},
     tree::{ROWS, leaf_elements, vector_elements},
 };
 
@@ -28,15 +28,17 @@ pub const fn tile_elements<T>(warps: u32, leaves_per_warp: u32) -> u64 {
 #[must_use]
 pub const fn instructions(words: usize) -> Instructions {
     let reduce = 5;
+    let reduce_first = 1; // a loop
     let reduce_eight = 4 + 2 + 1 + 2;
-    // A leaf and a run of leaves; the block stage; eight rows of slots and their run; the block stage again.
-    let shuffles = 2 * reduce + reduce + (reduce_eight + reduce) + reduce;
+    // A wide leaf, a narrow leaf and a run of leaves; the block stage; few slots; a run of slots and the block stage.
+    let few_slots = reduce_eight + 3;
+    let shuffles = 2 * reduce + reduce_first + reduce_first + few_slots + (reduce_eight + reduce) + reduce_first;
     Instructions {
         vector_loads: ROWS,
         scalar_loads: ROWS * vector_elements::<f32>(),
         shuffles: shuffles * words,
-        // The block stage twice, two around the ticket, and two in the fold of the slots.
-        barriers: 2 + 2 + 2,
+        // The block stage twice, one behind the ticket, and one between two rounds of slots.
+        barriers: 2 + 1 + 1,
         tickets: 1,
     }
 }
@@ -63,12 +65,22 @@ pub unsafe fn reduce_all<S: Simt, M: Monoid<f32>>(
     output: Output,
 ) {
     let mut turn = Turn::FIRST;
+    let mut seen = Seen::nothing(op);
     let mut tile = u64::from(simt.block());
     let mut total = op.identity();
     while tile < meeting.tiles {
         let warp = tile * u64::from(simt.warps()) + u64::from(simt.warp());
         // SAFETY: passed on to the caller.
-        let mine = unsafe { warp::fold_leaves(simt, op, input, warp * u64::from(leaves_per_warp), leaves_per_warp) };
+        let mine = unsafe {
+            warp::fold_leaves(
+                simt,
+                op,
+                input,
+                warp * u64::from(leaves_per_warp),
+                leaves_per_warp,
+                &mut seen,
+            )
+        };
         total = block::reduce(simt, op, mine, turn);
         turn = turn.next();
         if meeting.tiles > 1 && simt.thread() == 0 {
@@ -79,11 +91,9 @@ pub unsafe fn reduce_all<S: Simt, M: Monoid<f32>>(
     }
     if meeting.tiles > 1 {
         // SAFETY: passed on to the caller.
-        unsafe {
-            if !grid::last_to_arrive(simt, meeting) {
-                return;
-            }
-            total = grid::fold_slots(simt, op, meeting);
+        match unsafe { grid::last_block_folds(simt, op, meeting) } {
+            Some(folded) => total = folded,
+            None => return,
         }
     }
     if simt.thread() == 0 {

@@ -74,6 +74,12 @@ impl Monoid<f32> for ArgMax {
     fn shift(self, best: Best, by: u64) -> Best {
         best.shift(by)
     }
+    const SELECTS: bool = true;
+    #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
+    fn may_change(self, best: Best, value: f32) -> bool {
+        // An equal value comes later, so it loses; a NaN compares false, so it may win.
+        !(value <= best.value)
+    }
     fn finish(self, best: Best) -> u64 {
         best.index
     }
@@ -103,6 +109,12 @@ impl Monoid<f32> for ArgMin {
     }
     fn shift(self, best: Best, by: u64) -> Best {
         best.shift(by)
+    }
+    const SELECTS: bool = true;
+    #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
+    fn may_change(self, best: Best, value: f32) -> bool {
+        // An equal value comes later, so it loses; a NaN compares false, so it may win.
+        !(value >= best.value)
     }
     fn finish(self, best: Best) -> u64 {
         best.index

@@ -52,6 +52,14 @@ impl Monoid<f32> for Max {
     fn combine(self, a: Key, b: Key) -> Key {
         Key(if b.0 > a.0 { b.0 } else { a.0 })
     }
+    const SELECTS: bool = true;
+    #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
+    fn may_change(self, best: Key, value: f32) -> bool {
+        // The two zeros compare equal: where the other one would win, the bar is just past them. A NaN compares false.
+        let beats_zero = best == Key::of((-0.0_f32).to_bits());
+        let bar = if beats_zero { -f32::from_bits(1) } else { best.value() };
+        !(value <= bar)
+    }
     fn finish(self, key: Key) -> f32 {
         key.value()
     }
@@ -80,6 +88,14 @@ impl Monoid<f32> for Min {
     }
     fn combine(self, a: Key, b: Key) -> Key {
         Key(if b.0 < a.0 { b.0 } else { a.0 })
+    }
+    const SELECTS: bool = true;
+    #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
+    fn may_change(self, best: Key, value: f32) -> bool {
+        // The two zeros compare equal: where the other one would win, the bar is just past them. A NaN compares false.
+        let beats_zero = best == Key::of((0.0_f32).to_bits());
+        let bar = if beats_zero { f32::from_bits(1) } else { best.value() };
+        !(value >= bar)
     }
     fn finish(self, key: Key) -> f32 {
         key.value()

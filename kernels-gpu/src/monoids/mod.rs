@@ -44,6 +44,16 @@ pub trait Monoid<T>: Copy {
         state
     }
 
+    /// Whether the operator selects one of its elements, and [`may_change`](Self::may_change) is worth asking.
+    const SELECTS: bool = false;
+
+    /// Whether `value`, coming after elements that folded to `best`, could change the fold. An operator that selects
+    /// says no to most, and a stage then spares itself the rest of the work. `best` folds at least one element.
+    fn may_change(self, best: Self::State, value: T) -> bool {
+        let _ = (best, value);
+        true
+    }
+
     /// The answer for an extent of at least one element.
     fn finish(self, state: Self::State) -> Self::Answer;
 

@@ -8,8 +8,9 @@ pub mod nvptx;
 
 use crate::tree::LANES;
 
-/// Bytes of shared memory that every kernel has: two buffers of one state per warp, states of up to 64 bytes.
-pub const SHARED_BYTES: usize = 2 * MAX_WARPS as usize * 64;
+/// Bytes of shared memory that every kernel has: two buffers of one state per warp, states of up to 64 bytes, and a
+/// vector beside them.
+pub const SHARED_BYTES: usize = 2 * MAX_WARPS as usize * 64 + 16;
 
 /// The same, in 32-bit words.
 pub const SHARED_WORDS: usize = SHARED_BYTES / 4;
@@ -47,6 +48,11 @@ pub trait Simt: Copy {
     ///
     /// Called by: all 32 lanes of a warp together, with the same `reach`.
     fn shuffle_xor(self, word: u32, reach: u32) -> u32;
+
+    /// Whether any lane says `yes`.
+    ///
+    /// Called by: all 32 lanes of a warp together · Valid in: every lane
+    fn any(self, yes: bool) -> bool;
 
     /// Waits for every thread of the block; what they wrote before, all may read after.
     ///

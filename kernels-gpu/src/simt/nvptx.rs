@@ -25,6 +25,8 @@ unsafe extern "C" {
     fn barrier0();
     #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
     fn shfl_sync_bfly(mask: u32, word: u32, reach: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.vote.any.sync"]
+    fn vote_any_sync(mask: u32, yes: bool) -> bool;
     #[link_name = "llvm.nvvm.read.ptx.sreg.tid.x"]
     fn tid_x() -> u32;
     #[link_name = "llvm.nvvm.read.ptx.sreg.ntid.x"]
@@ -71,6 +73,10 @@ impl Simt for Nvptx {
         // SAFETY: the trait has all 32 lanes call this together.
         unsafe { shfl_sync_bfly(ALL, word, reach, CLAMP) }
     }
+    fn any(self, yes: bool) -> bool {
+        // SAFETY: the trait has all 32 lanes call this together.
+        unsafe { vote_any_sync(ALL, yes) }
+    }
     fn barrier(self) {
         // SAFETY: the trait has all threads of the block call this together.
         unsafe { barrier0() }
@@ -97,9 +103,9 @@ impl Simt for Nvptx {
         let (a, b, c, d);
         // SAFETY: the caller vouches for 16 aligned bytes that nobody writes.
         unsafe {
-            asm!("ld.global.nc.v4.u32 {{{}, {}, {}, {}}}, [{}];",
+            asm!("ld.global.nc.L1::no_allocate.v4.u32 {{{}, {}, {}, {}}}, [{}];",
                 out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) from,
-                options(pure, readonly, nostack, preserves_flags));
+                options(readonly, nostack, preserves_flags));
         }
         [a, b, c, d]
     }

@@ -48,5 +48,5 @@ pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State, turn: T
     } else {
         op.identity()
     };
-    warp::reduce(simt, op, of_lane)
+    warp::reduce_first(simt, op, of_lane, simt.warps())
 }

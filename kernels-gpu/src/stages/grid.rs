@@ -1,7 +1,11 @@
 //! Grid stage: one state per tile in global memory; the last block to arrive folds them.
 
 use super::{block, block::Turn, load, store, warp};
-use crate::{monoids::Monoid, simt::Simt, tree::LANES};
+use crate::{
+    monoids::Monoid,
+    simt::{SHARED_WORDS, Simt},
+    tree::LANES,
+};
 
 /// Where the blocks of one launch meet.
 #[derive(Clone, Copy)]
@@ -14,59 +18,84 @@ pub struct Meeting {
     pub tickets: *mut u32,
 }
 
-/// Slots that each lane loads before it combines any.
-const ROWS_IN_FLIGHT: u32 = 8;
+/// Rows of 32 slots that a warp loads before it combines any.
+const ROWS: u32 = 8;
 
-/// Whether this block is the last to arrive; if so, it sees the slots that all blocks wrote.
+/// Slots that one warp folds at once.
+const OCTET: u64 = (ROWS * LANES) as u64;
+
+/// The shared word that tells a block whether it is the last, beside the block stage's buffers.
+const LAST: u32 = SHARED_WORDS as u32 - 1;
+
+/// Folds the slots of all tiles, neighbours first, in the last block to arrive. `None` in every other.
 ///
-/// Called by: all threads of the block together · Valid in: every thread · Scratch: the shared word of `turn`
+/// Few slots are folded by the first warp alone, which spares the block two barriers.
+///
+/// Called by: all threads of the block together, thread 0 having stored the block's slots · Valid in: thread 0 of the
+/// last block · Scratch: the slots, the shared buffers and the word [`LAST`]
 ///
 /// # Safety
 ///
 /// `meeting` is this launch's own.
-pub unsafe fn last_to_arrive<S: Simt>(simt: S, meeting: Meeting) -> bool {
-    // Every warp's last shared access is behind this barrier, so the word is free.
-    simt.barrier();
-    if simt.thread() == 0 {
-        let last = simt.blocks() - 1;
-        // SAFETY: passed on to the caller. Release: thread 0 wrote this block's slots. Acquire: the barrier below
-        // hands on what it sees to the block.
-        let drawn = unsafe { simt.ticket(meeting.tickets, last) };
-        simt.store_shared(0, u32::from(drawn == last));
+pub unsafe fn last_block_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
+    // SAFETY: passed on to the caller.
+    let last = unsafe { draws_last(simt, meeting) };
+    if meeting.tiles <= OCTET {
+        if simt.warp() != 0 || !simt.any(last) {
+            return None;
+        }
+        // SAFETY: passed on to the caller.
+        let rows = unsafe { octet(simt, op, meeting.slots, 0, meeting.tiles) };
+        return Some(warp::reduce_first(simt, op, rows, ROWS));
     }
+    if simt.thread() == 0 {
+        simt.store_shared(LAST, u32::from(last));
+    }
+    // Hands on to the block what thread 0 saw with its ticket.
     simt.barrier();
-    simt.load_shared(0) == 1
+    // SAFETY: passed on to the caller.
+    (simt.load_shared(LAST) == 1).then(|| unsafe { fold_slots(simt, op, meeting) })
 }
 
-/// Folds the slots of all tiles, neighbours first.
-///
-/// Called by: all threads of the last block together · Valid in: thread 0 · Scratch: the slots and both shared buffers
+/// Whether this is thread 0 of the last block to arrive, which then sees the slots that all blocks stored.
 ///
 /// # Safety
 ///
-/// `meeting` is this launch's own, and this block saw [`last_to_arrive`].
-pub unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> M::State {
+/// As [`last_block_folds`].
+unsafe fn draws_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
+    let last = simt.blocks() - 1;
+    // SAFETY: passed on to the caller. Release: thread 0 itself stored its block's slots. Acquire: it sees all others'.
+    simt.thread() == 0 && unsafe { simt.ticket(meeting.tickets, last) } == last
+}
+
+/// Folds all slots, neighbours first. The number of warps is a power of two.
+///
+/// Called by: all threads of the last block together · Valid in: thread 0 · Scratch: the slots and the shared buffers
+///
+/// # Safety
+///
+/// As [`last_block_folds`]; the block synchronised with the writers of the slots.
+unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> M::State {
     let mut turn = Turn::FIRST;
     // One warp folds a run of 1024 slots (32 rows of 32, lane `j` keeping row `j`), a block a group of such runs.
-    let run = u64::from(LANES * LANES);
-    let group = run * u64::from(simt.warps().max(1)); // never 0, but the compiler can't know
+    let run = LANES * LANES;
+    let group = (run * simt.warps()).trailing_zeros();
     let mut left = meeting.tiles;
     loop {
-        let groups = left.div_ceil(group);
+        let groups = ((left - 1) >> group) + 1;
         let mut total = op.identity();
         for g in 0..groups {
-            let first = g * group + u64::from(simt.warp()) * run;
+            let first = (g << group) + u64::from(simt.warp() * run);
             // SAFETY: passed on to the caller.
             let mine = unsafe { fold_run(simt, op, meeting.slots, first, left) };
-            simt.barrier();
             total = block::reduce(simt, op, mine, turn);
             turn = turn.next();
             if groups > 1 && simt.thread() == 0 {
-                // SAFETY: slot g was read behind the barrier above, by this group or one before it.
+                // SAFETY: slot g was read by this group or one before it, behind the block stage's barrier.
                 unsafe { store(simt, meeting.slots, g, total) }
             }
         }
-        if groups <= 1 {
+        if groups == 1 {
             return total;
         }
         simt.barrier();
@@ -83,23 +112,35 @@ pub unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meet
 /// The slots up to `end` are valid and synchronised with.
 unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, first: u64, end: u64) -> M::State {
     let mut kept = op.identity();
-    for eight in 0..LANES / ROWS_IN_FLIGHT {
-        let first = first + u64::from(eight * ROWS_IN_FLIGHT * LANES);
+    for i in 0..LANES / ROWS {
+        let first = first + u64::from(i) * OCTET;
         if first >= end {
             break;
         }
-        let totals = warp::reduce_eight(simt, op, |row| {
-            let slot = first + u64::from(row * LANES + simt.lane());
-            if slot < end {
-                // SAFETY: the slot is below `end`.
-                unsafe { load(simt, slots, slot) }
-            } else {
-                op.identity()
-            }
-        });
-        if simt.lane() / ROWS_IN_FLIGHT == eight {
+        // SAFETY: passed on to the caller.
+        let totals = unsafe { octet(simt, op, slots, first, end) };
+        if simt.lane() / ROWS == i {
             kept = totals;
         }
     }
     warp::reduce(simt, op, kept)
+}
+
+/// Folds each of eight rows of 32 slots, from `first` on, those from `end` on being the identity.
+///
+/// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
+///
+/// # Safety
+///
+/// The slots up to `end` are valid and synchronised with.
+unsafe fn octet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, first: u64, end: u64) -> M::State {
+    warp::reduce_eight(simt, op, |row| {
+        let slot = first + u64::from(row * LANES + simt.lane());
+        if slot < end {
+            // SAFETY: the slot is below `end`.
+            unsafe { load(simt, slots, slot) }
+        } else {
+            op.identity()
+        }
+    })
 }

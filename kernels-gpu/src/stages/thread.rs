@@ -16,50 +16,112 @@ pub struct Input<T> {
     pub len: u64,
 }
 
-/// This lane's part of leaf `leaf`: one vector of each row, folded to one state.
+impl<T> Input<T> {
+    /// How many leaves, from the first on, can be read by [`wide_leaf`]: all that are whole, if the start is aligned.
+    #[must_use]
+    pub fn wide_leaves(self) -> u64 {
+        if self.start.addr().is_multiple_of(VECTOR_BYTES) {
+            self.len / leaf_elements::<T>() as u64
+        } else {
+            0
+        }
+    }
+}
+
+/// Elements in one lane's vector.
+const COLUMNS: usize = vector_elements::<f32>();
+
+/// This lane's part of a leaf: one vector of each row.
+#[derive(Clone, Copy)]
+pub struct Rows {
+    words: [[u32; COLUMNS]; ROWS],
+    base: u64,
+}
+
+/// Reads this lane's part of leaf `leaf`, all eight vectors in flight together.
 ///
-/// A whole leaf of 16-byte aligned input takes [`ROWS`] wide loads, all in flight together. Any other is read an element
-/// at a time, places past the end giving the identity: the same states, so the same bits.
+/// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
+///
+/// # Safety
+///
+/// `input` is valid and unwritten for the whole launch, and `leaf < input.wide_leaves()`.
+#[inline(always)]
+pub unsafe fn load_leaf<S: Simt>(simt: S, input: Input<f32>, leaf: u64) -> Rows {
+    let base = base(simt, leaf);
+    let from = input.start.wrapping_add(base as usize).cast::<u32>();
+    let words = core::array::from_fn(|row| {
+        // SAFETY: a wide leaf lies inside the input, and a lane's vectors keep its alignment.
+        unsafe { simt.load_input_vector(from.wrapping_add(row * row_elements::<f32>())) }
+    });
+    Rows { words, base }
+}
+
+impl Rows {
+    /// Folds what was read to one state.
+    #[inline(always)]
+    pub fn fold<M: Monoid<f32>>(self, op: M) -> M::State {
+        fold_columns(op, self.base, |row, column| {
+            op.lift(self.value(row, column), at(row, column))
+        })
+    }
+
+    /// Whether any element could change a fold of earlier elements, `best`.
+    #[inline(always)]
+    pub fn may_change<M: Monoid<f32>>(self, op: M, best: M::State) -> bool {
+        let mut any = false;
+        for row in 0..ROWS {
+            for column in 0..COLUMNS {
+                any |= op.may_change(best, self.value(row, column));
+            }
+        }
+        any
+    }
+
+    fn value(self, row: usize, column: usize) -> f32 {
+        f32::from_bits(self.words[row][column])
+    }
+}
+
+/// Reads and folds this lane's part of a leaf of any alignment and length: an element at a time, places past the end
+/// giving the identity.
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
 ///
 /// # Safety
 ///
 /// `input` is valid and unwritten for the whole launch.
-pub unsafe fn leaf<S: Simt, M: Monoid<f32>>(simt: S, op: M, input: Input<f32>, leaf: u64) -> M::State {
-    const COLUMNS: usize = vector_elements::<f32>();
-    let base = leaf * leaf_elements::<f32>() as u64 + u64::from(simt.lane()) * COLUMNS as u64;
-    let whole = (leaf + 1) * leaf_elements::<f32>() as u64 <= input.len;
-    let aligned = input.start.addr() % VECTOR_BYTES == 0;
+#[inline(always)]
+pub unsafe fn narrow_leaf<S: Simt, M: Monoid<f32>>(simt: S, op: M, input: Input<f32>, leaf: u64) -> M::State {
+    let base = base(simt, leaf);
     let from = input.start.wrapping_add(base as usize).cast::<u32>();
-
-    // Positions are counted from the lane's first element, so that they are constants; `shift` adds the rest.
-    let at = |row: usize, column: usize| (row * row_elements::<f32>() + column) as u64;
-    let state = if whole && aligned {
-        // SAFETY: a whole leaf lies inside the input, and a lane's vectors keep its alignment.
-        let rows: [_; ROWS] =
-            core::array::from_fn(|row| unsafe { simt.load_input_vector(from.add(row * row_elements::<f32>())) });
-        fold_columns(op, |row, column| {
-            op.lift(f32::from_bits(rows[row][column]), at(row, column))
-        })
-    } else {
-        fold_columns(op, |row, column| {
-            let at = at(row, column);
-            if base + at < input.len {
-                // SAFETY: the element lies inside the input.
-                op.lift(f32::from_bits(unsafe { simt.load_input(from.add(at as usize)) }), at)
-            } else {
-                op.identity()
-            }
-        })
-    };
-    op.shift(state, base)
+    let present = input.len.saturating_sub(base);
+    fold_columns(op, base, |row, column| {
+        let at = at(row, column);
+        if at < present {
+            // SAFETY: the element lies inside the input.
+            op.lift(
+                f32::from_bits(unsafe { simt.load_input(from.wrapping_add(at as usize)) }),
+                at,
+            )
+        } else {
+            op.identity()
+        }
+    })
 }
 
-/// A lane's [`ROWS`] × 4 states: the rows first, then the columns.
+/// Index of this lane's first element of a leaf.
+fn base<S: Simt>(simt: S, leaf: u64) -> u64 {
+    leaf * leaf_elements::<f32>() as u64 + u64::from(simt.lane()) * COLUMNS as u64
+}
+
+/// Where in a lane's part an element is: counted from the lane's first element, so that it is a constant.
+const fn at(row: usize, column: usize) -> u64 {
+    (row * row_elements::<f32>() + column) as u64
+}
+
+/// A lane's eight rows of four states: the rows first, then the columns.
 #[inline(always)]
-fn fold_columns<M: Monoid<f32>>(op: M, state: impl Fn(usize, usize) -> M::State) -> M::State {
-    pairs::<{ vector_elements::<f32>() }, f32, M>(op, 0, &|column| {
-        pairs::<ROWS, f32, M>(op, 0, &|row| state(row, column))
-    })
+fn fold_columns<M: Monoid<f32>>(op: M, base: u64, state: impl Fn(usize, usize) -> M::State) -> M::State {
+    let folded = pairs::<COLUMNS, f32, M>(op, 0, &|column| pairs::<ROWS, f32, M>(op, 0, &|row| state(row, column)));
+    op.shift(folded, base)
 }

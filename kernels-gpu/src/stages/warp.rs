@@ -4,7 +4,7 @@ use super::{map_words, thread, thread::Input};
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
-    tree::{LANES, leaves},
+    tree::leaves,
 };
 
 /// Combines the 32 states of a warp, neighbours first.
@@ -13,6 +13,18 @@ use crate::{
 pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut state: M::State) -> M::State {
     for reach in [1, 2, 4, 8, 16] {
         state = op.combine(state, partner(simt, state, reach));
+    }
+    state
+}
+
+/// Combines the states of the first `count` lanes, neighbours first; `count` is a power of two, at most 32.
+///
+/// Called by: all 32 lanes together, with the same `count` · Valid in: the first `count` lanes · Scratch: none
+pub fn reduce_first<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut state: M::State, count: u32) -> M::State {
+    let mut reach = 1;
+    while reach < count {
+        state = op.combine(state, partner(simt, state, reach));
+        reach *= 2;
     }
     state
 }
@@ -44,39 +56,69 @@ fn partner<S: Simt, W: Words>(simt: S, state: W, reach: u32) -> W {
     map_words(state, |word| simt.shuffle_xor(word, reach))
 }
 
-/// Folds `count` leaves from `first` on; `count` is a power of two, at most 32. Leaves past the end give the identity.
+/// What a warp has folded so far, of all that comes before the leaf at hand: what an operator that selects one element
+/// needs to tell a leaf that can't matter.
+#[derive(Clone, Copy)]
+pub struct Seen<State> {
+    best: State,
+    anything: bool,
+}
+
+impl<State> Seen<State> {
+    /// Nothing yet.
+    pub fn nothing<T, M: Monoid<T, State = State>>(op: M) -> Self {
+        Self {
+            best: op.identity(),
+            anything: false,
+        }
+    }
+}
+
+/// Folds `count` leaves from `first` on; `count` is a power of two, at most 32. Leaves past the end give the identity,
+/// and so do leaves that could not change what was `seen`.
 ///
 /// Lane `j` keeps the total of leaf `j`, so that the leaves meet as the lanes of a leaf do.
 ///
-/// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
+/// Called by: all 32 lanes together, on leaves in rising order · Valid in: every lane · Scratch: none
 ///
 /// # Safety
 ///
 /// `input` is valid and unwritten for the whole launch.
+#[inline(always)]
 pub unsafe fn fold_leaves<S: Simt, M: Monoid<f32>>(
     simt: S,
     op: M,
     input: Input<f32>,
     first: u64,
     count: u32,
+    seen: &mut Seen<M::State>,
 ) -> M::State {
-    let end = leaves::<f32>(input.len);
+    // How many of the run's leaves come before `end`.
+    let before = |end: u64| end.saturating_sub(first).min(u64::from(count)) as u32;
+    let wide = before(input.wide_leaves());
+    let present = before(leaves::<f32>(input.len));
     let mut kept = op.identity();
-    for j in 0..count {
-        if first + u64::from(j) >= end {
-            break;
+    for j in 0..wide {
+        // SAFETY: passed on to the caller; the leaf comes before the last wide one.
+        let rows = unsafe { thread::load_leaf(simt, input, first + u64::from(j)) };
+        if M::SELECTS {
+            if seen.anything && !simt.any(rows.may_change(op, seen.best)) {
+                continue;
+            }
+            seen.anything = true;
         }
-        // SAFETY: passed on to the caller.
-        let mine = unsafe { thread::leaf(simt, op, input, first + u64::from(j)) };
-        let total = reduce(simt, op, mine);
-        if count == 1 {
-            return total;
+        let total = reduce(simt, op, rows.fold(op));
+        if M::SELECTS {
+            seen.best = op.combine(seen.best, total);
         }
-        if simt.lane() == j {
-            kept = total;
-        }
+        kept = if simt.lane() == j { total } else { kept };
     }
-    if count == 1 { kept } else { reduce(simt, op, kept) }
+    for j in wide..present {
+        // SAFETY: passed on to the caller.
+        let total = reduce(simt, op, unsafe {
+            thread::narrow_leaf(simt, op, input, first + u64::from(j))
+        });
+        kept = if simt.lane() == j { total } else { kept };
+    }
+    reduce_first(simt, op, kept, count)
 }
-
-const _: () = assert!(LANES == 32, "five shuffles, and a lane for each of 32 leaves");

@@ -1,6 +1,11 @@
 //! The operators, as a caller names them.
 
-use warpfold_kernels::monoids::{self, Monoid, Words};
+use warpfold_kernels::{
+    kernels::{Entry, entry},
+    monoids::{self, Monoid, Words},
+};
+
+use crate::Error;
 
 /// A reduction of an array of f32: its answer, its operator and its kernel.
 ///
@@ -20,6 +25,24 @@ pub trait Reduction: Copy + Default + Send + Sync + 'static {
 
     /// The operator for an extent of `len` elements.
     fn monoid(self, len: u64) -> Self::Monoid;
+
+    /// What is known of its whole-array kernel.
+    fn entry(self) -> &'static Entry {
+        entry(Self::ENTRY).expect("every operator has its kernel: a test checks it")
+    }
+
+    /// Whether there is an answer over `len` elements.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyExtent`] where `len` is 0 and the operator has no answer over nothing.
+    fn check_extent(self, len: u64) -> Result<(), Error> {
+        if len == 0 && self.monoid(0).empty().is_none() {
+            Err(Error::EmptyExtent { op: Self::NAME })
+        } else {
+            Ok(())
+        }
+    }
 }
 
 macro_rules! reduction {

@@ -96,7 +96,8 @@ pub unsafe fn reduce_all<S: Simt, M: Monoid<f32>>(
             None => return,
         }
     }
-    if simt.thread() == 0 {
+    // With a single tile, or none, its block needs nobody else; others have nothing to say.
+    if simt.thread() == 0 && (meeting.tiles > 1 || simt.block() == 0) {
         // SAFETY: passed on to the caller.
         unsafe { finish(simt, op, input.len, total, output) }
     }

@@ -54,6 +54,12 @@ pub trait Simt: Copy {
     /// Called by: all 32 lanes of a warp together · Valid in: every lane
     fn any(self, yes: bool) -> bool;
 
+    /// Waits for every lane of the warp; what they wrote or saw before, all may read after. A shuffle or a vote gives no
+    /// such promise: they exchange registers and order no memory.
+    ///
+    /// Called by: all 32 lanes of a warp together.
+    fn warp_barrier(self);
+
     /// Waits for every thread of the block; what they wrote before, all may read after.
     ///
     /// Called by: all threads of the block together.

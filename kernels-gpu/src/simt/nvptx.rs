@@ -23,6 +23,8 @@ global_asm!(
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.barrier0"]
     fn barrier0();
+    #[link_name = "llvm.nvvm.bar.warp.sync"]
+    fn bar_warp_sync(mask: u32);
     #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
     fn shfl_sync_bfly(mask: u32, word: u32, reach: u32, clamp: u32) -> u32;
     #[link_name = "llvm.nvvm.vote.any.sync"]
@@ -76,6 +78,10 @@ impl Simt for Nvptx {
     fn any(self, yes: bool) -> bool {
         // SAFETY: the trait has all 32 lanes call this together.
         unsafe { vote_any_sync(ALL, yes) }
+    }
+    fn warp_barrier(self) {
+        // SAFETY: the trait has all 32 lanes call this together.
+        unsafe { bar_warp_sync(ALL) }
     }
     fn barrier(self) {
         // SAFETY: the trait has all threads of the block call this together.

@@ -44,6 +44,8 @@ pub unsafe fn last_block_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting
         if simt.warp() != 0 || !simt.any(last) {
             return None;
         }
+        // Hands on to the warp what thread 0 saw with its ticket: a vote orders no memory.
+        simt.warp_barrier();
         // SAFETY: passed on to the caller.
         let rows = unsafe { octet(simt, op, meeting.slots, 0, meeting.tiles) };
         return Some(warp::reduce_first(simt, op, rows, ROWS));
@@ -90,9 +92,14 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting)
             let mine = unsafe { fold_run(simt, op, meeting.slots, first, left) };
             total = block::reduce(simt, op, mine, turn);
             turn = turn.next();
-            if groups > 1 && simt.thread() == 0 {
-                // SAFETY: slot g was read by this group or one before it, behind the block stage's barrier.
-                unsafe { store(simt, meeting.slots, g, total) }
+            if groups > 1 {
+                // Slot g was read by this group or one before it: other warps are behind the block stage's barrier, the
+                // lanes of this one are behind this.
+                simt.warp_barrier();
+                if simt.thread() == 0 {
+                    // SAFETY: passed on to the caller.
+                    unsafe { store(simt, meeting.slots, g, total) }
+                }
             }
         }
         if groups == 1 {

@@ -1,1 +1,29 @@
-//! placeholder
+//! A SIMT machine on the CPU: it runs warpfold's kernels as they stand and reports what hardware would let pass.
+//!
+//! [`Lane`] implements the kernels' one trait of the machine, [`Simt`](warpfold_kernels::simt::Simt). Each lane is a
+//! coroutine; a seeded scheduler switches between them at every shuffle, vote, barrier, ticket, store, shared access and
+//! load of what the launch may have written. The same seed replays the same schedule, and another seed permutes
+//! lanes, warps and blocks.
+//!
+//! What a kernel must not do is a typed [`Fault`] that names who did it, to which word and in which line of the
+//! kernel. What the machine does not model is listed in `docs/emulator.md`.
+//!
+//! * [`reduce_all`] runs the whole-array kernel.
+//! * [`launch`] runs any other: register its buffers in a [`Memory`], pass their pointers to the kernel.
+
+mod clock;
+mod fault;
+mod lane;
+mod launch;
+mod machine;
+mod memory;
+mod schedule;
+mod stacks;
+mod whole;
+
+pub use fault::{Access, AccessKind, Collective, Elsewhere, Fault, Nearest, Site, Thread, WordName};
+pub use lane::Lane;
+pub use launch::{Launch, Run, STEP_LIMIT, launch};
+pub use memory::{Memory, Words};
+pub use stacks::RESIDENT_THREADS;
+pub use whole::{Folded, Shape, reduce_all};

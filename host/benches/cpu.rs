@@ -1,0 +1,49 @@
+//! The CPU backend beside the speed of this machine's memory: `cargo bench -p warpfold --bench cpu`.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use rayon::prelude::*;
+use std::hint::black_box;
+use warpfold::{
+    cpu,
+    ops::{ArgMax, Min, Reduction, Sum},
+};
+
+/// The plainest way to touch every byte: each thread adds up its part as integers, in any order, in whole vectors.
+fn read(values: &[f32]) -> u32 {
+    let words: &[u32] = bytemuck::cast_slice(values);
+    let parts = words.len().div_ceil(rayon::current_num_threads()).max(1);
+    words
+        .par_chunks(parts)
+        .map(|part| pulp::Arch::new().dispatch(|| part.iter().fold(0_u32, |sum, word| sum.wrapping_add(*word))))
+        .reduce(|| 0, u32::wrapping_add)
+}
+
+fn op<R: Reduction>(criterion: &mut Criterion, op: R, values: &[f32])
+where
+    R::Answer: std::fmt::Debug,
+{
+    let mut group = criterion.benchmark_group("cpu");
+    group.throughput(Throughput::Bytes(size_of_val(values) as u64));
+    group.bench_function(BenchmarkId::new(R::NAME, values.len()), |bencher| {
+        bencher.iter(|| cpu::reduce(op, black_box(values)).expect("there are elements"));
+    });
+}
+
+fn cpu(criterion: &mut Criterion) {
+    for bits in [10, 20, 26] {
+        // 251 is prime: no two tiles are alike.
+        let values: Vec<f32> = (0..1_u32 << bits).map(|i| (i % 251) as f32 - 125.0).collect();
+        let mut group = criterion.benchmark_group("cpu");
+        group.throughput(Throughput::Bytes(size_of_val(values.as_slice()) as u64));
+        group.bench_function(BenchmarkId::new("read bandwidth", values.len()), |bencher| {
+            bencher.iter(|| read(black_box(&values)));
+        });
+        group.finish();
+        op(criterion, Sum, &values);
+        op(criterion, Min, &values);
+        op(criterion, ArgMax, &values);
+    }
+}
+
+criterion_group!(benches, cpu);
+criterion_main!(benches);

@@ -1,0 +1,80 @@
+//! The CPU backend: the same operators, the same canonical tree, so the same bits as the GPU.
+//!
+//! All cores work (rayon's global pool, so `RAYON_NUM_THREADS` is obeyed), with the widest vector instructions the
+//! machine has, found when the program runs.
+
+mod run;
+
+use run::{LEAF, RUN};
+use pulp::Arch;
+use warpfold_kernels::monoids::Monoid;
+
+use crate::{Error, ops::Reduction};
+
+/// Folds `values` to one answer, in the canonical tree.
+///
+/// NaN, ties, signed zeros: as each operator says ([`ops`](crate::ops)). Over nothing the answer is the operator's own
+/// (0, 1, NaN), if it has one.
+///
+/// Cost: every byte is read once; no allocation; one thread up to 64 leaves (256 KiB), all of the pool's above.
+///
+/// # Errors
+///
+/// [`Error::EmptyExtent`] where `values` is empty and the operator has no answer for that.
+///
+/// ```
+/// use warpfold::{cpu, ops::{ArgMax, Sum}};
+///
+/// assert_eq!(cpu::reduce(Sum, &[1.5, 2.0, -0.5])?, 3.0);
+/// assert_eq!(cpu::reduce(ArgMax, &[1.5, 2.0, 2.0])?, 1);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+pub fn reduce<R: Reduction>(op: R, values: &[f32]) -> Result<R::Answer, Error> {
+    crate::pieces::finish(op, values.len() as u64, fold(op, values))
+}
+
+/// Folds `values` to the state of a run, to go on with: see [`Pieces`](crate::pieces::Pieces).
+///
+/// Positions count from the start of `values`. The state of nothing is the operator's identity. Cost as [`reduce`].
+#[must_use]
+pub fn fold<R: Reduction>(op: R, values: &[f32]) -> R::State {
+    fold_tree(Arch::new(), op.monoid(values.len() as u64), values, 0)
+}
+
+/// A subtree whose element 0 has index `first`. The halves part at a power of two leaves, as the canonical tree does.
+fn fold_tree<M>(arch: Arch, op: M, values: &[f32], first: u64) -> M::State
+where
+    M: Monoid<f32, State: Send> + Send + Sync,
+{
+    let leaves = values.len().div_ceil(LEAF);
+    if leaves <= RUN {
+        return run::fold(arch, op, values, first);
+    }
+    let half = leaves.next_power_of_two() / 2 * LEAF;
+    let (low, high) = values.split_at(half);
+    let (low, high) = rayon::join(
+        || fold_tree(arch, op, low, first),
+        || fold_tree(arch, op, high, first + half as u64),
+    );
+    op.combine(low, high)
+}
+
+/// How many threads fold.
+#[must_use]
+pub fn threads() -> usize {
+    rayon::current_num_threads()
+}
+
+/// The vector instructions that fold.
+#[must_use]
+pub fn vector_instructions() -> &'static str {
+    match Arch::new() {
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Arch::V4(_) => "AVX-512",
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Arch::V3(_) => "AVX2",
+        #[cfg(target_arch = "aarch64")]
+        Arch::Neon(_) => "NEON",
+        _ => "the compiler's baseline",
+    }
+}

@@ -1,0 +1,180 @@
+//! A run of leaves on one thread, with the vector instructions of the machine.
+//!
+//! ```text
+//! strip of 8 leaves: rows of each leaf, column by column ─ 8 × 128 columns, neighbours first ─ run: strips, neighbours first
+//! ```
+//!
+//! The operator is whatever it is; the compiler makes its vector code. What lets it: states lie word by word (a
+//! structure of arrays), each step is one plain loop over neighbouring columns, and all of it is inlined into a
+//! function that has the instruction set switched on. Leaves lie side by side in a strip, so that the steps from a
+//! leaf's columns to its total, each waiting for the one before, are long enough to keep the machine busy.
+
+use std::hint::black_box;
+
+use pulp::{Arch, Simd, WithSimd};
+use warpfold_kernels::{
+    monoids::{Monoid, Words},
+    tree::{ROWS, leaf_elements, row_elements},
+};
+
+/// Elements in a leaf.
+pub(super) const LEAF: usize = leaf_elements::<f32>();
+const COLUMNS: usize = row_elements::<f32>();
+
+/// Leaves in the largest run: 256 KiB, long beside handing it to another thread and short beside a cache.
+pub(super) const RUN: usize = 64;
+
+/// Leaves in a strip: with two buffers, 6 KiB for each word of a state.
+const STRIP: usize = 8;
+const WIDTH: usize = STRIP * COLUMNS;
+
+/// Folds at most [`RUN`] leaves; element 0 has index `first`.
+pub(super) fn fold<M: Monoid<f32>>(arch: Arch, op: M, values: &[f32], first: u64) -> M::State {
+    arch.dispatch(Run { op, values, first })
+}
+
+struct Run<'a, M> {
+    op: M,
+    values: &'a [f32],
+    first: u64,
+}
+
+impl<M: Monoid<f32>> WithSimd for Run<'_, M> {
+    type Output = M::State;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> M::State {
+        const { assert!(M::State::COUNT <= 16, "a state has at most 16 words") };
+        match M::State::COUNT {
+            1 => self.fold::<1>(),
+            2 => self.fold::<2>(),
+            3 => self.fold::<3>(),
+            4..=8 => self.fold::<8>(),
+            _ => self.fold::<16>(),
+        }
+    }
+}
+
+impl<M: Monoid<f32>> Run<'_, M> {
+    /// `WORDS` is at least the words of a state.
+    #[inline(always)]
+    fn fold<const WORDS: usize>(self) -> M::State {
+        let Self { op, values, first } = self;
+        let mut columns = States([[0; WIDTH]; WORDS]);
+        let mut pairs = States([[0; WIDTH / 2]; WORDS]);
+        let mut totals = [op.identity(); RUN / STRIP];
+        for (i, strip) in values.chunks(STRIP * LEAF).enumerate() {
+            let total = fold_strip(op, strip, &mut columns, &mut pairs);
+            totals[i] = op.shift(total, first + (i * STRIP * LEAF) as u64);
+        }
+        let mut left = values.len().div_ceil(STRIP * LEAF).next_power_of_two();
+        while left > 1 {
+            left /= 2;
+            for i in 0..left {
+                totals[i] = op.combine(totals[2 * i], totals[2 * i + 1]);
+            }
+        }
+        totals[0]
+    }
+}
+
+/// Some states side by side, word by word.
+struct States<const WIDTH: usize, const WORDS: usize>([[u32; WIDTH]; WORDS]);
+
+impl<const WIDTH: usize, const WORDS: usize> States<WIDTH, WORDS> {
+    #[inline(always)]
+    fn first<W: Words>(&self) -> W {
+        W::from_words(|word| self.0[word][0])
+    }
+
+    /// The columns of leaf `j`.
+    #[inline(always)]
+    fn leaf(&mut self, j: usize) -> [&mut [u32; COLUMNS]; WORDS] {
+        self.0.each_mut().map(|word| &mut word.as_chunks_mut().0[j])
+    }
+
+    /// Writes the first `count` states: each a pair of neighbours in `from`.
+    #[inline(always)]
+    fn pair_up<M: Monoid<f32>, const FROM: usize>(&mut self, op: M, from: &States<FROM, WORDS>, count: usize) {
+        // Slices of one known length: no bounds are checked in the loop, which would keep it from being vector code.
+        let from = from.0.each_ref().map(|word| &word.as_chunks::<2>().0[..count]);
+        let mut to = self.0.each_mut().map(|word| &mut word[..count]);
+        for at in 0..count {
+            let left = M::State::from_words(|word| from[word][at][0]);
+            let right = M::State::from_words(|word| from[word][at][1]);
+            set(&mut to, at, op.combine(left, right));
+        }
+    }
+}
+
+#[inline(always)]
+fn set<W: Words>(states: &mut [impl AsMut<[u32]>], at: usize, state: W) {
+    for (word, states) in states.iter_mut().enumerate().take(W::COUNT) {
+        states.as_mut()[at] = state.word(word);
+    }
+}
+
+/// Folds at most [`STRIP`] leaves, positions counted from the strip's start.
+#[inline(always)]
+fn fold_strip<M: Monoid<f32>, const WORDS: usize>(
+    op: M,
+    values: &[f32],
+    columns: &mut States<WIDTH, WORDS>,
+    pairs: &mut States<{ WIDTH / 2 }, WORDS>,
+) -> M::State {
+    let (whole, ragged) = values.as_chunks::<LEAF>();
+    for (j, leaf) in whole.iter().enumerate() {
+        read_in_order(leaf);
+        fold_rows(op, columns.leaf(j), |at| op.lift(leaf[at], (j * LEAF + at) as u64));
+    }
+    let mut leaves = whole.len();
+    if !ragged.is_empty() {
+        let mut padded = [0.0; LEAF];
+        padded[..ragged.len()].copy_from_slice(ragged);
+        fold_rows(op, columns.leaf(leaves), |at| {
+            let state = op.lift(padded[at], (leaves * LEAF + at) as u64);
+            if at < ragged.len() { state } else { op.identity() }
+        });
+        leaves += 1;
+    }
+    while !leaves.is_power_of_two() {
+        fold_rows(op, columns.leaf(leaves), |_| op.identity());
+        leaves += 1;
+    }
+    // The columns of a leaf, then the leaves: neighbours both times, so one loop.
+    let mut width = leaves * COLUMNS;
+    loop {
+        pairs.pair_up(op, columns, width / 2);
+        if width == 2 {
+            return pairs.first();
+        }
+        columns.pair_up(op, pairs, width / 4);
+        if width == 4 {
+            return columns.first();
+        }
+        width /= 4;
+    }
+}
+
+/// Brings a leaf into the first cache, line after line. That is an order the machine's prefetcher follows; eight rows
+/// side by side it does not. (AMD EPYC with AVX-512, 2 threads, 2²⁶ elements: sum 30 GB/s with this, 12 without.)
+#[inline(always)]
+fn read_in_order(leaf: &[f32; LEAF]) {
+    black_box(leaf.iter().fold(0_u32, |sum, value| sum.wrapping_add(value.to_bits())));
+}
+
+/// The rows of a leaf, `state(at)` being that of its element `at`: one state per column.
+#[inline(always)]
+fn fold_rows<M: Monoid<f32>, const WORDS: usize>(
+    op: M,
+    mut columns: [&mut [u32; COLUMNS]; WORDS],
+    state: impl Fn(usize) -> M::State,
+) {
+    const { assert!(ROWS == 8, "eight rows are written out") };
+    for column in 0..COLUMNS {
+        let row = |row: usize| state(row * COLUMNS + column);
+        let two = |first| op.combine(row(first), row(first + 1));
+        let four = |first| op.combine(two(first), two(first + 2));
+        set(&mut columns, column, op.combine(four(0), four(4)));
+    }
+}

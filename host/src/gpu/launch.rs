@@ -1,0 +1,119 @@
+//! The one place that launches kernels and switches contexts.
+
+use std::{ffi::c_void, marker::PhantomData, ptr};
+
+use cust::{
+    context::Context,
+    sys::{CUcontext, CUfunction, CUstream},
+};
+use warpfold_driver::sys;
+
+use super::{Workspace, status::check};
+use crate::{
+    Error,
+    plan::{Plan, TICKET_WORDS},
+};
+
+/// A kernel's handle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Function(pub(super) CUfunction);
+
+// SAFETY: the driver's handles may be used from any thread; whoever holds one keeps its module loaded.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+/// A context made current for a scope, on top of whatever the caller had.
+pub(super) struct Bound<'a>(PhantomData<(&'a Context, *const ())>);
+
+impl<'a> Bound<'a> {
+    pub(super) fn to(context: &'a Context) -> Result<Self, Error> {
+        // SAFETY: the context is retained for as long as `context` lives.
+        check("cuCtxPushCurrent", unsafe { sys::cuCtxPushCurrent_v2(context.as_raw().cast()) })?;
+        Ok(Self(PhantomData))
+    }
+}
+
+impl Drop for Bound<'_> {
+    fn drop(&mut self) {
+        let mut popped = ptr::null_mut();
+        // SAFETY: pops what `to` pushed on this thread: `Bound` is not `Send`, and scopes nest.
+        let code = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
+        debug_assert_eq!(code, 0, "cuCtxPopCurrent");
+    }
+}
+
+/// The calling thread's context.
+pub(super) fn current() -> CUcontext {
+    let mut context = ptr::null_mut();
+    // SAFETY: writes one handle.
+    unsafe { cust::sys::cuCtxGetCurrent(&mut context) };
+    context
+}
+
+/// Makes `context`, which was current before, current again.
+pub(super) fn restore(context: CUcontext) {
+    // SAFETY: the handle was the thread's own; none is allowed.
+    unsafe { cust::sys::cuCtxSetCurrent(context) };
+}
+
+/// Fails unless `stream` belongs to `context`.
+pub(super) fn check_stream(stream: CUstream, context: &Context) -> Result<(), Error> {
+    let mut owner = ptr::null_mut();
+    // SAFETY: `stream` comes from a live `Stream`; writes one handle.
+    check("cuStreamGetCtx", unsafe { sys::cuStreamGetCtx(stream.cast(), &mut owner) })?;
+    if owner.cast() == context.as_raw() { Ok(()) } else { Err(Error::ForeignStream) }
+}
+
+/// The places of one launch.
+pub(super) struct Launch<'a> {
+    pub(super) stream: CUstream,
+    pub(super) input: u64,
+    pub(super) workspace: &'a mut Workspace,
+    /// Where the answer goes; 0 for nowhere.
+    pub(super) answer: u64,
+    /// Where the state goes; 0 for nowhere.
+    pub(super) state: u64,
+}
+
+/// Enqueues one launch of `plan`. The context is current.
+///
+/// # Safety
+///
+/// `function` is the plan's entry and its module stays loaded; `input` is valid for the plan's length and unwritten,
+/// `answer` and `state` are 0 or valid for the entry's words, and the workspace is used by nothing else, all until the
+/// stream has passed the launch.
+pub(super) unsafe fn launch(function: Function, plan: &Plan, launch: Launch<'_>) -> Result<(), Error> {
+    if launch.input % 4 != 0 {
+        return Err(Error::Misaligned { address: launch.input });
+    }
+    let tickets = launch.workspace.for_plan(plan)?;
+    let slots = tickets + 4 * TICKET_WORDS as u64;
+    // In the order of `reduce_all_entry!`'s parameters.
+    let mut arguments: [*const c_void; 8] = [
+        ptr::from_ref(&launch.input).cast(),
+        ptr::from_ref(&plan.len).cast(),
+        ptr::from_ref(&plan.tiles).cast(),
+        ptr::from_ref(&plan.shape.leaves_per_warp).cast(),
+        ptr::from_ref(&slots).cast(),
+        ptr::from_ref(&tickets).cast(),
+        ptr::from_ref(&launch.answer).cast(),
+        ptr::from_ref(&launch.state).cast(),
+    ];
+    // SAFETY: the arguments match the entry's parameters; that what they point to is valid is the caller's word.
+    check("cuLaunchKernel", unsafe {
+        sys::cuLaunchKernel(
+            function.0.cast(),
+            plan.shape.blocks,
+            1,
+            1,
+            plan.threads(),
+            1,
+            1,
+            0,
+            launch.stream.cast(),
+            arguments.as_mut_ptr().cast(),
+            ptr::null_mut(),
+        )
+    })
+}

@@ -1,0 +1,302 @@
+//! The GPU backend, on cust.
+//!
+//! [`Gpu`] is one device. [`Gpu::reduce`] answers and waits; [`Gpu::prepare`] gives a [`Prepared`] whose launches only
+//! enqueue, on a stream of the caller's, and can be captured in a CUDA graph.
+//!
+//! All launches and driver calls of the crate are in this room.
+
+mod facts;
+mod launch;
+mod modules;
+mod prepared;
+mod status;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cust::{
+    context::Context,
+    device::Device,
+    memory::{CopyDestination, DeviceBuffer, DeviceSlice},
+    stream::{Stream, StreamFlags},
+};
+use warpfold_kernels::{monoids::Words, tree::leaf_elements};
+
+pub use facts::Facts;
+pub use prepared::{Prepared, Workspace};
+
+use crate::{
+    Error,
+    cpu,
+    ops::Reduction,
+    plan::{Plan, Shape},
+};
+use launch::{Bound, Launch};
+use modules::Modules;
+use status::Status as _;
+
+/// One GPU: its context, its kernels, and a stream and a workspace for blocking calls.
+///
+/// Cheap to clone; clones share everything. Safe to use from many threads: blocking calls take turns.
+#[derive(Clone)]
+pub struct Gpu {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    context: Context,
+    facts: Facts,
+    modules: Modules,
+    /// `None` only while being dropped.
+    scratch: Mutex<Option<Scratch>>,
+}
+
+/// What blocking calls share.
+struct Scratch {
+    stream: Stream,
+    workspace: Option<Workspace>,
+    /// The answer and the state, side by side.
+    output: DeviceBuffer<u32>,
+    /// Where host data goes.
+    staging: Option<DeviceBuffer<f32>>,
+}
+
+/// Words of the blocking calls' output: an answer and a state of up to 64 bytes each.
+const OUTPUT_WORDS: usize = 32;
+/// Where in it the state is.
+const STATE_AT: usize = 16;
+
+impl Gpu {
+    /// How many GPUs there are. Loads the driver.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoDriver`] without an NVIDIA driver; [`Error::Driver`] where it does not come up.
+    pub fn count() -> Result<usize, Error> {
+        warpfold_driver::is_available().map_err(|error| Error::NoDriver { reason: error.to_string() })?;
+        match cust::init(cust::CudaFlags::empty()) {
+            Ok(()) => {}
+            Err(cust::error::CudaError::NoDevice) => return Ok(0),
+            Err(error) => return Err(status::driver("cuInit", error)),
+        }
+        Ok(Device::num_devices().or_fail("cuDeviceGetCount")? as usize)
+    }
+
+    /// The GPU of that index, in the driver's order.
+    ///
+    /// # Errors
+    ///
+    /// As [`count`](Self::count); [`Error::NoDevice`] where the index is past the last; [`Error::Driver`].
+    pub fn new(index: usize) -> Result<Self, Error> {
+        let count = Self::count()?;
+        if index >= count {
+            return Err(Error::NoDevice { index, count });
+        }
+        let device = Device::get_device(index as u32).or_fail("cuDeviceGet")?;
+        let facts = Facts::of(device, index)?;
+        let caller = launch::current();
+        let context = Context::new(device).or_fail("cuDevicePrimaryCtxRetain")?;
+        launch::restore(caller);
+        let bound = Bound::to(&context)?;
+        let scratch = Scratch {
+            stream: Stream::new(StreamFlags::NON_BLOCKING, None).or_fail("cuStreamCreate")?,
+            workspace: None,
+            output: DeviceBuffer::zeroed(OUTPUT_WORDS).map_err(|error| status::memory(4 * OUTPUT_WORDS, error))?,
+            staging: None,
+        };
+        drop(bound);
+        let modules = Modules::new(facts.compute_capability);
+        let inner = Inner {
+            context,
+            facts,
+            modules,
+            scratch: Mutex::new(Some(scratch)),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// What the driver says of the device.
+    #[must_use]
+    pub fn facts(&self) -> &Facts {
+        &self.inner.facts
+    }
+
+    /// The handle of the device's primary context, which streams and buffers must belong to.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.inner.context
+    }
+
+    /// Makes this GPU's context current on the calling thread, for cust's own calls (allocation, copies, streams).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`].
+    pub fn make_current(&self) -> Result<(), Error> {
+        cust::context::CurrentContext::set_current(&self.inner.context).or_fail("cuCtxSetCurrent")
+    }
+
+    /// The plan for `len` elements.
+    #[must_use]
+    pub fn plan<R: Reduction>(&self, op: R, len: u64) -> Plan {
+        Plan::new(op.entry(), len)
+    }
+
+    /// A launch of `op` over `len` elements, planned, its kernel loaded, for asynchronous calls.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyExtent`] where `op` has no answer over nothing and `len` is 0; [`Error::NoPtx`] where this build has
+    /// no kernels for the device; [`Error::DriverTooOld`] where the driver cannot read them; [`Error::Driver`].
+    pub fn prepare<R: Reduction>(&self, op: R, len: u64) -> Result<Prepared<R>, Error> {
+        Prepared::new(self, op, self.plan(op, len))
+    }
+
+    /// The same in a given shape, for tuning and for tests.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Self::prepare), and [`Error::Shape`].
+    pub fn prepare_shaped<R: Reduction>(&self, op: R, len: u64, shape: Shape) -> Result<Prepared<R>, Error> {
+        Prepared::new(self, op, Plan::with_shape(op.entry(), len, shape)?)
+    }
+
+    /// Folds an array in device memory, of any alignment, and waits for the answer.
+    ///
+    /// One launch, one copy of the answer, one synchronisation. The workspace is kept between calls. What other streams
+    /// still write to `input` must have been waited for.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Self::prepare); [`Error::OutOfMemory`] for the workspace.
+    pub fn reduce<R: Reduction>(&self, op: R, input: &DeviceSlice<f32>) -> Result<R::Answer, Error> {
+        // SAFETY: the slice is valid for its length, and borrowed until the call returns, which waits for the launch.
+        unsafe { self.reduce_raw(op, input.as_device_ptr().as_raw(), input.len() as u64) }
+    }
+
+    /// The same for `len` elements at the device address `input`, such as another framework's tensor.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](Self::reduce), and [`Error::Misaligned`] for an address that is no multiple of 4.
+    ///
+    /// # Safety
+    ///
+    /// `input` is valid for reads of `len` elements in this GPU's context, and nobody writes them during the call.
+    pub unsafe fn reduce_raw<R: Reduction>(&self, op: R, input: u64, len: u64) -> Result<R::Answer, Error> {
+        let prepared = self.prepare(op, len)?;
+        // SAFETY: passed on to the caller.
+        let words = unsafe { self.run(&mut self.scratch(), &prepared, input)? };
+        Ok(R::Answer::from_words(|i| words[i]))
+    }
+
+    /// Folds an array in host memory and waits for the answer.
+    ///
+    /// The array is copied to the device in pieces no larger than the memory that is free, so its size is not limited by
+    /// the device's; the answer is the same to the bit.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](Self::reduce).
+    pub fn reduce_host<R: Reduction>(&self, op: R, input: &[f32]) -> Result<R::Answer, Error> {
+        op.check_extent(input.len() as u64)?;
+        let piece = self.piece_len()?;
+        let mut pieces = crate::pieces::Pieces::new(op, piece as u64)?;
+        for chunk in input.chunks(piece) {
+            pieces.push(self.fold_host(op, chunk)?, chunk.len() as u64)?;
+        }
+        Ok(pieces.finish()?.0)
+    }
+
+    /// A length for the pieces of an array in host memory: a subtree of the canonical tree, of at most 256 MiB and half
+    /// the memory that is free.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`].
+    pub fn piece_len(&self) -> Result<usize, Error> {
+        let bytes = (self.inner.facts.free_memory(self)? / 2).min(256 << 20);
+        let leaves = bytes / size_of::<f32>() / leaf_elements::<f32>();
+        Ok(leaf_elements::<f32>() << leaves.max(1).ilog2())
+    }
+
+    /// Folds one piece of an array in host memory to its state, for [`Pieces`](crate::pieces::Pieces).
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](Self::reduce); [`Error::OutOfMemory`] where the piece does not fit on the device.
+    pub fn fold_host<R: Reduction>(&self, op: R, piece: &[f32]) -> Result<R::State, Error> {
+        if piece.is_empty() {
+            return Ok(cpu::fold(op, piece));
+        }
+        let prepared = self.prepare(op, piece.len() as u64)?;
+        let mut guard = self.scratch();
+        let bound = Bound::to(&self.inner.context)?;
+        let scratch = guard.as_mut().expect("present until dropped");
+        let fits = scratch.staging.as_ref().is_some_and(|staging| staging.len() >= piece.len());
+        if !fits {
+            // Freed before the larger one is asked for.
+            scratch.staging = None;
+            // SAFETY: only ever read after `copy_from` has filled the part in use.
+            let staging = unsafe { DeviceBuffer::uninitialized(piece.len()) };
+            scratch.staging = Some(staging.map_err(|error| status::memory(size_of_val(piece), error))?);
+        }
+        let staging = scratch.staging.as_ref().expect("just made");
+        let mut filled = staging.index(..piece.len());
+        filled.copy_from(piece).or_fail("cuMemcpyHtoD")?;
+        let address = filled.as_device_ptr().as_raw();
+        drop(bound);
+        // SAFETY: the staging buffer holds the piece, and the guard keeps others off it.
+        let words = unsafe { self.run(&mut guard, &prepared, address)? };
+        Ok(R::State::from_words(|i| words[STATE_AT + i]))
+    }
+
+    /// Launches on the blocking calls' own stream, waits, and brings back their output.
+    ///
+    /// # Safety
+    ///
+    /// As [`reduce_raw`](Self::reduce_raw).
+    unsafe fn run<R: Reduction>(
+        &self,
+        scratch: &mut Option<Scratch>,
+        prepared: &Prepared<R>,
+        input: u64,
+    ) -> Result<[u32; OUTPUT_WORDS], Error> {
+        let _bound = Bound::to(&self.inner.context)?;
+        let scratch = scratch.as_mut().expect("present until dropped");
+        if !scratch.workspace.as_ref().is_some_and(|workspace| workspace.fits(prepared.plan())) {
+            scratch.workspace = None;
+            scratch.workspace = Some(prepared.workspace()?);
+        }
+        let workspace = scratch.workspace.as_mut().expect("just made");
+        let output = scratch.output.as_device_ptr().as_raw();
+        // SAFETY: the input is the caller's word; workspace and output are ours alone, and waited for below.
+        unsafe {
+            prepared.enqueue(Launch {
+                stream: scratch.stream.as_inner(),
+                input,
+                workspace,
+                answer: output,
+                state: output + 4 * STATE_AT as u64,
+            })?;
+        }
+        scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
+        let mut words = [0; OUTPUT_WORDS];
+        scratch.output.copy_to(&mut words).or_fail("cuMemcpyDtoH")?;
+        Ok(words)
+    }
+
+    fn scratch(&self) -> MutexGuard<'_, Option<Scratch>> {
+        // A panic under the lock leaves nothing half done: every call writes what it then reads.
+        self.inner.scratch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // cust frees buffers, streams and modules in whatever context is current.
+        if let Ok(_bound) = Bound::to(&self.context) {
+            self.modules.unload();
+            *self.scratch.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+}

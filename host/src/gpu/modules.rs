@@ -1,0 +1,65 @@
+//! The kernels' modules, loaded one family at a time, when first asked for.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use cust::{error::CudaError, module::Module};
+use warpfold_kernels::kernels::Entry;
+
+use super::{
+    launch::Function,
+    status::{self, Status as _, UNSUPPORTED_PTX_VERSION},
+};
+use crate::{Error, ptx};
+
+/// The modules that one device has loaded.
+pub(super) struct Modules {
+    compute_capability: (u32, u32),
+    loaded: Mutex<HashMap<&'static str, Module>>,
+}
+
+impl Modules {
+    pub(super) fn new(compute_capability: (u32, u32)) -> Self {
+        Self {
+            compute_capability,
+            loaded: Mutex::default(),
+        }
+    }
+
+    /// The entry's function, valid until [`unload`](Self::unload). The device's context is current.
+    pub(super) fn function(&self, entry: &'static Entry) -> Result<Function, Error> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if !loaded.contains_key(entry.family) {
+            loaded.insert(entry.family, self.load(entry)?);
+        }
+        let function = loaded[entry.family].get_function(entry.name).or_fail("cuModuleGetFunction")?;
+        Ok(Function(function.to_raw()))
+    }
+
+    fn load(&self, entry: &'static Entry) -> Result<Module, Error> {
+        let (major, minor) = self.compute_capability;
+        let ptx = ptx::find(entry.family, (major, minor)).ok_or_else(|| Error::NoPtx {
+            family: entry.family,
+            compute_capability: (major, minor),
+            built: ptx::archs(),
+        })?;
+        Module::from_ptx(ptx.text, &[]).map_err(|error| match (error, status::code(error)) {
+            (CudaError::UnknownError, UNSUPPORTED_PTX_VERSION) => Error::DriverTooOld {
+                family: entry.family,
+                driver: warpfold_driver::driver_version().unwrap_or(0),
+            },
+            (_, code) => Error::Driver {
+                call: "cuModuleLoadData",
+                code,
+                message: error.to_string(),
+            },
+        })
+    }
+
+    /// Unloads everything. The device's context is current, and no launch is under way.
+    pub(super) fn unload(&mut self) {
+        self.loaded.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}

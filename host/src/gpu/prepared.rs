@@ -1,0 +1,172 @@
+//! Asynchronous calls: everything that allocates or waits is done before them.
+
+use cust::{
+    memory::{DeviceBuffer, DeviceSlice},
+    stream::Stream,
+};
+
+use super::{
+    Gpu,
+    launch::{self, Bound, Function, Launch},
+    status,
+};
+use crate::{Error, ops::Reduction, plan::Plan};
+
+/// One operator over one length on one GPU: planned, its kernel loaded. Launch it as often as you like.
+///
+/// A launch allocates nothing and waits for nothing, so it can be captured in a CUDA graph.
+pub struct Prepared<R> {
+    gpu: Gpu,
+    op: R,
+    plan: Plan,
+    function: Function,
+}
+
+/// Device memory that a launch needs beside its input: a slot for each tile, and the tickets.
+///
+/// It serves any plan it is large enough for, one launch after another on one stream. Launches that may overlap need a
+/// workspace each. A launch that fails on the device leaves it in disorder: make a new one.
+pub struct Workspace {
+    words: DeviceBuffer<u32>,
+}
+
+impl Workspace {
+    /// Whether it is large enough for `plan`.
+    #[must_use]
+    pub fn fits(&self, plan: &Plan) -> bool {
+        self.words.len() >= plan.workspace_words()
+    }
+
+    /// Its size in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        4 * self.words.len()
+    }
+
+    pub(super) fn for_plan(&mut self, plan: &Plan) -> Result<u64, Error> {
+        if self.fits(plan) {
+            Ok(self.words.as_device_ptr().as_raw())
+        } else {
+            Err(Error::WorkspaceTooSmall {
+                needed: 4 * plan.workspace_words(),
+                got: self.bytes(),
+            })
+        }
+    }
+}
+
+impl<R: Reduction> Prepared<R> {
+    pub(super) fn new(gpu: &Gpu, op: R, plan: Plan) -> Result<Self, Error> {
+        op.check_extent(plan.len)?;
+        if plan.len > (isize::MAX as u64) / size_of::<f32>() as u64 {
+            return Err(Error::LengthOverflow {
+                elements: plan.len,
+                element_bytes: size_of::<f32>(),
+            });
+        }
+        let _bound = Bound::to(gpu.context())?;
+        let function = gpu.inner.modules.function(plan.entry)?;
+        Ok(Self {
+            gpu: gpu.clone(),
+            op,
+            plan,
+            function,
+        })
+    }
+
+    /// What will be launched.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The operator.
+    #[must_use]
+    pub fn op(&self) -> R {
+        self.op
+    }
+
+    /// A workspace that fits, its tickets at zero.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]; [`Error::Driver`].
+    pub fn workspace(&self) -> Result<Workspace, Error> {
+        let _bound = Bound::to(self.gpu.context())?;
+        let count = self.plan.workspace_words();
+        let words = DeviceBuffer::zeroed(count).map_err(|error| status::memory(4 * count, error))?;
+        Ok(Workspace { words })
+    }
+
+    /// Enqueues the fold of `input` on `stream`; the answer goes to `answer[0]`. Does not wait.
+    ///
+    /// Cost on the host: one driver call to launch and three to check the stream and switch contexts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] where `input` is not as long as prepared; [`Error::OutputTooSmall`] for an empty
+    /// `answer`; [`Error::ForeignStream`] where the stream is another context's; [`Error::WorkspaceTooSmall`];
+    /// [`Error::Driver`]. Nothing is enqueued then.
+    ///
+    /// # Safety
+    ///
+    /// Until the stream has passed the launch: `input` stays allocated and unwritten, `answer` and `workspace` stay
+    /// allocated and are used by nothing else. For a captured launch this holds for every launch of the graph.
+    pub unsafe fn launch(
+        &self,
+        stream: &Stream,
+        input: &DeviceSlice<f32>,
+        answer: &mut DeviceSlice<R::Answer>,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error>
+    where
+        R::Answer: cust::memory::DeviceCopy,
+    {
+        if input.len() as u64 != self.plan.len {
+            return Err(Error::LengthMismatch {
+                prepared: self.plan.len,
+                got: input.len() as u64,
+            });
+        }
+        if answer.is_empty() {
+            return Err(Error::OutputTooSmall { needed: 1, got: 0 });
+        }
+        let (input, answer) = (input.as_device_ptr().as_raw(), answer.as_device_ptr().as_raw());
+        // SAFETY: passed on to the caller; the slices are valid for their lengths.
+        unsafe { self.launch_raw(stream, input, answer, workspace) }
+    }
+
+    /// The same by device addresses: `input` of the prepared length, `answer` of one answer, a multiple of 4.
+    ///
+    /// # Errors
+    ///
+    /// As [`launch`](Self::launch), and [`Error::Misaligned`].
+    ///
+    /// # Safety
+    ///
+    /// As [`launch`](Self::launch); the addresses are valid in this GPU's context.
+    pub unsafe fn launch_raw(
+        &self,
+        stream: &Stream,
+        input: u64,
+        answer: u64,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
+        launch::check_stream(stream.as_inner(), self.gpu.context())?;
+        let _bound = Bound::to(self.gpu.context())?;
+        if answer % 4 != 0 {
+            return Err(Error::Misaligned { address: answer });
+        }
+        let stream = stream.as_inner();
+        // SAFETY: passed on to the caller.
+        unsafe { self.enqueue(Launch { stream, input, workspace, answer, state: 0 }) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`launch::launch`].
+    pub(super) unsafe fn enqueue(&self, launch: Launch<'_>) -> Result<(), Error> {
+        // SAFETY: the function is this plan's, and `gpu` keeps its module loaded; the rest is passed on.
+        unsafe { launch::launch(self.function, &self.plan, launch) }
+    }
+}

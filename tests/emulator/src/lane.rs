@@ -1,0 +1,184 @@
+//! The machine as one thread of a kernel sees it.
+
+use std::{cell::Cell, panic::Location};
+
+use corosensei::Yielder;
+use warpfold_kernels::simt::Simt;
+
+use crate::{
+    fault::{Collective, Fault},
+    machine::{Fence, Line, Machine, Place},
+};
+
+/// Input loads in a row that a lane may do before others get their turn: a loop that does nothing else must still run
+/// into the step limit.
+const LOADS_IN_A_ROW: u32 = 4096;
+
+/// What a lane's coroutine keeps for its handles.
+pub(crate) struct Context<'a> {
+    pub machine: &'a Machine,
+    pub yielder: &'a Yielder<(), ()>,
+    pub place: Place,
+    pub loads: Cell<u32>,
+}
+
+/// One thread of the emulated grid.
+///
+/// Where an operation is no fault, it does what [`Simt`] says; the pointers it takes are only compared with the
+/// registered buffers, never followed. A fault ends the launch: the operation does not return.
+#[derive(Clone, Copy)]
+pub struct Lane<'a> {
+    context: &'a Context<'a>,
+}
+
+impl<'a> Lane<'a> {
+    pub(crate) fn new(context: &'a Context<'a>) -> Self {
+        Self { context }
+    }
+
+    /// [`Simt::ticket`] that neither acquires nor releases. It exists for litmus tests alone: a kernel that counts
+    /// its blocks with it has forgotten the fence.
+    ///
+    /// # Safety
+    ///
+    /// As [`Simt::ticket`].
+    #[track_caller]
+    pub unsafe fn ticket_relaxed(self, counter: *mut u32, last: u32) -> u32 {
+        self.draw(counter, last, Fence::None, Location::caller())
+    }
+
+    fn draw(self, counter: *mut u32, last: u32, fence: Fence, line: Line) -> u32 {
+        self.let_others_run();
+        let Context { machine, place, .. } = self.context;
+        self.unless_fault(machine.ticket(*place, counter.addr(), last, fence, line))
+    }
+
+    /// What the lanes of a warp do together, each with a word of its own.
+    fn together(self, word: u32, call: Collective, line: Line) -> u32 {
+        let Context { machine, place, .. } = self.context;
+        let arrived = machine.state.borrow_mut().collect(*place, word, call, line);
+        self.unless_fault(arrived);
+        self.let_others_run();
+        machine.state.borrow().collected(*place)
+    }
+
+    fn let_others_run(self) {
+        self.context.loads.set(0);
+        self.context.yielder.suspend(());
+    }
+
+    /// An input load changes nothing that another lane could see, so others need not run before it.
+    fn count_load(self) {
+        let loads = &self.context.loads;
+        loads.set(loads.get() + 1);
+        if loads.get() > LOADS_IN_A_ROW {
+            self.let_others_run();
+        }
+    }
+
+    fn unless_fault<T>(self, result: Result<T, Fault>) -> T {
+        match result {
+            Ok(value) => value,
+            Err(fault) => self.stop(fault),
+        }
+    }
+
+    /// Leaves the kernel for good: the scheduler unwinds a lane that reports a fault.
+    #[cold]
+    fn stop(self, fault: Fault) -> ! {
+        self.context.machine.report(fault);
+        loop {
+            self.context.yielder.suspend(());
+        }
+    }
+}
+
+impl Simt for Lane<'_> {
+    fn thread(self) -> u32 {
+        self.context.place.who.thread
+    }
+    fn threads(self) -> u32 {
+        self.context.machine.threads
+    }
+    fn block(self) -> u32 {
+        self.context.place.who.block
+    }
+    fn blocks(self) -> u32 {
+        self.context.machine.blocks
+    }
+
+    #[track_caller]
+    fn shuffle_xor(self, word: u32, reach: u32) -> u32 {
+        self.together(word, Collective::Shuffle { reach }, Location::caller())
+    }
+
+    #[track_caller]
+    fn any(self, yes: bool) -> bool {
+        self.together(u32::from(yes), Collective::Any, Location::caller()) != 0
+    }
+
+    #[track_caller]
+    fn warp_barrier(self) {
+        self.together(0, Collective::WarpBarrier, Location::caller());
+    }
+
+    #[track_caller]
+    fn barrier(self) {
+        let Context { machine, place, .. } = self.context;
+        let arrived = machine.state.borrow_mut().barrier(*place, Location::caller());
+        self.unless_fault(arrived);
+        self.let_others_run();
+    }
+
+    #[track_caller]
+    fn store_shared(self, at: u32, word: u32) {
+        self.let_others_run();
+        let Context { machine, place, .. } = self.context;
+        let stored = machine
+            .state
+            .borrow_mut()
+            .store_shared(*place, at, word, Location::caller());
+        self.unless_fault(stored);
+    }
+
+    #[track_caller]
+    fn load_shared(self, at: u32) -> u32 {
+        self.let_others_run();
+        let Context { machine, place, .. } = self.context;
+        let loaded = machine.state.borrow_mut().load_shared(*place, at, Location::caller());
+        self.unless_fault(loaded)
+    }
+
+    #[track_caller]
+    unsafe fn load_input_vector(self, from: *const u32) -> [u32; 4] {
+        self.count_load();
+        let Context { machine, place, .. } = self.context;
+        self.unless_fault(machine.load_input_vector(*place, from.addr(), Location::caller()))
+    }
+
+    #[track_caller]
+    unsafe fn load_input(self, from: *const u32) -> u32 {
+        self.count_load();
+        let Context { machine, place, .. } = self.context;
+        self.unless_fault(machine.load_input(*place, from.addr(), Location::caller()))
+    }
+
+    #[track_caller]
+    unsafe fn load(self, from: *const u32) -> u32 {
+        self.let_others_run();
+        let Context { machine, place, .. } = self.context;
+        self.unless_fault(machine.load(*place, from.addr(), Location::caller()))
+    }
+
+    #[track_caller]
+    unsafe fn store(self, to: *mut u32, word: u32) {
+        self.let_others_run();
+        let Context { machine, place, .. } = self.context;
+        self.unless_fault(machine.store(*place, to.addr(), word, Location::caller()));
+    }
+
+    #[track_caller]
+    unsafe fn ticket(self, counter: *mut u32, last: u32) -> u32 {
+        self.draw(counter, last, Fence::AcquireRelease, Location::caller())
+    }
+}

@@ -1,0 +1,231 @@
+//! Global memory: buffers at real addresses, with exact ends.
+//!
+//! Kernels get pointers to compute with; the machine never follows one. It looks the address up among the registered
+//! buffers and reads or writes its own words, so a wild pointer is a fault and never an access.
+
+use crate::{
+    clock::Track,
+    fault::{Fault, Nearest, Site},
+};
+
+/// Words around each buffer, so that what lies just outside it is no other buffer.
+const GUARD_WORDS: usize = 1024;
+
+/// What guards hold: a NaN as a float, an unlikely number as an integer.
+const POISON: u32 = 0x7fc0_dead;
+
+/// Four words at an address that a wide load accepts.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+struct Quad([u32; 4]);
+
+/// Words at real, consecutive addresses, with guards to both sides.
+struct Space {
+    quads: Vec<Quad>,
+    /// The first word, counted from the first guard.
+    first: usize,
+    words: usize,
+}
+
+impl Space {
+    /// `words` words; the first is `misalign` words past a 16-byte boundary.
+    fn new(words: usize, misalign: usize) -> Self {
+        assert!(
+            misalign < 4,
+            "a misalignment of {misalign} words: there are only 0 to 3"
+        );
+        let first = GUARD_WORDS + misalign;
+        let quads = vec![Quad([POISON; 4]); (first + words + GUARD_WORDS).div_ceil(4)];
+        Self { quads, first, words }
+    }
+
+    fn start(&self) -> *const u32 {
+        self.quads.as_ptr().cast::<u32>().wrapping_add(self.first)
+    }
+
+    fn bytes(&self) -> usize {
+        4 * self.words
+    }
+
+    /// Where `address` lies, in bytes from the start, if all of `bytes` bytes from there on are inside.
+    fn offset(&self, address: usize, bytes: usize) -> Option<usize> {
+        let offset = address.wrapping_sub(self.start().addr());
+        (offset < self.bytes() && self.bytes() - offset >= bytes).then_some(offset)
+    }
+
+    fn get(&self, at: usize) -> u32 {
+        let at = self.first + at;
+        self.quads[at / 4].0[at % 4]
+    }
+
+    fn set(&mut self, at: usize, word: u32) {
+        let at = self.first + at;
+        self.quads[at / 4].0[at % 4] = word;
+    }
+}
+
+struct InputBuffer {
+    name: &'static str,
+    space: Space,
+}
+
+/// A buffer that kernels may write, with the accesses to each of its words.
+pub(crate) struct WordBuffer {
+    pub name: &'static str,
+    space: Space,
+    pub tracks: Vec<Track>,
+}
+
+impl WordBuffer {
+    pub fn get(&self, at: usize) -> u32 {
+        self.space.get(at)
+    }
+    pub fn set(&mut self, at: usize, word: u32) {
+        self.space.set(at, word);
+    }
+}
+
+/// A read-write buffer of 32-bit words, registered in a [`Memory`].
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    index: usize,
+    start: *mut u32,
+}
+
+impl Words {
+    /// The first word's address, to pass to a kernel.
+    #[must_use]
+    pub fn start(self) -> *mut u32 {
+        self.start
+    }
+}
+
+/// The global memory of a machine: every buffer that a kernel may touch.
+#[derive(Default)]
+pub struct Memory {
+    inputs: Vec<InputBuffer>,
+    words: Vec<WordBuffer>,
+}
+
+impl Memory {
+    /// No buffers.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Registers a read-only copy of `values`. Its first element lies `misalign` elements past a 16-byte boundary.
+    ///
+    /// # Panics
+    ///
+    /// If `misalign` is 4 or more.
+    pub fn input(&mut self, name: &'static str, values: &[f32], misalign: usize) -> *const f32 {
+        let mut space = Space::new(values.len(), misalign);
+        for (at, value) in values.iter().enumerate() {
+            space.set(at, value.to_bits());
+        }
+        let start = space.start().cast();
+        self.inputs.push(InputBuffer { name, space });
+        start
+    }
+
+    /// Registers `count` words that nobody has written yet.
+    pub fn words(&mut self, name: &'static str, count: usize) -> Words {
+        let space = Space::new(count, 0);
+        let tracks = vec![Track::default(); count];
+        let words = Words {
+            index: self.words.len(),
+            start: space.start().cast_mut(),
+        };
+        self.words.push(WordBuffer { name, space, tracks });
+        words
+    }
+
+    /// Registers a read-write copy of `values`.
+    pub fn words_from(&mut self, name: &'static str, values: &[u32]) -> Words {
+        let words = self.words(name, values.len());
+        let buffer = &mut self.words[words.index];
+        for (at, &value) in values.iter().enumerate() {
+            buffer.set(at, value);
+            buffer.tracks[at].written = true;
+        }
+        words
+    }
+
+    /// Word `at` of a buffer; `None` if nobody wrote it.
+    ///
+    /// # Panics
+    ///
+    /// If the buffer has no such word.
+    #[must_use]
+    pub fn word(&self, words: Words, at: usize) -> Option<u32> {
+        let buffer = &self.words[words.index];
+        buffer.tracks[at].written.then(|| buffer.get(at))
+    }
+
+    pub(crate) fn split(self) -> (Inputs, Vec<WordBuffer>) {
+        (Inputs(self.inputs), self.words)
+    }
+
+    pub(crate) fn join(inputs: Inputs, words: Vec<WordBuffer>) -> Self {
+        Self {
+            inputs: inputs.0,
+            words,
+        }
+    }
+}
+
+/// The read-only buffers: no launch changes them, so reading them needs no bookkeeping.
+pub(crate) struct Inputs(Vec<InputBuffer>);
+
+impl Inputs {
+    /// The word at `address`, if an input has it.
+    pub fn word(&self, address: usize) -> Option<u32> {
+        self.find(address, 4).map(|(space, offset)| space.get(offset / 4))
+    }
+
+    /// The four words at the aligned `address`, if an input has them all.
+    pub fn quad(&self, address: usize) -> Option<[u32; 4]> {
+        self.find(address, 16)
+            .map(|(space, offset)| space.quads[(space.first + offset / 4) / 4].0)
+    }
+
+    /// The input that has `address`, and the word of it that lies there.
+    pub fn name(&self, address: usize) -> Option<(&'static str, usize)> {
+        let named = |input: &InputBuffer| Some((input.name, input.space.offset(address, 4)? / 4));
+        self.0.iter().find_map(named)
+    }
+
+    fn find(&self, address: usize, bytes: usize) -> Option<(&Space, usize)> {
+        self.0
+            .iter()
+            .find_map(|input| Some((&input.space, input.space.offset(address, bytes)?)))
+    }
+
+    /// That an address is in neither an input nor one of `words`.
+    pub fn out_of_bounds(&self, words: &[WordBuffer], by: Site, address: usize, bytes: usize) -> Fault {
+        let inputs = self.0.iter().map(|input| (input.name, &input.space));
+        let words = words.iter().map(|buffer| (buffer.name, &buffer.space));
+        let nearest = inputs.chain(words).map(|(buffer, space)| Nearest {
+            buffer,
+            offset: address.wrapping_sub(space.start().addr()).cast_signed(),
+            bytes: space.bytes(),
+        });
+        let distance = |near: &Nearest| match usize::try_from(near.offset) {
+            Ok(offset) => offset.saturating_sub(near.bytes),
+            Err(_) => near.offset.unsigned_abs(),
+        };
+        Fault::OutOfBounds {
+            by,
+            address,
+            bytes,
+            nearest: nearest.min_by_key(distance),
+        }
+    }
+}
+
+/// The read-write buffer that has `address`, and the word of it that lies there.
+pub(crate) fn find_word(words: &[WordBuffer], address: usize) -> Option<(usize, usize)> {
+    let find = |(index, buffer): (usize, &WordBuffer)| Some((index, buffer.space.offset(address, 4)? / 4));
+    words.iter().enumerate().find_map(find)
+}

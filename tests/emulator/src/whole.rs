@@ -1,0 +1,114 @@
+//! The whole-array kernel on the emulator.
+
+use warpfold_kernels::{
+    kernels::whole,
+    monoids::{Monoid, Words as _},
+    stages::{grid::Meeting, thread::Input},
+};
+
+use crate::{
+    fault::Fault,
+    launch::{Launch, Run, launch},
+    memory::{Memory, Words},
+};
+
+/// How [`reduce_all`] is launched. None of it changes a bit of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Threads in a block: 32 · 2ᵏ, at most 1024.
+    pub threads: u32,
+    /// Leaves of the canonical tree that a warp folds for one tile: a power of two, at most 32.
+    pub leaves_per_warp: u32,
+    /// Blocks in the grid, launched as they are, be there more or fewer than tiles.
+    pub blocks: u32,
+}
+
+impl Shape {
+    /// Tiles that an input of `len` elements has: none if it is empty.
+    #[must_use]
+    pub fn tiles(self, len: u64) -> u64 {
+        let warps = self.threads / warpfold_kernels::tree::LANES;
+        len.div_ceil(whole::tile_elements::<f32>(warps, self.leaves_per_warp))
+    }
+}
+
+/// What a whole-array fold came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Folded<M: Monoid<f32>> {
+    /// The finished answer.
+    pub answer: M::Answer,
+    /// The unfinished state.
+    pub state: M::State,
+    /// The launch.
+    pub run: Run,
+}
+
+/// Folds `values`, the first of which lies `misalign` elements (0 to 3) past a 16-byte boundary, with the kernel
+/// `whole::reduce_all` on the schedule of `seed`.
+///
+/// # Errors
+///
+/// The first fault; also if the kernel leaves its counter at another value than zero or an output unwritten.
+///
+/// # Panics
+///
+/// If `misalign` is 4 or more, or if `shape` is none that the kernel allows.
+pub fn reduce_all<M: Monoid<f32>>(
+    op: M,
+    values: &[f32],
+    misalign: usize,
+    shape: Shape,
+    seed: u64,
+) -> Result<Folded<M>, Fault> {
+    let powers = shape.threads.is_power_of_two() && shape.leaves_per_warp.is_power_of_two();
+    assert!(
+        powers && shape.leaves_per_warp <= 32,
+        "{shape:?} is none that the kernel allows"
+    );
+    let len = values.len() as u64;
+    let tiles = shape.tiles(len);
+
+    let mut memory = Memory::new();
+    let start = memory.input("input", values, misalign);
+    let slots = memory.words("slots", tiles as usize * M::State::COUNT);
+    let tickets = memory.words_from("tickets", &[0]);
+    let answer = memory.words("answer", M::Answer::COUNT);
+    let state = memory.words("state", M::State::COUNT);
+
+    let input = Input { start, len };
+    let meeting = Meeting {
+        slots: slots.start(),
+        tiles,
+        tickets: tickets.start(),
+    };
+    let output = whole::Output {
+        answer: answer.start(),
+        state: state.start(),
+    };
+    let config = Launch::new(shape.blocks, shape.threads, seed);
+    let run = launch(&config, &mut memory, |lane| {
+        // SAFETY: the buffers above are as the kernel wants them, and the machine checks every access.
+        unsafe { whole::reduce_all(lane, op, input, shape.leaves_per_warp, meeting, output) };
+    })?;
+
+    match memory.word(tickets, 0) {
+        Some(0) => {}
+        count => {
+            let (buffer, count) = ("tickets", count.unwrap_or_default());
+            return Err(Fault::CounterLeft { buffer, count });
+        }
+    }
+    Ok(Folded {
+        answer: read(&memory, "answer", answer)?,
+        state: read(&memory, "state", state)?,
+        run,
+    })
+}
+
+/// The value that a launch wrote to the start of `words`.
+fn read<W: warpfold_kernels::monoids::Words>(memory: &Memory, buffer: &'static str, words: Words) -> Result<W, Fault> {
+    if let Some(at) = (0..W::COUNT).find(|&at| memory.word(words, at).is_none()) {
+        return Err(Fault::NoAnswer { buffer, at });
+    }
+    Ok(W::from_words(|at| memory.word(words, at).unwrap_or_default()))
+}

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use warpfold_kernels::{
-    kernels::{Entry, whole},
+    kernels::{Entry, Kernel, SMALL_TILES, whole},
     simt::MAX_WARPS,
     tree::{LANES, leaves},
 };
@@ -39,9 +39,6 @@ pub struct Plan {
 /// Words before the first slot of a workspace: the tickets, alone in their cache line.
 pub(crate) const TICKET_WORDS: usize = 32;
 
-/// Tiles that one warp of the last block folds without a barrier, in one step: `stages::grid`'s octet of rows.
-const FEW_TILES: u64 = 256;
-
 impl Plan {
     /// The tuned plan for `len` elements.
     ///
@@ -58,28 +55,38 @@ impl Plan {
     #[must_use]
     pub fn new(entry: &'static Entry, len: u64) -> Self {
         let leaves = leaves::<f32>(len).max(1);
-        let most_warps = entry.max_threads / LANES;
         let up_to = |n: u64, most: u32| n.next_power_of_two().min(u64::from(most)) as u32;
-        let (warps, leaves_per_warp) = if leaves <= u64::from(most_warps) {
-            (up_to(leaves, most_warps), 1)
-        } else if leaves <= FEW_TILES {
-            (1, 1)
-        } else if leaves <= FEW_TILES * 8 * 8 {
-            let warps = up_to(leaves.div_ceil(FEW_TILES / 2), 8);
-            (warps, up_to(leaves.div_ceil(FEW_TILES * u64::from(warps)), 8))
+        if let Some(small) = entry.with(Kernel::Small) {
+            let most_warps = small.max_threads / LANES;
+            if leaves <= SMALL_TILES * u64::from(most_warps) {
+                let warps = match leaves {
+                    _ if leaves <= u64::from(most_warps) => up_to(leaves, most_warps),
+                    _ if leaves <= SMALL_TILES => 1,
+                    _ => up_to(leaves.div_ceil(SMALL_TILES / 2), most_warps),
+                };
+                return Self::of(small, len, warps, 1);
+            }
+        }
+        if leaves <= SMALL_TILES * 8 * 8 {
+            Self::of(entry, len, 8, up_to(leaves.div_ceil(SMALL_TILES * 8), 8))
         } else {
-            (most_warps, 8)
-        };
+            Self::of(entry, len, entry.max_threads / LANES, 8)
+        }
+    }
+
+    /// A block for each tile: the hardware hands out blocks as others end, which balances the load.
+    fn of(entry: &'static Entry, len: u64, warps: u32, leaves_per_warp: u32) -> Self {
         let tiles = len.div_ceil(whole::tile_elements::<f32>(warps, leaves_per_warp));
+        let blocks = tiles.clamp(1, i32::MAX as u64) as u32;
+        let shape = Shape {
+            warps,
+            leaves_per_warp,
+            blocks,
+        };
         Self {
             entry,
             len,
-            shape: Shape {
-                warps,
-                leaves_per_warp,
-                // A block for each tile: the hardware hands out blocks as others end, which balances the load.
-                blocks: tiles.clamp(1, i32::MAX as u64) as u32,
-            },
+            shape,
             tiles,
         }
     }
@@ -88,19 +95,38 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Shape`] where a number of `shape` is none that the kernel takes.
+    /// [`Error::Shape`] where a number of `shape` is none that the entry's kernel takes.
     pub fn with_shape(entry: &'static Entry, len: u64, shape: Shape) -> Result<Self, Error> {
-        let Shape { warps, leaves_per_warp, blocks } = shape;
-        let legal = warps.is_power_of_two()
+        let Shape {
+            warps,
+            leaves_per_warp,
+            blocks,
+        } = shape;
+        let mut legal = warps.is_power_of_two()
             && warps <= MAX_WARPS.min(entry.max_threads / LANES)
             && leaves_per_warp.is_power_of_two()
             && leaves_per_warp <= LANES
             && (1..=i32::MAX as u32).contains(&blocks);
-        if !legal {
-            return Err(Error::Shape { entry: entry.name, shape });
+        let tiles = if legal {
+            len.div_ceil(whole::tile_elements::<f32>(warps, leaves_per_warp))
+        } else {
+            0
+        };
+        if entry.kernel == Kernel::Small {
+            legal &= leaves_per_warp == 1 && tiles <= SMALL_TILES && u64::from(blocks) == tiles.max(1);
         }
-        let tiles = len.div_ceil(whole::tile_elements::<f32>(warps, leaves_per_warp));
-        Ok(Self { entry, len, shape, tiles })
+        if !legal {
+            return Err(Error::Shape {
+                entry: entry.name,
+                shape,
+            });
+        }
+        Ok(Self {
+            entry,
+            len,
+            shape,
+            tiles,
+        })
     }
 
     /// Threads in a block.
@@ -124,7 +150,11 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shape { warps, leaves_per_warp, blocks } = self.shape;
+        let Shape {
+            warps,
+            leaves_per_warp,
+            blocks,
+        } = self.shape;
         write!(
             f,
             "{} of {} elements: {} tiles of {warps} warps × {leaves_per_warp} leaves, {blocks} blocks of {} threads, \
@@ -146,18 +176,26 @@ mod tests {
 
     /// Lengths about every edge of the rule above.
     fn edges() -> impl Iterator<Item = u64> {
-        (0..=36).flat_map(|log| [(1u64 << log) - 1, 1 << log, (1 << log) + 1, 3 << log]).chain([0])
+        (0..=36)
+            .flat_map(|log| [(1u64 << log) - 1, 1 << log, (1 << log) + 1, 3 << log])
+            .chain([0])
     }
 
     #[test]
     fn every_plan_is_legal_and_covers_each_element_once() {
         for entry in &ENTRIES {
-            let entry = warpfold_kernels::kernels::entry(entry.name).expect("listed");
             for len in edges() {
                 let plan = Plan::new(entry, len);
-                assert_eq!(Plan::with_shape(entry, len, plan.shape).expect("legal"), plan, "{plan}");
+                assert_eq!(
+                    Plan::with_shape(plan.entry, len, plan.shape).expect("legal"),
+                    plan,
+                    "{plan}"
+                );
                 let tile = whole::tile_elements::<f32>(plan.shape.warps, plan.shape.leaves_per_warp);
-                assert!(plan.tiles * tile >= len && (plan.tiles == 0 || (plan.tiles - 1) * tile < len), "{plan}");
+                assert!(
+                    plan.tiles * tile >= len && (plan.tiles == 0 || (plan.tiles - 1) * tile < len),
+                    "{plan}"
+                );
             }
         }
     }
@@ -165,7 +203,6 @@ mod tests {
     #[test]
     fn a_workspace_is_a_thousandth_of_the_input() {
         for entry in &ENTRIES {
-            let entry = warpfold_kernels::kernels::entry(entry.name).expect("listed");
             for len in edges() {
                 let plan = Plan::new(entry, len);
                 let bytes = 4 * plan.workspace_words() as u64;
@@ -178,7 +215,11 @@ mod tests {
     fn illegal_shapes_are_named() {
         let entry = warpfold_kernels::kernels::entry("sum_f32").expect("listed");
         for (warps, leaves_per_warp, blocks) in [(0, 1, 1), (3, 1, 1), (32, 1, 1), (1, 0, 1), (1, 64, 1), (1, 1, 0)] {
-            let shape = Shape { warps, leaves_per_warp, blocks };
+            let shape = Shape {
+                warps,
+                leaves_per_warp,
+                blocks,
+            };
             let error = Plan::with_shape(entry, 10, shape).expect_err("illegal");
             assert!(error.to_string().contains("sum_f32"), "{error}");
         }

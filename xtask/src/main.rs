@@ -1,1 +1,55 @@
-fn main() {}
+//! warpfold's chores, as `cargo xtask TASK`: one line a task in the table below, one module a task.
+
+mod build_ptx;
+mod bundle;
+mod compiler;
+mod demo;
+mod facts;
+mod kernel_crate;
+mod paths;
+mod process;
+mod ptx;
+mod ptxas;
+mod report;
+mod setup;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// warpfold's chores.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Task {
+    /// Find a kernel compiler and ptxas, and install what is missing.
+    Setup,
+    /// Compile the kernels to PTX and check what came out.
+    BuildPtx(build_ptx::Args),
+    /// Run every check and every test.
+    Test(test::Args),
+    /// Check the invariants of the design.
+    Tidy,
+    /// Fold a real file and a large array on the best device there is.
+    Demo(demo::Args),
+    /// Make a folder that runs the device tests and benches on a machine without Rust.
+    Bundle(bundle::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Task::parse() {
+        Task::Setup => setup::run(),
+        Task::BuildPtx(args) => build_ptx::run(&args),
+        Task::Test(args) => test::run(&args),
+        Task::Tidy => tidy::run(),
+        Task::Demo(args) => demo::run(&args),
+        Task::Bundle(args) => bundle::run(&args),
+    };
+    // Not by returning it: a backtrace through this program says nothing of what went wrong in another.
+    if let Err(error) = done {
+        eprintln!("error: {error:#}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}

@@ -29,7 +29,9 @@ pub(super) struct Bound<'a>(PhantomData<(&'a Context, *const ())>);
 impl<'a> Bound<'a> {
     pub(super) fn to(context: &'a Context) -> Result<Self, Error> {
         // SAFETY: the context is retained for as long as `context` lives.
-        check("cuCtxPushCurrent", unsafe { sys::cuCtxPushCurrent_v2(context.as_raw().cast()) })?;
+        check("cuCtxPushCurrent", unsafe {
+            sys::cuCtxPushCurrent_v2(context.as_raw().cast())
+        })?;
         Ok(Self(PhantomData))
     }
 }
@@ -61,8 +63,14 @@ pub(super) fn restore(context: CUcontext) {
 pub(super) fn check_stream(stream: CUstream, context: &Context) -> Result<(), Error> {
     let mut owner = ptr::null_mut();
     // SAFETY: `stream` comes from a live `Stream`; writes one handle.
-    check("cuStreamGetCtx", unsafe { sys::cuStreamGetCtx(stream.cast(), &mut owner) })?;
-    if owner.cast() == context.as_raw() { Ok(()) } else { Err(Error::ForeignStream) }
+    check("cuStreamGetCtx", unsafe {
+        sys::cuStreamGetCtx(stream.cast(), &mut owner)
+    })?;
+    if owner.cast() == context.as_raw() {
+        Ok(())
+    } else {
+        Err(Error::ForeignStream)
+    }
 }
 
 /// The places of one launch.
@@ -84,7 +92,7 @@ pub(super) struct Launch<'a> {
 /// `answer` and `state` are 0 or valid for the entry's words, and the workspace is used by nothing else, all until the
 /// stream has passed the launch.
 pub(super) unsafe fn launch(function: Function, plan: &Plan, launch: Launch<'_>) -> Result<(), Error> {
-    if launch.input % 4 != 0 {
+    if !launch.input.is_multiple_of(4) {
         return Err(Error::Misaligned { address: launch.input });
     }
     let tickets = launch.workspace.for_plan(plan)?;

@@ -25,8 +25,7 @@ pub use facts::Facts;
 pub use prepared::{Prepared, Workspace};
 
 use crate::{
-    Error,
-    cpu,
+    Error, cpu,
     ops::Reduction,
     plan::{Plan, Shape},
 };
@@ -72,7 +71,9 @@ impl Gpu {
     ///
     /// [`Error::NoDriver`] without an NVIDIA driver; [`Error::Driver`] where it does not come up.
     pub fn count() -> Result<usize, Error> {
-        warpfold_driver::is_available().map_err(|error| Error::NoDriver { reason: error.to_string() })?;
+        warpfold_driver::is_available().map_err(|error| Error::NoDriver {
+            reason: error.to_string(),
+        })?;
         match cust::init(cust::CudaFlags::empty()) {
             Ok(()) => {}
             Err(cust::error::CudaError::NoDevice) => return Ok(0),
@@ -232,7 +233,10 @@ impl Gpu {
         let mut guard = self.scratch();
         let bound = Bound::to(&self.inner.context)?;
         let scratch = guard.as_mut().expect("present until dropped");
-        let fits = scratch.staging.as_ref().is_some_and(|staging| staging.len() >= piece.len());
+        let fits = scratch
+            .staging
+            .as_ref()
+            .is_some_and(|staging| staging.len() >= piece.len());
         if !fits {
             // Freed before the larger one is asked for.
             scratch.staging = None;
@@ -263,7 +267,11 @@ impl Gpu {
     ) -> Result<[u32; OUTPUT_WORDS], Error> {
         let _bound = Bound::to(&self.inner.context)?;
         let scratch = scratch.as_mut().expect("present until dropped");
-        if !scratch.workspace.as_ref().is_some_and(|workspace| workspace.fits(prepared.plan())) {
+        if !scratch
+            .workspace
+            .as_ref()
+            .is_some_and(|workspace| workspace.fits(prepared.plan()))
+        {
             scratch.workspace = None;
             scratch.workspace = Some(prepared.workspace()?);
         }

@@ -34,7 +34,9 @@ impl Modules {
         if !loaded.contains_key(entry.family) {
             loaded.insert(entry.family, self.load(entry)?);
         }
-        let function = loaded[entry.family].get_function(entry.name).or_fail("cuModuleGetFunction")?;
+        let function = loaded[entry.family]
+            .get_function(entry.name)
+            .or_fail("cuModuleGetFunction")?;
         Ok(Function(function.to_raw()))
     }
 

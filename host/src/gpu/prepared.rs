@@ -154,12 +154,20 @@ impl<R: Reduction> Prepared<R> {
     ) -> Result<(), Error> {
         launch::check_stream(stream.as_inner(), self.gpu.context())?;
         let _bound = Bound::to(self.gpu.context())?;
-        if answer % 4 != 0 {
+        if !answer.is_multiple_of(4) {
             return Err(Error::Misaligned { address: answer });
         }
         let stream = stream.as_inner();
         // SAFETY: passed on to the caller.
-        unsafe { self.enqueue(Launch { stream, input, workspace, answer, state: 0 }) }
+        unsafe {
+            self.enqueue(Launch {
+                stream,
+                input,
+                workspace,
+                answer,
+                state: 0,
+            })
+        }
     }
 
     /// # Safety

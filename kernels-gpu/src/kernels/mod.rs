@@ -2,13 +2,17 @@
 
 pub mod whole;
 
-use crate::monoids::Words;
+use crate::{monoids::Words, stages::grid};
 
 /// What the host and the build know of an entry point. The code that runs is in [`whole`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     /// Its symbol in the PTX.
     pub name: &'static str,
+    /// The operator it folds with. Entries of one operator and different kernels give the same bits.
+    pub op: &'static str,
+    /// What it runs.
+    pub kernel: Kernel,
     /// The module it is loaded with: entries of one family are built into one PTX file.
     pub family: &'static str,
     /// 32-bit words of its state, the unit of its slots.
@@ -17,10 +21,32 @@ pub struct Entry {
     pub answer_words: usize,
     /// The largest block it may be launched with.
     pub max_threads: u32,
-    /// Blocks of that size that a multiprocessor must have registers for; 0 leaves it to the assembler.
-    pub min_blocks: u32,
+    /// Blocks of that size that a multiprocessor must have registers for; none leaves it to the assembler.
+    pub min_blocks: Option<u32>,
     /// How often each instruction that matters stands in its code, by the source.
     pub instructions: Instructions,
+}
+
+/// What an entry point runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// [`whole::reduce_all`]: any length, any grid.
+    All,
+    /// [`whole::reduce_small`]: a leaf for each warp, a block for each of at most [`SMALL_TILES`] tiles.
+    Small,
+}
+
+/// Tiles that [`Kernel::Small`] takes.
+pub const SMALL_TILES: u64 = grid::OCTET;
+
+impl Entry {
+    /// The entry of the same operator that runs `kernel`.
+    #[must_use]
+    pub fn with(&self, kernel: Kernel) -> Option<&'static Self> {
+        ENTRIES
+            .iter()
+            .find(|entry| entry.op == self.op && entry.kernel == kernel)
+    }
 }
 
 /// How often each instruction that matters stands in an entry's PTX.
@@ -38,88 +64,106 @@ pub struct Instructions {
     pub tickets: usize,
 }
 
-/// An entry of the whole-array kernel, for blocks of up to 512 threads.
-const fn whole<State: Words, Answer: Words>(name: &'static str, family: &'static str) -> Entry {
-    Entry {
-        name,
-        family,
+/// Both entries of an operator. A state of one word fits blocks of 512 threads; a heavier one gets 80 registers a thread
+/// without spilling, and 24 warps a multiprocessor.
+const fn both<State: Words, Answer: Words>(
+    op: &'static str,
+    names: [&'static str; 2],
+    families: [&'static str; 2],
+) -> [Entry; 2] {
+    let heavy = State::COUNT > 1;
+    let all = Entry {
+        name: names[0],
+        op,
+        kernel: Kernel::All,
+        family: families[0],
         state_words: State::COUNT,
         answer_words: Answer::COUNT,
-        max_threads: 512,
-        min_blocks: 0,
+        max_threads: if heavy { 256 } else { 512 },
+        min_blocks: if heavy { Some(3) } else { None },
         instructions: whole::instructions(State::COUNT),
-    }
-}
-
-/// The same for a state of several words: 80 registers a thread without spilling, and 24 warps a multiprocessor.
-const fn whole_heavy<State: Words, Answer: Words>(name: &'static str, family: &'static str) -> Entry {
-    Entry {
-        max_threads: 256,
-        min_blocks: 3,
-        ..whole::<State, Answer>(name, family)
-    }
+    };
+    let small = Entry {
+        name: names[1],
+        kernel: Kernel::Small,
+        family: families[1],
+        // The assembler would else save registers where there is no occupancy to gain, and keep fewer loads in flight.
+        min_blocks: Some(1),
+        instructions: whole::instructions_small(State::COUNT),
+        ..all
+    };
+    [all, small]
 }
 
 /// Every entry point.
-pub const ENTRIES: [Entry; 7] = {
+pub static ENTRIES: [Entry; 14] = {
     use crate::monoids::{Best, Key};
-    [
-        whole::<f32, f32>("sum_f32", "sum"),
-        whole::<f32, f32>("mean_f32", "sum"),
-        whole::<f32, f32>("product_f32", "product"),
-        whole::<Key, f32>("min_f32", "extremum"),
-        whole::<Key, f32>("max_f32", "extremum"),
-        whole_heavy::<Best, u64>("argmin_f32", "arg"),
-        whole_heavy::<Best, u64>("argmax_f32", "arg"),
-    ]
+    const fn flat(pairs: [[Entry; 2]; 7]) -> [Entry; 14] {
+        let mut entries = [pairs[0][0]; 14];
+        let mut i = 0;
+        while i < 14 {
+            entries[i] = pairs[i / 2][i % 2];
+            i += 1;
+        }
+        entries
+    }
+    flat([
+        both::<f32, f32>("sum", ["sum_f32", "sum_small_f32"], ["sum", "sum_small"]),
+        both::<f32, f32>("mean", ["mean_f32", "mean_small_f32"], ["sum", "sum_small"]),
+        both::<f32, f32>(
+            "product",
+            ["product_f32", "product_small_f32"],
+            ["product", "product_small"],
+        ),
+        both::<Key, f32>("min", ["min_f32", "min_small_f32"], ["extremum", "extremum_small"]),
+        both::<Key, f32>("max", ["max_f32", "max_small_f32"], ["extremum", "extremum_small"]),
+        both::<Best, u64>("argmin", ["argmin_f32", "argmin_small_f32"], ["arg", "arg_small"]),
+        both::<Best, u64>("argmax", ["argmax_f32", "argmax_small_f32"], ["arg", "arg_small"]),
+    ])
 };
 
 /// The entry point of that name.
 #[must_use]
 pub fn entry(name: &str) -> Option<&'static Entry> {
-    static TABLE: [Entry; 7] = ENTRIES;
-    TABLE.iter().find(|entry| entry.name == name)
+    ENTRIES.iter().find(|entry| entry.name == name)
 }
 
-/// Defines the entry point `$name`: [`whole::reduce_all`] for one operator, made from the length.
+/// Defines the entry points `$name` and `$small`: [`whole::reduce_all`] and [`whole::reduce_small`] for one operator, made
+/// from the length.
 #[macro_export]
 macro_rules! reduce_all_entry {
-    ($name:ident, |$len:ident| $op:expr) => {
+    ($name:ident, $small:ident, |$len:ident| $op:expr) => {
+        $crate::reduce_all_entry!(@entry $name, $len, |simt, input, leaves_per_warp, meeting, output| {
+            $crate::kernels::whole::reduce_all(simt, $op, input, leaves_per_warp, meeting, output)
+        });
+        $crate::reduce_all_entry!(@entry $small, $len, |simt, input, _leaves_per_warp, meeting, output| {
+            $crate::kernels::whole::reduce_small(simt, $op, input, meeting, output)
+        });
+    };
+    (@entry $name:ident, $len:ident, |$simt:ident, $input:ident, $leaves:ident, $meeting:ident, $output:ident| $call:expr) => {
         #[cfg(target_arch = "nvptx64")]
-        /// Whole-array entry point; see `whole::reduce_all`.
+        /// Whole-array entry point; see `kernels::whole`.
         ///
         /// # Safety
         ///
-        /// As `whole::reduce_all`.
+        /// As the function of `kernels::whole` that it calls.
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $name(
             start: *const f32,
             $len: u64,
             tiles: u64,
-            leaves_per_warp: u32,
+            $leaves: u32,
             slots: *mut u32,
             tickets: *mut u32,
             answer: *mut u32,
             state: *mut u32,
         ) {
-            let input = $crate::stages::thread::Input { start, len: $len };
-            let meeting = $crate::stages::grid::Meeting {
-                slots,
-                tiles,
-                tickets,
-            };
-            let output = $crate::kernels::whole::Output { answer, state };
+            let $simt = $crate::simt::nvptx::Nvptx;
+            let $input = $crate::stages::thread::Input { start, len: $len };
+            let $meeting = $crate::stages::grid::Meeting { slots, tiles, tickets };
+            let $output = $crate::kernels::whole::Output { answer, state };
             // SAFETY: passed on to the launcher.
-            unsafe {
-                $crate::kernels::whole::reduce_all(
-                    $crate::simt::nvptx::Nvptx,
-                    $op,
-                    input,
-                    leaves_per_warp,
-                    meeting,
-                    output,
-                )
-            }
+            unsafe { $call }
         }
     };
 }
@@ -127,11 +171,11 @@ macro_rules! reduce_all_entry {
 mod entries {
     #[allow(unused_imports)]
     use crate::monoids::*;
-    reduce_all_entry!(sum_f32, |len| Sum);
-    reduce_all_entry!(product_f32, |len| Product);
-    reduce_all_entry!(mean_f32, |len| Mean { count: len });
-    reduce_all_entry!(min_f32, |len| Min);
-    reduce_all_entry!(max_f32, |len| Max);
-    reduce_all_entry!(argmin_f32, |len| ArgMin);
-    reduce_all_entry!(argmax_f32, |len| ArgMax);
+    reduce_all_entry!(sum_f32, sum_small_f32, |len| Sum);
+    reduce_all_entry!(product_f32, product_small_f32, |len| Product);
+    reduce_all_entry!(mean_f32, mean_small_f32, |len| Mean { count: len });
+    reduce_all_entry!(min_f32, min_small_f32, |len| Min);
+    reduce_all_entry!(max_f32, max_small_f32, |len| Max);
+    reduce_all_entry!(argmin_f32, argmin_small_f32, |len| ArgMin);
+    reduce_all_entry!(argmax_f32, argmax_small_f32, |len| ArgMax);
 }

@@ -31,8 +31,8 @@ pub const fn instructions(words: usize) -> Instructions {
     let reduce_first = 1; // a loop
     let reduce_eight = 4 + 2 + 1 + 2;
     // A wide leaf, a narrow leaf and a run of leaves; the block stage; few slots; a run of slots and the block stage.
-    let few_slots = reduce_eight + 3;
-    let shuffles = 2 * reduce + reduce_first + reduce_first + few_slots + (reduce_eight + reduce) + reduce_first;
+    let slots = (reduce_eight + 3) + (reduce_eight + reduce) + reduce_first;
+    let shuffles = (reduce + reduce + reduce_first) + reduce_first + slots;
     Instructions {
         vector_loads: ROWS,
         scalar_loads: ROWS * vector_elements::<f32>(),
@@ -40,6 +40,20 @@ pub const fn instructions(words: usize) -> Instructions {
         // The block stage twice, one behind the ticket, and one between two rounds of slots.
         barriers: 2 + 1 + 1,
         tickets: 1,
+    }
+}
+
+/// The same for [`reduce_small`].
+#[must_use]
+pub const fn instructions_small(words: usize) -> Instructions {
+    let reduce = 5;
+    let reduce_first = 1; // a loop
+    let few_slots = (4 + 2 + 1 + 2) + 3;
+    Instructions {
+        // A leaf, wide or narrow; the block stage; few slots.
+        shuffles: (reduce + reduce_first + few_slots) * words,
+        barriers: 1,
+        ..instructions(words)
     }
 }
 
@@ -98,6 +112,43 @@ pub unsafe fn reduce_all<S: Simt, M: Monoid<f32>>(
     }
     // With a single tile, or none, its block needs nobody else; others have nothing to say.
     if simt.thread() == 0 && (meeting.tiles > 1 || simt.block() == 0) {
+        // SAFETY: passed on to the caller.
+        unsafe { finish(simt, op, input.len, total, output) }
+    }
+}
+
+/// The same for an input of at most [`grid::OCTET`] tiles, each warp folding one leaf and each block one tile:
+/// no loop, little code, so the first instruction of every stage is soon fetched.
+///
+/// The number of warps in a block is a power of two, at most 32; there is a block for each tile, and at least one.
+///
+/// # Safety
+///
+/// As [`reduce_all`].
+pub unsafe fn reduce_small<S: Simt, M: Monoid<f32>>(
+    simt: S,
+    op: M,
+    input: Input<f32>,
+    meeting: Meeting,
+    output: Output,
+) {
+    let leaf = u64::from(simt.block() * simt.warps() + simt.warp());
+    // SAFETY: passed on to the caller.
+    let mine = unsafe { warp::fold_leaf(simt, op, input, leaf) };
+    let mut total = block::reduce(simt, op, mine, Turn::FIRST);
+    if meeting.tiles > 1 {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if simt.thread() == 0 {
+                store(simt, meeting.slots, u64::from(simt.block()), total);
+            }
+            match grid::last_warp_folds(simt, op, meeting) {
+                Some(folded) => total = folded,
+                None => return,
+            }
+        }
+    }
+    if simt.thread() == 0 {
         // SAFETY: passed on to the caller.
         unsafe { finish(simt, op, input.len, total, output) }
     }

@@ -126,9 +126,9 @@ impl Simt for Nvptx {
     }
     unsafe fn load(self, from: *const u32) -> u32 {
         let word;
-        // SAFETY: the caller vouches for the address; relaxed at GPU scope reads past this SM's own cache.
+        // SAFETY: the caller vouches for the address, and for having synchronised: then a plain load sees the word.
         unsafe {
-            asm!("ld.relaxed.gpu.global.u32 {}, [{}];", out(reg32) word, in(reg64) from,
+            asm!("ld.global.u32 {}, [{}];", out(reg32) word, in(reg64) from,
                 options(readonly, nostack, preserves_flags));
         }
         word

@@ -22,14 +22,12 @@ pub struct Meeting {
 const ROWS: u32 = 8;
 
 /// Slots that one warp folds at once.
-const OCTET: u64 = (ROWS * LANES) as u64;
+pub const OCTET: u64 = (ROWS * LANES) as u64;
 
 /// The shared word that tells a block whether it is the last, beside the block stage's buffers.
 const LAST: u32 = SHARED_WORDS as u32 - 1;
 
 /// Folds the slots of all tiles, neighbours first, in the last block to arrive. `None` in every other.
-///
-/// Few slots are folded by the first warp alone, which spares the block two barriers.
 ///
 /// Called by: all threads of the block together, thread 0 having stored the block's slots · Valid in: thread 0 of the
 /// last block · Scratch: the slots, the shared buffers and the word [`LAST`]
@@ -41,14 +39,8 @@ pub unsafe fn last_block_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting
     // SAFETY: passed on to the caller.
     let last = unsafe { draws_last(simt, meeting) };
     if meeting.tiles <= OCTET {
-        if simt.warp() != 0 || !simt.any(last) {
-            return None;
-        }
-        // Hands on to the warp what thread 0 saw with its ticket: a vote orders no memory.
-        simt.warp_barrier();
         // SAFETY: passed on to the caller.
-        let rows = unsafe { octet(simt, op, meeting.slots, 0, meeting.tiles) };
-        return Some(warp::reduce_first(simt, op, rows, ROWS));
+        return unsafe { first_warp_folds(simt, op, meeting, last) };
     }
     if simt.thread() == 0 {
         simt.store_shared(LAST, u32::from(last));
@@ -57,6 +49,34 @@ pub unsafe fn last_block_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting
     simt.barrier();
     // SAFETY: passed on to the caller.
     (simt.load_shared(LAST) == 1).then(|| unsafe { fold_slots(simt, op, meeting) })
+}
+
+/// The same for at most [`OCTET`] tiles, by the block's first warp alone: no barrier, and less code.
+///
+/// Called by, Valid in: as [`last_block_folds`] · Scratch: the slots
+///
+/// # Safety
+///
+/// As [`last_block_folds`].
+pub unsafe fn last_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
+    // SAFETY: passed on to the caller.
+    unsafe { first_warp_folds(simt, op, meeting, draws_last(simt, meeting)) }
+}
+
+/// The first warp's fold of at most [`OCTET`] slots, if its thread 0 drew the `last` ticket.
+///
+/// # Safety
+///
+/// As [`last_block_folds`].
+unsafe fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting, last: bool) -> Option<M::State> {
+    if simt.warp() != 0 || !simt.any(last) {
+        return None;
+    }
+    // Hands on to the warp what thread 0 saw with its ticket: a vote orders no memory.
+    simt.warp_barrier();
+    // SAFETY: passed on to the caller.
+    let rows = unsafe { octet(simt, op, meeting.slots, 0, meeting.tiles) };
+    Some(warp::reduce_first(simt, op, rows, ROWS))
 }
 
 /// Whether this is thread 0 of the last block to arrive, which then sees the slots that all blocks stored.

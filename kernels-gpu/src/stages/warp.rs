@@ -56,6 +56,25 @@ fn partner<S: Simt, W: Words>(simt: S, state: W, reach: u32) -> W {
     map_words(state, |word| simt.shuffle_xor(word, reach))
 }
 
+/// Folds leaf `leaf`; one past the end gives the identity.
+///
+/// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
+///
+/// # Safety
+///
+/// `input` is valid and unwritten for the whole launch.
+#[inline(always)]
+pub unsafe fn fold_leaf<S: Simt, M: Monoid<f32>>(simt: S, op: M, input: Input<f32>, leaf: u64) -> M::State {
+    let mine = if leaf < input.wide_leaves() {
+        // SAFETY: passed on to the caller; the leaf comes before the last wide one.
+        unsafe { thread::load_leaf(simt, input, leaf) }.fold(op)
+    } else {
+        // SAFETY: passed on to the caller.
+        unsafe { thread::narrow_leaf(simt, op, input, leaf) }
+    };
+    reduce(simt, op, mine)
+}
+
 /// What a warp has folded so far, of all that comes before the leaf at hand: what an operator that selects one element
 /// needs to tell a leaf that can't matter.
 #[derive(Clone, Copy)]

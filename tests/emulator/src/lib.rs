@@ -26,4 +26,4 @@ pub use lane::Lane;
 pub use launch::{Launch, Run, STEP_LIMIT, launch};
 pub use memory::{Memory, Words};
 pub use stacks::RESIDENT_THREADS;
-pub use whole::{Folded, Shape, reduce_all};
+pub use whole::{Folded, Shape, reduce_all, reduce_small};

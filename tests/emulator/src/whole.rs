@@ -1,13 +1,14 @@
 //! The whole-array kernel on the emulator.
 
 use warpfold_kernels::{
-    kernels::whole,
+    kernels::{SMALL_TILES, whole},
     monoids::{Monoid, Words as _},
     stages::{grid::Meeting, thread::Input},
 };
 
 use crate::{
     fault::Fault,
+    lane::Lane,
     launch::{Launch, Run, launch},
     memory::{Memory, Words},
 };
@@ -65,6 +66,53 @@ pub fn reduce_all<M: Monoid<f32>>(
         powers && shape.leaves_per_warp <= 32,
         "{shape:?} is none that the kernel allows"
     );
+    fold(values, misalign, shape, seed, |lane, input, meeting, output| {
+        // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
+        unsafe { whole::reduce_all(lane, op, input, shape.leaves_per_warp, meeting, output) };
+    })
+}
+
+/// The same with the kernel `whole::reduce_small`, in blocks of `threads`.
+///
+/// # Errors
+///
+/// As [`reduce_all`].
+///
+/// # Panics
+///
+/// If `misalign` is 4 or more, if `threads` is no power of two, or if there are more tiles than the kernel allows.
+pub fn reduce_small<M: Monoid<f32>>(
+    op: M,
+    values: &[f32],
+    misalign: usize,
+    threads: u32,
+    seed: u64,
+) -> Result<Folded<M>, Fault> {
+    let mut shape = Shape {
+        threads,
+        leaves_per_warp: 1,
+        blocks: 1,
+    };
+    let tiles = shape.tiles(values.len() as u64);
+    assert!(
+        threads.is_power_of_two() && tiles <= SMALL_TILES,
+        "{tiles} tiles of {threads} threads are none that the kernel allows"
+    );
+    shape.blocks = tiles.max(1) as u32;
+    fold(values, misalign, shape, seed, |lane, input, meeting, output| {
+        // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
+        unsafe { whole::reduce_small(lane, op, input, meeting, output) };
+    })
+}
+
+/// Launches `kernel` with the buffers of a whole-array fold, and reads what it wrote.
+fn fold<M: Monoid<f32>>(
+    values: &[f32],
+    misalign: usize,
+    shape: Shape,
+    seed: u64,
+    kernel: impl Fn(Lane<'_>, Input<f32>, Meeting, whole::Output),
+) -> Result<Folded<M>, Fault> {
     let len = values.len() as u64;
     let tiles = shape.tiles(len);
 
@@ -86,10 +134,7 @@ pub fn reduce_all<M: Monoid<f32>>(
         state: state.start(),
     };
     let config = Launch::new(shape.blocks, shape.threads, seed);
-    let run = launch(&config, &mut memory, |lane| {
-        // SAFETY: the buffers above are as the kernel wants them, and the machine checks every access.
-        unsafe { whole::reduce_all(lane, op, input, shape.leaves_per_warp, meeting, output) };
-    })?;
+    let run = launch(&config, &mut memory, |lane| kernel(lane, input, meeting, output))?;
 
     match memory.word(tickets, 0) {
         Some(0) => {}

@@ -1,0 +1,313 @@
+//! How fast the GPU folds: CUDA-graph replays over rotating buffers, so that neither launch gaps nor the L2 cache flatter
+//! the figures. Prints CSV: `op,elements,dtype,µs,GB/s`; a `#` starts a remark.
+//!
+//! `cargo bench --bench gpu [-- OP …] [--shapes]`; without a GPU it says so and ends well. `--shapes` times every legal
+//! shape of each length, which is how the table in `warpfold::plan` was made.
+
+use std::{error::Error, ptr, time::Instant};
+
+use cust::{
+    event::{Event, EventFlags},
+    memory::{CopyDestination, DeviceBuffer, DeviceSlice},
+    stream::{Stream, StreamFlags},
+};
+use warpfold::{
+    cpu,
+    gpu::{Gpu, Prepared},
+    ops::{ArgMax, ArgMin, Max, Mean, Min, Product, Reduction, Sum},
+    plan::{Plan, Shape},
+};
+use warpfold_driver::sys;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Elements of all buffers together: 4 GiB, many times any L2 cache.
+const POOL: usize = 1 << 30;
+/// Elements of the pattern that fills them.
+const PATTERN: usize = 1 << 22;
+
+fn main() -> Outcome<()> {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let shapes = asked.iter().any(|arg| arg == "--shapes");
+    let wanted = |name: &str| asked.iter().all(|arg| arg.starts_with("--")) || asked.iter().any(|arg| arg == name);
+    let gpu = match Gpu::new(0) {
+        Ok(gpu) => gpu,
+        Err(error) => {
+            println!("# skipped: {error}");
+            return Ok(());
+        }
+    };
+    gpu.make_current()?;
+    println!("# {}", gpu.facts());
+    let bench = Bench::new(gpu)?;
+    bench.first_call()?;
+    bench.copy()?;
+    println!("op,elements,dtype,us,GB/s");
+    macro_rules! run {
+        ($($op:ident)*) => {$(
+            if wanted($op::NAME) {
+                if shapes { bench.shapes($op)? } else { bench.lengths($op)? }
+            }
+        )*};
+    }
+    run!(Sum Max ArgMax Mean Min ArgMin Product);
+    if wanted("unaligned") && !shapes {
+        bench.unaligned()?;
+    }
+    bench.host_cost()
+}
+
+struct Bench {
+    gpu: Gpu,
+    stream: Stream,
+    pool: DeviceBuffer<f32>,
+    pattern: Vec<f32>,
+}
+
+impl Bench {
+    fn new(gpu: Gpu) -> Outcome<Self> {
+        let pattern: Vec<f32> = (0..PATTERN as u32)
+            .map(|i| {
+                let hash = i.wrapping_mul(2_654_435_761);
+                ((hash ^ hash >> 15) & 0xffff) as f32 / 65536.0 - 0.5
+            })
+            .collect();
+        // SAFETY: filled below, before anything reads it.
+        let pool = unsafe { DeviceBuffer::<f32>::uninitialized(POOL)? };
+        for start in (0..POOL).step_by(PATTERN) {
+            pool.index(start..start + PATTERN).copy_from(&pattern)?;
+        }
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+        Ok(Self {
+            gpu,
+            stream,
+            pool,
+            pattern,
+        })
+    }
+
+    /// What a process waits for once: the module's compilation and load.
+    fn first_call(&self) -> Outcome<()> {
+        let start = Instant::now();
+        self.gpu.reduce(Sum, &self.pool.index(..1024))?;
+        println!(
+            "# first call after the context exists: {:.1} ms",
+            start.elapsed().as_secs_f64() * 1e3
+        );
+        Ok(())
+    }
+
+    /// The yardstick: a device-to-device copy, bytes read and written.
+    fn copy(&self) -> Outcome<()> {
+        let half = POOL / 2;
+        let mut to = self.pool.index(half..);
+        let from = self.pool.index(..half);
+        let us = self.median(9, || {
+            use cust::memory::AsyncCopyDestination;
+            // SAFETY: both halves live as long as the bench, and nothing else uses them meanwhile.
+            unsafe { to.async_copy_from(&from, &self.stream)? };
+            Ok(())
+        })?;
+        println!(
+            "# device-to-device copy of {} bytes: {us:.2} us, {:.0} GB/s read and written",
+            half * 4,
+            gb_per_s(half * 8, us)
+        );
+        Ok(())
+    }
+
+    fn lengths<R: Reduction>(&self, op: R) -> Outcome<()> {
+        self.check(op)?;
+        for log in [10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30] {
+            let len = 1usize << log;
+            let us = self.time(&self.gpu.prepare(op, len as u64)?, 0)?;
+            report(R::NAME, len, us);
+        }
+        Ok(())
+    }
+
+    fn unaligned(&self) -> Outcome<()> {
+        for log in [12, 20, 28] {
+            let len = (1usize << log) - 4;
+            let us = self.time(&self.gpu.prepare(Sum, len as u64)?, 1)?;
+            report("sum_unaligned", len, us);
+        }
+        Ok(())
+    }
+
+    fn shapes<R: Reduction>(&self, op: R) -> Outcome<()> {
+        self.check(op)?;
+        for log in 10..=30 {
+            let len = 1usize << log;
+            let mut timed = Vec::new();
+            for warps in (0..6).map(|log| 1 << log) {
+                for leaves_per_warp in (0..6).map(|log| 1 << log) {
+                    let tile = 1024 * (warps * leaves_per_warp) as usize;
+                    let tiles = len.div_ceil(tile);
+                    if tiles > 1 << 16 || (tile > 2 * len && tile > 1024) {
+                        continue;
+                    }
+                    let multiprocessors = self.gpu.facts().multiprocessors;
+                    for blocks in [tiles as u32, multiprocessors, 2 * multiprocessors, 4 * multiprocessors] {
+                        let shape = Shape {
+                            warps,
+                            leaves_per_warp,
+                            blocks,
+                        };
+                        if blocks as usize > tiles {
+                            continue;
+                        }
+                        if let Ok(prepared) = self.gpu.prepare_shaped(op, len as u64, shape) {
+                            timed.push((self.time(&prepared, 0)?, *prepared.plan()));
+                        }
+                    }
+                }
+            }
+            timed.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let chosen = self.gpu.plan(op, len as u64);
+            let rank = |plan: &Plan| if *plan == chosen { " <- the plan" } else { "" };
+            for (us, plan) in timed
+                .iter()
+                .filter(|(_, plan)| *plan == chosen)
+                .chain(timed.iter().take(4))
+            {
+                println!("# {us:.3} us {plan}{}", rank(plan));
+            }
+        }
+        Ok(())
+    }
+
+    /// Never time a wrong kernel: the bits are the CPU's.
+    fn check<R: Reduction>(&self, op: R) -> Outcome<()> {
+        for len in [1, 1000, 4096, 100_001, PATTERN] {
+            let words = |answer: R::Answer| {
+                use warpfold_kernels::monoids::Words;
+                (0..R::Answer::COUNT).map(|i| answer.word(i)).collect::<Vec<_>>()
+            };
+            let on_gpu = words(self.gpu.reduce(op, &self.pool.index(..len))?);
+            if on_gpu != words(cpu::reduce(op, &self.pattern[..len])?) {
+                return Err(format!("{} of {len} elements: GPU and CPU differ", R::NAME).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Median microseconds of one launch, over buffers `offset` elements past a multiple of 16 bytes.
+    fn time<R: Reduction>(&self, prepared: &Prepared<R>, offset: usize) -> Outcome<f64> {
+        let len = prepared.plan().len as usize;
+        let stride = len.next_power_of_two();
+        let buffers = (POOL / stride).clamp(1, 64);
+        let inner = match stride {
+            0..=0x100_0000 => 32,
+            0x100_0001..=0x400_0000 => 8,
+            _ => 2,
+        };
+        let mut workspace = prepared.workspace()?;
+        let answer = DeviceBuffer::<u32>::zeroed(2)?;
+        let mut launch = |i: usize| -> Outcome<()> {
+            let start = (i % buffers) * stride + offset;
+            let input: DeviceSlice<f32> = self.pool.index(start..start + len);
+            let (input, answer) = (input.as_device_ptr().as_raw(), answer.as_device_ptr().as_raw());
+            // SAFETY: pool, answer and workspace outlive the graph, whose replays `median` waits for.
+            unsafe { prepared.launch_raw(&self.stream, input, answer, &mut workspace)? };
+            Ok(())
+        };
+        let graph = Graph::capture(&self.stream, || (0..inner).try_for_each(&mut launch))?;
+        Ok(self.median(15, || graph.launch(&self.stream))? / inner as f64)
+    }
+
+    /// Median microseconds of what `enqueue` puts on the stream, after three rounds of warming up.
+    fn median(&self, rounds: usize, mut enqueue: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
+        let (start, end) = (Event::new(EventFlags::DEFAULT)?, Event::new(EventFlags::DEFAULT)?);
+        let mut times = Vec::new();
+        for round in 0..rounds + 3 {
+            start.record(&self.stream)?;
+            enqueue()?;
+            end.record(&self.stream)?;
+            end.synchronize()?;
+            if round >= 3 {
+                times.push(f64::from(end.elapsed_time_f32(&start)?) * 1e3);
+            }
+        }
+        times.sort_by(f64::total_cmp);
+        Ok(times[times.len() / 2])
+    }
+
+    /// What an asynchronous call costs the host: many calls, none waited for.
+    fn host_cost(&self) -> Outcome<()> {
+        let prepared = self.gpu.prepare(Sum, 1024)?;
+        let mut workspace = prepared.workspace()?;
+        let mut answer = DeviceBuffer::<f32>::zeroed(1)?;
+        let input = self.pool.index(..1024);
+        let mut times = Vec::new();
+        for _ in 0..20 {
+            let start = Instant::now();
+            for _ in 0..200 {
+                // SAFETY: everything lives until the synchronisation below.
+                unsafe { prepared.launch(&self.stream, &input, &mut answer, &mut workspace)? };
+            }
+            times.push(start.elapsed().as_secs_f64() * 1e6 / 200.0);
+            self.stream.synchronize()?;
+        }
+        times.sort_by(f64::total_cmp);
+        println!(
+            "# host cost of an asynchronous call: median {:.2} us",
+            times[times.len() / 2]
+        );
+        Ok(())
+    }
+}
+
+/// A captured graph, ready to launch.
+struct Graph {
+    graph: sys::Handle,
+    exec: sys::Handle,
+}
+
+impl Graph {
+    fn capture(stream: &Stream, enqueue: impl FnOnce() -> Outcome<()>) -> Outcome<Self> {
+        const THREAD_LOCAL: u32 = 1;
+        let raw = stream.as_inner().cast();
+        let (mut graph, mut exec) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the stream is alive; what is captured is launched while its buffers live, which `Bench::time` sees to.
+        unsafe {
+            check(sys::cuStreamBeginCapture_v2(raw, THREAD_LOCAL))?;
+            let enqueued = enqueue();
+            check(sys::cuStreamEndCapture(raw, &mut graph))?;
+            enqueued?;
+            check(sys::cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
+        }
+        Ok(Self { graph, exec })
+    }
+
+    fn launch(&self, stream: &Stream) -> Outcome<()> {
+        // SAFETY: the graph is instantiated, the stream alive.
+        check(unsafe { sys::cuGraphLaunch(self.exec, stream.as_inner().cast()) })
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: both were made by `capture`, and every launch was waited for.
+        unsafe {
+            sys::cuGraphExecDestroy(self.exec);
+            sys::cuGraphDestroy(self.graph);
+        }
+    }
+}
+
+fn check(code: u32) -> Outcome<()> {
+    if code == 0 {
+        Ok(())
+    } else {
+        Err(format!("CUDA error {code}").into())
+    }
+}
+
+fn report(op: &str, len: usize, us: f64) {
+    println!("{op},{len},float32,{us:.3},{:.0}", gb_per_s(4 * len, us));
+}
+
+fn gb_per_s(bytes: usize, us: f64) -> f64 {
+    bytes as f64 / us / 1e3
+}

@@ -1,0 +1,416 @@
+//! `cargo xtask build-ptx`: the kernels' Rust to PTX, once for each architecture, a file for each family, checked.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+
+use crate::{
+    compiler::{self, Compiler, TARGET},
+    facts::{self, Figures, Violation},
+    kernel_crate::{KernelCrate, Part},
+    process::{capture, write_if_changed},
+    ptx::Module,
+    ptxas::{Outcome, Ptxas},
+    report::{self, Build, Report, Row},
+    setup,
+};
+
+/// What is built unless said otherwise: a base, and the ones that profit (asynchronous copies and `redux` from sm_80,
+/// clusters from sm_90). The driver compiles the newest that a device can take, so sm_90 serves everything after it.
+const DEFAULT_ARCHS: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
+
+/// Devices that the PTX is assembled for in the checks, beside the architectures themselves.
+const DEVICES: [u32; 8] = [75, 80, 86, 89, 90, 100, 103, 120];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Codegen {
+    /// rustc's own PTX backend.
+    Llvm,
+    /// rustc_codegen_nvvm, through NVIDIA's libNVVM.
+    Nvvm,
+}
+
+impl Codegen {
+    /// Refuses what is not there yet.
+    pub fn available(self) -> Result<()> {
+        match self {
+            Self::Llvm => Ok(()),
+            Self::Nvvm => bail!("the code generator nvvm is not supported yet; llvm is"),
+        }
+    }
+}
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Architectures, such as sm_80,sm_90; the default covers compute capability 7.5 and up.
+    #[arg(long, value_delimiter = ',', value_name = "ARCH")]
+    arch: Vec<String>,
+    /// The code generator.
+    #[arg(long, value_enum, default_value = "llvm")]
+    codegen: Codegen,
+    /// A crate of your own that defines entry points; its PTX goes to its own target/ptx.
+    #[arg(long = "crate", value_name = "PATH")]
+    user_crate: Option<PathBuf>,
+    /// Hand out the PTX even where facts of it do not hold: for measuring a kernel that is being worked on.
+    #[arg(long)]
+    unproven: bool,
+}
+
+/// Runs the task.
+pub fn run(args: &Args) -> Result<()> {
+    args.codegen.available()?;
+    let tools = setup::find()?;
+    let kernels = match &args.user_crate {
+        None => KernelCrate::ours(),
+        Some(path) => KernelCrate::users(path)?,
+    };
+    build(&kernels, &args.arch, &tools, args.unproven)
+}
+
+/// Builds the kernels for the default architectures.
+pub fn build_default(tools: &setup::Tools) -> Result<()> {
+    build(&KernelCrate::ours(), &[], tools, false)
+}
+
+fn build(kernels: &KernelCrate, archs: &[String], tools: &setup::Tools, unproven: bool) -> Result<()> {
+    let asked: BTreeSet<&str> = archs.iter().map(|arch| arch.trim()).collect();
+    let asked: BTreeSet<&str> = if asked.is_empty() { DEFAULT_ARCHS.into() } else { asked };
+    for arch in &asked {
+        tools.compiler.knows(arch)?;
+    }
+
+    fs::create_dir_all(&kernels.cache).with_context(|| format!("cannot make {}", kernels.cache.display()))?;
+    // Two builds at once would mix their files. The lock goes with the file's handle.
+    let lock = fs::File::create(kernels.cache.join("lock"))?;
+    lock.lock()?;
+
+    let stamp = kernels.stamp(tools)?;
+    remove_stale(kernels, &asked, archs.is_empty(), &stamp)?;
+    let todo: Vec<&str> = asked
+        .iter()
+        .copied()
+        .filter(|arch| !kernels.is_current(arch, &stamp))
+        .collect();
+    if todo.is_empty() {
+        println!(
+            "PTX is up to date: {}",
+            asked.into_iter().collect::<Vec<_>>().join(", ")
+        );
+        return Ok(());
+    }
+    if tools.ptxas.is_none() {
+        println!(
+            "warning: no ptxas, so registers, spills and stack are not checked (`cargo xtask setup` looks for it)"
+        );
+    }
+
+    let compiled = compile_all(kernels, &todo, &tools.compiler)?;
+    let mut wrong = vec![];
+    for (arch, text) in todo.iter().zip(compiled) {
+        let (build, violations) = check(kernels, arch, &text, tools)?;
+        println!("\n{arch}: {}", build.generator);
+        print!("{}", report::table(&build));
+        if build.devices.len() > 1 {
+            let devices: Vec<_> = build.devices.iter().map(|device| format!("sm_{device}")).collect();
+            println!("  assembled for {}", devices.join(", "));
+        }
+        if violations.is_empty() || unproven {
+            publish(kernels, &build)?;
+        }
+        if violations.is_empty() {
+            kernels.mark_current(arch, &stamp)?;
+        }
+        wrong.extend(violations);
+    }
+    if !wrong.is_empty() {
+        let lines = gathered(&wrong);
+        for line in &lines {
+            println!("{}: {line}", if unproven { "warning" } else { "error" });
+        }
+        if unproven {
+            return Ok(());
+        }
+        bail!(
+            "{} facts of the generated code do not hold; it lies in {}",
+            lines.len(),
+            kernels.cache.display()
+        );
+    }
+    println!("\nPTX in {}", kernels.ptx.display());
+    Ok(())
+}
+
+/// One line for each thing that is wrong, with the places where it is.
+fn gathered(wrong: &[(String, Violation)]) -> Vec<String> {
+    let mut places: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for (place, violation) in wrong {
+        let place = match &violation.extent {
+            Some(extent) => format!("{place}: {extent}"),
+            None => place.clone(),
+        };
+        let at = places.entry((&violation.entry, &violation.what)).or_default();
+        at.push(place);
+    }
+    let line =
+        |((entry, what), places): ((&str, &str), Vec<String>)| format!("{entry}: {what} ({})", places.join(", "));
+    places.into_iter().map(line).collect()
+}
+
+/// Removes what would mislead: in a default build, every other architecture; otherwise those others that were made from
+/// something older than what is there now, for the host crate embeds all it finds.
+fn remove_stale(kernels: &KernelCrate, asked: &BTreeSet<&str>, default: bool, stamp: &str) -> Result<()> {
+    let mut report = Report::load(&kernels.ptx);
+    for folder in fs::read_dir(&kernels.ptx).into_iter().flatten().flatten() {
+        let name = folder.file_name().to_string_lossy().into_owned();
+        let other = compiler::number(&name).is_some() && !asked.contains(&*name);
+        if other && (default || !kernels.is_current(&name, stamp)) {
+            println!(
+                "removing {name}: {}",
+                if default { "not a default" } else { "out of date" }
+            );
+            fs::remove_dir_all(folder.path())?;
+            report.builds.retain(|build| build.arch != name);
+            report.save(&kernels.ptx)?;
+        }
+    }
+    Ok(())
+}
+
+/// The compiler's PTX for each of `archs`, all of them at once: `core` is one long single-threaded piece for each.
+fn compile_all(kernels: &KernelCrate, archs: &[&str], compiler: &Compiler) -> Result<Vec<String>> {
+    println!(
+        "compiling {} for {} with {}",
+        kernels.package,
+        archs.join(", "),
+        compiler.version
+    );
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = archs
+            .iter()
+            .map(|arch| {
+                scope.spawn(move || {
+                    let start = Instant::now();
+                    let text = compile(kernels, arch, compiler)?;
+                    println!("  {arch}: {}", seconds(start.elapsed()));
+                    Ok(text)
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().expect("a compile step panicked"))
+            .collect()
+    })
+}
+
+/// A duration, to a tenth of a second.
+pub fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+fn compile(kernels: &KernelCrate, arch: &str, compiler: &Compiler) -> Result<String> {
+    let cache = kernels.cache.join(arch);
+    // Fat LTO and one unit leave no calls. There is nothing to link: the assembly is the product. JumpThreading copies
+    // barriers into divergent branches (rust-lang/rust 137086).
+    let flags = format!(
+        "-C target-cpu={arch} {} --emit=asm -C linker=true -Zmir-enable-passes=-JumpThreading",
+        language(arch)
+    );
+    capture(
+        compiler
+            .cargo()
+            .current_dir(&kernels.folder)
+            .args([
+                "rustc",
+                "--release",
+                "--quiet",
+                "--lib",
+                "--crate-type=cdylib",
+                "-Zbuild-std=core",
+            ])
+            .args(["--target", TARGET, "--package", &kernels.package])
+            .args(["--config", "profile.release.lto=\"fat\""])
+            .args(["--config", "profile.release.codegen-units=1"])
+            .args(["--config", "profile.release.panic=\"abort\""])
+            .args(["--config", "profile.release.opt-level=3"])
+            .args(["--config", "profile.release.debug=0"])
+            .env("RUSTFLAGS", flags)
+            .env("CARGO_TARGET_DIR", &cache),
+    )
+    .with_context(|| format!("cannot compile {} for {arch}", kernels.package))?;
+    let output = cache
+        .join(TARGET)
+        .join("release/deps")
+        .join(format!("{}.s", kernels.library));
+    fs::read_to_string(&output).with_context(|| format!("the compiler left no {}", output.display()))
+}
+
+/// The option that sets the version of PTX. The older architectures' own versions lack instructions that the kernels use;
+/// 7.4 is what the oldest driver that cust knows takes (CUDA 11.4). Newer architectures need a newer version anyway.
+fn language(arch: &str) -> &'static str {
+    match compiler::number(arch) {
+        Some(..89) => "-C target-feature=+ptx74",
+        _ => "",
+    }
+}
+
+/// Takes the compiler's PTX apart by family and judges it; the files lie in the cache until they are published.
+fn check(
+    kernels: &KernelCrate,
+    arch: &str,
+    text: &str,
+    tools: &setup::Tools,
+) -> Result<(Build, Vec<(String, Violation)>)> {
+    let module = Module::parse(text);
+    let parts: Vec<Part> = module.entries().filter_map(|item| kernels.part(item)).collect();
+    if parts.is_empty() {
+        bail!("{} defines no entry point for {TARGET}", kernels.package);
+    }
+    let in_texts = parts
+        .iter()
+        .flat_map(|part| facts::in_text(&part.item.name, &part.item.text, part.expected));
+    let mut wrong: Vec<(String, Violation)> = kernels
+        .missing(&parts)
+        .into_iter()
+        .chain(in_texts)
+        .map(|violation| (arch.to_owned(), violation))
+        .collect();
+
+    let staged = kernels.staged(arch);
+    let _ = fs::remove_dir_all(&staged);
+    let families: BTreeSet<&str> = parts.iter().map(|part| &*part.family).collect();
+    let mut build = Build {
+        arch: arch.to_owned(),
+        generator: format!("llvm: {}", tools.compiler.version),
+        ptxas: tools.ptxas.as_ref().map(|ptxas| ptxas.version.clone()),
+        devices: vec![],
+        entries: vec![],
+    };
+    write_if_changed(&staged.join("build.txt"), &format!("{}\n", build.generator))?;
+    for family in families {
+        let of_family = |name: &str| {
+            let part = parts
+                .iter()
+                .find(|part| part.item.name == name && part.family == family);
+            part.map(|part| part.bounds)
+        };
+        let file = staged.join(format!("{family}.ptx"));
+        write_if_changed(&file, &module.select(of_family))?;
+        let members: Vec<&Part> = parts.iter().filter(|part| part.family == family).collect();
+        let own = match &tools.ptxas {
+            Some(ptxas) => assemble(ptxas, &file, arch, &members, &mut build.devices, &mut wrong)?,
+            None => vec![None; members.len()],
+        };
+        for (part, figures) in members.iter().zip(own) {
+            let counted = facts::count(&part.item.text);
+            build.entries.push(Row::new(family, &part.item.name, counted, figures));
+        }
+    }
+    Ok((build, wrong))
+}
+
+/// Assembles a family for its own architecture and for every device that will load it, and judges each. Gives the
+/// members' figures on the architecture itself.
+fn assemble(
+    ptxas: &Ptxas,
+    file: &Path,
+    arch: &str,
+    members: &[&Part],
+    assembled: &mut Vec<u32>,
+    wrong: &mut Vec<(String, Violation)>,
+) -> Result<Vec<Option<Figures>>> {
+    let arch = compiler::number(arch).context("an architecture is a number")?;
+    let mut own = vec![None; members.len()];
+    for device in devices_of(arch) {
+        let Outcome::Assembled(said) = ptxas.assemble(file, device)? else {
+            println!(
+                "warning: ptxas {} does not know sm_{device}: not checked there",
+                ptxas.version
+            );
+            continue;
+        };
+        if !assembled.contains(&device) {
+            assembled.push(device);
+        }
+        let figures = facts::figures(&said);
+        for (part, own) in members.iter().zip(&mut own) {
+            let name = &part.item.name;
+            let found = facts::in_figures(name, figures.get(name));
+            wrong.extend(found.into_iter().map(|violation| (format!("sm_{device}"), violation)));
+            if device == arch {
+                *own = figures.get(name).copied();
+            }
+        }
+    }
+    Ok(own)
+}
+
+/// The devices whose drivers take the PTX of `arch`: those before the next architecture of a default build.
+fn devices_of(arch: u32) -> BTreeSet<u32> {
+    let next = DEFAULT_ARCHS
+        .iter()
+        .filter_map(|next| compiler::number(next))
+        .find(|next| *next > arch);
+    let mut devices: BTreeSet<u32> = DEVICES.into();
+    devices.insert(arch);
+    devices
+        .into_iter()
+        .filter(|device| *device >= arch && next.is_none_or(|next| *device < next))
+        .collect()
+}
+
+/// Puts the staged files where the host crate finds them, and nothing else beside them.
+fn publish(kernels: &KernelCrate, build: &Build) -> Result<()> {
+    let staged = kernels.staged(&build.arch);
+    let folder = kernels.ptx.join(&build.arch);
+    let mut names = BTreeSet::new();
+    for file in fs::read_dir(&staged)? {
+        let file = file?;
+        write_if_changed(&folder.join(file.file_name()), &fs::read_to_string(file.path())?)?;
+        names.insert(file.file_name());
+    }
+    for file in fs::read_dir(&folder)? {
+        let file = file?;
+        if !names.contains(&file.file_name()) {
+            fs::remove_file(file.path())?;
+        }
+    }
+    let mut report = Report::load(&kernels.ptx);
+    report.put(build.clone());
+    report.save(&kernels.ptx)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_device_takes_one_default_architecture() {
+        let served: Vec<u32> = DEFAULT_ARCHS
+            .iter()
+            .flat_map(|arch| devices_of(compiler::number(arch).unwrap()))
+            .collect();
+        assert_eq!(served, DEVICES);
+        assert_eq!(devices_of(121), BTreeSet::from([121]));
+    }
+
+    #[test]
+    fn what_is_wrong_everywhere_is_said_once() {
+        let violation = |extent: Option<&str>| Violation {
+            entry: "sum_f32".to_owned(),
+            what: "a stack".to_owned(),
+            extent: extent.map(str::to_owned),
+        };
+        let wrong = [
+            ("sm_75".to_owned(), violation(None)),
+            ("sm_80".to_owned(), violation(Some("8 bytes"))),
+        ];
+        assert_eq!(gathered(&wrong), ["sum_f32: a stack (sm_75, sm_80: 8 bytes)"]);
+    }
+}

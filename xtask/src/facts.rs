@@ -1,0 +1,304 @@
+//! What must hold of every entry point's code, whatever the compiler: pure functions of the PTX and of what ptxas says.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use warpfold_kernels::kernels::{Instructions, whole};
+
+use crate::ptx;
+
+/// What ptxas says of one function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes of registers stored to memory for want of room, by each thread.
+    pub spill_stores: u32,
+    /// The same, loaded.
+    pub spill_loads: u32,
+    /// Bytes of stack of a thread, in local memory.
+    pub stack: u32,
+    /// Bytes of shared memory of a block.
+    pub shared: u32,
+}
+
+/// What is expected of an entry's instructions.
+#[derive(Clone, Copy, Debug)]
+pub enum Expected {
+    /// One of ours: the counts that its source has, and arithmetic as written.
+    Counts(Instructions),
+    /// A user's own.
+    Anything,
+}
+
+/// Something that must not be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The entry point.
+    pub entry: String,
+    /// What is wrong with it.
+    pub what: String,
+    /// How much, where that differs from device to device.
+    pub extent: Option<String>,
+}
+
+/// How often each instruction that matters stands in an entry's text.
+pub fn count(entry: &str) -> Instructions {
+    let many = |is: &dyn Fn(&str) -> bool| ptx::operations(entry).filter(|operation| is(operation)).count();
+    let input = |operation: &str| operation.starts_with("ld.global.nc.");
+    let wide = |operation: &str| operation.contains(".v4.") || operation.contains(".v2.");
+    Instructions {
+        vector_loads: many(&|o| input(o) && wide(o)),
+        scalar_loads: many(&|o| input(o) && !wide(o)),
+        shuffles: many(&|o| o.starts_with("shfl.")),
+        barriers: many(&is_barrier),
+        tickets: many(&|o| o.starts_with("atom.") || o.starts_with("red.")),
+    }
+}
+
+/// Whether all threads of a block meet here. `bar.warp.sync` is a warp's affair.
+fn is_barrier(operation: &str) -> bool {
+    let of_block = operation.starts_with("bar.") || operation.starts_with("barrier.");
+    of_block && !operation.starts_with("bar.warp.") && !operation.starts_with("barrier.cluster.")
+}
+
+/// What is wrong with the text of entry `name`.
+pub fn in_text(name: &str, entry: &str, expected: Expected) -> Vec<Violation> {
+    let mut wrong = vec![];
+    if let Some(call) = ptx::operations(entry).find(|o| *o == "call" || o.starts_with("call.")) {
+        wrong.push(format!("`{call}`: a function was not inlined"));
+    }
+    let local = |operation: &&str| operation.split('.').skip(1).any(|part| part == "local");
+    if let Some(local) = ptx::operations(entry).find(local) {
+        wrong.push(format!("`{local}`: local memory"));
+    } else if entry.split_whitespace().any(|word| word == ".local") {
+        wrong.push("`.local`: local memory".to_owned());
+    }
+    let found = count(entry);
+    match expected {
+        Expected::Counts(counts) => {
+            wrong.extend(differences(found, counts));
+            if let Some(flushed) = ptx::operations(entry).find(|o| o.split('.').any(|part| part == "ftz")) {
+                wrong.push(format!("`{flushed}` flushes subnormal numbers to zero"));
+            }
+            if let Some(fused) = ptx::operations(entry).find(|o| o.starts_with("fma.")) {
+                wrong.push(format!("`{fused}`: a multiplication and an addition were contracted"));
+            }
+        }
+        Expected::Anything if is_whole_fold(entry) => {
+            // The states differ from operator to operator, the barriers don't.
+            wrong.extend(barriers(found.barriers, whole::instructions(1).barriers));
+        }
+        Expected::Anything => {}
+    }
+    named(name, wrong)
+}
+
+/// Whether an entry has the parameters that `reduce_all_entry!` gives.
+fn is_whole_fold(entry: &str) -> bool {
+    let head = entry.split('{').next().unwrap_or_default();
+    let types = head
+        .split_whitespace()
+        .filter(|word| [".u64", ".u32", ".b64", ".b32"].contains(word));
+    let bits: Vec<&str> = types.map(|word| &word[2..]).collect();
+    bits == ["64", "64", "64", "32", "64", "64", "64", "64"]
+}
+
+fn differences(found: Instructions, expected: Instructions) -> Vec<String> {
+    let differs = |what: &str, found: usize, expected: usize| {
+        (found != expected).then(|| format!("{found} {what}, and {expected} in the source"))
+    };
+    [
+        differs("wide loads of the input", found.vector_loads, expected.vector_loads),
+        differs("scalar loads of the input", found.scalar_loads, expected.scalar_loads),
+        differs("shuffles", found.shuffles, expected.shuffles),
+        barriers(found.barriers, expected.barriers),
+        differs("tickets", found.tickets, expected.tickets),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Whether each barrier of the source stands in the code once.
+fn barriers(found: usize, expected: usize) -> Option<String> {
+    let became = if found > expected { "was duplicated" } else { "was lost" };
+    (found != expected).then(|| format!("{found} barriers, and {expected} in the source: one {became}"))
+}
+
+/// What is wrong with the figures of entry `name`.
+pub fn in_figures(name: &str, figures: Option<&Figures>) -> Vec<Violation> {
+    let Some(figures) = figures else {
+        return named(name, vec!["ptxas says nothing of it".to_owned()]);
+    };
+    let measured = |what: &str, bytes: u32| {
+        (bytes > 0).then(|| Violation {
+            entry: name.to_owned(),
+            what: what.to_owned(),
+            extent: Some(format!("{bytes} bytes")),
+        })
+    };
+    let spills = measured("registers spill to memory", figures.spill_stores + figures.spill_loads);
+    let stack = measured("a stack in local memory", figures.stack);
+    spills.into_iter().chain(stack).collect()
+}
+
+fn named(entry: &str, wrong: Vec<String>) -> Vec<Violation> {
+    let entry = entry.to_owned();
+    wrong
+        .into_iter()
+        .map(|what| Violation {
+            entry: entry.clone(),
+            what,
+            extent: None,
+        })
+        .collect()
+}
+
+/// The figures in what `ptxas -v` prints, by entry point.
+pub fn figures(said: &str) -> BTreeMap<String, Figures> {
+    let mut all = BTreeMap::new();
+    let mut name = String::new();
+    for line in said.lines() {
+        if let Some((_, rest)) = line.split_once("Compiling entry function '") {
+            name = rest.split('\'').next().unwrap_or_default().to_owned();
+            all.insert(name.clone(), Figures::default());
+        }
+        let Some(figures) = all.get_mut(&name) else { continue };
+        if line.contains("bytes stack frame") {
+            figures.stack = before(line, "bytes stack frame");
+            figures.spill_stores = before(line, "bytes spill stores");
+            figures.spill_loads = before(line, "bytes spill loads");
+        } else if line.contains("Used ") {
+            figures.registers = before(line, "registers");
+            figures.shared = before(line, "bytes smem");
+        }
+    }
+    all
+}
+
+/// The number that stands before `unit`; 0 where there is none.
+fn before(line: &str, unit: &str) -> u32 {
+    let number = line.split(unit).next().filter(|head| head.len() < line.len());
+    number
+        .and_then(|head| head.split_whitespace().last()?.parse().ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLEAN: Instructions = Instructions {
+        vector_loads: 1,
+        scalar_loads: 1,
+        shuffles: 1,
+        barriers: 1,
+        tickets: 1,
+    };
+
+    /// An entry with one of each, and `planted` in it.
+    fn entry(planted: &str) -> String {
+        format!(
+            ".visible .entry fold(\n.param .u64 fold_param_0\n)\n{{\n.reg .b32 %r<9>;\n\
+             ld.global.nc.v4.u32 {{%r1, %r2, %r3, %r4}}, [%rd1];\n@%p1 ld.global.nc.u32 %r1, [%rd1];\n\
+             shfl.sync.bfly.b32 %r1|%p1, %r2, 1, 31, -1;\nbar.sync 0;\nbar.warp.sync -1;\nadd.rn.f32 %r1, %r1, %r2;\n\
+             ld.relaxed.gpu.global.u32 %r1, [%rd2];\n\
+             atom.acq_rel.gpu.global.inc.u32 %r5, [%rd2], %r6;\n{planted}\nret;\n}}\n"
+        )
+    }
+
+    fn wrong(planted: &str) -> Vec<String> {
+        in_text("fold", &entry(planted), Expected::Counts(CLEAN))
+            .into_iter()
+            .map(|violation| violation.what)
+            .collect()
+    }
+
+    #[test]
+    fn a_clean_entry_has_no_violations() {
+        assert_eq!(count(&entry("")), CLEAN);
+        assert!(wrong("").is_empty());
+    }
+
+    #[test]
+    fn each_planted_fault_is_found() {
+        for (planted, says) in [
+            ("call.uni (retval0), helper, (param0);", "not inlined"),
+            (".local .align 16 .b8 __local_depot0[64];", "local memory"),
+            ("st.local.u32 [%rd1], %r1;", "local memory"),
+            ("ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];", "2 wide loads"),
+            ("ld.global.nc.f32 %r1, [%rd1];", "2 scalar loads"),
+            ("shfl.sync.down.b32 %r1|%p1, %r2, 1, 31, -1;", "2 shuffles"),
+            ("@%p2 bar.sync 0;", "was duplicated"),
+            ("barrier.sync 1;", "was duplicated"),
+            ("red.relaxed.gpu.global.add.f32 [%rd1], %r1;", "2 tickets"),
+            ("add.rn.ftz.f32 %r1, %r1, %r2;", "subnormal"),
+            ("fma.rn.f32 %r1, %r1, %r2, %r3;", "contracted"),
+        ] {
+            let wrong = wrong(planted);
+            assert_eq!(wrong.len(), 1, "{planted}: {wrong:?}");
+            assert!(wrong[0].contains(says), "{planted}: {wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_lost_barrier_is_found() {
+        let expected = Instructions { barriers: 2, ..CLEAN };
+        let wrong = in_text("fold", &entry(""), Expected::Counts(expected));
+        assert!(wrong.len() == 1 && wrong[0].what.contains("was lost"), "{wrong:?}");
+    }
+
+    #[test]
+    fn a_users_entry_may_do_other_things_but_not_call_or_spill() {
+        let of = |planted| in_text("theirs", &entry(planted), Expected::Anything);
+        assert!(of("ex2.approx.ftz.f32 %r1, %r1;\nfma.rn.f32 %r1, %r1, %r2, %r3;\nbar.sync 1;").is_empty());
+        assert_eq!(of("call helper;").len(), 1);
+    }
+
+    #[test]
+    fn a_users_whole_array_fold_keeps_its_barriers() {
+        let parameter = |(i, bits): (usize, &str)| format!(".param .u{bits} theirs_param_{i}");
+        let bits = ["64", "64", "64", "32", "64", "64", "64", "64"];
+        let parameters: Vec<_> = bits.into_iter().enumerate().map(parameter).collect();
+        let barriers = "bar.sync 0;\n".repeat(whole::instructions(1).barriers + 1);
+        let theirs = format!(".entry theirs(\n{}\n)\n{{\n{barriers}}}", parameters.join(",\n"));
+        let wrong = in_text("theirs", &theirs, Expected::Anything);
+        assert!(
+            wrong.len() == 1 && wrong[0].what.contains("was duplicated"),
+            "{wrong:?}"
+        );
+    }
+
+    const SAID: &str = "\
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'sum_f32' for 'sm_90'
+ptxas info    : Function properties for sum_f32
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 54 registers, used 1 barriers, 4096 bytes smem, 384 bytes cmem[0]
+ptxas info    : Compile time = 36.144 ms
+ptxas info    : Compiling entry function 'bad' for 'sm_90'
+ptxas info    : Function properties for bad
+    32 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads
+ptxas info    : Used 64 registers, used 1 barriers, 32 bytes cumulative stack size
+";
+
+    #[test]
+    fn figures_are_read_and_judged() {
+        let all = figures(SAID);
+        assert_eq!(
+            all["sum_f32"],
+            Figures {
+                registers: 54,
+                shared: 4096,
+                ..Figures::default()
+            }
+        );
+        assert_eq!(all["bad"].registers, 64);
+        assert!(in_figures("sum_f32", all.get("sum_f32")).is_empty());
+        let wrong = in_figures("bad", all.get("bad"));
+        let extents: Vec<_> = wrong.iter().map(|v| v.extent.as_deref().unwrap()).collect();
+        assert_eq!(extents, ["24 bytes", "32 bytes"]);
+        assert_eq!(in_figures("absent", all.get("absent")).len(), 1);
+    }
+}

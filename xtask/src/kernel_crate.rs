@@ -1,0 +1,238 @@
+//! A crate that has kernels: ours, or a user's own.
+
+use std::{
+    env, fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use warpfold_kernels::kernels::{ENTRIES, Entry};
+
+use crate::{
+    facts::{Expected, Violation},
+    paths,
+    process::{capture, cargo, write_if_changed},
+    ptx::{Bounds, Item},
+    setup::Tools,
+};
+
+/// The largest block of an entry that does not say.
+const MAX_THREADS: u32 = 1024;
+
+/// A crate that has kernels.
+pub struct KernelCrate {
+    /// The crate's folder.
+    pub folder: PathBuf,
+    /// The package, as cargo knows it.
+    pub package: String,
+    /// The library, as the compiler knows it.
+    pub library: String,
+    /// Where the PTX goes.
+    pub ptx: PathBuf,
+    /// Where what is needed on the way goes, a folder for each architecture.
+    pub cache: PathBuf,
+    /// Whether it is `warpfold-kernels` itself.
+    ours: bool,
+}
+
+/// What is built from one entry point.
+pub struct Part<'a> {
+    /// Its text.
+    pub item: &'a Item,
+    /// The file it goes to.
+    pub family: String,
+    /// Its launch bounds.
+    pub bounds: Bounds,
+    /// What must hold of it.
+    pub expected: Expected,
+}
+
+impl KernelCrate {
+    /// This workspace's.
+    pub fn ours() -> Self {
+        Self {
+            folder: paths::root().join("kernels-gpu"),
+            package: "warpfold-kernels".to_owned(),
+            library: "warpfold_kernels".to_owned(),
+            ptx: paths::ptx(),
+            cache: paths::target().join("kernels"),
+            ours: true,
+        }
+    }
+
+    /// A user's, in `folder`.
+    pub fn users(folder: &Path) -> Result<Self> {
+        let folder = folder
+            .canonicalize()
+            .with_context(|| format!("no crate at {}", folder.display()))?;
+        let manifest = folder.join("Cargo.toml");
+        let said = capture(
+            cargo()
+                .args(["metadata", "--format-version=1", "--no-deps", "--manifest-path"])
+                .arg(&manifest),
+        )?;
+        let (package, library) = library_in(&said, &manifest)?;
+        Ok(Self {
+            ptx: folder.join("target/ptx"),
+            cache: folder.join("target/kernels"),
+            folder,
+            package,
+            library,
+            ours: false,
+        })
+    }
+
+    /// What is to be made of an entry point; nothing of ours in a user's crate.
+    pub fn part<'a>(&self, item: &'a Item) -> Option<Part<'a>> {
+        let known = ENTRIES.iter().find(|entry| entry.name == item.name);
+        if self.ours {
+            let entry: &Entry = known?;
+            Some(Part {
+                item,
+                family: entry.family.to_owned(),
+                bounds: Bounds {
+                    max_threads: entry.max_threads,
+                    min_blocks: entry.min_blocks,
+                },
+                expected: Expected::Counts(entry.instructions),
+            })
+        } else {
+            known.is_none().then(|| Part {
+                item,
+                family: self.library.clone(),
+                bounds: Bounds {
+                    max_threads: MAX_THREADS,
+                    min_blocks: None,
+                },
+                expected: Expected::Anything,
+            })
+        }
+    }
+
+    /// Whether an architecture's PTX is there, made from what is there now.
+    pub fn is_current(&self, arch: &str, stamp: &str) -> bool {
+        let families = ENTRIES.iter().map(|entry| entry.family);
+        self.ours
+            && fs::read_to_string(self.stamp_file(arch)).is_ok_and(|old| old == stamp)
+            && families
+                .map(|family| self.ptx.join(arch).join(format!("{family}.ptx")))
+                .all(|file| file.is_file())
+    }
+
+    /// What the PTX and the checks depend on, as a short text: sources, compiler, assembler, and this very program.
+    pub fn stamp(&self, tools: &Tools) -> Result<String> {
+        let mut hasher = DefaultHasher::new();
+        let mut files = vec![self.folder.join("Cargo.toml")];
+        files_below(&self.folder.join("src"), &mut files)?;
+        files.sort();
+        self.ptx.hash(&mut hasher);
+        for file in files {
+            file.hash(&mut hasher);
+            fs::read(&file)?.hash(&mut hasher);
+        }
+        let program = fs::metadata(env::current_exe()?)?;
+        (program.len(), program.modified()?).hash(&mut hasher);
+        (&tools.compiler.rustc, &tools.compiler.version).hash(&mut hasher);
+        tools.ptxas.as_ref().map(|ptxas| &ptxas.version).hash(&mut hasher);
+        Ok(format!("{:016x}\n", hasher.finish()))
+    }
+
+    /// Entry points that the table has and the PTX has not.
+    pub fn missing(&self, parts: &[Part]) -> Vec<Violation> {
+        let absent = |entry: &&Entry| self.ours && parts.iter().all(|part| part.item.name != entry.name);
+        let violation = |entry: &Entry| Violation {
+            entry: entry.name.to_owned(),
+            what: "is not in the PTX".to_owned(),
+            extent: None,
+        };
+        ENTRIES.iter().filter(absent).map(violation).collect()
+    }
+
+    /// Where an architecture's files wait until they are found good.
+    pub fn staged(&self, arch: &str) -> PathBuf {
+        self.cache.join(arch).join("staged")
+    }
+
+    /// Notes what an architecture's PTX was made from.
+    pub fn mark_current(&self, arch: &str, stamp: &str) -> Result<()> {
+        write_if_changed(&self.stamp_file(arch), stamp)
+    }
+
+    fn stamp_file(&self, arch: &str) -> PathBuf {
+        self.cache.join(arch).join("stamp")
+    }
+}
+
+/// The package at `manifest` and its library, from `cargo metadata`.
+fn library_in(metadata: &str, manifest: &Path) -> Result<(String, String)> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
+    #[derive(Deserialize)]
+    struct Package {
+        name: String,
+        manifest_path: PathBuf,
+        targets: Vec<Target>,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+        kind: Vec<String>,
+    }
+    let metadata: Metadata = serde_json::from_str(metadata)?;
+    let package = metadata
+        .packages
+        .into_iter()
+        .find(|package| package.manifest_path == manifest);
+    let package = package.with_context(|| format!("{} is no package", manifest.display()))?;
+    let is_library = |target: &&Target| target.kind.iter().any(|kind| kind.ends_with("lib"));
+    let library = package.targets.iter().find(is_library);
+    let library = library.with_context(|| format!("{} has no library to build kernels from", package.name))?;
+    Ok((package.name, library.name.replace('-', "_")))
+}
+
+fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files_below(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptx::Module;
+
+    #[test]
+    fn a_users_library_is_found_by_its_manifest() {
+        let metadata = r#"{"packages":[{"name":"my-ops","manifest_path":"/a/Cargo.toml",
+            "targets":[{"name":"demo","kind":["bin"]},{"name":"my-ops","kind":["lib"]}]}]}"#;
+        let found = library_in(metadata, Path::new("/a/Cargo.toml")).unwrap();
+        assert_eq!(found, ("my-ops".to_owned(), "my_ops".to_owned()));
+        assert!(library_in(metadata, Path::new("/b/Cargo.toml")).is_err());
+    }
+
+    #[test]
+    fn a_users_crate_leaves_our_entries_out() {
+        let module = Module::parse(".visible .entry sum_f32()\n{\nret;\n}\n.visible .entry theirs()\n{\nret;\n}\n");
+        let users = KernelCrate {
+            library: "my_ops".to_owned(),
+            ours: false,
+            ..KernelCrate::ours()
+        };
+        let of = |kernels: &KernelCrate| -> Vec<(String, String)> {
+            let parts = module.entries().filter_map(|item| kernels.part(item));
+            parts.map(|part| (part.item.name.clone(), part.family)).collect()
+        };
+        assert_eq!(of(&users), [("theirs".to_owned(), "my_ops".to_owned())]);
+        assert_eq!(of(&KernelCrate::ours()), [("sum_f32".to_owned(), "sum".to_owned())]);
+    }
+}

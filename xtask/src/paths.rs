@@ -1,0 +1,24 @@
+//! Where things lie.
+
+use std::{env, path::PathBuf};
+
+/// The workspace.
+pub fn root() -> PathBuf {
+    let xtask = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    xtask.parent().expect("xtask lies in the workspace").to_owned()
+}
+
+/// The workspace's own target folder, wherever `CARGO_TARGET_DIR` points: `host/build.rs` looks for the PTX here too.
+pub fn target() -> PathBuf {
+    root().join("target")
+}
+
+/// Finished PTX: `ARCH/FAMILY.ptx`.
+pub fn ptx() -> PathBuf {
+    env::var_os("WARPFOLD_PTX_DIR").map_or_else(|| target().join("ptx"), PathBuf::from)
+}
+
+/// Tools that setup downloaded.
+pub fn tools() -> PathBuf {
+    target().join("tools")
+}

@@ -1,0 +1,191 @@
+//! What a build says of itself: `report.json` for programs, a table for people.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use warpfold_kernels::kernels::Instructions;
+
+use crate::{facts::Figures, process::write_if_changed};
+
+/// Everything that was built.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// One for each architecture, oldest first.
+    pub builds: Vec<Build>,
+}
+
+/// The PTX of one architecture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Build {
+    /// The architecture it is compiled for, as `sm_NN`.
+    pub arch: String,
+    /// Compiler and version.
+    pub generator: String,
+    /// The assembler's release; none if there was none, and so no figures.
+    pub ptxas: Option<String>,
+    /// Devices for which it was assembled and its figures judged.
+    pub devices: Vec<u32>,
+    /// Its entry points.
+    pub entries: Vec<Row>,
+}
+
+/// One entry point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The module it is loaded with.
+    pub family: String,
+    /// Its symbol.
+    pub name: String,
+    /// 16-byte loads of the input.
+    pub vector_loads: usize,
+    /// Single-element loads of the input.
+    pub scalar_loads: usize,
+    /// Shuffles.
+    pub shuffles: usize,
+    /// Barriers.
+    pub barriers: usize,
+    /// Atomic operations.
+    pub atomics: usize,
+    /// Figures on the architecture itself.
+    pub figures: Option<Figures>,
+}
+
+impl Row {
+    /// An entry's row.
+    pub fn new(family: &str, name: &str, counted: Instructions, figures: Option<Figures>) -> Self {
+        Self {
+            family: family.to_owned(),
+            name: name.to_owned(),
+            vector_loads: counted.vector_loads,
+            scalar_loads: counted.scalar_loads,
+            shuffles: counted.shuffles,
+            barriers: counted.barriers,
+            atomics: counted.tickets,
+            figures,
+        }
+    }
+}
+
+impl Report {
+    /// The report in a PTX folder; an empty one if there is none, or none that can be read.
+    pub fn load(folder: &Path) -> Self {
+        let text = std::fs::read_to_string(folder.join("report.json")).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Puts a build in the place of an earlier one.
+    pub fn put(&mut self, build: Build) {
+        self.builds.retain(|old| old.arch != build.arch);
+        self.builds.push(build);
+        self.builds.sort_by_key(|build| crate::compiler::number(&build.arch));
+    }
+
+    /// Writes the report to its folder.
+    pub fn save(&self, folder: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self).context("the report as JSON")?;
+        write_if_changed(&folder.join("report.json"), &(text + "\n"))
+    }
+}
+
+/// A build as a table.
+pub fn table(build: &Build) -> String {
+    let heads = [
+        "entry",
+        "family",
+        "regs",
+        "spills",
+        "stack",
+        "shared",
+        "wide loads",
+        "scalar",
+        "shuffles",
+        "barriers",
+        "atomics",
+    ];
+    let row = |row: &Row| {
+        let figure = |of: fn(&Figures) -> u32| row.figures.as_ref().map_or("-".to_owned(), |f| of(f).to_string());
+        vec![
+            row.name.clone(),
+            row.family.clone(),
+            figure(|f| f.registers),
+            figure(|f| f.spill_stores + f.spill_loads),
+            figure(|f| f.stack),
+            figure(|f| f.shared),
+            row.vector_loads.to_string(),
+            row.scalar_loads.to_string(),
+            row.shuffles.to_string(),
+            row.barriers.to_string(),
+            row.atomics.to_string(),
+        ]
+    };
+    let rows = build.entries.iter().map(row);
+    columns(
+        std::iter::once(heads.map(str::to_owned).to_vec()).chain(rows).collect(),
+        2,
+    )
+}
+
+/// Lines of cells in columns, the first `left` of them flush left, the others flush right.
+pub fn columns(rows: Vec<Vec<String>>, left: usize) -> String {
+    let mut widths = vec![];
+    for row in &rows {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, &width))| {
+            if at < left {
+                format!("{cell:<width$}")
+            } else {
+                format!("{cell:>width$}")
+            }
+        });
+        text += format!("  {}", cells.collect::<Vec<_>>().join("  ")).trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(arch: &str) -> Build {
+        let counted = Instructions {
+            vector_loads: 8,
+            scalar_loads: 32,
+            shuffles: 29,
+            barriers: 6,
+            tickets: 1,
+        };
+        Build {
+            arch: arch.to_owned(),
+            generator: "rustc".to_owned(),
+            ptxas: None,
+            devices: vec![],
+            entries: vec![Row::new("sum", "sum_f32", counted, None)],
+        }
+    }
+
+    #[test]
+    fn builds_replace_earlier_ones_and_stay_in_order() {
+        let mut report = Report::default();
+        for arch in ["sm_100", "sm_75", "sm_90", "sm_75"] {
+            report.put(build(arch));
+        }
+        let archs: Vec<_> = report.builds.iter().map(|build| &*build.arch).collect();
+        assert_eq!(archs, ["sm_75", "sm_90", "sm_100"]);
+    }
+
+    #[test]
+    fn a_missing_figure_shows_as_a_dash() {
+        let table = table(&build("sm_90"));
+        let row = table.lines().nth(1).unwrap();
+        let cells: Vec<_> = row.split_whitespace().collect();
+        assert_eq!(cells, ["sum_f32", "sum", "-", "-", "-", "-", "8", "32", "29", "6", "1"]);
+    }
+}

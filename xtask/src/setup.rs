@@ -1,0 +1,289 @@
+//! `cargo xtask setup`: finds what building and checking kernels needs, and installs what is missing.
+
+use std::{fs, path::Path, process::Command};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{
+    compiler::{self, Compiler},
+    process::{capture, on_path, watched},
+    ptxas::{self, Ptxas},
+};
+
+/// What kernels are built and checked with.
+pub struct Tools {
+    /// The compiler.
+    pub compiler: Compiler,
+    /// The assembler, for the checks.
+    pub ptxas: Option<Ptxas>,
+}
+
+/// Runs the task.
+pub fn run() -> Result<()> {
+    let tools = ensure()?;
+    println!(
+        "kernel compiler: {} ({})",
+        tools.compiler.version,
+        tools.compiler.rustc.display()
+    );
+    match tools.ptxas {
+        Some(ptxas) => println!("ptxas: release {} ({})", ptxas.version, ptxas.path.display()),
+        None => println!("ptxas: none; kernels are built all the same, and their registers and spills not checked"),
+    }
+    Ok(())
+}
+
+/// What is there; an error that says what to do where there is no compiler.
+pub fn find() -> Result<Tools> {
+    let search = compiler::find()?;
+    let Some(compiler) = search.found else {
+        bail!(
+            "no kernel compiler{}\n`cargo xtask setup` installs one",
+            reasons(&search.skipped)
+        );
+    };
+    Ok(Tools {
+        compiler,
+        ptxas: ptxas::find(),
+    })
+}
+
+/// What is there, once what was missing has been installed.
+pub fn ensure() -> Result<Tools> {
+    let search = compiler::find()?;
+    let compiler = match search.found {
+        Some(compiler) => compiler,
+        None => {
+            println!("no kernel compiler yet{}", reasons(&search.skipped));
+            install_compiler()?
+        }
+    };
+    let ptxas = match ptxas::find() {
+        Some(ptxas) => Some(ptxas),
+        None => {
+            println!("no ptxas yet");
+            install_ptxas()
+                .inspect_err(|error| println!("warning: no ptxas, so some checks are left out: {error:#}"))
+                .ok()
+        }
+    };
+    Ok(Tools { compiler, ptxas })
+}
+
+fn reasons(skipped: &[String]) -> String {
+    skipped.iter().map(|why| format!("\n  passed over {why}")).collect()
+}
+
+/// A way to come by a compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// The distribution's packages.
+    Packages,
+    /// A nightly of rustup's.
+    Rustup,
+}
+
+/// Names of a distribution's packages with a compiler and its sources; the first is Debian's newest.
+const PACKAGES: [[&str; 2]; 2] = [["rustc-web", "rust-web-src"], ["rustc", "rust-src"]];
+
+/// The ways that are open on a machine.
+fn ways(os_release: &str, root: bool, rustup: bool) -> Vec<Way> {
+    let packages = root && is_debian(os_release);
+    let open = [(Way::Packages, packages), (Way::Rustup, rustup)];
+    open.into_iter().filter(|(_, open)| *open).map(|(way, _)| way).collect()
+}
+
+/// Whether /etc/os-release tells of Debian or of a child of it, such as Ubuntu.
+fn is_debian(os_release: &str) -> bool {
+    os_release
+        .lines()
+        .filter_map(|line| line.strip_prefix("ID=").or(line.strip_prefix("ID_LIKE=")))
+        .any(|ids| {
+            ids.trim_matches('"')
+                .split(' ')
+                .any(|id| id == "debian" || id == "ubuntu")
+        })
+}
+
+/// The ways open here.
+fn ways_here() -> Vec<Way> {
+    let os_release = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    ways(&os_release, is_root(), on_path("rustup").is_some())
+}
+
+fn is_root() -> bool {
+    capture(Command::new("id").arg("-u")).is_ok_and(|user| user.trim() == "0")
+}
+
+fn install_compiler() -> Result<Compiler> {
+    let mut failures = vec![];
+    for way in ways_here() {
+        match install_by(way) {
+            Ok(compiler) => return Ok(compiler),
+            Err(why) => {
+                println!("  that did not work: {why:#}");
+                failures.push(format!("\n  {why:#}"));
+            }
+        }
+    }
+    bail!(
+        "there is no kernel compiler and none could be installed. Either of these makes one:\n  \
+         * Debian, as root: apt-get update && apt-get install {}\n  \
+         * rustup: rustup toolchain install nightly --profile minimal --component rust-src\n\
+         or name a rustc that has its sources in {}.{}",
+        PACKAGES[0].join(" "),
+        compiler::VARIABLE,
+        failures.concat()
+    )
+}
+
+fn install_by(way: Way) -> Result<Compiler> {
+    match way {
+        Way::Packages => {
+            println!("installing the distribution's compiler and its sources");
+            apt_update()?;
+            let offered = |packages: &&[&str; 2]| compiler::is_new_enough(&candidate(packages[0]));
+            let Some(packages) = PACKAGES.iter().find(offered) else {
+                bail!("this distribution has no package of a compiler that is new enough");
+            };
+            apt_install(packages)?;
+            found()
+        }
+        Way::Rustup => {
+            println!("installing a nightly toolchain with its sources");
+            let install = [
+                "toolchain",
+                "install",
+                "nightly",
+                "--profile",
+                "minimal",
+                "--component",
+                "rust-src",
+            ];
+            watched(Command::new("rustup").args(install).arg("--no-self-update"))?;
+            found()
+        }
+    }
+}
+
+/// The version of a package that apt would install.
+fn candidate(package: &str) -> String {
+    let said = capture(Command::new("apt-cache").args(["policy", package])).unwrap_or_default();
+    candidate_in(&said).to_owned()
+}
+
+/// The candidate's version in what `apt-cache policy` prints; nothing for a package that is not known.
+fn candidate_in(said: &str) -> &str {
+    let line = said.lines().find_map(|line| line.trim().strip_prefix("Candidate: "));
+    line.unwrap_or_default()
+}
+
+/// The compiler that is there now.
+fn found() -> Result<Compiler> {
+    let search = compiler::find()?;
+    search
+        .found
+        .with_context(|| format!("still no kernel compiler{}", reasons(&search.skipped)))
+}
+
+/// apt-get that asks nothing, waits for no one long, and tells of its progress by lines.
+fn apt_get() -> Command {
+    let mut command = Command::new("apt-get");
+    command
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .args([
+            "-q",
+            "-o",
+            "Acquire::http::Timeout=60",
+            "-o",
+            "Acquire::https::Timeout=60",
+        ])
+        .args([
+            "-o",
+            "Acquire::Retries=2",
+            "-o",
+            "DPkg::Lock::Timeout=50",
+            "-o",
+            "Dpkg::Use-Pty=0",
+        ]);
+    command
+}
+
+fn apt_update() -> Result<()> {
+    watched(apt_get().arg("update"))
+}
+
+fn apt_install(packages: &[&str]) -> Result<()> {
+    watched(
+        apt_get()
+            .args(["install", "-y", "--no-install-recommends"])
+            .args(packages),
+    )
+}
+
+fn install_ptxas() -> Result<Ptxas> {
+    let python = Path::new("python3");
+    let has_pip = || capture(Command::new(python).args(["-m", "pip", "--version"])).is_ok();
+    if !has_pip() {
+        if !ways_here().contains(&Way::Packages) {
+            bail!("there is no pip to get the package {} with", ptxas::PACKAGE);
+        }
+        println!("installing pip, to get ptxas with");
+        apt_update()?;
+        apt_install(&["python3-pip"])?;
+    }
+    println!("getting ptxas from the Python package {}", ptxas::PACKAGE);
+    let folder = ptxas::folder();
+    let pip = [
+        "-m",
+        "pip",
+        "install",
+        "--no-deps",
+        "--no-compile",
+        "--no-input",
+        "--upgrade",
+        "--target",
+    ];
+    watched(
+        Command::new(python)
+            .env("PIP_ROOT_USER_ACTION", "ignore")
+            .args(pip)
+            .arg(&folder)
+            .arg(ptxas::PACKAGE),
+    )?;
+    // The package brings a whole compiler; the assembler is all that is used.
+    ptxas::find().with_context(|| format!("the package {} has no ptxas that runs here", ptxas::PACKAGE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEBIAN: &str = "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\n";
+    const UBUNTU: &str = "ID=ubuntu\nID_LIKE=debian\n";
+    const MINT: &str = "ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n";
+    const FEDORA: &str = "ID=fedora\n";
+
+    #[test]
+    fn packages_are_for_root_on_debian_and_its_children() {
+        for system in [DEBIAN, UBUNTU, MINT] {
+            assert_eq!(ways(system, true, true), [Way::Packages, Way::Rustup]);
+            assert_eq!(ways(system, false, true), [Way::Rustup]);
+        }
+        assert_eq!(ways(FEDORA, true, true), [Way::Rustup]);
+        assert!(ways(FEDORA, true, false).is_empty());
+        assert!(ways("", false, false).is_empty());
+    }
+
+    #[test]
+    fn a_candidates_version_is_read() {
+        let said = "rustc-web:\n  Installed: (none)\n  Candidate: 1.96.0+dfsg1-1~deb12u2\n  Version table:\n";
+        assert_eq!(candidate_in(said), "1.96.0+dfsg1-1~deb12u2");
+        assert_eq!(candidate_in("N: Unable to locate package\n"), "");
+    }
+
+    #[test]
+    fn what_was_passed_over_is_named() {
+        assert_eq!(reasons(&["a: too old".to_owned()]), "\n  passed over a: too old");
+    }
+}

@@ -1,0 +1,198 @@
+//! `cargo xtask test`: every check and every test, all of them even if one fails, and what came of each.
+
+use std::{
+    env,
+    io::{BufRead, BufReader},
+    ops::AddAssign,
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{
+    build_ptx::{self, Codegen, seconds},
+    paths,
+    process::cargo,
+    report, setup, tidy,
+};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The code generator of the kernels.
+    #[arg(long, value_enum, default_value = "llvm")]
+    codegen: Codegen,
+}
+
+/// How many tests ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    passed: u64,
+    failed: u64,
+    skipped: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+/// What became of a step.
+struct Done {
+    name: &'static str,
+    took: String,
+    tests: Option<Counts>,
+    outcome: Result<()>,
+}
+
+/// Cargo's steps, the quick ones first. The first three share one compilation of the dependencies.
+const CARGO_STEPS: [(&str, &[&str]); 5] = [
+    ("format", &["fmt", "--all", "--check"]),
+    (
+        "clippy",
+        &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+    ),
+    (
+        "without the GPU backend",
+        &["check", "-p", "warpfold", "--no-default-features"],
+    ),
+    ("docs", &["doc", "--workspace", "--no-deps"]),
+    ("tests", &["test", "--workspace", "--no-fail-fast"]),
+];
+
+/// Runs the task.
+pub fn run(args: &Args) -> Result<()> {
+    args.codegen.available()?;
+    let mut done = vec![
+        // First, for the host crate embeds what it makes.
+        step("kernels", || build_ptx::build_default(&setup::ensure()?)),
+        step("tidy", tidy::run),
+    ];
+    for (name, arguments) in CARGO_STEPS {
+        let mut tests = Counts::default();
+        let mut this = step(name, || run_cargo(arguments, &mut tests));
+        this.tests = (arguments[0] == "test").then_some(tests);
+        done.push(this);
+    }
+    conclude(&done)
+}
+
+fn step(name: &'static str, run: impl FnOnce() -> Result<()>) -> Done {
+    println!("\n=== {name}");
+    let start = Instant::now();
+    let outcome = run();
+    let took = seconds(start.elapsed());
+    match &outcome {
+        Ok(()) => println!("=== {name}: ok, {took}"),
+        Err(error) => println!("error: {error:#}\n=== {name}: FAILED, {took}"),
+    }
+    Done {
+        name,
+        took,
+        tests: None,
+        outcome,
+    }
+}
+
+/// Runs cargo, shows what it prints, and adds up what its test programs say.
+fn run_cargo(arguments: &[&str], tests: &mut Counts) -> Result<()> {
+    let shown = format!("cargo {}", arguments.join(" "));
+    println!("$ {shown}");
+    let mut command: Command = cargo();
+    command.args(arguments).current_dir(paths::root()).stdin(Stdio::null());
+    if arguments[0] == "doc" {
+        let flags = env::var("RUSTDOCFLAGS").unwrap_or_default();
+        command.env("RUSTDOCFLAGS", format!("{flags} -D warnings").trim());
+    }
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {shown}"))?;
+    let stdout = child.stdout.take().context("the output was asked for")?;
+    for line in BufReader::new(stdout).split(b'\n') {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        println!("{line}");
+        *tests += counts_in(&line).unwrap_or_default();
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        bail!("{shown}: {status}");
+    }
+    Ok(())
+}
+
+/// The counts in a test program's last line: `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+fn counts_in(line: &str) -> Option<Counts> {
+    let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
+    let of = |what: &str| {
+        let count = counts.split("; ").find_map(|count| count.trim().strip_suffix(what))?;
+        count.trim().parse().ok()
+    };
+    Some(Counts {
+        passed: of("passed")?,
+        failed: of("failed")?,
+        skipped: of("ignored")?,
+    })
+}
+
+fn conclude(done: &[Done]) -> Result<()> {
+    let mut all = Counts::default();
+    let mut rows = vec![["step", "outcome", "time", "tests"].map(str::to_owned).to_vec()];
+    for step in done {
+        let outcome = if step.outcome.is_ok() { "ok" } else { "FAILED" };
+        let tests = step.tests.inspect(|tests| all += *tests).map(line).unwrap_or_default();
+        rows.push(vec![step.name.to_owned(), outcome.to_owned(), step.took.clone(), tests]);
+    }
+    println!("\n{}", report::columns(rows, 2));
+    println!("{}", line(all));
+    let failed: Vec<&str> = done
+        .iter()
+        .filter(|step| step.outcome.is_err())
+        .map(|step| step.name)
+        .collect();
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn line(counts: Counts) -> String {
+    format!(
+        "{} passed, {} failed, {} skipped",
+        counts.passed, counts.failed, counts.skipped
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_of_a_test_program_is_read() {
+        let ok = "test result: ok. 29 passed; 0 failed; 2 ignored; 0 measured; 1 filtered out; finished in 0.07s";
+        let failed = "test result: FAILED. 1 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.0s";
+        let mut all = counts_in(ok).unwrap();
+        all += counts_in(failed).unwrap();
+        assert_eq!(line(all), "30 passed, 3 failed, 2 skipped");
+        assert_eq!(counts_in("test result: nothing"), None);
+        assert_eq!(counts_in("running 3 tests"), None);
+    }
+
+    #[test]
+    fn a_failed_step_fails_the_task() {
+        let done = |outcome| {
+            [Done {
+                name: "docs",
+                took: String::new(),
+                tests: None,
+                outcome,
+            }]
+        };
+        assert!(conclude(&done(Ok(()))).is_ok());
+        let error = conclude(&done(Err(anyhow::anyhow!("why")))).unwrap_err();
+        assert_eq!(error.to_string(), "failed: docs");
+    }
+}

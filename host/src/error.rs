@@ -1,5 +1,7 @@
 //! The one error type.
 
+use std::{io, path::PathBuf};
+
 /// What went wrong, with the numbers involved.
 ///
 /// An error leaves inputs and outputs as they were.
@@ -46,7 +48,9 @@ pub enum Error {
     },
 
     /// A launch shape that the kernel does not take.
-    #[error("{entry} does not take {shape:?}: warps and leaves per warp are powers of two up to 32, threads within the kernel's largest block")]
+    #[error(
+        "{entry} does not take {shape:?}: warps and leaves per warp are powers of two up to 32, threads within the kernel's largest block"
+    )]
     Shape {
         /// The kernel.
         entry: &'static str,
@@ -151,5 +155,46 @@ pub enum Error {
         code: u32,
         /// The driver's words.
         message: String,
+    },
+
+    /// A file that the system does not let us read.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+
+    /// A file that is no `.npy` file, or a damaged one.
+    #[error("{} is no .npy file that can be read: {reason}", path.display())]
+    NotNpy {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// A file that ends before its array does.
+    #[error("{} is cut short: {needed} bytes by its header, {found} bytes there", path.display())]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// Bytes of header and array.
+        needed: u64,
+        /// Bytes of the file.
+        found: u64,
+    },
+
+    /// A file of elements of another type.
+    #[error(
+        "{}: {dtype} is not supported yet; convert with numpy.save(\"f32.npy\", numpy.load(…).astype(\"float32\"))",
+        path.display()
+    )]
+    Dtype {
+        /// The file.
+        path: PathBuf,
+        /// NumPy's name of the type.
+        dtype: String,
     },
 }

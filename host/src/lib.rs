@@ -1,12 +1,64 @@
 //! Reductions on NVIDIA GPUs, with the same bits on every device, in every launch and on the CPU.
+//!
+//! Sum, product, mean, min, max, argmin and argmax of an array of f32 of any length and alignment. Which two values meet
+//! is fixed by the length alone: the canonical tree, specified in `docs/canonical-tree.md`. So the GPU's model, the grid,
+//! the address, the number of CPU threads and the size of pieces change no bit of an answer.
+//!
+//! | to fold | call | waits |
+//! |---|---|---|
+//! | an array in host memory, on the CPU | [`cpu::reduce`] | yes |
+//! | an array in host memory, on a GPU, in pieces that fit | `gpu::Gpu::reduce_host` | yes |
+//! | an array in device memory | `gpu::Gpu::reduce`, or `reduce_raw` for a bare address | yes |
+//! | the same on your stream, or in a CUDA graph | `gpu::Gpu::prepare`, then `gpu::Prepared::launch` | no |
+//! | an array that comes in pieces | [`pieces::Pieces`] | |
+//!
+//! ```
+//! # #[cfg(feature = "cuda")]
+//! # fn main() -> Result<(), warpfold::Error> {
+//! use warpfold::{cpu, gpu::Gpu, ops::{ArgMax, Sum}};
+//!
+//! let values: Vec<f32> = (1..=1_000_000).map(|i| 1.0 / i as f32).collect();
+//! let sum = cpu::reduce(Sum, &values)?;
+//! assert_eq!(cpu::reduce(ArgMax, &values)?, 0);
+//!
+//! match Gpu::new(0).and_then(|gpu| gpu.reduce_host(Sum, &values)) {
+//!     Ok(on_gpu) => assert_eq!(on_gpu.to_bits(), sum.to_bits()),
+//!     Err(error) => println!("on the CPU alone: {error}"),
+//! }
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "cuda"))]
+//! # fn main() {}
+//! ```
+//!
+//! What each operator answers for NaN, ties, signed zeros and the empty array is said at [`ops`]. Whatever can fail
+//! returns the one [`Error`].
+//!
+//! # Features
+//!
+//! * `cuda` (default): the GPU backend, on cust. The driver is loaded when a GPU is first asked for, so a program starts
+//!   without one and `gpu::Gpu::new` answers [`Error::NoDriver`]. Building it needs what cust's build script looks for: a
+//!   CUDA installation, or `CUDA_LIBRARY_PATH` naming a folder with `lib64` (the workspace sets it to a stand-in; cargo
+//!   does not pass that on to crates that depend on this one).
+//! * `command` (default): the command `warpfold`.
+//!
+//! Without `cuda` the crate is the CPU backend alone, and builds anywhere.
+//!
+//! The kernels' PTX is embedded when this crate is built, if `cargo xtask build-ptx` was run before.
+
+#![cfg_attr(doctest, doc = include_str!("../../docs/canonical-tree.md"))]
+#![cfg_attr(all(doctest, feature = "cuda"), doc = include_str!("../../README.md"))]
 
 pub mod cpu;
 mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+#[cfg(feature = "command")]
+pub mod npy;
 pub mod ops;
 pub mod pieces;
 pub mod plan;
+#[cfg(feature = "cuda")]
 pub mod ptx;
 
 pub use error::Error;

@@ -43,7 +43,7 @@ impl<R: Reduction> Pieces<R> {
     /// [`Error::PieceLength`] if `piece` is not a power of two leaves.
     pub fn new(op: R, piece: u64) -> Result<Self, Error> {
         let leaf = leaf_elements::<f32>() as u64;
-        if piece % leaf != 0 || !(piece / leaf).is_power_of_two() {
+        if !piece.is_multiple_of(leaf) || !(piece / leaf).is_power_of_two() {
             return Err(Error::PieceLength { piece, leaf });
         }
         Ok(Self {
@@ -77,7 +77,7 @@ impl<R: Reduction> Pieces<R> {
         if len == 0 {
             return Ok(());
         }
-        if len > self.piece || self.len % self.piece != 0 {
+        if len > self.piece || !self.len.is_multiple_of(self.piece) {
             return Err(Error::PieceOrder {
                 len,
                 piece: self.piece,

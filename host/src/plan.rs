@@ -7,6 +7,7 @@ use std::fmt;
 use warpfold_kernels::{
     kernels::{Entry, Kernel, SMALL_TILES, whole},
     simt::MAX_WARPS,
+    stages::block::most_states,
     tree::{LANES, leaves},
 };
 
@@ -17,7 +18,7 @@ use crate::Error;
 pub struct Shape {
     /// Warps in a block, at most 32 and no more than the entry's largest block.
     pub warps: u32,
-    /// Leaves that each warp folds of a tile, at most 32.
+    /// Leaves that each warp folds of a tile; a tile has at most 128, fewer for states of many words.
     pub leaves_per_warp: u32,
     /// Blocks in the grid, at least 1.
     pub blocks: u32,
@@ -40,7 +41,7 @@ pub struct Plan {
 pub(crate) const TICKET_WORDS: usize = 32;
 
 impl Plan {
-    /// The tuned plan for `len` elements.
+    /// The tuned plan for `len` elements and the operator of `entry`: it picks the kernel, too.
     ///
     /// Measured on one H200 with CUDA-graph replays over rotating buffers, 2026-11-20, f32 sum, all shapes of
     /// {1 … 32 warps} × {1 … 32 leaves} × {grid} for each length from 2¹⁰ to 2³⁰; the best shape, and its speed relative
@@ -61,17 +62,26 @@ impl Plan {
             if leaves <= SMALL_TILES * u64::from(most_warps) {
                 let warps = match leaves {
                     _ if leaves <= u64::from(most_warps) => up_to(leaves, most_warps),
-                    _ if leaves <= SMALL_TILES => 1,
-                    _ => up_to(leaves.div_ceil(SMALL_TILES / 2), most_warps),
+                    _ if leaves <= 64 => 1,
+                    _ => up_to(leaves.div_ceil(128), most_warps).max(4),
                 };
                 return Self::of(small, len, warps, 1);
             }
         }
-        if leaves <= SMALL_TILES * 8 * 8 {
-            Self::of(entry, len, 8, up_to(leaves.div_ceil(SMALL_TILES * 8), 8))
+        let entry = entry.with(Kernel::All).unwrap_or(entry);
+        // At first so few tiles that one warp folds their slots; then a single wave of smaller blocks; then many waves.
+        let warps = if ((1 << 15) + 1..=1 << 16).contains(&leaves) {
+            8
         } else {
-            Self::of(entry, len, entry.max_threads / LANES, 8)
-        }
+            entry.max_threads / LANES
+        };
+        let most_leaves = most_states(entry.state_words) / warps;
+        Self::of(
+            entry,
+            len,
+            warps,
+            up_to(leaves.div_ceil(SMALL_TILES * u64::from(warps)), most_leaves),
+        )
     }
 
     /// A block for each tile: the hardware hands out blocks as others end, which balances the load.
@@ -105,7 +115,7 @@ impl Plan {
         let mut legal = warps.is_power_of_two()
             && warps <= MAX_WARPS.min(entry.max_threads / LANES)
             && leaves_per_warp.is_power_of_two()
-            && leaves_per_warp <= LANES
+            && leaves_per_warp <= most_states(entry.state_words) / warps
             && (1..=i32::MAX as u32).contains(&blocks);
         let tiles = if legal {
             len.div_ceil(whole::tile_elements::<f32>(warps, leaves_per_warp))
@@ -214,7 +224,7 @@ mod tests {
     #[test]
     fn illegal_shapes_are_named() {
         let entry = warpfold_kernels::kernels::entry("sum_f32").expect("listed");
-        for (warps, leaves_per_warp, blocks) in [(0, 1, 1), (3, 1, 1), (32, 1, 1), (1, 0, 1), (1, 64, 1), (1, 1, 0)] {
+        for (warps, leaves_per_warp, blocks) in [(0, 1, 1), (3, 1, 1), (32, 1, 1), (1, 0, 1), (1, 256, 1), (1, 1, 0)] {
             let shape = Shape {
                 warps,
                 leaves_per_warp,

@@ -5,8 +5,8 @@
 
 mod run;
 
-use run::{LEAF, RUN};
 use pulp::Arch;
+use run::{LEAF, RUN};
 use warpfold_kernels::monoids::Monoid;
 
 use crate::{Error, ops::Reduction};

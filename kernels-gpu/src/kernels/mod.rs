@@ -64,14 +64,20 @@ pub struct Instructions {
     pub tickets: usize,
 }
 
-/// Both entries of an operator. A state of one word fits blocks of 512 threads; a heavier one gets 80 registers a thread
-/// without spilling, and 24 warps a multiprocessor.
+/// The largest block, and how many of them a multiprocessor must have registers for: 32 warps with 64 registers a thread.
+const LIGHT: (u32, u32) = (512, 2);
+/// For a state that costs a conversion: as many blocks as fit without spilling.
+const MIDDLE: (u32, u32) = (512, 1);
+/// For a state of several words: 24 warps with 80 registers a thread.
+const HEAVY: (u32, u32) = (256, 3);
+
+/// Both entries of an operator.
 const fn both<State: Words, Answer: Words>(
     op: &'static str,
+    (max_threads, min_blocks): (u32, u32),
     names: [&'static str; 2],
     families: [&'static str; 2],
 ) -> [Entry; 2] {
-    let heavy = State::COUNT > 1;
     let all = Entry {
         name: names[0],
         op,
@@ -79,8 +85,8 @@ const fn both<State: Words, Answer: Words>(
         family: families[0],
         state_words: State::COUNT,
         answer_words: Answer::COUNT,
-        max_threads: if heavy { 256 } else { 512 },
-        min_blocks: if heavy { Some(3) } else { None },
+        max_threads,
+        min_blocks: Some(min_blocks),
         instructions: whole::instructions(State::COUNT),
     };
     let small = Entry {
@@ -108,17 +114,38 @@ pub static ENTRIES: [Entry; 14] = {
         entries
     }
     flat([
-        both::<f32, f32>("sum", ["sum_f32", "sum_small_f32"], ["sum", "sum_small"]),
-        both::<f32, f32>("mean", ["mean_f32", "mean_small_f32"], ["sum", "sum_small"]),
+        both::<f32, f32>("sum", LIGHT, ["sum_f32", "sum_small_f32"], ["sum", "sum_small"]),
+        both::<f32, f32>("mean", LIGHT, ["mean_f32", "mean_small_f32"], ["sum", "sum_small"]),
         both::<f32, f32>(
             "product",
+            LIGHT,
             ["product_f32", "product_small_f32"],
             ["product", "product_small"],
         ),
-        both::<Key, f32>("min", ["min_f32", "min_small_f32"], ["extremum", "extremum_small"]),
-        both::<Key, f32>("max", ["max_f32", "max_small_f32"], ["extremum", "extremum_small"]),
-        both::<Best, u64>("argmin", ["argmin_f32", "argmin_small_f32"], ["arg", "arg_small"]),
-        both::<Best, u64>("argmax", ["argmax_f32", "argmax_small_f32"], ["arg", "arg_small"]),
+        both::<Key, f32>(
+            "min",
+            MIDDLE,
+            ["min_f32", "min_small_f32"],
+            ["extremum", "extremum_small"],
+        ),
+        both::<Key, f32>(
+            "max",
+            MIDDLE,
+            ["max_f32", "max_small_f32"],
+            ["extremum", "extremum_small"],
+        ),
+        both::<Best, u64>(
+            "argmin",
+            HEAVY,
+            ["argmin_f32", "argmin_small_f32"],
+            ["arg", "arg_small"],
+        ),
+        both::<Best, u64>(
+            "argmax",
+            HEAVY,
+            ["argmax_f32", "argmax_small_f32"],
+            ["arg", "arg_small"],
+        ),
     ])
 };
 

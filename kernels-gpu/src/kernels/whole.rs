@@ -4,8 +4,8 @@ use super::Instructions;
 use crate::{
     monoids::Monoid,
     simt::Simt,
-    stages::{block, block::Turn, grid, grid::Meeting, store, thread::Input, warp, warp::Seen},
-    tree::{ROWS, leaf_elements, vector_elements},
+    stages::{block, block::Turn, grid, grid::Meeting, store, thread, thread::Input, warp, warp::Seen},
+    tree::{ROWS, leaf_elements, leaves, vector_elements},
 };
 
 /// Where the fold goes.
@@ -30,9 +30,9 @@ pub const fn instructions(words: usize) -> Instructions {
     let reduce = 5;
     let reduce_first = 1; // a loop
     let reduce_eight = 4 + 2 + 1 + 2;
-    // A wide leaf, a narrow leaf and a run of leaves; the block stage; few slots; a run of slots and the block stage.
+    // A wide leaf and a narrow one; the block stage; few slots; a run of slots and the block stage.
     let slots = (reduce_eight + 3) + (reduce_eight + reduce) + reduce_first;
-    let shuffles = (reduce + reduce + reduce_first) + reduce_first + slots;
+    let shuffles = (reduce + reduce) + reduce_first + slots;
     Instructions {
         vector_loads: ROWS,
         scalar_loads: ROWS * vector_elements::<f32>(),
@@ -63,8 +63,10 @@ pub const fn instructions_small(words: usize) -> Instructions {
 /// thread: 8 vectors ─ warp: 5 shuffles ─ block: shared memory ─ tile's slot ─ last block: all slots ─ finish
 /// ```
 ///
-/// The number of warps in a block and `leaves_per_warp` are powers of two, at most 32; the grid is any size. None of
-/// them changes a bit.
+/// Warps take the leaves of a tile in turns, so that a block reads its tile from one end to the other.
+///
+/// The number of warps in a block and `leaves_per_warp` are powers of two, a tile has at most
+/// [`most_states`](block::most_states) leaves, and the grid is any size. None of them changes a bit.
 ///
 /// # Safety
 ///
@@ -78,24 +80,34 @@ pub unsafe fn reduce_all<S: Simt, M: Monoid<f32>>(
     meeting: Meeting,
     output: Output,
 ) {
+    let tile_leaves = simt.warps() * leaves_per_warp;
     let mut turn = Turn::FIRST;
     let mut seen = Seen::nothing(op);
     let mut tile = u64::from(simt.block());
     let mut total = op.identity();
     while tile < meeting.tiles {
-        let warp = tile * u64::from(simt.warps()) + u64::from(simt.warp());
-        // SAFETY: passed on to the caller.
-        let mine = unsafe {
-            warp::fold_leaves(
-                simt,
-                op,
-                input,
-                warp * u64::from(leaves_per_warp),
-                leaves_per_warp,
-                &mut seen,
-            )
-        };
-        total = block::reduce(simt, op, mine, turn);
+        let first = tile * u64::from(tile_leaves);
+        let leaf = |at: u32| first + u64::from(at);
+        let until = |end: u64| end.saturating_sub(first).min(u64::from(tile_leaves)) as u32;
+        let (wide, present) = (until(input.wide_leaves()), until(leaves::<f32>(input.len)));
+        let mut at = simt.warp();
+        while at < wide {
+            // SAFETY: passed on to the caller; the leaf comes before the last wide one.
+            let state = unsafe { warp::fold_wide(simt, op, input, leaf(at), &mut seen) };
+            block::put(simt, at, state, turn);
+            at += simt.warps();
+        }
+        while at < tile_leaves {
+            let state = if at < present {
+                // SAFETY: passed on to the caller.
+                unsafe { warp::fold_narrow(simt, op, input, leaf(at)) }
+            } else {
+                op.identity()
+            };
+            block::put(simt, at, state, turn);
+            at += simt.warps();
+        }
+        total = block::fold(simt, op, tile_leaves, turn);
         turn = turn.next();
         if meeting.tiles > 1 && simt.thread() == 0 {
             // SAFETY: passed on to the caller; each tile has one block.
@@ -134,8 +146,15 @@ pub unsafe fn reduce_small<S: Simt, M: Monoid<f32>>(
 ) {
     let leaf = u64::from(simt.block() * simt.warps() + simt.warp());
     // SAFETY: passed on to the caller.
-    let mine = unsafe { warp::fold_leaf(simt, op, input, leaf) };
-    let mut total = block::reduce(simt, op, mine, Turn::FIRST);
+    let mine = unsafe {
+        if leaf < input.wide_leaves() {
+            thread::load_leaf(simt, input, leaf).fold(op)
+        } else {
+            thread::narrow_leaf(simt, op, input, leaf)
+        }
+    };
+    let state = warp::reduce(simt, op, mine);
+    let mut total = block::reduce(simt, op, state, Turn::FIRST);
     if meeting.tiles > 1 {
         // SAFETY: passed on to the caller.
         unsafe {

@@ -21,6 +21,9 @@ pub use sum::{Mean, Sum};
 /// * `combine(identity, a) == a == combine(a, identity)`;
 /// * `combine(a, b) == combine(b, a)`.
 ///
+/// Mark the methods `#[inline]`: the CPU backend is another crate, and an operator that is not inlined there is ten times
+/// slower.
+///
 /// `combine` is associative as mathematics; where rounding breaks associativity, the canonical [tree](crate::tree)
 /// fixes the order. Operators are values, so what an answer needs (a count, an ε) rides along.
 pub trait Monoid<T>: Copy {
@@ -39,6 +42,7 @@ pub trait Monoid<T>: Copy {
     fn combine(self, a: Self::State, b: Self::State) -> Self::State;
 
     /// The state of the same run, were it to start `by` elements later. Only operators that report positions care.
+    #[inline]
     fn shift(self, state: Self::State, by: u64) -> Self::State {
         let _ = by;
         state
@@ -49,6 +53,7 @@ pub trait Monoid<T>: Copy {
 
     /// Whether `value`, coming after elements that folded to `best`, could change the fold. An operator that selects
     /// says no to most, and a stage then spares itself the rest of the work. `best` folds at least one element.
+    #[inline]
     fn may_change(self, best: Self::State, value: T) -> bool {
         let _ = (best, value);
         true
@@ -75,9 +80,11 @@ pub trait Words: Copy {
 
 impl Words for f32 {
     const COUNT: usize = 1;
+    #[inline]
     fn word(self, _: usize) -> u32 {
         self.to_bits()
     }
+    #[inline]
     fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
         Self::from_bits(word(0))
     }
@@ -85,9 +92,11 @@ impl Words for f32 {
 
 impl Words for u64 {
     const COUNT: usize = 2;
+    #[inline]
     fn word(self, i: usize) -> u32 {
         (self >> (32 * i)) as u32
     }
+    #[inline]
     fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
         let low = u64::from(word(0));
         low | u64::from(word(1)) << 32
@@ -95,6 +104,7 @@ impl Words for u64 {
 }
 
 /// A NaN answer has one bit pattern everywhere: hardware differs in the payloads and signs it makes.
+#[inline]
 fn canonical(value: f32) -> f32 {
     if value.is_nan() {
         f32::from_bits(0x7fc0_0000)

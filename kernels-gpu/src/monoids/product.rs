@@ -11,18 +11,23 @@ impl Monoid<f32> for Product {
     type State = f32;
     type Answer = f32;
 
+    #[inline]
     fn identity(self) -> f32 {
         1.0
     }
+    #[inline]
     fn lift(self, value: f32, _: u64) -> f32 {
         value
     }
+    #[inline]
     fn combine(self, a: f32, b: f32) -> f32 {
         a * b
     }
+    #[inline]
     fn finish(self, product: f32) -> f32 {
         canonical(product)
     }
+    #[inline]
     fn empty(self) -> Option<f32> {
         Some(1.0)
     }

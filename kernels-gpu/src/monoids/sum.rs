@@ -13,18 +13,23 @@ impl Monoid<f32> for Sum {
     type State = f32;
     type Answer = f32;
 
+    #[inline]
     fn identity(self) -> f32 {
         -0.0
     }
+    #[inline]
     fn lift(self, value: f32, _: u64) -> f32 {
         value
     }
+    #[inline]
     fn combine(self, a: f32, b: f32) -> f32 {
         a + b
     }
+    #[inline]
     fn finish(self, sum: f32) -> f32 {
         canonical(sum)
     }
+    #[inline]
     fn empty(self) -> Option<f32> {
         Some(0.0)
     }
@@ -44,18 +49,23 @@ impl Monoid<f32> for Mean {
     type State = f32;
     type Answer = f32;
 
+    #[inline]
     fn identity(self) -> f32 {
         Sum.identity()
     }
+    #[inline]
     fn lift(self, value: f32, index: u64) -> f32 {
         Sum.lift(value, index)
     }
+    #[inline]
     fn combine(self, a: f32, b: f32) -> f32 {
         Sum.combine(a, b)
     }
+    #[inline]
     fn finish(self, sum: f32) -> f32 {
         canonical((f64::from(sum) / self.count as f64) as f32)
     }
+    #[inline]
     fn empty(self) -> Option<f32> {
         Some(canonical(f32::NAN))
     }

@@ -8,9 +8,8 @@ pub mod nvptx;
 
 use crate::tree::LANES;
 
-/// Bytes of shared memory that every kernel has: two buffers of one state per warp, states of up to 64 bytes, and a
-/// vector beside them.
-pub const SHARED_BYTES: usize = 2 * MAX_WARPS as usize * 64 + 16;
+/// Bytes of shared memory that every kernel has: two buffers for the block stage, and a vector beside them.
+pub const SHARED_BYTES: usize = 4096 + 16;
 
 /// The same, in 32-bit words.
 pub const SHARED_WORDS: usize = SHARED_BYTES / 4;

@@ -1,52 +1,92 @@
-//! Block stage: one state per warp through shared memory, then the first warp again.
+//! Block stage: states meet in shared memory, and the first warp folds them.
 
-use super::warp;
+use super::{pairs, warp};
 use crate::{
     monoids::{Monoid, Words},
-    simt::{MAX_WARPS, SHARED_WORDS, Simt},
+    simt::{SHARED_WORDS, Simt},
+    tree::LANES,
 };
 
-/// Which of the two shared buffers a call uses. Calls in a row take turns, so that one barrier a call is enough: a warp
-/// that runs ahead writes the other buffer, and reaches this one again only past a barrier that the reader has passed.
+/// States that a lane of the first warp folds by itself.
+const PER_LANE: u32 = 4;
+
+/// Words of each of the two shared buffers.
+const BUFFER_WORDS: u32 = 512;
+const _: () = assert!(2 * BUFFER_WORDS as usize + 4 <= SHARED_WORDS);
+
+/// The shared word beside the buffers, for a word from one thread to all of the block.
+pub const NOTICE: u32 = SHARED_WORDS as u32 - 1;
+
+/// The most states of `words` words that can meet at once, a power of two.
+#[must_use]
+pub const fn most_states(words: usize) -> u32 {
+    let most = BUFFER_WORDS / words as u32;
+    let most = 1 << most.ilog2();
+    if most < PER_LANE * LANES {
+        most
+    } else {
+        PER_LANE * LANES
+    }
+}
+
+/// Which of the two shared buffers a round uses. Rounds take turns, so that one barrier a round is enough: a warp that
+/// runs ahead writes the other buffer, and reaches this one again only past a barrier that the reader has passed.
 #[derive(Clone, Copy)]
 pub struct Turn(u32);
 
 impl Turn {
-    /// The first call's turn.
+    /// The first round's turn.
     pub const FIRST: Self = Self(0);
 
-    /// The next call's turn.
+    /// The next round's turn.
     #[must_use]
     pub fn next(self) -> Self {
         Self(1 - self.0)
     }
+
+    fn word(self, state: u32, words: usize) -> u32 {
+        self.0 * BUFFER_WORDS + state * words as u32
+    }
 }
 
-/// Combines one state per warp, neighbours first. The number of warps is a power of two.
+/// Puts lane 0's `state` at place `at` of this round, `at < most_states(words)`.
 ///
-/// Called by: all threads of the block together; `state` is read in lane 0 of each warp · Valid in: thread 0 ·
-/// Scratch: one of the two shared buffers, by `turn`
-pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State, turn: Turn) -> M::State {
-    const { assert!(2 * MAX_WARPS as usize * M::State::COUNT <= SHARED_WORDS) };
-    if simt.warps() == 1 {
-        return state;
-    }
-    let words = M::State::COUNT as u32;
-    let buffer = turn.0 * MAX_WARPS * words;
-    let slot = |warp: u32| buffer + warp * words;
+/// Called by: any warp · Scratch: one of the two shared buffers, by `turn`
+pub fn put<S: Simt, W: Words>(simt: S, at: u32, state: W, turn: Turn) {
     if simt.lane() == 0 {
-        for i in 0..words {
-            simt.store_shared(slot(simt.warp()) + i, state.word(i as usize));
+        for i in 0..W::COUNT {
+            simt.store_shared(turn.word(at, W::COUNT) + i as u32, state.word(i));
         }
     }
+}
+
+/// Combines the `count` states that were put this round, neighbours first; `count` is a power of two.
+///
+/// Called by: all threads of the block together · Valid in: thread 0 · Scratch: one of the two shared buffers, by `turn`
+pub fn fold<S: Simt, T, M: Monoid<T>>(simt: S, op: M, count: u32, turn: Turn) -> M::State {
     simt.barrier();
     if simt.warp() != 0 {
         return op.identity();
     }
-    let of_lane = if simt.lane() < simt.warps() {
-        M::State::from_words(|i| simt.load_shared(slot(simt.lane()) + i as u32))
-    } else {
-        op.identity()
-    };
-    warp::reduce_first(simt, op, of_lane, simt.warps())
+    let first = PER_LANE * simt.lane();
+    let mine = pairs::<{ PER_LANE as usize }, T, M>(op, 0, &|i| {
+        let at = first + i as u32;
+        if at < count {
+            M::State::from_words(|word| simt.load_shared(turn.word(at, M::State::COUNT) + word as u32))
+        } else {
+            op.identity()
+        }
+    });
+    warp::reduce_first(simt, op, mine, count.div_ceil(PER_LANE))
+}
+
+/// Combines lane 0's `state` of each warp, neighbours first. The number of warps is a power of two.
+///
+/// Called by, Valid in, Scratch: as [`fold`]
+pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State, turn: Turn) -> M::State {
+    if simt.warps() == 1 {
+        return state;
+    }
+    put(simt, simt.warp(), state, turn);
+    fold(simt, op, simt.warps(), turn)
 }

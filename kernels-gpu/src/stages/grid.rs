@@ -1,11 +1,7 @@
 //! Grid stage: one state per tile in global memory; the last block to arrive folds them.
 
 use super::{block, block::Turn, load, store, warp};
-use crate::{
-    monoids::Monoid,
-    simt::{SHARED_WORDS, Simt},
-    tree::LANES,
-};
+use crate::{monoids::Monoid, simt::Simt, tree::LANES};
 
 /// Where the blocks of one launch meet.
 #[derive(Clone, Copy)]
@@ -24,13 +20,10 @@ const ROWS: u32 = 8;
 /// Slots that one warp folds at once.
 pub const OCTET: u64 = (ROWS * LANES) as u64;
 
-/// The shared word that tells a block whether it is the last, beside the block stage's buffers.
-const LAST: u32 = SHARED_WORDS as u32 - 1;
-
 /// Folds the slots of all tiles, neighbours first, in the last block to arrive. `None` in every other.
 ///
 /// Called by: all threads of the block together, thread 0 having stored the block's slots · Valid in: thread 0 of the
-/// last block · Scratch: the slots, the shared buffers and the word [`LAST`]
+/// last block · Scratch: the slots, the shared buffers and their notice word
 ///
 /// # Safety
 ///
@@ -43,12 +36,12 @@ pub unsafe fn last_block_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting
         return unsafe { first_warp_folds(simt, op, meeting, last) };
     }
     if simt.thread() == 0 {
-        simt.store_shared(LAST, u32::from(last));
+        simt.store_shared(block::NOTICE, u32::from(last));
     }
     // Hands on to the block what thread 0 saw with its ticket.
     simt.barrier();
     // SAFETY: passed on to the caller.
-    (simt.load_shared(LAST) == 1).then(|| unsafe { fold_slots(simt, op, meeting) })
+    (simt.load_shared(block::NOTICE) == 1).then(|| unsafe { fold_slots(simt, op, meeting) })
 }
 
 /// The same for at most [`OCTET`] tiles, by the block's first warp alone: no barrier, and less code.

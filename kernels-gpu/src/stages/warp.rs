@@ -4,7 +4,6 @@ use super::{map_words, thread, thread::Input};
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
-    tree::leaves,
 };
 
 /// Combines the 32 states of a warp, neighbours first.
@@ -56,25 +55,6 @@ fn partner<S: Simt, W: Words>(simt: S, state: W, reach: u32) -> W {
     map_words(state, |word| simt.shuffle_xor(word, reach))
 }
 
-/// Folds leaf `leaf`; one past the end gives the identity.
-///
-/// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
-///
-/// # Safety
-///
-/// `input` is valid and unwritten for the whole launch.
-#[inline(always)]
-pub unsafe fn fold_leaf<S: Simt, M: Monoid<f32>>(simt: S, op: M, input: Input<f32>, leaf: u64) -> M::State {
-    let mine = if leaf < input.wide_leaves() {
-        // SAFETY: passed on to the caller; the leaf comes before the last wide one.
-        unsafe { thread::load_leaf(simt, input, leaf) }.fold(op)
-    } else {
-        // SAFETY: passed on to the caller.
-        unsafe { thread::narrow_leaf(simt, op, input, leaf) }
-    };
-    reduce(simt, op, mine)
-}
-
 /// What a warp has folded so far, of all that comes before the leaf at hand: what an operator that selects one element
 /// needs to tell a leaf that can't matter.
 #[derive(Clone, Copy)]
@@ -93,51 +73,45 @@ impl<State> Seen<State> {
     }
 }
 
-/// Folds `count` leaves from `first` on; `count` is a power of two, at most 32. Leaves past the end give the identity,
-/// and so do leaves that could not change what was `seen`.
-///
-/// Lane `j` keeps the total of leaf `j`, so that the leaves meet as the lanes of a leaf do.
+/// Folds leaf `leaf`, which is whole and aligned; one that could not change what was `seen` gives the identity.
 ///
 /// Called by: all 32 lanes together, on leaves in rising order · Valid in: every lane · Scratch: none
 ///
 /// # Safety
 ///
-/// `input` is valid and unwritten for the whole launch.
+/// `input` is valid and unwritten for the whole launch, and `leaf < input.wide_leaves()`.
 #[inline(always)]
-pub unsafe fn fold_leaves<S: Simt, M: Monoid<f32>>(
+pub unsafe fn fold_wide<S: Simt, M: Monoid<f32>>(
     simt: S,
     op: M,
     input: Input<f32>,
-    first: u64,
-    count: u32,
+    leaf: u64,
     seen: &mut Seen<M::State>,
 ) -> M::State {
-    // How many of the run's leaves come before `end`.
-    let before = |end: u64| end.saturating_sub(first).min(u64::from(count)) as u32;
-    let wide = before(input.wide_leaves());
-    let present = before(leaves::<f32>(input.len));
-    let mut kept = op.identity();
-    for j in 0..wide {
-        // SAFETY: passed on to the caller; the leaf comes before the last wide one.
-        let rows = unsafe { thread::load_leaf(simt, input, first + u64::from(j)) };
-        if M::SELECTS {
-            if seen.anything && !simt.any(rows.may_change(op, seen.best)) {
-                continue;
-            }
-            seen.anything = true;
+    // SAFETY: passed on to the caller.
+    let rows = unsafe { thread::load_leaf(simt, input, leaf) };
+    if M::SELECTS {
+        if seen.anything && !simt.any(rows.may_change(op, seen.best)) {
+            return op.identity();
         }
-        let total = reduce(simt, op, rows.fold(op));
-        if M::SELECTS {
-            seen.best = op.combine(seen.best, total);
-        }
-        kept = if simt.lane() == j { total } else { kept };
+        seen.anything = true;
     }
-    for j in wide..present {
-        // SAFETY: passed on to the caller.
-        let total = reduce(simt, op, unsafe {
-            thread::narrow_leaf(simt, op, input, first + u64::from(j))
-        });
-        kept = if simt.lane() == j { total } else { kept };
+    let total = reduce(simt, op, rows.fold(op));
+    if M::SELECTS {
+        seen.best = op.combine(seen.best, total);
     }
-    reduce_first(simt, op, kept, count)
+    total
+}
+
+/// Folds leaf `leaf`, of any alignment and length; one past the end gives the identity.
+///
+/// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
+///
+/// # Safety
+///
+/// `input` is valid and unwritten for the whole launch.
+#[inline(always)]
+pub unsafe fn fold_narrow<S: Simt, M: Monoid<f32>>(simt: S, op: M, input: Input<f32>, leaf: u64) -> M::State {
+    // SAFETY: passed on to the caller.
+    reduce(simt, op, unsafe { thread::narrow_leaf(simt, op, input, leaf) })
 }

@@ -3,7 +3,8 @@
 use warpfold_kernels::{
     kernels::{SMALL_TILES, whole},
     monoids::{Monoid, Words as _},
-    stages::{grid::Meeting, thread::Input},
+    stages::{block::most_states, grid::Meeting, thread::Input},
+    tree::LANES,
 };
 
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
 pub struct Shape {
     /// Threads in a block: 32 · 2ᵏ, at most 1024.
     pub threads: u32,
-    /// Leaves of the canonical tree that a warp folds for one tile: a power of two, at most 32.
+    /// Leaves of the canonical tree that a warp folds for one tile: a power of two, a tile having at most `most_states`.
     pub leaves_per_warp: u32,
     /// Blocks in the grid, launched as they are, be there more or fewer than tiles.
     pub blocks: u32,
@@ -28,7 +29,7 @@ impl Shape {
     /// Tiles that an input of `len` elements has: none if it is empty.
     #[must_use]
     pub fn tiles(self, len: u64) -> u64 {
-        let warps = self.threads / warpfold_kernels::tree::LANES;
+        let warps = self.threads / LANES;
         len.div_ceil(whole::tile_elements::<f32>(warps, self.leaves_per_warp))
     }
 }
@@ -62,8 +63,9 @@ pub fn reduce_all<M: Monoid<f32>>(
     seed: u64,
 ) -> Result<Folded<M>, Fault> {
     let powers = shape.threads.is_power_of_two() && shape.leaves_per_warp.is_power_of_two();
+    let leaves = shape.threads / LANES * shape.leaves_per_warp;
     assert!(
-        powers && shape.leaves_per_warp <= 32,
+        powers && leaves <= most_states(M::State::COUNT),
         "{shape:?} is none that the kernel allows"
     );
     fold(values, misalign, shape, seed, |lane, input, meeting, output| {

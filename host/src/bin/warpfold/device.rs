@@ -1,0 +1,213 @@
+//! What folds: the choice among GPU, CPU and emulator, and one way to use any of them.
+
+use std::{fmt, str::FromStr};
+
+use warpfold::{Error, cpu, ops::Reduction};
+use warpfold_emulator::Shape;
+
+use crate::Failure;
+
+/// What `--device` asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Wanted {
+    Best,
+    Gpu(usize),
+    Cpu,
+    Emulator,
+}
+
+impl FromStr for Wanted {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "best" => Ok(Self::Best),
+            "gpu" => Ok(Self::Gpu(0)),
+            "cpu" => Ok(Self::Cpu),
+            "emulator" => Ok(Self::Emulator),
+            _ => text
+                .strip_prefix("gpu:")
+                .and_then(|index| index.parse().ok())
+                .map(Self::Gpu)
+                .ok_or_else(|| "it is none of best, gpu, gpu:N, cpu, emulator".into()),
+        }
+    }
+}
+
+/// What folds.
+pub enum Device {
+    #[cfg(feature = "cuda")]
+    Gpu(warpfold::gpu::Gpu),
+    Cpu,
+    Emulator,
+}
+
+/// Elements of a piece that the CPU folds: 16 MiB, so that three of them are little memory.
+const CPU_PIECE: usize = 1 << 22;
+/// Elements of a piece that the emulator folds: several tiles for each of its blocks.
+const EMULATOR_PIECE: usize = 1 << 16;
+/// The emulator's launch: small blocks, more tiles than blocks. None of it changes a bit.
+const EMULATOR_SHAPE: Shape = Shape {
+    threads: 128,
+    leaves_per_warp: 1,
+    blocks: 3,
+};
+
+impl Device {
+    /// The device that was asked for, ready to fold with `op`.
+    pub fn open<R: Reduction>(wanted: Wanted, op: R) -> Result<Self, Error> {
+        match wanted {
+            Wanted::Best => Ok(gpu::usable(op).unwrap_or(Self::Cpu)),
+            Wanted::Gpu(index) => gpu::open(index),
+            Wanted::Cpu => Ok(Self::Cpu),
+            Wanted::Emulator => Ok(Self::Emulator),
+        }
+    }
+
+    /// Its name, as `--device` takes it.
+    pub fn name(&self) -> String {
+        match self {
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => format!("gpu:{}", gpu.facts().index),
+            Self::Cpu => "cpu".into(),
+            Self::Emulator => "emulator".into(),
+        }
+    }
+
+    /// How many elements it takes at once.
+    pub fn piece(&self) -> Result<usize, Error> {
+        match self {
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => gpu.piece_len(),
+            Self::Cpu => Ok(CPU_PIECE),
+            Self::Emulator => Ok(EMULATOR_PIECE),
+        }
+    }
+
+    /// Folds one piece.
+    pub fn fold<R: Reduction>(&self, op: R, values: &[f32]) -> Result<R::State, Failure> {
+        match self {
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => Ok(gpu::fold(gpu, op, values)?),
+            Self::Cpu => Ok(cpu::fold(op, values)),
+            Self::Emulator => {
+                let monoid = op.monoid(values.len() as u64);
+                Ok(warpfold_emulator::reduce_all(monoid, values, 0, EMULATOR_SHAPE, 0)?.state)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => write!(f, "{}", gpu.facts()),
+            Self::Cpu => {
+                let threads = cpu::threads();
+                let plural = if threads == 1 { "" } else { "s" };
+                write!(f, "cpu ({threads} thread{plural}, {})", cpu::vector_instructions())
+            }
+            Self::Emulator => write!(f, "emulator (runs the GPU's kernels lane by lane, slowly)"),
+        }
+    }
+}
+
+/// What can fold on this machine, a line each.
+pub fn list() -> String {
+    let mut lines: Vec<String> = match gpu::all() {
+        Ok(gpus) => gpus
+            .into_iter()
+            .map(|gpu| gpu.map_or_else(|error| format!("gpu   not usable: {error}"), |gpu| gpu.to_string()))
+            .collect(),
+        Err(error) => vec![format!("gpu   none: {error}")],
+    };
+    lines.extend([Device::Cpu, Device::Emulator].map(|device| device.to_string()));
+    lines.join("\n")
+}
+
+/// The GPU's side, where the build has one.
+#[cfg(feature = "cuda")]
+mod gpu {
+    use warpfold::{Error, gpu::Gpu, ops::Reduction, pieces::Pieces};
+
+    use super::Device;
+
+    /// Pieces that are not halved any more where device memory runs out: 4 MiB.
+    const LEAST_PIECE: usize = 1 << 20;
+
+    pub fn open(index: usize) -> Result<Device, Error> {
+        Gpu::new(index).map(Device::Gpu)
+    }
+
+    /// The first GPU, if this build has a kernel of `op` that its driver takes.
+    pub fn usable<R: Reduction>(op: R) -> Result<Device, Error> {
+        let gpu = Gpu::new(0)?;
+        gpu.prepare(op, 1)?;
+        Ok(Device::Gpu(gpu))
+    }
+
+    pub fn all() -> Result<Vec<Result<Device, Error>>, Error> {
+        Ok((0..Gpu::count()?).map(open).collect())
+    }
+
+    /// Folds one piece; in halves where another program has taken the device's memory meanwhile.
+    pub fn fold<R: Reduction>(gpu: &Gpu, op: R, values: &[f32]) -> Result<R::State, Error> {
+        match gpu.fold_host(op, values) {
+            Err(Error::OutOfMemory { .. }) if values.len() > LEAST_PIECE => {
+                let half = values.len().next_power_of_two() / 2;
+                let mut halves = Pieces::new(op, half as u64)?;
+                for values in values.chunks(half) {
+                    halves.push(fold(gpu, op, values)?, values.len() as u64)?;
+                }
+                Ok(halves.finish()?.1)
+            }
+            folded => folded,
+        }
+    }
+}
+
+#[cfg(not(feature = "cuda"))]
+mod gpu {
+    use warpfold::{Error, ops::Reduction};
+
+    use super::Device;
+
+    pub fn open(_index: usize) -> Result<Device, Error> {
+        Err(Error::NoDriver {
+            reason: "this build is without the feature `cuda`".into(),
+        })
+    }
+
+    pub fn usable<R: Reduction>(_op: R) -> Result<Device, Error> {
+        open(0)
+    }
+
+    pub fn all() -> Result<Vec<Result<Device, Error>>, Error> {
+        open(0).map(|gpu| vec![Ok(gpu)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Wanted;
+
+    #[test]
+    fn devices_are_named_as_the_help_says() {
+        let parse = |text: &str| text.parse::<Wanted>().ok();
+        assert_eq!(parse("best"), Some(Wanted::Best));
+        assert_eq!(parse("gpu"), Some(Wanted::Gpu(0)));
+        assert_eq!(parse("gpu:7"), Some(Wanted::Gpu(7)));
+        for bad in [
+            "",
+            "GPU",
+            "gpu:",
+            "gpu:-1",
+            "gpu:x",
+            "cpu:0",
+            "gpu:99999999999999999999",
+        ] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The command `warpfold`: reductions of real files on the best device there is.
+//!
+//! Exit codes: 0 done, 1 the operation failed, 2 the command line is wrong.
+
+mod device;
+mod progress;
+mod reduce;
+mod report;
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use device::Wanted;
+
+/// What the command fails with: printed as it is.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Reductions on NVIDIA GPUs, with the same bits on every device and on the CPU.
+#[derive(Parser)]
+#[command(version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Lists what can fold on this machine.
+    Devices,
+    /// Folds the array of a .npy file (float32) to one answer.
+    ///
+    /// The file is read in pieces, so it may be larger than the memory of the device and of the machine (Fortran-order
+    /// arrays of several dimensions apart: those are put in order in memory first). The bits of the answer depend on
+    /// neither pieces nor device.
+    Reduce(Reduce),
+}
+
+#[derive(clap::Args)]
+struct Reduce {
+    /// The operator. A NaN in the array makes the answer NaN, or its index.
+    op: Op,
+    /// The array. Its elements are numbered in C order, as NumPy does.
+    file: PathBuf,
+    /// best, gpu, gpu:N, cpu or emulator. Best is the first GPU if one can be used, else the CPU.
+    #[arg(long, default_value = "best")]
+    device: Wanted,
+    /// Prints one JSON object: op, device, dtype, shape, result (and value, for argmin and argmax), seconds, bytes,
+    /// gb_per_s. Seconds are from the first byte read to the answer. NaN and infinities are strings.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Op {
+    Sum,
+    Prod,
+    Min,
+    Max,
+    Argmin,
+    Argmax,
+    Mean,
+}
+
+fn main() -> ExitCode {
+    let Cli { command } = Cli::parse();
+    match run(&command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("warpfold: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<(), Failure> {
+    let text = match command {
+        Command::Devices => device::list(),
+        Command::Reduce(reduce) => {
+            let report = reduce::run(reduce)?;
+            if reduce.json { report.json()? } else { report.text() }
+        }
+    };
+    // Not println, which panics where nobody reads on.
+    writeln!(io::stdout(), "{text}")?;
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! What a fold came to, in text and in JSON. Numbers print as the shortest decimals that read back as they are.
+
+use serde::{Serialize, Serializer};
+
+use crate::Failure;
+
+/// The elements' type, as NumPy calls it.
+const DTYPE: &str = "float32";
+
+/// The outcome of one fold.
+pub struct Report {
+    pub op: &'static str,
+    pub file: String,
+    pub device: String,
+    pub device_in_words: String,
+    pub shape: Vec<u64>,
+    pub value: Value,
+    pub seconds: f64,
+    pub bytes: u64,
+}
+
+/// The answer.
+pub enum Value {
+    Number(f32),
+    /// An index, and the element there.
+    Place(u64, f32),
+}
+
+impl Report {
+    /// One line, the answer first.
+    pub fn text(&self) -> String {
+        let answer = match self.value {
+            Value::Number(number) => format!("{number:?}"),
+            Value::Place(index, value) => format!("{index} (value {value:?})"),
+        };
+        format!(
+            "{answer}  {} of {}: {DTYPE} {}, {} bytes in {:.6} s, {:.3} GB/s, on {}",
+            self.op,
+            self.file,
+            tuple(&self.shape),
+            self.bytes,
+            self.seconds,
+            self.gb_per_s(),
+            self.device_in_words,
+        )
+    }
+
+    /// One object.
+    pub fn json(&self) -> Result<String, Failure> {
+        let (result, value) = match self.value {
+            Value::Number(number) => (Json::Number(number), None),
+            Value::Place(index, value) => (Json::Index(index), Some(Json::Number(value))),
+        };
+        let object = Object {
+            op: self.op,
+            device: &self.device,
+            dtype: DTYPE,
+            shape: &self.shape,
+            result,
+            value,
+            seconds: self.seconds,
+            bytes: self.bytes,
+            gb_per_s: self.gb_per_s(),
+        };
+        Ok(serde_json::to_string(&object)?)
+    }
+
+    fn gb_per_s(&self) -> f64 {
+        // A clock that stood still is no infinite speed.
+        self.bytes as f64 / self.seconds.max(1e-9) / 1e9
+    }
+}
+
+#[derive(Serialize)]
+struct Object<'a> {
+    op: &'a str,
+    device: &'a str,
+    dtype: &'a str,
+    shape: &'a [u64],
+    result: Json,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Json>,
+    seconds: f64,
+    bytes: u64,
+    gb_per_s: f64,
+}
+
+enum Json {
+    Number(f32),
+    Index(u64),
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Index(index) => serializer.serialize_u64(*index),
+            // As f32: through f64 it would print digits that the number does not have.
+            Self::Number(number) if number.is_finite() => serializer.serialize_f32(*number),
+            // JSON has no such numbers: "NaN", "inf", "-inf".
+            Self::Number(number) => serializer.collect_str(number),
+        }
+    }
+}
+
+/// A shape as NumPy prints it.
+fn tuple(shape: &[u64]) -> String {
+    match shape {
+        [one] => format!("({one},)"),
+        _ => {
+            let extents: Vec<_> = shape.iter().map(u64::to_string).collect();
+            format!("({})", extents.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_back_as_they_are() {
+        for bits in [
+            0x0000_0001,
+            0x3dcc_cccd,
+            0x7f7f_ffff,
+            0x8000_0000,
+            0x4b80_0001,
+            0x3f80_0001,
+        ] {
+            let number = f32::from_bits(bits);
+            let json = serde_json::to_string(&Json::Number(number)).unwrap();
+            assert_eq!(json.parse::<f32>().unwrap().to_bits(), bits, "{json}");
+            assert_eq!(
+                (serde_json::from_str::<f64>(&json).unwrap() as f32).to_bits(),
+                bits,
+                "{json}"
+            );
+        }
+        assert_eq!(serde_json::to_string(&Json::Number(0.1)).unwrap(), "0.1");
+        assert_eq!(
+            serde_json::to_string(&Json::Index(u64::MAX)).unwrap(),
+            u64::MAX.to_string()
+        );
+        for (number, text) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf"), (f32::NEG_INFINITY, "-inf")] {
+            assert_eq!(
+                serde_json::to_string(&Json::Number(number)).unwrap(),
+                format!("\"{text}\"")
+            );
+            assert_eq!(format!("{number:?}"), text);
+        }
+    }
+
+    #[test]
+    fn shapes_look_like_tuples() {
+        assert_eq!(tuple(&[]), "()");
+        assert_eq!(tuple(&[5]), "(5,)");
+        assert_eq!(tuple(&[5, 20]), "(5, 20)");
+    }
+}

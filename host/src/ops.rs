@@ -9,8 +9,9 @@ use crate::Error;
 
 /// A reduction of an array of f32: its answer, its operator and its kernel.
 ///
-/// The types that implement it are the operators to pass to [`cpu::reduce`](crate::cpu::reduce) and its GPU twins.
-pub trait Reduction: Copy + Default + Send + Sync + 'static {
+/// The types that implement it are the operators to pass to [`cpu::reduce`](crate::cpu::reduce) and its GPU twins. Each
+/// names a kernel of this crate, so the trait is sealed.
+pub trait Reduction: sealed::Sealed + Copy + Default + Send + Sync + 'static {
     /// What the caller gets: the value, or the index for [`ArgMin`] and [`ArgMax`].
     type Answer: Words + Send + 'static;
     /// What is carried up the canonical tree.
@@ -45,11 +46,17 @@ pub trait Reduction: Copy + Default + Send + Sync + 'static {
     }
 }
 
+mod sealed {
+    pub trait Sealed {}
+}
+
 macro_rules! reduction {
     ($(#[$doc:meta])* $op:ident, $name:literal, $entry:literal, |$len:ident| $monoid:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $op;
+
+        impl sealed::Sealed for $op {}
 
         impl Reduction for $op {
             type Answer = <monoids::$op as Monoid<f32>>::Answer;

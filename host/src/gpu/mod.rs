@@ -71,9 +71,7 @@ impl Gpu {
     ///
     /// [`Error::NoDriver`] without an NVIDIA driver; [`Error::Driver`] where it does not come up.
     pub fn count() -> Result<usize, Error> {
-        warpfold_driver::is_available().map_err(|error| Error::NoDriver {
-            reason: error.to_string(),
-        })?;
+        warpfold_driver::is_available().map_err(|error| Error::NoDriver { reason: error.reason })?;
         match cust::init(cust::CudaFlags::empty()) {
             Ok(()) => {}
             Err(cust::error::CudaError::NoDevice) => return Ok(0),

@@ -66,9 +66,7 @@ pub struct Instructions {
 
 /// The largest block, and how many of them a multiprocessor must have registers for: 32 warps with 64 registers a thread.
 const LIGHT: (u32, u32) = (512, 2);
-/// For a state that costs a conversion: as many blocks as fit without spilling.
-const MIDDLE: (u32, u32) = (512, 1);
-/// For a state of several words: 24 warps with 80 registers a thread.
+/// The same for operators that would spill then: 24 warps with 80 registers a thread.
 const HEAVY: (u32, u32) = (256, 3);
 
 /// Both entries of an operator.
@@ -93,6 +91,7 @@ const fn both<State: Words, Answer: Words>(
         name: names[1],
         kernel: Kernel::Small,
         family: families[1],
+        max_threads: 512,
         // The assembler would else save registers where there is no occupancy to gain, and keep fewer loads in flight.
         min_blocks: Some(1),
         instructions: whole::instructions_small(State::COUNT),
@@ -124,13 +123,13 @@ pub static ENTRIES: [Entry; 14] = {
         ),
         both::<Key, f32>(
             "min",
-            MIDDLE,
+            HEAVY,
             ["min_f32", "min_small_f32"],
             ["extremum", "extremum_small"],
         ),
         both::<Key, f32>(
             "max",
-            MIDDLE,
+            HEAVY,
             ["max_f32", "max_small_f32"],
             ["extremum", "extremum_small"],
         ),

@@ -6,8 +6,9 @@ use corosensei::Yielder;
 use warpfold_kernels::simt::Simt;
 
 use crate::{
+    block::{Line, Place},
     fault::{Collective, Fault},
-    machine::{Fence, Line, Machine, Place},
+    machine::{Fence, Machine},
 };
 
 /// Input loads in a row that a lane may do before others get their turn: a loop that does nothing else must still run

@@ -11,9 +11,10 @@ use corosensei::{Coroutine, CoroutineResult, stack::DefaultStack};
 use warpfold_kernels::{simt::MAX_WARPS, tree::LANES};
 
 use crate::{
+    block::{Block, Place},
     fault::{Fault, Thread},
     lane::{Context, Lane},
-    machine::{Block, Machine, Place, State},
+    machine::{Machine, State},
     memory::Memory,
     schedule::{Pick, Rng, Schedule},
     stacks::{Lease, RESIDENT_THREADS},

@@ -11,6 +11,7 @@
 //! * [`reduce_all`] runs the whole-array kernel.
 //! * [`launch`] runs any other: register its buffers in a [`Memory`], pass their pointers to the kernel.
 
+mod block;
 mod clock;
 mod fault;
 mod lane;

@@ -1,6 +1,6 @@
 //! Which lane runs next.
 
-use crate::machine::Block;
+use crate::block::Block;
 
 /// SplitMix64 (Steele, Lea and Flood, 2014): any seed is a good one, and 64 bits take a nanosecond.
 pub struct Rng(u64);

@@ -1,0 +1,141 @@
+//! The ways to an answer that need no GPU, asked alike.
+
+use warpfold::{Error, Plan, cpu, ops::Reduction, pieces::Pieces, plan::Shape};
+use warpfold_emulator::{Launch, Memory, launch};
+use warpfold_kernels::{
+    kernels::{
+        Kernel,
+        whole::{self, Output},
+    },
+    monoids::Words,
+    stages::{grid::Meeting, thread::Input},
+};
+
+use crate::Bits;
+
+/// The CPU's answer; `None` where the operator has none over nothing.
+///
+/// # Panics
+///
+/// On any other error.
+pub fn cpu<R: Reduction>(op: R, values: &[f32]) -> Option<Bits> {
+    answer(cpu::reduce(op, values))
+}
+
+/// The answer of a result; `None` where the operator has none over nothing.
+///
+/// # Panics
+///
+/// On any other error.
+pub fn answer<A: Words>(result: Result<A, Error>) -> Option<Bits> {
+    match result {
+        Ok(answer) => Some(Bits::of(answer)),
+        Err(Error::EmptyExtent { .. }) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The CPU's answer by way of pieces of `piece` elements.
+///
+/// # Panics
+///
+/// On any error but that of an empty extent.
+pub fn pieces<R: Reduction>(op: R, values: &[f32], piece: usize) -> Option<Bits> {
+    let mut pieces = Pieces::new(op, piece as u64).expect("a subtree of the canonical tree");
+    for piece in values.chunks(piece) {
+        pieces
+            .push(cpu::fold(op, piece), piece.len() as u64)
+            .expect("pieces in order");
+    }
+    answer(pieces.finish().map(|(answer, _)| answer))
+}
+
+/// Every plan of `op` over `len` elements that has the warps, leaves and blocks of `shape`, as far as its kernel leaves it
+/// the choice: the whole-array kernel, and the small one where it takes that many elements.
+///
+/// # Panics
+///
+/// If `shape` is none that the whole-array kernel takes.
+pub fn plans<R: Reduction>(op: R, len: u64, shape: Shape) -> Vec<Plan> {
+    let all = Plan::with_shape(op.entry(), len, shape).expect("a legal shape");
+    let small = op.entry().with(Kernel::Small).and_then(|small| {
+        let tiles = len.div_ceil(whole::tile_elements::<f32>(shape.warps, 1));
+        let shape = Shape {
+            leaves_per_warp: 1,
+            blocks: tiles.max(1).try_into().ok()?,
+            ..shape
+        };
+        Plan::with_shape(small, len, shape).ok()
+    });
+    [Some(all), small].into_iter().flatten().collect()
+}
+
+/// What the kernel of a plan wrote on the emulator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Emulated {
+    /// The finished answer.
+    pub answer: Bits,
+    /// The unfinished state.
+    pub state: Bits,
+}
+
+/// Runs the kernel that `plan` names as the plan has it, on `values` that lie `misalign` elements (0 to 3) past a 16-byte
+/// boundary, on the schedule of `seed`. `None` where the operator has no answer over nothing: the host does not launch
+/// then.
+///
+/// # Panics
+///
+/// On a fault; if the tickets are left at another value than zero, an output unwritten, or a slot past the workspace that
+/// the plan asks for.
+pub fn emulator<R: Reduction>(op: R, values: &[f32], plan: &Plan, misalign: usize, seed: u64) -> Option<Emulated> {
+    op.check_extent(plan.len).ok()?;
+    let monoid = op.monoid(plan.len);
+    let mut memory = Memory::new();
+    let start = memory.input("input", values, misalign);
+    let slot_words = plan.tiles as usize * plan.entry.state_words;
+    let slots = memory.words("slots", slot_words);
+    let tickets = memory.words_from("tickets", &vec![0; plan.workspace_words() - slot_words]);
+    let answer = memory.words("answer", plan.entry.answer_words);
+    let state = memory.words("state", plan.entry.state_words);
+
+    let input = Input { start, len: plan.len };
+    let meeting = Meeting {
+        slots: slots.start(),
+        tiles: plan.tiles,
+        tickets: tickets.start(),
+    };
+    let output = Output {
+        answer: answer.start(),
+        state: state.start(),
+    };
+    let mut config = Launch::new(plan.shape.blocks, plan.threads(), seed);
+    if seed.is_multiple_of(4) {
+        // A grid that does not fit on the device at once.
+        config = config.resident(1 + (seed / 4 % 3) as u32);
+    }
+    let ran = launch(&config, &mut memory, |lane| {
+        // SAFETY: the buffers above are as the kernel wants them, and the emulator checks every access.
+        unsafe {
+            match plan.entry.kernel {
+                Kernel::All => {
+                    whole::reduce_all(lane, monoid, input, plan.shape.leaves_per_warp, meeting, output);
+                }
+                Kernel::Small => whole::reduce_small(lane, monoid, input, meeting, output),
+            }
+        }
+    });
+    let what = || format!("{plan}, misaligned by {misalign}, seed {seed}");
+    if let Err(fault) = ran {
+        panic!("{}: {fault}", what());
+    }
+    assert_eq!(memory.word(tickets, 0), Some(0), "{}: the tickets", what());
+    let read = |words, at| {
+        memory
+            .word(words, at)
+            .unwrap_or_else(|| panic!("{}: unwritten", what()))
+    };
+    Some(Emulated {
+        answer: Bits((0..plan.entry.answer_words).map(|at| read(answer, at)).collect()),
+        state: Bits::of_state(op, R::State::from_words(|at| read(state, at))),
+    })
+}

@@ -1,0 +1,182 @@
+//! What mathematics answers: sums and products without any rounding, and plain scans. No tree, no operator of the
+//! library.
+
+use num_bigint::{BigInt, BigUint};
+
+/// An exact number: `units` · 2^-`scale`.
+#[derive(Clone, Debug)]
+pub struct Exact {
+    units: BigInt,
+    scale: u32,
+}
+
+/// Every finite f32 is a whole number of the smallest subnormal, 2⁻¹⁴⁹.
+const F32_SCALE: u32 = 149;
+
+/// The relative error of one rounding is at most 2⁻²⁴.
+const ROUNDING: u32 = 24;
+
+impl Exact {
+    /// The number that `value` is, which must be finite.
+    #[must_use]
+    pub fn of(value: f32) -> Self {
+        sum([value])
+    }
+
+    /// Whether `self`, the computed number, differs from `exact` by at most `roundings` roundings of numbers as large
+    /// as `size`: by (1 + 2⁻²⁴)^`roundings` − 1 times `size`.
+    ///
+    /// That factor is at most r · 2⁻²⁴ · (1 + r · 2⁻²⁴) for r roundings, as long as r is at most 2²³.
+    #[must_use]
+    pub fn within(&self, roundings: u64, size: &Self, exact: &Self) -> bool {
+        assert!(
+            roundings <= 1 << (ROUNDING - 1),
+            "the bound is derived for fewer roundings"
+        );
+        let scale = self.scale.max(exact.scale).max(size.scale) + 2 * ROUNDING;
+        let units = |of: &Self| &of.units << (scale - of.scale);
+        let error = units(self) - units(exact);
+        let factor = roundings * ((1 << ROUNDING) + roundings);
+        let bound: BigInt = (units(size) >> (2 * ROUNDING)) * factor;
+        error.magnitude() <= bound.magnitude()
+    }
+
+    /// The number times `factor`.
+    #[must_use]
+    pub fn times(&self, factor: u64) -> Self {
+        let units = &self.units * factor;
+        Self { units, ..*self }
+    }
+
+    /// The sum of two numbers.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        let scale = self.scale.max(other.scale);
+        let units = |of: &Self| &of.units << (scale - of.scale);
+        Self {
+            units: units(self) + units(other),
+            scale,
+        }
+    }
+
+    /// Its magnitude.
+    #[must_use]
+    pub fn abs(&self) -> Self {
+        let units = self.units.magnitude().clone().into();
+        Self { units, ..*self }
+    }
+}
+
+/// The exact sum of finite values.
+///
+/// # Panics
+///
+/// If a value is not finite.
+pub fn sum(values: impl IntoIterator<Item = f32>) -> Exact {
+    // Mantissas of one exponent add up without loss: 24 bits each, and fewer than 2¹⁰⁰ of them.
+    let mut mantissas = [0_i128; 255];
+    for value in values {
+        let (mantissa, exponent) = parts(value);
+        mantissas[exponent as usize] += i128::from(mantissa);
+    }
+    let of_exponent = |(exponent, mantissa): (usize, i128)| BigInt::from(mantissa) << exponent;
+    Exact {
+        units: mantissas.into_iter().enumerate().map(of_exponent).sum(),
+        scale: F32_SCALE,
+    }
+}
+
+/// The exact sum of the magnitudes of finite values.
+pub fn sum_of_magnitudes(values: &[f32]) -> Exact {
+    sum(values.iter().map(|value| value.abs()))
+}
+
+/// The exact product of finite values.
+///
+/// # Panics
+///
+/// If a value is not finite.
+#[must_use]
+pub fn product(values: &[f32]) -> Exact {
+    /// Mantissas together, exponents together: halves first, so that numbers of one size are multiplied.
+    fn fold(values: &[f32]) -> (BigUint, u32) {
+        match values {
+            [] => (BigUint::from(1_u32), 0),
+            [value] => {
+                let (mantissa, exponent) = parts(*value);
+                (BigUint::from(mantissa.unsigned_abs()), exponent)
+            }
+            _ => {
+                let (low, high) = values.split_at(values.len() / 2);
+                let ((a, i), (b, j)) = (fold(low), fold(high));
+                (a * b, i + j)
+            }
+        }
+    }
+    let (mantissa, exponent) = fold(values);
+    let negative = values.iter().filter(|value| value.is_sign_negative()).count() % 2 == 1;
+    let units = BigInt::from(mantissa << exponent);
+    Exact {
+        units: if negative { -units } else { units },
+        scale: F32_SCALE * values.len() as u32,
+    }
+}
+
+/// A finite value as mantissa · 2^(exponent − 149).
+fn parts(value: f32) -> (i64, u32) {
+    assert!(value.is_finite(), "{value} is no number to be exact about");
+    let bits = value.to_bits();
+    let (biased, fraction) = (bits >> 23 & 0xff, i64::from(bits & 0x7f_ffff));
+    // Subnormals have the exponent of the smallest normal numbers, and no hidden bit.
+    let (mantissa, exponent) = if biased == 0 {
+        (fraction, 0)
+    } else {
+        (fraction | 1 << 23, biased - 1)
+    };
+    (if value.is_sign_negative() { -mantissa } else { mantissa }, exponent)
+}
+
+/// ⌈log₂ `len`⌉: how many additions an element goes through in a tree of pairs.
+#[must_use]
+pub fn depth(len: usize) -> u64 {
+    u64::from(len.max(1).next_power_of_two().ilog2())
+}
+
+/// The largest value: a NaN if there is one, and +0.0 rather than −0.0. By sorting, where the tree compares.
+#[must_use]
+pub fn max(values: &[f32]) -> Option<f32> {
+    if values.iter().any(|value| value.is_nan()) {
+        return Some(f32::NAN);
+    }
+    values.iter().copied().max_by(f32::total_cmp)
+}
+
+/// The smallest value: a NaN if there is one, and −0.0 rather than +0.0.
+#[must_use]
+pub fn min(values: &[f32]) -> Option<f32> {
+    if values.iter().any(|value| value.is_nan()) {
+        return Some(f32::NAN);
+    }
+    values.iter().copied().min_by(f32::total_cmp)
+}
+
+/// Where the largest value first is; where the first NaN is, if there is one.
+#[must_use]
+pub fn argmax(values: &[f32]) -> Option<usize> {
+    let largest = max(values)?;
+    first(values, largest)
+}
+
+/// Where the smallest value first is; where the first NaN is, if there is one.
+#[must_use]
+pub fn argmin(values: &[f32]) -> Option<usize> {
+    let smallest = min(values)?;
+    first(values, smallest)
+}
+
+/// The zeros are equal, and so are all NaNs.
+fn first(values: &[f32], wanted: f32) -> Option<usize> {
+    values
+        .iter()
+        .position(|&value| value == wanted || (value.is_nan() && wanted.is_nan()))
+}

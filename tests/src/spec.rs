@@ -1,0 +1,104 @@
+//! The canonical tree, version 1, word for word, and the seven operators as `semantics` has them.
+//!
+//! It is slow, and shares nothing with the kernels and the host: not a constant, not an operator. Two who read the same
+//! text independently and agree to the bit have probably both read it right.
+
+use crate::Bits;
+
+/// The version of the tree that is written here.
+pub const VERSION: u32 = 1;
+
+/// The one NaN that answers have.
+pub const NAN: u32 = 0x7fc0_0000;
+
+const COLUMNS: usize = 128;
+const ROWS: usize = 8;
+
+/// Folds `states` in the canonical tree: rows of a leaf, column by column; columns of a leaf; leaves.
+pub fn fold<S: Copy>(states: &[S], identity: S, combine: impl Fn(S, S) -> S) -> S {
+    let leaves = states
+        .chunks(ROWS * COLUMNS)
+        .map(|leaf| {
+            let columns = (0..COLUMNS).map(|column| {
+                let row = |row: usize| leaf.get(row * COLUMNS + column).copied().unwrap_or(identity);
+                neighbours((0..ROWS).map(row).collect(), identity, &combine)
+            });
+            neighbours(columns.collect(), identity, &combine)
+        })
+        .collect();
+    neighbours(leaves, identity, &combine)
+}
+
+/// `(0,1) (2,3) …`, then the results in pairs again. A state without a neighbour meets the identity.
+fn neighbours<S: Copy>(states: Vec<S>, identity: S, combine: &impl Fn(S, S) -> S) -> S {
+    if states.len() <= 1 {
+        return states.first().copied().unwrap_or(identity);
+    }
+    let pair = |pair: &[S]| combine(pair[0], pair.get(1).copied().unwrap_or(identity));
+    neighbours(states.chunks(2).map(pair).collect(), identity, combine)
+}
+
+/// What the operator of that name answers over `values`; `None` where it has no answer over nothing.
+///
+/// # Panics
+///
+/// If there is no such operator.
+#[must_use]
+pub fn answer(op: &str, values: &[f32]) -> Option<Bits> {
+    let len = values.len();
+    let number = |value: f32| Some(Bits(vec![if value.is_nan() { NAN } else { value.to_bits() }]));
+    let index = |index: usize| Some(Bits(vec![index as u32, (index as u64 >> 32) as u32]));
+    match op {
+        "sum" if len == 0 => number(0.0),
+        "prod" if len == 0 => number(1.0),
+        "mean" if len == 0 => number(f32::NAN),
+        "min" | "max" | "argmin" | "argmax" if len == 0 => None,
+        "sum" => number(sum(values)),
+        "prod" => number(fold(values, 1.0, |a, b| a * b)),
+        "mean" => number((f64::from(sum(values)) / len as f64) as f32),
+        "min" => number(-largest(&negated(values))),
+        "max" => number(largest(values)),
+        "argmin" => index(first_largest(&negated(values))),
+        "argmax" => index(first_largest(values)),
+        _ => panic!("no operator {op}"),
+    }
+}
+
+/// −0.0 is the float that changes no other: -0.0 + 0.0 is 0.0.
+fn sum(values: &[f32]) -> f32 {
+    fold(values, -0.0, |a, b| a + b)
+}
+
+/// Where the largest is the smallest. Exact: it flips one bit.
+fn negated(values: &[f32]) -> Vec<f32> {
+    values.iter().map(|value| -value).collect()
+}
+
+/// A NaN wins, −0.0 is below +0.0.
+fn largest(values: &[f32]) -> f32 {
+    fold(values, f32::NEG_INFINITY, |a, b| match (a.is_nan(), b.is_nan()) {
+        (true, _) => a,
+        (_, true) => b,
+        _ if a == 0.0 && b == 0.0 => a + b, // +0.0 unless both are −0.0
+        _ if a < b => b,
+        _ => a,
+    })
+}
+
+/// A NaN wins, the zeros tie, and of equals the first wins.
+fn first_largest(values: &[f32]) -> usize {
+    let places: Vec<usize> = (0..values.len()).collect();
+    // Past the end there is nothing, and nothing loses to anything.
+    fold(&places, usize::MAX, |a, b| {
+        let (Some(&x), Some(&y)) = (values.get(a), values.get(b)) else {
+            return a.min(b);
+        };
+        match (x.is_nan(), y.is_nan()) {
+            (true, false) => a,
+            (false, true) => b,
+            (false, false) if x > y => a,
+            (false, false) if x < y => b,
+            _ => a.min(b),
+        }
+    })
+}

@@ -1,0 +1,194 @@
+//! Every error is typed, carries its numbers, and leaves everything as it was.
+
+use cust::{
+    context::legacy::{Context, ContextFlags, ContextStack},
+    device::Device,
+    memory::{CopyDestination, DeviceBuffer},
+};
+use warpfold::{
+    Error,
+    gpu::Gpu,
+    ops::{ArgMax, Max, Reduction, Sum},
+    plan::Shape,
+};
+use warpfold_tests::{Bits, backends, cases, each_operator, spec};
+
+use crate::on_device::{Answer, Array, keeps_free_memory, launch_and_wait, reduce, stream};
+
+/// Over nothing, every way to ask gives what `semantics` has: an answer, or an error that names the operator.
+pub fn quick_emptiness(gpu: &Gpu) {
+    fn check<R: Reduction>(op: R, gpu: &Gpu) {
+        let expected = spec::answer(R::NAME, &[]);
+        for misalign in 0..2 {
+            assert_eq!(reduce(gpu, op, &Array::new(&[], misalign)), expected, "{}", R::NAME);
+        }
+        // A slice of no buffer at all, and a null address.
+        let nothing = DeviceBuffer::from_slice(&[]).expect("no memory is needed");
+        assert_eq!(backends::answer(gpu.reduce(op, &nothing)), expected, "{}", R::NAME);
+        // SAFETY: no element is read.
+        let raw = unsafe { gpu.reduce_raw(op, 0, 0) };
+        assert_eq!(backends::answer(raw), expected, "{}", R::NAME);
+        assert_eq!(backends::answer(gpu.reduce_host(op, &[])), expected, "{}", R::NAME);
+        match gpu.prepare(op, 0) {
+            Ok(prepared) => assert_eq!(Some(launch_and_wait(&prepared, &Array::new(&[], 0))), expected),
+            Err(Error::EmptyExtent { op }) => assert_eq!((op, expected), (R::NAME, None)),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    each_operator!(check(gpu));
+}
+
+pub fn quick_no_such_device(_: &Gpu) {
+    let there = Gpu::count().expect("a driver");
+    for wrong in [there, there + 1, usize::MAX] {
+        match Gpu::new(wrong).map(|gpu| gpu.facts().clone()) {
+            Err(Error::NoDevice { index, count }) => assert_eq!((index, count), (wrong, there)),
+            other => panic!("{other:?} for device {wrong} of {there}"),
+        }
+    }
+}
+
+pub fn quick_wrong_arguments(gpu: &Gpu) {
+    let values = cases::UNIFORM.array(100_003);
+    let (input, answer, stream) = (Array::new(&values, 0), Answer::new(), stream());
+    let prepared = gpu.prepare(Sum, values.len() as u64).expect("prepared");
+    let mut workspace = prepared.workspace().expect("a workspace");
+    let mut float = DeviceBuffer::from_slice(&[0.5_f32, 0.25]).expect("device memory");
+
+    let error = |result: Result<(), Error>| result.expect_err("wrong arguments");
+    // SAFETY: nothing is launched: every call has something wrong with it.
+    unsafe {
+        let short = input.slice().index(1..);
+        match error(prepared.launch(&stream, &short, &mut float, &mut workspace)) {
+            Error::LengthMismatch { prepared, got } => assert_eq!((prepared, got), (100_003, 100_002)),
+            other => panic!("{other}"),
+        }
+        let mut no_room = float.index(0..0);
+        match error(prepared.launch(&stream, &input.slice(), &mut no_room, &mut workspace)) {
+            Error::OutputTooSmall { needed, got } => assert_eq!((needed, got), (1, 0)),
+            other => panic!("{other}"),
+        }
+        for (input, answer) in [
+            (input.address() + 2, answer.address()),
+            (input.address(), answer.address() + 1),
+        ] {
+            let wrong = if input % 4 == 0 { answer } else { input };
+            match error(prepared.launch_raw(&stream, input, answer, &mut workspace)) {
+                Error::Misaligned { address } => assert_eq!(address, wrong),
+                other => panic!("{other}"),
+            }
+        }
+        match gpu.reduce_raw(Sum, input.address() + 3, 1) {
+            Err(Error::Misaligned { address }) => assert_eq!(address, input.address() + 3),
+            other => panic!("{other:?}"),
+        }
+        let long = gpu.prepare_shaped(Sum, 100_003, shape(1, 1, 9)).expect("a legal shape");
+        let mut small = gpu
+            .prepare(Sum, 1)
+            .and_then(|one| one.workspace())
+            .expect("a workspace");
+        assert!(prepared.plan().workspace_words() > 0 && !small.fits(long.plan()));
+        match error(long.launch_raw(&stream, input.address(), answer.address(), &mut small)) {
+            Error::WorkspaceTooSmall { needed, got } => {
+                assert_eq!((needed, got), (4 * long.plan().workspace_words(), small.bytes()));
+            }
+            other => panic!("{other}"),
+        }
+    }
+    for wrong in [
+        shape(3, 1, 1),
+        shape(32, 1, 1),
+        shape(0, 1, 1),
+        shape(1, 256, 1),
+        shape(1, 1, 0),
+    ] {
+        match gpu.prepare_shaped(Sum, 5, wrong).map(|_| ()) {
+            Err(Error::Shape { entry, shape }) => assert_eq!((entry, shape), ("sum_f32", wrong)),
+            other => panic!("{other:?} for {wrong:?}"),
+        }
+    }
+    for len in [1 << 61, u64::MAX] {
+        match gpu.prepare(Max, len).map(|_| ()) {
+            Err(Error::LengthOverflow {
+                elements,
+                element_bytes,
+            }) => assert_eq!((elements, element_bytes), (len, 4)),
+            other => panic!("{other:?} for {len} elements"),
+        }
+    }
+
+    // Nothing was written, and everything still works.
+    stream.synchronize().expect("cuStreamSynchronize");
+    answer.assert_unwritten();
+    let mut kept = [0.0; 2];
+    float.copy_to(&mut kept).expect("cuMemcpyDtoH");
+    assert_eq!(kept, [0.5, 0.25]);
+    // SAFETY: everything lives until the stream has been waited for.
+    unsafe { prepared.launch(&stream, &input.slice(), &mut float, &mut workspace) }.expect("launched");
+    stream.synchronize().expect("cuStreamSynchronize");
+    float.copy_to(&mut kept).expect("cuMemcpyDtoH");
+    assert_eq!(Some(Bits::of(kept[0])), backends::cpu(Sum, &values));
+    assert_eq!(kept[1], 0.25, "one answer is written");
+    input.assert_holds(&values);
+}
+
+const fn shape(warps: u32, leaves_per_warp: u32, blocks: u32) -> Shape {
+    Shape {
+        warps,
+        leaves_per_warp,
+        blocks,
+    }
+}
+
+/// Work on a stream of another context would not be ordered with anything of this one.
+pub fn quick_a_stream_of_another_context(gpu: &Gpu) {
+    let values = cases::UNIFORM.array(5000);
+    let (input, answer) = (Array::new(&values, 0), Answer::new());
+    let prepared = gpu.prepare(ArgMax, values.len() as u64).expect("prepared");
+    let mut workspace = prepared.workspace().expect("a workspace");
+
+    let device = Device::get_device(0).expect("there was one");
+    let other = Context::create_and_push(ContextFlags::SCHED_AUTO, device).expect("cuCtxCreate");
+    let foreign = stream();
+    let launch = |workspace: &mut _| {
+        // SAFETY: nothing is launched.
+        unsafe { prepared.launch_raw(&foreign, input.address(), answer.address(), workspace) }
+    };
+    // Whichever context is current, the stream's own is what counts.
+    assert!(matches!(launch(&mut workspace), Err(Error::ForeignStream)));
+    ContextStack::pop().expect("cuCtxPopCurrent");
+    assert!(matches!(launch(&mut workspace), Err(Error::ForeignStream)));
+
+    // A call of this GPU's while the other context is current leaves that one current.
+    ContextStack::push(&other).expect("cuCtxPushCurrent");
+    let ours = backends::answer(gpu.reduce_host(ArgMax, &values));
+    assert_eq!(ours, backends::cpu(ArgMax, &values));
+    drop(foreign);
+    ContextStack::pop().expect("cuCtxPopCurrent");
+    drop(other);
+
+    answer.assert_unwritten();
+    assert_eq!(Some(launch_and_wait(&prepared, &input)), backends::cpu(ArgMax, &values));
+}
+
+/// More slots than any device has memory for: an error, and nothing is kept.
+pub fn quick_out_of_memory(gpu: &Gpu) {
+    const LEN: u64 = 1 << 60;
+    let values = cases::UNIFORM.array(5000);
+    let input = Array::new(&values, 0);
+    let prepared = gpu.prepare(Sum, LEN).expect("a plan is arithmetic");
+    let needed = 4 * prepared.plan().workspace_words();
+    let check = |error: Option<Error>| match error {
+        Some(Error::OutOfMemory { bytes, free, total }) => {
+            assert_eq!((bytes, total), (needed, gpu.facts().memory));
+            assert!(0 < free && free <= total, "{free} free of {total}");
+        }
+        other => panic!("{other:?}"),
+    };
+    keeps_free_memory(|| {
+        check(prepared.workspace().err());
+        // SAFETY: nothing is launched, for want of a workspace.
+        check(unsafe { gpu.reduce_raw(Sum, input.address(), LEN) }.err());
+    });
+    assert_eq!(reduce(gpu, Sum, &input), backends::cpu(Sum, &values));
+}

@@ -1,0 +1,104 @@
+//! The tests that need a GPU: it gives the CPU's bits, in every launch, and keeps its promises about streams, graphs,
+//! memory and errors.
+//!
+//! Without a GPU each test reports itself as ignored, with the reason; `WARPFOLD_REQUIRE_GPU=1` turns that into a failure.
+//! Tests whose names begin with `quick_` fold at most about 2¹⁸ elements: run those under `compute-sanitizer`, with the
+//! filter `quick_`.
+
+mod bits;
+mod errors;
+mod graphs;
+mod large;
+mod memory;
+mod on_device;
+mod streams;
+
+use std::{env, process::ExitCode, sync::OnceLock};
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use warpfold::gpu::Gpu;
+
+/// Names and functions, module by module.
+macro_rules! tests {
+    ($($module:ident: $($test:ident)+;)*) => {
+        vec![$($(Test {
+            name: stringify!($test),
+            run: |gpu| $module::$test(gpu).skipped(),
+        },)+)*]
+    };
+}
+
+fn tests() -> Vec<Test> {
+    tests! {
+        bits: quick_every_edge quick_every_special_value quick_every_alignment quick_every_shape quick_golden_bits
+            quick_one_odd_element quick_pieces golden_bits random_lengths random_shapes rounds_of_slots long_array;
+        streams: quick_one_bit_pattern quick_a_launch_does_not_wait quick_operators_take_turns_in_one_workspace
+            a_thousand_launches_give_one_bit_pattern streams_side_by_side threads_side_by_side blocking_calls_from_threads;
+        graphs: quick_a_graph_follows_its_input a_first_launch_can_be_captured;
+        memory: quick_nothing_beside_the_outputs_is_written quick_a_launch_allocates_nothing quick_the_input_is_left_alone
+            nothing_is_leaked a_workspace_is_freed_from_any_thread a_full_device_folds_in_smaller_pieces;
+        errors: quick_emptiness quick_no_such_device quick_wrong_arguments quick_a_stream_of_another_context
+            quick_out_of_memory;
+        large: more_than_two_to_the_32;
+    }
+}
+
+struct Test {
+    name: &'static str,
+    run: fn(&Gpu) -> Option<String>,
+}
+
+/// What a test's function gives: nothing, or why it could not be run here.
+trait Outcome {
+    fn skipped(self) -> Option<String>;
+}
+
+impl Outcome for () {
+    fn skipped(self) -> Option<String> {
+        None
+    }
+}
+
+impl Outcome for Option<String> {
+    fn skipped(self) -> Option<String> {
+        self
+    }
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // One after the other: some measure free memory, some capture streams that nothing else may disturb.
+    arguments.test_threads = Some(1);
+    let trials = tests()
+        .into_iter()
+        .map(|test| Trial::ignorable_test(test.name, move || run(test.run)));
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+fn run(test: fn(&Gpu) -> Option<String>) -> Result<Completion, Failed> {
+    let gpu = match gpu() {
+        Ok(gpu) => gpu,
+        Err(why) if required() => return Err(format!("WARPFOLD_REQUIRE_GPU is set, and {why}").into()),
+        Err(why) => return Ok(Completion::ignored_with(why)),
+    };
+    gpu.make_current().map_err(|error| error.to_string())?;
+    Ok(match test(gpu) {
+        None => Completion::Completed,
+        Some(why) => Completion::ignored_with(why),
+    })
+}
+
+/// The first GPU, or why there is none. A GPU without kernels is one: its tests fail, and say what to run.
+fn gpu() -> Result<&'static Gpu, &'static str> {
+    static GPU: OnceLock<Result<Gpu, String>> = OnceLock::new();
+    let probed = GPU.get_or_init(|| {
+        let gpu = Gpu::new(0).map_err(|error| error.to_string())?;
+        println!("{}, PTX for {:?}", gpu.facts(), warpfold::ptx::archs());
+        Ok(gpu)
+    });
+    probed.as_ref().map_err(String::as_str)
+}
+
+fn required() -> bool {
+    env::var_os("WARPFOLD_REQUIRE_GPU").is_some_and(|value| value == "1")
+}

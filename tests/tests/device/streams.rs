@@ -1,0 +1,204 @@
+//! Asynchronous calls: they do not wait, they do not disturb each other, and they give the same bits every time.
+
+use std::{
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use cust::memory::{CopyDestination, DeviceBuffer};
+use warpfold::{
+    gpu::Gpu,
+    ops::{ArgMax, Max, Mean, Min, Reduction, Sum},
+    plan::Shape,
+};
+use warpfold_driver::sys;
+use warpfold_kernels::monoids::Words;
+use warpfold_tests::{Bits, backends, cases, each_operator};
+
+use crate::on_device::{Answer, Array, launch, launch_and_wait, stream};
+
+/// Many launches in a row, each with an answer of its own.
+fn one_bit_pattern<R: Reduction>(op: R, gpu: &Gpu, input: &Array, values: &[f32], launches: usize) {
+    let expected = backends::cpu(op, values).expect("not empty");
+    let small = gpu.prepare(op, values.len() as u64).expect("prepared");
+    // Many blocks, in a hurry to be last.
+    let shape = Shape {
+        warps: 1,
+        leaves_per_warp: 1,
+        blocks: 300,
+    };
+    let shaped = gpu
+        .prepare_shaped(op, values.len() as u64, shape)
+        .expect("a legal shape");
+    for prepared in [small, shaped] {
+        let (stream, count) = (stream(), R::Answer::COUNT);
+        let mut workspace = prepared.workspace().expect("a workspace");
+        let answers = DeviceBuffer::<u32>::zeroed(launches * count).expect("device memory");
+        cust::context::CurrentContext::synchronize().expect("cuCtxSynchronize");
+        for i in 0..launches {
+            let answer = answers.as_device_ptr().as_raw() + 4 * (i * count) as u64;
+            // SAFETY: everything lives until the stream has been waited for; nothing else uses the workspace.
+            unsafe { prepared.launch_raw(&stream, input.address(), answer, &mut workspace) }.expect("launched");
+        }
+        stream.synchronize().expect("cuStreamSynchronize");
+        let mut words = vec![0; answers.len()];
+        answers.copy_to(&mut words[..]).expect("cuMemcpyDtoH");
+        for (i, answer) in words.chunks(count).enumerate() {
+            assert_eq!(answer, expected.0, "launch {i} of {}", prepared.plan());
+        }
+    }
+}
+
+pub fn quick_one_bit_pattern(gpu: &Gpu) {
+    let values = cases::WIDE.array(200_001);
+    let input = Array::new(&values, 0);
+    each_operator!(one_bit_pattern(gpu, &input, &values, 20));
+}
+
+pub fn a_thousand_launches_give_one_bit_pattern(gpu: &Gpu) {
+    let values = cases::WIDE.array((1 << 20) + 77);
+    let input = Array::new(&values, 0);
+    each_operator!(one_bit_pattern(gpu, &input, &values, 1000));
+}
+
+/// A stream that is held up by the host: a launch that waited for it would wait until the host gives up.
+pub fn quick_a_launch_does_not_wait(gpu: &Gpu) {
+    const NOT_READY: u32 = 600;
+    let values = cases::CYCLE.array(150_001);
+    let (input, answer, stream) = (Array::new(&values, 1), Answer::new(), stream());
+    let prepared = gpu.prepare(Sum, values.len() as u64).expect("prepared");
+    let mut workspace = prepared.workspace().expect("a workspace");
+    // The driver may finish loading a kernel at its first launch.
+    let expected = launch_and_wait(&prepared, &input);
+
+    let (release, held) = mpsc::channel::<()>();
+    let patience = Duration::from_secs(20);
+    let hold = move || {
+        let _ = held.recv_timeout(patience);
+    };
+    stream.add_callback(Box::new(hold)).expect("cuLaunchHostFunc");
+    let start = Instant::now();
+    for _ in 0..10 {
+        launch(&prepared, &stream, &input, &answer, &mut workspace);
+    }
+    // SAFETY: the stream is live.
+    let query = unsafe { sys::cuStreamQuery(stream.as_inner().cast()) };
+    release.send(()).expect("the stream is still held");
+    assert_eq!(
+        query,
+        NOT_READY,
+        "the stream was held up, and is done after {:?}",
+        start.elapsed()
+    );
+    stream.synchronize().expect("cuStreamSynchronize");
+    assert!(start.elapsed() < patience, "a launch waited for its stream");
+    assert_eq!(answer.read(1), expected);
+}
+
+/// A workspace serves one launch after another, of any operator and length that it is large enough for.
+pub fn quick_operators_take_turns_in_one_workspace(gpu: &Gpu) {
+    fn take_turn<R: Reduction>(
+        op: R,
+        gpu: &Gpu,
+        input: &Array,
+        values: &[f32],
+        stream: &cust::stream::Stream,
+        workspace: &mut warpfold::gpu::Workspace,
+    ) {
+        let (prepared, answer) = (gpu.prepare(op, values.len() as u64).expect("prepared"), Answer::new());
+        launch(&prepared, stream, input, &answer, workspace);
+        let expected = backends::cpu(op, values).expect("not empty");
+        assert_eq!(answer.read(expected.0.len()), expected, "{}", prepared.plan());
+    }
+    let shape = Shape {
+        warps: 1,
+        leaves_per_warp: 1,
+        blocks: 50,
+    };
+    let widest = gpu.prepare_shaped(ArgMax, 1 << 18, shape).expect("a legal shape");
+    let (mut workspace, stream) = (widest.workspace().expect("a workspace"), stream());
+    for len in [1, 5000, 100_003, 1 << 18, 30_000] {
+        let values = cases::CYCLE.array(len);
+        let input = Array::new(&values, 0);
+        each_operator!(take_turn(gpu, &input, &values, &stream, &mut workspace));
+    }
+}
+
+/// Launches on many streams at once, each with its own workspace.
+pub fn streams_side_by_side(gpu: &Gpu) {
+    let arrays: Vec<Vec<f32>> = (0..6).map(|i| cases::WIDE.array(100_003 * (i + 1))).collect();
+    let mut lanes: Vec<_> = arrays
+        .iter()
+        .map(|values| {
+            let prepared = gpu.prepare(Sum, values.len() as u64).expect("prepared");
+            let workspace = prepared.workspace().expect("a workspace");
+            let answers: Vec<Answer> = (0..50).map(|_| Answer::new()).collect();
+            (prepared, workspace, Array::new(values, 0), answers, stream())
+        })
+        .collect();
+    for turn in 0..50 {
+        for (prepared, workspace, input, answers, stream) in &mut lanes {
+            launch(prepared, stream, input, &answers[turn], workspace);
+        }
+    }
+    for (values, (prepared, _, _, answers, stream)) in arrays.iter().zip(&lanes) {
+        stream.synchronize().expect("cuStreamSynchronize");
+        let expected = backends::cpu(Sum, values).expect("not empty");
+        for (turn, answer) in answers.iter().enumerate() {
+            assert_eq!(answer.read(1), expected, "turn {turn} of {}", prepared.plan());
+        }
+    }
+}
+
+/// Threads that share the GPU, each with its own stream and workspace.
+pub fn threads_side_by_side(gpu: &Gpu) {
+    fn work<R: Reduction>(op: R, gpu: &Gpu, values: &[f32]) {
+        gpu.make_current().expect("cuCtxSetCurrent");
+        let input = Array::new(values, 0);
+        let prepared = gpu.prepare(op, values.len() as u64).expect("prepared");
+        let (stream, answer) = (stream(), Answer::new());
+        let mut workspace = prepared.workspace().expect("a workspace");
+        let expected: Bits = backends::cpu(op, values).expect("not empty");
+        for _ in 0..50 {
+            launch(&prepared, &stream, &input, &answer, &mut workspace);
+            stream.synchronize().expect("cuStreamSynchronize");
+            assert_eq!(answer.read(expected.0.len()), expected, "{}", prepared.plan());
+        }
+    }
+    let values = &cases::WIDE.array(1_000_003);
+    thread::scope(|scope| {
+        scope.spawn(|| work(Sum, gpu, values));
+        scope.spawn(|| work(ArgMax, gpu, &values[1..]));
+        scope.spawn(|| work(Min, gpu, &values[2..]));
+        scope.spawn(|| work(Mean, gpu, &values[..70_000]));
+    });
+}
+
+/// Blocking calls take turns, whichever thread they come from, and need no context of the thread's own.
+pub fn blocking_calls_from_threads(gpu: &Gpu) {
+    fn work<R: Reduction>(op: R, gpu: &Gpu, input: &Array, values: &[f32]) {
+        let expected = backends::cpu(op, values);
+        for _ in 0..25 {
+            // SAFETY: the array outlives the scope of the threads, and nobody writes to it.
+            let raw = unsafe { gpu.reduce_raw(op, input.address(), values.len() as u64) };
+            assert_eq!(backends::answer(raw), expected, "{} in device memory", R::NAME);
+            let from_host = gpu.reduce_host(op, &values[..50_000]);
+            assert_eq!(
+                backends::answer(from_host),
+                backends::cpu(op, &values[..50_000]),
+                "{} in host memory",
+                R::NAME
+            );
+        }
+    }
+    let values = &cases::WIDE.array(1_000_003);
+    let input = &Array::new(values, 1);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| work(Sum, gpu, input, values));
+            scope.spawn(|| work(ArgMax, gpu, input, values));
+            scope.spawn(|| work(Max, &gpu.clone(), input, values));
+        }
+    });
+}

@@ -1,0 +1,216 @@
+//! The laws that every operator promises, to the bit, over values that fold badly.
+//!
+//! Everything else rests on them: padding with the identity, any number of warps and blocks, folds in pieces, and the
+//! shortcut of the operators that select.
+
+use proptest::prelude::*;
+use warpfold::ops::Reduction;
+use warpfold_kernels::{
+    kernels::{ENTRIES, Kernel},
+    monoids::{Best, Key, Monoid, Words},
+};
+use warpfold_tests::{Bits, cases, each_operator, spec};
+
+/// Any float at all, and often a special one.
+fn value() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        prop::sample::select(&cases::SPECIAL[..]).prop_map(f32::from_bits),
+        any::<u32>().prop_map(f32::from_bits),
+        (-3..=3_i8).prop_map(f32::from),
+    ]
+}
+
+/// One to five values: what a state folds.
+fn run() -> impl Strategy<Value = Vec<f32>> {
+    prop::collection::vec(value(), 1..=5)
+}
+
+/// The state of a run whose first element has index `first`.
+fn state<M: Monoid<f32>>(op: M, run: &[f32], first: u64) -> M::State {
+    let lifted = run
+        .iter()
+        .enumerate()
+        .map(|(i, &value)| op.lift(value, first + i as u64));
+    lifted.reduce(|a, b| op.combine(a, b)).expect("a run has an element")
+}
+
+/// States of three runs that share no index, in an order of no meaning.
+fn three<R: Reduction>(op: R, runs: &[Vec<f32>; 3], order: usize) -> [R::State; 3] {
+    let firsts = [
+        [0, 10, 20],
+        [0, 20, 10],
+        [10, 0, 20],
+        [20, 0, 10],
+        [10, 20, 0],
+        [20, 10, 0],
+    ][order];
+    [0, 1, 2].map(|i| state(op.monoid(15), &runs[i], firsts[i]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4096, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_identity_changes_nothing(run in run()) {
+        fn law<R: Reduction>(op: R, run: &[f32]) {
+            let monoid = op.monoid(run.len() as u64);
+            let (nothing, some) = (monoid.identity(), state(monoid, run, 7));
+            let bits = Bits::of_state(op, some);
+            assert_eq!(Bits::of_state(op, monoid.combine(nothing, some)), bits, "{} {run:?}", R::NAME);
+            assert_eq!(Bits::of_state(op, monoid.combine(some, nothing)), bits, "{} {run:?}", R::NAME);
+            let still_nothing = monoid.combine(nothing, nothing);
+            assert_eq!(Bits::of(still_nothing), Bits::of(nothing), "{}", R::NAME);
+        }
+        each_operator!(law(&run));
+    }
+
+    #[test]
+    fn the_order_of_two_does_not_matter(runs in [run(), run(), run()], order in 0..6_usize) {
+        fn law<R: Reduction>(op: R, runs: &[Vec<f32>; 3], order: usize) {
+            let monoid = op.monoid(15);
+            let [a, b, _] = three(op, runs, order);
+            let (ab, ba) = (monoid.combine(a, b), monoid.combine(b, a));
+            assert_eq!(Bits::of_state(op, ab), Bits::of_state(op, ba), "{} {runs:?}", R::NAME);
+            assert_eq!(Bits::of(monoid.finish(ab)), Bits::of(monoid.finish(ba)), "{} {runs:?}", R::NAME);
+        }
+        each_operator!(law(&runs, order));
+    }
+
+    /// Rounding breaks this for sums and products; for the others nothing may.
+    #[test]
+    fn the_grouping_of_three_does_not_matter_where_nothing_is_rounded(
+        runs in [run(), run(), run()],
+        order in 0..6_usize,
+    ) {
+        fn law<R: Reduction>(op: R, runs: &[Vec<f32>; 3], order: usize) {
+            if matches!(R::NAME, "sum" | "prod" | "mean") {
+                return;
+            }
+            let monoid = op.monoid(15);
+            let [a, b, c] = three(op, runs, order);
+            let left = monoid.combine(monoid.combine(a, b), c);
+            let right = monoid.combine(a, monoid.combine(b, c));
+            assert_eq!(Bits::of(left), Bits::of(right), "{} {runs:?}", R::NAME);
+        }
+        each_operator!(law(&runs, order));
+    }
+
+    #[test]
+    fn shifting_a_run_shifts_its_parts(runs in [run(), run(), run()], order in 0..6_usize, by in 0..1_u64 << 40) {
+        fn law<R: Reduction>(op: R, runs: &[Vec<f32>; 3], order: usize, by: u64) {
+            let monoid = op.monoid(15);
+            let [a, b, _] = three(op, runs, order);
+            let together = monoid.shift(monoid.combine(a, b), by);
+            let apart = monoid.combine(monoid.shift(a, by), monoid.shift(b, by));
+            assert_eq!(Bits::of_state(op, together), Bits::of_state(op, apart), "{} {runs:?}", R::NAME);
+
+            let value = runs[0][0];
+            let (shifted, lifted) = (monoid.shift(monoid.lift(value, 3), by), monoid.lift(value, 3 + by));
+            assert_eq!(Bits::of(shifted), Bits::of(lifted), "{} {value}", R::NAME);
+            let nothing = monoid.identity();
+            assert_eq!(Bits::of(monoid.shift(nothing, by)), Bits::of(nothing), "{}", R::NAME);
+        }
+        each_operator!(law(&runs, order, by));
+    }
+
+    /// What a kernel skips because of this answer is never read again, so a wrong no is a wrong fold.
+    #[test]
+    fn a_value_that_may_not_change_a_fold_does_not(run in run(), later in value(), gap in 0..1000_u64) {
+        fn law<R: Reduction>(op: R, run: &[f32], later: f32, gap: u64) {
+            let monoid = op.monoid(1000);
+            let best = state(monoid, run, 3);
+            let next = monoid.lift(later, 3 + run.len() as u64 + gap);
+            if !monoid.may_change(best, later) {
+                let bits = Bits::of(best);
+                assert_eq!(Bits::of(monoid.combine(best, next)), bits, "{} {run:?} then {later:?}", R::NAME);
+                assert_eq!(Bits::of(monoid.combine(next, best)), bits, "{} {run:?} then {later:?}", R::NAME);
+            }
+        }
+        each_operator!(law(&run, later, gap));
+    }
+
+    /// The shortcut is worth its question: a value that is plainly worse is told so.
+    #[test]
+    fn a_selecting_operator_says_no_to_what_is_worse(best in -1e6_f32..1e6, by in 1e-3_f32..1e6) {
+        fn law<R: Reduction>(op: R, best: f32, by: f32) {
+            let monoid = op.monoid(2);
+            let worse = match R::NAME {
+                "max" | "argmax" => best - by,
+                "min" | "argmin" => best + by,
+                _ => {
+                    assert!(!R::Monoid::SELECTS, "{}", R::NAME);
+                    return;
+                }
+            };
+            assert!(R::Monoid::SELECTS, "{}", R::NAME);
+            // Too small a step is lost in rounding.
+            if worse != best {
+                assert!(!monoid.may_change(monoid.lift(best, 0), worse), "{} {best} {worse}", R::NAME);
+            }
+        }
+        each_operator!(law(best, by));
+    }
+
+    #[test]
+    fn a_nan_answer_has_one_bit_pattern(run in run(), nan in 1..1_u32 << 23, negative: bool, at in 0..6_usize) {
+        fn law<R: Reduction>(op: R, run: &[f32]) {
+            let monoid = op.monoid(run.len() as u64);
+            let answer = Bits::of(monoid.finish(state(monoid, run, 0)));
+            if !R::NAME.starts_with("arg") {
+                assert_eq!(answer, Bits(vec![spec::NAN]), "{} {run:?}", R::NAME);
+            }
+        }
+        let mut run = run;
+        let nan = f32::from_bits(0x7f80_0000 | nan | u32::from(negative) << 31);
+        run.insert(at.min(run.len()), nan);
+        each_operator!(law(&run));
+    }
+
+    #[test]
+    fn a_value_survives_its_journey_as_words(bits: u32, index: u64) {
+        fn law<W: Words>(value: W) {
+            let mut asked = 0;
+            let back = W::from_words(|i| {
+                assert_eq!(i, asked, "each word once, in order");
+                asked += 1;
+                value.word(i)
+            });
+            assert_eq!(asked, W::COUNT);
+            assert_eq!(Bits::of(back), Bits::of(value));
+        }
+        law(f32::from_bits(bits));
+        law(index);
+        law(Best { value: f32::from_bits(bits), index });
+        law(Key::from_words(|_| bits));
+    }
+}
+
+/// What each operator answers over nothing.
+#[test]
+fn nothing_has_the_answer_that_semantics_give_it() {
+    fn law<R: Reduction>(op: R) {
+        let empty = op.monoid(0).empty().map(Bits::of);
+        assert_eq!(empty, spec::answer(R::NAME, &[]), "{}", R::NAME);
+        assert_eq!(op.check_extent(0).is_ok(), empty.is_some(), "{}", R::NAME);
+        assert!(op.check_extent(1).is_ok(), "{}", R::NAME);
+    }
+    each_operator!(law());
+}
+
+/// Names and kernels belong together, and every kernel of an operator carries the same states.
+#[test]
+fn every_operator_has_its_entries_and_every_entry_its_operator() {
+    fn law<R: Reduction>(op: R, seen: &mut usize) {
+        let all = op.entry();
+        assert_eq!((all.name, all.kernel), (R::ENTRY, Kernel::All));
+        for entry in ENTRIES.iter().filter(|entry| entry.op == all.op) {
+            assert_eq!(entry.state_words, <R::State as Words>::COUNT, "{}", entry.name);
+            assert_eq!(entry.answer_words, <R::Answer as Words>::COUNT, "{}", entry.name);
+            assert_eq!(all.with(entry.kernel), Some(entry));
+            *seen += 1;
+        }
+    }
+    let mut seen = 0;
+    each_operator!(law(&mut seen));
+    assert_eq!(seen, ENTRIES.len());
+}

@@ -17,7 +17,7 @@ use warpfold::{
 };
 
 /// Launches as unlike as can be, as `main` prints them.
-const SHAPES: [[u32; 3]; 5] = [[1, 1, 1], [1, 1, 98], [2, 4, 3], [8, 2, 7], [16, 32, 2]];
+const SHAPES: [[u32; 3]; 5] = [[1, 1, 1], [1, 1, 98], [2, 4, 3], [8, 2, 7], [16, 8, 2]];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let values: Vec<f32> = (1..=100_003_u32).map(|i| (i % 251) as f32 / i as f32).collect();

@@ -43,16 +43,18 @@ pub(crate) const TICKET_WORDS: usize = 32;
 impl Plan {
     /// The tuned plan for `len` elements and the operator of `entry`: it picks the kernel, too.
     ///
-    /// Measured on one H200 with CUDA-graph replays over rotating buffers, 2026-11-20, f32 sum, all shapes of
-    /// {1 … 32 warps} × {1 … 32 leaves} × {grid} for each length from 2¹⁰ to 2³⁰; the best shape, and its speed relative
-    /// to CUB 3.0's in the same run:
+    /// Measured on one H200, driver 580, 2026-11-20: CUDA-graph replays over rotating buffers, f32 sum, the legal shapes
+    /// of each length from 2¹⁰ to 2³⁰ against each other (`cargo bench --bench gpu -- sum --shapes` does it again). What
+    /// won, and its speed relative to CUB 3.0 on the same machine within minutes:
     ///
     /// | elements | shape | × CUB |
     /// |---|---|---|
-    /// | up to 2¹⁴ | one tile, a warp for each leaf | 2¹⁰ 1.14, 2¹² 0.84, 2¹³ 1.48, 2¹⁴ 1.28 |
-    /// | up to 2¹⁸ | a block of one warp for each leaf | 2¹⁵ 1.11, 2¹⁶ 1.02, 2¹⁷ 0.99, 2¹⁸ 0.97 |
-    /// | up to 2²⁴ | up to 8 warps, up to 256 tiles | 2¹⁹ 1.11, 2²⁰ 1.12, 2²² 1.11, 2²³ 1.10, 2²⁴ 1.02 |
-    /// | more | the largest block, 8 leaves for each warp | 2²⁶ 1.00, 2²⁸ 1.00, 2³⁰ 1.01 |
+    /// | up to 2¹⁴ | small kernel, one tile, a warp for each leaf | 2¹⁰ 1.31, 2¹² 0.93, 2¹⁴ 1.45 |
+    /// | up to 2¹⁶ | small kernel, blocks of one warp | 2¹⁶ 0.99 |
+    /// | up to 2²² | small kernel, blocks of 4 to 16 warps, at most 256 tiles | 2¹⁸ 0.94, 2²⁰ 1.24, 2²² 1.22 |
+    /// | up to 2²⁵ | 256 tiles | 2²⁴ 1.04 |
+    /// | up to 2²⁶ | 512 tiles of 128 leaves, in blocks small enough to run all at once | 2²⁶ 1.01 |
+    /// | more | tiles of 128 leaves, in the largest blocks | 2²⁸ 1.00, 2³⁰ 1.01 |
     #[must_use]
     pub fn new(entry: &'static Entry, len: u64) -> Self {
         let leaves = leaves::<f32>(len).max(1);
@@ -69,11 +71,12 @@ impl Plan {
             }
         }
         let entry = entry.with(Kernel::All).unwrap_or(entry);
-        // At first so few tiles that one warp folds their slots; then a single wave of smaller blocks; then many waves.
+        // At first so few tiles that one warp folds their slots; then blocks small enough to run all at once.
+        let most_warps = entry.max_threads / LANES;
         let warps = if ((1 << 15) + 1..=1 << 16).contains(&leaves) {
-            8
+            most_warps / 2
         } else {
-            entry.max_threads / LANES
+            most_warps
         };
         let most_leaves = most_states(entry.state_words) / warps;
         Self::of(

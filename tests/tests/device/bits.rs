@@ -1,7 +1,7 @@
 //! The GPU gives the CPU's bits.
 
-use warpfold::{cpu, gpu::Gpu, ops, ops::Reduction, pieces::Pieces, plan::Shape};
-use warpfold_kernels::{kernels::Kernel, tree::LANES};
+use warpfold::{cpu, gpu::Gpu, ops::Reduction, pieces::Pieces, plan::Shape};
+use warpfold_kernels::tree::LANES;
 use warpfold_tests::{Bits, backends, cases, each_operator, golden};
 
 use crate::on_device::{Array, launch_and_wait, reduce};
@@ -199,7 +199,7 @@ pub fn quick_pieces(gpu: &Gpu) {
         );
     }
     for case in [cases::CYCLE, cases::TIES, cases::MIXED, cases::ALL_MINUS_INFINITY] {
-        for piece in [LEAF, 16 * LEAF, 64 * LEAF] {
+        for piece in [16 * LEAF, 64 * LEAF] {
             each_operator!(agrees(gpu, &case.array(200_001), piece));
         }
     }
@@ -228,8 +228,6 @@ fn golden(gpu: &Gpu, lengths: std::ops::Range<usize>) {
 
 pub fn quick_golden_bits(gpu: &Gpu) {
     golden(gpu, 0..40_000);
-    // What these lengths prove, they prove of the kernel for small inputs.
-    assert_eq!(gpu.plan(ops::Sum, 33_000).entry.kernel, Kernel::Small);
 }
 
 pub fn golden_bits(gpu: &Gpu) {

@@ -21,7 +21,7 @@ use crate::on_device::{Answer, Array, launch, launch_and_wait, stream};
 /// Many launches in a row, each with an answer of its own.
 fn one_bit_pattern<R: Reduction>(op: R, gpu: &Gpu, input: &Array, values: &[f32], launches: usize) {
     let expected = backends::cpu(op, values).expect("not empty");
-    let small = gpu.prepare(op, values.len() as u64).expect("prepared");
+    let tuned = gpu.prepare(op, values.len() as u64).expect("prepared");
     // Many blocks, in a hurry to be last.
     let shape = Shape {
         warps: 1,
@@ -31,7 +31,7 @@ fn one_bit_pattern<R: Reduction>(op: R, gpu: &Gpu, input: &Array, values: &[f32]
     let shaped = gpu
         .prepare_shaped(op, values.len() as u64, shape)
         .expect("a legal shape");
-    for prepared in [small, shaped] {
+    for prepared in [tuned, shaped] {
         let (stream, count) = (stream(), R::Answer::COUNT);
         let mut workspace = prepared.workspace().expect("a workspace");
         let answers = DeviceBuffer::<u32>::zeroed(launches * count).expect("device memory");
@@ -63,7 +63,7 @@ pub fn a_thousand_launches_give_one_bit_pattern(gpu: &Gpu) {
 }
 
 /// A stream that is held up by the host: a launch that waited for it would wait until the host gives up.
-pub fn quick_a_launch_does_not_wait(gpu: &Gpu) {
+pub fn a_launch_does_not_wait(gpu: &Gpu) {
     const NOT_READY: u32 = 600;
     let values = cases::CYCLE.array(150_001);
     let (input, answer, stream) = (Array::new(&values, 1), Answer::new(), stream());

@@ -17,7 +17,7 @@ pub struct Input<T> {
 }
 
 impl<T> Input<T> {
-    /// How many leaves, from the first on, can be read by [`wide_leaf`]: all that are whole, if the start is aligned.
+    /// How many leaves, from the first on, [`load_leaf`] can read: all that are whole, if the start is aligned.
     #[must_use]
     pub fn wide_leaves(self) -> u64 {
         if self.start.addr().is_multiple_of(VECTOR_BYTES) {

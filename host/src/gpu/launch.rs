@@ -4,11 +4,15 @@ use std::{ffi::c_void, marker::PhantomData, ptr};
 
 use cust::{
     context::Context,
-    sys::{CUcontext, CUfunction, CUstream},
+    device::Device,
+    sys::{CUfunction, CUstream},
 };
 use warpfold_driver::sys;
 
-use super::{Workspace, status::check};
+use super::{
+    Workspace,
+    status::{Status as _, check},
+};
 use crate::{
     Error,
     plan::{Plan, TICKET_WORDS},
@@ -45,18 +49,23 @@ impl Drop for Bound<'_> {
     }
 }
 
-/// The calling thread's context.
-pub(super) fn current() -> CUcontext {
-    let mut context = ptr::null_mut();
+/// The device's primary context, retained; the caller's own context stays current, though cust would change it.
+pub(super) fn retain(device: Device) -> Result<Context, Error> {
+    let mut caller = ptr::null_mut();
     // SAFETY: writes one handle.
-    unsafe { cust::sys::cuCtxGetCurrent(&mut context) };
+    check("cuCtxGetCurrent", unsafe { sys::cuCtxGetCurrent(&mut caller) })?;
+    let context = Context::new(device).or_fail("cuDevicePrimaryCtxRetain");
+    // SAFETY: the handle was the thread's own; none is allowed.
+    check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(caller) })?;
     context
 }
 
-/// Makes `context`, which was current before, current again.
-pub(super) fn restore(context: CUcontext) {
-    // SAFETY: the handle was the thread's own; none is allowed.
-    unsafe { cust::sys::cuCtxSetCurrent(context) };
+/// Waits for the default stream of the current context, on which cust fills memory and returns before that is done.
+pub(super) fn wait_for_default_stream() -> Result<(), Error> {
+    // SAFETY: null names the default stream.
+    check("cuStreamSynchronize", unsafe {
+        sys::cuStreamSynchronize(ptr::null_mut())
+    })
 }
 
 /// Fails unless `stream` belongs to `context`.

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cust::{
     context::Context,
     device::Device,
-    memory::{CopyDestination, DeviceBuffer, DeviceSlice},
+    memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, DeviceSlice},
     stream::{Stream, StreamFlags},
 };
 use warpfold_kernels::{monoids::Words, tree::leaf_elements};
@@ -86,15 +86,27 @@ impl Gpu {
     ///
     /// As [`count`](Self::count); [`Error::NoDevice`] where the index is past the last; [`Error::Driver`].
     pub fn new(index: usize) -> Result<Self, Error> {
+        Self::open(index, None)
+    }
+
+    /// The same with the kernels of an older compute capability, which any newer device takes: a way to try them all. The
+    /// answers are the same to the bit.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn with_kernels_for(index: usize, compute_capability: (u32, u32)) -> Result<Self, Error> {
+        Self::open(index, Some(compute_capability))
+    }
+
+    fn open(index: usize, kernels_for: Option<(u32, u32)>) -> Result<Self, Error> {
         let count = Self::count()?;
         if index >= count {
             return Err(Error::NoDevice { index, count });
         }
         let device = Device::get_device(index as u32).or_fail("cuDeviceGet")?;
         let facts = Facts::of(device, index)?;
-        let caller = launch::current();
-        let context = Context::new(device).or_fail("cuDevicePrimaryCtxRetain")?;
-        launch::restore(caller);
+        let context = launch::retain(device)?;
         let bound = Bound::to(&context)?;
         let scratch = Scratch {
             stream: Stream::new(StreamFlags::NON_BLOCKING, None).or_fail("cuStreamCreate")?,
@@ -103,7 +115,7 @@ impl Gpu {
             staging: None,
         };
         drop(bound);
-        let modules = Modules::new(facts.compute_capability);
+        let modules = Modules::new(kernels_for.unwrap_or(facts.compute_capability));
         let inner = Inner {
             context,
             facts,
@@ -244,11 +256,17 @@ impl Gpu {
         }
         let staging = scratch.staging.as_ref().expect("just made");
         let mut filled = staging.index(..piece.len());
-        filled.copy_from(piece).or_fail("cuMemcpyHtoD")?;
+        // SAFETY: on the stream of the launch below, which is waited for while `piece` is borrowed.
+        unsafe { filled.async_copy_from(piece, &scratch.stream) }.or_fail("cuMemcpyHtoDAsync")?;
         let address = filled.as_device_ptr().as_raw();
         drop(bound);
         // SAFETY: the staging buffer holds the piece, and the guard keeps others off it.
-        let words = unsafe { self.run(&mut guard, &prepared, address)? };
+        let words = unsafe { self.run(&mut guard, &prepared, address) };
+        if words.is_err() {
+            // Whatever failed, the copy must not outlive the borrow of `piece`.
+            let _ = guard.as_ref().map(|scratch| scratch.stream.synchronize());
+        }
+        let words = words?;
         Ok(R::State::from_words(|i| words[STATE_AT + i]))
     }
 

@@ -1,6 +1,10 @@
 //! Asynchronous calls: everything that allocates or waits is done before them.
 
+use std::mem::ManuallyDrop;
+
 use cust::{
+    context::Context,
+    device::Device,
     memory::{DeviceBuffer, DeviceSlice},
     stream::Stream,
 };
@@ -8,7 +12,7 @@ use cust::{
 use super::{
     Gpu,
     launch::{self, Bound, Function, Launch},
-    status,
+    status::{self, Status as _},
 };
 use crate::{Error, ops::Reduction, plan::Plan};
 
@@ -27,7 +31,20 @@ pub struct Prepared<R> {
 /// It serves any plan it is large enough for, one launch after another on one stream. Launches that may overlap need a
 /// workspace each. A launch that fails on the device leaves it in disorder: make a new one.
 pub struct Workspace {
-    words: DeviceBuffer<u32>,
+    /// Dropped in its context, by `Drop`.
+    words: ManuallyDrop<DeviceBuffer<u32>>,
+    /// Retained, so that the memory outlives the [`Gpu`]; not the `Gpu` itself, which keeps a workspace of its own.
+    context: Context,
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        // cust frees in whatever context is current, and on a thread that has none it frees nothing.
+        if let Ok(_bound) = Bound::to(&self.context) {
+            // SAFETY: dropped once, here.
+            unsafe { ManuallyDrop::drop(&mut self.words) }
+        }
+    }
 }
 
 impl Workspace {
@@ -86,16 +103,20 @@ impl<R: Reduction> Prepared<R> {
         self.op
     }
 
-    /// A workspace that fits, its tickets at zero.
+    /// A workspace that fits, its tickets at zero. Allocates and waits, so not while a stream is captured.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`]; [`Error::Driver`].
     pub fn workspace(&self) -> Result<Workspace, Error> {
+        let device = Device::get_device(self.gpu.facts().index as u32).or_fail("cuDeviceGet")?;
+        let context = launch::retain(device)?;
         let _bound = Bound::to(self.gpu.context())?;
         let count = self.plan.workspace_words();
         let words = DeviceBuffer::zeroed(count).map_err(|error| status::memory(4 * count, error))?;
-        Ok(Workspace { words })
+        launch::wait_for_default_stream()?;
+        let words = ManuallyDrop::new(words);
+        Ok(Workspace { words, context })
     }
 
     /// Enqueues the fold of `input` on `stream`; the answer goes to `answer[0]`. Does not wait.

@@ -21,6 +21,9 @@ pub use sum::{Mean, Sum};
 /// * `combine(identity, a) == a == combine(a, identity)`;
 /// * `combine(a, b) == combine(b, a)`.
 ///
+/// All NaNs count as one here: which of two payloads an addition keeps is the hardware's choice, and `finish` gives a
+/// single one.
+///
 /// Mark the methods `#[inline]`: the CPU backend is another crate, and an operator that is not inlined there is ten times
 /// slower.
 ///

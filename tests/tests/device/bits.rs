@@ -55,6 +55,27 @@ pub fn quick_every_edge(gpu: &Gpu) {
     }
 }
 
+/// The PTX of every architecture that is embedded and that the device takes, not only the newest.
+pub fn every_architecture(gpu: &Gpu) {
+    let (major, minor) = gpu.facts().compute_capability;
+    let archs: Vec<u32> = warpfold::ptx::archs();
+    assert!(archs.iter().any(|&arch| arch <= 10 * major + minor), "{archs:?}");
+    for arch in archs.into_iter().filter(|&arch| arch <= 10 * major + minor) {
+        let gpu = Gpu::with_kernels_for(gpu.facts().index, (arch / 10, arch % 10)).expect("the same device");
+        for len in [1, 1000, 4096, 40_001, 262_144] {
+            let values = cases::CYCLE.array(len);
+            for misalign in [0, 3] {
+                let input = Array::new(&values, misalign);
+                each_operator!(agrees(&gpu, &input, &values, "cycle, another architecture's kernels"));
+            }
+        }
+        // Long enough for the kernel of any number of tiles.
+        let values = cases::CYCLE.array(5_000_011);
+        let input = Array::new(&values, 0);
+        each_operator!(agrees(&gpu, &input, &values, "cycle, another architecture's kernels"));
+    }
+}
+
 pub fn quick_every_special_value(gpu: &Gpu) {
     for (i, case) in cases::ALL.into_iter().enumerate() {
         for (j, len) in [1, 130, 1025, 5003, 70_001].into_iter().enumerate() {

@@ -142,6 +142,15 @@ pub enum Error {
         address: u64,
     },
 
+    /// Memory that is not the GPU's.
+    #[error("address {address:#x} is no memory of gpu:{index}")]
+    ForeignMemory {
+        /// The address.
+        address: u64,
+        /// The GPU's index.
+        index: usize,
+    },
+
     /// A stream of another context.
     #[error("the stream belongs to another context than the GPU's")]
     ForeignStream,

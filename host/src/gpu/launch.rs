@@ -82,6 +82,20 @@ pub(super) fn check_stream(stream: CUstream, context: &Context) -> Result<(), Er
     }
 }
 
+/// Fails unless `address` is memory of the device of that index.
+pub(super) fn check_memory(address: u64, index: usize) -> Result<(), Error> {
+    /// CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    const DEVICE_ORDINAL: u32 = 9;
+    let mut ordinal: i32 = -1;
+    // SAFETY: the attribute is one i32, which outlives the call; any address may be asked about.
+    let code = unsafe { sys::cuPointerGetAttribute(ptr::from_mut(&mut ordinal).cast(), DEVICE_ORDINAL, address) };
+    if code == 0 && ordinal == index as i32 {
+        Ok(())
+    } else {
+        Err(Error::ForeignMemory { address, index })
+    }
+}
+
 /// The places of one launch.
 pub(super) struct Launch<'a> {
     pub(super) stream: CUstream,

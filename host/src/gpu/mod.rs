@@ -178,8 +178,13 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// As [`prepare`](Self::prepare); [`Error::OutOfMemory`] for the workspace.
+    /// As [`prepare`](Self::prepare); [`Error::ForeignMemory`] where `input` is not this GPU's; [`Error::OutOfMemory`] for
+    /// the workspace.
     pub fn reduce<R: Reduction>(&self, op: R, input: &DeviceSlice<f32>) -> Result<R::Answer, Error> {
+        if !input.is_empty() {
+            let _bound = Bound::to(&self.inner.context)?;
+            launch::check_memory(input.as_device_ptr().as_raw(), self.inner.facts.index)?;
+        }
         // SAFETY: the slice is valid for its length, and borrowed until the call returns, which waits for the launch.
         unsafe { self.reduce_raw(op, input.as_device_ptr().as_raw(), input.len() as u64) }
     }

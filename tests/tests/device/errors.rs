@@ -3,7 +3,7 @@
 use cust::{
     context::legacy::{Context, ContextFlags, ContextStack},
     device::Device,
-    memory::{CopyDestination, DeviceBuffer},
+    memory::{CopyDestination, DeviceBuffer, DevicePointer, DeviceSlice},
 };
 use warpfold::{
     Error,
@@ -82,6 +82,16 @@ pub fn quick_wrong_arguments(gpu: &Gpu) {
         match gpu.reduce_raw(Sum, input.address() + 3, 1) {
             Err(Error::Misaligned { address }) => assert_eq!(address, input.address() + 3),
             other => panic!("{other:?}"),
+        }
+        // An address of the host's, and one past everything.
+        for address in [values.as_ptr().addr() as u64, 1 << 60] {
+            let foreign = DeviceSlice::from_raw_parts(DevicePointer::from_raw(address), 10);
+            match gpu.reduce(Sum, &foreign) {
+                Err(Error::ForeignMemory { address: named, index }) => {
+                    assert_eq!((named, index), (address, gpu.facts().index));
+                }
+                other => panic!("{other:?}"),
+            }
         }
         let long = gpu.prepare_shaped(Sum, 100_003, shape(1, 1, 9)).expect("a legal shape");
         let mut small = gpu

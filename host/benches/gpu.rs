@@ -1,8 +1,8 @@
 //! How fast the GPU folds: CUDA-graph replays over rotating buffers, so that neither launch gaps nor the L2 cache flatter
 //! the figures. Prints CSV: `op,elements,dtype,µs,GB/s`; a `#` starts a remark.
 //!
-//! `cargo bench --bench gpu [-- OP …] [--shapes]`; without a GPU it says so and ends well. `--shapes` times every legal
-//! shape of each length, which is how the table in `warpfold::plan` was made.
+//! `cargo bench --bench gpu [-- OP …] [--shapes]`; without a GPU it says so and ends well. `--shapes` times the
+//! kernel of any length in many shapes beside the tuned plan, which is how the table in `warpfold::plan` began.
 
 use std::{error::Error, ptr, time::Instant};
 
@@ -77,7 +77,7 @@ impl Bench {
         for start in (0..POOL).step_by(PATTERN) {
             pool.index(start..start + PATTERN).copy_from(&pattern)?;
         }
-        let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+        let stream = Stream::new(StreamFlags::DEFAULT, None)?;
         Ok(Self {
             gpu,
             stream,

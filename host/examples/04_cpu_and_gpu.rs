@@ -65,7 +65,7 @@ fn on_gpu(gpu: &Gpu, input: &DeviceSlice<f32>, shape: [u32; 3]) -> Result<f32, B
         blocks,
     };
     let prepared = gpu.prepare_shaped(Sum, input.len() as u64, shape)?;
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let stream = Stream::new(StreamFlags::DEFAULT, None)?;
     let (mut workspace, mut answer) = (prepared.workspace()?, DeviceBuffer::<f32>::zeroed(1)?);
     // SAFETY: everything lives past the synchronisation, and nothing else uses it before.
     unsafe { prepared.launch(&stream, input, &mut answer, &mut workspace)? };

@@ -120,7 +120,7 @@ fn available_memory() -> usize {
 /// Folds by prepared launches, timed by events on the device; compares with the CPU.
 fn on_gpu(gpu: &Gpu, values: &[f32]) -> Outcome<()> {
     gpu.make_current()?;
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let stream = Stream::new(StreamFlags::DEFAULT, None)?;
     let input = DeviceBuffer::from_slice(values)?;
     let copied = {
         // SAFETY: only written to.

@@ -49,7 +49,8 @@ pub enum Error {
 
     /// A launch shape that the kernel does not take.
     #[error(
-        "{entry} does not take {shape:?}: warps and leaves per warp are powers of two up to 32, threads within the kernel's largest block"
+        "{entry} does not take {shape:?}: numbers are powers of two, a block has no more threads and a tile no more leaves \
+         than the kernel has room for, and the small kernel has a leaf for each warp and a block for each tile"
     )]
     Shape {
         /// The kernel.

@@ -298,7 +298,8 @@ fn header(path: &Path, file: &mut File) -> Result<(NpyHeader, usize), Error> {
 fn check_numbers(header: &[u8]) -> Result<(), String> {
     let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let mut bytes = size_of::<f32>() as u64;
-    for number in header
+    let shape = header.windows(5).position(|at| at == b"shape").unwrap_or(0);
+    for number in header[shape..]
         .split(|byte| !word(byte))
         .filter(|word| word.first().is_some_and(u8::is_ascii_digit))
     {

@@ -43,18 +43,18 @@ pub(crate) const TICKET_WORDS: usize = 32;
 impl Plan {
     /// The tuned plan for `len` elements and the operator of `entry`: it picks the kernel, too.
     ///
-    /// Measured on one H200, driver 580, 2026-11-20: CUDA-graph replays over rotating buffers, f32 sum, the legal shapes
-    /// of each length from 2¹⁰ to 2³⁰ against each other (`cargo bench --bench gpu -- sum --shapes` does it again). What
-    /// won, and its speed relative to CUB 3.0 on the same machine within minutes:
+    /// Measured on one H200, driver 580, 2026-11-20: CUDA-graph replays over rotating buffers, f32 sum, both
+    /// kernels in the legal shapes of each length from 2¹⁰ to 2³⁰ against each other. What won (the README has the speeds;
+    /// `cargo bench --bench gpu -- sum --shapes` tries the kernel of any length again):
     ///
-    /// | elements | shape | × CUB |
-    /// |---|---|---|
-    /// | up to 2¹⁴ | small kernel, one tile, a warp for each leaf | 2¹⁰ 1.31, 2¹² 0.93, 2¹⁴ 1.45 |
-    /// | up to 2¹⁶ | small kernel, blocks of one warp | 2¹⁶ 0.99 |
-    /// | up to 2²² | small kernel, blocks of 4 to 16 warps, at most 256 tiles | 2¹⁸ 0.94, 2²⁰ 1.24, 2²² 1.22 |
-    /// | up to 2²⁵ | 256 tiles | 2²⁴ 1.04 |
-    /// | up to 2²⁶ | 512 tiles of 128 leaves, in blocks small enough to run all at once | 2²⁶ 1.01 |
-    /// | more | tiles of 128 leaves, in the largest blocks | 2²⁸ 1.00, 2³⁰ 1.01 |
+    /// | elements | shape |
+    /// |---|---|
+    /// | up to 2¹⁴ | small kernel, one tile, a warp for each leaf |
+    /// | up to 2¹⁶ | small kernel, blocks of one warp |
+    /// | up to 2²² | small kernel, blocks of 4 to 16 warps, at most 256 tiles |
+    /// | up to 2²⁵ | 256 tiles |
+    /// | up to 2²⁶ | 512 tiles of 128 leaves, in blocks small enough to run all at once |
+    /// | more | tiles of 128 leaves, in the largest blocks |
     #[must_use]
     pub fn new(entry: &'static Entry, len: u64) -> Self {
         let leaves = leaves::<f32>(len).max(1);
@@ -151,7 +151,8 @@ impl Plan {
     /// Bytes that the launch must read and write: the speed of light is these over the memory's bandwidth.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.len * size_of::<f32>() as u64 + 4 * self.entry.answer_words as u64
+        let answer = 4 * self.entry.answer_words as u64;
+        self.len.saturating_mul(size_of::<f32>() as u64).saturating_add(answer)
     }
 
     /// Words of the workspace: the tickets and a slot for each tile.

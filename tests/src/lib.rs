@@ -1,7 +1,7 @@
 //! What the tests of the whole project share.
 //!
 //! * [`cases`] — arrays to fold, each with a weakness in mind.
-//! * [`spec`] — the canonical tree as its text says it, and the operators as `semantics` says them; no code is shared
+//! * [`spec`] — the canonical tree as its text says it, and the operators as its table says them; no code is shared
 //!   with the kernels or the host.
 //! * [`oracle`] — what mathematics answers: exact sums and products, plain scans.
 //! * [`backends`] — the CPU, folds in pieces and the emulator, asked alike.

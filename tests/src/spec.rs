@@ -1,4 +1,4 @@
-//! The canonical tree, version 1, word for word, and the seven operators as `semantics` has them.
+//! The canonical tree, version 1, word for word, and the seven operators as the table of `docs/canonical-tree.md` has them.
 //!
 //! It is slow, and shares nothing with the kernels and the host: not a constant, not an operator. Two who read the same
 //! text independently and agree to the bit have probably both read it right.

@@ -169,7 +169,7 @@ fn remove_stale(kernels: &KernelCrate, asked: &BTreeSet<&str>, default: bool, st
     for folder in fs::read_dir(&kernels.ptx).into_iter().flatten().flatten() {
         let name = folder.file_name().to_string_lossy().into_owned();
         let other = compiler::number(&name).is_some() && !asked.contains(&*name);
-        if other && (default || !kernels.is_current(&name, stamp)) {
+        if other && kernels.ours && (default || !kernels.is_current(&name, stamp)) {
             println!(
                 "removing {name}: {}",
                 if default { "not a default" } else { "out of date" }

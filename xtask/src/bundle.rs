@@ -104,7 +104,9 @@ pub fn run(args: &Args) -> Result<()> {
 /// Removes an earlier bundle, and nothing that is not one.
 fn clear(out: &Path) -> Result<()> {
     let empty = fs::read_dir(out).map_or(true, |mut entries| entries.next().is_none());
-    if !empty && !out.join("run.sh").is_file() {
+    let ours =
+        fs::read_to_string(out.join("run.sh")).is_ok_and(|script| script.contains("Runs warpfold's device tests"));
+    if !empty && !ours {
         bail!("{} has something in it that is no bundle", out.display());
     }
     let _ = fs::remove_dir_all(out);
@@ -248,7 +250,9 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("mine"), "").unwrap();
         assert!(clear(&folder).is_err());
-        fs::write(folder.join("run.sh"), "").unwrap();
+        fs::write(folder.join("run.sh"), "echo mine too").unwrap();
+        assert!(clear(&folder).is_err() && folder.join("mine").exists());
+        fs::write(folder.join("run.sh"), RUN).unwrap();
         assert!(clear(&folder).is_ok() && !folder.join("mine").exists());
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -34,7 +34,7 @@ pub struct KernelCrate {
     /// Where what is needed on the way goes, a folder for each architecture.
     pub cache: PathBuf,
     /// Whether it is `warpfold-kernels` itself.
-    ours: bool,
+    pub ours: bool,
 }
 
 /// What is built from one entry point.

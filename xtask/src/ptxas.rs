@@ -125,7 +125,8 @@ impl Ptxas {
 }
 
 fn is_unknown_device(said: &str) -> bool {
-    said.contains("is not defined for option 'gpu-name'")
+    // The latter from one that is older than the PTX itself.
+    said.contains("is not defined for option 'gpu-name'") || said.contains("Unsupported .version")
 }
 
 #[cfg(test)]

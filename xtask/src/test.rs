@@ -49,7 +49,7 @@ struct Done {
 }
 
 /// Cargo's steps, the quick ones first. The first three share one compilation of the dependencies.
-const CARGO_STEPS: [(&str, &[&str]); 5] = [
+const CARGO_STEPS: [(&str, &[&str]); 6] = [
     ("format", &["fmt", "--all", "--check"]),
     (
         "clippy",
@@ -58,6 +58,18 @@ const CARGO_STEPS: [(&str, &[&str]); 5] = [
     (
         "without the GPU backend",
         &["check", "-p", "warpfold", "--no-default-features"],
+    ),
+    (
+        "the command without it",
+        &[
+            "check",
+            "-p",
+            "warpfold",
+            "--no-default-features",
+            "--features",
+            "command",
+            "--all-targets",
+        ],
     ),
     ("docs", &["doc", "--workspace", "--no-deps"]),
     ("tests", &["test", "--workspace", "--no-fail-fast"]),

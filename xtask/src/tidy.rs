@@ -113,7 +113,7 @@ impl Tree {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = format!("{prefix}{name}");
-            if name.starts_with('.') || name == "target" || path == "bundle" {
+            if name.starts_with('.') || name == "target" {
                 continue;
             }
             if entry.file_type()?.is_dir() {

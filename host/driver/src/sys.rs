@@ -165,7 +165,7 @@ driver! {
     cuTexObjectDestroy(texture: u64);
     cuTexObjectGetResourceDesc(resource: *mut c_void, texture: u64);
 
-    // What cust does not use and we do. cuGraphInstantiateWithFlags came with CUDA 11.4; before it there was only
+    // What cust does not use, for warpfold and for users of this module. cuGraphInstantiateWithFlags came with CUDA 11.4; before it there was only
     // cuGraphInstantiate_v2. cuLaunchKernelEx came with 11.8, cuOccupancyMaxActiveClusters too.
     cuDeviceGetUuid(uuid: *mut [u8; 16], device: i32);
     cuFuncSetAttribute(function: Handle, attribute: u32, value: i32);

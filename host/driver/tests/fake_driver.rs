@@ -2,13 +2,7 @@
 //!
 //! One test a file: the driver is loaded once in a process.
 
-use std::{
-    env,
-    io::{self, Write},
-    path::Path,
-    process::Command,
-    ptr, thread,
-};
+use std::{env, path::Path, process::Command, ptr, thread};
 
 use cust::{CudaFlags, context::CurrentContext, device::Device, error::CudaError};
 use warpfold_driver::{driver_version, is_available, last_unmapped_code, sys};
@@ -22,15 +16,9 @@ fn calls_reach_the_driver_and_its_codes_come_back_mapped() {
         .arg(&library)
         .arg(source)
         .status();
-    match compiled {
-        Ok(status) => assert!(status.success(), "cc: {status}"),
-        Err(error) => {
-            assert!(env::var_os("WARPFOLD_STRICT").is_none(), "no C compiler: {error}");
-            // Past the harness, which would swallow what a passing test prints.
-            writeln!(io::stderr(), "SKIPPED: no C compiler to build a driver with: {error}").expect("stderr");
-            return;
-        }
-    }
+    // Whoever links Rust programs has it.
+    let status = compiled.expect("a C compiler called cc");
+    assert!(status.success(), "cc: {status}");
     // SAFETY: the only test of this program, before any other thread reads the environment.
     unsafe { env::set_var("WARPFOLD_CUDA_DRIVER", &library) };
 

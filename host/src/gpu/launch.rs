@@ -10,7 +10,7 @@ use cust::{
 use warpfold_driver::sys;
 
 use super::{
-    Workspace,
+    Gpu, Workspace,
     status::{Status as _, check},
 };
 use crate::{
@@ -43,9 +43,9 @@ impl<'a> Bound<'a> {
 impl Drop for Bound<'_> {
     fn drop(&mut self) {
         let mut popped = ptr::null_mut();
-        // SAFETY: pops what `to` pushed on this thread: `Bound` is not `Send`, and scopes nest.
-        let code = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
-        debug_assert_eq!(code, 0, "cuCtxPopCurrent");
+        // SAFETY: pops what `to` pushed on this thread: `Bound` is not `Send`, and scopes nest. It fails only with the
+        // driver itself, of which the next call tells.
+        unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
     }
 }
 
@@ -86,18 +86,21 @@ pub(super) fn check_stream(stream: CUstream, context: &Context) -> Result<(), Er
 pub(super) fn check_memory(address: u64, index: usize) -> Result<(), Error> {
     /// CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     const DEVICE_ORDINAL: u32 = 9;
+    /// CUDA_ERROR_INVALID_VALUE, for an address that the driver does not know
+    const INVALID_VALUE: u32 = 1;
     let mut ordinal: i32 = -1;
     // SAFETY: the attribute is one i32, which outlives the call; any address may be asked about.
     let code = unsafe { sys::cuPointerGetAttribute(ptr::from_mut(&mut ordinal).cast(), DEVICE_ORDINAL, address) };
-    if code == 0 && ordinal == index as i32 {
-        Ok(())
-    } else {
-        Err(Error::ForeignMemory { address, index })
+    match code {
+        INVALID_VALUE => Err(Error::ForeignMemory { address, index }),
+        0 if ordinal != index as i32 => Err(Error::ForeignMemory { address, index }),
+        code => check("cuPointerGetAttribute", code),
     }
 }
 
 /// The places of one launch.
 pub(super) struct Launch<'a> {
+    pub(super) gpu: &'a Gpu,
     pub(super) stream: CUstream,
     pub(super) input: u64,
     pub(super) workspace: &'a mut Workspace,
@@ -118,7 +121,7 @@ pub(super) unsafe fn launch(function: Function, plan: &Plan, launch: Launch<'_>)
     if !launch.input.is_multiple_of(4) {
         return Err(Error::Misaligned { address: launch.input });
     }
-    let tickets = launch.workspace.for_plan(plan)?;
+    let tickets = launch.workspace.for_launch(plan, launch.gpu)?;
     let slots = tickets + 4 * TICKET_WORDS as u64;
     // In the order of `reduce_all_entry!`'s parameters.
     let mut arguments: [*const c_void; 8] = [

@@ -89,8 +89,8 @@ impl Gpu {
         Self::open(index, None)
     }
 
-    /// The same with the kernels of an older compute capability, which any newer device takes: a way to try them all. The
-    /// answers are the same to the bit.
+    /// The same with the kernels for an older compute capability than the device's own, which it takes as well: a way to
+    /// try them all. The answers are the same to the bit. A newer one counts as the device's own.
     ///
     /// # Errors
     ///
@@ -109,13 +109,15 @@ impl Gpu {
         let context = launch::retain(device)?;
         let bound = Bound::to(&context)?;
         let scratch = Scratch {
-            stream: Stream::new(StreamFlags::NON_BLOCKING, None).or_fail("cuStreamCreate")?,
+            // Ordered with the default stream, on which cust's safe copies and fills may still be under way.
+            stream: Stream::new(StreamFlags::DEFAULT, None).or_fail("cuStreamCreate")?,
             workspace: None,
             output: DeviceBuffer::zeroed(OUTPUT_WORDS).map_err(|error| status::memory(4 * OUTPUT_WORDS, error))?,
             staging: None,
         };
         drop(bound);
-        let modules = Modules::new(kernels_for.unwrap_or(facts.compute_capability));
+        let modules =
+            Modules::new(kernels_for.map_or(facts.compute_capability, |older| older.min(facts.compute_capability)));
         let inner = Inner {
             context,
             facts,
@@ -185,7 +187,7 @@ impl Gpu {
             let _bound = Bound::to(&self.inner.context)?;
             launch::check_memory(input.as_device_ptr().as_raw(), self.inner.facts.index)?;
         }
-        // SAFETY: the slice is valid for its length, and borrowed until the call returns, which waits for the launch.
+        // SAFETY: the slice is valid for its length as far as cust's types can tell, and the call waits for the launch.
         unsafe { self.reduce_raw(op, input.as_device_ptr().as_raw(), input.len() as u64) }
     }
 
@@ -208,7 +210,7 @@ impl Gpu {
     /// Folds an array in host memory and waits for the answer.
     ///
     /// The array is copied to the device in pieces no larger than the memory that is free, so its size is not limited by
-    /// the device's; the answer is the same to the bit.
+    /// the device's; the answer is the same to the bit. The device memory for a piece is kept for the next call.
     ///
     /// # Errors
     ///
@@ -301,6 +303,7 @@ impl Gpu {
         // SAFETY: the input is the caller's word; workspace and output are ours alone, and waited for below.
         unsafe {
             prepared.enqueue(Launch {
+                gpu: self,
                 stream: scratch.stream.as_inner(),
                 input,
                 workspace,
@@ -324,6 +327,8 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // cust frees buffers, streams and modules in whatever context is current.
         if let Ok(_bound) = Bound::to(&self.context) {
+            // Launches of a `Prepared` that is gone may still run; an error here has nobody to go to.
+            let _ = cust::context::CurrentContext::synchronize();
             self.modules.unload();
             *self.scratch.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
         }

@@ -47,21 +47,43 @@ impl Modules {
             compute_capability: (major, minor),
             built: ptx::archs(),
         })?;
-        Module::from_ptx(ptx.text, &[]).map_err(|error| match (error, status::code(error)) {
-            (CudaError::UnknownError, UNSUPPORTED_PTX_VERSION) => Error::DriverTooOld {
-                family: entry.family,
-                driver: warpfold_driver::driver_version().unwrap_or(0),
-            },
-            (_, code) => Error::Driver {
-                call: "cuModuleLoadData",
-                code,
-                message: error.to_string(),
-            },
-        })
+        Module::from_ptx(ptx.text, &[]).map_err(|error| load_error(entry.family, error, status::code(error)))
     }
 
     /// Unloads everything. The device's context is current, and no launch is under way.
     pub(super) fn unload(&mut self) {
         self.loaded.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+/// What it means that a module does not load: `code` is the driver's own, where cust's `error` has no name for it.
+fn load_error(family: &'static str, error: CudaError, code: u32) -> Error {
+    match code {
+        UNSUPPORTED_PTX_VERSION => Error::DriverTooOld {
+            family,
+            driver: warpfold_driver::driver_version().unwrap_or(0),
+        },
+        code => Error::Driver {
+            call: "cuModuleLoadData",
+            code,
+            message: error.to_string(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_too_old_for_the_ptx_is_told_from_other_failures() {
+        let too_old = load_error("sum", CudaError::UnknownError, UNSUPPORTED_PTX_VERSION);
+        assert!(
+            matches!(too_old, Error::DriverTooOld { family: "sum", .. }),
+            "{too_old}"
+        );
+        assert!(too_old.to_string().contains("too old"), "{too_old}");
+        let other = load_error("sum", CudaError::InvalidPtx, CudaError::InvalidPtx as u32);
+        assert!(matches!(other, Error::Driver { code: 218, .. }), "{other}");
     }
 }

@@ -60,9 +60,13 @@ impl Workspace {
         4 * self.words.len()
     }
 
-    pub(super) fn for_plan(&mut self, plan: &Plan) -> Result<u64, Error> {
-        if self.fits(plan) {
-            Ok(self.words.as_device_ptr().as_raw())
+    pub(super) fn for_launch(&mut self, plan: &Plan, gpu: &Gpu) -> Result<u64, Error> {
+        let address = self.words.as_device_ptr().as_raw();
+        if self.context.as_raw() != gpu.context().as_raw() {
+            let index = gpu.facts().index;
+            Err(Error::ForeignMemory { address, index })
+        } else if self.fits(plan) {
+            Ok(address)
         } else {
             Err(Error::WorkspaceTooSmall {
                 needed: 4 * plan.workspace_words(),
@@ -131,8 +135,10 @@ impl<R: Reduction> Prepared<R> {
     ///
     /// # Safety
     ///
-    /// Until the stream has passed the launch: `input` stays allocated and unwritten, `answer` and `workspace` stay
-    /// allocated and are used by nothing else. For a captured launch this holds for every launch of the graph.
+    /// Until the stream has passed the launch: this `Prepared` or another handle of its GPU lives; `input` stays allocated
+    /// and unwritten; `answer` and `workspace` stay allocated and are used by nothing else. For a captured launch this
+    /// holds for every launch of the graph. What writes to `input` before is ordered with `stream`: mind that cust's
+    /// `from_slice`, `copy_from` and `zeroed` work on the default stream and may return early.
     pub unsafe fn launch(
         &self,
         stream: &Stream,
@@ -182,6 +188,7 @@ impl<R: Reduction> Prepared<R> {
         // SAFETY: passed on to the caller.
         unsafe {
             self.enqueue(Launch {
+                gpu: &self.gpu,
                 stream,
                 input,
                 workspace,

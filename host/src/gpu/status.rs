@@ -37,14 +37,27 @@ pub(super) fn driver(call: &'static str, error: CudaError) -> Error {
 
 /// A plain code of a driver call.
 pub(super) fn check(call: &'static str, code: u32) -> Result<(), Error> {
-    match code {
-        0 => Ok(()),
-        code => Err(Error::Driver {
-            call,
-            code: warpfold_driver::last_unmapped_code().unwrap_or(code),
-            message: "see the CUDA driver's list of result codes".into(),
-        }),
+    if code == 0 {
+        return Ok(());
     }
+    let mut text = std::ptr::null();
+    // SAFETY: the driver crate's function always gives a static text.
+    let message = unsafe {
+        warpfold_driver::sys::cuGetErrorString(code, &mut text);
+        std::ffi::CStr::from_ptr(text).to_string_lossy().into_owned()
+    };
+    // Codes newer than cust are remembered beside the one that stands in for them.
+    let unknown = CudaError::UnknownError as u32;
+    let newer = if code == unknown {
+        warpfold_driver::last_unmapped_code()
+    } else {
+        None
+    };
+    Err(Error::Driver {
+        call,
+        code: newer.unwrap_or(code),
+        message,
+    })
 }
 
 /// An allocation's failure.

@@ -100,13 +100,16 @@ const fn both<State: Words, Answer: Words>(
     [all, small]
 }
 
+/// Operators that have entry points.
+const OPERATORS: usize = 7;
+
 /// Every entry point.
-pub static ENTRIES: [Entry; 14] = {
+pub static ENTRIES: [Entry; 2 * OPERATORS] = {
     use crate::monoids::{Best, Key};
-    const fn flat(pairs: [[Entry; 2]; 7]) -> [Entry; 14] {
-        let mut entries = [pairs[0][0]; 14];
+    const fn flat(pairs: [[Entry; 2]; OPERATORS]) -> [Entry; 2 * OPERATORS] {
+        let mut entries = [pairs[0][0]; 2 * OPERATORS];
         let mut i = 0;
-        while i < 14 {
+        while i < 2 * OPERATORS {
             entries[i] = pairs[i / 2][i % 2];
             i += 1;
         }

@@ -16,7 +16,7 @@ use warpfold_tests::{Bits, backends, cases, each_operator, spec};
 
 use crate::on_device::{Answer, Array, keeps_free_memory, launch_and_wait, reduce, stream};
 
-/// Over nothing, every way to ask gives what `semantics` has: an answer, or an error that names the operator.
+/// Over nothing, every way to ask gives what `docs/canonical-tree.md` has: an answer, or an error that names the operator.
 pub fn quick_emptiness(gpu: &Gpu) {
     fn check<R: Reduction>(op: R, gpu: &Gpu) {
         let expected = spec::answer(R::NAME, &[]);
@@ -37,6 +37,22 @@ pub fn quick_emptiness(gpu: &Gpu) {
         }
     }
     each_operator!(check(gpu));
+}
+
+/// No kernels are built for compute capability 7.0.
+pub fn quick_no_kernels_for_the_device(gpu: &Gpu) {
+    let old = Gpu::with_kernels_for(gpu.facts().index, (7, 0)).expect("the same device");
+    match old.prepare(Sum, 1).map(|_| ()) {
+        Err(Error::NoPtx {
+            family,
+            compute_capability,
+            built,
+        }) => {
+            assert_eq!((family, compute_capability), ("sum_small", (7, 0)));
+            assert_eq!(built, warpfold::ptx::archs());
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 pub fn quick_no_such_device(_: &Gpu) {

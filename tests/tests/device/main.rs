@@ -37,7 +37,7 @@ fn tests() -> Vec<Test> {
         graphs: quick_a_graph_follows_its_input a_first_launch_can_be_captured;
         memory: quick_nothing_beside_the_outputs_is_written quick_a_launch_allocates_nothing quick_the_input_is_left_alone
             nothing_is_leaked a_workspace_is_freed_from_any_thread a_full_device_folds_in_smaller_pieces;
-        errors: quick_emptiness quick_no_such_device quick_wrong_arguments quick_a_stream_of_another_context
+        errors: quick_emptiness quick_no_kernels_for_the_device quick_no_such_device quick_wrong_arguments quick_a_stream_of_another_context
             quick_out_of_memory;
         large: more_than_two_to_the_32;
     }

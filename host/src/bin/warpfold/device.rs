@@ -175,7 +175,7 @@ mod gpu {
 
     pub fn open(_index: usize) -> Result<Device, Error> {
         Err(Error::NoDriver {
-            reason: "this build is without the feature `cuda`".into(),
+            reason: "none is looked for, this build being without the feature `cuda`".into(),
         })
     }
 

@@ -41,7 +41,7 @@ impl Fold<'_> {
         let Self { args, npy } = self;
         let device = Device::open(args.device, op)?;
         let in_file = |error: warpfold::Error| format!("{}: {error}", args.file.display());
-        let (shape, bytes) = (npy.shape().to_vec(), npy.bytes());
+        let (shape, bytes, elements) = (npy.shape().to_vec(), npy.bytes(), npy.len());
         let mut progress = Progress::of_bytes(bytes);
 
         let start = Instant::now();
@@ -54,6 +54,7 @@ impl Fold<'_> {
                 .map_err(in_file)?;
             progress.advance(size_of_val(&*piece) as u64);
         }
+        assert_eq!(pieces.len(), elements, "the reader ended early without saying why");
         let (answer, state) = pieces.finish().map_err(in_file)?;
         let seconds = start.elapsed().as_secs_f64();
 

@@ -104,7 +104,8 @@ impl KernelCrate {
                 family: self.library.clone(),
                 bounds: Bounds {
                     max_threads: MAX_THREADS,
-                    min_blocks: None,
+                    // Without it the assembler may save registers and keep fewer loads in flight.
+                    min_blocks: Some(1),
                 },
                 expected: Expected::Anything,
             })

@@ -158,7 +158,8 @@ pub fn entry(name: &str) -> Option<&'static Entry> {
 }
 
 /// Defines the entry points `$name` and `$small`: [`whole::reduce_all`] and [`whole::reduce_small`] for one operator, made
-/// from the length.
+/// from the length. A crate of your own that uses it needs
+/// `#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]`; `cargo xtask build-ptx --crate PATH` compiles it.
 #[macro_export]
 macro_rules! reduce_all_entry {
     ($name:ident, $small:ident, |$len:ident| $op:expr) => {

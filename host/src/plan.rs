@@ -50,7 +50,6 @@ impl Plan {
     /// | elements | shape |
     /// |---|---|
     /// | up to 2¹⁴ | small kernel, one tile, a warp for each leaf |
-    /// | up to 2¹⁶ | small kernel, blocks of one warp |
     /// | up to 2²² | small kernel, blocks of 4 to 16 warps, at most 256 tiles |
     /// | up to 2²⁵ | 256 tiles |
     /// | up to 2²⁶ | 512 tiles of 128 leaves, in blocks small enough to run all at once |
@@ -64,7 +63,6 @@ impl Plan {
             if leaves <= SMALL_TILES * u64::from(most_warps) {
                 let warps = match leaves {
                     _ if leaves <= u64::from(most_warps) => up_to(leaves, most_warps),
-                    _ if leaves <= 64 => 1,
                     _ => up_to(leaves.div_ceil(128), most_warps).max(4),
                 };
                 return Self::of(small, len, warps, 1);

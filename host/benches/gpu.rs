@@ -54,7 +54,11 @@ fn main() -> Outcome<()> {
     if wanted("unaligned") && !shapes {
         bench.unaligned()?;
     }
-    bench.host_cost()
+    bench.host_cost()?;
+    if wanted("rising") && !shapes {
+        bench.rising()?;
+    }
+    Ok(())
 }
 
 struct Bench {
@@ -131,6 +135,31 @@ impl Bench {
             let len = (1usize << log) - 4;
             let us = self.time(&self.gpu.prepare(Sum, len as u64)?, 1)?;
             report("sum_unaligned", len, us);
+        }
+        Ok(())
+    }
+
+    /// The worst case of an operator that selects: each element beats all before it, so no leaf is spared. Overwrites the
+    /// pool.
+    fn rising(&self) -> Outcome<()> {
+        for start in (0..POOL).step_by(PATTERN) {
+            // The bits of positive floats rise with their values; below 2³⁰ they are finite.
+            let values: Vec<f32> = (start..start + PATTERN)
+                .map(|bits| f32::from_bits(bits as u32))
+                .collect();
+            self.pool.index(start..start + PATTERN).copy_from(&values)?;
+        }
+        for log in [20, 24, 28] {
+            let len = 1usize << log;
+            if self.gpu.reduce(ArgMax, &self.pool.index(..len))? != len as u64 - 1 {
+                return Err(format!("argmax of {len} rising elements is not the last").into());
+            }
+            report(
+                "argmax_rising",
+                len,
+                self.time(&self.gpu.prepare(ArgMax, len as u64)?, 0)?,
+            );
+            report("max_rising", len, self.time(&self.gpu.prepare(Max, len as u64)?, 0)?);
         }
         Ok(())
     }

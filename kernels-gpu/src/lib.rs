@@ -10,10 +10,8 @@
 //! compiled for the host, the same source is the CPU backend's operators and the emulator's kernels.
 
 #![no_std]
-#![cfg_attr(
-    target_arch = "nvptx64",
-    feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics)
-)]
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, link_llvm_intrinsics))]
+#![cfg_attr(all(target_arch = "nvptx64", not(feature = "nvvm")), feature(abi_ptx))]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
 pub mod kernels;
@@ -22,7 +20,8 @@ pub mod simt;
 pub mod stages;
 pub mod tree;
 
-#[cfg(target_arch = "nvptx64")]
+// `cuda_std` brings its own.
+#[cfg(all(target_arch = "nvptx64", not(feature = "nvvm")))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
     loop {}

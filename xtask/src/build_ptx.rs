@@ -4,21 +4,20 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
 
 use crate::{
-    compiler::{self, Compiler, TARGET},
     facts::{self, Figures, Violation},
+    generator::{self, Codegen, Generator, stand_in},
     kernel_crate::{KernelCrate, Part},
-    process::{capture, write_if_changed},
+    process::write_if_changed,
     ptx::Module,
     ptxas::{Outcome, Ptxas},
     report::{self, Build, Report, Row},
-    setup,
+    setup::{self, Tools},
 };
 
 /// What is built unless said otherwise: a base, and the ones that profit (asynchronous copies and `redux` from sm_80,
@@ -27,24 +26,6 @@ const DEFAULT_ARCHS: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
 
 /// Devices that the PTX is assembled for in the checks, beside the architectures themselves.
 const DEVICES: [u32; 8] = [75, 80, 86, 89, 90, 100, 103, 120];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Codegen {
-    /// rustc's own PTX backend.
-    Llvm,
-    /// rustc_codegen_nvvm, through NVIDIA's libNVVM.
-    Nvvm,
-}
-
-impl Codegen {
-    /// Refuses what is not there yet.
-    pub fn available(self) -> Result<()> {
-        match self {
-            Self::Llvm => Ok(()),
-            Self::Nvvm => bail!("the code generator nvvm is not supported yet; llvm is"),
-        }
-    }
-}
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -64,45 +45,71 @@ pub struct Args {
 
 /// Runs the task.
 pub fn run(args: &Args) -> Result<()> {
-    args.codegen.available()?;
-    let tools = setup::find()?;
+    let tools = setup::find(args.codegen)?;
     let kernels = match &args.user_crate {
-        None => KernelCrate::ours(),
-        Some(path) => KernelCrate::users(path)?,
+        None => KernelCrate::ours(&tools.generator)?,
+        Some(path) => KernelCrate::users(path, &tools.generator)?,
     };
-    build(&kernels, &args.arch, &tools, args.unproven)
+    build(&kernels, &args.arch, &tools, args.unproven).map(|_| ())
 }
 
 /// Builds the kernels for the default architectures.
-pub fn build_default(tools: &setup::Tools) -> Result<()> {
-    build(&KernelCrate::ours(), &[], tools, false)
+pub fn build_default(tools: &Tools) -> Result<Vec<Build>> {
+    build(&KernelCrate::ours(&tools.generator)?, &[], tools, false)
 }
 
-fn build(kernels: &KernelCrate, archs: &[String], tools: &setup::Tools, unproven: bool) -> Result<()> {
+/// Builds and checks the kernels for the default architectures, or the one that is checked with the stand-in, and hands
+/// nothing out.
+pub fn prove_default(tools: &Tools) -> Result<Vec<Build>> {
+    let archs: BTreeSet<&str> = match tools.generator {
+        Generator::StandIn(_) => [stand_in::ARCH].into(),
+        _ => DEFAULT_ARCHS.into(),
+    };
+    let kernels = KernelCrate::ours(&tools.generator)?;
+    let _lock = lock(&kernels)?;
+    prove(&kernels, &archs, tools, false)
+}
+
+fn build(kernels: &KernelCrate, archs: &[String], tools: &Tools, unproven: bool) -> Result<Vec<Build>> {
     let asked: BTreeSet<&str> = archs.iter().map(|arch| arch.trim()).collect();
     let asked: BTreeSet<&str> = if asked.is_empty() { DEFAULT_ARCHS.into() } else { asked };
-    for arch in &asked {
-        tools.compiler.knows(arch)?;
+    let _lock = lock(kernels)?;
+    remove_stale(kernels, &asked, archs.is_empty(), &kernels.stamp(tools)?)?;
+    let builds = prove(kernels, &asked, tools, unproven)?;
+    for build in &builds {
+        publish(kernels, build)?;
     }
+    println!("PTX in {}", kernels.ptx.display());
+    Ok(builds)
+}
 
+/// Two builds at once would mix their files. The lock goes with the file's handle.
+fn lock(kernels: &KernelCrate) -> Result<fs::File> {
     fs::create_dir_all(&kernels.cache).with_context(|| format!("cannot make {}", kernels.cache.display()))?;
-    // Two builds at once would mix their files. The lock goes with the file's handle.
-    let lock = fs::File::create(kernels.cache.join("lock"))?;
+    let lock = fs::File::create(kernels.cache.with_file_name("lock"))?;
     lock.lock()?;
+    Ok(lock)
+}
 
+/// Compiles and checks what is not up to date; all of it then lies in the cache.
+fn prove(kernels: &KernelCrate, archs: &BTreeSet<&str>, tools: &Tools, unproven: bool) -> Result<Vec<Build>> {
+    for arch in archs {
+        tools.generator.knows(arch)?;
+    }
     let stamp = kernels.stamp(tools)?;
-    remove_stale(kernels, &asked, archs.is_empty(), &stamp)?;
-    let todo: Vec<&str> = asked
-        .iter()
-        .copied()
-        .filter(|arch| !kernels.is_current(arch, &stamp))
+    let earlier = Report::load(&kernels.cache);
+    let mut builds: Vec<Build> = earlier
+        .builds
+        .into_iter()
+        .filter(|build| archs.contains(&*build.arch) && kernels.is_current(&kernels.staged(&build.arch), &stamp))
         .collect();
+    let built: Vec<&str> = builds.iter().map(|build| &*build.arch).collect();
+    let todo: Vec<&str> = archs.iter().copied().filter(|arch| !built.contains(arch)).collect();
+    if !built.is_empty() {
+        println!("up to date, by {}: {}", tools.generator.version(), built.join(", "));
+    }
     if todo.is_empty() {
-        println!(
-            "PTX is up to date: {}",
-            asked.into_iter().collect::<Vec<_>>().join(", ")
-        );
-        return Ok(());
+        return Ok(builds);
     }
     if tools.ptxas.is_none() {
         println!(
@@ -110,7 +117,7 @@ fn build(kernels: &KernelCrate, archs: &[String], tools: &setup::Tools, unproven
         );
     }
 
-    let compiled = compile_all(kernels, &todo, &tools.compiler)?;
+    let compiled = tools.generator.compile_all(kernels, &todo)?;
     let mut wrong = vec![];
     for (arch, text) in todo.iter().zip(compiled) {
         let (build, violations) = check(kernels, arch, &text, tools)?;
@@ -120,30 +127,30 @@ fn build(kernels: &KernelCrate, archs: &[String], tools: &setup::Tools, unproven
             let devices: Vec<_> = build.devices.iter().map(|device| format!("sm_{device}")).collect();
             println!("  assembled for {}", devices.join(", "));
         }
-        if violations.is_empty() || unproven {
-            publish(kernels, &build)?;
-        }
         if violations.is_empty() {
             kernels.mark_current(arch, &stamp)?;
         }
+        builds.push(build);
         wrong.extend(violations);
     }
-    if !wrong.is_empty() {
-        let lines = gathered(&wrong);
-        for line in &lines {
-            println!("{}: {line}", if unproven { "warning" } else { "error" });
-        }
-        if unproven {
-            return Ok(());
-        }
+    let mut report = Report::load(&kernels.cache);
+    for build in &builds {
+        report.put(build.clone());
+    }
+    report.save(&kernels.cache)?;
+    let lines = gathered(&wrong);
+    for line in &lines {
+        println!("{}: {line}", if unproven { "warning" } else { "error" });
+    }
+    if !lines.is_empty() && !unproven {
         bail!(
             "{} facts of the generated code do not hold; it lies in {}",
             lines.len(),
             kernels.cache.display()
         );
     }
-    println!("\nPTX in {}", kernels.ptx.display());
-    Ok(())
+    println!();
+    Ok(builds)
 }
 
 /// One line for each thing that is wrong, with the places where it is.
@@ -168,8 +175,8 @@ fn remove_stale(kernels: &KernelCrate, asked: &BTreeSet<&str>, default: bool, st
     let mut report = Report::load(&kernels.ptx);
     for folder in fs::read_dir(&kernels.ptx).into_iter().flatten().flatten() {
         let name = folder.file_name().to_string_lossy().into_owned();
-        let other = compiler::number(&name).is_some() && !asked.contains(&*name);
-        if other && kernels.ours && (default || !kernels.is_current(&name, stamp)) {
+        let other = generator::number(&name).is_some() && !asked.contains(&*name);
+        if other && kernels.ours && (default || !kernels.is_current(&folder.path(), stamp)) {
             println!(
                 "removing {name}: {}",
                 if default { "not a default" } else { "out of date" }
@@ -182,95 +189,17 @@ fn remove_stale(kernels: &KernelCrate, asked: &BTreeSet<&str>, default: bool, st
     Ok(())
 }
 
-/// The compiler's PTX for each of `archs`, all of them at once: `core` is one long single-threaded piece for each.
-fn compile_all(kernels: &KernelCrate, archs: &[&str], compiler: &Compiler) -> Result<Vec<String>> {
-    println!(
-        "compiling {} for {} with {}",
-        kernels.package,
-        archs.join(", "),
-        compiler.version
-    );
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = archs
-            .iter()
-            .map(|arch| {
-                scope.spawn(move || {
-                    let start = Instant::now();
-                    let text = compile(kernels, arch, compiler)?;
-                    println!("  {arch}: {}", seconds(start.elapsed()));
-                    Ok(text)
-                })
-            })
-            .collect();
-        workers
-            .into_iter()
-            .map(|worker| worker.join().expect("a compile step panicked"))
-            .collect()
-    })
-}
-
 /// A duration, to a tenth of a second.
 pub fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
-fn compile(kernels: &KernelCrate, arch: &str, compiler: &Compiler) -> Result<String> {
-    let cache = kernels.cache.join(arch);
-    // Fat LTO and one unit leave no calls. There is nothing to link: the assembly is the product. JumpThreading copies
-    // barriers into divergent branches (rust-lang/rust 137086).
-    let flags = format!(
-        "-C target-cpu={arch} {} --emit=asm -C linker=true -Zmir-enable-passes=-JumpThreading",
-        language(arch)
-    );
-    capture(
-        compiler
-            .cargo()
-            .current_dir(&kernels.folder)
-            .args([
-                "rustc",
-                "--release",
-                "--quiet",
-                "--lib",
-                "--crate-type=cdylib",
-                "-Zbuild-std=core",
-            ])
-            .args(["--target", TARGET, "--package", &kernels.package])
-            .args(["--config", "profile.release.lto=\"fat\""])
-            .args(["--config", "profile.release.codegen-units=1"])
-            .args(["--config", "profile.release.panic=\"abort\""])
-            .args(["--config", "profile.release.opt-level=3"])
-            .args(["--config", "profile.release.debug=0"])
-            .env("RUSTFLAGS", flags)
-            .env("CARGO_TARGET_DIR", &cache),
-    )
-    .with_context(|| format!("cannot compile {} for {arch}", kernels.package))?;
-    let output = cache
-        .join(TARGET)
-        .join("release/deps")
-        .join(format!("{}.s", kernels.library));
-    fs::read_to_string(&output).with_context(|| format!("the compiler left no {}", output.display()))
-}
-
-/// The option that sets the version of PTX. The older architectures' own versions lack instructions that the kernels use;
-/// 7.4 is what the oldest driver that cust knows takes (CUDA 11.4). Newer architectures need a newer version anyway.
-fn language(arch: &str) -> &'static str {
-    match compiler::number(arch) {
-        Some(..89) => "-C target-feature=+ptx74",
-        _ => "",
-    }
-}
-
 /// Takes the compiler's PTX apart by family and judges it; the files lie in the cache until they are published.
-fn check(
-    kernels: &KernelCrate,
-    arch: &str,
-    text: &str,
-    tools: &setup::Tools,
-) -> Result<(Build, Vec<(String, Violation)>)> {
+fn check(kernels: &KernelCrate, arch: &str, text: &str, tools: &Tools) -> Result<(Build, Vec<(String, Violation)>)> {
     let module = Module::parse(text);
     let parts: Vec<Part> = module.entries().filter_map(|item| kernels.part(item)).collect();
     if parts.is_empty() {
-        bail!("{} defines no entry point for {TARGET}", kernels.package);
+        bail!("{} defines no entry point", kernels.package);
     }
     let in_texts = parts
         .iter()
@@ -287,7 +216,7 @@ fn check(
     let families: BTreeSet<&str> = parts.iter().map(|part| &*part.family).collect();
     let mut build = Build {
         arch: arch.to_owned(),
-        generator: format!("llvm: {}", tools.compiler.version),
+        generator: tools.generator.version(),
         ptxas: tools.ptxas.as_ref().map(|ptxas| ptxas.version.clone()),
         devices: vec![],
         entries: vec![],
@@ -325,7 +254,7 @@ fn assemble(
     assembled: &mut Vec<u32>,
     wrong: &mut Vec<(String, Violation)>,
 ) -> Result<Vec<Option<Figures>>> {
-    let arch = compiler::number(arch).context("an architecture is a number")?;
+    let arch = generator::number(arch).context("an architecture is a number")?;
     let mut own = vec![None; members.len()];
     for device in devices_of(arch) {
         let Outcome::Assembled(said) = ptxas.assemble(file, device)? else {
@@ -355,7 +284,7 @@ fn assemble(
 fn devices_of(arch: u32) -> BTreeSet<u32> {
     let next = DEFAULT_ARCHS
         .iter()
-        .filter_map(|next| compiler::number(next))
+        .filter_map(|next| generator::number(next))
         .find(|next| *next > arch);
     let mut devices: BTreeSet<u32> = DEVICES.into();
     devices.insert(arch);
@@ -394,7 +323,7 @@ mod tests {
     fn every_device_takes_one_default_architecture() {
         let served: Vec<u32> = DEFAULT_ARCHS
             .iter()
-            .flat_map(|arch| devices_of(compiler::number(arch).unwrap()))
+            .flat_map(|arch| devices_of(generator::number(arch).unwrap()))
             .collect();
         assert_eq!(served, DEVICES);
         assert_eq!(devices_of(121), BTreeSet::from([121]));

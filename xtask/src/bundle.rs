@@ -11,7 +11,9 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use crate::{
-    build_ptx, paths,
+    build_ptx,
+    generator::Codegen,
+    paths,
     process::{cargo, on_path},
     setup,
 };
@@ -21,6 +23,9 @@ pub struct Args {
     /// The folder to make; what an earlier bundle left there goes.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// The code generator of the kernels.
+    #[arg(long, value_enum, default_value = "llvm")]
+    codegen: Codegen,
 }
 
 /// What runs in the bundle.
@@ -60,7 +65,7 @@ const BUILDS: [Build; 3] = [
 
 /// Runs the task.
 pub fn run(args: &Args) -> Result<()> {
-    build_ptx::build_default(&setup::ensure()?)?;
+    build_ptx::build_default(&setup::ensure(args.codegen)?)?;
     let out = args.out.clone().unwrap_or_else(|| paths::target().join("bundle"));
     clear(&out)?;
     let mut programs = vec![];

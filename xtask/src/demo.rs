@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 
-use crate::{build_ptx, paths, process::cargo, setup};
+use crate::{build_ptx, generator::Codegen, paths, process::cargo, setup};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -13,7 +13,7 @@ pub struct Args {
 
 /// Runs the task.
 pub fn run(args: &Args) -> Result<()> {
-    build_ptx::build_default(&setup::ensure()?)?;
+    build_ptx::build_default(&setup::ensure(Codegen::Llvm)?)?;
     let status = cargo()
         .args(["run", "--release", "--package", "warpfold", "--example", "demo", "--"])
         .args(&args.arguments)

@@ -12,6 +12,7 @@ use warpfold_kernels::kernels::{ENTRIES, Entry};
 
 use crate::{
     facts::{Expected, Violation},
+    generator::{Generator, stand_in},
     paths,
     process::{capture, cargo, write_if_changed},
     ptx::{Bounds, Item},
@@ -21,6 +22,9 @@ use crate::{
 /// The largest block of an entry that does not say.
 const MAX_THREADS: u32 = 1024;
 
+/// The file beside the PTX that says what it was made from.
+const STAMP: &str = "stamp";
+
 /// A crate that has kernels.
 pub struct KernelCrate {
     /// The crate's folder.
@@ -29,6 +33,8 @@ pub struct KernelCrate {
     pub package: String,
     /// The library, as the compiler knows it.
     pub library: String,
+    /// Files and folders that its PTX depends on.
+    pub sources: Vec<PathBuf>,
     /// Where the PTX goes.
     pub ptx: PathBuf,
     /// Where what is needed on the way goes, a folder for each architecture.
@@ -50,20 +56,29 @@ pub struct Part<'a> {
 }
 
 impl KernelCrate {
-    /// This workspace's.
-    pub fn ours() -> Self {
-        Self {
-            folder: paths::root().join("kernels-gpu"),
+    /// This workspace's, with the manifest that a code generator has for it.
+    pub fn ours(generator: &Generator) -> Result<Self> {
+        if let Generator::StandIn(_) = generator {
+            return stand_in::kernels();
+        }
+        let own = paths::root().join("kernels-gpu");
+        let (folder, sources) = match generator {
+            Generator::Nvvm(_) => (paths::nvvm().join("kernels"), stand_in::sources()),
+            _ => (own.clone(), vec![own.join("Cargo.toml"), own.join("src")]),
+        };
+        Ok(Self {
+            folder,
             package: "warpfold-kernels".to_owned(),
             library: "warpfold_kernels".to_owned(),
+            sources,
             ptx: paths::ptx(),
-            cache: paths::target().join("kernels"),
+            cache: paths::target().join("kernels").join(generator.name()),
             ours: true,
-        }
+        })
     }
 
     /// A user's, in `folder`.
-    pub fn users(folder: &Path) -> Result<Self> {
+    pub fn users(folder: &Path, generator: &Generator) -> Result<Self> {
         let folder = folder
             .canonicalize()
             .with_context(|| format!("no crate at {}", folder.display()))?;
@@ -75,8 +90,9 @@ impl KernelCrate {
         )?;
         let (package, library) = library_in(&said, &manifest)?;
         Ok(Self {
+            sources: vec![],
             ptx: folder.join("target/ptx"),
-            cache: folder.join("target/kernels"),
+            cache: folder.join("target/kernels").join(generator.name()),
             folder,
             package,
             library,
@@ -112,30 +128,29 @@ impl KernelCrate {
         }
     }
 
-    /// Whether an architecture's PTX is there, made from what is there now.
-    pub fn is_current(&self, arch: &str, stamp: &str) -> bool {
-        let families = ENTRIES.iter().map(|entry| entry.family);
+    /// Whether `folder` has an architecture's PTX, made from what is there now and found good.
+    pub fn is_current(&self, folder: &Path, stamp: &str) -> bool {
+        let mut families = ENTRIES.iter().map(|entry| entry.family);
         self.ours
-            && fs::read_to_string(self.stamp_file(arch)).is_ok_and(|old| old == stamp)
-            && families
-                .map(|family| self.ptx.join(arch).join(format!("{family}.ptx")))
-                .all(|file| file.is_file())
+            && fs::read_to_string(folder.join(STAMP)).is_ok_and(|old| old == stamp)
+            && families.all(|family| folder.join(format!("{family}.ptx")).is_file())
     }
 
     /// What the PTX and the checks depend on, as a short text: sources, compiler, assembler, and this very program.
     pub fn stamp(&self, tools: &Tools) -> Result<String> {
         let mut hasher = DefaultHasher::new();
-        let mut files = vec![self.folder.join("Cargo.toml")];
-        files_below(&self.folder.join("src"), &mut files)?;
+        let mut files = vec![];
+        for source in &self.sources {
+            files_below(source, &mut files)?;
+        }
         files.sort();
-        self.ptx.hash(&mut hasher);
         for file in files {
             file.hash(&mut hasher);
             fs::read(&file)?.hash(&mut hasher);
         }
         let program = fs::metadata(env::current_exe()?)?;
         (program.len(), program.modified()?).hash(&mut hasher);
-        (&tools.compiler.rustc, &tools.compiler.version).hash(&mut hasher);
+        tools.generator.version().hash(&mut hasher);
         tools.ptxas.as_ref().map(|ptxas| &ptxas.version).hash(&mut hasher);
         Ok(format!("{:016x}\n", hasher.finish()))
     }
@@ -156,13 +171,9 @@ impl KernelCrate {
         self.cache.join(arch).join("staged")
     }
 
-    /// Notes what an architecture's PTX was made from.
+    /// Notes what an architecture's PTX was made from, now that it was found good.
     pub fn mark_current(&self, arch: &str, stamp: &str) -> Result<()> {
-        write_if_changed(&self.stamp_file(arch), stamp)
-    }
-
-    fn stamp_file(&self, arch: &str) -> PathBuf {
-        self.cache.join(arch).join("stamp")
+        write_if_changed(&self.staged(arch).join(STAMP), stamp)
     }
 }
 
@@ -195,14 +206,14 @@ fn library_in(metadata: &str, manifest: &Path) -> Result<(String, String)> {
     Ok((package.name, library.name.replace('-', "_")))
 }
 
+/// The file itself, or those below a folder.
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    if folder.is_file() {
+        files.push(folder.to_owned());
+        return Ok(());
+    }
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            files_below(&path, files)?;
-        } else {
-            files.push(path);
-        }
+        files_below(&entry?.path(), files)?;
     }
     Ok(())
 }
@@ -224,16 +235,20 @@ mod tests {
     #[test]
     fn a_users_crate_leaves_our_entries_out() {
         let module = Module::parse(".visible .entry sum_f32()\n{\nret;\n}\n.visible .entry theirs()\n{\nret;\n}\n");
-        let users = KernelCrate {
+        let ours = |ours| KernelCrate {
+            folder: PathBuf::new(),
+            package: String::new(),
             library: "my_ops".to_owned(),
-            ours: false,
-            ..KernelCrate::ours()
+            sources: vec![],
+            ptx: PathBuf::new(),
+            cache: PathBuf::new(),
+            ours,
         };
         let of = |kernels: &KernelCrate| -> Vec<(String, String)> {
             let parts = module.entries().filter_map(|item| kernels.part(item));
             parts.map(|part| (part.item.name.clone(), part.family)).collect()
         };
-        assert_eq!(of(&users), [("theirs".to_owned(), "my_ops".to_owned())]);
-        assert_eq!(of(&KernelCrate::ours()), [("sum_f32".to_owned(), "sum".to_owned())]);
+        assert_eq!(of(&ours(false)), [("theirs".to_owned(), "my_ops".to_owned())]);
+        assert_eq!(of(&ours(true)), [("sum_f32".to_owned(), "sum".to_owned())]);
     }
 }

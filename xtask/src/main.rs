@@ -2,9 +2,10 @@
 
 mod build_ptx;
 mod bundle;
-mod compiler;
+mod compare;
 mod demo;
 mod facts;
+mod generator;
 mod kernel_crate;
 mod paths;
 mod process;

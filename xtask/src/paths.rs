@@ -13,6 +13,11 @@ pub fn target() -> PathBuf {
     root().join("target")
 }
 
+/// The kernels' manifests for rustc_codegen_nvvm, a workspace of their own.
+pub fn nvvm() -> PathBuf {
+    root().join("kernels-gpu/nvvm")
+}
+
 /// Finished PTX: `ARCH/FAMILY.ptx`.
 pub fn ptx() -> PathBuf {
     env::var_os("WARPFOLD_PTX_DIR").map_or_else(|| target().join("ptx"), PathBuf::from)

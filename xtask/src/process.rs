@@ -72,6 +72,20 @@ pub fn capture(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Runs a command that shows its own progress.
+pub fn succeed(command: &mut Command) -> Result<()> {
+    let shown = shown(command);
+    println!("  $ {shown}");
+    let status = command
+        .stdin(Stdio::null())
+        .status()
+        .with_context(|| format!("cannot start {shown}"))?;
+    if !status.success() {
+        bail!("{status}: {shown}");
+    }
+    Ok(())
+}
+
 /// Runs `command` with no input, showing what it prints, and ends it when it makes no progress for a minute.
 pub fn watched(command: &mut Command) -> Result<()> {
     let shown = shown(command);

@@ -73,7 +73,7 @@ fn candidates() -> Vec<PathBuf> {
 }
 
 /// The folders in `folder` whose names begin with `prefix`, sorted.
-fn subfolders(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+pub fn subfolders(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(folder)
         .into_iter()
         .flatten()

@@ -20,7 +20,7 @@ pub struct Report {
 pub struct Build {
     /// The architecture it is compiled for, as `sm_NN`.
     pub arch: String,
-    /// Compiler and version.
+    /// Code generator and version.
     pub generator: String,
     /// The assembler's release; none if there was none, and so no figures.
     pub ptxas: Option<String>,
@@ -78,7 +78,7 @@ impl Report {
     pub fn put(&mut self, build: Build) {
         self.builds.retain(|old| old.arch != build.arch);
         self.builds.push(build);
-        self.builds.sort_by_key(|build| crate::compiler::number(&build.arch));
+        self.builds.sort_by_key(|build| crate::generator::number(&build.arch));
     }
 
     /// Writes the report to its folder.

@@ -5,27 +5,35 @@ use std::{fs, path::Path, process::Command};
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    compiler::{self, Compiler},
+    generator::{
+        Codegen, Generator,
+        llvm::{self as compiler, Compiler},
+        nvvm,
+    },
     process::{capture, on_path, watched},
     ptxas::{self, Ptxas},
 };
 
 /// What kernels are built and checked with.
 pub struct Tools {
-    /// The compiler.
-    pub compiler: Compiler,
+    /// What makes PTX.
+    pub generator: Generator,
     /// The assembler, for the checks.
     pub ptxas: Option<Ptxas>,
 }
 
 /// Runs the task.
 pub fn run() -> Result<()> {
-    let tools = ensure()?;
-    println!(
-        "kernel compiler: {} ({})",
-        tools.compiler.version,
-        tools.compiler.rustc.display()
-    );
+    let tools = ensure(Codegen::Llvm)?;
+    if let Generator::Llvm(compiler) = &tools.generator {
+        println!("kernel compiler: {} ({})", compiler.version, compiler.rustc.display());
+    }
+    match nvvm::search()? {
+        Ok(toolchain) => println!("for --codegen nvvm: {}", toolchain.version),
+        Err(_) => {
+            println!("for --codegen nvvm: not whole; `cargo xtask build-ptx --codegen nvvm` says what is missing")
+        }
+    }
     match tools.ptxas {
         Some(ptxas) => println!("ptxas: release {} ({})", ptxas.version, ptxas.path.display()),
         None => println!("ptxas: none; kernels are built all the same, and their registers and spills not checked"),
@@ -34,30 +42,51 @@ pub fn run() -> Result<()> {
 }
 
 /// What is there; an error that says what to do where there is no compiler.
-pub fn find() -> Result<Tools> {
-    let search = compiler::find()?;
-    let Some(compiler) = search.found else {
-        bail!(
-            "no kernel compiler{}\n`cargo xtask setup` installs one",
-            reasons(&search.skipped)
-        );
-    };
+pub fn find(codegen: Codegen) -> Result<Tools> {
+    let generator = generator(codegen, || {
+        let search = compiler::find()?;
+        search.found.with_context(|| {
+            let skipped = reasons(&search.skipped);
+            format!("no kernel compiler{skipped}\n`cargo xtask setup` installs one")
+        })
+    })?;
     Ok(Tools {
-        compiler,
+        generator,
         ptxas: ptxas::find(),
     })
 }
 
-/// What is there, once what was missing has been installed.
-pub fn ensure() -> Result<Tools> {
-    let search = compiler::find()?;
-    let compiler = match search.found {
-        Some(compiler) => compiler,
-        None => {
-            println!("no kernel compiler yet{}", reasons(&search.skipped));
-            install_compiler()?
-        }
-    };
+/// The code generator that is asked for, given a way to rustc's own.
+fn generator(codegen: Codegen, llvm: impl Fn() -> Result<Compiler>) -> Result<Generator> {
+    match codegen {
+        Codegen::Llvm => Ok(Generator::Llvm(llvm()?)),
+        Codegen::Nvvm => Ok(Generator::Nvvm(nvvm::find()?)),
+        Codegen::Auto => match nvvm::search()? {
+            Ok(toolchain) => {
+                println!("code generator: nvvm, for its toolchain is whole");
+                Ok(Generator::Nvvm(toolchain))
+            }
+            Err(missing) => {
+                println!("code generator: llvm, for nvvm lacks {} parts:", missing.len());
+                missing.iter().for_each(|part| println!("  * {part}"));
+                Ok(Generator::Llvm(llvm()?))
+            }
+        },
+    }
+}
+
+/// What is there, once what was missing has been installed. The parts of nvvm's toolchain are not ours to install.
+pub fn ensure(codegen: Codegen) -> Result<Tools> {
+    let generator = generator(codegen, || {
+        let search = compiler::find()?;
+        search.found.map_or_else(
+            || {
+                println!("no kernel compiler yet{}", reasons(&search.skipped));
+                install_compiler()
+            },
+            Ok,
+        )
+    })?;
     let ptxas = match ptxas::find() {
         Some(ptxas) => Some(ptxas),
         None => {
@@ -67,7 +96,7 @@ pub fn ensure() -> Result<Tools> {
                 .ok()
         }
     };
-    Ok(Tools { compiler, ptxas })
+    Ok(Tools { generator, ptxas })
 }
 
 fn reasons(skipped: &[String]) -> String {

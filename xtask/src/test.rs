@@ -11,7 +11,9 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    build_ptx::{self, Codegen, seconds},
+    build_ptx::{self, seconds},
+    compare,
+    generator::{Codegen, Generator},
     paths,
     process::cargo,
     report, setup, tidy,
@@ -77,10 +79,10 @@ const CARGO_STEPS: [(&str, &[&str]); 6] = [
 
 /// Runs the task.
 pub fn run(args: &Args) -> Result<()> {
-    args.codegen.available()?;
     let mut done = vec![
         // First, for the host crate embeds what it makes.
-        step("kernels", || build_ptx::build_default(&setup::ensure()?)),
+        step("kernels", || kernels(args.codegen)),
+        step("kernels as nvvm has them", stand_in),
         step("tidy", tidy::run),
     ];
     for (name, arguments) in CARGO_STEPS {
@@ -90,6 +92,27 @@ pub fn run(args: &Args) -> Result<()> {
         done.push(this);
     }
     conclude(&done)
+}
+
+/// Builds the kernels; those of another code generator are compared with those of rustc's own.
+fn kernels(codegen: Codegen) -> Result<()> {
+    let tools = setup::ensure(codegen)?;
+    let builds = build_ptx::build_default(&tools)?;
+    if let Generator::Nvvm(_) = tools.generator {
+        let reference = build_ptx::prove_default(&setup::ensure(Codegen::Llvm)?)?;
+        println!("{}", compare::tables(&reference, &builds));
+    }
+    Ok(())
+}
+
+/// Compiles and checks the source that rustc_codegen_nvvm compiles, as far as that can be had without it.
+fn stand_in() -> Result<()> {
+    let tools = setup::ensure(Codegen::Llvm)?;
+    let Generator::Llvm(compiler) = tools.generator else {
+        bail!("rustc's own backend was asked for");
+    };
+    let generator = Generator::StandIn(compiler);
+    build_ptx::prove_default(&setup::Tools { generator, ..tools }).map(|_| ())
 }
 
 fn step(name: &'static str, run: impl FnOnce() -> Result<()>) -> Done {

@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: the invariants of the design, as absences one can check.
 
+mod generators;
 mod licences;
 mod links;
 mod rules;
@@ -15,7 +16,7 @@ use crate::paths;
 type Rule = (&'static str, fn(&Tree) -> Vec<Violation>);
 
 /// Every rule on the sources.
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 14] = [
     ("the kernels depend on nothing", rules::kernels_depend_on_nothing),
     ("the kernels know no host and no emulator", rules::kernels_know_no_host),
     ("a monoid never sees the machine", rules::monoids_see_no_machine),
@@ -25,6 +26,15 @@ const RULES: [Rule; 11] = [
         "what threads do together is no assembly",
         rules::collectives_are_no_assembly,
     ),
+    (
+        "intrinsics are known to both code generators",
+        generators::intrinsics_are_known_to_both,
+    ),
+    (
+        "kernels use what both code generators get right",
+        generators::kernels_use_what_both_get_right,
+    ),
+    ("cuda_std stays in simt", generators::cuda_std_stays_in_simt),
     ("unsafe stays in its rooms", rules::unsafe_stays_in_its_rooms),
     ("unsafe blocks name who guarantees them", rules::unsafe_is_explained),
     ("nothing is left unfinished", rules::nothing_is_unfinished),

@@ -172,28 +172,29 @@ macro_rules! reduce_all_entry {
     };
     (@entry $name:ident, $len:ident, |$simt:ident, $input:ident, $leaves:ident, $meeting:ident, $output:ident| $call:expr) => {
         #[cfg(target_arch = "nvptx64")]
-        /// Whole-array entry point; see `kernels::whole`.
-        ///
-        /// # Safety
-        ///
-        /// As the function of `kernels::whole` that it calls.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn $name(
-            start: *const f32,
-            $len: u64,
-            tiles: u64,
-            $leaves: u32,
-            slots: *mut u32,
-            tickets: *mut u32,
-            answer: *mut u32,
-            state: *mut u32,
-        ) {
-            let $simt = $crate::simt::nvptx::Nvptx;
-            let $input = $crate::stages::thread::Input { start, len: $len };
-            let $meeting = $crate::stages::grid::Meeting { slots, tiles, tickets };
-            let $output = $crate::kernels::whole::Output { answer, state };
-            // SAFETY: passed on to the launcher.
-            unsafe { $call }
+        $crate::kernel! {
+            /// Whole-array entry point; see `kernels::whole`.
+            ///
+            /// # Safety
+            ///
+            /// As the function of `kernels::whole` that it calls.
+            pub unsafe fn $name(
+                start: *const f32,
+                $len: u64,
+                tiles: u64,
+                $leaves: u32,
+                slots: *mut u32,
+                tickets: *mut u32,
+                answer: *mut u32,
+                state: *mut u32,
+            ) {
+                let $simt = $crate::simt::nvptx::Nvptx;
+                let $input = $crate::stages::thread::Input { start, len: $len };
+                let $meeting = $crate::stages::grid::Meeting { slots, tiles, tickets };
+                let $output = $crate::kernels::whole::Output { answer, state };
+                // SAFETY: passed on to the launcher.
+                unsafe { $call }
+            }
         }
     };
 }

@@ -88,7 +88,7 @@ pub unsafe fn reduce_all<S: Simt, M: Monoid<f32>>(
     while tile < meeting.tiles {
         let first = tile * u64::from(tile_leaves);
         let leaf = |at: u32| first + u64::from(at);
-        let until = |end: u64| end.saturating_sub(first).min(u64::from(tile_leaves)) as u32;
+        let until = |end: u64| u64::saturating_sub(end, first).min(u64::from(tile_leaves)) as u32;
         let (wide, present) = (until(input.wide_leaves()), until(leaves::<f32>(input.len)));
         let mut at = simt.warp();
         while at < wide {

@@ -1,6 +1,7 @@
 //! The machine, as a kernel sees it. Everything that touches hardware goes through this one door.
 //!
-//! Implementations: `nvptx::Nvptx` (rustc's own PTX backend) and, on the CPU, the emulator in `tests/emulator`.
+//! Implementations: `nvptx::Nvptx` on an NVIDIA GPU, through either code generator, and on the CPU the emulator in
+//! `tests/emulator`.
 //! A grid is one-dimensional; a block is a whole number of warps; lane `l` of warp `w` is thread `32 w + l`.
 
 #[cfg(target_arch = "nvptx64")]

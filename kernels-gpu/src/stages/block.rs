@@ -21,7 +21,7 @@ pub const NOTICE: u32 = SHARED_WORDS as u32 - 1;
 #[must_use]
 pub const fn most_states(words: usize) -> u32 {
     let most = BUFFER_WORDS / words as u32;
-    let most = 1 << most.ilog2();
+    let most = 1 << u32::ilog2(most);
     if most < PER_LANE * LANES {
         most
     } else {

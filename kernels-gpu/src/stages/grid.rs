@@ -94,7 +94,7 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting)
     let mut turn = Turn::FIRST;
     // One warp folds a run of 1024 slots (32 rows of 32, lane `j` keeping row `j`), a block a group of such runs.
     let run = LANES * LANES;
-    let group = (run * simt.warps()).trailing_zeros();
+    let group = u32::trailing_zeros(run * simt.warps());
     let mut left = meeting.tiles;
     loop {
         let groups = ((left - 1) >> group) + 1;

@@ -43,7 +43,7 @@ pub(crate) unsafe fn store<S: Simt, W: Words>(simt: S, slots: *mut u32, slot: u6
 /// at most 16. Straight-line code whatever the size of the operator, so that states stay in registers.
 #[inline(always)]
 fn pairs<const N: usize, T, M: Monoid<T>>(op: M, first: usize, state: &impl Fn(usize) -> M::State) -> M::State {
-    const { assert!(N.is_power_of_two() && N <= 16) };
+    const { assert!(matches!(N, 1 | 2 | 4 | 8 | 16)) };
     match N {
         1 => state(first),
         2 => op.combine(

@@ -94,7 +94,7 @@ impl Rows {
 pub unsafe fn narrow_leaf<S: Simt, M: Monoid<f32>>(simt: S, op: M, input: Input<f32>, leaf: u64) -> M::State {
     let base = base(simt, leaf);
     let from = input.start.wrapping_add(base as usize).cast::<u32>();
-    let present = input.len.saturating_sub(base);
+    let present = u64::saturating_sub(input.len, base);
     fold_columns(op, base, |row, column| {
         let at = at(row, column);
         if at < present {

@@ -1,4 +1,4 @@
-//! The kernel compiler: a rustc that can generate PTX, and has the sources of its own `core`.
+//! rustc's own PTX backend: a rustc that has it, and the sources of its own `core`.
 
 use std::{
     env, fs,
@@ -7,8 +7,9 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
+use super::{KernelCrate, number};
 use crate::process::{capture, on_path, untangled};
 
 /// The target of rustc's PTX backend.
@@ -195,29 +196,59 @@ fn archs_in(cpus: &str) -> Vec<String> {
     archs
 }
 
-/// `90` of `sm_90`.
-pub fn number(arch: &str) -> Option<u32> {
-    arch.strip_prefix("sm_")?.parse().ok()
-}
-
 impl Compiler {
-    /// Checks the name of an architecture.
-    pub fn knows(&self, arch: &str) -> Result<()> {
-        if self.archs.iter().any(|known| known == arch) {
-            return Ok(());
-        }
-        bail!(
-            "no architecture {arch:?}: this compiler generates code for {}",
-            self.archs.join(", ")
+    /// The PTX of `kernels` for `arch`, with more flags for the compiler.
+    pub fn compile(&self, kernels: &KernelCrate, arch: &str, more_flags: &str) -> Result<String> {
+        let cache = kernels.cache.join(arch);
+        // Fat LTO and one unit leave no calls. There is nothing to link: the assembly is the product. JumpThreading copies
+        // barriers into divergent branches (rust-lang/rust 137086).
+        let flags = format!(
+            "-C target-cpu={arch} {} --emit=asm -C linker=true -Zmir-enable-passes=-JumpThreading {more_flags}",
+            language(arch)
+        );
+        capture(
+            self.cargo()
+                .current_dir(&kernels.folder)
+                .args([
+                    "rustc",
+                    "--release",
+                    "--quiet",
+                    "--lib",
+                    "--crate-type=cdylib",
+                    "-Zbuild-std=core",
+                ])
+                .args(["--target", TARGET, "--package", &kernels.package])
+                .args(["--config", "profile.release.lto=\"fat\""])
+                .args(["--config", "profile.release.codegen-units=1"])
+                .args(["--config", "profile.release.panic=\"abort\""])
+                .args(["--config", "profile.release.opt-level=3"])
+                .args(["--config", "profile.release.debug=0"])
+                .env("RUSTFLAGS", flags)
+                .env("CARGO_TARGET_DIR", &cache),
         )
+        .with_context(|| format!("cannot compile {} for {arch}", kernels.package))?;
+        let output = cache
+            .join(TARGET)
+            .join("release/deps")
+            .join(format!("{}.s", kernels.library));
+        fs::read_to_string(&output).with_context(|| format!("the compiler left no {}", output.display()))
     }
 
     /// A cargo command that compiles with this compiler.
-    pub fn cargo(&self) -> Command {
+    fn cargo(&self) -> Command {
         let mut command = untangled(&self.cargo);
         // The kernels use unstable features; a distribution's compiler takes them when told so.
         command.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1");
         command
+    }
+}
+
+/// The option that sets the version of PTX. The older architectures' own versions lack instructions that the kernels use;
+/// 7.4 is what the oldest driver that cust knows takes (CUDA 11.4). Newer architectures need a newer version anyway.
+fn language(arch: &str) -> &'static str {
+    match number(arch) {
+        Some(..89) => "-C target-feature=+ptx74",
+        _ => "",
     }
 }
 
@@ -258,19 +289,6 @@ mod tests {
             "Available CPUs for this target:\n    sm_100\n    sm_100a\n    sm_30   - This is the default\n    sm_90\n";
         assert_eq!(archs_in(cpus), ["sm_90", "sm_100"]);
         assert!(archs_in("error: no such target").is_empty());
-    }
-
-    #[test]
-    fn an_architecture_that_does_not_exist_is_named() {
-        let compiler = Compiler {
-            rustc: "rustc".into(),
-            cargo: "cargo".into(),
-            version: String::new(),
-            archs: vec!["sm_80".into(), "sm_90".into()],
-        };
-        assert!(compiler.knows("sm_90").is_ok());
-        let error = compiler.knows("sm_91").unwrap_err().to_string();
-        assert!(error.contains("sm_91") && error.contains("sm_80, sm_90"), "{error}");
     }
 
     #[test]

@@ -1,25 +1,26 @@
-//! The machine through rustc's own PTX backend.
+//! The machine on an NVIDIA GPU.
 //!
-//! Whatever threads do together (barrier, shuffle) is an LLVM intrinsic, never inline assembly: only intrinsics carry
-//! LLVM's `convergent` mark, and without it the optimiser copies them into divergent branches. Memory operations are
-//! inline assembly, for exact state spaces and orderings (`core`'s atomics lose theirs on this target).
+//! Two code generators compile it, and each has a module for what it has its own way for: entry points, thread numbers,
+//! shared memory. [`generator`] is the one in use: `llvm.rs`, rustc's own PTX backend, or with the feature `nvvm`
+//! `nvvm.rs`, rustc_codegen_nvvm with `cuda_std`. The rest is written once, in what both understand:
+//!
+//! * Whatever threads do together (barrier, shuffle, vote) is an LLVM intrinsic, never inline assembly: only intrinsics
+//!   carry LLVM's `convergent` mark, and without it the optimiser copies them into divergent branches.
+//! * Memory operations are inline assembly, for exact state spaces and orderings (`core`'s atomics lose theirs on this
+//!   target, and a load through a generic pointer is slow).
 
-use core::arch::{asm, global_asm};
+#[cfg_attr(not(feature = "nvvm"), path = "llvm.rs")]
+#[cfg_attr(feature = "nvvm", path = "nvvm.rs")]
+pub mod generator;
 
-use super::{SHARED_BYTES, Simt};
+use core::arch::asm;
+
+use super::Simt;
 
 /// One thread of an NVIDIA GPU.
 #[derive(Clone, Copy)]
 pub struct Nvptx;
 
-// This backend has no language form for shared memory; a module-level declaration, addressed by `mov.u32`, gives
-// plain `ld.shared` and `st.shared`.
-global_asm!(
-    ".shared .align 16 .b8 warpfold_shared[{bytes}];",
-    bytes = const SHARED_BYTES
-);
-
-#[allow(improper_ctypes)]
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.barrier0"]
     fn barrier0();
@@ -29,14 +30,6 @@ unsafe extern "C" {
     fn shfl_sync_bfly(mask: u32, word: u32, reach: u32, clamp: u32) -> u32;
     #[link_name = "llvm.nvvm.vote.any.sync"]
     fn vote_any_sync(mask: u32, yes: bool) -> bool;
-    #[link_name = "llvm.nvvm.read.ptx.sreg.tid.x"]
-    fn tid_x() -> u32;
-    #[link_name = "llvm.nvvm.read.ptx.sreg.ntid.x"]
-    fn ntid_x() -> u32;
-    #[link_name = "llvm.nvvm.read.ptx.sreg.ctaid.x"]
-    fn ctaid_x() -> u32;
-    #[link_name = "llvm.nvvm.read.ptx.sreg.nctaid.x"]
-    fn nctaid_x() -> u32;
 }
 
 /// Every lane of the warp takes part.
@@ -44,31 +37,23 @@ const ALL: u32 = u32::MAX;
 /// A segment as wide as the warp.
 const CLAMP: u32 = 31;
 
+/// The address of word `at` of the block's shared memory, in the state space of that memory.
 fn shared_address(at: u32) -> u32 {
-    let base: u32;
-    // SAFETY: takes the address of the declaration above.
-    unsafe {
-        asm!("mov.u32 {}, warpfold_shared;", out(reg32) base, options(pure, nomem, nostack, preserves_flags));
-    }
-    base + 4 * at
+    generator::shared_base() + 4 * at
 }
 
 impl Simt for Nvptx {
     fn thread(self) -> u32 {
-        // SAFETY: reads a special register.
-        unsafe { tid_x() }
+        generator::thread()
     }
     fn threads(self) -> u32 {
-        // SAFETY: reads a special register.
-        unsafe { ntid_x() }
+        generator::threads()
     }
     fn block(self) -> u32 {
-        // SAFETY: reads a special register.
-        unsafe { ctaid_x() }
+        generator::block()
     }
     fn blocks(self) -> u32 {
-        // SAFETY: reads a special register.
-        unsafe { nctaid_x() }
+        generator::blocks()
     }
 
     fn shuffle_xor(self, word: u32, reach: u32) -> u32 {

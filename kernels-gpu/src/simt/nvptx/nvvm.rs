@@ -1,0 +1,50 @@
+//! What rustc_codegen_nvvm has its own way for, by way of `cuda_std`.
+//!
+//! At the pinned commit `cuda_std` is used where it is right. Not used, and why:
+//!
+//! | `cuda_std` | instead | because |
+//! |---|---|---|
+//! | `thread::sync_threads` | `llvm.nvvm.barrier0` | a function of the back end's own, which no pass knows as convergent: barriers are copied into divergent branches |
+//! | `warp::warp_vote_*`, `warp::warp_reduce` | `llvm.nvvm.vote.*`, shuffles | inline assembly, which is not convergent either |
+//! | `warp::warp_shuffle_*` | `llvm.nvvm.shfl.sync.*` | not convergent, and `warp_shuffle_up` clamps at the wrong lane |
+//! | `thread::*_fence`, `atomic` | inline assembly | `grid_fence` is a fence of the block; ptxas rejects others, and atomics on generic addresses are slow |
+//! | `shared::dynamic_shared_mem` | a static | it becomes 16 bytes whatever is launched |
+
+use core::{arch::asm, mem::MaybeUninit};
+
+use cuda_std::address_space;
+
+use crate::simt::SHARED_WORDS;
+
+/// For the macros: a crate that uses them need not depend on it itself.
+#[doc(hidden)]
+pub use cuda_std::kernel as cuda_std_kernel;
+pub use cuda_std::thread::{
+    block_dim_x as threads, block_idx_x as block, grid_dim_x as blocks, thread_idx_x as thread,
+};
+
+/// Defines an entry point: `kernel!(pub unsafe fn name(a: A, b: B) { … })`. Parameters are numbers and raw pointers.
+#[macro_export]
+macro_rules! kernel {
+    ($(#[$attribute:meta])* pub unsafe fn $name:ident($($parameter:ident: $type:ty),* $(,)?) $body:block) => {
+        $(#[$attribute])*
+        #[$crate::simt::nvptx::generator::cuda_std_kernel]
+        pub unsafe fn $name($($parameter: $type),*) $body
+    };
+}
+
+#[address_space(shared)]
+static mut SHARED: [MaybeUninit<u32>; SHARED_WORDS] = [const { MaybeUninit::uninit() }; SHARED_WORDS];
+
+/// The address of the block's shared memory, in its state space.
+pub fn shared_base() -> u32 {
+    let base;
+    // Taken by assembly, not read and written through Rust: the back end's alias analysis holds that a barrier changes
+    // no static whose address nobody has, and would carry words across it.
+    // SAFETY: converts the address of a static of the shared state space, which fits in 32 bits.
+    unsafe {
+        asm!("{{ .reg .b64 %shared; cvta.to.shared.u64 %shared, {}; cvt.u32.u64 {}, %shared; }}",
+            in(reg64) &raw const SHARED, out(reg32) base, options(pure, nomem, nostack, preserves_flags));
+    }
+    base
+}

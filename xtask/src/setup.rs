@@ -10,6 +10,7 @@ use crate::{
         llvm::{self as compiler, Compiler},
         nvvm,
     },
+    paths,
     process::{capture, on_path, watched},
     ptxas::{self, Ptxas},
 };
@@ -28,6 +29,7 @@ pub fn run() -> Result<()> {
     if let Generator::Llvm(compiler) = &tools.generator {
         println!("kernel compiler: {} ({})", compiler.version, compiler.rustc.display());
     }
+    ensure_libnvvm();
     match nvvm::search()? {
         Ok(toolchain) => println!("for --codegen nvvm: {}", toolchain.version),
         Err(_) => {
@@ -251,18 +253,37 @@ fn apt_install(packages: &[&str]) -> Result<()> {
 }
 
 fn install_ptxas() -> Result<Ptxas> {
+    // The package brings a whole compiler; the assembler is all that is used.
+    install_package(ptxas::PACKAGE, &ptxas::folder())?;
+    ptxas::find().with_context(|| format!("the package {} has no ptxas that runs here", ptxas::PACKAGE))
+}
+
+/// Gets libNVVM for the test of what it takes, where no toolkit brings it: NVIDIA's package of it alone.
+pub fn ensure_libnvvm() {
+    const PACKAGE: &str = "nvidia-nvvm";
+    let folder = paths::tools().join("nvvm");
+    let toolkit = Path::new("/usr/local/cuda/nvvm/lib64/libnvvm.so");
+    if folder.join("nvidia").is_dir() || toolkit.is_file() {
+        return;
+    }
+    if let Err(error) = install_package(PACKAGE, &folder) {
+        println!("warning: no libNVVM, so what it takes is not tested: {error:#}");
+    }
+}
+
+/// Gets a package of the Python package index into a folder of its own.
+fn install_package(package: &str, folder: &Path) -> Result<()> {
     let python = Path::new("python3");
     let has_pip = || capture(Command::new(python).args(["-m", "pip", "--version"])).is_ok();
     if !has_pip() {
         if !ways_here().contains(&Way::Packages) {
-            bail!("there is no pip to get the package {} with", ptxas::PACKAGE);
+            bail!("there is no pip to get the package {package} with");
         }
-        println!("installing pip, to get ptxas with");
+        println!("installing pip, to get {package} with");
         apt_update()?;
         apt_install(&["python3-pip"])?;
     }
-    println!("getting ptxas from the Python package {}", ptxas::PACKAGE);
-    let folder = ptxas::folder();
+    println!("getting the Python package {package}");
     let pip = [
         "-m",
         "pip",
@@ -277,11 +298,9 @@ fn install_ptxas() -> Result<Ptxas> {
         Command::new(python)
             .env("PIP_ROOT_USER_ACTION", "ignore")
             .args(pip)
-            .arg(&folder)
-            .arg(ptxas::PACKAGE),
-    )?;
-    // The package brings a whole compiler; the assembler is all that is used.
-    ptxas::find().with_context(|| format!("the package {} has no ptxas that runs here", ptxas::PACKAGE))
+            .arg(folder)
+            .arg(package),
+    )
 }
 
 #[cfg(test)]

@@ -111,6 +111,7 @@ fn stand_in() -> Result<()> {
     let Generator::Llvm(compiler) = tools.generator else {
         bail!("rustc's own backend was asked for");
     };
+    setup::ensure_libnvvm();
     let generator = Generator::StandIn(compiler);
     build_ptx::prove_default(&setup::Tools { generator, ..tools }).map(|_| ())
 }

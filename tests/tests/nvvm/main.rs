@@ -1,0 +1,124 @@
+//! libNVVM takes the kernels' inline assembly and intrinsics: each as rustc_codegen_nvvm hands it over, for the oldest and
+//! the newest architectures, and the instructions come out as they were written.
+//!
+//! That is what can be asked of that code generator's last stage without the rest of it. Where there is no libNVVM each test
+//! reports itself as ignored; `cargo xtask setup` gets one.
+
+mod ir;
+mod library;
+mod source;
+
+use std::{env, fs, path::PathBuf, process::ExitCode};
+
+use library::LibNvvm;
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use source::Source;
+
+/// One for each dialect that libNVVM reads, and those that are built by default.
+const ARCHS: [&str; 4] = ["compute_75", "compute_80", "compute_90", "compute_100"];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut trials: Vec<Trial> = ARCHS
+        .iter()
+        .map(|arch| Trial::ignorable_test(format!("libnvvm_takes_the_machine_for_{arch}"), || takes(arch)))
+        .collect();
+    trials.push(Trial::ignorable_test("what_libnvvm_does_not_know_is_refused", refuses));
+    trials.push(Trial::test("the_source_is_read", reads));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The sources that rustc_codegen_nvvm compiles assembly and intrinsics from.
+fn machine() -> Result<Source, Failed> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../kernels-gpu/src/simt/nvptx");
+    let mut machine = Source::default();
+    for file in ["mod.rs", "nvvm.rs"] {
+        machine.read(&fs::read_to_string(folder.join(file))?)?;
+    }
+    Ok(machine)
+}
+
+fn takes(arch: &str) -> Result<Completion, Failed> {
+    let Some(library) = LibNvvm::find() else {
+        return Ok(Completion::ignored_with("no libNVVM here"));
+    };
+    let machine = machine()?;
+    let ptx = library.compile(&ir::module(&machine, library.ir_version()), arch)?;
+    came_out(&machine, &ptx)?;
+    Ok(Completion::Completed)
+}
+
+/// Whether each operation of the assembly and one instruction for each intrinsic is in the PTX.
+fn came_out(machine: &Source, ptx: &str) -> Result<(), String> {
+    // An intrinsic that it does not know passes for a function of somebody else's.
+    if let Some(call) = ptx
+        .lines()
+        .find(|line| line.contains("call") || line.contains(".extern"))
+    {
+        return Err(format!("{:?}: not an intrinsic:\n{ptx}", call.trim()));
+    }
+    let operations: Vec<&str> = ptx.split_whitespace().collect();
+    let mut written = machine.assembly.iter().flat_map(|assembly| assembly.operations());
+    if let Some(lost) = written.find(|operation| !operations.contains(operation)) {
+        return Err(format!("{lost:?} did not come out:\n{ptx}"));
+    }
+    for (instruction, intrinsic) in [
+        ("bar.sync", "llvm.nvvm.barrier0"),
+        ("bar.warp.sync", "llvm.nvvm.bar.warp.sync"),
+        ("shfl.sync.bfly.b32", "llvm.nvvm.shfl.sync.bfly.i32"),
+        ("vote.sync.any.pred", "llvm.nvvm.vote.any.sync"),
+    ] {
+        let expected = machine.intrinsics.iter().filter(|of| of.name == intrinsic).count();
+        let found = operations.iter().filter(|operation| **operation == instruction).count();
+        if found != expected {
+            return Err(format!(
+                "{found} times {instruction}, and {expected} times {intrinsic}:\n{ptx}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn refuses() -> Result<Completion, Failed> {
+    let Some(library) = LibNvvm::find() else {
+        return Ok(Completion::ignored_with("no libNVVM here"));
+    };
+    let refused = |text: &str| -> Result<(), Failed> {
+        let mut machine = Source::default();
+        machine.read(text)?;
+        let compiled = library.compile(&ir::module(&machine, library.ir_version()), "compute_90");
+        match compiled.and_then(|ptx| came_out(&machine, &ptx)) {
+            Ok(()) => Err(format!("this went through: {text}").into()),
+            Err(_) => Ok(()),
+        }
+    };
+    refused("unsafe extern \"C\" { #[link_name = \"llvm.nvvm.no.such.thing\"] fn f(a: u32) -> u32; }")?;
+    refused("unsafe extern \"C\" { #[link_name = \"llvm.nvvm.vote.any.sync\"] fn f(a: u32) -> u32; }")?;
+    Ok(Completion::Completed)
+}
+
+fn reads() -> Result<(), Failed> {
+    source::is_read();
+    Ok(())
+}
+
+/// Where libNVVM may lie: what a variable names, CUDA installations, setup's own folder.
+fn candidates() -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = env::var_os("WARPFOLD_LIBNVVM").map(PathBuf::from).into_iter().collect();
+    let named = ["CUDA_PATH", "CUDA_HOME", "CUDA_ROOT"]
+        .into_iter()
+        .filter_map(env::var_os);
+    for cuda in named.map(PathBuf::from).chain(["/usr/local/cuda".into()]) {
+        files.push(cuda.join("nvvm/lib64/libnvvm.so"));
+    }
+    let packages = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nvvm/nvidia");
+    for package in fs::read_dir(packages).into_iter().flatten().flatten() {
+        let libraries = ["lib", "nvvm/lib64"].map(|folder| package.path().join(folder));
+        let files_of = libraries
+            .into_iter()
+            .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+        let is_libnvvm = |file: &fs::DirEntry| file.file_name().to_string_lossy().starts_with("libnvvm.so");
+        files.extend(files_of.filter(is_libnvvm).map(|file| file.path()));
+    }
+    files
+}

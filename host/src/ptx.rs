@@ -34,7 +34,8 @@ pub fn archs() -> Vec<u32> {
     archs
 }
 
-/// The compiler that made the embedded modules, with its version.
+/// What made the embedded modules: the code generator, `llvm` or `nvvm`, a colon, and the versions of all that decided on
+/// its output. None if nothing is embedded. The answers have the same bits whichever it was.
 #[must_use]
 pub fn generator() -> Option<&'static str> {
     GENERATOR
@@ -106,5 +107,7 @@ mod tests {
             }
         }
         assert_eq!(archs().is_empty(), generator().is_none());
+        let known = |generator: &str| ["llvm: ", "nvvm: "].iter().any(|name| generator.starts_with(name));
+        assert!(generator().is_none_or(known));
     }
 }

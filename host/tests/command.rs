@@ -172,6 +172,23 @@ fn devices_lists_the_cpu() {
 }
 
 #[test]
+fn devices_tells_what_made_the_kernels() {
+    let output = warpfold(["devices"]);
+    let list = text(&output.stdout);
+    let kernels = list
+        .lines()
+        .find_map(|line| line.strip_prefix("kernels   "))
+        .expect("a line of the kernels");
+    let by_one = ["by llvm: rustc ", "by nvvm: rustc_codegen_nvvm "]
+        .iter()
+        .any(|by| kernels.contains(by));
+    assert!(
+        kernels.starts_with("none") || (kernels.starts_with("sm_") && by_one),
+        "{kernels}"
+    );
+}
+
+#[test]
 fn a_gpu_that_is_not_there_is_an_error() {
     let output = warpfold(["reduce", "sum", DATA, "--device", "gpu:4000"]);
     assert_eq!(output.status.code(), Some(1));

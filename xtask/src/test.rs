@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use crate::{
     build_ptx::{self, seconds},
     compare,
-    generator::{Codegen, Generator},
+    generator::{Codegen, Generator, stand_in},
     paths,
     process::cargo,
     report, setup, tidy,
@@ -51,8 +51,27 @@ struct Done {
 }
 
 /// Cargo's steps, the quick ones first. The first three share one compilation of the dependencies.
-const CARGO_STEPS: [(&str, &[&str]); 6] = [
+const CARGO_STEPS: [(&str, &[&str]); 8] = [
     ("format", &["fmt", "--all", "--check"]),
+    (
+        "format of the nvvm builder",
+        &[
+            "fmt",
+            "--manifest-path",
+            "kernels-gpu/nvvm/builder/Cargo.toml",
+            "--check",
+        ],
+    ),
+    (
+        "format of the stand-ins",
+        &[
+            "fmt",
+            "--manifest-path",
+            "kernels-gpu/nvvm/stand-in/Cargo.toml",
+            "--all",
+            "--check",
+        ],
+    ),
     (
         "clippy",
         &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
@@ -82,7 +101,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut done = vec![
         // First, for the host crate embeds what it makes.
         step("kernels", || kernels(args.codegen)),
-        step("kernels as nvvm has them", stand_in),
+        step("kernels as nvvm has them", as_nvvm_has_them),
         step("tidy", tidy::run),
     ];
     for (name, arguments) in CARGO_STEPS {
@@ -106,14 +125,15 @@ fn kernels(codegen: Codegen) -> Result<()> {
 }
 
 /// Compiles and checks the source that rustc_codegen_nvvm compiles, as far as that can be had without it.
-fn stand_in() -> Result<()> {
+fn as_nvvm_has_them() -> Result<()> {
     let tools = setup::ensure(Codegen::Llvm)?;
     let Generator::Llvm(compiler) = tools.generator else {
         bail!("rustc's own backend was asked for");
     };
     setup::ensure_libnvvm();
     let generator = Generator::StandIn(compiler);
-    build_ptx::prove_default(&setup::Tools { generator, ..tools }).map(|_| ())
+    build_ptx::prove_default(&setup::Tools { generator, ..tools })?;
+    stand_in::check_builder()
 }
 
 fn step(name: &'static str, run: impl FnOnce() -> Result<()>) -> Done {

@@ -97,7 +97,8 @@ fn gpu() -> Result<&'static Gpu, &'static str> {
     static GPU: OnceLock<Result<Gpu, String>> = OnceLock::new();
     let probed = GPU.get_or_init(|| {
         let gpu = Gpu::new(0).map_err(|error| error.to_string())?;
-        println!("{}, PTX for {:?}", gpu.facts(), warpfold::ptx::archs());
+        let generator = warpfold::ptx::generator().unwrap_or("none");
+        println!("{}, PTX for {:?} by {generator}", gpu.facts(), warpfold::ptx::archs());
         Ok(gpu)
     });
     probed.as_ref().map_err(String::as_str)

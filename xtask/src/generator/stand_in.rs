@@ -1,12 +1,20 @@
-//! The source as rustc_codegen_nvvm compiles it, through rustc's own PTX backend, with a stand-in for `cuda_std`: what can be
-//! checked of that path on any machine. The types and the expansions of the attributes are, and since PTX comes out, what
-//! ptxas says of the inline assembly, and how often barriers and shuffles stand in it. It never runs.
+//! The source as rustc_codegen_nvvm compiles it, with stand-ins for `cuda_std` and `cuda_builder`: what can be checked of that
+//! path on any machine. The kernels go through rustc's own PTX backend; types and the expansions of attributes are checked,
+//! and since PTX comes out, what ptxas says of the inline assembly, and how often barriers and shuffles stand in it. None of
+//! it ever runs.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{kernel_crate::KernelCrate, paths, process::write_if_changed};
+use crate::{
+    kernel_crate::KernelCrate,
+    paths,
+    process::{cargo, succeed, write_if_changed},
+};
 
 /// Flags of the compiler: the tool attributes that `cuda_std`'s macros leave, registered as cuda_builder registers them, and
 /// the calling convention that makes an entry point of a kernel here.
@@ -16,23 +24,11 @@ pub const FLAGS: &str =
 /// The architecture that is checked.
 pub const ARCH: &str = "sm_90";
 
-/// The real manifest's line that the stand-in takes the place of.
-const DEPENDENCY: &str = "cuda_std.workspace = true";
-
-/// The crate of kernels with the stand-in in `cuda_std`'s place, its manifest made from the real one.
+/// The crate of kernels with the stand-in in `cuda_std`'s place.
 pub fn kernels() -> Result<KernelCrate> {
     let cache = paths::target().join("kernels/stand-in");
-    let nvvm = paths::nvvm();
-    let real = nvvm.join("kernels/Cargo.toml");
-    let text = std::fs::read_to_string(&real).with_context(|| format!("cannot read {}", real.display()))?;
-    let workspace = std::fs::read_to_string(nvvm.join("Cargo.toml"))?;
-    let folder = cache.join("crate");
-    write_if_changed(
-        &folder.join("Cargo.toml"),
-        &manifest(&text, &workspace, &nvvm, &paths::root())?,
-    )?;
     Ok(KernelCrate {
-        folder,
+        folder: put("kernels")?,
         package: "warpfold-kernels".to_owned(),
         library: "warpfold_kernels".to_owned(),
         sources: sources(),
@@ -42,10 +38,24 @@ pub fn kernels() -> Result<KernelCrate> {
     })
 }
 
+/// Checks the program that drives cuda_builder, with a stand-in in its place, and runs its tests.
+pub fn check_builder() -> Result<()> {
+    let folder = put("builder")?;
+    for arguments in [
+        &["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"][..],
+        &["test", "--quiet"],
+    ] {
+        let mut check = cargo();
+        check.args(arguments).current_dir(&folder);
+        succeed(check.env("CARGO_TARGET_DIR", folder.join("target")))?;
+    }
+    Ok(())
+}
+
 /// Files and folders that the PTX of rustc_codegen_nvvm depends on.
 pub fn sources() -> Vec<PathBuf> {
     let nvvm = paths::nvvm();
-    let manifests = [
+    let own = [
         "Cargo.toml",
         "Cargo.lock",
         "rust-toolchain.toml",
@@ -54,30 +64,44 @@ pub fn sources() -> Vec<PathBuf> {
         "stand-in",
     ];
     std::iter::once(paths::root().join("kernels-gpu/src"))
-        .chain(manifests.map(|name| nvvm.join(name)))
+        .chain(own.map(|name| nvvm.join(name)))
         .collect()
 }
 
-/// The real manifest with its paths made absolute, what it inherits written out, and the stand-in for a dependency.
-fn manifest(real: &str, workspace: &str, nvvm: &Path, root: &Path) -> Result<String> {
+/// Writes the manifest of a package of `kernels-gpu/nvvm` with stand-ins in it, and gives its folder.
+fn put(package: &str) -> Result<PathBuf> {
+    let nvvm = paths::nvvm();
+    let read = |file: &Path| fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()));
+    let real = read(&nvvm.join(package).join("Cargo.toml"))?;
+    let made = manifest(&real, &read(&nvvm.join("Cargo.toml"))?, &nvvm, package)?;
+    let folder = paths::target().join("kernels/stand-in").join(package);
+    write_if_changed(&folder.join("Cargo.toml"), &made)?;
+    Ok(folder)
+}
+
+/// The real manifest with its paths made absolute, what it inherits written out, and stand-ins for its dependencies.
+fn manifest(real: &str, workspace: &str, nvvm: &Path, package: &str) -> Result<String> {
     let mut made = String::new();
+    let mut stand_ins = 0;
     for line in real.lines() {
-        let line = match line.trim_end().strip_suffix(".workspace = true") {
-            _ if line == DEPENDENCY => {
-                let stand_in = nvvm.join("stand-in");
-                format!("cuda_std = {{ path = {stand_in:?} }}")
-            }
+        let (key, value) = line.split_once(" = ").unwrap_or_default();
+        made += &match key.strip_suffix(".workspace") {
             Some(key) => inherited(workspace, key)?.to_owned(),
-            None if line.starts_with("path = ") => {
-                let source = root.join("kernels-gpu/src/lib.rs");
-                format!("path = {source:?}")
+            None if key == "path" => {
+                let path = nvvm.join(package).join(value.trim_matches('"'));
+                format!("path = {path:?}")
+            }
+            None if value.contains("workspace = true") => {
+                stand_ins += 1;
+                let stand_in = format!("path = {:?}", nvvm.join("stand-in").join(key));
+                line.replace("workspace = true", &stand_in)
             }
             None => line.to_owned(),
         };
-        made += &format!("{line}\n");
+        made.push('\n');
     }
-    if !made.contains("cuda_std = { path = ") {
-        bail!("the manifest has no line `{DEPENDENCY}` for the stand-in to take the place of");
+    if stand_ins == 0 {
+        bail!("{package} has no dependency for a stand-in to take the place of");
     }
     Ok(made + "\n[workspace]\n")
 }
@@ -88,44 +112,34 @@ fn inherited<'a>(workspace: &'a str, key: &str) -> Result<&'a str> {
         .split_once("[workspace.package]")
         .context("the manifest has no [workspace.package]")?;
     let section = package.split("\n[").next().unwrap_or_default();
-    let line = section
-        .lines()
-        .find(|line| line.split('=').next().is_some_and(|name| name.trim() == key));
+    let line = section.lines().find(|line| line.split(" = ").next() == Some(key));
     line.with_context(|| format!("[workspace.package] has no {key}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, fs};
+    use std::collections::BTreeSet;
 
     use super::*;
 
     #[test]
-    fn the_stand_in_takes_the_dependencys_place_and_no_more() {
+    fn a_stand_in_takes_its_dependencys_place_and_no_more() {
         let workspace = "[workspace]\n\n[workspace.package]\nversion = \"1.0.0\"\nedition = \"2024\"\n\n[profile]\n";
-        let real = "[package]\nname = \"k\"\nversion.workspace = true\n[lib]\npath = \"../a.rs\"\n[dependencies]\n\
-                    cuda_std.workspace = true\n";
-        let made = manifest(real, workspace, Path::new("/w/kernels-gpu/nvvm"), Path::new("/w")).unwrap();
+        let real = "[package]\nname = \"k\"\nversion.workspace = true\n[lib]\npath = \"../../a.rs\"\n[dependencies]\n\
+                    cuda_std = { workspace = true, features = [] }\n";
+        let made = manifest(real, workspace, Path::new("/w"), "kernels").unwrap();
         assert_eq!(
             made,
-            "[package]\nname = \"k\"\nversion = \"1.0.0\"\n[lib]\npath = \"/w/kernels-gpu/src/lib.rs\"\n[dependencies]\n\
-             cuda_std = { path = \"/w/kernels-gpu/nvvm/stand-in\" }\n\n[workspace]\n"
+            "[package]\nname = \"k\"\nversion = \"1.0.0\"\n[lib]\npath = \"/w/kernels/../../a.rs\"\n[dependencies]\n\
+             cuda_std = { path = \"/w/stand-in/cuda_std\", features = [] }\n\n[workspace]\n"
         );
-        assert!(manifest("[package]\n", workspace, Path::new("/w"), Path::new("/w")).is_err());
-        assert!(
-            manifest(
-                "licence.workspace = true\n",
-                workspace,
-                Path::new("/w"),
-                Path::new("/w")
-            )
-            .is_err()
-        );
+        assert!(manifest("[package]\n", workspace, Path::new("/w"), "k").is_err());
+        assert!(manifest("licence.workspace = true\n", workspace, Path::new("/w"), "k").is_err());
     }
 
     /// The signatures of the public functions in a source.
     fn signatures(text: &str) -> BTreeSet<String> {
-        let public = text.lines().filter(|line| line.starts_with("pub fn "));
+        let public = text.lines().map(str::trim).filter(|line| line.starts_with("pub fn "));
         public.map(|line| line.trim_end_matches(" {").to_owned()).collect()
     }
 
@@ -134,8 +148,9 @@ mod tests {
         let nvvm = paths::nvvm();
         let list = fs::read_to_string(nvvm.join("interface.txt")).unwrap();
         for (package, source) in [
-            ("cuda_std", "stand-in/src/thread.rs"),
-            ("cuda_std_macros", "stand-in/macros/src/lib.rs"),
+            ("cuda_builder", "stand-in/cuda_builder/src/lib.rs"),
+            ("cuda_std", "stand-in/cuda_std/src/thread.rs"),
+            ("cuda_std_macros", "stand-in/cuda_std_macros/src/lib.rs"),
         ] {
             let listed: BTreeSet<String> = list
                 .lines()

@@ -113,7 +113,7 @@ impl fmt::Display for Device {
     }
 }
 
-/// What can fold on this machine, a line each.
+/// What can fold on this machine, a line each, and what made the GPU's kernels.
 pub fn list() -> String {
     let mut lines: Vec<String> = match gpu::all() {
         Ok(gpus) => gpus
@@ -123,13 +123,14 @@ pub fn list() -> String {
         Err(error) => vec![format!("gpu   none: {error}")],
     };
     lines.extend([Device::Cpu, Device::Emulator].map(|device| device.to_string()));
+    lines.push(format!("kernels   {}", gpu::kernels()));
     lines.join("\n")
 }
 
 /// The GPU's side, where the build has one.
 #[cfg(feature = "cuda")]
 mod gpu {
-    use warpfold::{Error, gpu::Gpu, ops::Reduction, pieces::Pieces};
+    use warpfold::{Error, gpu::Gpu, ops::Reduction, pieces::Pieces, ptx};
 
     use super::Device;
 
@@ -145,6 +146,15 @@ mod gpu {
         let gpu = Gpu::new(0)?;
         gpu.prepare(op, 1)?;
         Ok(Device::Gpu(gpu))
+    }
+
+    /// The PTX in this program, and the code generator that made it.
+    pub fn kernels() -> String {
+        let archs: Vec<String> = ptx::archs().iter().map(|arch| format!("sm_{arch}")).collect();
+        match ptx::generator() {
+            Some(generator) => format!("{}, by {generator}", archs.join(", ")),
+            None => "none: this program was built before `cargo xtask build-ptx` was run".into(),
+        }
     }
 
     pub fn all() -> Result<Vec<Result<Device, Error>>, Error> {
@@ -181,6 +191,10 @@ mod gpu {
 
     pub fn usable<R: Reduction>(_op: R) -> Result<Device, Error> {
         open(0)
+    }
+
+    pub fn kernels() -> String {
+        "none: this build is without the feature `cuda`".into()
     }
 
     pub fn all() -> Result<Vec<Result<Device, Error>>, Error> {

@@ -30,7 +30,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Lists what can fold on this machine.
+    /// Lists what can fold on this machine, and which code generator made the kernels for its GPUs.
     Devices,
     /// Folds the array of a .npy file (float32) to one answer.
     ///

@@ -32,7 +32,13 @@ fn build(arguments: Vec<String>) -> Result<PathBuf, String> {
         .release(true)
         // Arithmetic as written: a fused multiplication and addition rounds once where the source rounds twice.
         .fma_contraction(false)
-        .build_args(&["--config", NO_JUMP_THREADING, "-Zprofile-rustflags", "--target-dir", &target_dir])
+        .build_args(&[
+            "--config",
+            NO_JUMP_THREADING,
+            "-Zprofile-rustflags",
+            "--target-dir",
+            &target_dir,
+        ])
         .copy_to(ptx)
         .build()
         .map_err(|error| error.to_string())

@@ -6,9 +6,8 @@ use proc_macro::TokenStream;
 /// entry points by another calling convention, and with it their code can be checked.
 #[proc_macro_attribute]
 pub fn kernel(input: proc_macro::TokenStream, item: proc_macro::TokenStream) -> TokenStream {
-    let attributes = format!(
-        "#[unsafe(no_mangle)] #[cfg_attr(target_arch = \"nvptx64\", nvvm_internal::kernel({input}))]"
-    );
+    let attributes =
+        format!("#[unsafe(no_mangle)] #[cfg_attr(target_arch = \"nvptx64\", nvvm_internal::kernel({input}))]");
     let mut kernel: TokenStream = parse(&attributes);
     for token in item {
         if token.to_string() == "fn" {
@@ -29,7 +28,9 @@ pub fn address_space(attr: proc_macro::TokenStream, item: proc_macro::TokenStrea
         "local" => 5,
         other => panic!("no address space {other}"),
     };
-    let mut marked = parse(&format!("#[cfg_attr(target_os = \"cuda\", nvvm_internal::addrspace({number}))]"));
+    let mut marked = parse(&format!(
+        "#[cfg_attr(target_os = \"cuda\", nvvm_internal::addrspace({number}))]"
+    ));
     marked.extend(item);
     marked
 }

@@ -1,7 +1,11 @@
 //! Grid stage: one state per tile in global memory; the last block to arrive folds them.
 
 use super::{block, block::Turn, load, store, warp};
-use crate::{monoids::Monoid, simt::Simt, tree::LANES};
+use crate::{
+    monoids::{Monoid, Words},
+    simt::Simt,
+    tree::LANES,
+};
 
 /// Where the blocks of one launch meet.
 #[derive(Clone, Copy)]
@@ -68,7 +72,7 @@ unsafe fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Me
     // Hands on to the warp what thread 0 saw with its ticket: a vote orders no memory.
     simt.warp_barrier();
     // SAFETY: passed on to the caller.
-    let rows = unsafe { octet(simt, op, meeting.slots, 0, meeting.tiles) };
+    let rows = unsafe { octet(simt, op, meeting.slots, meeting.tiles as u32) };
     Some(warp::reduce_first(simt, op, rows, ROWS))
 }
 
@@ -132,13 +136,20 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting)
 /// The slots up to `end` are valid and synchronised with.
 unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, first: u64, end: u64) -> M::State {
     let mut kept = op.identity();
-    for i in 0..LANES / ROWS {
-        let first = first + u64::from(i) * OCTET;
-        if first >= end {
-            break;
-        }
+    let present = u64::saturating_sub(end, first).min(u64::from(LANES * LANES)) as u32;
+    // A number of turns that no compiler knows: one unrolls the loop otherwise, and this is code that one block runs once.
+    let octets = present.div_ceil(ROWS * LANES);
+    for i in 0..octets {
+        let before = i * ROWS * LANES;
         // SAFETY: passed on to the caller.
-        let totals = unsafe { octet(simt, op, slots, first, end) };
+        let totals = unsafe {
+            octet(
+                simt,
+                op,
+                at::<M::State>(slots, first + u64::from(before)),
+                present - before,
+            )
+        };
         if simt.lane() / ROWS == i {
             kept = totals;
         }
@@ -146,21 +157,27 @@ unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, 
     warp::reduce(simt, op, kept)
 }
 
-/// Folds each of eight rows of 32 slots, from `first` on, those from `end` on being the identity.
+/// Folds each of eight rows of 32 slots, those from `present` on being the identity.
 ///
 /// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
 ///
 /// # Safety
 ///
-/// The slots up to `end` are valid and synchronised with.
-unsafe fn octet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, first: u64, end: u64) -> M::State {
+/// The slots up to `present` are valid and synchronised with.
+unsafe fn octet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, present: u32) -> M::State {
+    // One address for the eight loads, and comparisons in 32 bits: this shares the registers of the whole kernel.
+    let column = at::<M::State>(slots, u64::from(simt.lane()));
     warp::reduce_eight(simt, op, |row| {
-        let slot = first + u64::from(row * LANES + simt.lane());
-        if slot < end {
-            // SAFETY: the slot is below `end`.
-            unsafe { load(simt, slots, slot) }
+        if row * LANES + simt.lane() < present {
+            // SAFETY: the slot is present.
+            unsafe { load(simt, column, u64::from(row * LANES)) }
         } else {
             op.identity()
         }
     })
+}
+
+/// The address of a slot.
+fn at<State: Words>(slots: *const u32, slot: u64) -> *const u32 {
+    slots.wrapping_add(slot as usize * State::COUNT)
 }

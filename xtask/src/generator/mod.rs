@@ -78,7 +78,7 @@ impl Generator {
             self.version()
         );
         if let Self::Nvvm(toolchain) = self {
-            toolchain.build_builder(kernels)?;
+            toolchain.build_builder()?;
         }
         std::thread::scope(|scope| {
             let compile = |arch: &str| {

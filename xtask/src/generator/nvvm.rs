@@ -31,8 +31,7 @@ const CUDA: [u32; 2] = [12, 13];
 const ARCHS: [u32; 13] = [75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121];
 
 /// Where all of it is together.
-const IMAGES: &str = "Rust-CUDA's container images have all but the Rust toolchain, which rustup adds in them: \
-                      rust-gpu/rust-cuda-ubuntu24-cuda12, -ubuntu24-cuda13, -rockylinux9-cuda12 and -rockylinux9-cuda13, \
+const IMAGES: &str = "Rust-CUDA's container images have LLVM 7, CUDA and the build tools: rust-gpu/rust-cuda-ubuntu24-cuda12, -ubuntu24-cuda13, -rockylinux9-cuda12 and -rockylinux9-cuda13, \
                       among GitHub's packages";
 
 /// A toolchain that has every part.
@@ -345,13 +344,13 @@ impl Toolchain {
     }
 
     /// A cargo command on the builder, which compiles it and the back end first if need be.
-    fn cargo(&self, subcommand: &str, kernels: &KernelCrate) -> Command {
+    fn cargo(&self, subcommand: &str) -> Command {
         let mut command = untangled("rustup");
         command
             .args(["run", &self.rust, "cargo", subcommand, "--locked"])
             .args(["--package", "warpfold-nvvm-builder", "--manifest-path"])
             .arg(paths::nvvm().join("Cargo.toml"))
-            .env("CARGO_TARGET_DIR", kernels.cache.join("builder"))
+            .env("CARGO_TARGET_DIR", paths::target().join("kernels/nvvm/builder"))
             .env("LLVM_CONFIG", &self.llvm_config)
             .env("CUDA_PATH", &self.cuda)
             .env("LD_LIBRARY_PATH", self.cuda.join("nvvm/lib64"));
@@ -359,8 +358,8 @@ impl Toolchain {
     }
 
     /// Compiles the builder and the back end, showing what cargo says: it takes minutes the first time.
-    pub fn build_builder(&self, kernels: &KernelCrate) -> Result<()> {
-        succeed(&mut self.cargo("build", kernels)).context("cannot build rustc_codegen_nvvm and the builder")
+    pub fn build_builder(&self) -> Result<()> {
+        succeed(&mut self.cargo("build")).context("cannot build rustc_codegen_nvvm and the builder")
     }
 
     /// The PTX of `kernels` for `arch`.
@@ -368,7 +367,7 @@ impl Toolchain {
         let cache = kernels.cache.join(arch);
         fs::create_dir_all(&cache)?;
         let ptx = cache.join("compiled.ptx");
-        let mut builder = self.cargo("run", kernels);
+        let mut builder = self.cargo("run");
         builder.args(["--quiet", "--"]).arg(&kernels.folder).arg(arch);
         capture(builder.arg(&cache).arg(&ptx))
             .with_context(|| format!("cannot compile {} for {arch}", kernels.package))?;

@@ -12,7 +12,7 @@ use crate::Error;
 /// The types that implement it are the operators to pass to [`cpu::reduce`](crate::cpu::reduce) and its GPU twins. Each
 /// names a kernel of this crate, so the trait is sealed.
 pub trait Reduction: sealed::Sealed + Copy + Default + Send + Sync + 'static {
-    /// What the caller gets: the value, or the index for [`ArgMin`] and [`ArgMax`].
+    /// What the caller gets: a value, an index, a count, a truth, or a pair.
     type Answer: Words + Send + 'static;
     /// What is carried up the canonical tree.
     type State: Words + Send + Sync + 'static;
@@ -52,6 +52,9 @@ mod sealed {
 
 macro_rules! reduction {
     ($(#[$doc:meta])* $op:ident, $name:literal, $entry:literal, |$len:ident| $monoid:expr) => {
+        reduction!($(#[$doc])* $op: monoids::$op, $name, $entry, |$len| $monoid);
+    };
+    ($(#[$doc:meta])* $op:ident: $type:ty, $name:literal, $entry:literal, |$len:ident| $monoid:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $op;
@@ -59,12 +62,12 @@ macro_rules! reduction {
         impl sealed::Sealed for $op {}
 
         impl Reduction for $op {
-            type Answer = <monoids::$op as Monoid<f32>>::Answer;
-            type State = <monoids::$op as Monoid<f32>>::State;
-            type Monoid = monoids::$op;
+            type Answer = <$type as Monoid<f32>>::Answer;
+            type State = <$type as Monoid<f32>>::State;
+            type Monoid = $type;
             const NAME: &'static str = $name;
             const ENTRY: &'static str = $entry;
-            fn monoid(self, $len: u64) -> monoids::$op {
+            fn monoid(self, $len: u64) -> $type {
                 $monoid
             }
         }
@@ -98,4 +101,50 @@ reduction!(
 reduction!(
     /// The index of the largest value: the first of equals, and of NaNs if there are any. An error over nothing.
     ArgMax, "argmax", "argmax_f32", |_len| monoids::ArgMax
+);
+reduction!(
+    /// The smallest and the largest value, in one pass: as [`Min`] and [`Max`].
+    MinMax: (monoids::Min, monoids::Max), "minmax", "min_max_f32", |_len| (monoids::Min, monoids::Max)
+);
+reduction!(
+    /// Where the smallest and the largest value are, in one pass: as [`ArgMin`] and [`ArgMax`].
+    ArgMinMax: (monoids::ArgMin, monoids::ArgMax), "argminmax", "argmin_argmax_f32",
+    |_len| (monoids::ArgMin, monoids::ArgMax)
+);
+reduction!(
+    /// The sum of magnitudes, in f32, pairwise. +0.0 over nothing.
+    NormL1, "l1", "norm_l1_f32", |_len| monoids::NormL1
+);
+reduction!(
+    /// The root of the sum of squares, summed in f64 and rounded to f32 once: finite wherever the norm itself fits. +0.0
+    /// over nothing. On GPUs with few f64 units the arithmetic, not the memory, sets the speed.
+    NormL2, "l2", "norm_l2_f32", |_len| monoids::NormL2
+);
+reduction!(
+    /// The largest magnitude; NaN if there is a NaN. +0.0 over nothing.
+    NormInf, "linf", "norm_inf_f32", |_len| monoids::NormInf
+);
+reduction!(
+    /// The sum of squares, summed in f64 and rounded to f32 once. +0.0 over nothing. Its speed is as [`NormL2`]'s.
+    SumOfSquares, "sumsq", "sum_of_squares_f32", |_len| monoids::SumOfSquares
+);
+reduction!(
+    /// How many elements are not zero; a NaN is not. 0 over nothing.
+    CountNonzero, "count_nonzero", "count_nonzero_f32", |_len| monoids::CountNonzero
+);
+reduction!(
+    /// How many elements are NaN. 0 over nothing.
+    CountNan, "count_nan", "count_nan_f32", |_len| monoids::CountNan
+);
+reduction!(
+    /// How many elements are +∞ or −∞. 0 over nothing.
+    CountInf, "count_inf", "count_inf_f32", |_len| monoids::CountInf
+);
+reduction!(
+    /// Whether any element is not zero; a NaN is not. False over nothing.
+    Any, "any", "any_f32", |_len| monoids::Any
+);
+reduction!(
+    /// Whether no element is zero; a NaN is not. True over nothing.
+    All, "all", "all_f32", |_len| monoids::All
 );

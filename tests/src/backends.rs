@@ -8,7 +8,7 @@ use warpfold_kernels::{
         whole::{self, Output},
     },
     monoids::Words,
-    stages::{grid::Meeting, thread::Input},
+    stages::{block::most_states, grid::Meeting, thread::Input},
 };
 
 use crate::Bits;
@@ -50,6 +50,16 @@ pub fn pieces<R: Reduction>(op: R, values: &[f32], piece: usize) -> Option<Bits>
     answer(pieces.finish().map(|(answer, _)| answer))
 }
 
+/// The shape, with as many leaves for each warp as a tile has room for: states of many words have less.
+#[must_use]
+pub fn fit<R: Reduction>(op: R, shape: Shape) -> Shape {
+    let most = most_states(op.entry().state_words) / shape.warps;
+    Shape {
+        leaves_per_warp: shape.leaves_per_warp.min(most),
+        ..shape
+    }
+}
+
 /// Every plan of `op` over `len` elements that has the warps, leaves and blocks of `shape`, as far as its kernel leaves it
 /// the choice: the whole-array kernel, and the small one where it takes that many elements.
 ///
@@ -57,6 +67,7 @@ pub fn pieces<R: Reduction>(op: R, values: &[f32], piece: usize) -> Option<Bits>
 ///
 /// If `shape` is none that the whole-array kernel takes.
 pub fn plans<R: Reduction>(op: R, len: u64, shape: Shape) -> Vec<Plan> {
+    let shape = fit(op, shape);
     let all = Plan::with_shape(op.entry(), len, shape).expect("a legal shape");
     let small = op.entry().with(Kernel::Small).and_then(|small| {
         let tiles = len.div_ceil(whole::tile_elements::<f32>(shape.warps, 1));

@@ -20,7 +20,7 @@ use std::fmt;
 use warpfold::ops::Reduction;
 use warpfold_kernels::monoids::Words;
 
-/// Calls `$f(op, …)` for each of the seven operators.
+/// Calls `$f(op, …)` for each operator.
 #[macro_export]
 macro_rules! each_operator {
     ($f:ident($($arg:expr),* $(,)?)) => {{
@@ -31,6 +31,17 @@ macro_rules! each_operator {
         $f(warpfold::ops::Max, $($arg),*);
         $f(warpfold::ops::ArgMin, $($arg),*);
         $f(warpfold::ops::ArgMax, $($arg),*);
+        $f(warpfold::ops::MinMax, $($arg),*);
+        $f(warpfold::ops::ArgMinMax, $($arg),*);
+        $f(warpfold::ops::NormL1, $($arg),*);
+        $f(warpfold::ops::NormL2, $($arg),*);
+        $f(warpfold::ops::NormInf, $($arg),*);
+        $f(warpfold::ops::SumOfSquares, $($arg),*);
+        $f(warpfold::ops::CountNonzero, $($arg),*);
+        $f(warpfold::ops::CountNan, $($arg),*);
+        $f(warpfold::ops::CountInf, $($arg),*);
+        $f(warpfold::ops::Any, $($arg),*);
+        $f(warpfold::ops::All, $($arg),*);
     }};
 }
 
@@ -44,13 +55,17 @@ impl Bits {
         Self((0..W::COUNT).map(|i| value.word(i)).collect())
     }
 
-    /// The words of a state of `R`. The states of a sum and a product are plain floats, and a NaN among them has the
+    /// The words of a state of `R`. The states of sums and products are plain floats, and a NaN among them has the
     /// payload that the hardware made: an answer is canonical, a state need not be. Here all such NaNs are one.
     pub fn of_state<R: Reduction>(_: R, state: R::State) -> Self {
         let mut bits = Self::of(state);
-        let plain_float = matches!(R::NAME, "sum" | "prod" | "mean");
-        if plain_float && f32::from_bits(bits.0[0]).is_nan() {
-            bits.0[0] = spec::NAN;
+        match (R::NAME, &mut bits.0[..]) {
+            ("sum" | "prod" | "mean" | "l1", [word]) if f32::from_bits(*word).is_nan() => *word = spec::NAN,
+            // In f64, of whose words the second is the higher.
+            ("l2" | "sumsq", [low, high]) if f64::from_bits(u64::from(*high) << 32 | u64::from(*low)).is_nan() => {
+                (*low, *high) = (0, 0x7ff8_0000);
+            }
+            _ => {}
         }
         bits
     }

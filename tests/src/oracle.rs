@@ -59,6 +59,15 @@ impl Exact {
         }
     }
 
+    /// Its square.
+    #[must_use]
+    pub fn squared(&self) -> Self {
+        Self {
+            units: &self.units * &self.units,
+            scale: 2 * self.scale,
+        }
+    }
+
     /// Its magnitude.
     #[must_use]
     pub fn abs(&self) -> Self {
@@ -89,6 +98,26 @@ pub fn sum(values: impl IntoIterator<Item = f32>) -> Exact {
 /// The exact sum of the magnitudes of finite values.
 pub fn sum_of_magnitudes(values: &[f32]) -> Exact {
     sum(values.iter().map(|value| value.abs()))
+}
+
+/// The exact sum of the squares of finite values.
+///
+/// # Panics
+///
+/// If a value is not finite.
+#[must_use]
+pub fn sum_of_squares(values: &[f32]) -> Exact {
+    // Squares of mantissas have 48 bits, so those of one exponent add up without loss.
+    let mut squares = [0_i128; 255];
+    for value in values {
+        let (mantissa, exponent) = parts(*value);
+        squares[exponent as usize] += i128::from(mantissa).pow(2);
+    }
+    let of_exponent = |(exponent, squares): (usize, i128)| BigInt::from(squares) << (2 * exponent);
+    Exact {
+        units: squares.into_iter().enumerate().map(of_exponent).sum(),
+        scale: 2 * F32_SCALE,
+    }
 }
 
 /// The exact product of finite values.

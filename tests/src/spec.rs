@@ -1,4 +1,4 @@
-//! The canonical tree, version 1, word for word, and the seven operators as the table of `docs/canonical-tree.md` has them.
+//! The canonical tree, version 1, word for word, and the operators as the table of `docs/canonical-tree.md` has them.
 //!
 //! It is slow, and shares nothing with the kernels and the host: not a constant, not an operator. Two who read the same
 //! text independently and agree to the bit have probably both read it right.
@@ -48,11 +48,14 @@ pub fn answer(op: &str, values: &[f32]) -> Option<Bits> {
     let len = values.len();
     let number = |value: f32| Some(Bits(vec![if value.is_nan() { NAN } else { value.to_bits() }]));
     let index = |index: usize| Some(Bits(vec![index as u32, (index as u64 >> 32) as u32]));
+    let truth = |truth: bool| Some(Bits(vec![u32::from(truth)]));
+    let both = |one: Option<Bits>, other: Option<Bits>| Some(Bits([one?.0, other?.0].concat()));
     match op {
         "sum" if len == 0 => number(0.0),
         "prod" if len == 0 => number(1.0),
         "mean" if len == 0 => number(f32::NAN),
-        "min" | "max" | "argmin" | "argmax" if len == 0 => None,
+        "min" | "max" | "argmin" | "argmax" | "minmax" | "argminmax" if len == 0 => None,
+        "l1" | "l2" | "linf" | "sumsq" if len == 0 => number(0.0),
         "sum" => number(sum(values)),
         "prod" => number(fold(values, 1.0, |a, b| a * b)),
         "mean" => number((f64::from(sum(values)) / len as f64) as f32),
@@ -60,6 +63,17 @@ pub fn answer(op: &str, values: &[f32]) -> Option<Bits> {
         "max" => number(largest(values)),
         "argmin" => index(first_largest(&negated(values))),
         "argmax" => index(first_largest(values)),
+        "minmax" => both(answer("min", values), answer("max", values)),
+        "argminmax" => both(answer("argmin", values), answer("argmax", values)),
+        "l1" => number(fold(&magnitudes(values), -0.0, |a, b| a + b)),
+        "l2" => number(root(sum_of_squares(values))),
+        "linf" => number(largest(&magnitudes(values))),
+        "sumsq" => number(sum_of_squares(values) as f32),
+        "count_nonzero" => index(values.iter().filter(|&&value| value != 0.0).count()),
+        "count_nan" => index(values.iter().filter(|value| value.is_nan()).count()),
+        "count_inf" => index(values.iter().filter(|value| value.abs() == f32::INFINITY).count()),
+        "any" => truth(values.iter().any(|&value| value != 0.0)),
+        "all" => truth(!values.contains(&0.0)),
         _ => panic!("no operator {op}"),
     }
 }
@@ -67,6 +81,35 @@ pub fn answer(op: &str, values: &[f32]) -> Option<Bits> {
 /// −0.0 is the float that changes no other: -0.0 + 0.0 is 0.0.
 fn sum(values: &[f32]) -> f32 {
     fold(values, -0.0, |a, b| a + b)
+}
+
+fn magnitudes(values: &[f32]) -> Vec<f32> {
+    values.iter().map(|value| value.abs()).collect()
+}
+
+/// In f64, where squares of f32 are exact.
+fn sum_of_squares(values: &[f32]) -> f64 {
+    let squares: Vec<f64> = values.iter().map(|&value| f64::from(value).powi(2)).collect();
+    fold(&squares, 0.0, |a, b| a + b)
+}
+
+/// The root of an f64, rounded to f32 once: the root of the machine, rounded twice, and then set right. The middle between
+/// two neighbouring f32 has 25 bits, so its square is exact in f64.
+fn root(sum: f64) -> f32 {
+    let near = sum.sqrt() as f32;
+    if !near.is_finite() || near == 0.0 {
+        return near;
+    }
+    let middle = |a: f32, b: f32| f64::midpoint(f64::from(a), f64::from(b)).powi(2);
+    let even = near.to_bits().is_multiple_of(2);
+    let (below, above) = (middle(near.next_down(), near), middle(near, near.next_up()));
+    if sum < below || (sum == below && !even) {
+        near.next_down()
+    } else if sum > above || (sum == above && !even) {
+        near.next_up()
+    } else {
+        near
+    }
 }
 
 /// Where the largest is the smallest. Exact: it flips one bit.

@@ -5,7 +5,10 @@ use approx::assert_relative_eq;
 use proptest::prelude::*;
 use warpfold::{
     cpu,
-    ops::{ArgMax, ArgMin, Max, Mean, Min, Product, Sum},
+    ops::{
+        All, Any, ArgMax, ArgMin, ArgMinMax, CountInf, CountNan, CountNonzero, Max, Mean, Min, MinMax, NormInf, NormL1,
+        NormL2, Product, Reduction, Sum, SumOfSquares,
+    },
 };
 use warpfold_tests::{
     Bits,
@@ -78,6 +81,99 @@ fn sums_and_means_are_within_their_bounds() {
     for case in cases::FINITE {
         for len in LENGTHS {
             sum_is_within_its_bound(&case.array(len), case.name);
+        }
+    }
+}
+
+/// The answer of an operator that has one over these values.
+fn of<R: Reduction>(op: R, values: &[f32]) -> R::Answer {
+    cpu::reduce(op, values).expect("not empty")
+}
+
+/// The norms of finite values of which no sum overflows.
+fn norms_are_within_their_bounds(values: &[f32], what: &str) {
+    let (len, additions) = (values.len(), oracle::depth(values.len()));
+    let size = oracle::sum_of_magnitudes(values);
+    let l1 = of(NormL1, values);
+    assert!(
+        Exact::of(l1).within(additions, &size, &size),
+        "l1 of {len} {what}: {l1}"
+    );
+
+    // One rounding to f32, and those to f64, which together are less than another: ⌈log₂ n⌉ · 2⁻⁵³ is far below 2⁻²⁴.
+    // An answer that is subnormal is rounded to their spacing instead, one that is too large is infinite.
+    let squares = oracle::sum_of_squares(values);
+    let sum = of(SumOfSquares, values);
+    if sum.is_normal() {
+        let within = Exact::of(sum).within(2, &squares, &squares);
+        assert!(within, "sumsq of {len} {what}: {sum}");
+    }
+    // Squaring doubles a relative error.
+    let l2 = of(NormL2, values);
+    assert!(l2.is_finite(), "l2 of {len} {what}");
+    if l2.is_normal() {
+        let within = Exact::of(l2).squared().within(4, &squares, &squares);
+        assert!(within, "l2 of {len} {what}: {l2}");
+    }
+    let largest = values.iter().fold(0.0, |largest: f32, value| largest.max(value.abs()));
+    assert_eq!(of(NormInf, values), largest, "linf of {len} {what}");
+}
+
+#[test]
+fn norms_of_finite_values_are_within_their_bounds() {
+    for case in cases::FINITE {
+        for len in LENGTHS {
+            norms_are_within_their_bounds(&case.array(len), case.name);
+        }
+    }
+}
+
+/// Where squares in f32 would over- and underflow, and where the norm itself does.
+#[test]
+fn norms_reach_as_far_as_their_answers() {
+    let large = (3e38_f32, 1e38_f32);
+    let exact = f64::from(large.0).hypot(f64::from(large.1)) as f32;
+    assert_eq!(of(NormL2, &[large.0, -large.1]), exact);
+    let tiny = f32::from_bits;
+    assert_eq!(of(NormL2, &[tiny(2), tiny(3)]), tiny(4), "√13 is 3.6");
+    assert_eq!(of(NormL2, &[tiny(1); 4]), tiny(2));
+    assert_eq!(of(NormL2, &[f32::MAX, f32::MAX]), f32::INFINITY);
+    assert_eq!(of(NormL2, &[f32::NEG_INFINITY, 1.0]), f32::INFINITY);
+    assert_eq!(of(NormL2, &[-0.0]).to_bits(), 0);
+    assert_eq!(of(SumOfSquares, &[1e20, 1.0]), f32::INFINITY);
+    let nan_and_infinity = [f32::INFINITY, f32::NAN];
+    for answer in [
+        of(NormL1, &nan_and_infinity),
+        of(NormL2, &nan_and_infinity),
+        of(NormInf, &nan_and_infinity),
+    ] {
+        assert_eq!(answer.to_bits(), 0x7fc0_0000, "a NaN wins");
+    }
+}
+
+/// Counts, truths and pairs against plain scans.
+#[test]
+fn counts_truths_and_pairs_are_exact_over_every_case() {
+    for case in cases::ALL {
+        for len in LENGTHS {
+            let values = case.array(len);
+            let what = format!("{len} {}", case.name);
+            let count = |is: fn(&f32) -> bool| values.iter().filter(|value| is(value)).count() as u64;
+            assert_eq!(of(CountNan, &values), count(|value| value.is_nan()), "{what}");
+            assert_eq!(of(CountInf, &values), count(|value| value.is_infinite()), "{what}");
+            let nonzero = count(|value| *value != 0.0);
+            assert_eq!(of(CountNonzero, &values), nonzero, "{what}");
+            assert_eq!(of(Any, &values), nonzero > 0, "{what}");
+            assert_eq!(of(All, &values), nonzero == len as u64, "{what}");
+
+            let bits = |(min, max): (f32, f32)| (min.to_bits(), max.to_bits());
+            let apart = (of(Min, &values), of(Max, &values));
+            assert_eq!(bits(of(MinMax, &values)), bits(apart), "{what}");
+            let places = (
+                oracle::argmin(&values).unwrap() as u64,
+                oracle::argmax(&values).unwrap() as u64,
+            );
+            assert_eq!(of(ArgMinMax, &values), places, "{what}");
         }
     }
 }

@@ -7,7 +7,7 @@ use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
     kernels::{Entry, Kernel, whole},
     monoids::{Monoid, Words},
-    stages::{grid::Meeting, thread::Input},
+    stages::{block::most_states, grid::Meeting, thread::Input},
     tree,
 };
 use warpfold_tests::{backends, cases, each_operator};
@@ -98,9 +98,9 @@ proptest! {
         entry in prop::sample::select(entries()),
         (warps, leaves, blocks) in (0..5_u32, 0..8_u32, 1..5000_u32),
     ) {
-        // At most 128 leaves a tile.
+        // At most 128 leaves a tile, fewer for states of many words.
         let warps = (1 << warps).min(entry.max_threads / 32);
-        let leaves_per_warp = (1 << leaves).min(128 / warps);
+        let leaves_per_warp = (1 << leaves).min(most_states(entry.state_words) / warps);
         let shape = Shape { warps, leaves_per_warp, blocks };
         let plan = Plan::with_shape(entry, len, shape).expect("a legal shape");
         is_sound(&plan);

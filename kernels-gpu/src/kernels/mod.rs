@@ -69,6 +69,9 @@ const LIGHT: (u32, u32) = (512, 2);
 /// The same for operators that would spill then: 24 warps with 80 registers a thread.
 const HEAVY: (u32, u32) = (256, 3);
 
+/// The same for states of many words: 16 warps with 128 registers.
+const WIDE: (u32, u32) = (256, 2);
+
 /// Both entries of an operator.
 const fn both<State: Words, Answer: Words>(
     op: &'static str,
@@ -101,7 +104,7 @@ const fn both<State: Words, Answer: Words>(
 }
 
 /// Operators that have entry points.
-const OPERATORS: usize = 7;
+const OPERATORS: usize = 18;
 
 /// Every entry point.
 pub static ENTRIES: [Entry; 2 * OPERATORS] = {
@@ -115,38 +118,46 @@ pub static ENTRIES: [Entry; 2 * OPERATORS] = {
         }
         entries
     }
+    const SUM: [&str; 2] = ["sum", "sum_small"];
+    const PRODUCT: [&str; 2] = ["product", "product_small"];
+    const EXTREMUM: [&str; 2] = ["extremum", "extremum_small"];
+    const ARG: [&str; 2] = ["arg", "arg_small"];
+    const NORM: [&str; 2] = ["norm", "norm_small"];
+    const COUNT: [&str; 2] = ["count", "count_small"];
+    const BOTH: [&str; 2] = ["both", "both_small"];
     flat([
-        both::<f32, f32>("sum", LIGHT, ["sum_f32", "sum_small_f32"], ["sum", "sum_small"]),
-        both::<f32, f32>("mean", LIGHT, ["mean_f32", "mean_small_f32"], ["sum", "sum_small"]),
-        both::<f32, f32>(
-            "product",
-            LIGHT,
-            ["product_f32", "product_small_f32"],
-            ["product", "product_small"],
-        ),
-        both::<Key, f32>(
-            "min",
+        both::<f32, f32>("sum", LIGHT, ["sum_f32", "sum_small_f32"], SUM),
+        both::<f32, f32>("mean", LIGHT, ["mean_f32", "mean_small_f32"], SUM),
+        both::<f32, f32>("product", LIGHT, ["product_f32", "product_small_f32"], PRODUCT),
+        both::<Key, f32>("min", HEAVY, ["min_f32", "min_small_f32"], EXTREMUM),
+        both::<Key, f32>("max", HEAVY, ["max_f32", "max_small_f32"], EXTREMUM),
+        both::<Best, u64>("argmin", HEAVY, ["argmin_f32", "argmin_small_f32"], ARG),
+        both::<Best, u64>("argmax", HEAVY, ["argmax_f32", "argmax_small_f32"], ARG),
+        both::<f32, f32>("norm_l1", LIGHT, ["norm_l1_f32", "norm_l1_small_f32"], NORM),
+        both::<f64, f32>("norm_l2", HEAVY, ["norm_l2_f32", "norm_l2_small_f32"], NORM),
+        both::<u32, f32>("norm_inf", HEAVY, ["norm_inf_f32", "norm_inf_small_f32"], NORM),
+        both::<f64, f32>(
+            "sum_of_squares",
             HEAVY,
-            ["min_f32", "min_small_f32"],
-            ["extremum", "extremum_small"],
+            ["sum_of_squares_f32", "sum_of_squares_small_f32"],
+            NORM,
         ),
-        both::<Key, f32>(
-            "max",
+        both::<u64, u64>(
+            "count_nonzero",
             HEAVY,
-            ["max_f32", "max_small_f32"],
-            ["extremum", "extremum_small"],
+            ["count_nonzero_f32", "count_nonzero_small_f32"],
+            COUNT,
         ),
-        both::<Best, u64>(
-            "argmin",
-            HEAVY,
-            ["argmin_f32", "argmin_small_f32"],
-            ["arg", "arg_small"],
-        ),
-        both::<Best, u64>(
-            "argmax",
-            HEAVY,
-            ["argmax_f32", "argmax_small_f32"],
-            ["arg", "arg_small"],
+        both::<u64, u64>("count_nan", HEAVY, ["count_nan_f32", "count_nan_small_f32"], COUNT),
+        both::<u64, u64>("count_inf", HEAVY, ["count_inf_f32", "count_inf_small_f32"], COUNT),
+        both::<bool, bool>("any", HEAVY, ["any_f32", "any_small_f32"], COUNT),
+        both::<bool, bool>("all", HEAVY, ["all_f32", "all_small_f32"], COUNT),
+        both::<(Key, Key), (f32, f32)>("min_max", HEAVY, ["min_max_f32", "min_max_small_f32"], BOTH),
+        both::<(Best, Best), (u64, u64)>(
+            "argmin_argmax",
+            WIDE,
+            ["argmin_argmax_f32", "argmin_argmax_small_f32"],
+            BOTH,
         ),
     ])
 };
@@ -209,4 +220,15 @@ mod entries {
     reduce_all_entry!(max_f32, max_small_f32, |len| Max);
     reduce_all_entry!(argmin_f32, argmin_small_f32, |len| ArgMin);
     reduce_all_entry!(argmax_f32, argmax_small_f32, |len| ArgMax);
+    reduce_all_entry!(norm_l1_f32, norm_l1_small_f32, |len| NormL1);
+    reduce_all_entry!(norm_l2_f32, norm_l2_small_f32, |len| NormL2);
+    reduce_all_entry!(norm_inf_f32, norm_inf_small_f32, |len| NormInf);
+    reduce_all_entry!(sum_of_squares_f32, sum_of_squares_small_f32, |len| SumOfSquares);
+    reduce_all_entry!(count_nonzero_f32, count_nonzero_small_f32, |len| CountNonzero);
+    reduce_all_entry!(count_nan_f32, count_nan_small_f32, |len| CountNan);
+    reduce_all_entry!(count_inf_f32, count_inf_small_f32, |len| CountInf);
+    reduce_all_entry!(any_f32, any_small_f32, |len| Any);
+    reduce_all_entry!(all_f32, all_small_f32, |len| All);
+    reduce_all_entry!(min_max_f32, min_max_small_f32, |len| (Min, Max));
+    reduce_all_entry!(argmin_argmax_f32, argmin_argmax_small_f32, |len| (ArgMin, ArgMax));
 }

@@ -72,6 +72,7 @@ pub const fn instructions_small(words: usize) -> Instructions {
 ///
 /// `input` is valid and unwritten for the whole launch; `meeting.slots` has room for every tile's state, and
 /// `meeting.tickets` is zero; `output`'s pointers are null or valid. All threads of the grid call this alike.
+#[inline(always)]
 pub unsafe fn reduce_all<S: Simt, M: Monoid<f32>>(
     simt: S,
     op: M,
@@ -137,6 +138,7 @@ pub unsafe fn reduce_all<S: Simt, M: Monoid<f32>>(
 /// # Safety
 ///
 /// As [`reduce_all`].
+#[inline(always)]
 pub unsafe fn reduce_small<S: Simt, M: Monoid<f32>>(
     simt: S,
     op: M,

@@ -5,12 +5,17 @@
 //! the GPU, on the CPU and in the emulator.
 
 mod arg;
+mod count;
 mod extremum;
+mod norm;
+mod pair;
 mod product;
 mod sum;
 
 pub use arg::{ArgMax, ArgMin, Best};
+pub use count::{All, Any, CountInf, CountNan, CountNonzero};
 pub use extremum::{Key, Max, Min};
+pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
 pub use product::Product;
 pub use sum::{Mean, Sum};
 
@@ -90,6 +95,42 @@ impl Words for f32 {
     #[inline]
     fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
         Self::from_bits(word(0))
+    }
+}
+
+impl Words for bool {
+    const COUNT: usize = 1;
+    #[inline]
+    fn word(self, _: usize) -> u32 {
+        u32::from(self)
+    }
+    #[inline]
+    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+        word(0) != 0
+    }
+}
+
+impl Words for u32 {
+    const COUNT: usize = 1;
+    #[inline]
+    fn word(self, _: usize) -> u32 {
+        self
+    }
+    #[inline]
+    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+        word(0)
+    }
+}
+
+impl Words for f64 {
+    const COUNT: usize = 2;
+    #[inline]
+    fn word(self, i: usize) -> u32 {
+        self.to_bits().word(i)
+    }
+    #[inline]
+    fn from_words(word: impl FnMut(usize) -> u32) -> Self {
+        Self::from_bits(u64::from_words(word))
     }
 }
 

@@ -32,6 +32,7 @@ pub const OCTET: u64 = (ROWS * LANES) as u64;
 /// # Safety
 ///
 /// `meeting` is this launch's own.
+#[inline(always)]
 pub unsafe fn last_block_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
     // SAFETY: passed on to the caller.
     let last = unsafe { draws_last(simt, meeting) };
@@ -55,6 +56,7 @@ pub unsafe fn last_block_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting
 /// # Safety
 ///
 /// As [`last_block_folds`].
+#[inline(always)]
 pub unsafe fn last_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
     // SAFETY: passed on to the caller.
     unsafe { first_warp_folds(simt, op, meeting, draws_last(simt, meeting)) }
@@ -65,6 +67,7 @@ pub unsafe fn last_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting:
 /// # Safety
 ///
 /// As [`last_block_folds`].
+#[inline(always)]
 unsafe fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting, last: bool) -> Option<M::State> {
     if simt.warp() != 0 || !simt.any(last) {
         return None;
@@ -94,6 +97,7 @@ unsafe fn draws_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
 /// # Safety
 ///
 /// As [`last_block_folds`]; the block synchronised with the writers of the slots.
+#[inline(always)]
 unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> M::State {
     let mut turn = Turn::FIRST;
     // One warp folds a run of 1024 slots (32 rows of 32, lane `j` keeping row `j`), a block a group of such runs.
@@ -134,6 +138,7 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting)
 /// # Safety
 ///
 /// The slots up to `end` are valid and synchronised with.
+#[inline(always)]
 unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, first: u64, end: u64) -> M::State {
     let mut kept = op.identity();
     let present = u64::saturating_sub(end, first).min(u64::from(LANES * LANES)) as u32;
@@ -164,6 +169,8 @@ unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, 
 /// # Safety
 ///
 /// The slots up to `present` are valid and synchronised with.
+// The large stages are inlined, all of them: a call would put states of many words into memory.
+#[inline(always)]
 unsafe fn octet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, present: u32) -> M::State {
     // One address for the eight loads, and comparisons in 32 bits: this shares the registers of the whole kernel.
     let column = at::<M::State>(slots, u64::from(simt.lane()));

@@ -33,6 +33,7 @@ pub fn reduce_first<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut state: M::Stat
 /// other half.
 ///
 /// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
+#[inline(always)]
 pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32) -> M::State) -> M::State {
     let meet = |reach: u32, low: M::State, high: M::State| {
         let (keep, give) = if simt.lane() & reach == 0 {
@@ -42,10 +43,12 @@ pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32
         };
         op.combine(keep, partner(simt, give, reach))
     };
-    let states: [_; 8] = core::array::from_fn(|row| state(row as u32));
-    let two = |row| meet(1, states[row], states[row + 1]);
-    let four = |row| meet(2, two(row), two(row + 2));
-    let eight = meet(4, four(0), four(4));
+    // Written out, not an array: states of many words would lie in memory. All are asked for before any is combined.
+    let (a, b, c, d) = (state(0), state(1), state(2), state(3));
+    let (e, f, g, h) = (state(4), state(5), state(6), state(7));
+    let low = meet(2, meet(1, a, b), meet(1, c, d));
+    let high = meet(2, meet(1, e, f), meet(1, g, h));
+    let eight = meet(4, low, high);
     let sixteen = op.combine(eight, partner(simt, eight, 8));
     op.combine(sixteen, partner(simt, sixteen, 16))
 }

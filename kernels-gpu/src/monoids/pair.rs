@@ -1,0 +1,57 @@
+//! Two operators in one pass: a pair of operators is an operator, with a pair of answers.
+
+use super::{Monoid, Words};
+
+impl<A: Words, B: Words> Words for (A, B) {
+    const COUNT: usize = A::COUNT + B::COUNT;
+    #[inline]
+    fn word(self, i: usize) -> u32 {
+        if i < A::COUNT {
+            self.0.word(i)
+        } else {
+            self.1.word(i - A::COUNT)
+        }
+    }
+    #[inline]
+    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+        let first = A::from_words(&mut word);
+        (first, B::from_words(|i| word(A::COUNT + i)))
+    }
+}
+
+/// Both at once, each with its own rules; over nothing there is an answer where both have one.
+impl<T: Copy, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
+    type State = (A::State, B::State);
+    type Answer = (A::Answer, B::Answer);
+
+    #[inline]
+    fn identity(self) -> Self::State {
+        (self.0.identity(), self.1.identity())
+    }
+    #[inline]
+    fn lift(self, value: T, index: u64) -> Self::State {
+        (self.0.lift(value, index), self.1.lift(value, index))
+    }
+    #[inline]
+    fn combine(self, a: Self::State, b: Self::State) -> Self::State {
+        (self.0.combine(a.0, b.0), self.1.combine(a.1, b.1))
+    }
+    #[inline]
+    fn shift(self, state: Self::State, by: u64) -> Self::State {
+        (self.0.shift(state.0, by), self.1.shift(state.1, by))
+    }
+    /// One that does not select changes with every element.
+    const SELECTS: bool = A::SELECTS && B::SELECTS;
+    #[inline]
+    fn may_change(self, best: Self::State, value: T) -> bool {
+        self.0.may_change(best.0, value) | self.1.may_change(best.1, value)
+    }
+    #[inline]
+    fn finish(self, state: Self::State) -> Self::Answer {
+        (self.0.finish(state.0), self.1.finish(state.1))
+    }
+    #[inline]
+    fn empty(self) -> Option<Self::Answer> {
+        Some((self.0.empty()?, self.1.empty()?))
+    }
+}

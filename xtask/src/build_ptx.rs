@@ -45,7 +45,12 @@ pub struct Args {
 
 /// Runs the task.
 pub fn run(args: &Args) -> Result<()> {
-    let tools = setup::find(args.codegen)?;
+    let codegen = match &args.user_crate {
+        // Its manifest is for one of them.
+        Some(path) if args.codegen == Codegen::Auto => KernelCrate::users_codegen(path)?.unwrap_or(Codegen::Auto),
+        _ => args.codegen,
+    };
+    let tools = setup::find(codegen)?;
     let kernels = match &args.user_crate {
         None => KernelCrate::ours(&tools.generator)?,
         Some(path) => KernelCrate::users(path, &tools.generator)?,
@@ -74,7 +79,7 @@ fn build(kernels: &KernelCrate, archs: &[String], tools: &Tools, unproven: bool)
     let asked: BTreeSet<&str> = archs.iter().map(|arch| arch.trim()).collect();
     let asked: BTreeSet<&str> = if asked.is_empty() { DEFAULT_ARCHS.into() } else { asked };
     let _lock = lock(kernels)?;
-    remove_stale(kernels, &asked, archs.is_empty(), &kernels.stamp(tools)?)?;
+    remove_stale(kernels, &asked, archs.is_empty(), tools)?;
     let builds = prove(kernels, &asked, tools, unproven)?;
     for build in &builds {
         publish(kernels, build)?;
@@ -170,13 +175,22 @@ fn gathered(wrong: &[(String, Violation)]) -> Vec<String> {
 }
 
 /// Removes what would mislead: in a default build, every other architecture; otherwise those others that were made from
-/// something older than what is there now, for the host crate embeds all it finds.
-fn remove_stale(kernels: &KernelCrate, asked: &BTreeSet<&str>, default: bool, stamp: &str) -> Result<()> {
+/// something older than what is there now, for the host crate embeds all it finds. In a user's crate, those that another code
+/// generator made.
+fn remove_stale(kernels: &KernelCrate, asked: &BTreeSet<&str>, default: bool, tools: &Tools) -> Result<()> {
+    let stamp = kernels.stamp(tools)?;
+    let stale = |folder: &Path| {
+        if kernels.ours {
+            return default || !kernels.is_current(folder, &stamp);
+        }
+        let generator = fs::read_to_string(folder.join("build.txt")).unwrap_or_default();
+        generator.trim() != tools.generator.version()
+    };
     let mut report = Report::load(&kernels.ptx);
     for folder in fs::read_dir(&kernels.ptx).into_iter().flatten().flatten() {
         let name = folder.file_name().to_string_lossy().into_owned();
         let other = generator::number(&name).is_some() && !asked.contains(&*name);
-        if other && kernels.ours && (default || !kernels.is_current(&folder.path(), stamp)) {
+        if other && stale(&folder.path()) {
             println!(
                 "removing {name}: {}",
                 if default { "not a default" } else { "out of date" }

@@ -83,6 +83,9 @@ pub fn in_text(name: &str, entry: &str, expected: Expected) -> Vec<Violation> {
     match expected {
         Expected::Counts(counts) => {
             wrong.extend(differences(found, counts));
+            if let Some(access) = ptx::operations(entry).find(|operation| names_no_space(operation)) {
+                wrong.push(format!("`{access}`: memory by a generic address"));
+            }
             if let Some(flushed) = ptx::operations(entry).find(|o| o.split('.').any(|part| part == "ftz")) {
                 wrong.push(format!("`{flushed}` flushes subnormal numbers to zero"));
             }
@@ -100,6 +103,16 @@ pub fn in_text(name: &str, entry: &str, expected: Expected) -> Vec<Violation> {
         Expected::Anything => {}
     }
     named(name, wrong)
+}
+
+/// Whether an operation goes to memory by a generic address, which is slow.
+fn names_no_space(operation: &str) -> bool {
+    const SPACES: [&str; 5] = ["global", "shared", "local", "param", "const"];
+    let mut parts = operation.split('.');
+    let memory = parts
+        .next()
+        .is_some_and(|first| ["ld", "st", "atom", "red"].contains(&first));
+    memory && !parts.any(|part| part.split("::").next().is_some_and(|part| SPACES.contains(&part)))
 }
 
 /// Whether an entry has the parameters that `reduce_all_entry!` gives.
@@ -242,6 +255,8 @@ mod tests {
             ("barrier.sync 1;", "was duplicated"),
             ("red.relaxed.gpu.global.add.f32 [%rd1], %r1;", "2 tickets"),
             ("cvta.shared.u64 %rd1, %rd2;", "generic address"),
+            ("ld.u32 %r1, [%rd1];", "generic address"),
+            ("st.relaxed.gpu.v2.b32 [%rd1], {%r1, %r2};", "generic address"),
             ("add.rn.ftz.f32 %r1, %r1, %r2;", "subnormal"),
             ("fma.rn.f32 %r1, %r1, %r2, %r3;", "contracted"),
         ] {

@@ -6,13 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use warpfold_kernels::kernels::{ENTRIES, Entry};
 
 use crate::{
     facts::{Expected, Violation},
-    generator::{Generator, stand_in},
+    generator::{Codegen, Generator, nvvm, stand_in},
     paths,
     process::{capture, cargo, write_if_changed},
     ptx::{Bounds, Item},
@@ -63,7 +63,7 @@ impl KernelCrate {
         }
         let own = paths::root().join("kernels-gpu");
         let (folder, sources) = match generator {
-            Generator::Nvvm(_) => (paths::nvvm().join("kernels"), stand_in::sources()),
+            Generator::Nvvm(_) => (paths::nvvm().join("kernels"), nvvm::sources()),
             _ => (own.clone(), vec![own.join("Cargo.toml"), own.join("src")]),
         };
         Ok(Self {
@@ -77,18 +77,28 @@ impl KernelCrate {
         })
     }
 
+    /// The code generator that a user's crate, in `folder`, takes our kernels for, if it says.
+    pub fn users_codegen(folder: &Path) -> Result<Option<Codegen>> {
+        let (manifest, said) = metadata(folder)?;
+        manifest_in(&said, &manifest)
+    }
+
     /// A user's, in `folder`.
     pub fn users(folder: &Path, generator: &Generator) -> Result<Self> {
-        let folder = folder
-            .canonicalize()
-            .with_context(|| format!("no crate at {}", folder.display()))?;
-        let manifest = folder.join("Cargo.toml");
-        let said = capture(
-            cargo()
-                .args(["metadata", "--format-version=1", "--no-deps", "--manifest-path"])
-                .arg(&manifest),
-        )?;
+        let (manifest, said) = metadata(folder)?;
+        let folder = manifest.parent().unwrap_or(folder).to_owned();
         let (package, library) = library_in(&said, &manifest)?;
+        match (manifest_in(&said, &manifest)?, generator) {
+            (Some(Codegen::Llvm), Generator::Nvvm(_)) => bail!(
+                "{package} depends on kernels-gpu, whose manifest is for the code generator llvm: for nvvm, depend on \
+                 kernels-gpu/nvvm/kernels"
+            ),
+            (Some(Codegen::Nvvm), Generator::Llvm(_)) => bail!(
+                "{package} depends on kernels-gpu/nvvm/kernels, whose manifest is for the code generator nvvm: for llvm, \
+                 depend on kernels-gpu"
+            ),
+            _ => {}
+        }
         Ok(Self {
             sources: vec![],
             ptx: folder.join("target/ptx"),
@@ -177,6 +187,55 @@ impl KernelCrate {
     }
 }
 
+/// The manifest of the crate in `folder`, and what cargo says of it.
+fn metadata(folder: &Path) -> Result<(PathBuf, String)> {
+    let folder = folder
+        .canonicalize()
+        .with_context(|| format!("no crate at {}", folder.display()))?;
+    let manifest = folder.join("Cargo.toml");
+    let said = capture(
+        cargo()
+            .args(["metadata", "--format-version=1", "--no-deps", "--manifest-path"])
+            .arg(&manifest),
+    )?;
+    Ok((manifest, said))
+}
+
+/// The code generator of the manifest that the package at `manifest` takes our kernels from; none if it takes them from
+/// elsewhere.
+fn manifest_in(metadata: &str, manifest: &Path) -> Result<Option<Codegen>> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
+    #[derive(Deserialize)]
+    struct Package {
+        manifest_path: PathBuf,
+        dependencies: Vec<Dependency>,
+    }
+    #[derive(Deserialize)]
+    struct Dependency {
+        path: Option<PathBuf>,
+    }
+    let metadata: Metadata = serde_json::from_str(metadata)?;
+    let ours = |folder: &Path| {
+        if folder.ends_with("kernels-gpu/nvvm/kernels") {
+            Some(Codegen::Nvvm)
+        } else {
+            folder.ends_with("kernels-gpu").then_some(Codegen::Llvm)
+        }
+    };
+    let package = metadata
+        .packages
+        .iter()
+        .find(|package| package.manifest_path == manifest);
+    let mut folders = package
+        .iter()
+        .flat_map(|package| &package.dependencies)
+        .filter_map(|of| of.path.as_deref());
+    Ok(folders.find_map(ours))
+}
+
 /// The package at `manifest` and its library, from `cargo metadata`.
 fn library_in(metadata: &str, manifest: &Path) -> Result<(String, String)> {
     #[derive(Deserialize)]
@@ -230,6 +289,20 @@ mod tests {
         let found = library_in(metadata, Path::new("/a/Cargo.toml")).unwrap();
         assert_eq!(found, ("my-ops".to_owned(), "my_ops".to_owned()));
         assert!(library_in(metadata, Path::new("/b/Cargo.toml")).is_err());
+    }
+
+    #[test]
+    fn the_kernels_that_a_users_crate_takes_are_told_by_their_folder() {
+        let with = |folder: &str| {
+            let metadata = format!(
+                "{{\"packages\":[{{\"manifest_path\":\"/a/Cargo.toml\",\"dependencies\":[{{\"path\":null}},\
+                 {{\"path\":\"{folder}\"}}]}}]}}"
+            );
+            manifest_in(&metadata, Path::new("/a/Cargo.toml")).unwrap()
+        };
+        assert_eq!(with("/w/kernels-gpu"), Some(Codegen::Llvm));
+        assert_eq!(with("/w/kernels-gpu/nvvm/kernels"), Some(Codegen::Nvvm));
+        assert_eq!(with("/w/another"), None);
     }
 
     #[test]

@@ -258,12 +258,11 @@ fn install_ptxas() -> Result<Ptxas> {
     ptxas::find().with_context(|| format!("the package {} has no ptxas that runs here", ptxas::PACKAGE))
 }
 
-/// Gets libNVVM for the test of what it takes, where no toolkit brings it: NVIDIA's package of it alone.
+/// Gets libNVVM for the test of what it takes: NVIDIA's package of it alone.
 pub fn ensure_libnvvm() {
     const PACKAGE: &str = "nvidia-nvvm";
     let folder = paths::tools().join("nvvm");
-    let toolkit = Path::new("/usr/local/cuda/nvvm/lib64/libnvvm.so");
-    if folder.join("nvidia").is_dir() || toolkit.is_file() {
+    if folder.join("nvidia").is_dir() {
         return;
     }
     if let Err(error) = install_package(PACKAGE, &folder) {

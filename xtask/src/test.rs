@@ -98,9 +98,13 @@ const CARGO_STEPS: [(&str, &[&str]); 8] = [
 
 /// Runs the task.
 pub fn run(args: &Args) -> Result<()> {
+    // First, for the host crate embeds what it makes: without it, the tests would be of older kernels.
+    let built = step("kernels", || kernels(args.codegen));
+    if built.outcome.is_err() {
+        return conclude(&[built]);
+    }
     let mut done = vec![
-        // First, for the host crate embeds what it makes.
-        step("kernels", || kernels(args.codegen)),
+        built,
         step("kernels as nvvm has them", as_nvvm_has_them),
         step("tidy", tidy::run),
     ];

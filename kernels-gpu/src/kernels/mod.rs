@@ -69,7 +69,7 @@ const LIGHT: (u32, u32) = (512, 2);
 /// The same for operators that would spill then: 24 warps with 80 registers a thread.
 const HEAVY: (u32, u32) = (256, 3);
 
-/// The same for states of many words: 16 warps with 128 registers.
+/// The same for states of many words: 16 warps with 128 registers, or as many more as fit.
 const WIDE: (u32, u32) = (256, 2);
 
 /// Both entries of an operator.
@@ -144,12 +144,12 @@ pub static ENTRIES: [Entry; 2 * OPERATORS] = {
         ),
         both::<u64, u64>(
             "count_nonzero",
-            HEAVY,
+            WIDE,
             ["count_nonzero_f32", "count_nonzero_small_f32"],
             COUNT,
         ),
-        both::<u64, u64>("count_nan", HEAVY, ["count_nan_f32", "count_nan_small_f32"], COUNT),
-        both::<u64, u64>("count_inf", HEAVY, ["count_inf_f32", "count_inf_small_f32"], COUNT),
+        both::<u64, u64>("count_nan", WIDE, ["count_nan_f32", "count_nan_small_f32"], COUNT),
+        both::<u64, u64>("count_inf", WIDE, ["count_inf_f32", "count_inf_small_f32"], COUNT),
         both::<bool, bool>("any", HEAVY, ["any_f32", "any_small_f32"], COUNT),
         both::<bool, bool>("all", HEAVY, ["all_f32", "all_small_f32"], COUNT),
         both::<(Key, Key), (f32, f32)>("min_max", HEAVY, ["min_max_f32", "min_max_small_f32"], BOTH),

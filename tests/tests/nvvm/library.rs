@@ -14,6 +14,17 @@ pub struct LibNvvm {
 
 type Program = *mut c_void;
 
+/// Why there is no PTX.
+pub enum Refusal {
+    /// libNVVM does not know the architecture.
+    UnknownOption,
+    /// What it says of the module.
+    Said(String),
+}
+
+/// `NVVM_ERROR_INVALID_OPTION`.
+const INVALID_OPTION: c_int = 7;
+
 impl LibNvvm {
     /// The first that can be loaded.
     pub fn find() -> Option<Self> {
@@ -40,7 +51,7 @@ impl LibNvvm {
     }
 
     /// The PTX of a module, or what libNVVM has against it.
-    pub fn compile(&self, module: &str, arch: &str) -> Result<String, String> {
+    pub fn compile(&self, module: &str, arch: &str) -> Result<String, Refusal> {
         let create = self.function::<unsafe extern "C" fn(*mut Program) -> c_int>("nvvmCreateProgram");
         let add = self.function::<unsafe extern "C" fn(Program, *const c_char, usize, *const c_char) -> c_int>(
             "nvvmAddModuleToProgram",
@@ -58,9 +69,10 @@ impl LibNvvm {
             };
             let answer = match done {
                 Ok(()) => Ok(self.text(program, "nvvmGetCompiledResultSize", "nvvmGetCompiledResult")),
+                Err(INVALID_OPTION) => Err(Refusal::UnknownOption),
                 Err(code) => {
                     let log = self.text(program, "nvvmGetProgramLogSize", "nvvmGetProgramLog");
-                    Err(format!("libNVVM answers {code}: {log}\n{module}"))
+                    Err(Refusal::Said(format!("libNVVM answers {code}: {log}\n{module}")))
                 }
             };
             destroy(&mut program);

@@ -10,9 +10,9 @@ mod source;
 
 use std::{env, fs, path::PathBuf, process::ExitCode};
 
-use library::LibNvvm;
+use library::{LibNvvm, Refusal};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use source::Source;
+use source::{Intrinsic, Source};
 
 /// One for each dialect that libNVVM reads, and those that are built by default.
 const ARCHS: [&str; 4] = ["compute_75", "compute_80", "compute_90", "compute_100"];
@@ -43,9 +43,14 @@ fn takes(arch: &str) -> Result<Completion, Failed> {
         return Ok(Completion::ignored_with("no libNVVM here"));
     };
     let machine = machine()?;
-    let ptx = library.compile(&ir::module(&machine, library.ir_version()), arch)?;
-    came_out(&machine, &ptx)?;
-    Ok(Completion::Completed)
+    match library.compile(&ir::module(&machine, library.ir_version()), arch) {
+        Err(Refusal::UnknownOption) => Ok(Completion::ignored_with("this libNVVM is older than the architecture")),
+        Err(Refusal::Said(why)) => Err(why.into()),
+        Ok(ptx) => {
+            came_out(&machine, &ptx)?;
+            Ok(Completion::Completed)
+        }
+    }
 }
 
 /// Whether each operation of the assembly and one instruction for each intrinsic is in the PTX.
@@ -62,18 +67,21 @@ fn came_out(machine: &Source, ptx: &str) -> Result<(), String> {
     if let Some(lost) = written.find(|operation| !operations.contains(operation)) {
         return Err(format!("{lost:?} did not come out:\n{ptx}"));
     }
-    for (instruction, intrinsic) in [
-        ("bar.sync", "llvm.nvvm.barrier0"),
-        ("bar.warp.sync", "llvm.nvvm.bar.warp.sync"),
-        ("shfl.sync.bfly.b32", "llvm.nvvm.shfl.sync.bfly.i32"),
-        ("vote.sync.any.pred", "llvm.nvvm.vote.any.sync"),
-    ] {
-        let expected = machine.intrinsics.iter().filter(|of| of.name == intrinsic).count();
-        let found = operations.iter().filter(|operation| **operation == instruction).count();
-        if found != expected {
+    const INSTRUCTIONS: [(&str, &str); 4] = [
+        ("llvm.nvvm.barrier0", "bar.sync"),
+        ("llvm.nvvm.bar.warp.sync", "bar.warp.sync"),
+        ("llvm.nvvm.shfl.sync.bfly.i32", "shfl.sync.bfly.b32"),
+        ("llvm.nvvm.vote.any.sync", "vote.sync.any.pred"),
+    ];
+    for Intrinsic { name, .. } in &machine.intrinsics {
+        let Some((_, instruction)) = INSTRUCTIONS.iter().find(|(intrinsic, _)| intrinsic == name) else {
             return Err(format!(
-                "{found} times {instruction}, and {expected} times {intrinsic}:\n{ptx}"
+                "which instruction becomes of {name} is not in the list of this test"
             ));
+        };
+        let found = operations.iter().filter(|operation| *operation == instruction).count();
+        if found != 1 {
+            return Err(format!("{found} times {instruction} of one {name}:\n{ptx}"));
         }
     }
     Ok(())
@@ -87,9 +95,10 @@ fn refuses() -> Result<Completion, Failed> {
         let mut machine = Source::default();
         machine.read(text)?;
         let compiled = library.compile(&ir::module(&machine, library.ir_version()), "compute_90");
-        match compiled.and_then(|ptx| came_out(&machine, &ptx)) {
-            Ok(()) => Err(format!("this went through: {text}").into()),
-            Err(_) => Ok(()),
+        match compiled {
+            Ok(ptx) if came_out(&machine, &ptx).is_ok() => Err(format!("this went through: {text}").into()),
+            Err(Refusal::UnknownOption) => Err("compute_90 is not known".into()),
+            Ok(_) | Err(Refusal::Said(_)) => Ok(()),
         }
     };
     refused("unsafe extern \"C\" { #[link_name = \"llvm.nvvm.no.such.thing\"] fn f(a: u32) -> u32; }")?;
@@ -102,23 +111,25 @@ fn reads() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Where libNVVM may lie: what a variable names, CUDA installations, setup's own folder.
+/// Where libNVVM may lie: what a variable names, setup's own folder, CUDA installations.
 fn candidates() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = env::var_os("WARPFOLD_LIBNVVM").map(PathBuf::from).into_iter().collect();
+    let packages = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nvvm/nvidia");
+    for package in fs::read_dir(packages).into_iter().flatten().flatten() {
+        for folder in ["lib", "nvvm/lib64"] {
+            let libraries = fs::read_dir(package.path().join(folder))
+                .into_iter()
+                .flatten()
+                .flatten();
+            let is_libnvvm = |file: &fs::DirEntry| file.file_name().to_string_lossy().starts_with("libnvvm.so");
+            files.extend(libraries.filter(is_libnvvm).map(|file| file.path()));
+        }
+    }
     let named = ["CUDA_PATH", "CUDA_HOME", "CUDA_ROOT"]
         .into_iter()
         .filter_map(env::var_os);
     for cuda in named.map(PathBuf::from).chain(["/usr/local/cuda".into()]) {
         files.push(cuda.join("nvvm/lib64/libnvvm.so"));
-    }
-    let packages = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nvvm/nvidia");
-    for package in fs::read_dir(packages).into_iter().flatten().flatten() {
-        let libraries = ["lib", "nvvm/lib64"].map(|folder| package.path().join(folder));
-        let files_of = libraries
-            .into_iter()
-            .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
-        let is_libnvvm = |file: &fs::DirEntry| file.file_name().to_string_lossy().starts_with("libnvvm.so");
-        files.extend(files_of.filter(is_libnvvm).map(|file| file.path()));
     }
     files
 }

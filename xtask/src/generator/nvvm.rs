@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::{
     kernel_crate::KernelCrate,
     paths,
-    process::{capture, on_path, succeed, untangled},
+    process::{capture, on_path, succeed, untangled, write_if_changed},
     ptxas::subfolders,
 };
 
@@ -31,7 +31,8 @@ const CUDA: [u32; 2] = [12, 13];
 const ARCHS: [u32; 13] = [75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121];
 
 /// Where all of it is together.
-const IMAGES: &str = "Rust-CUDA's container images have LLVM 7, CUDA and the build tools: rust-gpu/rust-cuda-ubuntu24-cuda12, -ubuntu24-cuda13, -rockylinux9-cuda12 and -rockylinux9-cuda13, \
+const IMAGES: &str = "Rust-CUDA's container images have all of it, with the Rust toolchain of their own day: \
+                      rust-gpu/rust-cuda-ubuntu24-cuda12, -ubuntu24-cuda13, -rockylinux9-cuda12, -rockylinux9-cuda13, \
                       among GitHub's packages";
 
 /// A toolchain that has every part.
@@ -39,10 +40,10 @@ const IMAGES: &str = "Rust-CUDA's container images have LLVM 7, CUDA and the bui
 pub struct Toolchain {
     /// The Rust toolchain, by rustup's name.
     rust: String,
-    /// LLVM's `llvm-config`.
-    llvm_config: PathBuf,
-    /// The CUDA toolkit's folder.
-    cuda: PathBuf,
+    /// The LLVM that the back end is linked with.
+    llvm: Llvm,
+    /// The CUDA toolkit that has libNVVM.
+    cuda: Cuda,
     /// The versions of all that decides on the output.
     pub version: String,
 }
@@ -83,36 +84,39 @@ pub fn find() -> Result<Toolchain> {
 /// The toolchain, or all that is missing of it.
 pub fn search() -> Result<Result<Toolchain, Vec<Missing>>> {
     let pinned = Pinned::read(&paths::nvvm())?;
-    let rust = env::var(VARIABLE).unwrap_or_else(|_| pinned.toolchain.clone());
-    let sysroot = rust_toolchain(&rust, &pinned);
-    let llvm = llvm();
-    let cuda = cuda();
-    let (sysroot, llvm, cuda, mut absent) = match (sysroot, llvm, cuda) {
-        (Ok(sysroot), Ok(llvm), Ok(cuda)) => (sysroot, llvm, cuda, vec![]),
-        (rust, llvm, cuda) => {
-            let absent = [rust.err(), llvm.err(), cuda.err()];
-            let mut absent: Vec<Missing> = absent.into_iter().flatten().collect();
-            absent.extend(build_tools());
-            return Ok(Err(absent));
+    let named = env::var(VARIABLE).ok();
+    let name = named.clone().unwrap_or_else(|| pinned.toolchain.clone());
+    match (
+        rust_toolchain(&name, named.is_some(), &pinned),
+        llvm(),
+        cuda(),
+        build_tools(),
+    ) {
+        (Ok(rustc), Ok(llvm), Ok(cuda), absent) if absent.is_empty() => Ok(Ok(Toolchain {
+            version: format!(
+                "rustc_codegen_nvvm {}, {rustc}, LLVM {}, libNVVM of CUDA {}",
+                &pinned.commit[..7.min(pinned.commit.len())],
+                llvm.version,
+                cuda.version
+            ),
+            rust: name,
+            llvm,
+            cuda,
+        })),
+        (rust, llvm, cuda, absent) => {
+            let parts = [rust.err(), llvm.err(), cuda.err()];
+            Ok(Err(parts.into_iter().flatten().chain(absent).collect()))
         }
-    };
-    absent.extend(build_tools());
-    if !absent.is_empty() {
-        return Ok(Err(absent));
     }
-    let rustc = capture(untangled(sysroot.join("bin/rustc")).arg("--version"))?;
-    Ok(Ok(Toolchain {
-        version: format!(
-            "rustc_codegen_nvvm {}, {}, LLVM {}, libNVVM of CUDA {}",
-            &pinned.commit[..7.min(pinned.commit.len())],
-            rustc.trim(),
-            llvm.version,
-            cuda.version
-        ),
-        rust,
-        llvm_config: llvm.config,
-        cuda: cuda.folder,
-    }))
+}
+
+/// Files and folders that the kernels' PTX depends on.
+pub fn sources() -> Vec<PathBuf> {
+    let nvvm = paths::nvvm();
+    let own = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "kernels", "builder"];
+    std::iter::once(paths::root().join("kernels-gpu/src"))
+        .chain(own.map(|name| nvvm.join(name)))
+        .collect()
 }
 
 /// What the manifest beside the kernels pins.
@@ -165,32 +169,36 @@ fn quoted(text: &str) -> Option<&str> {
     text.split('"').nth(1)
 }
 
-/// The sysroot of the Rust toolchain, if it is whole.
-fn rust_toolchain(name: &str, pinned: &Pinned) -> Result<PathBuf, Missing> {
+/// What the rustc of a toolchain says of itself, if the toolchain is whole. One that the variable `named` is not ours to
+/// install.
+fn rust_toolchain(name: &str, named: bool, pinned: &Pinned) -> Result<String, Missing> {
     if on_path("rustup").is_none() {
         return Err(missing(
             format!("rustup, for the Rust toolchain {name}"),
             format!("see https://rustup.rs, then: {}", pinned.install()),
         ));
     }
+    let absent = |what: String, how: String| {
+        let how = if named { format!("{VARIABLE} names it") } else { how };
+        missing(what, how)
+    };
     let mut rustup = untangled("rustup");
     // Naming it must not install it: `rustup` would, unasked.
     rustup.env("RUSTUP_AUTO_INSTALL", "0");
     let rustc = capture(rustup.args(["which", "--toolchain", name, "rustc"]))
-        .map_err(|_| missing(format!("the Rust toolchain {name}"), pinned.install()))?;
-    let sysroot = Path::new(rustc.trim())
-        .parent()
-        .and_then(Path::parent)
-        .map(Path::to_owned);
-    let sysroot = sysroot.unwrap_or_default();
-    let absent = absent_components(&sysroot);
-    if absent.is_empty() {
-        return Ok(sysroot);
+        .map_err(|_| absent(format!("the Rust toolchain {name}"), pinned.install()))?;
+    let rustc = Path::new(rustc.trim());
+    let sysroot = rustc.parent().and_then(Path::parent).unwrap_or(rustc);
+    let components = absent_components(sysroot);
+    if !components.is_empty() {
+        return Err(absent(
+            format!("components of the Rust toolchain {name}: {}", components.join(", ")),
+            format!("rustup component add --toolchain {name} {}", components.join(" ")),
+        ));
     }
-    Err(missing(
-        format!("components of the Rust toolchain {name}: {}", absent.join(", ")),
-        format!("rustup component add --toolchain {name} {}", absent.join(" ")),
-    ))
+    let version = capture(untangled(rustc).arg("--version"));
+    let version = version.map_err(|why| absent(format!("a rustc of {name} that runs: {why:#}"), pinned.install()))?;
+    Ok(version.trim().to_owned())
 }
 
 /// The components that a toolchain lacks, by what they put into its folder.
@@ -211,8 +219,10 @@ fn absent_components(sysroot: &Path) -> Vec<&'static str> {
 }
 
 /// An LLVM of the right version.
+#[derive(Clone, Debug)]
 struct Llvm {
     config: PathBuf,
+    libraries: PathBuf,
     version: String,
 }
 
@@ -231,7 +241,11 @@ fn llvm() -> Result<Llvm, Missing> {
     };
     let (version, parts) = (ask("--version"), ask("--components"));
     match unfit_llvm(&version, &parts) {
-        None => Ok(Llvm { config, version }),
+        None => Ok(Llvm {
+            libraries: ask("--libdir").into(),
+            config,
+            version,
+        }),
         Some(why) => Err(missing(format!("LLVM 7: {} {why}", config.display()), HOW)),
     }
 }
@@ -250,7 +264,7 @@ fn unfit_llvm(version: &str, parts: &str) -> Option<String> {
 }
 
 /// A CUDA toolkit.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Cuda {
     folder: PathBuf,
     version: String,
@@ -264,7 +278,9 @@ fn cuda() -> Result<Cuda, Missing> {
         .into_iter()
         .filter_map(env::var_os);
     let mut folders: Vec<PathBuf> = named.map(PathBuf::from).collect();
-    folders.extend(subfolders(Path::new("/usr/local"), "cuda").into_iter().rev());
+    folders.extend(["/usr/lib/cuda", "/usr/local/cuda", "/opt/cuda"].map(PathBuf::from));
+    folders.retain(|folder| folder.exists());
+    folders.extend(subfolders(Path::new("/usr/local"), "cuda-").into_iter().rev());
     let mut unfit = vec![];
     for folder in folders {
         match check_cuda(&folder) {
@@ -282,8 +298,9 @@ fn cuda() -> Result<Cuda, Missing> {
 
 /// A toolkit in `folder`, or why it is none.
 fn check_cuda(folder: &Path) -> Result<Cuda, String> {
-    const NEEDED: [&str; 4] = [
+    const NEEDED: [&str; 5] = [
         "include/cuda.h",
+        "include/cuda_runtime_api.h",
         "nvvm/include/nvvm.h",
         "nvvm/lib64/libnvvm.so",
         "nvvm/libdevice/libdevice.10.bc",
@@ -351,9 +368,12 @@ impl Toolchain {
             .args(["--package", "warpfold-nvvm-builder", "--manifest-path"])
             .arg(paths::nvvm().join("Cargo.toml"))
             .env("CARGO_TARGET_DIR", paths::target().join("kernels/nvvm/builder"))
-            .env("LLVM_CONFIG", &self.llvm_config)
-            .env("CUDA_PATH", &self.cuda)
-            .env("LD_LIBRARY_PATH", self.cuda.join("nvvm/lib64"));
+            .env("LLVM_CONFIG", &self.llvm.config)
+            .env("CUDA_PATH", &self.cuda.folder);
+        let libraries = [self.cuda.folder.join("nvvm/lib64"), self.llvm.libraries.clone()];
+        if let Ok(libraries) = env::join_paths(libraries) {
+            command.env("LD_LIBRARY_PATH", libraries);
+        }
         command
     }
 
@@ -365,14 +385,33 @@ impl Toolchain {
     /// The PTX of `kernels` for `arch`.
     pub fn compile(&self, kernels: &KernelCrate, arch: &str) -> Result<String> {
         let cache = kernels.cache.join(arch);
-        fs::create_dir_all(&cache)?;
+        // Cargo knows nothing of what the back end is made of, and would take an older one's output for its own.
+        let made_by = cache.join("made-by");
+        if !fs::read_to_string(&made_by).is_ok_and(|version| version == self.version) {
+            let _ = fs::remove_dir_all(&cache);
+        }
+        write_if_changed(&made_by, &self.version)?;
         let ptx = cache.join("compiled.ptx");
         let mut builder = self.cargo("run");
         builder.args(["--quiet", "--"]).arg(&kernels.folder).arg(arch);
         capture(builder.arg(&cache).arg(&ptx))
             .with_context(|| format!("cannot compile {} for {arch}", kernels.package))?;
-        fs::read_to_string(&ptx).with_context(|| format!("the builder left no {}", ptx.display()))
+        let text = fs::read_to_string(&ptx).with_context(|| format!("the builder left no {}", ptx.display()))?;
+        match release(&text) {
+            Some(release) if release != self.cuda.version => bail!(
+                "the libNVVM that was loaded is of CUDA {release}, the one in {} of {}",
+                self.cuda.folder.display(),
+                self.cuda.version
+            ),
+            _ => Ok(text),
+        }
     }
+}
+
+/// The CUDA release that libNVVM names in the PTX it makes: `// Cuda compilation tools, release 12.9, V12.9.86`.
+fn release(ptx: &str) -> Option<&str> {
+    let (_, rest) = ptx.split_once("compilation tools, release ")?;
+    rest.split(',').next()
 }
 
 #[cfg(test)]
@@ -463,6 +502,7 @@ mod tests {
         let cuda = folder("cuda");
         assert!(check_cuda(&cuda).unwrap_err().contains("nvvm/lib64/libnvvm.so"));
         for file in [
+            "include/cuda_runtime_api.h",
             "nvvm/include/nvvm.h",
             "nvvm/lib64/libnvvm.so",
             "nvvm/libdevice/libdevice.10.bc",
@@ -476,6 +516,14 @@ mod tests {
         put(&cuda, "include/cuda.h", "");
         assert!(check_cuda(&cuda).unwrap_err().contains("version"));
         fs::remove_dir_all(&cuda).unwrap();
+    }
+
+    #[test]
+    fn ptx_tells_whose_libnvvm_made_it() {
+        let ptx =
+            "// Compiler Build ID: CL-36037853\n// Cuda compilation tools, release 12.9, V12.9.86\n.version 8.8\n";
+        assert_eq!(release(ptx), Some("12.9"));
+        assert_eq!(release(".version 8.8\n"), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
+use super::nvvm;
 use crate::{
     kernel_crate::KernelCrate,
     paths,
@@ -31,14 +32,23 @@ pub fn kernels() -> Result<KernelCrate> {
         folder: put("kernels")?,
         package: "warpfold-kernels".to_owned(),
         library: "warpfold_kernels".to_owned(),
-        sources: sources(),
+        sources: nvvm::sources()
+            .into_iter()
+            .chain([paths::nvvm().join("stand-in")])
+            .collect(),
         ptx: cache.join("ptx"),
         cache,
         ours: true,
     })
 }
 
-/// Checks the program that drives cuda_builder, with a stand-in in its place, and runs its tests.
+/// What the builder must ask of cuda_builder, as the stand-in writes it down.
+const ASKED: &str = "kernels\narch Compute90\nrelease true\nfma_contraction false\n--config\n\
+                     profile.release.rustflags=[\"-Zmir-enable-passes=-JumpThreading\"]\n-Zprofile-rustflags\n\
+                     --target-dir\ntarget\n";
+
+/// Checks the program that drives cuda_builder, with a stand-in in its place: types, lints, its own tests, and what it asks
+/// for.
 pub fn check_builder() -> Result<()> {
     let folder = put("builder")?;
     for arguments in [
@@ -49,23 +59,16 @@ pub fn check_builder() -> Result<()> {
         check.args(arguments).current_dir(&folder);
         succeed(check.env("CARGO_TARGET_DIR", folder.join("target")))?;
     }
+    let asked = folder.join("asked");
+    let mut run = cargo();
+    run.args(["run", "--quiet", "--", "kernels", "sm_90", "target"])
+        .arg(&asked);
+    succeed(run.current_dir(&folder).env("CARGO_TARGET_DIR", folder.join("target")))?;
+    let found = fs::read_to_string(&asked)?;
+    if found != ASKED {
+        bail!("the builder asks cuda_builder for\n{found}and not for\n{ASKED}");
+    }
     Ok(())
-}
-
-/// Files and folders that the PTX of rustc_codegen_nvvm depends on.
-pub fn sources() -> Vec<PathBuf> {
-    let nvvm = paths::nvvm();
-    let own = [
-        "Cargo.toml",
-        "Cargo.lock",
-        "rust-toolchain.toml",
-        "kernels",
-        "builder",
-        "stand-in",
-    ];
-    std::iter::once(paths::root().join("kernels-gpu/src"))
-        .chain(own.map(|name| nvvm.join(name)))
-        .collect()
 }
 
 /// Writes the manifest of a package of `kernels-gpu/nvvm` with stand-ins in it, and gives its folder.

@@ -5,6 +5,7 @@
 //! | `cuda_std` | instead | because |
 //! |---|---|---|
 //! | `thread::sync_threads` | `llvm.nvvm.barrier0` | a function of the back end's own, which no pass knows as convergent: barriers are copied into divergent branches |
+//! | `warp::sync_warp` | `llvm.nvvm.bar.warp.sync` | the same, written once for both generators |
 //! | `warp::warp_vote_*`, `warp::warp_reduce` | `llvm.nvvm.vote.*`, shuffles | inline assembly, which is not convergent either |
 //! | `warp::warp_shuffle_*` | `llvm.nvvm.shfl.sync.*` | not convergent, and `warp_shuffle_up` clamps at the wrong lane |
 //! | `thread::*_fence`, `atomic` | inline assembly | `grid_fence` is a fence of the block; ptxas rejects others, and atomics on generic addresses are slow |

@@ -1,7 +1,8 @@
-//! The part of `cuda_builder` that warpfold's builder uses, as `interface.txt` lists it. It builds nothing.
+//! The part of `cuda_builder` that warpfold's builder uses; `interface.txt` lists its functions. It builds nothing: it writes
+//! down what it was told, where the PTX would go.
 
 use std::{
-    fmt,
+    fmt, fs, io,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -10,12 +11,13 @@ use std::{
 #[derive(Debug)]
 pub enum CudaBuilderError {
     /// The only failure there is here.
-    BuildFailed,
+    FailedToCopyPtxFile(io::Error),
 }
 
 impl fmt::Display for CudaBuilderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this is the stand-in for cuda_builder")
+        let Self::FailedToCopyPtxFile(error) = self;
+        error.fmt(f)
     }
 }
 
@@ -40,30 +42,43 @@ impl FromStr for NvvmArch {
     }
 }
 
-/// A build.
-pub struct CudaBuilder;
+/// A build, and what it was told.
+pub struct CudaBuilder {
+    told: String,
+    to: PathBuf,
+}
 
-#[allow(unused_variables, missing_docs)]
+#[allow(missing_docs)]
 impl CudaBuilder {
     pub fn new(path_to_crate_root: impl AsRef<Path>) -> Self {
-        Self
+        let told = format!("{}\n", path_to_crate_root.as_ref().display());
+        Self {
+            told,
+            to: PathBuf::new(),
+        }
     }
     pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
+        args.iter().for_each(|arg| self.told += &format!("{}\n", arg.as_ref()));
         self
     }
     pub fn release(mut self, release: bool) -> Self {
+        self.told += &format!("release {release}\n");
         self
     }
     pub fn arch(mut self, arch: NvvmArch) -> Self {
+        self.told += &format!("arch {arch:?}\n");
         self
     }
     pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
+        self.told += &format!("fma_contraction {fma_contraction}\n");
         self
     }
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
+        self.to = path.as_ref().to_owned();
         self
     }
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
-        Err(CudaBuilderError::BuildFailed)
+        fs::write(&self.to, self.told).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
+        Ok(self.to)
     }
 }

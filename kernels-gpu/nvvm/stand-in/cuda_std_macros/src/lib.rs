@@ -1,4 +1,5 @@
-//! The attributes of `cuda_std` that warpfold's kernels use. They expand to what the real ones do, tool attributes included.
+//! The attributes of `cuda_std` that warpfold's kernels use. They leave the attributes that the real
+//! ones leave, those of the code generator's tool included.
 
 use proc_macro::TokenStream;
 

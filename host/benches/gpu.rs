@@ -14,7 +14,10 @@ use cust::{
 use warpfold::{
     cpu,
     gpu::{Gpu, Prepared},
-    ops::{ArgMax, ArgMin, Max, Mean, Min, Product, Reduction, Sum},
+    ops::{
+        All, Any, ArgMax, ArgMin, ArgMinMax, CountInf, CountNan, CountNonzero, Max, Mean, Min, MinMax, NormInf, NormL1,
+        NormL2, Product, Reduction, Sum, SumOfSquares,
+    },
     plan::{Plan, Shape},
 };
 use warpfold_driver::sys;
@@ -51,6 +54,7 @@ fn main() -> Outcome<()> {
         )*};
     }
     run!(Sum Max ArgMax Mean Min ArgMin Product);
+    run!(MinMax ArgMinMax NormL1 NormL2 NormInf SumOfSquares CountNonzero CountNan CountInf Any All);
     if wanted("unaligned") && !shapes {
         bench.unaligned()?;
     }

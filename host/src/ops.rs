@@ -130,15 +130,15 @@ reduction!(
 );
 reduction!(
     /// How many elements are not zero; a NaN is not. 0 over nothing.
-    CountNonzero, "count_nonzero", "count_nonzero_f32", |_len| monoids::CountNonzero
+    CountNonzero, "count-nonzero", "count_nonzero_f32", |_len| monoids::CountNonzero
 );
 reduction!(
     /// How many elements are NaN. 0 over nothing.
-    CountNan, "count_nan", "count_nan_f32", |_len| monoids::CountNan
+    CountNan, "count-nan", "count_nan_f32", |_len| monoids::CountNan
 );
 reduction!(
     /// How many elements are +∞ or −∞. 0 over nothing.
-    CountInf, "count_inf", "count_inf_f32", |_len| monoids::CountInf
+    CountInf, "count-inf", "count_inf_f32", |_len| monoids::CountInf
 );
 reduction!(
     /// Whether any element is not zero; a NaN is not. False over nothing.

@@ -119,6 +119,17 @@ fn the_shipped_data_has_its_known_facts() {
             ("argmax", json!(3), json!(300_070.0)),
             ("argmin", json!(46), json!(299_620.0)),
             ("prod", json!("inf"), Value::Null),
+            ("minmax", json!([299_620.0, 300_070.0]), Value::Null),
+            ("argminmax", json!([46, 3]), json!([299_620.0, 300_070.0])),
+            ("l1", json!(29_985_240.0), Value::Null),
+            ("l2", json!(2_998_524.0), Value::Null),
+            ("sumsq", json!(8_991_147_000_000.0), Value::Null),
+            ("linf", json!(300_070.0), Value::Null),
+            ("count-nonzero", json!(100), Value::Null),
+            ("count-nan", json!(0), Value::Null),
+            ("count-inf", json!(0), Value::Null),
+            ("any", json!(true), Value::Null),
+            ("all", json!(true), Value::Null),
         ] {
             let object = json_on(device, op, Path::new(DATA));
             assert_eq!(
@@ -146,6 +157,12 @@ fn text_puts_the_answer_first() {
 
     let output = warpfold(["reduce", "argmax", DATA, "--device", "cpu"]);
     assert!(text(&output.stdout).starts_with("3 (value 300070.0) "));
+
+    let output = warpfold(["reduce", "argminmax", DATA, "--device", "cpu"]);
+    assert!(text(&output.stdout).starts_with("46 (value 299620.0) 3 (value 300070.0) "));
+
+    let output = warpfold(["reduce", "any", DATA, "--device", "cpu"]);
+    assert!(text(&output.stdout).starts_with("true "));
 }
 
 #[test]

@@ -42,15 +42,15 @@ enum Command {
 
 #[derive(clap::Args)]
 struct Reduce {
-    /// The operator. A NaN in the array makes the answer NaN, or its index.
+    /// The operator. A NaN in the array makes the answer NaN, or its index; it counts as not zero.
     op: Op,
     /// The array. Its elements are numbered in C order, as NumPy does.
     file: PathBuf,
     /// best, gpu, gpu:N, cpu or emulator. Best is the first GPU if one can be used, else the CPU.
     #[arg(long, default_value = "best")]
     device: Wanted,
-    /// Prints one JSON object: op, device, dtype, shape, result (and value, for argmin and argmax), seconds, bytes,
-    /// gb_per_s. Seconds are from the first byte read to the answer. NaN and infinities are strings.
+    /// Prints one JSON object: op, device, dtype, shape, result (and value, for indices), seconds, bytes, gb_per_s. Two
+    /// answers are a list. Seconds are from the first byte read to the answer. NaN and infinities are strings.
     #[arg(long)]
     json: bool,
 }
@@ -59,11 +59,35 @@ struct Reduce {
 enum Op {
     Sum,
     Prod,
+    Mean,
     Min,
     Max,
+    /// The smallest and the largest, in one pass.
+    Minmax,
+    /// The index of the smallest, and its value.
     Argmin,
+    /// The index of the largest, and its value.
     Argmax,
-    Mean,
+    /// Both, in one pass.
+    Argminmax,
+    /// The sum of magnitudes.
+    L1,
+    /// The root of the sum of squares.
+    L2,
+    /// The largest magnitude.
+    Linf,
+    /// The sum of squares.
+    Sumsq,
+    /// How many are not zero.
+    CountNonzero,
+    /// How many are NaN.
+    CountNan,
+    /// How many are infinite.
+    CountInf,
+    /// Whether any is not zero.
+    Any,
+    /// Whether none is zero.
+    All,
 }
 
 fn main() -> ExitCode {

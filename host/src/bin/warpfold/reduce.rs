@@ -21,13 +21,26 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
     let npy = Npy::open(&args.file)?;
     let fold = Fold { args, npy };
     match args.op {
-        Op::Sum => fold.run(ops::Sum, |sum, _| Value::Number(sum)),
-        Op::Prod => fold.run(ops::Product, |product, _| Value::Number(product)),
-        Op::Min => fold.run(ops::Min, |min, _| Value::Number(min)),
-        Op::Max => fold.run(ops::Max, |max, _| Value::Number(max)),
-        Op::Mean => fold.run(ops::Mean, |mean, _| Value::Number(mean)),
-        Op::Argmin => fold.run(ops::ArgMin, |index, best| Value::Place(index, best.value)),
-        Op::Argmax => fold.run(ops::ArgMax, |index, best| Value::Place(index, best.value)),
+        Op::Sum => fold.run(ops::Sum, |sum, _| Value::of([sum])),
+        Op::Prod => fold.run(ops::Product, |product, _| Value::of([product])),
+        Op::Mean => fold.run(ops::Mean, |mean, _| Value::of([mean])),
+        Op::Min => fold.run(ops::Min, |min, _| Value::of([min])),
+        Op::Max => fold.run(ops::Max, |max, _| Value::of([max])),
+        Op::Minmax => fold.run(ops::MinMax, |(min, max), _| Value::of([min, max])),
+        Op::Argmin => fold.run(ops::ArgMin, |index, best| Value::at([index], [best.value])),
+        Op::Argmax => fold.run(ops::ArgMax, |index, best| Value::at([index], [best.value])),
+        Op::Argminmax => fold.run(ops::ArgMinMax, |(min, max), best| {
+            Value::at([min, max], [best.0.value, best.1.value])
+        }),
+        Op::L1 => fold.run(ops::NormL1, |norm, _| Value::of([norm])),
+        Op::L2 => fold.run(ops::NormL2, |norm, _| Value::of([norm])),
+        Op::Linf => fold.run(ops::NormInf, |norm, _| Value::of([norm])),
+        Op::Sumsq => fold.run(ops::SumOfSquares, |sum, _| Value::of([sum])),
+        Op::CountNonzero => fold.run(ops::CountNonzero, |count, _| Value::of([count])),
+        Op::CountNan => fold.run(ops::CountNan, |count, _| Value::of([count])),
+        Op::CountInf => fold.run(ops::CountInf, |count, _| Value::of([count])),
+        Op::Any => fold.run(ops::Any, |any, _| Value::of([any])),
+        Op::All => fold.run(ops::All, |all, _| Value::of([all])),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a fold came to, in text and in JSON. Numbers print as the shortest decimals that read back as they are.
 
+use std::fmt;
+
 use serde::{Serialize, Serializer};
 
 use crate::Failure;
@@ -19,20 +21,76 @@ pub struct Report {
     pub bytes: u64,
 }
 
-/// The answer.
-pub enum Value {
+/// The answer, or several.
+pub struct Value {
+    result: Vec<Scalar>,
+    /// For indices, the elements there.
+    elements: Vec<Scalar>,
+}
+
+impl Value {
+    /// Answers that speak for themselves.
+    pub fn of<const N: usize>(result: [impl Into<Scalar>; N]) -> Self {
+        Self {
+            result: result.map(Into::into).into(),
+            elements: vec![],
+        }
+    }
+
+    /// Indices, and the elements there.
+    pub fn at<const N: usize>(indices: [u64; N], elements: [f32; N]) -> Self {
+        Self {
+            result: indices.map(Scalar::Count).into(),
+            elements: elements.map(Scalar::Number).into(),
+        }
+    }
+}
+
+/// A number, a count or an index, a truth.
+#[derive(Clone, Copy)]
+pub enum Scalar {
     Number(f32),
-    /// An index, and the element there.
-    Place(u64, f32),
+    Count(u64),
+    Truth(bool),
+}
+
+impl From<f32> for Scalar {
+    fn from(number: f32) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u64> for Scalar {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<bool> for Scalar {
+    fn from(truth: bool) -> Self {
+        Self::Truth(truth)
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number:?}"),
+            Self::Count(count) => count.fmt(f),
+            Self::Truth(truth) => truth.fmt(f),
+        }
+    }
 }
 
 impl Report {
     /// One line, the answer first.
     pub fn text(&self) -> String {
-        let answer = match self.value {
-            Value::Number(number) => format!("{number:?}"),
-            Value::Place(index, value) => format!("{index} (value {value:?})"),
+        let Value { result, elements } = &self.value;
+        let one = |(at, scalar): (usize, &Scalar)| match elements.get(at) {
+            Some(element) => format!("{scalar} (value {element})"),
+            None => scalar.to_string(),
         };
+        let answer = result.iter().enumerate().map(one).collect::<Vec<_>>().join(" ");
         format!(
             "{answer}  {} of {}: {DTYPE} {}, {} bytes in {:.6} s, {:.3} GB/s, on {}",
             self.op,
@@ -47,17 +105,13 @@ impl Report {
 
     /// One object.
     pub fn json(&self) -> Result<String, Failure> {
-        let (result, value) = match self.value {
-            Value::Number(number) => (Json::Number(number), None),
-            Value::Place(index, value) => (Json::Index(index), Some(Json::Number(value))),
-        };
         let object = Object {
             op: self.op,
             device: &self.device,
             dtype: DTYPE,
             shape: &self.shape,
-            result,
-            value,
+            result: OneOrMore(&self.value.result),
+            value: (!self.value.elements.is_empty()).then_some(OneOrMore(&self.value.elements)),
             seconds: self.seconds,
             bytes: self.bytes,
             gb_per_s: self.gb_per_s(),
@@ -77,23 +131,31 @@ struct Object<'a> {
     device: &'a str,
     dtype: &'a str,
     shape: &'a [u64],
-    result: Json,
+    result: OneOrMore<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<Json>,
+    value: Option<OneOrMore<'a>>,
     seconds: f64,
     bytes: u64,
     gb_per_s: f64,
 }
 
-enum Json {
-    Number(f32),
-    Index(u64),
+/// One answer as it is, several as a list.
+struct OneOrMore<'a>(&'a [Scalar]);
+
+impl Serialize for OneOrMore<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            [one] => one.serialize(serializer),
+            several => serializer.collect_seq(several),
+        }
+    }
 }
 
-impl Serialize for Json {
+impl Serialize for Scalar {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Index(index) => serializer.serialize_u64(*index),
+            Self::Count(count) => serializer.serialize_u64(*count),
+            Self::Truth(truth) => serializer.serialize_bool(*truth),
             // As f32: through f64 it would print digits that the number does not have.
             Self::Number(number) if number.is_finite() => serializer.serialize_f32(*number),
             // JSON has no such numbers: "NaN", "inf", "-inf".
@@ -128,7 +190,7 @@ mod tests {
             0x3f80_0001,
         ] {
             let number = f32::from_bits(bits);
-            let json = serde_json::to_string(&Json::Number(number)).unwrap();
+            let json = serde_json::to_string(&Scalar::Number(number)).unwrap();
             assert_eq!(json.parse::<f32>().unwrap().to_bits(), bits, "{json}");
             assert_eq!(
                 (serde_json::from_str::<f64>(&json).unwrap() as f32).to_bits(),
@@ -136,14 +198,14 @@ mod tests {
                 "{json}"
             );
         }
-        assert_eq!(serde_json::to_string(&Json::Number(0.1)).unwrap(), "0.1");
+        assert_eq!(serde_json::to_string(&Scalar::Number(0.1)).unwrap(), "0.1");
         assert_eq!(
-            serde_json::to_string(&Json::Index(u64::MAX)).unwrap(),
+            serde_json::to_string(&Scalar::Count(u64::MAX)).unwrap(),
             u64::MAX.to_string()
         );
         for (number, text) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf"), (f32::NEG_INFINITY, "-inf")] {
             assert_eq!(
-                serde_json::to_string(&Json::Number(number)).unwrap(),
+                serde_json::to_string(&Scalar::Number(number)).unwrap(),
                 format!("\"{text}\"")
             );
             assert_eq!(format!("{number:?}"), text);

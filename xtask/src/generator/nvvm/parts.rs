@@ -1,5 +1,4 @@
-//! Rust-CUDA: rustc_codegen_nvvm, libNVVM, and the Rust toolchain of a certain day. cuda_builder drives them, from a small
-//! program beside the kernels' own manifest for them, `kernels-gpu/nvvm`.
+//! The parts of the toolchain: which ones are pinned, where they may lie, and what to do about one that is not here.
 
 use std::{
     env, fmt, fs,
@@ -9,15 +8,11 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
+use super::VARIABLE;
 use crate::{
-    kernel_crate::KernelCrate,
-    paths,
-    process::{capture, on_path, succeed, untangled, write_if_changed},
+    process::{capture, on_path, untangled},
     ptxas::subfolders,
 };
-
-/// The variable that names another Rust toolchain, as rustup knows it: one of one's own making, say.
-pub const VARIABLE: &str = "WARPFOLD_NVVM_TOOLCHAIN";
 
 /// The LLVM that writes the dialect which libNVVM reads.
 const LLVM: &str = "7.";
@@ -26,27 +21,6 @@ const LLVM_PARTS: [&str; 5] = ["bitreader", "bitwriter", "ipo", "lto", "nvptx"];
 
 /// CUDA's major versions that the pinned commit knows.
 const CUDA: [u32; 2] = [12, 13];
-
-/// The compute capabilities that it names, from the oldest that every such CUDA has.
-const ARCHS: [u32; 13] = [75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121];
-
-/// Where all of it is together.
-const IMAGES: &str = "Rust-CUDA's container images have all of it, with the Rust toolchain of their own day: \
-                      rust-gpu/rust-cuda-ubuntu24-cuda12, -ubuntu24-cuda13, -rockylinux9-cuda12, -rockylinux9-cuda13, \
-                      among GitHub's packages";
-
-/// A toolchain that has every part.
-#[derive(Clone, Debug)]
-pub struct Toolchain {
-    /// The Rust toolchain, by rustup's name.
-    rust: String,
-    /// The LLVM that the back end is linked with.
-    llvm: Llvm,
-    /// The CUDA toolkit that has libNVVM.
-    cuda: Cuda,
-    /// The versions of all that decides on the output.
-    pub version: String,
-}
 
 /// A part that is not here.
 #[derive(Debug, PartialEq)]
@@ -70,68 +44,19 @@ fn missing(what: impl Into<String>, how: impl Into<String>) -> Missing {
     }
 }
 
-/// The toolchain, or an error that names every part that is missing and how to get it.
-pub fn find() -> Result<Toolchain> {
-    match search()? {
-        Ok(toolchain) => Ok(toolchain),
-        Err(missing) => {
-            let parts: String = missing.iter().map(|part| format!("\n  * {part}")).collect();
-            bail!("the code generator nvvm needs what is not here:{parts}\n{IMAGES}")
-        }
-    }
-}
-
-/// The toolchain, or all that is missing of it.
-pub fn search() -> Result<Result<Toolchain, Vec<Missing>>> {
-    let pinned = Pinned::read(&paths::nvvm())?;
-    let named = env::var(VARIABLE).ok();
-    let name = named.clone().unwrap_or_else(|| pinned.toolchain.clone());
-    match (
-        rust_toolchain(&name, named.is_some(), &pinned),
-        llvm(),
-        cuda(),
-        build_tools(),
-    ) {
-        (Ok(rustc), Ok(llvm), Ok(cuda), absent) if absent.is_empty() => Ok(Ok(Toolchain {
-            version: format!(
-                "rustc_codegen_nvvm {}, {rustc}, LLVM {}, libNVVM of CUDA {}",
-                &pinned.commit[..7.min(pinned.commit.len())],
-                llvm.version,
-                cuda.version
-            ),
-            rust: name,
-            llvm,
-            cuda,
-        })),
-        (rust, llvm, cuda, absent) => {
-            let parts = [rust.err(), llvm.err(), cuda.err()];
-            Ok(Err(parts.into_iter().flatten().chain(absent).collect()))
-        }
-    }
-}
-
-/// Files and folders that the kernels' PTX depends on.
-pub fn sources() -> Vec<PathBuf> {
-    let nvvm = paths::nvvm();
-    let own = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "kernels", "builder"];
-    std::iter::once(paths::root().join("kernels-gpu/src"))
-        .chain(own.map(|name| nvvm.join(name)))
-        .collect()
-}
-
 /// What the manifest beside the kernels pins.
 #[derive(Debug, PartialEq)]
-struct Pinned {
+pub struct Pinned {
     /// Rust-CUDA's commit.
-    commit: String,
+    pub commit: String,
     /// The Rust toolchain's name.
-    toolchain: String,
+    pub toolchain: String,
     /// Its components.
     components: Vec<String>,
 }
 
 impl Pinned {
-    fn read(folder: &Path) -> Result<Self> {
+    pub fn read(folder: &Path) -> Result<Self> {
         let text = |name: &str| {
             let file = folder.join(name);
             fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
@@ -171,7 +96,7 @@ fn quoted(text: &str) -> Option<&str> {
 
 /// What the rustc of a toolchain says of itself, if the toolchain is whole. One that the variable `named` is not ours to
 /// install.
-fn rust_toolchain(name: &str, named: bool, pinned: &Pinned) -> Result<String, Missing> {
+pub fn rust_toolchain(name: &str, named: bool, pinned: &Pinned) -> Result<String, Missing> {
     if on_path("rustup").is_none() {
         return Err(missing(
             format!("rustup, for the Rust toolchain {name}"),
@@ -220,13 +145,13 @@ fn absent_components(sysroot: &Path) -> Vec<&'static str> {
 
 /// An LLVM of the right version.
 #[derive(Clone, Debug)]
-struct Llvm {
-    config: PathBuf,
-    libraries: PathBuf,
-    version: String,
+pub struct Llvm {
+    pub config: PathBuf,
+    pub libraries: PathBuf,
+    pub version: String,
 }
 
-fn llvm() -> Result<Llvm, Missing> {
+pub fn llvm() -> Result<Llvm, Missing> {
     const HOW: &str = "build LLVM 7.1.0 with the targets NVPTX and the host's own (distributions have it no more), and name \
                        its llvm-config in LLVM_CONFIG";
     let named = env::var_os("LLVM_CONFIG").map(PathBuf::from);
@@ -265,12 +190,12 @@ fn unfit_llvm(version: &str, parts: &str) -> Option<String> {
 
 /// A CUDA toolkit.
 #[derive(Clone, Debug, PartialEq)]
-struct Cuda {
-    folder: PathBuf,
-    version: String,
+pub struct Cuda {
+    pub folder: PathBuf,
+    pub version: String,
 }
 
-fn cuda() -> Result<Cuda, Missing> {
+pub fn cuda() -> Result<Cuda, Missing> {
     const HOW: &str =
         "install NVIDIA's CUDA toolkit 12 or 13, and name its folder in CUDA_PATH if it is not /usr/local/cuda";
     // The order in which Rust-CUDA looks, then the usual places.
@@ -330,7 +255,7 @@ fn cuda_version(header: &str) -> Option<(u32, u32)> {
 }
 
 /// What building the back end itself needs beside.
-fn build_tools() -> Vec<Missing> {
+pub fn build_tools() -> Vec<Missing> {
     let mut absent = vec![];
     if on_path("c++").is_none() {
         absent.push(missing(
@@ -354,69 +279,10 @@ fn build_tools() -> Vec<Missing> {
     absent
 }
 
-impl Toolchain {
-    /// The architectures, as `sm_NN`.
-    pub fn archs(&self) -> Vec<String> {
-        ARCHS.map(|number| format!("sm_{number}")).to_vec()
-    }
-
-    /// A cargo command on the builder, which compiles it and the back end first if need be.
-    fn cargo(&self, subcommand: &str) -> Command {
-        let mut command = untangled("rustup");
-        command
-            .args(["run", &self.rust, "cargo", subcommand, "--locked"])
-            .args(["--package", "warpfold-nvvm-builder", "--manifest-path"])
-            .arg(paths::nvvm().join("Cargo.toml"))
-            .env("CARGO_TARGET_DIR", paths::target().join("kernels/nvvm/builder"))
-            .env("LLVM_CONFIG", &self.llvm.config)
-            .env("CUDA_PATH", &self.cuda.folder);
-        let libraries = [self.cuda.folder.join("nvvm/lib64"), self.llvm.libraries.clone()];
-        if let Ok(libraries) = env::join_paths(libraries) {
-            command.env("LD_LIBRARY_PATH", libraries);
-        }
-        command
-    }
-
-    /// Compiles the builder and the back end, showing what cargo says: it takes minutes the first time.
-    pub fn build_builder(&self) -> Result<()> {
-        succeed(&mut self.cargo("build")).context("cannot build rustc_codegen_nvvm and the builder")
-    }
-
-    /// The PTX of `kernels` for `arch`.
-    pub fn compile(&self, kernels: &KernelCrate, arch: &str) -> Result<String> {
-        let cache = kernels.cache.join(arch);
-        // Cargo knows nothing of what the back end is made of, and would take an older one's output for its own.
-        let made_by = cache.join("made-by");
-        if !fs::read_to_string(&made_by).is_ok_and(|version| version == self.version) {
-            let _ = fs::remove_dir_all(&cache);
-        }
-        write_if_changed(&made_by, &self.version)?;
-        let ptx = cache.join("compiled.ptx");
-        let mut builder = self.cargo("run");
-        builder.args(["--quiet", "--"]).arg(&kernels.folder).arg(arch);
-        capture(builder.arg(&cache).arg(&ptx))
-            .with_context(|| format!("cannot compile {} for {arch}", kernels.package))?;
-        let text = fs::read_to_string(&ptx).with_context(|| format!("the builder left no {}", ptx.display()))?;
-        match release(&text) {
-            Some(release) if release != self.cuda.version => bail!(
-                "the libNVVM that was loaded is of CUDA {release}, the one in {} of {}",
-                self.cuda.folder.display(),
-                self.cuda.version
-            ),
-            _ => Ok(text),
-        }
-    }
-}
-
-/// The CUDA release that libNVVM names in the PTX it makes: `// Cuda compilation tools, release 12.9, V12.9.86`.
-fn release(ptx: &str) -> Option<&str> {
-    let (_, rest) = ptx.split_once("compilation tools, release ")?;
-    rest.split(',').next()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paths;
 
     const COMMIT: &str = "946c91f080770f30d42d7c706ac8185969274073";
 
@@ -516,14 +382,6 @@ mod tests {
         put(&cuda, "include/cuda.h", "");
         assert!(check_cuda(&cuda).unwrap_err().contains("version"));
         fs::remove_dir_all(&cuda).unwrap();
-    }
-
-    #[test]
-    fn ptx_tells_whose_libnvvm_made_it() {
-        let ptx =
-            "// Compiler Build ID: CL-36037853\n// Cuda compilation tools, release 12.9, V12.9.86\n.version 8.8\n";
-        assert_eq!(release(ptx), Some("12.9"));
-        assert_eq!(release(".version 8.8\n"), None);
     }
 
     #[test]

@@ -95,8 +95,13 @@ const fn both<State: Words, Answer: Words>(
         kernel: Kernel::Small,
         family: families[1],
         max_threads: 512,
-        // The assembler would else save registers where there is no occupancy to gain, and keep fewer loads in flight.
-        min_blocks: Some(1),
+        // With two to a multiprocessor all 256 blocks run at once. Without any bound the assembler would save registers where
+        // there is no occupancy to gain, and keep fewer loads in flight.
+        min_blocks: Some(if max_threads * min_blocks > WIDE.0 * WIDE.1 {
+            2
+        } else {
+            1
+        }),
         instructions: whole::instructions_small(State::COUNT),
         ..all
     };

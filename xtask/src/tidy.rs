@@ -175,6 +175,13 @@ fn tell(rule: &str, violations: &[Violation]) -> usize {
     violations.len()
 }
 
+/// Lines that `rule` finds in a tree of one file.
+#[cfg(test)]
+fn lines(rule: fn(&Tree) -> Vec<Violation>, path: &str, text: &str) -> Vec<usize> {
+    let found = rule(&Tree::of(&[(path, text)]));
+    found.iter().map(|violation| violation.line).collect()
+}
+
 #[cfg(test)]
 impl Tree {
     /// A tree of these files.

@@ -155,14 +155,7 @@ pub fn cuda_std_stays_in_simt(tree: &Tree) -> Vec<Violation> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    fn lines(rule: fn(&Tree) -> Vec<Violation>, path: &str, text: &str) -> Vec<usize> {
-        rule(&Tree::of(&[(path, text)]))
-            .iter()
-            .map(|violation| violation.line)
-            .collect()
-    }
+    use super::{super::lines, *};
 
     #[test]
     fn an_intrinsic_that_one_generator_lacks_is_found() {

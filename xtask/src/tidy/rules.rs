@@ -187,15 +187,7 @@ pub fn files_are_short(tree: &Tree) -> Vec<Violation> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    /// Lines that `rule` finds in a tree of one file.
-    fn lines(rule: fn(&Tree) -> Vec<Violation>, path: &str, text: &str) -> Vec<usize> {
-        rule(&Tree::of(&[(path, text)]))
-            .iter()
-            .map(|violation| violation.line)
-            .collect()
-    }
+    use super::{super::lines, *};
 
     #[test]
     fn a_dependency_of_the_kernels_is_found() {

@@ -41,6 +41,15 @@ impl Exact {
         error.magnitude() <= bound.magnitude()
     }
 
+    /// Whether `self`, the computed number, differs from `exact` by at most `parts` parts in 2⁵³: the size of a rounding to f64.
+    #[must_use]
+    pub fn near(&self, parts: u64, exact: &Self) -> bool {
+        let scale = self.scale.max(exact.scale);
+        let units = |of: &Self| &of.units << (scale - of.scale);
+        let error = units(self) - units(exact);
+        (error << 53_u32).magnitude() <= (units(exact) * parts).magnitude()
+    }
+
     /// The number times `factor`.
     #[must_use]
     pub fn times(&self, factor: u64) -> Self {

@@ -79,16 +79,17 @@ impl KernelCrate {
 
     /// The code generator that a user's crate, in `folder`, takes our kernels for, if it says.
     pub fn users_codegen(folder: &Path) -> Result<Option<Codegen>> {
-        let (manifest, said) = metadata(folder)?;
-        manifest_in(&said, &manifest)
+        Ok(Package::at(folder)?.codegen())
     }
 
     /// A user's, in `folder`.
     pub fn users(folder: &Path, generator: &Generator) -> Result<Self> {
-        let (manifest, said) = metadata(folder)?;
-        let folder = manifest.parent().unwrap_or(folder).to_owned();
-        let (package, library) = library_in(&said, &manifest)?;
-        match (manifest_in(&said, &manifest)?, generator) {
+        let of_cargo = Package::at(folder)?;
+        let library = of_cargo.library()?;
+        let codegen = of_cargo.codegen();
+        let package = of_cargo.name;
+        let folder = of_cargo.manifest_path.parent().unwrap_or(folder).to_owned();
+        match (codegen, generator) {
             (Some(Codegen::Llvm), Generator::Nvvm(_)) => bail!(
                 "{package} depends on kernels-gpu, whose manifest is for the code generator llvm: for nvvm, depend on \
                  kernels-gpu/nvvm/kernels"
@@ -187,82 +188,72 @@ impl KernelCrate {
     }
 }
 
-/// The manifest of the crate in `folder`, and what cargo says of it.
-fn metadata(folder: &Path) -> Result<(PathBuf, String)> {
-    let folder = folder
-        .canonicalize()
-        .with_context(|| format!("no crate at {}", folder.display()))?;
-    let manifest = folder.join("Cargo.toml");
-    let said = capture(
-        cargo()
-            .args(["metadata", "--format-version=1", "--no-deps", "--manifest-path"])
-            .arg(&manifest),
-    )?;
-    Ok((manifest, said))
+/// What cargo says of a user's package.
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    manifest_path: PathBuf,
+    targets: Vec<Target>,
+    dependencies: Vec<Dependency>,
 }
 
-/// The code generator of the manifest that the package at `manifest` takes our kernels from; none if it takes them from
-/// elsewhere.
-fn manifest_in(metadata: &str, manifest: &Path) -> Result<Option<Codegen>> {
-    #[derive(Deserialize)]
-    struct Metadata {
-        packages: Vec<Package>,
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    path: Option<PathBuf>,
+}
+
+impl Package {
+    /// The package in `folder`.
+    fn at(folder: &Path) -> Result<Self> {
+        let folder = folder
+            .canonicalize()
+            .with_context(|| format!("no crate at {}", folder.display()))?;
+        let manifest = folder.join("Cargo.toml");
+        let said = capture(
+            cargo()
+                .args(["metadata", "--format-version=1", "--no-deps", "--manifest-path"])
+                .arg(&manifest),
+        )?;
+        Self::of(&said, &manifest)
     }
-    #[derive(Deserialize)]
-    struct Package {
-        manifest_path: PathBuf,
-        dependencies: Vec<Dependency>,
-    }
-    #[derive(Deserialize)]
-    struct Dependency {
-        path: Option<PathBuf>,
-    }
-    let metadata: Metadata = serde_json::from_str(metadata)?;
-    let ours = |folder: &Path| {
-        if folder.ends_with("kernels-gpu/nvvm/kernels") {
-            Some(Codegen::Nvvm)
-        } else {
-            folder.ends_with("kernels-gpu").then_some(Codegen::Llvm)
+
+    /// The package at `manifest`, from `cargo metadata`.
+    fn of(metadata: &str, manifest: &Path) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Metadata {
+            packages: Vec<Package>,
         }
-    };
-    let package = metadata
-        .packages
-        .iter()
-        .find(|package| package.manifest_path == manifest);
-    let mut folders = package
-        .iter()
-        .flat_map(|package| &package.dependencies)
-        .filter_map(|of| of.path.as_deref());
-    Ok(folders.find_map(ours))
-}
+        let metadata: Metadata = serde_json::from_str(metadata)?;
+        let mut packages = metadata.packages.into_iter();
+        let package = packages.find(|package| package.manifest_path == manifest);
+        package.with_context(|| format!("{} is no package", manifest.display()))
+    }
 
-/// The package at `manifest` and its library, from `cargo metadata`.
-fn library_in(metadata: &str, manifest: &Path) -> Result<(String, String)> {
-    #[derive(Deserialize)]
-    struct Metadata {
-        packages: Vec<Package>,
+    /// Its library, as the compiler knows it.
+    fn library(&self) -> Result<String> {
+        let is_library = |target: &&Target| target.kind.iter().any(|kind| kind.ends_with("lib"));
+        let library = self.targets.iter().find(is_library);
+        let library = library.with_context(|| format!("{} has no library to build kernels from", self.name))?;
+        Ok(library.name.replace('-', "_"))
     }
-    #[derive(Deserialize)]
-    struct Package {
-        name: String,
-        manifest_path: PathBuf,
-        targets: Vec<Target>,
+
+    /// The code generator of the manifest that it takes our kernels from; none if it takes them from elsewhere.
+    fn codegen(&self) -> Option<Codegen> {
+        let mut folders = self.dependencies.iter().filter_map(|of| of.path.as_deref());
+        folders.find_map(|folder| {
+            if folder.ends_with("kernels-gpu/nvvm/kernels") {
+                Some(Codegen::Nvvm)
+            } else {
+                folder.ends_with("kernels-gpu").then_some(Codegen::Llvm)
+            }
+        })
     }
-    #[derive(Deserialize)]
-    struct Target {
-        name: String,
-        kind: Vec<String>,
-    }
-    let metadata: Metadata = serde_json::from_str(metadata)?;
-    let package = metadata
-        .packages
-        .into_iter()
-        .find(|package| package.manifest_path == manifest);
-    let package = package.with_context(|| format!("{} is no package", manifest.display()))?;
-    let is_library = |target: &&Target| target.kind.iter().any(|kind| kind.ends_with("lib"));
-    let library = package.targets.iter().find(is_library);
-    let library = library.with_context(|| format!("{} has no library to build kernels from", package.name))?;
-    Ok((package.name, library.name.replace('-', "_")))
 }
 
 /// The file itself, or those below a folder.
@@ -282,27 +273,34 @@ mod tests {
     use super::*;
     use crate::ptx::Module;
 
+    /// A package whose kernels are those in `folder`.
+    fn package(folder: &str) -> Result<Package> {
+        let metadata = format!(
+            r#"{{"packages":[{{"name":"my-ops","manifest_path":"/a/Cargo.toml",
+            "targets":[{{"name":"demo","kind":["bin"]}},{{"name":"my-ops","kind":["lib"]}}],
+            "dependencies":[{{"path":null}},{{"path":"{folder}"}}]}}]}}"#
+        );
+        assert!(Package::of(&metadata, Path::new("/b/Cargo.toml")).is_err());
+        Package::of(&metadata, Path::new("/a/Cargo.toml"))
+    }
+
     #[test]
     fn a_users_library_is_found_by_its_manifest() {
-        let metadata = r#"{"packages":[{"name":"my-ops","manifest_path":"/a/Cargo.toml",
-            "targets":[{"name":"demo","kind":["bin"]},{"name":"my-ops","kind":["lib"]}]}]}"#;
-        let found = library_in(metadata, Path::new("/a/Cargo.toml")).unwrap();
-        assert_eq!(found, ("my-ops".to_owned(), "my_ops".to_owned()));
-        assert!(library_in(metadata, Path::new("/b/Cargo.toml")).is_err());
+        let mut package = package("/w").unwrap();
+        assert_eq!((&*package.name, &*package.library().unwrap()), ("my-ops", "my_ops"));
+        package.targets.pop();
+        assert!(package.library().is_err());
     }
 
     #[test]
     fn the_kernels_that_a_users_crate_takes_are_told_by_their_folder() {
-        let with = |folder: &str| {
-            let metadata = format!(
-                "{{\"packages\":[{{\"manifest_path\":\"/a/Cargo.toml\",\"dependencies\":[{{\"path\":null}},\
-                 {{\"path\":\"{folder}\"}}]}}]}}"
-            );
-            manifest_in(&metadata, Path::new("/a/Cargo.toml")).unwrap()
-        };
-        assert_eq!(with("/w/kernels-gpu"), Some(Codegen::Llvm));
-        assert_eq!(with("/w/kernels-gpu/nvvm/kernels"), Some(Codegen::Nvvm));
-        assert_eq!(with("/w/another"), None);
+        for (folder, codegen) in [
+            ("/w/kernels-gpu", Some(Codegen::Llvm)),
+            ("/w/kernels-gpu/nvvm/kernels", Some(Codegen::Nvvm)),
+            ("/w/another", None),
+        ] {
+            assert_eq!(package(folder).unwrap().codegen(), codegen, "{folder}");
+        }
     }
 
     #[test]

@@ -64,18 +64,41 @@ pub struct Instructions {
     pub tickets: usize,
 }
 
-/// The largest block, and how many of them a multiprocessor must have registers for: 32 warps with 64 registers a thread.
-const LIGHT: (u32, u32) = (512, 2);
-/// The same for operators that would spill then: 24 warps with 80 registers a thread.
-const HEAVY: (u32, u32) = (256, 3);
+/// How many registers an operator's kernels may use, said as launch bounds.
+#[derive(Clone, Copy)]
+struct Room {
+    /// The largest block of [`Kernel::All`].
+    threads: u32,
+    /// How many of those a multiprocessor must have registers for.
+    blocks: u32,
+    /// The same for blocks of 512 threads of [`Kernel::Small`]. With two, all of its 256 blocks run at once; without any bound
+    /// the assembler would save registers where there is no occupancy to gain, and keep fewer loads in flight.
+    small_blocks: u32,
+}
 
-/// The same for states of many words: 16 warps with 128 registers, or as many more as fit.
-const WIDE: (u32, u32) = (256, 2);
+/// 32 warps with 64 registers a thread.
+const LIGHT: Room = Room {
+    threads: 512,
+    blocks: 2,
+    small_blocks: 2,
+};
+/// For operators that would spill then: 24 warps with 80 registers a thread.
+const HEAVY: Room = Room {
+    threads: 256,
+    blocks: 3,
+    small_blocks: 2,
+};
+/// For operators that would spill even then: 16 warps with 128 registers a thread.
+const WIDE: Room = Room {
+    threads: 256,
+    blocks: 2,
+    small_blocks: 1,
+};
 
 /// Both entries of an operator.
 const fn both<State: Words, Answer: Words>(
     op: &'static str,
-    (max_threads, min_blocks): (u32, u32),
+    room: Room,
     names: [&'static str; 2],
     families: [&'static str; 2],
 ) -> [Entry; 2] {
@@ -86,8 +109,8 @@ const fn both<State: Words, Answer: Words>(
         family: families[0],
         state_words: State::COUNT,
         answer_words: Answer::COUNT,
-        max_threads,
-        min_blocks: Some(min_blocks),
+        max_threads: room.threads,
+        min_blocks: Some(room.blocks),
         instructions: whole::instructions(State::COUNT),
     };
     let small = Entry {
@@ -95,13 +118,7 @@ const fn both<State: Words, Answer: Words>(
         kernel: Kernel::Small,
         family: families[1],
         max_threads: 512,
-        // With two to a multiprocessor all 256 blocks run at once. Without any bound the assembler would save registers where
-        // there is no occupancy to gain, and keep fewer loads in flight.
-        min_blocks: Some(if max_threads * min_blocks > WIDE.0 * WIDE.1 {
-            2
-        } else {
-            1
-        }),
+        min_blocks: Some(room.small_blocks),
         instructions: whole::instructions_small(State::COUNT),
         ..all
     };

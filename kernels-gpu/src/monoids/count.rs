@@ -4,109 +4,58 @@
 
 use super::Monoid;
 
-macro_rules! count {
-    ($(#[$doc:meta])* $name:ident, |$value:ident| $counts:expr) => {
+/// An operator whose state is its answer, over nothing too: what one element gives, and how two answers become one.
+macro_rules! operator {
+    ($(#[$doc:meta])* $name:ident: $state:ty, $identity:literal, |$value:ident| $lift:expr, |$a:ident, $b:ident| $combine:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct $name;
 
         impl Monoid<f32> for $name {
-            type State = u64;
-            type Answer = u64;
+            type State = $state;
+            type Answer = $state;
 
             #[inline]
-            fn identity(self) -> u64 {
-                0
+            fn identity(self) -> $state {
+                $identity
             }
             #[inline]
-            fn lift(self, $value: f32, _: u64) -> u64 {
-                u64::from($counts)
+            fn lift(self, $value: f32, _: u64) -> $state {
+                $lift
             }
             #[inline]
-            fn combine(self, a: u64, b: u64) -> u64 {
-                a + b
+            fn combine(self, $a: $state, $b: $state) -> $state {
+                $combine
             }
             #[inline]
-            fn finish(self, count: u64) -> u64 {
-                count
+            fn finish(self, state: $state) -> $state {
+                state
             }
             #[inline]
-            fn empty(self) -> Option<u64> {
-                Some(0)
+            fn empty(self) -> Option<$state> {
+                Some($identity)
             }
         }
     };
 }
 
-count!(
+operator!(
     /// How many elements are not zero; neither zero counts, a NaN does. 0 over nothing.
-    CountNonzero, |value| value != 0.0
+    CountNonzero: u64, 0, |value| u64::from(value != 0.0), |a, b| a + b
 );
-count!(
+operator!(
     /// How many elements are NaN. 0 over nothing.
-    CountNan, |value| value.is_nan()
+    CountNan: u64, 0, |value| u64::from(value.is_nan()), |a, b| a + b
 );
-count!(
+operator!(
     /// How many elements are +∞ or −∞. 0 over nothing.
-    CountInf, |value| value.is_infinite()
+    CountInf: u64, 0, |value| u64::from(value.is_infinite()), |a, b| a + b
 );
-
-/// Whether any element is not zero; a NaN is not. False over nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Any;
-
-impl Monoid<f32> for Any {
-    type State = bool;
-    type Answer = bool;
-
-    #[inline]
-    fn identity(self) -> bool {
-        false
-    }
-    #[inline]
-    fn lift(self, value: f32, _: u64) -> bool {
-        value != 0.0
-    }
-    #[inline]
-    fn combine(self, a: bool, b: bool) -> bool {
-        a | b
-    }
-    #[inline]
-    fn finish(self, any: bool) -> bool {
-        any
-    }
-    #[inline]
-    fn empty(self) -> Option<bool> {
-        Some(false)
-    }
-}
-
-/// Whether no element is zero; a NaN is not. True over nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct All;
-
-impl Monoid<f32> for All {
-    type State = bool;
-    type Answer = bool;
-
-    #[inline]
-    fn identity(self) -> bool {
-        true
-    }
-    #[inline]
-    fn lift(self, value: f32, _: u64) -> bool {
-        value != 0.0
-    }
-    #[inline]
-    fn combine(self, a: bool, b: bool) -> bool {
-        a & b
-    }
-    #[inline]
-    fn finish(self, all: bool) -> bool {
-        all
-    }
-    #[inline]
-    fn empty(self) -> Option<bool> {
-        Some(true)
-    }
-}
+operator!(
+    /// Whether any element is not zero; a NaN is not. False over nothing.
+    Any: bool, false, |value| value != 0.0, |a, b| a | b
+);
+operator!(
+    /// Whether no element is zero; a NaN is not. True over nothing.
+    All: bool, true, |value| value != 0.0, |a, b| a & b
+);

@@ -167,10 +167,10 @@ pub enum Error {
         message: String,
     },
 
-    /// A file that the system does not let us read.
+    /// A file that the system does not let us read, or whose compressed data is damaged.
     #[error("{}: {source}", path.display())]
     File {
-        /// The file.
+        /// The file; `FILE:NAME` for an array of several.
         path: PathBuf,
         /// The system's words.
         source: io::Error,
@@ -179,16 +179,34 @@ pub enum Error {
     /// A file that is no `.npy` file, or a damaged one.
     #[error("{} is no .npy file that can be read: {reason}", path.display())]
     NotNpy {
-        /// The file.
+        /// The file; `FILE:NAME` for a member of an archive.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
 
+    /// A file that is no `.npz` archive, or a damaged one.
+    #[error("{} is no .npz file that can be read: {reason}", path.display())]
+    NotNpz {
+        /// The file; `FILE:NAME` for a member.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// A file that is no `.safetensors` file, or a damaged one.
+    #[error("{} is no .safetensors file that can be read: {fault}", path.display())]
+    NotSafetensors {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: SafetensorsFault,
+    },
+
     /// A file that ends before its array does.
     #[error("{} is cut short: {needed} bytes by its header, {found} bytes there", path.display())]
     Truncated {
-        /// The file.
+        /// The file; `FILE:NAME` for a member of an archive.
         path: PathBuf,
         /// Bytes of header and array.
         needed: u64,
@@ -196,15 +214,181 @@ pub enum Error {
         found: u64,
     },
 
-    /// A file of elements of another type.
-    #[error(
-        "{}: {dtype} is not supported yet; convert with numpy.save(\"f32.npy\", numpy.load(…).astype(\"float32\"))",
-        path.display()
-    )]
-    Dtype {
+    /// A name that no array of the file has.
+    #[error("{} has no array {name:?}: it has {}", path.display(), listed(names))]
+    NoArray {
         /// The file.
+        path: PathBuf,
+        /// Asked for.
+        name: String,
+        /// The names there are. That of a `.npy` file's array is none.
+        names: Vec<String>,
+    },
+
+    /// A file of several arrays or of none, where one is wanted.
+    #[error("{} has {} arrays, and one is wanted; FILE:NAME picks it: {}", path.display(), names.len(), listed(names))]
+    NotOneArray {
+        /// The file.
+        path: PathBuf,
+        /// The names of its arrays.
+        names: Vec<String>,
+    },
+
+    /// An array read as another type than its elements have.
+    #[error("{} is of {dtype}, and was to be read as {wanted}", path.display())]
+    WrongDtype {
+        /// The file; `FILE:NAME` for an array of several.
+        path: PathBuf,
+        /// NumPy's name of its type.
+        dtype: String,
+        /// NumPy's name of the type asked for.
+        wanted: &'static str,
+    },
+
+    /// Elements of a type that cannot be read or folded.
+    #[error("{}: {dtype} is not supported yet; convert it, as by numpy's astype(\"float32\")", path.display())]
+    Dtype {
+        /// The file; `FILE:NAME` for an array of several.
         path: PathBuf,
         /// NumPy's name of the type.
         dtype: String,
     },
+}
+
+/// What is wrong with a `.safetensors` file. Offsets count bytes from the first byte behind the header.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SafetensorsFault {
+    /// No room for the eight bytes that every file starts with.
+    #[error("it has {found} bytes, fewer than the 8 of the header's length")]
+    TooShort {
+        /// Bytes of the file.
+        found: u64,
+    },
+
+    /// A header longer than the format allows.
+    #[error("a header of {header} bytes is longer than the {most} that a header may have")]
+    HeaderTooLong {
+        /// Bytes by the file's first eight.
+        header: u64,
+        /// Bytes allowed.
+        most: u64,
+    },
+
+    /// A header longer than the file.
+    #[error("its header has {header} bytes, the file {found} behind the header's length")]
+    HeaderCut {
+        /// Bytes by the file's first eight.
+        header: u64,
+        /// Bytes behind them.
+        found: u64,
+    },
+
+    /// A header that is not JSON, or not of tensors.
+    #[error("its header is damaged: {reason}")]
+    Header {
+        /// What the parser says: with the tensor, where it was within one.
+        reason: String,
+    },
+
+    /// Two tensors of one name.
+    #[error("two tensors are named {tensor:?}")]
+    Duplicate {
+        /// The name.
+        tensor: String,
+    },
+
+    /// An element type that the format does not have.
+    #[error("tensor {tensor:?} is of an unknown type, {dtype:?}")]
+    Dtype {
+        /// The tensor.
+        tensor: String,
+        /// Its type.
+        dtype: String,
+    },
+
+    /// A tensor of 2⁶³ bytes or more.
+    #[error("tensor {tensor:?} of shape {shape:?} has 2^63 bytes or more")]
+    Shape {
+        /// The tensor.
+        tensor: String,
+        /// Its extents.
+        shape: Vec<u64>,
+    },
+
+    /// A tensor that ends within a byte.
+    #[error("tensor {tensor:?} has {elements} elements of {bits} bits, which are no whole bytes")]
+    Bits {
+        /// The tensor.
+        tensor: String,
+        /// Its elements.
+        elements: u64,
+        /// Bits of one.
+        bits: u32,
+    },
+
+    /// A shape and a type that need other bytes than the offsets give.
+    #[error(
+        "tensor {tensor:?}, {dtype} of shape {shape:?}, needs {needed} bytes, and its offsets {begin} to {end} do not give them"
+    )]
+    Bytes {
+        /// The tensor.
+        tensor: String,
+        /// NumPy's name of its type.
+        dtype: &'static str,
+        /// Its extents.
+        shape: Vec<u64>,
+        /// Bytes that these need.
+        needed: u64,
+        /// Its first byte.
+        begin: u64,
+        /// The byte behind its last.
+        end: u64,
+    },
+
+    /// Two tensors that share bytes.
+    #[error("tensor {tensor:?} starts at byte {begin}, within tensor {other:?}, which ends at {end}")]
+    Overlap {
+        /// The tensor.
+        tensor: String,
+        /// Its first byte.
+        begin: u64,
+        /// The tensor before it.
+        other: String,
+        /// The byte behind that one's last.
+        end: u64,
+    },
+
+    /// Bytes of no tensor.
+    #[error("bytes {begin} to {end} belong to no tensor")]
+    Hole {
+        /// The first of them.
+        begin: u64,
+        /// The byte behind the last.
+        end: u64,
+    },
+
+    /// A tensor past the end of the file.
+    #[error("tensor {tensor:?} ends at byte {end}, and the file holds {data}: it is cut short")]
+    PastEnd {
+        /// The tensor.
+        tensor: String,
+        /// The byte behind its last.
+        end: u64,
+        /// Bytes behind the header.
+        data: u64,
+    },
+}
+
+/// Names for an error's text, the first of many.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 20;
+    if names.is_empty() {
+        return "none with a name".into();
+    }
+    let mut text = names[..names.len().min(MOST)].join(", ");
+    if names.len() > MOST {
+        text += &format!(" and {} more", names.len() - MOST);
+    }
+    text
 }

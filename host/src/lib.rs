@@ -41,6 +41,7 @@
 //!   without one and `gpu::Gpu::new` answers [`Error::NoDriver`]. Building it needs what cust's build script looks for: a
 //!   CUDA installation, or `CUDA_LIBRARY_PATH` naming a folder with `lib64` (the workspace sets it to a stand-in; cargo
 //!   does not pass that on to crates that depend on this one).
+//! * `files` (with `command`): [`files`], the arrays of `.npy`, `.npz` and `.safetensors` files.
 //! * `command` (default): the command `warpfold`.
 //!
 //! Without `cuda` the crate is the CPU backend alone, and builds anywhere.
@@ -52,15 +53,15 @@
 
 pub mod cpu;
 mod error;
+#[cfg(feature = "files")]
+pub mod files;
 #[cfg(feature = "cuda")]
 pub mod gpu;
-#[cfg(feature = "command")]
-pub mod npy;
 pub mod ops;
 pub mod pieces;
 pub mod plan;
 #[cfg(feature = "cuda")]
 pub mod ptx;
 
-pub use error::Error;
+pub use error::{Error, SafetensorsFault};
 pub use plan::Plan;

@@ -1,8 +1,9 @@
-//! The command `warpfold`: reductions of real files on the best device there is.
+//! The command `warpfold`: what is in files, and reductions of it on the best device there is.
 //!
 //! Exit codes: 0 done, 1 the operation failed, 2 the command line is wrong.
 
 mod device;
+mod list;
 mod progress;
 mod reduce;
 mod report;
@@ -32,7 +33,11 @@ struct Cli {
 enum Command {
     /// Lists what can fold on this machine, and which code generator made the kernels for its GPUs.
     Devices,
-    /// Folds the array of a .npy file (float32) to one answer.
+    /// Lists the arrays of .npy, .npz and .safetensors files: name, dtype, shape, bytes.
+    ///
+    /// Only headers are read.
+    List(List),
+    /// Folds an array (float32) of a .npy, .npz or .safetensors file to one answer.
     ///
     /// The file is read in pieces, so it may be larger than the memory of the device and of the machine (Fortran-order
     /// arrays of several dimensions apart: those are put in order in memory first). The bits of the answer depend on
@@ -41,10 +46,20 @@ enum Command {
 }
 
 #[derive(clap::Args)]
+struct List {
+    /// The files; FILE:NAME for one array of a file.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Prints one JSON list, an object for each array: file, format, name (null in a .npy file), dtype, shape, bytes.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
 struct Reduce {
     /// The operator. A NaN in the array makes the answer NaN, or its index; it counts as not zero.
     op: Op,
-    /// The array. Its elements are numbered in C order, as NumPy does.
+    /// The array: a file of one, or FILE:NAME. Its elements are numbered in C order, as NumPy does.
     file: PathBuf,
     /// best, gpu, gpu:N, cpu or emulator. Best is the first GPU if one can be used, else the CPU.
     #[arg(long, default_value = "best")]
@@ -104,6 +119,7 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> Result<(), Failure> {
     let text = match command {
         Command::Devices => device::list(),
+        Command::List(list) => list::run(list)?,
         Command::Reduce(reduce) => {
             let report = reduce::run(reduce)?;
             if reduce.json { report.json()? } else { report.text() }

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use warpfold::{
-    npy::Npy,
+    Error,
+    files::{Element, Tensor, TensorFile},
     ops::{self, Reduction},
     pieces::Pieces,
 };
@@ -18,8 +19,15 @@ use crate::{
 /// Does what the command line asks for.
 pub fn run(args: &Reduce) -> Result<Report, Failure> {
     // The file first: a wrong name is told before a device is woken.
-    let npy = Npy::open(&args.file)?;
-    let fold = Fold { args, npy };
+    let array = TensorFile::open(&args.file)?.one()?;
+    if !f32::reads(array.dtype()) {
+        return Err(Error::Dtype {
+            path: array.label(),
+            dtype: array.dtype_name().to_owned(),
+        }
+        .into());
+    }
+    let fold = Fold { args, array };
     match args.op {
         Op::Sum => fold.run(ops::Sum, |sum, _| Value::of([sum])),
         Op::Prod => fold.run(ops::Product, |product, _| Value::of([product])),
@@ -46,21 +54,21 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
 
 struct Fold<'a> {
     args: &'a Reduce,
-    npy: Npy,
+    array: Tensor,
 }
 
 impl Fold<'_> {
     fn run<R: Reduction>(self, op: R, value: impl Fn(R::Answer, R::State) -> Value) -> Result<Report, Failure> {
-        let Self { args, npy } = self;
+        let Self { args, array } = self;
         let device = Device::open(args.device, op)?;
-        let in_file = |error: warpfold::Error| format!("{}: {error}", args.file.display());
-        let (shape, bytes, elements) = (npy.shape().to_vec(), npy.bytes(), npy.len());
+        let in_file = |error: Error| format!("{}: {error}", args.file.display());
+        let (shape, bytes, elements) = (array.shape().to_vec(), array.bytes(), array.len());
         let mut progress = Progress::of_bytes(bytes);
 
         let start = Instant::now();
         let len = device.piece()?;
         let mut pieces = Pieces::new(op, len as u64)?;
-        for piece in npy.stream(len) {
+        for piece in array.stream::<f32>(len)? {
             let piece = piece?;
             pieces
                 .push(device.fold(op, &piece)?, piece.len() as u64)

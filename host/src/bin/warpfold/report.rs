@@ -165,7 +165,7 @@ impl Serialize for Scalar {
 }
 
 /// A shape as NumPy prints it.
-fn tuple(shape: &[u64]) -> String {
+pub fn tuple(shape: &[u64]) -> String {
     match shape {
         [one] => format!("({one},)"),
         _ => {

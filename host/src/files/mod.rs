@@ -1,0 +1,243 @@
+//! Arrays in files: `.npy`, `.npz` and `.safetensors`, of any element type.
+//!
+//! A file is opened by its path, and what it is, its first bytes tell; [`TensorFile`] lists its arrays. A [`Tensor`] is
+//! read as a whole, or streamed in pieces so that it may be larger than memory: as numbers of a type ([`Element`]) or as
+//! bytes, in C order and the machine's order of bytes.
+//!
+//! | | streams | needs memory for the array |
+//! |---|---|---|
+//! | `.npy` versions 1 to 3, little- and big-endian | C order, also from a pipe | Fortran order of several dimensions |
+//! | `.npz`, members stored or deflated | the same | the same |
+//! | `.safetensors` | all | |
+//!
+//! Opening reads headers only. What they say is checked against the file's length, so that an array which is not all
+//! there is told before any of it is read. Data after the array of a `.npy` file is ignored, as NumPy does.
+//!
+//! ```
+//! use warpfold::{cpu, files::TensorFile, ops::Sum, pieces::Pieces};
+//!
+//! let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/michelson_1879.npy");
+//! let array = TensorFile::open(path)?.one()?;
+//! assert_eq!((array.dtype().name(), array.shape()), ("float32", &[5, 20][..]));
+//!
+//! let mut pieces = Pieces::new(Sum, 4096)?;
+//! for piece in array.stream::<f32>(4096)? {
+//!     let piece = piece?;
+//!     pieces.push(cpu::fold(Sum, &piece), piece.len() as u64)?;
+//! }
+//! assert_eq!(pieces.finish()?.0, cpu::reduce(Sum, &array.read::<f32>()?)?);
+//! # Ok::<(), warpfold::Error>(())
+//! ```
+
+mod cursor;
+mod dtype;
+mod npy;
+mod npz;
+mod order;
+mod safetensors;
+mod stream;
+mod tensor;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+pub use dtype::{DType, Element};
+pub use half::{bf16, f16};
+pub use stream::{AlignedBytes, Piece, Stream};
+pub use tensor::Tensor;
+
+use crate::Error;
+use cursor::Cursor;
+use tensor::Place;
+
+/// What a file is, as its first bytes tell; not its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// One array, as `numpy.save` writes it.
+    Npy,
+    /// Named arrays in a zip archive, as `numpy.savez` and `numpy.savez_compressed` write them.
+    Npz,
+    /// Named tensors, as checkpoints of models are kept.
+    Safetensors,
+}
+
+impl Format {
+    /// Of a file that begins with `start`. What nothing tells of is taken for what it is called; for `.npy` at last, which
+    /// will say what it starts with.
+    fn of(start: &[u8], path: &Path) -> Self {
+        let called = |extension: &str| path.extension().is_some_and(|is| is.eq_ignore_ascii_case(extension));
+        // The length of a safetensors header may begin with anything, even with a magic; `{` follows.
+        if start.get(safetensors::PREFIX as usize) == Some(&b'{') && !start.starts_with(npy::MAGIC) {
+            Self::Safetensors
+        } else if start.starts_with(npy::MAGIC) {
+            Self::Npy
+        } else if npz::MAGICS.iter().any(|magic| start.starts_with(magic)) {
+            Self::Npz
+        } else if called("safetensors") {
+            Self::Safetensors
+        } else if called("npz") {
+            Self::Npz
+        } else {
+            Self::Npy
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Npy => "npy",
+            Self::Npz => "npz",
+            Self::Safetensors => "safetensors",
+        })
+    }
+}
+
+/// An open file and its arrays.
+#[derive(Clone, Debug)]
+pub struct TensorFile {
+    path: Arc<Path>,
+    format: Format,
+    tensors: Vec<Tensor>,
+}
+
+impl TensorFile {
+    /// Opens `FILE`, or the one array `NAME` of it as `FILE:NAME`, and reads the headers of all its arrays.
+    ///
+    /// The file is the longest beginning of the path that is one: the path itself, or what is before a colon. So files and
+    /// arrays may have colons in their names. The file stays open until the last of its tensors is dropped.
+    ///
+    /// Memory and cost: those of the headers (at most 100 MB of one); a member of a `.npz` file is inflated up to the end
+    /// of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`] where the system says no, as for a `.npz` or `.safetensors` file that comes from a pipe;
+    /// [`Error::NotNpy`], [`Error::NotNpz`], [`Error::NotSafetensors`] for a foreign or damaged file;
+    /// [`Error::Truncated`]; [`Error::NoArray`] if there is no `NAME`.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let (path, name) = split(path.as_ref());
+        let path: Arc<Path> = path.into();
+        let mut file = Cursor::open(&path).map_err(|source| at(&path, source))?;
+        let mut start = Vec::new();
+        read_upto(&mut file, &mut start, npy::START).map_err(|source| at(&path, source))?;
+        let format = Format::of(&start, &path);
+        if format != Format::Npy && file.len().is_none() {
+            let reason = format!("a .{format} file is read from several places, and this is no regular file");
+            return Err(at(&path, io::Error::new(io::ErrorKind::NotSeekable, reason)));
+        }
+        let mut tensors = match format {
+            Format::Npy => {
+                let found = file.len();
+                let (layout, before) = npy::layout(&path, start, &mut file, found)?;
+                vec![Tensor::new(&path, None, layout, Place::Plain(file.at(before)))]
+            }
+            Format::Npz => npz::tensors(&path, &file)?,
+            Format::Safetensors => safetensors::tensors(&path, &file)?,
+        };
+        if let Some(name) = name {
+            match tensors.iter().position(|tensor| tensor.name() == Some(&name)) {
+                Some(at) => tensors = vec![tensors.swap_remove(at)],
+                None => {
+                    return Err(Error::NoArray {
+                        path: path.to_path_buf(),
+                        name,
+                        names: names(&tensors),
+                    });
+                }
+            }
+        }
+        Ok(Self { path, format, tensors })
+    }
+
+    /// The file, without the name of an array.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Its arrays in the order of the file, or the one that was asked for. No two have the same name.
+    #[must_use]
+    pub fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    /// The array called `name`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoArray`], with the names there are.
+    pub fn tensor(&self, name: &str) -> Result<&Tensor, Error> {
+        let found = self.tensors.iter().find(|tensor| tensor.name() == Some(name));
+        found.ok_or_else(|| Error::NoArray {
+            path: self.path.to_path_buf(),
+            name: name.to_owned(),
+            names: names(&self.tensors),
+        })
+    }
+
+    /// The array, if it is the only one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOneArray`], with the names there are.
+    pub fn one(mut self) -> Result<Tensor, Error> {
+        match (self.tensors.pop(), self.tensors.is_empty()) {
+            (Some(tensor), true) => Ok(tensor),
+            (last, _) => {
+                self.tensors.extend(last);
+                Err(Error::NotOneArray {
+                    path: self.path.to_path_buf(),
+                    names: names(&self.tensors),
+                })
+            }
+        }
+    }
+}
+
+/// The file and the name in `FILE:NAME`. Where no file is found, the path as it is, for the error to name.
+fn split(path: &Path) -> (PathBuf, Option<String>) {
+    let is_file = |path: &Path| path.metadata().is_ok_and(|metadata| !metadata.is_dir());
+    if let Some(text) = path.to_str()
+        && !is_file(path)
+    {
+        for (colon, _) in text.rmatch_indices(':') {
+            let file = Path::new(&text[..colon]);
+            if is_file(file) {
+                return (file.to_path_buf(), Some(text[colon + 1..].to_owned()));
+            }
+        }
+    }
+    (path.to_path_buf(), None)
+}
+
+fn names(tensors: &[Tensor]) -> Vec<String> {
+    let names = tensors.iter().filter_map(Tensor::name);
+    names.map(str::to_owned).collect()
+}
+
+/// Reads on until there are `end` bytes, or the file ends.
+fn read_upto(file: &mut dyn Read, bytes: &mut Vec<u8>, end: usize) -> io::Result<()> {
+    let missing = end.saturating_sub(bytes.len());
+    file.take(missing as u64).read_to_end(bytes).map(|_| ())
+}
+
+fn at(path: &Path, source: io::Error) -> Error {
+    Error::File {
+        path: path.to_path_buf(),
+        source,
+    }
+}

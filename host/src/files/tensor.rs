@@ -1,0 +1,279 @@
+//! One array of a file.
+
+use std::{
+    borrow::Cow,
+    ffi::OsString,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use zip::ZipArchive;
+
+use super::{AlignedBytes, DType, Element, Stream, cursor::Cursor, order};
+use crate::Error;
+
+/// An array of an open file: what is known of it, and ways to read its elements. They come in C order (the last index is
+/// the fastest, as NumPy numbers them for argmax) and in the machine's order of bytes, whatever the file's.
+///
+/// Cloning it opens nothing and reads nothing. Each reading starts anew, but for what comes from a pipe: that can be read
+/// once.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    path: Arc<Path>,
+    name: Option<String>,
+    layout: Layout,
+    place: Place,
+}
+
+/// What a header says of an array.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub dtype: DType,
+    pub dtype_name: Cow<'static, str>,
+    pub shape: Vec<u64>,
+    pub len: u64,
+    pub bytes: u64,
+    /// The words are of the other order of bytes than the machine's.
+    pub swap: bool,
+    /// The first index is the fastest, and the order differs from C's.
+    pub transposed: bool,
+}
+
+/// Where the elements are.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// As they are, from here on.
+    Plain(Cursor),
+    /// In a member of an archive, behind so many bytes.
+    Member {
+        archive: ZipArchive<Cursor>,
+        index: usize,
+        before: u64,
+    },
+}
+
+impl Tensor {
+    pub(super) fn new(path: &Arc<Path>, name: Option<String>, layout: Layout, place: Place) -> Self {
+        Self {
+            path: Arc::clone(path),
+            name,
+            layout,
+            place,
+        }
+    }
+
+    /// Its name in the file. None for the array of a `.npy` file.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// What to call it, and what [`TensorFile::open`](super::TensorFile::open) takes: `FILE`, or `FILE:NAME`.
+    #[must_use]
+    pub fn label(&self) -> PathBuf {
+        label(&self.path, self.name())
+    }
+
+    /// The type of its elements.
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        self.layout.dtype
+    }
+
+    /// NumPy's name of that type; for [`DType::Other`], what the file says.
+    #[must_use]
+    pub fn dtype_name(&self) -> &str {
+        &self.layout.dtype_name
+    }
+
+    /// The extents, slowest index first. None for a scalar.
+    #[must_use]
+    pub fn shape(&self) -> &[u64] {
+        &self.layout.shape
+    }
+
+    /// How many elements.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.layout.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.layout.len == 0
+    }
+
+    /// Bytes of all elements, uncompressed.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.layout.bytes
+    }
+
+    /// All elements.
+    ///
+    /// Memory: the array; twice that for a Fortran-order array of more than one dimension. Cost: the array read once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongDtype`] if the elements cannot be read as `T`; [`Error::File`], also where memory runs out, the file
+    /// has shrunk, or compressed data is damaged; [`Error::LengthOverflow`] where the address space is too small.
+    pub fn read<T: Element>(&self) -> Result<Vec<T>, Error> {
+        self.check::<T>()?;
+        let len = self.fitting(self.len())?;
+        let mut values = Vec::new();
+        values.try_reserve_exact(len).map_err(|_| self.out_of_memory())?;
+        values.resize(len, T::zeroed());
+        self.fill(bytemuck::cast_slice_mut(&mut values))?;
+        Ok(values)
+    }
+
+    /// The bytes of all elements, whatever their type, at an address that is a multiple of 16.
+    ///
+    /// Memory and cost: those of [`read`](Self::read).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Dtype`] if an element is no whole number of bytes, or [`DType::Other`]; otherwise those of
+    /// [`read`](Self::read).
+    pub fn read_bytes(&self) -> Result<AlignedBytes, Error> {
+        self.element_bytes()?;
+        let mut bytes = AlignedBytes::default();
+        self.resize(&mut bytes, self.fitting(self.bytes())?)?;
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// All elements in pieces of `piece`, the last one shorter. A thread of its own reads ahead by two pieces.
+    ///
+    /// Memory: three pieces and those that the caller keeps; for a Fortran-order array of more than one dimension, twice
+    /// the array besides, for it can only be put in order as a whole. A deflated member is inflated as it is read.
+    ///
+    /// The pieces end after the first error: those of [`read`](Self::read). The checksum of a `.npz` file's member is
+    /// known when all of it was read: one that differs is an error behind the last piece.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongDtype`] if the elements cannot be read as `T`; [`Error::File`] if no thread can be started.
+    ///
+    /// # Panics
+    ///
+    /// If `piece` is 0.
+    pub fn stream<T: Element>(&self, piece: usize) -> Result<Stream<T>, Error> {
+        self.check::<T>()?;
+        Stream::start(self, piece, size_of::<T>())
+    }
+
+    /// The bytes of all elements in pieces of `piece` elements: as [`stream`](Self::stream), whatever the type. Each
+    /// piece is at an address that is a multiple of 16.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Dtype`] if an element is no whole number of bytes, or [`DType::Other`]; [`Error::File`] if no thread can be
+    /// started.
+    ///
+    /// # Panics
+    ///
+    /// If `piece` is 0.
+    pub fn stream_bytes(&self, piece: usize) -> Result<Stream<u8>, Error> {
+        Stream::start(self, piece, self.element_bytes()?)
+    }
+
+    fn check<T: Element>(&self) -> Result<(), Error> {
+        if T::reads(self.dtype()) {
+            return Ok(());
+        }
+        Err(Error::WrongDtype {
+            path: self.label(),
+            dtype: self.dtype_name().to_owned(),
+            wanted: T::DTYPE.name(),
+        })
+    }
+
+    fn element_bytes(&self) -> Result<usize, Error> {
+        self.dtype().bytes().ok_or_else(|| Error::Dtype {
+            path: self.label(),
+            dtype: self.dtype_name().to_owned(),
+        })
+    }
+
+    /// A number of elements or bytes as one of the address space.
+    pub(super) fn fitting(&self, number: u64) -> Result<usize, Error> {
+        usize::try_from(number).map_err(|_| Error::LengthOverflow {
+            elements: self.len(),
+            element_bytes: self.dtype().bytes().unwrap_or(1),
+        })
+    }
+
+    pub(super) fn resize(&self, bytes: &mut AlignedBytes, len: usize) -> Result<(), Error> {
+        bytes.resize(len).map_err(|_| self.out_of_memory())
+    }
+
+    fn out_of_memory(&self) -> Error {
+        self.at(io::ErrorKind::OutOfMemory.into())
+    }
+
+    pub(super) fn at(&self, source: io::Error) -> Error {
+        super::at(&self.label(), source)
+    }
+
+    pub(super) fn transposed(&self) -> bool {
+        self.layout.transposed
+    }
+
+    /// Fills `bytes` with all elements in C order.
+    pub(super) fn fill(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        self.with_reader(|reader| {
+            if !self.transposed() {
+                return self.next(reader, bytes);
+            }
+            let mut ordered = AlignedBytes::default();
+            self.resize(&mut ordered, bytes.len())?;
+            self.next(reader, &mut ordered)?;
+            order::to_c(&ordered, self.shape(), self.element_bytes()?, bytes);
+            Ok(())
+        })
+    }
+
+    /// The next bytes of the file, words turned to the machine's order.
+    pub(super) fn next(&self, reader: &mut dyn Read, bytes: &mut [u8]) -> Result<(), Error> {
+        reader.read_exact(bytes).map_err(|source| self.at(source))?;
+        if self.layout.swap {
+            order::swap(bytes, self.dtype().word());
+        }
+        Ok(())
+    }
+
+    /// Gives `read` a reader at the first element.
+    pub(super) fn with_reader<E: From<Error>>(
+        &self,
+        read: impl FnOnce(&mut dyn Read) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match &self.place {
+            Place::Plain(cursor) => read(&mut cursor.clone()),
+            Place::Member { archive, index, before } => {
+                let mut archive = archive.clone();
+                let mut member = archive.by_index(*index).map_err(|error| self.at(error.into()))?;
+                let mut skip = |bytes| {
+                    io::copy(&mut member.by_ref().take(bytes), &mut io::sink()).map_err(|source| self.at(source))
+                };
+                skip(*before)?;
+                read(&mut member)?;
+                // The checksum is looked at where a member ends.
+                io::copy(&mut member, &mut io::sink()).map_err(|source| self.at(source))?;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// `FILE`, or `FILE:NAME`.
+pub(super) fn label(path: &Path, name: Option<&str>) -> PathBuf {
+    let mut label = OsString::from(path);
+    if let Some(name) = name {
+        label.push(":");
+        label.push(name);
+    }
+    label.into()
+}

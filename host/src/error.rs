@@ -382,7 +382,7 @@ pub enum SafetensorsFault {
 
 /// Names for an error's text, the first of many.
 fn listed(names: &[String]) -> String {
-    const MOST: usize = 20;
+    const MOST: usize = 10;
     if names.is_empty() {
         return "none with a name".into();
     }

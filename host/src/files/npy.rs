@@ -180,7 +180,74 @@ fn name(dtype: &npyz::DType) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::{
+            DType,
+            tests::{Temporary, npy, refused},
+        },
+        *,
+    };
+
+    #[test]
+    fn every_number_is_known() {
+        for (descr, dtype, bytes) in [
+            ("'|b1'", DType::Bool, 1),
+            ("'|u1'", DType::U8, 1),
+            ("'|i1'", DType::I8, 1),
+            ("'<u2'", DType::U16, 2),
+            ("'>i2'", DType::I16, 2),
+            ("'<u4'", DType::U32, 4),
+            ("'<i4'", DType::I32, 4),
+            ("'<u8'", DType::U64, 8),
+            ("'>i8'", DType::I64, 8),
+            ("'<f2'", DType::F16, 2),
+            ("'<f4'", DType::F32, 4),
+            ("'<f8'", DType::F64, 8),
+            ("'<c8'", DType::Complex64, 8),
+            ("'<c16'", DType::Complex128, 16),
+        ] {
+            let file = Temporary::new(".npy", &npy(descr, "(3, 2)", &[0; 96]));
+            let array = file.open().unwrap().one().unwrap();
+            assert_eq!((array.dtype(), array.bytes()), (dtype, 6 * bytes), "{descr}");
+            assert_eq!((array.dtype_name(), array.name()), (dtype.name(), None));
+            let cut = Temporary::new(".npy", &npy(descr, "(3, 2)", &vec![0; 6 * bytes as usize - 1]));
+            assert!(matches!(cut.open(), Err(Error::Truncated { .. })), "{descr}");
+        }
+    }
+
+    #[test]
+    fn other_elements_are_named_and_measured() {
+        for (descr, name, bytes) in [
+            ("'|O'", "object", 5),
+            ("'<U3'", "<U3", 24),
+            ("'|S3'", "|S3", 6),
+            ("'<M8[s]'", "<M8[s]", 16),
+            ("'<f16'", "float128", 32),
+            ("[('shape', '<f4', (2,)), ('b', '|u1')]", "", 18),
+        ] {
+            let file = Temporary::new(".npy", &npy(descr, "(2,)", &[0; 32][..if bytes == 5 { 5 } else { 32 }]));
+            let array = file.open().unwrap().one().unwrap();
+            assert_eq!((array.dtype(), array.bytes()), (DType::Other, bytes), "{descr}");
+            assert!(array.dtype_name() == name || name.is_empty(), "{descr}");
+        }
+        refused(
+            ".npy",
+            &npy("'<U3'", "(2,)", &[0; 23]),
+            "FILE is cut short: 152 bytes by its header, 151 bytes there",
+        );
+    }
+
+    #[test]
+    fn sizes_that_overflow_are_refused() {
+        for descr in ["'<f8'", "'<c16'", "'|S2000000000'"] {
+            refused(
+                ".npy",
+                &npy(descr, "(3, 4611686018427387904)", &[]),
+                "FILE is no .npy file that can be read: its shape overflows at 4611686018427387904: an array of 2^63 \
+                 bytes or more",
+            );
+        }
+    }
 
     #[test]
     fn numbers_that_overflow_are_refused() {

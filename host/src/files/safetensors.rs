@@ -1,7 +1,7 @@
 //! `.safetensors` files: the length of a header, a header in JSON, the tensors' bytes.
 //!
 //! The header is parsed here and not by the crate `safetensors`: that wants all of a file in memory or mapped (mapping is
-//! `unsafe`), takes the second of two tensors of one name for the first, and its errors have no numbers. The checks are
+//! `unsafe`), takes the last of two tensors of one name for the only one, and its errors have no numbers. The checks are
 //! those of the format's specification, and the tests hold them against that crate.
 
 use std::{borrow::Cow, collections::HashMap, fmt, io::Read, path::Path, sync::Arc};
@@ -203,5 +203,207 @@ impl<'de> Deserialize<'de> for Header<'de> {
         }
 
         deserializer.deserialize_map(Entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{
+            Element, Format, bf16,
+            tests::{Temporary, in_words, refused},
+        },
+        *,
+    };
+
+    fn file(header: &str, data: &[u8]) -> Vec<u8> {
+        [&(header.len() as u64).to_le_bytes(), header.as_bytes(), data].concat()
+    }
+
+    #[track_caller]
+    fn bad(header: &str, data: usize, says: &str) {
+        let says = format!("FILE is no .safetensors file that can be read: {says}");
+        refused(".safetensors", &file(header, &vec![0; data]), &says);
+        // The format's own reader takes none of them either, but the last of two tensors of one name.
+        let reference = ::safetensors::SafeTensors::deserialize(&file(header, &vec![0; data])).is_ok();
+        assert_eq!(reference, says.contains("two tensors"), "{says}");
+    }
+
+    #[test]
+    fn tensors_come_in_the_order_of_their_bytes() {
+        let header = r#"{"__metadata__":{"format":"pt"},
+            "last":{"dtype":"BF16","shape":[2,1],"data_offsets":[8,12],"more":null},
+            "none":{"dtype":"F64","shape":[0,3],"data_offsets":[8,8]},
+            "first":{"shape":[],"data_offsets":[0,8],"dtype":"I64"}}   "#;
+        let mut data = (-5_i64).to_le_bytes().to_vec();
+        data.extend([1.5, -2.0].map(|value| bf16::from_f32(value).to_le_bytes()).concat());
+        let written = Temporary::new(".safetensors", &file(header, &data));
+        let opened = written.open().unwrap();
+        assert_eq!(opened.format(), Format::Safetensors);
+        let said: Vec<_> = opened
+            .tensors()
+            .iter()
+            .map(|tensor| (tensor.name().unwrap(), tensor.dtype(), tensor.shape(), tensor.bytes()))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                ("first", DType::I64, &[][..], 8),
+                ("none", DType::F64, &[0, 3], 0),
+                ("last", DType::Bf16, &[2, 1], 4)
+            ]
+        );
+        assert_eq!(opened.tensors()[0].read::<i64>().unwrap(), [-5]);
+        assert!(opened.tensors()[1].read::<f64>().unwrap().is_empty());
+        let last = &opened.tensors()[2];
+        assert_eq!(last.read::<bf16>().unwrap(), [1.5, -2.0].map(bf16::from_f32));
+        assert_eq!(
+            in_words(&last.read::<half::f16>().unwrap_err(), &written.0),
+            "FILE:last is of bfloat16, and was to be read as float16"
+        );
+        assert!(bf16::reads(last.dtype()));
+    }
+
+    #[test]
+    fn every_type_is_listed() {
+        for (name, dtype, elements, bytes) in [
+            ("F4", "float4_e2m1fn", 4, 2),
+            ("F6_E2M3", "float6_e2m3fn", 4, 3),
+            ("F6_E3M2", "float6_e3m2fn", 4, 3),
+            ("F8_E4M3", "float8_e4m3fn", 3, 3),
+            ("F8_E5M2", "float8_e5m2", 3, 3),
+            ("F8_E8M0", "float8_e8m0fnu", 3, 3),
+            ("C64", "complex64", 1, 8),
+            ("BOOL", "bool", 3, 3),
+            ("U16", "uint16", 3, 6),
+        ] {
+            let header = format!(r#"{{"w":{{"dtype":"{name}","shape":[{elements}],"data_offsets":[0,{bytes}]}}}}"#);
+            let written = Temporary::new("", &file(&header, &vec![7; bytes]));
+            let tensor = written.open().unwrap().one().unwrap();
+            assert_eq!((tensor.dtype_name(), tensor.bytes()), (dtype, bytes as u64));
+            match tensor.dtype().bytes() {
+                Some(_) => assert_eq!(*tensor.read_bytes().unwrap(), *vec![7; bytes]),
+                None => assert!(matches!(tensor.read_bytes(), Err(Error::Dtype { .. }))),
+            }
+        }
+    }
+
+    #[test]
+    fn lengths_that_cannot_be_are_refused() {
+        let says = |bytes: &[u8], words: &str| {
+            refused(
+                ".safetensors",
+                bytes,
+                &format!("FILE is no .safetensors file that can be read: {words}"),
+            );
+        };
+        says(&[1; 7], "it has 7 bytes, fewer than the 8 of the header's length");
+        says(
+            &[0xff; 9],
+            "a header of 18446744073709551615 bytes is longer than the 100000000 that a header may have",
+        );
+        says(
+            &file("{}", &[])[..9],
+            "its header has 2 bytes, the file 1 behind the header's length",
+        );
+    }
+
+    #[test]
+    fn headers_that_are_none_are_refused() {
+        bad(
+            "",
+            0,
+            "its header is damaged: EOF while parsing a value at line 1 column 0",
+        );
+        bad(
+            "{",
+            0,
+            "its header is damaged: EOF while parsing an object at line 1 column 1",
+        );
+        bad(
+            "{} x",
+            0,
+            "its header is damaged: trailing characters at line 1 column 4",
+        );
+        bad(
+            "[]",
+            0,
+            "its header is damaged: invalid type: sequence, expected an object with an entry for each tensor at line 1 \
+             column 0",
+        );
+        bad(
+            r#"{"w":{"shape":[1],"data_offsets":[0,1]}}"#,
+            1,
+            "its header is damaged: \"w\": missing field `dtype` at line 1 column 39",
+        );
+        bad(
+            r#"{"w":{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}}"#,
+            1,
+            "its header is damaged: \"w\": invalid value: integer `-1`, expected u64 at line 1 column 30",
+        );
+        bad(
+            r#"{"w":{"dtype":"U8","shape":[1],"data_offsets":[0]}}"#,
+            1,
+            "its header is damaged: \"w\": invalid length 1, expected a tuple of size 2 at line 1 column 49",
+        );
+        bad(
+            r#"{"__metadata__":{"a":1}}"#,
+            0,
+            "its header is damaged: \"__metadata__\": invalid type: integer `1`, expected a string at line 1 column 22",
+        );
+    }
+
+    #[test]
+    fn tensors_that_cannot_be_are_refused() {
+        let one = |dtype: &str, shape: &str, offsets: &str| {
+            format!(r#"{{"w":{{"dtype":"{dtype}","shape":{shape},"data_offsets":{offsets}}}}}"#)
+        };
+        bad(
+            &one("Q7", "[1]", "[0,1]"),
+            1,
+            "tensor \"w\" is of an unknown type, \"Q7\"",
+        );
+        bad(
+            &one("F32", "[3,2]", "[0,20]"),
+            20,
+            "tensor \"w\", float32 of shape [3, 2], needs 24 bytes, and its offsets 0 to 20 do not give them",
+        );
+        bad(
+            &one("U8", "[1]", "[1,0]"),
+            1,
+            "tensor \"w\", uint8 of shape [1], needs 1 bytes, and its offsets 1 to 0 do not give them",
+        );
+        bad(
+            &one("F32", "[4294967296,4294967296]", "[0,0]"),
+            0,
+            "tensor \"w\" of shape [4294967296, 4294967296] has 2^63 bytes or more",
+        );
+        bad(
+            &one("F4", "[3]", "[0,2]"),
+            2,
+            "tensor \"w\" has 3 elements of 4 bits, which are no whole bytes",
+        );
+        bad(
+            &one("U8", "[4]", "[0,4]"),
+            3,
+            "tensor \"w\" ends at byte 4, and the file holds 3: it is cut short",
+        );
+        bad(&one("U8", "[4]", "[0,4]"), 6, "bytes 4 to 6 belong to no tensor");
+        bad(&one("U8", "[4]", "[1,5]"), 5, "bytes 0 to 1 belong to no tensor");
+
+        let two = |a: &str, x: u32, y: u32, b: &str, z: u32, w: u32| {
+            let entry = |name, x, y| {
+                let len = y - x;
+                format!(r#""{name}":{{"dtype":"U8","shape":[{len}],"data_offsets":[{x},{y}]}}"#)
+            };
+            format!("{{{},{}}}", entry(a, x, y), entry(b, z, w))
+        };
+        bad(
+            &two("a", 2, 6, "b", 0, 3),
+            6,
+            "tensor \"a\" starts at byte 2, within tensor \"b\", which ends at 3",
+        );
+        bad(&two("a", 0, 2, "b", 4, 6), 6, "bytes 2 to 4 belong to no tensor");
+        bad(&two("a", 0, 0, "a", 0, 4), 4, "two tensors are named \"a\"");
     }
 }

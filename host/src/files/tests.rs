@@ -1,1 +1,241 @@
+//! What all formats have in common, and what the tests of each use.
+
+use std::{
+    fs,
+    io::{Cursor, Write},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
+
 use super::*;
+
+/// A file that lives as long as the test that made it.
+pub struct Temporary(pub PathBuf);
+
+impl Temporary {
+    /// A file of these bytes whose name ends so.
+    pub fn new(ends: &str, bytes: &[u8]) -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("warpfold-files-{}-{number}{ends}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::write(&path, bytes).unwrap();
+        Self(path)
+    }
+
+    pub fn open(&self) -> Result<TensorFile, Error> {
+        TensorFile::open(&self.0)
+    }
+
+    /// The array of that name.
+    pub fn named(&self, name: &str) -> PathBuf {
+        tensor::label(&self.0, Some(name))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Opening such a file fails with these words, `FILE` being its path; with words that begin so where they end in `…`.
+#[track_caller]
+pub fn refused(ends: &str, bytes: &[u8], says: &str) {
+    let file = Temporary::new(ends, bytes);
+    match file.open() {
+        Ok(file) => panic!("{file:?}"),
+        Err(error) => {
+            let words = in_words(&error, &file.0);
+            match says.strip_suffix('…') {
+                Some(begins) => assert!(words.starts_with(begins), "{words}"),
+                None => assert_eq!(words, says),
+            }
+        }
+    }
+}
+
+/// The words of an error, `FILE` for its path.
+pub fn in_words(error: &Error, path: &Path) -> String {
+    error.to_string().replace(path.to_str().unwrap(), "FILE")
+}
+
+/// A `.npy` file in C order.
+pub fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
+    let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((length as u16).to_le_bytes());
+    bytes.extend(format!("{header:<width$}\n", width = length - 1).bytes());
+    bytes.extend(data);
+    bytes
+}
+
+/// A zip file.
+pub fn zipped(method: CompressionMethod, members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(method);
+    for (name, bytes) in members {
+        writer.start_file(*name, options).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+fn names_of(file: &TensorFile) -> Vec<&str> {
+    file.tensors().iter().filter_map(Tensor::name).collect()
+}
+
+fn two_arrays() -> Vec<u8> {
+    let (a, b) = (npy("'<i2'", "(2,)", &[1, 0, 2, 0]), npy("'|b1'", "(3,)", &[1, 0, 2]));
+    zipped(CompressionMethod::Stored, &[("a.npy", &a), ("w:0.npy", &b)])
+}
+
+#[test]
+fn a_name_picks_one_array() {
+    let file = Temporary::new(".npz", &two_arrays());
+    assert_eq!(names_of(&file.open().unwrap()), ["a", "w:0"]);
+    let picked = TensorFile::open(file.named("w:0")).unwrap();
+    assert_eq!((picked.path(), picked.format()), (file.0.as_path(), Format::Npz));
+    let array = picked.one().unwrap();
+    assert_eq!(array.label(), file.named("w:0"));
+    assert_eq!(array.read::<u8>().unwrap(), [1, 0, 2]);
+
+    let file_says = |error: Error| in_words(&error, &file.0);
+    assert_eq!(
+        file_says(TensorFile::open(file.named("b")).unwrap_err()),
+        "FILE has no array \"b\": it has a, w:0"
+    );
+    assert_eq!(
+        file_says(file.open().unwrap().tensor("b").unwrap_err()),
+        "FILE has no array \"b\": it has a, w:0"
+    );
+    assert_eq!(file.open().unwrap().tensor("a").unwrap().len(), 2);
+    assert_eq!(
+        file_says(file.open().unwrap().one().unwrap_err()),
+        "FILE has 2 arrays, and one is wanted; FILE:NAME picks it: a, w:0"
+    );
+    let single = Temporary::new(".npy", &npy("'<f4'", "()", &[0; 4]));
+    assert_eq!(
+        in_words(&TensorFile::open(single.named("a")).unwrap_err(), &single.0),
+        "FILE has no array \"a\": it has none with a name"
+    );
+}
+
+#[test]
+fn colons_in_file_names_are_no_arrays() {
+    let file = Temporary::new(":a", &npy("'<f4'", "(1,)", &1.5_f32.to_le_bytes()));
+    assert_eq!(file.open().unwrap().one().unwrap().read::<f32>().unwrap(), [1.5]);
+    let archive = Temporary::new(":a:b.npz", &two_arrays());
+    assert_eq!(TensorFile::open(archive.named("w:0")).unwrap().tensors().len(), 1);
+    let gone = TensorFile::open("/nowhere/x.npz:a").unwrap_err().to_string();
+    assert!(gone.starts_with("/nowhere/x.npz:a: No such file"), "{gone}");
+}
+
+#[test]
+fn contents_tell_the_format() {
+    let header = br#"{"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#;
+    let tensors = [&(header.len() as u64).to_le_bytes(), header.as_slice(), &[9]].concat();
+    for (bytes, format) in [
+        (npy("'<f4'", "(0,)", &[]), Format::Npy),
+        (two_arrays(), Format::Npz),
+        (tensors, Format::Safetensors),
+    ] {
+        for ends in ["", ".npy", ".npz", ".safetensors"] {
+            assert_eq!(Temporary::new(ends, &bytes).open().unwrap().format(), format, "{ends}");
+        }
+    }
+    refused(".npy", b"", "FILE is no .npy file that can be read: it is empty");
+    refused(
+        ".safetensors",
+        b"",
+        "FILE is no .safetensors file that can be read: it has 0 bytes, fewer than the 8 of the header's length",
+    );
+    refused(
+        ".npz",
+        b"",
+        "FILE is no .npz file that can be read: invalid Zip archive: …",
+    );
+}
+
+#[test]
+fn elements_are_read_as_what_they_are() {
+    let file = Temporary::new(".npy", &npy("'<f4'", "(2,)", &[0; 8]));
+    let array = file.open().unwrap().one().unwrap();
+    for error in [
+        array.read::<i32>().unwrap_err(),
+        array.stream::<i32>(1).map(drop).unwrap_err(),
+    ] {
+        assert_eq!(
+            in_words(&error, &file.0),
+            "FILE is of float32, and was to be read as int32"
+        );
+    }
+    let file = Temporary::new(".npy", &npy("'<U7'", "(2,)", &[0; 56]));
+    let array = file.open().unwrap().one().unwrap();
+    assert_eq!(
+        (array.dtype(), array.dtype_name(), array.bytes()),
+        (DType::Other, "<U7", 56)
+    );
+    for error in [array.read_bytes().map(drop), array.stream_bytes(1).map(drop)] {
+        assert_eq!(
+            in_words(&error.unwrap_err(), &file.0),
+            "FILE: <U7 is not supported yet; convert it, as by numpy's astype(\"float32\")"
+        );
+    }
+}
+
+#[test]
+fn words_of_every_width_are_turned() {
+    for (descr, data) in [
+        ("'>f2'", vec![0x3c, 0, 0xc0, 0]),
+        ("'>i4'", vec![0, 0, 0, 1, 0xff, 0xff, 0xff, 0xfe]),
+        ("'>f8'", [1.0_f64.to_be_bytes(), (-2.0_f64).to_be_bytes()].concat()),
+        ("'>c8'", [1.0_f32, 2.0, 3.0, 4.0].map(f32::to_be_bytes).concat()),
+    ] {
+        let array = Temporary::new(".npy", &npy(descr, "(2,)", &data));
+        let array = array.open().unwrap().one().unwrap();
+        let bytes = array.read_bytes().unwrap();
+        let streamed: Vec<u8> = array
+            .stream_bytes(1)
+            .unwrap()
+            .flat_map(|piece| piece.unwrap().to_vec())
+            .collect();
+        assert_eq!(&*bytes, streamed.as_slice(), "{descr}");
+        match array.dtype() {
+            DType::F16 => assert_eq!(array.read::<f16>().unwrap(), [1.0, -2.0].map(f16::from_f32)),
+            DType::I32 => assert_eq!(array.read::<i32>().unwrap(), [1, -2]),
+            DType::F64 => assert_eq!(array.read::<f64>().unwrap(), [1.0, -2.0]),
+            _ => assert_eq!(*bytes, *bytemuck::bytes_of(&[1.0_f32, 2.0, 3.0, 4.0])),
+        }
+    }
+}
+
+#[test]
+fn a_file_that_shrinks_is_an_error_behind_what_was_read() {
+    let file = Temporary::new(".npy", &npy("'<i8'", "(4,)", &[0; 32]));
+    let array = file.open().unwrap().one().unwrap();
+    let opened = fs::OpenOptions::new().write(true).open(&file.0).unwrap();
+    opened.set_len(opened.metadata().unwrap().len() - 8).unwrap();
+    let pieces: Vec<_> = array.stream::<i64>(3).unwrap().collect();
+    assert_eq!(pieces.len(), 2);
+    assert_eq!(**pieces[0].as_ref().unwrap(), [0; 3]);
+    assert!(matches!(pieces[1], Err(Error::File { .. })));
+    assert!(matches!(array.read::<i64>(), Err(Error::File { .. })));
+}
+
+#[test]
+fn buffers_come_back() {
+    let file = Temporary::new(".npy", &npy("'|u1'", "(64,)", &[3; 64]));
+    let array = file.open().unwrap().one().unwrap();
+    let mut addresses: Vec<_> = array
+        .stream::<u8>(1)
+        .unwrap()
+        .map(|piece| piece.unwrap().as_ptr() as usize)
+        .collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    assert!(addresses.len() <= 4, "{} buffers", addresses.len());
+}

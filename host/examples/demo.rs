@@ -3,16 +3,7 @@
 //!
 //! `cargo run --release --example demo`; needs no GPU. `WARPFOLD_DATA_DIR` names a folder to read the file from.
 
-use std::{
-    env,
-    error::Error,
-    fmt::Debug,
-    fs::{self, File},
-    hint::black_box,
-    io::BufReader,
-    path::PathBuf,
-    time::Instant,
-};
+use std::{env, error::Error, fmt::Debug, fs, hint::black_box, path::PathBuf, time::Instant};
 
 use bytemuck::Zeroable;
 use cust::{
@@ -23,6 +14,7 @@ use cust::{
 use rayon::prelude::*;
 use warpfold::{
     cpu,
+    files::TensorFile,
     gpu::Gpu,
     ops::{ArgMax, ArgMin, Max, Mean, Min, Product, Reduction, Sum},
     pieces::Pieces,
@@ -71,8 +63,7 @@ fn small(gpu: Option<&Gpu>) -> Outcome<()> {
         PathBuf::from,
     );
     let path = folder.join("michelson_1879.npy");
-    let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let values: Vec<f32> = npyz::NpyFile::new(BufReader::new(file))?.into_vec()?;
+    let values: Vec<f32> = TensorFile::open(path)?.one()?.read()?;
     let at = fold(gpu, ArgMax, &values)?;
     println!("\nMichelson's measurements of the speed of light in air, 1879, km/s");
     println!("  count   {}", values.len());

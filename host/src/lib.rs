@@ -12,6 +12,7 @@
 //! | an array in device memory | `gpu::Gpu::reduce`, or `reduce_raw` for a bare address | yes |
 //! | the same on your stream, or in a CUDA graph | `gpu::Gpu::prepare`, then `gpu::Prepared::launch` | no |
 //! | an array that comes in pieces | [`pieces::Pieces`] | |
+//! | an array of a file | `files::TensorFile`, then any of these | |
 //!
 //! ```
 //! # #[cfg(feature = "cuda")]

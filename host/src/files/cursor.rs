@@ -26,7 +26,7 @@ impl Cursor {
         Ok(Self {
             file: Arc::new(file),
             at: 0,
-            len: metadata.is_file().then(|| metadata.len()),
+            len: metadata.is_file().then_some(metadata.len()),
         })
     }
 

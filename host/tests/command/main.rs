@@ -1,5 +1,7 @@
 //! The command as a process: answers, exit codes, and what it says of bad input.
 
+mod arrays;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -440,6 +442,8 @@ fn wrong_command_lines_are_usage() {
         vec!["reduce", "sum", DATA, "--device", "gpu:x"],
         vec!["reduce", "sum", DATA, "--frobnicate"],
         vec!["fold"],
+        vec!["list"],
+        vec!["list", DATA, "--device", "cpu"],
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_warpfold"))
             .args(&arguments)

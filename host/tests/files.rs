@@ -275,7 +275,7 @@ fn names_with_anything_in_them_are_found() {
 }
 
 /// A pipe can be read once, from its beginning.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn a_pipe_gives_one_array() {
     use std::{os::fd::AsRawFd, thread};

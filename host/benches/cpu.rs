@@ -18,7 +18,7 @@ fn read(values: &[f32]) -> u32 {
         .reduce(|| 0, u32::wrapping_add)
 }
 
-fn op<R: Reduction>(criterion: &mut Criterion, op: R, values: &[f32])
+fn op<R: Reduction<f32>>(criterion: &mut Criterion, op: R, values: &[f32])
 where
     R::Answer: std::fmt::Debug,
 {

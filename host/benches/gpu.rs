@@ -16,7 +16,7 @@ use warpfold::{
     gpu::{Gpu, Prepared},
     ops::{
         All, Any, ArgMax, ArgMin, ArgMinMax, CountInf, CountNan, CountNonzero, Max, Mean, Min, MinMax, NormInf, NormL1,
-        NormL2, Product, Reduction, Sum, SumOfSquares,
+        NormL2, Operator, Product, Reduction, Sum, SumOfSquares,
     },
     plan::{Plan, Shape},
 };
@@ -124,7 +124,7 @@ impl Bench {
         Ok(())
     }
 
-    fn lengths<R: Reduction>(&self, op: R) -> Outcome<()> {
+    fn lengths<R: Reduction<f32>>(&self, op: R) -> Outcome<()> {
         self.check(op)?;
         for log in [10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30] {
             let len = 1usize << log;
@@ -137,7 +137,7 @@ impl Bench {
     fn unaligned(&self) -> Outcome<()> {
         for log in [12, 20, 28] {
             let len = (1usize << log) - 4;
-            let us = self.time(&self.gpu.prepare(Sum, len as u64)?, 1)?;
+            let us = self.time(&self.gpu.prepare::<f32, _>(Sum, len as u64)?, 1)?;
             report("sum_unaligned", len, us);
         }
         Ok(())
@@ -161,14 +161,14 @@ impl Bench {
             report(
                 "argmax_rising",
                 len,
-                self.time(&self.gpu.prepare(ArgMax, len as u64)?, 0)?,
+                self.time(&self.gpu.prepare::<f32, _>(ArgMax, len as u64)?, 0)?,
             );
-            report("max_rising", len, self.time(&self.gpu.prepare(Max, len as u64)?, 0)?);
+            report("max_rising", len, self.time(&self.gpu.prepare::<f32, _>(Max, len as u64)?, 0)?);
         }
         Ok(())
     }
 
-    fn shapes<R: Reduction>(&self, op: R) -> Outcome<()> {
+    fn shapes<R: Reduction<f32>>(&self, op: R) -> Outcome<()> {
         self.check(op)?;
         for log in 10..=30 {
             let len = 1usize << log;
@@ -211,7 +211,7 @@ impl Bench {
     }
 
     /// Never time a wrong kernel: the bits are the CPU's.
-    fn check<R: Reduction>(&self, op: R) -> Outcome<()> {
+    fn check<R: Reduction<f32>>(&self, op: R) -> Outcome<()> {
         for len in [1, 1000, 4096, 100_001, PATTERN] {
             let words = |answer: R::Answer| {
                 use warpfold_kernels::monoids::Words;
@@ -226,7 +226,7 @@ impl Bench {
     }
 
     /// Median microseconds of one launch, over buffers `offset` elements past a multiple of 16 bytes.
-    fn time<R: Reduction>(&self, prepared: &Prepared<R>, offset: usize) -> Outcome<f64> {
+    fn time<R: Reduction<f32>>(&self, prepared: &Prepared<R, f32>, offset: usize) -> Outcome<f64> {
         let len = prepared.plan().len as usize;
         let stride = len.next_power_of_two();
         let buffers = (POOL / stride).clamp(1, 64);
@@ -268,7 +268,7 @@ impl Bench {
 
     /// What an asynchronous call costs the host: many calls, none waited for.
     fn host_cost(&self) -> Outcome<()> {
-        let prepared = self.gpu.prepare(Sum, 1024)?;
+        let prepared = self.gpu.prepare::<f32, _>(Sum, 1024)?;
         let mut workspace = prepared.workspace()?;
         let mut answer = DeviceBuffer::<f32>::zeroed(1)?;
         let input = self.pool.index(..1024);

@@ -54,7 +54,7 @@ fn on_emulator(values: &[f32], [warps, leaves_per_warp, blocks]: [u32; 3]) -> Re
     };
     // How many elements the array starts past a multiple of 16 bytes, and the seed of the lanes' schedule.
     let (misalign, seed) = (1, 42);
-    Ok(warpfold_emulator::reduce_all(Sum.monoid(values.len() as u64), values, misalign, shape, seed)?.answer)
+    Ok(warpfold_emulator::reduce_all(Reduction::<f32>::monoid(Sum), values, misalign, shape, seed)?.answer)
 }
 
 fn on_gpu(gpu: &Gpu, input: &DeviceSlice<f32>, shape: [u32; 3]) -> Result<f32, Box<dyn Error>> {
@@ -64,7 +64,7 @@ fn on_gpu(gpu: &Gpu, input: &DeviceSlice<f32>, shape: [u32; 3]) -> Result<f32, B
         leaves_per_warp,
         blocks,
     };
-    let prepared = gpu.prepare_shaped(Sum, input.len() as u64, shape)?;
+    let prepared = gpu.prepare_shaped::<f32, _>(Sum, input.len() as u64, shape)?;
     let stream = Stream::new(StreamFlags::DEFAULT, None)?;
     let (mut workspace, mut answer) = (prepared.workspace()?, DeviceBuffer::<f32>::zeroed(1)?);
     // SAFETY: everything lives past the synchronisation, and nothing else uses it before.

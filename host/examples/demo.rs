@@ -33,7 +33,7 @@ const EMULATED: usize = 20_000;
 
 fn main() -> Outcome<()> {
     // Preparing a launch also says whether this build has kernels for the device.
-    let gpu = match Gpu::new(0).and_then(|gpu| gpu.prepare(Sum, 1).map(|_| gpu)) {
+    let gpu = match Gpu::new(0).and_then(|gpu| gpu.prepare::<f32, _>(Sum, 1).map(|_| gpu)) {
         Ok(gpu) => {
             println!("on {}", gpu.facts());
             Some(gpu)
@@ -73,7 +73,7 @@ fn small(gpu: Option<&Gpu>) -> Outcome<()> {
     Ok(())
 }
 
-fn fold<R: Reduction>(gpu: Option<&Gpu>, op: R, values: &[f32]) -> Outcome<R::Answer> {
+fn fold<R: Reduction<f32>>(gpu: Option<&Gpu>, op: R, values: &[f32]) -> Outcome<R::Answer> {
     Ok(match gpu {
         Some(gpu) => gpu.reduce_host(op, values)?,
         None => cpu::reduce(op, values)?,
@@ -177,7 +177,7 @@ impl Table {
         Self { yardsticks }
     }
 
-    fn gpu<R: Reduction<Answer: Debug + DeviceCopy + Zeroable>>(
+    fn gpu<R: Reduction<f32, Answer: Debug + DeviceCopy + Zeroable>>(
         &self,
         op: R,
         gpu: &Gpu,
@@ -200,7 +200,7 @@ impl Table {
         same(op, answer, cpu::reduce(op, values)?)
     }
 
-    fn cpu<R: Reduction<Answer: Debug>>(&self, op: R, values: &[f32]) -> Outcome<()> {
+    fn cpu<R: Reduction<f32, Answer: Debug>>(&self, op: R, values: &[f32]) -> Outcome<()> {
         let mut answer = None;
         let seconds = timed(|| {
             answer = Some(cpu::reduce(op, values)?);
@@ -216,11 +216,11 @@ impl Table {
             leaves_per_warp: 2,
             blocks: 3,
         };
-        let emulated = warpfold_emulator::reduce_all(op.monoid(some.len() as u64), some, 0, shape, 1)?;
+        let emulated = warpfold_emulator::reduce_all(op.monoid(), some, 0, shape, 1)?;
         same(op, emulated.answer, cpu::reduce(op, some)?)
     }
 
-    fn row<R: Reduction>(&self, _: R, answer: impl Debug, speed: Speed) {
+    fn row<R: Reduction<f32>>(&self, _: R, answer: impl Debug, speed: Speed) {
         let (ms, gb_per_s) = (speed.seconds * 1e3, speed.gb_per_s);
         print!(
             "  {:<8} {:>14} {ms:>10.3} {gb_per_s:>8.1}",
@@ -237,7 +237,7 @@ impl Table {
     }
 }
 
-fn in_pieces<R: Reduction>(op: R, values: &[f32]) -> Outcome<R::Answer> {
+fn in_pieces<R: Reduction<f32>>(op: R, values: &[f32]) -> Outcome<R::Answer> {
     let mut pieces = Pieces::new(op, PIECE as u64)?;
     for piece in values.chunks(PIECE) {
         pieces.push(cpu::fold(op, piece), piece.len() as u64)?;
@@ -304,7 +304,7 @@ fn bytes(values: &[f32]) -> u64 {
 }
 
 /// Fails unless two answers have the same bits.
-fn same<R: Reduction>(_: R, a: R::Answer, b: R::Answer) -> Outcome<()> {
+fn same<R: Reduction<f32>>(_: R, a: R::Answer, b: R::Answer) -> Outcome<()> {
     let differ = (0..R::Answer::COUNT).any(|word| a.word(word) != b.word(word));
     if differ {
         Err(format!("{}: two answers differ in their bits", R::NAME).into())

@@ -136,11 +136,22 @@ pub enum Error {
         got: u64,
     },
 
+    /// An operator that has no meaning for elements of a type.
+    #[error("{op} has no meaning for elements of type {dtype}")]
+    Meaningless {
+        /// The operator.
+        op: String,
+        /// The elements' type, as NumPy calls it.
+        dtype: String,
+    },
+
     /// A device address that no element can have.
-    #[error("device address {address:#x} is no multiple of 4")]
+    #[error("device address {address:#x} is no multiple of {alignment}")]
     Misaligned {
         /// The address.
         address: u64,
+        /// What it must be a multiple of, in bytes.
+        alignment: usize,
     },
 
     /// Memory that is not the GPU's.

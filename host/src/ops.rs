@@ -1,35 +1,55 @@
 //! The operators, as a caller names them.
+//!
+//! | operators | elements |
+//! |---|---|
+//! | [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`CountNonzero`], [`Any`], [`All`] | all: f16, bf16, f32, f64, i8 to i64, u8 to u64, bool |
+//! | [`MinMax`], [`ArgMinMax`] | all but bool |
+//! | [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`CountNan`], [`CountInf`] | f16, bf16, f32, f64 |
+//!
+//! f16 and bf16 are folded as f32, and the answer rounded to their own type once. Sums and products of integers and bool are
+//! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.
 
 use warpfold_kernels::{
-    kernels::{Entry, entry},
-    monoids::{self, Monoid, Words},
+    element::{Element, bf16, f16},
+    kernels::{Entry, Kernel, find},
+    monoids::{Monoid, Words},
 };
+
+pub use warpfold_kernels::{element, monoids};
 
 use crate::Error;
 
-/// A reduction of an array of f32: its answer, its operator and its kernel.
+/// What an operator is called, here and in the kernels.
+pub trait Operator: Copy + Send + Sync + 'static {
+    /// Its name in the command and in errors.
+    const NAME: &'static str;
+    /// Its name in the table of kernels.
+    const ENTRY: &'static str;
+
+    /// The number that its kernels are told.
+    fn parameter(self) -> u64 {
+        0
+    }
+}
+
+/// A reduction of an array of `T`: its answer and its operator.
 ///
 /// The types that implement it are the operators to pass to [`cpu::reduce`](crate::cpu::reduce) and its GPU twins. Each
 /// names a kernel of this crate, so the trait is sealed.
-pub trait Reduction: sealed::Sealed + Copy + Default + Send + Sync + 'static {
+pub trait Reduction<T: Element>: Operator + sealed::Sealed {
     /// What the caller gets: a value, an index, a count, a truth, or a pair.
     type Answer: Words + Send + 'static;
     /// What is carried up the canonical tree.
     type State: Words + Send + Sync + 'static;
     /// The operator that kernels, CPU backend and emulator share.
-    type Monoid: Monoid<f32, State = Self::State, Answer = Self::Answer> + Send + Sync;
+    type Monoid: Monoid<T, State = Self::State, Answer = Self::Answer> + Send + Sync;
 
-    /// Its name in the command and in errors.
-    const NAME: &'static str;
-    /// Its whole-array kernel.
-    const ENTRY: &'static str;
-
-    /// The operator for an extent of `len` elements.
-    fn monoid(self, len: u64) -> Self::Monoid;
+    /// The operator.
+    fn monoid(self) -> Self::Monoid;
 
     /// What is known of its whole-array kernel.
     fn entry(self) -> &'static Entry {
-        entry(Self::ENTRY).expect("every operator has its kernel: a test checks it")
+        find(Self::ENTRY, T::TYPE, Kernel::All).expect("every operator has its kernels: a test checks it")
     }
 
     /// Whether there is an answer over `len` elements.
@@ -38,7 +58,7 @@ pub trait Reduction: sealed::Sealed + Copy + Default + Send + Sync + 'static {
     ///
     /// [`Error::EmptyExtent`] where `len` is 0 and the operator has no answer over nothing.
     fn check_extent(self, len: u64) -> Result<(), Error> {
-        if len == 0 && self.monoid(0).empty().is_none() {
+        if len == 0 && self.monoid().empty().is_none() {
             Err(Error::EmptyExtent { op: Self::NAME })
         } else {
             Ok(())
@@ -50,101 +70,137 @@ mod sealed {
     pub trait Sealed {}
 }
 
-macro_rules! reduction {
-    ($(#[$doc:meta])* $op:ident, $name:literal, $entry:literal, |$len:ident| $monoid:expr) => {
-        reduction!($(#[$doc])* $op: monoids::$op, $name, $entry, |$len| $monoid);
-    };
-    ($(#[$doc:meta])* $op:ident: $type:ty, $name:literal, $entry:literal, |$len:ident| $monoid:expr) => {
+/// An operator without parameters of its own: `Name: monoid = value, "name", "entry"[, parameter] for elements`.
+macro_rules! operator {
+    (
+        $(#[$doc:meta])*
+        $op:ident: $monoid:ty = $value:expr, $name:literal, $entry:literal $(, $parameter:expr)?; for $($elements:tt)*
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $op;
 
         impl sealed::Sealed for $op {}
 
-        impl Reduction for $op {
-            type Answer = <$type as Monoid<f32>>::Answer;
-            type State = <$type as Monoid<f32>>::State;
-            type Monoid = $type;
+        impl Operator for $op {
             const NAME: &'static str = $name;
             const ENTRY: &'static str = $entry;
-            fn monoid(self, $len: u64) -> $type {
-                $monoid
+            $(fn parameter(self) -> u64 {
+                $parameter
+            })?
+        }
+
+        operator!(@for $($elements)*, $op: $monoid = $value);
+    };
+    (@for all, $op:ident: $monoid:ty = $value:expr) => {
+        operator!(@each [f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool], $op: $monoid = $value);
+    };
+    (@for numbers, $op:ident: $monoid:ty = $value:expr) => {
+        operator!(@each [f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64], $op: $monoid = $value);
+    };
+    (@for floats, $op:ident: $monoid:ty = $value:expr) => {
+        operator!(@each [f16 bf16 f32 f64], $op: $monoid = $value);
+    };
+    (@each [$($element:ty)*], $op:ident: $monoid:ty = $value:expr) => {
+        $(operator!(@one $element, $op: $monoid = $value);)*
+    };
+    (@one $element:ty, $op:ident: $monoid:ty = $value:expr) => {
+        impl Reduction<$element> for $op {
+            type Answer = <$monoid as Monoid<$element>>::Answer;
+            type State = <$monoid as Monoid<$element>>::State;
+            type Monoid = $monoid;
+            fn monoid(self) -> $monoid {
+                $value
             }
         }
     };
 }
 
-reduction!(
-    /// The sum, in f32, pairwise. +0.0 over nothing.
-    Sum, "sum", "sum_f32", |_len| monoids::Sum
+operator!(
+    /// The sum, pairwise. 0 over nothing.
+    Sum: monoids::Sum = monoids::Sum, "sum", "sum"; for all
 );
-reduction!(
-    /// The product, in f32, pairwise. 1 over nothing.
-    Product, "prod", "product_f32", |_len| monoids::Product
+operator!(
+    /// The product, pairwise. 1 over nothing.
+    Product: monoids::Product = monoids::Product, "prod", "product"; for all
 );
-reduction!(
+operator!(
     /// The arithmetic mean: the sum, divided once. NaN over nothing.
-    Mean, "mean", "mean_f32", |len| monoids::Mean { count: len }
+    Mean: monoids::Mean = monoids::Mean, "mean", "mean"; for all
 );
-reduction!(
+operator!(
     /// The smallest value; NaN if there is one; −0.0 is below +0.0. An error over nothing.
-    Min, "min", "min_f32", |_len| monoids::Min
+    Min: monoids::Extremum = monoids::Extremum::SMALLEST, "min", "extremum",
+    monoids::Extremum::SMALLEST.parameter(); for all
 );
-reduction!(
+operator!(
     /// The largest value; NaN if there is one; −0.0 is below +0.0. An error over nothing.
-    Max, "max", "max_f32", |_len| monoids::Max
+    Max: monoids::Extremum = monoids::Extremum::LARGEST, "max", "extremum",
+    monoids::Extremum::LARGEST.parameter(); for all
 );
-reduction!(
+operator!(
     /// The index of the smallest value: the first of equals, and of NaNs if there are any. An error over nothing.
-    ArgMin, "argmin", "argmin_f32", |_len| monoids::ArgMin
+    ArgMin: monoids::Arg = monoids::Arg::SMALLEST, "argmin", "arg", monoids::Arg::SMALLEST.parameter(); for all
 );
-reduction!(
+operator!(
     /// The index of the largest value: the first of equals, and of NaNs if there are any. An error over nothing.
-    ArgMax, "argmax", "argmax_f32", |_len| monoids::ArgMax
+    ArgMax: monoids::Arg = monoids::Arg::LARGEST, "argmax", "arg", monoids::Arg::LARGEST.parameter(); for all
 );
-reduction!(
+operator!(
+    /// The same as [`ArgMin`], but the last of equals.
+    ArgMinLast: monoids::Arg = monoids::Arg::SMALLEST.last(), "argmin-last", "arg",
+    monoids::Arg::SMALLEST.last().parameter(); for all
+);
+operator!(
+    /// The same as [`ArgMax`], but the last of equals.
+    ArgMaxLast: monoids::Arg = monoids::Arg::LARGEST.last(), "argmax-last", "arg",
+    monoids::Arg::LARGEST.last().parameter(); for all
+);
+operator!(
     /// The smallest and the largest value, in one pass: as [`Min`] and [`Max`].
-    MinMax: (monoids::Min, monoids::Max), "minmax", "min_max_f32", |_len| (monoids::Min, monoids::Max)
+    MinMax: (monoids::Extremum, monoids::Extremum) = (monoids::Extremum::SMALLEST, monoids::Extremum::LARGEST),
+    "minmax", "min_max"; for numbers
 );
-reduction!(
+operator!(
     /// Where the smallest and the largest value are, in one pass: as [`ArgMin`] and [`ArgMax`].
-    ArgMinMax: (monoids::ArgMin, monoids::ArgMax), "argminmax", "argmin_argmax_f32",
-    |_len| (monoids::ArgMin, monoids::ArgMax)
+    ArgMinMax: (monoids::Arg, monoids::Arg) = (monoids::Arg::SMALLEST, monoids::Arg::LARGEST),
+    "argminmax", "argmin_argmax"; for numbers
 );
-reduction!(
-    /// The sum of magnitudes, in f32, pairwise. +0.0 over nothing.
-    NormL1, "l1", "norm_l1_f32", |_len| monoids::NormL1
+operator!(
+    /// The sum of magnitudes, pairwise. 0 over nothing.
+    NormL1: monoids::NormL1 = monoids::NormL1, "l1", "norm_l1"; for floats
 );
-reduction!(
-    /// The root of the sum of squares, summed in f64 and rounded to f32 once: finite wherever the norm itself fits. +0.0
-    /// over nothing. On GPUs with few f64 units the arithmetic, not the memory, sets the speed.
-    NormL2, "l2", "norm_l2_f32", |_len| monoids::NormL2
+operator!(
+    /// The root of the sum of squares, summed in f64 and rounded once: for elements of up to 32 bits finite wherever the norm
+    /// itself fits. 0 over nothing. On GPUs with few f64 units the arithmetic, not the memory, sets the speed.
+    NormL2: monoids::NormL2 = monoids::NormL2, "l2", "norm_l2"; for floats
 );
-reduction!(
-    /// The largest magnitude; NaN if there is a NaN. +0.0 over nothing.
-    NormInf, "linf", "norm_inf_f32", |_len| monoids::NormInf
+operator!(
+    /// The largest magnitude; NaN if there is a NaN. 0 over nothing.
+    NormInf: monoids::NormInf = monoids::NormInf, "linf", "norm_inf"; for floats
 );
-reduction!(
-    /// The sum of squares, summed in f64 and rounded to f32 once. +0.0 over nothing. Its speed is as [`NormL2`]'s.
-    SumOfSquares, "sumsq", "sum_of_squares_f32", |_len| monoids::SumOfSquares
+operator!(
+    /// The sum of squares, summed in f64 and rounded once. 0 over nothing. Its speed is as [`NormL2`]'s.
+    SumOfSquares: monoids::SumOfSquares = monoids::SumOfSquares, "sumsq", "sum_of_squares"; for floats
 );
-reduction!(
+operator!(
     /// How many elements are not zero; a NaN is not. 0 over nothing.
-    CountNonzero, "count-nonzero", "count_nonzero_f32", |_len| monoids::CountNonzero
+    CountNonzero: monoids::CountNonzero = monoids::CountNonzero, "count-nonzero", "count_nonzero"; for all
 );
-reduction!(
+operator!(
     /// How many elements are NaN. 0 over nothing.
-    CountNan, "count-nan", "count_nan_f32", |_len| monoids::CountNan
+    CountNan: monoids::CountNan = monoids::CountNan, "count-nan", "count_nan"; for floats
 );
-reduction!(
+operator!(
     /// How many elements are +∞ or −∞. 0 over nothing.
-    CountInf, "count-inf", "count_inf_f32", |_len| monoids::CountInf
+    CountInf: monoids::CountInf = monoids::CountInf, "count-inf", "count_inf"; for floats
 );
-reduction!(
+operator!(
     /// Whether any element is not zero; a NaN is not. False over nothing.
-    Any, "any", "any_f32", |_len| monoids::Any
+    Any: monoids::Any = monoids::Any, "any", "any"; for all
 );
-reduction!(
+operator!(
     /// Whether no element is zero; a NaN is not. True over nothing.
-    All, "all", "all_f32", |_len| monoids::All
+    All: monoids::All = monoids::All, "all", "all"; for all
 );
+

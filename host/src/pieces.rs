@@ -4,7 +4,7 @@
 //! by themselves and combined as the tree combines them, give what one fold of the whole would give. Which device
 //! folded which piece does not matter.
 
-use warpfold_kernels::{monoids::Monoid, tree::leaf_elements};
+use warpfold_kernels::{element::Element, monoids::Monoid, tree::leaf_elements};
 
 use crate::{Error, ops::Reduction};
 
@@ -18,7 +18,7 @@ use crate::{Error, ops::Reduction};
 /// use warpfold::{cpu, ops::Sum, pieces::Pieces};
 ///
 /// let values: Vec<f32> = (0..10_000).map(|i| 1.0 / (1 + i) as f32).collect();
-/// let mut pieces = Pieces::new(Sum, 4096)?;
+/// let mut pieces = Pieces::<_, f32>::new(Sum, 4096)?;
 /// for piece in values.chunks(4096) {
 ///     pieces.push(cpu::fold(Sum, piece), piece.len() as u64)?;
 /// }
@@ -26,7 +26,7 @@ use crate::{Error, ops::Reduction};
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Pieces<R: Reduction> {
+pub struct Pieces<R: Reduction<T>, T: Element> {
     op: R,
     piece: u64,
     len: u64,
@@ -35,14 +35,14 @@ pub struct Pieces<R: Reduction> {
     waiting: Vec<R::State>,
 }
 
-impl<R: Reduction> Pieces<R> {
+impl<R: Reduction<T>, T: Element> Pieces<R, T> {
     /// No piece yet; each but the last will have `piece` elements.
     ///
     /// # Errors
     ///
     /// [`Error::PieceLength`] if `piece` is not a power of two leaves.
     pub fn new(op: R, piece: u64) -> Result<Self, Error> {
-        let leaf = leaf_elements::<f32>() as u64;
+        let leaf = leaf_elements::<T>() as u64;
         if !piece.is_multiple_of(leaf) || !(piece / leaf).is_power_of_two() {
             return Err(Error::PieceLength { piece, leaf });
         }
@@ -86,10 +86,10 @@ impl<R: Reduction> Pieces<R> {
         }
         let overflow = Error::LengthOverflow {
             elements: u64::MAX,
-            element_bytes: size_of::<f32>(),
+            element_bytes: size_of::<T>(),
         };
         let end = self.len.checked_add(len).ok_or(overflow)?;
-        let op = self.op.monoid(end);
+        let op = self.op.monoid();
         let mut state = op.shift(state, self.len);
         if len == self.piece {
             // Binary addition: each carry is a pair of neighbours of one size.
@@ -111,22 +111,22 @@ impl<R: Reduction> Pieces<R> {
     ///
     /// [`Error::EmptyExtent`] where there were no elements and the operator has no answer for that.
     pub fn finish(mut self) -> Result<(R::Answer, R::State), Error> {
-        let op = self.op.monoid(self.len);
+        let op = self.op.monoid();
         // What is missing to a power of two is identities, neutral to the bit.
         let mut state = self.waiting.pop().unwrap_or_else(|| op.identity());
         while let Some(left) = self.waiting.pop() {
             state = op.combine(left, state);
         }
-        Ok((finish(self.op, self.len, state)?, state))
+        Ok((finish::<R, T>(self.op, self.len, state)?, state))
     }
 }
 
 /// The answer of an extent of `len` elements whose state is `state`.
-pub(crate) fn finish<R: Reduction>(op: R, len: u64, state: R::State) -> Result<R::Answer, Error> {
-    let monoid = op.monoid(len);
+pub(crate) fn finish<R: Reduction<T>, T: Element>(op: R, len: u64, state: R::State) -> Result<R::Answer, Error> {
+    let monoid = op.monoid();
     if len == 0 {
         monoid.empty().ok_or(Error::EmptyExtent { op: R::NAME })
     } else {
-        Ok(monoid.finish(state))
+        Ok(monoid.finish(state, len))
     }
 }

@@ -8,7 +8,7 @@ use warpfold_kernels::{
     kernels::{Entry, Kernel, SMALL_TILES, whole},
     simt::MAX_WARPS,
     stages::block::most_states,
-    tree::{LANES, leaves},
+    tree::LANES,
 };
 
 use crate::Error;
@@ -56,7 +56,7 @@ impl Plan {
     /// | more | tiles of 128 leaves, in the largest blocks |
     #[must_use]
     pub fn new(entry: &'static Entry, len: u64) -> Self {
-        let leaves = leaves::<f32>(len).max(1);
+        let leaves = len.div_ceil(entry.element.leaf_elements()).max(1);
         let up_to = |n: u64, most: u32| n.next_power_of_two().min(u64::from(most)) as u32;
         if let Some(small) = entry.with(Kernel::Small) {
             let most_warps = small.max_threads / LANES;
@@ -87,7 +87,7 @@ impl Plan {
 
     /// A block for each tile: the hardware hands out blocks as others end, which balances the load.
     fn of(entry: &'static Entry, len: u64, warps: u32, leaves_per_warp: u32) -> Self {
-        let tiles = len.div_ceil(whole::tile_elements::<f32>(warps, leaves_per_warp));
+        let tiles = len.div_ceil(whole::tile_elements(entry.element, warps, leaves_per_warp));
         let blocks = tiles.clamp(1, i32::MAX as u64) as u32;
         let shape = Shape {
             warps,
@@ -119,7 +119,7 @@ impl Plan {
             && leaves_per_warp <= most_states(entry.state_words) / warps
             && (1..=i32::MAX as u32).contains(&blocks);
         let tiles = if legal {
-            len.div_ceil(whole::tile_elements::<f32>(warps, leaves_per_warp))
+            len.div_ceil(whole::tile_elements(entry.element, warps, leaves_per_warp))
         } else {
             0
         };
@@ -150,7 +150,7 @@ impl Plan {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let answer = 4 * self.entry.answer_words as u64;
-        self.len.saturating_mul(size_of::<f32>() as u64).saturating_add(answer)
+        self.len.saturating_mul(self.entry.element.bytes() as u64).saturating_add(answer)
     }
 
     /// Words of the workspace: the tickets and a slot for each tile.
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn every_plan_is_legal_and_covers_each_element_once() {
-        for entry in &ENTRIES {
+        for entry in ENTRIES {
             for len in edges() {
                 let plan = Plan::new(entry, len);
                 assert_eq!(
@@ -203,7 +203,7 @@ mod tests {
                     plan,
                     "{plan}"
                 );
-                let tile = whole::tile_elements::<f32>(plan.shape.warps, plan.shape.leaves_per_warp);
+                let tile = whole::tile_elements(plan.entry.element, plan.shape.warps, plan.shape.leaves_per_warp);
                 assert!(
                     plan.tiles * tile >= len && (plan.tiles == 0 || (plan.tiles - 1) * tile < len),
                     "{plan}"
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_workspace_is_a_thousandth_of_the_input() {
-        for entry in &ENTRIES {
+        for entry in ENTRIES {
             for len in edges() {
                 let plan = Plan::new(entry, len);
                 let bytes = 4 * plan.workspace_words() as u64;

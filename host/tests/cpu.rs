@@ -54,8 +54,8 @@ fn words<W: Words>(value: W) -> Vec<u32> {
 
 /// The words of whole, plain and pieced folds are the same. A NaN's payload is the hardware's until `finish`, so the
 /// state of a sum is only compared where it is none.
-fn check<R: Reduction>(op: R, values: &[f32], piece: usize) {
-    let monoid = op.monoid(values.len() as u64);
+fn check<R: Reduction<f32>>(op: R, values: &[f32], piece: usize) {
+    let monoid = op.monoid();
     let expected = plain(monoid, values);
     let answer = match cpu::reduce(op, values) {
         Ok(answer) => words(answer),
@@ -69,7 +69,7 @@ fn check<R: Reduction>(op: R, values: &[f32], piece: usize) {
     if !values.is_empty() {
         assert_eq!(
             answer,
-            words(monoid.finish(expected)),
+            words(monoid.finish(expected, values.len() as u64)),
             "{} of {} elements",
             R::NAME,
             values.len()
@@ -168,15 +168,15 @@ fn keeps_subnormals_on_every_thread() {
 
 #[test]
 fn nothing_has_an_answer_or_a_typed_error() {
-    assert_eq!(cpu::reduce(Sum, &[]).unwrap().to_bits(), 0.0_f32.to_bits());
-    assert_eq!(cpu::reduce(Product, &[]).unwrap(), 1.0);
-    assert!(cpu::reduce(Mean, &[]).unwrap().is_nan());
-    assert!(matches!(cpu::reduce(Min, &[]), Err(Error::EmptyExtent { op: "min" })));
+    assert_eq!(cpu::reduce::<f32, _>(Sum, &[]).unwrap().to_bits(), 0.0_f32.to_bits());
+    assert_eq!(cpu::reduce::<f32, _>(Product, &[]).unwrap(), 1.0);
+    assert!(cpu::reduce::<f32, _>(Mean, &[]).unwrap().is_nan());
+    assert!(matches!(cpu::reduce::<f32, _>(Min, &[]), Err(Error::EmptyExtent { op: "min" })));
     assert!(matches!(
-        cpu::reduce(ArgMax, &[]),
+        cpu::reduce::<f32, _>(ArgMax, &[]),
         Err(Error::EmptyExtent { op: "argmax" })
     ));
-    let pieces = Pieces::new(Max, LEAF as u64).unwrap();
+    let pieces = Pieces::<_, f32>::new(Max, LEAF as u64).unwrap();
     assert!(pieces.is_empty());
     assert!(matches!(pieces.finish(), Err(Error::EmptyExtent { op: "max" })));
 }
@@ -184,10 +184,10 @@ fn nothing_has_an_answer_or_a_typed_error() {
 #[test]
 fn pieces_that_are_no_subtree_are_refused() {
     for piece in [0, 1, 1000, 1025, 3 * LEAF as u64] {
-        let error = Pieces::new(Sum, piece).unwrap_err();
+        let error = Pieces::<_, f32>::new(Sum, piece).unwrap_err();
         assert!(error.to_string().contains(&piece.to_string()), "{error}");
     }
-    let mut pieces = Pieces::new(Sum, 2 * LEAF as u64).unwrap();
+    let mut pieces = Pieces::<_, f32>::new(Sum, 2 * LEAF as u64).unwrap();
     assert!(matches!(
         pieces.push(1.0, 2 * LEAF as u64 + 1),
         Err(Error::PieceOrder { before: 0, .. })
@@ -205,12 +205,12 @@ fn pieces_that_are_no_subtree_are_refused() {
 #[test]
 fn pieces_reach_past_two_to_the_32_and_stop_at_two_to_the_64() {
     let piece = 1 << 62;
-    let mut pieces = Pieces::new(ArgMax, piece).unwrap();
+    let mut pieces = Pieces::<_, f32>::new(ArgMax, piece).unwrap();
     for value in [1.0, 5.0, 2.0] {
-        pieces.push(cpu::fold(ArgMax, &[0.0, value]), piece).unwrap();
+        pieces.push(cpu::fold(ArgMax, &[0.0_f32, value]), piece).unwrap();
     }
     assert!(matches!(
-        pieces.push(cpu::fold(ArgMax, &[9.0]), piece),
+        pieces.push(cpu::fold(ArgMax, &[9.0_f32]), piece),
         Err(Error::LengthOverflow { .. })
     ));
     assert_eq!(pieces.finish().unwrap().0, piece + 1);

@@ -1,6 +1,7 @@
 //! The GPU side of warpfold: how a reduction is built, from the operator to the kernel.
 //!
 //! * [`monoids`] — the operators: `identity`, `lift`, `combine`, `finish`. They never see the machine.
+//! * [`element`] — the types of elements, and what operators may ask of one.
 //! * [`stages`] — thread, warp, block, grid: how states meet. They know no operator by name.
 //! * [`kernels`] — entry points: one line a stage.
 //! * [`simt`] — the machine itself: thread numbers, shuffles, barriers, loads, the ticket.
@@ -14,6 +15,7 @@
 #![cfg_attr(all(target_arch = "nvptx64", not(feature = "nvvm")), feature(abi_ptx))]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
+pub mod element;
 pub mod kernels;
 pub mod monoids;
 pub mod simt;

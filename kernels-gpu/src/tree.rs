@@ -13,6 +13,8 @@
 //! Any power-of-two group of neighbouring leaves is a subtree. That is why a warp may fold 1, 2, 4 … leaves, a block
 //! any power-of-two number of warps, and a grid any number of blocks, without changing a bit of the answer.
 
+use crate::monoids::Monoid;
+
 /// The version of the canonical tree. A change to any constant here, or to the order above, is a new version.
 pub const VERSION: u32 = 1;
 
@@ -24,6 +26,9 @@ pub const VECTOR_BYTES: usize = 16;
 
 /// Rows of a leaf: the vectors each lane has in flight.
 pub const ROWS: usize = 8;
+
+/// Bytes of a leaf.
+pub const LEAF_BYTES: usize = ROWS * LANES as usize * VECTOR_BYTES;
 
 /// Elements of `T` in one vector.
 #[must_use]
@@ -40,11 +45,127 @@ pub const fn row_elements<T>() -> usize {
 /// Elements of `T` in one leaf.
 #[must_use]
 pub const fn leaf_elements<T>() -> usize {
-    ROWS * row_elements::<T>()
+    LEAF_BYTES / size_of::<T>()
 }
 
 /// Leaves that an extent of `len` elements of `T` touches.
 #[must_use]
 pub const fn leaves<T>(len: u64) -> u64 {
     len.div_ceil(leaf_elements::<T>() as u64)
+}
+
+/// Combines `N` neighbouring states in pairs: `(0,1) (2,3) …`, then the results in pairs again. `N` is a power of two,
+/// at most 16. Straight-line code whatever the size of the operator, so that states stay in registers.
+#[inline(always)]
+pub fn pairs<const N: usize, T, M: Monoid<T>>(op: M, first: usize, state: &impl Fn(usize) -> M::State) -> M::State {
+    const { assert!(matches!(N, 1 | 2 | 4 | 8 | 16)) };
+    match N {
+        1 => state(first),
+        2 => op.combine(
+            pairs::<1, T, M>(op, first, state),
+            pairs::<1, T, M>(op, first + 1, state),
+        ),
+        4 => op.combine(
+            pairs::<2, T, M>(op, first, state),
+            pairs::<2, T, M>(op, first + 2, state),
+        ),
+        8 => op.combine(
+            pairs::<4, T, M>(op, first, state),
+            pairs::<4, T, M>(op, first + 4, state),
+        ),
+        _ => op.combine(
+            pairs::<8, T, M>(op, first, state),
+            pairs::<8, T, M>(op, first + 8, state),
+        ),
+    }
+}
+
+/// A lane's part of a leaf: [`ROWS`] rows of neighbouring elements, as many as a vector has, some of them absent.
+pub trait Part<T>: Copy {
+    /// `present` of the element at a row and a column, or else `absent`. Each is asked for once.
+    fn element<R>(self, row: usize, column: usize, present: impl FnOnce(T) -> R, absent: R) -> R;
+}
+
+/// Where in a part an element is: counted from the part's first element, so that it is a constant.
+#[must_use]
+pub const fn place<T>(row: usize, column: usize) -> u64 {
+    (row * row_elements::<T>() + column) as u64
+}
+
+/// Whether a part has so many elements that an exact operator had better fold them as a [`chain`].
+#[must_use]
+pub const fn is_long<T>() -> bool {
+    vector_elements::<T>() > 4
+}
+
+/// Folds a part: the rows of each column, then the columns. Places where there is no element hold the identity; positions
+/// count from the part's first element.
+#[inline(always)]
+pub fn fold_part<T, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
+    let state = |row: usize, column: usize| {
+        let lift = |value| op.lift(value, place::<T>(row, column));
+        part.element(row, column, lift, op.identity())
+    };
+    let column = |column: usize| pairs::<ROWS, T, M>(op, 0, &|row| state(row, column));
+    match vector_elements::<T>() {
+        2 => pairs::<2, T, M>(op, 0, &column),
+        4 => pairs::<4, T, M>(op, 0, &column),
+        8 => pairs::<8, T, M>(op, 0, &column),
+        _ => pairs::<16, T, M>(op, 0, &column),
+    }
+}
+
+/// Folds a part one element after the other: for operators whose `combine` is exact, where no order changes a bit. It needs
+/// the fewest registers.
+#[inline(always)]
+pub fn chain<T, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
+    const { assert!(ROWS == 8, "eight rows are written out") };
+    let state = chain_rows::<4, T, M>(op, part, 0, op.identity());
+    chain_rows::<4, T, M>(op, part, 4, state)
+}
+
+/// Straight-line code, as [`pairs`] is.
+#[inline(always)]
+fn chain_rows<const N: usize, T, M: Monoid<T>>(op: M, part: impl Part<T>, row: usize, state: M::State) -> M::State {
+    match N {
+        4 => chain_rows::<2, T, M>(op, part, row + 2, chain_rows::<2, T, M>(op, part, row, state)),
+        2 => chain_rows::<1, T, M>(op, part, row + 1, chain_rows::<1, T, M>(op, part, row, state)),
+        _ => match vector_elements::<T>() {
+            2 => chain_row::<2, T, M>(op, part, (row, 0), state),
+            4 => chain_row::<4, T, M>(op, part, (row, 0), state),
+            8 => chain_row::<8, T, M>(op, part, (row, 0), state),
+            _ => chain_row::<16, T, M>(op, part, (row, 0), state),
+        },
+    }
+}
+
+#[inline(always)]
+fn chain_row<const N: usize, T, M: Monoid<T>>(
+    op: M,
+    part: impl Part<T>,
+    (row, column): (usize, usize),
+    state: M::State,
+) -> M::State {
+    match N {
+        1 => {
+            let lift = |value| op.lift(value, place::<T>(row, column));
+            op.combine(state, part.element(row, column, lift, op.identity()))
+        }
+        2 => {
+            let state = chain_row::<1, T, M>(op, part, (row, column), state);
+            chain_row::<1, T, M>(op, part, (row, column + 1), state)
+        }
+        4 => {
+            let state = chain_row::<2, T, M>(op, part, (row, column), state);
+            chain_row::<2, T, M>(op, part, (row, column + 2), state)
+        }
+        8 => {
+            let state = chain_row::<4, T, M>(op, part, (row, column), state);
+            chain_row::<4, T, M>(op, part, (row, column + 4), state)
+        }
+        _ => {
+            let state = chain_row::<8, T, M>(op, part, (row, column), state);
+            chain_row::<8, T, M>(op, part, (row, column + 8), state)
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use warpfold::{Error, Plan, cpu, ops::Reduction, pieces::Pieces, plan::Shape};
 use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
+    element::Type,
     kernels::{
         Kernel,
         whole::{self, Output},
@@ -18,7 +19,7 @@ use crate::Bits;
 /// # Panics
 ///
 /// On any other error.
-pub fn cpu<R: Reduction>(op: R, values: &[f32]) -> Option<Bits> {
+pub fn cpu<R: Reduction<f32>>(op: R, values: &[f32]) -> Option<Bits> {
     answer(cpu::reduce(op, values))
 }
 
@@ -40,7 +41,7 @@ pub fn answer<A: Words>(result: Result<A, Error>) -> Option<Bits> {
 /// # Panics
 ///
 /// On any error but that of an empty extent.
-pub fn pieces<R: Reduction>(op: R, values: &[f32], piece: usize) -> Option<Bits> {
+pub fn pieces<R: Reduction<f32>>(op: R, values: &[f32], piece: usize) -> Option<Bits> {
     let mut pieces = Pieces::new(op, piece as u64).expect("a subtree of the canonical tree");
     for piece in values.chunks(piece) {
         pieces
@@ -52,7 +53,7 @@ pub fn pieces<R: Reduction>(op: R, values: &[f32], piece: usize) -> Option<Bits>
 
 /// The shape, with as many leaves for each warp as a tile has room for: states of many words have less.
 #[must_use]
-pub fn fit<R: Reduction>(op: R, shape: Shape) -> Shape {
+pub fn fit<R: Reduction<f32>>(op: R, shape: Shape) -> Shape {
     let most = most_states(op.entry().state_words) / shape.warps;
     Shape {
         leaves_per_warp: shape.leaves_per_warp.min(most),
@@ -66,11 +67,11 @@ pub fn fit<R: Reduction>(op: R, shape: Shape) -> Shape {
 /// # Panics
 ///
 /// If `shape` is none that the whole-array kernel takes.
-pub fn plans<R: Reduction>(op: R, len: u64, shape: Shape) -> Vec<Plan> {
+pub fn plans<R: Reduction<f32>>(op: R, len: u64, shape: Shape) -> Vec<Plan> {
     let shape = fit(op, shape);
     let all = Plan::with_shape(op.entry(), len, shape).expect("a legal shape");
     let small = op.entry().with(Kernel::Small).and_then(|small| {
-        let tiles = len.div_ceil(whole::tile_elements::<f32>(shape.warps, 1));
+        let tiles = len.div_ceil(whole::tile_elements(Type::F32, shape.warps, 1));
         let shape = Shape {
             leaves_per_warp: 1,
             blocks: tiles.max(1).try_into().ok()?,
@@ -98,9 +99,9 @@ pub struct Emulated {
 ///
 /// On a fault; if the tickets are left at another value than zero, an output unwritten, or a slot past the workspace that
 /// the plan asks for.
-pub fn emulator<R: Reduction>(op: R, values: &[f32], plan: &Plan, misalign: usize, seed: u64) -> Option<Emulated> {
+pub fn emulator<R: Reduction<f32>>(op: R, values: &[f32], plan: &Plan, misalign: usize, seed: u64) -> Option<Emulated> {
     op.check_extent(plan.len).ok()?;
-    let monoid = op.monoid(plan.len);
+    let monoid = op.monoid();
     let mut memory = Memory::new();
     let start = memory.input("input", values, misalign);
     let slot_words = plan.tiles as usize * plan.entry.state_words;

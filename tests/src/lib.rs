@@ -57,7 +57,7 @@ impl Bits {
 
     /// The words of a state of `R`. The states of sums and products are plain floats, and a NaN among them has the
     /// payload that the hardware made: an answer is canonical, a state need not be. Here all such NaNs are one.
-    pub fn of_state<R: Reduction>(_: R, state: R::State) -> Self {
+    pub fn of_state<R: Reduction<f32>>(_: R, state: R::State) -> Self {
         let mut bits = Self::of(state);
         match (R::NAME, &mut bits.0[..]) {
             ("sum" | "prod" | "mean" | "l1", [word]) if f32::from_bits(*word).is_nan() => *word = spec::NAN,

@@ -8,7 +8,7 @@ use warpfold_tests::{Bits, backends, each_operator, golden, golden::Record, spec
 
 /// The names of the operators.
 fn ops() -> Vec<&'static str> {
-    fn name<R: Reduction>(_: R, names: &mut Vec<&'static str>) {
+    fn name<R: Reduction<f32>>(_: R, names: &mut Vec<&'static str>) {
         names.push(R::NAME);
     }
     let mut names = vec![];
@@ -77,7 +77,7 @@ fn the_file_is_complete() {
 
 #[test]
 fn the_cpu_gives_the_recorded_bits() {
-    fn ask<R: Reduction>(op: R, name: &str, answer: &mut Option<Bits>, values: &[f32]) {
+    fn ask<R: Reduction<f32>>(op: R, name: &str, answer: &mut Option<Bits>, values: &[f32]) {
         if R::NAME == name {
             *answer = backends::cpu(op, values);
         }
@@ -87,7 +87,7 @@ fn the_cpu_gives_the_recorded_bits() {
 
 #[test]
 fn the_emulator_gives_the_recorded_bits() {
-    fn ask<R: Reduction>(op: R, name: &str, answer: &mut Option<Bits>, values: &[f32]) {
+    fn ask<R: Reduction<f32>>(op: R, name: &str, answer: &mut Option<Bits>, values: &[f32]) {
         if R::NAME != name {
             return;
         }

@@ -86,7 +86,7 @@ fn sums_and_means_are_within_their_bounds() {
 }
 
 /// The answer of an operator that has one over these values.
-fn of<R: Reduction>(op: R, values: &[f32]) -> R::Answer {
+fn of<R: Reduction<f32>>(op: R, values: &[f32]) -> R::Answer {
     cpu::reduce(op, values).expect("not empty")
 }
 

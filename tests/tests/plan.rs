@@ -16,7 +16,7 @@ const LEAF: u64 = 1024;
 
 /// The entries of all operators, by the kernel that takes any length.
 fn entries() -> Vec<&'static Entry> {
-    fn entry<R: Reduction>(op: R, entries: &mut Vec<&'static Entry>) {
+    fn entry<R: Reduction<f32>>(op: R, entries: &mut Vec<&'static Entry>) {
         entries.push(op.entry());
     }
     let mut entries = vec![];
@@ -202,7 +202,7 @@ impl Monoid<f32> for TakeCensus {
             ..census
         }
     }
-    fn finish(self, census: Census) -> Census {
+    fn finish(self, census: Census, _: u64) -> Census {
         census
     }
     fn empty(self) -> Option<Census> {
@@ -243,7 +243,7 @@ fn the_small_kernel_meets_each_element_once() {
     let mut small = 0;
     for len in [1, 129, 1024, 5000, 33_001, 70_000, 260_000] {
         let (values, expected) = numbered(len);
-        let plan = Plan::new(ops::Sum.entry(), u64::from(len));
+        let plan = Plan::new(Reduction::<f32>::entry(ops::Sum), u64::from(len));
         if plan.entry.kernel != Kernel::Small {
             continue;
         }

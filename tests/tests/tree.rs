@@ -50,7 +50,7 @@ fn about(edges: &[usize]) -> impl Iterator<Item = usize> {
 }
 
 /// The CPU's answer and state are the specification's; so are those of all kernels that take `shape`.
-fn agrees<R: Reduction>(op: R, values: &[f32], shape: Shape, misalign: usize, seed: u64) {
+fn agrees<R: Reduction<f32>>(op: R, values: &[f32], shape: Shape, misalign: usize, seed: u64) {
     let len = values.len();
     let expected = spec::answer(R::NAME, values);
     assert_eq!(backends::cpu(op, values), expected, "{} of {len} on the CPU", R::NAME);
@@ -130,7 +130,7 @@ fn all_follow_the_tree_over_every_special_value() {
 /// What the host launches by itself, where the plan's rule changes: the emulator runs the very plan.
 #[test]
 fn tuned_plans_follow_the_tree() {
-    fn agrees<R: Reduction>(op: R, values: &[f32], seed: u64) {
+    fn agrees<R: Reduction<f32>>(op: R, values: &[f32], seed: u64) {
         let plan = Plan::new(op.entry(), values.len() as u64);
         let emulated = backends::emulator(op, values, &plan, 0, seed).map(|emulated| emulated.answer);
         assert_eq!(emulated, spec::answer(R::NAME, values), "{plan}, seed {seed}");
@@ -149,7 +149,7 @@ fn tuned_plans_follow_the_tree() {
 /// Long arrays on the CPU, where halves go to other threads.
 #[test]
 fn the_cpu_follows_the_tree_in_long_arrays() {
-    fn agrees<R: Reduction>(op: R, values: &[f32], name: &str) {
+    fn agrees<R: Reduction<f32>>(op: R, values: &[f32], name: &str) {
         let expected = spec::answer(R::NAME, values);
         assert_eq!(
             backends::cpu(op, values),
@@ -218,7 +218,7 @@ proptest! {
         case in a_case(),
         skip in 0..17_usize,
     ) {
-        fn agrees<R: Reduction>(op: R, values: &[f32], case: Case) {
+        fn agrees<R: Reduction<f32>>(op: R, values: &[f32], case: Case) {
             let expected = spec::answer(R::NAME, values);
             assert_eq!(backends::cpu(op, values), expected, "{} of {} {}", R::NAME, values.len(), case.name);
         }
@@ -228,7 +228,7 @@ proptest! {
 
     #[test]
     fn pieces_are_the_whole(len in a_length(18), case in a_case(), piece in 0..7_u32) {
-        fn agree<R: Reduction>(op: R, values: &[f32], piece: usize) {
+        fn agree<R: Reduction<f32>>(op: R, values: &[f32], piece: usize) {
             let (whole, pieces) = (backends::cpu(op, values), backends::pieces(op, values, piece));
             assert_eq!(pieces, whole, "{} of {} by {piece}", R::NAME, values.len());
         }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
 
 use crate::{
     facts::{self, Figures, Violation},
@@ -128,6 +129,14 @@ fn prove(kernels: &KernelCrate, archs: &BTreeSet<&str>, tools: &Tools, unproven:
         let (build, violations) = check(kernels, arch, &text, tools)?;
         println!("\n{arch}: {}", build.generator);
         print!("{}", report::table(&build));
+        for device in devices_of(generator::number(arch).unwrap_or(0)) {
+            if let Some(ptxas) = tools.ptxas.as_ref().filter(|_| !build.devices.contains(&device)) {
+                println!(
+                    "warning: ptxas {} does not know sm_{device}: not checked there",
+                    ptxas.version
+                );
+            }
+        }
         if build.devices.len() > 1 {
             let devices: Vec<_> = build.devices.iter().map(|device| format!("sm_{device}")).collect();
             println!("  assembled for {}", devices.join(", "));
@@ -227,8 +236,10 @@ fn check(kernels: &KernelCrate, arch: &str, text: &str, tools: &Tools) -> Result
 
     let staged = kernels.staged(arch);
     let _ = fs::remove_dir_all(&staged);
-    let families: BTreeSet<&str> = parts.iter().map(|part| &*part.family).collect();
-    let mut on_devices = vec![];
+    let mut families: BTreeMap<&str, Vec<&Part>> = BTreeMap::new();
+    for part in &parts {
+        families.entry(&part.family).or_default().push(part);
+    }
     let mut build = Build {
         arch: arch.to_owned(),
         generator: tools.generator.version(),
@@ -237,24 +248,33 @@ fn check(kernels: &KernelCrate, arch: &str, text: &str, tools: &Tools) -> Result
         entries: vec![],
     };
     write_if_changed(&staged.join("build.txt"), &format!("{}\n", build.generator))?;
-    for family in families {
-        let of_family = |name: &str| {
-            let part = parts
-                .iter()
-                .find(|part| part.item.name == name && part.family == family);
-            part.map(|part| part.bounds)
-        };
-        let file = staged.join(format!("{family}.ptx"));
-        write_if_changed(&file, &module.select(of_family))?;
-        let members: Vec<&Part> = parts.iter().filter(|part| part.family == family).collect();
-        let own = match &tools.ptxas {
-            Some(ptxas) => assemble(ptxas, &file, arch, &members, &mut build.devices, &mut on_devices)?,
-            None => vec![None; members.len()],
-        };
-        for (part, figures) in members.iter().zip(own) {
+    // Assembling takes longer than all else: a family on each core.
+    let assembled: Vec<Assembled> = families
+        .par_iter()
+        .map(|(family, members)| {
+            let of_family = |name: &str| {
+                let part = members.iter().find(|part| part.item.name == name);
+                part.map(|part| part.bounds)
+            };
+            let file = staged.join(format!("{family}.ptx"));
+            write_if_changed(&file, &module.select(of_family))?;
+            match &tools.ptxas {
+                Some(ptxas) => assemble(ptxas, &file, arch, members),
+                None => Ok(Assembled {
+                    own: vec![None; members.len()],
+                    ..Assembled::default()
+                }),
+            }
+        })
+        .collect::<Result<_>>()?;
+    let mut on_devices = vec![];
+    for ((family, members), assembled) in families.iter().zip(assembled) {
+        for (part, figures) in members.iter().zip(assembled.own) {
             let counted = facts::count(&part.item.text);
             build.entries.push(Row::new(family, &part.item.name, counted, figures));
         }
+        build.devices = assembled.devices;
+        on_devices.extend(assembled.wrong);
     }
     // With the stand-in, shared memory is a global variable: ptxas's word counts for the instructions, not for the figures.
     if !matches!(tools.generator, Generator::StandIn(_)) {
@@ -263,40 +283,40 @@ fn check(kernels: &KernelCrate, arch: &str, text: &str, tools: &Tools) -> Result
     Ok((build, wrong))
 }
 
-/// Assembles a family for its own architecture and for every device that will load it, and judges each. Gives the
-/// members' figures on the architecture itself.
-fn assemble(
-    ptxas: &Ptxas,
-    file: &Path,
-    arch: &str,
-    members: &[&Part],
-    assembled: &mut Vec<u32>,
-    wrong: &mut Vec<(String, Violation)>,
-) -> Result<Vec<Option<Figures>>> {
+/// What ptxas said of a family.
+#[derive(Default)]
+struct Assembled {
+    /// The devices that it knows.
+    devices: Vec<u32>,
+    /// The members' figures on the architecture itself.
+    own: Vec<Option<Figures>>,
+    wrong: Vec<(String, Violation)>,
+}
+
+/// Assembles a family for its own architecture and for every device that will load it, and judges each.
+fn assemble(ptxas: &Ptxas, file: &Path, arch: &str, members: &[&Part]) -> Result<Assembled> {
     let arch = generator::number(arch).context("an architecture is a number")?;
-    let mut own = vec![None; members.len()];
+    let mut assembled = Assembled {
+        own: vec![None; members.len()],
+        ..Assembled::default()
+    };
     for device in devices_of(arch) {
         let Outcome::Assembled(said) = ptxas.assemble(file, device)? else {
-            println!(
-                "warning: ptxas {} does not know sm_{device}: not checked there",
-                ptxas.version
-            );
             continue;
         };
-        if !assembled.contains(&device) {
-            assembled.push(device);
-        }
+        assembled.devices.push(device);
         let figures = facts::figures(&said);
-        for (part, own) in members.iter().zip(&mut own) {
+        for (part, own) in members.iter().zip(&mut assembled.own) {
             let name = &part.item.name;
             let found = facts::in_figures(name, figures.get(name));
-            wrong.extend(found.into_iter().map(|violation| (format!("sm_{device}"), violation)));
+            let place = |violation| (format!("sm_{device}"), violation);
+            assembled.wrong.extend(found.into_iter().map(place));
             if device == arch {
                 *own = figures.get(name).copied();
             }
         }
     }
-    Ok(own)
+    Ok(assembled)
 }
 
 /// The devices whose drivers take the PTX of `arch`: those before the next architecture of a default build.

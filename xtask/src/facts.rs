@@ -95,7 +95,7 @@ pub fn in_text(name: &str, entry: &str, expected: Expected) -> Vec<Violation> {
         }
         Expected::Anything if is_whole_fold(entry) => {
             // The states differ from operator to operator, the barriers don't: either kernel's.
-            let kernels = [whole::instructions(1), whole::instructions_small(1)];
+            let kernels = [whole::instructions::<f32>(1), whole::instructions_small::<f32>(1)];
             if !kernels.iter().any(|kernel| kernel.barriers == found.barriers) {
                 wrong.extend(barriers(found.barriers, kernels[0].barriers));
             }
@@ -122,7 +122,7 @@ fn is_whole_fold(entry: &str) -> bool {
         .split_whitespace()
         .filter(|word| [".u64", ".u32", ".b64", ".b32"].contains(word));
     let bits: Vec<&str> = types.map(|word| &word[2..]).collect();
-    bits == ["64", "64", "64", "32", "64", "64", "64", "64"]
+    bits == ["64", "64", "64", "64", "32", "64", "64", "64", "64"]
 }
 
 fn differences(found: Instructions, expected: Instructions) -> Vec<String> {
@@ -283,9 +283,9 @@ mod tests {
     #[test]
     fn a_users_whole_array_fold_keeps_its_barriers() {
         let parameter = |(i, bits): (usize, &str)| format!(".param .u{bits} theirs_param_{i}");
-        let bits = ["64", "64", "64", "32", "64", "64", "64", "64"];
+        let bits = ["64", "64", "64", "64", "32", "64", "64", "64", "64"];
         let parameters: Vec<_> = bits.into_iter().enumerate().map(parameter).collect();
-        let barriers = "bar.sync 0;\n".repeat(whole::instructions(1).barriers + 1);
+        let barriers = "bar.sync 0;\n".repeat(whole::instructions::<f32>(1).barriers + 1);
         let theirs = format!(".entry theirs(\n{}\n)\n{{\n{barriers}}}", parameters.join(",\n"));
         let wrong = in_text("theirs", &theirs, Expected::Anything);
         assert!(

@@ -6,8 +6,8 @@
 mod run;
 
 use pulp::Arch;
-use run::{LEAF, RUN};
-use warpfold_kernels::monoids::Monoid;
+use run::RUN;
+use warpfold_kernels::{element::Element, monoids::Monoid, tree::leaf_elements};
 
 use crate::{Error, ops::Reduction};
 
@@ -29,28 +29,30 @@ use crate::{Error, ops::Reduction};
 /// assert_eq!(cpu::reduce(ArgMax, &[1.5, 2.0, 2.0])?, 1);
 /// # Ok::<(), warpfold::Error>(())
 /// ```
-pub fn reduce<R: Reduction>(op: R, values: &[f32]) -> Result<R::Answer, Error> {
-    crate::pieces::finish(op, values.len() as u64, fold(op, values))
+pub fn reduce<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> Result<R::Answer, Error> {
+    crate::pieces::finish::<R, T>(op, values.len() as u64, fold(op, values))
 }
 
 /// Folds `values` to the state of a run, to go on with: see [`Pieces`](crate::pieces::Pieces).
 ///
 /// Positions count from the start of `values`. The state of nothing is the operator's identity. Cost as [`reduce`].
 #[must_use]
-pub fn fold<R: Reduction>(op: R, values: &[f32]) -> R::State {
-    fold_tree(Arch::new(), op.monoid(values.len() as u64), values, 0)
+pub fn fold<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> R::State {
+    fold_tree(Arch::new(), op.monoid(), values, 0)
 }
 
 /// A subtree whose element 0 has index `first`. The halves part at a power of two leaves, as the canonical tree does.
-fn fold_tree<M>(arch: Arch, op: M, values: &[f32], first: u64) -> M::State
+fn fold_tree<T, M>(arch: Arch, op: M, values: &[T], first: u64) -> M::State
 where
-    M: Monoid<f32, State: Send> + Send + Sync,
+    T: Element,
+    M: Monoid<T, State: Send> + Send + Sync,
 {
-    let leaves = values.len().div_ceil(LEAF);
+    let leaf = leaf_elements::<T>();
+    let leaves = values.len().div_ceil(leaf);
     if leaves <= RUN {
         return run::fold(arch, op, values, first);
     }
-    let half = leaves.next_power_of_two() / 2 * LEAF;
+    let half = leaves.next_power_of_two() / 2 * leaf;
     let (low, high) = values.split_at(half);
     let (low, high) = rayon::join(
         || fold_tree(arch, op, low, first),

@@ -14,33 +14,37 @@ use std::hint::black_box;
 
 use pulp::{Arch, Simd, WithSimd};
 use warpfold_kernels::{
+    element::Element,
     monoids::{Monoid, Words},
     tree::{ROWS, leaf_elements, row_elements},
 };
 
-/// Elements in a leaf.
-pub(super) const LEAF: usize = leaf_elements::<f32>();
-const COLUMNS: usize = row_elements::<f32>();
-
 /// Leaves in the largest run: 256 KiB, long beside handing it to another thread and short beside a cache.
 pub(super) const RUN: usize = 64;
 
-/// Leaves in a strip: with two buffers, 6 KiB for each word of a state.
-const STRIP: usize = 8;
-const WIDTH: usize = STRIP * COLUMNS;
+/// Columns of the leaves in a strip, together: with two buffers, 6 KiB for each word of a state.
+const WIDTH: usize = 1024;
+
+/// Leaves in a strip.
+const fn strip<T>() -> usize {
+    WIDTH / row_elements::<T>()
+}
+
+/// Strips in the largest run: of elements of one byte, which have the longest rows.
+const STRIPS: usize = RUN / strip::<u8>();
 
 /// Folds at most [`RUN`] leaves; element 0 has index `first`.
-pub(super) fn fold<M: Monoid<f32>>(arch: Arch, op: M, values: &[f32], first: u64) -> M::State {
+pub(super) fn fold<T: Element, M: Monoid<T>>(arch: Arch, op: M, values: &[T], first: u64) -> M::State {
     arch.dispatch(Run { op, values, first })
 }
 
-struct Run<'a, M> {
+struct Run<'a, T, M> {
     op: M,
-    values: &'a [f32],
+    values: &'a [T],
     first: u64,
 }
 
-impl<M: Monoid<f32>> WithSimd for Run<'_, M> {
+impl<T: Element, M: Monoid<T>> WithSimd for Run<'_, T, M> {
     type Output = M::State;
 
     #[inline(always)]
@@ -56,23 +60,24 @@ impl<M: Monoid<f32>> WithSimd for Run<'_, M> {
     }
 }
 
-impl<M: Monoid<f32>> Run<'_, M> {
+impl<T: Element, M: Monoid<T>> Run<'_, T, M> {
     /// `WORDS` is at least the words of a state.
     #[inline(always)]
     fn fold<const WORDS: usize>(self) -> M::State {
         let Self { op, values, first } = self;
         let mut columns = States([[0; WIDTH]; WORDS]);
         let mut pairs = States([[0; WIDTH / 2]; WORDS]);
-        let mut totals = [op.identity(); RUN / STRIP];
+        let length = const { strip::<T>() * leaf_elements::<T>() };
+        let mut totals = [op.identity(); STRIPS];
         let mut best = None;
-        for (i, strip) in values.chunks(STRIP * LEAF).enumerate() {
+        for (i, strip) in values.chunks(length).enumerate() {
             let total = fold_strip(op, strip, best, &mut columns, &mut pairs);
-            totals[i] = op.shift(total, first + (i * STRIP * LEAF) as u64);
+            totals[i] = op.shift(total, first + (i * length) as u64);
             if M::SELECTS {
                 best = Some(best.map_or(totals[i], |best| op.combine(best, totals[i])));
             }
         }
-        let mut left = values.len().div_ceil(STRIP * LEAF).next_power_of_two();
+        let mut left = values.len().div_ceil(length).next_power_of_two();
         while left > 1 {
             left /= 2;
             for i in 0..left {
@@ -92,15 +97,16 @@ impl<const WIDTH: usize, const WORDS: usize> States<WIDTH, WORDS> {
         W::from_words(|word| self.0[word][0])
     }
 
-    /// The columns of leaf `j`.
+    /// The columns of leaf `j` of elements of `T`.
     #[inline(always)]
-    fn leaf(&mut self, j: usize) -> [&mut [u32; COLUMNS]; WORDS] {
-        self.0.each_mut().map(|word| &mut word.as_chunks_mut().0[j])
+    fn leaf<T>(&mut self, j: usize) -> [&mut [u32]; WORDS] {
+        let columns = const { row_elements::<T>() };
+        self.0.each_mut().map(|word| &mut word[j * columns..][..columns])
     }
 
     /// Writes the first `count` states: each a pair of neighbours in `from`.
     #[inline(always)]
-    fn pair_up<M: Monoid<f32>, const FROM: usize>(&mut self, op: M, from: &States<FROM, WORDS>, count: usize) {
+    fn pair_up<T, M: Monoid<T>, const FROM: usize>(&mut self, op: M, from: &States<FROM, WORDS>, count: usize) {
         // Slices of one known length: no bounds are checked in the loop, which would keep it from being vector code.
         let from = from.0.each_ref().map(|word| &word.as_chunks::<2>().0[..count]);
         let mut to = self.0.each_mut().map(|word| &mut word[..count]);
@@ -121,42 +127,46 @@ fn set<W: Words>(states: &mut [impl AsMut<[u32]>], at: usize, state: W) {
 /// Folds at most [`STRIP`] leaves, positions counted from the strip's start. Leaves that cannot change `best`, the fold
 /// of all that comes before, count as identities.
 #[inline(always)]
-fn fold_strip<M: Monoid<f32>, const WORDS: usize>(
+fn fold_strip<T: Element, M: Monoid<T>, const WORDS: usize>(
     op: M,
-    values: &[f32],
+    values: &[T],
     best: Option<M::State>,
     columns: &mut States<WIDTH, WORDS>,
     pairs: &mut States<{ WIDTH / 2 }, WORDS>,
 ) -> M::State {
-    let (whole, ragged) = values.as_chunks::<LEAF>();
+    let length = const { leaf_elements::<T>() };
+    let whole = values.chunks_exact(length);
+    let ragged = whole.remainder();
+    let mut leaves = whole.len();
     let mut changed = !ragged.is_empty();
-    for (j, leaf) in whole.iter().enumerate() {
+    for (j, leaf) in whole.enumerate() {
         if may_change(op, best, leaf) {
-            fold_rows(op, columns.leaf(j), |at| op.lift(leaf[at], (j * LEAF + at) as u64));
+            fold_rows(op, columns.leaf::<T>(j), |at| op.lift(leaf[at], (j * length + at) as u64));
             changed = true;
         } else {
-            fold_rows(op, columns.leaf(j), |_| op.identity());
+            fold_rows(op, columns.leaf::<T>(j), |_| op.identity());
         }
     }
     if !changed {
         return op.identity();
     }
-    let mut leaves = whole.len();
-    if !ragged.is_empty() {
-        let mut padded = [0.0; LEAF];
+    if let Some(last) = ragged.last() {
+        // Past the end anything but a hole: the state there is the identity, whatever is read.
+        let mut padded = [*last; leaf_elements::<u8>()];
         padded[..ragged.len()].copy_from_slice(ragged);
-        fold_rows(op, columns.leaf(leaves), |at| {
-            let state = op.lift(padded[at], (leaves * LEAF + at) as u64);
+        let padded = &padded[..length];
+        fold_rows(op, columns.leaf::<T>(leaves), |at| {
+            let state = op.lift(padded[at], (leaves * length + at) as u64);
             if at < ragged.len() { state } else { op.identity() }
         });
         leaves += 1;
     }
     while !leaves.is_power_of_two() {
-        fold_rows(op, columns.leaf(leaves), |_| op.identity());
+        fold_rows(op, columns.leaf::<T>(leaves), |_| op.identity());
         leaves += 1;
     }
     // The columns of a leaf, then the leaves: neighbours both times, so one loop.
-    let mut width = leaves * COLUMNS;
+    let mut width = leaves * row_elements::<T>();
     loop {
         pairs.pair_up(op, columns, width / 2);
         if width == 2 {
@@ -176,11 +186,11 @@ fn fold_strip<M: Monoid<f32>, const WORDS: usize>(
 /// side by side, then come from the first cache. (AMD EPYC with AVX-512, one thread, 2²⁶ elements: sum 20 GB/s with
 /// this, 8 without; adding up in one long row reads 21.)
 #[inline(always)]
-fn may_change<M: Monoid<f32>>(op: M, best: Option<M::State>, leaf: &[f32; LEAF]) -> bool {
+fn may_change<T: Element, M: Monoid<T>>(op: M, best: Option<M::State>, leaf: &[T]) -> bool {
     match best {
         Some(best) if M::SELECTS => leaf.iter().fold(false, |any, value| any | op.may_change(best, *value)),
         _ => {
-            black_box(leaf.iter().fold(0_u32, |sum, value| sum.wrapping_add(value.to_bits())));
+            black_box(leaf.iter().fold(0_u32, |sum, value| sum.wrapping_add(value.word(0))));
             true
         }
     }
@@ -188,14 +198,15 @@ fn may_change<M: Monoid<f32>>(op: M, best: Option<M::State>, leaf: &[f32; LEAF])
 
 /// The rows of a leaf, `state(at)` being that of its element `at`: one state per column.
 #[inline(always)]
-fn fold_rows<M: Monoid<f32>, const WORDS: usize>(
+fn fold_rows<T, M: Monoid<T>, const WORDS: usize>(
     op: M,
-    mut columns: [&mut [u32; COLUMNS]; WORDS],
+    mut columns: [&mut [u32]; WORDS],
     state: impl Fn(usize) -> M::State,
 ) {
     const { assert!(ROWS == 8, "eight rows are written out") };
-    for column in 0..COLUMNS {
-        let row = |row: usize| state(row * COLUMNS + column);
+    let width = const { row_elements::<T>() };
+    for column in 0..width {
+        let row = |row: usize| state(row * width + column);
         let two = |first| op.combine(row(first), row(first + 1));
         let four = |first| op.combine(two(first), two(first + 2));
         set(&mut columns, column, op.combine(four(0), four(4)));
@@ -204,18 +215,18 @@ fn fold_rows<M: Monoid<f32>, const WORDS: usize>(
 
 #[cfg(test)]
 mod tests {
-    use warpfold_kernels::monoids::{ArgMin, Max, Sum};
+    use warpfold_kernels::monoids::{Arg, Extremum, Sum};
 
     use super::*;
 
     #[test]
     fn every_instruction_set_gives_the_same_bits() {
-        let values: Vec<f32> = (0..RUN * LEAF - 3)
+        let values: Vec<f32> = (0..RUN * leaf_elements::<f32>() - 3)
             .map(|i| (i * 37 % 251) as f32 / 977.0 - 0.1)
             .collect();
         let all = |arch| {
             let sum = fold(arch, Sum, &values, 0).to_bits();
-            (sum, fold(arch, Max, &values, 0), fold(arch, ArgMin, &values, 5))
+            (sum, fold(arch, Extremum::LARGEST, &values, 0), fold(arch, Arg::SMALLEST, &values, 5))
         };
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         if let Some(avx2) = pulp::x86::V3::try_new() {

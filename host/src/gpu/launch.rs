@@ -98,6 +98,15 @@ pub(super) fn check_memory(address: u64, index: usize) -> Result<(), Error> {
     }
 }
 
+/// Fails unless `address` is a multiple of `alignment`.
+pub(super) fn check_alignment(address: u64, alignment: usize) -> Result<(), Error> {
+    if address.is_multiple_of(alignment as u64) {
+        Ok(())
+    } else {
+        Err(Error::Misaligned { address, alignment })
+    }
+}
+
 /// The places of one launch.
 pub(super) struct Launch<'a> {
     pub(super) gpu: &'a Gpu,
@@ -114,19 +123,18 @@ pub(super) struct Launch<'a> {
 ///
 /// # Safety
 ///
-/// `function` is the plan's entry and its module stays loaded; `input` is valid for the plan's length and unwritten,
+/// `function` is the plan's entry, `parameter` one of its operator's, and its module stays loaded; `input` is valid for the plan's length and unwritten,
 /// `answer` and `state` are 0 or valid for the entry's words, and the workspace is used by nothing else, all until the
 /// stream has passed the launch.
-pub(super) unsafe fn launch(function: Function, plan: &Plan, launch: Launch<'_>) -> Result<(), Error> {
-    if !launch.input.is_multiple_of(4) {
-        return Err(Error::Misaligned { address: launch.input });
-    }
+pub(super) unsafe fn launch(function: Function, plan: &Plan, parameter: u64, launch: Launch<'_>) -> Result<(), Error> {
+    check_alignment(launch.input, plan.entry.element.bytes())?;
     let tickets = launch.workspace.for_launch(plan, launch.gpu)?;
     let slots = tickets + 4 * TICKET_WORDS as u64;
     // In the order of `reduce_all_entry!`'s parameters.
-    let mut arguments: [*const c_void; 8] = [
+    let mut arguments: [*const c_void; 9] = [
         ptr::from_ref(&launch.input).cast(),
         ptr::from_ref(&plan.len).cast(),
+        ptr::from_ref(&parameter).cast(),
         ptr::from_ref(&plan.tiles).cast(),
         ptr::from_ref(&plan.shape.leaves_per_warp).cast(),
         ptr::from_ref(&slots).cast(),

@@ -13,13 +13,18 @@ mod status;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytemuck::NoUninit;
 use cust::{
     context::Context,
     device::Device,
-    memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, DeviceSlice},
+    memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, DeviceCopy, DeviceSlice},
     stream::{Stream, StreamFlags},
 };
-use warpfold_kernels::{monoids::Words, tree::leaf_elements};
+use warpfold_kernels::{
+    element::Element,
+    monoids::Words,
+    tree::{LEAF_BYTES, leaf_elements},
+};
 
 pub use facts::Facts;
 pub use prepared::{Prepared, Workspace};
@@ -27,6 +32,7 @@ pub use prepared::{Prepared, Workspace};
 use crate::{
     Error, cpu,
     ops::Reduction,
+    pieces::Pieces,
     plan::{Plan, Shape},
 };
 use launch::{Bound, Launch};
@@ -56,7 +62,7 @@ struct Scratch {
     /// The answer and the state, side by side.
     output: DeviceBuffer<u32>,
     /// Where host data goes.
-    staging: Option<DeviceBuffer<f32>>,
+    staging: Option<DeviceBuffer<u8>>,
 }
 
 /// Words of the blocking calls' output: an answer and a state of up to 64 bytes each.
@@ -150,7 +156,7 @@ impl Gpu {
 
     /// The plan for `len` elements.
     #[must_use]
-    pub fn plan<R: Reduction>(&self, op: R, len: u64) -> Plan {
+    pub fn plan<T: Element, R: Reduction<T>>(&self, op: R, len: u64) -> Plan {
         Plan::new(op.entry(), len)
     }
 
@@ -160,8 +166,8 @@ impl Gpu {
     ///
     /// [`Error::EmptyExtent`] where `op` has no answer over nothing and `len` is 0; [`Error::NoPtx`] where this build has
     /// no kernels for the device; [`Error::DriverTooOld`] where the driver cannot read them; [`Error::Driver`].
-    pub fn prepare<R: Reduction>(&self, op: R, len: u64) -> Result<Prepared<R>, Error> {
-        Prepared::new(self, op, self.plan(op, len))
+    pub fn prepare<T: Element, R: Reduction<T>>(&self, op: R, len: u64) -> Result<Prepared<R, T>, Error> {
+        Prepared::new(self, op, self.plan::<T, R>(op, len))
     }
 
     /// The same in a given shape, for tuning and for tests.
@@ -169,7 +175,12 @@ impl Gpu {
     /// # Errors
     ///
     /// As [`prepare`](Self::prepare), and [`Error::Shape`].
-    pub fn prepare_shaped<R: Reduction>(&self, op: R, len: u64, shape: Shape) -> Result<Prepared<R>, Error> {
+    pub fn prepare_shaped<T: Element, R: Reduction<T>>(
+        &self,
+        op: R,
+        len: u64,
+        shape: Shape,
+    ) -> Result<Prepared<R, T>, Error> {
         Prepared::new(self, op, Plan::with_shape(op.entry(), len, shape)?)
     }
 
@@ -182,26 +193,35 @@ impl Gpu {
     ///
     /// As [`prepare`](Self::prepare); [`Error::ForeignMemory`] where `input` is not this GPU's; [`Error::OutOfMemory`] for
     /// the workspace.
-    pub fn reduce<R: Reduction>(&self, op: R, input: &DeviceSlice<f32>) -> Result<R::Answer, Error> {
+    pub fn reduce<T: Element + DeviceCopy, R: Reduction<T>>(
+        &self,
+        op: R,
+        input: &DeviceSlice<T>,
+    ) -> Result<R::Answer, Error> {
         if !input.is_empty() {
             let _bound = Bound::to(&self.inner.context)?;
             launch::check_memory(input.as_device_ptr().as_raw(), self.inner.facts.index)?;
         }
         // SAFETY: the slice is valid for its length as far as cust's types can tell, and the call waits for the launch.
-        unsafe { self.reduce_raw(op, input.as_device_ptr().as_raw(), input.len() as u64) }
+        unsafe { self.reduce_raw::<T, R>(op, input.as_device_ptr().as_raw(), input.len() as u64) }
     }
 
     /// The same for `len` elements at the device address `input`, such as another framework's tensor.
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce), and [`Error::Misaligned`] for an address that is no multiple of 4.
+    /// As [`reduce`](Self::reduce), and [`Error::Misaligned`] for an address that is no multiple of an element's bytes.
     ///
     /// # Safety
     ///
     /// `input` is valid for reads of `len` elements in this GPU's context, and nobody writes them during the call.
-    pub unsafe fn reduce_raw<R: Reduction>(&self, op: R, input: u64, len: u64) -> Result<R::Answer, Error> {
-        let prepared = self.prepare(op, len)?;
+    pub unsafe fn reduce_raw<T: Element, R: Reduction<T>>(
+        &self,
+        op: R,
+        input: u64,
+        len: u64,
+    ) -> Result<R::Answer, Error> {
+        let prepared = self.prepare::<T, R>(op, len)?;
         // SAFETY: passed on to the caller.
         let words = unsafe { self.run(&mut self.scratch(), &prepared, input)? };
         Ok(R::Answer::from_words(|i| words[i]))
@@ -215,10 +235,10 @@ impl Gpu {
     /// # Errors
     ///
     /// As [`reduce`](Self::reduce).
-    pub fn reduce_host<R: Reduction>(&self, op: R, input: &[f32]) -> Result<R::Answer, Error> {
+    pub fn reduce_host<T: Element + NoUninit, R: Reduction<T>>(&self, op: R, input: &[T]) -> Result<R::Answer, Error> {
         op.check_extent(input.len() as u64)?;
-        let piece = self.piece_len()?;
-        let mut pieces = crate::pieces::Pieces::new(op, piece as u64)?;
+        let piece = self.piece_len::<T>()?;
+        let mut pieces = Pieces::<R, T>::new(op, piece as u64)?;
         for chunk in input.chunks(piece) {
             pieces.push(self.fold_host(op, chunk)?, chunk.len() as u64)?;
         }
@@ -231,10 +251,10 @@ impl Gpu {
     /// # Errors
     ///
     /// [`Error::Driver`].
-    pub fn piece_len(&self) -> Result<usize, Error> {
+    pub fn piece_len<T: Element>(&self) -> Result<usize, Error> {
         let bytes = (self.inner.facts.free_memory(self)? / 2).min(256 << 20);
-        let leaves = bytes / size_of::<f32>() / leaf_elements::<f32>();
-        Ok(leaf_elements::<f32>() << leaves.max(1).ilog2())
+        let leaves = bytes / LEAF_BYTES;
+        Ok(leaf_elements::<T>() << leaves.max(1).ilog2())
     }
 
     /// Folds one piece of an array in host memory to its state, for [`Pieces`](crate::pieces::Pieces).
@@ -242,29 +262,30 @@ impl Gpu {
     /// # Errors
     ///
     /// As [`reduce`](Self::reduce); [`Error::OutOfMemory`] where the piece does not fit on the device.
-    pub fn fold_host<R: Reduction>(&self, op: R, piece: &[f32]) -> Result<R::State, Error> {
+    pub fn fold_host<T: Element + NoUninit, R: Reduction<T>>(&self, op: R, piece: &[T]) -> Result<R::State, Error> {
         if piece.is_empty() {
             return Ok(cpu::fold(op, piece));
         }
-        let prepared = self.prepare(op, piece.len() as u64)?;
+        let prepared = self.prepare::<T, R>(op, piece.len() as u64)?;
+        let bytes: &[u8] = bytemuck::cast_slice(piece);
         let mut guard = self.scratch();
         let bound = Bound::to(&self.inner.context)?;
         let scratch = guard.as_mut().expect("present until dropped");
         let fits = scratch
             .staging
             .as_ref()
-            .is_some_and(|staging| staging.len() >= piece.len());
+            .is_some_and(|staging| staging.len() >= bytes.len());
         if !fits {
             // Freed before the larger one is asked for.
             scratch.staging = None;
             // SAFETY: only ever read after `copy_from` has filled the part in use.
-            let staging = unsafe { DeviceBuffer::uninitialized(piece.len()) };
-            scratch.staging = Some(staging.map_err(|error| status::memory(size_of_val(piece), error))?);
+            let staging = unsafe { DeviceBuffer::uninitialized(bytes.len()) };
+            scratch.staging = Some(staging.map_err(|error| status::memory(bytes.len(), error))?);
         }
         let staging = scratch.staging.as_ref().expect("just made");
-        let mut filled = staging.index(..piece.len());
+        let mut filled = staging.index(..bytes.len());
         // SAFETY: on the stream of the launch below, which is waited for while `piece` is borrowed.
-        unsafe { filled.async_copy_from(piece, &scratch.stream) }.or_fail("cuMemcpyHtoDAsync")?;
+        unsafe { filled.async_copy_from(bytes, &scratch.stream) }.or_fail("cuMemcpyHtoDAsync")?;
         let address = filled.as_device_ptr().as_raw();
         drop(bound);
         // SAFETY: the staging buffer holds the piece, and the guard keeps others off it.
@@ -282,10 +303,10 @@ impl Gpu {
     /// # Safety
     ///
     /// As [`reduce_raw`](Self::reduce_raw).
-    unsafe fn run<R: Reduction>(
+    unsafe fn run<T: Element, R: Reduction<T>>(
         &self,
         scratch: &mut Option<Scratch>,
-        prepared: &Prepared<R>,
+        prepared: &Prepared<R, T>,
         input: u64,
     ) -> Result<[u32; OUTPUT_WORDS], Error> {
         let _bound = Bound::to(&self.inner.context)?;

@@ -1,13 +1,15 @@
 //! Asynchronous calls: everything that allocates or waits is done before them.
 
-use std::mem::ManuallyDrop;
+use std::{marker::PhantomData, mem::ManuallyDrop};
 
 use cust::{
     context::Context,
     device::Device,
-    memory::{DeviceBuffer, DeviceSlice},
+    memory::{DeviceBuffer, DeviceCopy, DeviceSlice},
     stream::Stream,
 };
+
+use warpfold_kernels::element::Element;
 
 use super::{
     Gpu,
@@ -16,14 +18,15 @@ use super::{
 };
 use crate::{Error, ops::Reduction, plan::Plan};
 
-/// One operator over one length on one GPU: planned, its kernel loaded. Launch it as often as you like.
+/// One operator over one length of elements of one type on one GPU: planned, its kernel loaded. Launch it as often as you like.
 ///
 /// A launch allocates nothing and waits for nothing, so it can be captured in a CUDA graph.
-pub struct Prepared<R> {
+pub struct Prepared<R, T> {
     gpu: Gpu,
     op: R,
     plan: Plan,
     function: Function,
+    elements: PhantomData<fn(T)>,
 }
 
 /// Device memory that a launch needs beside its input: a slot for each tile, and the tickets.
@@ -76,13 +79,13 @@ impl Workspace {
     }
 }
 
-impl<R: Reduction> Prepared<R> {
+impl<R: Reduction<T>, T: Element> Prepared<R, T> {
     pub(super) fn new(gpu: &Gpu, op: R, plan: Plan) -> Result<Self, Error> {
         op.check_extent(plan.len)?;
-        if plan.len > (isize::MAX as u64) / size_of::<f32>() as u64 {
+        if plan.len > (isize::MAX as u64) / size_of::<T>() as u64 {
             return Err(Error::LengthOverflow {
                 elements: plan.len,
-                element_bytes: size_of::<f32>(),
+                element_bytes: size_of::<T>(),
             });
         }
         let _bound = Bound::to(gpu.context())?;
@@ -92,6 +95,7 @@ impl<R: Reduction> Prepared<R> {
             op,
             plan,
             function,
+            elements: PhantomData,
         })
     }
 
@@ -142,12 +146,13 @@ impl<R: Reduction> Prepared<R> {
     pub unsafe fn launch(
         &self,
         stream: &Stream,
-        input: &DeviceSlice<f32>,
+        input: &DeviceSlice<T>,
         answer: &mut DeviceSlice<R::Answer>,
         workspace: &mut Workspace,
     ) -> Result<(), Error>
     where
-        R::Answer: cust::memory::DeviceCopy,
+        T: DeviceCopy,
+        R::Answer: DeviceCopy,
     {
         if input.len() as u64 != self.plan.len {
             return Err(Error::LengthMismatch {
@@ -181,9 +186,7 @@ impl<R: Reduction> Prepared<R> {
     ) -> Result<(), Error> {
         launch::check_stream(stream.as_inner(), self.gpu.context())?;
         let _bound = Bound::to(self.gpu.context())?;
-        if !answer.is_multiple_of(4) {
-            return Err(Error::Misaligned { address: answer });
-        }
+        launch::check_alignment(answer, 4)?;
         let stream = stream.as_inner();
         // SAFETY: passed on to the caller.
         unsafe {
@@ -203,6 +206,6 @@ impl<R: Reduction> Prepared<R> {
     /// As [`launch::launch`].
     pub(super) unsafe fn enqueue(&self, launch: Launch<'_>) -> Result<(), Error> {
         // SAFETY: the function is this plan's, and `gpu` keeps its module loaded; the rest is passed on.
-        unsafe { launch::launch(self.function, &self.plan, launch) }
+        unsafe { launch::launch(self.function, &self.plan, self.op.parameter(), launch) }
     }
 }

@@ -2,10 +2,11 @@
 
 use super::Instructions;
 use crate::{
+    element::{Element, Type},
     monoids::Monoid,
     simt::Simt,
     stages::{block, block::Turn, grid, grid::Meeting, store, thread, thread::Input, warp, warp::Seen},
-    tree::{ROWS, leaf_elements, leaves, vector_elements},
+    tree::{ROWS, leaves},
 };
 
 /// Where the fold goes.
@@ -17,16 +18,16 @@ pub struct Output {
     pub state: *mut u32,
 }
 
-/// Elements in a tile: what one block folds to one state.
+/// Elements of a type in a tile: what one block folds to one state.
 #[must_use]
-pub const fn tile_elements<T>(warps: u32, leaves_per_warp: u32) -> u64 {
-    leaf_elements::<T>() as u64 * warps as u64 * leaves_per_warp as u64
+pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u64 {
+    element.leaf_elements() * warps as u64 * leaves_per_warp as u64
 }
 
 /// How often the instructions that matter stand in the code of [`reduce_all`] for a state of `words` words: each stage's
 /// own count, once for each place it is called from.
 #[must_use]
-pub const fn instructions(words: usize) -> Instructions {
+pub const fn instructions<T>(words: usize) -> Instructions {
     let reduce = 5;
     let reduce_first = 1; // a loop
     let reduce_eight = 4 + 2 + 1 + 2;
@@ -35,7 +36,7 @@ pub const fn instructions(words: usize) -> Instructions {
     let shuffles = (reduce + reduce) + reduce_first + slots;
     Instructions {
         vector_loads: ROWS,
-        scalar_loads: ROWS * vector_elements::<f32>(),
+        scalar_loads: thread::narrow_loads::<T>(),
         shuffles: shuffles * words,
         // The block stage twice, one behind the ticket, and one between two rounds of slots.
         barriers: 2 + 1 + 1,
@@ -45,7 +46,7 @@ pub const fn instructions(words: usize) -> Instructions {
 
 /// The same for [`reduce_small`].
 #[must_use]
-pub const fn instructions_small(words: usize) -> Instructions {
+pub const fn instructions_small<T>(words: usize) -> Instructions {
     let reduce = 5;
     let reduce_first = 1; // a loop
     let few_slots = (4 + 2 + 1 + 2) + 3;
@@ -53,7 +54,7 @@ pub const fn instructions_small(words: usize) -> Instructions {
         // A leaf, wide or narrow; the block stage; few slots.
         shuffles: (reduce + reduce_first + few_slots) * words,
         barriers: 1,
-        ..instructions(words)
+        ..instructions::<T>(words)
     }
 }
 
@@ -73,10 +74,10 @@ pub const fn instructions_small(words: usize) -> Instructions {
 /// `input` is valid and unwritten for the whole launch; `meeting.slots` has room for every tile's state, and
 /// `meeting.tickets` is zero; `output`'s pointers are null or valid. All threads of the grid call this alike.
 #[inline(always)]
-pub unsafe fn reduce_all<S: Simt, M: Monoid<f32>>(
+pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
     simt: S,
     op: M,
-    input: Input<f32>,
+    input: Input<T>,
     leaves_per_warp: u32,
     meeting: Meeting,
     output: Output,
@@ -90,7 +91,7 @@ pub unsafe fn reduce_all<S: Simt, M: Monoid<f32>>(
         let first = tile * u64::from(tile_leaves);
         let leaf = |at: u32| first + u64::from(at);
         let until = |end: u64| u64::saturating_sub(end, first).min(u64::from(tile_leaves)) as u32;
-        let (wide, present) = (until(input.wide_leaves()), until(leaves::<f32>(input.len)));
+        let (wide, present) = (until(input.wide_leaves()), until(leaves::<T>(input.len)));
         let mut at = simt.warp();
         while at < wide {
             // SAFETY: passed on to the caller; the leaf comes before the last wide one.
@@ -139,10 +140,10 @@ pub unsafe fn reduce_all<S: Simt, M: Monoid<f32>>(
 ///
 /// As [`reduce_all`].
 #[inline(always)]
-pub unsafe fn reduce_small<S: Simt, M: Monoid<f32>>(
+pub unsafe fn reduce_small<S: Simt, T: Element, M: Monoid<T>>(
     simt: S,
     op: M,
-    input: Input<f32>,
+    input: Input<T>,
     meeting: Meeting,
     output: Output,
 ) {
@@ -151,6 +152,8 @@ pub unsafe fn reduce_small<S: Simt, M: Monoid<f32>>(
     let mine = unsafe {
         if leaf < input.wide_leaves() {
             thread::load_leaf(simt, input, leaf).fold(op)
+        } else if input.is_shifted(leaf) {
+            thread::shifted_leaf(simt, op, input, leaf)
         } else {
             thread::narrow_leaf(simt, op, input, leaf)
         }
@@ -180,7 +183,7 @@ pub unsafe fn reduce_small<S: Simt, M: Monoid<f32>>(
 /// # Safety
 ///
 /// `output`'s pointers are null or valid, and no other thread touches them.
-unsafe fn finish<S: Simt, M: Monoid<f32>>(simt: S, op: M, len: u64, total: M::State, output: Output) {
+unsafe fn finish<S: Simt, T, M: Monoid<T>>(simt: S, op: M, len: u64, total: M::State, output: Output) {
     if !output.state.is_null() {
         // SAFETY: passed on to the caller.
         unsafe { store(simt, output.state, 0, total) };
@@ -188,7 +191,7 @@ unsafe fn finish<S: Simt, M: Monoid<f32>>(simt: S, op: M, len: u64, total: M::St
     if !output.answer.is_null() {
         let answer = match op.empty() {
             Some(answer) if len == 0 => answer,
-            _ => op.finish(total),
+            _ => op.finish(total, len),
         };
         // SAFETY: passed on to the caller.
         unsafe { store(simt, output.answer, 0, answer) };

@@ -1,98 +1,188 @@
-//! Where the largest and the smallest value are.
+//! Where the largest or the smallest value is.
 
-use super::{Monoid, Words};
+use super::{End, Monoid, Words, extremum::Key};
+use crate::{
+    element::{Element, Rank},
+    tree::{self, Part},
+};
 
-/// The best element so far: its value and its index.
+/// Which of equals is the answer, and of several NaNs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ties {
+    /// The one of the lowest index.
+    First,
+    /// The one of the highest index.
+    Last,
+}
+
+/// The best element so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Best {
-    /// The element.
-    pub value: f32,
-    /// Its index, from the start of the run.
-    pub index: u64,
+pub struct Best<Key> {
+    /// Its key, in the order whose largest is sought: zeros are one, and so are NaNs.
+    pub key: Key,
+    /// Where it is, lower places being preferred: its index from the start of the run, or for the last of equals the
+    /// highest number less that. The highest number if there is no element yet.
+    pub place: u64,
 }
 
-impl Best {
-    /// No element yet: the index past every other. Its value is the identity of the value's order.
-    #[inline]
-    const fn none(value: f32) -> Self {
-        Self { value, index: u64::MAX }
-    }
+/// The place of no element.
+const NOWHERE: u64 = u64::MAX;
 
-    #[inline]
-    fn shift(self, by: u64) -> Self {
-        if self.index == u64::MAX {
-            self
-        } else {
-            Self {
-                index: self.index + by,
-                ..self
-            }
-        }
-    }
-}
-
-impl Words for Best {
-    const COUNT: usize = 3;
+impl<Key: Words> Words for Best<Key> {
+    const COUNT: usize = Key::COUNT + 2;
     #[inline]
     fn word(self, i: usize) -> u32 {
-        match i {
-            0 => self.value.to_bits(),
-            i => self.index.word(i - 1),
+        if i < Key::COUNT {
+            self.key.word(i)
+        } else {
+            self.place.word(i - Key::COUNT)
         }
     }
     #[inline]
     fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
-        let value = f32::from_bits(word(0));
-        let index = u64::from_words(|i| word(i + 1));
-        Self { value, index }
+        let key = Key::from_words(&mut word);
+        let place = u64::from_words(|i| word(Key::COUNT + i));
+        Self { key, place }
     }
 }
 
-/// The one rule of ties, for both directions: `b` replaces `a` if it is better, or as good and earlier.
-/// A NaN is better than any number and as good as any NaN.
-#[inline]
-fn replaces(better: bool, a: Best, b: Best) -> bool {
-    let (a_nan, b_nan) = (a.value.is_nan(), b.value.is_nan());
-    let as_good = a.value == b.value || (a_nan && b_nan);
-    (!a_nan && (b_nan || better)) || (as_good && b.index < a.index)
-}
-
-/// Index of the largest element. Ties go to the lowest index; a NaN is larger than any number. Nothing has none.
+/// Index of the largest or the smallest element; a NaN beats any number. Nothing has none.
 ///
 /// −0.0 and +0.0 tie.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ArgMax;
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arg {
+    /// Which end.
+    pub end: End,
+    /// Which of equals.
+    pub ties: Ties,
+}
 
-impl Monoid<f32> for ArgMax {
-    type State = Best;
+impl Arg {
+    /// The first of the largest.
+    pub const LARGEST: Self = Self {
+        end: End::Largest,
+        ties: Ties::First,
+    };
+    /// The first of the smallest.
+    pub const SMALLEST: Self = Self {
+        end: End::Smallest,
+        ties: Ties::First,
+    };
+
+    /// The same for the last of equals.
+    #[must_use]
+    pub const fn last(self) -> Self {
+        Self {
+            ties: Ties::Last,
+            ..self
+        }
+    }
+
+    /// By the number that a launch passes: bit 0 for the smallest, bit 1 for the last.
+    #[inline]
+    #[must_use]
+    pub fn of_parameter(parameter: u64) -> Self {
+        Self {
+            end: if parameter & 1 == 1 { End::Smallest } else { End::Largest },
+            ties: if parameter & 2 == 2 { Ties::Last } else { Ties::First },
+        }
+    }
+
+    /// The number that a launch passes.
+    #[must_use]
+    pub fn parameter(self) -> u64 {
+        u64::from(self.end == End::Smallest) | u64::from(self.ties == Ties::Last) << 1
+    }
+
+    /// The element that was found, of `T`, in a state. A zero is +0.0.
+    #[inline]
+    #[must_use]
+    pub fn value<T: Element>(self, best: Best<Key<T>>) -> T {
+        T::from_rank(self.end.order(T::Rank::of_key(best.key)).zeros_alike())
+    }
+
+    #[inline]
+    fn key<T: Element>(self, value: T) -> Key<T> {
+        self.end.order(value.rank()).zeros_alike().key()
+    }
+
+    /// The place of an index; and the index of a place.
+    #[inline]
+    fn place(self, index: u64) -> u64 {
+        match self.ties {
+            Ties::First => index,
+            Ties::Last => u64::wrapping_sub(NOWHERE - 1, index),
+        }
+    }
+}
+
+impl<T: Element> Monoid<T> for Arg {
+    type State = Best<Key<T>>;
     type Answer = u64;
 
     #[inline]
-    fn identity(self) -> Best {
-        Best::none(f32::NEG_INFINITY)
+    fn identity(self) -> Best<Key<T>> {
+        Best {
+            key: T::Rank::LOWEST.key(),
+            place: NOWHERE,
+        }
     }
     #[inline]
-    fn lift(self, value: f32, index: u64) -> Best {
-        Best { value, index }
+    fn lift(self, value: T, index: u64) -> Best<Key<T>> {
+        Best {
+            key: self.key(value),
+            place: self.place(index),
+        }
     }
     #[inline]
-    fn combine(self, a: Best, b: Best) -> Best {
-        if replaces(b.value > a.value, a, b) { b } else { a }
+    fn combine(self, a: Best<Key<T>>, b: Best<Key<T>>) -> Best<Key<T>> {
+        if b.key > a.key || (b.key == a.key && b.place < a.place) {
+            b
+        } else {
+            a
+        }
+    }
+    /// For the many elements of a part that are small: one after the other, with places of 32 bits.
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> Best<Key<T>> {
+        if !tree::is_long::<T>() {
+            return tree::fold_part(self, part);
+        }
+        match tree::chain(Near(self), part) {
+            (_, NOT_NEAR) => Monoid::<T>::identity(self),
+            (key, place) => Best {
+                key,
+                place: match self.ties {
+                    Ties::First => u64::from(place),
+                    Ties::Last => self.place(u64::from(NOT_NEAR - 1 - place)),
+                },
+            },
+        }
     }
     #[inline]
-    fn shift(self, best: Best, by: u64) -> Best {
-        best.shift(by)
+    fn shift(self, best: Best<Key<T>>, by: u64) -> Best<Key<T>> {
+        let place = match self.ties {
+            _ if best.place == NOWHERE => NOWHERE,
+            Ties::First => best.place + by,
+            Ties::Last => best.place - by,
+        };
+        Best { place, ..best }
     }
     const SELECTS: bool = true;
     #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
     #[inline]
-    fn may_change(self, best: Best, value: f32) -> bool {
-        // An equal value comes later, so it loses; a NaN compares false, so it may win.
-        !(value <= best.value)
+    fn may_change(self, best: Best<Key<T>>, value: T) -> bool {
+        // A value comes later than `best`: as good a one loses, or wins, and a NaN compares false, so it may win.
+        let best = T::Rank::of_key(best.key);
+        let bar = match self.ties {
+            Ties::First => Some(best),
+            Ties::Last => best.below(),
+        };
+        bar.is_none_or(|bar| !(self.end.order(value.rank()) <= bar))
     }
     #[inline]
-    fn finish(self, best: Best) -> u64 {
-        best.index
+    fn finish(self, best: Best<Key<T>>, _: u64) -> u64 {
+        self.place(best.place)
     }
     #[inline]
     fn empty(self) -> Option<u64> {
@@ -100,45 +190,40 @@ impl Monoid<f32> for ArgMax {
     }
 }
 
-/// Index of the smallest element. Ties go to the lowest index; a NaN is smaller than any number. Nothing has none.
-///
-/// −0.0 and +0.0 tie.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ArgMin;
 
-impl Monoid<f32> for ArgMin {
-    type State = Best;
-    type Answer = u64;
+/// The same within a part, whose places fit 32 bits.
+#[derive(Clone, Copy)]
+struct Near(Arg);
 
-    #[inline]
-    fn identity(self) -> Best {
-        Best::none(f32::INFINITY)
+/// The place of no element.
+const NOT_NEAR: u32 = u32::MAX;
+
+impl<T: Element> Monoid<T> for Near {
+    type State = (Key<T>, u32);
+    type Answer = u32;
+
+    #[inline(always)]
+    fn identity(self) -> (Key<T>, u32) {
+        (T::Rank::LOWEST.key(), NOT_NEAR)
     }
-    #[inline]
-    fn lift(self, value: f32, index: u64) -> Best {
-        Best { value, index }
+    #[inline(always)]
+    fn lift(self, value: T, index: u64) -> (Key<T>, u32) {
+        let place = match self.0.ties {
+            Ties::First => index as u32,
+            Ties::Last => NOT_NEAR - 1 - index as u32,
+        };
+        (self.0.key(value), place)
     }
-    #[inline]
-    fn combine(self, a: Best, b: Best) -> Best {
-        if replaces(b.value < a.value, a, b) { b } else { a }
+    #[inline(always)]
+    fn combine(self, a: (Key<T>, u32), b: (Key<T>, u32)) -> (Key<T>, u32) {
+        if b.0 > a.0 || (b.0 == a.0 && b.1 < a.1) { b } else { a }
     }
-    #[inline]
-    fn shift(self, best: Best, by: u64) -> Best {
-        best.shift(by)
+    #[inline(always)]
+    fn finish(self, best: (Key<T>, u32), _: u64) -> u32 {
+        best.1
     }
-    const SELECTS: bool = true;
-    #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
-    #[inline]
-    fn may_change(self, best: Best, value: f32) -> bool {
-        // An equal value comes later, so it loses; a NaN compares false, so it may win.
-        !(value >= best.value)
-    }
-    #[inline]
-    fn finish(self, best: Best) -> u64 {
-        best.index
-    }
-    #[inline]
-    fn empty(self) -> Option<u64> {
+    #[inline(always)]
+    fn empty(self) -> Option<u32> {
         None
     }
 }

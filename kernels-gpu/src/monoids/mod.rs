@@ -12,12 +12,14 @@ mod pair;
 mod product;
 mod sum;
 
-pub use arg::{ArgMax, ArgMin, Best};
+pub use arg::{Arg, Best, Ties};
 pub use count::{All, Any, CountInf, CountNan, CountNonzero};
-pub use extremum::{Key, Max, Min};
+pub use extremum::{End, Extremum, Key};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
 pub use product::Product;
 pub use sum::{Mean, Sum};
+
+use crate::tree::{self, Part};
 
 /// How elements of type `T` fold into one answer.
 ///
@@ -33,7 +35,7 @@ pub use sum::{Mean, Sum};
 /// slower.
 ///
 /// `combine` is associative as mathematics; where rounding breaks associativity, the canonical [tree](crate::tree)
-/// fixes the order. Operators are values, so what an answer needs (a count, an ε) rides along.
+/// fixes the order. Operators are values, so what an answer needs (which end, an ε) rides along.
 pub trait Monoid<T>: Copy {
     /// What is carried up the tree.
     type State: Words;
@@ -67,8 +69,17 @@ pub trait Monoid<T>: Copy {
         true
     }
 
-    /// The answer for an extent of at least one element.
-    fn finish(self, state: Self::State) -> Self::Answer;
+    /// The state of a lane's part of a leaf.
+    ///
+    /// This folds it in the canonical tree. An operator whose `combine` is exact, so that no order changes a bit, may do it
+    /// in a cheaper way.
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> Self::State {
+        tree::fold_part(self, part)
+    }
+
+    /// The answer for an extent of `count` elements, at least one.
+    fn finish(self, state: Self::State, count: u64) -> Self::Answer;
 
     /// The answer for an extent of no elements; `None` where there is none to give.
     fn empty(self) -> Option<Self::Answer>;
@@ -86,73 +97,54 @@ pub trait Words: Copy {
     fn from_words(word: impl FnMut(usize) -> u32) -> Self;
 }
 
-impl Words for f32 {
-    const COUNT: usize = 1;
-    #[inline]
-    fn word(self, _: usize) -> u32 {
-        self.to_bits()
-    }
-    #[inline]
-    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
-        Self::from_bits(word(0))
-    }
+/// Values of one word and of two, by how they become words and come back.
+macro_rules! words {
+    ($($value:ident: |$this:ident| $word:expr, |$bits:ident| $back:expr;)*) => {
+        $(impl Words for $value {
+            const COUNT: usize = 1;
+            #[inline]
+            fn word(self, _: usize) -> u32 {
+                let $this = self;
+                $word
+            }
+            #[inline]
+            fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+                let $bits = word(0);
+                $back
+            }
+        })*
+    };
+    (two: $($value:ident: |$this:ident| $bits:expr, |$back_bits:ident| $back:expr;)*) => {
+        $(impl Words for $value {
+            const COUNT: usize = 2;
+            #[inline]
+            fn word(self, i: usize) -> u32 {
+                let $this = self;
+                ($bits >> (32 * i)) as u32
+            }
+            #[inline]
+            fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+                let low = u64::from(word(0));
+                let $back_bits = low | u64::from(word(1)) << 32;
+                $back
+            }
+        })*
+    };
 }
 
-impl Words for bool {
-    const COUNT: usize = 1;
-    #[inline]
-    fn word(self, _: usize) -> u32 {
-        u32::from(self)
-    }
-    #[inline]
-    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
-        word(0) != 0
-    }
+words! {
+    f32: |this| this.to_bits(), |bits| Self::from_bits(bits);
+    u32: |this| this, |bits| bits;
+    i32: |this| this as u32, |bits| bits as i32;
+    u16: |this| u32::from(this), |bits| bits as u16;
+    i16: |this| this as u32, |bits| bits as i16;
+    u8: |this| u32::from(this), |bits| bits as u8;
+    i8: |this| this as u32, |bits| bits as i8;
+    bool: |this| u32::from(this), |bits| bits != 0;
 }
 
-impl Words for u32 {
-    const COUNT: usize = 1;
-    #[inline]
-    fn word(self, _: usize) -> u32 {
-        self
-    }
-    #[inline]
-    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
-        word(0)
-    }
-}
-
-impl Words for f64 {
-    const COUNT: usize = 2;
-    #[inline]
-    fn word(self, i: usize) -> u32 {
-        self.to_bits().word(i)
-    }
-    #[inline]
-    fn from_words(word: impl FnMut(usize) -> u32) -> Self {
-        Self::from_bits(u64::from_words(word))
-    }
-}
-
-impl Words for u64 {
-    const COUNT: usize = 2;
-    #[inline]
-    fn word(self, i: usize) -> u32 {
-        (self >> (32 * i)) as u32
-    }
-    #[inline]
-    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
-        let low = u64::from(word(0));
-        low | u64::from(word(1)) << 32
-    }
-}
-
-/// A NaN answer has one bit pattern everywhere: hardware differs in the payloads and signs it makes.
-#[inline]
-fn canonical(value: f32) -> f32 {
-    if value.is_nan() {
-        f32::from_bits(0x7fc0_0000)
-    } else {
-        value
-    }
+words! { two:
+    f64: |this| this.to_bits(), |bits| Self::from_bits(bits);
+    u64: |this| this, |bits| bits;
+    i64: |this| this as u64, |bits| bits as i64;
 }

@@ -1,6 +1,7 @@
 //! Two operators in one pass: a pair of operators is an operator, with a pair of answers.
 
 use super::{Monoid, Words};
+use crate::tree::{self, Part};
 
 impl<A: Words, B: Words> Words for (A, B) {
     const COUNT: usize = A::COUNT + B::COUNT;
@@ -46,9 +47,17 @@ impl<T: Copy, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
     fn may_change(self, best: Self::State, value: T) -> bool {
         self.0.may_change(best.0, value) | self.1.may_change(best.1, value)
     }
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> Self::State {
+        if !tree::is_long::<T>() {
+            return tree::fold_part(self, part);
+        }
+        // Many elements: one after the other, each in its own cheap way.
+        (self.0.fold_part(part), self.1.fold_part(part))
+    }
     #[inline]
-    fn finish(self, state: Self::State) -> Self::Answer {
-        (self.0.finish(state.0), self.1.finish(state.1))
+    fn finish(self, state: Self::State, count: u64) -> Self::Answer {
+        (self.0.finish(state.0, count), self.1.finish(state.1, count))
     }
     #[inline]
     fn empty(self) -> Option<Self::Answer> {

@@ -1,34 +1,49 @@
 //! Products.
 
-use super::{Monoid, canonical};
+use super::Monoid;
+use crate::{
+    element::{Element, Wide},
+    tree::{self, Part},
+};
 
-/// `x₀ · x₁ · …` in f32, pairwise: a relative error of at most `(n - 1) · 2⁻²⁴` to first order, where no product on
-/// the way over- or underflows. A product over nothing is 1.
+/// `x₀ · x₁ · …`, pairwise. Over nothing, 1.
+///
+/// In the types of [`Sum`](super::Sum): for floats a relative error of at most `(n − 1) · u` to first order, as long as
+/// nothing over- or underflows on the way; integers wrap around.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Product;
 
-impl Monoid<f32> for Product {
-    type State = f32;
-    type Answer = f32;
+impl<T: Element> Monoid<T> for Product {
+    type State = T::Wide;
+    type Answer = T::Total;
 
     #[inline]
-    fn identity(self) -> f32 {
-        1.0
+    fn identity(self) -> T::Wide {
+        T::Wide::ONE
     }
     #[inline]
-    fn lift(self, value: f32, _: u64) -> f32 {
-        value
+    fn lift(self, value: T, _: u64) -> T::Wide {
+        value.wide()
     }
     #[inline]
-    fn combine(self, a: f32, b: f32) -> f32 {
-        a * b
+    fn combine(self, a: T::Wide, b: T::Wide) -> T::Wide {
+        a.times(b)
+    }
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> T::Wide {
+        // The product of small integers is exact.
+        if T::SMALL.is_some() {
+            tree::chain(self, part)
+        } else {
+            tree::fold_part(self, part)
+        }
     }
     #[inline]
-    fn finish(self, product: f32) -> f32 {
-        canonical(product)
+    fn finish(self, product: T::Wide, _: u64) -> T::Total {
+        T::total(product)
     }
     #[inline]
-    fn empty(self) -> Option<f32> {
-        Some(1.0)
+    fn empty(self) -> Option<T::Total> {
+        Some(T::total(T::Wide::ONE))
     }
 }

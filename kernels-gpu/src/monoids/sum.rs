@@ -1,72 +1,124 @@
 //! Sums, and what is a sum until its last step.
 
-use super::{Monoid, canonical};
+use super::Monoid;
+use crate::{
+    element::{Element, Wide},
+    tree::{self, Part},
+};
 
-/// `x₀ + x₁ + …` in f32, pairwise: the error is at most `⌈log₂ n⌉ · 2⁻²⁴ · Σ|xᵢ|` to first order.
+/// `x₀ + x₁ + …`, pairwise. Over nothing, 0.
 ///
-/// The identity is −0.0, the one float that is neutral to the bit (`-0.0 + 0.0` is `0.0`, but `-0.0 + -0.0` is
+/// f16, bf16 and f32 are summed in f32, and the answer rounded once to their own type; f64 in f64: the error is at most
+/// `⌈log₂ n⌉ · u · Σ|xᵢ|` to first order, u being 2⁻²⁴ or 2⁻⁵³. Integers and bool are summed in 64 bits and wrap around there.
+///
+/// The identity of floats is −0.0, the one float that is neutral to the bit (`-0.0 + 0.0` is `0.0`, but `-0.0 + -0.0` is
 /// `-0.0`). A sum over nothing is +0.0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sum;
 
-impl Monoid<f32> for Sum {
-    type State = f32;
-    type Answer = f32;
+impl<T: Element> Monoid<T> for Sum {
+    type State = T::Wide;
+    type Answer = T::Total;
 
     #[inline]
-    fn identity(self) -> f32 {
-        -0.0
+    fn identity(self) -> T::Wide {
+        T::Wide::NOTHING
     }
     #[inline]
-    fn lift(self, value: f32, _: u64) -> f32 {
-        value
+    fn lift(self, value: T, _: u64) -> T::Wide {
+        value.wide()
     }
     #[inline]
-    fn combine(self, a: f32, b: f32) -> f32 {
-        a + b
+    fn combine(self, a: T::Wide, b: T::Wide) -> T::Wide {
+        a.plus(b)
+    }
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> T::Wide {
+        match T::SMALL {
+            Some(small) => T::Wide::of_small(total(part, small)),
+            None => tree::fold_part(self, part),
+        }
     }
     #[inline]
-    fn finish(self, sum: f32) -> f32 {
-        canonical(sum)
+    fn finish(self, sum: T::Wide, _: u64) -> T::Total {
+        T::total(sum)
     }
     #[inline]
-    fn empty(self) -> Option<f32> {
-        Some(0.0)
+    fn empty(self) -> Option<T::Total> {
+        Some(T::total(T::Wide::ZERO))
     }
 }
 
-/// The arithmetic mean: the f32 [`Sum`], divided once by `count`. NaN over nothing.
+/// The arithmetic mean: the [`Sum`], divided once by the count. NaN over nothing.
 ///
 /// The division is done in f64, so that a count past 2²⁴ is not rounded first. A sum that overflows gives an infinite
-/// mean.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mean {
-    /// How many elements the whole extent has.
-    pub count: u64,
-}
+/// mean. That of integers is an f64, of their sum in 64 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mean;
 
-impl Monoid<f32> for Mean {
-    type State = f32;
-    type Answer = f32;
+impl<T: Element> Monoid<T> for Mean {
+    type State = T::Wide;
+    type Answer = T::Mean;
 
     #[inline]
-    fn identity(self) -> f32 {
-        Sum.identity()
+    fn identity(self) -> T::Wide {
+        Monoid::<T>::identity(Sum)
     }
     #[inline]
-    fn lift(self, value: f32, index: u64) -> f32 {
+    fn lift(self, value: T, index: u64) -> T::Wide {
         Sum.lift(value, index)
     }
     #[inline]
-    fn combine(self, a: f32, b: f32) -> f32 {
-        Sum.combine(a, b)
+    fn combine(self, a: T::Wide, b: T::Wide) -> T::Wide {
+        Monoid::<T>::combine(Sum, a, b)
+    }
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> T::Wide {
+        Sum.fold_part(part)
     }
     #[inline]
-    fn finish(self, sum: f32) -> f32 {
-        canonical((f64::from(sum) / self.count as f64) as f32)
+    fn finish(self, sum: T::Wide, count: u64) -> T::Mean {
+        T::mean(sum, count)
     }
     #[inline]
-    fn empty(self) -> Option<f32> {
-        Some(canonical(f32::NAN))
+    fn empty(self) -> Option<T::Mean> {
+        // 0 / 0.
+        Some(T::mean(T::Wide::ZERO, 0))
+    }
+}
+
+/// A part's sum in 32 bits, `small` being an element's share of it.
+#[inline(always)]
+pub(super) fn total<T>(part: impl Part<T>, small: impl Fn(T) -> i32 + Copy) -> i32 {
+    tree::chain(Small(small), part)
+}
+
+/// Sums of at most 128 elements, each as a small number.
+#[derive(Clone, Copy)]
+struct Small<F>(F);
+
+impl<T, F: Fn(T) -> i32 + Copy> Monoid<T> for Small<F> {
+    type State = i32;
+    type Answer = i32;
+
+    #[inline(always)]
+    fn identity(self) -> i32 {
+        0
+    }
+    #[inline(always)]
+    fn lift(self, value: T, _: u64) -> i32 {
+        self.0(value)
+    }
+    #[inline(always)]
+    fn combine(self, a: i32, b: i32) -> i32 {
+        a + b
+    }
+    #[inline(always)]
+    fn finish(self, sum: i32, _: u64) -> i32 {
+        sum
+    }
+    #[inline(always)]
+    fn empty(self) -> Option<i32> {
+        Some(0)
     }
 }

@@ -54,6 +54,12 @@ pub trait Simt: Copy {
     /// Called by: all 32 lanes of a warp together · Valid in: every lane
     fn any(self, yes: bool) -> bool;
 
+    /// The same word, of which the compiler does not know that it is: what follows is computed anew rather than kept in
+    /// registers from before.
+    fn anew(self, word: u32) -> u32 {
+        word
+    }
+
     /// Waits for every lane of the warp; what they wrote or saw before, all may read after. A shuffle or a vote gives no
     /// such promise: they exchange registers and order no memory.
     ///
@@ -84,6 +90,13 @@ pub trait Simt: Copy {
     ///
     /// `from` is 4-byte aligned and valid for 4 bytes, which nobody writes while the kernel runs.
     unsafe fn load_input(self, from: *const u32) -> u32;
+
+    /// Reads one byte of the kernel's input, for where no whole word of it is.
+    ///
+    /// # Safety
+    ///
+    /// `from` is valid for a byte, which nobody writes while the kernel runs.
+    unsafe fn load_input_byte(self, from: *const u8) -> u32;
 
     /// Reads one word that another thread of this launch may have written before the last synchronisation.
     ///

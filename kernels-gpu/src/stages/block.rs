@@ -1,10 +1,10 @@
 //! Block stage: states meet in shared memory, and the first warp folds them.
 
-use super::{pairs, warp};
+use super::warp;
 use crate::{
     monoids::{Monoid, Words},
     simt::{SHARED_WORDS, Simt},
-    tree::LANES,
+    tree::{LANES, pairs},
 };
 
 /// States that a lane of the first warp folds by itself.

@@ -2,6 +2,7 @@
 
 use super::{map_words, thread, thread::Input};
 use crate::{
+    element::Element,
     monoids::{Monoid, Words},
     simt::Simt,
 };
@@ -84,20 +85,21 @@ impl<State> Seen<State> {
 ///
 /// `input` is valid and unwritten for the whole launch, and `leaf < input.wide_leaves()`.
 #[inline(always)]
-pub unsafe fn fold_wide<S: Simt, M: Monoid<f32>>(
+pub unsafe fn fold_wide<S: Simt, T: Element, M: Monoid<T>>(
     simt: S,
     op: M,
-    input: Input<f32>,
+    input: Input<T>,
     leaf: u64,
     seen: &mut Seen<M::State>,
 ) -> M::State {
     // SAFETY: passed on to the caller.
-    let rows = unsafe { thread::load_leaf(simt, input, leaf) };
+    let mut rows = unsafe { thread::load_leaf(simt, input, leaf) };
     if M::SELECTS {
         if seen.anything && !simt.any(rows.may_change(op, seen.best)) {
             return op.identity();
         }
         seen.anything = true;
+        rows = rows.anew(simt);
     }
     let total = reduce(simt, op, rows.fold(op));
     if M::SELECTS {
@@ -114,7 +116,13 @@ pub unsafe fn fold_wide<S: Simt, M: Monoid<f32>>(
 ///
 /// `input` is valid and unwritten for the whole launch.
 #[inline(always)]
-pub unsafe fn fold_narrow<S: Simt, M: Monoid<f32>>(simt: S, op: M, input: Input<f32>, leaf: u64) -> M::State {
+pub unsafe fn fold_narrow<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
     // SAFETY: passed on to the caller.
-    reduce(simt, op, unsafe { thread::narrow_leaf(simt, op, input, leaf) })
+    reduce(simt, op, unsafe {
+        if input.is_shifted(leaf) {
+            thread::shifted_leaf(simt, op, input, leaf)
+        } else {
+            thread::narrow_leaf(simt, op, input, leaf)
+        }
+    })
 }

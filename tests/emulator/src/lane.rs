@@ -165,6 +165,13 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
+    unsafe fn load_input_byte(self, from: *const u8) -> u32 {
+        self.count_load();
+        let Context { machine, place, .. } = self.context;
+        self.unless_fault(machine.load_input_byte(*place, from.addr(), Location::caller()))
+    }
+
+    #[track_caller]
     unsafe fn load(self, from: *const u32) -> u32 {
         self.let_others_run();
         let Context { machine, place, .. } = self.context;

@@ -184,6 +184,17 @@ impl Machine {
         })
     }
 
+    /// One byte through the input path, of a buffer that is an input.
+    pub fn load_input_byte(&self, place: Place, address: usize, line: Line) -> Result<u32, Fault> {
+        match self.inputs.byte(address) {
+            Some(byte) => Ok(u32::from(byte)),
+            None => {
+                let words = &self.state.borrow().words;
+                Err(self.inputs.out_of_bounds(words, place.at(line), address, 1))
+            }
+        }
+    }
+
     pub fn load(&self, place: Place, address: usize, line: Line) -> Result<u32, Fault> {
         self.aligned(place, address, 4, line)?;
         if let Some(word) = self.inputs.word(address) {

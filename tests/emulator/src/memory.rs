@@ -3,6 +3,8 @@
 //! Kernels get pointers to compute with; the machine never follows one. It looks the address up among the registered
 //! buffers and reads or writes its own words, so a wild pointer is a fault and never an access.
 
+use warpfold_kernels::element::Element;
+
 use crate::{
     clock::Track,
     fault::{Fault, Nearest, Site},
@@ -19,48 +21,56 @@ const POISON: u32 = 0x7fc0_dead;
 #[repr(C, align(16))]
 struct Quad([u32; 4]);
 
-/// Words at real, consecutive addresses, with guards to both sides.
+/// Bytes at real, consecutive addresses, with guards to both sides.
 struct Space {
     quads: Vec<Quad>,
-    /// The first word, counted from the first guard.
+    /// The first byte, counted from the first guard.
     first: usize,
-    words: usize,
+    bytes: usize,
 }
 
 impl Space {
-    /// `words` words; the first is `misalign` words past a 16-byte boundary.
-    fn new(words: usize, misalign: usize) -> Self {
+    /// `bytes` bytes; the first is `misalign` bytes past a 16-byte boundary.
+    fn new(bytes: usize, misalign: usize) -> Self {
         assert!(
-            misalign < 4,
-            "a misalignment of {misalign} words: there are only 0 to 3"
+            misalign < size_of::<Quad>(),
+            "a misalignment of {misalign} bytes: there are only 0 to 15"
         );
-        let first = GUARD_WORDS + misalign;
-        let quads = vec![Quad([POISON; 4]); (first + words + GUARD_WORDS).div_ceil(4)];
-        Self { quads, first, words }
+        let first = 4 * GUARD_WORDS + misalign;
+        let quads = vec![Quad([POISON; 4]); (first + bytes + 4 * GUARD_WORDS).div_ceil(size_of::<Quad>())];
+        Self { quads, first, bytes }
     }
 
-    fn start(&self) -> *const u32 {
-        self.quads.as_ptr().cast::<u32>().wrapping_add(self.first)
-    }
-
-    fn bytes(&self) -> usize {
-        4 * self.words
+    fn start(&self) -> *const u8 {
+        self.quads.as_ptr().cast::<u8>().wrapping_add(self.first)
     }
 
     /// Where `address` lies, in bytes from the start, if all of `bytes` bytes from there on are inside.
     fn offset(&self, address: usize, bytes: usize) -> Option<usize> {
         let offset = address.wrapping_sub(self.start().addr());
-        (offset < self.bytes() && self.bytes() - offset >= bytes).then_some(offset)
+        (offset < self.bytes && self.bytes - offset >= bytes).then_some(offset)
     }
 
-    fn get(&self, at: usize) -> u32 {
-        let at = self.first + at;
+    /// The word that has the byte at an offset.
+    fn word(&mut self, offset: usize) -> &mut u32 {
+        let at = (self.first + offset) / 4;
+        &mut self.quads[at / 4].0[at % 4]
+    }
+
+    /// The word at an offset, its address being a multiple of 4.
+    fn get(&self, offset: usize) -> u32 {
+        let at = (self.first + offset) / 4;
         self.quads[at / 4].0[at % 4]
     }
 
-    fn set(&mut self, at: usize, word: u32) {
-        let at = self.first + at;
-        self.quads[at / 4].0[at % 4] = word;
+    fn byte(&self, offset: usize) -> u8 {
+        (self.get(offset) >> (8 * ((self.first + offset) % 4))) as u8
+    }
+
+    fn set_byte(&mut self, offset: usize, byte: u8) {
+        let shift = 8 * ((self.first + offset) % 4);
+        let word = self.word(offset);
+        *word = *word & !(0xff << shift) | u32::from(byte) << shift;
     }
 }
 
@@ -78,10 +88,10 @@ pub(crate) struct WordBuffer {
 
 impl WordBuffer {
     pub fn get(&self, at: usize) -> u32 {
-        self.space.get(at)
+        self.space.get(4 * at)
     }
     pub fn set(&mut self, at: usize, word: u32) {
-        self.space.set(at, word);
+        *self.space.word(4 * at) = word;
     }
 }
 
@@ -118,11 +128,14 @@ impl Memory {
     ///
     /// # Panics
     ///
-    /// If `misalign` is 4 or more.
-    pub fn input(&mut self, name: &'static str, values: &[f32], misalign: usize) -> *const f32 {
-        let mut space = Space::new(values.len(), misalign);
+    /// If `misalign` elements are 16 bytes or more.
+    pub fn input<T: Element>(&mut self, name: &'static str, values: &[T], misalign: usize) -> *const T {
+        let mut space = Space::new(size_of_val(values), misalign * size_of::<T>());
         for (at, value) in values.iter().enumerate() {
-            space.set(at, value.to_bits());
+            for byte in 0..size_of::<T>() {
+                let bits = value.word(byte / 4) >> (8 * (byte % 4));
+                space.set_byte(at * size_of::<T>() + byte, bits as u8);
+            }
         }
         let start = space.start().cast();
         self.inputs.push(InputBuffer { name, space });
@@ -131,11 +144,11 @@ impl Memory {
 
     /// Registers `count` words that nobody has written yet.
     pub fn words(&mut self, name: &'static str, count: usize) -> Words {
-        let space = Space::new(count, 0);
+        let space = Space::new(4 * count, 0);
         let tracks = vec![Track::default(); count];
         let words = Words {
             index: self.words.len(),
-            start: space.start().cast_mut(),
+            start: space.start().cast_mut().cast(),
         };
         self.words.push(WordBuffer { name, space, tracks });
         words
@@ -181,18 +194,23 @@ pub(crate) struct Inputs(Vec<InputBuffer>);
 impl Inputs {
     /// The word at `address`, if an input has it.
     pub fn word(&self, address: usize) -> Option<u32> {
-        self.find(address, 4).map(|(space, offset)| space.get(offset / 4))
+        self.find(address, 4).map(|(space, offset)| space.get(offset))
+    }
+
+    /// The byte at `address`, if an input has it.
+    pub fn byte(&self, address: usize) -> Option<u8> {
+        self.find(address, 1).map(|(space, offset)| space.byte(offset))
     }
 
     /// The four words at the aligned `address`, if an input has them all.
     pub fn quad(&self, address: usize) -> Option<[u32; 4]> {
         self.find(address, 16)
-            .map(|(space, offset)| space.quads[(space.first + offset / 4) / 4].0)
+            .map(|(space, offset)| space.quads[(space.first + offset) / size_of::<Quad>()].0)
     }
 
     /// The input that has `address`, and the word of it that lies there.
     pub fn name(&self, address: usize) -> Option<(&'static str, usize)> {
-        let named = |input: &InputBuffer| Some((input.name, input.space.offset(address, 4)? / 4));
+        let named = |input: &InputBuffer| Some((input.name, input.space.offset(address, 1)? / 4));
         self.0.iter().find_map(named)
     }
 
@@ -209,7 +227,7 @@ impl Inputs {
         let nearest = inputs.chain(words).map(|(buffer, space)| Nearest {
             buffer,
             offset: address.wrapping_sub(space.start().addr()).cast_signed(),
-            bytes: space.bytes(),
+            bytes: space.bytes,
         });
         let distance = |near: &Nearest| match usize::try_from(near.offset) {
             Ok(offset) => offset.saturating_sub(near.bytes),

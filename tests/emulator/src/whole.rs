@@ -1,6 +1,7 @@
 //! The whole-array kernel on the emulator.
 
 use warpfold_kernels::{
+    element::{Element, Type},
     kernels::{SMALL_TILES, whole},
     monoids::{Monoid, Words as _},
     stages::{block::most_states, grid::Meeting, thread::Input},
@@ -26,21 +27,21 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Tiles that an input of `len` elements has: none if it is empty.
+    /// Tiles that an input of `len` elements of a type has: none if it is empty.
     #[must_use]
-    pub fn tiles(self, len: u64) -> u64 {
+    pub fn tiles(self, element: Type, len: u64) -> u64 {
         let warps = self.threads / LANES;
-        len.div_ceil(whole::tile_elements::<f32>(warps, self.leaves_per_warp))
+        len.div_ceil(whole::tile_elements(element, warps, self.leaves_per_warp))
     }
 }
 
 /// What a whole-array fold came to.
 #[derive(Clone, Copy, Debug)]
-pub struct Folded<M: Monoid<f32>> {
+pub struct Folded<A, S> {
     /// The finished answer.
-    pub answer: M::Answer,
+    pub answer: A,
     /// The unfinished state.
-    pub state: M::State,
+    pub state: S,
     /// The launch.
     pub run: Run,
 }
@@ -55,20 +56,20 @@ pub struct Folded<M: Monoid<f32>> {
 /// # Panics
 ///
 /// If `misalign` is 4 or more, or if `shape` is none that the kernel allows.
-pub fn reduce_all<M: Monoid<f32>>(
+pub fn reduce_all<T: Element, M: Monoid<T>>(
     op: M,
-    values: &[f32],
+    values: &[T],
     misalign: usize,
     shape: Shape,
     seed: u64,
-) -> Result<Folded<M>, Fault> {
+) -> Result<Folded<M::Answer, M::State>, Fault> {
     let powers = shape.threads.is_power_of_two() && shape.leaves_per_warp.is_power_of_two();
     let leaves = shape.threads / LANES * shape.leaves_per_warp;
     assert!(
         powers && leaves <= most_states(M::State::COUNT),
         "{shape:?} is none that the kernel allows"
     );
-    fold(values, misalign, shape, seed, |lane, input, meeting, output| {
+    fold::<T, M>(values, misalign, shape, seed, |lane, input, meeting, output| {
         // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
         unsafe { whole::reduce_all(lane, op, input, shape.leaves_per_warp, meeting, output) };
     })
@@ -83,40 +84,40 @@ pub fn reduce_all<M: Monoid<f32>>(
 /// # Panics
 ///
 /// If `misalign` is 4 or more, if `threads` is no power of two, or if there are more tiles than the kernel allows.
-pub fn reduce_small<M: Monoid<f32>>(
+pub fn reduce_small<T: Element, M: Monoid<T>>(
     op: M,
-    values: &[f32],
+    values: &[T],
     misalign: usize,
     threads: u32,
     seed: u64,
-) -> Result<Folded<M>, Fault> {
+) -> Result<Folded<M::Answer, M::State>, Fault> {
     let mut shape = Shape {
         threads,
         leaves_per_warp: 1,
         blocks: 1,
     };
-    let tiles = shape.tiles(values.len() as u64);
+    let tiles = shape.tiles(T::TYPE, values.len() as u64);
     assert!(
         threads.is_power_of_two() && tiles <= SMALL_TILES,
         "{tiles} tiles of {threads} threads are none that the kernel allows"
     );
     shape.blocks = tiles.max(1) as u32;
-    fold(values, misalign, shape, seed, |lane, input, meeting, output| {
+    fold::<T, M>(values, misalign, shape, seed, |lane, input, meeting, output| {
         // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
         unsafe { whole::reduce_small(lane, op, input, meeting, output) };
     })
 }
 
 /// Launches `kernel` with the buffers of a whole-array fold, and reads what it wrote.
-fn fold<M: Monoid<f32>>(
-    values: &[f32],
+fn fold<T: Element, M: Monoid<T>>(
+    values: &[T],
     misalign: usize,
     shape: Shape,
     seed: u64,
-    kernel: impl Fn(Lane<'_>, Input<f32>, Meeting, whole::Output),
-) -> Result<Folded<M>, Fault> {
+    kernel: impl Fn(Lane<'_>, Input<T>, Meeting, whole::Output),
+) -> Result<Folded<M::Answer, M::State>, Fault> {
     let len = values.len() as u64;
-    let tiles = shape.tiles(len);
+    let tiles = shape.tiles(T::TYPE, len);
 
     let mut memory = Memory::new();
     let start = memory.input("input", values, misalign);

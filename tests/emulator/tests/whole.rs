@@ -1,7 +1,7 @@
 //! The whole-array kernel on the emulator: no fault on any schedule, and always the canonical tree's bits.
 
 use warpfold_emulator::{Shape, reduce_all};
-use warpfold_kernels::monoids::{ArgMax, Max, Mean, Monoid, Sum};
+use warpfold_kernels::monoids::{Arg, Extremum, Mean, Monoid, Sum};
 
 /// The canonical tree as its text has it, by recursion and with its constants as numbers: rows of 128, 8 rows a leaf.
 fn canonical<M: Monoid<f32>>(op: M, values: &[f32]) -> M::State {
@@ -97,16 +97,17 @@ fn operators_of_any_width_fold_alike() {
     };
     for seed in 0..8 {
         let fold = |misalign| {
-            let max = reduce_all(Max, &values, misalign, shape, seed).unwrap_or_else(|fault| panic!("{fault}"));
-            let best = reduce_all(ArgMax, &values, misalign, shape, seed).unwrap_or_else(|fault| panic!("{fault}"));
-            let op = Mean { count: 10_000 };
-            let mean = reduce_all(op, &values, misalign, shape, seed).unwrap_or_else(|fault| panic!("{fault}"));
-            assert_eq!(mean.answer.to_bits(), op.finish(canonical(op, &values)).to_bits());
+            let max = reduce_all(Extremum::LARGEST, &values, misalign, shape, seed).unwrap_or_else(|fault| panic!("{fault}"));
+            let best = reduce_all(Arg::LARGEST, &values, misalign, shape, seed).unwrap_or_else(|fault| panic!("{fault}"));
+            let mean = reduce_all(Mean, &values, misalign, shape, seed).unwrap_or_else(|fault| panic!("{fault}"));
+            let expected: f32 = Monoid::<f32>::finish(Mean, canonical(Mean, &values), 10_000);
+            assert_eq!(mean.answer.to_bits(), expected.to_bits());
             (max.answer, best.answer, best.state)
         };
-        let best = canonical(ArgMax, &values);
-        assert_eq!(fold(0), (best.value, best.index, best));
-        assert_eq!(fold(2), (best.value, best.index, best));
+        let best = canonical(Arg::LARGEST, &values);
+        let value: f32 = Arg::LARGEST.value(best);
+        assert_eq!(fold(0), (value, best.place, best));
+        assert_eq!(fold(2), (value, best.place, best));
     }
 }
 
@@ -117,7 +118,7 @@ fn nothing_has_the_answer_of_nothing() {
         leaves_per_warp: 1,
         blocks: 1,
     };
-    let folded = reduce_all(Sum, &[], 0, shape, 0).unwrap_or_else(|fault| panic!("{fault}"));
+    let folded = reduce_all::<f32, _>(Sum, &[], 0, shape, 0).unwrap_or_else(|fault| panic!("{fault}"));
     assert_eq!(
         (folded.answer.to_bits(), folded.state.to_bits()),
         (0, (-0.0f32).to_bits())

@@ -26,13 +26,13 @@ const EDGES: [usize; 12] = [
 ];
 
 /// The tuned plan's answer, against the CPU's.
-fn agrees<R: Reduction>(op: R, gpu: &Gpu, input: &Array, values: &[f32], what: &str) {
+fn agrees<R: Reduction<f32>>(op: R, gpu: &Gpu, input: &Array, values: &[f32], what: &str) {
     let (cpu, gpu) = (backends::cpu(op, values), reduce(gpu, op, input));
     assert_eq!(gpu, cpu, "{} of {} {what}", R::NAME, values.len());
 }
 
 /// The same in a given shape, as far as it fits the operator, if its largest block has the warps.
-fn agrees_shaped<R: Reduction>(op: R, gpu: &Gpu, input: &Array, values: &[f32], shape: Shape) {
+fn agrees_shaped<R: Reduction<f32>>(op: R, gpu: &Gpu, input: &Array, values: &[f32], shape: Shape) {
     if values.is_empty() || shape.warps * LANES > op.entry().max_threads {
         return;
     }
@@ -164,7 +164,7 @@ pub fn rounds_of_slots(gpu: &Gpu) {
 
 /// A quarter of a gigabyte, and a host array in two pieces.
 pub fn long_array(gpu: &Gpu) {
-    fn agrees_from_host<R: Reduction>(op: R, gpu: &Gpu, values: &[f32]) {
+    fn agrees_from_host<R: Reduction<f32>>(op: R, gpu: &Gpu, values: &[f32]) {
         let (cpu, gpu) = (backends::cpu(op, values), gpu.reduce_host(op, values));
         assert_eq!(
             backends::answer(gpu),
@@ -179,7 +179,7 @@ pub fn long_array(gpu: &Gpu) {
         let input = Array::new(&values, misalign);
         each_operator!(agrees(gpu, &input, &values, "long"));
     }
-    let piece = gpu.piece_len().expect("free memory");
+    let piece = gpu.piece_len::<f32>().expect("free memory");
     assert!(values.len() > piece, "pieces of {piece} do not part it");
     each_operator!(agrees_from_host(gpu, &values));
 }
@@ -201,7 +201,7 @@ pub fn quick_one_odd_element(gpu: &Gpu) {
 
 /// Pieces of one array, some folded by the GPU and some by the CPU, are the whole.
 pub fn quick_pieces(gpu: &Gpu) {
-    fn agrees<R: Reduction>(op: R, gpu: &Gpu, values: &[f32], piece: usize) {
+    fn agrees<R: Reduction<f32>>(op: R, gpu: &Gpu, values: &[f32], piece: usize) {
         let mut pieces = Pieces::new(op, piece as u64).expect("a subtree");
         for (i, part) in values.chunks(piece).enumerate() {
             let state = if i % 3 == 1 {
@@ -228,7 +228,7 @@ pub fn quick_pieces(gpu: &Gpu) {
 
 /// The recorded answers of lengths in a range.
 fn golden(gpu: &Gpu, lengths: std::ops::Range<usize>) {
-    fn agrees<R: Reduction>(op: R, gpu: &Gpu, input: &Array, record: &golden::Record) {
+    fn agrees<R: Reduction<f32>>(op: R, gpu: &Gpu, input: &Array, record: &golden::Record) {
         if R::NAME == record.op {
             let answer = reduce(gpu, op, input);
             assert_eq!(answer.as_ref(), Some(&record.answer), "{record:?}");

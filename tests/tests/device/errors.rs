@@ -18,7 +18,7 @@ use crate::on_device::{Answer, Array, keeps_free_memory, launch_and_wait, reduce
 
 /// Over nothing, every way to ask gives what `docs/canonical-tree.md` has: an answer, or an error that names the operator.
 pub fn quick_emptiness(gpu: &Gpu) {
-    fn check<R: Reduction>(op: R, gpu: &Gpu) {
+    fn check<R: Reduction<f32>>(op: R, gpu: &Gpu) {
         let expected = spec::answer(R::NAME, &[]);
         for misalign in 0..2 {
             assert_eq!(reduce(gpu, op, &Array::new(&[], misalign)), expected, "{}", R::NAME);
@@ -42,7 +42,7 @@ pub fn quick_emptiness(gpu: &Gpu) {
 /// No kernels are built for compute capability 7.0.
 pub fn quick_no_kernels_for_the_device(gpu: &Gpu) {
     let old = Gpu::with_kernels_for(gpu.facts().index, (7, 0)).expect("the same device");
-    match old.prepare(Sum, 1).map(|_| ()) {
+    match old.prepare::<f32, _>(Sum, 1).map(|_| ()) {
         Err(Error::NoPtx {
             family,
             compute_capability,
@@ -68,7 +68,7 @@ pub fn quick_no_such_device(_: &Gpu) {
 pub fn quick_wrong_arguments(gpu: &Gpu) {
     let values = cases::UNIFORM.array(100_003);
     let (input, answer, stream) = (Array::new(&values, 0), Answer::new(), stream());
-    let prepared = gpu.prepare(Sum, values.len() as u64).expect("prepared");
+    let prepared = gpu.prepare::<f32, _>(Sum, values.len() as u64).expect("prepared");
     let mut workspace = prepared.workspace().expect("a workspace");
     let mut float = DeviceBuffer::from_slice(&[0.5_f32, 0.25]).expect("device memory");
 
@@ -91,17 +91,17 @@ pub fn quick_wrong_arguments(gpu: &Gpu) {
         ] {
             let wrong = if input % 4 == 0 { answer } else { input };
             match error(prepared.launch_raw(&stream, input, answer, &mut workspace)) {
-                Error::Misaligned { address } => assert_eq!(address, wrong),
+                Error::Misaligned { address, alignment: 4 } => assert_eq!(address, wrong),
                 other => panic!("{other}"),
             }
         }
-        match gpu.reduce_raw(Sum, input.address() + 3, 1) {
-            Err(Error::Misaligned { address }) => assert_eq!(address, input.address() + 3),
+        match gpu.reduce_raw::<f32, _>(Sum, input.address() + 3, 1) {
+            Err(Error::Misaligned { address, alignment: 4 }) => assert_eq!(address, input.address() + 3),
             other => panic!("{other:?}"),
         }
         // An address of the host's, and one past everything.
         for address in [values.as_ptr().addr() as u64, 1 << 60] {
-            let foreign = DeviceSlice::from_raw_parts(DevicePointer::from_raw(address), 10);
+            let foreign = DeviceSlice::<f32>::from_raw_parts(DevicePointer::from_raw(address), 10);
             match gpu.reduce(Sum, &foreign) {
                 Err(Error::ForeignMemory { address: named, index }) => {
                     assert_eq!((named, index), (address, gpu.facts().index));
@@ -109,9 +109,9 @@ pub fn quick_wrong_arguments(gpu: &Gpu) {
                 other => panic!("{other:?}"),
             }
         }
-        let long = gpu.prepare_shaped(Sum, 100_003, shape(1, 1, 9)).expect("a legal shape");
+        let long = gpu.prepare_shaped::<f32, _>(Sum, 100_003, shape(1, 1, 9)).expect("a legal shape");
         let mut small = gpu
-            .prepare(Sum, 1)
+            .prepare::<f32, _>(Sum, 1)
             .and_then(|one| one.workspace())
             .expect("a workspace");
         assert!(prepared.plan().workspace_words() > 0 && !small.fits(long.plan()));
@@ -129,13 +129,13 @@ pub fn quick_wrong_arguments(gpu: &Gpu) {
         shape(1, 256, 1),
         shape(1, 1, 0),
     ] {
-        match gpu.prepare_shaped(Sum, 5, wrong).map(|_| ()) {
+        match gpu.prepare_shaped::<f32, _>(Sum, 5, wrong).map(|_| ()) {
             Err(Error::Shape { entry, shape }) => assert_eq!((entry, shape), ("sum_f32", wrong)),
             other => panic!("{other:?} for {wrong:?}"),
         }
     }
     for len in [1 << 61, u64::MAX] {
-        match gpu.prepare(Max, len).map(|_| ()) {
+        match gpu.prepare::<f32, _>(Max, len).map(|_| ()) {
             Err(Error::LengthOverflow {
                 elements,
                 element_bytes,
@@ -171,7 +171,7 @@ const fn shape(warps: u32, leaves_per_warp: u32, blocks: u32) -> Shape {
 pub fn quick_a_stream_of_another_context(gpu: &Gpu) {
     let values = cases::UNIFORM.array(5000);
     let (input, answer) = (Array::new(&values, 0), Answer::new());
-    let prepared = gpu.prepare(ArgMax, values.len() as u64).expect("prepared");
+    let prepared = gpu.prepare::<f32, _>(ArgMax, values.len() as u64).expect("prepared");
     let mut workspace = prepared.workspace().expect("a workspace");
 
     let device = Device::get_device(0).expect("there was one");
@@ -212,7 +212,7 @@ pub fn quick_out_of_memory(gpu: &Gpu) {
     const LEN: u64 = 1 << 60;
     let values = cases::UNIFORM.array(5000);
     let input = Array::new(&values, 0);
-    let prepared = gpu.prepare(Sum, LEN).expect("a plan is arithmetic");
+    let prepared = gpu.prepare::<f32, _>(Sum, LEN).expect("a plan is arithmetic");
     let needed = 4 * prepared.plan().workspace_words();
     let check = |error: Option<Error>| match error {
         Some(Error::OutOfMemory { bytes, free, total }) => {
@@ -224,7 +224,7 @@ pub fn quick_out_of_memory(gpu: &Gpu) {
     keeps_free_memory(|| {
         check(prepared.workspace().err());
         // SAFETY: nothing is launched, for want of a workspace.
-        check(unsafe { gpu.reduce_raw(Sum, input.address(), LEN) }.err());
+        check(unsafe { gpu.reduce_raw::<f32, _>(Sum, input.address(), LEN) }.err());
     });
     assert_eq!(reduce(gpu, Sum, &input), backends::cpu(Sum, &values));
 }

@@ -90,7 +90,7 @@ struct Node {
 }
 
 impl Node {
-    fn new<R: Reduction>(op: R, gpu: &Gpu, inputs: &[Vec<f32>]) -> Self {
+    fn new<R: Reduction<f32>>(op: R, gpu: &Gpu, inputs: &[Vec<f32>]) -> Self {
         let prepared = gpu.prepare(op, inputs[0].len() as u64).expect("prepared");
         let mut workspace = prepared.workspace().expect("a workspace");
         let expected = |values: &Vec<f32>| backends::cpu(op, values).expect("not empty");
@@ -104,7 +104,7 @@ impl Node {
 
 /// Every operator in one graph, a hundred replays, and another input before each: the answers follow.
 pub fn quick_a_graph_follows_its_input(gpu: &Gpu) {
-    fn add<R: Reduction>(op: R, gpu: &Gpu, inputs: &[Vec<f32>], nodes: &mut Vec<Node>) {
+    fn add<R: Reduction<f32>>(op: R, gpu: &Gpu, inputs: &[Vec<f32>], nodes: &mut Vec<Node>) {
         nodes.push(Node::new(op, gpu, inputs));
     }
     for len in [250_003, 20_001] {
@@ -146,13 +146,13 @@ pub fn a_first_launch_can_be_captured(_: &Gpu) {
     for len in [3_000_001, 5000] {
         let values = cases::UNIFORM.array(len);
         let (input, answer, stream) = (Array::new(&values, 0), Answer::new(), stream());
-        let prepared = gpu.prepare(Sum, len as u64).expect("prepared");
+        let prepared = gpu.prepare::<f32, _>(Sum, len as u64).expect("prepared");
         let mut workspace = prepared.workspace().expect("a workspace");
         let graph = Graph::capture(&stream, || launch(&prepared, &stream, &input, &answer, &mut workspace));
         answer.assert_unwritten();
         graph.replay(&stream);
         stream.synchronize().expect("cuStreamSynchronize");
-        let count = <<Sum as Reduction>::Answer as Words>::COUNT;
+        let count = <<Sum as Reduction<f32>>::Answer as Words>::COUNT;
         assert_eq!(
             Some(answer.read(count)),
             backends::cpu(Sum, &values),

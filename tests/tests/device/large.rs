@@ -81,7 +81,7 @@ fn array(pattern: &[f32]) -> DeviceBuffer<f32> {
 }
 
 /// What the CPU answers, by folding the pattern once, and again only where it is not the pattern.
-fn expected<R: Reduction>(op: R, pattern: &[f32], skip: usize) -> Option<Bits> {
+fn expected<R: Reduction<f32>>(op: R, pattern: &[f32], skip: usize) -> Option<Bits> {
     let whole = cpu::fold(op, pattern);
     let mut pieces = Pieces::new(op, PIECE as u64).expect("a subtree");
     let len = LEN - skip;
@@ -106,7 +106,7 @@ fn expected<R: Reduction>(op: R, pattern: &[f32], skip: usize) -> Option<Bits> {
     backends::answer(pieces.finish().map(|(answer, _)| answer))
 }
 
-fn agrees<R: Reduction>(op: R, gpu: &Gpu, input: &DeviceSlice<f32>, pattern: &[f32], skip: usize) {
+fn agrees<R: Reduction<f32>>(op: R, gpu: &Gpu, input: &DeviceSlice<f32>, pattern: &[f32], skip: usize) {
     let expected = expected(op, pattern, skip);
     assert_eq!(
         backends::answer(gpu.reduce(op, input)),

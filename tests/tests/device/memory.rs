@@ -23,7 +23,7 @@ const TINY_TILES: Shape = Shape {
 /// Canaries around the answer, poison around the input, and buffers of canaries where the allocator puts neighbours of
 /// the workspace: none is touched.
 pub fn quick_nothing_beside_the_outputs_is_written(gpu: &Gpu) {
-    fn launch_among_canaries<R: Reduction>(op: R, gpu: &Gpu, values: &[f32]) {
+    fn launch_among_canaries<R: Reduction<f32>>(op: R, gpu: &Gpu, values: &[f32]) {
         const PATTERN: [u32; 128] = [0x5eed_5eed; 128];
         let canaries = || -> Vec<_> {
             let canary = || DeviceBuffer::from_slice(&PATTERN).expect("device memory");
@@ -55,7 +55,7 @@ pub fn quick_nothing_beside_the_outputs_is_written(gpu: &Gpu) {
 }
 
 pub fn quick_the_input_is_left_alone(gpu: &Gpu) {
-    fn fold<R: Reduction>(op: R, gpu: &Gpu, input: &Array) {
+    fn fold<R: Reduction<f32>>(op: R, gpu: &Gpu, input: &Array) {
         assert!(reduce(gpu, op, input).is_some());
     }
     // Payloads and signalling NaNs are changed by a careless copy.
@@ -70,7 +70,7 @@ pub fn quick_the_input_is_left_alone(gpu: &Gpu) {
 pub fn quick_a_launch_allocates_nothing(gpu: &Gpu) {
     let values = cases::CYCLE.array(1 << 18);
     let (input, answer, stream) = (Array::new(&values, 0), Answer::new(), stream());
-    let prepared = gpu.prepare(ArgMin, values.len() as u64).expect("prepared");
+    let prepared = gpu.prepare::<f32, _>(ArgMin, values.len() as u64).expect("prepared");
     let mut workspace = prepared.workspace().expect("a workspace");
     // The driver may finish loading a kernel at its first launch.
     launch(&prepared, &stream, &input, &answer, &mut workspace);
@@ -87,7 +87,7 @@ pub fn nothing_is_leaked(gpu: &Gpu) {
     let work = |gpu: &Gpu| {
         let input = Array::new(&values, 0);
         for len in [1, 70_000, values.len()] {
-            let prepared = gpu.prepare_shaped(Sum, len as u64, TINY_TILES).expect("a legal shape");
+            let prepared = gpu.prepare_shaped::<f32, _>(Sum, len as u64, TINY_TILES).expect("a legal shape");
             drop(prepared.workspace().expect("a workspace"));
             let part = Array::new(&values[..len], 3);
             assert!(reduce(gpu, Sum, &part).is_some() && reduce(gpu, ArgMin, &part).is_some());
@@ -104,7 +104,7 @@ pub fn nothing_is_leaked(gpu: &Gpu) {
 /// A workspace may be dropped where no context is current: its memory comes back all the same.
 pub fn a_workspace_is_freed_from_any_thread(gpu: &Gpu) {
     // A slot for each of 2²⁴ leaves: 64 MiB, and no input is needed to plan for.
-    let prepared = gpu.prepare_shaped(Sum, 1 << 34, TINY_TILES).expect("a legal shape");
+    let prepared = gpu.prepare_shaped::<f32, _>(Sum, 1 << 34, TINY_TILES).expect("a legal shape");
     drop(prepared.workspace().expect("a workspace"));
     keeps_free_memory(|| {
         let workspace = prepared.workspace().expect("a workspace");
@@ -138,7 +138,7 @@ pub fn a_full_device_folds_in_smaller_pieces(_: &Gpu) {
         }
         other => panic!("{:?} where {} bytes are free", other.map(Bits::of), before),
     }
-    let piece = gpu.piece_len().expect("free memory");
+    let piece = gpu.piece_len::<f32>().expect("free memory");
     assert!(piece < values.len(), "pieces of {piece} where {before} bytes are free");
     assert_eq!(
         backends::answer(gpu.reduce_host(Sum, &values)),

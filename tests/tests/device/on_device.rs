@@ -122,13 +122,13 @@ pub fn stream() -> Stream {
 }
 
 /// The blocking call's answer; `None` where the operator has none over nothing.
-pub fn reduce<R: Reduction>(gpu: &Gpu, op: R, input: &Array) -> Option<Bits> {
+pub fn reduce<R: Reduction<f32>>(gpu: &Gpu, op: R, input: &Array) -> Option<Bits> {
     backends::answer(gpu.reduce(op, &input.slice()))
 }
 
 /// Enqueues a launch.
-pub fn launch<R: Reduction>(
-    prepared: &Prepared<R>,
+pub fn launch<R: Reduction<f32>>(
+    prepared: &Prepared<R, f32>,
     stream: &Stream,
     input: &Array,
     answer: &Answer,
@@ -140,7 +140,7 @@ pub fn launch<R: Reduction>(
 }
 
 /// The answer of one launch on a stream of its own.
-pub fn launch_and_wait<R: Reduction>(prepared: &Prepared<R>, input: &Array) -> Bits {
+pub fn launch_and_wait<R: Reduction<f32>>(prepared: &Prepared<R, f32>, input: &Array) -> Bits {
     let (stream, answer) = (stream(), Answer::new());
     let mut workspace = prepared.workspace().expect("a workspace");
     launch(prepared, &stream, input, &answer, &mut workspace);

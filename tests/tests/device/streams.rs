@@ -19,7 +19,7 @@ use warpfold_tests::{Bits, backends, cases, each_operator};
 use crate::on_device::{Answer, Array, launch, launch_and_wait, stream};
 
 /// Many launches in a row, each with an answer of its own.
-fn one_bit_pattern<R: Reduction>(op: R, gpu: &Gpu, input: &Array, values: &[f32], launches: usize) {
+fn one_bit_pattern<R: Reduction<f32>>(op: R, gpu: &Gpu, input: &Array, values: &[f32], launches: usize) {
     let expected = backends::cpu(op, values).expect("not empty");
     let tuned = gpu.prepare(op, values.len() as u64).expect("prepared");
     // Many blocks, in a hurry to be last.
@@ -67,7 +67,7 @@ pub fn a_launch_does_not_wait(gpu: &Gpu) {
     const NOT_READY: u32 = 600;
     let values = cases::CYCLE.array(150_001);
     let (input, answer, stream) = (Array::new(&values, 1), Answer::new(), stream());
-    let prepared = gpu.prepare(Sum, values.len() as u64).expect("prepared");
+    let prepared = gpu.prepare::<f32, _>(Sum, values.len() as u64).expect("prepared");
     let mut workspace = prepared.workspace().expect("a workspace");
     // The driver may finish loading a kernel at its first launch.
     let expected = launch_and_wait(&prepared, &input);
@@ -98,7 +98,7 @@ pub fn a_launch_does_not_wait(gpu: &Gpu) {
 
 /// A workspace serves one launch after another, of any operator and length that it is large enough for.
 pub fn quick_operators_take_turns_in_one_workspace(gpu: &Gpu) {
-    fn take_turn<R: Reduction>(
+    fn take_turn<R: Reduction<f32>>(
         op: R,
         gpu: &Gpu,
         input: &Array,
@@ -116,7 +116,7 @@ pub fn quick_operators_take_turns_in_one_workspace(gpu: &Gpu) {
         leaves_per_warp: 1,
         blocks: 50,
     };
-    let widest = gpu.prepare_shaped(ArgMax, 1 << 18, shape).expect("a legal shape");
+    let widest = gpu.prepare_shaped::<f32, _>(ArgMax, 1 << 18, shape).expect("a legal shape");
     let (mut workspace, stream) = (widest.workspace().expect("a workspace"), stream());
     for len in [1, 5000, 100_003, 1 << 18, 30_000] {
         let values = cases::CYCLE.array(len);
@@ -131,7 +131,7 @@ pub fn streams_side_by_side(gpu: &Gpu) {
     let mut lanes: Vec<_> = arrays
         .iter()
         .map(|values| {
-            let prepared = gpu.prepare(Sum, values.len() as u64).expect("prepared");
+            let prepared = gpu.prepare::<f32, _>(Sum, values.len() as u64).expect("prepared");
             let workspace = prepared.workspace().expect("a workspace");
             let answers: Vec<Answer> = (0..50).map(|_| Answer::new()).collect();
             (prepared, workspace, Array::new(values, 0), answers, stream())
@@ -153,7 +153,7 @@ pub fn streams_side_by_side(gpu: &Gpu) {
 
 /// Threads that share the GPU, each with its own stream and workspace.
 pub fn threads_side_by_side(gpu: &Gpu) {
-    fn work<R: Reduction>(op: R, gpu: &Gpu, values: &[f32]) {
+    fn work<R: Reduction<f32>>(op: R, gpu: &Gpu, values: &[f32]) {
         gpu.make_current().expect("cuCtxSetCurrent");
         let input = Array::new(values, 0);
         let prepared = gpu.prepare(op, values.len() as u64).expect("prepared");
@@ -177,7 +177,7 @@ pub fn threads_side_by_side(gpu: &Gpu) {
 
 /// Blocking calls take turns, whichever thread they come from, and need no context of the thread's own.
 pub fn blocking_calls_from_threads(gpu: &Gpu) {
-    fn work<R: Reduction>(op: R, gpu: &Gpu, input: &Array, values: &[f32]) {
+    fn work<R: Reduction<f32>>(op: R, gpu: &Gpu, input: &Array, values: &[f32]) {
         let expected = backends::cpu(op, values);
         for _ in 0..25 {
             // SAFETY: the array outlives the scope of the threads, and nobody writes to it.

@@ -203,7 +203,7 @@ impl Compiler {
         // Fat LTO and one unit leave no calls. There is nothing to link: the assembly is the product. JumpThreading copies
         // barriers into divergent branches (rust-lang/rust 137086).
         let flags = format!(
-            "-C target-cpu={arch} {} --emit=asm -C linker=true -Zmir-enable-passes=-JumpThreading {more_flags}",
+            "-C target-cpu={arch} {} --emit=asm -C linker=true -Zmir-enable-passes=-JumpThreading -C no-vectorize-slp -C no-vectorize-loops {more_flags}",
             language(arch)
         );
         capture(

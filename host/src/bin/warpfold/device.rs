@@ -2,7 +2,11 @@
 
 use std::{fmt, str::FromStr};
 
-use warpfold::{Error, cpu, ops::Reduction};
+use bytemuck::NoUninit;
+use warpfold::{
+    Error, cpu,
+    ops::{Reduction, element::Element},
+};
 use warpfold_emulator::Shape;
 
 use crate::Failure;
@@ -42,10 +46,10 @@ pub enum Device {
     Emulator,
 }
 
-/// Elements of a piece that the CPU folds: 16 MiB, so that three of them are little memory.
-const CPU_PIECE: usize = 1 << 22;
-/// Elements of a piece that the emulator folds: several tiles for each of its blocks.
-const EMULATOR_PIECE: usize = 1 << 16;
+/// Bytes of a piece that the CPU folds, so that three of them are little memory.
+const CPU_PIECE: usize = 16 << 20;
+/// Bytes of a piece that the emulator folds: several tiles for each of its blocks.
+const EMULATOR_PIECE: usize = 1 << 18;
 /// The emulator's launch: small blocks, more tiles than blocks. None of it changes a bit.
 const EMULATOR_SHAPE: Shape = Shape {
     threads: 128,
@@ -55,9 +59,9 @@ const EMULATOR_SHAPE: Shape = Shape {
 
 impl Device {
     /// The device that was asked for, ready to fold with `op`.
-    pub fn open<R: Reduction>(wanted: Wanted, op: R) -> Result<Self, Error> {
+    pub fn open<T: Element, R: Reduction<T>>(wanted: Wanted, op: R) -> Result<Self, Error> {
         match wanted {
-            Wanted::Best => Ok(gpu::usable(op).unwrap_or(Self::Cpu)),
+            Wanted::Best => Ok(gpu::usable::<T, R>(op).unwrap_or(Self::Cpu)),
             Wanted::Gpu(index) => gpu::open(index),
             Wanted::Cpu => Ok(Self::Cpu),
             Wanted::Emulator => Ok(Self::Emulator),
@@ -75,24 +79,23 @@ impl Device {
     }
 
     /// How many elements it takes at once.
-    pub fn piece(&self) -> Result<usize, Error> {
+    pub fn piece<T: Element>(&self) -> Result<usize, Error> {
         match self {
             #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => gpu.piece_len(),
-            Self::Cpu => Ok(CPU_PIECE),
-            Self::Emulator => Ok(EMULATOR_PIECE),
+            Self::Gpu(gpu) => gpu.piece_len::<T>(),
+            Self::Cpu => Ok(CPU_PIECE / size_of::<T>()),
+            Self::Emulator => Ok(EMULATOR_PIECE / size_of::<T>()),
         }
     }
 
     /// Folds one piece.
-    pub fn fold<R: Reduction>(&self, op: R, values: &[f32]) -> Result<R::State, Failure> {
+    pub fn fold<T: Element + NoUninit, R: Reduction<T>>(&self, op: R, values: &[T]) -> Result<R::State, Failure> {
         match self {
             #[cfg(feature = "cuda")]
             Self::Gpu(gpu) => Ok(gpu::fold(gpu, op, values)?),
             Self::Cpu => Ok(cpu::fold(op, values)),
             Self::Emulator => {
-                let monoid = op.monoid(values.len() as u64);
-                Ok(warpfold_emulator::reduce_all(monoid, values, 0, EMULATOR_SHAPE, 0)?.state)
+                Ok(warpfold_emulator::reduce_all(op.monoid(), values, 0, EMULATOR_SHAPE, 0)?.state)
             }
         }
     }
@@ -130,21 +133,28 @@ pub fn list() -> String {
 /// The GPU's side, where the build has one.
 #[cfg(feature = "cuda")]
 mod gpu {
-    use warpfold::{Error, gpu::Gpu, ops::Reduction, pieces::Pieces, ptx};
+    use bytemuck::NoUninit;
+    use warpfold::{
+        Error,
+        gpu::Gpu,
+        ops::{Reduction, element::Element},
+        pieces::Pieces,
+        ptx,
+    };
 
     use super::Device;
 
     /// Pieces that are not halved any more where device memory runs out: 4 MiB.
-    const LEAST_PIECE: usize = 1 << 20;
+    const LEAST_PIECE: usize = 4 << 20;
 
     pub fn open(index: usize) -> Result<Device, Error> {
         Gpu::new(index).map(Device::Gpu)
     }
 
     /// The first GPU, if this build has a kernel of `op` that its driver takes.
-    pub fn usable<R: Reduction>(op: R) -> Result<Device, Error> {
+    pub fn usable<T: Element, R: Reduction<T>>(op: R) -> Result<Device, Error> {
         let gpu = Gpu::new(0)?;
-        gpu.prepare(op, 1)?;
+        gpu.prepare::<T, R>(op, 1)?;
         Ok(Device::Gpu(gpu))
     }
 
@@ -162,11 +172,11 @@ mod gpu {
     }
 
     /// Folds one piece; in halves where another program has taken the device's memory meanwhile.
-    pub fn fold<R: Reduction>(gpu: &Gpu, op: R, values: &[f32]) -> Result<R::State, Error> {
+    pub fn fold<T: Element + NoUninit, R: Reduction<T>>(gpu: &Gpu, op: R, values: &[T]) -> Result<R::State, Error> {
         match gpu.fold_host(op, values) {
-            Err(Error::OutOfMemory { .. }) if values.len() > LEAST_PIECE => {
+            Err(Error::OutOfMemory { .. }) if size_of_val(values) > LEAST_PIECE => {
                 let half = values.len().next_power_of_two() / 2;
-                let mut halves = Pieces::new(op, half as u64)?;
+                let mut halves = Pieces::<R, T>::new(op, half as u64)?;
                 for values in values.chunks(half) {
                     halves.push(fold(gpu, op, values)?, values.len() as u64)?;
                 }
@@ -179,7 +189,10 @@ mod gpu {
 
 #[cfg(not(feature = "cuda"))]
 mod gpu {
-    use warpfold::{Error, ops::Reduction};
+    use warpfold::{
+        Error,
+        ops::{Reduction, element::Element},
+    };
 
     use super::Device;
 
@@ -189,7 +202,7 @@ mod gpu {
         })
     }
 
-    pub fn usable<R: Reduction>(_op: R) -> Result<Device, Error> {
+    pub fn usable<T: Element, R: Reduction<T>>(_op: R) -> Result<Device, Error> {
         open(0)
     }
 

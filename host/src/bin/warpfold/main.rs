@@ -83,7 +83,11 @@ enum Op {
     Argmin,
     /// The index of the largest, and its value.
     Argmax,
-    /// Both, in one pass.
+    /// The same as argmin, but the last of equals.
+    ArgminLast,
+    /// The same as argmax, but the last of equals.
+    ArgmaxLast,
+    /// The indices of the smallest and of the largest, in one pass.
     Argminmax,
     /// The sum of magnitudes.
     L1,

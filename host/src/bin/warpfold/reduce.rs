@@ -1,11 +1,16 @@
 //! `warpfold reduce`: file, pieces, device, answer.
 
-use std::time::Instant;
+use std::{borrow::Cow, time::Instant};
 
+use bytemuck::NoUninit;
+use clap::ValueEnum;
 use warpfold::{
     Error,
-    files::{Element, Tensor, TensorFile},
-    ops::{self, Reduction},
+    files::{self, DType, Tensor, TensorFile, bf16, f16},
+    ops::{
+        self, Reduction, element,
+        monoids::{Arg, Best, Key},
+    },
     pieces::Pieces,
 };
 
@@ -20,37 +25,110 @@ use crate::{
 pub fn run(args: &Reduce) -> Result<Report, Failure> {
     // The file first: a wrong name is told before a device is woken.
     let array = TensorFile::open(&args.file)?.one()?;
-    if !f32::reads(array.dtype()) {
-        return Err(Error::Dtype {
-            path: array.label(),
-            dtype: array.dtype_name().to_owned(),
-        }
-        .into());
-    }
+    let dtype = array.dtype();
     let fold = Fold { args, array };
-    match args.op {
-        Op::Sum => fold.run(ops::Sum, |sum, _| Value::of([sum])),
-        Op::Prod => fold.run(ops::Product, |product, _| Value::of([product])),
-        Op::Mean => fold.run(ops::Mean, |mean, _| Value::of([mean])),
-        Op::Min => fold.run(ops::Min, |min, _| Value::of([min])),
-        Op::Max => fold.run(ops::Max, |max, _| Value::of([max])),
-        Op::Minmax => fold.run(ops::MinMax, |(min, max), _| Value::of([min, max])),
-        Op::Argmin => fold.run(ops::ArgMin, |index, best| Value::at([index], [best.value])),
-        Op::Argmax => fold.run(ops::ArgMax, |index, best| Value::at([index], [best.value])),
-        Op::Argminmax => fold.run(ops::ArgMinMax, |(min, max), best| {
-            Value::at([min, max], [best.0.value, best.1.value])
-        }),
-        Op::L1 => fold.run(ops::NormL1, |norm, _| Value::of([norm])),
-        Op::L2 => fold.run(ops::NormL2, |norm, _| Value::of([norm])),
-        Op::Linf => fold.run(ops::NormInf, |norm, _| Value::of([norm])),
-        Op::Sumsq => fold.run(ops::SumOfSquares, |sum, _| Value::of([sum])),
-        Op::CountNonzero => fold.run(ops::CountNonzero, |count, _| Value::of([count])),
-        Op::CountNan => fold.run(ops::CountNan, |count, _| Value::of([count])),
-        Op::CountInf => fold.run(ops::CountInf, |count, _| Value::of([count])),
-        Op::Any => fold.run(ops::Any, |any, _| Value::of([any])),
-        Op::All => fold.run(ops::All, |all, _| Value::of([all])),
+    match dtype {
+        DType::Bool => bool::fold(fold),
+        DType::U8 => u8::fold(fold),
+        DType::I8 => i8::fold(fold),
+        DType::U16 => u16::fold(fold),
+        DType::I16 => i16::fold(fold),
+        DType::U32 => u32::fold(fold),
+        DType::I32 => i32::fold(fold),
+        DType::U64 => u64::fold(fold),
+        DType::I64 => i64::fold(fold),
+        DType::F16 => f16::fold(fold),
+        DType::Bf16 => bf16::fold(fold),
+        DType::F32 => f32::fold(fold),
+        DType::F64 => f64::fold(fold),
+        _ => Err(Error::Dtype {
+            path: fold.array.label(),
+            dtype: fold.array.dtype_name().to_owned(),
+        }
+        .into()),
     }
 }
+
+/// Elements that the command folds.
+trait Element: element::Element + NoUninit {
+    /// What a file's elements are read as.
+    type Read: files::Element;
+
+    /// The elements that were read.
+    fn of(read: &[Self::Read]) -> Cow<'_, [Self]>;
+
+    /// Folds with the operator that the command line names, if it has a meaning for these elements.
+    fn fold(fold: Fold<'_>) -> Result<Report, Failure>;
+}
+
+macro_rules! element {
+    ($element:ty, read as $read:ty, $of:expr, $kind:ident) => {
+        impl Element for $element {
+            type Read = $read;
+            fn of(read: &[$read]) -> Cow<'_, [Self]> {
+                $of(read)
+            }
+            fn fold(fold: Fold<'_>) -> Result<Report, Failure> {
+                match fold.args.op {
+                    Op::Sum => fold.run::<Self, _>(ops::Sum, |sum, _| Value::of([sum])),
+                    Op::Prod => fold.run::<Self, _>(ops::Product, |product, _| Value::of([product])),
+                    Op::Mean => fold.run::<Self, _>(ops::Mean, |mean, _| Value::of([mean])),
+                    Op::Min => fold.run::<Self, _>(ops::Min, |min, _| Value::of([min])),
+                    Op::Max => fold.run::<Self, _>(ops::Max, |max, _| Value::of([max])),
+                    Op::Argmin => fold.arg::<Self, _>(ops::ArgMin),
+                    Op::Argmax => fold.arg::<Self, _>(ops::ArgMax),
+                    Op::ArgminLast => fold.arg::<Self, _>(ops::ArgMinLast),
+                    Op::ArgmaxLast => fold.arg::<Self, _>(ops::ArgMaxLast),
+                    Op::CountNonzero => fold.run::<Self, _>(ops::CountNonzero, |count, _| Value::of([count])),
+                    Op::Any => fold.run::<Self, _>(ops::Any, |any, _| Value::of([any])),
+                    Op::All => fold.run::<Self, _>(ops::All, |all, _| Value::of([all])),
+                    _ => element!(@$kind fold),
+                }
+            }
+        }
+    };
+    (@floats $fold:ident) => {
+        match $fold.args.op {
+            Op::L1 => $fold.run::<Self, _>(ops::NormL1, |norm, _| Value::of([norm])),
+            Op::L2 => $fold.run::<Self, _>(ops::NormL2, |norm, _| Value::of([norm])),
+            Op::Linf => $fold.run::<Self, _>(ops::NormInf, |norm, _| Value::of([norm])),
+            Op::Sumsq => $fold.run::<Self, _>(ops::SumOfSquares, |sum, _| Value::of([sum])),
+            Op::CountNan => $fold.run::<Self, _>(ops::CountNan, |count, _| Value::of([count])),
+            Op::CountInf => $fold.run::<Self, _>(ops::CountInf, |count, _| Value::of([count])),
+            _ => element!(@integers $fold),
+        }
+    };
+    (@integers $fold:ident) => {
+        match $fold.args.op {
+            Op::Minmax => $fold.run::<Self, _>(ops::MinMax, |(min, max), _| Value::of([min, max])),
+            Op::Argminmax => $fold.run::<Self, _>(ops::ArgMinMax, |(min, max), best| {
+                let values = [
+                    Arg::SMALLEST.value::<Self>(best.0),
+                    Arg::LARGEST.value::<Self>(best.1),
+                ];
+                Value::at([min, max], values)
+            }),
+            _ => element!(@truths $fold),
+        }
+    };
+    (@truths $fold:ident) => {
+        Err($fold.meaningless())
+    };
+}
+
+element!(bool, read as u8, |read: &[u8]| read.iter().map(|byte| *byte != 0).collect(), truths);
+element!(u8, read as Self, Cow::from, integers);
+element!(i8, read as Self, Cow::from, integers);
+element!(u16, read as Self, Cow::from, integers);
+element!(i16, read as Self, Cow::from, integers);
+element!(u32, read as Self, Cow::from, integers);
+element!(i32, read as Self, Cow::from, integers);
+element!(u64, read as Self, Cow::from, integers);
+element!(i64, read as Self, Cow::from, integers);
+element!(f16, read as Self, Cow::from, floats);
+element!(bf16, read as Self, Cow::from, floats);
+element!(f32, read as Self, Cow::from, floats);
+element!(f64, read as Self, Cow::from, floats);
 
 struct Fold<'a> {
     args: &'a Reduce,
@@ -58,20 +136,43 @@ struct Fold<'a> {
 }
 
 impl Fold<'_> {
-    fn run<R: Reduction>(self, op: R, value: impl Fn(R::Answer, R::State) -> Value) -> Result<Report, Failure> {
+    fn meaningless(&self) -> Failure {
+        let op = self.args.op.to_possible_value();
+        Error::Meaningless {
+            op: op.map(|op| op.get_name().to_owned()).unwrap_or_default(),
+            dtype: self.array.dtype_name().to_owned(),
+        }
+        .into()
+    }
+
+    /// An index, and the element there.
+    fn arg<T, R>(self, op: R) -> Result<Report, Failure>
+    where
+        T: Element + Into<crate::report::Scalar>,
+        R: Reduction<T, Answer = u64, State = Best<Key<T>>, Monoid = Arg>,
+    {
+        self.run::<T, R>(op, |index, best| Value::at([index], [op.monoid().value::<T>(best)]))
+    }
+
+    fn run<T: Element, R: Reduction<T>>(
+        self,
+        op: R,
+        value: impl Fn(R::Answer, R::State) -> Value,
+    ) -> Result<Report, Failure> {
         let Self { args, array } = self;
-        let device = Device::open(args.device, op)?;
+        let device = Device::open::<T, R>(args.device, op)?;
         let in_file = |error: Error| format!("{}: {error}", args.file.display());
         let (shape, bytes, elements) = (array.shape().to_vec(), array.bytes(), array.len());
         let mut progress = Progress::of_bytes(bytes);
 
         let start = Instant::now();
-        let len = device.piece()?;
-        let mut pieces = Pieces::new(op, len as u64)?;
-        for piece in array.stream::<f32>(len)? {
+        let len = device.piece::<T>()?;
+        let mut pieces = Pieces::<R, T>::new(op, len as u64)?;
+        for piece in array.stream::<T::Read>(len)? {
             let piece = piece?;
+            let values = T::of(&piece);
             pieces
-                .push(device.fold(op, &piece)?, piece.len() as u64)
+                .push(device.fold(op, &*values)?, values.len() as u64)
                 .map_err(in_file)?;
             progress.advance(size_of_val(&*piece) as u64);
         }
@@ -84,6 +185,7 @@ impl Fold<'_> {
             file: args.file.display().to_string(),
             device: device.name(),
             device_in_words: device.to_string(),
+            dtype: array.dtype_name().to_owned(),
             shape,
             value: value(answer, state),
             seconds,

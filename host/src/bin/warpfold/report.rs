@@ -3,11 +3,9 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
+use warpfold::files::{bf16, f16};
 
 use crate::Failure;
-
-/// The elements' type, as NumPy calls it.
-const DTYPE: &str = "float32";
 
 /// The outcome of one fold.
 pub struct Report {
@@ -15,6 +13,8 @@ pub struct Report {
     pub file: String,
     pub device: String,
     pub device_in_words: String,
+    /// The elements' type, as NumPy calls it.
+    pub dtype: String,
     pub shape: Vec<u64>,
     pub value: Value,
     pub seconds: f64,
@@ -38,45 +38,47 @@ impl Value {
     }
 
     /// Indices, and the elements there.
-    pub fn at<const N: usize>(indices: [u64; N], elements: [f32; N]) -> Self {
+    pub fn at<const N: usize>(indices: [u64; N], elements: [impl Into<Scalar>; N]) -> Self {
         Self {
-            result: indices.map(Scalar::Count).into(),
-            elements: elements.map(Scalar::Number).into(),
+            result: indices.map(Scalar::Unsigned).into(),
+            elements: elements.map(Into::into).into(),
         }
     }
 }
 
-/// A number, a count or an index, a truth.
+/// A number, a truth.
 #[derive(Clone, Copy)]
 pub enum Scalar {
-    Number(f32),
-    Count(u64),
+    Single(f32),
+    Double(f64),
+    Signed(i64),
+    /// A count or an index, too.
+    Unsigned(u64),
     Truth(bool),
 }
 
-impl From<f32> for Scalar {
-    fn from(number: f32) -> Self {
-        Self::Number(number)
-    }
+macro_rules! scalar {
+    ($($number:ty => $scalar:ident),* $(,)?) => {
+        $(impl From<$number> for Scalar {
+            fn from(number: $number) -> Self {
+                Self::$scalar(number.into())
+            }
+        })*
+    };
 }
 
-impl From<u64> for Scalar {
-    fn from(count: u64) -> Self {
-        Self::Count(count)
-    }
-}
-
-impl From<bool> for Scalar {
-    fn from(truth: bool) -> Self {
-        Self::Truth(truth)
-    }
-}
+scalar!(
+    f16 => Single, bf16 => Single, f32 => Single, f64 => Double, i8 => Signed, i16 => Signed, i32 => Signed, i64 => Signed,
+    u8 => Unsigned, u16 => Unsigned, u32 => Unsigned, u64 => Unsigned, bool => Truth,
+);
 
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Number(number) => write!(f, "{number:?}"),
-            Self::Count(count) => count.fmt(f),
+            Self::Single(number) => write!(f, "{number:?}"),
+            Self::Double(number) => write!(f, "{number:?}"),
+            Self::Signed(number) => number.fmt(f),
+            Self::Unsigned(number) => number.fmt(f),
             Self::Truth(truth) => truth.fmt(f),
         }
     }
@@ -92,9 +94,10 @@ impl Report {
         };
         let answer = result.iter().enumerate().map(one).collect::<Vec<_>>().join(" ");
         format!(
-            "{answer}  {} of {}: {DTYPE} {}, {} bytes in {:.6} s, {:.3} GB/s, on {}",
+            "{answer}  {} of {}: {} {}, {} bytes in {:.6} s, {:.3} GB/s, on {}",
             self.op,
             self.file,
+            self.dtype,
             tuple(&self.shape),
             self.bytes,
             self.seconds,
@@ -108,7 +111,7 @@ impl Report {
         let object = Object {
             op: self.op,
             device: &self.device,
-            dtype: DTYPE,
+            dtype: &self.dtype,
             shape: &self.shape,
             result: OneOrMore(&self.value.result),
             value: (!self.value.elements.is_empty()).then_some(OneOrMore(&self.value.elements)),
@@ -154,12 +157,15 @@ impl Serialize for OneOrMore<'_> {
 impl Serialize for Scalar {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Count(count) => serializer.serialize_u64(*count),
+            Self::Signed(number) => serializer.serialize_i64(*number),
+            Self::Unsigned(number) => serializer.serialize_u64(*number),
             Self::Truth(truth) => serializer.serialize_bool(*truth),
             // As f32: through f64 it would print digits that the number does not have.
-            Self::Number(number) if number.is_finite() => serializer.serialize_f32(*number),
+            Self::Single(number) if number.is_finite() => serializer.serialize_f32(*number),
+            Self::Double(number) if number.is_finite() => serializer.serialize_f64(*number),
             // JSON has no such numbers: "NaN", "inf", "-inf".
-            Self::Number(number) => serializer.collect_str(number),
+            Self::Single(number) => serializer.collect_str(number),
+            Self::Double(number) => serializer.collect_str(number),
         }
     }
 }
@@ -190,7 +196,7 @@ mod tests {
             0x3f80_0001,
         ] {
             let number = f32::from_bits(bits);
-            let json = serde_json::to_string(&Scalar::Number(number)).unwrap();
+            let json = serde_json::to_string(&Scalar::Single(number)).unwrap();
             assert_eq!(json.parse::<f32>().unwrap().to_bits(), bits, "{json}");
             assert_eq!(
                 (serde_json::from_str::<f64>(&json).unwrap() as f32).to_bits(),
@@ -198,14 +204,14 @@ mod tests {
                 "{json}"
             );
         }
-        assert_eq!(serde_json::to_string(&Scalar::Number(0.1)).unwrap(), "0.1");
+        assert_eq!(serde_json::to_string(&Scalar::Single(0.1)).unwrap(), "0.1");
         assert_eq!(
-            serde_json::to_string(&Scalar::Count(u64::MAX)).unwrap(),
+            serde_json::to_string(&Scalar::Unsigned(u64::MAX)).unwrap(),
             u64::MAX.to_string()
         );
         for (number, text) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf"), (f32::NEG_INFINITY, "-inf")] {
             assert_eq!(
-                serde_json::to_string(&Scalar::Number(number)).unwrap(),
+                serde_json::to_string(&Scalar::Single(number)).unwrap(),
                 format!("\"{text}\"")
             );
             assert_eq!(format!("{number:?}"), text);

@@ -13,6 +13,8 @@
 #[cfg_attr(feature = "nvvm", path = "nvvm.rs")]
 pub mod generator;
 
+pub(crate) mod convert;
+
 use core::arch::asm;
 
 use super::Simt;
@@ -64,6 +66,14 @@ impl Simt for Nvptx {
         // SAFETY: the trait has all 32 lanes call this together.
         unsafe { vote_any_sync(ALL, yes) }
     }
+    fn anew(self, word: u32) -> u32 {
+        let same;
+        // SAFETY: copies a register.
+        unsafe {
+            asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) word, options(pure, nomem, nostack, preserves_flags));
+        }
+        same
+    }
     fn warp_barrier(self) {
         // SAFETY: the trait has all 32 lanes call this together.
         unsafe { bar_warp_sync(ALL) }
@@ -108,6 +118,15 @@ impl Simt for Nvptx {
                 options(pure, readonly, nostack, preserves_flags));
         }
         word
+    }
+    unsafe fn load_input_byte(self, from: *const u8) -> u32 {
+        let byte;
+        // SAFETY: the caller vouches for a byte that nobody writes.
+        unsafe {
+            asm!("ld.global.nc.u8 {}, [{}];", out(reg32) byte, in(reg64) from,
+                options(pure, readonly, nostack, preserves_flags));
+        }
+        byte
     }
     unsafe fn load(self, from: *const u32) -> u32 {
         let word;

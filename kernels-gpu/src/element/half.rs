@@ -1,0 +1,243 @@
+//! f16 and bf16: carried as their bits, computed with as f32.
+//!
+//! The host has the types of the crate `half` for them, so that a caller's arrays are folded as they are; the kernels,
+//! which have no dependencies, have their own.
+
+use super::{Element, Float, Type, root::root};
+use crate::monoids::Words;
+
+#[cfg(feature = "half")]
+pub use ::half::{bf16, f16};
+#[cfg(not(feature = "half"))]
+pub use own::{bf16, f16};
+
+#[cfg(not(feature = "half"))]
+mod own {
+    macro_rules! half {
+        ($(#[$doc:meta])* $name:ident) => {
+            $(#[$doc])*
+            #[allow(non_camel_case_types)]
+            #[derive(Clone, Copy, Debug)]
+            #[repr(transparent)]
+            pub struct $name(u16);
+
+            impl $name {
+                /// The number of those bits.
+                #[inline]
+                #[must_use]
+                pub const fn from_bits(bits: u16) -> Self {
+                    Self(bits)
+                }
+                /// Its bits.
+                #[inline]
+                #[must_use]
+                pub const fn to_bits(self) -> u16 {
+                    self.0
+                }
+            }
+
+            impl PartialEq for $name {
+                #[inline]
+                fn eq(&self, other: &Self) -> bool {
+                    super::Element::rank(*self) == super::Element::rank(*other)
+                }
+            }
+        };
+    }
+    half!(
+        /// IEEE 754 half precision: 5 bits of exponent, 10 of mantissa.
+        f16
+    );
+    half!(
+        /// The upper half of an f32: 8 bits of exponent, 7 of mantissa.
+        bf16
+    );
+}
+
+/// A format: how its bits become an f32, exactly, and the numbers that rounding to it needs.
+macro_rules! half {
+    ($half:ident, $type:ident, widen: $widen:path, format: $format:expr) => {
+        impl Element for $half {
+            const TYPE: Type = Type::$type;
+            #[inline]
+            fn from_bits(bits: u64) -> Self {
+                $half::from_bits(bits as u16)
+            }
+            type Rank = f32;
+            #[inline]
+            fn rank(self) -> f32 {
+                $widen(self.to_bits())
+            }
+            #[inline]
+            fn from_rank(rank: f32) -> Self {
+                Self::from_f64(f64::from(rank))
+            }
+            type Wide = f32;
+            #[inline]
+            fn wide(self) -> f32 {
+                self.rank()
+            }
+            type Total = Self;
+            #[inline]
+            fn total(wide: f32) -> Self {
+                Self::from_f64(f64::from(wide))
+            }
+            type Mean = Self;
+            #[inline]
+            fn mean(sum: f32, count: u64) -> Self {
+                Self::from_f64(f64::from(sum) / count as f64)
+            }
+            #[inline]
+            fn is_nonzero(self) -> bool {
+                self.to_bits() & 0x7fff != 0
+            }
+        }
+
+        impl Words for $half {
+            const COUNT: usize = 1;
+            #[inline]
+            fn word(self, _: usize) -> u32 {
+                u32::from(self.to_bits())
+            }
+            #[inline]
+            fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+                $half::from_bits(word(0) as u16)
+            }
+        }
+
+        impl Float for $half {
+            #[inline]
+            fn to_f64(self) -> f64 {
+                f64::from(self.rank())
+            }
+            #[inline]
+            fn from_f64(value: f64) -> Self {
+                const FORMAT: Format = $format;
+                $half::from_bits(FORMAT.round(value))
+            }
+            #[inline]
+            fn root(square: f64) -> Self {
+                Self::from_f64(root(square))
+            }
+            #[inline]
+            fn magnitude(self) -> f32 {
+                self.rank().magnitude()
+            }
+            #[inline]
+            fn wide_magnitude(self) -> f32 {
+                self.magnitude()
+            }
+        }
+    };
+}
+
+half!(f16, F16, widen: widen_f16, format: Format { mantissa: 10, least: -14, bias: 15 });
+half!(bf16, Bf16, widen: widen_bf16, format: Format { mantissa: 7, least: -126, bias: 127 });
+
+#[inline]
+fn widen_bf16(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
+}
+
+#[cfg(target_arch = "nvptx64")]
+use crate::simt::nvptx::convert::widen_f16;
+
+/// The exponent moves by 112 places, which a multiplication does for subnormals, too; infinities and NaN stay what they are.
+#[cfg(not(target_arch = "nvptx64"))]
+#[inline]
+fn widen_f16(bits: u16) -> f32 {
+    let magnitude = u32::from(bits & 0x7fff) << 13;
+    let scaled = f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23);
+    let special = magnitude | 0x7f80_0000;
+    let finite = magnitude < 0x0f80_0000;
+    let magnitude = if finite { scaled.to_bits() } else { special };
+    f32::from_bits(magnitude | u32::from(bits & 0x8000) << 16)
+}
+
+/// A format of 16 bits.
+struct Format {
+    /// Bits of the mantissa that are stored.
+    mantissa: u32,
+    /// The exponent of the smallest normal number.
+    least: i32,
+    bias: i32,
+}
+
+impl Format {
+    /// The bits of `value`, rounded to nearest even.
+    fn round(self, value: f64) -> u16 {
+        let sign = ((value.to_bits() >> 63) as u16) << 15;
+        let infinity = ((2 * self.bias + 1) as u16) << self.mantissa;
+        if value.is_nan() {
+            return infinity | 1 << (self.mantissa - 1);
+        }
+        let magnitude = f64::from_bits(value.to_bits() & i64::MAX as u64);
+        let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(self.least);
+        if exponent > self.bias {
+            return sign | infinity;
+        }
+        // Adding a number whose last place is the last place of the format rounds there; taking it away again is exact.
+        let place = exponent - self.mantissa as i32;
+        let large = f64::from_bits(((place + 52 + 1023) as u64) << 52);
+        let rounded = (magnitude + large) - large;
+        // In places, below 2^(mantissa + 1), or equal to it where rounding went up: the carry then moves the exponent on.
+        let per_place = f64::from_bits(((1023 - place) as u64) << 52);
+        let places = (rounded * per_place) as u32;
+        let normal = ((exponent + self.bias - 1) as u32) << self.mantissa;
+        sign | (normal + places) as u16
+    }
+}
+
+#[cfg(all(test, feature = "half"))]
+mod tests {
+    use super::*;
+    use crate::element::Rank;
+
+    /// Every number there is, against the crate that defines the types on the host.
+    #[test]
+    fn every_number_widens_and_comes_back() {
+        for bits in 0..=u16::MAX {
+            let (a, b) = (f16::from_bits(bits), bf16::from_bits(bits));
+            for (ours, theirs) in [(a.rank(), a.to_f32()), (b.rank(), b.to_f32())] {
+                assert!(
+                    ours.to_bits() == theirs.to_bits() || (ours.unordered() && theirs.is_nan()),
+                    "{bits:#x}"
+                );
+            }
+            let (again_a, again_b) = (<f16 as Element>::from_rank(a.rank()), <bf16 as Element>::from_rank(b.rank()));
+            assert_eq!(again_a.to_bits(), if a.is_nan() { 0x7e00 } else { bits });
+            assert_eq!(again_b.to_bits(), if b.is_nan() { 0x7fc0 } else { bits });
+            assert_eq!((a.is_nonzero(), b.is_nonzero()), (a.to_f32() != 0.0, b.to_f32() != 0.0));
+        }
+    }
+
+    #[test]
+    fn numbers_round_once_to_nearest_even() {
+        let check = |value: f64| {
+            let (ours, theirs) = (<f16 as Float>::from_f64(value), f16::from_f64_const(value));
+            assert_eq!(ours.to_bits(), theirs.to_bits(), "f16 of {value:e}");
+            let (ours, theirs) = (<bf16 as Float>::from_f64(value), bf16::from_f64_const(value));
+            assert_eq!(ours.to_bits(), theirs.to_bits(), "bf16 of {value:e}");
+        };
+        // Each number, and the middle between it and the next, and just beside the middle.
+        for bits in 0..0x7bff_u16 {
+            let (low, high) = (f16::from_bits(bits).to_f64_const(), f16::from_bits(bits + 1).to_f64_const());
+            let middle = f64::midpoint(low, high);
+            for value in [low, middle, middle * (1.0 + f64::EPSILON), middle * (1.0 - f64::EPSILON / 2.0)] {
+                check(value);
+                check(-value);
+            }
+        }
+        for bits in 0..0x7f7f_u16 {
+            let (low, high) = (bf16::from_bits(bits).to_f64_const(), bf16::from_bits(bits + 1).to_f64_const());
+            let middle = f64::midpoint(low, high);
+            for value in [low, middle, middle * (1.0 + f64::EPSILON), middle * (1.0 - f64::EPSILON / 2.0)] {
+                check(-value);
+            }
+        }
+        for value in [65519.999, 65520.0, 1e6, 3.39e38, 3.4e38, 1e300, f64::INFINITY, 0.0, -0.0, 1e-300] {
+            check(value);
+        }
+        assert_eq!(<f16 as Float>::from_f64(-f64::NAN).to_bits(), 0x7e00);
+    }
+}

@@ -1,0 +1,148 @@
+//! Integers and bool.
+
+use super::{Element, Rank, Type, Wide};
+
+/// An integer: its name, the bits that hold it, what it compares as, what its sums are carried in. `flip` puts an unsigned
+/// one in the order of its signed rank.
+macro_rules! integer {
+    ($int:ident, $type:ident, rank: $rank:ident, flip: $flip:expr, wide: $wide:ident, small: $small:expr) => {
+        impl Element for $int {
+            const TYPE: Type = Type::$type;
+            #[inline]
+            fn from_bits(bits: u64) -> Self {
+                bits as $int
+            }
+            type Rank = $rank;
+            #[inline]
+            fn rank(self) -> $rank {
+                self as $rank ^ $flip
+            }
+            #[inline]
+            fn from_rank(rank: $rank) -> Self {
+                (rank ^ $flip) as $int
+            }
+            type Wide = $wide;
+            #[inline]
+            fn wide(self) -> $wide {
+                $wide::from(self)
+            }
+            type Total = $wide;
+            #[inline]
+            fn total(wide: $wide) -> $wide {
+                wide
+            }
+            type Mean = f64;
+            #[inline]
+            fn mean(sum: $wide, count: u64) -> f64 {
+                sum as f64 / count as f64
+            }
+            const SMALL: Option<fn(Self) -> i32> = $small;
+        }
+    };
+}
+
+integer!(i8, I8, rank: i32, flip: 0, wide: i64, small: Some(i32::from));
+integer!(i16, I16, rank: i32, flip: 0, wide: i64, small: Some(i32::from));
+integer!(i32, I32, rank: i32, flip: 0, wide: i64, small: None);
+integer!(i64, I64, rank: i64, flip: 0, wide: i64, small: None);
+integer!(u8, U8, rank: i32, flip: 0, wide: u64, small: Some(i32::from));
+integer!(u16, U16, rank: i32, flip: 0, wide: u64, small: Some(i32::from));
+integer!(u32, U32, rank: i32, flip: i32::MIN, wide: u64, small: None);
+integer!(u64, U64, rank: i64, flip: i64::MIN, wide: u64, small: None);
+
+impl Element for bool {
+    const TYPE: Type = Type::Bool;
+    /// Any byte but zero is true.
+    #[inline]
+    fn from_bits(bits: u64) -> Self {
+        bits & 0xff != 0
+    }
+    type Rank = i32;
+    #[inline]
+    fn rank(self) -> i32 {
+        i32::from(self)
+    }
+    #[inline]
+    fn from_rank(rank: i32) -> Self {
+        rank > 0
+    }
+    type Wide = i64;
+    #[inline]
+    fn wide(self) -> i64 {
+        i64::from(self)
+    }
+    type Total = i64;
+    #[inline]
+    fn total(wide: i64) -> i64 {
+        wide
+    }
+    type Mean = f64;
+    #[inline]
+    fn mean(sum: i64, count: u64) -> f64 {
+        i64::mean(sum, count)
+    }
+    const SMALL: Option<fn(Self) -> i32> = Some(i32::from);
+}
+
+/// Ranks and wide integers: two's complement, sums wrap around.
+macro_rules! rank {
+    ($int:ident) => {
+        impl Rank for $int {
+            const LOWEST: Self = $int::MIN;
+            const HIGHEST: Self = $int::MAX;
+            #[inline]
+            fn reversed(self, yes: bool) -> Self {
+                self ^ -$int::from(yes)
+            }
+            #[inline]
+            fn zeros_alike(self) -> Self {
+                self
+            }
+            type Key = Self;
+            #[inline]
+            fn key(self) -> Self {
+                self
+            }
+            #[inline]
+            fn of_key(key: Self) -> Self {
+                key
+            }
+            #[inline]
+            fn bar(key: Self) -> Self {
+                key
+            }
+            #[inline]
+            fn below(self) -> Option<Self> {
+                (self != $int::MIN).then(|| self - 1)
+            }
+        }
+    };
+}
+
+rank!(i32);
+rank!(i64);
+
+macro_rules! wide {
+    ($int:ident) => {
+        impl Wide for $int {
+            const NOTHING: Self = 0;
+            const ZERO: Self = 0;
+            const ONE: Self = 1;
+            #[inline]
+            fn plus(self, other: Self) -> Self {
+                $int::wrapping_add(self, other)
+            }
+            #[inline]
+            fn times(self, other: Self) -> Self {
+                $int::wrapping_mul(self, other)
+            }
+            #[inline]
+            fn of_small(small: i32) -> Self {
+                small as $int
+            }
+        }
+    };
+}
+
+wide!(i64);
+wide!(u64);

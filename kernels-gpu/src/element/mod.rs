@@ -1,0 +1,180 @@
+//! The types of elements: how memory holds one, how two compare, and what their sums are carried in.
+//!
+//! | elements | compare as ([`Rank`]) | sums and products in ([`Wide`]) | their answer | mean |
+//! |---|---|---|---|---|
+//! | f16, bf16, f32 | f32 | f32 | as the elements | as the elements |
+//! | f64 | f64 | f64 | f64 | f64 |
+//! | bool, i8, i16, i32, i64 | i32, i64 | i64 | i64 | f64 |
+//! | u8, u16, u32, u64 | i32, i64 | u64 | u64 | f64 |
+
+mod float;
+mod half;
+mod integer;
+mod root;
+
+pub use half::{bf16, f16};
+
+use crate::{monoids::Words, tree::LEAF_BYTES};
+
+/// A type of elements, as a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Type {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F16,
+    Bf16,
+    F32,
+    F64,
+}
+
+impl Type {
+    /// Its name in Rust and in the kernels' symbols.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::I8 => "i8",
+            Self::I16 => "i16",
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+
+    /// Bytes of one element, which is also its alignment.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Bool | Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 | Self::F16 | Self::Bf16 => 2,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::I64 | Self::U64 | Self::F64 => 8,
+        }
+    }
+
+    /// Elements in a leaf of the canonical tree.
+    #[must_use]
+    pub const fn leaf_elements(self) -> u64 {
+        (LEAF_BYTES / self.bytes()) as u64
+    }
+}
+
+/// A type of elements.
+pub trait Element: Words + PartialEq + Send + Sync + 'static {
+    /// Its name.
+    const TYPE: Type;
+
+    /// The element that memory holds as the low bytes of `bits`.
+    fn from_bits(bits: u64) -> Self;
+
+    /// What elements compare as: a number of the same order, the element itself but for its width.
+    type Rank: Rank;
+    /// The element's rank.
+    fn rank(self) -> Self::Rank;
+    /// The element of a rank; every NaN gives the same one.
+    fn from_rank(rank: Self::Rank) -> Self;
+
+    /// What sums and products are carried in.
+    type Wide: Wide;
+    /// The element, exactly.
+    fn wide(self) -> Self::Wide;
+    /// What a sum or a product is answered as.
+    type Total: Words;
+    /// The answer, rounded once; every NaN gives the same one.
+    fn total(wide: Self::Wide) -> Self::Total;
+    /// What a mean is answered as.
+    type Mean: Words;
+    /// The sum divided by the count: in f64, so that a count past 2²⁴ is not rounded first.
+    fn mean(sum: Self::Wide, count: u64) -> Self::Mean;
+
+    /// The element as an i32, where 128 of them cannot overflow one: a lane then adds up its part of a leaf in 32 bits.
+    const SMALL: Option<fn(Self) -> i32> = None;
+
+    /// Whether it is neither zero. A NaN is not zero.
+    #[inline]
+    fn is_nonzero(self) -> bool {
+        self != Self::from_bits(0)
+    }
+}
+
+/// Elements that have fractions, infinities and NaN.
+pub trait Float: Element<Mean = Self> {
+    /// In f64, exactly.
+    fn to_f64(self) -> f64;
+    /// Rounded once, to nearest even; every NaN gives the same one.
+    fn from_f64(value: f64) -> Self;
+    /// The square root of `square`, rounded once: of a sum of squares of such elements.
+    fn root(square: f64) -> Self;
+    /// Its magnitude's rank.
+    fn magnitude(self) -> Self::Rank;
+    /// Its magnitude, wide.
+    fn wide_magnitude(self) -> Self::Wide;
+}
+
+/// What elements compare as.
+pub trait Rank: Words + PartialOrd {
+    /// Nothing is below.
+    const LOWEST: Self;
+    /// Nothing is above but NaN.
+    const HIGHEST: Self;
+
+    /// The same elements in the opposite order, where `yes`: a sign flipped, or all bits of an integer.
+    fn reversed(self, yes: bool) -> Self;
+
+    /// +0.0 for either zero, anything else as it is.
+    fn zeros_alike(self) -> Self;
+
+    /// An integer of the same order, so that `max` is one instruction, and associative to the bit: −0.0 just below +0.0,
+    /// NaN above everything.
+    type Key: Words + Ord;
+    /// The key.
+    fn key(self) -> Self::Key;
+    /// The rank of a key.
+    fn of_key(key: Self::Key) -> Self;
+
+    /// The largest rank `bar` such that no `value <= bar` has a higher key than `key`.
+    fn bar(key: Self::Key) -> Self;
+
+    /// The largest rank that is less; none below the lowest, and none below a NaN.
+    fn below(self) -> Option<Self>;
+
+    /// Whether it is a NaN: then it beats every number.
+    #[allow(clippy::eq_op)] // a NaN does not equal itself
+    #[inline]
+    fn unordered(self) -> bool {
+        self != self
+    }
+}
+
+/// What sums and products are carried in: floats, or integers that wrap around.
+pub trait Wide: Words {
+    /// Neutral to the bit in a sum: −0.0, for -0.0 + 0.0 is 0.0.
+    const NOTHING: Self;
+    /// Zero, the sum of an empty extent.
+    const ZERO: Self;
+    /// Neutral in a product.
+    const ONE: Self;
+    /// The sum.
+    #[must_use]
+    fn plus(self, other: Self) -> Self;
+    /// The product.
+    #[must_use]
+    fn times(self, other: Self) -> Self;
+    /// A small sum, exactly.
+    fn of_small(small: i32) -> Self;
+}

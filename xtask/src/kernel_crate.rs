@@ -320,6 +320,6 @@ mod tests {
             parts.map(|part| (part.item.name.clone(), part.family)).collect()
         };
         assert_eq!(of(&ours(false)), [("theirs".to_owned(), "my_ops".to_owned())]);
-        assert_eq!(of(&ours(true)), [("sum_f32".to_owned(), "sum".to_owned())]);
+        assert_eq!(of(&ours(true)), [("sum_f32".to_owned(), "sum_f32".to_owned())]);
     }
 }

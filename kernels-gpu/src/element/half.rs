@@ -70,7 +70,7 @@ macro_rules! half {
             }
             #[inline]
             fn from_rank(rank: f32) -> Self {
-                Self::from_f64(f64::from(rank))
+                <Self as Float>::from_f64(f64::from(rank))
             }
             type Wide = f32;
             #[inline]
@@ -80,12 +80,12 @@ macro_rules! half {
             type Total = Self;
             #[inline]
             fn total(wide: f32) -> Self {
-                Self::from_f64(f64::from(wide))
+                <Self as Float>::from_f64(f64::from(wide))
             }
             type Mean = Self;
             #[inline]
             fn mean(sum: f32, count: u64) -> Self {
-                Self::from_f64(f64::from(sum) / count as f64)
+                <Self as Float>::from_f64(f64::from(sum) / count as f64)
             }
             #[inline]
             fn is_nonzero(self) -> bool {
@@ -117,7 +117,7 @@ macro_rules! half {
             }
             #[inline]
             fn root(square: f64) -> Self {
-                Self::from_f64(root(square))
+                <Self as Float>::from_f64(root(square))
             }
             #[inline]
             fn magnitude(self) -> f32 {
@@ -211,33 +211,39 @@ mod tests {
         }
     }
 
+    /// Numbers in the middle between two neighbours of a format, and just beside it.
+    fn round_about<T: Float>(from_bits: fn(u16) -> T, largest: u16) {
+        let bits = |value: f64| T::from_f64(value).word(0);
+        for low in 0..largest {
+            let (a, b) = (from_bits(low).to_f64(), from_bits(low + 1).to_f64());
+            let middle = f64::midpoint(a, b);
+            let even = u32::from(low + low % 2);
+            let sign = 1 << 15;
+            for (value, rounded) in [
+                (a, u32::from(low)),
+                (middle.next_down(), u32::from(low)),
+                (middle, even),
+                (middle.next_up(), u32::from(low + 1)),
+            ] {
+                assert_eq!((bits(value), bits(-value)), (rounded, rounded | sign), "{value:e}");
+            }
+        }
+    }
+
     #[test]
     fn numbers_round_once_to_nearest_even() {
-        let check = |value: f64| {
-            let (ours, theirs) = (<f16 as Float>::from_f64(value), f16::from_f64_const(value));
-            assert_eq!(ours.to_bits(), theirs.to_bits(), "f16 of {value:e}");
-            let (ours, theirs) = (<bf16 as Float>::from_f64(value), bf16::from_f64_const(value));
-            assert_eq!(ours.to_bits(), theirs.to_bits(), "bf16 of {value:e}");
+        round_about(f16::from_bits, 0x7bff);
+        round_about(bf16::from_bits, 0x7f7f);
+        let bits = |value: f64| {
+            let (a, b) = (<f16 as Float>::from_f64(value), <bf16 as Float>::from_f64(value));
+            (a.to_bits(), b.to_bits())
         };
-        // Each number, and the middle between it and the next, and just beside the middle.
-        for bits in 0..0x7bff_u16 {
-            let (low, high) = (f16::from_bits(bits).to_f64_const(), f16::from_bits(bits + 1).to_f64_const());
-            let middle = f64::midpoint(low, high);
-            for value in [low, middle, middle * (1.0 + f64::EPSILON), middle * (1.0 - f64::EPSILON / 2.0)] {
-                check(value);
-                check(-value);
-            }
-        }
-        for bits in 0..0x7f7f_u16 {
-            let (low, high) = (bf16::from_bits(bits).to_f64_const(), bf16::from_bits(bits + 1).to_f64_const());
-            let middle = f64::midpoint(low, high);
-            for value in [low, middle, middle * (1.0 + f64::EPSILON), middle * (1.0 - f64::EPSILON / 2.0)] {
-                check(-value);
-            }
-        }
-        for value in [65519.999, 65520.0, 1e6, 3.39e38, 3.4e38, 1e300, f64::INFINITY, 0.0, -0.0, 1e-300] {
-            check(value);
-        }
-        assert_eq!(<f16 as Float>::from_f64(-f64::NAN).to_bits(), 0x7e00);
+        assert_eq!(bits(65_519.999), (0x7bff, 0x4780));
+        assert_eq!(bits(65_520.0), (0x7c00, 0x4780));
+        // Halfway past the largest bf16.
+        assert_eq!(bits(-3.396e38), (0xfc00, 0xff80));
+        assert_eq!(bits(f64::MAX), (0x7c00, 0x7f80));
+        assert_eq!(bits(-1e-300), (0x8000, 0x8000));
+        assert_eq!(bits(-f64::NAN), (0x7e00, 0x7fc0));
     }
 }

@@ -13,6 +13,8 @@
 #[cfg_attr(feature = "nvvm", path = "nvvm.rs")]
 pub mod generator;
 
+pub mod arithmetic;
+
 use core::arch::asm;
 
 use super::Simt;

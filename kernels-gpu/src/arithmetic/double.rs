@@ -68,10 +68,11 @@ pub fn exp(x: f64) -> f64 {
 
 /// `e^−|gap|` for a sum in which terms below `e⁻⁷⁰⁸` don't matter: those are `e⁻⁷⁰⁸`, so none is subnormal. 1 if the gap
 /// is 0 or NaN, as it is between equal infinities. Otherwise as [`exp`].
+#[allow(clippy::manual_clamp)] // `clamp` keeps a NaN
 #[inline(always)]
 #[must_use]
 pub fn exp_gap(gap: f64) -> f64 {
-    // The number where the other is NaN.
+    // Of a NaN and a number, `min` and `max` take the number.
     let (power, n) = exp_reduced((-gap.abs()).min(0.0).max(-708.0));
     power * power_of_two(n)
 }
@@ -88,7 +89,7 @@ pub fn ln(x: f64) -> f64 {
     const C: [f64; 7] = [
         0.666_666_666_666_673_4,
         0.399_999_999_994_166_4,
-        0.285_714_287_420_287_45,
+        0.285_714_287_420_287_4,
         0.222_221_986_050_617_08,
         0.181_835_628_505_596_76,
         0.153_140_848_725_096_8,

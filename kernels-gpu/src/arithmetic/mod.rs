@@ -17,6 +17,6 @@ pub mod single;
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
-mod oracle;
+pub mod oracle;
 #[cfg(test)]
 mod tests;

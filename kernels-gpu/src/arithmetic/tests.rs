@@ -120,7 +120,7 @@ fn exp_of_f32_is_within_its_bound() {
         }
     }
     std::eprintln!("exp f32: {worst:?}");
-    assert!(worst.0 <= 0.91, "{worst:?}");
+    assert!(worst.0 <= 0.94, "{worst:?}");
 }
 
 #[test]

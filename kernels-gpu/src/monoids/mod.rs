@@ -7,17 +7,27 @@
 mod arg;
 mod count;
 mod extremum;
+mod log_sum_exp;
+mod lp;
+pub mod moments;
 mod norm;
 mod pair;
 mod product;
 mod sum;
+#[cfg(test)]
+mod testing;
+mod variance;
 
 pub use arg::{ArgMax, ArgMin, Best};
 pub use count::{All, Any, CountInf, CountNan, CountNonzero};
 pub use extremum::{Key, Max, Min};
+pub use log_sum_exp::{LogSumExp, Scaled};
+pub use lp::NormLp;
+pub use moments::{Moments2, Moments4};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
 pub use product::Product;
 pub use sum::{Mean, Sum};
+pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
 
 /// How elements of type `T` fold into one answer.
 ///

@@ -18,13 +18,16 @@ pub fn bits<W: Words>(value: W) -> Bits {
 
 /// Folds neighbours, then the results in pairs again, as the canonical tree does; padded with the identity.
 pub fn fold<T: Copy, M: Monoid<T>>(op: M, values: &[T]) -> M::State {
-    let len = values.len().next_power_of_two();
-    let lifted = values.iter().enumerate().map(|(i, value)| op.lift(*value, i as u64));
-    let mut states: Vec<M::State> = lifted
-        .chain(core::iter::repeat_n(op.identity(), len - values.len()))
-        .collect();
+    let lifted = values.iter().enumerate();
+    let mut states: Vec<M::State> = lifted.map(|(i, value)| op.lift(*value, i as u64)).collect();
+    if states.is_empty() {
+        return op.identity();
+    }
     while states.len() > 1 {
-        states = states.chunks(2).map(|pair| op.combine(pair[0], pair[1])).collect();
+        states = states
+            .chunks(2)
+            .map(|pair| op.combine(pair[0], pair.get(1).copied().unwrap_or(op.identity())))
+            .collect();
     }
     states[0]
 }

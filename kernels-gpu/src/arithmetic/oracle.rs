@@ -10,8 +10,7 @@ const POINT: u32 = 1400;
 /// Bits that `eˣ` is computed with.
 const BITS: u32 = 240;
 
-/// A number with [`POINT`] bits behind the point: every f64 is one exactly, and every product of one with another that is
-/// not subnormal.
+/// A number with [`POINT`] bits behind the point: every f64 is one exactly.
 pub type Fixed = BigInt;
 
 /// A finite number, exactly.

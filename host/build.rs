@@ -1,11 +1,14 @@
-//! Embeds the PTX that `cargo xtask build-ptx` made. Where there is none the table is empty and the crate builds all the
+//! Embeds the PTX that `cargo xtask build-ptx` made, compressed: as text it would be most of a program. Where there is none the table is empty and the crate builds all the
 //! same; a GPU call then answers with an error that names the command.
 
 use std::{
     collections::BTreeSet,
-    env, fs, io,
+    env, fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
+
+use flate2::{Compression, write::ZlibEncoder};
 
 /// Where to look instead of the workspace's `target/ptx`.
 const VARIABLE: &str = "WARPFOLD_PTX_DIR";
@@ -63,8 +66,10 @@ fn embed(folder: &Path, out: &Path) -> io::Result<String> {
             let path = file?.path();
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             if path.extension().is_some_and(|extension| extension == "ptx") {
-                let copy = format!("{name}-{stem}.ptx");
-                fs::write(out.join(&copy), fs::read(&path)?)?;
+                let copy = format!("{name}-{stem}.ptx.z");
+                let mut packed = ZlibEncoder::new(vec![], Compression::default());
+                packed.write_all(&fs::read(&path)?)?;
+                fs::write(out.join(&copy), packed.finish()?)?;
                 rows.push((arch, stem, copy));
             } else if path.file_name().is_some_and(|name| name == "build.txt") {
                 generators.insert(fs::read_to_string(&path)?.trim().to_owned());
@@ -80,7 +85,7 @@ fn table(rows: &[(u32, String, String)], generators: &BTreeSet<String>) -> Strin
     let rows: String = rows
         .iter()
         .map(|(arch, family, file)| {
-            format!("    Row {{ arch: {arch}, family: {family:?}, text: include_str!(concat!(env!(\"OUT_DIR\"), \"/{file}\")) }},\n")
+            format!("    Row {{ arch: {arch}, family: {family:?}, packed: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\")) }},\n")
         })
         .collect();
     let generators: Vec<&str> = generators.iter().map(String::as_str).collect();

@@ -1,26 +1,31 @@
 //! How fast the GPU folds: CUDA-graph replays over rotating buffers, so that neither launch gaps nor the L2 cache flatter
 //! the figures. Prints CSV: `op,elements,dtype,µs,GB/s`; a `#` starts a remark.
 //!
-//! `cargo bench --bench gpu [-- OP …] [--shapes]`; without a GPU it says so and ends well. `--shapes` times the
-//! kernel of any length in many shapes beside the tuned plan, which is how the table in `warpfold::plan` began.
+//! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32. Without a GPU
+//! it says so and ends well. `--shapes` times the kernel of any length in many shapes beside the tuned plan, which is how
+//! the table in `warpfold::plan` began.
 
 use std::{error::Error, ptr, time::Instant};
 
+use bytemuck::NoUninit;
 use cust::{
     event::{Event, EventFlags},
-    memory::{CopyDestination, DeviceBuffer, DeviceSlice},
+    memory::{CopyDestination, DeviceBuffer},
     stream::{Stream, StreamFlags},
 };
 use warpfold::{
     cpu,
     gpu::{Gpu, Prepared},
     ops::{
-        All, Any, ArgMax, ArgMin, ArgMinMax, CountInf, CountNan, CountNonzero, Max, Mean, Min, MinMax, NormInf, NormL1,
-        NormL2, Operator, Product, Reduction, Sum, SumOfSquares,
+        All, Any, ArgMax, ArgMin, ArgMinMax, CountInf, CountNan, CountNonzero, Kurtosis, LogSumExp, Max, Mean,
+        MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product, Reduction, Skewness, StdDev,
+        Sum, SumOfSquares, Variance,
+        element::{Element, Float, bf16, f16},
     },
     plan::{Plan, Shape},
 };
 use warpfold_driver::sys;
+use warpfold_kernels::monoids::Words;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -55,6 +60,21 @@ fn main() -> Outcome<()> {
     }
     run!(Sum Max ArgMax Mean Min ArgMin Product);
     run!(MinMax ArgMinMax NormL1 NormL2 NormInf SumOfSquares CountNonzero CountNan CountInf Any All);
+    run!(LogSumExp Skewness Kurtosis);
+    if !shapes {
+        if wanted(Variance::NAME) {
+            bench.lengths(Variance::default())?;
+        }
+        if wanted(StdDev::NAME) {
+            bench.lengths(StdDev::default())?;
+        }
+        if wanted(MeanVariance::NAME) {
+            bench.lengths(MeanVariance::default())?;
+        }
+        if wanted(NormLp::NAME) {
+            bench.lengths(NormLp { p: 3.0 })?;
+        }
+    }
     if wanted("unaligned") && !shapes {
         bench.unaligned()?;
     }
@@ -62,7 +82,44 @@ fn main() -> Outcome<()> {
     if wanted("rising") && !shapes {
         bench.rising()?;
     }
+    if wanted("types") && !shapes {
+        bench.typed::<bf16>()?;
+        bench.typed::<f16>()?;
+        bench.typed::<f64>()?;
+        bench.typed::<i8>()?;
+        bench.typed::<u8>()?;
+        bench.typed::<i16>()?;
+        bench.typed::<i32>()?;
+        bench.typed::<i64>()?;
+    }
     Ok(())
+}
+
+/// Elements to fill the pool with.
+trait Sample: Element + NoUninit {
+    /// One for a number in [-0.5, 0.5).
+    fn of(number: f32) -> Self;
+}
+
+macro_rules! sample {
+    ($($element:ty: |$number:ident| $of:expr;)*) => {
+        $(impl Sample for $element {
+            fn of($number: f32) -> Self {
+                $of
+            }
+        })*
+    };
+}
+
+sample! {
+    bf16: |number| Float::from_f64(number.into());
+    f16: |number| Float::from_f64(number.into());
+    f64: |number| number.into();
+    i8: |number| (number * 256.0) as Self;
+    u8: |number| (number * 256.0 + 128.0) as Self;
+    i16: |number| (number * 65536.0) as Self;
+    i32: |number| (number * 4e9) as Self;
+    i64: |number| (number * 1e19) as Self;
 }
 
 struct Bench {
@@ -163,7 +220,56 @@ impl Bench {
                 len,
                 self.time(&self.gpu.prepare::<f32, _>(ArgMax, len as u64)?, 0)?,
             );
-            report("max_rising", len, self.time(&self.gpu.prepare::<f32, _>(Max, len as u64)?, 0)?);
+            report(
+                "max_rising",
+                len,
+                self.time(&self.gpu.prepare::<f32, _>(Max, len as u64)?, 0)?,
+            );
+        }
+        Ok(())
+    }
+
+    /// Elements of another type. Overwrites the pool.
+    fn typed<T: Sample>(&self) -> Outcome<()>
+    where
+        Sum: Reduction<T>,
+        Max: Reduction<T>,
+        ArgMax: Reduction<T>,
+        MinMax: Reduction<T>,
+        CountNonzero: Reduction<T>,
+    {
+        let pattern: Vec<T> = self.pattern.iter().map(|number| T::of(*number)).collect();
+        let bytes: &[u8] = bytemuck::cast_slice(&pattern);
+        let pool = self.pool.as_device_ptr().as_raw();
+        for start in (0..4 * POOL).step_by(bytes.len()) {
+            // SAFETY: within the pool, whose every bit pattern is a number.
+            check(unsafe { sys::cuMemcpyHtoD_v2(pool + start as u64, bytes.as_ptr().cast(), bytes.len()) })?;
+        }
+        self.typed_op(Sum, &pattern)?;
+        self.typed_op(Max, &pattern)?;
+        self.typed_op(ArgMax, &pattern)?;
+        self.typed_op(MinMax, &pattern)?;
+        self.typed_op(CountNonzero, &pattern)
+    }
+
+    fn typed_op<T: Sample, R: Reduction<T>>(&self, op: R, pattern: &[T]) -> Outcome<()> {
+        let pool = self.pool.as_device_ptr().as_raw();
+        for (len, misalign) in [(1, 0), (1000, 1), (100_001, 1), (100_001, 0), (pattern.len() - 1, 1)] {
+            let address = pool + (misalign * size_of::<T>()) as u64;
+            // SAFETY: within the pool.
+            let on_gpu = words(unsafe { self.gpu.reduce_raw::<T, R>(op, address, len as u64)? });
+            if on_gpu != words(cpu::reduce(op, &pattern[misalign..misalign + len])?) {
+                return Err(format!("{} of {len} {}: GPU and CPU differ", R::NAME, T::TYPE.name()).into());
+            }
+        }
+        for log in [20, 24, 28, 30, 32] {
+            let len = (1_usize << log) / size_of::<T>();
+            let us = self.time(&self.gpu.prepare::<T, R>(op, len as u64)?, 0)?;
+            report_typed::<T>(R::NAME, len, us);
+            if log == 28 {
+                let us = self.time(&self.gpu.prepare::<T, R>(op, len as u64 - 16)?, 1)?;
+                report_typed::<T>(&format!("{}_unaligned", R::NAME), len - 16, us);
+            }
         }
         Ok(())
     }
@@ -197,7 +303,7 @@ impl Bench {
                 }
             }
             timed.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let chosen = self.gpu.plan(op, len as u64);
+            let chosen = self.gpu.plan::<f32, _>(op, len as u64);
             let rank = |plan: &Plan| if *plan == chosen { " <- the plan" } else { "" };
             for (us, plan) in timed
                 .iter()
@@ -213,10 +319,6 @@ impl Bench {
     /// Never time a wrong kernel: the bits are the CPU's.
     fn check<R: Reduction<f32>>(&self, op: R) -> Outcome<()> {
         for len in [1, 1000, 4096, 100_001, PATTERN] {
-            let words = |answer: R::Answer| {
-                use warpfold_kernels::monoids::Words;
-                (0..R::Answer::COUNT).map(|i| answer.word(i)).collect::<Vec<_>>()
-            };
             let on_gpu = words(self.gpu.reduce(op, &self.pool.index(..len))?);
             if on_gpu != words(cpu::reduce(op, &self.pattern[..len])?) {
                 return Err(format!("{} of {len} elements: GPU and CPU differ", R::NAME).into());
@@ -226,21 +328,21 @@ impl Bench {
     }
 
     /// Median microseconds of one launch, over buffers `offset` elements past a multiple of 16 bytes.
-    fn time<R: Reduction<f32>>(&self, prepared: &Prepared<R, f32>, offset: usize) -> Outcome<f64> {
+    fn time<T: Element, R: Reduction<T>>(&self, prepared: &Prepared<R, T>, offset: usize) -> Outcome<f64> {
         let len = prepared.plan().len as usize;
         let stride = len.next_power_of_two();
-        let buffers = (POOL / stride).clamp(1, 64);
-        let inner = match stride {
-            0..=0x100_0000 => 32,
-            0x100_0001..=0x400_0000 => 8,
+        let buffers = (4 * POOL / (stride * size_of::<T>())).clamp(1, 64);
+        let inner = match stride * size_of::<T>() {
+            0..=0x400_0000 => 32,
+            0x400_0001..=0x1000_0000 => 8,
             _ => 2,
         };
         let mut workspace = prepared.workspace()?;
-        let answer = DeviceBuffer::<u32>::zeroed(2)?;
+        let answer = DeviceBuffer::<u32>::zeroed(4)?;
         let mut launch = |i: usize| -> Outcome<()> {
             let start = (i % buffers) * stride + offset;
-            let input: DeviceSlice<f32> = self.pool.index(start..start + len);
-            let (input, answer) = (input.as_device_ptr().as_raw(), answer.as_device_ptr().as_raw());
+            let input = self.pool.as_device_ptr().as_raw() + (start * size_of::<T>()) as u64;
+            let answer = answer.as_device_ptr().as_raw();
             // SAFETY: pool, answer and workspace outlive the graph, whose replays `median` waits for.
             unsafe { prepared.launch_raw(&self.stream, input, answer, &mut workspace)? };
             Ok(())
@@ -337,8 +439,17 @@ fn check(code: u32) -> Outcome<()> {
     }
 }
 
+fn words<W: Words>(answer: W) -> Vec<u32> {
+    (0..W::COUNT).map(|i| answer.word(i)).collect()
+}
+
 fn report(op: &str, len: usize, us: f64) {
-    println!("{op},{len},float32,{us:.3},{:.0}", gb_per_s(4 * len, us));
+    report_typed::<f32>(op, len, us);
+}
+
+fn report_typed<T: Element>(op: &str, len: usize, us: f64) {
+    let bytes = len * size_of::<T>();
+    println!("{op},{len},{},{us:.3},{:.0}", T::TYPE.name(), gb_per_s(bytes, us));
 }
 
 fn gb_per_s(bytes: usize, us: f64) -> f64 {

@@ -1,5 +1,9 @@
 //! The kernels' PTX, embedded when this crate was built: a module for each architecture and family.
 
+use std::io::Read as _;
+
+use flate2::read::ZlibDecoder;
+
 include!(concat!(env!("OUT_DIR"), "/ptx_table.rs"));
 
 /// One embedded module.
@@ -7,16 +11,17 @@ struct Row {
     /// The architecture it was compiled for: 90 for compute capability 9.0.
     arch: u32,
     family: &'static str,
-    text: &'static str,
+    /// Its text, compressed by zlib.
+    packed: &'static [u8],
 }
 
 /// A module to load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ptx {
     /// The architecture it was compiled for: 90 for compute capability 9.0.
     pub(crate) arch: u32,
     /// Its text.
-    pub(crate) text: &'static str,
+    pub(crate) text: String,
 }
 
 /// The module of `family` for a device: the newest that it can take. None if nothing was embedded, or nothing that old.
@@ -42,7 +47,7 @@ pub fn generator() -> Option<&'static str> {
 }
 
 /// PTX runs on its own architecture and on every later one.
-fn choose(table: &'static [Row], family: &str, (major, minor): (u32, u32)) -> Option<Ptx> {
+fn choose(table: &[Row], family: &str, (major, minor): (u32, u32)) -> Option<Ptx> {
     let device = 10 * major + minor;
     table
         .iter()
@@ -50,28 +55,44 @@ fn choose(table: &'static [Row], family: &str, (major, minor): (u32, u32)) -> Op
         .max_by_key(|row| row.arch)
         .map(|row| Ptx {
             arch: row.arch,
-            text: row.text,
+            text: unpack(row.packed),
         })
+}
+
+/// The text that the build script packed.
+fn unpack(packed: &[u8]) -> String {
+    let mut text = String::new();
+    let read = ZlibDecoder::new(packed).read_to_string(&mut text);
+    read.expect("this program holds what its build script wrote");
+    text
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
+    use flate2::{Compression, write::ZlibEncoder};
+
     use super::*;
 
-    const fn row(arch: u32, family: &'static str, text: &'static str) -> Row {
-        Row { arch, family, text }
+    fn sample() -> Vec<Row> {
+        let row = |arch, family, text: &str| {
+            let mut packed = ZlibEncoder::new(vec![], Compression::fast());
+            packed.write_all(text.as_bytes()).expect("memory");
+            let packed = packed.finish().expect("memory").leak();
+            Row { arch, family, packed }
+        };
+        vec![
+            row(75, "sum", "sum for 75"),
+            row(90, "sum", "sum for 90"),
+            row(80, "sum", "sum for 80"),
+            row(75, "arg", "arg for 75"),
+        ]
     }
-
-    static SAMPLE: &[Row] = &[
-        row(75, "sum", "sum for 75"),
-        row(90, "sum", "sum for 90"),
-        row(80, "sum", "sum for 80"),
-        row(75, "arg", "arg for 75"),
-    ];
 
     #[test]
     fn a_device_takes_the_newest_module_it_can() {
-        let text = |family, device| choose(SAMPLE, family, device).map(|ptx| ptx.text);
+        let text = |family, device| choose(&sample(), family, device).map(|ptx| ptx.text);
         for (device, answer) in [
             ((7, 5), "sum for 75"),
             ((8, 0), "sum for 80"),
@@ -80,15 +101,15 @@ mod tests {
             ((10, 3), "sum for 90"),
             ((12, 1), "sum for 90"),
         ] {
-            assert_eq!(text("sum", device), Some(answer), "{device:?}");
+            assert_eq!(text("sum", device), Some(answer.to_owned()), "{device:?}");
         }
-        assert_eq!(text("arg", (9, 0)), Some("arg for 75"));
+        assert_eq!(text("arg", (9, 0)), Some("arg for 75".to_owned()));
     }
 
     #[test]
     fn an_older_device_or_another_family_takes_none() {
-        assert_eq!(choose(SAMPLE, "sum", (7, 0)), None);
-        assert_eq!(choose(SAMPLE, "rows", (9, 0)), None);
+        assert_eq!(choose(&sample(), "sum", (7, 0)), None);
+        assert_eq!(choose(&sample(), "rows", (9, 0)), None);
         assert_eq!(choose(&[], "sum", (9, 0)), None);
     }
 

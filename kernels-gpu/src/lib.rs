@@ -4,6 +4,7 @@
 //! * [`element`] — the types of elements, and what operators may ask of one.
 //! * [`stages`] — thread, warp, block, grid: how states meet. They know no operator by name.
 //! * [`kernels`] — entry points: one line a stage.
+//! * [`arithmetic`] — elementary functions for operators.
 //! * [`simt`] — the machine itself: thread numbers, shuffles, barriers, loads, the ticket.
 //! * [`tree`] — the canonical tree: which two states meet, as a function of the length alone.
 //!
@@ -15,6 +16,7 @@
 #![cfg_attr(all(target_arch = "nvptx64", not(feature = "nvvm")), feature(abi_ptx))]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
+pub mod arithmetic;
 pub mod element;
 pub mod kernels;
 pub mod monoids;

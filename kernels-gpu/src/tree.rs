@@ -54,36 +54,10 @@ pub const fn leaves<T>(len: u64) -> u64 {
     len.div_ceil(leaf_elements::<T>() as u64)
 }
 
-/// Combines `N` neighbouring states in pairs: `(0,1) (2,3) …`, then the results in pairs again. `N` is a power of two,
-/// at most 16. Straight-line code whatever the size of the operator, so that states stay in registers.
-#[inline(always)]
-pub fn pairs<const N: usize, T, M: Monoid<T>>(op: M, first: usize, state: &impl Fn(usize) -> M::State) -> M::State {
-    const { assert!(matches!(N, 1 | 2 | 4 | 8 | 16)) };
-    match N {
-        1 => state(first),
-        2 => op.combine(
-            pairs::<1, T, M>(op, first, state),
-            pairs::<1, T, M>(op, first + 1, state),
-        ),
-        4 => op.combine(
-            pairs::<2, T, M>(op, first, state),
-            pairs::<2, T, M>(op, first + 2, state),
-        ),
-        8 => op.combine(
-            pairs::<4, T, M>(op, first, state),
-            pairs::<4, T, M>(op, first + 4, state),
-        ),
-        _ => op.combine(
-            pairs::<8, T, M>(op, first, state),
-            pairs::<8, T, M>(op, first + 8, state),
-        ),
-    }
-}
-
 /// A lane's part of a leaf: [`ROWS`] rows of neighbouring elements, as many as a vector has, some of them absent.
 pub trait Part<T>: Copy {
-    /// `present` of the element at a row and a column, or else `absent`. Each is asked for once.
-    fn element<R>(self, row: usize, column: usize, present: impl FnOnce(T) -> R, absent: R) -> R;
+    /// The state of the element at a row and a column; the identity where there is none. Each is asked for once.
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State;
 }
 
 /// Where in a part an element is: counted from the part's first element, so that it is a constant.
@@ -102,16 +76,57 @@ pub const fn is_long<T>() -> bool {
 /// count from the part's first element.
 #[inline(always)]
 pub fn fold_part<T, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
-    let state = |row: usize, column: usize| {
-        let lift = |value| op.lift(value, place::<T>(row, column));
-        part.element(row, column, lift, op.identity())
-    };
-    let column = |column: usize| pairs::<ROWS, T, M>(op, 0, &|row| state(row, column));
     match vector_elements::<T>() {
-        2 => pairs::<2, T, M>(op, 0, &column),
-        4 => pairs::<4, T, M>(op, 0, &column),
-        8 => pairs::<8, T, M>(op, 0, &column),
-        _ => pairs::<16, T, M>(op, 0, &column),
+        2 => pair_columns::<2, T, M>(op, part, 0),
+        4 => pair_columns::<4, T, M>(op, part, 0),
+        8 => pair_columns::<8, T, M>(op, part, 0),
+        _ => pair_columns::<16, T, M>(op, part, 0),
+    }
+}
+
+/// `N` columns from `first` on in pairs of neighbours: `(0,1) (2,3) …`, then the results in pairs again. Straight-line code
+/// whatever the size of the operator, so that states stay in registers; and no closures, for nothing obliges a compiler to
+/// inline those.
+#[inline(always)]
+fn pair_columns<const N: usize, T, M: Monoid<T>>(op: M, part: impl Part<T>, first: usize) -> M::State {
+    match N {
+        1 => pair_rows::<ROWS, T, M>(op, part, 0, first),
+        2 => op.combine(
+            pair_columns::<1, T, M>(op, part, first),
+            pair_columns::<1, T, M>(op, part, first + 1),
+        ),
+        4 => op.combine(
+            pair_columns::<2, T, M>(op, part, first),
+            pair_columns::<2, T, M>(op, part, first + 2),
+        ),
+        8 => op.combine(
+            pair_columns::<4, T, M>(op, part, first),
+            pair_columns::<4, T, M>(op, part, first + 4),
+        ),
+        _ => op.combine(
+            pair_columns::<8, T, M>(op, part, first),
+            pair_columns::<8, T, M>(op, part, first + 8),
+        ),
+    }
+}
+
+/// The same for the rows of a column.
+#[inline(always)]
+fn pair_rows<const N: usize, T, M: Monoid<T>>(op: M, part: impl Part<T>, first: usize, column: usize) -> M::State {
+    match N {
+        1 => part.lift(op, first, column),
+        2 => op.combine(
+            pair_rows::<1, T, M>(op, part, first, column),
+            pair_rows::<1, T, M>(op, part, first + 1, column),
+        ),
+        4 => op.combine(
+            pair_rows::<2, T, M>(op, part, first, column),
+            pair_rows::<2, T, M>(op, part, first + 2, column),
+        ),
+        _ => op.combine(
+            pair_rows::<4, T, M>(op, part, first, column),
+            pair_rows::<4, T, M>(op, part, first + 4, column),
+        ),
     }
 }
 
@@ -124,7 +139,7 @@ pub fn chain<T, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
     chain_rows::<4, T, M>(op, part, 4, state)
 }
 
-/// Straight-line code, as [`pairs`] is.
+/// Straight-line code, as [`pair_columns`] is.
 #[inline(always)]
 fn chain_rows<const N: usize, T, M: Monoid<T>>(op: M, part: impl Part<T>, row: usize, state: M::State) -> M::State {
     match N {
@@ -147,10 +162,7 @@ fn chain_row<const N: usize, T, M: Monoid<T>>(
     state: M::State,
 ) -> M::State {
     match N {
-        1 => {
-            let lift = |value| op.lift(value, place::<T>(row, column));
-            op.combine(state, part.element(row, column, lift, op.identity()))
-        }
+        1 => op.combine(state, part.lift(op, row, column)),
         2 => {
             let state = chain_row::<1, T, M>(op, part, (row, column), state);
             chain_row::<1, T, M>(op, part, (row, column + 1), state)

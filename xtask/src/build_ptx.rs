@@ -21,9 +21,10 @@ use crate::{
     setup::{self, Tools},
 };
 
-/// What is built unless said otherwise: a base, and the ones that profit (asynchronous copies and `redux` from sm_80,
-/// clusters from sm_90). The driver compiles the newest that a device can take, so sm_90 serves everything after it.
-const DEFAULT_ARCHS: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
+/// What is built unless said otherwise: a base, and the one with instructions that the base has not (a maximum that keeps
+/// NaN). The driver compiles the newest that a device can take, so sm_90 serves everything after it. Each more costs every
+/// build its time, and every program its PTX.
+const DEFAULT_ARCHS: [&str; 2] = ["sm_75", "sm_90"];
 
 /// Devices that the PTX is assembled for in the checks, beside the architectures themselves.
 const DEVICES: [u32; 8] = [75, 80, 86, 89, 90, 100, 103, 120];

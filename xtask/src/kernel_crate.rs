@@ -123,7 +123,10 @@ impl KernelCrate {
                     max_threads: entry.max_threads,
                     min_blocks: entry.min_blocks,
                 },
-                expected: Expected::Counts(entry.instructions),
+                expected: Expected::Counts {
+                    counts: entry.instructions,
+                    fuses: entry.fuses,
+                },
             })
         } else {
             known.is_none().then(|| Part {

@@ -47,7 +47,7 @@ impl Modules {
             compute_capability: (major, minor),
             built: ptx::archs(),
         })?;
-        Module::from_ptx(ptx.text, &[]).map_err(|error| load_error(entry.family, error, status::code(error)))
+        Module::from_ptx(&ptx.text, &[]).map_err(|error| load_error(entry.family, error, status::code(error)))
     }
 
     /// Unloads everything. The device's context is current, and no launch is under way.

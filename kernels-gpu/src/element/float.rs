@@ -1,6 +1,7 @@
 //! f32 and f64.
 
 use super::{Element, Float, Rank, Type, Wide, root};
+use crate::arithmetic::double;
 
 /// What f32 and f64 have alike, which is everything but their widths.
 macro_rules! float {
@@ -13,7 +14,11 @@ macro_rules! float {
         /// A NaN answer has one bit pattern everywhere: hardware differs in the payloads and signs it makes.
         #[inline]
         fn $canonical(value: $float) -> $float {
-            if value.is_nan() { $float::from_bits($nan) } else { value }
+            if value.is_nan() {
+                $float::from_bits($nan)
+            } else {
+                value
+            }
         }
 
         impl Element for $float {
@@ -46,13 +51,17 @@ macro_rules! float {
             fn mean(sum: Self, count: u64) -> Self {
                 $canonical((f64::from(sum) / count as f64) as $float)
             }
-        }
-
-        impl Float for $float {
             #[inline]
             fn to_f64(self) -> f64 {
                 f64::from(self)
             }
+            #[inline]
+            fn measure(value: f64) -> Self {
+                Self::from_f64(value)
+            }
+        }
+
+        impl Float for $float {
             #[inline]
             fn from_f64(value: f64) -> Self {
                 $canonical(value as $float)
@@ -139,4 +148,4 @@ macro_rules! float {
 }
 
 float!(f32, u32, i32, F32, nan: 0x7fc0_0000, flip: flip_32, canonical: canonical_f32, root: root::root);
-float!(f64, u64, i64, F64, nan: 0x7ff8_0000_0000_0000, flip: flip_64, canonical: canonical_f64, root: root::root_f64);
+float!(f64, u64, i64, F64, nan: 0x7ff8_0000_0000_0000, flip: flip_64, canonical: canonical_f64, root: double::sqrt);

@@ -88,6 +88,14 @@ macro_rules! half {
                 <Self as Float>::from_f64(f64::from(sum) / count as f64)
             }
             #[inline]
+            fn to_f64(self) -> f64 {
+                f64::from(self.rank())
+            }
+            #[inline]
+            fn measure(value: f64) -> Self {
+                <Self as Float>::from_f64(value)
+            }
+            #[inline]
             fn is_nonzero(self) -> bool {
                 self.to_bits() & 0x7fff != 0
             }
@@ -106,10 +114,6 @@ macro_rules! half {
         }
 
         impl Float for $half {
-            #[inline]
-            fn to_f64(self) -> f64 {
-                f64::from(self.rank())
-            }
             #[inline]
             fn from_f64(value: f64) -> Self {
                 const FORMAT: Format = $format;
@@ -204,7 +208,10 @@ mod tests {
                     "{bits:#x}"
                 );
             }
-            let (again_a, again_b) = (<f16 as Element>::from_rank(a.rank()), <bf16 as Element>::from_rank(b.rank()));
+            let (again_a, again_b) = (
+                <f16 as Element>::from_rank(a.rank()),
+                <bf16 as Element>::from_rank(b.rank()),
+            );
             assert_eq!(again_a.to_bits(), if a.is_nan() { 0x7e00 } else { bits });
             assert_eq!(again_b.to_bits(), if b.is_nan() { 0x7fc0 } else { bits });
             assert_eq!((a.is_nonzero(), b.is_nonzero()), (a.to_f32() != 0.0, b.to_f32() != 0.0));

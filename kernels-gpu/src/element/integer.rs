@@ -36,6 +36,14 @@ macro_rules! integer {
             fn mean(sum: $wide, count: u64) -> f64 {
                 sum as f64 / count as f64
             }
+            #[inline]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+            #[inline]
+            fn measure(value: f64) -> f64 {
+                <f64 as Element>::measure(value)
+            }
             const SMALL: Option<fn(Self) -> i32> = $small;
         }
     };
@@ -80,6 +88,14 @@ impl Element for bool {
     #[inline]
     fn mean(sum: i64, count: u64) -> f64 {
         i64::mean(sum, count)
+    }
+    #[inline]
+    fn to_f64(self) -> f64 {
+        f64::from(u8::from(self))
+    }
+    #[inline]
+    fn measure(value: f64) -> f64 {
+        <f64 as Element>::measure(value)
     }
     const SMALL: Option<fn(Self) -> i32> = Some(i32::from);
 }

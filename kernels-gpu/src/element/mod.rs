@@ -102,6 +102,11 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
     /// The sum divided by the count: in f64, so that a count past 2²⁴ is not rounded first.
     fn mean(sum: Self::Wide, count: u64) -> Self::Mean;
 
+    /// In f64: exactly, but for integers of 64 bits, which are rounded.
+    fn to_f64(self) -> f64;
+    /// An answer that was computed in f64, rounded once to what a mean is answered as; every NaN gives the same one.
+    fn measure(value: f64) -> Self::Mean;
+
     /// The element as an i32, where 128 of them cannot overflow one: a lane then adds up its part of a leaf in 32 bits.
     const SMALL: Option<fn(Self) -> i32> = None;
 
@@ -114,8 +119,6 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
 
 /// Elements that have fractions, infinities and NaN.
 pub trait Float: Element<Mean = Self> {
-    /// In f64, exactly.
-    fn to_f64(self) -> f64;
     /// Rounded once, to nearest even; every NaN gives the same one.
     fn from_f64(value: f64) -> Self;
     /// The square root of `square`, rounded once: of a sum of squares of such elements.

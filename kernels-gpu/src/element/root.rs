@@ -1,16 +1,5 @@
 //! Square roots that are rounded once.
 
-#[cfg(target_arch = "nvptx64")]
-pub(super) use crate::simt::nvptx::convert::root_f64;
-
-/// The square root, rounded once: as IEEE 754 has it, so the same bits on every machine.
-#[cfg(not(target_arch = "nvptx64"))]
-#[inline]
-pub(super) fn root_f64(value: f64) -> f64 {
-    extern crate std;
-    value.sqrt()
-}
-
 /// A number that rounds to f32, and to any narrower type, as the square root of `sum` does: its first 33 bits, and whether
 /// anything is left. In integers: `core` has no root, and this one gives the same bits on every machine. `sum` is a NaN, an
 /// infinity, zero, or a positive normal number whose root is far from the ends of f64.

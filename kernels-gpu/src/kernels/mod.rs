@@ -37,6 +37,8 @@ pub struct Entry {
     pub max_threads: u32,
     /// Blocks of that size that a multiprocessor must have registers for; none leaves it to the assembler.
     pub min_blocks: Option<u32>,
+    /// Whether its source has fused multiply-adds.
+    pub fuses: bool,
     /// How often each instruction that matters stands in its code, by the source.
     pub instructions: Instructions,
 }
@@ -61,11 +63,7 @@ impl Entry {
     }
 
     /// The entry that folds elements of `T` with `M` in `kernel`.
-    const fn new<T: Element, M: Monoid<T>>(
-        kernel: Kernel,
-        room: Room,
-        [op, name, family]: [&'static str; 3],
-    ) -> Self {
+    const fn new<T: Element, M: Monoid<T>>(kernel: Kernel, room: Room, [op, name, family]: [&'static str; 3]) -> Self {
         let words = <M::State as Words>::COUNT;
         let (max_threads, blocks, instructions) = match kernel {
             Kernel::All => (room.threads, room.blocks, whole::instructions::<T>(words)),
@@ -81,6 +79,7 @@ impl Entry {
             answer_words: <M::Answer as Words>::COUNT,
             max_threads,
             min_blocks: Some(blocks),
+            fuses: M::FUSES,
             instructions,
         }
     }
@@ -150,4 +149,3 @@ const FULL: Room = Room {
     blocks: 1,
     small_blocks: 1,
 };
-

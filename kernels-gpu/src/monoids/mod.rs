@@ -7,17 +7,27 @@
 mod arg;
 mod count;
 mod extremum;
+mod log_sum_exp;
+mod lp;
+pub mod moments;
 mod norm;
 mod pair;
 mod product;
 mod sum;
+#[cfg(test)]
+mod testing;
+mod variance;
 
 pub use arg::{Arg, Best, Ties};
 pub use count::{All, Any, CountInf, CountNan, CountNonzero};
 pub use extremum::{End, Extremum, Key};
+pub use log_sum_exp::{LogSumExp, Scaled};
+pub use lp::NormLp;
+pub use moments::{Moments2, Moments4};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
 pub use product::Product;
 pub use sum::{Mean, Sum};
+pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
 
 use crate::tree::{self, Part};
 
@@ -77,6 +87,10 @@ pub trait Monoid<T>: Copy {
     fn fold_part(self, part: impl Part<T>) -> Self::State {
         tree::fold_part(self, part)
     }
+
+    /// Whether it is written with fused multiply-adds. In the code of any other there must be none: a compiler would have
+    /// contracted a multiplication and an addition, and changed bits.
+    const FUSES: bool = false;
 
     /// The answer for an extent of `count` elements, at least one.
     fn finish(self, state: Self::State, count: u64) -> Self::Answer;

@@ -55,6 +55,7 @@ impl<T: Copy, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
         // Many elements: one after the other, each in its own cheap way.
         (self.0.fold_part(part), self.1.fold_part(part))
     }
+    const FUSES: bool = A::FUSES || B::FUSES;
     #[inline]
     fn finish(self, state: Self::State, count: u64) -> Self::Answer {
         (self.0.finish(state.0, count), self.1.finish(state.1, count))

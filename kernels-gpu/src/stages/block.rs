@@ -4,7 +4,7 @@ use super::warp;
 use crate::{
     monoids::{Monoid, Words},
     simt::{SHARED_WORDS, Simt},
-    tree::{LANES, pairs},
+    tree::LANES,
 };
 
 /// States that a lane of the first warp folds by itself.
@@ -63,26 +63,29 @@ pub fn put<S: Simt, W: Words>(simt: S, at: u32, state: W, turn: Turn) {
 /// Combines the `count` states that were put this round, neighbours first; `count` is a power of two.
 ///
 /// Called by: all threads of the block together · Valid in: thread 0 · Scratch: one of the two shared buffers, by `turn`
+#[inline(always)]
 pub fn fold<S: Simt, T, M: Monoid<T>>(simt: S, op: M, count: u32, turn: Turn) -> M::State {
     simt.barrier();
     if simt.warp() != 0 {
         return op.identity();
     }
-    let first = PER_LANE * simt.lane();
-    let mine = pairs::<{ PER_LANE as usize }, T, M>(op, 0, &|i| {
-        let at = first + i as u32;
+    const { assert!(PER_LANE == 4, "four states are written out") };
+    let state = |i: u32| {
+        let at = PER_LANE * simt.lane() + i;
         if at < count {
             M::State::from_words(|word| simt.load_shared(turn.word(at, M::State::COUNT) + word as u32))
         } else {
             op.identity()
         }
-    });
+    };
+    let mine = op.combine(op.combine(state(0), state(1)), op.combine(state(2), state(3)));
     warp::reduce_first(simt, op, mine, count.div_ceil(PER_LANE))
 }
 
 /// Combines lane 0's `state` of each warp, neighbours first. The number of warps is a power of two.
 ///
 /// Called by, Valid in, Scratch: as [`fold`]
+#[inline(always)]
 pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State, turn: Turn) -> M::State {
     if simt.warps() == 1 {
         return state;

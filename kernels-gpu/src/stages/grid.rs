@@ -76,7 +76,7 @@ unsafe fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Me
     simt.warp_barrier();
     // SAFETY: passed on to the caller.
     let rows = unsafe { octet(simt, op, meeting.slots, meeting.tiles as u32) };
-    Some(warp::reduce_first(simt, op, rows, ROWS))
+    Some(warp::reduce_octets(simt, op, rows))
 }
 
 /// Whether this is thread 0 of the last block to arrive, which then sees the slots that all blocks stored.

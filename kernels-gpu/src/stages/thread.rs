@@ -140,11 +140,12 @@ struct Loaded {
 
 impl<T: Element> Part<T> for Loaded {
     #[inline(always)]
-    fn element<R>(self, row: usize, column: usize, present: impl FnOnce(T) -> R, absent: R) -> R {
-        if (place::<T>(row, column) as u32) < self.present {
-            present(value(self.words[row], column))
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
+        let place = place::<T>(row, column);
+        if (place as u32) < self.present {
+            op.lift(value(self.words[row], column), place)
         } else {
-            absent
+            op.identity()
         }
     }
 }
@@ -159,16 +160,17 @@ struct Unloaded<S, T> {
 
 impl<S: Simt, T: Element> Part<T> for Unloaded<S, T> {
     #[inline(always)]
-    fn element<R>(self, row: usize, column: usize, present: impl FnOnce(T) -> R, absent: R) -> R {
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         let place = place::<T>(row, column);
         let from = self.from.wrapping_add(place as usize).cast::<u32>();
         // SAFETY: elements are whole words, and this one lies inside the input.
         let word = |i| u64::from(unsafe { self.simt.load_input(from.wrapping_add(i)) });
         if (place as u32) < self.present {
             let low = word(0);
-            present(T::from_bits(if size_of::<T>() == 8 { low | word(1) << 32 } else { low }))
+            let bits = if size_of::<T>() == 8 { low | word(1) << 32 } else { low };
+            op.lift(T::from_bits(bits), place)
         } else {
-            absent
+            op.identity()
         }
     }
 }

@@ -10,16 +10,28 @@ use crate::{
 /// Combines the 32 states of a warp, neighbours first.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
-pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut state: M::State) -> M::State {
-    for reach in [1, 2, 4, 8, 16] {
-        state = op.combine(state, partner(simt, state, reach));
-    }
-    state
+#[inline(always)]
+pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::State {
+    let state = reduce_octets(simt, op, state);
+    let state = op.combine(state, partner(simt, state, 8));
+    op.combine(state, partner(simt, state, 16))
+}
+
+/// Combines the states of each eight neighbouring lanes, neighbours first.
+///
+/// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
+#[inline(always)]
+pub fn reduce_octets<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::State {
+    // Written out, not a loop: states of many words would lie in memory.
+    let state = op.combine(state, partner(simt, state, 1));
+    let state = op.combine(state, partner(simt, state, 2));
+    op.combine(state, partner(simt, state, 4))
 }
 
 /// Combines the states of the first `count` lanes, neighbours first; `count` is a power of two, at most 32.
 ///
 /// Called by: all 32 lanes together, with the same `count` · Valid in: the first `count` lanes · Scratch: none
+#[inline(always)]
 pub fn reduce_first<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut state: M::State, count: u32) -> M::State {
     let mut reach = 1;
     while reach < count {

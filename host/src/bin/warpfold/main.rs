@@ -61,6 +61,12 @@ struct Reduce {
     op: Op,
     /// The array: a file of one, or FILE:NAME. Its elements are numbered in C order, as NumPy does.
     file: PathBuf,
+    /// For var, std and meanvar: what is taken off the number of elements to divide by.
+    #[arg(long, default_value_t = 1.0)]
+    correction: f64,
+    /// For lp: the power, finite and above 0.
+    #[arg(long, value_parser = power, required_if_eq("op", "lp"))]
+    ord: Option<f64>,
     /// best, gpu, gpu:N, cpu or emulator. Best is the first GPU if one can be used, else the CPU.
     #[arg(long, default_value = "best")]
     device: Wanted,
@@ -97,6 +103,20 @@ enum Op {
     Linf,
     /// The sum of squares.
     Sumsq,
+    /// The root of the sum of powers, of the power --ord.
+    Lp,
+    /// The logarithm of the sum of exponentials.
+    Logsumexp,
+    /// The variance, with --correction.
+    Var,
+    /// The standard deviation, with --correction.
+    Std,
+    /// The mean and the variance, in one pass.
+    Meanvar,
+    /// The skewness.
+    Skew,
+    /// The excess kurtosis.
+    Kurtosis,
     /// How many are not zero.
     CountNonzero,
     /// How many are NaN.
@@ -107,6 +127,16 @@ enum Op {
     Any,
     /// Whether none is zero.
     All,
+}
+
+/// A power that a norm can have.
+fn power(text: &str) -> Result<f64, String> {
+    let power: f64 = text.parse().map_err(|_| "it is no number")?;
+    if power.is_finite() && power > 0.0 {
+        Ok(power)
+    } else {
+        Err("it must be finite and above 0; there are l1, l2 and linf, too".into())
+    }
 }
 
 fn main() -> ExitCode {

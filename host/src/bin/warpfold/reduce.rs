@@ -94,10 +94,29 @@ macro_rules! element {
             Op::Linf => $fold.run::<Self, _>(ops::NormInf, |norm, _| Value::of([norm])),
             Op::Sumsq => $fold.run::<Self, _>(ops::SumOfSquares, |sum, _| Value::of([sum])),
             Op::CountNan => $fold.run::<Self, _>(ops::CountNan, |count, _| Value::of([count])),
+            Op::Logsumexp => $fold.run::<Self, _>(ops::LogSumExp, |sum, _| Value::of([sum])),
             Op::CountInf => $fold.run::<Self, _>(ops::CountInf, |count, _| Value::of([count])),
             _ => element!(@integers $fold),
         }
     };
+    (@singles $fold:ident) => {{
+        let correction = $fold.args.correction;
+        match $fold.args.op {
+            Op::Var => $fold.run::<Self, _>(ops::Variance { correction }, |variance, _| Value::of([variance])),
+            Op::Std => $fold.run::<Self, _>(ops::StdDev { correction }, |std, _| Value::of([std])),
+            Op::Meanvar => $fold.run::<Self, _>(ops::MeanVariance { correction }, |(mean, variance), _| {
+                Value::of([mean, variance])
+            }),
+            Op::Skew => $fold.run::<Self, _>(ops::Skewness, |skewness, _| Value::of([skewness])),
+            Op::Kurtosis => $fold.run::<Self, _>(ops::Kurtosis, |kurtosis, _| Value::of([kurtosis])),
+            Op::Lp => {
+                // The command line is not taken without it.
+                let p = $fold.args.ord.unwrap_or(2.0);
+                $fold.run::<Self, _>(ops::NormLp { p }, |norm, _| Value::of([norm]))
+            }
+            _ => element!(@floats $fold),
+        }
+    }};
     (@integers $fold:ident) => {
         match $fold.args.op {
             Op::Minmax => $fold.run::<Self, _>(ops::MinMax, |(min, max), _| Value::of([min, max])),
@@ -116,7 +135,12 @@ macro_rules! element {
     };
 }
 
-element!(bool, read as u8, |read: &[u8]| read.iter().map(|byte| *byte != 0).collect(), truths);
+element!(
+    bool,
+    read as u8,
+    |read: &[u8]| read.iter().map(|byte| *byte != 0).collect(),
+    truths
+);
 element!(u8, read as Self, Cow::from, integers);
 element!(i8, read as Self, Cow::from, integers);
 element!(u16, read as Self, Cow::from, integers);
@@ -127,8 +151,8 @@ element!(u64, read as Self, Cow::from, integers);
 element!(i64, read as Self, Cow::from, integers);
 element!(f16, read as Self, Cow::from, floats);
 element!(bf16, read as Self, Cow::from, floats);
-element!(f32, read as Self, Cow::from, floats);
-element!(f64, read as Self, Cow::from, floats);
+element!(f32, read as Self, Cow::from, singles);
+element!(f64, read as Self, Cow::from, singles);
 
 struct Fold<'a> {
     args: &'a Reduce,

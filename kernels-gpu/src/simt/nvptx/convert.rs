@@ -1,4 +1,4 @@
-//! Conversions and roots for which the hardware has an instruction, and `core` no function.
+//! Conversions for which the hardware has an instruction, and `core` no function.
 
 use core::arch::asm;
 
@@ -13,17 +13,4 @@ pub fn widen_f16(bits: u16) -> f32 {
             in(reg32) u32::from(bits), out(reg32) word, options(pure, nomem, nostack, preserves_flags));
     }
     f32::from_bits(word)
-}
-
-/// The square root, rounded once.
-#[inline]
-#[must_use]
-pub fn root_f64(value: f64) -> f64 {
-    let bits: u64;
-    // SAFETY: computes in registers.
-    unsafe {
-        asm!("sqrt.rn.f64 {}, {};",
-            out(reg64) bits, in(reg64) value.to_bits(), options(pure, nomem, nostack, preserves_flags));
-    }
-    f64::from_bits(bits)
 }

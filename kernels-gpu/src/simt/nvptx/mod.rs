@@ -13,6 +13,7 @@
 #[cfg_attr(feature = "nvvm", path = "nvvm.rs")]
 pub mod generator;
 
+pub mod arithmetic;
 pub(crate) mod convert;
 
 use core::arch::asm;

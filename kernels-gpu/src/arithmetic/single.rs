@@ -1,0 +1,143 @@
+//! f32.
+//!
+//! The method of [`exp`] is that of W. J. Cody and W. Waite, *Software Manual for the Elementary Functions* (1980):
+//! `eˣ = 2ⁿ · eʳ` with `n` the integer nearest to `x / ln 2`, `r = x − n · ln 2` with ln 2 in two parts, and a polynomial
+//! for `eʳ`. The polynomial is a minimax one, its coefficients rounded to f32 one after the other.
+
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate std;
+
+use super::double;
+
+/// `1 / ln 2`.
+const LOG2_E: f32 = core::f32::consts::LOG2_E;
+
+/// ln 2, rounded to f32, and what is missing.
+const LN_2: f32 = core::f32::consts::LN_2;
+const LN_2_REST: f32 = (core::f64::consts::LN_2 - LN_2 as f64) as f32;
+
+/// Added to a float below 2²² in magnitude, it leaves the nearest integer in the low bits: 1.5 · 2²³.
+const TO_INTEGER: f32 = 12_582_912.0;
+
+/// The exponent's place.
+const EXPONENT: u32 = 23;
+
+/// `a · b + c`, rounded once.
+#[inline(always)]
+#[must_use]
+pub fn fma(a: f32, b: f32, c: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    return crate::simt::nvptx::arithmetic::fma_f32(a, b, c);
+    #[cfg(not(target_arch = "nvptx64"))]
+    a.mul_add(b, c)
+}
+
+/// The square root, correctly rounded. −0.0 has the root −0.0, other negative numbers have none: NaN.
+#[inline(always)]
+#[must_use]
+pub fn sqrt(x: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    return crate::simt::nvptx::arithmetic::sqrt_f32(x);
+    #[cfg(not(target_arch = "nvptx64"))]
+    x.sqrt()
+}
+
+/// The larger one; +0.0 is larger than −0.0, a NaN is larger than anything (IEEE 754-2019's `maximum`).
+#[inline(always)]
+#[must_use]
+pub fn maximum(a: f32, b: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    return crate::simt::nvptx::arithmetic::maximum_f32(a, b);
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let larger = if (a > b) | a.is_nan() { a } else { b };
+        // Equal floats have equal bits, but for the two zeros.
+        if a == b {
+            f32::from_bits(a.to_bits() & b.to_bits())
+        } else {
+            larger
+        }
+    }
+}
+
+/// `eˣ`, at most 0.94 ulp from the exact value (subnormal results too). NaN of a NaN; 0 and +∞ where it under- and
+/// overflows; `e⁰ = 1`.
+#[inline(always)]
+#[must_use]
+pub fn exp(x: f32) -> f32 {
+    // Past these the answers are 0 and +∞. A NaN compares false and stays.
+    let x = if x < -104.0 { -104.0 } else { x };
+    let x = if x > 89.0 { 89.0 } else { x };
+    let (shifted, n) = nearest_power(x, TO_INTEGER);
+    // Two factors: 2ⁿ alone may be too large or too small for a float. The first product is exact.
+    let n_bits = shifted.to_bits().wrapping_sub(TO_INTEGER.to_bits()) as i32;
+    let half = n_bits >> 1;
+    exp_small(rest(x, n)) * power_of_two(half) * power_of_two(n_bits.wrapping_sub(half))
+}
+
+/// [`exp`] to the bit, for `x ≤ 0` or NaN only, in fewer instructions.
+#[inline(always)]
+#[must_use]
+pub fn exp_nonpositive(x: f32) -> f32 {
+    let x = if x < -104.0 { -104.0 } else { x };
+    // A factor that is 2⁶⁴ too large, so that no power of two is too small for a float; its exponent's bias and the 64 ride
+    // along in the constant that rounds.
+    let (shifted, n) = nearest_power(x, TO_INTEGER + 127.0 + 64.0);
+    let scale = f32::from_bits(shifted.to_bits() << EXPONENT);
+    exp_small(rest(x, n)) * scale * f32::from_bits((127 - 64) << EXPONENT)
+}
+
+/// `e^−|gap|` for a sum in which terms below `e⁻⁸⁷` don't matter: those are `e⁻⁸⁷`, so none is subnormal. 1 if the gap is
+/// 0 or NaN, as it is between equal infinities.
+///
+/// At most `(1.2 + |gap| / 16) · 2⁻²⁴` from the exact value, relatively: a term's exponent is off by what ln 2 is in f32.
+#[allow(clippy::manual_clamp)] // `clamp` keeps a NaN
+#[inline(always)]
+#[must_use]
+pub fn exp_gap(gap: f32) -> f32 {
+    // Of a NaN and a number, `min` and `max` take the number.
+    let x = (-gap.abs()).min(0.0).max(-87.0);
+    let (shifted, n) = nearest_power(x, TO_INTEGER);
+    let power = exp_small(fma(n, -LN_2, x));
+    // The sum of exponents, for both are far from the ends.
+    f32::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << EXPONENT))
+}
+
+/// The natural logarithm: that of [`double`], rounded once more, at most 0.51 ulp from the exact value. NaN of a NaN or a
+/// negative number; −∞ of either zero; +∞ of +∞; `ln 1 = 0`.
+#[inline(always)]
+#[must_use]
+pub fn ln(x: f32) -> f32 {
+    double::ln(f64::from(x)) as f32
+}
+
+/// `x / ln 2`, rounded to an integer `n`: what comes of adding `to_integer`, and `n` as a float.
+#[inline(always)]
+fn nearest_power(x: f32, to_integer: f32) -> (f32, f32) {
+    let shifted = fma(x, LOG2_E, to_integer);
+    (shifted, shifted - to_integer)
+}
+
+/// `x − n · ln 2`.
+#[inline(always)]
+fn rest(x: f32, n: f32) -> f32 {
+    fma(n, -LN_2_REST, fma(n, -LN_2, x))
+}
+
+/// `eʳ` for `|r| ≤ ln 2 / 2`, and a little beyond: the polynomial is off by at most 0.12 · 2⁻²⁴. `e⁰` is 1.
+#[inline(always)]
+fn exp_small(r: f32) -> f32 {
+    const C: [f32; 5] = [0.500_000_2, 0.166_664_5, 0.041_659_385, 0.008_375_716, 0.001_444_238_8];
+    let p = fma(C[4], r, C[3]);
+    let p = fma(p, r, C[2]);
+    let p = fma(p, r, C[1]);
+    let p = fma(p, r, C[0]);
+    let p = fma(p, r, 1.0);
+    fma(p, r, 1.0)
+}
+
+/// `2ⁿ`, for a normal one.
+#[inline(always)]
+fn power_of_two(n: i32) -> f32 {
+    f32::from_bits((n.wrapping_add(127) as u32) << EXPONENT)
+}

@@ -1,0 +1,59 @@
+//! Arithmetic that `core` has no function for: one instruction each, rounded once, nothing flushed to zero.
+
+use core::arch::asm;
+
+/// Defines a function that is one instruction.
+macro_rules! instruction {
+    ($(#[$attribute:meta])* $name:ident($($operand:ident),+) -> $type:ident, $class:ident, $text:literal) => {
+        $(#[$attribute])*
+        #[inline(always)]
+        #[must_use]
+        pub fn $name($($operand: $type),+) -> $type {
+            let result;
+            // SAFETY: arithmetic on registers.
+            unsafe {
+                asm!($text, out($class) result, $(in($class) $operand),+, options(pure, nomem, nostack, preserves_flags));
+            }
+            result
+        }
+    };
+}
+
+instruction!(
+    /// `a · b + c`.
+    fma_f32(a, b, c) -> f32, reg32, "fma.rn.f32 {}, {}, {}, {};"
+);
+instruction!(
+    /// `a · b + c`.
+    fma_f64(a, b, c) -> f64, reg64, "fma.rn.f64 {}, {}, {}, {};"
+);
+instruction!(
+    /// `√a`.
+    sqrt_f32(a) -> f32, reg32, "sqrt.rn.f32 {}, {};"
+);
+instruction!(
+    /// `√a`.
+    sqrt_f64(a) -> f64, reg64, "sqrt.rn.f64 {}, {};"
+);
+instruction!(
+    /// The larger one; +0.0 is larger than −0.0, a NaN is larger than anything.
+    #[cfg(target_feature = "sm_80")]
+    maximum_f32(a, b) -> f32, reg32, "max.NaN.f32 {}, {}, {};"
+);
+instruction!(
+    /// The larger one; +0.0 is larger than −0.0, anything is larger than a NaN.
+    #[cfg(not(target_feature = "sm_80"))]
+    max_f32(a, b) -> f32, reg32, "max.f32 {}, {}, {};"
+);
+
+/// The larger one; +0.0 is larger than −0.0, a NaN is larger than anything.
+#[cfg(not(target_feature = "sm_80"))]
+#[inline(always)]
+#[must_use]
+pub fn maximum_f32(a: f32, b: f32) -> f32 {
+    if a.is_nan() | b.is_nan() {
+        f32::NAN
+    } else {
+        max_f32(a, b)
+    }
+}

@@ -67,7 +67,11 @@ impl Entry {
         let words = <M::State as Words>::COUNT;
         let (max_threads, blocks, instructions) = match kernel {
             Kernel::All => (room.threads, room.blocks, whole::instructions::<T>(words)),
-            Kernel::Small => (512, room.small_blocks, whole::instructions_small::<T>(words)),
+            Kernel::Small => (
+                room.small_threads,
+                room.small_blocks,
+                whole::instructions_small::<T>(words),
+            ),
         };
         Self {
             name,
@@ -120,7 +124,9 @@ struct Room {
     threads: u32,
     /// How many of those a multiprocessor must have registers for.
     blocks: u32,
-    /// The same for blocks of 512 threads of [`Kernel::Small`]. With two, all of its 256 blocks run at once; without any bound
+    /// The largest block of [`Kernel::Small`].
+    small_threads: u32,
+    /// How many of those a multiprocessor must have registers for. With two, all of its 256 blocks run at once; without any bound
     /// the assembler would save registers where there is no occupancy to gain, and keep fewer loads in flight.
     small_blocks: u32,
 }
@@ -129,23 +135,27 @@ struct Room {
 const LIGHT: Room = Room {
     threads: 512,
     blocks: 2,
+    small_threads: 512,
     small_blocks: 2,
 };
 /// For operators that would spill then: 24 warps with 80 registers a thread.
 const HEAVY: Room = Room {
     threads: 256,
     blocks: 3,
+    small_threads: 512,
     small_blocks: 2,
 };
 /// For operators that would spill even then, and for many small elements in a vector: 16 warps with 128 registers a thread.
 const WIDE: Room = Room {
     threads: 256,
     blocks: 2,
+    small_threads: 512,
     small_blocks: 1,
 };
 /// For many states of two words: 8 warps with all the registers that a thread can have.
 const FULL: Room = Room {
     threads: 256,
     blocks: 1,
+    small_threads: 256,
     small_blocks: 1,
 };

@@ -59,7 +59,7 @@ table! {
         i8: FULL, i16: FULL, i32: WIDE, i64: WIDE, u8: FULL, u16: FULL, u32: WIDE, u64: WIDE, bool: FULL,
     };
     min_max: (Extremum, Extremum) = |_| (Extremum::SMALLEST, Extremum::LARGEST), {
-        f32: WIDE, f64: WIDE, f16: WIDE, bf16: WIDE,
+        f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL,
         i8: WIDE, i16: WIDE, i32: WIDE, i64: WIDE, u8: WIDE, u16: WIDE, u32: WIDE, u64: WIDE,
     };
     argmin_argmax: (Arg, Arg) = |_| (Arg::SMALLEST, Arg::LARGEST), {
@@ -79,7 +79,7 @@ table! {
     sum_of_squares: SumOfSquares = |_| SumOfSquares, { f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL };
     count_nonzero: CountNonzero = |_| CountNonzero, {
         f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
-        i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: WIDE,
+        i8: FULL, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: FULL, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: FULL,
     };
     count_nan: CountNan = |_| CountNan, { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
     count_inf: CountInf = |_| CountInf, { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };

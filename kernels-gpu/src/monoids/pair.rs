@@ -50,10 +50,13 @@ impl<T: Copy, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> Self::State {
         if !tree::is_long::<T>() {
-            return tree::fold_part(self, part);
+            tree::fold_part(self, part)
+        } else if Self::SELECTS {
+            // Selecting is exact.
+            tree::chain(self, part)
+        } else {
+            (self.0.fold_part(part), self.1.fold_part(part))
         }
-        // Many elements: one after the other, each in its own cheap way.
-        (self.0.fold_part(part), self.1.fold_part(part))
     }
     const FUSES: bool = A::FUSES || B::FUSES;
     #[inline]

@@ -139,6 +139,65 @@ pub fn chain<T, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
     chain_rows::<4, T, M>(op, part, 4, state)
 }
 
+/// The same, but the columns in pairs: a few more registers, and soon done.
+#[inline(always)]
+pub fn chains<T, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
+    match vector_elements::<T>() {
+        2 => pair_chains::<2, T, M>(op, part, 0),
+        4 => pair_chains::<4, T, M>(op, part, 0),
+        8 => pair_chains::<8, T, M>(op, part, 0),
+        _ => pair_chains::<16, T, M>(op, part, 0),
+    }
+}
+
+#[inline(always)]
+fn pair_chains<const N: usize, T, M: Monoid<T>>(op: M, part: impl Part<T>, first: usize) -> M::State {
+    match N {
+        1 => chain_column::<ROWS, T, M>(op, part, 0, first, op.identity()),
+        2 => op.combine(
+            pair_chains::<1, T, M>(op, part, first),
+            pair_chains::<1, T, M>(op, part, first + 1),
+        ),
+        4 => op.combine(
+            pair_chains::<2, T, M>(op, part, first),
+            pair_chains::<2, T, M>(op, part, first + 2),
+        ),
+        8 => op.combine(
+            pair_chains::<4, T, M>(op, part, first),
+            pair_chains::<4, T, M>(op, part, first + 4),
+        ),
+        _ => op.combine(
+            pair_chains::<8, T, M>(op, part, first),
+            pair_chains::<8, T, M>(op, part, first + 8),
+        ),
+    }
+}
+
+#[inline(always)]
+fn chain_column<const N: usize, T, M: Monoid<T>>(
+    op: M,
+    part: impl Part<T>,
+    row: usize,
+    column: usize,
+    state: M::State,
+) -> M::State {
+    match N {
+        1 => op.combine(state, part.lift(op, row, column)),
+        2 => {
+            let state = chain_column::<1, T, M>(op, part, row, column, state);
+            chain_column::<1, T, M>(op, part, row + 1, column, state)
+        }
+        4 => {
+            let state = chain_column::<2, T, M>(op, part, row, column, state);
+            chain_column::<2, T, M>(op, part, row + 2, column, state)
+        }
+        _ => {
+            let state = chain_column::<4, T, M>(op, part, row, column, state);
+            chain_column::<4, T, M>(op, part, row + 4, column, state)
+        }
+    }
+}
+
 /// Straight-line code, as [`pair_columns`] is.
 #[inline(always)]
 fn chain_rows<const N: usize, T, M: Monoid<T>>(op: M, part: impl Part<T>, row: usize, state: M::State) -> M::State {

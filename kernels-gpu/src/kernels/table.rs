@@ -55,12 +55,12 @@ table! {
         i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: WIDE,
     };
     arg: Arg = |parameter| Arg::of_parameter(parameter), {
-        f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL,
-        i8: FULL, i16: FULL, i32: WIDE, i64: WIDE, u8: FULL, u16: FULL, u32: WIDE, u64: WIDE, bool: FULL,
+        f32: HEAVY, f64: WIDE, f16: FULL, bf16: FULL,
+        i8: FULL, i16: FULL, i32: HEAVY, i64: WIDE, u8: FULL, u16: FULL, u32: HEAVY, u64: WIDE, bool: FULL,
     };
     min_max: (Extremum, Extremum) = |_| (Extremum::SMALLEST, Extremum::LARGEST), {
-        f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL,
-        i8: WIDE, i16: WIDE, i32: WIDE, i64: WIDE, u8: WIDE, u16: WIDE, u32: WIDE, u64: WIDE,
+        f32: HEAVY, f64: WIDE, f16: FULL, bf16: FULL,
+        i8: WIDE, i16: WIDE, i32: HEAVY, i64: WIDE, u8: WIDE, u16: WIDE, u32: HEAVY, u64: WIDE,
     };
     argmin_argmax: (Arg, Arg) = |_| (Arg::SMALLEST, Arg::LARGEST), {
         f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL,
@@ -75,7 +75,7 @@ table! {
     norm_lp: NormLp = |parameter| NormLp { p: f64::from_bits(parameter) }, { f32: FULL, f64: FULL };
     norm_l1: NormL1 = |_| NormL1, { f32: LIGHT, f64: LIGHT, f16: WIDE, bf16: WIDE };
     norm_l2: NormL2 = |_| NormL2, { f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL };
-    norm_inf: NormInf = |_| NormInf, { f32: WIDE, f64: HEAVY, f16: WIDE, bf16: WIDE };
+    norm_inf: NormInf = |_| NormInf, { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
     sum_of_squares: SumOfSquares = |_| SumOfSquares, { f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL };
     count_nonzero: CountNonzero = |_| CountNonzero, {
         f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,

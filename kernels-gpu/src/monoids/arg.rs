@@ -146,13 +146,15 @@ impl<T: Element> Monoid<T> for Arg {
             a
         }
     }
-    /// For the many elements of a part that are small: one after the other, with places of 32 bits.
+    /// One after the other, with places of 32 bits.
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> Best<Key<T>> {
-        if !tree::is_long::<T>() {
-            return tree::fold_part(self, part);
-        }
-        match tree::chain(Near(self), part) {
+        let best = if tree::is_long::<T>() {
+            tree::chain(Near(self), part)
+        } else {
+            tree::chains(Near(self), part)
+        };
+        match best {
             (_, NOT_NEAR) => Monoid::<T>::identity(self),
             (key, place) => Best {
                 key,

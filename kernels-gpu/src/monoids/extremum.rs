@@ -78,7 +78,7 @@ impl<T: Element> Monoid<T> for Extremum {
         if tree::is_long::<T>() {
             tree::chain(self, part)
         } else {
-            tree::fold_part(self, part)
+            tree::chains(self, part)
         }
     }
     const SELECTS: bool = true;

@@ -127,7 +127,7 @@ impl<T: Float> Monoid<T> for NormInf {
         if tree::is_long::<T>() {
             tree::chain(self, part)
         } else {
-            tree::fold_part(self, part)
+            tree::chains(self, part)
         }
     }
     const SELECTS: bool = true;

@@ -49,13 +49,12 @@ impl<T: Copy, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
     }
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> Self::State {
-        if !tree::is_long::<T>() {
-            tree::fold_part(self, part)
-        } else if Self::SELECTS {
+        match (Self::SELECTS, tree::is_long::<T>()) {
             // Selecting is exact.
-            tree::chain(self, part)
-        } else {
-            (self.0.fold_part(part), self.1.fold_part(part))
+            (true, true) => tree::chain(self, part),
+            (true, false) => tree::chains(self, part),
+            (false, true) => (self.0.fold_part(part), self.1.fold_part(part)),
+            (false, false) => tree::fold_part(self, part),
         }
     }
     const FUSES: bool = A::FUSES || B::FUSES;

@@ -1,0 +1,242 @@
+//! Variance and higher moments, log-sum-exp, norms of any power: operators whose states are rounded, against references that
+//! share nothing with them, and the kernels in the emulator against the CPU.
+
+use approx::assert_relative_eq;
+use warpfold::{
+    cpu,
+    ops::{
+        Kurtosis, LogSumExp, MeanVariance, NormLp, Reduction, Skewness, StdDev, Variance,
+        element::{Float, bf16, f16},
+    },
+    plan::Shape,
+};
+use warpfold_tests::{Bits, backends, cases};
+
+/// Calls `$f(op, …)` for each operator of this file.
+macro_rules! each_statistic {
+    ($f:ident($($arg:expr),* $(,)?)) => {{
+        $f(LogSumExp, $($arg),*);
+        $f(Variance { correction: 1.0 }, $($arg),*);
+        $f(Variance { correction: 0.5 }, $($arg),*);
+        $f(StdDev::default(), $($arg),*);
+        $f(MeanVariance { correction: 0.0 }, $($arg),*);
+        $f(Skewness, $($arg),*);
+        $f(Kurtosis, $($arg),*);
+        $f(NormLp { p: 3.0 }, $($arg),*);
+        $f(NormLp { p: 0.5 }, $($arg),*);
+    }};
+}
+
+/// Central moments in f64, in two passes: count, mean, and the means of the second, third and fourth powers.
+fn moments(values: &[f64]) -> (f64, f64, [f64; 3]) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    // The rest of the mean, which rounding left.
+    let mean = mean + values.iter().map(|value| value - mean).sum::<f64>() / n;
+    let power = |p| values.iter().map(|value| (value - mean).powi(p)).sum::<f64>() / n;
+    (n, mean, [2, 3, 4].map(power))
+}
+
+const LENGTHS: [usize; 8] = [2, 3, 127, 1000, 1024, 1025, 40_001, 300_007];
+
+#[test]
+fn moments_agree_with_two_passes() {
+    for case in [
+        cases::CYCLE,
+        cases::UNIFORM,
+        cases::NEAR_ONE,
+        cases::ASCENDING,
+        cases::TIES,
+    ] {
+        for len in LENGTHS {
+            let values = case.array(len);
+            let wide: Vec<f64> = values.iter().copied().map(f64::from).collect();
+            let (n, mean, [m2, m3, m4]) = moments(&wide);
+            let variance = m2 * n / (n - 1.0);
+            let single = |answer: f32, exact: f64| {
+                // An f32 is off by half a place; what cancels leaves an absolute error.
+                let epsilon = 1e-9 * m2.sqrt().max(1.0);
+                assert_relative_eq!(f64::from(answer), exact, max_relative = 1e-6, epsilon = epsilon);
+            };
+            single(cpu::reduce(Variance { correction: 1.0 }, &values).unwrap(), variance);
+            single(cpu::reduce(StdDev { correction: 0.0 }, &values).unwrap(), m2.sqrt());
+            let both = cpu::reduce(MeanVariance::default(), &values).unwrap();
+            single(both.0, mean);
+            single(both.1, variance);
+            if m2 > 0.0 {
+                single(cpu::reduce(Skewness, &values).unwrap(), m3 / m2.powf(1.5));
+                single(cpu::reduce(Kurtosis, &values).unwrap(), m4 / (m2 * m2) - 3.0);
+            }
+            let double = |answer: f64, exact: f64| {
+                assert_relative_eq!(answer, exact, max_relative = 1e-9, epsilon = 1e-12);
+            };
+            double(cpu::reduce(Variance { correction: 1.0 }, &wide).unwrap(), variance);
+            double(cpu::reduce(MeanVariance::default(), &wide).unwrap().0, mean);
+        }
+    }
+}
+
+/// The correction of `semantics`: nothing is left to divide by.
+#[test]
+fn a_divisor_of_nothing_gives_nan() {
+    for len in [0, 1] {
+        let values = vec![1.5_f32; len];
+        assert!(cpu::reduce(Variance::default(), &values).unwrap().is_nan());
+        assert!(cpu::reduce(StdDev::default(), &values).unwrap().is_nan());
+        assert!(cpu::reduce(Skewness, &values).unwrap().is_nan());
+    }
+    assert_eq!(cpu::reduce(Variance { correction: 0.0 }, &[1.5_f32]).unwrap(), 0.0);
+    assert!(
+        cpu::reduce(Variance { correction: 3.0 }, &[1.0_f32, 2.0, 3.0])
+            .unwrap()
+            .is_nan()
+    );
+    assert!(
+        cpu::reduce(Variance::default(), &[1.0, f32::INFINITY])
+            .unwrap()
+            .is_nan()
+    );
+}
+
+/// NIST's univariate summary statistics, as far as their data are a formula: digits that agree with the certified values.
+#[test]
+fn certified_values_are_met_to_the_digits_that_the_documentation_says() {
+    let alternating = |middle: f64, low: f64, high: f64| -> Vec<f64> {
+        let pairs = (0..1000).map(|i| if i % 2 == 0 { low } else { high });
+        std::iter::once(middle).chain(pairs).collect()
+    };
+    let digits = |computed: f64, certified: f64| -((computed - certified).abs() / certified).max(1e-16).log10();
+    for (name, values, mean, deviation, at_least) in [
+        (
+            "NumAcc1",
+            vec![10_000_001.0, 10_000_003.0, 10_000_002.0],
+            10_000_002.0,
+            1.0,
+            15.0,
+        ),
+        ("NumAcc2", alternating(1.2, 1.1, 1.3), 1.2, 0.1, 15.0),
+        (
+            "NumAcc3",
+            alternating(1_000_000.2, 1_000_000.1, 1_000_000.3),
+            1_000_000.2,
+            0.1,
+            9.0,
+        ),
+        (
+            "NumAcc4",
+            alternating(10_000_000.2, 10_000_000.1, 10_000_000.3),
+            10_000_000.2,
+            0.1,
+            8.0,
+        ),
+    ] {
+        let (computed, variance) = cpu::reduce(MeanVariance::default(), &values).unwrap();
+        assert!(digits(computed, mean) >= 15.0, "{name}: {computed}");
+        let got = digits(cpu::reduce(StdDev::default(), &values).unwrap(), deviation);
+        assert!(
+            got >= at_least,
+            "{name}: {got} digits of the standard deviation, {variance}"
+        );
+    }
+}
+
+#[test]
+fn log_sum_exp_agrees_with_two_passes() {
+    for case in [
+        cases::UNIFORM,
+        cases::CYCLE,
+        cases::ASCENDING,
+        cases::TIES,
+        cases::ALL_HUGE,
+    ] {
+        for len in LENGTHS {
+            let values = case.array(len);
+            let reference = |values: &[f64]| {
+                let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                max + values.iter().map(|value| (value - max).exp()).sum::<f64>().ln()
+            };
+            let wide: Vec<f64> = values.iter().copied().map(f64::from).collect();
+            let exact = reference(&wide);
+            let single = f64::from(cpu::reduce(LogSumExp, &values).unwrap());
+            assert_relative_eq!(single, exact, max_relative = 1.2e-7, epsilon = 4e-6);
+            assert_relative_eq!(
+                cpu::reduce(LogSumExp, &wide).unwrap(),
+                exact,
+                max_relative = 1e-14,
+                epsilon = 1e-14
+            );
+        }
+    }
+    assert_eq!(cpu::reduce::<f32, _>(LogSumExp, &[]).unwrap(), f32::NEG_INFINITY);
+    // Halves are folded as f32 and rounded once.
+    let values: Vec<f32> = cases::UNIFORM.array(5000);
+    fn rounded<T: Float>(values: &[f32]) -> (Vec<T>, T)
+    where
+        LogSumExp: Reduction<f32, Answer = f32>,
+    {
+        let halves: Vec<T> = values.iter().map(|value| T::from_f64(f64::from(*value))).collect();
+        let wide: Vec<f32> = halves.iter().map(|half| half.to_f64() as f32).collect();
+        (halves, T::from_f64(f64::from(cpu::reduce(LogSumExp, &wide).unwrap())))
+    }
+    // The wide answer is rounded to f32 before, and the middle of two halves is not met here.
+    let (halves, expected) = rounded::<f16>(&values);
+    assert!((cpu::reduce(LogSumExp, &halves).unwrap().to_f64() - expected.to_f64()).abs() <= 0.01);
+    let (halves, expected) = rounded::<bf16>(&values);
+    assert!((cpu::reduce(LogSumExp, &halves).unwrap().to_f64() - expected.to_f64()).abs() <= 0.07);
+}
+
+#[test]
+fn norms_of_any_power_agree_with_powers() {
+    for p in [0.5, 1.0, 2.0, 3.0, 7.25] {
+        for len in LENGTHS {
+            let values = cases::CYCLE.array(len);
+            let sum: f64 = values.iter().map(|value| f64::from(value.abs()).powf(p)).sum();
+            let norm = f64::from(cpu::reduce(NormLp { p }, &values).unwrap());
+            assert_relative_eq!(norm, sum.powf(1.0 / p), max_relative = 1e-6);
+        }
+    }
+    assert_eq!(cpu::reduce(NormLp { p: 3.0 }, &[3e38_f32, 0.0]).unwrap(), 3e38);
+    assert!(cpu::reduce(NormLp { p: 3.0 }, &[1.0, f32::NAN]).unwrap().is_nan());
+}
+
+/// The kernels, whatever the launch, the alignment and the schedule.
+#[test]
+fn the_emulator_gives_the_cpus_bits() {
+    fn agrees<R: Reduction<f32>>(op: R, values: &[f32], shape: Shape, misalign: usize, seed: u64) {
+        let cpu = backends::cpu(op, values);
+        for plan in backends::plans::<f32, R>(op, values.len() as u64, shape) {
+            let emulated = backends::emulator(op, values, &plan, misalign, seed);
+            assert_eq!(emulated.map(|emulated| emulated.answer), cpu, "{plan}");
+        }
+    }
+    for (i, case) in [cases::CYCLE, cases::WIDE, cases::MIXED, cases::ALL_MINUS_INFINITY]
+        .into_iter()
+        .enumerate()
+    {
+        for (j, len) in [1, 2, 130, 1023, 1025, 5003].into_iter().enumerate() {
+            let values = case.array(len);
+            let shape = Shape {
+                warps: 1 << (j % 3),
+                leaves_per_warp: 1 + (i as u32 % 2),
+                blocks: 1 + j as u32 % 3,
+            };
+            each_statistic!(agrees(&values, shape, (i + j) % 4, (7 * i + j) as u64));
+        }
+    }
+}
+
+/// Bits that were recorded once, of an array whose bits are a function of its length.
+#[test]
+fn bits_are_as_recorded() {
+    fn line<R: Reduction<f32>>(op: R, values: &[f32], lines: &mut Vec<String>) {
+        let bits: Option<Bits> = backends::cpu(op, values);
+        lines.push(format!("{} {}", R::NAME, bits.expect("an answer")));
+    }
+    let mut lines = vec![];
+    for len in [5, 1025, 33_000] {
+        each_statistic!(line(&cases::CYCLE.array(len), &mut lines));
+    }
+    assert_eq!(lines, RECORDED);
+}
+
+const RECORDED: [&str; 27] = [""; 27];

@@ -163,7 +163,11 @@ impl Bench {
                 len,
                 self.time(&self.gpu.prepare::<f32, _>(ArgMax, len as u64)?, 0)?,
             );
-            report("max_rising", len, self.time(&self.gpu.prepare::<f32, _>(Max, len as u64)?, 0)?);
+            report(
+                "max_rising",
+                len,
+                self.time(&self.gpu.prepare::<f32, _>(Max, len as u64)?, 0)?,
+            );
         }
         Ok(())
     }

@@ -33,7 +33,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     // All that allocates, before the capture. cust's own calls work in the current context.
     gpu.make_current()?;
     let stream = Stream::new(StreamFlags::DEFAULT, None)?;
-    let (sum, argmax) = (gpu.prepare::<f32, _>(Sum, LEN as u64)?, gpu.prepare(ArgMax, LEN as u64)?);
+    let (sum, argmax) = (
+        gpu.prepare::<f32, _>(Sum, LEN as u64)?,
+        gpu.prepare(ArgMax, LEN as u64)?,
+    );
     let (mut for_sum, mut for_argmax) = (sum.workspace()?, argmax.workspace()?);
     let mut input = DeviceBuffer::<f32>::zeroed(LEN)?;
     let (mut total, mut place) = (DeviceBuffer::<f32>::zeroed(1)?, DeviceBuffer::<u64>::zeroed(1)?);

@@ -203,4 +203,3 @@ operator!(
     /// Whether no element is zero; a NaN is not. True over nothing.
     All: monoids::All = monoids::All, "all", "all"; for all
 );
-

@@ -150,7 +150,9 @@ impl Plan {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let answer = 4 * self.entry.answer_words as u64;
-        self.len.saturating_mul(self.entry.element.bytes() as u64).saturating_add(answer)
+        self.len
+            .saturating_mul(self.entry.element.bytes() as u64)
+            .saturating_add(answer)
     }
 
     /// Words of the workspace: the tickets and a slot for each tile.

@@ -171,7 +171,10 @@ fn nothing_has_an_answer_or_a_typed_error() {
     assert_eq!(cpu::reduce::<f32, _>(Sum, &[]).unwrap().to_bits(), 0.0_f32.to_bits());
     assert_eq!(cpu::reduce::<f32, _>(Product, &[]).unwrap(), 1.0);
     assert!(cpu::reduce::<f32, _>(Mean, &[]).unwrap().is_nan());
-    assert!(matches!(cpu::reduce::<f32, _>(Min, &[]), Err(Error::EmptyExtent { op: "min" })));
+    assert!(matches!(
+        cpu::reduce::<f32, _>(Min, &[]),
+        Err(Error::EmptyExtent { op: "min" })
+    ));
     assert!(matches!(
         cpu::reduce::<f32, _>(ArgMax, &[]),
         Err(Error::EmptyExtent { op: "argmax" })

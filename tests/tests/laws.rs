@@ -219,7 +219,10 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
     fn law<R: Reduction<f32>>(op: R, seen: &mut BTreeSet<&'static str>) {
         let all = op.entry();
         assert_eq!((all.op, all.element, all.kernel), (R::ENTRY, Type::F32, Kernel::All));
-        for entry in ENTRIES.iter().filter(|entry| (entry.op, entry.element) == (all.op, all.element)) {
+        for entry in ENTRIES
+            .iter()
+            .filter(|entry| (entry.op, entry.element) == (all.op, all.element))
+        {
             assert_eq!(entry.state_words, <R::State as Words>::COUNT, "{}", entry.name);
             assert_eq!(entry.answer_words, <R::Answer as Words>::COUNT, "{}", entry.name);
             assert_eq!(all.with(entry.kernel), Some(entry));

@@ -141,7 +141,9 @@ fn fold_strip<T: Element, M: Monoid<T>, const WORDS: usize>(
     let mut changed = !ragged.is_empty();
     for (j, leaf) in whole.enumerate() {
         if may_change(op, best, leaf) {
-            fold_rows(op, columns.leaf::<T>(j), |at| op.lift(leaf[at], (j * length + at) as u64));
+            fold_rows(op, columns.leaf::<T>(j), |at| {
+                op.lift(leaf[at], (j * length + at) as u64)
+            });
             changed = true;
         } else {
             fold_rows(op, columns.leaf::<T>(j), |_| op.identity());
@@ -226,7 +228,11 @@ mod tests {
             .collect();
         let all = |arch| {
             let sum = fold(arch, Sum, &values, 0).to_bits();
-            (sum, fold(arch, Extremum::LARGEST, &values, 0), fold(arch, Arg::SMALLEST, &values, 5))
+            (
+                sum,
+                fold(arch, Extremum::LARGEST, &values, 0),
+                fold(arch, Arg::SMALLEST, &values, 5),
+            )
         };
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         if let Some(avx2) = pulp::x86::V3::try_new() {

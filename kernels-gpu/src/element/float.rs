@@ -13,7 +13,11 @@ macro_rules! float {
         /// A NaN answer has one bit pattern everywhere: hardware differs in the payloads and signs it makes.
         #[inline]
         fn $canonical(value: $float) -> $float {
-            if value.is_nan() { $float::from_bits($nan) } else { value }
+            if value.is_nan() {
+                $float::from_bits($nan)
+            } else {
+                value
+            }
         }
 
         impl Element for $float {

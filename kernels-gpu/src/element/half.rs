@@ -204,7 +204,10 @@ mod tests {
                     "{bits:#x}"
                 );
             }
-            let (again_a, again_b) = (<f16 as Element>::from_rank(a.rank()), <bf16 as Element>::from_rank(b.rank()));
+            let (again_a, again_b) = (
+                <f16 as Element>::from_rank(a.rank()),
+                <bf16 as Element>::from_rank(b.rank()),
+            );
             assert_eq!(again_a.to_bits(), if a.is_nan() { 0x7e00 } else { bits });
             assert_eq!(again_b.to_bits(), if b.is_nan() { 0x7fc0 } else { bits });
             assert_eq!((a.is_nonzero(), b.is_nonzero()), (a.to_f32() != 0.0, b.to_f32() != 0.0));

@@ -61,11 +61,7 @@ impl Entry {
     }
 
     /// The entry that folds elements of `T` with `M` in `kernel`.
-    const fn new<T: Element, M: Monoid<T>>(
-        kernel: Kernel,
-        room: Room,
-        [op, name, family]: [&'static str; 3],
-    ) -> Self {
+    const fn new<T: Element, M: Monoid<T>>(kernel: Kernel, room: Room, [op, name, family]: [&'static str; 3]) -> Self {
         let words = <M::State as Words>::COUNT;
         let (max_threads, blocks, instructions) = match kernel {
             Kernel::All => (room.threads, room.blocks, whole::instructions::<T>(words)),
@@ -150,4 +146,3 @@ const FULL: Room = Room {
     blocks: 1,
     small_blocks: 1,
 };
-

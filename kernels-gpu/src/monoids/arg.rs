@@ -83,7 +83,11 @@ impl Arg {
     #[must_use]
     pub fn of_parameter(parameter: u64) -> Self {
         Self {
-            end: if parameter & 1 == 1 { End::Smallest } else { End::Largest },
+            end: if parameter & 1 == 1 {
+                End::Smallest
+            } else {
+                End::Largest
+            },
             ties: if parameter & 2 == 2 { Ties::Last } else { Ties::First },
         }
     }
@@ -189,7 +193,6 @@ impl<T: Element> Monoid<T> for Arg {
         None
     }
 }
-
 
 /// The same within a part, whose places fit 32 bits.
 #[derive(Clone, Copy)]

@@ -166,7 +166,11 @@ impl<S: Simt, T: Element> Part<T> for Unloaded<S, T> {
         let word = |i| u64::from(unsafe { self.simt.load_input(from.wrapping_add(i)) });
         if (place as u32) < self.present {
             let low = word(0);
-            present(T::from_bits(if size_of::<T>() == 8 { low | word(1) << 32 } else { low }))
+            present(T::from_bits(if size_of::<T>() == 8 {
+                low | word(1) << 32
+            } else {
+                low
+            }))
         } else {
             absent
         }

@@ -97,8 +97,10 @@ fn operators_of_any_width_fold_alike() {
     };
     for seed in 0..8 {
         let fold = |misalign| {
-            let max = reduce_all(Extremum::LARGEST, &values, misalign, shape, seed).unwrap_or_else(|fault| panic!("{fault}"));
-            let best = reduce_all(Arg::LARGEST, &values, misalign, shape, seed).unwrap_or_else(|fault| panic!("{fault}"));
+            let max =
+                reduce_all(Extremum::LARGEST, &values, misalign, shape, seed).unwrap_or_else(|fault| panic!("{fault}"));
+            let best =
+                reduce_all(Arg::LARGEST, &values, misalign, shape, seed).unwrap_or_else(|fault| panic!("{fault}"));
             let mean = reduce_all(Mean, &values, misalign, shape, seed).unwrap_or_else(|fault| panic!("{fault}"));
             let expected: f32 = Monoid::<f32>::finish(Mean, canonical(Mean, &values), 10_000);
             assert_eq!(mean.answer.to_bits(), expected.to_bits());

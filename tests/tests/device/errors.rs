@@ -109,7 +109,9 @@ pub fn quick_wrong_arguments(gpu: &Gpu) {
                 other => panic!("{other:?}"),
             }
         }
-        let long = gpu.prepare_shaped::<f32, _>(Sum, 100_003, shape(1, 1, 9)).expect("a legal shape");
+        let long = gpu
+            .prepare_shaped::<f32, _>(Sum, 100_003, shape(1, 1, 9))
+            .expect("a legal shape");
         let mut small = gpu
             .prepare::<f32, _>(Sum, 1)
             .and_then(|one| one.workspace())

@@ -87,7 +87,9 @@ pub fn nothing_is_leaked(gpu: &Gpu) {
     let work = |gpu: &Gpu| {
         let input = Array::new(&values, 0);
         for len in [1, 70_000, values.len()] {
-            let prepared = gpu.prepare_shaped::<f32, _>(Sum, len as u64, TINY_TILES).expect("a legal shape");
+            let prepared = gpu
+                .prepare_shaped::<f32, _>(Sum, len as u64, TINY_TILES)
+                .expect("a legal shape");
             drop(prepared.workspace().expect("a workspace"));
             let part = Array::new(&values[..len], 3);
             assert!(reduce(gpu, Sum, &part).is_some() && reduce(gpu, ArgMin, &part).is_some());
@@ -104,7 +106,9 @@ pub fn nothing_is_leaked(gpu: &Gpu) {
 /// A workspace may be dropped where no context is current: its memory comes back all the same.
 pub fn a_workspace_is_freed_from_any_thread(gpu: &Gpu) {
     // A slot for each of 2²⁴ leaves: 64 MiB, and no input is needed to plan for.
-    let prepared = gpu.prepare_shaped::<f32, _>(Sum, 1 << 34, TINY_TILES).expect("a legal shape");
+    let prepared = gpu
+        .prepare_shaped::<f32, _>(Sum, 1 << 34, TINY_TILES)
+        .expect("a legal shape");
     drop(prepared.workspace().expect("a workspace"));
     keeps_free_memory(|| {
         let workspace = prepared.workspace().expect("a workspace");

@@ -116,7 +116,9 @@ pub fn quick_operators_take_turns_in_one_workspace(gpu: &Gpu) {
         leaves_per_warp: 1,
         blocks: 50,
     };
-    let widest = gpu.prepare_shaped::<f32, _>(ArgMax, 1 << 18, shape).expect("a legal shape");
+    let widest = gpu
+        .prepare_shaped::<f32, _>(ArgMax, 1 << 18, shape)
+        .expect("a legal shape");
     let (mut workspace, stream) = (widest.workspace().expect("a workspace"), stream());
     for len in [1, 5000, 100_003, 1 << 18, 30_000] {
         let values = cases::CYCLE.array(len);

@@ -94,9 +94,7 @@ impl Device {
             #[cfg(feature = "cuda")]
             Self::Gpu(gpu) => Ok(gpu::fold(gpu, op, values)?),
             Self::Cpu => Ok(cpu::fold(op, values)),
-            Self::Emulator => {
-                Ok(warpfold_emulator::reduce_all(op.monoid(), values, 0, EMULATOR_SHAPE, 0)?.state)
-            }
+            Self::Emulator => Ok(warpfold_emulator::reduce_all(op.monoid(), values, 0, EMULATOR_SHAPE, 0)?.state),
         }
     }
 }

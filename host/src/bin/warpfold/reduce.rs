@@ -116,7 +116,12 @@ macro_rules! element {
     };
 }
 
-element!(bool, read as u8, |read: &[u8]| read.iter().map(|byte| *byte != 0).collect(), truths);
+element!(
+    bool,
+    read as u8,
+    |read: &[u8]| read.iter().map(|byte| *byte != 0).collect(),
+    truths
+);
 element!(u8, read as Self, Cow::from, integers);
 element!(i8, read as Self, Cow::from, integers);
 element!(u16, read as Self, Cow::from, integers);

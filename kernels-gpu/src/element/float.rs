@@ -63,7 +63,13 @@ macro_rules! float {
             }
             #[inline]
             fn root(square: f64) -> Self {
-                Self::from_f64($root(square))
+                // Asked of the square: LLVM takes a NaN chosen for the root of no number to be as good as the root itself,
+                // whatever its bits.
+                if square.is_nan() {
+                    $float::from_bits($nan)
+                } else {
+                    $root(square) as $float
+                }
             }
             #[inline]
             fn magnitude(self) -> Self {

@@ -256,8 +256,11 @@ pub enum Error {
         wanted: &'static str,
     },
 
-    /// Elements of a type that cannot be read or folded.
-    #[error("{}: {dtype} is not supported yet; convert it, as by numpy's astype(\"float32\")", path.display())]
+    /// Elements of a type that cannot be read, or that no operator folds.
+    #[error(
+        "{}: {dtype} cannot be folded; bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32 and float64 can",
+        path.display()
+    )]
     Dtype {
         /// The file; `FILE:NAME` for an array of several.
         path: PathBuf,

@@ -9,6 +9,15 @@
 //!
 //! f16 and bf16 are folded as f32, and the answer rounded to their own type once. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.
+//!
+//! ```
+//! use warpfold::{cpu, ops::{Sum, element::bf16}};
+//!
+//! // Carried as bf16, the sum would stay at 256, where the steps are 2.
+//! let ones = [bf16::from_bits(0x3f80); 300];
+//! assert_eq!(cpu::reduce(Sum, &ones)?, bf16::from_bits(0x4396)); // 300
+//! # Ok::<(), warpfold::Error>(())
+//! ```
 
 use warpfold_kernels::{
     element::{Element, bf16, f16},

@@ -25,8 +25,20 @@ use crate::{Error, ops::Reduction};
 /// ```
 /// use warpfold::{cpu, ops::{ArgMax, Sum}};
 ///
-/// assert_eq!(cpu::reduce(Sum, &[1.5, 2.0, -0.5])?, 3.0);
-/// assert_eq!(cpu::reduce(ArgMax, &[1.5, 2.0, 2.0])?, 1);
+/// assert_eq!(cpu::reduce(Sum, &[1.5_f32, 2.0, -0.5])?, 3.0);
+/// assert_eq!(cpu::reduce(ArgMax, &[1.5_f32, 2.0, 2.0])?, 1);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// Integers are summed in 64 bits, truths counted:
+///
+/// ```
+/// use warpfold::{cpu, ops::{Mean, Min, Sum}};
+///
+/// assert_eq!(cpu::reduce(Sum, &[200_u8, 100])?, 300_u64);
+/// assert_eq!(cpu::reduce(Min, &[3_i64, i64::MIN, 0])?, i64::MIN);
+/// assert_eq!(cpu::reduce(Sum, &[true, false, true])?, 2_i64);
+/// assert_eq!(cpu::reduce(Mean, &[1_i16, 2])?, 1.5_f64);
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 pub fn reduce<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> Result<R::Answer, Error> {

@@ -20,7 +20,7 @@
 //! let array = TensorFile::open(path)?.one()?;
 //! assert_eq!((array.dtype().name(), array.shape()), ("float32", &[5, 20][..]));
 //!
-//! let mut pieces = Pieces::new(Sum, 4096)?;
+//! let mut pieces = Pieces::<_, f32>::new(Sum, 4096)?;
 //! for piece in array.stream::<f32>(4096)? {
 //!     let piece = piece?;
 //!     pieces.push(cpu::fold(Sum, &piece), piece.len() as u64)?;

@@ -182,7 +182,7 @@ fn elements_are_read_as_what_they_are() {
     for error in [array.read_bytes().map(drop), array.stream_bytes(1).map(drop)] {
         assert_eq!(
             in_words(&error.unwrap_err(), &file.0),
-            "FILE: <U7 is not supported yet; convert it, as by numpy's astype(\"float32\")"
+            "FILE: <U7 cannot be folded; bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32 and float64 can"
         );
     }
 }

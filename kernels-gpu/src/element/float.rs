@@ -11,14 +11,18 @@ macro_rules! float {
             bits ^ ((bits >> ($int::BITS - 1)) & $int::MAX)
         }
 
-        /// A NaN answer has one bit pattern everywhere: hardware differs in the payloads and signs it makes.
+        /// A NaN answer has one bit pattern everywhere: hardware differs in the payloads and signs it makes. Told by its bits,
+        /// and chosen as bits: to LLVM one NaN is as good as another, and it drops a choice between two (after a square root
+        /// it did).
         #[inline]
         fn $canonical(value: $float) -> $float {
-            if value.is_nan() {
-                $float::from_bits($nan)
+            let bits = value.to_bits();
+            let magnitude = bits & $int::MAX as $bits;
+            $float::from_bits(if magnitude > $float::INFINITY.to_bits() {
+                $nan
             } else {
-                value
-            }
+                bits
+            })
         }
 
         impl Element for $float {

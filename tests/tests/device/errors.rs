@@ -48,7 +48,7 @@ pub fn quick_no_kernels_for_the_device(gpu: &Gpu) {
             compute_capability,
             built,
         }) => {
-            assert_eq!((family, compute_capability), ("sum_small", (7, 0)));
+            assert_eq!((family, compute_capability), ("sum_f32", (7, 0)));
             assert_eq!(built, warpfold::ptx::archs());
         }
         other => panic!("{other:?}"),

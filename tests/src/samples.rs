@@ -105,7 +105,7 @@ pub const LARGE: Sample = sample("large", |format, at, _| match format {
         } else {
             u64::MAX
         };
-        format.of_bits(if mix(30, at) % 3 == 0 {
+        format.of_bits(if mix(30, at).is_multiple_of(3) {
             base.wrapping_add(end)
         } else {
             base.wrapping_sub(end)

@@ -3,7 +3,7 @@
 use warpfold::{Error, Plan, cpu, ops::Reduction, pieces::Pieces, plan::Shape};
 use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
-    element::Type,
+    element::Element,
     kernels::{
         Kernel,
         whole::{self, Output},
@@ -19,7 +19,7 @@ use crate::Bits;
 /// # Panics
 ///
 /// On any other error.
-pub fn cpu<R: Reduction<f32>>(op: R, values: &[f32]) -> Option<Bits> {
+pub fn cpu<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> Option<Bits> {
     answer(cpu::reduce(op, values))
 }
 
@@ -41,8 +41,8 @@ pub fn answer<A: Words>(result: Result<A, Error>) -> Option<Bits> {
 /// # Panics
 ///
 /// On any error but that of an empty extent.
-pub fn pieces<R: Reduction<f32>>(op: R, values: &[f32], piece: usize) -> Option<Bits> {
-    let mut pieces = Pieces::new(op, piece as u64).expect("a subtree of the canonical tree");
+pub fn pieces<T: Element, R: Reduction<T>>(op: R, values: &[T], piece: usize) -> Option<Bits> {
+    let mut pieces = Pieces::<R, T>::new(op, piece as u64).expect("a subtree of the canonical tree");
     for piece in values.chunks(piece) {
         pieces
             .push(cpu::fold(op, piece), piece.len() as u64)
@@ -53,8 +53,8 @@ pub fn pieces<R: Reduction<f32>>(op: R, values: &[f32], piece: usize) -> Option<
 
 /// The shape, with as many leaves for each warp as a tile has room for: states of many words have less.
 #[must_use]
-pub fn fit<R: Reduction<f32>>(op: R, shape: Shape) -> Shape {
-    let most = most_states(op.entry().state_words) / shape.warps;
+pub fn fit<T: Element, R: Reduction<T>>(_: R, shape: Shape) -> Shape {
+    let most = most_states(R::State::COUNT) / shape.warps;
     Shape {
         leaves_per_warp: shape.leaves_per_warp.min(most),
         ..shape
@@ -67,11 +67,11 @@ pub fn fit<R: Reduction<f32>>(op: R, shape: Shape) -> Shape {
 /// # Panics
 ///
 /// If `shape` is none that the whole-array kernel takes.
-pub fn plans<R: Reduction<f32>>(op: R, len: u64, shape: Shape) -> Vec<Plan> {
-    let shape = fit(op, shape);
+pub fn plans<T: Element, R: Reduction<T>>(op: R, len: u64, shape: Shape) -> Vec<Plan> {
+    let shape = fit::<T, R>(op, shape);
     let all = Plan::with_shape(op.entry(), len, shape).expect("a legal shape");
     let small = op.entry().with(Kernel::Small).and_then(|small| {
-        let tiles = len.div_ceil(whole::tile_elements(Type::F32, shape.warps, 1));
+        let tiles = len.div_ceil(whole::tile_elements(T::TYPE, shape.warps, 1));
         let shape = Shape {
             leaves_per_warp: 1,
             blocks: tiles.max(1).try_into().ok()?,
@@ -91,7 +91,7 @@ pub struct Emulated {
     pub state: Bits,
 }
 
-/// Runs the kernel that `plan` names as the plan has it, on `values` that lie `misalign` elements (0 to 3) past a 16-byte
+/// Runs the kernel that `plan` names as the plan has it, on `values` that lie `misalign` elements past a 16-byte
 /// boundary, on the schedule of `seed`. `None` where the operator has no answer over nothing: the host does not launch
 /// then.
 ///
@@ -99,7 +99,13 @@ pub struct Emulated {
 ///
 /// On a fault; if the tickets are left at another value than zero, an output unwritten, or a slot past the workspace that
 /// the plan asks for.
-pub fn emulator<R: Reduction<f32>>(op: R, values: &[f32], plan: &Plan, misalign: usize, seed: u64) -> Option<Emulated> {
+pub fn emulator<T: Element, R: Reduction<T>>(
+    op: R,
+    values: &[T],
+    plan: &Plan,
+    misalign: usize,
+    seed: u64,
+) -> Option<Emulated> {
     op.check_extent(plan.len).ok()?;
     let monoid = op.monoid();
     let mut memory = Memory::new();

@@ -3,6 +3,8 @@
 //! It is slow, and shares nothing with the kernels and the host: not a constant, not an operator. Two who read the same
 //! text independently and agree to the bit have probably both read it right.
 
+pub mod typed;
+
 use crate::Bits;
 
 /// The version of the tree that is written here.
@@ -14,13 +16,19 @@ pub const NAN: u32 = 0x7fc0_0000;
 const COLUMNS: usize = 128;
 const ROWS: usize = 8;
 
-/// Folds `states` in the canonical tree: rows of a leaf, column by column; columns of a leaf; leaves.
+/// Folds the states of an array of f32 in the canonical tree.
 pub fn fold<S: Copy>(states: &[S], identity: S, combine: impl Fn(S, S) -> S) -> S {
+    fold_columns(COLUMNS, states, identity, combine)
+}
+
+/// Folds `states` in the canonical tree of elements that have `columns` to a row: rows of a leaf, column by column; columns
+/// of a leaf; leaves.
+pub fn fold_columns<S: Copy>(columns: usize, states: &[S], identity: S, combine: impl Fn(S, S) -> S) -> S {
     let leaves = states
-        .chunks(ROWS * COLUMNS)
+        .chunks(ROWS * columns)
         .map(|leaf| {
-            let columns = (0..COLUMNS).map(|column| {
-                let row = |row: usize| leaf.get(row * COLUMNS + column).copied().unwrap_or(identity);
+            let columns = (0..columns).map(|column| {
+                let row = |row: usize| leaf.get(row * columns + column).copied().unwrap_or(identity);
                 neighbours((0..ROWS).map(row).collect(), identity, &combine)
             });
             neighbours(columns.collect(), identity, &combine)
@@ -54,7 +62,9 @@ pub fn answer(op: &str, values: &[f32]) -> Option<Bits> {
         "sum" if len == 0 => number(0.0),
         "prod" if len == 0 => number(1.0),
         "mean" if len == 0 => number(f32::NAN),
-        "min" | "max" | "argmin" | "argmax" | "minmax" | "argminmax" if len == 0 => None,
+        "min" | "max" | "argmin" | "argmax" | "argmin-last" | "argmax-last" | "minmax" | "argminmax" if len == 0 => {
+            None
+        }
         "l1" | "l2" | "linf" | "sumsq" if len == 0 => number(0.0),
         "sum" => number(sum(values)),
         "prod" => number(fold(values, 1.0, |a, b| a * b)),
@@ -63,6 +73,8 @@ pub fn answer(op: &str, values: &[f32]) -> Option<Bits> {
         "max" => number(largest(values)),
         "argmin" => index(first_largest(&negated(values))),
         "argmax" => index(first_largest(values)),
+        "argmin-last" => index(last_largest(&negated(values))),
+        "argmax-last" => index(last_largest(values)),
         "minmax" => both(answer("min", values), answer("max", values)),
         "argminmax" => both(answer("argmin", values), answer("argmax", values)),
         "l1" => number(fold(&magnitudes(values), -0.0, |a, b| a + b)),
@@ -144,4 +156,10 @@ fn first_largest(values: &[f32]) -> usize {
             _ => a.min(b),
         }
     })
+}
+
+/// The last of equals is the first from behind.
+fn last_largest(values: &[f32]) -> usize {
+    let behind: Vec<f32> = values.iter().rev().copied().collect();
+    values.len() - 1 - first_largest(&behind)
 }

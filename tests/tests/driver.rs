@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 fn ask() -> ExitCode {
     println!("{}", told(Gpu::count()));
     println!("{}", told(Gpu::new(0).map(|gpu| gpu.facts().index)));
-    println!("{:?}", cpu::reduce(Sum, &[1.0, 2.0]).ok());
+    println!("{:?}", cpu::reduce(Sum, &[1.0_f32, 2.0]).ok());
     ExitCode::SUCCESS
 }
 

@@ -280,7 +280,7 @@ fn the_small_kernel_meets_each_element_once() {
 fn the_numbers_of_these_tests_are_the_trees() {
     assert_eq!(tree::leaf_elements::<f32>() as u64, LEAF);
     assert_eq!(tree::LANES, 32);
-    let plans = backends::plans(
+    let plans = backends::plans::<f32, _>(
         ops::Max,
         5000,
         Shape {

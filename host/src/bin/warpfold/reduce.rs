@@ -196,7 +196,7 @@ impl Fold<'_> {
             let piece = piece?;
             let values = T::of(&piece);
             pieces
-                .push(device.fold(op, &*values)?, values.len() as u64)
+                .push(device.fold(op, &values)?, values.len() as u64)
                 .map_err(in_file)?;
             progress.advance(size_of_val(&*piece) as u64);
         }

@@ -1,0 +1,270 @@
+//! Every operator of every type of elements, behind one trait that knows neither.
+//!
+//! A CPU fold and a kernel are much code for each operator and each type. Here the CPU's is compiled once, for all tests;
+//! and the emulator's kernels are compiled once for each type, for an operator that asks another through a table.
+
+use std::{array, marker::PhantomData};
+
+use warpfold::{cpu, ops::Reduction};
+use warpfold_emulator::{Shape, reduce_all, reduce_small};
+use warpfold_kernels::{
+    element::{Element, Type},
+    kernels::{Entry, Kernel},
+    monoids::{Monoid, Words},
+    tree::{Part, ROWS, vector_elements},
+};
+
+use crate::{
+    Bits,
+    backends::{self, Emulated},
+    each_operation,
+    samples::elements,
+};
+
+/// A state or an answer of at most eight words; the rest are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Eight([u32; 8]);
+
+impl Eight {
+    fn of<W: Words>(value: W) -> Self {
+        Self(array::from_fn(|i| if i < W::COUNT { value.word(i) } else { 0 }))
+    }
+
+    fn to<W: Words>(self) -> W {
+        W::from_words(|i| self.0[i])
+    }
+
+    /// Its first words.
+    #[must_use]
+    pub fn bits(self, words: usize) -> Bits {
+        Bits(self.0[..words].to_vec())
+    }
+}
+
+impl Words for Eight {
+    const COUNT: usize = 8;
+    fn word(self, i: usize) -> u32 {
+        self.0[i]
+    }
+    fn from_words(word: impl FnMut(usize) -> u32) -> Self {
+        Self(array::from_fn(word))
+    }
+}
+
+/// An operator of a type of elements, which are given as bits.
+pub trait Operation: Sync {
+    /// The operator's name.
+    fn name(&self) -> &'static str;
+    /// The elements' type.
+    fn ty(&self) -> Type;
+    /// Its whole-array kernel.
+    fn entry(&self) -> &'static Entry;
+    /// Words of a state, and of an answer.
+    fn words(&self) -> (usize, usize);
+
+    /// The CPU's answer; `None` where the operator has none over nothing.
+    fn cpu(&self, bits: &[u64]) -> Option<Bits>;
+    /// The CPU's state.
+    fn state(&self, bits: &[u64]) -> Bits;
+    /// The CPU's answer by way of pieces of so many elements.
+    fn pieces(&self, bits: &[u64], piece: usize) -> Option<Bits>;
+    /// The answer and the state of a kernel on the emulator, over at least one element.
+    ///
+    /// # Panics
+    ///
+    /// On a fault.
+    fn emulator(&self, kernel: Kernel, bits: &[u64], misalign: usize, shape: Shape, seed: u64) -> Emulated;
+
+    /// [`Monoid::identity`].
+    fn identity(&self) -> Eight;
+    /// [`Monoid::lift`].
+    fn lift(&self, bits: u64, index: u64) -> Eight;
+    /// [`Monoid::combine`].
+    fn combine(&self, a: Eight, b: Eight) -> Eight;
+    /// [`Monoid::shift`].
+    fn shift(&self, state: Eight, by: u64) -> Eight;
+    /// [`Monoid::SELECTS`].
+    fn selects(&self) -> bool;
+    /// [`Monoid::may_change`].
+    fn may_change(&self, best: Eight, bits: u64) -> bool;
+    /// [`Monoid::fold_part`] of the places of a part, row after row.
+    fn fold_part(&self, places: &[Option<u64>]) -> Eight;
+    /// [`Monoid::finish`].
+    fn finish(&self, state: Eight, count: u64) -> Eight;
+    /// [`Monoid::empty`].
+    fn empty(&self) -> Option<Bits>;
+    /// What is compared of a state: [`Bits::of_state`].
+    fn bits(&self, state: Eight) -> Bits;
+}
+
+struct Of<T, R>(R, PhantomData<fn() -> T>);
+
+impl<T: Element, R: Reduction<T>> Operation for Of<T, R> {
+    fn name(&self) -> &'static str {
+        R::NAME
+    }
+    fn ty(&self) -> Type {
+        T::TYPE
+    }
+    fn entry(&self) -> &'static Entry {
+        self.0.entry()
+    }
+    fn words(&self) -> (usize, usize) {
+        (R::State::COUNT, R::Answer::COUNT)
+    }
+    fn cpu(&self, bits: &[u64]) -> Option<Bits> {
+        backends::cpu(self.0, &elements::<T>(bits))
+    }
+    fn state(&self, bits: &[u64]) -> Bits {
+        Bits::of_state(self.0, cpu::fold(self.0, &elements::<T>(bits)))
+    }
+    fn pieces(&self, bits: &[u64], piece: usize) -> Option<Bits> {
+        backends::pieces(self.0, &elements::<T>(bits), piece)
+    }
+    fn emulator(&self, kernel: Kernel, bits: &[u64], misalign: usize, shape: Shape, seed: u64) -> Emulated {
+        let (answer, state) = emulate::<T>(self, kernel, &elements(bits), misalign, shape, seed);
+        Emulated {
+            answer: answer.bits(R::Answer::COUNT),
+            state: self.bits(state),
+        }
+    }
+    fn identity(&self) -> Eight {
+        Eight::of(self.0.monoid().identity())
+    }
+    fn lift(&self, bits: u64, index: u64) -> Eight {
+        Eight::of(self.0.monoid().lift(T::from_bits(bits), index))
+    }
+    fn combine(&self, a: Eight, b: Eight) -> Eight {
+        Eight::of(self.0.monoid().combine(a.to(), b.to()))
+    }
+    fn shift(&self, state: Eight, by: u64) -> Eight {
+        Eight::of(self.0.monoid().shift(state.to(), by))
+    }
+    fn selects(&self) -> bool {
+        R::Monoid::SELECTS
+    }
+    fn may_change(&self, best: Eight, bits: u64) -> bool {
+        self.0.monoid().may_change(best.to(), T::from_bits(bits))
+    }
+    fn fold_part(&self, places: &[Option<u64>]) -> Eight {
+        Eight::of(self.0.monoid().fold_part(Places(places, PhantomData::<fn() -> T>)))
+    }
+    fn finish(&self, state: Eight, count: u64) -> Eight {
+        Eight::of(self.0.monoid().finish(state.to(), count))
+    }
+    fn empty(&self) -> Option<Bits> {
+        self.0.monoid().empty().map(Bits::of)
+    }
+    fn bits(&self, state: Eight) -> Bits {
+        Bits::of_state(self.0, state.to())
+    }
+}
+
+/// A part whose places were read before.
+struct Places<'a, T>(&'a [Option<u64>], PhantomData<fn() -> T>);
+
+impl<T> Clone for Places<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Places<'_, T> {}
+
+impl<T: Element> Part<T> for Places<'_, T> {
+    fn element<X>(self, row: usize, column: usize, present: impl FnOnce(T) -> X, absent: X) -> X {
+        match self.0[row * vector_elements::<T>() + column] {
+            Some(bits) => present(T::from_bits(bits)),
+            None => absent,
+        }
+    }
+}
+
+/// The operator that the emulator's kernels are compiled for: it asks another.
+#[derive(Clone, Copy)]
+struct Asks<'a, const SELECTS: bool>(&'a dyn Operation);
+
+fn bits_of<T: Element>(value: T) -> u64 {
+    (0..T::COUNT).fold(0, |bits, i| bits | u64::from(value.word(i)) << (32 * i))
+}
+
+impl<T: Element, const SELECTS: bool> Monoid<T> for Asks<'_, SELECTS> {
+    type State = Eight;
+    type Answer = Eight;
+
+    fn identity(self) -> Eight {
+        self.0.identity()
+    }
+    fn lift(self, value: T, index: u64) -> Eight {
+        self.0.lift(bits_of(value), index)
+    }
+    fn combine(self, a: Eight, b: Eight) -> Eight {
+        self.0.combine(a, b)
+    }
+    fn shift(self, state: Eight, by: u64) -> Eight {
+        self.0.shift(state, by)
+    }
+    const SELECTS: bool = SELECTS;
+    fn may_change(self, best: Eight, value: T) -> bool {
+        self.0.may_change(best, bits_of(value))
+    }
+    #[inline(never)]
+    fn fold_part(self, part: impl Part<T>) -> Eight {
+        let place = |at: usize| {
+            let (row, column) = (at / vector_elements::<T>(), at % vector_elements::<T>());
+            part.element(row, column, |value| Some(bits_of(value)), None)
+        };
+        let places: Vec<Option<u64>> = (0..ROWS * vector_elements::<T>()).map(place).collect();
+        self.0.fold_part(&places)
+    }
+    fn finish(self, state: Eight, count: u64) -> Eight {
+        self.0.finish(state, count)
+    }
+    fn empty(self) -> Option<Eight> {
+        let Bits(words) = self.0.empty()?;
+        Some(Eight(array::from_fn(|i| words.get(i).copied().unwrap_or(0))))
+    }
+}
+
+/// The answer and the state that a kernel leaves.
+fn emulate<T: Element>(
+    op: &dyn Operation,
+    kernel: Kernel,
+    values: &[T],
+    misalign: usize,
+    shape: Shape,
+    seed: u64,
+) -> (Eight, Eight) {
+    let folded = match (kernel, op.selects()) {
+        (Kernel::All, false) => reduce_all(Asks::<false>(op), values, misalign, shape, seed),
+        (Kernel::All, true) => reduce_all(Asks::<true>(op), values, misalign, shape, seed),
+        (Kernel::Small, false) => reduce_small(Asks::<false>(op), values, misalign, shape.threads, seed),
+        (Kernel::Small, true) => reduce_small(Asks::<true>(op), values, misalign, shape.threads, seed),
+    };
+    match folded {
+        Ok(folded) => (folded.answer, folded.state),
+        Err(fault) => panic!(
+            "{} of {} {}, {shape:?}: {fault}",
+            op.name(),
+            values.len(),
+            op.ty().name()
+        ),
+    }
+}
+
+/// Every operator of every type.
+#[must_use]
+pub fn all() -> Vec<Box<dyn Operation>> {
+    fn one<T: Element, R: Reduction<T>>(op: R, all: &mut Vec<Box<dyn Operation>>) {
+        all.push(Box::new(Of(op, PhantomData::<fn() -> T>)));
+    }
+    let mut all = vec![];
+    each_operation!(one(&mut all));
+    all
+}
+
+/// Elements of a type in a vector, a row and a leaf.
+#[must_use]
+pub fn extents(ty: Type) -> [usize; 3] {
+    [16, 512, 4096].map(|bytes| bytes / ty.bytes())
+}

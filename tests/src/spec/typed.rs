@@ -1,0 +1,328 @@
+//! The operators over every type of elements: on raw bits and the type's name, decoded and rounded here.
+//!
+//! What rounds follows the tree; what does not is a plain scan, for there no order changes a bit.
+
+use std::cmp::Ordering;
+
+use super::fold_columns;
+use crate::Bits;
+
+/// What an answer over `elements` is: operators over `ty`, one of `f16`, `bf16`, `f32`, `f64`, `i8` to `i64`, `u8` to `u64`
+/// and `bool`, an element being the low bits of a number. `None` where there is no answer over nothing. Answers of fewer
+/// than 32 bits are one word, sign-extended where they are signed.
+///
+/// # Panics
+///
+/// If there is no such type, or no such operator for it.
+#[must_use]
+pub fn answer(op: &str, ty: &str, elements: &[u64]) -> Option<Bits> {
+    match Float::named(ty) {
+        Some(float) => float.answer(op, elements),
+        None => Integer::named(ty).answer(op, elements),
+    }
+}
+
+/// One word, or two with the lower first.
+fn words(count: usize, bits: u64) -> Bits {
+    Bits([bits as u32, (bits >> 32) as u32][..count].to_vec())
+}
+
+fn both(one: Option<Bits>, other: Option<Bits>) -> Option<Bits> {
+    Some(Bits([one?.0, other?.0].concat()))
+}
+
+/// Where the best element is, the first or the last of those that are as good; `beats` is never true of equals.
+fn place(len: usize, last: bool, beats: impl Fn(usize, usize) -> bool) -> Option<Bits> {
+    let better = |best: usize, at: usize| {
+        if beats(at, best) || (last && !beats(best, at)) {
+            at
+        } else {
+            best
+        }
+    };
+    (0..len).reduce(better).map(|at| words(2, at as u64))
+}
+
+fn count(of: impl Iterator<Item = bool>) -> Option<Bits> {
+    Some(words(2, of.filter(|is| *is).count() as u64))
+}
+
+fn truth(truth: bool) -> Option<Bits> {
+    Some(words(1, u64::from(truth)))
+}
+
+/// A type with fractions.
+#[derive(Clone, Copy)]
+struct Float {
+    bytes: usize,
+    /// The bits of +∞; those of finite numbers are below.
+    infinity: u64,
+    /// The one NaN that answers have.
+    nan: u64,
+    decode: fn(u64) -> f64,
+}
+
+impl Float {
+    fn named(ty: &str) -> Option<Self> {
+        let (bytes, infinity, nan, decode): (_, _, _, fn(u64) -> f64) = match ty {
+            "f16" => (2, 0x7c00, 0x7e00, |bits| half::f16::from_bits(bits as u16).to_f64()),
+            "bf16" => (2, 0x7f80, 0x7fc0, |bits| half::bf16::from_bits(bits as u16).to_f64()),
+            "f32" => (4, 0x7f80_0000, 0x7fc0_0000, |bits| f32::from_bits(bits as u32).into()),
+            "f64" => (8, 0x7ff0_0000_0000_0000, 0x7ff8_0000_0000_0000, f64::from_bits),
+            _ => return None,
+        };
+        Some(Self {
+            bytes,
+            infinity,
+            nan,
+            decode,
+        })
+    }
+
+    fn answer(self, op: &str, elements: &[u64]) -> Option<Bits> {
+        let values: Vec<f64> = elements.iter().map(|&bits| (self.decode)(bits)).collect();
+        let magnitudes = || values.iter().map(|value| value.abs()).collect::<Vec<f64>>();
+        let number = |value: f64| Some(self.round(value));
+        // −0.0 is the float that changes no other; the sum of nothing is +0.0 all the same.
+        let sum = |values: &[f64]| {
+            if values.is_empty() {
+                0.0
+            } else {
+                self.fold(values, -0.0, |a, b| a + b, |a, b| a + b)
+            }
+        };
+        let squares = || {
+            let squares: Vec<f64> = values.iter().map(|value| value * value).collect();
+            fold_columns(self.columns(), &squares, 0.0, |a, b| a + b)
+        };
+        let largest = |order: fn(f64) -> f64| {
+            let best = values.iter().map(|&value| order(value)).reduce(larger);
+            best.map(|best| self.round(order(best)))
+        };
+        let arg = |order: fn(f64) -> f64, last: bool| {
+            place(values.len(), last, |a, b| {
+                let (a, b) = (order(values[a]), order(values[b]));
+                a > b || (a.is_nan() && !b.is_nan())
+            })
+        };
+        match op {
+            "sum" => number(sum(&values)),
+            "prod" => number(self.fold(&values, 1.0, |a, b| a * b, |a, b| a * b)),
+            "mean" => number(sum(&values) / values.len() as f64),
+            "l1" => number(sum(&magnitudes())),
+            "l2" => Some(self.root(squares())),
+            "sumsq" => number(squares()),
+            "linf" => number(magnitudes().into_iter().reduce(larger).unwrap_or(0.0)),
+            "max" => largest(|value| value),
+            "min" => largest(|value| -value),
+            "minmax" => both(self.answer("min", elements), self.answer("max", elements)),
+            "argmax" => arg(|value| value, false),
+            "argmin" => arg(|value| -value, false),
+            "argmax-last" => arg(|value| value, true),
+            "argmin-last" => arg(|value| -value, true),
+            "argminmax" => both(self.answer("argmin", elements), self.answer("argmax", elements)),
+            "count-nonzero" => count(values.iter().map(|&value| value != 0.0)),
+            "count-nan" => count(values.iter().map(|value| value.is_nan())),
+            "count-inf" => count(values.iter().map(|value| value.is_infinite())),
+            "any" => truth(values.iter().any(|&value| value != 0.0)),
+            "all" => truth(values.iter().all(|&value| value != 0.0)),
+            _ => panic!("no operator {op} of floats"),
+        }
+    }
+
+    fn columns(self) -> usize {
+        512 / self.bytes
+    }
+
+    /// In f64 for f64, in f32 for the others, whose values are all values of f32.
+    fn fold(self, values: &[f64], identity: f64, wide: fn(f64, f64) -> f64, narrow: fn(f32, f32) -> f32) -> f64 {
+        if self.bytes == 8 {
+            return fold_columns(self.columns(), values, identity, wide);
+        }
+        let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+        fold_columns(self.columns(), &values, identity as f32, narrow).into()
+    }
+
+    /// The number of this type that is nearest to `value`, of two the one with even bits.
+    fn round(self, value: f64) -> Bits {
+        let sign = u64::from(value.is_sign_negative()) << (8 * self.bytes - 1);
+        let bits = if value.is_nan() {
+            self.nan
+        } else if self.bytes == 8 {
+            value.to_bits()
+        } else {
+            let magnitude = value.abs();
+            sign | self.nearest(|other| magnitude.total_cmp(&other))
+        };
+        words(self.bytes.div_ceil(4), bits)
+    }
+
+    /// The same for the square root of `square`. The middle of two numbers has 25 bits at most, so its square is exact.
+    fn root(self, square: f64) -> Bits {
+        let bits = if square.is_nan() {
+            self.nan
+        } else if self.bytes == 8 {
+            square.sqrt().to_bits()
+        } else {
+            self.nearest(|other| square.total_cmp(&(other * other)))
+        };
+        words(self.bytes.div_ceil(4), bits)
+    }
+
+    /// The bits of the nearest number to one that is compared with others: by halves, until only two are left.
+    fn nearest(self, compared_with: impl Fn(f64) -> Ordering) -> u64 {
+        if compared_with(f64::INFINITY) == Ordering::Equal {
+            return self.infinity;
+        }
+        // Past the largest finite number there would be one a step further on; infinity takes its place.
+        let (last, largest) = ((self.decode)(self.infinity - 2), (self.decode)(self.infinity - 1));
+        let past = largest + (largest - last);
+        let number = |bits| {
+            if bits == self.infinity {
+                past
+            } else {
+                (self.decode)(bits)
+            }
+        };
+        let (mut low, mut high) = (0, self.infinity);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if compared_with(number(middle)).is_ge() {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        match compared_with(f64::midpoint(number(low), number(high))) {
+            Ordering::Less => low,
+            Ordering::Greater => high,
+            Ordering::Equal => low + low % 2,
+        }
+    }
+}
+
+/// A NaN wins, −0.0 is below +0.0.
+fn larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        f64::NAN
+    } else if a.total_cmp(&b).is_ge() {
+        a
+    } else {
+        b
+    }
+}
+
+/// A type without.
+#[derive(Clone, Copy)]
+struct Integer {
+    bits: u32,
+    signed: bool,
+    truth: bool,
+}
+
+impl Integer {
+    fn named(ty: &str) -> Self {
+        let (signed, bits) = match ty.split_at(1) {
+            _ if ty == "bool" => (true, 8),
+            ("i", bits) => (true, bits.parse().expect("bits")),
+            ("u", bits) => (false, bits.parse().expect("bits")),
+            _ => panic!("no type {ty}"),
+        };
+        let truth = ty == "bool";
+        Self { bits, signed, truth }
+    }
+
+    fn answer(self, op: &str, elements: &[u64]) -> Option<Bits> {
+        let values: Vec<i128> = elements.iter().map(|&bits| self.decode(bits)).collect();
+        // Modulo 2⁶⁴, signed or not.
+        let sum = || values.iter().fold(0_u64, |sum, &value| sum.wrapping_add(value as u64));
+        let arg = |sign: i128, last: bool| place(values.len(), last, |a, b| sign * values[a] > sign * values[b]);
+        match op {
+            "sum" => Some(words(2, sum())),
+            "prod" => Some(words(
+                2,
+                values
+                    .iter()
+                    .fold(1, |product: u64, &value| product.wrapping_mul(value as u64)),
+            )),
+            "mean" if values.is_empty() => Some(words(2, 0x7ff8_0000_0000_0000)),
+            "mean" => {
+                let sum = if self.signed {
+                    sum().cast_signed() as f64
+                } else {
+                    sum() as f64
+                };
+                Some(words(2, (sum / values.len() as f64).to_bits()))
+            }
+            "max" => values.iter().max().map(|&value| self.encode(value)),
+            "min" => values.iter().min().map(|&value| self.encode(value)),
+            "argmax" => arg(1, false),
+            "argmin" => arg(-1, false),
+            "argmax-last" => arg(1, true),
+            "argmin-last" => arg(-1, true),
+            "minmax" if !self.truth => both(self.answer("min", elements), self.answer("max", elements)),
+            "argminmax" if !self.truth => both(self.answer("argmin", elements), self.answer("argmax", elements)),
+            "count-nonzero" => count(values.iter().map(|&value| value != 0)),
+            "any" => truth(values.iter().any(|&value| value != 0)),
+            "all" => truth(!values.contains(&0)),
+            _ => panic!("no operator {op} of integers"),
+        }
+    }
+
+    /// The low bits as a number.
+    fn decode(self, bits: u64) -> i128 {
+        let above = 128 - self.bits;
+        let high = u128::from(bits) << above;
+        if self.signed {
+            high.cast_signed() >> above
+        } else {
+            (high >> above).cast_signed()
+        }
+    }
+
+    fn encode(self, value: i128) -> Bits {
+        words(self.bits.div_ceil(32) as usize, value as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(ty: &str, value: f64) -> u32 {
+        Float::named(ty).expect("a float").round(value).0[0]
+    }
+
+    #[test]
+    fn numbers_round_to_the_nearest() {
+        for (value, f16, bf16) in [
+            (0.0, 0, 0),
+            (-0.0, 0x8000, 0x8000),
+            (1.0, 0x3c00, 0x3f80),
+            (-2.5, 0xc100, 0xc020),
+            (65_519.99, 0x7bff, 0x4780),
+            (65_520.0, 0x7c00, 0x4780),
+            (1e39, 0x7c00, 0x7f80),
+            (-1e300, 0xfc00, 0xff80),
+            (f64::NEG_INFINITY, 0xfc00, 0xff80),
+            (f64::NAN, 0x7e00, 0x7fc0),
+            (f64::MIN_POSITIVE, 0, 0),
+            (2.0_f64.powi(-25), 0, 0x3300),
+            (2.0_f64.powi(-25).next_up(), 1, 0x3300),
+            // In the middle: the even one.
+            (1.0 + 2.0_f64.powi(-11), 0x3c00, 0x3f80),
+            (1.0 + 3.0 * 2.0_f64.powi(-11), 0x3c02, 0x3f80),
+            (1.0 + 3.0 * 2.0_f64.powi(-8), 0x3c0c, 0x3f82),
+        ] {
+            assert_eq!((number("f16", value), number("bf16", value)), (f16, bf16), "{value:e}");
+            assert_eq!(
+                number("f32", value),
+                if value.is_nan() {
+                    0x7fc0_0000
+                } else {
+                    (value as f32).to_bits()
+                }
+            );
+        }
+    }
+}

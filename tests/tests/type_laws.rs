@@ -1,0 +1,198 @@
+//! The laws of [`laws`](../laws.rs) for every operator of every type of elements.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use warpfold_kernels::{
+    kernels::{ENTRIES, Kernel},
+    tree::ROWS,
+};
+use warpfold_tests::{
+    operations::{self, Eight, Operation, extents},
+    samples::drawn,
+    spec::typed,
+};
+
+/// Numbers that each type makes an element of.
+fn run() -> impl Strategy<Value = Vec<u64>> {
+    prop::collection::vec(any::<u64>(), 1..=5)
+}
+
+/// The state of a run whose first element has index `first`.
+fn state(op: &dyn Operation, run: &[u64], first: u64) -> Eight {
+    let lifted = run
+        .iter()
+        .zip(first..)
+        .map(|(&draw, index)| op.lift(drawn(op.ty(), draw), index));
+    lifted.reduce(|a, b| op.combine(a, b)).expect("a run has an element")
+}
+
+/// States of three runs that share no index, in an order of no meaning.
+fn three(op: &dyn Operation, runs: &[Vec<u64>; 3], order: usize) -> [Eight; 3] {
+    let firsts = [
+        [0, 10, 20],
+        [0, 20, 10],
+        [10, 0, 20],
+        [20, 0, 10],
+        [10, 20, 0],
+        [20, 10, 0],
+    ][order];
+    [0, 1, 2].map(|i| state(op, &runs[i], firsts[i]))
+}
+
+/// Whether its combine rounds.
+fn rounds(op: &dyn Operation) -> bool {
+    let floats = op.ty().name().contains('f');
+    floats && matches!(op.name(), "sum" | "prod" | "mean" | "l1" | "l2" | "sumsq")
+}
+
+fn what(op: &dyn Operation) -> String {
+    format!("{} of {}", op.name(), op.ty().name())
+}
+
+/// Neighbours, then neighbours of those.
+fn pairs(op: &dyn Operation, mut states: Vec<Eight>) -> Eight {
+    while states.len() > 1 {
+        states = states.chunks(2).map(|pair| op.combine(pair[0], pair[1])).collect();
+    }
+    states[0]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1024, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_identity_changes_nothing(run in run()) {
+        for op in &operations::all() {
+            let (nothing, some) = (op.identity(), state(&**op, &run, 7));
+            prop_assert_eq!(op.bits(op.combine(nothing, some)), op.bits(some), "{}", what(&**op));
+            prop_assert_eq!(op.bits(op.combine(some, nothing)), op.bits(some), "{}", what(&**op));
+            prop_assert_eq!(op.combine(nothing, nothing), nothing, "{}", what(&**op));
+            prop_assert_eq!(op.shift(nothing, 1 << 40), nothing, "{}", what(&**op));
+        }
+    }
+
+    #[test]
+    fn neither_the_order_of_two_nor_the_grouping_of_three_matters(runs in [run(), run(), run()], order in 0..6_usize) {
+        for op in &operations::all() {
+            let [a, b, c] = three(&**op, &runs, order);
+            let (ab, ba) = (op.combine(a, b), op.combine(b, a));
+            prop_assert_eq!(op.bits(ab), op.bits(ba), "{}", what(&**op));
+            prop_assert_eq!(op.finish(ab, 15), op.finish(ba, 15), "{}", what(&**op));
+            if !rounds(&**op) {
+                let (left, right) = (op.combine(ab, c), op.combine(a, op.combine(b, c)));
+                prop_assert_eq!(left, right, "{}", what(&**op));
+            }
+        }
+    }
+
+    #[test]
+    fn shifting_a_run_shifts_its_parts(runs in [run(), run(), run()], order in 0..6_usize, by in 0..1_u64 << 40) {
+        for op in &operations::all() {
+            let [a, b, _] = three(&**op, &runs, order);
+            let together = op.shift(op.combine(a, b), by);
+            let apart = op.combine(op.shift(a, by), op.shift(b, by));
+            prop_assert_eq!(op.bits(together), op.bits(apart), "{}", what(&**op));
+            let element = drawn(op.ty(), runs[0][0]);
+            prop_assert_eq!(op.shift(op.lift(element, 3), by), op.lift(element, 3 + by), "{}", what(&**op));
+        }
+    }
+
+    /// What a kernel skips because of this answer is never read again, so a wrong no is a wrong fold.
+    #[test]
+    fn a_value_that_may_not_change_a_fold_does_not(run in run(), later: u64, gap in 0..1000_u64) {
+        for op in &operations::all() {
+            let (best, later) = (state(&**op, &run, 3), drawn(op.ty(), later));
+            if !op.may_change(best, later) {
+                prop_assert!(op.selects(), "{}", what(&**op));
+                let next = op.lift(later, 3 + run.len() as u64 + gap);
+                prop_assert_eq!(op.combine(best, next), best, "{}: {:#x}", what(&**op), later);
+                prop_assert_eq!(op.combine(next, best), best, "{}: {:#x}", what(&**op), later);
+            }
+        }
+    }
+
+    /// A state finishes to the answer of the specification.
+    #[test]
+    fn a_single_element_has_the_answer_of_the_specification(draw: u64) {
+        for op in &operations::all() {
+            let element = drawn(op.ty(), draw);
+            let answer = op.finish(op.lift(element, 0), 1).bits(op.words().1);
+            let expected = typed::answer(op.name(), op.ty().name(), &[element]);
+            prop_assert_eq!(Some(answer), expected, "{} {:#x}", what(&**op), element);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    /// However an operator folds a lane's part of a leaf, it is as the tree has it.
+    #[test]
+    fn a_part_folds_as_the_tree_has_it(draws in prop::collection::vec(any::<u64>(), 128), present in 0..=128_usize) {
+        for op in &operations::all() {
+            let [columns, row, _] = extents(op.ty());
+            let place = |row_at: usize, column: usize| {
+                let index = row_at * columns + column;
+                (index < present).then(|| drawn(op.ty(), draws[index]))
+            };
+            let places: Vec<_> = (0..ROWS * columns).map(|at| place(at / columns, at % columns)).collect();
+            let of_column = |column: usize| {
+                let state = |row_at: usize| match place(row_at, column) {
+                    Some(element) => op.lift(element, (row_at * row + column) as u64),
+                    None => op.identity(),
+                };
+                pairs(&**op, (0..ROWS).map(state).collect())
+            };
+            let expected = pairs(&**op, (0..columns).map(of_column).collect());
+            prop_assert_eq!(op.bits(op.fold_part(&places)), op.bits(expected), "{}", what(&**op));
+        }
+    }
+}
+
+/// What each operator answers over nothing.
+#[test]
+fn nothing_has_the_answer_that_semantics_give_it() {
+    for op in operations::all() {
+        assert_eq!(
+            op.empty(),
+            typed::answer(op.name(), op.ty().name(), &[]),
+            "{}",
+            what(&*op)
+        );
+    }
+}
+
+/// Names and kernels belong together: each entry is of one operator and one type, several operators sharing one where only a
+/// parameter tells them apart.
+#[test]
+fn every_operator_has_its_entries_and_every_entry_its_operator() {
+    let mut seen = BTreeMap::<&str, Vec<&str>>::new();
+    for op in operations::all() {
+        let all = op.entry();
+        assert_eq!((all.element, all.kernel), (op.ty(), Kernel::All), "{}", what(&*op));
+        for entry in ENTRIES
+            .iter()
+            .filter(|entry| (entry.op, entry.element) == (all.op, all.element))
+        {
+            assert_eq!((entry.state_words, entry.answer_words), op.words(), "{}", entry.name);
+            assert_eq!(all.with(entry.kernel), Some(entry));
+            seen.entry(entry.name).or_default().push(op.name());
+        }
+    }
+    let mut names: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
+    names.sort_unstable();
+    assert_eq!(
+        seen.keys().copied().collect::<Vec<_>>(),
+        names,
+        "an entry twice, or of no operator"
+    );
+    for (entry, ops) in seen {
+        let shared = match ops.len() {
+            1 => true,
+            2 => ops == ["min", "max"],
+            _ => ops == ["argmin", "argmax", "argmin-last", "argmax-last"],
+        };
+        assert!(shared, "{entry} is of {ops:?}");
+    }
+}

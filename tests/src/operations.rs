@@ -11,7 +11,7 @@ use warpfold_kernels::{
     element::{Element, Type},
     kernels::{Entry, Kernel},
     monoids::{Monoid, Words},
-    tree::{Part, ROWS, vector_elements},
+    tree::{Part, ROWS, place, vector_elements},
 };
 
 use crate::{
@@ -172,11 +172,36 @@ impl<T> Clone for Places<'_, T> {
 impl<T> Copy for Places<'_, T> {}
 
 impl<T: Element> Part<T> for Places<'_, T> {
-    fn element<X>(self, row: usize, column: usize, present: impl FnOnce(T) -> X, absent: X) -> X {
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         match self.0[row * vector_elements::<T>() + column] {
-            Some(bits) => present(T::from_bits(bits)),
-            None => absent,
+            Some(bits) => op.lift(T::from_bits(bits), place::<T>(row, column)),
+            None => op.identity(),
         }
+    }
+}
+
+/// An element as it is, and that it is there.
+#[derive(Clone, Copy)]
+struct Read;
+
+impl<T: Element> Monoid<T> for Read {
+    type State = (u64, bool);
+    type Answer = bool;
+
+    fn identity(self) -> (u64, bool) {
+        (0, false)
+    }
+    fn lift(self, value: T, _: u64) -> (u64, bool) {
+        (bits_of(value), true)
+    }
+    fn combine(self, a: (u64, bool), b: (u64, bool)) -> (u64, bool) {
+        if a.1 { a } else { b }
+    }
+    fn finish(self, (_, present): (u64, bool), _: u64) -> bool {
+        present
+    }
+    fn empty(self) -> Option<bool> {
+        Some(false)
     }
 }
 
@@ -212,7 +237,8 @@ impl<T: Element, const SELECTS: bool> Monoid<T> for Asks<'_, SELECTS> {
     fn fold_part(self, part: impl Part<T>) -> Eight {
         let place = |at: usize| {
             let (row, column) = (at / vector_elements::<T>(), at % vector_elements::<T>());
-            part.element(row, column, |value| Some(bits_of(value)), None)
+            let (bits, present) = part.lift(Read, row, column);
+            present.then_some(bits)
         };
         let places: Vec<Option<u64>> = (0..ROWS * vector_elements::<T>()).map(place).collect();
         self.0.fold_part(&places)

@@ -160,12 +160,7 @@ fn log_sum_exp_agrees_with_two_passes() {
             let exact = reference(&wide);
             let single = f64::from(cpu::reduce(LogSumExp, &values).unwrap());
             assert_relative_eq!(single, exact, max_relative = 1.2e-7, epsilon = 4e-6);
-            assert_relative_eq!(
-                cpu::reduce(LogSumExp, &wide).unwrap(),
-                exact,
-                max_relative = 1e-14,
-                epsilon = 1e-14
-            );
+            assert_relative_eq!(cpu::reduce(LogSumExp, &wide).unwrap(), exact, max_relative = 1e-12);
         }
     }
     assert_eq!(cpu::reduce::<f32, _>(LogSumExp, &[]).unwrap(), f32::NEG_INFINITY);

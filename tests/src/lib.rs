@@ -36,6 +36,29 @@ macro_rules! each_operator {
     };
 }
 
+/// Calls `$f::<T, _>(op, …)` for each type of elements and each operator on their moments, exponentials or powers. Those are
+/// none of [`each_operation`]'s, whose specification is to the bit: `tests/statistics.rs` holds them to references.
+#[macro_export]
+macro_rules! each_statistic {
+    ($f:ident($($arg:expr),* $(,)?)) => {{
+        $f::<warpfold_kernels::element::f16, _>(warpfold::ops::LogSumExp, $($arg),*);
+        $f::<warpfold_kernels::element::bf16, _>(warpfold::ops::LogSumExp, $($arg),*);
+        $crate::each_statistic!(@of f32, $f($($arg),*));
+        $crate::each_statistic!(@of f64, $f($($arg),*));
+    }};
+    (@of $element:ident, $f:ident($($arg:expr),* $(,)?)) => {{
+        $f::<$element, _>(warpfold::ops::LogSumExp, $($arg),*);
+        $f::<$element, _>(warpfold::ops::Variance { correction: 1.0 }, $($arg),*);
+        $f::<$element, _>(warpfold::ops::Variance { correction: 0.5 }, $($arg),*);
+        $f::<$element, _>(warpfold::ops::StdDev::default(), $($arg),*);
+        $f::<$element, _>(warpfold::ops::MeanVariance { correction: 0.0 }, $($arg),*);
+        $f::<$element, _>(warpfold::ops::Skewness, $($arg),*);
+        $f::<$element, _>(warpfold::ops::Kurtosis, $($arg),*);
+        $f::<$element, _>(warpfold::ops::NormLp { p: 3.0 }, $($arg),*);
+        $f::<$element, _>(warpfold::ops::NormLp { p: 0.5 }, $($arg),*);
+    }};
+}
+
 /// Calls `$f::<T, _>(op, …)` for each type of elements and each operator that has a meaning for them.
 #[macro_export]
 macro_rules! each_operation {

@@ -6,26 +6,11 @@ use warpfold::{
     cpu,
     ops::{
         Kurtosis, LogSumExp, MeanVariance, NormLp, Reduction, Skewness, StdDev, Variance,
-        element::{Float, bf16, f16},
+        element::{Element, Float, bf16, f16},
     },
     plan::Shape,
 };
-use warpfold_tests::{Bits, backends, cases};
-
-/// Calls `$f(op, …)` for each operator of this file.
-macro_rules! each_statistic {
-    ($f:ident($($arg:expr),* $(,)?)) => {{
-        $f(LogSumExp, $($arg),*);
-        $f(Variance { correction: 1.0 }, $($arg),*);
-        $f(Variance { correction: 0.5 }, $($arg),*);
-        $f(StdDev::default(), $($arg),*);
-        $f(MeanVariance { correction: 0.0 }, $($arg),*);
-        $f(Skewness, $($arg),*);
-        $f(Kurtosis, $($arg),*);
-        $f(NormLp { p: 3.0 }, $($arg),*);
-        $f(NormLp { p: 0.5 }, $($arg),*);
-    }};
-}
+use warpfold_tests::{Bits, backends, cases, each_statistic};
 
 /// Central moments in f64, in two passes: count, mean, and the means of the second, third and fourth powers.
 fn moments(values: &[f64]) -> (f64, f64, [f64; 3]) {
@@ -198,7 +183,7 @@ fn norms_of_any_power_agree_with_powers() {
 /// The kernels, whatever the launch, the alignment and the schedule.
 #[test]
 fn the_emulator_gives_the_cpus_bits() {
-    fn agrees<R: Reduction<f32>>(op: R, values: &[f32], shape: Shape, misalign: usize, seed: u64) {
+    fn agrees<T: Element, R: Reduction<T>>(op: R, values: &[T], shape: Shape, misalign: usize, seed: u64) {
         let cpu = backends::cpu(op, values);
         for plan in backends::plans(op, values.len() as u64, shape) {
             let emulated = backends::emulator(op, values, &plan, misalign, seed);
@@ -216,7 +201,7 @@ fn the_emulator_gives_the_cpus_bits() {
                 leaves_per_warp: 1 + (i as u32 % 2),
                 blocks: 1 + j as u32 % 3,
             };
-            each_statistic!(agrees(&values, shape, (i + j) % 4, (7 * i + j) as u64));
+            each_statistic!(@of f32, agrees(&values, shape, (i + j) % 4, (7 * i + j) as u64));
         }
     }
 }
@@ -224,7 +209,7 @@ fn the_emulator_gives_the_cpus_bits() {
 /// Bits that were recorded once (`WARPFOLD_BLESS=1` records them anew), of arrays whose bits are a function of their length.
 #[test]
 fn bits_are_as_recorded() {
-    fn line<R: Reduction<f32>>(op: R, values: &[f32], text: &mut String) {
+    fn line<T: Element, R: Reduction<T>>(op: R, values: &[T], text: &mut String) {
         let bits: Option<Bits> = backends::cpu(op, values);
         let (parameter, bits) = (op.parameter(), bits.expect("an answer"));
         *text += &format!("{} {parameter:x} {} {bits}\n", R::NAME, values.len());
@@ -232,7 +217,7 @@ fn bits_are_as_recorded() {
     let mut text =
         String::from("# Operator, parameter as bits, elements of the case `cycle`, answer in hexadecimal.\n");
     for len in [5, 1025, 33_000] {
-        each_statistic!(line(&cases::CYCLE.array(len), &mut text));
+        each_statistic!(@of f32, line(&cases::CYCLE.array(len), &mut text));
     }
     if std::env::var_os("WARPFOLD_BLESS").is_some() {
         std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/statistics-v1.txt"), &text).expect("a file");

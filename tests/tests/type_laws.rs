@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use warpfold::ops::Reduction;
 use warpfold_kernels::{
+    element::Element,
     kernels::{ENTRIES, Kernel},
+    monoids::Words,
     tree::ROWS,
 };
 use warpfold_tests::{
+    each_statistic,
     operations::{self, Eight, Operation, extents},
     samples::drawn,
     spec::typed,
@@ -167,7 +171,7 @@ fn nothing_has_the_answer_that_semantics_give_it() {
 /// parameter tells them apart.
 #[test]
 fn every_operator_has_its_entries_and_every_entry_its_operator() {
-    let mut seen = BTreeMap::<&str, Vec<&str>>::new();
+    let mut seen = BTreeMap::<&'static str, Vec<&'static str>>::new();
     for op in operations::all() {
         let all = op.entry();
         assert_eq!((all.element, all.kernel), (op.ty(), Kernel::All), "{}", what(&*op));
@@ -180,6 +184,17 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
             seen.entry(entry.name).or_default().push(op.name());
         }
     }
+    fn statistic<T: Element, R: Reduction<T>>(op: R, seen: &mut BTreeMap<&'static str, Vec<&'static str>>) {
+        for kernel in [Kernel::All, Kernel::Small] {
+            let entry = op.entry().with(kernel).expect("both kernels");
+            let words = (<R::State as Words>::COUNT, <R::Answer as Words>::COUNT);
+            assert_eq!((entry.state_words, entry.answer_words), words, "{}", entry.name);
+            assert_eq!(entry.element, T::TYPE);
+            // Once for each parameter.
+            seen.insert(entry.name, vec![R::NAME]);
+        }
+    }
+    each_statistic!(statistic(&mut seen));
     let mut names: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
     names.sort_unstable();
     assert_eq!(

@@ -247,8 +247,8 @@ mod tests {
         };
         assert_eq!(bits(65_519.999), (0x7bff, 0x4780));
         assert_eq!(bits(65_520.0), (0x7c00, 0x4780));
-        // Halfway past the largest bf16.
-        assert_eq!(bits(-3.396e38), (0xfc00, 0xff80));
+        // Past the middle between the largest bf16 and what would come next.
+        assert_eq!(bits(-3.397e38), (0xfc00, 0xff80));
         assert_eq!(bits(f64::MAX), (0x7c00, 0x7f80));
         assert_eq!(bits(-1e-300), (0x8000, 0x8000));
         assert_eq!(bits(-f64::NAN), (0x7e00, 0x7fc0));

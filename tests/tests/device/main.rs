@@ -40,7 +40,7 @@ fn tests() -> Vec<Test> {
             nothing_is_leaked a_workspace_is_freed_from_any_thread a_full_device_folds_in_smaller_pieces;
         errors: quick_emptiness quick_no_kernels_for_the_device quick_no_such_device quick_wrong_arguments quick_a_stream_of_another_context
             quick_out_of_memory;
-        types: quick_every_type every_type_long quick_every_types_golden_bits;
+        types: quick_every_type quick_statistics every_type_long quick_every_types_golden_bits;
         large: more_than_two_to_the_32;
     }
 }

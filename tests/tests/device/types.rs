@@ -9,7 +9,7 @@ use warpfold_kernels::{
     tree::VECTOR_BYTES,
 };
 use warpfold_tests::{
-    Bits, backends, each_operation, golden_types as golden,
+    Bits, backends, each_operation, each_statistic, golden_types as golden,
     operations::{self, Operation, extents},
     samples::{self, Sample},
 };
@@ -109,6 +109,40 @@ pub fn quick_every_type(gpu: &Gpu) {
             .map(|(sample, misalign)| (sample, 5 * leaf + row + 3, misalign));
         at_edges.chain(misaligned).collect()
     });
+}
+
+/// Moments, exponentials and powers: the CPU is asked as it stands.
+pub fn quick_statistics(gpu: &Gpu) {
+    fn agrees<T: Element, R: Reduction<T>>(op: R, gpu: &Gpu) {
+        let [vector, row, leaf] = extents(T::TYPE);
+        for (i, len) in [
+            1,
+            2,
+            vector + 1,
+            row + 1,
+            leaf - 1,
+            leaf,
+            3 * leaf + 5,
+            40 * leaf + 1,
+            300_001,
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let sample = samples::ALL[i % samples::ALL.len()];
+            let array = Array::new(T::TYPE, sample, len, i % vector);
+            let elements: Vec<T> = array.elements.iter().map(|bits| T::from_bits(*bits)).collect();
+            let answer = reduce::<T, R>(gpu, op, &array);
+            let name = T::TYPE.name();
+            assert_eq!(
+                answer,
+                backends::cpu(op, &elements),
+                "{} of {len} {name}, {sample:?}",
+                R::NAME
+            );
+        }
+    }
+    each_statistic!(agrees(gpu));
 }
 
 /// Aligned and not, in the kernel of any number of tiles.

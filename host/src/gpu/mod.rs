@@ -257,7 +257,7 @@ impl Gpu {
         Ok(leaf_elements::<T>() << leaves.max(1).ilog2())
     }
 
-    /// Folds one piece of an array in host memory to its state, for [`Pieces`](crate::pieces::Pieces).
+    /// Folds one piece of an array in host memory to its state, for [`Pieces`].
     ///
     /// # Errors
     ///

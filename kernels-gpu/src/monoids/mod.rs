@@ -44,7 +44,7 @@ use crate::tree::{self, Part};
 /// Mark the methods `#[inline]`: the CPU backend is another crate, and an operator that is not inlined there is ten times
 /// slower.
 ///
-/// `combine` is associative as mathematics; where rounding breaks associativity, the canonical [tree](crate::tree)
+/// `combine` is associative as mathematics; where rounding breaks associativity, the canonical [tree]
 /// fixes the order. Operators are values, so what an answer needs (which end, an ε) rides along.
 pub trait Monoid<T>: Copy {
     /// What is carried up the tree.

@@ -188,9 +188,9 @@ fn value<T: Element>(words: [u32; WORDS], column: usize) -> T {
     })
 }
 
-/// Reads and folds this lane's part of a leaf of any alignment and length, places past the end giving the identity. It is as
-/// fast as a wide leaf for elements of 4 and 8 bytes; for smaller ones it is slow, and [`shifted_leaf`] takes all but the
-/// first leaf and the last.
+/// Reads and folds this lane's part of a leaf of any alignment and length, places past the end giving the identity. For
+/// elements of 4 and 8 bytes it is what an unaligned array is folded with; for smaller ones it is slow, and [`shifted_leaf`]
+/// takes all but the first leaf and the last.
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
 ///

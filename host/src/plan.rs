@@ -221,8 +221,8 @@ mod tests {
                 let plan = Plan::new(entry, len);
                 let bytes = 4 * plan.workspace_words() as u64;
                 let tickets = 4 * TICKET_WORDS as u64;
-                // 4 KiB, and more where a state has more than 8 words.
-                let little = 512 * entry.state_words.max(8) as u64 + tickets;
+                // As many slots as the small kernel has tiles: 1 KiB for each word of a state.
+                let little = 4 * SMALL_TILES * entry.state_words as u64 + tickets;
                 assert!(bytes <= plan.bytes() / 1000 || bytes <= little, "{plan}");
             }
         }

@@ -3,6 +3,8 @@
 //! A difference means that the canonical tree changed, or an operator. If that is meant, it is a new version of the
 //! tree; `WARPFOLD_BLESS=1 cargo test -p warpfold-tests --test golden` writes the file anew.
 
+use std::{env, fs};
+
 use crate::{Bits, cases, cases::Case};
 
 /// The recorded file.
@@ -34,6 +36,11 @@ pub struct Record {
 /// If the text is none that the golden test writes.
 #[must_use]
 pub fn parse(text: &str) -> (u32, Vec<Record>) {
+    parse_by(text, record)
+}
+
+/// The same for another kind of line.
+pub(crate) fn parse_by<R>(text: &str, record: impl Fn(&str) -> Option<R>) -> (u32, Vec<R>) {
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let version = lines.next().and_then(|line| line.strip_prefix("tree "));
     let version = version.and_then(|version| version.parse().ok());
@@ -52,6 +59,28 @@ fn record(line: &str) -> Option<Record> {
         len: fields.next()?.parse().ok()?,
         answer: Bits::from_hex(fields.next()?)?,
     })
+}
+
+/// Fails unless the file at `path`, which held `recorded` when this was compiled, is what would be written `now`. Writes it
+/// instead where `WARPFOLD_BLESS=1` says so.
+///
+/// # Panics
+///
+/// If they differ, or the file cannot be written.
+pub fn assert_recorded(path: &str, recorded: &str, now: &str) {
+    if env::var_os("WARPFOLD_BLESS").is_some_and(|bless| bless == "1") {
+        fs::write(path, now).expect("the golden file can be written");
+        println!("{path} has {} lines now", now.lines().count());
+        return;
+    }
+    assert_eq!(
+        recorded.lines().count(),
+        now.lines().count(),
+        "cases or lengths were added: bless, and look at what changed"
+    );
+    for (recorded, now) in recorded.lines().zip(now.lines()) {
+        assert_eq!(recorded, now, "the answer is another now");
+    }
 }
 
 /// The text of the file, with the answers that `answer` gives.

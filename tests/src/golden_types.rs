@@ -5,7 +5,7 @@
 use warpfold_kernels::element::Type;
 
 use crate::{
-    Bits,
+    Bits, golden,
     operations::Operation,
     samples::{ANY, FACTORS, PLAIN, Sample},
 };
@@ -44,14 +44,7 @@ pub struct Record {
 /// If the text is none that the golden test writes.
 #[must_use]
 pub fn parse(text: &str) -> (u32, Vec<Record>) {
-    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
-    let version = lines.next().and_then(|line| line.strip_prefix("tree "));
-    let version = version.and_then(|version| version.parse().ok());
-    let records = lines.map(|line| record(line).unwrap_or_else(|| panic!("no record: {line:?}")));
-    (
-        version.expect("the first line names the tree's version"),
-        records.collect(),
-    )
+    golden::parse_by(text, record)
 }
 
 fn record(line: &str) -> Option<Record> {

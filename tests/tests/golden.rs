@@ -1,7 +1,5 @@
 //! The recorded bits: what a fold answered once, it answers always and everywhere.
 
-use std::{env, fs};
-
 use warpfold::{ops::Reduction, plan::Shape};
 use warpfold_kernels::tree;
 use warpfold_tests::{Bits, backends, each_operator, golden, golden::Record, spec};
@@ -60,19 +58,7 @@ macro_rules! by_name {
 fn the_file_is_complete() {
     assert_eq!(spec::VERSION, tree::VERSION, "src/spec.rs is of another tree");
     let text = golden::write(tree::VERSION, &ops(), spec::answer);
-    if env::var_os("WARPFOLD_BLESS").is_some_and(|bless| bless == "1") {
-        fs::write(golden::PATH, &text).expect("the golden file can be written");
-        println!("{} has {} lines now", golden::PATH, text.lines().count());
-        return;
-    }
-    let (recorded, now) = (golden::TEXT.lines().count(), text.lines().count());
-    assert_eq!(
-        recorded, now,
-        "cases or lengths were added: bless, and look at what changed"
-    );
-    for (recorded, now) in golden::TEXT.lines().zip(text.lines()) {
-        assert_eq!(recorded, now, "the specification answers otherwise now");
-    }
+    golden::assert_recorded(golden::PATH, golden::TEXT, &text);
 }
 
 #[test]

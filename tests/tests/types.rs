@@ -1,7 +1,7 @@
 //! Every operator of every type of elements: the CPU gives the bits of the specification, the kernels on the emulator give
 //! the CPU's, and both give what was recorded.
 
-use std::{collections::BTreeMap, env, fs};
+use std::collections::BTreeMap;
 
 use warpfold_emulator::Shape;
 use warpfold_kernels::{
@@ -167,19 +167,7 @@ fn the_golden_file_is_complete() {
     let text = golden::write(tree::VERSION, &all, |op, ty, elements| {
         typed::answer(op, ty.name(), elements)
     });
-    if env::var_os("WARPFOLD_BLESS").is_some_and(|bless| bless == "1") {
-        fs::write(golden::PATH, &text).expect("the golden file can be written");
-        println!("{} has {} lines now", golden::PATH, text.lines().count());
-        return;
-    }
-    let (recorded, now) = (golden::TEXT.lines().count(), text.lines().count());
-    assert_eq!(
-        recorded, now,
-        "kinds or lengths were added: bless, and look at what changed"
-    );
-    for (recorded, now) in golden::TEXT.lines().zip(text.lines()) {
-        assert_eq!(recorded, now, "the specification answers otherwise now");
-    }
+    warpfold_tests::golden::assert_recorded(golden::PATH, golden::TEXT, &text);
 }
 
 /// The answers of the records of at most so many elements.

@@ -110,8 +110,7 @@ macro_rules! element {
             Op::Skew => $fold.run::<Self, _>(ops::Skewness, |skewness, _| Value::of([skewness])),
             Op::Kurtosis => $fold.run::<Self, _>(ops::Kurtosis, |kurtosis, _| Value::of([kurtosis])),
             Op::Lp => {
-                // The command line is not taken without it.
-                let p = $fold.args.ord.unwrap_or(2.0);
+                let p = $fold.args.ord.ok_or("lp needs its power: --ord")?;
                 $fold.run::<Self, _>(ops::NormLp { p }, |norm, _| Value::of([norm]))
             }
             _ => element!(@floats $fold),

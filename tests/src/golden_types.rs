@@ -1,4 +1,4 @@
-//! As [`golden`](crate::golden), for every type of elements: `golden/types-v1.txt`.
+//! As [`golden`](mod@crate::golden), for every type of elements: `golden/types-v1.txt`.
 //!
 //! `WARPFOLD_BLESS=1 cargo test -p warpfold-tests --test types` writes the file anew.
 

@@ -15,6 +15,75 @@ pub enum Error {
         op: &'static str,
     },
 
+    /// A shape of more elements than can be numbered.
+    #[error("an array of shape {shape:?} has 2^63 elements or more")]
+    ShapeOverflow {
+        /// Its extents.
+        shape: Vec<u64>,
+    },
+
+    /// Not as many of something as the array has axes.
+    #[error("{got} {what} for an array of {axes} axes")]
+    Rank {
+        /// What there should be one of for each axis.
+        what: &'static str,
+        /// Given.
+        got: usize,
+        /// Axes of the array.
+        axes: usize,
+    },
+
+    /// An axis that the array does not have.
+    #[error("no axis {axis}: the array has {axes}, from 0 up or from -1 down")]
+    NoAxis {
+        /// Asked for.
+        axis: i64,
+        /// Axes of the array.
+        axes: usize,
+    },
+
+    /// An axis named twice.
+    #[error("axis {axis} (of {axes}) is named twice")]
+    AxisTwice {
+        /// The axis, counted from the first.
+        axis: usize,
+        /// Axes of the array.
+        axes: usize,
+    },
+
+    /// A layout that leaves the memory it is in.
+    #[error("the elements lie at {lowest} to {highest}, in memory of {len} elements")]
+    OutOfBounds {
+        /// Where the lowest would be.
+        lowest: i128,
+        /// Where the highest would be.
+        highest: i128,
+        /// Elements in the memory.
+        len: u64,
+    },
+
+    /// A slice that leaves its axis.
+    #[error("{count} indices from {start} on by {step} leave an axis of {extent}")]
+    Slice {
+        /// The first index.
+        start: u64,
+        /// How many.
+        count: u64,
+        /// From one to the next.
+        step: i64,
+        /// Indices of the axis.
+        extent: u64,
+    },
+
+    /// A shape that another does not broadcast to.
+    #[error("shape {from:?} does not broadcast to {to:?}")]
+    Broadcast {
+        /// The array's.
+        from: Vec<u64>,
+        /// Asked for.
+        to: Vec<u64>,
+    },
+
     /// A number of elements whose bytes do not fit in the address space.
     #[error("an array of {elements} elements of {element_bytes} bytes does not fit in the address space")]
     LengthOverflow {

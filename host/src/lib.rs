@@ -59,6 +59,7 @@ mod error;
 pub mod files;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+pub mod layout;
 pub mod ops;
 pub mod pieces;
 pub mod plan;

@@ -1,0 +1,217 @@
+//! A fold along axes: what is kept and what is folded, in fewest dimensions.
+
+use super::{Axes, Layout};
+use crate::Error;
+
+/// A fold along axes, in fewest dimensions.
+///
+/// There are `count` answers, numbered in C order of the axes that are kept. Each folds an extent of `len` elements,
+/// numbered in C order of the axes that are folded, in the order those have in the array. Axes of one index are left out,
+/// and neighbours that are one run of memory are one dimension, which changes no number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extents {
+    /// From one answer's extent to the next, outermost first. Empty for one answer, or none.
+    pub kept: Vec<Dim>,
+    /// From one element of an extent to the next, outermost first. Empty for one element, or none.
+    pub folded: Vec<Dim>,
+    /// Where the first element of the first extent is, in elements.
+    pub offset: u64,
+    /// How many answers.
+    pub count: u64,
+    /// How many elements each folds.
+    pub len: u64,
+    /// The extents of the output: C order, one answer an element.
+    pub shape: Vec<u64>,
+}
+
+/// An index of at least two values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dim {
+    /// How many values.
+    pub size: u64,
+    /// How many elements further the next one is.
+    pub stride: i64,
+}
+
+/// The answers of a fold along axes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folded<A> {
+    /// The extents of the output.
+    pub shape: Vec<u64>,
+    /// The answers, in C order.
+    pub answers: Vec<A>,
+}
+
+impl Extents {
+    /// The extents of an array that is folded along `axes`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoAxis`] for an axis that the array does not have, [`Error::AxisTwice`] for one that is named twice.
+    pub fn new(layout: &Layout, axes: &Axes) -> Result<Self, Error> {
+        let folded = axes.folded(layout.shape().len())?;
+        let of = |side: bool| {
+            let all = layout.shape().iter().zip(layout.strides()).zip(&folded);
+            let mine = all.filter(move |(_, folded)| **folded == side);
+            mine.map(|((size, stride), _)| Dim {
+                size: *size,
+                stride: *stride,
+            })
+        };
+        let size = |side| of(side).map(|dim| dim.size).product();
+        let shape = layout.shape().iter().zip(&folded);
+        let shape = shape.filter_map(|(extent, folded)| match folded {
+            false => Some(*extent),
+            true => axes.keeps_dims().then_some(1),
+        });
+        Ok(Self {
+            kept: merged(of(false)),
+            folded: merged(of(true)),
+            offset: layout.offset(),
+            count: size(false),
+            len: size(true),
+            shape: shape.collect(),
+        })
+    }
+
+    /// Where the first element of an answer's extent is. In a layout that was [checked](Layout::check), for an answer that
+    /// there is, within the memory.
+    #[must_use]
+    pub fn start(&self, answer: u64) -> u64 {
+        self.offset.wrapping_add_signed(distance(&self.kept, answer))
+    }
+
+    /// How far an element of an extent lies from the first one.
+    #[must_use]
+    pub fn step(&self, element: u64) -> i64 {
+        distance(&self.folded, element)
+    }
+
+    /// Whether each extent is one run of memory, in order.
+    #[must_use]
+    pub fn is_contiguous(&self) -> bool {
+        matches!(self.folded[..], [] | [Dim { stride: 1, .. }])
+    }
+}
+
+/// How far index `at` lies from index 0. Wrapping: what lies in memory is right in the end.
+fn distance(dims: &[Dim], mut at: u64) -> i64 {
+    let mut distance = 0_i64;
+    for dim in dims.iter().rev() {
+        let index = at % dim.size;
+        at /= dim.size;
+        distance = distance.wrapping_add((index as i64).wrapping_mul(dim.stride));
+    }
+    distance
+}
+
+/// Without sizes of 1, and with neighbours that are one run made one. Nothing, if there is a size of 0.
+fn merged(dims: impl Iterator<Item = Dim>) -> Vec<Dim> {
+    let mut merged: Vec<Dim> = Vec::new();
+    for dim in dims {
+        match merged.last_mut() {
+            _ if dim.size == 0 => return Vec::new(),
+            _ if dim.size == 1 => {}
+            Some(outer) if i128::from(outer.stride) == i128::from(dim.size) * i128::from(dim.stride) => {
+                outer.size *= dim.size;
+                outer.stride = dim.stride;
+            }
+            _ => merged.push(dim),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dims(dims: &[(u64, i64)]) -> Vec<Dim> {
+        dims.iter().map(|&(size, stride)| Dim { size, stride }).collect()
+    }
+
+    fn extents(layout: &Layout, axes: &[i64]) -> Extents {
+        Extents::new(layout, &Axes::of(axes)).unwrap()
+    }
+
+    #[test]
+    fn runs_of_memory_are_one_dimension() {
+        let cube = Layout::c_order(&[2, 3, 4]).unwrap();
+        for (axes, kept, folded) in [
+            (&[0, 1, 2][..], dims(&[]), dims(&[(24, 1)])),
+            (&[], dims(&[(24, 1)]), dims(&[])),
+            (&[2], dims(&[(6, 4)]), dims(&[(4, 1)])),
+            (&[-1, 1], dims(&[(2, 12)]), dims(&[(12, 1)])),
+            (&[0], dims(&[(12, 1)]), dims(&[(2, 12)])),
+            (&[1], dims(&[(2, 12), (4, 1)]), dims(&[(3, 4)])),
+            (&[2, 0], dims(&[(3, 4)]), dims(&[(2, 12), (4, 1)])),
+            (&[0, 1], dims(&[(4, 1)]), dims(&[(6, 4)])),
+        ] {
+            let found = extents(&cube, axes);
+            assert_eq!((&found.kept, &found.folded), (&kept, &folded), "{axes:?}");
+            assert_eq!(
+                found.is_contiguous(),
+                axes.is_empty()
+                    || axes[0] == 2 && axes.len() == 1
+                    || folded == dims(&[(24, 1)])
+                    || folded == dims(&[(12, 1)])
+            );
+        }
+    }
+
+    #[test]
+    fn merging_keeps_the_numbers() {
+        // In Fortran order no two axes are one run in C order; reversed as a whole, or repeated, they are.
+        let fortran = extents(&Layout::fortran_order(&[2, 3]).unwrap(), &[0, 1]);
+        assert_eq!(fortran.folded, dims(&[(2, 1), (3, 2)]));
+        let reversed = extents(&Layout::strided(&[2, 3], &[-3, -1], 5).unwrap(), &[0, 1]);
+        assert_eq!((reversed.folded, reversed.offset), (dims(&[(6, -1)]), 5));
+        let repeated = extents(&Layout::strided(&[2, 3], &[0, 0], 5).unwrap(), &[0, 1]);
+        assert_eq!(repeated.folded, dims(&[(6, 0)]));
+        let inner = extents(&Layout::strided(&[2, 3], &[1, 0], 0).unwrap(), &[0, 1]);
+        assert_eq!(inner.folded, dims(&[(2, 1), (3, 0)]));
+        // An axis of one index stands between none.
+        let one = extents(&Layout::strided(&[2, 1, 3], &[3, 77, 1], 0).unwrap(), &[0, 1, 2]);
+        assert_eq!(one.folded, dims(&[(6, 1)]));
+        let far = extents(&Layout::strided(&[2, 3], &[i64::MIN, i64::MAX], 0).unwrap(), &[0, 1]);
+        assert_eq!(far.folded, dims(&[(2, i64::MIN), (3, i64::MAX)]));
+    }
+
+    #[test]
+    fn every_element_has_its_place() {
+        let cube = Layout::strided(&[2, 3, 4], &[-12, 4, 1], 12).unwrap();
+        let middle = extents(&cube, &[1]);
+        for (answer, (i, k)) in (0..2).flat_map(|i| (0..4).map(move |k| (i, k))).enumerate() {
+            for j in 0..3 {
+                let place = middle.start(answer as u64).wrapping_add_signed(middle.step(j));
+                assert_eq!(place, 12 * (1 - i) + 4 * j + k);
+            }
+        }
+    }
+
+    #[test]
+    fn the_output_has_what_is_kept() {
+        let cube = Layout::c_order(&[2, 3, 4]).unwrap();
+        let shape = |axes: Axes| Extents::new(&cube, &axes).unwrap().shape;
+        assert_eq!(shape(Axes::of(&[1])), [2, 4]);
+        assert_eq!(shape(Axes::of(&[1]).keepdim()), [2, 1, 4]);
+        assert_eq!(shape(Axes::all()), []);
+        assert_eq!(shape(Axes::all().keepdim()), [1, 1, 1]);
+        let scalar = Extents::new(&Layout::c_order(&[]).unwrap(), &Axes::all()).unwrap();
+        assert_eq!((scalar.count, scalar.len, scalar.shape), (1, 1, vec![]));
+    }
+
+    #[test]
+    fn extents_of_nothing_and_no_extents_differ() {
+        let nothing = Layout::c_order(&[3, 0]).unwrap();
+        let found = |axes| {
+            let extents = extents(&nothing, axes);
+            assert!(extents.folded.is_empty() || extents.count == 0);
+            (extents.count, extents.len, extents.shape)
+        };
+        assert_eq!(found(&[1]), (3, 0, vec![3]));
+        assert_eq!(found(&[0]), (0, 3, vec![0]));
+        assert_eq!(found(&[0, 1]), (1, 0, vec![]));
+        assert_eq!(found(&[]), (0, 1, vec![3, 0]));
+    }
+}

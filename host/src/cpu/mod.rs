@@ -3,7 +3,12 @@
 //! All cores work (rayon's global pool, so `RAYON_NUM_THREADS` is obeyed), with the widest vector instructions the
 //! machine has, found when the program runs.
 
+mod axes;
+mod each;
 mod run;
+mod strided;
+
+pub use axes::reduce_axes;
 
 use pulp::Arch;
 use run::RUN;

@@ -23,7 +23,7 @@ use warpfold_kernels::{
 pub(super) const RUN: usize = 64;
 
 /// Columns of the leaves in a strip, together: with two buffers, 6 KiB for each word of a state.
-const WIDTH: usize = 1024;
+pub(super) const WIDTH: usize = 1024;
 
 /// Leaves in a strip.
 const fn strip<T>() -> usize {
@@ -65,8 +65,8 @@ impl<T: Element, M: Monoid<T>> Run<'_, T, M> {
     #[inline(always)]
     fn fold<const WORDS: usize>(self) -> M::State {
         let Self { op, values, first } = self;
-        let mut columns = States([[0; WIDTH]; WORDS]);
-        let mut pairs = States([[0; WIDTH / 2]; WORDS]);
+        let mut columns = States::<WIDTH, WORDS>::new();
+        let mut pairs = States::<{ WIDTH / 2 }, WORDS>::new();
         let length = const { strip::<T>() * leaf_elements::<T>() };
         let mut totals = [op.identity(); STRIPS];
         let mut best = None;
@@ -89,24 +89,39 @@ impl<T: Element, M: Monoid<T>> Run<'_, T, M> {
 }
 
 /// Some states side by side, word by word.
-struct States<const WIDTH: usize, const WORDS: usize>([[u32; WIDTH]; WORDS]);
+pub(super) struct States<const WIDTH: usize, const WORDS: usize>([[u32; WIDTH]; WORDS]);
 
 impl<const WIDTH: usize, const WORDS: usize> States<WIDTH, WORDS> {
+    pub(super) fn new() -> Self {
+        Self([[0; WIDTH]; WORDS])
+    }
+
     #[inline(always)]
-    fn first<W: Words>(&self) -> W {
-        W::from_words(|word| self.0[word][0])
+    pub(super) fn at<W: Words>(&self, at: usize) -> W {
+        W::from_words(|word| self.0[word][at])
+    }
+
+    /// `count` columns from `first` on.
+    #[inline(always)]
+    pub(super) fn columns(&mut self, first: usize, count: usize) -> [&mut [u32]; WORDS] {
+        self.0.each_mut().map(|word| &mut word[first..][..count])
     }
 
     /// The columns of leaf `j` of elements of `T`.
     #[inline(always)]
-    fn leaf<T>(&mut self, j: usize) -> [&mut [u32]; WORDS] {
+    pub(super) fn leaf<T>(&mut self, j: usize) -> [&mut [u32]; WORDS] {
         let columns = const { row_elements::<T>() };
-        self.0.each_mut().map(|word| &mut word[j * columns..][..columns])
+        self.columns(j * columns, columns)
     }
 
     /// Writes the first `count` states: each a pair of neighbours in `from`.
     #[inline(always)]
-    fn pair_up<T, M: Monoid<T>, const FROM: usize>(&mut self, op: M, from: &States<FROM, WORDS>, count: usize) {
+    pub(super) fn pair_up<T, M: Monoid<T>, const FROM: usize>(
+        &mut self,
+        op: M,
+        from: &States<FROM, WORDS>,
+        count: usize,
+    ) {
         // Slices of one known length: no bounds are checked in the loop, which would keep it from being vector code.
         let from = from.0.each_ref().map(|word| &word.as_chunks::<2>().0[..count]);
         let mut to = self.0.each_mut().map(|word| &mut word[..count]);
@@ -118,7 +133,7 @@ impl<const WIDTH: usize, const WORDS: usize> States<WIDTH, WORDS> {
 }
 
 #[inline(always)]
-fn set<W: Words>(states: &mut [impl AsMut<[u32]>], at: usize, state: W) {
+pub(super) fn set<W: Words>(states: &mut [impl AsMut<[u32]>], at: usize, state: W) {
     for (word, states) in states.iter_mut().enumerate().take(W::COUNT) {
         states.as_mut()[at] = state.word(word);
     }
@@ -172,11 +187,11 @@ fn fold_strip<T: Element, M: Monoid<T>, const WORDS: usize>(
     loop {
         pairs.pair_up(op, columns, width / 2);
         if width == 2 {
-            return pairs.first();
+            return pairs.at(0);
         }
         columns.pair_up(op, pairs, width / 4);
         if width == 4 {
-            return columns.first();
+            return columns.at(0);
         }
         width /= 4;
     }
@@ -200,7 +215,7 @@ fn may_change<T: Element, M: Monoid<T>>(op: M, best: Option<M::State>, leaf: &[T
 
 /// The rows of a leaf, `state(at)` being that of its element `at`: one state per column.
 #[inline(always)]
-fn fold_rows<T, M: Monoid<T>, const WORDS: usize>(
+pub(super) fn fold_rows<T, M: Monoid<T>, const WORDS: usize>(
     op: M,
     mut columns: [&mut [u32]; WORDS],
     state: impl Fn(usize) -> M::State,

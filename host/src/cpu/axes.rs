@@ -1,0 +1,136 @@
+//! Folds along axes.
+
+use pulp::Arch;
+use rayon::prelude::*;
+use warpfold_kernels::{
+    element::Element,
+    monoids::{Monoid, Words},
+    tree::leaf_elements,
+};
+
+use super::{each, fold_tree, strided};
+use crate::{
+    Error,
+    layout::{Axes, Extents, Folded, Layout},
+    ops::Reduction,
+};
+
+/// Bytes of short extents that a thread folds before it takes others.
+const TASK: usize = 1 << 17;
+
+/// Folds an array along axes: one answer for each index of the axes that are kept.
+///
+/// The elements lie in `values` as `layout` says. The answers come in C order of the axes that are kept, and each is
+/// what [`reduce`](super::reduce) gives, to the bit, for the elements of its extent alone: neither the shape around it nor
+/// the strides change it. Elements of an extent are numbered in C order of the folded axes, in the order those have in the
+/// array; so argmax over several axes answers an index of the array that these make. A folded axis of 0 indices gives every
+/// answer the operator's own over nothing; a kept one gives an output without answers.
+///
+/// Cost: one reading of every element, no copy of the array; all threads of the pool. Extents that are runs of memory are
+/// folded in place; others are gathered a leaf at a time.
+///
+/// # Errors
+///
+/// [`Error::OutOfBounds`] if the layout leaves `values`; [`Error::NoAxis`], [`Error::AxisTwice`]; [`Error::EmptyExtent`]
+/// where a folded axis is 0, there are answers, and the operator has none over nothing; [`Error::LengthOverflow`] if there
+/// is no memory for the answers.
+///
+/// ```
+/// use warpfold::{cpu, layout::{Axes, Layout}, ops::{ArgMax, Sum}};
+///
+/// let values = [1.0_f32, 5.0, 3.0, 4.0, 2.0, 6.0];
+/// let matrix = Layout::c_order(&[2, 3])?;
+/// let columns = cpu::reduce_axes(Sum, &values, &matrix, &Axes::of(&[0]))?;
+/// assert_eq!((columns.shape, columns.answers), (vec![3], vec![5.0, 7.0, 9.0]));
+/// let rows = cpu::reduce_axes(ArgMax, &values, &matrix, &Axes::of(&[-1]).keepdim())?;
+/// assert_eq!((rows.shape, rows.answers), (vec![2, 1], vec![1, 2]));
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+pub fn reduce_axes<T: Element, R: Reduction<T>>(
+    op: R,
+    values: &[T],
+    layout: &Layout,
+    axes: &Axes,
+) -> Result<Folded<R::Answer>, Error> {
+    layout.check(values.len() as u64)?;
+    let extents = Extents::new(layout, axes)?;
+    if extents.count > 0 {
+        op.check_extent(extents.len)?;
+    }
+    let over_nothing = op.monoid().empty().unwrap_or_else(|| R::Answer::from_words(|_| 0));
+    let mut answers = filled(over_nothing, extents.count)?;
+    if extents.len > 0 {
+        fold_extents(op.monoid(), values, &extents, &mut answers);
+    }
+    Ok(Folded {
+        shape: extents.shape,
+        answers,
+    })
+}
+
+/// `count` answers, all the same.
+fn filled<A: Copy>(answer: A, count: u64) -> Result<Vec<A>, Error> {
+    let mut answers = Vec::new();
+    usize::try_from(count)
+        .ok()
+        .filter(|count| answers.try_reserve_exact(*count).is_ok())
+        .map(|count| answers.resize(count, answer))
+        .ok_or(Error::LengthOverflow {
+            elements: count,
+            element_bytes: size_of::<A>(),
+        })?;
+    Ok(answers)
+}
+
+/// The answer of every extent. None of them is empty.
+fn fold_extents<T, M>(op: M, values: &[T], extents: &Extents, answers: &mut [M::Answer])
+where
+    T: Element,
+    M: Monoid<T, State: Send, Answer: Send> + Send + Sync,
+{
+    let arch = Arch::new();
+    let finish = |answers: &mut [M::Answer], states: &[M::State]| {
+        for (answer, state) in answers.iter_mut().zip(states) {
+            *answer = op.finish(*state, extents.len);
+        }
+    };
+    if !extents.is_contiguous() {
+        let group = strided::group::<T>(extents.len);
+        in_groups(extents, answers, group, |starts, answers| {
+            let group = strided::Group {
+                arch,
+                op,
+                values,
+                extents,
+                starts,
+            };
+            finish(answers, &group.fold());
+        });
+    } else if extents.len > leaf_elements::<T>() as u64 {
+        in_groups(extents, answers, 1, |starts, answers| {
+            let values = &values[starts[0] as usize..][..extents.len as usize];
+            finish(answers, &[fold_tree(arch, op, values, 0)]);
+        });
+    } else {
+        let len = extents.len as usize;
+        in_groups(extents, answers, TASK / (len * size_of::<T>()), |starts, answers| {
+            let mut states = vec![op.identity(); starts.len()];
+            each::fold(arch, op, len, |i| &values[starts[i] as usize..], &mut states);
+            finish(answers, &states);
+        });
+    }
+}
+
+/// Hands out `group` answers at a time, with the starts of their extents.
+fn in_groups<A: Send>(
+    extents: &Extents,
+    answers: &mut [A],
+    group: usize,
+    fold: impl Fn(&[i64], &mut [A]) + Send + Sync,
+) {
+    answers.par_chunks_mut(group).enumerate().for_each(|(i, answers)| {
+        let mut starts = vec![0; answers.len()];
+        extents.starts((i * group) as u64, &mut starts);
+        fold(&starts, answers);
+    });
+}

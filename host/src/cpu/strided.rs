@@ -1,0 +1,97 @@
+//! Extents whose elements do not lie side by side: gathered a leaf at a time, for neighbouring answers together, so that
+//! what a cache line holds for several of them is read once.
+
+use pulp::Arch;
+use warpfold_kernels::{element::Element, monoids::Monoid, tree::leaf_elements};
+
+use super::each;
+use crate::layout::Extents;
+
+/// Leaves that are gathered at once: 128 KiB, within a core's second cache.
+const GATHERED: usize = 32;
+/// Leaves, of all extents of a group together, that one thread folds before others are asked to help: 2 MiB.
+const TASK: usize = 512;
+/// Bytes between gathered extents: a whole number of pages apart they would fight for the same lines of the cache.
+const GAP: usize = 64;
+
+/// How many neighbouring answers make a group.
+pub(super) fn group<T>(len: u64) -> usize {
+    let leaf = leaf_elements::<T>();
+    GATHERED * leaf / (leaf as u64).min(len) as usize
+}
+
+/// A group of extents.
+pub(super) struct Group<'a, T, M> {
+    pub arch: Arch,
+    pub op: M,
+    pub values: &'a [T],
+    pub extents: &'a Extents,
+    /// Where each extent starts.
+    pub starts: &'a [i64],
+}
+
+impl<T, M> Group<'_, T, M>
+where
+    T: Element,
+    M: Monoid<T, State: Send> + Send + Sync,
+{
+    /// The state of each extent.
+    pub fn fold(&self) -> Vec<M::State> {
+        self.fold_tree(0, self.extents.len)
+    }
+
+    /// The states of the elements from `first` on up to `end`, a subtree of each extent. The halves part at a power of two
+    /// leaves, as the canonical tree does.
+    fn fold_tree(&self, first: u64, end: u64) -> Vec<M::State> {
+        let leaf = leaf_elements::<T>() as u64;
+        let leaves = (end - first).div_ceil(leaf);
+        if leaves <= 1 {
+            return self.fold_leaf(first, (end - first) as usize);
+        }
+        let middle = first + leaves.next_power_of_two() / 2 * leaf;
+        let halves = (|| self.fold_tree(first, middle), || self.fold_tree(middle, end));
+        let (mut low, high) = if leaves * self.starts.len() as u64 <= TASK as u64 {
+            ((halves.0)(), (halves.1)())
+        } else {
+            rayon::join(halves.0, halves.1)
+        };
+        for (low, high) in low.iter_mut().zip(high) {
+            *low = self.op.combine(*low, high);
+        }
+        low
+    }
+
+    /// The states of one leaf of each extent.
+    fn fold_leaf(&self, first: u64, len: usize) -> Vec<M::State> {
+        let pitch = len + GAP / size_of::<T>();
+        let gathered = self.gather(first, len, pitch);
+        let mut states = vec![self.op.identity(); self.starts.len()];
+        each::fold(self.arch, self.op, len, |i| &gathered[i * pitch..], &mut states);
+        for state in &mut states {
+            *state = self.op.shift(*state, first);
+        }
+        states
+    }
+
+    /// `len` elements of each extent, an extent every `pitch`.
+    fn gather(&self, first: u64, len: usize, pitch: usize) -> Vec<T> {
+        let mut steps = vec![0; len];
+        self.extents.steps(first, &mut steps);
+        let value = |start: i64, step: i64| self.values[start.wrapping_add(step) as usize];
+        let mut gathered = vec![T::from_words(|_| 0); self.starts.len() * pitch];
+        if self.extents.answers_are_closer() {
+            for (element, step) in steps.iter().enumerate() {
+                for (extent, start) in gathered.chunks_exact_mut(pitch).zip(self.starts) {
+                    extent[element] = value(*start, *step);
+                }
+            }
+        } else {
+            for (extent, start) in gathered.chunks_exact_mut(pitch).zip(self.starts) {
+                for (element, step) in extent.iter_mut().zip(&steps) {
+                    *element = value(*start, *step);
+                }
+            }
+        }
+        gathered
+    }
+}

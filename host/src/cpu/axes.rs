@@ -89,48 +89,44 @@ where
     M: Monoid<T, State: Send, Answer: Send> + Send + Sync,
 {
     let arch = Arch::new();
-    let finish = |answers: &mut [M::Answer], states: &[M::State]| {
-        for (answer, state) in answers.iter_mut().zip(states) {
-            *answer = op.finish(*state, extents.len);
-        }
+    let in_place = extents.is_contiguous();
+    let short = extents.len <= leaf_elements::<T>() as u64;
+    let len = extents.len as usize;
+    let group = match (in_place, short) {
+        (true, true) => TASK / (len * size_of::<T>()),
+        (true, false) => 1,
+        (false, _) => strided::group::<T>(extents.len),
     };
-    if !extents.is_contiguous() {
-        let group = strided::group::<T>(extents.len);
-        in_groups(extents, answers, group, |starts, answers| {
-            let group = strided::Group {
-                arch,
-                op,
-                values,
-                extents,
-                starts,
-            };
-            finish(answers, &group.fold());
-        });
-    } else if extents.len > leaf_elements::<T>() as u64 {
-        in_groups(extents, answers, 1, |starts, answers| {
-            let values = &values[starts[0] as usize..][..extents.len as usize];
-            finish(answers, &[fold_tree(arch, op, values, 0)]);
-        });
-    } else {
-        let len = extents.len as usize;
-        in_groups(extents, answers, TASK / (len * size_of::<T>()), |starts, answers| {
-            let mut states = vec![op.identity(); starts.len()];
-            each::fold(arch, op, len, |i| &values[starts[i] as usize..], &mut states);
-            finish(answers, &states);
-        });
-    }
-}
-
-/// Hands out `group` answers at a time, with the starts of their extents.
-fn in_groups<A: Send>(
-    extents: &Extents,
-    answers: &mut [A],
-    group: usize,
-    fold: impl Fn(&[i64], &mut [A]) + Send + Sync,
-) {
+    // One loop for all three: each is compiled for every operator and type.
     answers.par_chunks_mut(group).enumerate().for_each(|(i, answers)| {
         let mut starts = vec![0; answers.len()];
         extents.starts((i * group) as u64, &mut starts);
-        fold(&starts, answers);
+        let states = match (in_place, short) {
+            (true, true) => {
+                let mut states = vec![op.identity(); starts.len()];
+                each::fold(arch, op, values, &starts, len, &mut states);
+                states
+            }
+            (true, false) => {
+                let extent = |start: &i64| &values[*start as usize..][..len];
+                starts
+                    .iter()
+                    .map(|start| fold_tree(arch, op, extent(start), 0))
+                    .collect()
+            }
+            (false, _) => {
+                let group = strided::Group {
+                    arch,
+                    op,
+                    values,
+                    extents,
+                    starts: &starts,
+                };
+                group.fold()
+            }
+        };
+        for (answer, state) in answers.iter_mut().zip(states) {
+            *answer = op.finish(state, extents.len);
+        }
     });
 }

@@ -9,31 +9,34 @@ use warpfold_kernels::{
 
 use super::run::{States, WIDTH, fold_rows, set};
 
-/// Folds extents of `len` elements each, at least one and at most a leaf: extent `i` to `states[i]`, positions counted
-/// from its start.
-pub(super) fn fold<'a, T: Element, M: Monoid<T>>(
+/// Folds extents of `len` elements each, at least one and at most a leaf: the one that starts at `starts[i]` to
+/// `states[i]`, positions counted from its start.
+pub(super) fn fold<T: Element, M: Monoid<T>>(
     arch: Arch,
     op: M,
+    values: &[T],
+    starts: &[i64],
     len: usize,
-    extent: impl Fn(usize) -> &'a [T],
     states: &mut [M::State],
 ) {
     arch.dispatch(Each {
         op,
+        values,
+        starts,
         len,
-        extent,
         states,
     });
 }
 
-struct Each<'s, T, M: Monoid<T>, E> {
+struct Each<'a, T, M: Monoid<T>> {
     op: M,
+    values: &'a [T],
+    starts: &'a [i64],
     len: usize,
-    extent: E,
-    states: &'s mut [M::State],
+    states: &'a mut [M::State],
 }
 
-impl<'a, T: Element, M: Monoid<T>, E: Fn(usize) -> &'a [T]> WithSimd for Each<'_, T, M, E> {
+impl<T: Element, M: Monoid<T>> WithSimd for Each<'_, T, M> {
     type Output = ();
 
     #[inline(always)]
@@ -49,14 +52,15 @@ impl<'a, T: Element, M: Monoid<T>, E: Fn(usize) -> &'a [T]> WithSimd for Each<'_
     }
 }
 
-impl<'a, T: Element, M: Monoid<T>, E: Fn(usize) -> &'a [T]> Each<'_, T, M, E> {
+impl<T: Element, M: Monoid<T>> Each<'_, T, M> {
     /// `WORDS` is at least the words of a state.
     #[inline(always)]
     fn fold<const WORDS: usize>(self) {
         let Self {
             op,
+            values,
+            starts,
             len,
-            extent,
             states,
         } = self;
         let (row, leaf) = const { (row_elements::<T>(), leaf_elements::<T>()) };
@@ -66,29 +70,31 @@ impl<'a, T: Element, M: Monoid<T>, E: Fn(usize) -> &'a [T]> Each<'_, T, M, E> {
         // Up to a row every element is a column, and identities fill up to a power of two.
         let width = len.min(row).next_power_of_two();
         let lot = WIDTH / width;
-        for (i, states) in states.chunks_mut(lot).enumerate() {
-            for j in 0..states.len() {
-                let values = &extent(i * lot + j)[..len];
+        for (starts, states) in starts.chunks(lot).zip(states.chunks_mut(lot)) {
+            for (j, start) in starts.iter().enumerate() {
+                let extent = &values[*start as usize..][..len];
                 if len <= row {
                     let mut columns = columns.columns(j * width, width);
-                    for (at, value) in values.iter().enumerate() {
+                    for (at, value) in extent.iter().enumerate() {
                         set(&mut columns, at, op.lift(*value, at as u64));
                     }
                     for at in len..width {
                         set(&mut columns, at, op.identity());
                     }
-                } else if len == leaf {
-                    fold_rows(op, columns.leaf::<T>(j), |at| op.lift(values[at], at as u64));
-                } else {
-                    // Past the end anything but a hole: the state there is the identity, whatever is read.
-                    padded.resize(leaf, values[0]);
-                    padded[..len].copy_from_slice(values);
-                    let padded = &padded[..leaf];
-                    fold_rows(op, columns.leaf::<T>(j), |at| {
-                        let state = op.lift(padded[at], at as u64);
-                        if at < len { state } else { op.identity() }
-                    });
+                    continue;
                 }
+                let mut whole = extent;
+                if len < leaf {
+                    // Past the end anything but a hole: the state there is the identity, whatever is read.
+                    padded.resize(leaf, extent[0]);
+                    padded[..len].copy_from_slice(extent);
+                    whole = &padded;
+                }
+                let whole = &whole[..leaf];
+                fold_rows(op, columns.leaf::<T>(j), |at| {
+                    let state = op.lift(whole[at], at as u64);
+                    if at < len { state } else { op.identity() }
+                });
             }
             meet(op, &mut columns, &mut pairs, width, states);
         }

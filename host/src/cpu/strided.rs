@@ -64,34 +64,35 @@ where
     /// The states of one leaf of each extent.
     fn fold_leaf(&self, first: u64, len: usize) -> Vec<M::State> {
         let pitch = len + GAP / size_of::<T>();
-        let gathered = self.gather(first, len, pitch);
-        let mut states = vec![self.op.identity(); self.starts.len()];
-        each::fold(self.arch, self.op, len, |i| &gathered[i * pitch..], &mut states);
+        let gathered = gather(self.values, self.extents, self.starts, first, len, pitch);
+        let starts: Vec<i64> = (0..self.starts.len()).map(|i| (i * pitch) as i64).collect();
+        let mut states = vec![self.op.identity(); starts.len()];
+        each::fold(self.arch, self.op, &gathered, &starts, len, &mut states);
         for state in &mut states {
             *state = self.op.shift(*state, first);
         }
         states
     }
+}
 
-    /// `len` elements of each extent, an extent every `pitch`.
-    fn gather(&self, first: u64, len: usize, pitch: usize) -> Vec<T> {
-        let mut steps = vec![0; len];
-        self.extents.steps(first, &mut steps);
-        let value = |start: i64, step: i64| self.values[start.wrapping_add(step) as usize];
-        let mut gathered = vec![T::from_words(|_| 0); self.starts.len() * pitch];
-        if self.extents.answers_are_closer() {
-            for (element, step) in steps.iter().enumerate() {
-                for (extent, start) in gathered.chunks_exact_mut(pitch).zip(self.starts) {
-                    extent[element] = value(*start, *step);
-                }
-            }
-        } else {
-            for (extent, start) in gathered.chunks_exact_mut(pitch).zip(self.starts) {
-                for (element, step) in extent.iter_mut().zip(&steps) {
-                    *element = value(*start, *step);
-                }
+/// `len` elements of each extent, from number `first` on; an extent every `pitch`.
+fn gather<T: Element>(values: &[T], extents: &Extents, starts: &[i64], first: u64, len: usize, pitch: usize) -> Vec<T> {
+    let mut steps = vec![0; len];
+    extents.steps(first, &mut steps);
+    let value = |start: i64, step: i64| values[start.wrapping_add(step) as usize];
+    let mut gathered = vec![T::from_words(|_| 0); starts.len() * pitch];
+    if extents.answers_are_closer() {
+        for (element, step) in steps.iter().enumerate() {
+            for (extent, start) in gathered.chunks_exact_mut(pitch).zip(starts) {
+                extent[element] = value(*start, *step);
             }
         }
-        gathered
+    } else {
+        for (extent, start) in gathered.chunks_exact_mut(pitch).zip(starts) {
+            for (element, step) in extent.iter_mut().zip(&steps) {
+                *element = value(*start, *step);
+            }
+        }
     }
+    gathered
 }

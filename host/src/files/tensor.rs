@@ -11,7 +11,7 @@ use std::{
 use zip::ZipArchive;
 
 use super::{AlignedBytes, DType, Element, Stream, cursor::Cursor, order};
-use crate::Error;
+use crate::{Error, layout};
 
 /// An array of an open file: what is known of it, and ways to read its elements. They come in C order (the last index is
 /// the fastest, as NumPy numbers them for argmax) and in the machine's order of bytes, whatever the file's.
@@ -120,13 +120,26 @@ impl Tensor {
     /// [`Error::WrongDtype`] if the elements cannot be read as `T`; [`Error::File`], also where memory runs out, the file
     /// has shrunk, or compressed data is damaged; [`Error::LengthOverflow`] where the address space is too small.
     pub fn read<T: Element>(&self) -> Result<Vec<T>, Error> {
-        self.check::<T>()?;
-        let len = self.fitting(self.len())?;
-        let mut values = Vec::new();
-        values.try_reserve_exact(len).map_err(|_| self.out_of_memory())?;
-        values.resize(len, T::zeroed());
+        let mut values = self.room()?;
         self.fill(bytemuck::cast_slice_mut(&mut values))?;
         Ok(values)
+    }
+
+    /// All elements in the order in which the file has them, and where each lies: in Fortran order, if the file does.
+    ///
+    /// Memory: the array, whatever its order. Cost: the array read once.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read).
+    pub fn read_in_place<T: Element>(&self) -> Result<(Vec<T>, layout::Layout), Error> {
+        let layout = match self.transposed() {
+            true => layout::Layout::fortran_order(self.shape()),
+            false => layout::Layout::c_order(self.shape()),
+        }?;
+        let mut values = self.room::<T>()?;
+        self.with_reader(|reader| self.next(reader, bytemuck::cast_slice_mut(&mut values)))?;
+        Ok((values, layout))
     }
 
     /// The bytes of all elements, whatever their type, at an address that is a multiple of 16.
@@ -178,6 +191,16 @@ impl Tensor {
     /// If `piece` is 0.
     pub fn stream_bytes(&self, piece: usize) -> Result<Stream<u8>, Error> {
         Stream::start(self, piece, self.element_bytes()?)
+    }
+
+    /// Zeros, as many as there are elements.
+    fn room<T: Element>(&self) -> Result<Vec<T>, Error> {
+        self.check::<T>()?;
+        let len = self.fitting(self.len())?;
+        let mut values = Vec::new();
+        values.try_reserve_exact(len).map_err(|_| self.out_of_memory())?;
+        values.resize(len, T::zeroed());
+        Ok(values)
     }
 
     fn check<T: Element>(&self) -> Result<(), Error> {

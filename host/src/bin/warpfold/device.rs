@@ -5,6 +5,7 @@ use std::{fmt, str::FromStr};
 use bytemuck::NoUninit;
 use warpfold::{
     Error, cpu,
+    layout::{Axes, Folded, Layout},
     ops::{Reduction, element::Element},
 };
 use warpfold_emulator::Shape;
@@ -68,6 +69,15 @@ impl Device {
         }
     }
 
+    /// The device that was asked for, ready to fold along axes.
+    pub fn open_for_axes(wanted: Wanted) -> Result<Self, Failure> {
+        match wanted {
+            Wanted::Best | Wanted::Cpu => Ok(Self::Cpu),
+            Wanted::Gpu(index) => Ok(gpu::open(index)?),
+            Wanted::Emulator => Err("the emulator folds no axes: --device cpu gives the same bits".into()),
+        }
+    }
+
     /// Its name, as `--device` takes it.
     pub fn name(&self) -> String {
         match self {
@@ -95,6 +105,24 @@ impl Device {
             Self::Gpu(gpu) => Ok(gpu::fold(gpu, op, values)?),
             Self::Cpu => Ok(cpu::fold(op, values)),
             Self::Emulator => Ok(warpfold_emulator::reduce_all(op.monoid(), values, 0, EMULATOR_SHAPE, 0)?.state),
+        }
+    }
+}
+
+impl Device {
+    /// Folds along axes.
+    pub fn fold_axes<T: Element + NoUninit, R: Reduction<T>>(
+        &self,
+        op: R,
+        values: &[T],
+        layout: &Layout,
+        axes: &Axes,
+    ) -> Result<Folded<R::Answer>, Failure> {
+        match self {
+            Self::Cpu => Ok(cpu::reduce_axes(op, values, layout, axes)?),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(_) => Err("no axes are folded on a GPU yet: --device cpu gives the same bits".into()),
+            Self::Emulator => Err("the emulator folds no axes: --device cpu gives the same bits".into()),
         }
     }
 }

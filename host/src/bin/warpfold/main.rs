@@ -2,11 +2,15 @@
 //!
 //! Exit codes: 0 done, 1 the operation failed, 2 the command line is wrong.
 
+mod answers;
 mod device;
 mod list;
+mod out;
 mod progress;
 mod reduce;
 mod report;
+mod scalar;
+mod table;
 
 use std::{
     io::{self, Write},
@@ -37,11 +41,12 @@ enum Command {
     ///
     /// Only headers are read.
     List(List),
-    /// Folds an array (float32) of a .npy, .npz or .safetensors file to one answer.
+    /// Folds an array of a .npy, .npz or .safetensors file, to one answer or along axes.
     ///
     /// The file is read in pieces, so it may be larger than the memory of the device and of the machine (Fortran-order
     /// arrays of several dimensions apart: those are put in order in memory first). The bits of the answer depend on
-    /// neither pieces nor device.
+    /// neither pieces nor device. Along axes the array is read as a whole and must fit in memory; each answer has the bits
+    /// that its elements alone would give.
     Reduce(Reduce),
 }
 
@@ -67,11 +72,23 @@ struct Reduce {
     /// For lp: the power, finite and above 0.
     #[arg(long, value_parser = power, required_if_eq("op", "lp"))]
     ord: Option<f64>,
+    /// An axis to fold along, the first of them 0 and the last -1; several times, or with commas, for several. The elements
+    /// of each answer are numbered in C order of the axes that are folded. Without it the whole array is folded.
+    #[arg(long, value_name = "A", value_delimiter = ',', allow_negative_numbers = true)]
+    axis: Vec<i64>,
+    /// The output keeps the folded axes, each with one index.
+    #[arg(long)]
+    keepdim: bool,
+    /// Writes the answers to a .npy file, of their own type (bfloat16, which NumPy does not have, as float32) and in C
+    /// order. Two answers are a last axis of 2. The file appears, or is replaced, once it is complete.
+    #[arg(long, value_name = "OUT.npy")]
+    out: Option<PathBuf>,
     /// best, gpu, gpu:N, cpu or emulator. Best is the first GPU if one can be used, else the CPU.
     #[arg(long, default_value = "best")]
     device: Wanted,
     /// Prints one JSON object: op, device, dtype, shape, result (and value, for indices), seconds, bytes, gb_per_s. Two
-    /// answers are a list. Seconds are from the first byte read to the answer. NaN and infinities are strings.
+    /// answers are a list. Seconds are from the first byte read to the answer. NaN and infinities are strings. Along axes
+    /// there are axis, dtype_out, shape_out and answers, a flat list in C order, in place of result; with --out, out.
     #[arg(long)]
     json: bool,
 }

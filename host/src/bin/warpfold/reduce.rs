@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use warpfold::{
     Error,
     files::{self, DType, Tensor, TensorFile, bf16, f16},
+    layout::{Axes, Extents, Folded, Layout},
     ops::{
         self, Reduction, element,
         monoids::{Arg, Best, Key},
@@ -16,17 +17,22 @@ use warpfold::{
 
 use crate::{
     Failure, Op, Reduce,
+    answers::{Answer, Answers},
     device::Device,
+    out::Out,
     progress::Progress,
-    report::{Report, Value},
+    report::{Outcome, Report, Value},
+    scalar::Scalar,
 };
 
 /// Does what the command line asks for.
 pub fn run(args: &Reduce) -> Result<Report, Failure> {
     // The file first: a wrong name is told before a device is woken.
-    let array = TensorFile::open(&args.file)?.one()?;
+    let file = TensorFile::open(&args.file)?;
+    let out = args.out.as_deref().map(|out| Out::new(out, file.path())).transpose()?;
+    let array = file.one()?;
     let dtype = array.dtype();
-    let fold = Fold { args, array };
+    let fold = Fold { args, array, out };
     match dtype {
         DType::Bool => bool::fold(fold),
         DType::U8 => u8::fold(fold),
@@ -70,18 +76,18 @@ macro_rules! element {
             }
             fn fold(fold: Fold<'_>) -> Result<Report, Failure> {
                 match fold.args.op {
-                    Op::Sum => fold.run::<Self, _>(ops::Sum, |sum, _| Value::of([sum])),
-                    Op::Prod => fold.run::<Self, _>(ops::Product, |product, _| Value::of([product])),
-                    Op::Mean => fold.run::<Self, _>(ops::Mean, |mean, _| Value::of([mean])),
-                    Op::Min => fold.run::<Self, _>(ops::Min, |min, _| Value::of([min])),
-                    Op::Max => fold.run::<Self, _>(ops::Max, |max, _| Value::of([max])),
+                    Op::Sum => fold.run::<Self, _>(ops::Sum),
+                    Op::Prod => fold.run::<Self, _>(ops::Product),
+                    Op::Mean => fold.run::<Self, _>(ops::Mean),
+                    Op::Min => fold.run::<Self, _>(ops::Min),
+                    Op::Max => fold.run::<Self, _>(ops::Max),
                     Op::Argmin => fold.arg::<Self, _>(ops::ArgMin),
                     Op::Argmax => fold.arg::<Self, _>(ops::ArgMax),
                     Op::ArgminLast => fold.arg::<Self, _>(ops::ArgMinLast),
                     Op::ArgmaxLast => fold.arg::<Self, _>(ops::ArgMaxLast),
-                    Op::CountNonzero => fold.run::<Self, _>(ops::CountNonzero, |count, _| Value::of([count])),
-                    Op::Any => fold.run::<Self, _>(ops::Any, |any, _| Value::of([any])),
-                    Op::All => fold.run::<Self, _>(ops::All, |all, _| Value::of([all])),
+                    Op::CountNonzero => fold.run::<Self, _>(ops::CountNonzero),
+                    Op::Any => fold.run::<Self, _>(ops::Any),
+                    Op::All => fold.run::<Self, _>(ops::All),
                     _ => element!(@$kind fold),
                 }
             }
@@ -89,42 +95,38 @@ macro_rules! element {
     };
     (@floats $fold:ident) => {
         match $fold.args.op {
-            Op::L1 => $fold.run::<Self, _>(ops::NormL1, |norm, _| Value::of([norm])),
-            Op::L2 => $fold.run::<Self, _>(ops::NormL2, |norm, _| Value::of([norm])),
-            Op::Linf => $fold.run::<Self, _>(ops::NormInf, |norm, _| Value::of([norm])),
-            Op::Sumsq => $fold.run::<Self, _>(ops::SumOfSquares, |sum, _| Value::of([sum])),
-            Op::CountNan => $fold.run::<Self, _>(ops::CountNan, |count, _| Value::of([count])),
-            Op::Logsumexp => $fold.run::<Self, _>(ops::LogSumExp, |sum, _| Value::of([sum])),
-            Op::CountInf => $fold.run::<Self, _>(ops::CountInf, |count, _| Value::of([count])),
+            Op::L1 => $fold.run::<Self, _>(ops::NormL1),
+            Op::L2 => $fold.run::<Self, _>(ops::NormL2),
+            Op::Linf => $fold.run::<Self, _>(ops::NormInf),
+            Op::Sumsq => $fold.run::<Self, _>(ops::SumOfSquares),
+            Op::CountNan => $fold.run::<Self, _>(ops::CountNan),
+            Op::Logsumexp => $fold.run::<Self, _>(ops::LogSumExp),
+            Op::CountInf => $fold.run::<Self, _>(ops::CountInf),
             _ => element!(@integers $fold),
         }
     };
     (@singles $fold:ident) => {{
         let correction = $fold.args.correction;
         match $fold.args.op {
-            Op::Var => $fold.run::<Self, _>(ops::Variance { correction }, |variance, _| Value::of([variance])),
-            Op::Std => $fold.run::<Self, _>(ops::StdDev { correction }, |std, _| Value::of([std])),
-            Op::Meanvar => $fold.run::<Self, _>(ops::MeanVariance { correction }, |(mean, variance), _| {
-                Value::of([mean, variance])
-            }),
-            Op::Skew => $fold.run::<Self, _>(ops::Skewness, |skewness, _| Value::of([skewness])),
-            Op::Kurtosis => $fold.run::<Self, _>(ops::Kurtosis, |kurtosis, _| Value::of([kurtosis])),
+            Op::Var => $fold.run::<Self, _>(ops::Variance { correction }),
+            Op::Std => $fold.run::<Self, _>(ops::StdDev { correction }),
+            Op::Meanvar => $fold.run::<Self, _>(ops::MeanVariance { correction }),
+            Op::Skew => $fold.run::<Self, _>(ops::Skewness),
+            Op::Kurtosis => $fold.run::<Self, _>(ops::Kurtosis),
             Op::Lp => {
                 let p = $fold.args.ord.ok_or("lp needs its power: --ord")?;
-                $fold.run::<Self, _>(ops::NormLp { p }, |norm, _| Value::of([norm]))
+                $fold.run::<Self, _>(ops::NormLp { p })
             }
             _ => element!(@floats $fold),
         }
     }};
     (@integers $fold:ident) => {
         match $fold.args.op {
-            Op::Minmax => $fold.run::<Self, _>(ops::MinMax, |(min, max), _| Value::of([min, max])),
-            Op::Argminmax => $fold.run::<Self, _>(ops::ArgMinMax, |(min, max), best| {
-                let values = [
-                    Arg::SMALLEST.value::<Self>(best.0),
-                    Arg::LARGEST.value::<Self>(best.1),
-                ];
-                Value::at([min, max], values)
+            Op::Minmax => $fold.run::<Self, _>(ops::MinMax),
+            Op::Argminmax => $fold.locate::<Self, _>(ops::ArgMinMax, |best| {
+                let smallest = Arg::SMALLEST.value::<Self>(best.0);
+                let largest = Arg::LARGEST.value::<Self>(best.1);
+                vec![smallest.into(), largest.into()]
             }),
             _ => element!(@truths $fold),
         }
@@ -156,6 +158,7 @@ element!(f64, read as Self, Cow::from, singles);
 struct Fold<'a> {
     args: &'a Reduce,
     array: Tensor,
+    out: Option<Out>,
 }
 
 impl Fold<'_> {
@@ -168,51 +171,106 @@ impl Fold<'_> {
         .into()
     }
 
-    /// An index, and the element there.
-    fn arg<T, R>(self, op: R) -> Result<Report, Failure>
-    where
-        T: Element + Into<crate::report::Scalar>,
-        R: Reduction<T, Answer = u64, State = Best<Key<T>>, Monoid = Arg>,
-    {
-        self.run::<T, R>(op, |index, best| Value::at([index], [op.monoid().value::<T>(best)]))
+    /// Answers that speak for themselves.
+    fn run<T: Element, R: Reduction<T, Answer: Answer>>(self, op: R) -> Result<Report, Failure> {
+        self.locate::<T, R>(op, |_| vec![])
     }
 
-    fn run<T: Element, R: Reduction<T>>(
+    /// An index; of the whole array, the element there, too.
+    fn arg<T, R>(self, op: R) -> Result<Report, Failure>
+    where
+        T: Element + Into<Scalar>,
+        R: Reduction<T, Answer = u64, State = Best<Key<T>>, Monoid = Arg>,
+    {
+        self.locate::<T, R>(op, |best| vec![op.monoid().value::<T>(best).into()])
+    }
+
+    /// Answers, and the elements that they tell of.
+    fn locate<T: Element, R: Reduction<T, Answer: Answer>>(
         self,
         op: R,
-        value: impl Fn(R::Answer, R::State) -> Value,
+        elements: impl Fn(R::State) -> Vec<Scalar>,
     ) -> Result<Report, Failure> {
-        let Self { args, array } = self;
-        let device = Device::open::<T, R>(args.device, op)?;
-        let in_file = |error: Error| format!("{}: {error}", args.file.display());
-        let (shape, bytes, elements) = (array.shape().to_vec(), array.bytes(), array.len());
-        let mut progress = Progress::of_bytes(bytes);
+        let (device, answers, seconds, elements) = if self.args.axis.is_empty() {
+            let device = Device::open::<T, R>(self.args.device, op)?;
+            let start = Instant::now();
+            let (answer, state) = self.whole::<T, R>(&device, op)?;
+            let seconds = start.elapsed().as_secs_f64();
+            let shape = vec![1; if self.args.keepdim { self.array.shape().len() } else { 0 }];
+            let answers = vec![answer];
+            (device, Folded { shape, answers }, seconds, elements(state))
+        } else {
+            let axes = self.axes()?;
+            let device = Device::open_for_axes(self.args.device)?;
+            let start = Instant::now();
+            let folded = self.along::<T, R>(&device, op, &axes)?;
+            (device, folded, start.elapsed().as_secs_f64(), vec![])
+        };
+        let answers = Answers::new(answers);
+        let out = self.out.as_ref().map(|out| out.write(&answers)).transpose()?;
+        Ok(Report {
+            op: R::NAME,
+            file: self.args.file.display().to_string(),
+            device: device.name(),
+            device_in_words: device.to_string(),
+            dtype: self.array.dtype_name().to_owned(),
+            shape: self.array.shape().to_vec(),
+            outcome: match &self.args.axis[..] {
+                [] => Outcome::Whole(Value {
+                    result: answers.each(0..answers.len()).collect(),
+                    elements,
+                }),
+                axis => Outcome::Along(axis.to_vec(), answers),
+            },
+            out: self.args.out.clone().zip(out),
+            seconds,
+            bytes: self.array.bytes(),
+        })
+    }
 
-        let start = Instant::now();
+    /// The whole array, a piece at a time.
+    fn whole<T: Element, R: Reduction<T>>(&self, device: &Device, op: R) -> Result<(R::Answer, R::State), Failure> {
+        let mut progress = Progress::of_bytes(self.array.bytes());
         let len = device.piece::<T>()?;
         let mut pieces = Pieces::<R, T>::new(op, len as u64)?;
-        for piece in array.stream::<T::Read>(len)? {
+        for piece in self.array.stream::<T::Read>(len)? {
             let piece = piece?;
             let values = T::of(&piece);
             pieces
                 .push(device.fold(op, &values)?, values.len() as u64)
-                .map_err(in_file)?;
+                .map_err(|error| self.in_file(error))?;
             progress.advance(size_of_val(&*piece) as u64);
         }
-        assert_eq!(pieces.len(), elements, "the reader ended early without saying why");
-        let (answer, state) = pieces.finish().map_err(in_file)?;
-        let seconds = start.elapsed().as_secs_f64();
+        assert_eq!(
+            pieces.len(),
+            self.array.len(),
+            "the reader ended early without saying why"
+        );
+        pieces.finish().map_err(|error| self.in_file(error))
+    }
 
-        Ok(Report {
-            op: R::NAME,
-            file: args.file.display().to_string(),
-            device: device.name(),
-            device_in_words: device.to_string(),
-            dtype: array.dtype_name().to_owned(),
-            shape,
-            value: value(answer, state),
-            seconds,
-            bytes,
-        })
+    /// Axes that the array has: known before any of it is read.
+    fn axes(&self) -> Result<Axes, Failure> {
+        let axes = Axes::of(&self.args.axis);
+        let axes = if self.args.keepdim { axes.keepdim() } else { axes };
+        let layout = Layout::c_order(self.array.shape())?;
+        Extents::new(&layout, &axes).map_err(|error| self.in_file(error))?;
+        Ok(axes)
+    }
+
+    /// The array as it lies in the file, along axes.
+    fn along<T: Element, R: Reduction<T>>(
+        &self,
+        device: &Device,
+        op: R,
+        axes: &Axes,
+    ) -> Result<Folded<R::Answer>, Failure> {
+        let (read, layout) = self.array.read_in_place::<T::Read>()?;
+        let folded = device.fold_axes(op, &T::of(&read), &layout, axes);
+        folded.map_err(|error| self.in_file(error))
+    }
+
+    fn in_file(&self, error: impl std::fmt::Display) -> Failure {
+        format!("{}: {error}", self.args.file.display()).into()
     }
 }

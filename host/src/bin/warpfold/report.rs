@@ -1,11 +1,11 @@
-//! What a fold came to, in text and in JSON. Numbers print as the shortest decimals that read back as they are.
+//! What a fold came to, in text and in JSON.
 
-use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Serialize, Serializer};
-use warpfold::files::{bf16, f16};
+use warpfold::files::DType;
 
-use crate::Failure;
+use crate::{Failure, answers::Answers, scalar::Scalar, table};
 
 /// The outcome of one fold.
 pub struct Report {
@@ -16,85 +16,45 @@ pub struct Report {
     /// The elements' type, as NumPy calls it.
     pub dtype: String,
     pub shape: Vec<u64>,
-    pub value: Value,
+    pub outcome: Outcome,
+    /// The file that the answers were written to, and their type there.
+    pub out: Option<(PathBuf, DType)>,
     pub seconds: f64,
     pub bytes: u64,
 }
 
+/// What was answered.
+pub enum Outcome {
+    /// Of the whole array.
+    Whole(Value),
+    /// Along axes, as they were named.
+    Along(Vec<i64>, Answers),
+}
+
 /// The answer, or several.
 pub struct Value {
-    result: Vec<Scalar>,
+    pub result: Vec<Scalar>,
     /// For indices, the elements there.
-    elements: Vec<Scalar>,
-}
-
-impl Value {
-    /// Answers that speak for themselves.
-    pub fn of<const N: usize>(result: [impl Into<Scalar>; N]) -> Self {
-        Self {
-            result: result.map(Into::into).into(),
-            elements: vec![],
-        }
-    }
-
-    /// Indices, and the elements there.
-    pub fn at<const N: usize>(indices: [u64; N], elements: [impl Into<Scalar>; N]) -> Self {
-        Self {
-            result: indices.map(Scalar::Unsigned).into(),
-            elements: elements.map(Into::into).into(),
-        }
-    }
-}
-
-/// A number, a truth.
-#[derive(Clone, Copy)]
-pub enum Scalar {
-    Single(f32),
-    Double(f64),
-    Signed(i64),
-    /// A count or an index, too.
-    Unsigned(u64),
-    Truth(bool),
-}
-
-macro_rules! scalar {
-    ($($number:ty => $scalar:ident),* $(,)?) => {
-        $(impl From<$number> for Scalar {
-            fn from(number: $number) -> Self {
-                Self::$scalar(number.into())
-            }
-        })*
-    };
-}
-
-scalar!(
-    f16 => Single, bf16 => Single, f32 => Single, f64 => Double, i8 => Signed, i16 => Signed, i32 => Signed, i64 => Signed,
-    u8 => Unsigned, u16 => Unsigned, u32 => Unsigned, u64 => Unsigned, bool => Truth,
-);
-
-impl fmt::Display for Scalar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Single(number) => write!(f, "{number:?}"),
-            Self::Double(number) => write!(f, "{number:?}"),
-            Self::Signed(number) => number.fmt(f),
-            Self::Unsigned(number) => number.fmt(f),
-            Self::Truth(truth) => truth.fmt(f),
-        }
-    }
+    pub elements: Vec<Scalar>,
 }
 
 impl Report {
-    /// One line, the answer first.
+    /// The answers first: one line, or an array and a line. Then a line for the file that was written.
     pub fn text(&self) -> String {
-        let Value { result, elements } = &self.value;
-        let one = |(at, scalar): (usize, &Scalar)| match elements.get(at) {
-            Some(element) => format!("{scalar} (value {element})"),
-            None => scalar.to_string(),
+        let (answers, along, to) = match &self.outcome {
+            Outcome::Whole(value) => (format!("{}  ", value.text()), String::new(), String::new()),
+            Outcome::Along(axes, answers) => {
+                let plural = if axes.len() == 1 { "axis" } else { "axes" };
+                let axes: Vec<_> = axes.iter().map(i64::to_string).collect();
+                (
+                    format!("{}\n", table::array(answers)),
+                    format!(" along {plural} {}", axes.join(", ")),
+                    format!(" to {} {}", answers.dtype, tuple(&answers.shape)),
+                )
+            }
         };
-        let answer = result.iter().enumerate().map(one).collect::<Vec<_>>().join(" ");
-        format!(
-            "{answer}  {} of {}: {} {}, {} bytes in {:.6} s, {:.3} GB/s, on {}",
+        let mut text = format!(
+            "{answers}{}{along} of {}: {} {}{to}, {} bytes in {:.6} s, {:.3} GB/s, on {}",
             self.op,
             self.file,
             self.dtype,
@@ -103,18 +63,36 @@ impl Report {
             self.seconds,
             self.gb_per_s(),
             self.device_in_words,
-        )
+        );
+        if let Some((path, dtype)) = &self.out {
+            text += &format!("\nwritten to {} as {dtype}", path.display());
+        }
+        text
     }
 
     /// One object.
     pub fn json(&self) -> Result<String, Failure> {
+        let (value, along) = match &self.outcome {
+            Outcome::Whole(value) => (Some(value), None),
+            Outcome::Along(axes, answers) => (None, Some((axes, answers))),
+        };
         let object = Object {
             op: self.op,
             device: &self.device,
             dtype: &self.dtype,
             shape: &self.shape,
-            result: OneOrMore(&self.value.result),
-            value: (!self.value.elements.is_empty()).then_some(OneOrMore(&self.value.elements)),
+            result: value.map(|value| OneOrMore(&value.result)),
+            value: value
+                .filter(|value| !value.elements.is_empty())
+                .map(|value| OneOrMore(&value.elements)),
+            axis: along.map(|(axes, _)| &axes[..]),
+            dtype_out: along.map(|(_, answers)| answers.dtype.name()),
+            shape_out: along.map(|(_, answers)| &answers.shape[..]),
+            answers: along.map(|(_, answers)| answers),
+            out: self.out.as_ref().map(|(path, dtype)| Out {
+                file: path.display().to_string(),
+                dtype: dtype.name(),
+            }),
             seconds: self.seconds,
             bytes: self.bytes,
             gb_per_s: self.gb_per_s(),
@@ -128,18 +106,46 @@ impl Report {
     }
 }
 
+impl Value {
+    fn text(&self) -> String {
+        let one = |(at, scalar): (usize, &Scalar)| match self.elements.get(at) {
+            Some(element) => format!("{scalar} (value {element})"),
+            None => scalar.to_string(),
+        };
+        self.result.iter().enumerate().map(one).collect::<Vec<_>>().join(" ")
+    }
+}
+
 #[derive(Serialize)]
 struct Object<'a> {
     op: &'a str,
     device: &'a str,
     dtype: &'a str,
     shape: &'a [u64],
-    result: OneOrMore<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<OneOrMore<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<OneOrMore<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    axis: Option<&'a [i64]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dtype_out: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shape_out: Option<&'a [u64]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answers: Option<&'a Answers>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    out: Option<Out<'a>>,
     seconds: f64,
     bytes: u64,
     gb_per_s: f64,
+}
+
+/// The file of the answers.
+#[derive(Serialize)]
+struct Out<'a> {
+    file: String,
+    dtype: &'a str,
 }
 
 /// One answer as it is, several as a list.
@@ -150,22 +156,6 @@ impl Serialize for OneOrMore<'_> {
         match self.0 {
             [one] => one.serialize(serializer),
             several => serializer.collect_seq(several),
-        }
-    }
-}
-
-impl Serialize for Scalar {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Signed(number) => serializer.serialize_i64(*number),
-            Self::Unsigned(number) => serializer.serialize_u64(*number),
-            Self::Truth(truth) => serializer.serialize_bool(*truth),
-            // As f32: through f64 it would print digits that the number does not have.
-            Self::Single(number) if number.is_finite() => serializer.serialize_f32(*number),
-            Self::Double(number) if number.is_finite() => serializer.serialize_f64(*number),
-            // JSON has no such numbers: "NaN", "inf", "-inf".
-            Self::Single(number) => serializer.collect_str(number),
-            Self::Double(number) => serializer.collect_str(number),
         }
     }
 }
@@ -184,39 +174,6 @@ pub fn tuple(shape: &[u64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_read_back_as_they_are() {
-        for bits in [
-            0x0000_0001,
-            0x3dcc_cccd,
-            0x7f7f_ffff,
-            0x8000_0000,
-            0x4b80_0001,
-            0x3f80_0001,
-        ] {
-            let number = f32::from_bits(bits);
-            let json = serde_json::to_string(&Scalar::Single(number)).unwrap();
-            assert_eq!(json.parse::<f32>().unwrap().to_bits(), bits, "{json}");
-            assert_eq!(
-                (serde_json::from_str::<f64>(&json).unwrap() as f32).to_bits(),
-                bits,
-                "{json}"
-            );
-        }
-        assert_eq!(serde_json::to_string(&Scalar::Single(0.1)).unwrap(), "0.1");
-        assert_eq!(
-            serde_json::to_string(&Scalar::Unsigned(u64::MAX)).unwrap(),
-            u64::MAX.to_string()
-        );
-        for (number, text) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf"), (f32::NEG_INFINITY, "-inf")] {
-            assert_eq!(
-                serde_json::to_string(&Scalar::Single(number)).unwrap(),
-                format!("\"{text}\"")
-            );
-            assert_eq!(format!("{number:?}"), text);
-        }
-    }
 
     #[test]
     fn shapes_look_like_tuples() {

@@ -1,0 +1,99 @@
+//! Answers of any type, in memory as a `.npy` file has them.
+
+use std::ops::Range;
+
+use serde::{Serialize, Serializer};
+use warpfold::{
+    files::{DType, bf16, f16},
+    layout::Folded,
+};
+
+use crate::scalar::Scalar;
+
+/// What an operator answers: a number or a truth, or two of one type.
+pub trait Answer: Copy {
+    const DTYPE: DType;
+    /// How many there are.
+    const PARTS: u64 = 1;
+
+    /// Appends its bytes, little-endian.
+    fn write(self, bytes: &mut Vec<u8>);
+}
+
+macro_rules! answer {
+    ($($number:ty => $dtype:ident),* $(,)?) => {
+        $(impl Answer for $number {
+            const DTYPE: DType = DType::$dtype;
+            fn write(self, bytes: &mut Vec<u8>) {
+                bytes.extend(self.to_le_bytes());
+            }
+        })*
+    };
+}
+
+answer!(
+    f16 => F16, bf16 => Bf16, f32 => F32, f64 => F64, i8 => I8, i16 => I16, i32 => I32, i64 => I64,
+    u8 => U8, u16 => U16, u32 => U32, u64 => U64,
+);
+
+impl Answer for bool {
+    const DTYPE: DType = DType::Bool;
+    fn write(self, bytes: &mut Vec<u8>) {
+        bytes.push(self.into());
+    }
+}
+
+impl<A: Answer> Answer for (A, A) {
+    const DTYPE: DType = A::DTYPE;
+    const PARTS: u64 = 2;
+    fn write(self, bytes: &mut Vec<u8>) {
+        self.0.write(bytes);
+        self.1.write(bytes);
+    }
+}
+
+/// The output of a fold. Of an operator with two answers, its last axis are these.
+pub struct Answers {
+    pub dtype: DType,
+    pub shape: Vec<u64>,
+    /// In C order, little-endian.
+    pub bytes: Vec<u8>,
+}
+
+impl Answers {
+    pub fn new<A: Answer>(folded: Folded<A>) -> Self {
+        let Folded { mut shape, answers } = folded;
+        if A::PARTS > 1 {
+            shape.push(A::PARTS);
+        }
+        let mut bytes = Vec::with_capacity(answers.len() * size_of::<A>());
+        answers.into_iter().for_each(|answer| answer.write(&mut bytes));
+        Self {
+            dtype: A::DTYPE,
+            shape,
+            bytes,
+        }
+    }
+
+    /// How many numbers.
+    pub fn len(&self) -> usize {
+        self.bytes.len() / self.size()
+    }
+
+    pub fn each(&self, range: Range<usize>) -> impl Iterator<Item = Scalar> {
+        let bytes = &self.bytes[range.start * self.size()..range.end * self.size()];
+        let numbers = bytes.chunks_exact(self.size());
+        numbers.map(|number| Scalar::of_bytes(self.dtype, number))
+    }
+
+    fn size(&self) -> usize {
+        self.dtype.bytes().expect("a number of whole bytes")
+    }
+}
+
+/// A flat list.
+impl Serialize for Answers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.each(0..self.len()))
+    }
+}

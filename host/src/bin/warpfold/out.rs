@@ -1,0 +1,92 @@
+//! `--out`: answers as a `.npy` file, which is there whole or not at all.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+    process,
+};
+
+use npyz::WriterBuilder;
+use warpfold::files::DType;
+
+use crate::{Failure, answers::Answers};
+
+/// A file to write.
+pub struct Out(PathBuf);
+
+impl Out {
+    /// A file that may be written: new, or a regular file other than `input`.
+    pub fn new(path: &Path, input: &Path) -> Result<Self, Failure> {
+        let says = |reason: &str| format!("{}: {reason}", path.display());
+        match path.metadata() {
+            Ok(metadata) if !metadata.is_file() => return Err(says("no regular file, so not replaced").into()),
+            Ok(_) if path.canonicalize()? == input.canonicalize()? => {
+                return Err(says("the input is not replaced by the output").into());
+            }
+            _ if path.file_name().is_none() => return Err(says("not the name of a file").into()),
+            _ => Ok(Self(path.to_path_buf())),
+        }
+    }
+
+    /// Writes the answers; until all of them are there, to another file beside it. Answers the type that they have in the
+    /// file: NumPy has no bfloat16, so those are written as float32, which holds them exactly.
+    pub fn write(&self, answers: &Answers) -> Result<DType, Failure> {
+        let says = |error: io::Error| format!("{}: {error}", self.0.display());
+        let name = self.0.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = self.0.with_file_name(format!(".{name}.{}.tmp", process::id()));
+        let file = File::create_new(&temporary).map_err(says)?;
+        let written = write(BufWriter::new(file), answers).and_then(|dtype| {
+            fs::rename(&temporary, &self.0)?;
+            Ok(dtype)
+        });
+        written.map_err(|error| {
+            // What is left of it is of no use; that it cannot be removed would say nothing new.
+            let _ = fs::remove_file(&temporary);
+            says(error).into()
+        })
+    }
+}
+
+fn write(file: BufWriter<File>, answers: &Answers) -> io::Result<DType> {
+    let dtype = match answers.dtype {
+        DType::Bf16 => DType::F32,
+        same => same,
+    };
+    let mut file = npyz::WriteOptions::new_header_only()
+        .dtype(npyz::DType::new_scalar(
+            descr(dtype).parse().expect("a type that NumPy has"),
+        ))
+        .shape(&answers.shape)
+        .writer(file)
+        .write_header_only()?;
+    if answers.dtype == DType::Bf16 {
+        // A bfloat16 is the upper half of a float32.
+        for upper in answers.bytes.as_chunks::<2>().0 {
+            file.write_all(&[0, 0, upper[0], upper[1]])?;
+        }
+    } else {
+        file.write_all(&answers.bytes)?;
+    }
+    file.into_inner()?.sync_all()?;
+    Ok(dtype)
+}
+
+/// NumPy's code of a type of answers, little-endian.
+fn descr(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "|b1",
+        DType::I8 => "|i1",
+        DType::U8 => "|u1",
+        DType::I16 => "<i2",
+        DType::U16 => "<u2",
+        DType::I32 => "<i4",
+        DType::U32 => "<u4",
+        DType::I64 => "<i8",
+        DType::U64 => "<u8",
+        DType::F16 => "<f2",
+        DType::F32 => "<f4",
+        DType::F64 => "<f8",
+        other => unreachable!("no operator answers in {other}"),
+    }
+}

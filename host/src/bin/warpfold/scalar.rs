@@ -1,0 +1,124 @@
+//! One number of a report. It prints as the shortest decimal that reads back as it is.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use warpfold::files::{DType, bf16, f16};
+
+/// A number, a truth.
+#[derive(Clone, Copy)]
+pub enum Scalar {
+    Single(f32),
+    Double(f64),
+    Signed(i64),
+    /// A count or an index, too.
+    Unsigned(u64),
+    Truth(bool),
+}
+
+macro_rules! scalar {
+    ($($number:ty => $scalar:ident),* $(,)?) => {
+        $(impl From<$number> for Scalar {
+            fn from(number: $number) -> Self {
+                Self::$scalar(number.into())
+            }
+        })*
+    };
+}
+
+scalar!(
+    f16 => Single, bf16 => Single, f32 => Single, f64 => Double, i8 => Signed, i16 => Signed, i32 => Signed, i64 => Signed,
+    u8 => Unsigned, u16 => Unsigned, u32 => Unsigned, u64 => Unsigned, bool => Truth,
+);
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Single(number) => write!(f, "{number:?}"),
+            Self::Double(number) => write!(f, "{number:?}"),
+            Self::Signed(number) => number.fmt(f),
+            Self::Unsigned(number) => number.fmt(f),
+            Self::Truth(truth) => truth.fmt(f),
+        }
+    }
+}
+
+impl Serialize for Scalar {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Signed(number) => serializer.serialize_i64(*number),
+            Self::Unsigned(number) => serializer.serialize_u64(*number),
+            Self::Truth(truth) => serializer.serialize_bool(*truth),
+            // As f32: through f64 it would print digits that the number does not have.
+            Self::Single(number) if number.is_finite() => serializer.serialize_f32(*number),
+            Self::Double(number) if number.is_finite() => serializer.serialize_f64(*number),
+            // JSON has no such numbers: "NaN", "inf", "-inf".
+            Self::Single(number) => serializer.collect_str(number),
+            Self::Double(number) => serializer.collect_str(number),
+        }
+    }
+}
+
+impl Scalar {
+    /// The number of a type whose little-endian bytes these are.
+    pub fn of_bytes(dtype: DType, bytes: &[u8]) -> Self {
+        match dtype {
+            DType::F16 => f16::from_le_bytes(all(bytes)).into(),
+            DType::Bf16 => bf16::from_le_bytes(all(bytes)).into(),
+            DType::F32 => f32::from_le_bytes(all(bytes)).into(),
+            DType::F64 => f64::from_le_bytes(all(bytes)).into(),
+            DType::I8 => i8::from_le_bytes(all(bytes)).into(),
+            DType::I16 => i16::from_le_bytes(all(bytes)).into(),
+            DType::I32 => i32::from_le_bytes(all(bytes)).into(),
+            DType::I64 => i64::from_le_bytes(all(bytes)).into(),
+            DType::U8 => u8::from_le_bytes(all(bytes)).into(),
+            DType::U16 => u16::from_le_bytes(all(bytes)).into(),
+            DType::U32 => u32::from_le_bytes(all(bytes)).into(),
+            DType::U64 => u64::from_le_bytes(all(bytes)).into(),
+            DType::Bool => (bytes != [0]).into(),
+            other => unreachable!("no operator answers in {other}"),
+        }
+    }
+}
+
+fn all<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes.try_into().expect("the bytes of one number")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_back_as_they_are() {
+        for bits in [
+            0x0000_0001,
+            0x3dcc_cccd,
+            0x7f7f_ffff,
+            0x8000_0000,
+            0x4b80_0001,
+            0x3f80_0001,
+        ] {
+            let number = f32::from_bits(bits);
+            let json = serde_json::to_string(&Scalar::Single(number)).unwrap();
+            assert_eq!(json.parse::<f32>().unwrap().to_bits(), bits, "{json}");
+            assert_eq!(
+                (serde_json::from_str::<f64>(&json).unwrap() as f32).to_bits(),
+                bits,
+                "{json}"
+            );
+        }
+        assert_eq!(serde_json::to_string(&Scalar::Single(0.1)).unwrap(), "0.1");
+        assert_eq!(
+            serde_json::to_string(&Scalar::Unsigned(u64::MAX)).unwrap(),
+            u64::MAX.to_string()
+        );
+        for (number, text) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf"), (f32::NEG_INFINITY, "-inf")] {
+            assert_eq!(
+                serde_json::to_string(&Scalar::Single(number)).unwrap(),
+                format!("\"{text}\"")
+            );
+            assert_eq!(format!("{number:?}"), text);
+        }
+    }
+}

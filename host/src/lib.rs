@@ -9,6 +9,7 @@
 //! | to fold | call | waits |
 //! |---|---|---|
 //! | an array in host memory, on the CPU | [`cpu::reduce`] | yes |
+//! | the same along axes, whatever its strides | [`cpu::reduce_axes`], with a [`layout::Layout`] | yes |
 //! | an array in host memory, on a GPU, in pieces that fit | `gpu::Gpu::reduce_host` | yes |
 //! | an array in device memory | `gpu::Gpu::reduce`, or `reduce_raw` for a bare address | yes |
 //! | the same on your stream, or in a CUDA graph | `gpu::Gpu::prepare`, then `gpu::Prepared::launch` | no |
@@ -33,6 +34,9 @@
 //! # #[cfg(not(feature = "cuda"))]
 //! # fn main() {}
 //! ```
+//!
+//! Along axes every answer has the bits that its elements alone would give: neither their neighbours nor the strides they are
+//! read by change one.
 //!
 //! What each operator answers for NaN, ties, signed zeros and the empty array is said at [`ops`]. Whatever can fail
 //! returns the one [`Error`].

@@ -8,7 +8,7 @@ use warpfold_kernels::{
     tree::leaf_elements,
 };
 
-use super::{each, fold_tree, strided};
+use super::{fold_tree, run, strided};
 use crate::{
     Error,
     layout::{Axes, Extents, Folded, Layout},
@@ -104,7 +104,7 @@ where
         let states = match (in_place, short) {
             (true, true) => {
                 let mut states = vec![op.identity(); starts.len()];
-                each::fold(arch, op, values, &starts, len, &mut states);
+                run::fold_each(arch, op, values, &starts, len, &mut states);
                 states
             }
             (true, false) => {

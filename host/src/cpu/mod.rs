@@ -4,8 +4,8 @@
 //! machine has, found when the program runs.
 
 mod axes;
-mod each;
 mod run;
+mod short;
 mod strided;
 
 pub use axes::reduce_axes;

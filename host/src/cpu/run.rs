@@ -19,6 +19,8 @@ use warpfold_kernels::{
     tree::{ROWS, leaf_elements, row_elements},
 };
 
+use super::short;
+
 /// Leaves in the largest run: 256 KiB, long beside handing it to another thread and short beside a cache.
 pub(super) const RUN: usize = 64;
 
@@ -35,20 +37,43 @@ const STRIPS: usize = RUN / strip::<u8>();
 
 /// Folds at most [`RUN`] leaves; element 0 has index `first`.
 pub(super) fn fold<T: Element, M: Monoid<T>>(arch: Arch, op: M, values: &[T], first: u64) -> M::State {
-    arch.dispatch(Run { op, values, first })
+    let mut state = [op.identity()];
+    fold_each(arch, op, values, &[0], values.len(), &mut state);
+    op.shift(state[0], first)
 }
 
-struct Run<'a, T, M> {
+/// Folds extents of `len` elements, at most [`RUN`] leaves each: the one that starts at `starts[i]` to `states[i]`,
+/// positions counted from its start. All in one call, for short ones take less time than its buffers.
+pub(super) fn fold_each<T: Element, M: Monoid<T>>(
+    arch: Arch,
+    op: M,
+    values: &[T],
+    starts: &[i64],
+    len: usize,
+    states: &mut [M::State],
+) {
+    arch.dispatch(Run {
+        op,
+        values,
+        starts,
+        len,
+        states,
+    });
+}
+
+struct Run<'a, T, M: Monoid<T>> {
     op: M,
     values: &'a [T],
-    first: u64,
+    starts: &'a [i64],
+    len: usize,
+    states: &'a mut [M::State],
 }
 
 impl<T: Element, M: Monoid<T>> WithSimd for Run<'_, T, M> {
-    type Output = M::State;
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> M::State {
+    fn with_simd<S: Simd>(self, _: S) {
         const { assert!(M::State::COUNT <= 16, "a state has at most 16 words") };
         match M::State::COUNT {
             1 => self.fold::<1>(),
@@ -63,39 +88,63 @@ impl<T: Element, M: Monoid<T>> WithSimd for Run<'_, T, M> {
 impl<T: Element, M: Monoid<T>> Run<'_, T, M> {
     /// `WORDS` is at least the words of a state.
     #[inline(always)]
-    fn fold<const WORDS: usize>(self) -> M::State {
-        let Self { op, values, first } = self;
-        let mut columns = States::<WIDTH, WORDS>::new();
-        let mut pairs = States::<{ WIDTH / 2 }, WORDS>::new();
-        let length = const { strip::<T>() * leaf_elements::<T>() };
-        let mut totals = [op.identity(); STRIPS];
-        let mut best = None;
-        for (i, strip) in values.chunks(length).enumerate() {
-            let total = fold_strip(op, strip, best, &mut columns, &mut pairs);
-            totals[i] = op.shift(total, first + (i * length) as u64);
-            if M::SELECTS {
-                best = Some(best.map_or(totals[i], |best| op.combine(best, totals[i])));
-            }
+    fn fold<const WORDS: usize>(self) {
+        let Self {
+            op,
+            values,
+            starts,
+            len,
+            states,
+        } = self;
+        let mut columns = States::<WIDTH, WORDS>([[0; WIDTH]; WORDS]);
+        let mut pairs = States::<{ WIDTH / 2 }, WORDS>([[0; WIDTH / 2]; WORDS]);
+        if len <= const { row_elements::<T>() } {
+            return short::fold(op, values, starts, len, states, &mut columns, &mut pairs);
         }
-        let mut left = values.len().div_ceil(length).next_power_of_two();
-        while left > 1 {
-            left /= 2;
-            for i in 0..left {
-                totals[i] = op.combine(totals[2 * i], totals[2 * i + 1]);
-            }
+        let mut padded = None;
+        for (start, state) in starts.iter().zip(states) {
+            let extent = &values[*start as usize..][..len];
+            *state = fold_extent(op, extent, &mut columns, &mut pairs, &mut padded);
         }
-        totals[0]
     }
+}
+
+/// Room for a ragged leaf and what it takes to be whole: of any type, the elements of a leaf at most.
+type Padded<T> = Option<[T; leaf_elements::<u8>()]>;
+
+/// Strips, neighbours first.
+#[inline(always)]
+fn fold_extent<T: Element, M: Monoid<T>, const WORDS: usize>(
+    op: M,
+    values: &[T],
+    columns: &mut States<WIDTH, WORDS>,
+    pairs: &mut States<{ WIDTH / 2 }, WORDS>,
+    padded: &mut Padded<T>,
+) -> M::State {
+    let length = const { strip::<T>() * leaf_elements::<T>() };
+    let mut totals = [op.identity(); STRIPS];
+    let mut best = None;
+    for (i, strip) in values.chunks(length).enumerate() {
+        let total = fold_strip(op, strip, best, columns, pairs, padded);
+        totals[i] = op.shift(total, (i * length) as u64);
+        if M::SELECTS {
+            best = Some(best.map_or(totals[i], |best| op.combine(best, totals[i])));
+        }
+    }
+    let mut left = values.len().div_ceil(length).next_power_of_two();
+    while left > 1 {
+        left /= 2;
+        for i in 0..left {
+            totals[i] = op.combine(totals[2 * i], totals[2 * i + 1]);
+        }
+    }
+    totals[0]
 }
 
 /// Some states side by side, word by word.
 pub(super) struct States<const WIDTH: usize, const WORDS: usize>([[u32; WIDTH]; WORDS]);
 
 impl<const WIDTH: usize, const WORDS: usize> States<WIDTH, WORDS> {
-    pub(super) fn new() -> Self {
-        Self([[0; WIDTH]; WORDS])
-    }
-
     #[inline(always)]
     pub(super) fn at<W: Words>(&self, at: usize) -> W {
         W::from_words(|word| self.0[word][at])
@@ -109,7 +158,7 @@ impl<const WIDTH: usize, const WORDS: usize> States<WIDTH, WORDS> {
 
     /// The columns of leaf `j` of elements of `T`.
     #[inline(always)]
-    pub(super) fn leaf<T>(&mut self, j: usize) -> [&mut [u32]; WORDS] {
+    fn leaf<T>(&mut self, j: usize) -> [&mut [u32]; WORDS] {
         let columns = const { row_elements::<T>() };
         self.columns(j * columns, columns)
     }
@@ -148,6 +197,7 @@ fn fold_strip<T: Element, M: Monoid<T>, const WORDS: usize>(
     best: Option<M::State>,
     columns: &mut States<WIDTH, WORDS>,
     pairs: &mut States<{ WIDTH / 2 }, WORDS>,
+    padded: &mut Padded<T>,
 ) -> M::State {
     let length = const { leaf_elements::<T>() };
     let whole = values.chunks_exact(length);
@@ -169,7 +219,7 @@ fn fold_strip<T: Element, M: Monoid<T>, const WORDS: usize>(
     }
     if let Some(last) = ragged.last() {
         // Past the end anything but a hole: the state there is the identity, whatever is read.
-        let mut padded = [*last; leaf_elements::<u8>()];
+        let padded = padded.get_or_insert_with(|| [*last; leaf_elements::<u8>()]);
         padded[..ragged.len()].copy_from_slice(ragged);
         let padded = &padded[..length];
         fold_rows(op, columns.leaf::<T>(leaves), |at| {
@@ -215,7 +265,7 @@ fn may_change<T: Element, M: Monoid<T>>(op: M, best: Option<M::State>, leaf: &[T
 
 /// The rows of a leaf, `state(at)` being that of its element `at`: one state per column.
 #[inline(always)]
-pub(super) fn fold_rows<T, M: Monoid<T>, const WORDS: usize>(
+fn fold_rows<T, M: Monoid<T>, const WORDS: usize>(
     op: M,
     mut columns: [&mut [u32]; WORDS],
     state: impl Fn(usize) -> M::State,

@@ -4,7 +4,7 @@
 use pulp::Arch;
 use warpfold_kernels::{element::Element, monoids::Monoid, tree::leaf_elements};
 
-use super::each;
+use super::run;
 use crate::layout::Extents;
 
 /// Leaves that are gathered at once: 128 KiB, within a core's second cache.
@@ -67,7 +67,7 @@ where
         let gathered = gather(self.values, self.extents, self.starts, first, len, pitch);
         let starts: Vec<i64> = (0..self.starts.len()).map(|i| (i * pitch) as i64).collect();
         let mut states = vec![self.op.identity(); starts.len()];
-        each::fold(self.arch, self.op, &gathered, &starts, len, &mut states);
+        run::fold_each(self.arch, self.op, &gathered, &starts, len, &mut states);
         for state in &mut states {
             *state = self.op.shift(*state, first);
         }

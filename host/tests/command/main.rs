@@ -1,6 +1,7 @@
 //! The command as a process: answers, exit codes, and what it says of bad input.
 
 mod arrays;
+mod axes;
 mod types;
 
 use std::{

@@ -18,13 +18,17 @@ pub struct Out(PathBuf);
 impl Out {
     /// A file that may be written: new, or a regular file other than `input`.
     pub fn new(path: &Path, input: &Path) -> Result<Self, Failure> {
-        let says = |reason: &str| format!("{}: {reason}", path.display());
+        let says = |reason: &str| Err(format!("{}: {reason}", path.display()).into());
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         match path.metadata() {
-            Ok(metadata) if !metadata.is_file() => return Err(says("no regular file, so not replaced").into()),
-            Ok(_) if path.canonicalize()? == input.canonicalize()? => {
-                return Err(says("the input is not replaced by the output").into());
+            Ok(metadata) if !metadata.is_file() => says("no regular file, so it is not replaced"),
+            // An input from a pipe has no such path.
+            Ok(_) if path.canonicalize().ok() == input.canonicalize().ok() => {
+                says("it is the input, so it is not replaced")
             }
-            _ if path.file_name().is_none() => return Err(says("not the name of a file").into()),
+            Err(_) if path.file_name().is_none() || !folder.unwrap_or(Path::new(".")).is_dir() => {
+                says("no such folder")
+            }
             _ => Ok(Self(path.to_path_buf())),
         }
     }

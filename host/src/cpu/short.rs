@@ -1,0 +1,61 @@
+//! Extents of at most a row of the canonical tree, side by side: every element is a column.
+
+use warpfold_kernels::{element::Element, monoids::Monoid};
+
+use super::run::{States, WIDTH, set};
+
+/// Folds extents of `len` elements: the one that starts at `starts[i]` to `states[i]`, positions counted from its start.
+#[inline(always)]
+pub(super) fn fold<T: Element, M: Monoid<T>, const WORDS: usize>(
+    op: M,
+    values: &[T],
+    starts: &[i64],
+    len: usize,
+    states: &mut [M::State],
+    columns: &mut States<WIDTH, WORDS>,
+    pairs: &mut States<{ WIDTH / 2 }, WORDS>,
+) {
+    let width = len.next_power_of_two();
+    let lot = WIDTH / width;
+    for (starts, states) in starts.chunks(lot).zip(states.chunks_mut(lot)) {
+        for (i, start) in starts.iter().enumerate() {
+            let extent = &values[*start as usize..][..len];
+            let mut columns = columns.columns(i * width, width);
+            for (at, value) in extent.iter().enumerate() {
+                set(&mut columns, at, op.lift(*value, at as u64));
+            }
+            for at in len..width {
+                set(&mut columns, at, op.identity());
+            }
+        }
+        meet(op, columns, pairs, width, states);
+    }
+}
+
+/// Each `width` columns, a power of two, meet to a state.
+#[inline(always)]
+fn meet<T, M: Monoid<T>, const WORDS: usize>(
+    op: M,
+    columns: &mut States<WIDTH, WORDS>,
+    pairs: &mut States<{ WIDTH / 2 }, WORDS>,
+    mut width: usize,
+    states: &mut [M::State],
+) {
+    let count = states.len();
+    while width > 1 {
+        pairs.pair_up(op, columns, count * width / 2);
+        if width == 2 {
+            states
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, state)| *state = pairs.at(i));
+            return;
+        }
+        columns.pair_up(op, pairs, count * width / 4);
+        width /= 4;
+    }
+    states
+        .iter_mut()
+        .enumerate()
+        .for_each(|(i, state)| *state = columns.at(i));
+}

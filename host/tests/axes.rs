@@ -219,12 +219,12 @@ fn empty_extents_have_the_operators_answer() {
 
     let max = |axes: &[i64]| cpu::reduce_axes(Max, &nothing, &layout, &Axes::of(axes));
     assert!(matches!(max(&[1]), Err(Error::EmptyExtent { op: "max" })));
-    assert_eq!(max(&[0]).unwrap().answers, []);
-    assert_eq!(max(&[]).unwrap().answers, []);
+    assert!(max(&[0]).unwrap().answers.is_empty());
+    assert!(max(&[]).unwrap().answers.is_empty());
     // An axis of 0 is folded, but there are no answers: nothing is asked of the operator.
     let square = Layout::c_order(&[0, 0]).unwrap();
     let found = cpu::reduce_axes(Max, &nothing, &square, &Axes::of(&[0])).unwrap();
-    assert_eq!((found.shape, found.answers), (vec![0], vec![]));
+    assert_eq!((found.shape, found.answers.len()), (vec![0], 0));
 }
 
 #[test]

@@ -252,7 +252,7 @@ mod tests {
         let shape = |axes: Axes| Extents::new(&cube, &axes).unwrap().shape;
         assert_eq!(shape(Axes::of(&[1])), [2, 4]);
         assert_eq!(shape(Axes::of(&[1]).keepdim()), [2, 1, 4]);
-        assert_eq!(shape(Axes::all()), []);
+        assert!(shape(Axes::all()).is_empty());
         assert_eq!(shape(Axes::all().keepdim()), [1, 1, 1]);
         let scalar = Extents::new(&Layout::c_order(&[]).unwrap(), &Axes::all()).unwrap();
         assert_eq!((scalar.count, scalar.len, scalar.shape), (1, 1, vec![]));

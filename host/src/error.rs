@@ -22,6 +22,15 @@ pub enum Error {
         shape: Vec<u64>,
     },
 
+    /// A fold along axes that needs more blocks than a grid can have.
+    #[error("a fold to {count} answers needs {blocks} blocks: a grid has at most 2^31 - 1")]
+    GridOverflow {
+        /// Answers.
+        count: u64,
+        /// Blocks.
+        blocks: u64,
+    },
+
     /// Not as many of something as the array has axes.
     #[error("{got} {what} for an array of {axes} axes")]
     Rank {

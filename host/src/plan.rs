@@ -2,6 +2,8 @@
 //!
 //! A plan never changes the answer: any legal [`Shape`] folds the same canonical tree.
 
+mod along;
+
 use std::fmt;
 
 use warpfold_kernels::{
@@ -10,6 +12,8 @@ use warpfold_kernels::{
     stages::block::most_states,
     tree::LANES,
 };
+
+pub use warpfold_kernels::stages::team::Team;
 
 use crate::Error;
 
@@ -29,15 +33,26 @@ pub struct Shape {
 pub struct Plan {
     /// The kernel.
     pub entry: &'static Entry,
-    /// Elements of the input.
+    /// Elements of an extent: of the input, where it is folded whole.
     pub len: u64,
+    /// Extents, each folded to an answer of its own.
+    pub count: u64,
     /// How the work is divided.
     pub shape: Shape,
-    /// Tiles, each folded by one block to one state; 0 for an empty input.
+    /// Who folds an answer, where the kernel is [`Kernel::Strided`].
+    pub team: Team,
+    /// Tiles of an extent, each folded by one block to one state; 0 for an empty one.
     pub tiles: u64,
 }
 
-/// Words before the first slot of a workspace: the tickets, alone in their cache line.
+/// One answer, by whole blocks.
+const ALONE: Team = Team {
+    answers: 1,
+    warps: 1,
+    steps: 1,
+};
+
+/// Words that the tickets of a workspace are a multiple of: nothing else is in their cache lines.
 pub(crate) const TICKET_WORDS: usize = 32;
 
 impl Plan {
@@ -97,7 +112,9 @@ impl Plan {
         Self {
             entry,
             len,
+            count: 1,
             shape,
+            team: ALONE,
             tiles,
         }
     }
@@ -135,7 +152,9 @@ impl Plan {
         Ok(Self {
             entry,
             len,
+            count: 1,
             shape,
+            team: ALONE,
             tiles,
         })
     }
@@ -149,16 +168,60 @@ impl Plan {
     /// Bytes that the launch must read and write: the speed of light is these over the memory's bandwidth.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let answer = 4 * self.entry.answer_words as u64;
         self.len
             .saturating_mul(self.entry.element.bytes() as u64)
-            .saturating_add(answer)
+            .saturating_add(self.entry.answer_bytes as u64)
+            .saturating_mul(self.count)
     }
 
-    /// Words of the workspace: the tickets and a slot for each tile.
+    /// What the launch is told of the work of a warp: its leaves of a tile, or its steps.
+    #[must_use]
+    pub fn steps(&self) -> u32 {
+        match self.entry.kernel {
+            Kernel::Strided => self.team.steps,
+            _ => self.shape.leaves_per_warp,
+        }
+    }
+
+    /// Blocks that meet to fold an extent, or a set of them.
+    #[must_use]
+    pub fn blocks_that_meet(&self) -> u32 {
+        (u64::from(self.shape.blocks) / self.meetings().max(1)) as u32
+    }
+
+    /// Extents, or sets of them that the same blocks fold, each with a ticket of its own.
+    fn meetings(&self) -> u64 {
+        match self.entry.kernel {
+            Kernel::Strided => u64::from(self.shape.blocks) / self.tiles.max(1),
+            Kernel::All | Kernel::Small => self.count,
+            Kernel::Rows => 0,
+        }
+    }
+
+    /// Words before the first slot of a workspace: the tickets.
+    #[must_use]
+    pub fn ticket_words(&self) -> usize {
+        let tickets = if self.tiles > 1 { self.meetings() as usize } else { 1 };
+        tickets.next_multiple_of(TICKET_WORDS)
+    }
+
+    /// States in a workspace.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        let of_a_meeting = match self.entry.kernel {
+            Kernel::Rows => 0,
+            Kernel::Strided if self.tiles > 1 => self.shape.warps / self.team.warps * self.team.answers,
+            Kernel::Strided => 0,
+            Kernel::All if self.count > 1 && self.tiles <= 1 => 0,
+            Kernel::All | Kernel::Small => 1,
+        };
+        (self.meetings() * self.tiles) as usize * of_a_meeting as usize
+    }
+
+    /// Words of the workspace: the tickets and the slots.
     #[must_use]
     pub fn workspace_words(&self) -> usize {
-        TICKET_WORDS + self.tiles as usize * self.entry.state_words
+        self.ticket_words() + self.slots() * self.entry.state_words
     }
 }
 
@@ -169,6 +232,9 @@ impl fmt::Display for Plan {
             leaves_per_warp,
             blocks,
         } = self.shape;
+        if self.count != 1 || self.entry.kernel == Kernel::Strided {
+            return self.write_along(f);
+        }
         write!(
             f,
             "{} of {} elements: {} tiles of {warps} warps × {leaves_per_warp} leaves, {blocks} blocks of {} threads, \

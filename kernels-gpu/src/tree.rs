@@ -54,8 +54,11 @@ pub const fn leaves<T>(len: u64) -> u64 {
     len.div_ceil(leaf_elements::<T>() as u64)
 }
 
-/// A lane's part of a leaf: [`ROWS`] rows of neighbouring elements, as many as a vector has, some of them absent.
+/// A lane's part of a leaf: rows of neighbouring elements, as many as a vector has, some of them absent.
 pub trait Part<T>: Copy {
+    /// How many rows it has, a power of two; those of the leaf that it has not hold no elements.
+    const ROWS: usize = ROWS;
+
     /// The state of the element at a row and a column; the identity where there is none. Each is asked for once.
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State;
 }
@@ -76,167 +79,168 @@ pub const fn is_long<T>() -> bool {
 /// count from the part's first element.
 #[inline(always)]
 pub fn fold_part<T, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
-    match vector_elements::<T>() {
-        2 => pair_columns::<2, T, M>(op, part, 0),
-        4 => pair_columns::<4, T, M>(op, part, 0),
-        8 => pair_columns::<8, T, M>(op, part, 0),
-        _ => pair_columns::<16, T, M>(op, part, 0),
-    }
-}
-
-/// `N` columns from `first` on in pairs of neighbours: `(0,1) (2,3) …`, then the results in pairs again. Straight-line code
-/// whatever the size of the operator, so that states stay in registers; and no closures, for nothing obliges a compiler to
-/// inline those.
-#[inline(always)]
-fn pair_columns<const N: usize, T, M: Monoid<T>>(op: M, part: impl Part<T>, first: usize) -> M::State {
-    match N {
-        1 => pair_rows::<ROWS, T, M>(op, part, 0, first),
-        2 => op.combine(
-            pair_columns::<1, T, M>(op, part, first),
-            pair_columns::<1, T, M>(op, part, first + 1),
-        ),
-        4 => op.combine(
-            pair_columns::<2, T, M>(op, part, first),
-            pair_columns::<2, T, M>(op, part, first + 2),
-        ),
-        8 => op.combine(
-            pair_columns::<4, T, M>(op, part, first),
-            pair_columns::<4, T, M>(op, part, first + 4),
-        ),
-        _ => op.combine(
-            pair_columns::<8, T, M>(op, part, first),
-            pair_columns::<8, T, M>(op, part, first + 8),
-        ),
-    }
-}
-
-/// The same for the rows of a column.
-#[inline(always)]
-fn pair_rows<const N: usize, T, M: Monoid<T>>(op: M, part: impl Part<T>, first: usize, column: usize) -> M::State {
-    match N {
-        1 => part.lift(op, first, column),
-        2 => op.combine(
-            pair_rows::<1, T, M>(op, part, first, column),
-            pair_rows::<1, T, M>(op, part, first + 1, column),
-        ),
-        4 => op.combine(
-            pair_rows::<2, T, M>(op, part, first, column),
-            pair_rows::<2, T, M>(op, part, first + 2, column),
-        ),
-        _ => op.combine(
-            pair_rows::<4, T, M>(op, part, first, column),
-            pair_rows::<4, T, M>(op, part, first + 4, column),
-        ),
-    }
+    in_pairs(op, ColumnsInPairs(part), vector_elements::<T>())
 }
 
 /// Folds a part one element after the other: for operators whose `combine` is exact, where no order changes a bit. It needs
 /// the fewest registers.
 #[inline(always)]
-pub fn chain<T, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
-    const { assert!(ROWS == 8, "eight rows are written out") };
-    let state = chain_rows::<4, T, M>(op, part, 0, op.identity());
-    chain_rows::<4, T, M>(op, part, 4, state)
+pub fn chain<T, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> M::State {
+    in_turn(op, Elements(part), P::ROWS * vector_elements::<T>())
 }
 
 /// The same, but the columns in pairs: a few more registers, and soon done.
 #[inline(always)]
 pub fn chains<T, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
-    match vector_elements::<T>() {
-        2 => pair_chains::<2, T, M>(op, part, 0),
-        4 => pair_chains::<4, T, M>(op, part, 0),
-        8 => pair_chains::<8, T, M>(op, part, 0),
-        _ => pair_chains::<16, T, M>(op, part, 0),
+    in_pairs(op, ColumnsInTurn(part), vector_elements::<T>())
+}
+
+/// States by number. Each is asked for once.
+trait States<T, M: Monoid<T>>: Copy {
+    fn state(self, op: M, number: usize) -> M::State;
+}
+
+/// The elements of a part, row after row.
+#[derive(Clone, Copy)]
+struct Elements<P>(P);
+
+impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for Elements<P> {
+    #[inline(always)]
+    fn state(self, op: M, number: usize) -> M::State {
+        let columns = vector_elements::<T>();
+        self.0.lift(op, number / columns, number % columns)
     }
 }
 
+/// The elements of a column.
+#[derive(Clone, Copy)]
+struct Column<P> {
+    part: P,
+    column: usize,
+}
+
+impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for Column<P> {
+    #[inline(always)]
+    fn state(self, op: M, row: usize) -> M::State {
+        self.part.lift(op, row, self.column)
+    }
+}
+
+/// The columns of a part, each folded in pairs.
+#[derive(Clone, Copy)]
+struct ColumnsInPairs<P>(P);
+
+impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInPairs<P> {
+    #[inline(always)]
+    fn state(self, op: M, column: usize) -> M::State {
+        in_pairs(op, Column { part: self.0, column }, P::ROWS)
+    }
+}
+
+/// The columns of a part, each folded one element after the other.
+#[derive(Clone, Copy)]
+struct ColumnsInTurn<P>(P);
+
+impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInTurn<P> {
+    #[inline(always)]
+    fn state(self, op: M, column: usize) -> M::State {
+        in_turn(op, Column { part: self.0, column }, P::ROWS)
+    }
+}
+
+/// The first `count` states in pairs of neighbours: `(0,1) (2,3) …`, then the results in pairs again. `count` is a constant, a
+/// power of two.
+///
+/// This and [`in_turn`] are straight-line code whatever the size of the operator, so that states stay in registers; and no
+/// closures, for nothing obliges a compiler to inline those.
 #[inline(always)]
-fn pair_chains<const N: usize, T, M: Monoid<T>>(op: M, part: impl Part<T>, first: usize) -> M::State {
+fn in_pairs<T, M: Monoid<T>>(op: M, states: impl States<T, M>, count: usize) -> M::State {
+    match count {
+        1 => pairs::<1, T, M>(op, states, 0),
+        2 => pairs::<2, T, M>(op, states, 0),
+        4 => pairs::<4, T, M>(op, states, 0),
+        8 => pairs::<8, T, M>(op, states, 0),
+        _ => pairs::<16, T, M>(op, states, 0),
+    }
+}
+
+/// `N` states from `first` on.
+#[inline(always)]
+fn pairs<const N: usize, T, M: Monoid<T>>(op: M, states: impl States<T, M>, first: usize) -> M::State {
     match N {
-        1 => chain_column::<ROWS, T, M>(op, part, 0, first, op.identity()),
+        1 => states.state(op, first),
         2 => op.combine(
-            pair_chains::<1, T, M>(op, part, first),
-            pair_chains::<1, T, M>(op, part, first + 1),
+            pairs::<1, T, M>(op, states, first),
+            pairs::<1, T, M>(op, states, first + 1),
         ),
         4 => op.combine(
-            pair_chains::<2, T, M>(op, part, first),
-            pair_chains::<2, T, M>(op, part, first + 2),
+            pairs::<2, T, M>(op, states, first),
+            pairs::<2, T, M>(op, states, first + 2),
         ),
         8 => op.combine(
-            pair_chains::<4, T, M>(op, part, first),
-            pair_chains::<4, T, M>(op, part, first + 4),
+            pairs::<4, T, M>(op, states, first),
+            pairs::<4, T, M>(op, states, first + 4),
         ),
         _ => op.combine(
-            pair_chains::<8, T, M>(op, part, first),
-            pair_chains::<8, T, M>(op, part, first + 8),
+            pairs::<8, T, M>(op, states, first),
+            pairs::<8, T, M>(op, states, first + 8),
         ),
     }
 }
 
+/// The first `count` states one after the other. `count` is a constant, a power of two.
 #[inline(always)]
-fn chain_column<const N: usize, T, M: Monoid<T>>(
-    op: M,
-    part: impl Part<T>,
-    row: usize,
-    column: usize,
-    state: M::State,
-) -> M::State {
-    match N {
-        1 => op.combine(state, part.lift(op, row, column)),
-        2 => {
-            let state = chain_column::<1, T, M>(op, part, row, column, state);
-            chain_column::<1, T, M>(op, part, row + 1, column, state)
-        }
-        4 => {
-            let state = chain_column::<2, T, M>(op, part, row, column, state);
-            chain_column::<2, T, M>(op, part, row + 2, column, state)
-        }
-        _ => {
-            let state = chain_column::<4, T, M>(op, part, row, column, state);
-            chain_column::<4, T, M>(op, part, row + 4, column, state)
-        }
+fn in_turn<T, M: Monoid<T>>(op: M, states: impl States<T, M>, count: usize) -> M::State {
+    let nothing = op.identity();
+    match count {
+        1 => turns::<1, T, M>(op, states, 0, nothing),
+        2 => turns::<2, T, M>(op, states, 0, nothing),
+        4 => turns::<4, T, M>(op, states, 0, nothing),
+        8 => turns::<8, T, M>(op, states, 0, nothing),
+        16 => turns::<16, T, M>(op, states, 0, nothing),
+        32 => turns::<32, T, M>(op, states, 0, nothing),
+        64 => turns::<64, T, M>(op, states, 0, nothing),
+        _ => turns::<128, T, M>(op, states, 0, nothing),
     }
 }
 
-/// Straight-line code, as [`pair_columns`] is.
+/// `N` states from `first` on, after `state`.
 #[inline(always)]
-fn chain_rows<const N: usize, T, M: Monoid<T>>(op: M, part: impl Part<T>, row: usize, state: M::State) -> M::State {
-    match N {
-        4 => chain_rows::<2, T, M>(op, part, row + 2, chain_rows::<2, T, M>(op, part, row, state)),
-        2 => chain_rows::<1, T, M>(op, part, row + 1, chain_rows::<1, T, M>(op, part, row, state)),
-        _ => match vector_elements::<T>() {
-            2 => chain_row::<2, T, M>(op, part, (row, 0), state),
-            4 => chain_row::<4, T, M>(op, part, (row, 0), state),
-            8 => chain_row::<8, T, M>(op, part, (row, 0), state),
-            _ => chain_row::<16, T, M>(op, part, (row, 0), state),
-        },
-    }
-}
-
-#[inline(always)]
-fn chain_row<const N: usize, T, M: Monoid<T>>(
+fn turns<const N: usize, T, M: Monoid<T>>(
     op: M,
-    part: impl Part<T>,
-    (row, column): (usize, usize),
+    states: impl States<T, M>,
+    first: usize,
     state: M::State,
 ) -> M::State {
     match N {
-        1 => op.combine(state, part.lift(op, row, column)),
+        1 => op.combine(state, states.state(op, first)),
         2 => {
-            let state = chain_row::<1, T, M>(op, part, (row, column), state);
-            chain_row::<1, T, M>(op, part, (row, column + 1), state)
+            let state = turns::<1, T, M>(op, states, first, state);
+            turns::<1, T, M>(op, states, first + 1, state)
         }
         4 => {
-            let state = chain_row::<2, T, M>(op, part, (row, column), state);
-            chain_row::<2, T, M>(op, part, (row, column + 2), state)
+            let state = turns::<2, T, M>(op, states, first, state);
+            turns::<2, T, M>(op, states, first + 2, state)
         }
         8 => {
-            let state = chain_row::<4, T, M>(op, part, (row, column), state);
-            chain_row::<4, T, M>(op, part, (row, column + 4), state)
+            let state = turns::<4, T, M>(op, states, first, state);
+            turns::<4, T, M>(op, states, first + 4, state)
+        }
+        16 => {
+            let state = turns::<8, T, M>(op, states, first, state);
+            turns::<8, T, M>(op, states, first + 8, state)
+        }
+        32 => {
+            let state = turns::<16, T, M>(op, states, first, state);
+            turns::<16, T, M>(op, states, first + 16, state)
+        }
+        64 => {
+            let state = turns::<32, T, M>(op, states, first, state);
+            turns::<32, T, M>(op, states, first + 32, state)
         }
         _ => {
-            let state = chain_row::<8, T, M>(op, part, (row, column), state);
-            chain_row::<8, T, M>(op, part, (row, column + 8), state)
+            let state = turns::<64, T, M>(op, states, first, state);
+            turns::<64, T, M>(op, states, first + 64, state)
         }
     }
 }

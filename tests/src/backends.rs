@@ -1,15 +1,22 @@
 //! The ways to an answer that need no GPU, asked alike.
 
-use warpfold::{Error, Plan, cpu, ops::Reduction, pieces::Pieces, plan::Shape};
+use warpfold::{Error, Plan, cpu, layout, ops::Reduction, pieces::Pieces, plan::Shape};
 use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
     element::Element,
     kernels::{
-        Kernel,
-        whole::{self, Output},
+        Arguments, Kernel,
+        output::Output,
+        run,
+        whole,
     },
-    monoids::Words,
-    stages::{block::most_states, grid::Meeting, thread::Input},
+    monoids::{Monoid, Words},
+    stages::{
+        block::most_states,
+        extents::Extents,
+        grid::Meeting,
+        thread::Around,
+    },
 };
 
 use crate::Bits;
@@ -107,24 +114,76 @@ pub fn emulator<T: Element, R: Reduction<T>>(
     seed: u64,
 ) -> Option<Emulated> {
     op.check_extent(plan.len).ok()?;
-    let monoid = op.monoid();
+    let (answers, states) = emulate(op.monoid(), values, plan, misalign, seed, None);
+    Some(Emulated {
+        answer: Bits::of(answers[0]),
+        state: Bits::of_state(op, states[0]),
+    })
+}
+
+/// The same along axes: an answer for each extent, in order.
+///
+/// # Panics
+///
+/// As [`emulator`].
+pub fn emulator_along<T: Element, M: Monoid<T>>(
+    op: M,
+    values: &[T],
+    plan: &Plan,
+    extents: &layout::Extents,
+    misalign: usize,
+    seed: u64,
+) -> Vec<M::Answer> {
+    emulate(op, values, plan, misalign, seed, Some(extents)).0
+}
+
+/// The answers and the states that the kernel of a plan writes.
+fn emulate<T: Element, M: Monoid<T>>(
+    op: M,
+    values: &[T],
+    plan: &Plan,
+    misalign: usize,
+    seed: u64,
+    along: Option<&layout::Extents>,
+) -> (Vec<M::Answer>, Vec<M::State>) {
     let mut memory = Memory::new();
     let start = memory.input("input", values, misalign);
-    let slot_words = plan.tiles as usize * plan.entry.state_words;
-    let slots = memory.words("slots", slot_words);
-    let tickets = memory.words_from("tickets", &vec![0; plan.workspace_words() - slot_words]);
-    let answer = memory.words("answer", plan.entry.answer_words);
-    let state = memory.words("state", plan.entry.state_words);
+    let slots = memory.words("slots", plan.slots() * M::State::COUNT);
+    let tickets = memory.words_from("tickets", &vec![0; plan.ticket_words()]);
+    let count = plan.count as usize;
+    let answer = memory.packed("answer", count * M::Answer::COUNT, M::Answer::UNIT);
+    let state = memory.words("state", count * M::State::COUNT);
 
-    let input = Input { start, len: plan.len };
-    let meeting = Meeting {
-        slots: slots.start(),
-        tiles: plan.tiles,
-        tickets: tickets.start(),
-    };
-    let output = Output {
-        answer: answer.start(),
-        state: state.start(),
+    let mut extents = Extents::one(start, plan.len);
+    if let Some(along) = along {
+        let end = start.addr() + size_of_val(values);
+        extents = Extents {
+            start: start.wrapping_add(along.offset as usize),
+            count: plan.count,
+            stride: along.stride(),
+            step: along.stride_within(),
+            around: Around(start.addr(), end),
+            ..extents
+        };
+        if along.has_several() {
+            extents.layout = memory.input("layout", &along.dimensions(), 0);
+        }
+    }
+    let arguments = Arguments {
+        extents,
+        meeting: Meeting {
+            slots: slots.start(),
+            tiles: plan.tiles,
+            tickets: tickets.start(),
+            blocks: plan.blocks_that_meet(),
+        },
+        output: Output {
+            answer: answer.start().cast(),
+            state: state.start(),
+        },
+        steps: plan.steps(),
+        answers: plan.team.answers,
+        warps: plan.team.warps,
     };
     let mut config = Launch::new(plan.shape.blocks, plan.threads(), seed);
     if seed.is_multiple_of(4) {
@@ -133,27 +192,21 @@ pub fn emulator<T: Element, R: Reduction<T>>(
     }
     let ran = launch(&config, &mut memory, |lane| {
         // SAFETY: the buffers above are as the kernel wants them, and the emulator checks every access.
-        unsafe {
-            match plan.entry.kernel {
-                Kernel::All => {
-                    whole::reduce_all(lane, monoid, input, plan.shape.leaves_per_warp, meeting, output);
-                }
-                Kernel::Small => whole::reduce_small(lane, monoid, input, meeting, output),
-            }
-        }
+        unsafe { run(lane, op, plan.entry.kernel, arguments) }
     });
     let what = || format!("{plan}, misaligned by {misalign}, seed {seed}");
     if let Err(fault) = ran {
         panic!("{}: {fault}", what());
     }
-    assert_eq!(memory.word(tickets, 0), Some(0), "{}: the tickets", what());
+    for ticket in 0..plan.ticket_words() {
+        assert_eq!(memory.word(tickets, ticket), Some(0), "{}: the tickets", what());
+    }
     let read = |words, at| {
         memory
             .word(words, at)
             .unwrap_or_else(|| panic!("{}: unwritten", what()))
     };
-    Some(Emulated {
-        answer: Bits((0..plan.entry.answer_words).map(|at| read(answer, at)).collect()),
-        state: Bits::of_state(op, R::State::from_words(|at| read(state, at))),
-    })
+    let answer = |i| M::Answer::from_words(|at| read(answer, i * M::Answer::COUNT + at));
+    let state = |i| M::State::from_words(|at| read(state, i * M::State::COUNT + at));
+    ((0..count).map(answer).collect(), (0..count).map(state).collect())
 }

@@ -5,12 +5,13 @@
 
 use std::{array, marker::PhantomData};
 
-use warpfold::{cpu, ops::Reduction};
+use warpfold::{Plan, cpu, layout, ops::Reduction};
 use warpfold_emulator::{Shape, reduce_all, reduce_small};
 use warpfold_kernels::{
     element::{Element, Type},
-    kernels::{Entry, Kernel},
+    kernels::{Entry, Kernel, strided, whole::tile_elements},
     monoids::{Monoid, Words},
+    stages::{block::most_states, team::most_warps},
     tree::{Part, ROWS, place, vector_elements},
 };
 
@@ -75,6 +76,13 @@ pub trait Operation: Sync {
     /// On a fault.
     fn emulator(&self, kernel: Kernel, bits: &[u64], misalign: usize, shape: Shape, seed: u64) -> Emulated;
 
+    /// The answers of the kernels on the emulator along axes, in the tuned plan but for the room that its states leave.
+    ///
+    /// # Panics
+    ///
+    /// On a fault.
+    fn along(&self, bits: &[u64], plan: &Plan, extents: &layout::Extents, misalign: usize, seed: u64) -> Vec<Bits>;
+
     /// [`Monoid::identity`].
     fn identity(&self) -> Eight;
     /// [`Monoid::lift`].
@@ -128,6 +136,11 @@ impl<T: Element, R: Reduction<T>> Operation for Of<T, R> {
             state: self.bits(state),
         }
     }
+    fn along(&self, bits: &[u64], plan: &Plan, extents: &layout::Extents, misalign: usize, seed: u64) -> Vec<Bits> {
+        let plan = with_room_for_eight(*plan);
+        let answers = along::<T>(self, &elements(bits), &plan, extents, misalign, seed);
+        answers.into_iter().map(|answer| answer.bits(R::Answer::COUNT)).collect()
+    }
     fn identity(&self) -> Eight {
         Eight::of(self.0.monoid().identity())
     }
@@ -178,6 +191,10 @@ impl<T: Element> Part<T> for Places<'_, T> {
             None => op.identity(),
         }
     }
+}
+
+fn rows<T, P: Part<T>>(_: &P) -> usize {
+    P::ROWS
 }
 
 /// An element as it is, and that it is there.
@@ -237,6 +254,9 @@ impl<T: Element, const SELECTS: bool> Monoid<T> for Asks<'_, SELECTS> {
     fn fold_part(self, part: impl Part<T>) -> Eight {
         let place = |at: usize| {
             let (row, column) = (at / vector_elements::<T>(), at % vector_elements::<T>());
+            if row >= rows(&part) {
+                return None;
+            }
             let (bits, present) = part.lift(Read, row, column);
             present.then_some(bits)
         };
@@ -266,6 +286,7 @@ fn emulate<T: Element>(
         (Kernel::All, true) => reduce_all(Asks::<true>(op), values, misalign, shape, seed),
         (Kernel::Small, false) => reduce_small(Asks::<false>(op), values, misalign, shape.threads, seed),
         (Kernel::Small, true) => reduce_small(Asks::<true>(op), values, misalign, shape.threads, seed),
+        (Kernel::Rows | Kernel::Strided, _) => panic!("{kernel:?} folds no whole array"),
     };
     match folded {
         Ok(folded) => (folded.answer, folded.state),
@@ -276,6 +297,43 @@ fn emulate<T: Element>(
             op.ty().name()
         ),
     }
+}
+
+/// The same along axes.
+fn along<T: Element>(
+    op: &dyn Operation,
+    values: &[T],
+    plan: &Plan,
+    extents: &layout::Extents,
+    misalign: usize,
+    seed: u64,
+) -> Vec<Eight> {
+    if op.selects() {
+        backends::emulator_along(Asks::<true>(op), values, plan, extents, misalign, seed)
+    } else {
+        backends::emulator_along(Asks::<false>(op), values, plan, extents, misalign, seed)
+    }
+}
+
+/// The plan with no more states in shared memory than have room there if each has eight words. A team that is cut in parts takes
+/// as many tiles more.
+fn with_room_for_eight(mut plan: Plan) -> Plan {
+    let parts = most_states(8).min(plan.shape.warps * plan.shape.leaves_per_warp);
+    if plan.entry.kernel == Kernel::All {
+        plan.shape.leaves_per_warp = (parts / plan.shape.warps).max(1);
+        let tile = tile_elements(plan.entry.element, plan.shape.warps, plan.shape.leaves_per_warp);
+        plan.tiles = plan.len.div_ceil(tile);
+        plan.shape.blocks = (plan.tiles * plan.count) as u32;
+    }
+    let most = most_warps(8);
+    if plan.entry.kernel == Kernel::Strided && plan.shape.warps > most {
+        let sets = plan.shape.blocks / plan.tiles as u32 * (plan.shape.warps / most).min(plan.shape.warps / plan.team.warps);
+        plan.shape.warps = most;
+        plan.team.warps = plan.team.warps.min(most);
+        plan.tiles = strided::parts(plan.entry.element, plan.len).div_ceil(plan.team.units());
+        plan.shape.blocks = sets * plan.tiles as u32;
+    }
+    plan
 }
 
 /// Every operator of every type.

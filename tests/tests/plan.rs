@@ -3,11 +3,10 @@
 
 use proptest::prelude::*;
 use warpfold::{Error, Plan, ops, ops::Reduction, plan::Shape};
-use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
-    kernels::{Entry, Kernel, whole},
+    kernels::{Entry, Kernel},
     monoids::{Monoid, Words},
-    stages::{block::most_states, grid::Meeting, thread::Input},
+    stages::block::most_states,
     tree,
 };
 use warpfold_tests::{backends, cases, each_operator};
@@ -76,7 +75,7 @@ fn is_sound(plan: &Plan) {
     // A slot for each tile, and a word for the tickets.
     let slots = plan.tiles as usize * plan.entry.state_words;
     assert!(plan.workspace_words() > slots, "{plan}");
-    assert_eq!(plan.bytes(), 4 * (plan.len + plan.entry.answer_words as u64), "{plan}");
+    assert_eq!(plan.bytes(), 4 * plan.len + plan.entry.answer_bytes as u64, "{plan}");
     // Every leaf in front of the last tile's end belongs to a tile; that is all leaves.
     assert!(plan.tiles * tile >= plan.len, "{plan}");
     if plan.entry.kernel == Kernel::Small {
@@ -247,29 +246,9 @@ fn the_small_kernel_meets_each_element_once() {
         if plan.entry.kernel != Kernel::Small {
             continue;
         }
-        let mut memory = Memory::new();
-        let start = memory.input("input", &values, len as usize % 4);
-        let slots = memory.words("slots", plan.tiles as usize * Census::COUNT);
-        let tickets = memory.words_from("tickets", &[0]);
-        let answer = memory.words("answer", Census::COUNT);
-        let (input, tiles) = (Input { start, len: plan.len }, plan.tiles);
-        let meeting = Meeting {
-            slots: slots.start(),
-            tiles,
-            tickets: tickets.start(),
-        };
-        let output = whole::Output {
-            answer: answer.start(),
-            state: std::ptr::null_mut(),
-        };
-        let config = Launch::new(plan.shape.blocks, plan.threads(), u64::from(len));
-        let ran = launch(&config, &mut memory, |lane| {
-            // SAFETY: the buffers above are as the kernel wants them, and the emulator checks every access.
-            unsafe { whole::reduce_small(lane, TakeCensus, input, meeting, output) }
-        });
-        ran.unwrap_or_else(|fault| panic!("{plan}: {fault}"));
-        let census = Census::from_words(|i| memory.word(answer, i).expect("written"));
-        assert_eq!(census, expected, "{plan}");
+        let folded = warpfold_emulator::reduce_small(TakeCensus, &values, len as usize % 4, plan.threads(), len.into());
+        let folded = folded.unwrap_or_else(|fault| panic!("{plan}: {fault}"));
+        assert_eq!(folded.answer, expected, "{plan}");
         small += 1;
     }
     assert!(small > 3, "the small kernel has {small} plans");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use warpfold_kernels::kernels::{Instructions, whole};
+use warpfold_kernels::kernels::{Instructions, rows, strided, whole};
 
 use crate::ptx;
 
@@ -98,9 +98,14 @@ pub fn in_text(name: &str, entry: &str, expected: Expected) -> Vec<Violation> {
                 wrong.push(format!("`{fused}`: a multiplication and an addition were contracted"));
             }
         }
-        Expected::Anything if is_whole_fold(entry) => {
-            // The states differ from operator to operator, the barriers don't: either kernel's.
-            let kernels = [whole::instructions::<f32>(1), whole::instructions_small::<f32>(1)];
+        Expected::Anything if is_fold(entry) => {
+            // The states differ from operator to operator, the barriers don't: any kernel's.
+            let kernels = [
+                whole::instructions::<f32>(1),
+                whole::instructions_small::<f32>(1),
+                rows::instructions::<f32>(1),
+                strided::instructions::<f32>(1),
+            ];
             if !kernels.iter().any(|kernel| kernel.barriers == found.barriers) {
                 wrong.extend(barriers(found.barriers, kernels[0].barriers));
             }
@@ -120,14 +125,15 @@ fn names_no_space(operation: &str) -> bool {
     memory && !parts.any(|part| part.split("::").next().is_some_and(|part| SPACES.contains(&part)))
 }
 
-/// Whether an entry has the parameters that `reduce_all_entry!` gives.
-fn is_whole_fold(entry: &str) -> bool {
+/// Whether an entry has the parameters that `reduce_entries!` gives.
+fn is_fold(entry: &str) -> bool {
     let head = entry.split('{').next().unwrap_or_default();
     let types = head
         .split_whitespace()
         .filter(|word| [".u64", ".u32", ".b64", ".b32"].contains(word));
     let bits: Vec<&str> = types.map(|word| &word[2..]).collect();
-    bits == ["64", "64", "64", "64", "32", "64", "64", "64", "64"]
+    let (pointers, numbers) = bits.split_at(bits.len().min(14));
+    pointers == ["64"; 14] && numbers == ["32"; 4]
 }
 
 fn differences(found: Instructions, expected: Instructions) -> Vec<String> {
@@ -292,9 +298,10 @@ mod tests {
     #[test]
     fn a_users_whole_array_fold_keeps_its_barriers() {
         let parameter = |(i, bits): (usize, &str)| format!(".param .u{bits} theirs_param_{i}");
-        let bits = ["64", "64", "64", "64", "32", "64", "64", "64", "64"];
-        let parameters: Vec<_> = bits.into_iter().enumerate().map(parameter).collect();
-        let barriers = "bar.sync 0;\n".repeat(whole::instructions::<f32>(1).barriers + 1);
+        let bits = ["64"; 14].into_iter().chain(["32"; 4]);
+        let parameters: Vec<_> = bits.enumerate().map(parameter).collect();
+        // As many as none of the kernels has.
+        let barriers = "bar.sync 0;\n".repeat(strided::instructions::<f32>(1).barriers + 1);
         let theirs = format!(".entry theirs(\n{}\n)\n{{\n{barriers}}}", parameters.join(",\n"));
         let wrong = in_text("theirs", &theirs, Expected::Anything);
         assert!(

@@ -11,12 +11,10 @@ use warpfold_driver::sys;
 
 use super::{
     Gpu, Workspace,
+    prepared::DeviceMemory,
     status::{Status as _, check},
 };
-use crate::{
-    Error,
-    plan::{Plan, TICKET_WORDS},
-};
+use crate::{Error, plan::Plan};
 
 /// A kernel's handle.
 #[derive(Clone, Copy, Debug)]
@@ -113,34 +111,54 @@ pub(super) struct Launch<'a> {
     pub(super) stream: CUstream,
     pub(super) input: u64,
     pub(super) workspace: &'a mut Workspace,
-    /// Where the answer goes; 0 for nowhere.
+    /// Where the answers go, packed; 0 for nowhere.
     pub(super) answer: u64,
-    /// Where the state goes; 0 for nowhere.
+    /// Where the states go; 0 for nowhere.
     pub(super) state: u64,
 }
 
-/// Enqueues one launch of `plan`. The context is current.
+/// Enqueues one launch of `plan`, the operator being told `parameter`. The context is current.
 ///
 /// # Safety
 ///
-/// `function` is the plan's entry, `parameter` one of its operator's, and its module stays loaded; `input` is valid for the plan's length and unwritten,
-/// `answer` and `state` are 0 or valid for the entry's words, and the workspace is used by nothing else, all until the
-/// stream has passed the launch.
-pub(super) unsafe fn launch(function: Function, plan: &Plan, parameter: u64, launch: Launch<'_>) -> Result<(), Error> {
-    check_alignment(launch.input, plan.entry.element.bytes())?;
+/// `function` is the plan's entry, `parameter` one of its operator's, and its module stays loaded; `input` is valid for what
+/// `place` says is read and unwritten, `answer` and `state` are 0 or valid for an answer or a state of each extent, and the
+/// workspace is used by nothing else, all until the stream has passed the launch.
+pub(super) unsafe fn launch(
+    function: Function,
+    plan: &Plan,
+    parameter: u64,
+    place: &Place,
+    launch: Launch<'_>,
+) -> Result<(), Error> {
+    let bytes = plan.entry.element.bytes();
+    check_alignment(launch.input, bytes)?;
     let tickets = launch.workspace.for_launch(plan, launch.gpu)?;
-    let slots = tickets + 4 * TICKET_WORDS as u64;
-    // In the order of `reduce_all_entry!`'s parameters.
-    let mut arguments: [*const c_void; 9] = [
-        ptr::from_ref(&launch.input).cast(),
+    let slots = tickets + 4 * plan.ticket_words() as u64;
+    let at = |element: u64| launch.input + element * bytes as u64;
+    let (start, around) = (at(place.first), (at(place.reach.0), at(place.reach.1)));
+    let layout = place.layout.as_ref().map_or(0, DeviceMemory::address);
+    let (steps, blocks) = (plan.steps(), plan.blocks_that_meet());
+    // In the order of `reduce_entries!`'s parameters.
+    let mut arguments: [*const c_void; 18] = [
+        ptr::from_ref(&start).cast(),
         ptr::from_ref(&plan.len).cast(),
         ptr::from_ref(&parameter).cast(),
+        ptr::from_ref(&plan.count).cast(),
+        ptr::from_ref(&place.stride).cast(),
+        ptr::from_ref(&place.step).cast(),
+        ptr::from_ref(&layout).cast(),
+        ptr::from_ref(&around.0).cast(),
+        ptr::from_ref(&around.1).cast(),
         ptr::from_ref(&plan.tiles).cast(),
-        ptr::from_ref(&plan.shape.leaves_per_warp).cast(),
         ptr::from_ref(&slots).cast(),
         ptr::from_ref(&tickets).cast(),
         ptr::from_ref(&launch.answer).cast(),
         ptr::from_ref(&launch.state).cast(),
+        ptr::from_ref(&blocks).cast(),
+        ptr::from_ref(&steps).cast(),
+        ptr::from_ref(&plan.team.answers).cast(),
+        ptr::from_ref(&plan.team.warps).cast(),
     ];
     // SAFETY: the arguments match the entry's parameters; that what they point to is valid is the caller's word.
     check("cuLaunchKernel", unsafe {
@@ -158,4 +176,17 @@ pub(super) unsafe fn launch(function: Function, plan: &Plan, parameter: u64, lau
             ptr::null_mut(),
         )
     })
+}
+
+/// Where the extents lie, in elements from the input's first.
+pub(super) struct Place {
+    /// The first element of the first extent.
+    pub(super) first: u64,
+    /// From one extent to the next, and from one element to the next.
+    pub(super) stride: i64,
+    pub(super) step: i64,
+    /// The dimensions, where there are several.
+    pub(super) layout: Option<DeviceMemory<u64>>,
+    /// All elements lie from the first on, before the second.
+    pub(super) reach: (u64, u64),
 }

@@ -5,6 +5,7 @@
 //!
 //! All launches and driver calls of the crate are in this room.
 
+mod axes;
 mod facts;
 mod launch;
 mod modules;
@@ -224,7 +225,7 @@ impl Gpu {
         let prepared = self.prepare::<T, R>(op, len)?;
         // SAFETY: passed on to the caller.
         let words = unsafe { self.run(&mut self.scratch(), &prepared, input)? };
-        Ok(R::Answer::from_words(|i| words[i]))
+        Ok(axes::unpack(bytemuck::cast_slice(&words)))
     }
 
     /// Folds an array in host memory and waits for the answer.

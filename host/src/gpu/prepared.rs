@@ -5,18 +5,24 @@ use std::{marker::PhantomData, mem::ManuallyDrop};
 use cust::{
     context::Context,
     device::Device,
+    error::CudaError,
     memory::{DeviceBuffer, DeviceCopy, DeviceSlice},
     stream::Stream,
 };
 
-use warpfold_kernels::element::Element;
+use warpfold_kernels::{element::Element, monoids::Words as _};
 
 use super::{
     Gpu,
-    launch::{self, Bound, Function, Launch},
+    launch::{self, Bound, Function, Launch, Place},
     status::{self, Status as _},
 };
-use crate::{Error, ops::Reduction, plan::Plan};
+use crate::{
+    Error,
+    layout::{Axes, Extents, Layout},
+    ops::Reduction,
+    plan::Plan,
+};
 
 /// One operator over one length of elements of one type on one GPU: planned, its kernel loaded. Launch it as often as you like.
 ///
@@ -25,6 +31,7 @@ pub struct Prepared<R, T> {
     gpu: Gpu,
     op: R,
     plan: Plan,
+    place: Place,
     function: Function,
     elements: PhantomData<fn(T)>,
 }
@@ -34,13 +41,39 @@ pub struct Prepared<R, T> {
 /// It serves any plan it is large enough for, one launch after another on one stream. Launches that may overlap need a
 /// workspace each. A launch that fails on the device leaves it in disorder: make a new one.
 pub struct Workspace {
+    words: DeviceMemory<u32>,
+}
+
+/// Memory of a device, which may be dropped on any thread.
+pub(super) struct DeviceMemory<T: DeviceCopy> {
     /// Dropped in its context, by `Drop`.
-    words: ManuallyDrop<DeviceBuffer<u32>>,
+    words: ManuallyDrop<DeviceBuffer<T>>,
     /// Retained, so that the memory outlives the [`Gpu`]; not the `Gpu` itself, which keeps a workspace of its own.
     context: Context,
 }
 
-impl Drop for Workspace {
+impl<T: DeviceCopy> DeviceMemory<T> {
+    /// What `make` allocates, `bytes` bytes, and what it fills it with is there.
+    fn new(
+        gpu: &Gpu,
+        bytes: usize,
+        make: impl FnOnce() -> Result<DeviceBuffer<T>, CudaError>,
+    ) -> Result<Self, Error> {
+        let device = Device::get_device(gpu.facts().index as u32).or_fail("cuDeviceGet")?;
+        let context = launch::retain(device)?;
+        let _bound = Bound::to(gpu.context())?;
+        let words = make().map_err(|error| status::memory(bytes, error))?;
+        launch::wait_for_default_stream()?;
+        let words = ManuallyDrop::new(words);
+        Ok(Self { words, context })
+    }
+
+    pub(super) fn address(&self) -> u64 {
+        self.words.as_device_ptr().as_raw()
+    }
+}
+
+impl<T: DeviceCopy> Drop for DeviceMemory<T> {
     fn drop(&mut self) {
         // cust frees in whatever context is current, and on a thread that has none it frees nothing.
         if let Ok(_bound) = Bound::to(&self.context) {
@@ -54,18 +87,18 @@ impl Workspace {
     /// Whether it is large enough for `plan`.
     #[must_use]
     pub fn fits(&self, plan: &Plan) -> bool {
-        self.words.len() >= plan.workspace_words()
+        self.words.words.len() >= plan.workspace_words()
     }
 
     /// Its size in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        4 * self.words.len()
+        4 * self.words.words.len()
     }
 
     pub(super) fn for_launch(&mut self, plan: &Plan, gpu: &Gpu) -> Result<u64, Error> {
-        let address = self.words.as_device_ptr().as_raw();
-        if self.context.as_raw() != gpu.context().as_raw() {
+        let address = self.words.address();
+        if self.words.context.as_raw() != gpu.context().as_raw() {
             let index = gpu.facts().index;
             Err(Error::ForeignMemory { address, index })
         } else if self.fits(plan) {
@@ -80,11 +113,46 @@ impl Workspace {
 }
 
 impl<R: Reduction<T>, T: Element> Prepared<R, T> {
+    /// Of a whole array.
     pub(super) fn new(gpu: &Gpu, op: R, plan: Plan) -> Result<Self, Error> {
-        op.check_extent(plan.len)?;
-        if plan.len > (isize::MAX as u64) / size_of::<T>() as u64 {
+        let place = Place {
+            first: 0,
+            stride: 0,
+            step: 1,
+            layout: None,
+            reach: (0, plan.len),
+        };
+        Self::at(gpu, op, plan, place)
+    }
+
+    /// Of an array along axes.
+    pub(super) fn along(gpu: &Gpu, op: R, layout: &Layout, axes: &Axes) -> Result<Self, Error> {
+        let extents = Extents::new(layout, axes)?;
+        let plan = Plan::along(op.entry(), &extents)?;
+        let dimensions = extents.has_several().then(|| {
+            let numbers = extents.dimensions();
+            DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))
+        });
+        let place = Place {
+            first: extents.offset,
+            stride: extents.stride(),
+            step: extents.stride_within(),
+            layout: dimensions.transpose()?,
+            reach: layout.reach().unwrap_or((0, 0)),
+        };
+        if plan.count > 0 {
+            op.check_extent(plan.len)?;
+        }
+        Self::at(gpu, op, plan, place)
+    }
+
+    fn at(gpu: &Gpu, op: R, plan: Plan, place: Place) -> Result<Self, Error> {
+        if plan.count == 1 {
+            op.check_extent(plan.len)?;
+        }
+        if place.reach.1 > (isize::MAX as u64) / size_of::<T>() as u64 {
             return Err(Error::LengthOverflow {
-                elements: plan.len,
+                elements: place.reach.1,
                 element_bytes: size_of::<T>(),
             });
         }
@@ -94,6 +162,7 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
             gpu: gpu.clone(),
             op,
             plan,
+            place,
             function,
             elements: PhantomData,
         })
@@ -103,6 +172,11 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Whether it folds all of its input, an element after the other, to one answer.
+    fn is_whole(&self) -> bool {
+        self.plan.count == 1 && self.place.reach == (0, self.plan.len) && self.place.step == 1
     }
 
     /// The operator.
@@ -117,24 +191,20 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
     ///
     /// [`Error::OutOfMemory`]; [`Error::Driver`].
     pub fn workspace(&self) -> Result<Workspace, Error> {
-        let device = Device::get_device(self.gpu.facts().index as u32).or_fail("cuDeviceGet")?;
-        let context = launch::retain(device)?;
-        let _bound = Bound::to(self.gpu.context())?;
         let count = self.plan.workspace_words();
-        let words = DeviceBuffer::zeroed(count).map_err(|error| status::memory(4 * count, error))?;
-        launch::wait_for_default_stream()?;
-        let words = ManuallyDrop::new(words);
-        Ok(Workspace { words, context })
+        let words = DeviceMemory::new(&self.gpu, 4 * count, || DeviceBuffer::zeroed(count))?;
+        Ok(Workspace { words })
     }
 
-    /// Enqueues the fold of `input` on `stream`; the answer goes to `answer[0]`. Does not wait.
+    /// Enqueues the fold of `input` on `stream`; the answer goes to `answer[0]`, those of a fold along axes to as many places, in
+    /// C order of the axes that are kept. Does not wait.
     ///
     /// Cost on the host: one driver call to launch and three to check the stream and switch contexts.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] where `input` is not as long as prepared; [`Error::OutputTooSmall`] for an empty
-    /// `answer`; [`Error::ForeignStream`] where the stream is another context's; [`Error::WorkspaceTooSmall`];
+    /// [`Error::LengthMismatch`] where `input` is not as long as prepared, or for a fold along axes too short;
+    /// [`Error::OutputTooSmall`] where `answer` has too few places; [`Error::ForeignStream`] where the stream is another context's; [`Error::WorkspaceTooSmall`];
     /// [`Error::Driver`]. Nothing is enqueued then.
     ///
     /// # Safety
@@ -154,21 +224,25 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
         T: DeviceCopy,
         R::Answer: DeviceCopy,
     {
-        if input.len() as u64 != self.plan.len {
-            return Err(Error::LengthMismatch {
-                prepared: self.plan.len,
-                got: input.len() as u64,
-            });
+        const { assert!(size_of::<R::Answer>() == R::Answer::COUNT * R::Answer::UNIT, "answers are packed") };
+        let (needed, got) = (self.place.reach.1, input.len() as u64);
+        let fits = if self.is_whole() { got == needed } else { got >= needed };
+        if !fits {
+            return Err(Error::LengthMismatch { prepared: needed, got });
         }
-        if answer.is_empty() {
-            return Err(Error::OutputTooSmall { needed: 1, got: 0 });
+        if (answer.len() as u64) < self.plan.count {
+            return Err(Error::OutputTooSmall {
+                needed: self.plan.count as usize,
+                got: answer.len(),
+            });
         }
         let (input, answer) = (input.as_device_ptr().as_raw(), answer.as_device_ptr().as_raw());
         // SAFETY: passed on to the caller; the slices are valid for their lengths.
         unsafe { self.launch_raw(stream, input, answer, workspace) }
     }
 
-    /// The same by device addresses: `input` of the prepared length, `answer` of one answer, a multiple of 4.
+    /// The same by device addresses: `input` of the prepared length, `answer` of an answer for each extent, packed, and a multiple
+    /// of what one is aligned to.
     ///
     /// # Errors
     ///
@@ -186,7 +260,7 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
     ) -> Result<(), Error> {
         launch::check_stream(stream.as_inner(), self.gpu.context())?;
         let _bound = Bound::to(self.gpu.context())?;
-        launch::check_alignment(answer, 4)?;
+        launch::check_alignment(answer, R::Answer::UNIT)?;
         let stream = stream.as_inner();
         // SAFETY: passed on to the caller.
         unsafe {
@@ -205,7 +279,10 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
     ///
     /// As [`launch::launch`].
     pub(super) unsafe fn enqueue(&self, launch: Launch<'_>) -> Result<(), Error> {
+        if self.plan.count == 0 {
+            return Ok(());
+        }
         // SAFETY: the function is this plan's, and `gpu` keeps its module loaded; the rest is passed on.
-        unsafe { launch::launch(self.function, &self.plan, self.op.parameter(), launch) }
+        unsafe { launch::launch(self.function, &self.plan, self.op.parameter(), &self.place, launch) }
     }
 }

@@ -100,6 +100,33 @@ impl Extents {
         fill(&self.folded, from, steps);
     }
 
+    /// From one answer's extent to the next, where one dimension is kept at most.
+    #[must_use]
+    pub fn stride(&self) -> i64 {
+        self.kept.last().map_or(0, |dim| dim.stride)
+    }
+
+    /// From one element of an extent to the next, where one dimension is folded at most.
+    #[must_use]
+    pub fn stride_within(&self) -> i64 {
+        self.folded.last().map_or(0, |dim| dim.stride)
+    }
+
+    /// Whether there are several dimensions that are kept, or that are folded.
+    #[must_use]
+    pub fn has_several(&self) -> bool {
+        self.kept.len() > 1 || self.folded.len() > 1
+    }
+
+    /// The dimensions as kernels read them: how many are kept and folded, then the size and the stride of each, innermost first.
+    #[must_use]
+    pub fn dimensions(&self) -> Vec<u64> {
+        let heads = [self.kept.len() as u64, self.folded.len() as u64];
+        let innermost_first = self.kept.iter().rev().chain(self.folded.iter().rev());
+        let dims = innermost_first.flat_map(|dim| [dim.size, dim.stride as u64]);
+        heads.into_iter().chain(dims).collect()
+    }
+
     /// Whether each extent is one run of memory, in order.
     #[must_use]
     pub fn is_contiguous(&self) -> bool {

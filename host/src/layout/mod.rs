@@ -113,8 +113,26 @@ impl Layout {
     ///
     /// [`Error::OutOfBounds`], with the places of the lowest and the highest element.
     pub fn check(&self, len: u64) -> Result<(), Error> {
+        match self.ends() {
+            Some((lowest, highest)) if lowest < 0 || highest >= i128::from(len) => {
+                Err(Error::OutOfBounds { lowest, highest, len })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the elements lie: all from the first place on, before the second. None where there are no elements, and where one
+    /// lies before the start of the memory or past all addresses.
+    #[must_use]
+    pub fn reach(&self) -> Option<(u64, u64)> {
+        let (lowest, highest) = self.ends()?;
+        Some((lowest.try_into().ok()?, (highest + 1).try_into().ok()?))
+    }
+
+    /// The places of the lowest and of the highest element, if there are elements.
+    fn ends(&self) -> Option<(i128, i128)> {
         if self.is_empty() {
-            return Ok(());
+            return None;
         }
         // No overflow: extents less 1 come to less than 2⁶³ together, strides are 2⁶³ at most.
         let reach = |stride: i64, extent: u64| i128::from(stride) * i128::from(extent - 1);
@@ -125,10 +143,7 @@ impl Layout {
             lowest += reach.min(0);
             highest += reach.max(0);
         }
-        if lowest < 0 || highest >= i128::from(len) {
-            return Err(Error::OutOfBounds { lowest, highest, len });
-        }
-        Ok(())
+        Some((lowest, highest))
     }
 }
 

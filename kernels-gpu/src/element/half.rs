@@ -103,6 +103,7 @@ macro_rules! half {
 
         impl Words for $half {
             const COUNT: usize = 1;
+            const UNIT: usize = 2;
             #[inline]
             fn word(self, _: usize) -> u32 {
                 u32::from(self.to_bits())

@@ -1,10 +1,13 @@
 //! Entry points: what the host launches.
 //!
 //! [`ENTRIES`] is made from one list, `table.rs`: operators, and the types of elements each is built for. A kernel's symbol is
-//! the operator's name, the kernel's, and the type's: `sum_f32`, `sum_small_f32`.
+//! the operator's name, the kernel's, and the type's: `sum_f32`, `sum_small_f32`, `sum_rows_f32`, `sum_strided_f32`.
 
 #[macro_use]
 mod entry;
+pub mod output;
+pub mod rows;
+pub mod strided;
 mod table;
 pub mod whole;
 
@@ -13,10 +16,17 @@ pub use table::ENTRIES;
 use crate::{
     element::{Element, Type},
     monoids::{Monoid, Words},
-    stages::grid,
+    simt::Simt,
+    stages::{
+        extents::Extents,
+        grid::{self, Meeting},
+        team::{Team, most_warps},
+    },
+    tree::LANES,
 };
+use output::Output;
 
-/// What the host and the build know of an entry point. The code that runs is in [`whole`].
+/// What the host and the build know of an entry point. The code that runs is in [`whole`], [`rows`] and [`strided`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     /// Its symbol in the PTX.
@@ -33,6 +43,8 @@ pub struct Entry {
     pub state_words: usize,
     /// 32-bit words of its answer.
     pub answer_words: usize,
+    /// Bytes of its answer in memory.
+    pub answer_bytes: usize,
     /// The largest block it may be launched with.
     pub max_threads: u32,
     /// Blocks of that size that a multiprocessor must have registers for; none leaves it to the assembler.
@@ -44,12 +56,65 @@ pub struct Entry {
 }
 
 /// What an entry point runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kernel {
-    /// [`whole::reduce_all`]: any length, any grid.
+    /// [`whole::reduce_all`]: extents of any length, each in one run, by any number of blocks each.
     All,
-    /// [`whole::reduce_small`]: a leaf for each warp, a block for each of at most [`SMALL_TILES`] tiles.
+    /// [`whole::reduce_small`]: one extent, a leaf for each warp, a block for each of at most [`SMALL_TILES`] tiles.
     Small,
+    /// [`rows::reduce_rows`]: extents of at most a leaf, each in one run.
+    Rows,
+    /// [`strided::reduce_strided`]: extents whose elements lie anywhere.
+    Strided,
+}
+
+impl Kernel {
+    /// Each.
+    pub const ALL: [Self; 4] = [Self::All, Self::Small, Self::Rows, Self::Strided];
+}
+
+/// What a launch tells an entry point.
+#[derive(Clone, Copy)]
+pub struct Arguments<T> {
+    /// What is folded.
+    pub extents: Extents<T>,
+    /// Where blocks meet.
+    pub meeting: Meeting,
+    /// Where the answers go.
+    pub output: Output,
+    /// Leaves that each warp folds of a tile; steps of a team.
+    pub steps: u32,
+    /// Answers in a warp of a team.
+    pub answers: u32,
+    /// Warps of a team.
+    pub warps: u32,
+}
+
+/// Runs a kernel.
+///
+/// # Safety
+///
+/// As the kernel's own function says.
+#[inline(always)]
+pub unsafe fn run<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, kernel: Kernel, arguments: Arguments<T>) {
+    let Arguments {
+        extents,
+        meeting,
+        output,
+        steps,
+        answers,
+        warps,
+    } = arguments;
+    let team = Team { answers, warps, steps };
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match kernel {
+            Kernel::All => whole::reduce_all(simt, op, extents, steps, meeting, output),
+            Kernel::Small => whole::reduce_small(simt, op, extents.whole(), meeting, output),
+            Kernel::Rows => rows::reduce_rows(simt, op, extents, output),
+            Kernel::Strided => strided::reduce_strided(simt, op, extents, team, meeting, output),
+        }
+    }
 }
 
 /// Tiles that [`Kernel::Small`] takes.
@@ -72,6 +137,15 @@ impl Entry {
                 room.small_blocks,
                 whole::instructions_small::<T>(words),
             ),
+            Kernel::Rows => (room.threads, room.blocks, rows::instructions::<T>(words)),
+            Kernel::Strided => {
+                // Addresses take many registers, and so do the states that wait.
+                let (most, all) = (LANES * most_warps(words), room.threads * room.blocks);
+                let threads = if most < 256 { most } else { 256 };
+                let most_resident = if words < 4 { 512 } else { 256 };
+                let resident = if all < most_resident { all } else { most_resident };
+                (threads, resident / threads, strided::instructions::<T>(words))
+            }
         };
         Self {
             name,
@@ -81,6 +155,7 @@ impl Entry {
             family,
             state_words: words,
             answer_words: <M::Answer as Words>::COUNT,
+            answer_bytes: <M::Answer as Words>::COUNT * <M::Answer as Words>::UNIT,
             max_threads,
             min_blocks: Some(blocks),
             fuses: M::FUSES,

@@ -16,12 +16,16 @@ macro_rules! table {
         pub static ENTRIES: &[Entry] = &[$($(
             Entry::new::<$element, $monoid>(Kernel::All, $room, table!(@names $op, "", $element)),
             Entry::new::<$element, $monoid>(Kernel::Small, $room, table!(@names $op, "_small", $element)),
+            Entry::new::<$element, $monoid>(Kernel::Rows, $room, table!(@names $op, "_rows", $element)),
+            Entry::new::<$element, $monoid>(Kernel::Strided, $room, table!(@names $op, "_strided", $element)),
         )*)*];
 
         $($(
-            reduce_all_entry!(
+            reduce_entries!(
                 concat!(stringify!($op), "_", stringify!($element)),
                 concat!(stringify!($op), "_small_", stringify!($element)),
+                concat!(stringify!($op), "_rows_", stringify!($element)),
+                concat!(stringify!($op), "_strided_", stringify!($element)),
                 $element,
                 |$parameter| $value
             );

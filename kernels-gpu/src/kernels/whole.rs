@@ -1,22 +1,26 @@
-//! A whole array to one answer, in one launch.
+//! Extents of any length, each by one block or by several: whole arrays, and rows of more than a leaf.
 
-use super::Instructions;
+use super::{
+    Instructions,
+    output::{Output, finish},
+};
 use crate::{
     element::{Element, Type},
     monoids::Monoid,
     simt::Simt,
-    stages::{block, block::Turn, grid, grid::Meeting, store, thread, thread::Input, warp, warp::Seen},
+    stages::{
+        block,
+        block::Turn,
+        extents::Extents,
+        grid,
+        grid::Meeting,
+        store, thread,
+        thread::Input,
+        warp,
+        warp::Seen,
+    },
     tree::{ROWS, leaves},
 };
-
-/// Where the fold goes.
-#[derive(Clone, Copy)]
-pub struct Output {
-    /// The finished answer; may be null.
-    pub answer: *mut u32,
-    /// The unfinished state, for folds in pieces; may be null.
-    pub state: *mut u32,
-}
 
 /// Elements of a type in a tile: what one block folds to one state.
 #[must_use]
@@ -31,12 +35,14 @@ pub const fn instructions<T>(words: usize) -> Instructions {
     let reduce = 5;
     let reduce_first = 1; // a loop
     let reduce_eight = 4 + 2 + 1 + 2;
-    // A wide leaf and a narrow one; the block stage; few slots; a run of slots and the block stage.
+    // A whole leaf and a ragged one; the block stage; few slots; a run of slots and the block stage.
     let slots = (reduce_eight + 3) + (reduce_eight + reduce) + reduce_first;
     let shuffles = (reduce + reduce) + reduce_first + slots;
+    // Whole leaves that are not aligned, and ragged ones.
+    let (words_of_leaf, bytes) = thread::scalar_loads::<T>(ROWS);
     Instructions {
         vector_loads: ROWS,
-        scalar_loads: thread::narrow_loads::<T>(),
+        scalar_loads: words_of_leaf + bytes,
         shuffles: shuffles * words,
         // The block stage twice, one behind the ticket, and one between two rounds of slots.
         barriers: 2 + 1 + 1,
@@ -51,62 +57,79 @@ pub const fn instructions_small<T>(words: usize) -> Instructions {
     let reduce_first = 1; // a loop
     let few_slots = (4 + 2 + 1 + 2) + 3;
     Instructions {
-        // A leaf, wide or narrow; the block stage; few slots.
+        // A leaf, whole or ragged; the block stage; few slots.
         shuffles: (reduce + reduce_first + few_slots) * words,
         barriers: 1,
         ..instructions::<T>(words)
     }
 }
 
-/// Folds `input` to `output`.
+/// Folds each extent to its answer.
 ///
 /// ```text
 /// thread: 8 vectors ─ warp: 5 shuffles ─ block: shared memory ─ tile's slot ─ last block: all slots ─ finish
 /// ```
 ///
-/// Warps take the leaves of a tile in turns, so that a block reads its tile from one end to the other.
+/// The first `blocks` blocks fold the first extent, as many the next. Warps take the leaves of a tile in turns, so that a
+/// block reads its tile from one end to the other.
 ///
 /// The number of warps in a block and `leaves_per_warp` are powers of two, a tile has at most
-/// [`most_states`](block::most_states) leaves, and the grid is any size. None of them changes a bit.
+/// [`most_states`](block::most_states) leaves, and `blocks` is any number. None of them changes a bit.
 ///
 /// # Safety
 ///
-/// `input` is valid and unwritten for the whole launch; `meeting.slots` has room for every tile's state, and
-/// `meeting.tickets` is zero; `output`'s pointers are null or valid. All threads of the grid call this alike.
+/// `extents` are valid and unwritten for the whole launch; an extent has `tiles` tiles; `slots` has room for every tile's state,
+/// and there is a ticket for each extent, at zero, unless there is but one tile; `output`'s pointers are null or valid. All
+/// threads of the grid call this alike.
 #[inline(always)]
 pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
     simt: S,
     op: M,
-    input: Input<T>,
+    extents: Extents<T>,
     leaves_per_warp: u32,
     meeting: Meeting,
     output: Output,
 ) {
+    let (extent, block, input) = if extents.count == 1 {
+        (0, simt.block(), extents.whole())
+    } else {
+        let blocks = meeting.blocks.max(1);
+        let extent = u64::from(simt.block() / blocks);
+        // SAFETY: passed on to the caller.
+        (extent, simt.block() % blocks, unsafe { extents.run(simt, extent) })
+    };
+    let meeting = meeting.of::<M::State>(extent);
+
     let tile_leaves = simt.warps() * leaves_per_warp;
     let mut turn = Turn::FIRST;
     let mut seen = Seen::nothing(op);
-    let mut tile = u64::from(simt.block());
+    let mut tile = u64::from(block);
     let mut total = op.identity();
     while tile < meeting.tiles {
         let first = tile * u64::from(tile_leaves);
         let leaf = |at: u32| first + u64::from(at);
-        let until = |end: u64| u64::saturating_sub(end, first).min(u64::from(tile_leaves)) as u32;
-        let (wide, present) = (until(input.wide_leaves()), until(leaves::<T>(input.len)));
         let mut at = simt.warp();
-        while at < wide {
-            // SAFETY: passed on to the caller; the leaf comes before the last wide one.
-            let state = unsafe { warp::fold_wide(simt, op, input, leaf(at), &mut seen) };
-            block::put(simt, at, state, turn);
+        while at < tile_leaves {
+            if input.is_wide(leaf(at)) {
+                // SAFETY: passed on to the caller; the leaf is wide.
+                let state = unsafe { warp::fold_wide(simt, op, input, leaf(at), &mut seen) };
+                block::put(simt, at, state, turn);
+            }
             at += simt.warps();
         }
+        // The others: not aligned, at the end of the input, or past it.
+        let present = u64::saturating_sub(leaves::<T>(input.len), first);
+        let mut at = simt.warp();
         while at < tile_leaves {
-            let state = if at < present {
-                // SAFETY: passed on to the caller.
-                unsafe { warp::fold_narrow(simt, op, input, leaf(at)) }
-            } else {
-                op.identity()
-            };
-            block::put(simt, at, state, turn);
+            if !input.is_wide(leaf(at)) {
+                let state = if u64::from(at) < present {
+                    // SAFETY: passed on to the caller.
+                    unsafe { warp::fold_ragged(simt, op, input, leaf(at)) }
+                } else {
+                    op.identity()
+                };
+                block::put(simt, at, state, turn);
+            }
             at += simt.warps();
         }
         total = block::fold(simt, op, tile_leaves, turn);
@@ -115,7 +138,7 @@ pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
             // SAFETY: passed on to the caller; each tile has one block.
             unsafe { store(simt, meeting.slots, tile, total) };
         }
-        tile += u64::from(simt.blocks());
+        tile += u64::from(meeting.blocks);
     }
     if meeting.tiles > 1 {
         // SAFETY: passed on to the caller.
@@ -125,14 +148,13 @@ pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
         }
     }
     // With a single tile, or none, its block needs nobody else; others have nothing to say.
-    if simt.thread() == 0 && (meeting.tiles > 1 || simt.block() == 0) {
+    if simt.thread() == 0 && (meeting.tiles > 1 || block == 0) {
         // SAFETY: passed on to the caller.
-        unsafe { finish(simt, op, input.len, total, output) }
+        unsafe { finish(simt, op, input.len, total, output, extent) }
     }
 }
 
-/// The same for an input of at most [`grid::OCTET`] tiles, each warp folding one leaf and each block one tile:
-/// no loop, little code, so the first instruction of every stage is soon fetched.
+/// Folds one extent of at most [`grid::OCTET`] tiles, each warp folding one leaf and each block one tile: no loop, little code, so the first instruction of every stage is soon fetched.
 ///
 /// The number of warps in a block is a power of two, at most 32; there is a block for each tile, and at least one.
 ///
@@ -150,12 +172,10 @@ pub unsafe fn reduce_small<S: Simt, T: Element, M: Monoid<T>>(
     let leaf = u64::from(simt.block() * simt.warps() + simt.warp());
     // SAFETY: passed on to the caller.
     let mine = unsafe {
-        if leaf < input.wide_leaves() {
+        if input.is_wide(leaf) {
             thread::load_leaf(simt, input, leaf).fold(op)
-        } else if input.is_shifted(leaf) {
-            thread::shifted_leaf(simt, op, input, leaf)
         } else {
-            thread::narrow_leaf(simt, op, input, leaf)
+            thread::fold_ragged(simt, op, input, leaf)
         }
     };
     let state = warp::reduce(simt, op, mine);
@@ -174,26 +194,6 @@ pub unsafe fn reduce_small<S: Simt, T: Element, M: Monoid<T>>(
     }
     if simt.thread() == 0 {
         // SAFETY: passed on to the caller.
-        unsafe { finish(simt, op, input.len, total, output) }
-    }
-}
-
-/// Writes the answer and the state of an extent of `len` elements.
-///
-/// # Safety
-///
-/// `output`'s pointers are null or valid, and no other thread touches them.
-unsafe fn finish<S: Simt, T, M: Monoid<T>>(simt: S, op: M, len: u64, total: M::State, output: Output) {
-    if !output.state.is_null() {
-        // SAFETY: passed on to the caller.
-        unsafe { store(simt, output.state, 0, total) };
-    }
-    if !output.answer.is_null() {
-        let answer = match op.empty() {
-            Some(answer) if len == 0 => answer,
-            _ => op.finish(total, len),
-        };
-        // SAFETY: passed on to the caller.
-        unsafe { store(simt, output.answer, 0, answer) };
+        unsafe { finish(simt, op, input.len, total, output, 0) }
     }
 }

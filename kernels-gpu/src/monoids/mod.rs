@@ -104,6 +104,9 @@ pub trait Words: Copy {
     /// How many words.
     const COUNT: usize;
 
+    /// Bytes that each word takes where values are packed, as answers are: fewer than 4 for small numbers.
+    const UNIT: usize = 4;
+
     /// Word `i`, for `i < COUNT`.
     fn word(self, i: usize) -> u32;
 
@@ -116,6 +119,7 @@ macro_rules! words {
     ($($value:ident: |$this:ident| $word:expr, |$bits:ident| $back:expr;)*) => {
         $(impl Words for $value {
             const COUNT: usize = 1;
+            const UNIT: usize = size_of::<Self>();
             #[inline]
             fn word(self, _: usize) -> u32 {
                 let $this = self;

@@ -5,6 +5,7 @@ use crate::tree::{self, Part};
 
 impl<A: Words, B: Words> Words for (A, B) {
     const COUNT: usize = A::COUNT + B::COUNT;
+    const UNIT: usize = if A::UNIT > B::UNIT { A::UNIT } else { B::UNIT };
     #[inline]
     fn word(self, i: usize) -> u32 {
         if i < A::COUNT {

@@ -91,12 +91,19 @@ pub trait Simt: Copy {
     /// `from` is 4-byte aligned and valid for 4 bytes, which nobody writes while the kernel runs.
     unsafe fn load_input(self, from: *const u32) -> u32;
 
-    /// Reads one byte of the kernel's input, for where no whole word of it is.
+    /// Reads one byte of the kernel's input.
     ///
     /// # Safety
     ///
     /// `from` is valid for a byte, which nobody writes while the kernel runs.
     unsafe fn load_input_byte(self, from: *const u8) -> u32;
+
+    /// Reads two bytes of the kernel's input.
+    ///
+    /// # Safety
+    ///
+    /// `from` is 2-byte aligned and valid for 2 bytes, which nobody writes while the kernel runs.
+    unsafe fn load_input_short(self, from: *const u16) -> u32;
 
     /// Reads one word that another thread of this launch may have written before the last synchronisation.
     ///
@@ -111,6 +118,20 @@ pub trait Simt: Copy {
     ///
     /// `to` is 4-byte aligned and valid for 4 bytes; no other thread touches it before synchronising with this one.
     unsafe fn store(self, to: *mut u32, word: u32);
+
+    /// Writes the low half of a word.
+    ///
+    /// # Safety
+    ///
+    /// As [`store`](Self::store), for 2 bytes and their alignment.
+    unsafe fn store_short(self, to: *mut u16, word: u32);
+
+    /// Writes the low byte of a word.
+    ///
+    /// # Safety
+    ///
+    /// As [`store`](Self::store), for a byte.
+    unsafe fn store_byte(self, to: *mut u8, word: u32);
 
     /// Takes the next ticket from a counter that starts at zero: 0, 1, …, `last`, then from 0 again.
     ///

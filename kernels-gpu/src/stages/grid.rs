@@ -7,7 +7,7 @@ use crate::{
     tree::LANES,
 };
 
-/// Where the blocks of one launch meet.
+/// Where the blocks of one extent meet.
 #[derive(Clone, Copy)]
 pub struct Meeting {
     /// One state per tile.
@@ -16,6 +16,20 @@ pub struct Meeting {
     pub tiles: u64,
     /// The tickets: zero before the launch, and zero again after it.
     pub tickets: *mut u32,
+    /// How many blocks meet.
+    pub blocks: u32,
+}
+
+impl Meeting {
+    /// Where the blocks of extent `number` meet, `self` being the first's: slots lie extent by extent, and so do tickets.
+    #[must_use]
+    pub fn of<State: Words>(self, number: u64) -> Self {
+        Self {
+            slots: self.slots.wrapping_add((number * self.tiles) as usize * State::COUNT),
+            tickets: self.tickets.wrapping_add(number as usize),
+            ..self
+        }
+    }
 }
 
 /// Rows of 32 slots that a warp loads before it combines any.
@@ -40,13 +54,31 @@ pub unsafe fn last_block_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting
         // SAFETY: passed on to the caller.
         return unsafe { first_warp_folds(simt, op, meeting, last) };
     }
+    // SAFETY: passed on to the caller.
+    all_hear(simt, last).then(|| unsafe { fold_slots(simt, op, meeting) })
+}
+
+/// Whether this is the last block to arrive, which then sees the slots that all blocks stored.
+///
+/// Called by: all threads of the block together, behind a barrier after its slots were stored · Valid in: every thread ·
+/// Scratch: the notice word
+///
+/// # Safety
+///
+/// As [`last_block_folds`].
+pub unsafe fn arrives_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
+    // SAFETY: passed on to the caller.
+    all_hear(simt, unsafe { draws_last(simt, meeting) })
+}
+
+/// What thread 0 says, in every thread.
+fn all_hear<S: Simt>(simt: S, said: bool) -> bool {
     if simt.thread() == 0 {
-        simt.store_shared(block::NOTICE, u32::from(last));
+        simt.store_shared(block::NOTICE, u32::from(said));
     }
     // Hands on to the block what thread 0 saw with its ticket.
     simt.barrier();
-    // SAFETY: passed on to the caller.
-    (simt.load_shared(block::NOTICE) == 1).then(|| unsafe { fold_slots(simt, op, meeting) })
+    simt.load_shared(block::NOTICE) == 1
 }
 
 /// The same for at most [`OCTET`] tiles, by the block's first warp alone: no barrier, and less code.
@@ -85,8 +117,8 @@ unsafe fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Me
 ///
 /// As [`last_block_folds`].
 unsafe fn draws_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
-    let last = simt.blocks() - 1;
-    // SAFETY: passed on to the caller. Release: thread 0 itself stored its block's slots. Acquire: it sees all others'.
+    let last = meeting.blocks - 1;
+    // SAFETY: passed on to the caller. Release: thread 0 stored its block's slots, or a barrier is between. Acquire: it sees all others'.
     simt.thread() == 0 && unsafe { simt.ticket(meeting.tickets, last) } == last
 }
 

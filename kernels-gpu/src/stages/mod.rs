@@ -1,7 +1,9 @@
-//! How states meet: in a thread, a warp, a block, the grid. Each stage is the same for every operator.
+//! How states meet: in a thread, a warp, a block, the grid; or in a team of lanes and warps. Each stage is the same for every operator.
 
 pub mod block;
+pub mod extents;
 pub mod grid;
+pub mod team;
 pub mod thread;
 pub mod warp;
 
@@ -22,7 +24,7 @@ fn map_words<W: Words>(state: W, mut f: impl FnMut(u32) -> u32) -> W {
 /// # Safety
 ///
 /// As [`Simt::load`], for each of the state's words.
-unsafe fn load<S: Simt, W: Words>(simt: S, slots: *const u32, slot: u64) -> W {
+pub(crate) unsafe fn load<S: Simt, W: Words>(simt: S, slots: *const u32, slot: u64) -> W {
     // SAFETY: passed on to the caller.
     W::from_words(|i| unsafe { simt.load(slots.add(slot as usize * W::COUNT + i)) })
 }

@@ -1,5 +1,6 @@
 //! Thread stage: a lane folds its part of a leaf in registers.
 
+use super::extents::Extents;
 use crate::{
     element::Element,
     monoids::Monoid,
@@ -7,40 +8,67 @@ use crate::{
     tree::{self, LANES, Part, ROWS, VECTOR_BYTES, leaf_elements, place, row_elements, vector_elements},
 };
 
-/// The input of a fold: `len` elements from `start` on, read where they lie.
+/// An extent that lies in one run: `len` elements from `start` on, read where they are.
 #[derive(Clone, Copy)]
 pub struct Input<T> {
     /// The first element.
     pub start: *const T,
     /// How many there are.
     pub len: u64,
+    /// Memory that may be read around it: small elements share their words with others.
+    pub around: Around,
 }
 
-impl<T> Input<T> {
-    /// How many leaves, from the first on, [`load_leaf`] can read: all that are whole, if the start is aligned.
+/// The addresses that may be read: from the first on, before the second.
+#[derive(Clone, Copy)]
+pub struct Around(pub usize, pub usize);
+
+impl<T: Copy> Input<T> {
+    /// An extent by itself.
     #[must_use]
-    pub fn wide_leaves(self) -> u64 {
-        if self.start.addr().is_multiple_of(VECTOR_BYTES) {
-            self.len / leaf_elements::<T>() as u64
-        } else {
-            0
-        }
+    pub fn new(start: *const T, len: u64) -> Self {
+        let first = start.addr();
+        let around = Around(first, first + len as usize * size_of::<T>());
+        Self { start, len, around }
     }
 
-    /// Whether [`shifted_leaf`] can read a leaf: elements of 1 or 2 bytes, and more of the input before and behind it.
+    /// Whether its start is one that a wide load takes.
     #[must_use]
-    pub fn is_shifted(self, leaf: u64) -> bool {
-        size_of::<T>() < 4 && leaf > 0 && leaf + 1 < self.len / leaf_elements::<T>() as u64
+    pub fn is_aligned(self) -> bool {
+        self.start.addr().is_multiple_of(VECTOR_BYTES)
+    }
+
+    /// Whether [`load_leaf`] can read leaf `leaf`: it is whole, and aligned.
+    #[must_use]
+    pub fn is_wide(self, leaf: u64) -> bool {
+        self.is_aligned() && leaf < self.len / leaf_elements::<T>() as u64
+    }
+
+    /// Whether [`load_words`] can read leaf `leaf` of small elements: it is whole, and so are the words that it touches.
+    fn is_shifted(self, leaf: u64) -> bool {
+        let bytes = leaf_elements::<T>() * size_of::<T>();
+        let first = self.start.addr() + leaf as usize * bytes;
+        leaf < self.len / leaf_elements::<T>() as u64 && self.around.has(first & !3, first + bytes + 4)
+    }
+}
+
+impl Around {
+    /// Whether all from the address `first` up to `end` may be read.
+    fn has(self, first: usize, end: usize) -> bool {
+        self.0 <= first && end <= self.1
     }
 }
 
 /// 32-bit words in a vector.
 const WORDS: usize = VECTOR_BYTES / 4;
 
-/// This lane's part of a leaf: one vector of each row.
+/// A lane's vectors of as many rows of a leaf.
+type Vectors<const N: usize> = [[u32; WORDS]; N];
+
+/// This lane's part of a whole leaf: one vector of each row.
 #[derive(Clone, Copy)]
 pub struct Rows {
-    words: [[u32; WORDS]; ROWS],
+    words: Vectors<ROWS>,
     base: u64,
 }
 
@@ -50,15 +78,12 @@ pub struct Rows {
 ///
 /// # Safety
 ///
-/// `input` is valid and unwritten for the whole launch, and `leaf < input.wide_leaves()`.
+/// `input` is valid and unwritten for the whole launch, and [`input.is_wide(leaf)`](Input::is_wide).
 #[inline(always)]
 pub unsafe fn load_leaf<S: Simt, T: Element>(simt: S, input: Input<T>, leaf: u64) -> Rows {
     let base = base::<S, T>(simt, leaf);
-    let from = input.start.wrapping_add(base as usize);
-    let words = core::array::from_fn(|row| {
-        // SAFETY: a wide leaf lies inside the input, and a lane's vectors keep its alignment.
-        unsafe { simt.load_input_vector(from.wrapping_add(row * row_elements::<T>()).cast()) }
-    });
+    // SAFETY: a wide leaf lies inside the input, and a lane's vectors keep its alignment.
+    let words = unsafe { load_wide::<S, T, ROWS>(simt, input.start.wrapping_add(base as usize), ALL) };
     Rows { words, base }
 }
 
@@ -127,18 +152,21 @@ impl<T: Element, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
 const ALL: u32 = u32::MAX;
 
 /// How many places of a part hold elements, `left` being those from its first place to the end of the input.
-fn present(left: u64) -> u32 {
-    left.min(u64::from(ALL)) as u32
+fn present<S: Simt>(simt: S, left: u64) -> u32 {
+    // Places are compared with it: in 32 bits, whatever a compiler knows of where it comes from.
+    simt.anew(left.min(u64::from(ALL)) as u32)
 }
 
 /// A part that was read, of which the first `present` places hold elements.
 #[derive(Clone, Copy)]
-struct Loaded {
-    words: [[u32; WORDS]; ROWS],
+struct Loaded<const N: usize> {
+    words: Vectors<N>,
     present: u32,
 }
 
-impl<T: Element> Part<T> for Loaded {
+impl<T: Element, const N: usize> Part<T> for Loaded<N> {
+    const ROWS: usize = N;
+
     #[inline(always)]
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         let place = place::<T>(row, column);
@@ -162,12 +190,9 @@ impl<S: Simt, T: Element> Part<T> for Unloaded<S, T> {
     #[inline(always)]
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         let place = place::<T>(row, column);
-        let from = self.from.wrapping_add(place as usize).cast::<u32>();
-        // SAFETY: elements are whole words, and this one lies inside the input.
-        let word = |i| u64::from(unsafe { self.simt.load_input(from.wrapping_add(i)) });
         if (place as u32) < self.present {
-            let low = word(0);
-            let bits = if size_of::<T>() == 8 { low | word(1) << 32 } else { low };
+            // SAFETY: this element lies inside the input.
+            let bits = unsafe { load_element(self.simt, self.from.wrapping_add(place as usize)) };
             op.lift(T::from_bits(bits), place)
         } else {
             op.identity()
@@ -188,23 +213,26 @@ fn value<T: Element>(words: [u32; WORDS], column: usize) -> T {
     })
 }
 
-/// Reads and folds this lane's part of a leaf of any alignment and length, places past the end giving the identity. For
-/// elements of 4 and 8 bytes it is what an unaligned array is folded with; for smaller ones it is slow, and [`shifted_leaf`]
-/// takes all but the first leaf and the last.
+/// Reads and folds this lane's part of a leaf of any alignment and length, places past the end giving the identity.
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
 ///
 /// # Safety
 ///
-/// `input` is valid and unwritten for the whole launch.
+/// `input` is valid and unwritten for the whole launch, and so is what is around it.
 #[inline(always)]
-pub unsafe fn narrow_leaf<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
+pub unsafe fn fold_ragged<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
     let base = base::<S, T>(simt, leaf);
     let from = input.start.wrapping_add(base as usize);
-    let present = present(u64::saturating_sub(input.len, base));
+    if size_of::<T>() < 4 && input.is_shifted(leaf) {
+        // SAFETY: every word that the leaf touches may be read.
+        let words = unsafe { load_words::<S, T, ROWS>(simt, from, ALL) };
+        return Rows { words, base }.fold(op);
+    }
+    let present = present(simt, u64::saturating_sub(input.len, base));
     let state = if size_of::<T>() < 4 {
         // SAFETY: passed on to the caller.
-        let words = unsafe { ragged(simt, from, present) };
+        let words = unsafe { load_bytes::<S, T, ROWS>(simt, from, present) };
         op.fold_part(Loaded { words, present })
     } else {
         op.fold_part(Unloaded { simt, from, present })
@@ -212,16 +240,108 @@ pub unsafe fn narrow_leaf<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, inp
     op.shift(state, base)
 }
 
-/// This lane's vectors of a leaf, byte by byte: of a leaf that has two ends at most, and that few blocks read.
+/// `N` vectors, a row apart, of which the first `present` places hold elements. What is read of the others is anything.
 ///
 /// # Safety
 ///
-/// `from` is valid for `present` elements, which nobody writes.
+/// `from` is valid for `present` places' elements, and `around` for all of itself, and nobody writes them.
 #[inline(always)]
-unsafe fn ragged<S: Simt, T>(simt: S, from: *const T, present: u32) -> [[u32; WORDS]; ROWS] {
-    let mut rows = [[0; WORDS]; ROWS];
+unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
+    simt: S,
+    from: *const T,
+    present: u32,
+    around: Around,
+) -> Vectors<N> {
+    if size_of::<T>() >= 4 {
+        // SAFETY: passed on to the caller.
+        return unsafe { load_words::<S, T, N>(simt, from, present) };
+    }
+    // From the first word that is touched to the last.
+    let rows = present.div_ceil(row_elements::<T>() as u32).clamp(1, N as u32);
+    let bytes = (rows - 1) as usize * LANES as usize * VECTOR_BYTES + VECTOR_BYTES + 4;
+    let first = from.addr() & !3;
+    if around.has(first, first + bytes) {
+        // SAFETY: every word that is touched may be read.
+        unsafe { load_words::<S, T, N>(simt, from, present) }
+    } else {
+        // SAFETY: passed on to the caller.
+        unsafe { load_bytes::<S, T, N>(simt, from, present) }
+    }
+}
+
+/// Row `i` of `N` rows, each by its own piece of code: a loop is none that the compiler unrolls where it is long, and the words
+/// would lie in memory.
+#[inline(always)]
+fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS]) -> Vectors<N> {
+    const { assert!(N <= 8, "eight rows are written out") };
+    let mut rows = [[0; WORDS]; N];
+    macro_rules! write_out {
+        ($($i:literal)*) => {
+            $(if $i < N {
+                rows[$i] = row($i);
+            })*
+        };
+    }
+    write_out!(0 1 2 3 4 5 6 7);
+    rows
+}
+
+/// By 16-byte loads. Rows of which no place is present are left out.
+///
+/// # Safety
+///
+/// `from` is 16-byte aligned, and each vector of which a place is present is valid as a whole and unwritten.
+#[inline(always)]
+unsafe fn load_wide<S: Simt, T: Element, const N: usize>(simt: S, from: *const T, present: u32) -> Vectors<N> {
+    each_row(|row| {
+        if place::<T>(row, 0) as u32 >= present {
+            return [0; WORDS];
+        }
+        // SAFETY: passed on to the caller.
+        unsafe { simt.load_input_vector(from.wrapping_add(row * row_elements::<T>()).cast()) }
+    })
+}
+
+/// By 4-byte loads: of elements of whole words those that are present, of smaller ones the words that the vectors touch, in
+/// rows of which a place is present, shifted into place.
+///
+/// # Safety
+///
+/// What is read is valid and unwritten.
+#[inline(always)]
+unsafe fn load_words<S: Simt, T: Element, const N: usize>(simt: S, from: *const T, present: u32) -> Vectors<N> {
+    let aligned = from.map_addr(|address| address & !3).cast::<u32>();
+    let shift = 8 * (from.addr() as u32 & 3);
+    each_row(|row| {
+        let first = row * LANES as usize * WORDS;
+        let word = |i: usize| {
+            let elements = if size_of::<T>() < 4 { 0 } else { 4 * i / size_of::<T>() };
+            if place::<T>(row, elements) as u32 >= present {
+                return 0;
+            }
+            // SAFETY: passed on to the caller.
+            unsafe { simt.load_input(aligned.wrapping_add(first + i)) }
+        };
+        let (a, b, c, d) = (word(0), word(1), word(2), word(3));
+        if size_of::<T>() >= 4 {
+            return [a, b, c, d];
+        }
+        let e = word(4);
+        let across = |low: u32, high: u32| low >> shift | (high << 1) << (31 - shift);
+        [across(a, b), across(b, c), across(c, d), across(d, e)]
+    })
+}
+
+/// Byte by byte: of small elements at an end of what may be read, which few blocks meet.
+///
+/// # Safety
+///
+/// `from` is valid for `present` places' elements, which nobody writes.
+#[inline(always)]
+unsafe fn load_bytes<S: Simt, T, const N: usize>(simt: S, from: *const T, present: u32) -> Vectors<N> {
+    let mut rows = [[0; WORDS]; N];
     // A number of turns that no compiler knows: one unrolls the loop otherwise, and this is code that is seldom run.
-    let turns = simt.threads().min(ROWS as u32);
+    let turns = simt.anew(N as u32);
     for row in 0..turns {
         let first = row * row_elements::<T>() as u32;
         let elements = u32::saturating_sub(present, first).min(vector_elements::<T>() as u32);
@@ -235,46 +355,212 @@ unsafe fn ragged<S: Simt, T>(simt: S, from: *const T, present: u32) -> [[u32; WO
             unsafe { simt.load_input_byte(from.wrapping_add(i)) }
         };
         let word = |i: usize| byte(i) | byte(i + 1) << 8 | byte(i + 2) << 16 | byte(i + 3) << 24;
-        let [_, b, c, d, e, f, g, h] = rows;
-        rows = [b, c, d, e, f, g, h, [word(0), word(4), word(8), word(12)]];
+        let read = [word(0), word(4), word(8), word(12)];
+        let before = rows;
+        rows = each_row(|i| if i + 1 < N { before[i + 1] } else { read });
     }
     rows
 }
 
-/// Reads and folds this lane's part of a leaf whose start no wide load takes, of elements of 1 and 2 bytes: the words that
-/// the vectors touch, shifted into place.
+/// Reads and folds an extent that has at most `N` rows of one leaf.
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
 ///
 /// # Safety
 ///
-/// `input` is valid and unwritten for the whole launch, and [`input.is_shifted(leaf)`](Input::is_shifted).
+/// As [`fold_ragged`].
 #[inline(always)]
-pub unsafe fn shifted_leaf<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
-    let base = base::<S, T>(simt, leaf);
-    let from = input.start.wrapping_add(base as usize);
-    let aligned = from.map_addr(|address| address & !3).cast::<u32>();
-    let shift = 8 * (from.addr() as u32 % 4);
-    let row = |row: usize| {
-        let first = row * LANES as usize * WORDS;
-        // SAFETY: the leaf is not at an end of the input, which then has every word that the leaf touches.
-        let word = |i: usize| unsafe { simt.load_input(aligned.wrapping_add(first + i)) };
-        let (a, b, c, d, e) = (word(0), word(1), word(2), word(3), word(4));
-        let across = |low: u32, high: u32| ((u64::from(high) << 32 | u64::from(low)) >> shift) as u32;
-        [across(a, b), across(b, c), across(c, d), across(d, e)]
-    };
-    // Written out: a loop of so much code is none that the compiler unrolls, and the words would lie in memory.
-    let words = [row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)];
-    Rows { words, base }.fold(op)
+pub unsafe fn fold_rows<S: Simt, T: Element, M: Monoid<T>, const N: usize>(
+    simt: S,
+    op: M,
+    input: Input<T>,
+) -> M::State {
+    // SAFETY: passed on to the caller.
+    unsafe { load_rows::<S, T, N>(simt, input, simt.lane()) }.fold(op)
 }
 
-/// How many loads of words and bytes stand in the code of [`narrow_leaf`] and of [`shifted_leaf`].
-#[must_use]
-pub const fn narrow_loads<T>() -> usize {
-    if size_of::<T>() < 4 {
-        VECTOR_BYTES + ROWS * (WORDS + 1)
+/// Reads vector `vector` of an extent that has at most one row of one leaf.
+///
+/// Called by: any thread · Valid in: every lane · Scratch: none
+///
+/// # Safety
+///
+/// As [`fold_ragged`].
+#[inline(always)]
+pub unsafe fn load_row<S: Simt, T: Element>(simt: S, input: Input<T>, vector: u32) -> Short<1> {
+    // SAFETY: passed on to the caller.
+    unsafe { load_rows(simt, input, vector) }
+}
+
+/// Vectors of an extent of at most `N` rows.
+#[derive(Clone, Copy)]
+pub struct Short<const N: usize> {
+    part: Loaded<N>,
+    base: u64,
+}
+
+impl<const N: usize> Short<N> {
+    /// Folds what was read to one state.
+    #[inline(always)]
+    pub fn fold<T: Element, M: Monoid<T>>(self, op: M) -> M::State {
+        op.shift(op.fold_part(self.part), self.base)
+    }
+}
+
+/// Vector `vector` of each row.
+///
+/// # Safety
+///
+/// As [`fold_ragged`].
+#[inline(always)]
+unsafe fn load_rows<S: Simt, T: Element, const N: usize>(simt: S, input: Input<T>, vector: u32) -> Short<N> {
+    let base = u64::from(vector) * vector_elements::<T>() as u64;
+    let from = input.start.wrapping_add(base as usize);
+    let present = present(simt, u64::saturating_sub(input.len, base));
+    // Then of a vector all is present, or nothing.
+    let words = if input.is_aligned() && input.len.is_multiple_of(vector_elements::<T>() as u64) {
+        // SAFETY: passed on to the caller.
+        unsafe { load_wide::<S, T, N>(simt, from, present) }
     } else {
-        ROWS * WORDS
+        // SAFETY: passed on to the caller.
+        unsafe { load_ragged::<S, T, N>(simt, from, present, input.around) }
+    };
+    let part = Loaded { words, present };
+    Short { part, base }
+}
+
+/// Reads and folds a part of an extent whose elements lie anywhere, `start` being the first of them, from element `first` on.
+///
+/// Called by: any thread · Valid in: every lane · Scratch: none
+///
+/// # Safety
+///
+/// `extents` are valid and unwritten for the whole launch, and so is their layout.
+#[inline(always)]
+pub unsafe fn fold_gathered<S: Simt, T: Element, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    extents: Extents<T>,
+    start: *const T,
+    first: u64,
+) -> M::State {
+    let present = present(simt, u64::saturating_sub(extents.len, first));
+    let element = |place: u64, from: *const T| {
+        if place as u32 >= present {
+            return 0;
+        }
+        // SAFETY: passed on to the caller; the element is present.
+        unsafe { load_element(simt, from) }
+    };
+    let words = if extents.layout.is_null() {
+        // From one to the next: as multiples of the step, all offsets would be kept from one part to the next.
+        let step = extents.step as isize;
+        let mut from = start.wrapping_offset(first as isize * step);
+        each_row(|row| {
+            let mut at = from;
+            from = from.wrapping_offset(row_elements::<T>() as isize * step);
+            vector::<T>(|column| {
+                let element = element(place::<T>(row, column), at);
+                at = at.wrapping_offset(step);
+                element
+            })
+        })
+    } else {
+        // One by one, and as little code as that takes: each moves those before it down.
+        let mut rows = [[0; WORDS]; ROWS];
+        // A number of turns that no compiler knows, as in `load_bytes`.
+        let turns = simt.anew((ROWS * vector_elements::<T>()) as u32) as usize;
+        let mut turn = 0;
+        while turn < turns {
+            let place = place::<T>(turn / vector_elements::<T>(), turn % vector_elements::<T>());
+            let mut bits = 0;
+            if (place as u32) < present {
+                // SAFETY: passed on to the caller.
+                let offset = unsafe { extents.within(simt, first + place) };
+                bits = element(place, start.wrapping_offset(offset as isize));
+            }
+            rows = moved_down::<T>(rows, bits);
+            turn += 1;
+        }
+        rows
+    };
+    op.shift(op.fold_part(Loaded { words, present }), first)
+}
+
+/// Vectors whose elements each take the place of the one before, `bits` being the last.
+#[inline(always)]
+fn moved_down<T>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
+    let ahead = |row: usize, i: usize, by: usize| {
+        let at = row * WORDS + i + by;
+        if at < ROWS * WORDS {
+            rows[at / WORDS][at % WORDS]
+        } else {
+            (bits >> (32 * (at - ROWS * WORDS))) as u32
+        }
+    };
+    each_row(|row| {
+        let word = |i: usize| match size_of::<T>() {
+            8 => ahead(row, i, 2),
+            4 => ahead(row, i, 1),
+            bytes => rows[row][i] >> (8 * bytes) | ahead(row, i, 1) << (32 - 8 * bytes),
+        };
+        [word(0), word(1), word(2), word(3)]
+    })
+}
+
+/// How many loads of elements stand in the code of [`fold_gathered`].
+#[must_use]
+pub const fn gathered_loads<T>() -> usize {
+    let words = if size_of::<T>() == 8 { 2 } else { 1 };
+    (ROWS * vector_elements::<T>() + 1) * words
+}
+
+/// An element's bytes.
+///
+/// # Safety
+///
+/// `from` is valid for an element, aligned and unwritten.
+#[inline(always)]
+unsafe fn load_element<S: Simt, T>(simt: S, from: *const T) -> u64 {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match size_of::<T>() {
+            1 => u64::from(simt.load_input_byte(from.cast())),
+            2 => u64::from(simt.load_input_short(from.cast())),
+            4 => u64::from(simt.load_input(from.cast())),
+            _ => {
+                let low = u64::from(simt.load_input(from.cast()));
+                low | u64::from(simt.load_input(from.cast::<u32>().wrapping_add(1))) << 32
+            }
+        }
+    }
+}
+
+/// A vector made of its elements, which are asked for in order.
+#[inline(always)]
+fn vector<T>(mut element: impl FnMut(usize) -> u64) -> [u32; WORDS] {
+    if size_of::<T>() == 8 {
+        let (a, b) = (element(0), element(1));
+        return [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32];
+    }
+    let mut word = |i: usize| match size_of::<T>() {
+        1 => {
+            let mut byte = |column: usize| (element(4 * i + column) as u32) << (8 * column);
+            byte(0) | byte(1) | byte(2) | byte(3)
+        }
+        2 => element(2 * i) as u32 | (element(2 * i + 1) as u32) << 16,
+        _ => element(i) as u32,
+    };
+    [word(0), word(1), word(2), word(3)]
+}
+
+/// How many loads of words and bytes stand in the code of [`load_words`] and of [`load_bytes`], of `rows` rows.
+#[must_use]
+pub const fn scalar_loads<T>(rows: usize) -> (usize, usize) {
+    if size_of::<T>() < 4 {
+        (rows * (WORDS + 1), VECTOR_BYTES)
+    } else {
+        (rows * WORDS, 0)
     }
 }
 

@@ -67,7 +67,7 @@ pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32
 }
 
 /// The state of the lane whose number differs in the bit `reach`.
-fn partner<S: Simt, W: Words>(simt: S, state: W, reach: u32) -> W {
+pub(super) fn partner<S: Simt, W: Words>(simt: S, state: W, reach: u32) -> W {
     map_words(state, |word| simt.shuffle_xor(word, reach))
 }
 
@@ -95,7 +95,7 @@ impl<State> Seen<State> {
 ///
 /// # Safety
 ///
-/// `input` is valid and unwritten for the whole launch, and `leaf < input.wide_leaves()`.
+/// `input` is valid and unwritten for the whole launch, and [`input.is_wide(leaf)`](Input::is_wide).
 #[inline(always)]
 pub unsafe fn fold_wide<S: Simt, T: Element, M: Monoid<T>>(
     simt: S,
@@ -126,15 +126,9 @@ pub unsafe fn fold_wide<S: Simt, T: Element, M: Monoid<T>>(
 ///
 /// # Safety
 ///
-/// `input` is valid and unwritten for the whole launch.
+/// `input` is valid and unwritten for the whole launch, and so is what is around it.
 #[inline(always)]
-pub unsafe fn fold_narrow<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
+pub unsafe fn fold_ragged<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
     // SAFETY: passed on to the caller.
-    reduce(simt, op, unsafe {
-        if input.is_shifted(leaf) {
-            thread::shifted_leaf(simt, op, input, leaf)
-        } else {
-            thread::narrow_leaf(simt, op, input, leaf)
-        }
-    })
+    reduce(simt, op, unsafe { thread::fold_ragged(simt, op, input, leaf) })
 }

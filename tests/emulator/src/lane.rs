@@ -54,6 +54,12 @@ impl<'a> Lane<'a> {
         self.unless_fault(machine.ticket(*place, counter.addr(), last, fence, line))
     }
 
+    fn write(self, address: usize, bytes: usize, word: u32, line: Line) {
+        self.let_others_run();
+        let Context { machine, place, .. } = self.context;
+        self.unless_fault(machine.store(*place, address, bytes, word, line));
+    }
+
     /// What the lanes of a warp do together, each with a word of its own.
     fn together(self, word: u32, call: Collective, line: Line) -> u32 {
         let Context { machine, place, .. } = self.context;
@@ -172,6 +178,13 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
+    unsafe fn load_input_short(self, from: *const u16) -> u32 {
+        self.count_load();
+        let Context { machine, place, .. } = self.context;
+        self.unless_fault(machine.load_input_short(*place, from.addr(), Location::caller()))
+    }
+
+    #[track_caller]
     unsafe fn load(self, from: *const u32) -> u32 {
         self.let_others_run();
         let Context { machine, place, .. } = self.context;
@@ -180,9 +193,17 @@ impl Simt for Lane<'_> {
 
     #[track_caller]
     unsafe fn store(self, to: *mut u32, word: u32) {
-        self.let_others_run();
-        let Context { machine, place, .. } = self.context;
-        self.unless_fault(machine.store(*place, to.addr(), word, Location::caller()));
+        self.write(to.addr(), 4, word, Location::caller());
+    }
+
+    #[track_caller]
+    unsafe fn store_short(self, to: *mut u16, word: u32) {
+        self.write(to.addr(), 2, word, Location::caller());
+    }
+
+    #[track_caller]
+    unsafe fn store_byte(self, to: *mut u8, word: u32) {
+        self.write(to.addr(), 1, word, Location::caller());
     }
 
     #[track_caller]

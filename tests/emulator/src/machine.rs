@@ -128,17 +128,17 @@ impl Machine {
         }
     }
 
-    /// Runs `touch` on the read-write word at `address`: its buffer, its number in it, and who asks.
+    /// Runs `touch` on the read-write word of so many bytes at `address`: its buffer, its number in it, and who asks.
     fn global<R>(
         &self,
         place: Place,
-        address: usize,
+        (address, bytes): (usize, usize),
         line: Line,
         touch: impl FnOnce(&mut WordBuffer, usize, Viewer<'_>, WordName) -> Result<R, Fault>,
     ) -> Result<R, Fault> {
         let state = &mut *self.state.borrow_mut();
-        let Some((index, at)) = find_word(&state.words, address) else {
-            return Err(self.inputs.out_of_bounds(&state.words, place.at(line), address, 4));
+        let Some((index, at)) = find_word(&state.words, address, bytes) else {
+            return Err(self.inputs.out_of_bounds(&state.words, place.at(line), address, bytes));
         };
         let buffer = &mut state.words[index];
         let name = WordName::Global {
@@ -178,21 +178,28 @@ impl Machine {
         if let Some(word) = self.inputs.word(address) {
             return Ok(word);
         }
-        self.global(place, address, line, |buffer, at, viewer, name| {
+        self.global(place, (address, 4), line, |buffer, at, viewer, name| {
             buffer.tracks[at].read_input(viewer, name)?;
             Ok(buffer.get(at))
         })
     }
 
+    /// Two bytes through the input path, of a buffer that is an input.
+    pub fn load_input_short(&self, place: Place, address: usize, line: Line) -> Result<u32, Fault> {
+        self.aligned(place, address, 2, line)?;
+        let short = self.inputs.short(address).map(u32::from);
+        short.ok_or_else(|| self.no_input(place, address, 2, line))
+    }
+
     /// One byte through the input path, of a buffer that is an input.
     pub fn load_input_byte(&self, place: Place, address: usize, line: Line) -> Result<u32, Fault> {
-        match self.inputs.byte(address) {
-            Some(byte) => Ok(u32::from(byte)),
-            None => {
-                let words = &self.state.borrow().words;
-                Err(self.inputs.out_of_bounds(words, place.at(line), address, 1))
-            }
-        }
+        let byte = self.inputs.byte(address).map(u32::from);
+        byte.ok_or_else(|| self.no_input(place, address, 1, line))
+    }
+
+    fn no_input(&self, place: Place, address: usize, bytes: usize, line: Line) -> Fault {
+        let words = &self.state.borrow().words;
+        self.inputs.out_of_bounds(words, place.at(line), address, bytes)
     }
 
     pub fn load(&self, place: Place, address: usize, line: Line) -> Result<u32, Fault> {
@@ -200,16 +207,17 @@ impl Machine {
         if let Some(word) = self.inputs.word(address) {
             return Ok(word);
         }
-        self.global(place, address, line, |buffer, at, viewer, name| {
+        self.global(place, (address, 4), line, |buffer, at, viewer, name| {
             buffer.tracks[at].read(viewer, name)?;
             Ok(buffer.get(at))
         })
     }
 
-    pub fn store(&self, place: Place, address: usize, word: u32, line: Line) -> Result<(), Fault> {
-        self.aligned(place, address, 4, line)?;
+    /// Writes the low `bytes` bytes of a word.
+    pub fn store(&self, place: Place, address: usize, bytes: usize, word: u32, line: Line) -> Result<(), Fault> {
+        self.aligned(place, address, bytes, line)?;
         self.writable(place, address, line)?;
-        self.global(place, address, line, |buffer, at, viewer, name| {
+        self.global(place, (address, bytes), line, |buffer, at, viewer, name| {
             buffer.tracks[at].write(viewer, name)?;
             buffer.set(at, word);
             Ok(())
@@ -219,7 +227,7 @@ impl Machine {
     pub fn ticket(&self, place: Place, address: usize, last: u32, fence: Fence, line: Line) -> Result<u32, Fault> {
         self.aligned(place, address, 4, line)?;
         self.writable(place, address, line)?;
-        let (drawn, ahead) = self.global(place, address, line, |buffer, at, viewer, name| {
+        let (drawn, ahead) = self.global(place, (address, 4), line, |buffer, at, viewer, name| {
             let track = &mut buffer.tracks[at];
             track.ticket(viewer, name)?;
             let ahead = (fence == Fence::AcquireRelease).then(|| {

@@ -83,19 +83,24 @@ struct InputBuffer {
 pub(crate) struct WordBuffer {
     pub name: &'static str,
     space: Space,
+    /// Bytes of a word, at most 4.
+    unit: usize,
     pub tracks: Vec<Track>,
 }
 
 impl WordBuffer {
     pub fn get(&self, at: usize) -> u32 {
-        self.space.get(4 * at)
+        let byte = |i| u32::from(self.space.byte(self.unit * at + i)) << (8 * i);
+        (0..self.unit).map(byte).sum()
     }
     pub fn set(&mut self, at: usize, word: u32) {
-        *self.space.word(4 * at) = word;
+        for i in 0..self.unit {
+            self.space.set_byte(self.unit * at + i, (word >> (8 * i)) as u8);
+        }
     }
 }
 
-/// A read-write buffer of 32-bit words, registered in a [`Memory`].
+/// A read-write buffer of words, of 32 bits or fewer, registered in a [`Memory`].
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
     index: usize,
@@ -144,13 +149,23 @@ impl Memory {
 
     /// Registers `count` words that nobody has written yet.
     pub fn words(&mut self, name: &'static str, count: usize) -> Words {
-        let space = Space::new(4 * count, 0);
+        self.packed(name, count, 4)
+    }
+
+    /// Registers `count` words of `unit` bytes, 1, 2 or 4, that nobody has written yet. Each is written at once.
+    pub fn packed(&mut self, name: &'static str, count: usize, unit: usize) -> Words {
+        let space = Space::new(unit * count, 0);
         let tracks = vec![Track::default(); count];
         let words = Words {
             index: self.words.len(),
             start: space.start().cast_mut().cast(),
         };
-        self.words.push(WordBuffer { name, space, tracks });
+        self.words.push(WordBuffer {
+            name,
+            space,
+            unit,
+            tracks,
+        });
         words
     }
 
@@ -202,6 +217,12 @@ impl Inputs {
         self.find(address, 1).map(|(space, offset)| space.byte(offset))
     }
 
+    /// The two bytes at the aligned `address`, if an input has both.
+    pub fn short(&self, address: usize) -> Option<u16> {
+        self.find(address, 2)
+            .map(|(space, offset)| u16::from_le_bytes([space.byte(offset), space.byte(offset + 1)]))
+    }
+
     /// The four words at the aligned `address`, if an input has them all.
     pub fn quad(&self, address: usize) -> Option<[u32; 4]> {
         self.find(address, 16)
@@ -242,8 +263,8 @@ impl Inputs {
     }
 }
 
-/// The read-write buffer that has `address`, and the word of it that lies there.
-pub(crate) fn find_word(words: &[WordBuffer], address: usize) -> Option<(usize, usize)> {
-    let find = |(index, buffer): (usize, &WordBuffer)| Some((index, buffer.space.offset(address, 4)? / 4));
-    words.iter().enumerate().find_map(find)
+/// The read-write buffer of words of so many bytes that has `address`, and the word of it that lies there.
+pub(crate) fn find_word(words: &[WordBuffer], address: usize, bytes: usize) -> Option<(usize, usize)> {
+    let find = |(index, buffer): (usize, &WordBuffer)| Some((index, buffer.space.offset(address, bytes)? / bytes));
+    words.iter().enumerate().filter(|(_, buffer)| buffer.unit == bytes).find_map(find)
 }

@@ -2,15 +2,14 @@
 
 use warpfold_kernels::{
     element::{Element, Type},
-    kernels::{SMALL_TILES, whole},
+    kernels::{Arguments, Kernel, SMALL_TILES, output::Output, run, whole},
     monoids::{Monoid, Words as _},
-    stages::{block::most_states, grid::Meeting, thread::Input},
+    stages::{block::most_states, extents::Extents, grid::Meeting},
     tree::LANES,
 };
 
 use crate::{
     fault::Fault,
-    lane::Lane,
     launch::{Launch, Run, launch},
     memory::{Memory, Words},
 };
@@ -69,10 +68,7 @@ pub fn reduce_all<T: Element, M: Monoid<T>>(
         powers && leaves <= most_states(M::State::COUNT),
         "{shape:?} is none that the kernel allows"
     );
-    fold::<T, M>(values, misalign, shape, seed, |lane, input, meeting, output| {
-        // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { whole::reduce_all(lane, op, input, shape.leaves_per_warp, meeting, output) };
-    })
+    fold(op, Kernel::All, values, misalign, shape, seed)
 }
 
 /// The same with the kernel `whole::reduce_small`, in blocks of `threads`.
@@ -102,19 +98,17 @@ pub fn reduce_small<T: Element, M: Monoid<T>>(
         "{tiles} tiles of {threads} threads are none that the kernel allows"
     );
     shape.blocks = tiles.max(1) as u32;
-    fold::<T, M>(values, misalign, shape, seed, |lane, input, meeting, output| {
-        // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { whole::reduce_small(lane, op, input, meeting, output) };
-    })
+    fold(op, Kernel::Small, values, misalign, shape, seed)
 }
 
 /// Launches `kernel` with the buffers of a whole-array fold, and reads what it wrote.
 fn fold<T: Element, M: Monoid<T>>(
+    op: M,
+    kernel: Kernel,
     values: &[T],
     misalign: usize,
     shape: Shape,
     seed: u64,
-    kernel: impl Fn(Lane<'_>, Input<T>, Meeting, whole::Output),
 ) -> Result<Folded<M::Answer, M::State>, Fault> {
     let len = values.len() as u64;
     let tiles = shape.tiles(T::TYPE, len);
@@ -123,21 +117,30 @@ fn fold<T: Element, M: Monoid<T>>(
     let start = memory.input("input", values, misalign);
     let slots = memory.words("slots", tiles as usize * M::State::COUNT);
     let tickets = memory.words_from("tickets", &[0]);
-    let answer = memory.words("answer", M::Answer::COUNT);
+    let answer = memory.packed("answer", M::Answer::COUNT, M::Answer::UNIT);
     let state = memory.words("state", M::State::COUNT);
 
-    let input = Input { start, len };
-    let meeting = Meeting {
-        slots: slots.start(),
-        tiles,
-        tickets: tickets.start(),
-    };
-    let output = whole::Output {
-        answer: answer.start(),
-        state: state.start(),
+    let arguments = Arguments {
+        extents: Extents::one(start, len),
+        meeting: Meeting {
+            slots: slots.start(),
+            tiles,
+            tickets: tickets.start(),
+            blocks: shape.blocks,
+        },
+        output: Output {
+            answer: answer.start().cast(),
+            state: state.start(),
+        },
+        steps: shape.leaves_per_warp,
+        answers: 1,
+        warps: 1,
     };
     let config = Launch::new(shape.blocks, shape.threads, seed);
-    let run = launch(&config, &mut memory, |lane| kernel(lane, input, meeting, output))?;
+    let run = launch(&config, &mut memory, |lane| {
+        // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
+        unsafe { run(lane, op, kernel, arguments) };
+    })?;
 
     match memory.word(tickets, 0) {
         Some(0) => {}

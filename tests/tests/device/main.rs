@@ -5,6 +5,7 @@
 //! Tests whose names begin with `quick_` fold at most about 2¹⁸ elements: run those under `compute-sanitizer`, with the
 //! filter `quick_`.
 
+mod axes;
 mod bits;
 mod errors;
 mod graphs;
@@ -41,6 +42,7 @@ fn tests() -> Vec<Test> {
         errors: quick_emptiness quick_no_kernels_for_the_device quick_no_such_device quick_wrong_arguments quick_a_stream_of_another_context
             quick_out_of_memory;
         types: quick_every_type quick_statistics every_type_long quick_every_types_golden_bits;
+        axes: quick_axes_of_every_type quick_axes_of_statistics axes_of_every_size quick_any_strides quick_axes_that_are_wrong;
         large: more_than_two_to_the_32;
     }
 }

@@ -18,17 +18,17 @@ use warpfold_tests::{
 const POISON: u8 = 0xff;
 const GUARD: usize = 256;
 
-/// An array of the type that was last asked for, here and on the device.
-struct Array {
+/// An array, here and on the device.
+pub struct Array {
     ty: Type,
-    elements: Vec<u64>,
+    pub elements: Vec<u64>,
     buffer: DeviceBuffer<u8>,
     misalign: usize,
 }
 
 impl Array {
     /// The first element is `misalign` elements past a 16-byte boundary.
-    fn new(ty: Type, sample: Sample, len: usize, misalign: usize) -> Self {
+    pub fn new(ty: Type, sample: Sample, len: usize, misalign: usize) -> Self {
         let elements = sample.array(ty, len);
         let mut bytes = vec![POISON; GUARD + misalign * ty.bytes()];
         for element in &elements {
@@ -45,16 +45,20 @@ impl Array {
         }
     }
 
-    fn address(&self) -> u64 {
+    pub fn address(&self) -> u64 {
         self.buffer.as_device_ptr().as_raw() + (GUARD + self.misalign * self.ty.bytes()) as u64
     }
 }
 
 /// The operators by name and type: what the CPU is asked by.
-struct Cpu(HashMap<(&'static str, Type), Box<dyn Operation>>);
+pub struct Cpu(HashMap<(&'static str, Type), Box<dyn Operation>>);
 
 impl Cpu {
-    fn new() -> Self {
+    pub fn of(&self, name: &'static str, ty: Type) -> &dyn Operation {
+        &*self.0[&(name, ty)]
+    }
+
+    pub fn new() -> Self {
         Self(
             operations::all()
                 .into_iter()
@@ -79,7 +83,7 @@ fn agrees<T: Element, R: Reduction<T>>(op: R, gpu: &Gpu, cpu: &Cpu, which: Which
         *arrays = which(T::TYPE).into_iter().map(new).collect();
     }
     for array in arrays {
-        let expected = cpu.0[&(R::NAME, T::TYPE)].cpu(&array.elements);
+        let expected = cpu.of(R::NAME, T::TYPE).cpu(&array.elements);
         let (len, misalign) = (array.elements.len(), array.misalign);
         let answer = reduce::<T, R>(gpu, op, array);
         assert_eq!(

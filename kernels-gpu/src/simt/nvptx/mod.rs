@@ -129,6 +129,15 @@ impl Simt for Nvptx {
         }
         byte
     }
+    unsafe fn load_input_short(self, from: *const u16) -> u32 {
+        let short: u16;
+        // SAFETY: the caller vouches for 2 aligned bytes that nobody writes.
+        unsafe {
+            asm!("ld.global.nc.u16 {}, [{}];", out(reg16) short, in(reg64) from,
+                options(pure, readonly, nostack, preserves_flags));
+        }
+        u32::from(short)
+    }
     unsafe fn load(self, from: *const u32) -> u32 {
         let word;
         // SAFETY: the caller vouches for the address, and for having synchronised: then a plain load sees the word.
@@ -142,6 +151,18 @@ impl Simt for Nvptx {
         // SAFETY: the caller vouches for the address.
         unsafe {
             asm!("st.global.u32 [{}], {};", in(reg64) to, in(reg32) word, options(nostack, preserves_flags));
+        }
+    }
+    unsafe fn store_short(self, to: *mut u16, word: u32) {
+        // SAFETY: the caller vouches for the address.
+        unsafe {
+            asm!("st.global.u16 [{}], {};", in(reg64) to, in(reg16) word as u16, options(nostack, preserves_flags));
+        }
+    }
+    unsafe fn store_byte(self, to: *mut u8, word: u32) {
+        // SAFETY: the caller vouches for the address. The instruction stores the low byte of a wider register.
+        unsafe {
+            asm!("st.global.u8 [{}], {};", in(reg64) to, in(reg32) word, options(nostack, preserves_flags));
         }
     }
     unsafe fn ticket(self, counter: *mut u32, last: u32) -> u32 {

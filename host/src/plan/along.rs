@@ -1,0 +1,217 @@
+//! Plans of folds along axes.
+
+use std::fmt;
+
+use warpfold_kernels::{
+    kernels::{Entry, Kernel, rows::Width, strided},
+    stages::{
+        block::most_states,
+        team::{MOST_STEPS, Team},
+    },
+    tree::LANES,
+};
+
+use super::{ALONE, Plan, Shape};
+use crate::{Error, layout::Extents};
+
+/// Blocks that keep a large device busy.
+const MANY_BLOCKS: u64 = 1024;
+
+/// Warps in a block, where nothing says otherwise.
+const WARPS: u32 = 8;
+
+impl Plan {
+    /// The tuned plan for a fold along axes with the operator of `entry`: it picks the kernel, too.
+    ///
+    /// | extents | kernel |
+    /// |---|---|
+    /// | one, in a run | as of a [whole array](Self::new) |
+    /// | each a run of at most a leaf | [`Kernel::Rows`]: a lane, some lanes, or a warp for each |
+    /// | each a longer run | [`Kernel::All`]: a block for each, or several where there are few extents |
+    /// | others | [`Kernel::Strided`]: neighbouring lanes fold neighbouring extents; or one, where its elements lie closer together |
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GridOverflow`] where there would be more blocks than a grid can have, 2³¹ − 1.
+    pub fn along(entry: &'static Entry, extents: &Extents) -> Result<Self, Error> {
+        let &Extents { count, len, .. } = extents;
+        let kernel = |kernel| entry.with(kernel).unwrap_or(entry);
+        if len == 0 || extents.is_contiguous() {
+            if count == 1 {
+                return Ok(Self::new(entry, len));
+            }
+            if len <= entry.element.leaf_elements() {
+                return Self::of_rows(kernel(Kernel::Rows), len, count);
+            }
+            return Self::of_long_rows(kernel(Kernel::All), len, count);
+        }
+        Self::of_columns(kernel(Kernel::Strided), extents)
+    }
+
+    /// Runs of at most a leaf.
+    fn of_rows(entry: &'static Entry, len: u64, count: u64) -> Result<Self, Error> {
+        let warps = count.div_ceil(Width::of(entry.element, len).extents().into());
+        let most = WARPS.min(entry.max_threads / LANES);
+        // Few of them in small blocks: then they run on as many multiprocessors.
+        let in_block = most.min((warps / MANY_BLOCKS).max(1).next_power_of_two() as u32);
+        Ok(Self {
+            entry,
+            len,
+            count,
+            shape: Shape {
+                warps: in_block,
+                leaves_per_warp: 1,
+                blocks: blocks(count, warps.div_ceil(in_block.into()))?,
+            },
+            team: ALONE,
+            tiles: 1,
+        })
+    }
+
+    /// Longer runs: a block for each, if there are many.
+    fn of_long_rows(entry: &'static Entry, len: u64, count: u64) -> Result<Self, Error> {
+        let leaves = len.div_ceil(entry.element.leaf_elements());
+        let up_to = |n: u64, most: u32| n.next_power_of_two().min(u64::from(most)) as u32;
+        let warps = up_to(leaves, entry.max_threads / LANES);
+        let mut leaves_per_warp = up_to(leaves.div_ceil(warps.into()), most_states(entry.state_words) / warps);
+        let tiles = |leaves_per_warp: u32| leaves.div_ceil(u64::from(warps * leaves_per_warp));
+        while leaves_per_warp > 1 && count.saturating_mul(tiles(leaves_per_warp)) < MANY_BLOCKS {
+            leaves_per_warp /= 2;
+        }
+        let tiles = tiles(leaves_per_warp);
+        Ok(Self {
+            entry,
+            len,
+            count,
+            shape: Shape {
+                warps,
+                leaves_per_warp,
+                blocks: blocks(count, count.saturating_mul(tiles))?,
+            },
+            team: ALONE,
+            tiles,
+        })
+    }
+
+    /// Extents whose elements lie anywhere.
+    fn of_columns(entry: &'static Entry, extents: &Extents) -> Result<Self, Error> {
+        let &Extents { count, len, .. } = extents;
+        // Lanes that are neighbours read what lies closest.
+        let answers = if extents.answers_are_closer() || count >= u64::from(LANES) && len < u64::from(LANES) {
+            count.min(LANES.into()).next_power_of_two() as u32
+        } else {
+            1
+        };
+        let groups = count.div_ceil(answers.into());
+        let parts = strided::parts(entry.element, len);
+        // Units of a lane, were there but one warp for an answer.
+        let units = parts.div_ceil(u64::from(LANES / answers));
+        let most = entry.max_threads / LANES;
+        let warps = units.next_power_of_two().min(most.into()) as u32;
+        let steps = units.div_ceil(warps.into()).next_power_of_two().min(MOST_STEPS.into()) as u32;
+        let mut team = Team { answers, warps, steps };
+        let tiles = |team: Team| parts.div_ceil(team.units());
+        while team.steps > 1 && groups.saturating_mul(tiles(team)) < MANY_BLOCKS {
+            team.steps /= 2;
+        }
+        let tiles = tiles(team);
+        // Several teams a block, where they are small and many.
+        let teams = (groups.saturating_mul(tiles) / MANY_BLOCKS).max(1).next_power_of_two();
+        let teams = teams.min(u64::from(most / team.warps)) as u32;
+        let sets = groups.div_ceil(teams.into());
+        Ok(Self {
+            entry,
+            len,
+            count,
+            shape: Shape {
+                warps: teams * team.warps,
+                leaves_per_warp: 1,
+                blocks: blocks(count, sets.saturating_mul(tiles))?,
+            },
+            team,
+            tiles,
+        })
+    }
+
+    pub(super) fn write_along(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Team { answers, warps, steps } = self.team;
+        write!(f, "{} of {} extents of {} elements: ", self.entry.name, self.count, self.len)?;
+        if self.entry.kernel == Kernel::Strided {
+            write!(f, "{answers} answers in a warp, {warps} warps × {steps} steps, ")?;
+        }
+        write!(
+            f,
+            "{} tiles, {} blocks of {} threads, {} bytes to move, {} bytes of workspace",
+            self.tiles,
+            self.shape.blocks,
+            self.threads(),
+            self.bytes(),
+            4 * self.workspace_words(),
+        )
+    }
+}
+
+/// So many blocks, if a grid can have them.
+fn blocks(count: u64, blocks: u64) -> Result<u32, Error> {
+    match i32::try_from(blocks) {
+        Ok(blocks) => Ok(blocks.unsigned_abs().max(1)),
+        Err(_) => Err(Error::GridOverflow { count, blocks }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpfold_kernels::kernels::find;
+
+    use super::*;
+    use crate::layout::{Axes, Layout};
+    use warpfold_kernels::element::Type;
+
+    fn plan(op: &str, element: Type, shape: &[u64], axis: i64) -> Plan {
+        let layout = Layout::c_order(shape).expect("small");
+        let extents = Extents::new(&layout, &Axes::of(&[axis])).expect("an axis");
+        Plan::along(find(op, element, Kernel::All).expect("built"), &extents).expect("few blocks")
+    }
+
+    #[test]
+    fn each_plan_has_a_place_for_every_part_and_answer() {
+        let sizes = [1, 2, 3, 31, 33, 128, 1000, 1 << 12, 1 << 18];
+        for (op, element) in [("sum", Type::F32), ("sum", Type::U8), ("kurtosis", Type::F64), ("arg", Type::F16)] {
+            for (rows, columns) in sizes.iter().flat_map(|rows| sizes.map(|columns| (*rows, columns))) {
+                for axis in [0, 1] {
+                    let plan = plan(op, element, &[rows, columns], axis);
+                    assert!(plan.threads() <= plan.entry.max_threads && plan.shape.blocks >= 1, "{plan}");
+                    let parts = strided::parts(element, plan.len);
+                    match plan.entry.kernel {
+                        Kernel::Strided => {
+                            let sets = u64::from(plan.shape.blocks) / plan.tiles;
+                            let teams = sets * u64::from(plan.shape.warps / plan.team.warps);
+                            assert!(teams * u64::from(plan.team.answers) >= plan.count, "{plan}");
+                            assert!(plan.tiles * plan.team.units() >= parts, "{plan}");
+                            assert!(plan.team.steps <= MOST_STEPS, "{plan}");
+                        }
+                        Kernel::Rows => {
+                            let warps = u64::from(plan.shape.blocks) * u64::from(plan.shape.warps);
+                            let extents = u64::from(Width::of(element, plan.len).extents());
+                            assert!(warps * extents >= plan.count && plan.len <= element.leaf_elements(), "{plan}");
+                        }
+                        Kernel::All => {
+                            let tile = u64::from(plan.shape.warps * plan.shape.leaves_per_warp);
+                            assert!(plan.tiles * tile * element.leaf_elements() >= plan.len, "{plan}");
+                            assert_eq!(u64::from(plan.shape.blocks), plan.tiles.max(1) * plan.count, "{plan}");
+                        }
+                        Kernel::Small => assert_eq!(plan.count, 1),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn too_many_blocks_are_an_error() {
+        let layout = Layout::strided(&[1 << 50, 4], &[0, 1], 0).expect("not so many elements");
+        let extents = Extents::new(&layout, &Axes::of(&[1])).expect("an axis");
+        let plan = Plan::along(find("sum", Type::F32, Kernel::All).expect("built"), &extents);
+        assert!(matches!(plan, Err(Error::GridOverflow { count, .. }) if count == 1 << 50));
+    }
+}

@@ -1,0 +1,130 @@
+//! Extents of at most a leaf that lie in runs: rows, several to a warp where they are short.
+
+use super::{
+    Instructions,
+    output::{Output, finish},
+};
+use crate::{
+    element::{Element, Type},
+    monoids::Monoid,
+    simt::Simt,
+    stages::{extents::Extents, thread, thread::Input, warp},
+    tree::{LANES, VECTOR_BYTES, row_elements},
+};
+
+/// Rows of a leaf's width that a warp has in flight, where the extents have no more than one.
+pub const SLOTS: u32 = 4;
+
+/// How a launch of [`reduce_rows`] divides the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Width {
+    /// So many lanes fold an extent, a power of two: a vector each.
+    Lanes(u32),
+    /// A warp folds an extent of more than a row.
+    Warp,
+}
+
+impl Width {
+    /// For extents of `len` elements of a type.
+    #[must_use]
+    pub const fn of(element: Type, len: u64) -> Self {
+        let vectors = len.div_ceil((VECTOR_BYTES / element.bytes()) as u64);
+        if vectors > LANES as u64 {
+            Self::Warp
+        } else if vectors <= 1 {
+            Self::Lanes(1)
+        } else {
+            Self::Lanes((vectors as u32).next_power_of_two())
+        }
+    }
+
+    /// Extents that a warp folds.
+    #[must_use]
+    pub const fn extents(self) -> u32 {
+        match self {
+            Self::Lanes(lanes) => SLOTS * (LANES / lanes),
+            Self::Warp => 1,
+        }
+    }
+}
+
+/// How often the instructions that matter stand in the code of [`reduce_rows`] for a state of `words` words.
+#[must_use]
+pub const fn instructions<T>(words: usize) -> Instructions {
+    // Four extents of a row, or one of two, four or eight.
+    let (wide, turns) = (4 + 2 + 4 + 8, 4 + 3);
+    let (scalar, bytes) = thread::scalar_loads::<T>(wide);
+    Instructions {
+        vector_loads: wide,
+        scalar_loads: scalar + turns * bytes,
+        shuffles: words, // a loop
+        barriers: 0,
+        tickets: 0,
+    }
+}
+
+/// Folds each extent, of at most a leaf, to its answer.
+///
+/// ```text
+/// thread: 1, 2, 4 or 8 vectors ─ warp: as many shuffles as the lanes of an extent need ─ finish
+/// ```
+///
+/// # Safety
+///
+/// `extents` are valid and unwritten for the whole launch; `output`'s pointers are null or valid. All threads of the grid call
+/// this alike, in as many warps as the extents need.
+#[inline(always)]
+pub unsafe fn reduce_rows<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, extents: Extents<T>, output: Output) {
+    let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
+    let width = Width::of(T::TYPE, extents.len);
+    let first = warp * u64::from(width.extents());
+    let none = op.identity();
+    let (lanes, slots, states) = match width {
+        Width::Lanes(lanes) => {
+            let number = |slot: u32| first + u64::from(slot * (LANES / lanes) + simt.lane() / lanes);
+            let vector = simt.lane() % lanes;
+            // All are read before any is folded.
+            // SAFETY: passed on to the caller.
+            let load = |slot| unsafe {
+                let number = number(slot);
+                let len = if number < extents.count { extents.len } else { 0 };
+                thread::load_row(simt, Input { len, ..extents.run(simt, number) }, vector)
+            };
+            let (a, b, c, d) = (load(0), load(1), load(2), load(3));
+            let states = (
+                a.fold(op), b.fold(op), c.fold(op), d.fold(op)
+            );
+            (lanes, SLOTS, states)
+        }
+        Width::Warp => {
+            if first >= extents.count {
+                return;
+            }
+            // SAFETY: passed on to the caller.
+            let input = unsafe { extents.run(simt, first) };
+            let rows = extents.len.div_ceil(row_elements::<T>() as u64);
+            // SAFETY: passed on to the caller; the rows hold the extent.
+            let state = unsafe {
+                match rows {
+                    0..=2 => thread::fold_rows::<S, T, M, 2>(simt, op, input),
+                    3..=4 => thread::fold_rows::<S, T, M, 4>(simt, op, input),
+                    _ => thread::fold_rows::<S, T, M, 8>(simt, op, input),
+                }
+            };
+            (LANES, 1, (state, none, none, none))
+        }
+    };
+    // A loop, so that what is the same for each slot stands here once.
+    let mut slot = 0;
+    let (mut state, mut next, mut third, mut last) = states;
+    while slot < slots {
+        let total = warp::reduce_first(simt, op, state, lanes);
+        let number = first + u64::from(slot * (LANES / lanes) + simt.lane() / lanes);
+        if simt.lane() % lanes == 0 && number < extents.count {
+            // SAFETY: passed on to the caller; each extent has one such lane.
+            unsafe { finish(simt, op, extents.len, total, output, number) };
+        }
+        (state, next, third, last) = (next, third, last, none);
+        slot += 1;
+    }
+}

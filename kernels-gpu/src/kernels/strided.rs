@@ -1,0 +1,148 @@
+//! Extents whose elements lie anywhere: columns, middle axes, any strides. Neighbouring lanes fold neighbouring extents, so that
+//! what they read lies together.
+
+use super::{
+    Instructions,
+    output::{Output, finish},
+};
+use crate::{
+    element::{Element, Type},
+    monoids::Monoid,
+    simt::Simt,
+    stages::{
+        extents::Extents,
+        grid,
+        grid::Meeting,
+        load, store,
+        team::Team,
+        thread,
+    },
+    tree::{LANES, ROWS, leaf_elements, vector_elements},
+};
+
+/// Parts of a leaf.
+const PARTS: u64 = LANES as u64;
+
+/// Parts of the canonical tree that an extent of `len` elements touches: of a leaf that is the only one just those that have an
+/// element.
+#[must_use]
+pub const fn parts(element: Type, len: u64) -> u64 {
+    let leaf = element.leaf_elements();
+    if len > leaf {
+        return len.div_ceil(leaf) * PARTS;
+    }
+    // The first row has an element in each part that any row has one in.
+    let row = leaf / ROWS as u64;
+    let first_row = if len < row { len } else { row };
+    first_row.div_ceil(row / PARTS)
+}
+
+/// How often the instructions that matter stand in the code of [`reduce_strided`] for a state of `words` words.
+#[must_use]
+pub const fn instructions<T>(words: usize) -> Instructions {
+    Instructions {
+        vector_loads: 0,
+        scalar_loads: thread::gathered_loads::<T>(),
+        // Loops: the parts, and the slots.
+        shuffles: 2 * words,
+        // Two meetings of two; the slots' writers and readers; and in the loop of slots.
+        barriers: 2 * 2 + 2 + 2,
+        tickets: 1,
+    }
+}
+
+/// Folds each extent to its answer.
+///
+/// ```text
+/// thread: a part, element by element ─ team: lanes, steps, warps ─ tile's slot ─ last block: all slots ─ finish
+/// ```
+///
+/// The blocks of one set of teams come after one another, a block for each of the `meeting.tiles` tiles.
+///
+/// # Safety
+///
+/// `extents` are valid and unwritten for the whole launch; `meeting.slots` has room for a state of every tile and lane of the
+/// teams' answers, and there is a ticket for each set of teams, at zero, unless there is but one tile; `output`'s pointers are
+/// null or valid. All threads of the grid call this alike.
+#[inline(always)]
+pub unsafe fn reduce_strided<S: Simt, T: Element, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    extents: Extents<T>,
+    team: Team,
+    meeting: Meeting,
+    output: Output,
+) {
+    let tiles = (meeting.tiles as u32).max(1);
+    let set = simt.block() / tiles;
+    let tile = simt.block() % tiles;
+    let teams = simt.warps() / team.warps.max(1);
+    let number = u64::from(set) * u64::from(teams) + u64::from(team.number(simt));
+    let answer = number * u64::from(team.answers) + u64::from(team.answer(simt));
+    let exists = answer < extents.count;
+    // SAFETY: passed on to the caller.
+    let start = unsafe { extents.first(simt, if exists { answer } else { 0 }) };
+
+    let before = u64::from(tile) * team.units();
+    let left = u64::saturating_sub(parts(T::TYPE, extents.len), before);
+    let mut total = team.fold(simt, op, left, |unit| {
+        let part = before + unit;
+        let first = part / PARTS * leaf_elements::<T>() as u64 + part % PARTS * vector_elements::<T>() as u64;
+        if exists {
+            // SAFETY: passed on to the caller.
+            unsafe { thread::fold_gathered(simt, op, extents, start, first) }
+        } else {
+            op.identity()
+        }
+    });
+    // One lane a team has an answer.
+    let holds = team.member(simt) == 0 && simt.lane() < team.answers;
+    if tiles > 1 {
+        let slot = |tile: u64| (number * meeting.tiles + tile) * u64::from(team.answers) + u64::from(team.answer(simt));
+        if holds {
+            // SAFETY: passed on to the caller; each slot has one lane.
+            unsafe { store(simt, meeting.slots, slot(u64::from(tile)), total) };
+        }
+        simt.barrier();
+        let here = Meeting {
+            tickets: meeting.tickets.wrapping_add(set as usize),
+            blocks: tiles,
+            ..meeting
+        };
+        // SAFETY: passed on to the caller.
+        if !unsafe { grid::arrives_last(simt, here) } {
+            return;
+        }
+        // The slots of each team in turns, each of which leaves a slot where there were as many as a team folds at once.
+        let mut left = meeting.tiles;
+        loop {
+            let turns = left.div_ceil(team.units().max(1));
+            let mut turn = 0;
+            while turn < turns {
+                let before = turn * team.units();
+                total = team.fold(simt, op, left - before, |unit| {
+                    // SAFETY: passed on to the caller; the writers synchronised with this block.
+                    unsafe { load(simt, meeting.slots, slot(before + unit)) }
+                });
+                if turns > 1 {
+                    // This slot was read in this turn or before.
+                    simt.barrier();
+                    if holds {
+                        // SAFETY: passed on to the caller.
+                        unsafe { store(simt, meeting.slots, slot(turn), total) };
+                    }
+                }
+                turn += 1;
+            }
+            if turns == 1 {
+                break;
+            }
+            simt.barrier();
+            left = turns;
+        }
+    }
+    if holds && exists {
+        // SAFETY: passed on to the caller; each answer has one such lane.
+        unsafe { finish(simt, op, extents.len, total, output, answer) };
+    }
+}

@@ -1,0 +1,132 @@
+//! Where the extents of a launch lie: each is folded to an answer of its own.
+
+use super::thread::{Around, Input};
+use crate::simt::Simt;
+
+/// `count` extents of `len` elements.
+#[derive(Clone, Copy)]
+pub struct Extents<T> {
+    /// The first element of the first extent.
+    pub start: *const T,
+    /// Elements of an extent.
+    pub len: u64,
+    /// How many extents there are.
+    pub count: u64,
+    /// From the start of an extent to that of the next, in elements; unless there is a `layout`.
+    pub stride: i64,
+    /// From an element of an extent to the next, in elements; unless there is a `layout`.
+    pub step: i64,
+    /// Null, or the dimensions, where an extent's number or an element's stands for several indices: how many are kept and
+    /// how many are folded, then the size and the stride of each, the innermost first, those that are kept before those
+    /// that are folded.
+    pub layout: *const u64,
+    /// Memory that may be read: all between the first element and the last.
+    pub around: Around,
+}
+
+/// Numbers in a layout before the dimensions.
+pub const LAYOUT_HEAD: usize = 2;
+
+impl<T: Copy> Extents<T> {
+    /// One extent, in one run: a whole array.
+    #[must_use]
+    pub fn one(start: *const T, len: u64) -> Self {
+        Self {
+            start,
+            len,
+            count: 1,
+            stride: 0,
+            step: 1,
+            layout: core::ptr::null(),
+            around: Input::new(start, len).around,
+        }
+    }
+
+    /// The only extent, which lies in one run.
+    pub fn whole(self) -> Input<T> {
+        Input {
+            start: self.start,
+            len: self.len,
+            around: self.around,
+        }
+    }
+
+    /// The extent of that number, which lies in one run.
+    ///
+    /// # Safety
+    ///
+    /// The layout is valid and unwritten for the whole launch.
+    #[inline(always)]
+    pub unsafe fn run<S: Simt>(self, simt: S, number: u64) -> Input<T> {
+        Input {
+            // SAFETY: passed on to the caller.
+            start: unsafe { self.first(simt, number) },
+            len: self.len,
+            around: self.around,
+        }
+    }
+
+    /// The address of the first element of an extent.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run).
+    #[inline(always)]
+    pub unsafe fn first<S: Simt>(self, simt: S, number: u64) -> *const T {
+        let offset = if self.layout.is_null() {
+            number as i64 * self.stride
+        } else {
+            // SAFETY: passed on to the caller.
+            unsafe { self.offset(simt, Of::Kept, number) }
+        };
+        self.start.wrapping_offset(offset as isize)
+    }
+
+    /// How far the element of that number is from its extent's first, by the layout.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run), and there is a layout.
+    #[inline(always)]
+    pub unsafe fn within<S: Simt>(self, simt: S, number: u64) -> i64 {
+        // SAFETY: passed on to the caller.
+        unsafe { self.offset(simt, Of::Folded, number) }
+    }
+
+    /// The sum of a number's digits, each times its dimension's stride.
+    ///
+    /// # Safety
+    ///
+    /// As [`within`](Self::within).
+    #[inline(always)]
+    unsafe fn offset<S: Simt>(self, simt: S, of: Of, mut number: u64) -> i64 {
+        // SAFETY: passed on to the caller: the heads, then two numbers for each dimension.
+        let at = |i: usize| unsafe {
+            let word = |half: usize| u64::from(simt.load(self.layout.wrapping_add(i).cast::<u32>().wrapping_add(half)));
+            word(0) | word(1) << 32
+        };
+        let kept = at(0) as usize;
+        let (first, dimensions) = match of {
+            Of::Kept => (0, kept),
+            Of::Folded => (kept, at(1) as usize),
+        };
+        let mut offset = 0;
+        let mut dimension = 0;
+        while dimension < dimensions {
+            let of_dimension = LAYOUT_HEAD + 2 * (first + dimension);
+            // No size is 0. That it is said so is for the compiler, which would have a panic for it.
+            let (size, stride) = (at(of_dimension).max(1), at(of_dimension + 1) as i64);
+            offset += (number % size) as i64 * stride;
+            number /= size;
+            dimension += 1;
+        }
+        offset
+    }
+}
+
+/// Which dimensions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Kept,
+    Folded,
+}

@@ -1,0 +1,198 @@
+//! Team stage: several lanes and warps fold the units of one answer, while their neighbours fold those of others.
+//!
+//! Units are whatever has a state and an order: parts of a leaf, or slots. A warp holds `answers` answers side by side, in lanes
+//! that are neighbours, so that what they read is too; the lanes of one answer take neighbouring units, then the steps of a
+//! warp, then the warps:
+//!
+//! ```text
+//! unit = (member's number × steps + step) × lanes of an answer + lane's number
+//! ```
+//!
+//! All of these are powers of two, so each group of neighbours is a subtree.
+
+use super::warp::partner;
+use crate::{
+    monoids::{Monoid, Words},
+    simt::{SHARED_WORDS, Simt},
+    tree::LANES,
+};
+
+/// Words of shared memory that states of a block's warps meet in.
+const BUFFER_WORDS: u32 = 1024;
+const _: () = assert!(BUFFER_WORDS as usize + 4 <= SHARED_WORDS);
+
+/// The most steps of a warp.
+pub const MOST_STEPS: u32 = 32;
+
+/// The most warps of a block whose states of `words` words can meet, a power of two.
+#[must_use]
+pub const fn most_warps(words: usize) -> u32 {
+    let most = BUFFER_WORDS / (LANES * words as u32);
+    1 << u32::ilog2(most)
+}
+
+/// Who folds an answer. All numbers are powers of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Team {
+    /// Answers in a warp.
+    pub answers: u32,
+    /// Warps of an answer, each called a member.
+    pub warps: u32,
+    /// Units that a lane takes, one after the other, at most [`MOST_STEPS`].
+    pub steps: u32,
+}
+
+// Nothing here is 0. That it is said so is for the compiler, which would have a panic for it.
+impl Team {
+    /// Lanes of an answer.
+    const fn lanes(self) -> u32 {
+        LANES / if self.answers > 0 { self.answers } else { 1 }
+    }
+
+    /// Units that the team folds at once.
+    #[must_use]
+    pub const fn units(self) -> u64 {
+        self.lanes() as u64 * self.warps as u64 * self.steps as u64
+    }
+
+    /// This warp's team, counted in the block.
+    pub fn number<S: Simt>(self, simt: S) -> u32 {
+        simt.warp() / self.warps.max(1)
+    }
+
+    /// This warp's number in its team.
+    pub fn member<S: Simt>(self, simt: S) -> u32 {
+        simt.warp() % self.warps.max(1)
+    }
+
+    /// This lane's answer, counted in its team.
+    pub fn answer<S: Simt>(self, simt: S) -> u32 {
+        simt.lane() % self.answers.max(1)
+    }
+
+    /// Folds `count` units, neighbours first; those from there on are the identity.
+    ///
+    /// Called by: all threads of the block together, all with teams of one shape and the same `count` · Valid in: every lane of
+    /// a team's first member, that of its own answer · Scratch: the shared buffers
+    #[inline(always)]
+    pub fn fold<S: Simt, T, M: Monoid<T>>(self, simt: S, op: M, count: u64, unit: impl Fn(u64) -> M::State) -> M::State {
+        let lanes = self.lanes();
+        let first = u64::from(self.member(simt) * self.steps * lanes);
+        let mut pending = Pending::nothing(op);
+        let mut step = 0;
+        while step < self.steps {
+            let before = first + u64::from(step * lanes);
+            if before >= count {
+                break;
+            }
+            let number = before + u64::from(simt.lane() / self.answers.max(1));
+            let mut state = if number < count { unit(number) } else { op.identity() };
+            let mut reach = self.answers;
+            while reach < LANES {
+                state = op.combine(state, partner(simt, state, reach));
+                reach *= 2;
+            }
+            pending.push(op, step, state);
+            step += 1;
+        }
+        let state = pending.total(op, step);
+        if self.warps == 1 {
+            return state;
+        }
+        self.meet(simt, op, state)
+    }
+
+    /// Combines the states of a team's members, lane by lane.
+    ///
+    /// Called by, Valid in, Scratch: as [`fold`](Self::fold)
+    #[inline(always)]
+    fn meet<S: Simt, T, M: Monoid<T>>(self, simt: S, op: M, state: M::State) -> M::State {
+        let at = |warp: u32, word: usize| (word as u32 * simt.warps() + warp) * LANES + simt.lane();
+        for word in 0..M::State::COUNT {
+            simt.store_shared(at(simt.warp(), word), state.word(word));
+        }
+        simt.barrier();
+        let mut total = op.identity();
+        if self.member(simt) == 0 {
+            let mut pending = Pending::nothing(op);
+            let mut member = 0;
+            while member < self.warps {
+                let state = M::State::from_words(|word| simt.load_shared(at(simt.warp() + member, word)));
+                pending.push(op, member, state);
+                member += 1;
+            }
+            total = pending.total(op, member);
+        }
+        // The buffer is free again.
+        simt.barrier();
+        total
+    }
+}
+
+/// Subtrees that wait for their right neighbours: state `i` is of `2ⁱ` units. As binary addition does, so that units that come
+/// one after the other meet as the tree has it.
+#[derive(Clone, Copy)]
+struct Pending<State>(State, State, State, State, State, State);
+
+impl<State: Copy> Pending<State> {
+    fn nothing<T, M: Monoid<T, State = State>>(op: M) -> Self {
+        let none = op.identity();
+        Self(none, none, none, none, none, none)
+    }
+
+    /// Takes unit `number`: they come in order, from 0.
+    // Written out, not an array: one that is indexed by a number would lie in memory.
+    #[inline(always)]
+    fn push<T, M: Monoid<T, State = State>>(&mut self, op: M, number: u32, state: State) {
+        if number & 1 == 0 {
+            self.0 = state;
+            return;
+        }
+        let two = op.combine(self.0, state);
+        if number & 2 == 0 {
+            self.1 = two;
+            return;
+        }
+        let four = op.combine(self.1, two);
+        if number & 4 == 0 {
+            self.2 = four;
+            return;
+        }
+        let eight = op.combine(self.2, four);
+        if number & 8 == 0 {
+            self.3 = eight;
+            return;
+        }
+        let sixteen = op.combine(self.3, eight);
+        if number & 16 == 0 {
+            self.4 = sixteen;
+            return;
+        }
+        self.5 = op.combine(self.4, sixteen);
+    }
+
+    /// The state of all `count` units that came.
+    #[inline(always)]
+    fn total<T, M: Monoid<T, State = State>>(self, op: M, count: u32) -> State {
+        if count == MOST_STEPS {
+            return self.5;
+        }
+        let mut total = op.identity();
+        if count & 1 != 0 {
+            total = self.0;
+        }
+        if count & 2 != 0 {
+            total = op.combine(self.1, total);
+        }
+        if count & 4 != 0 {
+            total = op.combine(self.2, total);
+        }
+        if count & 8 != 0 {
+            total = op.combine(self.3, total);
+        }
+        if count & 16 != 0 {
+            total = op.combine(self.4, total);
+        }
+        total
+    }
+}

@@ -206,12 +206,7 @@ fn in_turn<T, M: Monoid<T>>(op: M, states: impl States<T, M>, count: usize) -> M
 
 /// `N` states from `first` on, after `state`.
 #[inline(always)]
-fn turns<const N: usize, T, M: Monoid<T>>(
-    op: M,
-    states: impl States<T, M>,
-    first: usize,
-    state: M::State,
-) -> M::State {
+fn turns<const N: usize, T, M: Monoid<T>>(op: M, states: impl States<T, M>, first: usize, state: M::State) -> M::State {
     match N {
         1 => op.combine(state, states.state(op, first)),
         2 => {

@@ -4,19 +4,9 @@ use warpfold::{Error, Plan, cpu, layout, ops::Reduction, pieces::Pieces, plan::S
 use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
     element::Element,
-    kernels::{
-        Arguments, Kernel,
-        output::Output,
-        run,
-        whole,
-    },
+    kernels::{Arguments, Kernel, output::Output, run, whole},
     monoids::{Monoid, Words},
-    stages::{
-        block::most_states,
-        extents::Extents,
-        grid::Meeting,
-        thread::Around,
-    },
+    stages::{block::most_states, extents::Extents, grid::Meeting, thread::Around},
 };
 
 use crate::Bits;

@@ -139,7 +139,10 @@ impl<T: Element, R: Reduction<T>> Operation for Of<T, R> {
     fn along(&self, bits: &[u64], plan: &Plan, extents: &layout::Extents, misalign: usize, seed: u64) -> Vec<Bits> {
         let plan = with_room_for_eight(*plan);
         let answers = along::<T>(self, &elements(bits), &plan, extents, misalign, seed);
-        answers.into_iter().map(|answer| answer.bits(R::Answer::COUNT)).collect()
+        answers
+            .into_iter()
+            .map(|answer| answer.bits(R::Answer::COUNT))
+            .collect()
     }
     fn identity(&self) -> Eight {
         Eight::of(self.0.monoid().identity())
@@ -327,7 +330,8 @@ fn with_room_for_eight(mut plan: Plan) -> Plan {
     }
     let most = most_warps(8);
     if plan.entry.kernel == Kernel::Strided && plan.shape.warps > most {
-        let sets = plan.shape.blocks / plan.tiles as u32 * (plan.shape.warps / most).min(plan.shape.warps / plan.team.warps);
+        let sets =
+            plan.shape.blocks / plan.tiles as u32 * (plan.shape.warps / most).min(plan.shape.warps / plan.team.warps);
         plan.shape.warps = most;
         plan.team.warps = plan.team.warps.min(most);
         plan.tiles = strided::parts(plan.entry.element, plan.len).div_ceil(plan.team.units());

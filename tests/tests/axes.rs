@@ -23,7 +23,10 @@ fn gathered(values: &[u64], layout: &Layout, axes: &[i64]) -> Vec<Vec<u64>> {
     let is_folded = |axis: &usize| axes.iter().any(|a| a.rem_euclid(rank as i64) as usize == *axis);
     let (folded, kept): (Vec<usize>, Vec<usize>) = (0..rank).partition(is_folded);
     let place = |index: &[u64], of: &[usize]| -> i64 {
-        let terms = of.iter().zip(index).map(|(axis, i)| layout.strides()[*axis] * *i as i64);
+        let terms = of
+            .iter()
+            .zip(index)
+            .map(|(axis, i)| layout.strides()[*axis] * *i as i64);
         terms.sum()
     };
     let indices = |of: &[usize]| {
@@ -50,7 +53,10 @@ fn agrees(op: &dyn Operation, values: &[u64], layout: &Layout, axes: &[i64], see
     let plan = Plan::along(op.entry(), &extents).expect("few blocks");
     let misalign = seed as usize % (16 / op.ty().bytes());
     let answers = op.along(values, &plan, &extents, misalign, seed);
-    assert_eq!(answers, expected, "{plan}, {layout:?} along {axes:?}, misaligned by {misalign}");
+    assert_eq!(
+        answers, expected,
+        "{plan}, {layout:?} along {axes:?}, misaligned by {misalign}"
+    );
     plan.entry.kernel
 }
 
@@ -66,7 +72,19 @@ fn every_operation_along_axes() {
     let mut kernels = vec![];
     for (i, op) in operations::all().into_iter().enumerate() {
         let [vector, row, leaf] = operations::extents(op.ty()).map(|edge| edge as u64);
-        let lens = [1, 2, vector, vector + 1, 3 * vector, row - 1, row, row + 1, leaf - 1, leaf, leaf + 1];
+        let lens = [
+            1,
+            2,
+            vector,
+            vector + 1,
+            3 * vector,
+            row - 1,
+            row,
+            row + 1,
+            leaf - 1,
+            leaf,
+            leaf + 1,
+        ];
         for turn in 0..4 {
             let number = 4 * i + turn;
             let (len, others) = (lens[(i + 3 * turn) % lens.len()], [1, 3, 11][(i + turn) % 3]);
@@ -89,7 +107,12 @@ fn every_operation_along_axes() {
 /// Sums and indices at every edge, in every arrangement.
 #[test]
 fn every_edge_along_axes() {
-    for (name, ty) in [("sum", Type::F32), ("argmax", Type::F32), ("sum", Type::Bf16), ("argmin-last", Type::U8)] {
+    for (name, ty) in [
+        ("sum", Type::F32),
+        ("argmax", Type::F32),
+        ("sum", Type::Bf16),
+        ("argmin-last", Type::U8),
+    ] {
         let op = operation(name, ty);
         let [vector, row, leaf] = operations::extents(ty).map(|edge| edge as u64);
         let edges = [2, vector, 2 * vector, row / 2, row, 2 * row, 4 * row, leaf];
@@ -125,7 +148,10 @@ fn many_tiles() {
     let extents = Extents::new(&layout, &Axes::of(&[0])).expect("an axis");
     let op = operation("argmin", Type::F32);
     let values = samples::ALL[0].array(Type::F32, 80_000);
-    let expected: Vec<_> = gathered(&values, &layout, &[0]).iter().map(|extent| op.cpu(extent).expect("some")).collect();
+    let expected: Vec<_> = gathered(&values, &layout, &[0])
+        .iter()
+        .map(|extent| op.cpu(extent).expect("some"))
+        .collect();
     let mut plan = Plan::along(op.entry(), &extents).expect("few blocks");
     for (answers, warps, steps) in [(2, 1, 1), (8, 2, 1), (32, 1, 2)] {
         plan.team = Team { answers, warps, steps };
@@ -162,29 +188,35 @@ fn small_answers_are_packed() {
 fn strided() -> impl Strategy<Value = (Layout, Vec<i64>, u64)> {
     let shape = prop::collection::vec(1_u64..6, 1..5);
     let step = prop::sample::select(vec![-2_i64, -1, 1, 2]);
-    (shape, any::<prop::sample::Index>(), step, any::<u8>(), any::<bool>()).prop_map(|(shape, axis, step, folded, repeat)| {
-        let rank = shape.len();
-        let axis = axis.index(rank);
-        let dense = Layout::c_order(&shape).expect("small");
-        let mut strides = dense.strides().to_vec();
-        let mut shape = shape;
-        let mut offset = 0;
-        // Every other element of an axis, perhaps backwards.
-        if step.unsigned_abs() <= shape[axis] {
-            let count = shape[axis] / step.unsigned_abs();
-            offset = if step < 0 { (count - 1) * step.unsigned_abs() * strides[axis] as u64 } else { 0 };
-            (shape[axis], strides[axis]) = (count, strides[axis] * step);
-        }
-        if repeat {
-            shape.push(3);
-            strides.push(0);
-        }
-        shape.rotate_left(axis);
-        strides.rotate_left(axis);
-        let axes: Vec<i64> = (0..shape.len() as i64).filter(|axis| folded >> axis & 1 == 1).collect();
-        let len = dense.len();
-        (Layout::strided(&shape, &strides, offset).expect("small"), axes, len)
-    })
+    (shape, any::<prop::sample::Index>(), step, any::<u8>(), any::<bool>()).prop_map(
+        |(shape, axis, step, folded, repeat)| {
+            let rank = shape.len();
+            let axis = axis.index(rank);
+            let dense = Layout::c_order(&shape).expect("small");
+            let mut strides = dense.strides().to_vec();
+            let mut shape = shape;
+            let mut offset = 0;
+            // Every other element of an axis, perhaps backwards.
+            if step.unsigned_abs() <= shape[axis] {
+                let count = shape[axis] / step.unsigned_abs();
+                offset = if step < 0 {
+                    (count - 1) * step.unsigned_abs() * strides[axis] as u64
+                } else {
+                    0
+                };
+                (shape[axis], strides[axis]) = (count, strides[axis] * step);
+            }
+            if repeat {
+                shape.push(3);
+                strides.push(0);
+            }
+            shape.rotate_left(axis);
+            strides.rotate_left(axis);
+            let axes: Vec<i64> = (0..shape.len() as i64).filter(|axis| folded >> axis & 1 == 1).collect();
+            let len = dense.len();
+            (Layout::strided(&shape, &strides, offset).expect("small"), axes, len)
+        },
+    )
 }
 
 proptest! {

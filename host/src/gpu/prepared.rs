@@ -54,11 +54,7 @@ pub(super) struct DeviceMemory<T: DeviceCopy> {
 
 impl<T: DeviceCopy> DeviceMemory<T> {
     /// What `make` allocates, `bytes` bytes, and what it fills it with is there.
-    fn new(
-        gpu: &Gpu,
-        bytes: usize,
-        make: impl FnOnce() -> Result<DeviceBuffer<T>, CudaError>,
-    ) -> Result<Self, Error> {
+    fn new(gpu: &Gpu, bytes: usize, make: impl FnOnce() -> Result<DeviceBuffer<T>, CudaError>) -> Result<Self, Error> {
         let device = Device::get_device(gpu.facts().index as u32).or_fail("cuDeviceGet")?;
         let context = launch::retain(device)?;
         let _bound = Bound::to(gpu.context())?;
@@ -224,7 +220,12 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
         T: DeviceCopy,
         R::Answer: DeviceCopy,
     {
-        const { assert!(size_of::<R::Answer>() == R::Answer::COUNT * R::Answer::UNIT, "answers are packed") };
+        const {
+            assert!(
+                size_of::<R::Answer>() == R::Answer::COUNT * R::Answer::UNIT,
+                "answers are packed"
+            )
+        };
         let (needed, got) = (self.place.reach.1, input.len() as u64);
         let fits = if self.is_whole() { got == needed } else { got >= needed };
         if !fits {

@@ -135,7 +135,11 @@ impl Plan {
 
     pub(super) fn write_along(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Team { answers, warps, steps } = self.team;
-        write!(f, "{} of {} extents of {} elements: ", self.entry.name, self.count, self.len)?;
+        write!(
+            f,
+            "{} of {} extents of {} elements: ",
+            self.entry.name, self.count, self.len
+        )?;
         if self.entry.kernel == Kernel::Strided {
             write!(f, "{answers} answers in a warp, {warps} warps × {steps} steps, ")?;
         }
@@ -176,11 +180,19 @@ mod tests {
     #[test]
     fn each_plan_has_a_place_for_every_part_and_answer() {
         let sizes = [1, 2, 3, 31, 33, 128, 1000, 1 << 12, 1 << 18];
-        for (op, element) in [("sum", Type::F32), ("sum", Type::U8), ("kurtosis", Type::F64), ("arg", Type::F16)] {
+        for (op, element) in [
+            ("sum", Type::F32),
+            ("sum", Type::U8),
+            ("kurtosis", Type::F64),
+            ("arg", Type::F16),
+        ] {
             for (rows, columns) in sizes.iter().flat_map(|rows| sizes.map(|columns| (*rows, columns))) {
                 for axis in [0, 1] {
                     let plan = plan(op, element, &[rows, columns], axis);
-                    assert!(plan.threads() <= plan.entry.max_threads && plan.shape.blocks >= 1, "{plan}");
+                    assert!(
+                        plan.threads() <= plan.entry.max_threads && plan.shape.blocks >= 1,
+                        "{plan}"
+                    );
                     let parts = strided::parts(element, plan.len);
                     match plan.entry.kernel {
                         Kernel::Strided => {
@@ -193,7 +205,10 @@ mod tests {
                         Kernel::Rows => {
                             let warps = u64::from(plan.shape.blocks) * u64::from(plan.shape.warps);
                             let extents = u64::from(Width::of(element, plan.len).extents());
-                            assert!(warps * extents >= plan.count && plan.len <= element.leaf_elements(), "{plan}");
+                            assert!(
+                                warps * extents >= plan.count && plan.len <= element.leaf_elements(),
+                                "{plan}"
+                            );
                         }
                         Kernel::All => {
                             let tile = u64::from(plan.shape.warps * plan.shape.leaves_per_warp);

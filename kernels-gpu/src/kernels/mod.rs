@@ -142,7 +142,7 @@ impl Entry {
                 // Addresses take many registers, and so do the states that wait.
                 let (most, all) = (LANES * most_warps(words), room.threads * room.blocks);
                 let threads = if most < 256 { most } else { 256 };
-                let most_resident = if words < 4 { 512 } else { 256 };
+                let most_resident = if words < 3 { 512 } else { 256 };
                 let resident = if all < most_resident { all } else { most_resident };
                 (threads, resident / threads, strided::instructions::<T>(words))
             }
@@ -224,6 +224,13 @@ const HEAVY: Room = Room {
 const WIDE: Room = Room {
     threads: 256,
     blocks: 2,
+    small_threads: 512,
+    small_blocks: 1,
+};
+/// For the moments of f32: 12 warps with 168 registers a thread.
+const MOMENTS: Room = Room {
+    threads: 128,
+    blocks: 3,
     small_threads: 512,
     small_blocks: 1,
 };

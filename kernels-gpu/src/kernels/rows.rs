@@ -88,12 +88,17 @@ pub unsafe fn reduce_rows<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, ext
             let load = |slot| unsafe {
                 let number = number(slot);
                 let len = if number < extents.count { extents.len } else { 0 };
-                thread::load_row(simt, Input { len, ..extents.run(simt, number) }, vector)
+                thread::load_row(
+                    simt,
+                    Input {
+                        len,
+                        ..extents.run(simt, number)
+                    },
+                    vector,
+                )
             };
             let (a, b, c, d) = (load(0), load(1), load(2), load(3));
-            let states = (
-                a.fold(op), b.fold(op), c.fold(op), d.fold(op)
-            );
+            let states = (a.fold(op), b.fold(op), c.fold(op), d.fold(op));
             (lanes, SLOTS, states)
         }
         Width::Warp => {

@@ -9,14 +9,7 @@ use crate::{
     element::{Element, Type},
     monoids::Monoid,
     simt::Simt,
-    stages::{
-        extents::Extents,
-        grid,
-        grid::Meeting,
-        load, store,
-        team::Team,
-        thread,
-    },
+    stages::{extents::Extents, grid, grid::Meeting, load, store, team::Team, thread},
     tree::{LANES, ROWS, leaf_elements, vector_elements},
 };
 

@@ -9,15 +9,7 @@ use crate::{
     monoids::Monoid,
     simt::Simt,
     stages::{
-        block,
-        block::Turn,
-        extents::Extents,
-        grid,
-        grid::Meeting,
-        store, thread,
-        thread::Input,
-        warp,
-        warp::Seen,
+        block, block::Turn, extents::Extents, grid, grid::Meeting, store, thread, thread::Input, warp, warp::Seen,
     },
     tree::{ROWS, leaves},
 };
@@ -94,11 +86,12 @@ pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
         (0, simt.block(), extents.whole())
     } else {
         let blocks = meeting.blocks.max(1);
-        let extent = u64::from(simt.block() / blocks);
+        let extent = simt.block() / blocks;
         // SAFETY: passed on to the caller.
-        (extent, simt.block() % blocks, unsafe { extents.run(simt, extent) })
+        (extent, simt.block() % blocks, unsafe {
+            extents.run(simt, extent.into())
+        })
     };
-    let meeting = meeting.of::<M::State>(extent);
 
     let tile_leaves = simt.warps() * leaves_per_warp;
     let mut turn = Turn::FIRST;
@@ -136,13 +129,13 @@ pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
         turn = turn.next();
         if meeting.tiles > 1 && simt.thread() == 0 {
             // SAFETY: passed on to the caller; each tile has one block.
-            unsafe { store(simt, meeting.slots, tile, total) };
+            unsafe { store(simt, meeting.slots, u64::from(extent) * meeting.tiles + tile, total) };
         }
         tile += u64::from(meeting.blocks);
     }
     if meeting.tiles > 1 {
         // SAFETY: passed on to the caller.
-        match unsafe { grid::last_block_folds(simt, op, meeting) } {
+        match unsafe { grid::last_block_folds(simt, op, meeting.of::<M::State>(extent.into())) } {
             Some(folded) => total = folded,
             None => return,
         }
@@ -150,7 +143,7 @@ pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
     // With a single tile, or none, its block needs nobody else; others have nothing to say.
     if simt.thread() == 0 && (meeting.tiles > 1 || block == 0) {
         // SAFETY: passed on to the caller.
-        unsafe { finish(simt, op, input.len, total, output, extent) }
+        unsafe { finish(simt, op, input.len, total, output, extent.into()) }
     }
 }
 

@@ -75,7 +75,13 @@ impl Team {
     /// Called by: all threads of the block together, all with teams of one shape and the same `count` · Valid in: every lane of
     /// a team's first member, that of its own answer · Scratch: the shared buffers
     #[inline(always)]
-    pub fn fold<S: Simt, T, M: Monoid<T>>(self, simt: S, op: M, count: u64, unit: impl Fn(u64) -> M::State) -> M::State {
+    pub fn fold<S: Simt, T, M: Monoid<T>>(
+        self,
+        simt: S,
+        op: M,
+        count: u64,
+        unit: impl Fn(u64) -> M::State,
+    ) -> M::State {
         let lanes = self.lanes();
         let first = u64::from(self.member(simt) * self.steps * lanes);
         let mut pending = Pending::nothing(op);

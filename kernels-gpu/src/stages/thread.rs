@@ -456,7 +456,7 @@ pub unsafe fn fold_gathered<S: Simt, T: Element, M: Monoid<T>>(
         // From one to the next: as multiples of the step, all offsets would be kept from one part to the next.
         let step = extents.step as isize;
         let mut from = start.wrapping_offset(first as isize * step);
-        each_row(|row| {
+        let mut row_at = |row: usize| {
             let mut at = from;
             from = from.wrapping_offset(row_elements::<T>() as isize * step);
             vector::<T>(|column| {
@@ -464,7 +464,28 @@ pub unsafe fn fold_gathered<S: Simt, T: Element, M: Monoid<T>>(
                 at = at.wrapping_offset(step);
                 element
             })
-        })
+        };
+        if size_of::<T>() < 4 {
+            // So many small elements in two turns, as `load_bytes` has its rows: each takes a register until it has its place.
+            let mut rows = [[0; WORDS]; ROWS];
+            let turns = simt.anew(2) as usize;
+            let mut turn = 0;
+            while turn < turns {
+                let read = each_row::<{ ROWS / 2 }>(|row| row_at(turn * (ROWS / 2) + row));
+                let before = rows;
+                rows = each_row(|i| {
+                    if i < ROWS / 2 {
+                        before[i + ROWS / 2]
+                    } else {
+                        read[i - ROWS / 2]
+                    }
+                });
+                turn += 1;
+            }
+            rows
+        } else {
+            each_row(row_at)
+        }
     } else {
         // One by one, and as little code as that takes: each moves those before it down.
         let mut rows = [[0; WORDS]; ROWS];
@@ -512,7 +533,8 @@ fn moved_down<T>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
 #[must_use]
 pub const fn gathered_loads<T>() -> usize {
     let words = if size_of::<T>() == 8 { 2 } else { 1 };
-    (ROWS * vector_elements::<T>() + 1) * words
+    let rows = if size_of::<T>() < 4 { ROWS / 2 } else { ROWS };
+    (rows * vector_elements::<T>() + 1) * words
 }
 
 /// An element's bytes.

@@ -266,5 +266,9 @@ impl Inputs {
 /// The read-write buffer of words of so many bytes that has `address`, and the word of it that lies there.
 pub(crate) fn find_word(words: &[WordBuffer], address: usize, bytes: usize) -> Option<(usize, usize)> {
     let find = |(index, buffer): (usize, &WordBuffer)| Some((index, buffer.space.offset(address, bytes)? / bytes));
-    words.iter().enumerate().filter(|(_, buffer)| buffer.unit == bytes).find_map(find)
+    words
+        .iter()
+        .enumerate()
+        .filter(|(_, buffer)| buffer.unit == bytes)
+        .find_map(find)
 }

@@ -27,7 +27,11 @@ impl Case {
     /// In C order, misaligned by as many elements as its number says.
     fn new(ty: Type, number: usize, shape: &[u64], axis: i64) -> Self {
         let layout = Layout::c_order(shape).expect("small");
-        let misalign = if number.is_multiple_of(2) { 0 } else { number % extents(ty)[0] };
+        let misalign = if number.is_multiple_of(2) {
+            0
+        } else {
+            number % extents(ty)[0]
+        };
         let sample = samples::ALL[number % samples::ALL.len()];
         let array = Array::new(ty, sample, layout.len() as usize, misalign);
         Self { layout, axis, array }
@@ -45,9 +49,8 @@ impl Case {
 
     fn answers<T: Element, R: Reduction<T>>(&self, op: R, gpu: &Gpu) -> Vec<Bits> {
         // SAFETY: the array has the layout's elements, and is waited for.
-        let folded = unsafe {
-            gpu.reduce_axes_raw::<T, R>(op, self.array.address(), &self.layout, &Axes::of(&[self.axis]))
-        };
+        let folded =
+            unsafe { gpu.reduce_axes_raw::<T, R>(op, self.array.address(), &self.layout, &Axes::of(&[self.axis])) };
         folded.expect("not empty").answers.into_iter().map(Bits::of).collect()
     }
 }
@@ -56,9 +59,21 @@ impl Case {
 fn cases(ty: Type) -> Vec<Case> {
     let [vector, row, leaf] = extents(ty).map(|edge| edge as u64);
     let mut shapes = vec![];
-    for (i, len) in [1, 2, vector, vector + 1, row - 1, row, 3 * row, leaf - vector, leaf, leaf + 1, 5 * leaf + 3]
-        .into_iter()
-        .enumerate()
+    for (i, len) in [
+        1,
+        2,
+        vector,
+        vector + 1,
+        row - 1,
+        row,
+        3 * row,
+        leaf - vector,
+        leaf,
+        leaf + 1,
+        5 * leaf + 3,
+    ]
+    .into_iter()
+    .enumerate()
     {
         let others = [1, 5, 33][i % 3];
         shapes.push((vec![others, len], 1));
@@ -102,7 +117,12 @@ pub fn axes_of_every_size(gpu: &Gpu) {
         let case = Case::new(T::TYPE, number, shape, axis);
         let alone = |extent: Vec<u64>| backends::cpu(op, &elements::<T>(&extent)).expect("not empty");
         let expected: Vec<Bits> = case.extents().map(alone).collect();
-        assert_eq!(case.answers::<T, R>(op, gpu), expected, "{} of {shape:?} along {axis}", R::NAME);
+        assert_eq!(
+            case.answers::<T, R>(op, gpu),
+            expected,
+            "{} of {shape:?} along {axis}",
+            R::NAME
+        );
     }
     let shapes: [(&[u64], i64); 12] = [
         (&[70_001, 3], 1),
@@ -152,7 +172,9 @@ pub fn quick_any_strides(gpu: &Gpu) {
             let answers = unsafe { gpu.reduce_axes_raw::<f32, _>(ops::ArgMin, array.address(), &layout, &axes) };
             assert_eq!(answers.expect("not empty"), expected, "{layout:?} along {axes:?}");
             let expected = warpfold::cpu::reduce_axes(ops::Sum, &values, &layout, &axes).expect("not empty");
-            let answers = gpu.reduce_host_axes(ops::Sum, &values, &layout, &axes).expect("not empty");
+            let answers = gpu
+                .reduce_host_axes(ops::Sum, &values, &layout, &axes)
+                .expect("not empty");
             assert_eq!(answers, expected, "{layout:?} along {axes:?}");
         }
     }
@@ -169,6 +191,8 @@ pub fn quick_axes_that_are_wrong(gpu: &Gpu) {
     let empty = Layout::c_order(&[3, 0]).expect("small");
     assert!(matches!(fold(&empty, &[1]), Err(Error::EmptyExtent { .. })));
     assert_eq!(fold(&empty, &[0]).expect("no extents").answers, vec![]);
-    let sums = gpu.reduce_axes(ops::Sum, &input, &empty, &Axes::of(&[1])).expect("a sum of nothing");
+    let sums = gpu
+        .reduce_axes(ops::Sum, &input, &empty, &Axes::of(&[1]))
+        .expect("a sum of nothing");
     assert_eq!((sums.shape, sums.answers), (vec![3], vec![0.0; 3]));
 }

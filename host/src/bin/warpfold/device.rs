@@ -69,12 +69,11 @@ impl Device {
         }
     }
 
-    /// The device that was asked for, ready to fold along axes.
-    pub fn open_for_axes(wanted: Wanted) -> Result<Self, Failure> {
+    /// The device that was asked for, ready to fold along axes with `op`.
+    pub fn open_for_axes<T: Element, R: Reduction<T>>(wanted: Wanted, op: R) -> Result<Self, Failure> {
         match wanted {
-            Wanted::Best | Wanted::Cpu => Ok(Self::Cpu),
-            Wanted::Gpu(index) => Ok(gpu::open(index)?),
             Wanted::Emulator => Err("the emulator folds no axes: --device cpu gives the same bits".into()),
+            wanted => Ok(Self::open(wanted, op)?),
         }
     }
 
@@ -121,7 +120,7 @@ impl Device {
         match self {
             Self::Cpu => Ok(cpu::reduce_axes(op, values, layout, axes)?),
             #[cfg(feature = "cuda")]
-            Self::Gpu(_) => Err("no axes are folded on a GPU yet: --device cpu gives the same bits".into()),
+            Self::Gpu(gpu) => Ok(gpu.reduce_host_axes(op, values, layout, axes)?),
             Self::Emulator => Err("the emulator folds no axes: --device cpu gives the same bits".into()),
         }
     }

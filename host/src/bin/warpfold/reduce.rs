@@ -201,7 +201,7 @@ impl Fold<'_> {
             (device, Folded { shape, answers }, seconds, elements(state))
         } else {
             let axes = self.axes()?;
-            let device = Device::open_for_axes(self.args.device)?;
+            let device = Device::open_for_axes::<T, R>(self.args.device, op)?;
             let start = Instant::now();
             let folded = self.along::<T, R>(&device, op, &axes)?;
             (device, folded, start.elapsed().as_secs_f64(), vec![])

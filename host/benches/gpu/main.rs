@@ -1,9 +1,12 @@
 //! How fast the GPU folds: CUDA-graph replays over rotating buffers, so that neither launch gaps nor the L2 cache flatter
 //! the figures. Prints CSV: `op,elements,dtype,µs,GB/s`; a `#` starts a remark.
 //!
-//! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32. Without a GPU
+//! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32, and
+//! `axes` is folds of matrices along their rows and columns. Without a GPU
 //! it says so and ends well. `--shapes` times the kernel of any length in many shapes beside the tuned plan, which is how
 //! the table in `warpfold::plan` began.
+
+mod axes;
 
 use std::{error::Error, ptr, time::Instant};
 
@@ -82,6 +85,9 @@ fn main() -> Outcome<()> {
     if wanted("rising") && !shapes {
         bench.rising()?;
     }
+    if wanted("axes") && !shapes {
+        axes::run(&bench)?;
+    }
     if wanted("types") && !shapes {
         bench.typed::<bf16>()?;
         bench.typed::<f16>()?;
@@ -112,6 +118,7 @@ macro_rules! sample {
 }
 
 sample! {
+    f32: |number| number;
     bf16: |number| Float::from_f64(number.into());
     f16: |number| Float::from_f64(number.into());
     f64: |number| number.into();
@@ -229,6 +236,18 @@ impl Bench {
         Ok(())
     }
 
+    /// Fills the pool with elements of a type: the pattern, again and again.
+    fn fill<T: Sample>(&self) -> Outcome<Vec<T>> {
+        let pattern: Vec<T> = self.pattern.iter().map(|number| T::of(*number)).collect();
+        let bytes: &[u8] = bytemuck::cast_slice(&pattern);
+        let pool = self.pool.as_device_ptr().as_raw();
+        for start in (0..4 * POOL).step_by(bytes.len()) {
+            // SAFETY: within the pool, whose every bit pattern is a number.
+            check(unsafe { sys::cuMemcpyHtoD_v2(pool + start as u64, bytes.as_ptr().cast(), bytes.len()) })?;
+        }
+        Ok(pattern)
+    }
+
     /// Elements of another type. Overwrites the pool.
     fn typed<T: Sample>(&self) -> Outcome<()>
     where
@@ -238,13 +257,7 @@ impl Bench {
         MinMax: Reduction<T>,
         CountNonzero: Reduction<T>,
     {
-        let pattern: Vec<T> = self.pattern.iter().map(|number| T::of(*number)).collect();
-        let bytes: &[u8] = bytemuck::cast_slice(&pattern);
-        let pool = self.pool.as_device_ptr().as_raw();
-        for start in (0..4 * POOL).step_by(bytes.len()) {
-            // SAFETY: within the pool, whose every bit pattern is a number.
-            check(unsafe { sys::cuMemcpyHtoD_v2(pool + start as u64, bytes.as_ptr().cast(), bytes.len()) })?;
-        }
+        let pattern = self.fill::<T>()?;
         self.typed_op(Sum, &pattern)?;
         self.typed_op(Max, &pattern)?;
         self.typed_op(ArgMax, &pattern)?;
@@ -329,7 +342,7 @@ impl Bench {
 
     /// Median microseconds of one launch, over buffers `offset` elements past a multiple of 16 bytes.
     fn time<T: Element, R: Reduction<T>>(&self, prepared: &Prepared<R, T>, offset: usize) -> Outcome<f64> {
-        let len = prepared.plan().len as usize;
+        let len = (prepared.plan().len * prepared.plan().count) as usize;
         let stride = len.next_power_of_two();
         let buffers = (4 * POOL / (stride * size_of::<T>())).clamp(1, 64);
         let inner = match stride * size_of::<T>() {
@@ -338,7 +351,7 @@ impl Bench {
             _ => 2,
         };
         let mut workspace = prepared.workspace()?;
-        let answer = DeviceBuffer::<u32>::zeroed(4)?;
+        let answer = DeviceBuffer::<u64>::zeroed(2 * prepared.plan().count as usize)?;
         let mut launch = |i: usize| -> Outcome<()> {
             let start = (i % buffers) * stride + offset;
             let input = self.pool.as_device_ptr().as_raw() + (start * size_of::<T>()) as u64;

@@ -6,7 +6,11 @@ use warpfold_kernels::{
     element::Element,
     kernels::{Arguments, Kernel, output::Output, run, whole},
     monoids::{Monoid, Words},
-    stages::{block::most_states, extents::Extents, grid::Meeting, thread::Around},
+    stages::{
+        block::most_states,
+        extents::{Around, Extents},
+        grid::Meeting,
+    },
 };
 
 use crate::Bits;

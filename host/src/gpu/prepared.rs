@@ -111,6 +111,7 @@ impl Workspace {
 impl<R: Reduction<T>, T: Element> Prepared<R, T> {
     /// Of a whole array.
     pub(super) fn new(gpu: &Gpu, op: R, plan: Plan) -> Result<Self, Error> {
+        op.check_extent(plan.len)?;
         let place = Place {
             first: 0,
             stride: 0,
@@ -124,6 +125,9 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
     /// Of an array along axes.
     pub(super) fn along(gpu: &Gpu, op: R, layout: &Layout, axes: &Axes) -> Result<Self, Error> {
         let extents = Extents::new(layout, axes)?;
+        if extents.count > 0 {
+            op.check_extent(extents.len)?;
+        }
         let plan = Plan::along(op.entry(), &extents)?;
         let dimensions = extents.has_several().then(|| {
             let numbers = extents.dimensions();
@@ -136,16 +140,10 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
             layout: dimensions.transpose()?,
             reach: layout.reach().unwrap_or((0, 0)),
         };
-        if plan.count > 0 {
-            op.check_extent(plan.len)?;
-        }
         Self::at(gpu, op, plan, place)
     }
 
     fn at(gpu: &Gpu, op: R, plan: Plan, place: Place) -> Result<Self, Error> {
-        if plan.count == 1 {
-            op.check_extent(plan.len)?;
-        }
         if place.reach.1 > (isize::MAX as u64) / size_of::<T>() as u64 {
             return Err(Error::LengthOverflow {
                 elements: place.reach.1,
@@ -200,13 +198,13 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] where `input` is not as long as prepared, or for a fold along axes too short;
-    /// [`Error::OutputTooSmall`] where `answer` has too few places; [`Error::ForeignStream`] where the stream is another context's; [`Error::WorkspaceTooSmall`];
-    /// [`Error::Driver`]. Nothing is enqueued then.
+    /// [`Error::OutputTooSmall`] where `answer` has too few places; [`Error::ForeignStream`] where the stream is another
+    /// context's; [`Error::WorkspaceTooSmall`]; [`Error::Driver`]. Nothing is enqueued then.
     ///
     /// # Safety
     ///
-    /// Until the stream has passed the launch: this `Prepared` or another handle of its GPU lives; `input` stays allocated
-    /// and unwritten; `answer` and `workspace` stay allocated and are used by nothing else. For a captured launch this
+    /// Until the stream has passed the launch: this `Prepared` lives (of a whole array, another handle of its GPU will do);
+    /// `input` stays allocated and unwritten; `answer` and `workspace` stay allocated and are used by nothing else. For a captured launch this
     /// holds for every launch of the graph. What writes to `input` before is ordered with `stream`: mind that cust's
     /// `from_slice`, `copy_from` and `zeroed` work on the default stream and may return early.
     pub unsafe fn launch(

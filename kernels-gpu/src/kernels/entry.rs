@@ -42,7 +42,7 @@ macro_rules! reduce_entries {
                     warps: u32,
                 ) {
                     let $parameter = parameter;
-                    let around = $crate::stages::thread::Around(around_first, around_end);
+                    let around = $crate::stages::extents::Around(around_first, around_end);
                     let arguments = $crate::kernels::Arguments {
                         extents: $crate::stages::extents::Extents { start, len, count, stride, step, layout, around },
                         meeting: $crate::stages::grid::Meeting { slots, tiles, tickets, blocks },

@@ -227,7 +227,7 @@ const WIDE: Room = Room {
     small_threads: 512,
     small_blocks: 1,
 };
-/// For the moments of f32: 12 warps with 168 registers a thread.
+/// For variances: 12 warps with 168 registers a thread.
 const MOMENTS: Room = Room {
     threads: 128,
     blocks: 3,

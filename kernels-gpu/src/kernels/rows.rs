@@ -8,7 +8,10 @@ use crate::{
     element::{Element, Type},
     monoids::Monoid,
     simt::Simt,
-    stages::{extents::Extents, thread, thread::Input, warp},
+    stages::{
+        extents::{Extents, Input},
+        thread, warp,
+    },
     tree::{LANES, VECTOR_BYTES, row_elements},
 };
 
@@ -34,7 +37,7 @@ impl Width {
         } else if vectors <= 1 {
             Self::Lanes(1)
         } else {
-            Self::Lanes((vectors as u32).next_power_of_two())
+            Self::Lanes(u32::next_power_of_two(vectors as u32))
         }
     }
 

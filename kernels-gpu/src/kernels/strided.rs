@@ -9,7 +9,7 @@ use crate::{
     element::{Element, Type},
     monoids::Monoid,
     simt::Simt,
-    stages::{extents::Extents, grid, grid::Meeting, load, store, team::Team, thread},
+    stages::{extents::Extents, gather, grid, grid::Meeting, load, store, team::Team},
     tree::{LANES, ROWS, leaf_elements, vector_elements},
 };
 
@@ -35,7 +35,7 @@ pub const fn parts(element: Type, len: u64) -> u64 {
 pub const fn instructions<T>(words: usize) -> Instructions {
     Instructions {
         vector_loads: 0,
-        scalar_loads: thread::gathered_loads::<T>(),
+        scalar_loads: gather::loads::<T>(),
         // Loops: the parts, and the slots.
         shuffles: 2 * words,
         // Two meetings of two; the slots' writers and readers; and in the loop of slots.
@@ -83,7 +83,7 @@ pub unsafe fn reduce_strided<S: Simt, T: Element, M: Monoid<T>>(
         let first = part / PARTS * leaf_elements::<T>() as u64 + part % PARTS * vector_elements::<T>() as u64;
         if exists {
             // SAFETY: passed on to the caller.
-            unsafe { thread::fold_gathered(simt, op, extents, start, first) }
+            unsafe { gather::fold_part(simt, op, extents, start, first) }
         } else {
             op.identity()
         }

@@ -71,13 +71,13 @@ table! {
         i8: FULL, i16: FULL, i32: WIDE, i64: WIDE, u8: FULL, u16: FULL, u32: WIDE, u64: WIDE,
     };
     log_sum_exp: LogSumExp = |_| LogSumExp, { f32: HEAVY, f64: FULL, f16: WIDE, bf16: WIDE };
-    variance: Variance = |parameter| Variance { correction: f64::from_bits(parameter) }, { f32: MOMENTS, f64: WIDE };
-    std: StdDev = |parameter| StdDev { correction: f64::from_bits(parameter) }, { f32: MOMENTS, f64: WIDE };
-    mean_variance: MeanVariance = |parameter| MeanVariance { correction: f64::from_bits(parameter) }, { f32: MOMENTS, f64: WIDE };
+    variance: Variance = |parameter| Variance { correction: f64::from_bits(parameter) }, { f32: MOMENTS, f64: MOMENTS };
+    std: StdDev = |parameter| StdDev { correction: f64::from_bits(parameter) }, { f32: MOMENTS, f64: MOMENTS };
+    mean_variance: MeanVariance = |parameter| MeanVariance { correction: f64::from_bits(parameter) }, { f32: MOMENTS, f64: MOMENTS };
     skewness: Skewness = |_| Skewness {}, { f32: FULL, f64: FULL };
     kurtosis: Kurtosis = |_| Kurtosis {}, { f32: FULL, f64: FULL };
     norm_lp: NormLp = |parameter| NormLp { p: f64::from_bits(parameter) }, { f32: FULL, f64: FULL };
-    norm_l1: NormL1 = |_| NormL1, { f32: LIGHT, f64: LIGHT, f16: WIDE, bf16: WIDE };
+    norm_l1: NormL1 = |_| NormL1, { f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE };
     norm_l2: NormL2 = |_| NormL2, { f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL };
     norm_inf: NormInf = |_| NormInf, { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
     sum_of_squares: SumOfSquares = |_| SumOfSquares, { f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL };

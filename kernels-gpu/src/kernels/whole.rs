@@ -9,7 +9,13 @@ use crate::{
     monoids::Monoid,
     simt::Simt,
     stages::{
-        block, block::Turn, extents::Extents, grid, grid::Meeting, store, thread, thread::Input, warp, warp::Seen,
+        block,
+        block::Turn,
+        extents::{Extents, Input},
+        grid,
+        grid::Meeting,
+        store, thread, warp,
+        warp::Seen,
     },
     tree::{ROWS, leaves},
 };

@@ -1,7 +1,9 @@
 //! Where the extents of a launch lie: each is folded to an answer of its own.
 
-use super::thread::{Around, Input};
-use crate::simt::Simt;
+use crate::{
+    simt::Simt,
+    tree::{VECTOR_BYTES, leaf_elements},
+};
 
 /// `count` extents of `len` elements.
 #[derive(Clone, Copy)]
@@ -129,4 +131,55 @@ impl<T: Copy> Extents<T> {
 enum Of {
     Kept,
     Folded,
+}
+
+/// An extent that lies in one run: `len` elements from `start` on, read where they are.
+#[derive(Clone, Copy)]
+pub struct Input<T> {
+    /// The first element.
+    pub start: *const T,
+    /// How many there are.
+    pub len: u64,
+    /// Memory that may be read around it: small elements share their words with others.
+    pub around: Around,
+}
+
+/// The addresses that may be read: from the first on, before the second.
+#[derive(Clone, Copy)]
+pub struct Around(pub usize, pub usize);
+
+impl<T: Copy> Input<T> {
+    /// An extent by itself.
+    #[must_use]
+    pub fn new(start: *const T, len: u64) -> Self {
+        let first = start.addr();
+        let around = Around(first, first + len as usize * size_of::<T>());
+        Self { start, len, around }
+    }
+
+    /// Whether its start is one that a wide load takes.
+    #[must_use]
+    pub fn is_aligned(self) -> bool {
+        self.start.addr().is_multiple_of(VECTOR_BYTES)
+    }
+
+    /// Whether [`load_leaf`](super::thread::load_leaf) can read leaf `leaf`: it is whole, and aligned.
+    #[must_use]
+    pub fn is_wide(self, leaf: u64) -> bool {
+        self.is_aligned() && leaf < self.len / leaf_elements::<T>() as u64
+    }
+
+    /// Whether leaf `leaf` of small elements can be read word by word: it is whole, and so are the words that it touches.
+    pub(super) fn is_shifted(self, leaf: u64) -> bool {
+        let bytes = leaf_elements::<T>() * size_of::<T>();
+        let first = self.start.addr() + leaf as usize * bytes;
+        leaf < self.len / leaf_elements::<T>() as u64 && self.around.has(first & !3, first + bytes + 4)
+    }
+}
+
+impl Around {
+    /// Whether all from the address `first` up to `end` may be read.
+    pub(super) fn has(self, first: usize, end: usize) -> bool {
+        self.0 <= first && end <= self.1
+    }
 }

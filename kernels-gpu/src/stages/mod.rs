@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod extents;
+pub mod gather;
 pub mod grid;
 pub mod team;
 pub mod thread;

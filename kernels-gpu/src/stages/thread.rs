@@ -1,6 +1,6 @@
 //! Thread stage: a lane folds its part of a leaf in registers.
 
-use super::extents::Extents;
+use super::extents::{Around, Input};
 use crate::{
     element::Element,
     monoids::Monoid,
@@ -8,62 +8,11 @@ use crate::{
     tree::{self, LANES, Part, ROWS, VECTOR_BYTES, leaf_elements, place, row_elements, vector_elements},
 };
 
-/// An extent that lies in one run: `len` elements from `start` on, read where they are.
-#[derive(Clone, Copy)]
-pub struct Input<T> {
-    /// The first element.
-    pub start: *const T,
-    /// How many there are.
-    pub len: u64,
-    /// Memory that may be read around it: small elements share their words with others.
-    pub around: Around,
-}
-
-/// The addresses that may be read: from the first on, before the second.
-#[derive(Clone, Copy)]
-pub struct Around(pub usize, pub usize);
-
-impl<T: Copy> Input<T> {
-    /// An extent by itself.
-    #[must_use]
-    pub fn new(start: *const T, len: u64) -> Self {
-        let first = start.addr();
-        let around = Around(first, first + len as usize * size_of::<T>());
-        Self { start, len, around }
-    }
-
-    /// Whether its start is one that a wide load takes.
-    #[must_use]
-    pub fn is_aligned(self) -> bool {
-        self.start.addr().is_multiple_of(VECTOR_BYTES)
-    }
-
-    /// Whether [`load_leaf`] can read leaf `leaf`: it is whole, and aligned.
-    #[must_use]
-    pub fn is_wide(self, leaf: u64) -> bool {
-        self.is_aligned() && leaf < self.len / leaf_elements::<T>() as u64
-    }
-
-    /// Whether [`load_words`] can read leaf `leaf` of small elements: it is whole, and so are the words that it touches.
-    fn is_shifted(self, leaf: u64) -> bool {
-        let bytes = leaf_elements::<T>() * size_of::<T>();
-        let first = self.start.addr() + leaf as usize * bytes;
-        leaf < self.len / leaf_elements::<T>() as u64 && self.around.has(first & !3, first + bytes + 4)
-    }
-}
-
-impl Around {
-    /// Whether all from the address `first` up to `end` may be read.
-    fn has(self, first: usize, end: usize) -> bool {
-        self.0 <= first && end <= self.1
-    }
-}
-
 /// 32-bit words in a vector.
-const WORDS: usize = VECTOR_BYTES / 4;
+pub(super) const WORDS: usize = VECTOR_BYTES / 4;
 
 /// A lane's vectors of as many rows of a leaf.
-type Vectors<const N: usize> = [[u32; WORDS]; N];
+pub(super) type Vectors<const N: usize> = [[u32; WORDS]; N];
 
 /// This lane's part of a whole leaf: one vector of each row.
 #[derive(Clone, Copy)]
@@ -152,16 +101,16 @@ impl<T: Element, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
 const ALL: u32 = u32::MAX;
 
 /// How many places of a part hold elements, `left` being those from its first place to the end of the input.
-fn present<S: Simt>(simt: S, left: u64) -> u32 {
+pub(super) fn present<S: Simt>(simt: S, left: u64) -> u32 {
     // Places are compared with it: in 32 bits, whatever a compiler knows of where it comes from.
     simt.anew(left.min(u64::from(ALL)) as u32)
 }
 
 /// A part that was read, of which the first `present` places hold elements.
 #[derive(Clone, Copy)]
-struct Loaded<const N: usize> {
-    words: Vectors<N>,
-    present: u32,
+pub(super) struct Loaded<const N: usize> {
+    pub(super) words: Vectors<N>,
+    pub(super) present: u32,
 }
 
 impl<T: Element, const N: usize> Part<T> for Loaded<N> {
@@ -196,6 +145,27 @@ impl<S: Simt, T: Element> Part<T> for Unloaded<S, T> {
             op.lift(T::from_bits(bits), place)
         } else {
             op.identity()
+        }
+    }
+}
+
+/// An element's bytes.
+///
+/// # Safety
+///
+/// `from` is valid for an element, aligned and unwritten.
+#[inline(always)]
+pub(super) unsafe fn load_element<S: Simt, T>(simt: S, from: *const T) -> u64 {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match size_of::<T>() {
+            1 => u64::from(simt.load_input_byte(from.cast())),
+            2 => u64::from(simt.load_input_short(from.cast())),
+            4 => u64::from(simt.load_input(from.cast())),
+            _ => {
+                let low = u64::from(simt.load_input(from.cast()));
+                low | u64::from(simt.load_input(from.cast::<u32>().wrapping_add(1))) << 32
+            }
         }
     }
 }
@@ -272,7 +242,7 @@ unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
 /// Row `i` of `N` rows, each by its own piece of code: a loop is none that the compiler unrolls where it is long, and the words
 /// would lie in memory.
 #[inline(always)]
-fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS]) -> Vectors<N> {
+pub(super) fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS]) -> Vectors<N> {
     const { assert!(N <= 8, "eight rows are written out") };
     let mut rows = [[0; WORDS]; N];
     macro_rules! write_out {
@@ -427,153 +397,6 @@ unsafe fn load_rows<S: Simt, T: Element, const N: usize>(simt: S, input: Input<T
     };
     let part = Loaded { words, present };
     Short { part, base }
-}
-
-/// Reads and folds a part of an extent whose elements lie anywhere, `start` being the first of them, from element `first` on.
-///
-/// Called by: any thread · Valid in: every lane · Scratch: none
-///
-/// # Safety
-///
-/// `extents` are valid and unwritten for the whole launch, and so is their layout.
-#[inline(always)]
-pub unsafe fn fold_gathered<S: Simt, T: Element, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    extents: Extents<T>,
-    start: *const T,
-    first: u64,
-) -> M::State {
-    let present = present(simt, u64::saturating_sub(extents.len, first));
-    let element = |place: u64, from: *const T| {
-        if place as u32 >= present {
-            return 0;
-        }
-        // SAFETY: passed on to the caller; the element is present.
-        unsafe { load_element(simt, from) }
-    };
-    let words = if extents.layout.is_null() {
-        // From one to the next: as multiples of the step, all offsets would be kept from one part to the next.
-        let step = extents.step as isize;
-        let mut from = start.wrapping_offset(first as isize * step);
-        let mut row_at = |row: usize| {
-            let mut at = from;
-            from = from.wrapping_offset(row_elements::<T>() as isize * step);
-            vector::<T>(|column| {
-                let element = element(place::<T>(row, column), at);
-                at = at.wrapping_offset(step);
-                element
-            })
-        };
-        if size_of::<T>() < 4 {
-            // So many small elements in two turns, as `load_bytes` has its rows: each takes a register until it has its place.
-            let mut rows = [[0; WORDS]; ROWS];
-            let turns = simt.anew(2) as usize;
-            let mut turn = 0;
-            while turn < turns {
-                let read = each_row::<{ ROWS / 2 }>(|row| row_at(turn * (ROWS / 2) + row));
-                let before = rows;
-                rows = each_row(|i| {
-                    if i < ROWS / 2 {
-                        before[i + ROWS / 2]
-                    } else {
-                        read[i - ROWS / 2]
-                    }
-                });
-                turn += 1;
-            }
-            rows
-        } else {
-            each_row(row_at)
-        }
-    } else {
-        // One by one, and as little code as that takes: each moves those before it down.
-        let mut rows = [[0; WORDS]; ROWS];
-        // A number of turns that no compiler knows, as in `load_bytes`.
-        let turns = simt.anew((ROWS * vector_elements::<T>()) as u32) as usize;
-        let mut turn = 0;
-        while turn < turns {
-            let place = place::<T>(turn / vector_elements::<T>(), turn % vector_elements::<T>());
-            let mut bits = 0;
-            if (place as u32) < present {
-                // SAFETY: passed on to the caller.
-                let offset = unsafe { extents.within(simt, first + place) };
-                bits = element(place, start.wrapping_offset(offset as isize));
-            }
-            rows = moved_down::<T>(rows, bits);
-            turn += 1;
-        }
-        rows
-    };
-    op.shift(op.fold_part(Loaded { words, present }), first)
-}
-
-/// Vectors whose elements each take the place of the one before, `bits` being the last.
-#[inline(always)]
-fn moved_down<T>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
-    let ahead = |row: usize, i: usize, by: usize| {
-        let at = row * WORDS + i + by;
-        if at < ROWS * WORDS {
-            rows[at / WORDS][at % WORDS]
-        } else {
-            (bits >> (32 * (at - ROWS * WORDS))) as u32
-        }
-    };
-    each_row(|row| {
-        let word = |i: usize| match size_of::<T>() {
-            8 => ahead(row, i, 2),
-            4 => ahead(row, i, 1),
-            bytes => rows[row][i] >> (8 * bytes) | ahead(row, i, 1) << (32 - 8 * bytes),
-        };
-        [word(0), word(1), word(2), word(3)]
-    })
-}
-
-/// How many loads of elements stand in the code of [`fold_gathered`].
-#[must_use]
-pub const fn gathered_loads<T>() -> usize {
-    let words = if size_of::<T>() == 8 { 2 } else { 1 };
-    let rows = if size_of::<T>() < 4 { ROWS / 2 } else { ROWS };
-    (rows * vector_elements::<T>() + 1) * words
-}
-
-/// An element's bytes.
-///
-/// # Safety
-///
-/// `from` is valid for an element, aligned and unwritten.
-#[inline(always)]
-unsafe fn load_element<S: Simt, T>(simt: S, from: *const T) -> u64 {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        match size_of::<T>() {
-            1 => u64::from(simt.load_input_byte(from.cast())),
-            2 => u64::from(simt.load_input_short(from.cast())),
-            4 => u64::from(simt.load_input(from.cast())),
-            _ => {
-                let low = u64::from(simt.load_input(from.cast()));
-                low | u64::from(simt.load_input(from.cast::<u32>().wrapping_add(1))) << 32
-            }
-        }
-    }
-}
-
-/// A vector made of its elements, which are asked for in order.
-#[inline(always)]
-fn vector<T>(mut element: impl FnMut(usize) -> u64) -> [u32; WORDS] {
-    if size_of::<T>() == 8 {
-        let (a, b) = (element(0), element(1));
-        return [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32];
-    }
-    let mut word = |i: usize| match size_of::<T>() {
-        1 => {
-            let mut byte = |column: usize| (element(4 * i + column) as u32) << (8 * column);
-            byte(0) | byte(1) | byte(2) | byte(3)
-        }
-        2 => element(2 * i) as u32 | (element(2 * i + 1) as u32) << 16,
-        _ => element(i) as u32,
-    };
-    [word(0), word(1), word(2), word(3)]
 }
 
 /// How many loads of words and bytes stand in the code of [`load_words`] and of [`load_bytes`], of `rows` rows.

@@ -1,6 +1,6 @@
 //! Warp stage: 32 lanes meet in five shuffles.
 
-use super::{map_words, thread, thread::Input};
+use super::{extents::Input, map_words, thread};
 use crate::{
     element::Element,
     monoids::{Monoid, Words},

@@ -61,8 +61,8 @@ fn agrees(op: &dyn Operation, values: &[u64], layout: &Layout, axes: &[i64], see
 }
 
 fn operation(name: &str, ty: Type) -> Box<dyn Operation> {
-    let is = |op: &Box<dyn Operation>| op.name() == name && op.ty() == ty;
-    operations::all().into_iter().find(is).expect("an operation")
+    let mut all = operations::all().into_iter();
+    all.find(|op| op.name() == name && op.ty() == ty).expect("an operation")
 }
 
 /// Each operator of each type, in shapes for each kernel about the edges of a vector, a row and a leaf of the tree: rows, columns

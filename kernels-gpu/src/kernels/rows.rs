@@ -128,7 +128,7 @@ pub unsafe fn reduce_rows<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, ext
     while slot < slots {
         let total = warp::reduce_first(simt, op, state, lanes);
         let number = first + u64::from(slot * (LANES / lanes) + simt.lane() / lanes);
-        if simt.lane() % lanes == 0 && number < extents.count {
+        if simt.lane().is_multiple_of(lanes) && number < extents.count {
             // SAFETY: passed on to the caller; each extent has one such lane.
             unsafe { finish(simt, op, extents.len, total, output, number) };
         }

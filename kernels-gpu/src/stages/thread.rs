@@ -399,7 +399,7 @@ unsafe fn load_rows<S: Simt, T: Element, const N: usize>(simt: S, input: Input<T
     Short { part, base }
 }
 
-/// How many loads of words and bytes stand in the code of [`load_words`] and of [`load_bytes`], of `rows` rows.
+/// How many loads of words stand in the code that reads `rows` rows by words, and how many of bytes in that by bytes.
 #[must_use]
 pub const fn scalar_loads<T>(rows: usize) -> (usize, usize) {
     if size_of::<T>() < 4 {

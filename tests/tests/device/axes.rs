@@ -190,7 +190,7 @@ pub fn quick_axes_that_are_wrong(gpu: &Gpu) {
     assert!(matches!(fold(&larger, &[0]), Err(Error::OutOfBounds { .. })));
     let empty = Layout::c_order(&[3, 0]).expect("small");
     assert!(matches!(fold(&empty, &[1]), Err(Error::EmptyExtent { .. })));
-    assert_eq!(fold(&empty, &[0]).expect("no extents").answers, vec![]);
+    assert!(fold(&empty, &[0]).expect("no extents").answers.is_empty());
     let sums = gpu
         .reduce_axes(ops::Sum, &input, &empty, &Axes::of(&[1]))
         .expect("a sum of nothing");

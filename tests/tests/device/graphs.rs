@@ -8,7 +8,7 @@ use warpfold::{
     ops::{Reduction, Sum},
 };
 use warpfold_driver::sys;
-use warpfold_kernels::monoids::Words;
+use warpfold_kernels::kernels::Entry;
 use warpfold_tests::{Bits, backends, cases, each_operator};
 
 use crate::on_device::{Answer, Array, launch, stream};
@@ -83,6 +83,7 @@ type Enqueue = dyn FnMut(&Stream, &Array, &Answer);
 
 /// One launch in a graph.
 struct Node {
+    entry: &'static Entry,
     answer: Answer,
     enqueue: Box<Enqueue>,
     /// What it should write, for each of the inputs.
@@ -95,6 +96,7 @@ impl Node {
         let mut workspace = prepared.workspace().expect("a workspace");
         let expected = |values: &Vec<f32>| backends::cpu(op, values).expect("not empty");
         Self {
+            entry: prepared.plan().entry,
             answer: Answer::new(),
             expected: inputs.iter().map(expected).collect(),
             enqueue: Box::new(move |stream, input, answer| launch(&prepared, stream, input, answer, &mut workspace)),
@@ -132,7 +134,7 @@ pub fn quick_a_graph_follows_its_input(gpu: &Gpu) {
             stream.synchronize().expect("cuStreamSynchronize");
             for node in &nodes {
                 let expected = &node.expected[which];
-                let answer = node.answer.read(expected.0.len());
+                let answer = node.answer.read(node.entry);
                 assert_eq!(&answer, expected, "replay {replay} of {len} elements");
             }
         }
@@ -152,9 +154,8 @@ pub fn a_first_launch_can_be_captured(_: &Gpu) {
         answer.assert_unwritten();
         graph.replay(&stream);
         stream.synchronize().expect("cuStreamSynchronize");
-        let count = <<Sum as Reduction<f32>>::Answer as Words>::COUNT;
         assert_eq!(
-            Some(answer.read(count)),
+            Some(answer.read(prepared.plan().entry)),
             backends::cpu(Sum, &values),
             "{}",
             prepared.plan()

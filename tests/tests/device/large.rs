@@ -132,7 +132,7 @@ fn agrees<R: Reduction<f32>>(op: R, gpu: &Gpu, input: &DeviceSlice<f32>, pattern
     unsafe { prepared.launch_raw(&stream, address, answer.address(), &mut workspace) }.expect("launched");
     stream.synchronize().expect("cuStreamSynchronize");
     assert_eq!(
-        Some(answer.read(prepared.plan().entry.answer_words)),
+        Some(answer.read(prepared.plan().entry)),
         expected,
         "{}",
         prepared.plan()

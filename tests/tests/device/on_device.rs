@@ -9,7 +9,7 @@ use warpfold::{
     gpu::{Gpu, Prepared, Workspace},
     ops::Reduction,
 };
-use warpfold_kernels::monoids::Words;
+use warpfold_kernels::kernels::Entry;
 use warpfold_tests::{Bits, backends};
 
 /// Around an array: a NaN, so that no answer survives its being read.
@@ -95,24 +95,34 @@ impl Answer {
         self.words.index(Self::FIRST..).as_device_ptr().as_raw()
     }
 
-    /// The answer, of `count` words. Waits for everything; fails if a word beside it was written.
-    pub fn read(&self, count: usize) -> Bits {
+    /// The answer of an entry, packed. Waits for everything; fails if a byte beside it was written.
+    pub fn read(&self, entry: &Entry) -> Bits {
+        let unit = entry.answer_bytes / entry.answer_words;
+        let bytes = self.bytes_beside(entry.answer_bytes);
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
+        Bits(bytes.chunks(unit).map(word).collect())
+    }
+
+    /// The first `count` bytes, those beside them being as they were.
+    fn bytes_beside(&self, count: usize) -> Vec<u8> {
         CurrentContext::synchronize().expect("cuCtxSynchronize");
-        let mut words = vec![0; self.words.len()];
+        let mut words = vec![0_u32; self.words.len()];
         self.words.copy_to(&mut words[..]).expect("cuMemcpyDtoH");
-        let answer = Self::FIRST..Self::FIRST + count;
-        for (at, &word) in words.iter().enumerate().filter(|(at, _)| !answer.contains(at)) {
+        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        let answer = 4 * Self::FIRST..4 * Self::FIRST + count;
+        for (at, byte) in bytes.iter().enumerate().filter(|(at, _)| !answer.contains(at)) {
             assert_eq!(
-                word, CANARY,
-                "word {at} of the answer's buffer, the answer being {answer:?}"
+                *byte,
+                CANARY.to_le_bytes()[at % 4],
+                "byte {at} of the answer's buffer, the answer being {answer:?}"
             );
         }
-        Bits(words[answer].to_vec())
+        bytes[answer].to_vec()
     }
 
     /// Fails if anything was written.
     pub fn assert_unwritten(&self) {
-        assert_eq!(self.read(Self::MOST), Bits(vec![CANARY; Self::MOST]));
+        self.bytes_beside(0);
     }
 }
 
@@ -147,7 +157,7 @@ pub fn launch_and_wait<R: Reduction<f32>>(prepared: &Prepared<R, f32>, input: &A
     stream
         .synchronize()
         .unwrap_or_else(|error| panic!("{}: {error}", prepared.plan()));
-    answer.read(R::Answer::COUNT)
+    answer.read(prepared.plan().entry)
 }
 
 /// Bytes of device memory that are free.

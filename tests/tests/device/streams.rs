@@ -32,20 +32,25 @@ fn one_bit_pattern<R: Reduction<f32>>(op: R, gpu: &Gpu, input: &Array, values: &
         .prepare_shaped(op, values.len() as u64, shape)
         .expect("a legal shape");
     for prepared in [tuned, shaped] {
-        let (stream, count) = (stream(), R::Answer::COUNT);
+        let (stream, bytes) = (stream(), R::Answer::COUNT * R::Answer::UNIT);
         let mut workspace = prepared.workspace().expect("a workspace");
-        let answers = DeviceBuffer::<u32>::zeroed(launches * count).expect("device memory");
+        let answers = DeviceBuffer::<u8>::zeroed(launches * bytes).expect("device memory");
         cust::context::CurrentContext::synchronize().expect("cuCtxSynchronize");
         for i in 0..launches {
-            let answer = answers.as_device_ptr().as_raw() + 4 * (i * count) as u64;
+            let answer = answers.as_device_ptr().as_raw() + (i * bytes) as u64;
             // SAFETY: everything lives until the stream has been waited for; nothing else uses the workspace.
             unsafe { prepared.launch_raw(&stream, input.address(), answer, &mut workspace) }.expect("launched");
         }
         stream.synchronize().expect("cuStreamSynchronize");
-        let mut words = vec![0; answers.len()];
-        answers.copy_to(&mut words[..]).expect("cuMemcpyDtoH");
-        for (i, answer) in words.chunks(count).enumerate() {
-            assert_eq!(answer, expected.0, "launch {i} of {}", prepared.plan());
+        let mut packed = vec![0; answers.len()];
+        answers.copy_to(&mut packed[..]).expect("cuMemcpyDtoH");
+        let expected: Vec<u8> = expected
+            .0
+            .iter()
+            .flat_map(|word| word.to_le_bytes()[..R::Answer::UNIT].to_vec())
+            .collect();
+        for (i, answer) in packed.chunks(bytes).enumerate() {
+            assert_eq!(answer, expected, "launch {i} of {}", prepared.plan());
         }
     }
 }
@@ -93,7 +98,7 @@ pub fn a_launch_does_not_wait(gpu: &Gpu) {
     );
     stream.synchronize().expect("cuStreamSynchronize");
     assert!(start.elapsed() < patience, "a launch waited for its stream");
-    assert_eq!(answer.read(1), expected);
+    assert_eq!(answer.read(prepared.plan().entry), expected);
 }
 
 /// A workspace serves one launch after another, of any operator and length that it is large enough for.
@@ -109,7 +114,7 @@ pub fn quick_operators_take_turns_in_one_workspace(gpu: &Gpu) {
         let (prepared, answer) = (gpu.prepare(op, values.len() as u64).expect("prepared"), Answer::new());
         launch(&prepared, stream, input, &answer, workspace);
         let expected = backends::cpu(op, values).expect("not empty");
-        assert_eq!(answer.read(expected.0.len()), expected, "{}", prepared.plan());
+        assert_eq!(answer.read(prepared.plan().entry), expected, "{}", prepared.plan());
     }
     let shape = Shape {
         warps: 1,
@@ -148,7 +153,12 @@ pub fn streams_side_by_side(gpu: &Gpu) {
         stream.synchronize().expect("cuStreamSynchronize");
         let expected = backends::cpu(Sum, values).expect("not empty");
         for (turn, answer) in answers.iter().enumerate() {
-            assert_eq!(answer.read(1), expected, "turn {turn} of {}", prepared.plan());
+            assert_eq!(
+                answer.read(prepared.plan().entry),
+                expected,
+                "turn {turn} of {}",
+                prepared.plan()
+            );
         }
     }
 }
@@ -165,7 +175,7 @@ pub fn threads_side_by_side(gpu: &Gpu) {
         for _ in 0..50 {
             launch(&prepared, &stream, &input, &answer, &mut workspace);
             stream.synchronize().expect("cuStreamSynchronize");
-            assert_eq!(answer.read(expected.0.len()), expected, "{}", prepared.plan());
+            assert_eq!(answer.read(prepared.plan().entry), expected, "{}", prepared.plan());
         }
     }
     let values = &cases::WIDE.array(1_000_003);

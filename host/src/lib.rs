@@ -13,6 +13,7 @@
 //! | an array in host memory, on a GPU, in pieces that fit | `gpu::Gpu::reduce_host` | yes |
 //! | an array in device memory | `gpu::Gpu::reduce`, or `reduce_raw` for a bare address | yes |
 //! | the same on your stream, or in a CUDA graph | `gpu::Gpu::prepare`, then `gpu::Prepared::launch` | no |
+//! | any of these along axes | `gpu::Gpu::reduce_host_axes`, `reduce_axes`, `prepare_axes` | as above |
 //! | an array that comes in pieces | [`pieces::Pieces`] | |
 //! | an array of a file | `files::TensorFile`, then any of these | |
 //!

@@ -2,7 +2,7 @@
 
 use warpfold_kernels::{
     element::{Element, Type},
-    kernels::{Arguments, Kernel, SMALL_TILES, output::Output, run, whole},
+    kernels::{Arguments, SMALL_TILES, output::Output, whole},
     monoids::{Monoid, Words as _},
     stages::{block::most_states, extents::Extents, grid::Meeting},
     tree::LANES,
@@ -10,6 +10,7 @@ use warpfold_kernels::{
 
 use crate::{
     fault::Fault,
+    lane::Lane,
     launch::{Launch, Run, launch},
     memory::{Memory, Words},
 };
@@ -68,7 +69,10 @@ pub fn reduce_all<T: Element, M: Monoid<T>>(
         powers && leaves <= most_states(M::State::COUNT),
         "{shape:?} is none that the kernel allows"
     );
-    fold(op, Kernel::All, values, misalign, shape, seed)
+    fold::<T, M>(values, misalign, shape, seed, |lane, told| {
+        // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
+        unsafe { whole::reduce_all(lane, op, told.extents, told.steps, told.meeting, told.output) };
+    })
 }
 
 /// The same with the kernel `whole::reduce_small`, in blocks of `threads`.
@@ -98,17 +102,20 @@ pub fn reduce_small<T: Element, M: Monoid<T>>(
         "{tiles} tiles of {threads} threads are none that the kernel allows"
     );
     shape.blocks = tiles.max(1) as u32;
-    fold(op, Kernel::Small, values, misalign, shape, seed)
+    fold::<T, M>(values, misalign, shape, seed, |lane, told| {
+        // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
+        unsafe { whole::reduce_small(lane, op, told.extents.whole(), told.meeting, told.output) };
+    })
 }
 
-/// Launches `kernel` with the buffers of a whole-array fold, and reads what it wrote.
+/// Launches `kernel` with the buffers of a whole-array fold, and reads what it wrote. One kernel, and not any of `kernels::run`:
+/// whoever folds with every operator of every type would have them all compiled for each.
 fn fold<T: Element, M: Monoid<T>>(
-    op: M,
-    kernel: Kernel,
     values: &[T],
     misalign: usize,
     shape: Shape,
     seed: u64,
+    kernel: impl Fn(Lane<'_>, Arguments<T>),
 ) -> Result<Folded<M::Answer, M::State>, Fault> {
     let len = values.len() as u64;
     let tiles = shape.tiles(T::TYPE, len);
@@ -137,10 +144,7 @@ fn fold<T: Element, M: Monoid<T>>(
         warps: 1,
     };
     let config = Launch::new(shape.blocks, shape.threads, seed);
-    let run = launch(&config, &mut memory, |lane| {
-        // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { run(lane, op, kernel, arguments) };
-    })?;
+    let run = launch(&config, &mut memory, |lane| kernel(lane, arguments))?;
 
     match memory.word(tickets, 0) {
         Some(0) => {}

@@ -1,7 +1,7 @@
 //! The ways to an answer that need no GPU, asked alike.
 
 use warpfold::{Error, Plan, cpu, layout, ops::Reduction, pieces::Pieces, plan::Shape};
-use warpfold_emulator::{Launch, Memory, launch};
+use warpfold_emulator::{Lane, Launch, Memory, launch};
 use warpfold_kernels::{
     element::Element,
     kernels::{Arguments, Kernel, output::Output, run, whole},
@@ -108,7 +108,22 @@ pub fn emulator<T: Element, R: Reduction<T>>(
     seed: u64,
 ) -> Option<Emulated> {
     op.check_extent(plan.len).ok()?;
-    let (answers, states) = emulate(op.monoid(), values, plan, misalign, seed, None);
+    let monoid = op.monoid();
+    // Not any of `kernels::run`, which would all be compiled for each operator.
+    let (answers, states) = emulate::<T, R::Monoid>(values, plan, misalign, seed, None, |lane, told| {
+        // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
+        unsafe {
+            match plan.entry.kernel {
+                Kernel::All => {
+                    whole::reduce_all(lane, monoid, told.extents, told.steps, told.meeting, told.output);
+                }
+                Kernel::Small => {
+                    whole::reduce_small(lane, monoid, told.extents.whole(), told.meeting, told.output);
+                }
+                Kernel::Rows | Kernel::Strided => panic!("{plan} is of no whole array"),
+            }
+        }
+    });
     Some(Emulated {
         answer: Bits::of(answers[0]),
         state: Bits::of_state(op, states[0]),
@@ -128,17 +143,21 @@ pub fn emulator_along<T: Element, M: Monoid<T>>(
     misalign: usize,
     seed: u64,
 ) -> Vec<M::Answer> {
-    emulate(op, values, plan, misalign, seed, Some(extents)).0
+    emulate::<T, M>(values, plan, misalign, seed, Some(extents), |lane, told| {
+        // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
+        unsafe { run(lane, op, plan.entry.kernel, told) }
+    })
+    .0
 }
 
 /// The answers and the states that the kernel of a plan writes.
 fn emulate<T: Element, M: Monoid<T>>(
-    op: M,
     values: &[T],
     plan: &Plan,
     misalign: usize,
     seed: u64,
     along: Option<&layout::Extents>,
+    kernel: impl Fn(Lane<'_>, Arguments<T>),
 ) -> (Vec<M::Answer>, Vec<M::State>) {
     let mut memory = Memory::new();
     let start = memory.input("input", values, misalign);
@@ -184,10 +203,7 @@ fn emulate<T: Element, M: Monoid<T>>(
         // A grid that does not fit on the device at once.
         config = config.resident(1 + (seed / 4 % 3) as u32);
     }
-    let ran = launch(&config, &mut memory, |lane| {
-        // SAFETY: the buffers above are as the kernel wants them, and the emulator checks every access.
-        unsafe { run(lane, op, plan.entry.kernel, arguments) }
-    });
+    let ran = launch(&config, &mut memory, |lane| kernel(lane, arguments));
     let what = || format!("{plan}, misaligned by {misalign}, seed {seed}");
     if let Err(fault) = ran {
         panic!("{}: {fault}", what());

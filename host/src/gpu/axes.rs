@@ -35,9 +35,9 @@ impl Gpu {
 
     /// Folds an array in device memory along axes, and waits for the answers.
     ///
-    /// One launch, whatever the axes and strides; nothing of the input is copied. Rows (the last axis of a C-order array, or any
-    /// run of elements) and columns (neighbouring answers whose elements are neighbours) are read at full speed; elements that
-    /// lie apart, with those of no other answer between, are read as slowly as that is.
+    /// One launch, whatever the axes and strides; nothing of the input is copied. Runs of elements (the last axis of a C-order
+    /// array) are read by vectors; all else element by element, neighbouring answers side by side: columns of f32 at nearly the
+    /// same speed, of smaller elements at a fraction of it, elements that lie apart as slowly as that is.
     ///
     /// # Errors
     ///

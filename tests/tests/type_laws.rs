@@ -185,8 +185,8 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
         }
     }
     fn statistic<T: Element, R: Reduction<T>>(op: R, seen: &mut BTreeMap<&'static str, Vec<&'static str>>) {
-        for kernel in [Kernel::All, Kernel::Small] {
-            let entry = op.entry().with(kernel).expect("both kernels");
+        for kernel in Kernel::ALL {
+            let entry = op.entry().with(kernel).expect("each kernel");
             let words = (<R::State as Words>::COUNT, <R::Answer as Words>::COUNT);
             assert_eq!((entry.state_words, entry.answer_words), words, "{}", entry.name);
             assert_eq!(entry.element, T::TYPE);

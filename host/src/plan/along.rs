@@ -53,7 +53,7 @@ impl Plan {
         let warps = count.div_ceil(Width::of(entry.element, len).extents().into());
         let most = WARPS.min(entry.max_threads / LANES);
         // Few of them in small blocks: then they run on as many multiprocessors.
-        let in_block = most.min((warps / MANY_BLOCKS).max(1).next_power_of_two() as u32);
+        let in_block = (warps / MANY_BLOCKS).max(1).next_power_of_two().min(most.into()) as u32;
         Ok(Self {
             entry,
             len,

@@ -14,6 +14,8 @@
 //! | an array in device memory | `gpu::Gpu::reduce`, or `reduce_raw` for a bare address | yes |
 //! | the same on your stream, or in a CUDA graph | `gpu::Gpu::prepare`, then `gpu::Prepared::launch` | no |
 //! | any of these along axes | `gpu::Gpu::reduce_host_axes`, `reduce_axes`, `prepare_axes` | as above |
+//! | segments of any lengths | [`cpu::reduce_segments`], `gpu::Gpu::reduce_segments` and its kin, with [`layout::Segments`] | as above |
+//! | many arrays in one launch | `gpu::Gpu::reduce_batch` | yes |
 //! | an array that comes in pieces | [`pieces::Pieces`] | |
 //! | an array of a file | `files::TensorFile`, then any of these | |
 //!
@@ -71,5 +73,5 @@ pub mod plan;
 #[cfg(feature = "cuda")]
 pub mod ptx;
 
-pub use error::{Error, SafetensorsFault};
+pub use error::{Error, OffsetFault, SafetensorsFault};
 pub use plan::Plan;

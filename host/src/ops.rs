@@ -27,7 +27,7 @@ use warpfold_kernels::{
 
 pub use warpfold_kernels::{element, monoids};
 
-use crate::Error;
+use crate::{Error, layout::Segments};
 
 /// What an operator is called, here and in the kernels.
 pub trait Operator: Copy + Send + Sync + 'static {
@@ -73,6 +73,14 @@ pub trait Reduction<T: Element>: Operator + sealed::Sealed {
         } else {
             Ok(())
         }
+    }
+}
+
+/// Whether an operator has an answer over each segment.
+pub(crate) fn check_segments<T: Element, R: Reduction<T>>(op: R, segments: &Segments) -> Result<(), Error> {
+    match segments.first_empty() {
+        Some(segment) if op.monoid().empty().is_none() => Err(Error::EmptySegment { op: R::NAME, segment }),
+        _ => Ok(()),
     }
 }
 

@@ -3,6 +3,7 @@
 //! A plan never changes the answer: any legal [`Shape`] folds the same canonical tree.
 
 mod along;
+mod segments;
 
 use std::fmt;
 
@@ -33,7 +34,7 @@ pub struct Shape {
 pub struct Plan {
     /// The kernel.
     pub entry: &'static Entry,
-    /// Elements of an extent: of the input, where it is folded whole.
+    /// Elements of an extent: of the input, where it is folded whole or in segments.
     pub len: u64,
     /// Extents, each folded to an answer of its own.
     pub count: u64,
@@ -41,7 +42,8 @@ pub struct Plan {
     pub shape: Shape,
     /// Who folds an answer, where the kernel is [`Kernel::Strided`].
     pub team: Team,
-    /// Tiles of an extent, each folded by one block to one state; 0 for an empty one.
+    /// Tiles of an extent, each folded by one block to one state; 0 for an empty one. Whole tiles of the input, where it is
+    /// folded in segments.
     pub tiles: u64,
 }
 
@@ -168,10 +170,15 @@ impl Plan {
     /// Bytes that the launch must read and write: the speed of light is these over the memory's bandwidth.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.len
-            .saturating_mul(self.entry.element.bytes() as u64)
-            .saturating_add(self.entry.answer_bytes as u64)
-            .saturating_mul(self.count)
+        let (input, answer) = (
+            self.len.saturating_mul(self.entry.element.bytes() as u64),
+            self.entry.answer_bytes as u64,
+        );
+        if self.entry.kernel == Kernel::Segments {
+            // Each has an offset, and there is one more.
+            return input.saturating_add(self.count.saturating_mul(answer + 8)).saturating_add(8);
+        }
+        input.saturating_add(answer).saturating_mul(self.count)
     }
 
     /// What the launch is told of the work of a warp: its leaves of a tile, or its steps.
@@ -195,13 +202,19 @@ impl Plan {
             Kernel::Strided => u64::from(self.shape.blocks) / self.tiles.max(1),
             Kernel::All | Kernel::Small => self.count,
             Kernel::Rows => 0,
+            // As many as there are whole tiles, whatever the segments: see the kernel.
+            Kernel::Segments => 2,
         }
     }
 
     /// Words before the first slot of a workspace: the tickets.
     #[must_use]
     pub fn ticket_words(&self) -> usize {
-        let tickets = if self.tiles > 1 { self.meetings() as usize } else { 1 };
+        let tickets = match self.entry.kernel {
+            Kernel::Segments => self.slots().max(1),
+            _ if self.tiles > 1 => self.meetings() as usize,
+            _ => 1,
+        };
         tickets.next_multiple_of(TICKET_WORDS)
     }
 
@@ -213,7 +226,7 @@ impl Plan {
             Kernel::Strided if self.tiles > 1 => self.shape.warps / self.team.warps * self.team.answers,
             Kernel::Strided => 0,
             Kernel::All if self.count > 1 && self.tiles <= 1 => 0,
-            Kernel::All | Kernel::Small => 1,
+            Kernel::All | Kernel::Small | Kernel::Segments => 1,
         };
         (self.meetings() * self.tiles) as usize * of_a_meeting as usize
     }
@@ -232,6 +245,9 @@ impl fmt::Display for Plan {
             leaves_per_warp,
             blocks,
         } = self.shape;
+        if self.entry.kernel == Kernel::Segments {
+            return self.write_segments(f);
+        }
         if self.count != 1 || self.entry.kernel == Kernel::Strided {
             return self.write_along(f);
         }

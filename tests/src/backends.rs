@@ -1,16 +1,19 @@
 //! The ways to an answer that need no GPU, asked alike.
 
+use std::ops::Range;
+
 use warpfold::{Error, Plan, cpu, layout, ops::Reduction, pieces::Pieces, plan::Shape};
 use warpfold_emulator::{Lane, Launch, Memory, launch};
 use warpfold_kernels::{
     element::Element,
-    kernels::{Arguments, Kernel, output::Output, run, whole},
+    kernels::{Arguments, Kernel, output::Output, run, segments, whole},
     monoids::{Monoid, Words},
     stages::{
         block::most_states,
         extents::{Around, Extents},
         grid::Meeting,
     },
+    tree::vector_elements,
 };
 
 use crate::Bits;
@@ -110,7 +113,7 @@ pub fn emulator<T: Element, R: Reduction<T>>(
     op.check_extent(plan.len).ok()?;
     let monoid = op.monoid();
     // Not any of `kernels::run`, which would all be compiled for each operator.
-    let (answers, states) = emulate::<T, R::Monoid>(values, plan, misalign, seed, None, |lane, told| {
+    let (answers, states) = emulate::<T, R::Monoid>(values, plan, misalign, seed, Of::Whole, |lane, told| {
         // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
         unsafe {
             match plan.entry.kernel {
@@ -120,7 +123,7 @@ pub fn emulator<T: Element, R: Reduction<T>>(
                 Kernel::Small => {
                     whole::reduce_small(lane, monoid, told.extents.whole(), told.meeting, told.output);
                 }
-                Kernel::Rows | Kernel::Strided => panic!("{plan} is of no whole array"),
+                Kernel::Rows | Kernel::Strided | Kernel::Segments => panic!("{plan} is of no whole array"),
             }
         }
     });
@@ -143,11 +146,44 @@ pub fn emulator_along<T: Element, M: Monoid<T>>(
     misalign: usize,
     seed: u64,
 ) -> Vec<M::Answer> {
-    emulate::<T, M>(values, plan, misalign, seed, Some(extents), |lane, told| {
+    emulate::<T, M>(values, plan, misalign, seed, Of::Extents(extents), |lane, told| {
         // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
         unsafe { run(lane, op, plan.entry.kernel, told) }
     })
     .0
+}
+
+/// The same in segments; where they are to lie `apart` each is copied to a place of its own.
+///
+/// # Panics
+///
+/// As [`emulator`].
+pub fn emulator_segments<T: Element, M: Monoid<T>>(
+    op: M,
+    values: &[T],
+    plan: &Plan,
+    segments: &layout::Segments,
+    apart: bool,
+    seed: u64,
+) -> Vec<M::Answer> {
+    let of = if apart { Of::Apart(segments) } else { Of::Segments(segments) };
+    let misalign = seed as usize % vector_elements::<T>();
+    emulate::<T, M>(values, plan, misalign, seed, of, |lane, told| {
+        let (extents, leaves) = (told.extents.segments(), told.steps);
+        // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
+        unsafe { segments::reduce_segments(lane, op, extents, leaves, told.meeting, told.output) }
+    })
+    .0
+}
+
+/// What is folded.
+#[derive(Clone, Copy)]
+enum Of<'a> {
+    Whole,
+    Extents(&'a layout::Extents),
+    Segments(&'a layout::Segments),
+    /// Segments that lie apart.
+    Apart(&'a layout::Segments),
 }
 
 /// The answers and the states that the kernel of a plan writes.
@@ -156,7 +192,7 @@ fn emulate<T: Element, M: Monoid<T>>(
     plan: &Plan,
     misalign: usize,
     seed: u64,
-    along: Option<&layout::Extents>,
+    of: Of<'_>,
     kernel: impl Fn(Lane<'_>, Arguments<T>),
 ) -> (Vec<M::Answer>, Vec<M::State>) {
     let mut memory = Memory::new();
@@ -167,21 +203,44 @@ fn emulate<T: Element, M: Monoid<T>>(
     let answer = memory.packed("answer", count * M::Answer::COUNT, M::Answer::UNIT);
     let state = memory.words("state", count * M::State::COUNT);
 
-    let mut extents = Extents::one(start, plan.len);
-    if let Some(along) = along {
-        let end = start.addr() + size_of_val(values);
-        extents = Extents {
+    let around = Around(start.addr(), start.addr() + size_of_val(values));
+    let one = Extents {
+        count: plan.count,
+        around,
+        ..Extents::one(start, plan.len)
+    };
+    let extents = match of {
+        Of::Whole => one,
+        Of::Extents(along) => Extents {
             start: start.wrapping_add(along.offset as usize),
-            count: plan.count,
             stride: along.stride(),
             step: along.stride_within(),
-            around: Around(start.addr(), end),
-            ..extents
-        };
-        if along.has_several() {
-            extents.layout = memory.input("layout", &along.dimensions(), 0);
+            layout: if along.has_several() {
+                memory.input("layout", &along.dimensions(), 0)
+            } else {
+                std::ptr::null()
+            },
+            ..one
+        },
+        Of::Segments(segments) => Extents {
+            step: 0,
+            layout: memory.input("offsets", segments.offsets(), 0),
+            ..one
+        },
+        Of::Apart(segments) => {
+            let copy = |i: usize| {
+                let Range { start, end } = segments.get(i);
+                let misalign = (misalign + i) % vector_elements::<T>();
+                memory.input("segment", &values[start as usize..end as usize], misalign).addr() as u64
+            };
+            let addresses: Vec<u64> = (0..segments.count()).map(copy).collect();
+            Extents {
+                step: 1,
+                layout: memory.input("offsets and addresses", &[segments.offsets(), &addresses].concat(), 0),
+                ..one
+            }
         }
-    }
+    };
     let arguments = Arguments {
         extents,
         meeting: Meeting {

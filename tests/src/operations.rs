@@ -83,6 +83,13 @@ pub trait Operation: Sync {
     /// On a fault.
     fn along(&self, bits: &[u64], plan: &Plan, extents: &layout::Extents, misalign: usize, seed: u64) -> Vec<Bits>;
 
+    /// The answers of the kernel on the emulator in segments.
+    ///
+    /// # Panics
+    ///
+    /// On a fault.
+    fn segments(&self, bits: &[u64], plan: &Plan, segments: &layout::Segments, apart: bool, seed: u64) -> Vec<Bits>;
+
     /// [`Monoid::identity`].
     fn identity(&self) -> Eight;
     /// [`Monoid::lift`].
@@ -142,6 +149,18 @@ impl<T: Element, R: Reduction<T>> Operation for Of<T, R> {
         answers
             .into_iter()
             .map(|answer| answer.bits(R::Answer::COUNT))
+            .collect()
+    }
+    fn segments(&self, bits: &[u64], plan: &Plan, segments: &layout::Segments, apart: bool, seed: u64) -> Vec<Bits> {
+        let values = elements::<T>(bits);
+        let answers = if self.selects() {
+            backends::emulator_segments(Asks::<true>(self), &values, plan, segments, apart, seed)
+        } else {
+            backends::emulator_segments(Asks::<false>(self), &values, plan, segments, apart, seed)
+        };
+        answers
+            .into_iter()
+            .map(|answer: Eight| answer.bits(R::Answer::COUNT))
             .collect()
     }
     fn identity(&self) -> Eight {
@@ -289,7 +308,7 @@ fn emulate<T: Element>(
         (Kernel::All, true) => reduce_all(Asks::<true>(op), values, misalign, shape, seed),
         (Kernel::Small, false) => reduce_small(Asks::<false>(op), values, misalign, shape.threads, seed),
         (Kernel::Small, true) => reduce_small(Asks::<true>(op), values, misalign, shape.threads, seed),
-        (Kernel::Rows | Kernel::Strided, _) => panic!("{kernel:?} folds no whole array"),
+        (Kernel::Rows | Kernel::Strided | Kernel::Segments, _) => panic!("{kernel:?} folds no whole array"),
     };
     match folded {
         Ok(folded) => (folded.answer, folded.state),

@@ -8,7 +8,11 @@ use warpfold_kernels::{
     tree::leaf_elements,
 };
 
-use super::{fold_tree, run, strided};
+use super::{
+    fold_tree,
+    run::{self, Lens},
+    strided,
+};
 use crate::{
     Error,
     layout::{Axes, Extents, Folded, Layout},
@@ -16,7 +20,7 @@ use crate::{
 };
 
 /// Bytes of short extents that a thread folds before it takes others.
-const TASK: usize = 1 << 17;
+pub(super) const TASK: usize = 1 << 17;
 
 /// Folds an array along axes: one answer for each index of the axes that are kept.
 ///
@@ -69,7 +73,7 @@ pub fn reduce_axes<T: Element, R: Reduction<T>>(
 }
 
 /// `count` answers, all the same.
-fn filled<A: Copy>(answer: A, count: u64) -> Result<Vec<A>, Error> {
+pub(super) fn filled<A: Copy>(answer: A, count: u64) -> Result<Vec<A>, Error> {
     let mut answers = Vec::new();
     usize::try_from(count)
         .ok()
@@ -104,7 +108,7 @@ where
         let states = match (in_place, short) {
             (true, true) => {
                 let mut states = vec![op.identity(); starts.len()];
-                run::fold_each(arch, op, values, &starts, len, &mut states);
+                run::fold_each(arch, op, values, &starts, Lens::All(len), &mut states);
                 states
             }
             (true, false) => {

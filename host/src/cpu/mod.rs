@@ -5,10 +5,12 @@
 
 mod axes;
 mod run;
+mod segments;
 mod short;
 mod strided;
 
 pub use axes::reduce_axes;
+pub use segments::reduce_segments;
 
 use pulp::Arch;
 use run::RUN;

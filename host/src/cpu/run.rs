@@ -38,25 +38,34 @@ const STRIPS: usize = RUN / strip::<u8>();
 /// Folds at most [`RUN`] leaves; element 0 has index `first`.
 pub(super) fn fold<T: Element, M: Monoid<T>>(arch: Arch, op: M, values: &[T], first: u64) -> M::State {
     let mut state = [op.identity()];
-    fold_each(arch, op, values, &[0], values.len(), &mut state);
+    fold_each(arch, op, values, &[0], Lens::All(values.len()), &mut state);
     op.shift(state[0], first)
 }
 
-/// Folds extents of `len` elements, at most [`RUN`] leaves each: the one that starts at `starts[i]` to `states[i]`,
+/// How many elements extents have.
+#[derive(Clone, Copy)]
+pub(super) enum Lens<'a> {
+    /// So many, all of them.
+    All(usize),
+    /// Each its own number.
+    Each(&'a [usize]),
+}
+
+/// Folds extents of at most [`RUN`] leaves each: the one that starts at `starts[i]` to `states[i]`,
 /// positions counted from its start. All in one call, for short ones take less time than its buffers.
 pub(super) fn fold_each<T: Element, M: Monoid<T>>(
     arch: Arch,
     op: M,
     values: &[T],
     starts: &[i64],
-    len: usize,
+    lens: Lens<'_>,
     states: &mut [M::State],
 ) {
     arch.dispatch(Run {
         op,
         values,
         starts,
-        len,
+        lens,
         states,
     });
 }
@@ -65,7 +74,7 @@ struct Run<'a, T, M: Monoid<T>> {
     op: M,
     values: &'a [T],
     starts: &'a [i64],
-    len: usize,
+    lens: Lens<'a>,
     states: &'a mut [M::State],
 }
 
@@ -93,18 +102,29 @@ impl<T: Element, M: Monoid<T>> Run<'_, T, M> {
             op,
             values,
             starts,
-            len,
+            lens,
             states,
         } = self;
         let mut columns = States::<WIDTH, WORDS>([[0; WIDTH]; WORDS]);
         let mut pairs = States::<{ WIDTH / 2 }, WORDS>([[0; WIDTH / 2]; WORDS]);
-        if len <= const { row_elements::<T>() } {
-            return short::fold(op, values, starts, len, states, &mut columns, &mut pairs);
-        }
         let mut padded = None;
-        for (start, state) in starts.iter().zip(states) {
-            let extent = &values[*start as usize..][..len];
-            *state = fold_extent(op, extent, &mut columns, &mut pairs, &mut padded);
+        let mut first = 0;
+        while first < starts.len() {
+            // Side by side, as many as are of one length and short.
+            let (len, next) = match lens {
+                Lens::All(len) => (len, starts.len()),
+                Lens::Each(lens) => (lens[first], first + 1),
+            };
+            let (starts, states) = (&starts[first..next], &mut states[first..next]);
+            first = next;
+            if len <= const { row_elements::<T>() } {
+                short::fold(op, values, starts, len, states, &mut columns, &mut pairs);
+                continue;
+            }
+            for (start, state) in starts.iter().zip(states) {
+                let extent = &values[*start as usize..][..len];
+                *state = fold_extent(op, extent, &mut columns, &mut pairs, &mut padded);
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 use pulp::Arch;
 use warpfold_kernels::{element::Element, monoids::Monoid, tree::leaf_elements};
 
-use super::run;
+use super::run::{self, Lens};
 use crate::layout::Extents;
 
 /// Leaves that are gathered at once: 512 KiB, within a core's second cache. Wide groups read long runs of each row where a
@@ -69,7 +69,7 @@ where
         let gathered = gather(self.values, self.extents, self.starts, first, len, pitch);
         let starts: Vec<i64> = (0..self.starts.len()).map(|i| (i * pitch) as i64).collect();
         let mut states = vec![self.op.identity(); starts.len()];
-        run::fold_each(self.arch, self.op, &gathered, &starts, len, &mut states);
+        run::fold_each(self.arch, self.op, &gathered, &starts, Lens::All(len), &mut states);
         for state in &mut states {
             *state = self.op.shift(*state, first);
         }

@@ -51,10 +51,7 @@ impl Gpu {
         axes: &Axes,
     ) -> Result<Folded<R::Answer>, Error> {
         layout.check(input.len() as u64)?;
-        if !input.is_empty() {
-            let _bound = Bound::to(self.context())?;
-            launch::check_memory(input.as_device_ptr().as_raw(), self.facts().index)?;
-        }
+        self.check_array(input)?;
         // SAFETY: the elements lie in the slice, which is valid as far as cust's types can tell, and the call waits.
         unsafe { self.reduce_axes_raw::<T, R>(op, input.as_device_ptr().as_raw(), layout, axes) }
     }
@@ -77,10 +74,24 @@ impl Gpu {
     ) -> Result<Folded<R::Answer>, Error> {
         let prepared = self.prepare_axes::<T, R>(op, layout, axes)?;
         let shape = crate::layout::Extents::new(layout, axes)?.shape;
+        // SAFETY: passed on to the caller.
+        let answers = unsafe { self.answers(&prepared, input)? };
+        Ok(Folded { shape, answers })
+    }
+
+    /// Launches on the blocking calls' own stream, waits, and brings back the answers.
+    ///
+    /// # Safety
+    ///
+    /// `input` is valid for what is read of it, and nobody writes that during the call.
+    pub(super) unsafe fn answers<T: Element, R: Reduction<T>>(
+        &self,
+        prepared: &Prepared<R, T>,
+        input: u64,
+    ) -> Result<Vec<R::Answer>, Error> {
         let count = prepared.plan().count as usize;
         if count == 0 {
-            let answers = vec![];
-            return Ok(Folded { shape, answers });
+            return Ok(vec![]);
         }
         let bytes = count * prepared.plan().entry.answer_bytes;
         let mut workspace = prepared.workspace()?;
@@ -104,8 +115,7 @@ impl Gpu {
         scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
         let mut packed = vec![0_u8; bytes];
         answers.copy_to(&mut packed).or_fail("cuMemcpyDtoH")?;
-        let answers = packed.chunks_exact(bytes / count).map(unpack).collect();
-        Ok(Folded { shape, answers })
+        Ok(packed.chunks_exact(bytes / count).map(unpack).collect())
     }
 
     /// Folds an array in host memory along axes, and waits for the answers. All of the array's memory is copied to the device.

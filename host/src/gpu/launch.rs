@@ -185,7 +185,7 @@ pub(super) struct Place {
     /// From one extent to the next, and from one element to the next.
     pub(super) stride: i64,
     pub(super) step: i64,
-    /// The dimensions, where there are several.
+    /// The dimensions, where there are several; the numbers of segments.
     pub(super) layout: Option<DeviceMemory<u64>>,
     /// All elements lie from the first on, before the second.
     pub(super) reach: (u64, u64),

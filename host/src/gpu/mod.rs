@@ -10,6 +10,7 @@ mod facts;
 mod launch;
 mod modules;
 mod prepared;
+mod segments;
 mod status;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -199,10 +200,7 @@ impl Gpu {
         op: R,
         input: &DeviceSlice<T>,
     ) -> Result<R::Answer, Error> {
-        if !input.is_empty() {
-            let _bound = Bound::to(&self.inner.context)?;
-            launch::check_memory(input.as_device_ptr().as_raw(), self.inner.facts.index)?;
-        }
+        self.check_array(input)?;
         // SAFETY: the slice is valid for its length as far as cust's types can tell, and the call waits for the launch.
         unsafe { self.reduce_raw::<T, R>(op, input.as_device_ptr().as_raw(), input.len() as u64) }
     }
@@ -337,6 +335,15 @@ impl Gpu {
         let mut words = [0; OUTPUT_WORDS];
         scratch.output.copy_to(&mut words).or_fail("cuMemcpyDtoH")?;
         Ok(words)
+    }
+
+    /// Fails unless an array is this GPU's, or empty.
+    fn check_array<T: DeviceCopy>(&self, array: &DeviceSlice<T>) -> Result<(), Error> {
+        if array.is_empty() {
+            return Ok(());
+        }
+        let _bound = Bound::to(&self.inner.context)?;
+        launch::check_memory(array.as_device_ptr().as_raw(), self.inner.facts.index)
     }
 
     fn scratch(&self) -> MutexGuard<'_, Option<Scratch>> {

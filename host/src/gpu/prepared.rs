@@ -10,7 +10,7 @@ use cust::{
     stream::Stream,
 };
 
-use warpfold_kernels::{element::Element, monoids::Words as _};
+use warpfold_kernels::{element::Element, kernels::Kernel, monoids::Words as _};
 
 use super::{
     Gpu,
@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     Error,
-    layout::{Axes, Extents, Layout},
-    ops::Reduction,
+    layout::{Axes, Extents, Layout, Segments},
+    ops::{Reduction, check_segments},
     plan::Plan,
 };
 
@@ -143,6 +143,22 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
         Self::at(gpu, op, plan, place)
     }
 
+    /// Of an array in segments, or where there are `addresses` of arrays that lie apart.
+    pub(super) fn segments(gpu: &Gpu, op: R, segments: &Segments, addresses: &[u64]) -> Result<Self, Error> {
+        check_segments::<T, R>(op, segments)?;
+        let plan = Plan::segments(op.entry(), segments.len(), segments.count() as u64)?;
+        let numbers = [segments.offsets(), addresses].concat();
+        let numbers = DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))?;
+        let place = Place {
+            first: 0,
+            stride: 0,
+            step: i64::from(!addresses.is_empty()),
+            layout: Some(numbers),
+            reach: (0, segments.len()),
+        };
+        Self::at(gpu, op, plan, place)
+    }
+
     fn at(gpu: &Gpu, op: R, plan: Plan, place: Place) -> Result<Self, Error> {
         if place.reach.1 > (isize::MAX as u64) / size_of::<T>() as u64 {
             return Err(Error::LengthOverflow {
@@ -168,9 +184,10 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
         &self.plan
     }
 
-    /// Whether it folds all of its input, an element after the other, to one answer.
+    /// Whether it folds all of its input, an element after the other, to one answer or in segments.
     fn is_whole(&self) -> bool {
-        self.plan.count == 1 && self.place.reach == (0, self.plan.len) && self.place.step == 1
+        let one_run = self.plan.count == 1 && self.place.step == 1;
+        self.place.reach == (0, self.plan.len) && (one_run || self.plan.entry.kernel == Kernel::Segments)
     }
 
     /// The operator.
@@ -190,8 +207,8 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
         Ok(Workspace { words })
     }
 
-    /// Enqueues the fold of `input` on `stream`; the answer goes to `answer[0]`, those of a fold along axes to as many places, in
-    /// C order of the axes that are kept. Does not wait.
+    /// Enqueues the fold of `input` on `stream`; the answer goes to `answer[0]`, those of a fold along axes or in segments to as
+    /// many places, in C order of the axes that are kept. Does not wait.
     ///
     /// Cost on the host: one driver call to launch and three to check the stream and switch contexts.
     ///

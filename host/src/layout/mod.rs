@@ -1,7 +1,8 @@
 //! Where the elements of an array of several axes lie, and what a fold along some of them keeps.
 //!
 //! A [`Layout`] is a shape with strides, so that transposed, sliced, reversed and broadcast arrays are folded where they
-//! are. [`Axes`] says what is folded. Both together are [`Extents`]: the geometry that CPU and GPU share.
+//! are. [`Axes`] says what is folded. Both together are [`Extents`]: the geometry that CPU and GPU share. [`Segments`] divide an
+//! array into runs of any lengths.
 //!
 //! ```
 //! use warpfold::layout::{Axes, Extents, Layout};
@@ -15,10 +16,12 @@
 
 mod axes;
 mod extents;
+mod segments;
 mod views;
 
 pub use axes::Axes;
 pub use extents::{Dim, Extents, Folded};
+pub use segments::Segments;
 
 use crate::Error;
 

@@ -15,10 +15,10 @@ use super::{ALONE, Plan, Shape};
 use crate::{Error, layout::Extents};
 
 /// Blocks that keep a large device busy.
-const MANY_BLOCKS: u64 = 1024;
+pub(super) const MANY_BLOCKS: u64 = 1024;
 
 /// Warps in a block, where nothing says otherwise.
-const WARPS: u32 = 8;
+pub(super) const WARPS: u32 = 8;
 
 impl Plan {
     /// The tuned plan for a fold along axes with the operator of `entry`: it picks the kernel, too.
@@ -156,7 +156,7 @@ impl Plan {
 }
 
 /// So many blocks, if a grid can have them.
-fn blocks(count: u64, blocks: u64) -> Result<u32, Error> {
+pub(super) fn blocks(count: u64, blocks: u64) -> Result<u32, Error> {
     match i32::try_from(blocks) {
         Ok(blocks) => Ok(blocks.unsigned_abs().max(1)),
         Err(_) => Err(Error::GridOverflow { count, blocks }),

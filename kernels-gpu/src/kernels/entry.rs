@@ -5,11 +5,12 @@
 /// uses it needs `#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]`; `cargo xtask build-ptx --crate PATH` compiles it.
 #[macro_export]
 macro_rules! reduce_entries {
-    ($all:expr, $small:expr, $rows:expr, $strided:expr, $element:ty, |$parameter:pat_param| $op:expr) => {
+    ($all:expr, $small:expr, $rows:expr, $strided:expr, $segments:expr, $element:ty, |$parameter:pat_param| $op:expr) => {
         $crate::reduce_entries!(@entry All, $all, $element, $parameter, $op);
         $crate::reduce_entries!(@entry Small, $small, $element, $parameter, $op);
         $crate::reduce_entries!(@entry Rows, $rows, $element, $parameter, $op);
         $crate::reduce_entries!(@entry Strided, $strided, $element, $parameter, $op);
+        $crate::reduce_entries!(@entry Segments, $segments, $element, $parameter, $op);
     };
     (@entry $kernel:ident, $name:expr, $element:ty, $parameter:pat_param, $op:expr) => {
         #[cfg(target_arch = "nvptx64")]

@@ -1,12 +1,14 @@
 //! Entry points: what the host launches.
 //!
 //! [`ENTRIES`] is made from one list, `table.rs`: operators, and the types of elements each is built for. A kernel's symbol is
-//! the operator's name, the kernel's, and the type's: `sum_f32`, `sum_small_f32`, `sum_rows_f32`, `sum_strided_f32`.
+//! the operator's name, the kernel's, and the type's: `sum_f32`, `sum_small_f32`, `sum_rows_f32`, `sum_strided_f32`,
+//! `sum_segments_f32`.
 
 #[macro_use]
 mod entry;
 pub mod output;
 pub mod rows;
+pub mod segments;
 pub mod strided;
 mod table;
 pub mod whole;
@@ -26,7 +28,8 @@ use crate::{
 };
 use output::Output;
 
-/// What the host and the build know of an entry point. The code that runs is in [`whole`], [`rows`] and [`strided`].
+/// What the host and the build know of an entry point. The code that runs is in [`whole`], [`rows`], [`strided`] and
+/// [`segments`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     /// Its symbol in the PTX.
@@ -66,11 +69,13 @@ pub enum Kernel {
     Rows,
     /// [`strided::reduce_strided`]: extents whose elements lie anywhere.
     Strided,
+    /// [`segments::reduce_segments`]: extents of any lengths, each in one run.
+    Segments,
 }
 
 impl Kernel {
     /// Each.
-    pub const ALL: [Self; 4] = [Self::All, Self::Small, Self::Rows, Self::Strided];
+    pub const ALL: [Self; 5] = [Self::All, Self::Small, Self::Rows, Self::Strided, Self::Segments];
 }
 
 /// What a launch tells an entry point.
@@ -82,7 +87,7 @@ pub struct Arguments<T> {
     pub meeting: Meeting,
     /// Where the answers go.
     pub output: Output,
-    /// Leaves that each warp folds of a tile; steps of a team.
+    /// Leaves that each warp folds of a tile; steps of a team; leaves of a tile of segments.
     pub steps: u32,
     /// Answers in a warp of a team.
     pub answers: u32,
@@ -113,6 +118,7 @@ pub unsafe fn run<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, kernel: Ker
             Kernel::Small => whole::reduce_small(simt, op, extents.whole(), meeting, output),
             Kernel::Rows => rows::reduce_rows(simt, op, extents, output),
             Kernel::Strided => strided::reduce_strided(simt, op, extents, team, meeting, output),
+            Kernel::Segments => segments::reduce_segments(simt, op, extents.segments(), steps, meeting, output),
         }
     }
 }
@@ -138,6 +144,12 @@ impl Entry {
                 whole::instructions_small::<T>(words),
             ),
             Kernel::Rows => (room.threads, room.blocks, rows::instructions::<T>(words)),
+            Kernel::Segments => {
+                let all = room.threads * room.blocks;
+                let most_resident = if words < 3 { 512 } else { 256 };
+                let resident = if all < most_resident { all } else { most_resident };
+                (256, resident / 256, segments::instructions::<T>(words))
+            }
             Kernel::Strided => {
                 // Addresses take many registers, and so do the states that wait.
                 let (most, all) = (LANES * most_warps(words), room.threads * room.blocks);

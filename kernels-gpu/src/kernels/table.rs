@@ -18,6 +18,7 @@ macro_rules! table {
             Entry::new::<$element, $monoid>(Kernel::Small, $room, table!(@names $op, "_small", $element)),
             Entry::new::<$element, $monoid>(Kernel::Rows, $room, table!(@names $op, "_rows", $element)),
             Entry::new::<$element, $monoid>(Kernel::Strided, $room, table!(@names $op, "_strided", $element)),
+            Entry::new::<$element, $monoid>(Kernel::Segments, $room, table!(@names $op, "_segments", $element)),
         )*)*];
 
         $($(
@@ -26,6 +27,7 @@ macro_rules! table {
                 concat!(stringify!($op), "_small_", stringify!($element)),
                 concat!(stringify!($op), "_rows_", stringify!($element)),
                 concat!(stringify!($op), "_strided_", stringify!($element)),
+                concat!(stringify!($op), "_segments_", stringify!($element)),
                 $element,
                 |$parameter| $value
             );

@@ -49,6 +49,16 @@ pub trait Simt: Copy {
     /// Called by: all 32 lanes of a warp together, with the same `reach`.
     fn shuffle_xor(self, word: u32, reach: u32) -> u32;
 
+    /// The `word` of lane `from`, which each lane names for itself.
+    ///
+    /// Called by: all 32 lanes of a warp together.
+    fn shuffle(self, word: u32, from: u32) -> u32;
+
+    /// Which lanes say `yes`, a bit for each.
+    ///
+    /// Called by: all 32 lanes of a warp together · Valid in: every lane
+    fn ballot(self, yes: bool) -> u32;
+
     /// Whether any lane says `yes`.
     ///
     /// Called by: all 32 lanes of a warp together · Valid in: every lane

@@ -1,5 +1,6 @@
 //! Where the extents of a launch lie: each is folded to an answer of its own.
 
+use super::segments::Segments;
 use crate::{
     simt::Simt,
     tree::{VECTOR_BYTES, leaf_elements},
@@ -18,7 +19,7 @@ pub struct Extents<T> {
     pub stride: i64,
     /// From an element of an extent to the next, in elements; unless there is a `layout`.
     pub step: i64,
-    /// Null, or the dimensions, where an extent's number or an element's stands for several indices: how many are kept and
+    /// Of segments their numbers ([`Segments`]), which lie apart where `step` is not 0. Otherwise null, or the dimensions, where an extent's number or an element's stands for several indices: how many are kept and
     /// how many are folded, then the size and the stride of each, the innermost first, those that are kept before those
     /// that are folded.
     pub layout: *const u64,
@@ -49,6 +50,17 @@ impl<T: Copy> Extents<T> {
         Input {
             start: self.start,
             len: self.len,
+            around: self.around,
+        }
+    }
+
+    /// Segments.
+    pub fn segments(self) -> Segments<T> {
+        Segments {
+            start: self.start,
+            count: self.count,
+            offsets: self.layout,
+            apart: self.step != 0,
             around: self.around,
         }
     }

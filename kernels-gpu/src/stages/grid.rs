@@ -107,8 +107,66 @@ unsafe fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Me
     // Hands on to the warp what thread 0 saw with its ticket: a vote orders no memory.
     simt.warp_barrier();
     // SAFETY: passed on to the caller.
-    let rows = unsafe { octet(simt, op, meeting.slots, meeting.tiles as u32) };
+    let rows = unsafe { octet(simt, op, meeting.slots, 1, meeting.tiles as u32) };
     Some(warp::reduce_octets(simt, op, rows))
+}
+
+/// Folds the states of all tiles, neighbours first, where each is a warp's: the last warp to arrive of each [`OCTET`] tiles folds
+/// theirs, the last of as many of those all of them, and so on. `None` in every warp but the last of all.
+///
+/// Slots and tickets have a place for each tile; `meeting.blocks` is not asked for.
+///
+/// Called by: all 32 lanes together; lane 0 has the `state` of tile number `tile` · Valid in: every lane · Scratch: the slots
+///
+/// # Safety
+///
+/// `meeting` is this launch's own, and each tile has one warp.
+#[inline(always)]
+pub unsafe fn last_warps_fold<S: Simt, T, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    meeting: Meeting,
+    tile: u64,
+    mut state: M::State,
+) -> Option<M::State> {
+    // What meets lies so many slots apart, as a power of two: the first slot of each is the whole's.
+    let (mut apart, mut level) = (0, 0);
+    let mut place = tile;
+    let mut members = meeting.tiles;
+    while members > 1 {
+        let group = place / OCTET;
+        let (first, present) = (group * OCTET, (members - group * OCTET).min(OCTET) as u32);
+        if present > 1 {
+            let here = first << apart;
+            let meeting = Meeting {
+                slots: at_mut::<M::State>(meeting.slots, here),
+                // Two levels' groups may begin at one tile: each level has the next ticket.
+                tickets: meeting.tickets.wrapping_add((here + level) as usize),
+                ..meeting
+            };
+            let mut last = false;
+            if simt.lane() == 0 {
+                // SAFETY: passed on to the caller: this slot is this warp's, which has read what it had before.
+                unsafe { store(simt, meeting.slots, (place - first) << apart, state) };
+                // SAFETY: passed on to the caller. Release and acquire: as in `draws_last`.
+                last = unsafe { simt.ticket(meeting.tickets, present - 1) } == present - 1;
+            }
+            if !simt.any(last) {
+                return None;
+            }
+            // Hands on to the warp what lane 0 saw with its ticket.
+            simt.warp_barrier();
+            // SAFETY: passed on to the caller.
+            let rows = unsafe { octet(simt, op, meeting.slots, 1 << apart, present) };
+            state = warp::reduce_octets(simt, op, rows);
+            // The slots were read.
+            simt.warp_barrier();
+        }
+        (place, members) = (group, members.div_ceil(OCTET));
+        apart += u32::trailing_zeros(OCTET as u32);
+        level += 1;
+    }
+    Some(state)
 }
 
 /// Whether this is thread 0 of the last block to arrive, which then sees the slots that all blocks stored.
@@ -184,6 +242,7 @@ unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, 
                 simt,
                 op,
                 at::<M::State>(slots, first + u64::from(before)),
+                1,
                 present - before,
             )
         };
@@ -194,7 +253,7 @@ unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, 
     warp::reduce(simt, op, kept)
 }
 
-/// Folds each of eight rows of 32 slots, those from `present` on being the identity.
+/// Folds each of eight rows of 32 slots that lie `apart`, those from `present` on being the identity.
 ///
 /// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
 ///
@@ -203,13 +262,19 @@ unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, 
 /// The slots up to `present` are valid and synchronised with.
 // The large stages are inlined, all of them: a call would put states of many words into memory.
 #[inline(always)]
-unsafe fn octet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, present: u32) -> M::State {
+unsafe fn octet<S: Simt, T, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    slots: *const u32,
+    apart: u64,
+    present: u32,
+) -> M::State {
     // One address for the eight loads, and comparisons in 32 bits: this shares the registers of the whole kernel.
-    let column = at::<M::State>(slots, u64::from(simt.lane()));
+    let column = at::<M::State>(slots, u64::from(simt.lane()) * apart);
     warp::reduce_eight(simt, op, |row| {
         if row * LANES + simt.lane() < present {
             // SAFETY: the slot is present.
-            unsafe { load(simt, column, u64::from(row * LANES)) }
+            unsafe { load(simt, column, u64::from(row * LANES) * apart) }
         } else {
             op.identity()
         }
@@ -218,5 +283,10 @@ unsafe fn octet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, pre
 
 /// The address of a slot.
 fn at<State: Words>(slots: *const u32, slot: u64) -> *const u32 {
+    slots.wrapping_add(slot as usize * State::COUNT)
+}
+
+/// The same, to be written.
+fn at_mut<State: Words>(slots: *mut u32, slot: u64) -> *mut u32 {
     slots.wrapping_add(slot as usize * State::COUNT)
 }

@@ -4,6 +4,7 @@ pub mod block;
 pub mod extents;
 pub mod gather;
 pub mod grid;
+pub mod segments;
 pub mod team;
 pub mod thread;
 pub mod warp;
@@ -18,6 +19,13 @@ fn map_words<W: Words>(state: W, mut f: impl FnMut(u32) -> u32) -> W {
         i += 1;
         word
     })
+}
+
+/// The state of lane `from`, which each lane names for itself.
+///
+/// Called by: all 32 lanes together
+pub(crate) fn shuffle<S: Simt, W: Words>(simt: S, state: W, from: u32) -> W {
+    map_words(state, |word| simt.shuffle(word, from))
 }
 
 /// Reads the state at `slot` of an array of states that this launch wrote.

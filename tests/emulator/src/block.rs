@@ -44,8 +44,9 @@ pub struct Warp {
     pub exited: u32,
     /// What the lanes that are `together` wait for.
     pub call: Collective,
-    /// What lanes bring to it; once all are there, what they take from it.
+    /// What lanes bring to it, and which lane each names; once all are there, what they take from it.
     pub brought: [u32; LANES as usize],
+    pub named: [u32; LANES as usize],
     pub taken: [u32; LANES as usize],
     /// Where each lane waits.
     pub lines: [Line; LANES as usize],
@@ -60,6 +61,7 @@ impl Warp {
             exited: 0,
             call: Collective::Any,
             brought: [0; LANES as usize],
+            named: [0; LANES as usize],
             taken: [0; LANES as usize],
             lines: [Location::caller(); LANES as usize],
         }
@@ -191,12 +193,19 @@ impl Block {
     }
 
     /// A lane comes to what its warp does together. The last to come sets all of them going.
-    pub fn collect(&mut self, place: Place, word: u32, call: Collective, line: Line) -> Result<(), Fault> {
+    pub fn collect(
+        &mut self,
+        place: Place,
+        (word, named): (u32, u32),
+        call: Collective,
+        line: Line,
+    ) -> Result<(), Fault> {
         let (w, lane) = (place.warp(), place.lane());
         self.stop(place);
         let warp = &mut self.warps[w];
         warp.lines[lane] = line;
         warp.brought[lane] = word;
+        warp.named[lane] = named;
         if warp.together == 0 {
             warp.call = call;
         } else if warp.call != call {
@@ -213,15 +222,24 @@ impl Block {
         if let Some((absent, elsewhere)) = warp.absent() {
             return Err(self.absent_lane(w, absent, elsewhere));
         }
-        if let Collective::Shuffle { reach } = call
-            && reach >= LANES
-        {
-            return Err(self.absent_lane(w, lane as u32 ^ reach, Elsewhere::Nowhere));
+        let from = match call {
+            Collective::Shuffle { reach } => lane as u32 ^ reach,
+            _ => named,
+        };
+        if from >= LANES {
+            return Err(self.absent_lane(w, from, Elsewhere::Nowhere));
         }
         if warp.together == ALL {
             match call {
                 Collective::Shuffle { reach } => {
                     warp.taken = std::array::from_fn(|lane| warp.brought[lane ^ reach as usize]);
+                }
+                Collective::ShuffleFrom => {
+                    warp.taken = std::array::from_fn(|lane| warp.brought[warp.named[lane] as usize]);
+                }
+                Collective::Ballot => {
+                    let bits = (0..LANES).filter(|lane| warp.brought[*lane as usize] != 0);
+                    warp.taken = [bits.fold(0, |bits, lane| bits | 1 << lane); LANES as usize];
                 }
                 Collective::Any => {
                     let any = warp.brought.iter().any(|&yes| yes != 0);

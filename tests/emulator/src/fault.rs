@@ -65,8 +65,12 @@ pub enum Collective {
         /// The reach.
         reach: u32,
     },
+    /// A shuffle with a lane that each names.
+    ShuffleFrom,
     /// A vote.
     Any,
+    /// A vote of which each lane's is told.
+    Ballot,
     /// A barrier of the warp.
     WarpBarrier,
 }
@@ -75,7 +79,9 @@ impl fmt::Display for Collective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shuffle { reach } => write!(f, "a shuffle of reach {reach}"),
+            Self::ShuffleFrom => write!(f, "a shuffle from any lane"),
             Self::Any => write!(f, "a vote"),
+            Self::Ballot => write!(f, "a ballot"),
             Self::WarpBarrier => write!(f, "a barrier of the warp"),
         }
     }

@@ -62,8 +62,13 @@ impl<'a> Lane<'a> {
 
     /// What the lanes of a warp do together, each with a word of its own.
     fn together(self, word: u32, call: Collective, line: Line) -> u32 {
+        self.together_from(word, 0, call, line)
+    }
+
+    /// The same, and each names a lane.
+    fn together_from(self, word: u32, from: u32, call: Collective, line: Line) -> u32 {
         let Context { machine, place, .. } = self.context;
-        let arrived = machine.state.borrow_mut().collect(*place, word, call, line);
+        let arrived = machine.state.borrow_mut().collect(*place, (word, from), call, line);
         self.unless_fault(arrived);
         self.let_others_run();
         machine.state.borrow().collected(*place)
@@ -117,6 +122,16 @@ impl Simt for Lane<'_> {
     #[track_caller]
     fn shuffle_xor(self, word: u32, reach: u32) -> u32 {
         self.together(word, Collective::Shuffle { reach }, Location::caller())
+    }
+
+    #[track_caller]
+    fn shuffle(self, word: u32, from: u32) -> u32 {
+        self.together_from(word, from, Collective::ShuffleFrom, Location::caller())
+    }
+
+    #[track_caller]
+    fn ballot(self, yes: bool) -> u32 {
+        self.together(u32::from(yes), Collective::Ballot, Location::caller())
     }
 
     #[track_caller]

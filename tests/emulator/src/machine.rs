@@ -39,7 +39,7 @@ impl State {
         }
     }
 
-    pub fn collect(&mut self, place: Place, word: u32, call: Collective, line: Line) -> Result<(), Fault> {
+    pub fn collect(&mut self, place: Place, word: (u32, u32), call: Collective, line: Line) -> Result<(), Fault> {
         self.blocks[place.slot].collect(place, word, call, line)
     }
 

@@ -70,10 +70,12 @@ fn came_out(machine: &Source, ptx: &str) -> Result<(), String> {
     if let Some(lost) = written.find(|operation| !operations.contains(operation)) {
         return Err(format!("{lost:?} did not come out:\n{ptx}"));
     }
-    const INSTRUCTIONS: [(&str, &str); 4] = [
+    const INSTRUCTIONS: [(&str, &str); 6] = [
         ("llvm.nvvm.barrier0", "bar.sync"),
         ("llvm.nvvm.bar.warp.sync", "bar.warp.sync"),
         ("llvm.nvvm.shfl.sync.bfly.i32", "shfl.sync.bfly.b32"),
+        ("llvm.nvvm.shfl.sync.idx.i32", "shfl.sync.idx.b32"),
+        ("llvm.nvvm.vote.ballot.sync", "vote.sync.ballot.b32"),
         ("llvm.nvvm.vote.any.sync", "vote.sync.any.pred"),
     ];
     for Intrinsic { name, .. } in &machine.intrinsics {

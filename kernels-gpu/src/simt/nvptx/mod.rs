@@ -31,6 +31,10 @@ unsafe extern "C" {
     fn bar_warp_sync(mask: u32);
     #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
     fn shfl_sync_bfly(mask: u32, word: u32, reach: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+    fn shfl_sync_idx(mask: u32, word: u32, from: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.vote.ballot.sync"]
+    fn vote_ballot_sync(mask: u32, yes: bool) -> u32;
     #[link_name = "llvm.nvvm.vote.any.sync"]
     fn vote_any_sync(mask: u32, yes: bool) -> bool;
 }
@@ -62,6 +66,14 @@ impl Simt for Nvptx {
     fn shuffle_xor(self, word: u32, reach: u32) -> u32 {
         // SAFETY: the trait has all 32 lanes call this together.
         unsafe { shfl_sync_bfly(ALL, word, reach, CLAMP) }
+    }
+    fn shuffle(self, word: u32, from: u32) -> u32 {
+        // SAFETY: the trait has all 32 lanes call this together.
+        unsafe { shfl_sync_idx(ALL, word, from, CLAMP) }
+    }
+    fn ballot(self, yes: bool) -> u32 {
+        // SAFETY: the trait has all 32 lanes call this together.
+        unsafe { vote_ballot_sync(ALL, yes) }
     }
     fn any(self, yes: bool) -> bool {
         // SAFETY: the trait has all 32 lanes call this together.

@@ -1,0 +1,121 @@
+//! Folds in segments, and of many arrays at once.
+
+use bytemuck::NoUninit;
+use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
+use warpfold_kernels::element::Element;
+
+use super::{
+    Gpu, Prepared,
+    launch::{self, Bound},
+    status,
+};
+use crate::{Error, layout::Segments, ops::Reduction};
+
+impl Gpu {
+    /// A fold of an array in segments, planned, its kernel loaded and the offsets on the device, for asynchronous calls. Each
+    /// answer has the bits that [`reduce`](Self::reduce) gives for its segment alone; positions count from its start.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Self::prepare); [`Error::EmptySegment`]; [`Error::GridOverflow`]; [`Error::OutOfMemory`].
+    pub fn prepare_segments<T: Element, R: Reduction<T>>(
+        &self,
+        op: R,
+        segments: &Segments,
+    ) -> Result<Prepared<R, T>, Error> {
+        Prepared::segments(self, op, segments, &[])
+    }
+
+    /// Folds an array in device memory in segments, and waits for the answers.
+    ///
+    /// One launch, whatever the lengths: the work is shared out by elements, so one huge segment among many tiny ones takes no
+    /// longer than the same number of elements in any others. Read are the elements and 8 bytes for each segment.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare_segments`](Self::prepare_segments); [`Error::Offset`] if the segments are not of as many elements as `input`
+    /// has; [`Error::ForeignMemory`] where `input` is not this GPU's.
+    pub fn reduce_segments<T: Element + DeviceCopy, R: Reduction<T>>(
+        &self,
+        op: R,
+        input: &DeviceSlice<T>,
+        segments: &Segments,
+    ) -> Result<Vec<R::Answer>, Error> {
+        segments.check(input.len() as u64)?;
+        self.check_array(input)?;
+        // SAFETY: the elements lie in the slice, which is valid as far as cust's types can tell, and the call waits.
+        unsafe { self.reduce_segments_raw::<T, R>(op, input.as_device_ptr().as_raw(), segments) }
+    }
+
+    /// The same for elements at the device address `input`, such as another framework's tensor.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare_segments`](Self::prepare_segments), and [`Error::Misaligned`] for an address that is no multiple of an
+    /// element's bytes.
+    ///
+    /// # Safety
+    ///
+    /// `input` is valid for reads of all of the segments' elements in this GPU's context, and nobody writes them during the call.
+    pub unsafe fn reduce_segments_raw<T: Element, R: Reduction<T>>(
+        &self,
+        op: R,
+        input: u64,
+        segments: &Segments,
+    ) -> Result<Vec<R::Answer>, Error> {
+        let prepared = self.prepare_segments::<T, R>(op, segments)?;
+        // SAFETY: passed on to the caller.
+        unsafe { self.answers(&prepared, input) }
+    }
+
+    /// Folds an array in host memory in segments, and waits for the answers. All of it is copied to the device.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce_segments`](Self::reduce_segments); [`Error::OutOfMemory`] where the array does not fit on the device.
+    pub fn reduce_host_segments<T: Element + NoUninit, R: Reduction<T>>(
+        &self,
+        op: R,
+        values: &[T],
+        segments: &Segments,
+    ) -> Result<Vec<R::Answer>, Error> {
+        segments.check(values.len() as u64)?;
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        let _bound = Bound::to(self.context())?;
+        let input = DeviceBuffer::from_slice(bytes).map_err(|error| status::memory(bytes.len(), error))?;
+        launch::wait_for_default_stream()?;
+        // SAFETY: the buffer holds the array, and the call waits.
+        unsafe { self.reduce_segments_raw::<T, R>(op, input.as_device_ptr().as_raw(), segments) }
+    }
+
+    /// Folds many arrays in device memory in one launch, each to an answer, and waits for them: the gradients of a model. The
+    /// arrays may be of any lengths; each answer has the bits that [`reduce`](Self::reduce) gives.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce_segments`](Self::reduce_segments), array `i` being segment `i`.
+    ///
+    /// ```no_run
+    /// use cust::memory::DeviceBuffer;
+    /// use warpfold::{gpu::Gpu, ops::NormL2};
+    ///
+    /// let gpu = Gpu::new(0)?;
+    /// gpu.make_current()?;
+    /// let (weights, bias) = (DeviceBuffer::from_slice(&[3.0_f32, 4.0])?, DeviceBuffer::from_slice(&[2.0_f32])?);
+    /// assert_eq!(gpu.reduce_batch(NormL2, &[&weights, &bias])?, [5.0, 2.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reduce_batch<T: Element + DeviceCopy, R: Reduction<T>>(
+        &self,
+        op: R,
+        arrays: &[&DeviceSlice<T>],
+    ) -> Result<Vec<R::Answer>, Error> {
+        let segments = Segments::by_lens(arrays.iter().map(|array| array.len() as u64))?;
+        arrays.iter().try_for_each(|array| self.check_array(array))?;
+        let addresses: Vec<u64> = arrays.iter().map(|array| array.as_device_ptr().as_raw()).collect();
+        let prepared = Prepared::<R, T>::segments(self, op, &segments, &addresses)?;
+        // SAFETY: the addresses are those of slices, which are valid as far as cust's types can tell, and the call waits. No
+        // address is made from the input's.
+        unsafe { self.answers(&prepared, 0) }
+    }
+}

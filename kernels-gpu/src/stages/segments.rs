@@ -1,0 +1,155 @@
+//! Where the segments of a launch lie: extents of any lengths, one after the other; and how warps share them out.
+//!
+//! Segments and their elements stand on one line: segment `s` at `offsets[s] + s × COST`, for a segment has a cost of its own
+//! beside its elements'. The line is cut into ranges of as many places as a tile has elements, one for each warp. What begins in
+//! its range, a warp folds: whole segments of at most a tile, and tiles of longer ones. So neither many empty segments nor one
+//! huge one among tiny ones leave a warp with more than two ranges' work, and where a warp begins is found by a search.
+
+use super::extents::{Around, Input};
+use crate::{simt::Simt, tree::LANES};
+
+/// What a segment costs beside its elements, in bytes of elements: its offset, its answer, its finish.
+const COST_BYTES: usize = 64;
+
+/// `count` segments.
+#[derive(Clone, Copy)]
+pub struct Segments<T> {
+    /// The first element, where segments follow one another.
+    pub start: *const T,
+    /// How many there are.
+    pub count: u64,
+    /// The number of each segment's first element, and that of all elements: `count + 1` numbers, none less than the one
+    /// before.
+    pub offsets: *const u64,
+    /// Whether the segments lie apart: then `count` addresses follow the offsets, of the first element of each.
+    pub apart: bool,
+    /// Memory that may be read, where they do not lie apart.
+    pub around: Around,
+}
+
+/// A segment, or the tile of it that begins in a range.
+#[derive(Clone, Copy)]
+pub struct Piece<T> {
+    /// What is to be folded; nothing where the segment is empty.
+    pub input: Input<T>,
+    /// Elements of the segment.
+    pub len: u64,
+    /// Elements of the array before the segment.
+    pub offset: u64,
+    /// The number of the tile in its segment.
+    pub tile: u64,
+    /// Whether there is such a segment, of which something begins in the range.
+    pub exists: bool,
+}
+
+/// What a segment costs beside its elements, in elements of `T`.
+#[must_use]
+pub const fn cost<T>() -> u64 {
+    (COST_BYTES / size_of::<T>()) as u64
+}
+
+/// How often loads stand in the code of [`Segments::piece`], and in that of [`Segments::first_from`].
+pub const LOADS: (usize, usize) = (2 * 2 + 2, 2);
+
+impl<T: Copy> Segments<T> {
+    /// The number at `at` of those before the elements.
+    ///
+    /// # Safety
+    ///
+    /// `at <= count`, or where segments lie apart less than `2 count + 1`; the numbers are valid and unwritten for the whole
+    /// launch.
+    #[inline(always)]
+    unsafe fn number<S: Simt>(self, simt: S, at: u64) -> u64 {
+        let from = self.offsets.wrapping_add(at as usize).cast::<u32>();
+        // SAFETY: passed on to the caller.
+        unsafe { u64::from(simt.load_input(from)) | u64::from(simt.load_input(from.wrapping_add(1))) << 32 }
+    }
+
+    /// The lowest segment that begins at place `place` of the line or behind it; `count` where there is none.
+    ///
+    /// Called by: all 32 lanes together, with the same place · Valid in: every lane
+    ///
+    /// # Safety
+    ///
+    /// The offsets are valid and unwritten for the whole launch.
+    #[inline(always)]
+    pub unsafe fn first_from<S: Simt>(self, simt: S, place: u64) -> u64 {
+        // It is one of low..=high. Each turn the lanes ask at 32 places: a search by halves would wait five times as often.
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let apart = (high - low) / u64::from(LANES) + 1;
+            let at = low + u64::from(simt.lane()) * apart;
+            // SAFETY: passed on to the caller.
+            let before = at < high && unsafe { self.number(simt, at) } + at * cost::<T>() < place;
+            // Neighbours, for places rise.
+            let lanes = u64::from(u32::count_ones(simt.ballot(before)));
+            high = high.min(low + lanes * apart);
+            if lanes > 0 {
+                low += (lanes - 1) * apart + 1;
+            }
+        }
+        low
+    }
+
+    /// What begins in the range of `range` places from `place` on, of the segment of that number: itself, or where it has more
+    /// than `range` elements a tile of so many.
+    ///
+    /// # Safety
+    ///
+    /// As [`first_from`](Self::first_from).
+    #[inline(always)]
+    pub unsafe fn piece<S: Simt>(self, simt: S, number: u64, place: u64, range: u64) -> Piece<T> {
+        let (mut offset, mut end) = (0, 0);
+        if number < self.count {
+            // SAFETY: passed on to the caller.
+            (offset, end) = unsafe { (self.number(simt, number), self.number(simt, number + 1)) };
+        }
+        let len = end - offset;
+        let begins = offset + number * cost::<T>();
+        // A tile's worth of places is a power of two.
+        let tile = if begins < place {
+            ((place - begins - 1) >> u32::trailing_zeros(range as u32)) + 1
+        } else {
+            0
+        };
+        let before = tile * range;
+        let exists = number < self.count && begins + before < place + range && (tile == 0 || len > range && before < len);
+        let left = if exists { (len - before).min(range) } else { 0 };
+        let (mut start, mut around) = (self.start.wrapping_add(offset as usize), self.around);
+        if self.apart && exists {
+            // SAFETY: passed on to the caller.
+            start = start.with_addr(unsafe { self.number(simt, self.count + 1 + number) } as usize);
+            around = Input::new(start, len).around;
+        }
+        let input = Input {
+            start: start.wrapping_add(before as usize),
+            len: left,
+            around,
+        };
+        Piece {
+            input,
+            len,
+            offset,
+            tile,
+            exists,
+        }
+    }
+}
+
+impl<T> Piece<T> {
+    /// Whether its segment has more than the tile.
+    pub fn is_tile(&self, range: u64) -> bool {
+        self.len > range
+    }
+
+    /// Tiles of its segment.
+    pub fn tiles(&self, range: u64) -> u64 {
+        ((self.len - 1) >> u32::trailing_zeros(range as u32)) + 1
+    }
+
+    /// The first slot of its segment, which has more than a tile: two for each tile that was before are enough, however
+    /// segments divide them.
+    pub fn first_slot(&self, range: u64) -> u64 {
+        2 * (self.offset >> u32::trailing_zeros(range as u32))
+    }
+}

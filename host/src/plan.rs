@@ -167,18 +167,25 @@ impl Plan {
         self.shape.warps * LANES
     }
 
+    /// Elements that the launch reads.
+    #[must_use]
+    pub fn elements(&self) -> u64 {
+        match self.entry.kernel {
+            Kernel::Segments => self.len,
+            _ => self.len.saturating_mul(self.count),
+        }
+    }
+
     /// Bytes that the launch must read and write: the speed of light is these over the memory's bandwidth.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let (input, answer) = (
-            self.len.saturating_mul(self.entry.element.bytes() as u64),
-            self.entry.answer_bytes as u64,
-        );
-        if self.entry.kernel == Kernel::Segments {
-            // Each has an offset, and there is one more.
-            return input.saturating_add(self.count.saturating_mul(answer + 8)).saturating_add(8);
-        }
-        input.saturating_add(answer).saturating_mul(self.count)
+        let of_an_answer = match self.entry.kernel {
+            // Each has an offset.
+            Kernel::Segments => self.entry.answer_bytes + size_of::<u64>(),
+            _ => self.entry.answer_bytes,
+        };
+        let elements = self.elements().saturating_mul(self.entry.element.bytes() as u64);
+        elements.saturating_add(self.count.saturating_mul(of_an_answer as u64))
     }
 
     /// What the launch is told of the work of a warp: its leaves of a tile, or its steps.

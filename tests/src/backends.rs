@@ -166,7 +166,11 @@ pub fn emulator_segments<T: Element, M: Monoid<T>>(
     apart: bool,
     seed: u64,
 ) -> Vec<M::Answer> {
-    let of = if apart { Of::Apart(segments) } else { Of::Segments(segments) };
+    let of = if apart {
+        Of::Apart(segments)
+    } else {
+        Of::Segments(segments)
+    };
     let misalign = seed as usize % vector_elements::<T>();
     emulate::<T, M>(values, plan, misalign, seed, of, |lane, told| {
         let (extents, leaves) = (told.extents.segments(), told.steps);
@@ -231,7 +235,9 @@ fn emulate<T: Element, M: Monoid<T>>(
             let copy = |i: usize| {
                 let Range { start, end } = segments.get(i);
                 let misalign = (misalign + i) % vector_elements::<T>();
-                memory.input("segment", &values[start as usize..end as usize], misalign).addr() as u64
+                memory
+                    .input("segment", &values[start as usize..end as usize], misalign)
+                    .addr() as u64
             };
             let addresses: Vec<u64> = (0..segments.count()).map(copy).collect();
             Extents {

@@ -35,7 +35,8 @@ fn agrees(op: &dyn Operation, values: &[u64], segments: &Segments, leaves: Optio
     let plan = plan(op, segments, leaves);
     let alone = |i: usize| {
         let range = segments.get(i);
-        op.cpu(&values[range.start as usize..range.end as usize]).expect("not empty, or an answer over nothing")
+        op.cpu(&values[range.start as usize..range.end as usize])
+            .expect("not empty, or an answer over nothing")
     };
     let expected: Vec<Bits> = (0..segments.count()).map(alone).collect();
     for apart in [false, true] {
@@ -116,6 +117,17 @@ fn segments_of_many_tiles() {
     }
 }
 
+/// More than 256 × 256 tiles: they meet in three turns.
+#[test]
+fn a_segment_of_three_turns() {
+    let op = operation("sum", Type::F32);
+    let segments = Segments::by_lens([7, 65_537 * 1024 + 1, 3]).expect("few");
+    let values = samples::ALL[0].array(Type::F32, segments.len() as usize);
+    let plan = plan(&*op, &segments, Some(1));
+    let expected = op.cpu(&values[7..values.len() - 3]).expect("a sum");
+    assert_eq!(op.segments(&values, &plan, &segments, false, 0)[1], expected);
+}
+
 #[test]
 fn nothing_but_empty_segments() {
     let op = operation("sum", Type::F32);
@@ -124,14 +136,27 @@ fn nothing_but_empty_segments() {
         agrees(&*op, &[], &segments, None, count as u64);
     }
     let none = Segments::by_lens([]).expect("none");
-    assert!(cpu::reduce_segments(ops::Max, &[0.0_f32; 0], &none).expect("no answers").is_empty());
+    assert!(
+        cpu::reduce_segments(ops::Max, &[0.0_f32; 0], &none)
+            .expect("no answers")
+            .is_empty()
+    );
 }
 
 #[test]
 fn segments_without_an_answer_are_named() {
     let segments = Segments::by_offsets(&[0, 2, 2, 3]).expect("segments");
     let wrong = cpu::reduce_segments(ops::ArgMax, &[1.0_f32, 2.0, 3.0], &segments);
-    assert!(matches!(wrong, Err(Error::EmptySegment { op: "argmax", segment: 1 })), "{wrong:?}");
+    assert!(
+        matches!(
+            wrong,
+            Err(Error::EmptySegment {
+                op: "argmax",
+                segment: 1
+            })
+        ),
+        "{wrong:?}"
+    );
     let wrong = cpu::reduce_segments(ops::Sum, &[1.0_f32, 2.0], &segments);
     assert!(matches!(wrong, Err(Error::Offset { at: 3, .. })), "{wrong:?}");
 }

@@ -26,8 +26,12 @@ use crate::{
 /// build its time, and every program its PTX.
 const DEFAULT_ARCHS: [&str; 2] = ["sm_75", "sm_90"];
 
-/// Devices that the PTX is assembled for in the checks, beside the architectures themselves.
-const DEVICES: [u32; 8] = [75, 80, 86, 89, 90, 100, 103, 120];
+/// Devices that the PTX is assembled for in the checks, beside the architectures themselves: one of each generation, for each
+/// takes its time.
+const DEVICES: [u32; 4] = [75, 86, 90, 120];
+
+/// The others, for which the assembler allots registers almost alike: checked when asked for.
+const OTHER_DEVICES: [u32; 4] = [80, 89, 100, 103];
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -43,6 +47,27 @@ pub struct Args {
     /// Hand out the PTX even where facts of it do not hold: for measuring a kernel that is being worked on.
     #[arg(long)]
     unproven: bool,
+    /// Assemble the PTX in the checks for every device that ptxas knows of, as before a release: it takes twice as long.
+    #[arg(long)]
+    every_device: bool,
+}
+
+/// What is asked of a build beside the PTX.
+#[derive(Clone, Copy, Default)]
+struct Checks {
+    unproven: bool,
+    every_device: bool,
+}
+
+impl Checks {
+    /// Devices that the PTX of an architecture is assembled for.
+    fn devices(self, arch: u32, tools: &Tools) -> BTreeSet<u32> {
+        match tools.generator {
+            // That it assembles is all that is asked.
+            Generator::StandIn(_) => [arch].into(),
+            _ => devices_of(arch, self.every_device),
+        }
+    }
 }
 
 /// Runs the task.
@@ -57,12 +82,16 @@ pub fn run(args: &Args) -> Result<()> {
         None => KernelCrate::ours(&tools.generator)?,
         Some(path) => KernelCrate::users(path, &tools.generator)?,
     };
-    build(&kernels, &args.arch, &tools, args.unproven).map(|_| ())
+    let checks = Checks {
+        unproven: args.unproven,
+        every_device: args.every_device,
+    };
+    build(&kernels, &args.arch, &tools, checks).map(|_| ())
 }
 
 /// Builds the kernels for the default architectures.
 pub fn build_default(tools: &Tools) -> Result<Vec<Build>> {
-    build(&KernelCrate::ours(&tools.generator)?, &[], tools, false)
+    build(&KernelCrate::ours(&tools.generator)?, &[], tools, Checks::default())
 }
 
 /// Builds and checks the kernels for the default architectures, or the one that is checked with the stand-in, and hands
@@ -74,15 +103,15 @@ pub fn prove_default(tools: &Tools) -> Result<Vec<Build>> {
     };
     let kernels = KernelCrate::ours(&tools.generator)?;
     let _lock = lock(&kernels)?;
-    prove(&kernels, &archs, tools, false)
+    prove(&kernels, &archs, tools, Checks::default())
 }
 
-fn build(kernels: &KernelCrate, archs: &[String], tools: &Tools, unproven: bool) -> Result<Vec<Build>> {
+fn build(kernels: &KernelCrate, archs: &[String], tools: &Tools, checks: Checks) -> Result<Vec<Build>> {
     let asked: BTreeSet<&str> = archs.iter().map(|arch| arch.trim()).collect();
     let asked: BTreeSet<&str> = if asked.is_empty() { DEFAULT_ARCHS.into() } else { asked };
     let _lock = lock(kernels)?;
     remove_stale(kernels, &asked, archs.is_empty(), tools)?;
-    let builds = prove(kernels, &asked, tools, unproven)?;
+    let builds = prove(kernels, &asked, tools, checks)?;
     for build in &builds {
         publish(kernels, build)?;
     }
@@ -99,7 +128,7 @@ fn lock(kernels: &KernelCrate) -> Result<fs::File> {
 }
 
 /// Compiles and checks what is not up to date; all of it then lies in the cache.
-fn prove(kernels: &KernelCrate, archs: &BTreeSet<&str>, tools: &Tools, unproven: bool) -> Result<Vec<Build>> {
+fn prove(kernels: &KernelCrate, archs: &BTreeSet<&str>, tools: &Tools, checks: Checks) -> Result<Vec<Build>> {
     for arch in archs {
         tools.generator.knows(arch)?;
     }
@@ -109,6 +138,10 @@ fn prove(kernels: &KernelCrate, archs: &BTreeSet<&str>, tools: &Tools, unproven:
         .builds
         .into_iter()
         .filter(|build| archs.contains(&*build.arch) && kernels.is_current(&kernels.staged(&build.arch), &stamp))
+        .filter(|build| {
+            let asked = checks.devices(generator::number(&build.arch).unwrap_or(0), tools);
+            !checks.every_device || asked.iter().all(|device| build.devices.contains(device))
+        })
         .collect();
     let built: Vec<&str> = builds.iter().map(|build| &*build.arch).collect();
     let todo: Vec<&str> = archs.iter().copied().filter(|arch| !built.contains(arch)).collect();
@@ -127,10 +160,10 @@ fn prove(kernels: &KernelCrate, archs: &BTreeSet<&str>, tools: &Tools, unproven:
     let compiled = tools.generator.compile_all(kernels, &todo)?;
     let mut wrong = vec![];
     for (arch, text) in todo.iter().zip(compiled) {
-        let (build, violations) = check(kernels, arch, &text, tools)?;
+        let (build, violations) = check(kernels, arch, &text, tools, checks)?;
         println!("\n{arch}: {}", build.generator);
         print!("{}", report::table(&build));
-        for device in devices_of(generator::number(arch).unwrap_or(0)) {
+        for device in checks.devices(generator::number(arch).unwrap_or(0), tools) {
             if let Some(ptxas) = tools.ptxas.as_ref().filter(|_| !build.devices.contains(&device)) {
                 println!(
                     "warning: ptxas {} does not know sm_{device}: not checked there",
@@ -155,9 +188,9 @@ fn prove(kernels: &KernelCrate, archs: &BTreeSet<&str>, tools: &Tools, unproven:
     report.save(&kernels.cache)?;
     let lines = gathered(&wrong);
     for line in &lines {
-        println!("{}: {line}", if unproven { "warning" } else { "error" });
+        println!("{}: {line}", if checks.unproven { "warning" } else { "error" });
     }
-    if !lines.is_empty() && !unproven {
+    if !lines.is_empty() && !checks.unproven {
         bail!(
             "{} facts of the generated code do not hold; it lies in {}",
             lines.len(),
@@ -219,7 +252,13 @@ pub fn seconds(duration: Duration) -> String {
 }
 
 /// Takes the compiler's PTX apart by family and judges it; the files lie in the cache until they are published.
-fn check(kernels: &KernelCrate, arch: &str, text: &str, tools: &Tools) -> Result<(Build, Vec<(String, Violation)>)> {
+fn check(
+    kernels: &KernelCrate,
+    arch: &str,
+    text: &str,
+    tools: &Tools,
+    checks: Checks,
+) -> Result<(Build, Vec<(String, Violation)>)> {
     let module = Module::parse(text);
     let parts: Vec<Part> = module.entries().filter_map(|item| kernels.part(item)).collect();
     if parts.is_empty() {
@@ -250,6 +289,7 @@ fn check(kernels: &KernelCrate, arch: &str, text: &str, tools: &Tools) -> Result
     };
     write_if_changed(&staged.join("build.txt"), &format!("{}\n", build.generator))?;
     // Assembling takes longer than all else: a family on each core.
+    let devices = checks.devices(generator::number(arch).context("an architecture is a number")?, tools);
     let assembled: Vec<Assembled> = families
         .par_iter()
         .map(|(family, members)| {
@@ -260,7 +300,7 @@ fn check(kernels: &KernelCrate, arch: &str, text: &str, tools: &Tools) -> Result
             let file = staged.join(format!("{family}.ptx"));
             write_if_changed(&file, &module.select(of_family))?;
             match &tools.ptxas {
-                Some(ptxas) => assemble(ptxas, &file, arch, members),
+                Some(ptxas) => assemble(ptxas, &file, arch, &devices, members),
                 None => Ok(Assembled {
                     own: vec![None; members.len()],
                     ..Assembled::default()
@@ -294,14 +334,14 @@ struct Assembled {
     wrong: Vec<(String, Violation)>,
 }
 
-/// Assembles a family for its own architecture and for every device that will load it, and judges each.
-fn assemble(ptxas: &Ptxas, file: &Path, arch: &str, members: &[&Part]) -> Result<Assembled> {
+/// Assembles a family for devices that will load it, and judges each.
+fn assemble(ptxas: &Ptxas, file: &Path, arch: &str, devices: &BTreeSet<u32>, members: &[&Part]) -> Result<Assembled> {
     let arch = generator::number(arch).context("an architecture is a number")?;
     let mut assembled = Assembled {
         own: vec![None; members.len()],
         ..Assembled::default()
     };
-    for device in devices_of(arch) {
+    for &device in devices {
         let Outcome::Assembled(said) = ptxas.assemble(file, device)? else {
             continue;
         };
@@ -321,12 +361,15 @@ fn assemble(ptxas: &Ptxas, file: &Path, arch: &str, members: &[&Part]) -> Result
 }
 
 /// The devices whose drivers take the PTX of `arch`: those before the next architecture of a default build.
-fn devices_of(arch: u32) -> BTreeSet<u32> {
+fn devices_of(arch: u32, every: bool) -> BTreeSet<u32> {
     let next = DEFAULT_ARCHS
         .iter()
         .filter_map(|next| generator::number(next))
         .find(|next| *next > arch);
     let mut devices: BTreeSet<u32> = DEVICES.into();
+    if every {
+        devices.extend(OTHER_DEVICES);
+    }
     devices.insert(arch);
     devices
         .into_iter()
@@ -363,10 +406,10 @@ mod tests {
     fn every_device_takes_one_default_architecture() {
         let served: Vec<u32> = DEFAULT_ARCHS
             .iter()
-            .flat_map(|arch| devices_of(generator::number(arch).unwrap()))
+            .flat_map(|arch| devices_of(generator::number(arch).unwrap(), false))
             .collect();
         assert_eq!(served, DEVICES);
-        assert_eq!(devices_of(121), BTreeSet::from([121]));
+        assert_eq!(devices_of(121, false), BTreeSet::from([121]));
     }
 
     #[test]

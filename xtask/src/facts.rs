@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use warpfold_kernels::kernels::{Instructions, rows, strided, whole};
+use warpfold_kernels::kernels::{Instructions, rows, segments, strided, whole};
 
 use crate::ptx;
 
@@ -105,6 +105,7 @@ pub fn in_text(name: &str, entry: &str, expected: Expected) -> Vec<Violation> {
                 whole::instructions_small::<f32>(1),
                 rows::instructions::<f32>(1),
                 strided::instructions::<f32>(1),
+                segments::instructions::<f32>(1),
             ];
             if !kernels.iter().any(|kernel| kernel.barriers == found.barriers) {
                 wrong.extend(barriers(found.barriers, kernels[0].barriers));

@@ -2,11 +2,12 @@
 //! the figures. Prints CSV: `op,elements,dtype,µs,GB/s`; a `#` starts a remark.
 //!
 //! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32, and
-//! `axes` is folds of matrices along their rows and columns. Without a GPU
+//! `axes` is folds of matrices along their rows and columns, `segments` of arrays in segments of many kinds. Without a GPU
 //! it says so and ends well. `--shapes` times the kernel of any length in many shapes beside the tuned plan, which is how
 //! the table in `warpfold::plan` began.
 
 mod axes;
+mod segments;
 
 use std::{error::Error, ptr, time::Instant};
 
@@ -87,6 +88,9 @@ fn main() -> Outcome<()> {
     }
     if wanted("axes") && !shapes {
         axes::run(&bench)?;
+    }
+    if wanted("segments") && !shapes {
+        segments::run(&bench)?;
     }
     if wanted("types") && !shapes {
         bench.typed::<bf16>()?;
@@ -342,7 +346,7 @@ impl Bench {
 
     /// Median microseconds of one launch, over buffers `offset` elements past a multiple of 16 bytes.
     fn time<T: Element, R: Reduction<T>>(&self, prepared: &Prepared<R, T>, offset: usize) -> Outcome<f64> {
-        let len = (prepared.plan().len * prepared.plan().count) as usize;
+        let len = prepared.plan().elements() as usize;
         let stride = len.next_power_of_two();
         let buffers = (4 * POOL / (stride * size_of::<T>())).clamp(1, 64);
         let inner = match stride * size_of::<T>() {

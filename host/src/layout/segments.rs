@@ -79,7 +79,11 @@ impl Segments {
     #[must_use]
     pub fn by_keys<K: PartialEq>(keys: &[K]) -> Self {
         let mut offsets = vec![0];
-        offsets.extend((1..keys.len()).filter(|&at| keys[at] != keys[at - 1]).map(|at| at as u64));
+        offsets.extend(
+            (1..keys.len())
+                .filter(|&at| keys[at] != keys[at - 1])
+                .map(|at| at as u64),
+        );
         if !keys.is_empty() {
             offsets.push(keys.len() as u64);
         }
@@ -167,7 +171,10 @@ mod tests {
         let wrong = Segments::by_offsets(&[0, 2, 3]).expect("segments").check(4);
         assert!(matches!(
             wrong,
-            Err(Error::Offset { at: 2, fault: OffsetFault::NotLen { offset: 3, len: 4 } })
+            Err(Error::Offset {
+                at: 2,
+                fault: OffsetFault::NotLen { offset: 3, len: 4 }
+            })
         ));
         assert!(matches!(
             Segments::by_lens([1, u64::MAX]),

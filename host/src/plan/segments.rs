@@ -29,20 +29,11 @@ impl Plan {
         while leaves > 1 && warps_of(leaves) < MANY_BLOCKS * u64::from(most) {
             leaves /= 2;
         }
-        let warps = (warps_of(leaves) / MANY_BLOCKS).max(1).next_power_of_two().min(most.into()) as u32;
-        Self::of_segments(entry, len, count, warps, leaves)
-    }
-
-    /// Ranges of `leaves` leaves, in blocks of `warps` warps.
-    pub(super) fn of_segments(
-        entry: &'static Entry,
-        len: u64,
-        count: u64,
-        warps: u32,
-        leaves: u32,
-    ) -> Result<Self, Error> {
+        let warps = (warps_of(leaves) / MANY_BLOCKS)
+            .max(1)
+            .next_power_of_two()
+            .min(most.into()) as u32;
         let range = entry.element.leaf_elements() * u64::from(leaves);
-        let ranges = segments::places(entry.element, len, count).div_ceil(range);
         Ok(Self {
             entry,
             len,
@@ -50,7 +41,7 @@ impl Plan {
             shape: Shape {
                 warps,
                 leaves_per_warp: leaves,
-                blocks: blocks(count, ranges.div_ceil(warps.into()))?,
+                blocks: blocks(count, warps_of(leaves).div_ceil(warps.into()))?,
             },
             team: ALONE,
             tiles: len / range,
@@ -71,5 +62,48 @@ impl Plan {
             self.bytes(),
             4 * self.workspace_words(),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpfold_kernels::{element::Type, kernels::find};
+
+    use super::*;
+
+    #[test]
+    fn each_plan_has_a_warp_for_each_range_and_a_slot_for_each_tile() {
+        for (op, element) in [
+            ("sum", Type::F32),
+            ("sum", Type::U8),
+            ("kurtosis", Type::F64),
+            ("arg", Type::F16),
+        ] {
+            let entry = find(op, element, Kernel::All).expect("built");
+            for len in [0, 1, 1000, 1 << 20, (1 << 28) + 1, 1 << 36] {
+                for count in [0, 1, 1000, 1 << 24] {
+                    let plan = Plan::segments(entry, len, count).expect("few blocks");
+                    let leaves = plan.shape.leaves_per_warp;
+                    assert!(leaves.is_power_of_two() && leaves <= segments::MOST_LEAVES, "{plan}");
+                    assert!(
+                        plan.threads() <= plan.entry.max_threads && plan.shape.blocks >= 1,
+                        "{plan}"
+                    );
+                    let range = element.leaf_elements() * u64::from(leaves);
+                    let ranges = u64::from(plan.shape.blocks) * u64::from(plan.shape.warps);
+                    assert!(ranges * range >= segments::places(element, len, count), "{plan}");
+                    // At most two for each whole tile of the array, however it is divided.
+                    assert_eq!(plan.slots() as u64, 2 * (len / range), "{plan}");
+                    assert!(plan.ticket_words() >= plan.slots(), "{plan}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn too_many_segments_are_an_error() {
+        let entry = find("sum", Type::F32, Kernel::All).expect("built");
+        let plan = Plan::segments(entry, 0, 1 << 50);
+        assert!(matches!(plan, Err(Error::GridOverflow { count, .. }) if count == 1 << 50));
     }
 }

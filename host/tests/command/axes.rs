@@ -8,7 +8,7 @@ use warpfold::{cpu, files::TensorFile, ops};
 use super::{DATA, Temporary, npy, text, uneven, warpfold};
 
 /// Runs `reduce OP FILE --device cpu` with further arguments.
-fn reduce(op: &str, file: &Path, more: &[&str]) -> Output {
+pub fn reduce(op: &str, file: &Path, more: &[&str]) -> Output {
     let mut arguments = vec!["reduce", op, file.to_str().unwrap(), "--device", "cpu"];
     arguments.extend(more);
     super::Command::new(env!("CARGO_BIN_EXE_warpfold"))
@@ -19,7 +19,7 @@ fn reduce(op: &str, file: &Path, more: &[&str]) -> Output {
 
 /// The one JSON object of a good run.
 #[track_caller]
-fn json_of(op: &str, file: &Path, more: &[&str]) -> Value {
+pub fn json_of(op: &str, file: &Path, more: &[&str]) -> Value {
     let output = reduce(op, file, &[more, &["--json"]].concat());
     assert_eq!((text(&output.stderr), output.status.code()), ("", Some(0)));
     serde_json::from_slice(&output.stdout).unwrap()
@@ -27,7 +27,7 @@ fn json_of(op: &str, file: &Path, more: &[&str]) -> Value {
 
 /// The command fails, says so in one line, and leaves no file behind.
 #[track_caller]
-fn fails(op: &str, file: &Path, more: &[&str], says: &[&str]) {
+pub fn fails(op: &str, file: &Path, more: &[&str], says: &[&str]) {
     let output = reduce(op, file, more);
     let error = text(&output.stderr);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""), "{error}");
@@ -38,21 +38,21 @@ fn fails(op: &str, file: &Path, more: &[&str], says: &[&str]) {
 }
 
 /// A folder that lives as long as the test that made it.
-struct Folder(Temporary);
+pub struct Folder(Temporary);
 
 impl Folder {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let place = Temporary::new(b"");
         fs::remove_file(&place.0).unwrap();
         fs::create_dir(&place.0).unwrap();
         Self(place)
     }
 
-    fn file(&self, name: &str) -> String {
+    pub fn file(&self, name: &str) -> String {
         self.0.0.join(name).to_str().unwrap().to_owned()
     }
 
-    fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0.0).unwrap();
         entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

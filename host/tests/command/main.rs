@@ -2,6 +2,7 @@
 
 mod arrays;
 mod axes;
+mod segments;
 mod types;
 
 use std::{

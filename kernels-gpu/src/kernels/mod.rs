@@ -145,10 +145,18 @@ impl Entry {
             ),
             Kernel::Rows => (room.threads, room.blocks, rows::instructions::<T>(words)),
             Kernel::Segments => {
+                // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments'
+                // slots and of a leaf.
                 let all = room.threads * room.blocks;
-                let most_resident = if words < 3 { 512 } else { 256 };
-                let resident = if all < most_resident { all } else { most_resident };
-                (256, resident / 256, segments::instructions::<T>(words))
+                let most = match (words, size_of::<T>() < 4) {
+                    (1, false) if all > 768 => 576,
+                    (1, false) | (2, false) => 512,
+                    (1, true) => 448,
+                    (_, false) => 384,
+                    _ => 256,
+                };
+                let resident = if all < most { all } else { most };
+                (64, resident / 64, segments::instructions::<T>(words))
             }
             Kernel::Strided => {
                 // Addresses take many registers, and so do the states that wait.

@@ -11,17 +11,27 @@ use crate::{
     stages::{
         extents::Input,
         grid::{self, Meeting},
+        pending::Pending,
         segments::{self, Piece, Segments},
-        shuffle, thread, warp,
+        shuffle, thread,
+        warp::{self, Seen},
     },
-    tree::{LANES, ROWS, leaf_elements, vector_elements},
+    tree::{LANES, ROWS, leaf_elements, row_elements, vector_elements},
 };
 
 /// Vectors of short segments that a lane has in flight.
 const SLOTS: u32 = 4;
 
-/// The most leaves of a tile, a power of two.
-pub const MOST_LEAVES: u32 = 4;
+/// The most leaves of a tile.
+pub const MOST_LEAVES: u32 = 1 << LEVELS;
+
+/// Of their subtrees that wait.
+const LEVELS: u32 = 3;
+
+/// Whether states are so large that registers are dearer than loads from a near cache.
+const fn are_dear(words: usize) -> bool {
+    words >= 3
+}
 
 /// Places on the line that segments stand on, for `len` elements in `count` segments; see [`segments`].
 #[must_use]
@@ -38,17 +48,21 @@ pub const fn places(element: Type, len: u64, count: u64) -> u64 {
 /// How often the instructions that matter stand in the code of [`reduce_segments`] for a state of `words` words.
 #[must_use]
 pub const fn instructions<T>(words: usize) -> Instructions {
-    // A vector of each lane's own segment; slots of several lanes each; a leaf.
-    let (wide, turns) = (1 + SLOTS as usize + ROWS, 1 + SLOTS as usize + 1);
-    let (scalar, bytes) = thread::scalar_loads::<T>(wide);
-    let (piece, search) = segments::LOADS;
-    let (collect, reduce, reduce_first) = (1, 5, 1);
+    // Slots of several lanes each; two rows, or a leaf, or a whole one.
+    let wide = SLOTS as usize + 2 + 2 * ROWS;
+    // A vector of each lane's own segment, slots, two rows, a leaf.
+    let (scalar, bytes) = thread::scalar_loads::<T>(1 + SLOTS as usize + 2 + ROWS);
+    let turns = 1 + SLOTS as usize + 2;
+    // The search; the ends of a lane's first segment, of its next unless registers are dear, and of a tile; the address of a lane's.
+    let ends = if are_dear(words) { 2 } else { 3 };
+    let numbers = 1 + 2 * ends + 1;
+    // Of a wide leaf, of two rows, of others.
+    let (collect, reduce, reduce_first) = (1, 3 * 5, 1);
     let slots = (4 + 2 + 1 + 2) + 3;
     Instructions {
-        // A whole leaf once more.
-        vector_loads: wide + ROWS,
-        scalar_loads: scalar + turns * bytes + search + 2 * piece,
-        shuffles: SLOTS as usize * 3 + (reduce_first + collect + reduce + slots) * words,
+        vector_loads: wide,
+        scalar_loads: scalar + turns * bytes + numbers * segments::NUMBER,
+        shuffles: 2 * SLOTS as usize * 3 + 3 + (reduce_first + collect + reduce + slots) * words,
         barriers: 0,
         tickets: 1,
     }
@@ -85,10 +99,18 @@ pub unsafe fn reduce_segments<S: Simt, T: Element, M: Monoid<T>>(
     let first = unsafe { segments.first_from(simt, place) };
     // Of the one before, a tile may begin here.
     let mut batch = u64::saturating_sub(first, 1);
+    let mut ends = None;
     loop {
         let number = batch + u64::from(simt.lane());
         // SAFETY: passed on to the caller.
-        let mine = unsafe { segments.piece(simt, number, place, range) };
+        let at = |number| unsafe { segments.ends(simt, number) };
+        let here = ends.unwrap_or_else(|| at(number));
+        // SAFETY: passed on to the caller.
+        let mine = unsafe { segments.piece(simt, number, here, place, range) };
+        if !are_dear(M::State::COUNT) {
+            // On its way while these are folded.
+            ends = Some(at(number + u64::from(LANES)));
+        }
         let exists = simt.ballot(mine.exists);
         let is_whole = mine.exists && !mine.is_tile(range);
         let len = if is_whole { mine.input.len as u32 } else { 0 };
@@ -102,14 +124,28 @@ pub unsafe fn reduce_segments<S: Simt, T: Element, M: Monoid<T>>(
         let mut state = unsafe { fold_short(simt, op, segments, short, width) };
 
         let mut is_done = mine.exists;
+        let tiles = simt.ballot(mine.exists && mine.is_tile(range));
         let mut left = simt.ballot(mine.exists && !(is_whole && is_short));
+        let address = mine.input.start.addr() as u64;
         while left != 0 {
             let lane = u32::trailing_zeros(left);
             left &= left - 1;
+            let low = u64::from(simt.shuffle(address as u32, lane));
+            let high = u64::from(simt.shuffle((address >> 32) as u32, lane));
+            let len = u64::from(simt.shuffle(mine.input.len as u32, lane));
+            let start = mine.input.start.with_addr((low | high << 32) as usize);
+            let around = segments.around_of(start, len);
             // SAFETY: passed on to the caller.
-            let piece = unsafe { segments.piece(simt, batch + u64::from(lane), place, range) };
-            // SAFETY: passed on to the caller; such a lane has a segment.
-            let total = unsafe { fold_long(simt, op, piece, range, meeting) };
+            let mut total = Some(unsafe { fold_run(simt, op, Input { start, len, around }) });
+            if tiles >> lane & 1 != 0 {
+                // Asked for again: registers are dearer than loads from a near cache.
+                let number = batch + u64::from(lane);
+                // SAFETY: passed on to the caller; each tile is in one warp's range.
+                total = total.and_then(|total| unsafe {
+                    let piece = segments.piece(simt, number, segments.ends(simt, number), place, range);
+                    meet(simt, op, piece, range, meeting, total)
+                });
+            }
             if simt.lane() == lane {
                 is_done = total.is_some();
                 state = total.unwrap_or(state);
@@ -157,35 +193,44 @@ unsafe fn fold_short<S: Simt, T: Element, M: Monoid<T>>(
     mine: Input<T>,
     width: u32,
 ) -> M::State {
+    let address = mine.start.addr() as u64;
+    let len = mine.len as u32;
     if width == 1 {
         // SAFETY: passed on to the caller.
-        return unsafe { thread::load_row(simt, mine, 0) }.fold(op);
+        return unsafe { thread::load_vector(simt, mine.start, 0, len, false, mine.around) }.fold(op);
     }
+    // Whether each vector is aligned, and whole or absent: fixed sizes mostly are. One way for all lanes: both would be taken
+    // one after the other.
+    let is_wide = mine.is_aligned() && len.is_multiple_of(vector_elements::<T>() as u32);
+    let ragged = simt.any(!is_wide && len > 0);
     let none = op.identity();
     let mut state = none;
     // In each round lanes of one number after the other have a segment, `per` segments.
     let lanes = u32::trailing_zeros(width);
     let per = LANES >> lanes;
-    let address = mine.start.addr() as u64;
+    let first = (simt.lane() & (width - 1)) * vector_elements::<T>() as u32;
     let mut round = 0;
     while round < width {
-        let load = |slot: u32| {
+        let load = |slot: u32, wide: bool| {
             let from = (round + slot) * per + (simt.lane() >> lanes);
             let low = u64::from(simt.shuffle(address as u32, from));
             let high = u64::from(simt.shuffle((address >> 32) as u32, from));
-            let len = u64::from(simt.shuffle(mine.len as u32, from));
+            let len = simt.shuffle(len, from);
             let start = mine.start.with_addr((low | high << 32) as usize);
-            let around = if segments.apart {
-                Input::new(start, len).around
-            } else {
-                segments.around
-            };
+            let around = segments.around_of(start, len.into());
+            let present = simt.anew(u32::saturating_sub(len, first));
+            let from = start.wrapping_add(first as usize);
             // SAFETY: passed on to the caller.
-            unsafe { thread::load_row(simt, Input { start, len, around }, simt.lane() & (width - 1)) }
+            unsafe { thread::load_vector(simt, from, first, present, wide, around) }
         };
         // All are read before any is folded.
-        let (a, b, c, d) = (load(0), load(1), load(2), load(3));
-        let mut folded = (a.fold(op), b.fold(op), c.fold(op), d.fold(op));
+        let mut folded = if ragged {
+            let (a, b, c, d) = (load(0, false), load(1, false), load(2, false), load(3, false));
+            (a.fold(op), b.fold(op), c.fold(op), d.fold(op))
+        } else {
+            let (a, b, c, d) = (load(0, true), load(1, true), load(2, true), load(3, true));
+            (a.fold_whole(op), b.fold_whole(op), c.fold_whole(op), d.fold_whole(op))
+        };
         // A loop, so that what is the same for each slot stands here once, of a number of turns that no compiler knows.
         let end = round + simt.anew(SLOTS);
         while round < end {
@@ -201,7 +246,47 @@ unsafe fn fold_short<S: Simt, T: Element, M: Monoid<T>>(
     state
 }
 
-/// Folds a segment of at most a tile, or a tile of one; its total where the other tiles are folded.
+/// Folds a segment of at most a tile, or a tile of one.
+///
+/// Called by: all 32 lanes together, with the same input · Valid in: every lane · Scratch: none
+///
+/// # Safety
+///
+/// As [`reduce_segments`].
+#[inline(always)]
+unsafe fn fold_run<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
+    let leaf = leaf_elements::<T>() as u32;
+    let mut left = input.len as u32;
+    let mut start = input.start;
+    let mut pending = Pending::<M::State, LEVELS>::nothing(op);
+    let mut seen = Seen::nothing(op);
+    let mut number = 0;
+    while left > 0 {
+        let len = left.min(leaf);
+        let here = Input {
+            start,
+            len: u64::from(len),
+            ..input
+        };
+        // SAFETY: passed on to the caller.
+        let state = unsafe {
+            if here.is_wide(0) {
+                warp::fold_wide(simt, op, here, 0, &mut seen)
+            } else if len <= 2 * row_elements::<T>() as u32 {
+                warp::reduce(simt, op, thread::fold_rows::<S, T, M, 2>(simt, op, here))
+            } else {
+                warp::reduce(simt, op, thread::fold_rows::<S, T, M, ROWS>(simt, op, here))
+            }
+        };
+        pending.push(op, number, op.shift(state, u64::from(number * leaf)));
+        start = start.wrapping_add(leaf as usize);
+        left -= len;
+        number += 1;
+    }
+    pending.total(op, number)
+}
+
+/// The total of a segment of several tiles, `state` being that of the tile `piece`; none where others are still being folded.
 ///
 /// Called by: all 32 lanes together, with the same piece · Valid in: every lane · Scratch: the segment's slots
 ///
@@ -209,45 +294,14 @@ unsafe fn fold_short<S: Simt, T: Element, M: Monoid<T>>(
 ///
 /// As [`reduce_segments`].
 #[inline(always)]
-unsafe fn fold_long<S: Simt, T: Element, M: Monoid<T>>(
+unsafe fn meet<S: Simt, T: Element, M: Monoid<T>>(
     simt: S,
     op: M,
     piece: Piece<T>,
     range: u64,
     meeting: Meeting,
+    state: M::State,
 ) -> Option<M::State> {
-    const { assert!(MOST_LEAVES == 4, "four leaves are written out") };
-    let none = op.identity();
-    let (mut a, mut b, mut c, mut d) = (none, none, none, none);
-    let mut before = 0;
-    while before < piece.input.len {
-        let leaf = Input {
-            start: piece.input.start.wrapping_add(before as usize),
-            len: piece.input.len - before,
-            ..piece.input
-        };
-        // SAFETY: passed on to the caller.
-        let mine = unsafe {
-            if leaf.is_wide(0) {
-                thread::load_leaf(simt, leaf, 0).fold(op)
-            } else {
-                let len = leaf.len.min(leaf_elements::<T>() as u64);
-                thread::fold_rows::<S, T, M, ROWS>(simt, op, Input { len, ..leaf })
-            }
-        };
-        let state = op.shift(warp::reduce(simt, op, mine), before);
-        match before / leaf_elements::<T>() as u64 {
-            0 => a = state,
-            1 => b = state,
-            2 => c = state,
-            _ => d = state,
-        }
-        before += leaf_elements::<T>() as u64;
-    }
-    let total = op.combine(op.combine(a, b), op.combine(c, d));
-    if !piece.is_tile(range) {
-        return Some(total);
-    }
     let slot = piece.first_slot(range);
     let here = Meeting {
         slots: meeting.slots.wrapping_add(slot as usize * M::State::COUNT),
@@ -255,7 +309,7 @@ unsafe fn fold_long<S: Simt, T: Element, M: Monoid<T>>(
         tiles: piece.tiles(range),
         ..meeting
     };
-    let total = op.shift(total, piece.tile * range);
-    // SAFETY: passed on to the caller; each tile is in one warp's range.
-    unsafe { grid::last_warps_fold(simt, op, here, piece.tile, total) }
+    let state = op.shift(state, piece.tile * range);
+    // SAFETY: passed on to the caller.
+    unsafe { grid::last_warps_fold(simt, op, here, piece.tile, state) }
 }

@@ -262,13 +262,7 @@ unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, 
 /// The slots up to `present` are valid and synchronised with.
 // The large stages are inlined, all of them: a call would put states of many words into memory.
 #[inline(always)]
-unsafe fn octet<S: Simt, T, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    slots: *const u32,
-    apart: u64,
-    present: u32,
-) -> M::State {
+unsafe fn octet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, apart: u64, present: u32) -> M::State {
     // One address for the eight loads, and comparisons in 32 bits: this shares the registers of the whole kernel.
     let column = at::<M::State>(slots, u64::from(simt.lane()) * apart);
     warp::reduce_eight(simt, op, |row| {

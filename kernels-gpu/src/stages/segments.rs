@@ -48,8 +48,19 @@ pub const fn cost<T>() -> u64 {
     (COST_BYTES / size_of::<T>()) as u64
 }
 
-/// How often loads stand in the code of [`Segments::piece`], and in that of [`Segments::first_from`].
-pub const LOADS: (usize, usize) = (2 * 2 + 2, 2);
+/// Where a segment begins and where it ends, in elements of the array.
+#[derive(Clone, Copy)]
+pub struct Ends(u64, u64);
+
+impl Ends {
+    /// Elements between them.
+    pub fn len(self) -> u64 {
+        self.1 - self.0
+    }
+}
+
+/// How many words a number has: as many loads.
+pub const NUMBER: usize = 2;
 
 impl<T: Copy> Segments<T> {
     /// The number at `at` of those before the elements.
@@ -91,20 +102,40 @@ impl<T: Copy> Segments<T> {
         low
     }
 
-    /// What begins in the range of `range` places from `place` on, of the segment of that number: itself, or where it has more
-    /// than `range` elements a tile of so many.
+    /// What may be read around a segment of `len` elements from `start` on.
+    #[inline(always)]
+    pub fn around_of(self, start: *const T, len: u64) -> Around {
+        if self.apart {
+            Input::new(start, len).around
+        } else {
+            self.around
+        }
+    }
+
+    /// Where the segment of that number begins and ends; nowhere if there is none.
     ///
     /// # Safety
     ///
     /// As [`first_from`](Self::first_from).
     #[inline(always)]
-    pub unsafe fn piece<S: Simt>(self, simt: S, number: u64, place: u64, range: u64) -> Piece<T> {
-        let (mut offset, mut end) = (0, 0);
+    pub unsafe fn ends<S: Simt>(self, simt: S, number: u64) -> Ends {
         if number < self.count {
             // SAFETY: passed on to the caller.
-            (offset, end) = unsafe { (self.number(simt, number), self.number(simt, number + 1)) };
+            unsafe { Ends(self.number(simt, number), self.number(simt, number + 1)) }
+        } else {
+            Ends(0, 0)
         }
-        let len = end - offset;
+    }
+
+    /// What begins in the range of `range` places from `place` on, of the segment of that number, whose ends are given: itself, or
+    /// where it has more than `range` elements a tile of so many.
+    ///
+    /// # Safety
+    ///
+    /// As [`first_from`](Self::first_from).
+    #[inline(always)]
+    pub unsafe fn piece<S: Simt>(self, simt: S, number: u64, ends: Ends, place: u64, range: u64) -> Piece<T> {
+        let (offset, len) = (ends.0, ends.len());
         let begins = offset + number * cost::<T>();
         // A tile's worth of places is a power of two.
         let tile = if begins < place {
@@ -113,14 +144,15 @@ impl<T: Copy> Segments<T> {
             0
         };
         let before = tile * range;
-        let exists = number < self.count && begins + before < place + range && (tile == 0 || len > range && before < len);
+        let exists =
+            number < self.count && begins + before < place + range && (tile == 0 || len > range && before < len);
         let left = if exists { (len - before).min(range) } else { 0 };
-        let (mut start, mut around) = (self.start.wrapping_add(offset as usize), self.around);
+        let mut start = self.start.wrapping_add(offset as usize);
         if self.apart && exists {
             // SAFETY: passed on to the caller.
             start = start.with_addr(unsafe { self.number(simt, self.count + 1 + number) } as usize);
-            around = Input::new(start, len).around;
         }
+        let around = self.around_of(start, len);
         let input = Input {
             start: start.wrapping_add(before as usize),
             len: left,

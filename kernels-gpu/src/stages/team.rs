@@ -10,7 +10,7 @@
 //!
 //! All of these are powers of two, so each group of neighbours is a subtree.
 
-use super::warp::partner;
+use super::{pending::Pending, warp::partner};
 use crate::{
     monoids::{Monoid, Words},
     simt::{SHARED_WORDS, Simt},
@@ -22,7 +22,10 @@ const BUFFER_WORDS: u32 = 1024;
 const _: () = assert!(BUFFER_WORDS as usize + 4 <= SHARED_WORDS);
 
 /// The most steps of a warp.
-pub const MOST_STEPS: u32 = 32;
+pub const MOST_STEPS: u32 = 1 << LEVELS;
+
+/// Of its subtrees that wait.
+const LEVELS: u32 = 5;
 
 /// The most warps of a block whose states of `words` words can meet, a power of two.
 #[must_use]
@@ -84,7 +87,7 @@ impl Team {
     ) -> M::State {
         let lanes = self.lanes();
         let first = u64::from(self.member(simt) * self.steps * lanes);
-        let mut pending = Pending::nothing(op);
+        let mut pending = Pending::<_, LEVELS>::nothing(op);
         let mut step = 0;
         while step < self.steps {
             let before = first + u64::from(step * lanes);
@@ -120,7 +123,7 @@ impl Team {
         simt.barrier();
         let mut total = op.identity();
         if self.member(simt) == 0 {
-            let mut pending = Pending::nothing(op);
+            let mut pending = Pending::<_, LEVELS>::nothing(op);
             let mut member = 0;
             while member < self.warps {
                 let state = M::State::from_words(|word| simt.load_shared(at(simt.warp() + member, word)));
@@ -131,74 +134,6 @@ impl Team {
         }
         // The buffer is free again.
         simt.barrier();
-        total
-    }
-}
-
-/// Subtrees that wait for their right neighbours: state `i` is of `2ⁱ` units. As binary addition does, so that units that come
-/// one after the other meet as the tree has it.
-#[derive(Clone, Copy)]
-struct Pending<State>(State, State, State, State, State, State);
-
-impl<State: Copy> Pending<State> {
-    fn nothing<T, M: Monoid<T, State = State>>(op: M) -> Self {
-        let none = op.identity();
-        Self(none, none, none, none, none, none)
-    }
-
-    /// Takes unit `number`: they come in order, from 0.
-    // Written out, not an array: one that is indexed by a number would lie in memory.
-    #[inline(always)]
-    fn push<T, M: Monoid<T, State = State>>(&mut self, op: M, number: u32, state: State) {
-        if number & 1 == 0 {
-            self.0 = state;
-            return;
-        }
-        let two = op.combine(self.0, state);
-        if number & 2 == 0 {
-            self.1 = two;
-            return;
-        }
-        let four = op.combine(self.1, two);
-        if number & 4 == 0 {
-            self.2 = four;
-            return;
-        }
-        let eight = op.combine(self.2, four);
-        if number & 8 == 0 {
-            self.3 = eight;
-            return;
-        }
-        let sixteen = op.combine(self.3, eight);
-        if number & 16 == 0 {
-            self.4 = sixteen;
-            return;
-        }
-        self.5 = op.combine(self.4, sixteen);
-    }
-
-    /// The state of all `count` units that came.
-    #[inline(always)]
-    fn total<T, M: Monoid<T, State = State>>(self, op: M, count: u32) -> State {
-        if count == MOST_STEPS {
-            return self.5;
-        }
-        let mut total = op.identity();
-        if count & 1 != 0 {
-            total = self.0;
-        }
-        if count & 2 != 0 {
-            total = op.combine(self.1, total);
-        }
-        if count & 4 != 0 {
-            total = op.combine(self.2, total);
-        }
-        if count & 8 != 0 {
-            total = op.combine(self.3, total);
-        }
-        if count & 16 != 0 {
-            total = op.combine(self.4, total);
-        }
         total
     }
 }

@@ -362,6 +362,37 @@ pub unsafe fn load_row<S: Simt, T: Element>(simt: S, input: Input<T>, vector: u3
     unsafe { load_rows(simt, input, vector) }
 }
 
+/// Reads the vector from `from` on, of which the first `present` places hold elements; by one load where it is `wide`: all of it
+/// then, or nothing. It begins at place `first` of its extent.
+///
+/// Called by: any thread · Valid in: every lane · Scratch: none
+///
+/// # Safety
+///
+/// As [`fold_ragged`]; a vector that is wide and not absent is aligned, and valid as a whole.
+#[inline(always)]
+pub unsafe fn load_vector<S: Simt, T: Element>(
+    simt: S,
+    from: *const T,
+    first: u32,
+    present: u32,
+    wide: bool,
+    around: Around,
+) -> Short<1> {
+    // SAFETY: passed on to the caller.
+    let words = unsafe {
+        if wide {
+            load_wide::<S, T, 1>(simt, from, present)
+        } else {
+            load_ragged::<S, T, 1>(simt, from, present, around)
+        }
+    };
+    Short {
+        part: Loaded { words, present },
+        base: first.into(),
+    }
+}
+
 /// Vectors of an extent of at most `N` rows.
 #[derive(Clone, Copy)]
 pub struct Short<const N: usize> {
@@ -374,6 +405,16 @@ impl<const N: usize> Short<N> {
     #[inline(always)]
     pub fn fold<T: Element, M: Monoid<T>>(self, op: M) -> M::State {
         op.shift(op.fold_part(self.part), self.base)
+    }
+
+    /// The same where all places hold elements, or none.
+    #[inline(always)]
+    pub fn fold_whole<T: Element, M: Monoid<T>>(self, op: M) -> M::State {
+        let Loaded { words, present } = self.part;
+        if present == 0 {
+            return op.identity();
+        }
+        op.shift(op.fold_part(Loaded { words, present: ALL }), self.base)
     }
 }
 

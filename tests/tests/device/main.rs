@@ -12,6 +12,7 @@ mod graphs;
 mod large;
 mod memory;
 mod on_device;
+mod segments;
 mod streams;
 mod types;
 
@@ -43,6 +44,8 @@ fn tests() -> Vec<Test> {
             quick_out_of_memory;
         types: quick_every_type quick_statistics every_type_long quick_every_types_golden_bits;
         axes: quick_axes_of_every_type quick_axes_of_statistics axes_of_every_size quick_any_strides quick_axes_that_are_wrong;
+        segments: quick_segments_of_every_type quick_segments_of_statistics segments_of_every_size quick_batch
+            quick_segments_that_are_wrong;
         large: more_than_two_to_the_32;
     }
 }

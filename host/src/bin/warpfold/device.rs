@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use bytemuck::NoUninit;
 use warpfold::{
     Error, cpu,
-    layout::{Axes, Folded, Layout},
+    layout::{Axes, Folded, Layout, Segments},
     ops::{Reduction, element::Element},
 };
 use warpfold_emulator::Shape;
@@ -58,6 +58,9 @@ const EMULATOR_SHAPE: Shape = Shape {
     blocks: 3,
 };
 
+/// What the emulator says to axes and segments.
+const WHOLE_ONLY: &str = "the emulator folds no axes and no segments: --device cpu gives the same bits";
+
 impl Device {
     /// The device that was asked for, ready to fold with `op`.
     pub fn open<T: Element, R: Reduction<T>>(wanted: Wanted, op: R) -> Result<Self, Error> {
@@ -69,10 +72,10 @@ impl Device {
         }
     }
 
-    /// The device that was asked for, ready to fold along axes with `op`.
-    pub fn open_for_axes<T: Element, R: Reduction<T>>(wanted: Wanted, op: R) -> Result<Self, Failure> {
+    /// The device that was asked for, ready to fold to many answers with `op`.
+    pub fn open_for_many<T: Element, R: Reduction<T>>(wanted: Wanted, op: R) -> Result<Self, Failure> {
         match wanted {
-            Wanted::Emulator => Err("the emulator folds no axes: --device cpu gives the same bits".into()),
+            Wanted::Emulator => Err(WHOLE_ONLY.into()),
             wanted => Ok(Self::open(wanted, op)?),
         }
     }
@@ -121,7 +124,22 @@ impl Device {
             Self::Cpu => Ok(cpu::reduce_axes(op, values, layout, axes)?),
             #[cfg(feature = "cuda")]
             Self::Gpu(gpu) => Ok(gpu.reduce_host_axes(op, values, layout, axes)?),
-            Self::Emulator => Err("the emulator folds no axes: --device cpu gives the same bits".into()),
+            Self::Emulator => Err(WHOLE_ONLY.into()),
+        }
+    }
+
+    /// Folds in segments.
+    pub fn fold_segments<T: Element + NoUninit, R: Reduction<T>>(
+        &self,
+        op: R,
+        values: &[T],
+        segments: &Segments,
+    ) -> Result<Vec<R::Answer>, Failure> {
+        match self {
+            Self::Cpu => Ok(cpu::reduce_segments(op, values, segments)?),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => Ok(gpu.reduce_host_segments(op, values, segments)?),
+            Self::Emulator => Err(WHOLE_ONLY.into()),
         }
     }
 }

@@ -21,6 +21,7 @@ mod reduce {
 }
 mod report;
 mod scalar;
+mod segments;
 mod table;
 
 use std::{
@@ -52,12 +53,12 @@ enum Command {
     ///
     /// Only headers are read.
     List(List),
-    /// Folds an array of a .npy, .npz or .safetensors file, to one answer or along axes.
+    /// Folds an array of a .npy, .npz or .safetensors file, to one answer, along axes or in segments.
     ///
     /// The file is read in pieces, so it may be larger than the memory of the device and of the machine (Fortran-order
     /// arrays of several dimensions apart: those are put in order in memory first). The bits of the answer depend on
-    /// neither pieces nor device. Along axes the array is read as a whole and must fit in memory; each answer has the bits
-    /// that its elements alone would give.
+    /// neither pieces nor device. Along axes and in segments the array is read as a whole and must fit in memory; each
+    /// answer has the bits that its elements alone would give.
     Reduce(Reduce),
 }
 
@@ -90,6 +91,14 @@ struct Reduce {
     /// The output keeps the folded axes, each with one index.
     #[arg(long)]
     keepdim: bool,
+    /// Folds each segment of the array, its elements in C order, to an answer: OFFSETS is an array of integers (a file of one, or
+    /// FILE:NAME), and segment S goes from element OFFSETS[S] up to OFFSETS[S + 1]. The first is 0 and the last the number of
+    /// elements.
+    #[arg(long, value_name = "OFFSETS", conflicts_with_all = ["axis", "keepdim", "segment_size"])]
+    offsets: Option<PathBuf>,
+    /// The same in segments of N elements, the last of them shorter where N does not divide the array.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["axis", "keepdim"])]
+    segment_size: Option<u64>,
     /// Writes the answers to a .npy file, of their own type (bfloat16, which NumPy does not have, as float32) and in C
     /// order. Two answers are a last axis of 2. The file appears, or is replaced, once it is complete.
     #[arg(long, value_name = "OUT.npy")]
@@ -99,7 +108,8 @@ struct Reduce {
     device: Wanted,
     /// Prints one JSON object: op, device, dtype, shape, result (and value, for indices), seconds, bytes, gb_per_s. Two
     /// answers are a list. Seconds are from the first byte read to the answer. NaN and infinities are strings. Along axes
-    /// there are axis, dtype_out, shape_out and answers, a flat list in C order, in place of result; with --out, out.
+    /// there are axis, dtype_out, shape_out and answers, a flat list in C order, in place of result, in segments all of these but
+    /// axis; with --out, out.
     #[arg(long)]
     json: bool,
 }

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use warpfold::{
     Error,
     files::{self, DType, Tensor, TensorFile, bf16, f16},
-    layout::{Axes, Extents, Folded, Layout},
+    layout::{Axes, Extents, Folded, Layout, Segments},
     ops::{
         self, Reduction, element,
         monoids::{Arg, Best, Key},
@@ -23,6 +23,7 @@ use crate::{
     progress::Progress,
     report::{Outcome, Report, Value},
     scalar::Scalar,
+    segments,
 };
 
 /// Does what the command line asks for.
@@ -32,7 +33,13 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
     let out = args.out.as_deref().map(|out| Out::new(out, file.path())).transpose()?;
     let array = file.one()?;
     let dtype = array.dtype();
-    let fold = Fold { args, array, out };
+    let segments = segments::of(args, array.len())?;
+    let fold = Fold {
+        args,
+        array,
+        segments,
+        out,
+    };
     match dtype {
         DType::Bool => bool::fold(fold),
         DType::U8 => u8::fold(fold),
@@ -158,6 +165,7 @@ element!(f64, read as Self, Cow::from, singles);
 struct Fold<'a> {
     args: &'a Reduce,
     array: Tensor,
+    segments: Option<Segments>,
     out: Option<Out>,
 }
 
@@ -191,7 +199,15 @@ impl Fold<'_> {
         op: R,
         elements: impl Fn(R::State) -> Vec<Scalar>,
     ) -> Result<Report, Failure> {
-        let (device, answers, seconds, elements) = if self.args.axis.is_empty() {
+        let (device, answers, seconds, elements) = if let Some(segments) = &self.segments {
+            let device = Device::open_for_many::<T, R>(self.args.device, op)?;
+            let start = Instant::now();
+            let read = self.array.read::<T::Read>()?;
+            let answers = device.fold_segments(op, &T::of(&read), segments);
+            let answers = answers.map_err(|error| self.in_file(error))?;
+            let shape = vec![segments.count() as u64];
+            (device, Folded { shape, answers }, start.elapsed().as_secs_f64(), vec![])
+        } else if self.args.axis.is_empty() {
             let device = Device::open::<T, R>(self.args.device, op)?;
             let start = Instant::now();
             let (answer, state) = self.whole::<T, R>(&device, op)?;
@@ -201,7 +217,7 @@ impl Fold<'_> {
             (device, Folded { shape, answers }, seconds, elements(state))
         } else {
             let axes = self.axes()?;
-            let device = Device::open_for_axes::<T, R>(self.args.device, op)?;
+            let device = Device::open_for_many::<T, R>(self.args.device, op)?;
             let start = Instant::now();
             let folded = self.along::<T, R>(&device, op, &axes)?;
             (device, folded, start.elapsed().as_secs_f64(), vec![])
@@ -216,6 +232,7 @@ impl Fold<'_> {
             dtype: self.array.dtype_name().to_owned(),
             shape: self.array.shape().to_vec(),
             outcome: match &self.args.axis[..] {
+                [] if self.segments.is_some() => Outcome::Segments(answers),
                 [] => Outcome::Whole(Value {
                     result: answers.each(0..answers.len()).collect(),
                     elements,

@@ -29,6 +29,18 @@ pub enum Outcome {
     Whole(Value),
     /// Along axes, as they were named.
     Along(Vec<i64>, Answers),
+    /// Of each segment.
+    Segments(Answers),
+}
+
+impl Outcome {
+    /// The answers, where there may be many.
+    fn many(&self) -> Option<&Answers> {
+        match self {
+            Self::Whole(_) => None,
+            Self::Along(_, answers) | Self::Segments(answers) => Some(answers),
+        }
+    }
 }
 
 /// The answer, or several.
@@ -41,17 +53,21 @@ pub struct Value {
 impl Report {
     /// The answers first: one line, or an array and a line. Then a line for the file that was written.
     pub fn text(&self) -> String {
-        let (answers, along, to) = match &self.outcome {
-            Outcome::Whole(value) => (format!("{}  ", value.text()), String::new(), String::new()),
-            Outcome::Along(axes, answers) => {
+        let along = match &self.outcome {
+            Outcome::Whole(_) => String::new(),
+            Outcome::Along(axes, _) => {
                 let plural = if axes.len() == 1 { "axis" } else { "axes" };
                 let axes: Vec<_> = axes.iter().map(i64::to_string).collect();
-                (
-                    format!("{}\n", table::array(answers)),
-                    format!(" along {plural} {}", axes.join(", ")),
-                    format!(" to {} {}", answers.dtype, tuple(&answers.shape)),
-                )
+                format!(" along {plural} {}", axes.join(", "))
             }
+            Outcome::Segments(_) => " of each segment".into(),
+        };
+        let (answers, to) = match &self.outcome {
+            Outcome::Whole(value) => (format!("{}  ", value.text()), String::new()),
+            Outcome::Along(_, answers) | Outcome::Segments(answers) => (
+                format!("{}\n", table::array(answers)),
+                format!(" to {} {}", answers.dtype, tuple(&answers.shape)),
+            ),
         };
         let mut text = format!(
             "{answers}{}{along} of {}: {} {}{to}, {} bytes in {:.6} s, {:.3} GB/s, on {}",
@@ -72,10 +88,15 @@ impl Report {
 
     /// One object.
     pub fn json(&self) -> Result<String, Failure> {
-        let (value, along) = match &self.outcome {
-            Outcome::Whole(value) => (Some(value), None),
-            Outcome::Along(axes, answers) => (None, Some((axes, answers))),
+        let value = match &self.outcome {
+            Outcome::Whole(value) => Some(value),
+            _ => None,
         };
+        let axis = match &self.outcome {
+            Outcome::Along(axes, _) => Some(&axes[..]),
+            _ => None,
+        };
+        let many = self.outcome.many();
         let object = Object {
             op: self.op,
             device: &self.device,
@@ -85,10 +106,10 @@ impl Report {
             value: value
                 .filter(|value| !value.elements.is_empty())
                 .map(|value| OneOrMore(&value.elements)),
-            axis: along.map(|(axes, _)| &axes[..]),
-            dtype_out: along.map(|(_, answers)| answers.dtype.name()),
-            shape_out: along.map(|(_, answers)| &answers.shape[..]),
-            answers: along.map(|(_, answers)| answers),
+            axis,
+            dtype_out: many.map(|answers| answers.dtype.name()),
+            shape_out: many.map(|answers| &answers.shape[..]),
+            answers: many,
             out: self.out.as_ref().map(|(path, dtype)| Out {
                 file: path.display().to_string(),
                 dtype: dtype.name(),

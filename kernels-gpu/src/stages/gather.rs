@@ -2,7 +2,8 @@
 
 use super::{
     extents::Extents,
-    thread::{Loaded, Vectors, WORDS, each_row, load_element, present},
+    narrow,
+    thread::{Loaded, Vectors, WORDS, each_row, load_element},
 };
 use crate::{
     element::Element,
@@ -26,7 +27,7 @@ pub unsafe fn fold_part<S: Simt, T: Element, M: Monoid<T>>(
     start: *const T,
     first: u64,
 ) -> M::State {
-    let present = present(simt, u64::saturating_sub(extents.len, first));
+    let present = narrow(simt, u64::saturating_sub(extents.len, first));
     let element = |place: u64, from: *const T| {
         if place as u32 >= present {
             return 0;

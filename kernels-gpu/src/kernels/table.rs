@@ -59,8 +59,8 @@ table! {
         i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: WIDE,
     };
     arg: Arg = |parameter| Arg::of_parameter(parameter), {
-        f32: HEAVY, f64: WIDE, f16: FULL, bf16: FULL,
-        i8: FULL, i16: FULL, i32: HEAVY, i64: WIDE, u8: FULL, u16: FULL, u32: HEAVY, u64: WIDE, bool: FULL,
+        f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
+        i8: WIDE, i16: WIDE, i32: HEAVY, i64: WIDE, u8: WIDE, u16: WIDE, u32: HEAVY, u64: WIDE, bool: WIDE,
     };
     min_max: (Extremum, Extremum) = |_| (Extremum::SMALLEST, Extremum::LARGEST), {
         f32: HEAVY, f64: WIDE, f16: FULL, bf16: FULL,

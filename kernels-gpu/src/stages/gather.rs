@@ -254,7 +254,7 @@ fn moved_down<T>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
 /// How many shuffles stand in the code of [`fold_part`].
 #[must_use]
 pub const fn shuffles<T>() -> usize {
-    word_elements::<T>().ilog2() as usize * ROWS * WORDS
+    u32::ilog2(word_elements::<T>() as u32) as usize * ROWS * WORDS
 }
 
 /// How many loads of elements and words stand in the code of [`fold_part`].

@@ -247,13 +247,6 @@ const WIDE: Room = Room {
     small_threads: 512,
     small_blocks: 1,
 };
-/// For variances: 12 warps with 168 registers a thread.
-const MOMENTS: Room = Room {
-    threads: 128,
-    blocks: 3,
-    small_threads: 512,
-    small_blocks: 1,
-};
 /// For many states of two words: 8 warps with all the registers that a thread can have.
 const FULL: Room = Room {
     threads: 256,

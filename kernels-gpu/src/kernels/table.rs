@@ -1,7 +1,7 @@
 //! The one list of what is built: each operator, by the number that its launch passes, and the types of elements it is built
 //! for, each with the registers it needs.
 
-use super::{Entry, FULL, HEAVY, Kernel, LIGHT, MOMENTS, WIDE};
+use super::{Entry, FULL, HEAVY, Kernel, LIGHT, WIDE};
 use crate::{
     element::{bf16, f16},
     monoids::{
@@ -61,8 +61,8 @@ table! {
         i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: WIDE,
     };
     arg: Arg = |parameter| Arg::of_parameter(parameter), {
-        f32: HEAVY, f64: WIDE, f16: FULL, bf16: FULL,
-        i8: FULL, i16: FULL, i32: HEAVY, i64: WIDE, u8: FULL, u16: FULL, u32: HEAVY, u64: WIDE, bool: FULL,
+        f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
+        i8: WIDE, i16: WIDE, i32: HEAVY, i64: WIDE, u8: WIDE, u16: WIDE, u32: HEAVY, u64: WIDE, bool: WIDE,
     };
     min_max: (Extremum, Extremum) = |_| (Extremum::SMALLEST, Extremum::LARGEST), {
         f32: HEAVY, f64: WIDE, f16: FULL, bf16: FULL,
@@ -73,9 +73,9 @@ table! {
         i8: FULL, i16: FULL, i32: WIDE, i64: WIDE, u8: FULL, u16: FULL, u32: WIDE, u64: WIDE,
     };
     log_sum_exp: LogSumExp = |_| LogSumExp, { f32: HEAVY, f64: FULL, f16: WIDE, bf16: WIDE };
-    variance: Variance = |parameter| Variance { correction: f64::from_bits(parameter) }, { f32: MOMENTS, f64: MOMENTS };
-    std: StdDev = |parameter| StdDev { correction: f64::from_bits(parameter) }, { f32: MOMENTS, f64: MOMENTS };
-    mean_variance: MeanVariance = |parameter| MeanVariance { correction: f64::from_bits(parameter) }, { f32: MOMENTS, f64: MOMENTS };
+    variance: Variance = |parameter| Variance { correction: f64::from_bits(parameter) }, { f32: WIDE, f64: WIDE };
+    std: StdDev = |parameter| StdDev { correction: f64::from_bits(parameter) }, { f32: WIDE, f64: WIDE };
+    mean_variance: MeanVariance = |parameter| MeanVariance { correction: f64::from_bits(parameter) }, { f32: WIDE, f64: WIDE };
     skewness: Skewness = |_| Skewness {}, { f32: FULL, f64: FULL };
     kurtosis: Kurtosis = |_| Kurtosis {}, { f32: FULL, f64: FULL };
     norm_lp: NormLp = |parameter| NormLp { p: f64::from_bits(parameter) }, { f32: FULL, f64: FULL };

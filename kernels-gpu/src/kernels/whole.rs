@@ -14,7 +14,7 @@ use crate::{
         extents::{Extents, Input},
         grid,
         grid::Meeting,
-        store, thread, warp,
+        narrow, store, thread, warp,
         warp::Seen,
     },
     tree::{ROWS, leaves},
@@ -107,28 +107,24 @@ pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
     while tile < meeting.tiles {
         let first = tile * u64::from(tile_leaves);
         let leaf = |at: u32| first + u64::from(at);
+        // How many leaves of the tile have elements, and how many of those are wide, which come first.
+        let present = narrow(simt, u64::saturating_sub(leaves::<T>(input.len), first));
+        let wide = narrow(simt, u64::saturating_sub(input.wide_leaves(), first));
         let mut at = simt.warp();
-        while at < tile_leaves {
-            if input.is_wide(leaf(at)) {
-                // SAFETY: passed on to the caller; the leaf is wide.
-                let state = unsafe { warp::fold_wide(simt, op, input, leaf(at), &mut seen) };
-                block::put(simt, at, state, turn);
-            }
+        while at < tile_leaves.min(wide) {
+            // SAFETY: passed on to the caller; the leaf is wide.
+            let state = unsafe { warp::fold_wide(simt, op, input, leaf(at), &mut seen) };
+            block::put(simt, at, state, turn);
             at += simt.warps();
         }
-        // The others: not aligned, at the end of the input, or past it.
-        let present = u64::saturating_sub(leaves::<T>(input.len), first);
-        let mut at = simt.warp();
         while at < tile_leaves {
-            if !input.is_wide(leaf(at)) {
-                let state = if u64::from(at) < present {
-                    // SAFETY: passed on to the caller.
-                    unsafe { warp::fold_ragged(simt, op, input, leaf(at)) }
-                } else {
-                    op.identity()
-                };
-                block::put(simt, at, state, turn);
-            }
+            let state = if at < present {
+                // SAFETY: passed on to the caller.
+                unsafe { warp::fold_ragged(simt, op, input, leaf(at)) }
+            } else {
+                op.identity()
+            };
+            block::put(simt, at, state, turn);
             at += simt.warps();
         }
         total = block::fold(simt, op, tile_leaves, turn);

@@ -146,7 +146,7 @@ impl<T: Element> Monoid<T> for Arg {
             a
         }
     }
-    /// One after the other, with places of 32 bits.
+    /// One after the other, with indices of 32 bits.
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> Best<Key<T>> {
         let best = if tree::is_long::<T>() {
@@ -154,15 +154,13 @@ impl<T: Element> Monoid<T> for Arg {
         } else {
             tree::chains(Near(self), part)
         };
-        match best {
-            (_, NOT_NEAR) => Monoid::<T>::identity(self),
-            (key, place) => Best {
-                key,
-                place: match self.ties {
-                    Ties::First => u64::from(place),
-                    Ties::Last => self.place(u64::from(NOT_NEAR - 1 - place)),
-                },
-            },
+        let (key, index) = best;
+        if index == Near(self).nowhere() {
+            return Monoid::<T>::identity(self);
+        }
+        Best {
+            key,
+            place: self.place(index as u64),
         }
     }
     #[inline]
@@ -196,39 +194,49 @@ impl<T: Element> Monoid<T> for Arg {
     }
 }
 
-/// The same within a part, whose places fit 32 bits.
+/// The same within a part, whose indices fit 32 bits. They stay what they are, whichever of equals is sought: places would each
+/// be a number that is not known before the launch, and kept in a register from one part to the next.
 #[derive(Clone, Copy)]
 struct Near(Arg);
 
-/// The place of no element.
-const NOT_NEAR: u32 = u32::MAX;
+impl Near {
+    /// The index of no element, which comes after all in the order that is preferred.
+    #[inline(always)]
+    fn nowhere(self) -> i32 {
+        match self.0.ties {
+            Ties::First => i32::MAX,
+            Ties::Last => -1,
+        }
+    }
+}
 
 impl<T: Element> Monoid<T> for Near {
-    type State = (Key<T>, u32);
-    type Answer = u32;
+    type State = (Key<T>, i32);
+    type Answer = i32;
 
     #[inline(always)]
-    fn identity(self) -> (Key<T>, u32) {
-        (T::Rank::LOWEST.key(), NOT_NEAR)
+    fn identity(self) -> (Key<T>, i32) {
+        (T::Rank::LOWEST.key(), self.nowhere())
     }
     #[inline(always)]
-    fn lift(self, value: T, index: u64) -> (Key<T>, u32) {
-        let place = match self.0.ties {
-            Ties::First => index as u32,
-            Ties::Last => NOT_NEAR - 1 - index as u32,
-        };
-        (self.0.key(value), place)
+    fn lift(self, value: T, index: u64) -> (Key<T>, i32) {
+        (self.0.key(value), index as i32)
     }
     #[inline(always)]
-    fn combine(self, a: (Key<T>, u32), b: (Key<T>, u32)) -> (Key<T>, u32) {
-        if b.0 > a.0 || (b.0 == a.0 && b.1 < a.1) { b } else { a }
+    fn combine(self, a: (Key<T>, i32), b: (Key<T>, i32)) -> (Key<T>, i32) {
+        let is_preferred = (b.1 < a.1) != (self.0.ties == Ties::Last);
+        if b.0 > a.0 || (b.0 == a.0 && is_preferred) {
+            b
+        } else {
+            a
+        }
     }
     #[inline(always)]
-    fn finish(self, best: (Key<T>, u32), _: u64) -> u32 {
+    fn finish(self, best: (Key<T>, i32), _: u64) -> i32 {
         best.1
     }
     #[inline(always)]
-    fn empty(self) -> Option<u32> {
+    fn empty(self) -> Option<i32> {
         None
     }
 }

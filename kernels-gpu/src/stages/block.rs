@@ -54,8 +54,9 @@ impl Turn {
 /// Called by: any warp · Scratch: one of the two shared buffers, by `turn`
 pub fn put<S: Simt, W: Words>(simt: S, at: u32, state: W, turn: Turn) {
     if simt.lane() == 0 {
+        let words = simt.anew(turn.word(at, W::COUNT));
         for i in 0..W::COUNT {
-            simt.store_shared(turn.word(at, W::COUNT) + i as u32, state.word(i));
+            simt.store_shared(words + i as u32, state.word(i));
         }
     }
 }
@@ -70,10 +71,14 @@ pub fn fold<S: Simt, T, M: Monoid<T>>(simt: S, op: M, count: u32, turn: Turn) ->
         return op.identity();
     }
     const { assert!(PER_LANE == 4, "four states are written out") };
+    // All from one number that no compiler takes apart: it would keep an address for each word all through a loop of rounds.
+    let first = PER_LANE * simt.lane();
+    let words = simt.anew(turn.word(first, M::State::COUNT));
+    let left = simt.anew(u32::saturating_sub(count, first));
     let state = |i: u32| {
-        let at = PER_LANE * simt.lane() + i;
-        if at < count {
-            M::State::from_words(|word| simt.load_shared(turn.word(at, M::State::COUNT) + word as u32))
+        if i < left {
+            let at = words + i * M::State::COUNT as u32;
+            M::State::from_words(|word| simt.load_shared(at + word as u32))
         } else {
             op.identity()
         }

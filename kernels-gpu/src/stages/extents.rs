@@ -175,10 +175,20 @@ impl<T: Copy> Input<T> {
         self.start.addr().is_multiple_of(VECTOR_BYTES)
     }
 
-    /// Whether [`load_leaf`](super::thread::load_leaf) can read leaf `leaf`: it is whole, and aligned.
+    /// How many leaves [`load_leaf`](super::thread::load_leaf) can read, the first: they are whole, and aligned.
+    #[must_use]
+    pub fn wide_leaves(self) -> u64 {
+        if self.is_aligned() {
+            self.len / leaf_elements::<T>() as u64
+        } else {
+            0
+        }
+    }
+
+    /// Whether leaf `leaf` is one of those.
     #[must_use]
     pub fn is_wide(self, leaf: u64) -> bool {
-        self.is_aligned() && leaf < self.len / leaf_elements::<T>() as u64
+        leaf < self.wide_leaves()
     }
 
     /// Whether leaf `leaf` of small elements can be read word by word: it is whole, and so are the words that it touches.

@@ -263,10 +263,11 @@ unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, 
 // The large stages are inlined, all of them: a call would put states of many words into memory.
 #[inline(always)]
 unsafe fn octet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, apart: u64, present: u32) -> M::State {
-    // One address for the eight loads, and comparisons in 32 bits: this shares the registers of the whole kernel.
+    // One address for the eight loads, and comparisons of one number, in 32 bits: this shares the registers of the whole kernel.
     let column = at::<M::State>(slots, u64::from(simt.lane()) * apart);
+    let left = simt.anew(u32::saturating_sub(present, simt.lane()));
     warp::reduce_eight(simt, op, |row| {
-        if row * LANES + simt.lane() < present {
+        if row * LANES < left {
             // SAFETY: the slot is present.
             unsafe { load(simt, column, u64::from(row * LANES) * apart) }
         } else {

@@ -12,6 +12,12 @@ pub mod warp;
 
 use crate::{monoids::Words, simt::Simt};
 
+/// A count in 32 bits, as far as they reach: what is compared with it is then compared in 32 bits, whatever a compiler knows of
+/// where it comes from.
+pub(crate) fn narrow<S: Simt>(simt: S, count: u64) -> u32 {
+    simt.anew(count.min(u64::from(u32::MAX)) as u32)
+}
+
 /// Every word of `state` through `f`.
 fn map_words<W: Words>(state: W, mut f: impl FnMut(u32) -> u32) -> W {
     let mut i = 0;

@@ -1,6 +1,9 @@
 //! Thread stage: a lane folds its part of a leaf in registers.
 
-use super::extents::{Around, Input};
+use super::{
+    extents::{Around, Input},
+    narrow,
+};
 use crate::{
     element::Element,
     monoids::Monoid,
@@ -98,13 +101,7 @@ impl<T: Element, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
 }
 
 /// As many places as a part may have: all hold elements.
-const ALL: u32 = u32::MAX;
-
-/// How many places of a part hold elements, `left` being those from its first place to the end of the input.
-pub(super) fn present<S: Simt>(simt: S, left: u64) -> u32 {
-    // Places are compared with it: in 32 bits, whatever a compiler knows of where it comes from.
-    simt.anew(left.min(u64::from(ALL)) as u32)
-}
+pub(super) const ALL: u32 = u32::MAX;
 
 /// A part that was read, of which the first `present` places hold elements.
 #[derive(Clone, Copy)]
@@ -199,7 +196,7 @@ pub unsafe fn fold_ragged<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, inp
         let words = unsafe { load_words::<S, T, ROWS>(simt, from, ALL) };
         return Rows { words, base }.fold(op);
     }
-    let present = present(simt, u64::saturating_sub(input.len, base));
+    let present = narrow(simt, u64::saturating_sub(input.len, base));
     let state = if size_of::<T>() < 4 {
         // SAFETY: passed on to the caller.
         let words = unsafe { load_bytes::<S, T, ROWS>(simt, from, present) };
@@ -427,7 +424,7 @@ impl<const N: usize> Short<N> {
 unsafe fn load_rows<S: Simt, T: Element, const N: usize>(simt: S, input: Input<T>, vector: u32) -> Short<N> {
     let base = u64::from(vector) * vector_elements::<T>() as u64;
     let from = input.start.wrapping_add(base as usize);
-    let present = present(simt, u64::saturating_sub(input.len, base));
+    let present = narrow(simt, u64::saturating_sub(input.len, base));
     // Then of a vector all is present, or nothing.
     let words = if input.is_aligned() && input.len.is_multiple_of(vector_elements::<T>() as u64) {
         // SAFETY: passed on to the caller.

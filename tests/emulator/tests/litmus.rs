@@ -363,6 +363,63 @@ fn a_vote_counts_every_lane() {
 }
 
 #[test]
+fn a_ballot_tells_each_lanes_vote() {
+    let kernel = |lane: Lane<'_>| {
+        for bits in [0, 1, 0x8000_0000, 0xdead_beef, u32::MAX] {
+            let of_this_warp = u32::rotate_left(bits, lane.warp());
+            assert_eq!(lane.ballot(of_this_warp >> lane.lane() & 1 == 1), of_this_warp);
+        }
+    };
+    always_passes(|seed| run(2, 64, seed, kernel));
+    let exits = |lane: Lane<'_>| {
+        if lane.lane() != 7 {
+            lane.ballot(true);
+        }
+    };
+    let absent = |fault: &Fault| {
+        matches!(
+            fault,
+            Fault::AbsentLane {
+                call: Collective::Ballot,
+                ..
+            }
+        )
+    };
+    always_caught(absent, |seed| run(1, 32, seed, exits));
+}
+
+#[test]
+fn a_shuffle_gives_the_word_of_the_lane_that_each_names() {
+    let kernel = |lane: Lane<'_>| {
+        for by in 0..32 {
+            let from = (lane.lane() * by + 7) % 32;
+            let expected = 1000 * lane.warp() + 100 * by + from;
+            assert_eq!(
+                lane.shuffle(1000 * lane.warp() + 100 * by + lane.lane(), from),
+                expected
+            );
+        }
+    };
+    always_passes(|seed| run(2, 64, seed, kernel));
+    let past_the_warp = |lane: Lane<'_>| {
+        lane.shuffle(0, lane.lane() + 1);
+    };
+    always_caught(
+        |fault| {
+            matches!(
+                fault,
+                Fault::AbsentLane {
+                    call: Collective::ShuffleFrom,
+                    elsewhere: Elsewhere::Nowhere,
+                    ..
+                }
+            )
+        },
+        |seed| run(1, 32, seed, past_the_warp),
+    );
+}
+
+#[test]
 fn a_vote_and_a_shuffle_do_not_meet() {
     let kernel = |lane: Lane<'_>| {
         if lane.lane() < 16 {

@@ -128,6 +128,29 @@ fn every_edge_along_axes() {
     }
 }
 
+/// Columns of small types: read by words where they share them, and one by one where the words begin or end elsewhere.
+#[test]
+fn columns_that_share_words() {
+    for (name, ty) in [
+        ("sum", Type::F16),
+        ("argmax", Type::Bf16),
+        ("sum", Type::U8),
+        ("argmin-last", Type::I8),
+    ] {
+        let op = operation(name, ty);
+        let [vector, row, leaf] = operations::extents(ty).map(|edge| edge as u64);
+        let lens = [2, vector - 1, vector + 2, row - 1, row + 1, 3 * row + 5, leaf, leaf + 3];
+        for (i, len) in lens.into_iter().enumerate() {
+            // A whole warp's and some; columns that words of four do not divide; those of an odd number.
+            for (columns, seed) in [(36, 4 * i), (32, 4 * i + 1), (34, 0), (19, 0)] {
+                let layout = Layout::c_order(&[len, columns]).expect("small");
+                let values = samples::ALL[i % samples::ALL.len()].array(ty, layout.len() as usize);
+                assert_eq!(agrees(&*op, &values, &layout, &[0], seed as u64), Kernel::Strided);
+            }
+        }
+    }
+}
+
 /// Long extents: several blocks each, their slots folded in several turns.
 #[test]
 fn long_extents() {

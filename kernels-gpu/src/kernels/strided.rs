@@ -37,7 +37,7 @@ pub const fn instructions<T>(words: usize) -> Instructions {
         vector_loads: 0,
         scalar_loads: gather::loads::<T>(),
         // Loops: the parts, and the slots.
-        shuffles: 2 * words,
+        shuffles: 2 * words + gather::shuffles::<T>(),
         // Two meetings of two; the slots' writers and readers; and in the loop of slots.
         barriers: 2 * 2 + 2 + 2,
         tickets: 1,
@@ -47,7 +47,7 @@ pub const fn instructions<T>(words: usize) -> Instructions {
 /// Folds each extent to its answer.
 ///
 /// ```text
-/// thread: a part, element by element ─ team: lanes, steps, warps ─ tile's slot ─ last block: all slots ─ finish
+/// thread: a part, element by element or, of neighbours that share words, word by word ─ team: lanes, steps, warps ─ tile's slot ─ last block: all slots ─ finish
 /// ```
 ///
 /// The blocks of one set of teams come after one another, a block for each of the `meeting.tiles` tiles.
@@ -75,18 +75,19 @@ pub unsafe fn reduce_strided<S: Simt, T: Element, M: Monoid<T>>(
     let exists = answer < extents.count;
     // SAFETY: passed on to the caller.
     let start = unsafe { extents.first(simt, if exists { answer } else { 0 }) };
+    let read = gather::Answer {
+        start,
+        exists,
+        shares_words: team.answers == LANES && gather::share_words(extents),
+    };
 
     let before = u64::from(tile) * team.units();
     let left = u64::saturating_sub(parts(T::TYPE, extents.len), before);
     let mut total = team.fold(simt, op, left, |unit| {
         let part = before + unit;
         let first = part / PARTS * leaf_elements::<T>() as u64 + part % PARTS * vector_elements::<T>() as u64;
-        if exists {
-            // SAFETY: passed on to the caller.
-            unsafe { gather::fold_part(simt, op, extents, start, first) }
-        } else {
-            op.identity()
-        }
+        // SAFETY: passed on to the caller; where the team's answers are those of a whole warp, all its lanes are at one unit.
+        unsafe { gather::fold_part(simt, op, extents, read, first) }
     });
     // One lane a team has an answer.
     let holds = team.member(simt) == 0 && simt.lane() < team.answers;

@@ -60,6 +60,14 @@ pub trait Simt: Copy {
         word
     }
 
+    /// A word made of bytes of two: the lowest digit of `digits`, in base 16, says which its lowest byte is, 0 to 3 being those of
+    /// `low` and 4 to 7 those of `high`.
+    fn permute(self, low: u32, high: u32, digits: u32) -> u32 {
+        let bytes = u64::from(low) | u64::from(high) << 32;
+        let byte = |i: u32| ((bytes >> (8 * (digits >> (4 * i) & 7))) as u32 & 0xff) << (8 * i);
+        byte(0) | byte(1) | byte(2) | byte(3)
+    }
+
     /// Waits for every lane of the warp; what they wrote or saw before, all may read after. A shuffle or a vote gives no
     /// such promise: they exchange registers and order no memory.
     ///

@@ -1,9 +1,18 @@
 //! Thread stage for elements that lie apart: a lane reads its part of a leaf element by element, and folds it as it folds any.
+//!
+//! Small elements of neighbouring answers, if those lie side by side, share words. As many lanes as a word has elements then read
+//! that many words together, each the elements of all their answers at another place, and exchange them:
+//!
+//! ```text
+//! lane            0        1        2        3                   0        1        2        3
+//! reads at place  0        1        2        3          has of   a        b        c        d
+//!                 a₀b₀c₀d₀ a₁b₁c₁d₁ a₂b₂c₂d₂ a₃b₃c₃d₃            a₀a₁a₂a₃ b₀b₁b₂b₃ c₀c₁c₂c₃ d₀d₁d₂d₃
+//! ```
 
 use super::{
     extents::Extents,
     narrow,
-    thread::{Loaded, Vectors, WORDS, each_row, load_element},
+    thread::{ALL, Loaded, Vectors, WORDS, each_row, load_element},
 };
 use crate::{
     element::Element,
@@ -12,22 +21,153 @@ use crate::{
     tree::{ROWS, place, row_elements, vector_elements},
 };
 
-/// Reads and folds a part of an extent whose elements lie anywhere, `start` being the first of them, from element `first` on.
+/// Places from the first of a part to the last, and one.
+const fn span<T>() -> u32 {
+    place::<T>(ROWS - 1, vector_elements::<T>()) as u32
+}
+
+/// Elements in a word.
+const fn word_elements<T>() -> usize {
+    if size_of::<T>() < 4 { 4 / size_of::<T>() } else { 1 }
+}
+
+/// Whether small elements of neighbouring answers share words, and each word has those of as many answers.
+#[must_use]
+pub fn share_words<T: Element>(extents: Extents<T>) -> bool {
+    let elements = word_elements::<T>() as u64;
+    let is_whole = |number: u64| number.is_multiple_of(elements);
+    elements > 1
+        && extents.layout.is_null()
+        && extents.stride == 1
+        && extents.start.addr().is_multiple_of(4)
+        && is_whole(extents.step as u64)
+        && is_whole(extents.count)
+}
+
+/// The answer whose parts a lane folds.
+#[derive(Clone, Copy)]
+pub struct Answer<T> {
+    /// The first element of its extent.
+    pub start: *const T,
+    /// Whether there is such an answer; the identity stands for one that there is not.
+    pub exists: bool,
+    /// Whether all 32 lanes fold neighbouring answers, the first lane one whose number is a multiple of 32, and
+    /// [`share_words`]: then they read together.
+    pub shares_words: bool,
+}
+
+/// Reads and folds a part of the extent of an answer, its elements lying anywhere, from element `first` on.
 ///
-/// Called by: any thread · Valid in: every lane · Scratch: none
+/// Called by: any thread; where words are shared, all 32 lanes together, with the same `first` · Valid in: every lane ·
+/// Scratch: none
 ///
 /// # Safety
 ///
-/// `extents` are valid and unwritten for the whole launch, and so is their layout.
+/// `extents` are valid and unwritten for the whole launch, and so is their layout; the answer is of them.
 #[inline(always)]
 pub unsafe fn fold_part<S: Simt, T: Element, M: Monoid<T>>(
     simt: S,
     op: M,
     extents: Extents<T>,
-    start: *const T,
+    answer: Answer<T>,
     first: u64,
 ) -> M::State {
-    let present = narrow(simt, u64::saturating_sub(extents.len, first));
+    let left = u64::saturating_sub(extents.len, first);
+    let present = narrow(simt, if answer.exists { left } else { 0 });
+    let words = if word_elements::<T>() > 1 && answer.shares_words {
+        // SAFETY: passed on to the caller.
+        unsafe { load_shared_words(simt, extents, answer, first, present) }
+    } else if answer.exists {
+        // SAFETY: passed on to the caller.
+        unsafe { load_part(simt, extents, answer.start, first, present) }
+    } else {
+        return op.identity();
+    };
+    let state = if is_cheaper_whole::<T, M>() && present >= span::<T>() {
+        // Anew, so that the two ways share nothing: else elements would be unpacked before they part.
+        let words = each_row::<ROWS>(|row| words[row].map(|word| simt.anew(word)));
+        op.fold_part(Loaded { words, present: ALL })
+    } else {
+        op.fold_part(Loaded { words, present })
+    };
+    op.shift(state, first)
+}
+
+/// Whether a part of which no place is absent has code of its own, that tests none: for operators to which a test is as dear as
+/// an element, and where elements are many.
+const fn is_cheaper_whole<T: Element, M: Monoid<T>>() -> bool {
+    M::SELECTS || word_elements::<T>() > 1
+}
+
+/// The words of a part whose elements share theirs with the neighbours'.
+///
+/// Called by: all 32 lanes together, with the same `first` · Valid in: every lane · Scratch: none
+///
+/// # Safety
+///
+/// As [`fold_part`].
+#[inline(always)]
+unsafe fn load_shared_words<S: Simt, T: Element>(
+    simt: S,
+    extents: Extents<T>,
+    answer: Answer<T>,
+    first: u64,
+    present: u32,
+) -> Vectors<ROWS> {
+    let elements = word_elements::<T>();
+    let place_in_word = simt.lane() % elements as u32;
+    let step = extents.step as isize;
+    let left = simt.anew(u32::saturating_sub(present, place_in_word));
+    let offset = (first + u64::from(place_in_word)) as isize * step - place_in_word as isize;
+    let mut from = answer.start.wrapping_offset(offset);
+    // All are read before any is exchanged.
+    let read = each_row::<ROWS>(|row| {
+        let mut at = from;
+        from = from.wrapping_offset(row_elements::<T>() as isize * step);
+        let mut word = |i: usize| {
+            let here = at;
+            at = at.wrapping_offset(elements as isize * step);
+            if place::<T>(row, i * elements) as u32 >= left {
+                return 0;
+            }
+            // SAFETY: passed on to the caller; the word is of as many answers as it has elements, all at a place that is present.
+            unsafe { simt.load_input(here.cast()) }
+        };
+        [word(0), word(1), word(2), word(3)]
+    });
+    each_row(|row| read[row].map(|word| exchanged::<S, T>(simt, word)))
+}
+
+/// Of the words that some lanes read, each at another place, this lane's answer's elements at all of these places.
+///
+/// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
+#[inline(always)]
+fn exchanged<S: Simt, T>(simt: S, word: u32) -> u32 {
+    let meet = |word: u32, reach: u32, [first, second]: [u32; 2]| {
+        let digits = if simt.lane() & reach == 0 { first } else { second };
+        simt.permute(word, simt.shuffle_xor(word, reach), digits)
+    };
+    // Halves of words; bytes, and then halves.
+    if size_of::<T>() == 2 {
+        meet(word, 1, [0x5410, 0x3276])
+    } else {
+        meet(meet(word, 1, [0x6240, 0x3715]), 2, [0x5410, 0x3276])
+    }
+}
+
+/// The words of a part, element by element.
+///
+/// # Safety
+///
+/// As [`fold_part`]; the answer exists.
+#[inline(always)]
+unsafe fn load_part<S: Simt, T: Element>(
+    simt: S,
+    extents: Extents<T>,
+    start: *const T,
+    first: u64,
+    present: u32,
+) -> Vectors<ROWS> {
     let element = |place: u64, from: *const T| {
         if place as u32 >= present {
             return 0;
@@ -35,7 +175,7 @@ pub unsafe fn fold_part<S: Simt, T: Element, M: Monoid<T>>(
         // SAFETY: passed on to the caller; the element is present.
         unsafe { load_element(simt, from) }
     };
-    let words = if extents.layout.is_null() {
+    if extents.layout.is_null() {
         // From one to the next: as multiples of the step, all offsets would be kept from one part to the next.
         let step = extents.step as isize;
         let mut from = start.wrapping_offset(first as isize * step);
@@ -87,8 +227,7 @@ pub unsafe fn fold_part<S: Simt, T: Element, M: Monoid<T>>(
             turn += 1;
         }
         rows
-    };
-    op.shift(op.fold_part(Loaded { words, present }), first)
+    }
 }
 
 /// Vectors whose elements each take the place of the one before, `bits` being the last.
@@ -112,12 +251,19 @@ fn moved_down<T>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
     })
 }
 
-/// How many loads of elements stand in the code of [`fold_part`].
+/// How many shuffles stand in the code of [`fold_part`].
+#[must_use]
+pub const fn shuffles<T>() -> usize {
+    u32::ilog2(word_elements::<T>() as u32) as usize * ROWS * WORDS
+}
+
+/// How many loads of elements and words stand in the code of [`fold_part`].
 #[must_use]
 pub const fn loads<T>() -> usize {
+    let shared = if word_elements::<T>() > 1 { ROWS * WORDS } else { 0 };
     let words = if size_of::<T>() == 8 { 2 } else { 1 };
     let rows = if size_of::<T>() < 4 { ROWS / 2 } else { ROWS };
-    (rows * vector_elements::<T>() + 1) * words
+    (rows * vector_elements::<T>() + 1) * words + shared
 }
 
 /// A vector made of its elements, which are asked for in order.

@@ -101,7 +101,7 @@ impl<T: Element, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
 }
 
 /// As many places as a part may have: all hold elements.
-const ALL: u32 = u32::MAX;
+pub(super) const ALL: u32 = u32::MAX;
 
 /// A part that was read, of which the first `present` places hold elements.
 #[derive(Clone, Copy)]

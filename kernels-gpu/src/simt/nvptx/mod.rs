@@ -75,6 +75,15 @@ impl Simt for Nvptx {
         }
         same
     }
+    fn permute(self, low: u32, high: u32, digits: u32) -> u32 {
+        let word;
+        // SAFETY: picks bytes of registers.
+        unsafe {
+            asm!("prmt.b32 {}, {}, {}, {};", out(reg32) word, in(reg32) low, in(reg32) high, in(reg32) digits,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        word
+    }
     fn warp_barrier(self) {
         // SAFETY: the trait has all 32 lanes call this together.
         unsafe { bar_warp_sync(ALL) }

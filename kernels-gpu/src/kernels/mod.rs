@@ -131,11 +131,11 @@ impl Entry {
     const fn new<T: Element, M: Monoid<T>>(kernel: Kernel, room: Room, [op, name, family]: [&'static str; 3]) -> Self {
         let words = <M::State as Words>::COUNT;
         let (max_threads, blocks, instructions) = match kernel {
-            Kernel::All => (room.threads, room.blocks, whole::instructions::<T>(words)),
+            Kernel::All => (room.threads, room.blocks, whole::instructions::<T, M>()),
             Kernel::Small => (
                 room.small_threads,
                 room.small_blocks,
-                whole::instructions_small::<T>(words),
+                whole::instructions_small::<T, M>(),
             ),
             Kernel::Rows => (room.threads, room.blocks, rows::instructions::<T>(words)),
             Kernel::Strided => {

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use warpfold_kernels::kernels::{Instructions, rows, segments, strided, whole};
+use warpfold_kernels::{
+    kernels::{Instructions, rows, segments, strided, whole},
+    monoids::Sum,
+};
 
 use crate::ptx;
 
@@ -101,11 +104,11 @@ pub fn in_text(name: &str, entry: &str, expected: Expected) -> Vec<Violation> {
         Expected::Anything if is_fold(entry) => {
             // The states differ from operator to operator, the barriers don't: any kernel's.
             let kernels = [
-                whole::instructions::<f32>(1),
-                whole::instructions_small::<f32>(1),
+                whole::instructions::<f32, Sum>(),
+                whole::instructions_small::<f32, Sum>(),
                 rows::instructions::<f32>(1),
                 strided::instructions::<f32>(1),
-                segments::instructions::<f32>(1),
+                segments::instructions::<f32, Sum>(),
             ];
             if !kernels.iter().any(|kernel| kernel.barriers == found.barriers) {
                 wrong.extend(barriers(found.barriers, kernels[0].barriers));

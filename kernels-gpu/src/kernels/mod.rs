@@ -137,11 +137,11 @@ impl Entry {
     const fn new<T: Element, M: Monoid<T>>(kernel: Kernel, room: Room, [op, name, family]: [&'static str; 3]) -> Self {
         let words = <M::State as Words>::COUNT;
         let (max_threads, blocks, instructions) = match kernel {
-            Kernel::All => (room.threads, room.blocks, whole::instructions::<T>(words)),
+            Kernel::All => (room.threads, room.blocks, whole::instructions::<T, M>()),
             Kernel::Small => (
                 room.small_threads,
                 room.small_blocks,
-                whole::instructions_small::<T>(words),
+                whole::instructions_small::<T, M>(),
             ),
             Kernel::Rows => (room.threads, room.blocks, rows::instructions::<T>(words)),
             Kernel::Segments => {
@@ -156,7 +156,7 @@ impl Entry {
                     _ => 256,
                 };
                 let resident = if all < most { all } else { most };
-                (64, resident / 64, segments::instructions::<T>(words))
+                (64, resident / 64, segments::instructions::<T, M>())
             }
             Kernel::Strided => {
                 // Addresses take many registers, and so do the states that wait.

@@ -45,13 +45,20 @@ pub const fn places(element: Type, len: u64, count: u64) -> u64 {
     len.saturating_add(count.saturating_mul(cost))
 }
 
-/// How often the instructions that matter stand in the code of [`reduce_segments`] for a state of `words` words.
+/// How often the instructions that matter stand in the code of [`reduce_segments`].
 #[must_use]
-pub const fn instructions<T>(words: usize) -> Instructions {
+pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
+    let words = <M::State as Words>::COUNT;
     // Slots of several lanes each; two rows, or a leaf, or a whole one.
     let wide = SLOTS as usize + 2 + 2 * ROWS;
     // A vector of each lane's own segment, slots, two rows, a leaf.
     let (scalar, bytes) = thread::scalar_loads::<T>(1 + SLOTS as usize + 2 + ROWS);
+    // A whole leaf that is not aligned.
+    let (whole, _) = if thread::loads_words::<T, M>() {
+        thread::scalar_loads::<T>(ROWS)
+    } else {
+        (0, 0)
+    };
     let turns = 1 + SLOTS as usize + 2;
     // The search; the ends of a lane's first segment, of its next unless registers are dear, and of a tile; the address of a lane's.
     let ends = if are_dear(words) { 2 } else { 3 };
@@ -61,7 +68,7 @@ pub const fn instructions<T>(words: usize) -> Instructions {
     let slots = (4 + 2 + 1 + 2) + 3;
     Instructions {
         vector_loads: wide,
-        scalar_loads: scalar + turns * bytes + numbers * segments::NUMBER,
+        scalar_loads: scalar + whole + turns * bytes + numbers * segments::NUMBER,
         shuffles: 2 * SLOTS as usize * 3 + 3 + (reduce_first + collect + reduce + slots) * words,
         barriers: 0,
         tickets: 1,
@@ -270,8 +277,8 @@ unsafe fn fold_run<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Inp
         };
         // SAFETY: passed on to the caller.
         let state = unsafe {
-            if here.is_wide(0) {
-                warp::fold_wide(simt, op, here, 0, &mut seen)
+            if thread::loadable_leaves::<T, M>(here) > 0 {
+                warp::fold_loadable(simt, op, here, 0, &mut seen)
             } else if len <= 2 * row_elements::<T>() as u32 {
                 warp::reduce(simt, op, thread::fold_rows::<S, T, M, 2>(simt, op, here))
             } else {

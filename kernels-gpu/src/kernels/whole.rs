@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     element::{Element, Type},
-    monoids::Monoid,
+    monoids::{Monoid, Words},
     simt::Simt,
     stages::{
         block,
@@ -26,21 +26,27 @@ pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u
     element.leaf_elements() * warps as u64 * leaves_per_warp as u64
 }
 
-/// How often the instructions that matter stand in the code of [`reduce_all`] for a state of `words` words: each stage's
-/// own count, once for each place it is called from.
+/// How often the instructions that matter stand in the code of [`reduce_all`]: each stage's own count, once for each place it is
+/// called from.
 #[must_use]
-pub const fn instructions<T>(words: usize) -> Instructions {
+pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
+    let words = <M::State as Words>::COUNT;
     let reduce = 5;
     let reduce_first = 1; // a loop
     let reduce_eight = 4 + 2 + 1 + 2;
     // A whole leaf and a ragged one; the block stage; few slots; a run of slots and the block stage.
     let slots = (reduce_eight + 3) + (reduce_eight + reduce) + reduce_first;
     let shuffles = (reduce + reduce) + reduce_first + slots;
-    // Whole leaves that are not aligned, and ragged ones.
+    // Ragged leaves, of small elements also whole ones that are not aligned; whole ones of others.
     let (words_of_leaf, bytes) = thread::scalar_loads::<T>(ROWS);
+    let whole = if thread::loads_words::<T, M>() {
+        words_of_leaf
+    } else {
+        0
+    };
     Instructions {
         vector_loads: ROWS,
-        scalar_loads: words_of_leaf + bytes,
+        scalar_loads: words_of_leaf + bytes + whole,
         shuffles: shuffles * words,
         // The block stage twice, one behind the ticket, and one between two rounds of slots.
         barriers: 2 + 1 + 1,
@@ -50,7 +56,8 @@ pub const fn instructions<T>(words: usize) -> Instructions {
 
 /// The same for [`reduce_small`].
 #[must_use]
-pub const fn instructions_small<T>(words: usize) -> Instructions {
+pub const fn instructions_small<T: Element, M: Monoid<T>>() -> Instructions {
+    let words = <M::State as Words>::COUNT;
     let reduce = 5;
     let reduce_first = 1; // a loop
     let few_slots = (4 + 2 + 1 + 2) + 3;
@@ -58,7 +65,7 @@ pub const fn instructions_small<T>(words: usize) -> Instructions {
         // A leaf, whole or ragged; the block stage; few slots.
         shuffles: (reduce + reduce_first + few_slots) * words,
         barriers: 1,
-        ..instructions::<T>(words)
+        ..instructions::<T, M>()
     }
 }
 
@@ -107,13 +114,13 @@ pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
     while tile < meeting.tiles {
         let first = tile * u64::from(tile_leaves);
         let leaf = |at: u32| first + u64::from(at);
-        // How many leaves of the tile have elements, and how many of those are wide, which come first.
+        // How many leaves of the tile have elements, and how many of those can be read at once, which come first.
         let present = narrow(simt, u64::saturating_sub(leaves::<T>(input.len), first));
-        let wide = narrow(simt, u64::saturating_sub(input.wide_leaves(), first));
+        let loadable = narrow(simt, u64::saturating_sub(thread::loadable_leaves::<T, M>(input), first));
         let mut at = simt.warp();
-        while at < tile_leaves.min(wide) {
-            // SAFETY: passed on to the caller; the leaf is wide.
-            let state = unsafe { warp::fold_wide(simt, op, input, leaf(at), &mut seen) };
+        while at < tile_leaves.min(loadable) {
+            // SAFETY: passed on to the caller; the leaf is one of those.
+            let state = unsafe { warp::fold_loadable(simt, op, input, leaf(at), &mut seen) };
             block::put(simt, at, state, turn);
             at += simt.warps();
         }
@@ -167,8 +174,8 @@ pub unsafe fn reduce_small<S: Simt, T: Element, M: Monoid<T>>(
     let leaf = u64::from(simt.block() * simt.warps() + simt.warp());
     // SAFETY: passed on to the caller.
     let mine = unsafe {
-        if input.is_wide(leaf) {
-            thread::load_leaf(simt, input, leaf).fold(op)
+        if leaf < thread::loadable_leaves::<T, M>(input) {
+            thread::load_leaf::<S, T, M>(simt, input, leaf).fold(op)
         } else {
             thread::fold_ragged(simt, op, input, leaf)
         }

@@ -175,27 +175,17 @@ impl<T: Copy> Input<T> {
         self.start.addr().is_multiple_of(VECTOR_BYTES)
     }
 
-    /// How many leaves [`load_leaf`](super::thread::load_leaf) can read, the first: they are whole, and aligned.
+    /// How many leaves are whole: the first.
     #[must_use]
-    pub fn wide_leaves(self) -> u64 {
-        if self.is_aligned() {
-            self.len / leaf_elements::<T>() as u64
-        } else {
-            0
-        }
-    }
-
-    /// Whether leaf `leaf` is one of those.
-    #[must_use]
-    pub fn is_wide(self, leaf: u64) -> bool {
-        leaf < self.wide_leaves()
+    pub fn whole_leaves(self) -> u64 {
+        self.len / leaf_elements::<T>() as u64
     }
 
     /// Whether leaf `leaf` of small elements can be read word by word: it is whole, and so are the words that it touches.
     pub(super) fn is_shifted(self, leaf: u64) -> bool {
         let bytes = leaf_elements::<T>() * size_of::<T>();
         let first = self.start.addr() + leaf as usize * bytes;
-        leaf < self.len / leaf_elements::<T>() as u64 && self.around.has(first & !3, first + bytes + 4)
+        leaf < self.whole_leaves() && self.around.has(first & !3, first + bytes + 4)
     }
 }
 

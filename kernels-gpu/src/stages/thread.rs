@@ -24,18 +24,42 @@ pub struct Rows {
     base: u64,
 }
 
+/// Whether leaves that are whole but not aligned are read as aligned ones are, all at once, only by words: for operators that
+/// may then skip them. Others are as fast reading elements as they fold them, and spare themselves the registers.
+#[must_use]
+pub const fn loads_words<T: Element, M: Monoid<T>>() -> bool {
+    M::SELECTS && size_of::<T>() >= 4
+}
+
+/// How many leaves [`load_leaf`] can read: the first.
+#[must_use]
+pub fn loadable_leaves<T: Element, M: Monoid<T>>(input: Input<T>) -> u64 {
+    if loads_words::<T, M>() || input.is_aligned() {
+        input.whole_leaves()
+    } else {
+        0
+    }
+}
+
 /// Reads this lane's part of leaf `leaf`, all eight vectors in flight together.
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
 ///
 /// # Safety
 ///
-/// `input` is valid and unwritten for the whole launch, and [`input.is_wide(leaf)`](Input::is_wide).
+/// `input` is valid and unwritten for the whole launch, and `leaf` is one of its [`loadable_leaves`].
 #[inline(always)]
-pub unsafe fn load_leaf<S: Simt, T: Element>(simt: S, input: Input<T>, leaf: u64) -> Rows {
+pub unsafe fn load_leaf<S: Simt, T: Element, M: Monoid<T>>(simt: S, input: Input<T>, leaf: u64) -> Rows {
     let base = base::<S, T>(simt, leaf);
-    // SAFETY: a wide leaf lies inside the input, and a lane's vectors keep its alignment.
-    let words = unsafe { load_wide::<S, T, ROWS>(simt, input.start.wrapping_add(base as usize), ALL) };
+    let from = input.start.wrapping_add(base as usize);
+    // SAFETY: a whole leaf lies inside the input; a lane's vectors keep its alignment, and words that of their elements.
+    let words = unsafe {
+        if loads_words::<T, M>() && !input.is_aligned() {
+            load_words::<S, T, ROWS>(simt, from, ALL)
+        } else {
+            load_wide::<S, T, ROWS>(simt, from, ALL)
+        }
+    };
     Rows { words, base }
 }
 

@@ -89,15 +89,15 @@ impl<State> Seen<State> {
     }
 }
 
-/// Folds leaf `leaf`, which is whole and aligned; one that could not change what was `seen` gives the identity.
+/// Folds leaf `leaf`, one of [`thread::loadable_leaves`]; one that could not change what was `seen` gives the identity.
 ///
 /// Called by: all 32 lanes together, on leaves in rising order · Valid in: every lane · Scratch: none
 ///
 /// # Safety
 ///
-/// `input` is valid and unwritten for the whole launch, and [`input.is_wide(leaf)`](Input::is_wide).
+/// `input` is valid and unwritten for the whole launch, and `leaf` is one of [`thread::loadable_leaves`].
 #[inline(always)]
-pub unsafe fn fold_wide<S: Simt, T: Element, M: Monoid<T>>(
+pub unsafe fn fold_loadable<S: Simt, T: Element, M: Monoid<T>>(
     simt: S,
     op: M,
     input: Input<T>,
@@ -105,7 +105,7 @@ pub unsafe fn fold_wide<S: Simt, T: Element, M: Monoid<T>>(
     seen: &mut Seen<M::State>,
 ) -> M::State {
     // SAFETY: passed on to the caller.
-    let mut rows = unsafe { thread::load_leaf(simt, input, leaf) };
+    let mut rows = unsafe { thread::load_leaf::<S, T, M>(simt, input, leaf) };
     if M::SELECTS {
         if seen.anything && !simt.any(rows.may_change(op, seen.best)) {
             return op.identity();

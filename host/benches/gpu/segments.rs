@@ -15,7 +15,7 @@ const LEN: u64 = 1 << 28;
 /// Kinds of segments of `len` elements, by name.
 fn kinds(len: u64) -> Outcome<Vec<(String, Segments)>> {
     let mut kinds = vec![];
-    for log in [2, 4, 6, 8, 10, 12, 14, 16, 20, 24] {
+    for log in [4, 6, 8, 10, 12, 14, 16, 20, 24] {
         kinds.push((format!("2^{log}"), Segments::by_size(len, 1 << log)));
     }
     // Numbers in [0, 1), the same in each run.

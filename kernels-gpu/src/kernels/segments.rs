@@ -42,7 +42,7 @@ pub const fn places(element: Type, len: u64, count: u64) -> u64 {
         4 => segments::cost::<u32>(),
         _ => segments::cost::<u64>(),
     };
-    len.saturating_add(count.saturating_mul(cost))
+    u64::saturating_add(len, u64::saturating_mul(count, cost))
 }
 
 /// How often the instructions that matter stand in the code of [`reduce_segments`].

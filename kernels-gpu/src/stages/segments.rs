@@ -54,7 +54,7 @@ pub struct Ends(u64, u64);
 
 impl Ends {
     /// Elements between them.
-    pub fn len(self) -> u64 {
+    fn len(self) -> u64 {
         self.1 - self.0
     }
 }

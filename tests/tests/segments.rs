@@ -8,7 +8,7 @@ use warpfold::{
 };
 use warpfold_kernels::{
     element::{Element, Type, bf16},
-    kernels::segments::places,
+    kernels::segments::{MOST_LEAVES, places},
 };
 use warpfold_tests::{
     Bits, backends,
@@ -89,7 +89,7 @@ fn every_edge_in_segments() {
         ("sum", Type::F64),
     ] {
         let op = operation(name, ty);
-        for leaves in [1, 2, 4] {
+        for leaves in [1, 2, MOST_LEAVES] {
             for (i, len) in edges(ty, leaves as usize).into_iter().enumerate() {
                 let alike = [len; 37];
                 let mut among = [[1, 2, 5][i % 3]; 70];
@@ -171,7 +171,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn any_segments(lens in lens(), leaves in prop::sample::select(vec![1, 2, 4]), seed in 0..1000_u64) {
+    fn any_segments(lens in lens(), leaves in prop::sample::select(vec![1, 2, 4, MOST_LEAVES]), seed in 0..1000_u64) {
         for (name, ty) in [("sum", Type::F32), ("sum", Type::Bf16), ("argmin", Type::U8)] {
             let op = operation(name, ty);
             let lens = lens.iter().map(|len| if op.empty().is_some() { *len } else { len + 1 });

@@ -37,7 +37,8 @@ impl Gpu {
     ///
     /// One launch, whatever the axes and strides; nothing of the input is copied. Runs of elements (the last axis of a C-order
     /// array) are read by vectors; all else element by element, neighbouring answers side by side: columns of f32 at nearly the
-    /// same speed, of smaller elements at a fraction of it, elements that lie apart as slowly as that is.
+    /// same speed, and of 2 bytes (of 1) by words where rows have an even number of elements (a multiple of 4). Columns of small
+    /// elements in other rows are read at a fraction of it, elements that lie apart as slowly as that is.
     ///
     /// # Errors
     ///

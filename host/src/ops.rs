@@ -74,13 +74,20 @@ pub trait Reduction<T: Element>: Operator + sealed::Sealed {
             Ok(())
         }
     }
-}
 
-/// Whether an operator has an answer over each segment.
-pub(crate) fn check_segments<T: Element, R: Reduction<T>>(op: R, segments: &Segments) -> Result<(), Error> {
-    match segments.first_empty() {
-        Some(segment) if op.monoid().empty().is_none() => Err(Error::EmptySegment { op: R::NAME, segment }),
-        _ => Ok(()),
+    /// Whether there is an answer over each segment.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptySegment`] where one is empty and the operator has no answer over nothing.
+    fn check_segments(self, segments: &Segments) -> Result<(), Error> {
+        match segments.first_empty() {
+            Some(segment) if self.monoid().empty().is_none() => Err(Error::EmptySegment {
+                op: Self::NAME,
+                segment,
+            }),
+            _ => Ok(()),
+        }
     }
 }
 

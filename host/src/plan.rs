@@ -54,6 +54,12 @@ const ALONE: Team = Team {
     steps: 1,
 };
 
+/// Blocks that keep a large device busy.
+const MANY_BLOCKS: u64 = 1024;
+
+/// Warps in a block, where nothing says otherwise.
+const WARPS: u32 = 8;
+
 /// Words that the tickets of a workspace are a multiple of: nothing else is in their cache lines.
 pub(crate) const TICKET_WORDS: usize = 32;
 
@@ -208,9 +214,7 @@ impl Plan {
         match self.entry.kernel {
             Kernel::Strided => u64::from(self.shape.blocks) / self.tiles.max(1),
             Kernel::All | Kernel::Small => self.count,
-            Kernel::Rows => 0,
-            // As many as there are whole tiles, whatever the segments: see the kernel.
-            Kernel::Segments => 2,
+            Kernel::Rows | Kernel::Segments => 0,
         }
     }
 
@@ -229,11 +233,13 @@ impl Plan {
     #[must_use]
     pub fn slots(&self) -> usize {
         let of_a_meeting = match self.entry.kernel {
+            // Whatever the segments, they have no more tiles that others wait for: see the kernel.
+            Kernel::Segments => return 2 * self.tiles as usize,
             Kernel::Rows => 0,
             Kernel::Strided if self.tiles > 1 => self.shape.warps / self.team.warps * self.team.answers,
             Kernel::Strided => 0,
             Kernel::All if self.count > 1 && self.tiles <= 1 => 0,
-            Kernel::All | Kernel::Small | Kernel::Segments => 1,
+            Kernel::All | Kernel::Small => 1,
         };
         (self.meetings() * self.tiles) as usize * of_a_meeting as usize
     }
@@ -243,6 +249,20 @@ impl Plan {
     pub fn workspace_words(&self) -> usize {
         self.ticket_words() + self.slots() * self.entry.state_words
     }
+}
+
+/// So many blocks, if a grid can have them.
+fn blocks(count: u64, blocks: u64) -> Result<u32, Error> {
+    match i32::try_from(blocks) {
+        Ok(blocks) => Ok(blocks.unsigned_abs().max(1)),
+        Err(_) => Err(Error::GridOverflow { count, blocks }),
+    }
+}
+
+/// How many of `warps` warps, none of which needs the others, are a block, at most `most`. Few of them in small blocks: then they
+/// run on as many multiprocessors.
+fn warps_of_a_block(warps: u64, most: u32) -> u32 {
+    (warps / MANY_BLOCKS).max(1).next_power_of_two().min(most.into()) as u32
 }
 
 impl fmt::Display for Plan {

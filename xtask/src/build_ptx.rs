@@ -47,7 +47,8 @@ pub struct Args {
     /// Hand out the PTX even where facts of it do not hold: for measuring a kernel that is being worked on.
     #[arg(long)]
     unproven: bool,
-    /// Assemble the PTX in the checks for every device that ptxas knows of, as before a release: it takes twice as long.
+    /// Assemble the PTX in the checks for every device of compute capability 7.5 to 12.0, as before a release: it takes twice as
+    /// long.
     #[arg(long)]
     every_device: bool,
 }
@@ -410,6 +411,8 @@ mod tests {
             .collect();
         assert_eq!(served, DEVICES);
         assert_eq!(devices_of(121, false), BTreeSet::from([121]));
+        assert_eq!(devices_of(75, true), BTreeSet::from([75, 80, 86, 89]));
+        assert_eq!(devices_of(90, true), BTreeSet::from([90, 100, 103, 120]));
     }
 
     #[test]

@@ -16,7 +16,7 @@ const LEN: u64 = 1 << 28;
 fn kinds(len: u64) -> Outcome<Vec<(String, Segments)>> {
     let mut kinds = vec![];
     for log in [4, 6, 8, 10, 12, 14, 16, 20, 24] {
-        kinds.push((format!("2^{log}"), Segments::by_size(len, 1 << log)));
+        kinds.push((format!("2^{log}"), Segments::by_size(len, 1 << log)?));
     }
     // Numbers in [0, 1), the same in each run.
     let mut state = 1_u64;

@@ -9,7 +9,7 @@ use warpfold_kernels::{
 };
 
 use super::{
-    fold_tree,
+    TASK, filled, fold_tree,
     run::{self, Lens},
     strided,
 };
@@ -18,9 +18,6 @@ use crate::{
     layout::{Axes, Extents, Folded, Layout},
     ops::Reduction,
 };
-
-/// Bytes of short extents that a thread folds before it takes others.
-pub(super) const TASK: usize = 1 << 17;
 
 /// Folds an array along axes: one answer for each index of the axes that are kept.
 ///
@@ -70,20 +67,6 @@ pub fn reduce_axes<T: Element, R: Reduction<T>>(
         shape: extents.shape,
         answers,
     })
-}
-
-/// `count` answers, all the same.
-pub(super) fn filled<A: Copy>(answer: A, count: u64) -> Result<Vec<A>, Error> {
-    let mut answers = Vec::new();
-    usize::try_from(count)
-        .ok()
-        .filter(|count| answers.try_reserve_exact(*count).is_ok())
-        .map(|count| answers.resize(count, answer))
-        .ok_or(Error::LengthOverflow {
-            elements: count,
-            element_bytes: size_of::<A>(),
-        })?;
-    Ok(answers)
 }
 
 /// The answer of every extent. None of them is empty.

@@ -18,6 +18,9 @@ use warpfold_kernels::{element::Element, monoids::Monoid, tree::leaf_elements};
 
 use crate::{Error, ops::Reduction};
 
+/// Bytes of short extents that a thread folds before it takes others.
+const TASK: usize = 1 << 17;
+
 /// Folds `values` to one answer, in the canonical tree.
 ///
 /// NaN, ties, signed zeros: as each operator says ([`ops`](crate::ops)). Over nothing the answer is the operator's own
@@ -78,6 +81,20 @@ where
         || fold_tree(arch, op, high, first + half as u64),
     );
     op.combine(low, high)
+}
+
+/// `count` answers, all the same.
+fn filled<A: Copy>(answer: A, count: u64) -> Result<Vec<A>, Error> {
+    let mut answers = Vec::new();
+    usize::try_from(count)
+        .ok()
+        .filter(|count| answers.try_reserve_exact(*count).is_ok())
+        .map(|count| answers.resize(count, answer))
+        .ok_or(Error::LengthOverflow {
+            elements: count,
+            element_bytes: size_of::<A>(),
+        })?;
+    Ok(answers)
 }
 
 /// How many threads fold.

@@ -8,15 +8,10 @@ use warpfold_kernels::{
 };
 
 use super::{
-    axes::{TASK, filled},
-    fold_tree,
+    TASK, filled, fold_tree,
     run::{self, Lens, RUN},
 };
-use crate::{
-    Error,
-    layout::Segments,
-    ops::{Reduction, check_segments},
-};
+use crate::{Error, layout::Segments, ops::Reduction};
 
 /// Folds each segment of an array to an answer: what [`reduce`](super::reduce) gives for its elements alone, to the bit.
 /// Positions count from the segment's start.
@@ -44,7 +39,7 @@ pub fn reduce_segments<T: Element, R: Reduction<T>>(
     segments: &Segments,
 ) -> Result<Vec<R::Answer>, Error> {
     segments.check(values.len() as u64)?;
-    check_segments::<T, R>(op, segments)?;
+    op.check_segments(segments)?;
     let monoid = op.monoid();
     let over_nothing = monoid.empty().unwrap_or_else(|| R::Answer::from_words(|_| 0));
     let mut answers = filled(over_nothing, segments.count() as u64)?;

@@ -39,6 +39,13 @@ pub enum Error {
         fault: OffsetFault,
     },
 
+    /// Segments of no elements, for an array that has some.
+    #[error("segments of 0 elements for an array of {len}")]
+    SegmentSize {
+        /// Elements of the array.
+        len: u64,
+    },
+
     /// Segments of more elements, together, than can be numbered.
     #[error("the segments up to number {segment} have 2^63 elements or more")]
     SegmentOverflow {

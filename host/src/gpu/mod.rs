@@ -5,6 +5,7 @@
 //!
 //! All launches and driver calls of the crate are in this room.
 
+mod answers;
 mod axes;
 mod facts;
 mod launch;
@@ -223,7 +224,7 @@ impl Gpu {
         let prepared = self.prepare::<T, R>(op, len)?;
         // SAFETY: passed on to the caller.
         let words = unsafe { self.run(&mut self.scratch(), &prepared, input)? };
-        Ok(axes::unpack(bytemuck::cast_slice(&words)))
+        Ok(answers::unpack(bytemuck::cast_slice(&words)))
     }
 
     /// Folds an array in host memory and waits for the answer.

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Error,
     layout::{Axes, Extents, Layout, Segments},
-    ops::{Reduction, check_segments},
+    ops::Reduction,
     plan::Plan,
 };
 
@@ -145,7 +145,7 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
 
     /// Of an array in segments, or where there are `addresses` of arrays that lie apart.
     pub(super) fn segments(gpu: &Gpu, op: R, segments: &Segments, addresses: &[u64]) -> Result<Self, Error> {
-        check_segments::<T, R>(op, segments)?;
+        op.check_segments(segments)?;
         let plan = Plan::segments(op.entry(), segments.len(), segments.count() as u64)?;
         let numbers = [segments.offsets(), addresses].concat();
         let numbers = DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))?;

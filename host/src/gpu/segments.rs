@@ -1,14 +1,10 @@
 //! Folds in segments, and of many arrays at once.
 
 use bytemuck::NoUninit;
-use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
+use cust::memory::{DeviceCopy, DeviceSlice};
 use warpfold_kernels::element::Element;
 
-use super::{
-    Gpu, Prepared,
-    launch::{self, Bound},
-    status,
-};
+use super::{Gpu, Prepared, answers::upload, launch::Bound};
 use crate::{Error, layout::Segments, ops::Reduction};
 
 impl Gpu {
@@ -28,8 +24,8 @@ impl Gpu {
 
     /// Folds an array in device memory in segments, and waits for the answers.
     ///
-    /// One launch, whatever the lengths: the work is shared out by elements, so one huge segment among many tiny ones takes no
-    /// longer than the same number of elements in any others. Read are the elements and 8 bytes for each segment.
+    /// One launch, whatever the lengths: the work is shared out by elements and segments, so one huge segment among many tiny ones
+    /// is many warps' work. Read are the elements and 8 bytes for each segment. Short segments are read more slowly than long ones.
     ///
     /// # Errors
     ///
@@ -80,10 +76,8 @@ impl Gpu {
         segments: &Segments,
     ) -> Result<Vec<R::Answer>, Error> {
         segments.check(values.len() as u64)?;
-        let bytes: &[u8] = bytemuck::cast_slice(values);
         let _bound = Bound::to(self.context())?;
-        let input = DeviceBuffer::from_slice(bytes).map_err(|error| status::memory(bytes.len(), error))?;
-        launch::wait_for_default_stream()?;
+        let input = upload(values)?;
         // SAFETY: the buffer holds the array, and the call waits.
         unsafe { self.reduce_segments_raw::<T, R>(op, input.as_device_ptr().as_raw(), segments) }
     }

@@ -15,7 +15,7 @@ use crate::{Error, OffsetFault};
 /// assert_eq!((by_offsets.count(), by_offsets.len(), by_offsets.get(2)), (3, 5, 2..5));
 ///
 /// // Seven elements by threes: the last segment is shorter.
-/// assert_eq!(Segments::by_size(7, 3).offsets(), [0, 3, 6, 7]);
+/// assert_eq!(Segments::by_size(7, 3)?.offsets(), [0, 3, 6, 7]);
 /// // One segment for each run of equal keys.
 /// assert_eq!(Segments::by_keys(&["a", "a", "b", "a"]).offsets(), [0, 2, 3, 4]);
 /// # Ok::<(), warpfold::Error>(())
@@ -62,17 +62,21 @@ impl Segments {
     }
 
     /// `len` elements by `size` each, the last segment shorter where `size` does not divide them. Where it does, a
-    /// fold along the last axis of a matrix is the same, and faster.
+    /// fold along the last axis of a matrix is the same, and of short segments faster.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If `size` is 0 and `len` is not.
-    #[must_use]
-    pub fn by_size(len: u64, size: u64) -> Self {
-        assert!(size > 0 || len == 0, "segments of no elements make no {len}");
+    /// [`Error::SegmentSize`] if `size` is 0 and `len` is not; [`Error::SegmentOverflow`] if there are 2⁶³ elements or more.
+    pub fn by_size(len: u64, size: u64) -> Result<Self, Error> {
+        if size == 0 && len > 0 {
+            return Err(Error::SegmentSize { len });
+        }
+        if len > i64::MAX as u64 {
+            return Err(Error::SegmentOverflow { segment: 0 });
+        }
         let mut offsets: Vec<u64> = (0..len).step_by(size.max(1) as usize).collect();
         offsets.push(len);
-        Self { offsets }
+        Ok(Self { offsets })
     }
 
     /// A segment for each run of equal neighbours among `keys`: of an array with a key for each element.
@@ -180,6 +184,11 @@ mod tests {
             Segments::by_lens([1, u64::MAX]),
             Err(Error::SegmentOverflow { segment: 1 })
         ));
+        assert!(matches!(Segments::by_size(7, 0), Err(Error::SegmentSize { len: 7 })));
+        assert!(matches!(
+            Segments::by_size(1 << 63, 1 << 62),
+            Err(Error::SegmentOverflow { .. })
+        ));
         assert!(matches!(
             Segments::by_lens([1 << 62, 1 << 62]),
             Err(Error::SegmentOverflow { segment: 1 })
@@ -189,8 +198,9 @@ mod tests {
     #[test]
     fn nothing_has_no_segments_or_empty_ones() {
         assert_eq!(Segments::by_keys::<u8>(&[]).count(), 0);
-        assert_eq!(Segments::by_size(0, 0).count(), 0);
-        assert_eq!(Segments::by_size(0, 5).count(), 0);
+        for size in [0, 5] {
+            assert_eq!(Segments::by_size(0, size).expect("none").count(), 0);
+        }
         let empty = Segments::by_lens([0, 0]).expect("segments");
         assert_eq!((empty.count(), empty.len(), empty.first_empty()), (2, 0, Some(0)));
         assert_eq!(Segments::by_keys(&[f32::NAN, f32::NAN]).count(), 2);

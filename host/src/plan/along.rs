@@ -11,14 +11,8 @@ use warpfold_kernels::{
     tree::LANES,
 };
 
-use super::{ALONE, Plan, Shape};
+use super::{ALONE, MANY_BLOCKS, Plan, Shape, WARPS, blocks, warps_of_a_block};
 use crate::{Error, layout::Extents};
-
-/// Blocks that keep a large device busy.
-pub(super) const MANY_BLOCKS: u64 = 1024;
-
-/// Warps in a block, where nothing says otherwise.
-pub(super) const WARPS: u32 = 8;
 
 impl Plan {
     /// The tuned plan for a fold along axes with the operator of `entry`: it picks the kernel, too.
@@ -52,8 +46,7 @@ impl Plan {
     fn of_rows(entry: &'static Entry, len: u64, count: u64) -> Result<Self, Error> {
         let warps = count.div_ceil(Width::of(entry.element, len).extents().into());
         let most = WARPS.min(entry.max_threads / LANES);
-        // Few of them in small blocks: then they run on as many multiprocessors.
-        let in_block = (warps / MANY_BLOCKS).max(1).next_power_of_two().min(most.into()) as u32;
+        let in_block = warps_of_a_block(warps, most);
         Ok(Self {
             entry,
             len,
@@ -152,14 +145,6 @@ impl Plan {
             self.bytes(),
             4 * self.workspace_words(),
         )
-    }
-}
-
-/// So many blocks, if a grid can have them.
-pub(super) fn blocks(count: u64, blocks: u64) -> Result<u32, Error> {
-    match i32::try_from(blocks) {
-        Ok(blocks) => Ok(blocks.unsigned_abs().max(1)),
-        Err(_) => Err(Error::GridOverflow { count, blocks }),
     }
 }
 

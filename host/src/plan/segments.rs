@@ -7,14 +7,11 @@ use warpfold_kernels::{
     tree::LANES,
 };
 
-use super::{
-    ALONE, Plan, Shape,
-    along::{MANY_BLOCKS, WARPS, blocks},
-};
+use super::{ALONE, MANY_BLOCKS, Plan, Shape, WARPS, blocks, warps_of_a_block};
 use crate::Error;
 
 impl Plan {
-    /// The tuned plan for `len` elements in `count` segments of any lengths, with the operator of `entry`. What the lengths are
+    /// The plan for `len` elements in `count` segments of any lengths, with the operator of `entry`. What the lengths are
     /// does not matter: warps find out where they begin.
     ///
     /// # Errors
@@ -29,10 +26,7 @@ impl Plan {
         while leaves > 1 && warps_of(leaves) < MANY_BLOCKS * u64::from(most) {
             leaves /= 2;
         }
-        let warps = (warps_of(leaves) / MANY_BLOCKS)
-            .max(1)
-            .next_power_of_two()
-            .min(most.into()) as u32;
+        let warps = warps_of_a_block(warps_of(leaves), most);
         let range = entry.element.leaf_elements() * u64::from(leaves);
         Ok(Self {
             entry,

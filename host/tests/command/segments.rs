@@ -6,9 +6,9 @@ use serde_json::json;
 use warpfold::{cpu, files::TensorFile, layout::Segments, ops};
 
 use super::{
-    DATA, Temporary,
-    axes::{Folder, fails, json_of, reduce},
-    npy, text,
+    DATA, Temporary, npy,
+    runs::{Folder, fails, json_of, reduce},
+    text,
 };
 
 /// A file of offsets, of NumPy's type `descr`.

@@ -44,6 +44,19 @@ impl Case {
         let answers = answers.expect("an answer of each");
         answers.into_iter().map(Bits::of).collect()
     }
+
+    /// Each answer is the CPU's for the segment alone.
+    fn agrees<T: Element, R: Reduction<T>>(&self, op: R, gpu: &Gpu, alone: impl Fn(&[u64]) -> Option<Bits>) {
+        let expected: Vec<Bits> = self.each().map(|segment| alone(segment).expect("not empty")).collect();
+        let offsets = &self.segments.offsets()[..5.min(self.segments.count())];
+        assert_eq!(
+            self.answers::<T, R>(op, gpu),
+            expected,
+            "{} of {}, {offsets:?}",
+            R::NAME,
+            T::TYPE.name()
+        );
+    }
 }
 
 /// Lengths about the edges of a vector, a row, a leaf and a tile, side by side and alike.
@@ -67,14 +80,7 @@ pub fn quick_segments_of_every_type(gpu: &Gpu) {
             *at = Some((T::TYPE, cases(T::TYPE)));
         }
         for case in at.iter().flat_map(|(_, cases)| cases) {
-            let alone = |segment| cpu.of(R::NAME, T::TYPE).cpu(segment).expect("not empty");
-            let expected: Vec<Bits> = case.each().map(alone).collect();
-            let what = (
-                R::NAME,
-                T::TYPE,
-                &case.segments.offsets()[..5.min(case.segments.count())],
-            );
-            assert_eq!(case.answers::<T, R>(op, gpu), expected, "{what:?}");
+            case.agrees::<T, R>(op, gpu, |segment| cpu.of(R::NAME, T::TYPE).cpu(segment));
         }
     }
     each_operation!(agrees(gpu, &Cpu::new(), &mut None));
@@ -83,14 +89,7 @@ pub fn quick_segments_of_every_type(gpu: &Gpu) {
 pub fn quick_segments_of_statistics(gpu: &Gpu) {
     fn agrees<T: Element, R: Reduction<T>>(op: R, gpu: &Gpu) {
         for case in cases(T::TYPE) {
-            let alone = |segment: &[u64]| backends::cpu(op, &elements::<T>(segment)).expect("not empty");
-            let expected: Vec<Bits> = case.each().map(alone).collect();
-            let what = (
-                R::NAME,
-                T::TYPE,
-                &case.segments.offsets()[..5.min(case.segments.count())],
-            );
-            assert_eq!(case.answers::<T, R>(op, gpu), expected, "{what:?}");
+            case.agrees::<T, R>(op, gpu, |segment| backends::cpu(op, &elements::<T>(segment)));
         }
     }
     each_statistic!(agrees(gpu));
@@ -191,7 +190,7 @@ pub fn quick_segments_that_are_wrong(gpu: &Gpu) {
     assert!(matches!(fold(&[5, 0, 7]), Err(Error::EmptySegment { segment: 1, .. })));
     assert_eq!(fold(&[5, 7]).expect("answers"), [1.0, 1.0]);
     let prepared = gpu
-        .prepare_segments::<f32, _>(ops::Sum, &Segments::by_size(12, 5))
+        .prepare_segments::<f32, _>(ops::Sum, &Segments::by_size(12, 5).expect("segments"))
         .expect("a plan");
     let mut workspace = prepared.workspace().expect("device memory");
     let mut answers = DeviceBuffer::from_slice(&[0.0_f32; 3]).expect("device memory");

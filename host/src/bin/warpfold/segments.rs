@@ -13,7 +13,7 @@ use crate::{Failure, Reduce};
 /// The segments of an array of `len` elements; none if no segments are asked for.
 pub fn of(args: &Reduce, len: u64) -> Result<Option<Segments>, Failure> {
     if let Some(size) = args.segment_size {
-        return Ok(Some(Segments::by_size(len, size)));
+        return Ok(Some(Segments::by_size(len, size)?));
     }
     let Some(file) = &args.offsets else {
         return Ok(None);

@@ -1,0 +1,67 @@
+//! Blocking calls for many answers: what goes to the device, and what comes back.
+
+use bytemuck::NoUninit;
+use cust::memory::{CopyDestination, DeviceBuffer};
+use warpfold_kernels::{element::Element, monoids::Words};
+
+use super::{
+    Gpu, Prepared,
+    launch::{self, Bound, Launch},
+    status::{self, Status as _},
+};
+use crate::{Error, ops::Reduction};
+
+impl Gpu {
+    /// Launches on the blocking calls' own stream, waits, and brings back the answers.
+    ///
+    /// # Safety
+    ///
+    /// `input` is valid for what is read of it, and nobody writes that during the call.
+    pub(super) unsafe fn answers<T: Element, R: Reduction<T>>(
+        &self,
+        prepared: &Prepared<R, T>,
+        input: u64,
+    ) -> Result<Vec<R::Answer>, Error> {
+        let count = prepared.plan().count as usize;
+        if count == 0 {
+            return Ok(vec![]);
+        }
+        let bytes = count * prepared.plan().entry.answer_bytes;
+        let mut workspace = prepared.workspace()?;
+        let scratch = self.scratch();
+        let scratch = scratch.as_ref().expect("present until dropped");
+        let _bound = Bound::to(self.context())?;
+        // SAFETY: only ever read after the launch has filled it.
+        let answers = unsafe { DeviceBuffer::<u8>::uninitialized(bytes) };
+        let answers = answers.map_err(|error| status::memory(bytes, error))?;
+        // SAFETY: the input is the caller's word; workspace and answers are ours alone, and waited for.
+        unsafe {
+            prepared.enqueue(Launch {
+                gpu: self,
+                stream: scratch.stream.as_inner(),
+                input,
+                workspace: &mut workspace,
+                answer: answers.as_device_ptr().as_raw(),
+                state: 0,
+            })?;
+        }
+        scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
+        let mut packed = vec![0_u8; bytes];
+        answers.copy_to(&mut packed).or_fail("cuMemcpyDtoH")?;
+        Ok(packed.chunks_exact(bytes / count).map(unpack).collect())
+    }
+}
+
+/// An array in device memory. The context is current, and so it must be where the array is dropped.
+pub(super) fn upload<T: NoUninit>(values: &[T]) -> Result<DeviceBuffer<u8>, Error> {
+    let bytes: &[u8] = bytemuck::cast_slice(values);
+    let array = DeviceBuffer::from_slice(bytes).map_err(|error| status::memory(bytes.len(), error))?;
+    launch::wait_for_default_stream()?;
+    Ok(array)
+}
+
+/// A packed value.
+pub(super) fn unpack<W: Words>(bytes: &[u8]) -> W {
+    let word = |i: usize| bytes[i * W::UNIT..][..W::UNIT].iter().rev();
+    W::from_words(|i| word(i).fold(0, |word, byte| word << 8 | u32::from(*byte)))
+}

@@ -62,7 +62,7 @@ impl Segments {
     }
 
     /// `len` elements by `size` each, the last segment shorter where `size` does not divide them. Where it does, a
-    /// fold along the last axis of a matrix is the same, and of short segments faster.
+    /// fold along the last axis of a matrix gives the same bits, without offsets.
     ///
     /// # Errors
     ///

@@ -49,27 +49,28 @@ pub const fn places(element: Type, len: u64, count: u64) -> u64 {
 #[must_use]
 pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
-    // Slots of several lanes each; two rows, or a leaf, or a whole one.
-    let wide = SLOTS as usize + 2 + 2 * ROWS;
+    // Slots of a vector and of two; two rows, or a leaf, or a whole one.
+    let slots = SLOTS as usize;
+    let wide = slots + 2 * slots + 2 + 2 * ROWS;
     // A vector of each lane's own segment, slots, two rows, a leaf.
-    let (scalar, bytes) = thread::scalar_loads::<T>(1 + SLOTS as usize + 2 + ROWS);
+    let (scalar, bytes) = thread::scalar_loads::<T>(1 + slots + 2 * slots + 2 + ROWS);
     // A whole leaf that is not aligned.
     let (whole, _) = if thread::loads_words::<T, M>() {
         thread::scalar_loads::<T>(ROWS)
     } else {
         (0, 0)
     };
-    let turns = 1 + SLOTS as usize + 2;
+    let turns = 1 + 2 * slots + 2;
     // The search; the ends of a lane's first segment, of its next unless registers are dear, and of a tile; the address of a lane's.
     let ends = if are_dear(words) { 2 } else { 3 };
     let numbers = 1 + 2 * ends + 1;
-    // Of a wide leaf, of two rows, of others.
-    let (collect, reduce, reduce_first) = (1, 3 * 5, 1);
-    let slots = (4 + 2 + 1 + 2) + 3;
+    // Slots meet and go to their segments' lanes; a wide leaf, two rows, others.
+    let (short, reduce) = (2 * (4 + 1), 3 * 5);
+    let meet = (4 + 2 + 1 + 2) + 3;
     Instructions {
         vector_loads: wide,
         scalar_loads: scalar + whole + turns * bytes + numbers * segments::NUMBER,
-        shuffles: 2 * SLOTS as usize * 3 + 3 + (reduce_first + collect + reduce + slots) * words,
+        shuffles: 2 * slots * 3 + 3 + (short + reduce + meet) * words,
         barriers: 0,
         tickets: 1,
     }
@@ -128,7 +129,13 @@ pub unsafe fn reduce_segments<S: Simt, T: Element, M: Monoid<T>>(
             ..mine.input
         };
         // SAFETY: passed on to the caller.
-        let mut state = unsafe { fold_short(simt, op, segments, short, width) };
+        let mut state = unsafe {
+            if width > LANES {
+                fold_short::<S, T, M, 2>(simt, op, segments, short, simt.anew(LANES))
+            } else {
+                fold_short::<S, T, M, 1>(simt, op, segments, short, width)
+            }
+        };
 
         let mut is_done = mine.exists;
         let tiles = simt.ballot(mine.exists && mine.is_tile(range));
@@ -170,14 +177,17 @@ pub unsafe fn reduce_segments<S: Simt, T: Element, M: Monoid<T>>(
     }
 }
 
-/// How many lanes are to fold a segment, of `len` elements this lane's: 1, 4, 8, 16 or 32. Segments too long for that are folded
-/// by the warp one by one, as long as more lanes each would take longer.
+/// How many vectors there are to be for each segment, of `len` elements this lane's: 1, 4, 8, 16 or 32, as many lanes reading one
+/// each, or 64, two each. Of those that have no more than that, the warp folds some one a turn if that saves turns: twice as many
+/// vectors take twice the turns for all, [`SLOTS`] lanes' worth in each.
 #[inline(always)]
 fn width<S: Simt, T>(simt: S, len: u32) -> u32 {
     let mut width = 1;
-    while width < LANES {
+    let most = 2 * LANES;
+    let len = if len > most * vector_elements::<T>() as u32 { 0 } else { len };
+    while width < most {
         let longer = simt.ballot(len > width * vector_elements::<T>() as u32);
-        if u32::count_ones(longer) <= width {
+        if u32::count_ones(longer) <= width / SLOTS {
             break;
         }
         width = if width < SLOTS { SLOTS } else { 2 * width };
@@ -185,7 +195,7 @@ fn width<S: Simt, T>(simt: S, len: u32) -> u32 {
     width
 }
 
-/// Folds the `mine` of each lane, at most `width` vectors long, by `width` lanes each.
+/// Folds the `mine` of each lane by `width` lanes each, at most `N` vectors a lane.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane, its own · Scratch: none
 ///
@@ -193,7 +203,7 @@ fn width<S: Simt, T>(simt: S, len: u32) -> u32 {
 ///
 /// As [`reduce_segments`].
 #[inline(always)]
-unsafe fn fold_short<S: Simt, T: Element, M: Monoid<T>>(
+unsafe fn fold_short<S: Simt, T: Element, M: Monoid<T>, const N: usize>(
     simt: S,
     op: M,
     segments: Segments<T>,
@@ -202,53 +212,58 @@ unsafe fn fold_short<S: Simt, T: Element, M: Monoid<T>>(
 ) -> M::State {
     let address = mine.start.addr() as u64;
     let len = mine.len as u32;
-    if width == 1 {
+    if N == 1 && width == 1 {
         // SAFETY: passed on to the caller.
-        return unsafe { thread::load_vector(simt, mine.start, 0, len, false, mine.around) }.fold(op);
+        return unsafe { thread::load_vectors::<S, T, 1>(simt, mine.start, 0, len, false, mine.around) }.fold(op);
     }
     // Whether each vector is aligned, and whole or absent: fixed sizes mostly are. One way for all lanes: both would be taken
     // one after the other.
     let is_wide = mine.is_aligned() && len.is_multiple_of(vector_elements::<T>() as u32);
     let ragged = simt.any(!is_wide && len > 0);
-    let none = op.identity();
-    let mut state = none;
+    let mut state = op.identity();
     // In each round lanes of one number after the other have a segment, `per` segments.
     let lanes = u32::trailing_zeros(width);
     let per = LANES >> lanes;
     let first = (simt.lane() & (width - 1)) * vector_elements::<T>() as u32;
     let mut round = 0;
     while round < width {
-        let load = |slot: u32, wide: bool| {
+        // Where each slot's vector lies, and all of them before any is asked for: a shuffle between two loads would have the second
+        // wait for the first.
+        let slot = |slot: u32| {
             let from = (round + slot) * per + (simt.lane() >> lanes);
             let low = u64::from(simt.shuffle(address as u32, from));
             let high = u64::from(simt.shuffle((address >> 32) as u32, from));
             let len = simt.shuffle(len, from);
-            let start = mine.start.with_addr((low | high << 32) as usize);
+            (mine.start.with_addr((low | high << 32) as usize), len)
+        };
+        let load = |(start, len): (*const T, u32), wide: bool| {
             let around = segments.around_of(start, len.into());
             let present = simt.anew(u32::saturating_sub(len, first));
             let from = start.wrapping_add(first as usize);
             // SAFETY: passed on to the caller.
-            unsafe { thread::load_vector(simt, from, first, present, wide, around) }
+            unsafe { thread::load_vectors::<S, T, N>(simt, from, first, present, wide, around) }
         };
-        // All are read before any is folded.
-        let mut folded = if ragged {
-            let (a, b, c, d) = (load(0, false), load(1, false), load(2, false), load(3, false));
-            (a.fold(op), b.fold(op), c.fold(op), d.fold(op))
+        let (a, b, c, d) = (slot(0), slot(1), slot(2), slot(3));
+        // All are read before any is folded: the barrier keeps the assembler, which would spare registers, from folding the first
+        // vectors before it reads the last.
+        let folded = if ragged {
+            let (a, b, c, d) = (load(a, false), load(b, false), load(c, false), load(d, false));
+            simt.warp_barrier();
+            [a.fold(op), b.fold(op), c.fold(op), d.fold(op)]
         } else {
-            let (a, b, c, d) = (load(0, true), load(1, true), load(2, true), load(3, true));
-            (a.fold_whole(op), b.fold_whole(op), c.fold_whole(op), d.fold_whole(op))
+            let (a, b, c, d) = (load(a, true), load(b, true), load(c, true), load(d, true));
+            simt.warp_barrier();
+            [a.fold_whole(op), b.fold_whole(op), c.fold_whole(op), d.fold_whole(op)]
         };
-        // A loop, so that what is the same for each slot stands here once, of a number of turns that no compiler knows.
-        let end = round + simt.anew(SLOTS);
-        while round < end {
-            let total = warp::reduce_first(simt, op, folded.0, width);
-            let total = shuffle(simt, total, (simt.lane() & (per - 1)) << lanes);
-            if simt.lane() >> (u32::trailing_zeros(LANES) - lanes) == round {
-                state = total;
-            }
-            folded = (folded.1, folded.2, folded.3, none);
-            round += 1;
+        let totals = warp::reduce_four(simt, op, folded, width);
+        // The slot of this lane's own segment, of all rounds'.
+        let slot = simt.lane() >> (u32::trailing_zeros(LANES) - lanes);
+        let from = (simt.lane() & (per - 1)) << lanes | slot & (SLOTS - 1);
+        let total = shuffle(simt, totals, from);
+        if slot & !(SLOTS - 1) == round {
+            state = total;
         }
+        round += SLOTS;
     }
     state
 }

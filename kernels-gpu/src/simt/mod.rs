@@ -102,6 +102,13 @@ pub trait Simt: Copy {
     /// `from` is 16-byte aligned and valid for 16 bytes, which nobody writes while the kernel runs.
     unsafe fn load_input_vector(self, from: *const u32) -> [u32; 4];
 
+    /// The same where `wanted`, else zeros, without a branch: loads stand side by side in the code and are in flight together.
+    ///
+    /// # Safety
+    ///
+    /// As [`load_input_vector`](Self::load_input_vector), where it is wanted.
+    unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32) -> [u32; 4];
+
     /// Reads one word of the kernel's input.
     ///
     /// # Safety

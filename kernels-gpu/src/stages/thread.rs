@@ -57,7 +57,7 @@ pub unsafe fn load_leaf<S: Simt, T: Element, M: Monoid<T>>(simt: S, input: Input
         if loads_words::<T, M>() && !input.is_aligned() {
             load_words::<S, T, ROWS>(simt, from, ALL)
         } else {
-            load_wide::<S, T, ROWS>(simt, from, ALL)
+            load_whole(simt, from)
         }
     };
     Rows { words, base }
@@ -277,7 +277,18 @@ pub(super) fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS
     rows
 }
 
-/// By 16-byte loads. Rows of which no place is present are left out.
+/// By 16-byte loads.
+///
+/// # Safety
+///
+/// `from` is 16-byte aligned, and each vector is valid and unwritten.
+#[inline(always)]
+unsafe fn load_whole<S: Simt, T: Element>(simt: S, from: *const T) -> Vectors<ROWS> {
+    // SAFETY: passed on to the caller.
+    each_row(|row| unsafe { simt.load_input_vector(from.wrapping_add(row * row_elements::<T>()).cast()) })
+}
+
+/// By 16-byte loads, and zeros for rows of which no place is present.
 ///
 /// # Safety
 ///
@@ -285,11 +296,9 @@ pub(super) fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS
 #[inline(always)]
 unsafe fn load_wide<S: Simt, T: Element, const N: usize>(simt: S, from: *const T, present: u32) -> Vectors<N> {
     each_row(|row| {
-        if place::<T>(row, 0) as u32 >= present {
-            return [0; WORDS];
-        }
+        let is_present = (place::<T>(row, 0) as u32) < present;
         // SAFETY: passed on to the caller.
-        unsafe { simt.load_input_vector(from.wrapping_add(row * row_elements::<T>()).cast()) }
+        unsafe { simt.load_input_vector_if(is_present, from.wrapping_add(row * row_elements::<T>()).cast()) }
     })
 }
 
@@ -383,29 +392,29 @@ pub unsafe fn load_row<S: Simt, T: Element>(simt: S, input: Input<T>, vector: u3
     unsafe { load_rows(simt, input, vector) }
 }
 
-/// Reads the vector from `from` on, of which the first `present` places hold elements; by one load where it is `wide`: all of it
-/// then, or nothing. It begins at place `first` of its extent.
+/// Reads `N` vectors from `from` on, a row apart, of which the first `present` places hold elements; by one load each where they are
+/// `wide`: all of a vector then, or nothing. They begin at place `first` of their extent.
 ///
 /// Called by: any thread · Valid in: every lane · Scratch: none
 ///
 /// # Safety
 ///
-/// As [`fold_ragged`]; a vector that is wide and not absent is aligned, and valid as a whole.
+/// As [`fold_ragged`]; vectors that are wide and not absent are aligned, and valid as a whole.
 #[inline(always)]
-pub unsafe fn load_vector<S: Simt, T: Element>(
+pub unsafe fn load_vectors<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
     first: u32,
     present: u32,
     wide: bool,
     around: Around,
-) -> Short<1> {
+) -> Short<N> {
     // SAFETY: passed on to the caller.
     let words = unsafe {
         if wide {
-            load_wide::<S, T, 1>(simt, from, present)
+            load_wide::<S, T, N>(simt, from, present)
         } else {
-            load_ragged::<S, T, 1>(simt, from, present, around)
+            load_ragged::<S, T, N>(simt, from, present, around)
         }
     };
     Short {
@@ -428,14 +437,15 @@ impl<const N: usize> Short<N> {
         op.shift(op.fold_part(self.part), self.base)
     }
 
-    /// The same where all places hold elements, or none.
+    /// The same where each vector's places all hold elements, or none do.
     #[inline(always)]
     pub fn fold_whole<T: Element, M: Monoid<T>>(self, op: M) -> M::State {
-        let Loaded { words, present } = self.part;
-        if present == 0 {
-            return op.identity();
+        if N > 1 {
+            return self.fold(op);
         }
-        op.shift(op.fold_part(Loaded { words, present: ALL }), self.base)
+        let Loaded { words, present } = self.part;
+        let state = op.shift(op.fold_part(Loaded { words, present: ALL }), self.base);
+        if present == 0 { op.identity() } else { state }
     }
 }
 

@@ -41,6 +41,34 @@ pub fn reduce_first<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut state: M::Stat
     state
 }
 
+/// Combines the states of each `width` neighbouring lanes, neighbours first, in each of four rows, of which a lane has `state.0` to
+/// `state.3`; `width` is a power of two from 4 to 32. At each of the first two steps a lane hands on half the rows it holds.
+///
+/// Called by: all 32 lanes together, with the same `width` · Valid in: lane `l` has row `l % 4` of its lanes · Scratch: none
+#[inline(always)]
+pub fn reduce_four<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: [M::State; 4], width: u32) -> M::State {
+    let meet = |reach, low, high| meet(simt, op, reach, low, high);
+    let [a, b, c, d] = state;
+    let mut four = meet(2, meet(1, a, b), meet(1, c, d));
+    let mut reach = 4;
+    while reach < width {
+        four = op.combine(four, partner(simt, four, reach));
+        reach *= 2;
+    }
+    four
+}
+
+/// Of two rows a lane keeps `low`, and its partner, whose number differs in the bit `reach`, the other: each combined with what the
+/// other lane has of it.
+fn meet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, low: M::State, high: M::State) -> M::State {
+    let (keep, give) = if simt.lane() & reach == 0 {
+        (low, high)
+    } else {
+        (high, low)
+    };
+    op.combine(keep, partner(simt, give, reach))
+}
+
 /// Combines the 32 states of each of eight rows, neighbours first, `state(row)` being this lane's in that row. Nine
 /// shuffles rather than forty: at each of the first three steps a lane hands on half the rows it holds and keeps the
 /// other half.
@@ -48,17 +76,10 @@ pub fn reduce_first<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut state: M::Stat
 /// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
 #[inline(always)]
 pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32) -> M::State) -> M::State {
-    let meet = |reach: u32, low: M::State, high: M::State| {
-        let (keep, give) = if simt.lane() & reach == 0 {
-            (low, high)
-        } else {
-            (high, low)
-        };
-        op.combine(keep, partner(simt, give, reach))
-    };
     // Written out, not an array: states of many words would lie in memory. All are asked for before any is combined.
     let (a, b, c, d) = (state(0), state(1), state(2), state(3));
     let (e, f, g, h) = (state(4), state(5), state(6), state(7));
+    let meet = |reach, low, high| meet(simt, op, reach, low, high);
     let low = meet(2, meet(1, a, b), meet(1, c, d));
     let high = meet(2, meet(1, e, f), meet(1, g, h));
     let eight = meet(4, low, high);

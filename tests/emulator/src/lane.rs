@@ -179,6 +179,16 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
+    unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32) -> [u32; 4] {
+        if wanted {
+            // SAFETY: passed on to the caller.
+            unsafe { self.load_input_vector(from) }
+        } else {
+            [0; 4]
+        }
+    }
+
+    #[track_caller]
     unsafe fn load_input(self, from: *const u32) -> u32 {
         self.count_load();
         let Context { machine, place, .. } = self.context;

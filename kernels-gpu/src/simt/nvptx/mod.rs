@@ -132,6 +132,23 @@ impl Simt for Nvptx {
         }
         [a, b, c, d]
     }
+    unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32) -> [u32; 4] {
+        let (a, b, c, d);
+        // SAFETY: where it is wanted, the caller vouches for 16 aligned bytes that nobody writes; else nothing is read.
+        unsafe {
+            asm!(
+                "{{",
+                ".reg .pred wanted;",
+                "setp.ne.u32 wanted, {}, 0;",
+                "mov.b32 {}, 0;", "mov.b32 {}, 0;", "mov.b32 {}, 0;", "mov.b32 {}, 0;",
+                "@wanted ld.global.nc.L1::no_allocate.v4.u32 {{{1}, {2}, {3}, {4}}}, [{5}];",
+                "}}",
+                in(reg32) u32::from(wanted),
+                out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        [a, b, c, d]
+    }
     unsafe fn load_input(self, from: *const u32) -> u32 {
         let word;
         // SAFETY: the caller vouches for 4 aligned bytes that nobody writes.

@@ -149,7 +149,7 @@ impl Entry {
                 // slots and of a leaf.
                 let all = room.threads * room.blocks;
                 let most = match (words, size_of::<T>() < 4) {
-                    (1, false) if all > 768 => 768,
+                    (1, false) if all > 768 => 640,
                     (1, false) | (2, false) => 512,
                     (1, true) => 448,
                     (_, false) => 384,

@@ -10,7 +10,7 @@ use crate::{
     simt::Simt,
     stages::{
         extents::{Extents, Input},
-        thread, warp,
+        load, thread, warp,
     },
     tree::{LANES, VECTOR_BYTES, row_elements},
 };
@@ -56,10 +56,10 @@ impl Width {
 pub const fn instructions<T>(words: usize) -> Instructions {
     // Four extents of a row, or one of two, four or eight.
     let (wide, turns) = (4 + 2 + 4 + 8, 4 + 3);
-    let (scalar, bytes) = thread::scalar_loads::<T>(wide);
+    let ragged = load::ragged_loads::<T>(4 + 2 + 4, 1);
     Instructions {
-        vector_loads: wide,
-        scalar_loads: scalar + turns * bytes,
+        vector_loads: wide + ragged.vectors,
+        scalar_loads: ragged.words + turns * ragged.bytes,
         shuffles: words, // a loop
         barriers: 0,
         tickets: 0,

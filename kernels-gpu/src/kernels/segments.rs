@@ -11,6 +11,7 @@ use crate::{
     stages::{
         extents::Input,
         grid::{self, Meeting},
+        load,
         pending::Pending,
         segments::{self, Piece, Segments},
         shuffle, thread,
@@ -53,12 +54,12 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
     let slots = SLOTS as usize;
     let wide = slots + 2 * slots + 2 + 2 * ROWS;
     // A vector of each lane's own segment, slots, two rows, a leaf.
-    let (scalar, bytes) = thread::scalar_loads::<T>(1 + slots + 2 * slots + 2 + ROWS);
+    let ragged = load::ragged_loads::<T>(1 + slots + 2 * slots + 2, 1);
     // A whole leaf that is not aligned.
-    let (whole, _) = if thread::loads_words::<T, M>() {
-        thread::scalar_loads::<T>(ROWS)
+    let whole = if thread::loads_words::<T, M>() {
+        load::ragged_loads::<T>(0, 1).words
     } else {
-        (0, 0)
+        0
     };
     let turns = 1 + 2 * slots + 2;
     // The search; the ends of a lane's first segment, of its next unless registers are dear, and of a tile; the address of a lane's.
@@ -68,8 +69,8 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
     let (short, reduce) = (2 * (4 + 1), 3 * 5);
     let meet = (4 + 2 + 1 + 2) + 3;
     Instructions {
-        vector_loads: wide,
-        scalar_loads: scalar + whole + turns * bytes + numbers * segments::NUMBER,
+        vector_loads: wide + ragged.vectors,
+        scalar_loads: ragged.words + whole + turns * ragged.bytes + numbers * segments::NUMBER,
         shuffles: 2 * slots * 3 + 3 + (short + reduce + meet) * words,
         barriers: 0,
         tickets: 1,
@@ -184,7 +185,11 @@ pub unsafe fn reduce_segments<S: Simt, T: Element, M: Monoid<T>>(
 fn width<S: Simt, T>(simt: S, len: u32) -> u32 {
     let mut width = 1;
     let most = 2 * LANES;
-    let len = if len > most * vector_elements::<T>() as u32 { 0 } else { len };
+    let len = if len > most * vector_elements::<T>() as u32 {
+        0
+    } else {
+        len
+    };
     while width < most {
         let longer = simt.ballot(len > width * vector_elements::<T>() as u32);
         if u32::count_ones(longer) <= width / SLOTS {

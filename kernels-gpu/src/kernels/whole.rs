@@ -14,7 +14,7 @@ use crate::{
         extents::{Extents, Input},
         grid,
         grid::Meeting,
-        narrow, store, thread, warp,
+        load, narrow, store, thread, warp,
         warp::Seen,
     },
     tree::{ROWS, leaves},
@@ -38,15 +38,11 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
     let slots = (reduce_eight + 3) + (reduce_eight + reduce) + reduce_first;
     let shuffles = (reduce + reduce) + reduce_first + slots;
     // Ragged leaves, of small elements also whole ones that are not aligned; whole ones of others.
-    let (words_of_leaf, bytes) = thread::scalar_loads::<T>(ROWS);
-    let whole = if thread::loads_words::<T, M>() {
-        words_of_leaf
-    } else {
-        0
-    };
+    let ragged = load::ragged_loads::<T>(0, 1);
+    let whole = if thread::loads_words::<T, M>() { ragged.words } else { 0 };
     Instructions {
-        vector_loads: ROWS,
-        scalar_loads: words_of_leaf + bytes + whole,
+        vector_loads: ROWS + ragged.vectors,
+        scalar_loads: ragged.words + ragged.bytes + whole,
         shuffles: shuffles * words,
         // The block stage twice, one behind the ticket, and one between two rounds of slots.
         barriers: 2 + 1 + 1,

@@ -181,11 +181,11 @@ impl<T: Copy> Input<T> {
         self.len / leaf_elements::<T>() as u64
     }
 
-    /// Whether leaf `leaf` of small elements can be read word by word: it is whole, and so are the words that it touches.
+    /// Whether leaf `leaf` of small elements can be read by aligned vectors: it is whole, and so are the vectors that it touches.
     pub(super) fn is_shifted(self, leaf: u64) -> bool {
         let bytes = leaf_elements::<T>() * size_of::<T>();
         let first = self.start.addr() + leaf as usize * bytes;
-        leaf < self.whole_leaves() && self.around.has(first & !3, first + bytes + 4)
+        leaf < self.whole_leaves() && self.around.has_vectors(first, bytes)
     }
 }
 
@@ -193,5 +193,13 @@ impl Around {
     /// Whether all from the address `first` up to `end` may be read.
     pub(super) fn has(self, first: usize, end: usize) -> bool {
         self.0 <= first && end <= self.1
+    }
+
+    /// Whether all aligned vectors that `bytes` bytes from the address `first` on touch may be read.
+    pub(super) fn has_vectors(self, first: usize, bytes: usize) -> bool {
+        self.has(
+            first & !(VECTOR_BYTES - 1),
+            (first + bytes).next_multiple_of(VECTOR_BYTES),
+        )
     }
 }

@@ -11,8 +11,9 @@
 
 use super::{
     extents::Extents,
+    load::{ALL, Vectors, WORDS, each_row, load_element},
     narrow,
-    thread::{ALL, Loaded, Vectors, WORDS, each_row, load_element},
+    thread::Loaded,
 };
 use crate::{
     element::Element,

@@ -4,6 +4,7 @@ pub mod block;
 pub mod extents;
 pub mod gather;
 pub mod grid;
+pub mod load;
 pub(crate) mod pending;
 pub mod segments;
 pub mod team;

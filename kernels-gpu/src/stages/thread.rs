@@ -2,20 +2,17 @@
 
 use super::{
     extents::{Around, Input},
+    load::{
+        ALL, Vectors, WORDS, load_across, load_bytes, load_element, load_ragged, load_whole, load_wide, load_words,
+    },
     narrow,
 };
 use crate::{
     element::Element,
     monoids::Monoid,
     simt::Simt,
-    tree::{self, LANES, Part, ROWS, VECTOR_BYTES, leaf_elements, place, row_elements, vector_elements},
+    tree::{self, Part, ROWS, leaf_elements, place, vector_elements},
 };
-
-/// 32-bit words in a vector.
-pub(super) const WORDS: usize = VECTOR_BYTES / 4;
-
-/// A lane's vectors of as many rows of a leaf.
-pub(super) type Vectors<const N: usize> = [[u32; WORDS]; N];
 
 /// This lane's part of a whole leaf: one vector of each row.
 #[derive(Clone, Copy)]
@@ -124,9 +121,6 @@ impl<T: Element, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
     }
 }
 
-/// As many places as a part may have: all hold elements.
-pub(super) const ALL: u32 = u32::MAX;
-
 /// A part that was read, of which the first `present` places hold elements.
 #[derive(Clone, Copy)]
 pub(super) struct Loaded<const N: usize> {
@@ -170,27 +164,6 @@ impl<S: Simt, T: Element> Part<T> for Unloaded<S, T> {
     }
 }
 
-/// An element's bytes.
-///
-/// # Safety
-///
-/// `from` is valid for an element, aligned and unwritten.
-#[inline(always)]
-pub(super) unsafe fn load_element<S: Simt, T>(simt: S, from: *const T) -> u64 {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        match size_of::<T>() {
-            1 => u64::from(simt.load_input_byte(from.cast())),
-            2 => u64::from(simt.load_input_short(from.cast())),
-            4 => u64::from(simt.load_input(from.cast())),
-            _ => {
-                let low = u64::from(simt.load_input(from.cast()));
-                low | u64::from(simt.load_input(from.cast::<u32>().wrapping_add(1))) << 32
-            }
-        }
-    }
-}
-
 /// Element `column` of a vector.
 #[inline(always)]
 fn value<T: Element>(words: [u32; WORDS], column: usize) -> T {
@@ -216,8 +189,8 @@ pub unsafe fn fold_ragged<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, inp
     let base = base::<S, T>(simt, leaf);
     let from = input.start.wrapping_add(base as usize);
     if size_of::<T>() < 4 && input.is_shifted(leaf) {
-        // SAFETY: every word that the leaf touches may be read.
-        let words = unsafe { load_words::<S, T, ROWS>(simt, from, ALL) };
+        // SAFETY: every aligned vector that the leaf touches may be read.
+        let words = unsafe { load_across::<S, T, ROWS>(simt, from, ALL) };
         return Rows { words, base }.fold(op);
     }
     let present = narrow(simt, u64::saturating_sub(input.len, base));
@@ -229,137 +202,6 @@ pub unsafe fn fold_ragged<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, inp
         op.fold_part(Unloaded { simt, from, present })
     };
     op.shift(state, base)
-}
-
-/// `N` vectors, a row apart, of which the first `present` places hold elements. What is read of the others is anything.
-///
-/// # Safety
-///
-/// `from` is valid for `present` places' elements, and `around` for all of itself, and nobody writes them.
-#[inline(always)]
-unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
-    simt: S,
-    from: *const T,
-    present: u32,
-    around: Around,
-) -> Vectors<N> {
-    if size_of::<T>() >= 4 {
-        // SAFETY: passed on to the caller.
-        return unsafe { load_words::<S, T, N>(simt, from, present) };
-    }
-    // From the first word that is touched to the last.
-    let rows = present.div_ceil(row_elements::<T>() as u32).clamp(1, N as u32);
-    let bytes = (rows - 1) as usize * LANES as usize * VECTOR_BYTES + VECTOR_BYTES + 4;
-    let first = from.addr() & !3;
-    if around.has(first, first + bytes) {
-        // SAFETY: every word that is touched may be read.
-        unsafe { load_words::<S, T, N>(simt, from, present) }
-    } else {
-        // SAFETY: passed on to the caller.
-        unsafe { load_bytes::<S, T, N>(simt, from, present) }
-    }
-}
-
-/// Row `i` of `N` rows, each by its own piece of code: a loop is none that the compiler unrolls where it is long, and the words
-/// would lie in memory.
-#[inline(always)]
-pub(super) fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS]) -> Vectors<N> {
-    const { assert!(N <= 8, "eight rows are written out") };
-    let mut rows = [[0; WORDS]; N];
-    macro_rules! write_out {
-        ($($i:literal)*) => {
-            $(if $i < N {
-                rows[$i] = row($i);
-            })*
-        };
-    }
-    write_out!(0 1 2 3 4 5 6 7);
-    rows
-}
-
-/// By 16-byte loads.
-///
-/// # Safety
-///
-/// `from` is 16-byte aligned, and each vector is valid and unwritten.
-#[inline(always)]
-unsafe fn load_whole<S: Simt, T: Element>(simt: S, from: *const T) -> Vectors<ROWS> {
-    // SAFETY: passed on to the caller.
-    each_row(|row| unsafe { simt.load_input_vector(from.wrapping_add(row * row_elements::<T>()).cast()) })
-}
-
-/// By 16-byte loads, and zeros for rows of which no place is present.
-///
-/// # Safety
-///
-/// `from` is 16-byte aligned, and each vector of which a place is present is valid as a whole and unwritten.
-#[inline(always)]
-unsafe fn load_wide<S: Simt, T: Element, const N: usize>(simt: S, from: *const T, present: u32) -> Vectors<N> {
-    each_row(|row| {
-        let is_present = (place::<T>(row, 0) as u32) < present;
-        // SAFETY: passed on to the caller.
-        unsafe { simt.load_input_vector_if(is_present, from.wrapping_add(row * row_elements::<T>()).cast()) }
-    })
-}
-
-/// By 4-byte loads: of elements of whole words those that are present, of smaller ones the words that the vectors touch, in
-/// rows of which a place is present, shifted into place.
-///
-/// # Safety
-///
-/// What is read is valid and unwritten.
-#[inline(always)]
-unsafe fn load_words<S: Simt, T: Element, const N: usize>(simt: S, from: *const T, present: u32) -> Vectors<N> {
-    let aligned = from.map_addr(|address| address & !3).cast::<u32>();
-    let shift = 8 * (from.addr() as u32 & 3);
-    each_row(|row| {
-        let first = row * LANES as usize * WORDS;
-        let word = |i: usize| {
-            let elements = if size_of::<T>() < 4 { 0 } else { 4 * i / size_of::<T>() };
-            if place::<T>(row, elements) as u32 >= present {
-                return 0;
-            }
-            // SAFETY: passed on to the caller.
-            unsafe { simt.load_input(aligned.wrapping_add(first + i)) }
-        };
-        let (a, b, c, d) = (word(0), word(1), word(2), word(3));
-        if size_of::<T>() >= 4 {
-            return [a, b, c, d];
-        }
-        let e = word(4);
-        let across = |low: u32, high: u32| low >> shift | (high << 1) << (31 - shift);
-        [across(a, b), across(b, c), across(c, d), across(d, e)]
-    })
-}
-
-/// Byte by byte: of small elements at an end of what may be read, which few blocks meet.
-///
-/// # Safety
-///
-/// `from` is valid for `present` places' elements, which nobody writes.
-#[inline(always)]
-unsafe fn load_bytes<S: Simt, T, const N: usize>(simt: S, from: *const T, present: u32) -> Vectors<N> {
-    let mut rows = [[0; WORDS]; N];
-    // A number of turns that no compiler knows: one unrolls the loop otherwise, and this is code that is seldom run.
-    let turns = simt.anew(N as u32);
-    for row in 0..turns {
-        let first = row * row_elements::<T>() as u32;
-        let elements = u32::saturating_sub(present, first).min(vector_elements::<T>() as u32);
-        let bytes = elements * size_of::<T>() as u32;
-        let from = from.wrapping_add(first as usize).cast::<u8>();
-        let byte = |i: usize| {
-            if i as u32 >= bytes {
-                return 0;
-            }
-            // SAFETY: the byte lies inside the input.
-            unsafe { simt.load_input_byte(from.wrapping_add(i)) }
-        };
-        let word = |i: usize| byte(i) | byte(i + 1) << 8 | byte(i + 2) << 16 | byte(i + 3) << 24;
-        let read = [word(0), word(4), word(8), word(12)];
-        let before = rows;
-        rows = each_row(|i| if i + 1 < N { before[i + 1] } else { read });
-    }
-    rows
 }
 
 /// Reads and folds an extent that has at most `N` rows of one leaf.
@@ -469,16 +311,6 @@ unsafe fn load_rows<S: Simt, T: Element, const N: usize>(simt: S, input: Input<T
     };
     let part = Loaded { words, present };
     Short { part, base }
-}
-
-/// How many loads of words stand in the code that reads `rows` rows by words, and how many of bytes in that by bytes.
-#[must_use]
-pub const fn scalar_loads<T>(rows: usize) -> (usize, usize) {
-    if size_of::<T>() < 4 {
-        (rows * (WORDS + 1), VECTOR_BYTES)
-    } else {
-        (rows * WORDS, 0)
-    }
 }
 
 /// Index of this lane's first element of a leaf.

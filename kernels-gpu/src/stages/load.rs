@@ -1,0 +1,260 @@
+//! How a lane reads its vectors: whole, in part, of any alignment.
+
+use super::extents::Around;
+use crate::{
+    element::Element,
+    simt::Simt,
+    tree::{LANES, ROWS, VECTOR_BYTES, place, row_elements, vector_elements},
+};
+
+/// 32-bit words in a vector.
+pub(super) const WORDS: usize = VECTOR_BYTES / 4;
+
+/// A lane's vectors of as many rows of a leaf.
+pub(super) type Vectors<const N: usize> = [[u32; WORDS]; N];
+
+/// As many places as a part may have: all hold elements.
+pub(super) const ALL: u32 = u32::MAX;
+
+/// An element's bytes.
+///
+/// # Safety
+///
+/// `from` is valid for an element, aligned and unwritten.
+#[inline(always)]
+pub(super) unsafe fn load_element<S: Simt, T>(simt: S, from: *const T) -> u64 {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match size_of::<T>() {
+            1 => u64::from(simt.load_input_byte(from.cast())),
+            2 => u64::from(simt.load_input_short(from.cast())),
+            4 => u64::from(simt.load_input(from.cast())),
+            _ => {
+                let low = u64::from(simt.load_input(from.cast()));
+                low | u64::from(simt.load_input(from.cast::<u32>().wrapping_add(1))) << 32
+            }
+        }
+    }
+}
+
+/// `N` vectors, a row apart, of which the first `present` places hold elements. What is read of the others is anything.
+///
+/// # Safety
+///
+/// `from` is valid for `present` places' elements, and `around` for all of itself, and nobody writes them.
+#[inline(always)]
+pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
+    simt: S,
+    from: *const T,
+    present: u32,
+    around: Around,
+) -> Vectors<N> {
+    if size_of::<T>() >= 4 {
+        // SAFETY: passed on to the caller.
+        return unsafe { load_words::<S, T, N>(simt, from, present) };
+    }
+    let rows = present.div_ceil(row_elements::<T>() as u32).clamp(1, N as u32);
+    let bytes = (rows - 1) as usize * LANES as usize * VECTOR_BYTES + VECTOR_BYTES;
+    if around.has_vectors(from.addr(), bytes) {
+        // SAFETY: every aligned vector that is touched may be read.
+        unsafe {
+            if N < ROWS {
+                load_words::<S, T, N>(simt, from, present)
+            } else {
+                load_across::<S, T, N>(simt, from, present)
+            }
+        }
+    } else {
+        // SAFETY: passed on to the caller.
+        unsafe { load_bytes::<S, T, N>(simt, from, present) }
+    }
+}
+
+/// Row `i` of `N` rows, each by its own piece of code: a loop is none that the compiler unrolls where it is long, and the words
+/// would lie in memory.
+#[inline(always)]
+pub(super) fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS]) -> Vectors<N> {
+    const { assert!(N <= 8, "eight rows are written out") };
+    let mut rows = [[0; WORDS]; N];
+    macro_rules! write_out {
+        ($($i:literal)*) => {
+            $(if $i < N {
+                rows[$i] = row($i);
+            })*
+        };
+    }
+    write_out!(0 1 2 3 4 5 6 7);
+    rows
+}
+
+/// By 16-byte loads.
+///
+/// # Safety
+///
+/// `from` is 16-byte aligned, and each vector is valid and unwritten.
+#[inline(always)]
+pub(super) unsafe fn load_whole<S: Simt, T: Element>(simt: S, from: *const T) -> Vectors<ROWS> {
+    // SAFETY: passed on to the caller.
+    each_row(|row| unsafe { simt.load_input_vector(from.wrapping_add(row * row_elements::<T>()).cast()) })
+}
+
+/// By 16-byte loads, and zeros for rows of which no place is present.
+///
+/// # Safety
+///
+/// `from` is 16-byte aligned, and each vector of which a place is present is valid as a whole and unwritten.
+#[inline(always)]
+pub(super) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
+    simt: S,
+    from: *const T,
+    present: u32,
+) -> Vectors<N> {
+    each_row(|row| {
+        let is_present = (place::<T>(row, 0) as u32) < present;
+        // SAFETY: passed on to the caller.
+        unsafe { simt.load_input_vector_if(is_present, from.wrapping_add(row * row_elements::<T>()).cast()) }
+    })
+}
+
+/// By 4-byte loads: of elements of whole words those that are present, of smaller ones the words that the vectors touch, in
+/// rows of which a place is present, shifted into place.
+///
+/// # Safety
+///
+/// What is read is valid and unwritten.
+#[inline(always)]
+pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
+    simt: S,
+    from: *const T,
+    present: u32,
+) -> Vectors<N> {
+    let aligned = from.map_addr(|address| address & !3).cast::<u32>();
+    let offset = from.addr() as u32 & 3;
+    each_row(|row| {
+        let first = row * LANES as usize * WORDS;
+        let word = |i: usize| {
+            let elements = if size_of::<T>() < 4 { 0 } else { 4 * i / size_of::<T>() };
+            if place::<T>(row, elements) as u32 >= present {
+                return 0;
+            }
+            // SAFETY: passed on to the caller.
+            unsafe { simt.load_input(aligned.wrapping_add(first + i)) }
+        };
+        let words = [word(0), word(1), word(2), word(3)];
+        if size_of::<T>() < 4 {
+            shifted_by_bytes(words, word(4), offset)
+        } else {
+            words
+        }
+    })
+}
+
+/// By 16-byte loads whatever the alignment: of the two aligned vectors that each vector lies across, shifted into place. Rows of
+/// which no place is present are left out. More instructions than [`load_words`], and less than half of what the cache must serve.
+///
+/// # Safety
+///
+/// All aligned vectors that are touched are valid and unwritten.
+#[inline(always)]
+pub(super) unsafe fn load_across<S: Simt, T: Element, const N: usize>(
+    simt: S,
+    from: *const T,
+    present: u32,
+) -> Vectors<N> {
+    let offset = from.addr() as u32 % VECTOR_BYTES as u32;
+    let aligned = from.map_addr(|address| address - offset as usize).cast::<u32>();
+    each_row(|row| {
+        let is_present = (place::<T>(row, 0) as u32) < present;
+        let from = aligned.wrapping_add(row * LANES as usize * WORDS);
+        // SAFETY: passed on to the caller.
+        let (low, high) = unsafe {
+            let high = is_present && offset != 0;
+            (
+                simt.load_input_vector_if(is_present, from),
+                simt.load_input_vector_if(high, from.wrapping_add(WORDS)),
+            )
+        };
+        shifted(low, high, offset)
+    })
+}
+
+/// The vector that begins `offset` bytes into `low`, and ends in `high`.
+#[inline(always)]
+fn shifted([a, b, c, d]: [u32; WORDS], [e, f, g, h]: [u32; WORDS], offset: u32) -> [u32; WORDS] {
+    // By two words, by one, and by bytes.
+    let by = |yes: bool, from: u32, to: u32| if yes { to } else { from };
+    let two = offset & 8 != 0;
+    let (a, b, c) = (by(two, a, c), by(two, b, d), by(two, c, e));
+    let (d, e, f) = (by(two, d, f), by(two, e, g), by(two, f, h));
+    let one = offset & 4 != 0;
+    let (a, b, c) = (by(one, a, b), by(one, b, c), by(one, c, d));
+    let (d, e) = (by(one, d, e), by(one, e, f));
+    shifted_by_bytes([a, b, c, d], e, offset & 3)
+}
+
+/// The vector that begins `offset` bytes into the word `a`, at most 3, and ends in `e`.
+#[inline(always)]
+fn shifted_by_bytes([a, b, c, d]: [u32; WORDS], e: u32, offset: u32) -> [u32; WORDS] {
+    let bits = 8 * offset;
+    let across = |low: u32, high: u32| low >> bits | (high << 1) << (31 - bits);
+    [across(a, b), across(b, c), across(c, d), across(d, e)]
+}
+
+/// Byte by byte: of small elements at an end of what may be read, which few blocks meet.
+///
+/// # Safety
+///
+/// `from` is valid for `present` places' elements, which nobody writes.
+#[inline(always)]
+pub(super) unsafe fn load_bytes<S: Simt, T, const N: usize>(simt: S, from: *const T, present: u32) -> Vectors<N> {
+    let mut rows = [[0; WORDS]; N];
+    // A number of turns that no compiler knows: one unrolls the loop otherwise, and this is code that is seldom run.
+    let turns = simt.anew(N as u32);
+    for row in 0..turns {
+        let first = row * row_elements::<T>() as u32;
+        let elements = u32::saturating_sub(present, first).min(vector_elements::<T>() as u32);
+        let bytes = elements * size_of::<T>() as u32;
+        let from = from.wrapping_add(first as usize).cast::<u8>();
+        let byte = |i: usize| {
+            if i as u32 >= bytes {
+                return 0;
+            }
+            // SAFETY: the byte lies inside the input.
+            unsafe { simt.load_input_byte(from.wrapping_add(i)) }
+        };
+        let word = |i: usize| byte(i) | byte(i + 1) << 8 | byte(i + 2) << 16 | byte(i + 3) << 24;
+        let read = [word(0), word(4), word(8), word(12)];
+        let before = rows;
+        rows = each_row(|i| if i + 1 < N { before[i + 1] } else { read });
+    }
+    rows
+}
+
+/// How often each kind of load stands in the code that reads vectors of any alignment.
+#[derive(Clone, Copy)]
+pub struct Loads {
+    /// Of 16 bytes.
+    pub vectors: usize,
+    /// Of 4 bytes.
+    pub words: usize,
+    /// Of a byte, once however many vectors there are.
+    pub bytes: usize,
+}
+
+/// Of `rows` vectors fewer than [`ROWS`] at a time, and of as many as `leaves` leaves have.
+#[must_use]
+pub const fn ragged_loads<T>(rows: usize, leaves: usize) -> Loads {
+    if size_of::<T>() < 4 {
+        Loads {
+            vectors: 2 * ROWS * leaves,
+            words: rows * (WORDS + 1),
+            bytes: VECTOR_BYTES,
+        }
+    } else {
+        Loads {
+            vectors: 0,
+            words: (rows + ROWS * leaves) * WORDS,
+            bytes: 0,
+        }
+    }
+}

@@ -18,50 +18,24 @@
 //! assert_eq!(cpu::reduce(Sum, &ones)?, bf16::from_bits(0x4396)); // 300
 //! # Ok::<(), warpfold::Error>(())
 //! ```
+//!
+//! An operator of your own, in a crate of its own, is passed to the same calls: it implements [`OwnOperator`], and
+//! `warpfold_kernels::operators!` builds it. A step in front of an operator is a [`Map`](monoids::Map).
 
 use warpfold_kernels::{
     element::{Element, bf16, f16},
-    kernels::{Entry, Kernel, find},
-    monoids::{Monoid, Words},
+    monoids::Monoid,
 };
 
-pub use warpfold_kernels::{element, monoids};
+pub use warpfold_kernels::{
+    element, monoids,
+    ops::{Commutative, Operator, OwnOperator, Reduction},
+};
 
 use crate::{Error, layout::Segments};
 
-/// What an operator is called, here and in the kernels.
-pub trait Operator: Copy + Send + Sync + 'static {
-    /// Its name in the command and in errors.
-    const NAME: &'static str;
-    /// Its name in the table of kernels.
-    const ENTRY: &'static str;
-
-    /// The number that its kernels are told.
-    fn parameter(self) -> u64 {
-        0
-    }
-}
-
-/// A reduction of an array of `T`: its answer and its operator.
-///
-/// The types that implement it are the operators to pass to [`cpu::reduce`](crate::cpu::reduce) and its GPU twins. Each
-/// names a kernel of this crate, so the trait is sealed.
-pub trait Reduction<T: Element>: Operator + sealed::Sealed {
-    /// What the caller gets: a value, an index, a count, a truth, or a pair.
-    type Answer: Words + Send + 'static;
-    /// What is carried up the canonical tree.
-    type State: Words + Send + Sync + 'static;
-    /// The operator that kernels, CPU backend and emulator share.
-    type Monoid: Monoid<T, State = Self::State, Answer = Self::Answer> + Send + Sync;
-
-    /// The operator.
-    fn monoid(self) -> Self::Monoid;
-
-    /// What is known of its whole-array kernel.
-    fn entry(self) -> &'static Entry {
-        find(Self::ENTRY, T::TYPE, Kernel::All).expect("every operator has its kernels: a test checks it")
-    }
-
+/// What becomes of empty extents.
+pub trait OverNothing<T: Element>: Reduction<T> {
     /// Whether there is an answer over `len` elements.
     ///
     /// # Errors
@@ -91,9 +65,7 @@ pub trait Reduction<T: Element>: Operator + sealed::Sealed {
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-}
+impl<T: Element, R: Reduction<T>> OverNothing<T> for R {}
 
 /// An operator without parameters of its own: `Name: monoid = value, "name", "entry"[, parameter] for elements`.
 macro_rules! operator {
@@ -115,8 +87,6 @@ macro_rules! operator {
             }
         })?
 
-        impl sealed::Sealed for $op {}
-
         impl Operator for $op {
             const NAME: &'static str = $name;
             const ENTRY: &'static str = $entry;
@@ -134,8 +104,6 @@ macro_rules! operator {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $op;
-
-        impl sealed::Sealed for $op {}
 
         impl Operator for $op {
             const NAME: &'static str = $name;

@@ -3,17 +3,12 @@
 use std::io::Read as _;
 
 use flate2::read::ZlibDecoder;
+use warpfold_kernels::kernels::{Embedded, Entry, Ptx as Packed};
 
-include!(concat!(env!("OUT_DIR"), "/ptx_table.rs"));
+use crate::Error;
 
-/// One embedded module.
-struct Row {
-    /// The architecture it was compiled for: 90 for compute capability 9.0.
-    arch: u32,
-    family: &'static str,
-    /// Its text, compressed by zlib.
-    packed: &'static [u8],
-}
+/// The library's own.
+static OWN: Embedded = warpfold_kernels::embedded!();
 
 /// A module to load.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,16 +19,46 @@ pub(crate) struct Ptx {
     pub(crate) text: String,
 }
 
-/// The module of `family` for a device: the newest that it can take. None if nothing was embedded, or nothing that old.
-pub(crate) fn find(family: &str, compute_capability: (u32, u32)) -> Option<Ptx> {
-    choose(TABLE, family, compute_capability)
+/// The module of an entry for a device: the newest that it can take.
+///
+/// # Errors
+///
+/// [`Error::NoPtx`] if nothing was embedded, or nothing that old; [`Error::StalePtx`] if it was built from another source than the
+/// entry: its kernel might write more than there is room for.
+pub(crate) fn find(entry: &Entry, compute_capability: (u32, u32)) -> Result<Ptx, Error> {
+    let modules = entry.library.ptx.as_ref().unwrap_or(&OWN).modules;
+    let package = entry.library.package;
+    let ptx = choose(modules, entry.family, compute_capability).ok_or_else(|| Error::NoPtx {
+        family: entry.family,
+        package,
+        compute_capability,
+        built: archs_of(modules),
+    })?;
+    check(entry, &ptx.text)?;
+    Ok(ptx)
+}
+
+/// Fails unless a module says of the entry what the entry says of itself.
+fn check(entry: &Entry, text: &str) -> Result<(), Error> {
+    let note = entry.note().to_string();
+    if text.lines().any(|line| line == note) {
+        return Ok(());
+    }
+    Err(Error::StalePtx {
+        entry: entry.name,
+        package: entry.library.package,
+    })
 }
 
 /// The architectures that are embedded, oldest first: 90 for compute capability 9.0. Empty if this crate was built
 /// before `cargo xtask build-ptx` was run.
 #[must_use]
 pub fn archs() -> Vec<u32> {
-    let mut archs: Vec<u32> = TABLE.iter().map(|row| row.arch).collect();
+    archs_of(OWN.modules)
+}
+
+fn archs_of(modules: &[Packed]) -> Vec<u32> {
+    let mut archs: Vec<u32> = modules.iter().map(|module| module.arch).collect();
     archs.sort_unstable();
     archs.dedup();
     archs
@@ -43,11 +68,11 @@ pub fn archs() -> Vec<u32> {
 /// its output. None if nothing is embedded. The answers have the same bits whichever it was.
 #[must_use]
 pub fn generator() -> Option<&'static str> {
-    GENERATOR
+    OWN.generator
 }
 
 /// PTX runs on its own architecture and on every later one.
-fn choose(table: &[Row], family: &str, (major, minor): (u32, u32)) -> Option<Ptx> {
+fn choose(table: &[Packed], family: &str, (major, minor): (u32, u32)) -> Option<Ptx> {
     let device = 10 * major + minor;
     table
         .iter()
@@ -75,12 +100,12 @@ mod tests {
 
     use super::*;
 
-    fn sample() -> Vec<Row> {
+    fn sample() -> Vec<Packed> {
         let row = |arch, family, text: &str| {
             let mut packed = ZlibEncoder::new(vec![], Compression::fast());
             packed.write_all(text.as_bytes()).expect("memory");
             let packed = packed.finish().expect("memory").leak();
-            Row { arch, family, packed }
+            Packed { arch, family, packed }
         };
         vec![
             row(75, "sum", "sum for 75"),
@@ -114,11 +139,22 @@ mod tests {
     }
 
     #[test]
+    fn a_module_of_another_source_is_refused() {
+        let entry = warpfold_kernels::kernels::entry("sum_f32").expect("listed");
+        assert!(check(entry, &format!("// other\n{}\n.version 7.8\n", entry.note())).is_ok());
+        let grown = entry.note().to_string().replace(']', "0]");
+        for text in [grown.as_str(), ".version 7.8\n.entry sum_f32(", ""] {
+            let error = check(entry, text).expect_err("not of this source");
+            assert!(error.to_string().contains("sum_f32"), "{error}");
+        }
+    }
+
+    #[test]
     fn what_is_embedded_is_ptx_for_every_family() {
         for arch in archs() {
             for entry in warpfold_kernels::kernels::ENTRIES {
                 let device = (arch / 10, arch % 10);
-                let ptx = find(entry.family, device).expect("every family is built for every architecture");
+                let ptx = find(entry, device).expect("every family is built for every architecture, of this source");
                 assert_eq!(ptx.arch, arch);
                 assert!(
                     ptx.text.contains(&format!(".entry {}(", entry.name)),

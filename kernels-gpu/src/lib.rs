@@ -2,11 +2,14 @@
 //!
 //! * [`monoids`] — the operators: `identity`, `lift`, `combine`, `finish`. They never see the machine.
 //! * [`element`] — the types of elements, and what operators may ask of one.
+//! * [`ops`] — operators as callers name them, and those of your own.
 //! * [`stages`] — thread, warp, block, grid: how states meet. They know no operator by name.
 //! * [`kernels`] — entry points: one line a stage.
 //! * [`arithmetic`] — elementary functions for operators.
 //! * [`simt`] — the machine itself: thread numbers, shuffles, barriers, loads, the ticket.
 //! * [`tree`] — the canonical tree: which two states meet, as a function of the length alone.
+//!
+//! With the feature `testing` there is `testing`, which checks the laws of an operator.
 //!
 //! The crate has no dependencies and is `no_std`. Compiled for `nvptx64-nvidia-cuda` it becomes PTX;
 //! compiled for the host, the same source is the CPU backend's operators and the emulator's kernels.
@@ -20,8 +23,11 @@ pub mod arithmetic;
 pub mod element;
 pub mod kernels;
 pub mod monoids;
+pub mod ops;
 pub mod simt;
 pub mod stages;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod tree;
 
 // `cuda_std` brings its own.

@@ -2,7 +2,12 @@
 
 use std::ops::Range;
 
-use warpfold::{Error, Plan, cpu, layout, ops::Reduction, pieces::Pieces, plan::Shape};
+use warpfold::{
+    Error, Plan, cpu, layout,
+    ops::{OverNothing as _, Reduction},
+    pieces::Pieces,
+    plan::Shape,
+};
 use warpfold_emulator::{Lane, Launch, Memory, launch};
 use warpfold_kernels::{
     element::Element,

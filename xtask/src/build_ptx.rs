@@ -14,6 +14,7 @@ use crate::{
     facts::{self, Figures, Violation},
     generator::{self, Codegen, Generator, stand_in},
     kernel_crate::{KernelCrate, Part},
+    paths,
     process::write_if_changed,
     ptx::Module,
     ptxas::{Outcome, Ptxas},
@@ -93,6 +94,13 @@ pub fn run(args: &Args) -> Result<()> {
 /// Builds the kernels for the default architectures.
 pub fn build_default(tools: &Tools) -> Result<Vec<Build>> {
     build(&KernelCrate::ours(&tools.generator)?, &[], tools, Checks::default())
+}
+
+/// Builds the kernels of the example of a user's crate, which is compiled by rustc's own backend, for the default architectures.
+pub fn build_example() -> Result<()> {
+    let tools = setup::ensure(Codegen::Llvm)?;
+    let kernels = KernelCrate::users(&paths::own_operator(), &tools.generator)?;
+    build(&kernels, &[], &tools, Checks::default()).map(|_| ())
 }
 
 /// Builds and checks the kernels for the default architectures, or the one that is checked with the stand-in, and hands
@@ -261,7 +269,7 @@ fn check(
     checks: Checks,
 ) -> Result<(Build, Vec<(String, Violation)>)> {
     let module = Module::parse(text);
-    let parts: Vec<Part> = module.entries().filter_map(|item| kernels.part(item)).collect();
+    let parts = kernels.parts(&module)?;
     if parts.is_empty() {
         bail!("{} defines no entry point", kernels.package);
     }
@@ -299,7 +307,9 @@ fn check(
                 part.map(|part| part.bounds)
             };
             let file = staged.join(format!("{family}.ptx"));
-            write_if_changed(&file, &module.select(of_family))?;
+            let notes = members.iter().filter_map(|part| part.note);
+            let notes: String = notes.map(|note| format!("{note}\n")).collect();
+            write_if_changed(&file, &(notes + &module.select(of_family)))?;
             match &tools.ptxas {
                 Some(ptxas) => assemble(ptxas, &file, arch, &devices, members),
                 None => Ok(Assembled {

@@ -66,6 +66,7 @@ const BUILDS: [Build; 3] = [
 /// Runs the task.
 pub fn run(args: &Args) -> Result<()> {
     build_ptx::build_default(&setup::ensure(args.codegen)?)?;
+    build_ptx::build_example()?;
     let out = args.out.clone().unwrap_or_else(|| paths::target().join("bundle"));
     clear(&out)?;
     let mut programs = vec![];

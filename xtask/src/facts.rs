@@ -129,7 +129,7 @@ fn names_no_space(operation: &str) -> bool {
     memory && !parts.any(|part| part.split("::").next().is_some_and(|part| SPACES.contains(&part)))
 }
 
-/// Whether an entry has the parameters that `reduce_entries!` gives.
+/// Whether an entry has the parameters that `entries!` gives.
 fn is_fold(entry: &str) -> bool {
     let head = entry.split('{').next().unwrap_or_default();
     let types = head

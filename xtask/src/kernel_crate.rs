@@ -8,18 +8,18 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use warpfold_kernels::kernels::{ENTRIES, Entry};
+use warpfold_kernels::kernels::{ENTRIES, Entry, Facts, Instructions, Note};
 
 use crate::{
     facts::{Expected, Violation},
     generator::{Codegen, Generator, nvvm, stand_in},
     paths,
     process::{capture, cargo, write_if_changed},
-    ptx::{Bounds, Item},
+    ptx::{Bounds, Item, Module},
     setup::Tools,
 };
 
-/// The largest block of an entry that does not say.
+/// The largest block of an entry that was not made by `operators!`, and does not say.
 const MAX_THREADS: u32 = 1024;
 
 /// The file beside the PTX that says what it was made from.
@@ -53,6 +53,45 @@ pub struct Part<'a> {
     pub bounds: Bounds,
     /// What must hold of it.
     pub expected: Expected,
+    /// The line by which the host knows it.
+    pub note: Option<Note<'a>>,
+}
+
+/// What a user's crate states of an entry.
+struct Stated<'a> {
+    family: &'a str,
+    name: &'a str,
+    facts: Facts,
+}
+
+impl<'a> Part<'a> {
+    /// An entry of which the facts are known.
+    fn of(item: &'a Item, family: &str, facts: Facts) -> Self {
+        let [max_threads, min_blocks, _, _, fuses, counts @ ..] = facts;
+        let [vector_loads, scalar_loads, shuffles, barriers, tickets] = counts.map(|count| count as usize);
+        Self {
+            item,
+            family: family.to_owned(),
+            bounds: Bounds {
+                max_threads,
+                min_blocks: (min_blocks > 0).then_some(min_blocks),
+            },
+            expected: Expected::Counts {
+                counts: Instructions {
+                    vector_loads,
+                    scalar_loads,
+                    shuffles,
+                    barriers,
+                    tickets,
+                },
+                fuses: fuses > 0,
+            },
+            note: Some(Note {
+                name: &item.name,
+                facts,
+            }),
+        }
+    }
 }
 
 impl KernelCrate {
@@ -111,35 +150,56 @@ impl KernelCrate {
         })
     }
 
-    /// What is to be made of an entry point; nothing of ours in a user's crate.
-    pub fn part<'a>(&self, item: &'a Item) -> Option<Part<'a>> {
+    /// What is to be made of each entry point of a module; nothing of ours in a user's crate.
+    pub fn parts<'a>(&self, module: &'a Module) -> Result<Vec<Part<'a>>> {
+        let theirs = if self.ours { vec![] } else { self.stated(module)? };
+        Ok(module.entries().filter_map(|item| self.part(item, &theirs)).collect())
+    }
+
+    fn part<'a>(&self, item: &'a Item, theirs: &[Stated]) -> Option<Part<'a>> {
         let known = ENTRIES.iter().find(|entry| entry.name == item.name);
         if self.ours {
             let entry: &Entry = known?;
-            Some(Part {
-                item,
-                family: entry.family.to_owned(),
-                bounds: Bounds {
-                    max_threads: entry.max_threads,
-                    min_blocks: entry.min_blocks,
-                },
-                expected: Expected::Counts {
-                    counts: entry.instructions,
-                    fuses: entry.fuses,
-                },
-            })
-        } else {
-            known.is_none().then(|| Part {
-                item,
-                family: self.library.clone(),
-                bounds: Bounds {
-                    max_threads: MAX_THREADS,
-                    // Without it the assembler may save registers and keep fewer loads in flight.
-                    min_blocks: Some(1),
-                },
-                expected: Expected::Anything,
-            })
+            return Some(Part::of(item, entry.family, entry.facts()));
         }
+        if let Some(stated) = theirs.iter().find(|stated| stated.name == item.name) {
+            return Some(Part::of(item, stated.family, stated.facts));
+        }
+        known.is_none().then(|| Part {
+            item,
+            family: self.library.clone(),
+            bounds: Bounds {
+                max_threads: MAX_THREADS,
+                // Without it the assembler may save registers and keep fewer loads in flight.
+                min_blocks: Some(1),
+            },
+            expected: Expected::Anything,
+            note: None,
+        })
+    }
+
+    /// What a user's crate states of its entries, as `operators!` has it written into the PTX: variables named
+    /// `CRATE$FAMILY$ENTRY`.
+    fn stated<'a>(&self, module: &'a Module) -> Result<Vec<Stated<'a>>> {
+        let mut all = vec![];
+        for item in module.variables() {
+            let mut names = item.name.split('$');
+            let (Some(library), Some(family), Some(name)) = (names.next(), names.next(), names.next()) else {
+                continue;
+            };
+            if library == self.library {
+                let words: Vec<u32> = item.words();
+                let facts = words.try_into().ok();
+                let facts = facts.with_context(|| format!("{} is none that this xtask can read", item.name))?;
+                all.push(Stated { family, name, facts });
+            }
+        }
+        Ok(all)
+    }
+
+    /// What cargo is to be told of the crate's features.
+    pub fn features(&self) -> &'static [&'static str] {
+        if self.ours { &["--features", "entries"] } else { &[] }
     }
 
     /// Whether `folder` has an architecture's PTX, made from what is there now and found good.
@@ -308,7 +368,13 @@ mod tests {
 
     #[test]
     fn a_users_crate_leaves_our_entries_out() {
-        let module = Module::parse(".visible .entry sum_f32()\n{\nret;\n}\n.visible .entry theirs()\n{\nret;\n}\n");
+        let module = Module::parse(
+            ".visible .entry sum_f32()\n{\nret;\n}\n.visible .entry theirs()\n{\nret;\n}\n\
+             .visible .entry mine_rows_f32()\n{\nret;\n}\n\
+             .visible .global .align 4 .b8 my_ops$mine_f32$mine_rows_f32[40] = {0, 2, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, \
+             0, 0, 0, 0, 8, 0, 0, 0, 16, 0, 0, 0, 5, 0, 0, 0, 4, 0, 0, 0, 1};\n\
+             .visible .global .align 4 .b8 warpfold_kernels$sum_f32$sum_f32[40] = {0};\n",
+        );
         let ours = |ours| KernelCrate {
             folder: PathBuf::new(),
             package: String::new(),
@@ -319,10 +385,27 @@ mod tests {
             ours,
         };
         let of = |kernels: &KernelCrate| -> Vec<(String, String)> {
-            let parts = module.entries().filter_map(|item| kernels.part(item));
+            let parts = kernels.parts(&module).unwrap().into_iter();
             parts.map(|part| (part.item.name.clone(), part.family)).collect()
         };
-        assert_eq!(of(&ours(false)), [("theirs".to_owned(), "my_ops".to_owned())]);
-        assert_eq!(of(&ours(true)), [("sum_f32".to_owned(), "sum_f32".to_owned())]);
+        let named = |entry: &str, family: &str| (entry.to_owned(), family.to_owned());
+        assert_eq!(
+            of(&ours(false)),
+            [named("theirs", "my_ops"), named("mine_rows_f32", "mine_f32")]
+        );
+        assert_eq!(of(&ours(true)), [named("sum_f32", "sum_f32")]);
+
+        // What the crate states of an entry is known of it.
+        let theirs = ours(false);
+        let parts = theirs.parts(&module).unwrap();
+        assert_eq!(
+            parts[1].note.unwrap().to_string(),
+            "// mine_rows_f32 [512, 2, 1, 1, 0, 8, 16, 5, 4, 1]"
+        );
+        assert_eq!(
+            (parts[1].bounds.max_threads, parts[1].bounds.min_blocks),
+            (512, Some(2))
+        );
+        assert!(matches!(parts[1].expected, Expected::Counts { counts, fuses: false } if counts.barriers == 4));
     }
 }

@@ -18,6 +18,11 @@ pub fn nvvm() -> PathBuf {
     root().join("kernels-gpu/nvvm")
 }
 
+/// The example of a user's crate of operators.
+pub fn own_operator() -> PathBuf {
+    root().join("host/examples/own-operator")
+}
+
 /// Finished PTX: `ARCH/FAMILY.ptx`.
 pub fn ptx() -> PathBuf {
     env::var_os("WARPFOLD_PTX_DIR").map_or_else(|| target().join("ptx"), PathBuf::from)

@@ -65,6 +65,11 @@ impl Module {
         self.items.iter().filter(|item| item.kind == Kind::Entry)
     }
 
+    /// The variables.
+    pub fn variables(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(|item| item.kind == Kind::Variable)
+    }
+
     /// A module of the entries that `bounds` knows, each with its launch bounds, and of what they need.
     pub fn select(&self, bounds: impl Fn(&str) -> Option<Bounds>) -> String {
         let mut kept: Vec<bool> = self
@@ -99,6 +104,24 @@ impl Module {
             text.push('\n');
         }
         text
+    }
+}
+
+impl Item {
+    /// The initial value of a variable, as 32-bit words: it is written in bytes or in words, and zeros at its end may be missing.
+    pub fn words(&self) -> Vec<u32> {
+        let (declared, value) = self.text.split_once('=').unwrap_or((&self.text, ""));
+        let number = |text: &str| text.trim_matches([' ', '\n', '{', '}', ';']).parse().ok();
+        let numbers: Vec<u32> = value.split(',').filter_map(number).collect();
+        let size = declared.split(['[', ']']).nth(1).and_then(|size| size.parse().ok());
+        let size: usize = size.unwrap_or(numbers.len());
+        let number = |i: usize| numbers.get(i).copied().unwrap_or(0);
+        if declared.split_whitespace().any(|word| [".b8", ".u8"].contains(&word)) {
+            let word = |i: usize| (0..4).map(|byte| number(4 * i + byte) << (8 * byte)).sum();
+            (0..size / 4).map(word).collect()
+        } else {
+            (0..size).map(number).collect()
+        }
     }
 }
 
@@ -303,6 +326,20 @@ $L1: ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];
             assert!(second.contains(needed), "no {needed} in {second}");
         }
         assert!(!second.contains("panicked") && !second.contains("used"));
+    }
+
+    #[test]
+    fn a_variables_value_is_read() {
+        let of = |text| Module::parse(text).variables().next().unwrap().words();
+        assert_eq!(
+            of(".visible .global .align 4 .b8 a$b[12] = {0, 2, 0, 0, 255, 255, 255, 255, 1};"),
+            [512, u32::MAX, 1]
+        );
+        assert_eq!(
+            of(".const .align 4 .u32 a[3] = {\n512, 4294967295};"),
+            [512, u32::MAX, 0]
+        );
+        assert_eq!(of(".shared .align 16 .b8 used[4];"), [0]);
     }
 
     #[test]

@@ -105,6 +105,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let mut done = vec![
         built,
+        step("kernels of a user's crate", build_ptx::build_example),
         step("kernels as nvvm has them", as_nvvm_has_them),
         step("tidy", tidy::run),
     ];

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Error,
     layout::{Axes, Extents, Folded, Layout},
-    ops::Reduction,
+    ops::{OverNothing as _, Reduction},
 };
 
 /// Folds an array along axes: one answer for each index of the axes that are kept.

@@ -11,7 +11,11 @@ use super::{
     TASK, filled, fold_tree,
     run::{self, Lens, RUN},
 };
-use crate::{Error, layout::Segments, ops::Reduction};
+use crate::{
+    Error,
+    layout::Segments,
+    ops::{OverNothing as _, Reduction},
+};
 
 /// Folds each segment of an array to an answer: what [`reduce`](super::reduce) gives for its elements alone, to the bit.
 /// Positions count from the segment's start.

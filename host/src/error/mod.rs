@@ -193,16 +193,30 @@ pub enum Error {
 
     /// This build has no kernels for the device.
     #[error(
-        "no PTX of family {family} for compute capability {}.{} (built for: {built:?}); run `cargo xtask build-ptx` and \
-         build again", compute_capability.0, compute_capability.1
+        "no PTX of family {family} for compute capability {}.{} (built for: {built:?}); run {} and build again",
+        compute_capability.0, compute_capability.1, build_ptx(package)
     )]
     NoPtx {
         /// The family of kernels.
         family: &'static str,
+        /// The package that they are of.
+        package: &'static str,
         /// The device's compute capability.
         compute_capability: (u32, u32),
         /// The architectures that are there, as 90 for sm_90.
         built: Vec<u32>,
+    },
+
+    /// The kernels were built from another source than the program: they might write more than there is room for.
+    #[error(
+        "the PTX of {entry} was built from another source than this program; run {} and build again",
+        build_ptx(package)
+    )]
+    StalePtx {
+        /// The kernel.
+        entry: &'static str,
+        /// The package that it is of.
+        package: &'static str,
     },
 
     /// The driver cannot read this build's PTX.
@@ -383,6 +397,15 @@ pub enum Error {
         /// NumPy's name of the type.
         dtype: String,
     },
+}
+
+/// What to run for the kernels of a package.
+fn build_ptx(package: &str) -> String {
+    if package == warpfold_kernels::kernels::LIBRARY.package {
+        "`cargo xtask build-ptx`".into()
+    } else {
+        format!("`cargo xtask build-ptx --crate PATH`, PATH being the folder of {package},")
+    }
 }
 
 /// Names for an error's text, the first of many.

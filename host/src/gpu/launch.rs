@@ -139,7 +139,7 @@ pub(super) unsafe fn launch(
     let (start, around) = (at(place.first), (at(place.reach.0), at(place.reach.1)));
     let layout = place.layout.as_ref().map_or(0, DeviceMemory::address);
     let (steps, blocks) = (plan.steps(), plan.blocks_that_meet());
-    // In the order of `reduce_entries!`'s parameters.
+    // In the order of `entries!`'s parameters.
     let mut arguments: [*const c_void; 18] = [
         ptr::from_ref(&start).cast(),
         ptr::from_ref(&plan.len).cast(),

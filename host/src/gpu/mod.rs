@@ -34,7 +34,7 @@ pub use prepared::{Prepared, Workspace};
 
 use crate::{
     Error, cpu,
-    ops::Reduction,
+    ops::{OverNothing as _, Reduction},
     pieces::Pieces,
     plan::{Plan, Shape},
 };

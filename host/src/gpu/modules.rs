@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    ptr,
     sync::{Mutex, PoisonError},
 };
 
@@ -17,8 +18,11 @@ use crate::{Error, ptx};
 /// The modules that one device has loaded.
 pub(super) struct Modules {
     compute_capability: (u32, u32),
-    loaded: Mutex<HashMap<&'static str, Module>>,
+    loaded: Mutex<HashMap<Family, Module>>,
 }
+
+/// Where a library is, for two crates may have families of one name; and the family.
+type Family = (usize, &'static str);
 
 impl Modules {
     pub(super) fn new(compute_capability: (u32, u32)) -> Self {
@@ -31,22 +35,18 @@ impl Modules {
     /// The entry's function, valid until [`unload`](Self::unload). The device's context is current.
     pub(super) fn function(&self, entry: &'static Entry) -> Result<Function, Error> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if !loaded.contains_key(entry.family) {
-            loaded.insert(entry.family, self.load(entry)?);
+        let family = (ptr::from_ref(entry.library).addr(), entry.family);
+        if !loaded.contains_key(&family) {
+            loaded.insert(family, self.load(entry)?);
         }
-        let function = loaded[entry.family]
+        let function = loaded[&family]
             .get_function(entry.name)
             .or_fail("cuModuleGetFunction")?;
         Ok(Function(function.to_raw()))
     }
 
     fn load(&self, entry: &'static Entry) -> Result<Module, Error> {
-        let (major, minor) = self.compute_capability;
-        let ptx = ptx::find(entry.family, (major, minor)).ok_or_else(|| Error::NoPtx {
-            family: entry.family,
-            compute_capability: (major, minor),
-            built: ptx::archs(),
-        })?;
+        let ptx = ptx::find(entry, self.compute_capability)?;
         Module::from_ptx(&ptx.text, &[]).map_err(|error| load_error(entry.family, error, status::code(error)))
     }
 

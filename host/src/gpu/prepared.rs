@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Error,
     layout::{Axes, Extents, Layout, Segments},
-    ops::Reduction,
+    ops::{OverNothing as _, Reduction},
     plan::Plan,
 };
 

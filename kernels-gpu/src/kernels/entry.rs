@@ -1,19 +1,60 @@
 //! From an operator and a type of elements to entry points.
 
-/// Defines the entry points of one operator over elements of `$element`, named in the order of
-/// [`Kernel::ALL`](crate::kernels::Kernel::ALL); the operator is made from the parameter of the launch. A crate of your own that
-/// uses it needs `#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]`; `cargo xtask build-ptx --crate PATH` compiles it.
+/// The entries of a crate and their entry points: operators, each made from the number that its launch passes, and the types of
+/// elements each is built for, each with its [`Room`](crate::kernels::Room). `table.rs` is made by it, and so is what
+/// [`operators!`](crate::operators) makes of a crate of your own.
+///
+/// `ptx` is what the crate embeds; there are entry points where `cfg` says so, on the GPU.
+#[doc(hidden)]
 #[macro_export]
-macro_rules! reduce_entries {
-    ($all:expr, $small:expr, $rows:expr, $strided:expr, $segments:expr, $element:ty, |$parameter:pat_param| $op:expr) => {
-        $crate::reduce_entries!(@entry All, $all, $element, $parameter, $op);
-        $crate::reduce_entries!(@entry Small, $small, $element, $parameter, $op);
-        $crate::reduce_entries!(@entry Rows, $rows, $element, $parameter, $op);
-        $crate::reduce_entries!(@entry Strided, $strided, $element, $parameter, $op);
-        $crate::reduce_entries!(@entry Segments, $segments, $element, $parameter, $op);
+macro_rules! entries {
+    (
+        ptx: $ptx:expr, entry points if $when:meta;
+        $($op:ident: $monoid:ty = |$parameter:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? };)*
+    ) => {
+        /// Every entry point of this crate.
+        pub static ENTRIES: &[$crate::kernels::Entry] = &[$($(
+            $crate::entries!(@new All, $op, "", $element, $monoid, $room),
+            $crate::entries!(@new Small, $op, "_small", $element, $monoid, $room),
+            $crate::entries!(@new Rows, $op, "_rows", $element, $monoid, $room),
+            $crate::entries!(@new Strided, $op, "_strided", $element, $monoid, $room),
+            $crate::entries!(@new Segments, $op, "_segments", $element, $monoid, $room),
+        )*)*];
+
+        /// What this crate has built.
+        pub static LIBRARY: $crate::kernels::Library = $crate::kernels::Library {
+            package: env!("CARGO_PKG_NAME"),
+            // Of no use on the GPU, where statics cannot know each other.
+            entries: if cfg!(target_arch = "nvptx64") { &[] } else { ENTRIES },
+            ptx: $ptx,
+        };
+
+        $($(
+            $crate::entries!(@points All, $op, "", $element, $monoid, $room, $parameter, $value, $when);
+            $crate::entries!(@points Small, $op, "_small", $element, $monoid, $room, $parameter, $value, $when);
+            $crate::entries!(@points Rows, $op, "_rows", $element, $monoid, $room, $parameter, $value, $when);
+            $crate::entries!(@points Strided, $op, "_strided", $element, $monoid, $room, $parameter, $value, $when);
+            $crate::entries!(@points Segments, $op, "_segments", $element, $monoid, $room, $parameter, $value, $when);
+        )*)*
     };
-    (@entry $kernel:ident, $name:expr, $element:ty, $parameter:pat_param, $op:expr) => {
-        #[cfg(target_arch = "nvptx64")]
+    (@new $kernel:ident, $op:ident, $infix:literal, $element:ident, $monoid:ty, $room:ident) => {
+        $crate::kernels::Entry::new::<$element, $monoid>(
+            &LIBRARY,
+            $crate::kernels::Kernel::$kernel,
+            $crate::kernels::Room::$room,
+            // The operator, the symbol, the module.
+            [
+                stringify!($op),
+                concat!(stringify!($op), $infix, "_", stringify!($element)),
+                concat!(stringify!($op), "_", stringify!($element)),
+            ],
+        )
+    };
+    (
+        @points $kernel:ident, $op:ident, $infix:literal, $element:ident, $monoid:ty, $room:ident, $parameter:pat_param,
+        $value:expr, $when:meta
+    ) => {
+        #[cfg(all(target_arch = "nvptx64", $when))]
         const _: () = {
             $crate::kernel! {
                 /// One of `kernels::Kernel`; what it is told is `kernels::Arguments`.
@@ -21,7 +62,7 @@ macro_rules! reduce_entries {
                 /// # Safety
                 ///
                 /// As [`kernels::run`](crate::kernels::run).
-                #[unsafe(export_name = $name)]
+                #[unsafe(export_name = concat!(stringify!($op), $infix, "_", stringify!($element)))]
                 pub unsafe fn entry(
                     start: *const $element,
                     len: u64,
@@ -54,9 +95,19 @@ macro_rules! reduce_entries {
                     };
                     let simt = $crate::simt::nvptx::Nvptx;
                     // SAFETY: passed on to the launcher.
-                    unsafe { $crate::kernels::run(simt, $op, $crate::kernels::Kernel::$kernel, arguments) }
+                    unsafe { $crate::kernels::run(simt, $value, $crate::kernels::Kernel::$kernel, arguments) }
                 }
             }
+
+            /// What the build is to know of the entry point, in the PTX beside it: the build compiles a crate of yours for the GPU,
+            /// and runs nothing of it.
+            #[used]
+            #[unsafe(export_name = concat!(
+                env!("CARGO_CRATE_NAME"), "$", stringify!($op), "_", stringify!($element), "$",
+                stringify!($op), $infix, "_", stringify!($element),
+            ))]
+            static FACTS: $crate::kernels::Facts =
+                $crate::entries!(@new $kernel, $op, $infix, $element, $monoid, $room).facts();
         };
     };
 }

@@ -4,8 +4,8 @@
 //! the operator's name, the kernel's, and the type's: `sum_f32`, `sum_small_f32`, `sum_rows_f32`, `sum_strided_f32`,
 //! `sum_segments_f32`.
 
-#[macro_use]
 mod entry;
+mod library;
 pub mod output;
 pub mod rows;
 pub mod segments;
@@ -13,7 +13,8 @@ pub mod strided;
 mod table;
 pub mod whole;
 
-pub use table::ENTRIES;
+pub use library::{Embedded, Facts, Library, Note, Ptx, Room};
+pub use table::{ENTRIES, LIBRARY};
 
 use crate::{
     element::{Element, Type},
@@ -32,6 +33,8 @@ use output::Output;
 /// [`segments`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
+    /// What it was built with: the other kernels of its operator, and the PTX.
+    pub library: &'static Library,
     /// Its symbol in the PTX.
     pub name: &'static str,
     /// The operator it folds with. Entries of one operator and different kernels give the same bits.
@@ -130,12 +133,24 @@ impl Entry {
     /// The entry of the same operator and elements that runs `kernel`.
     #[must_use]
     pub fn with(&self, kernel: Kernel) -> Option<&'static Self> {
-        find(self.op, self.element, kernel)
+        self.library.find(self.op, self.element, kernel)
     }
 
     /// The entry that folds elements of `T` with `M` in `kernel`.
-    const fn new<T: Element, M: Monoid<T>>(kernel: Kernel, room: Room, [op, name, family]: [&'static str; 3]) -> Self {
+    #[doc(hidden)] // for `entries!`
+    #[must_use]
+    pub const fn new<T: Element, M: Monoid<T>>(
+        library: &'static Library,
+        kernel: Kernel,
+        room: Room,
+        [op, name, family]: [&'static str; 3],
+    ) -> Self {
         let words = <M::State as Words>::COUNT;
+        assert!(words >= 1 && words <= MOST_WORDS, "a state has 1 to 16 words");
+        assert!(
+            <M::Answer as Words>::COUNT <= MOST_WORDS,
+            "an answer has at most 16 words"
+        );
         let (max_threads, blocks, instructions) = match kernel {
             Kernel::All => (room.threads, room.blocks, whole::instructions::<T, M>()),
             Kernel::Small => (
@@ -168,6 +183,7 @@ impl Entry {
             }
         };
         Self {
+            library,
             name,
             op,
             element: T::TYPE,
@@ -184,11 +200,13 @@ impl Entry {
     }
 }
 
-/// The entry that folds elements of a type with an operator in a kernel; none if it is not built.
+/// The most 32-bit words of a state, and of an answer.
+pub const MOST_WORDS: usize = 16;
+
+/// The entry of this crate that folds elements of a type with an operator in a kernel; none if it is not built.
 #[must_use]
 pub fn find(op: &str, element: Type, kernel: Kernel) -> Option<&'static Entry> {
-    let is = |entry: &&Entry| entry.op == op && entry.element == element && entry.kernel == kernel;
-    ENTRIES.iter().find(is)
+    LIBRARY.find(op, element, kernel)
 }
 
 /// The entry point of that name.
@@ -211,46 +229,3 @@ pub struct Instructions {
     /// Tickets drawn: atomic read-modify-writes.
     pub tickets: usize,
 }
-
-/// How many registers an operator's kernels may use, said as launch bounds.
-#[derive(Clone, Copy)]
-struct Room {
-    /// The largest block of [`Kernel::All`].
-    threads: u32,
-    /// How many of those a multiprocessor must have registers for.
-    blocks: u32,
-    /// The largest block of [`Kernel::Small`].
-    small_threads: u32,
-    /// How many of those a multiprocessor must have registers for. With two, all of its 256 blocks run at once; without any bound
-    /// the assembler would save registers where there is no occupancy to gain, and keep fewer loads in flight.
-    small_blocks: u32,
-}
-
-/// 32 warps with 64 registers a thread.
-const LIGHT: Room = Room {
-    threads: 512,
-    blocks: 2,
-    small_threads: 512,
-    small_blocks: 2,
-};
-/// For operators that would spill then: 24 warps with 80 registers a thread.
-const HEAVY: Room = Room {
-    threads: 256,
-    blocks: 3,
-    small_threads: 512,
-    small_blocks: 2,
-};
-/// For operators that would spill even then, and for many small elements in a vector: 16 warps with 128 registers a thread.
-const WIDE: Room = Room {
-    threads: 256,
-    blocks: 2,
-    small_threads: 512,
-    small_blocks: 1,
-};
-/// For many states of two words: 8 warps with all the registers that a thread can have.
-const FULL: Room = Room {
-    threads: 256,
-    blocks: 1,
-    small_threads: 256,
-    small_blocks: 1,
-};

@@ -47,6 +47,7 @@ pub fn quick_no_kernels_for_the_device(gpu: &Gpu) {
             family,
             compute_capability,
             built,
+            ..
         }) => {
             assert_eq!((family, compute_capability), ("sum_f32", (7, 0)));
             assert_eq!(built, warpfold::ptx::archs());

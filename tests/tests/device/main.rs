@@ -12,6 +12,7 @@ mod graphs;
 mod large;
 mod memory;
 mod on_device;
+mod own;
 mod segments;
 mod streams;
 mod types;
@@ -46,6 +47,7 @@ fn tests() -> Vec<Test> {
         axes: quick_axes_of_every_type quick_axes_of_statistics axes_of_every_size quick_any_strides quick_axes_that_are_wrong;
         segments: quick_segments_of_every_type quick_segments_of_statistics segments_of_every_size quick_batch
             quick_segments_that_are_wrong;
+        own: quick_own_operators;
         large: more_than_two_to_the_32;
     }
 }

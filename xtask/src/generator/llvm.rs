@@ -219,6 +219,7 @@ impl Compiler {
                     "-Zbuild-std=core",
                 ])
                 .args(["--target", TARGET, "--package", &kernels.package])
+                .args(kernels.features())
                 .args(["--config", "profile.release.lto=\"fat\""])
                 .args(["--config", "profile.release.codegen-units=1"])
                 .args(["--config", "profile.release.panic=\"abort\""])

@@ -1,0 +1,5 @@
+//! Embeds the PTX, if it was built.
+
+fn main() {
+    warpfold_embed::ptx();
+}

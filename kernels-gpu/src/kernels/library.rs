@@ -1,0 +1,159 @@
+//! What a crate has built, as the host sees it.
+
+use core::fmt;
+
+use super::{Entry, Kernel};
+use crate::element::Type;
+
+/// What one crate has built: this one, or one of a user's own.
+pub struct Library {
+    /// The crate's package.
+    pub package: &'static str,
+    /// Its entry points.
+    pub entries: &'static [Entry],
+    /// Their PTX; none for this crate's, which the host library embeds.
+    pub ptx: Option<Embedded>,
+}
+
+impl Library {
+    /// The entry that folds elements of a type with an operator in a kernel; none if it is not built.
+    #[must_use]
+    pub fn find(&self, op: &str, element: Type, kernel: Kernel) -> Option<&'static Entry> {
+        let is = |entry: &&Entry| entry.op == op && entry.element == element && entry.kernel == kernel;
+        self.entries.iter().find(is)
+    }
+}
+
+/// Its entries know it, so it is told by its name.
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.package)
+    }
+}
+
+/// There is one of each.
+impl PartialEq for Library {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::eq(self, other)
+    }
+}
+
+/// PTX in a program.
+#[derive(Clone, Copy, Debug)]
+pub struct Embedded {
+    /// A module for each architecture and family.
+    pub modules: &'static [Ptx],
+    /// What made them; none where there are none.
+    pub generator: Option<&'static str>,
+}
+
+/// A module of PTX.
+#[derive(Clone, Copy, Debug)]
+pub struct Ptx {
+    /// The architecture it was compiled for: 90 for compute capability 9.0.
+    pub arch: u32,
+    /// The family of its entries.
+    pub family: &'static str,
+    /// Its text, compressed by zlib.
+    pub packed: &'static [u8],
+}
+
+/// What the build must know of an entry: largest block, blocks of that size (0 if it does not matter), words of the state and of
+/// the answer, whether it fuses, and how often each instruction stands in its code.
+pub type Facts = [u32; 10];
+
+impl Entry {
+    /// What the build must know of it.
+    #[must_use]
+    pub const fn facts(&self) -> Facts {
+        let counts = self.instructions;
+        let blocks = match self.min_blocks {
+            Some(blocks) => blocks,
+            None => 0,
+        };
+        [
+            self.max_threads,
+            blocks,
+            self.state_words as u32,
+            self.answer_words as u32,
+            self.fuses as u32,
+            counts.vector_loads as u32,
+            counts.scalar_loads as u32,
+            counts.shuffles as u32,
+            counts.barriers as u32,
+            counts.tickets as u32,
+        ]
+    }
+
+    /// The line of its module by which the host knows that the module is of this very entry.
+    #[must_use]
+    pub fn note(&self) -> Note<'static> {
+        Note {
+            name: self.name,
+            facts: self.facts(),
+        }
+    }
+}
+
+/// A line in a module of PTX, a comment: an entry and its facts. Where they are others than the host's, the module was built
+/// from another source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note<'a> {
+    /// The entry.
+    pub name: &'a str,
+    /// What it was built as.
+    pub facts: Facts,
+}
+
+impl fmt::Display for Note<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "// {} {:?}", self.name, self.facts)
+    }
+}
+
+/// How many registers an operator's kernels may use, said as launch bounds.
+///
+/// Take the first that does: `cargo xtask build-ptx` fails where registers spill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// The largest block of [`Kernel::All`].
+    pub(super) threads: u32,
+    /// How many of those a multiprocessor must have registers for.
+    pub(super) blocks: u32,
+    /// The largest block of [`Kernel::Small`].
+    pub(super) small_threads: u32,
+    /// How many of those a multiprocessor must have registers for. With two, all of its 256 blocks run at once; without any bound
+    /// the assembler would save registers where there is no occupancy to gain, and keep fewer loads in flight.
+    pub(super) small_blocks: u32,
+}
+
+impl Room {
+    /// 32 warps with 64 registers a thread.
+    pub const LIGHT: Self = Self {
+        threads: 512,
+        blocks: 2,
+        small_threads: 512,
+        small_blocks: 2,
+    };
+    /// For operators that would spill then: 24 warps with 80 registers a thread.
+    pub const HEAVY: Self = Self {
+        threads: 256,
+        blocks: 3,
+        small_threads: 512,
+        small_blocks: 2,
+    };
+    /// For operators that would spill even then, and for many small elements in a vector: 16 warps with 128 registers a thread.
+    pub const WIDE: Self = Self {
+        threads: 256,
+        blocks: 2,
+        small_threads: 512,
+        small_blocks: 1,
+    };
+    /// For many states of two words: 8 warps with all the registers that a thread can have.
+    pub const FULL: Self = Self {
+        threads: 256,
+        blocks: 1,
+        small_threads: 256,
+        small_blocks: 1,
+    };
+}

@@ -1,0 +1,113 @@
+//! A step of one's own in front of an operator.
+
+use super::Monoid;
+use crate::element::Element;
+
+/// What becomes of each element before it is folded. Its arithmetic is that of [`arithmetic`](crate::arithmetic) and of
+/// IEEE 754's operations, so that its bits are the same on every machine; and like an operator's methods, mark it `#[inline]`.
+pub trait Transform<T>: Copy {
+    /// What the operator behind folds.
+    type Output: Element;
+
+    /// What becomes of `value`.
+    fn apply(self, value: T) -> Self::Output;
+
+    /// Whether it is written with fused multiply-adds, as `exp` and `ln` are: see [`Monoid::FUSES`].
+    const FUSES: bool = false;
+}
+
+/// An operator on what a [`Transform`] makes of each element, in the same pass: no array between the two is written and read.
+///
+/// The canonical tree is that of the elements: the bits are those of the transformed array folded by itself wherever that has
+/// elements of the same size.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Map<F, M> {
+    /// The step in front.
+    pub transform: F,
+    /// The operator.
+    pub op: M,
+}
+
+impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
+    type State = M::State;
+    type Answer = M::Answer;
+
+    #[inline]
+    fn identity(self) -> M::State {
+        self.op.identity()
+    }
+    #[inline]
+    fn lift(self, value: T, index: u64) -> M::State {
+        self.op.lift(self.transform.apply(value), index)
+    }
+    #[inline]
+    fn combine(self, a: M::State, b: M::State) -> M::State {
+        self.op.combine(a, b)
+    }
+    #[inline]
+    fn shift(self, state: M::State, by: u64) -> M::State {
+        self.op.shift(state, by)
+    }
+    const SELECTS: bool = M::SELECTS;
+    #[inline]
+    fn may_change(self, best: M::State, value: T) -> bool {
+        self.op.may_change(best, self.transform.apply(value))
+    }
+    const FUSES: bool = F::FUSES || M::FUSES;
+    #[inline]
+    fn finish(self, state: M::State, count: u64) -> M::Answer {
+        self.op.finish(state, count)
+    }
+    #[inline]
+    fn empty(self) -> Option<M::Answer> {
+        self.op.empty()
+    }
+}
+
+/// How a state of several fields travels as words: field after field, each of a type that is [`Words`] itself.
+///
+/// ```
+/// #[derive(Clone, Copy, Debug)]
+/// struct Range {
+///     low: f32,
+///     high: f32,
+///     count: u64,
+/// }
+///
+/// warpfold_kernels::words_of_fields!(Range { low: f32, high: f32, count: u64 });
+///
+/// assert_eq!(<Range as warpfold_kernels::monoids::Words>::COUNT, 4);
+/// ```
+#[macro_export]
+macro_rules! words_of_fields {
+    ($state:ty { $($field:ident: $type:ty),* $(,)? }) => {
+        impl $crate::monoids::Words for $state {
+            const COUNT: usize = 0 $(+ <$type as $crate::monoids::Words>::COUNT)*;
+
+            #[inline]
+            fn word(self, i: usize) -> u32 {
+                let first = 0;
+                $(
+                    let end = first + <$type as $crate::monoids::Words>::COUNT;
+                    if i < end {
+                        return $crate::monoids::Words::word(self.$field, i - first);
+                    }
+                    let first = end;
+                )*
+                let _ = first;
+                0
+            }
+
+            #[inline]
+            fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+                let first = 0;
+                $(
+                    let $field = <$type as $crate::monoids::Words>::from_words(|i| word(first + i));
+                    let first = first + <$type as $crate::monoids::Words>::COUNT;
+                )*
+                let _ = first;
+                Self { $($field),* }
+            }
+        }
+    };
+}

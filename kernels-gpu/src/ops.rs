@@ -1,0 +1,233 @@
+//! Operators as callers name them, and operators of your own.
+//!
+//! A [monoid](crate::monoids) says how elements fold. An operator is what a caller passes: it has a name, kernels, and for each
+//! type of elements that those are built for a [`Reduction`], whose monoid folds. Its kernels are told one number, so a monoid
+//! with a parameter is made anew on the GPU.
+//!
+//! One of your own is a type that implements [`OwnOperator`], in a crate of its own; [`operators!`](crate::operators) makes the
+//! rest.
+
+use crate::{
+    element::Element,
+    kernels::{self, Entry, Kernel, Library},
+    monoids::{Monoid, Words},
+};
+
+/// What an operator is called, here and in the kernels.
+pub trait Operator: Copy + Send + Sync + 'static {
+    /// Its name in the command and in errors.
+    const NAME: &'static str;
+    /// Its name in the list of kernels.
+    const ENTRY: &'static str;
+    /// What its kernels are built in.
+    const LIBRARY: &'static Library = &kernels::LIBRARY;
+
+    /// The number that its kernels are told.
+    fn parameter(self) -> u64 {
+        0
+    }
+}
+
+/// A reduction of an array of `T`: its answer and its operator.
+///
+/// The types that implement it are the operators to pass to the host library's calls. It names kernels that were built with it, so
+/// none is written by hand: [`operators!`](crate::operators) implements it for each type of elements in its list.
+pub trait Reduction<T: Element>: Operator {
+    /// What the caller gets: a value, an index, a count, a truth, or several of these.
+    type Answer: Words + Send + 'static;
+    /// What is carried up the canonical tree.
+    type State: Words + Send + Sync + 'static;
+    /// The operator that kernels, CPU backend and emulator share.
+    type Monoid: Monoid<T, State = Self::State, Answer = Self::Answer> + Send + Sync;
+
+    /// The operator.
+    fn monoid(self) -> Self::Monoid;
+
+    /// What is known of its whole-array kernel.
+    fn entry(self) -> &'static Entry {
+        let entry = Self::LIBRARY.find(Self::ENTRY, T::TYPE, Kernel::All);
+        entry.expect("an operator is built for each type of elements that it has a reduction of")
+    }
+}
+
+/// The promise that the order of two states does not matter: `combine(a, b) == combine(b, a)`, to the bit, for all states that come
+/// from `lift` and `combine`, whatever the order of their elements in the array.
+///
+/// Every operator that the library folds with makes it, for kernels and CPU fold what is in registers before they fold what is
+/// beside it: a lane's states are of columns that interleave with its neighbours', and lanes meet crosswise. So an operator that
+/// depends on the order of elements (the composition of maps, a running difference, text joined to text) cannot be folded yet;
+/// it has no way to the library's calls, because it cannot make this promise:
+///
+/// ```compile_fail,E0277
+/// use warpfold_kernels::{monoids::Monoid, ops::OwnOperator};
+///
+/// /// The last element: it does not commute, and has no `Commutative`.
+/// #[derive(Clone, Copy)]
+/// struct Last;
+///
+/// impl Monoid<f32> for Last {
+///     type State = (bool, f32);
+///     type Answer = f32;
+///     fn identity(self) -> (bool, f32) { (false, 0.0) }
+///     fn lift(self, value: f32, _: u64) -> (bool, f32) { (true, value) }
+///     fn combine(self, a: (bool, f32), b: (bool, f32)) -> (bool, f32) { if b.0 { b } else { a } }
+///     fn finish(self, last: (bool, f32), _: u64) -> f32 { last.1 }
+///     fn empty(self) -> Option<f32> { None }
+/// }
+///
+/// impl OwnOperator for Last {
+///     type Monoid = Self;
+///     fn monoid(self) -> Self { self }
+///     fn of_parameter(_: u64) -> Self { Self }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not promise that it commutes",
+    note = "an operator whose answer depends on the order of elements cannot be folded",
+    note = "if `combine(a, b) == combine(b, a)` to the bit, `impl Commutative for {Self} {{}}` says so"
+)]
+pub trait Commutative {}
+
+/// An operator of your own, as callers pass it.
+///
+/// The whole of one, which folds f32 to the sum of their cubes:
+///
+/// ```
+/// use warpfold_kernels::{monoids::Monoid, ops::{Commutative, OwnOperator}};
+///
+/// #[derive(Clone, Copy, Debug)]
+/// pub struct SumOfCubes;
+///
+/// impl Monoid<f32> for SumOfCubes {
+///     type State = f64;
+///     type Answer = f64;
+///     #[inline]
+///     fn identity(self) -> f64 {
+///         -0.0 // neutral to the bit, as 0.0 is not
+///     }
+///     #[inline]
+///     fn lift(self, value: f32, _: u64) -> f64 {
+///         let value = f64::from(value);
+///         value * value * value
+///     }
+///     #[inline]
+///     fn combine(self, a: f64, b: f64) -> f64 {
+///         a + b
+///     }
+///     #[inline]
+///     fn finish(self, sum: f64, _: u64) -> f64 {
+///         if sum.is_nan() { f64::NAN } else { sum } // one bit pattern
+///     }
+///     #[inline]
+///     fn empty(self) -> Option<f64> {
+///         Some(0.0)
+///     }
+/// }
+///
+/// impl Commutative for SumOfCubes {}
+///
+/// impl OwnOperator for SumOfCubes {
+///     type Monoid = Self;
+///     fn monoid(self) -> Self {
+///         self
+///     }
+///     fn of_parameter(_: u64) -> Self {
+///         Self
+///     }
+/// }
+/// # let cubes = [1.0, 2.0].map(|x| SumOfCubes.monoid().lift(x, 0));
+/// # assert_eq!(SumOfCubes.combine(cubes[0], cubes[1]), 9.0);
+/// ```
+///
+/// Then a line of [`operators!`](crate::operators) builds its kernels: `sum_of_cubes: SumOfCubes, { f32: HEAVY };`.
+pub trait OwnOperator: Commutative + Copy + Send + Sync + 'static {
+    /// What folds: the operator itself, if it is a monoid, or another that it makes, such as a
+    /// [`Map`](crate::monoids::Map).
+    type Monoid: Copy + Send + Sync;
+
+    /// The monoid.
+    fn monoid(self) -> Self::Monoid;
+
+    /// The one number that the kernels are told: all that tells two values of this type apart.
+    fn parameter(self) -> u64 {
+        0
+    }
+
+    /// The operator of a number that [`parameter`](Self::parameter) gave.
+    fn of_parameter(parameter: u64) -> Self;
+}
+
+/// Builds operators of your own: each with a name, of letters, digits and underscores, that no other of the crate has, and the
+/// types of elements it is built for, each with its [`Room`](crate::kernels::Room). To be called once, in the root of a library:
+///
+/// ```ignore
+/// #![no_std]
+/// #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
+///
+/// warpfold_kernels::operators! {
+///     sum_of_cubes: SumOfCubes, { f32: HEAVY };
+/// }
+/// ```
+///
+/// It makes the kernels' entry points, where the crate is compiled by `cargo xtask build-ptx --crate PATH`; the list `ENTRIES` of
+/// them, and `LIBRARY`, with the PTX that the package's build script embeds (`fn main() { warpfold_embed::ptx(); }`); and it
+/// implements [`Operator`](crate::ops::Operator) and [`Reduction`](crate::ops::Reduction), so that the host library's calls take
+/// the operator. The package `own-operator`, among the host library's examples, is a whole one.
+///
+/// A state has 1 to 16 words ([`MOST_WORDS`](crate::kernels::MOST_WORDS)), and so has an answer; more do not compile.
+#[macro_export]
+macro_rules! operators {
+    ($($name:ident: $op:ty, { $($element:ident: $room:ident),* $(,)? };)*) => {
+        $crate::entries! {
+            ptx: Some($crate::embedded!()), entry points if all();
+            $(
+                $name: <$op as $crate::ops::OwnOperator>::Monoid = |parameter| $crate::ops::OwnOperator::monoid(
+                    <$op as $crate::ops::OwnOperator>::of_parameter(parameter)
+                ), { $($element: $room),* };
+            )*
+        }
+
+        $(
+            impl $crate::ops::Operator for $op {
+                const NAME: &'static str = stringify!($name);
+                const ENTRY: &'static str = stringify!($name);
+                const LIBRARY: &'static $crate::kernels::Library = &LIBRARY;
+
+                fn parameter(self) -> u64 {
+                    $crate::ops::OwnOperator::parameter(self)
+                }
+            }
+
+            $(
+                impl $crate::ops::Reduction<$element> for $op {
+                    type Answer = <Self::Monoid as $crate::monoids::Monoid<$element>>::Answer;
+                    type State = <Self::Monoid as $crate::monoids::Monoid<$element>>::State;
+                    type Monoid = <Self as $crate::ops::OwnOperator>::Monoid;
+
+                    fn monoid(self) -> Self::Monoid {
+                        $crate::ops::OwnOperator::monoid(self)
+                    }
+                }
+            )*
+        )*
+    };
+}
+
+/// The PTX that the package's build script embeds; none where it is being built.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! embedded {
+    () => {{
+        #[cfg(target_arch = "nvptx64")]
+        let embedded = $crate::kernels::Embedded {
+            modules: &[],
+            generator: None,
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        let embedded = {
+            use $crate::kernels::{Embedded, Ptx};
+            include!(concat!(env!("OUT_DIR"), "/warpfold_ptx.rs"))
+        };
+        embedded
+    }};
+}

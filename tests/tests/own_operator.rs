@@ -1,0 +1,211 @@
+//! A user's own operators, from the crate among the host library's examples: the CPU's answers against plain loops, and the
+//! emulator's kernels against the CPU's bits. `device/own.rs` has the GPU's.
+
+use own_operator::{Census, GeometricMean, MeanDistance, TakeCensus};
+use proptest::prelude::*;
+use std::num::FpCategory;
+use warpfold::{
+    Error, Plan, cpu,
+    layout::{Axes, Extents, Layout, Segments},
+    ops::Reduction,
+    plan::Shape,
+};
+use warpfold_kernels::{
+    element::{Element, Float},
+    kernels::{Kernel, MOST_WORDS},
+    testing::{check_laws, check_parameter},
+};
+use warpfold_tests::{Bits, backends, cases};
+
+const LEAF: usize = 1024;
+
+/// The mean of the logarithms, added one after the other in twice the parts, and what has none.
+fn geometric_mean(values: &[f64]) -> (f64, u64) {
+    let (mut sum, mut lost, mut count) = (0.0_f64, 0.0_f64, 0_u32);
+    for value in values.iter().filter(|value| **value > 0.0) {
+        let term = value.ln();
+        // What an addition rounds off (Neumaier).
+        let next = sum + term;
+        lost += if sum.abs() >= term.abs() {
+            (sum - next) + term
+        } else {
+            (term - next) + sum
+        };
+        (sum, count) = (next, count + 1);
+    }
+    (
+        (((sum + lost) / f64::from(count)).exp()),
+        values.len() as u64 - u64::from(count),
+    )
+}
+
+fn census(values: &[f32]) -> Census {
+    let count = |is: &dyn Fn(f32) -> bool| values.iter().filter(|value| is(**value)).count() as u64;
+    let category = |category: FpCategory| count(&|value| value.classify() == category);
+    Census {
+        nan: category(FpCategory::Nan),
+        infinite: category(FpCategory::Infinite),
+        normal: category(FpCategory::Normal),
+        subnormal: category(FpCategory::Subnormal),
+        zero: category(FpCategory::Zero),
+        negative: count(&|value| value.to_bits() >> 31 != 0),
+        whole: count(&|value| value.is_finite() && value.fract() == 0.0),
+        past_f16: count(&|value| value.is_finite() && value.abs() >= 65_520.0),
+    }
+}
+
+#[test]
+fn the_cpu_answers_what_plain_loops_answer() {
+    for case in cases::ALL {
+        for len in [0, 1, 7, 1000, 5003, 70_001] {
+            let values = case.array(len);
+            assert_eq!(
+                cpu::reduce(TakeCensus, &values).expect("an answer"),
+                census(&values),
+                "{}",
+                case.name
+            );
+
+            let wide: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
+            let (expected, left_out) = geometric_mean(&wide);
+            for (mean, others) in
+                [cpu::reduce(GeometricMean, &values), cpu::reduce(GeometricMean, &wide)].map(Result::unwrap)
+            {
+                assert_eq!(others, left_out, "{}", case.name);
+                let close =
+                    mean == expected || mean.is_nan() && expected.is_nan() || (mean / expected - 1.0).abs() < 1e-12;
+                assert!(close, "{}: {mean} and {expected}", case.name);
+            }
+        }
+    }
+    let mean = |values: &[f64]| cpu::reduce(GeometricMean, values).expect("an answer");
+    assert_eq!(mean(&[2.0, 8.0, -1.0, 0.0, f64::NAN]), (4.0, 3));
+    assert!(mean(&[-1.0]).0.is_nan() && mean(&[]).0.is_nan());
+    // Where the product of the elements would be infinite, or zero.
+    assert!((mean(&[1e300; 5]).0 / 1e300 - 1.0).abs() < 1e-12 && (mean(&[1e-300; 5]).0 / 1e-300 - 1.0).abs() < 1e-12);
+}
+
+/// A step in front of an operator gives what the operator gives of an array that the step was taken on.
+#[test]
+fn a_step_in_front_is_the_step_and_the_operator() {
+    for case in cases::ALL {
+        for (len, from) in [(0, 1.0), (1, 0.0), (5003, -2.5), (70_001, 1e30)] {
+            let values = case.array(len);
+            let distances: Vec<f32> = values.iter().map(|value| (value - from).abs()).collect();
+            let (fused, apart) = (
+                cpu::reduce(MeanDistance { from }, &values).expect("an answer"),
+                cpu::reduce(warpfold::ops::Mean, &distances).expect("an answer"),
+            );
+            assert_eq!(fused.to_bits(), apart.to_bits(), "{} of {len}", case.name);
+        }
+    }
+}
+
+/// The emulator's kernels against the CPU's bits: of whole arrays, along axes, in segments.
+fn agrees<T: Element + Float, R: Reduction<T>>(op: R, values: &[T], shape: Shape, misalign: usize, seed: u64) {
+    let expected = backends::cpu(op, values);
+    for plan in backends::plans(op, values.len() as u64, shape) {
+        let emulated = backends::emulator(op, values, &plan, misalign, seed).map(|emulated| emulated.answer);
+        assert_eq!(emulated, expected, "{plan}, misaligned by {misalign}, seed {seed}");
+    }
+
+    let len = values.len() as u64;
+    for (columns, axis) in [(1, 0), (7, 0), (7, 1), (100, 0), (3, 0)] {
+        let layout = Layout::c_order(&[len / columns, columns]).expect("small");
+        let extents = Extents::new(&layout, &Axes::of(&[axis])).expect("an axis");
+        let plan = Plan::along(op.entry(), &extents).expect("few blocks");
+        let answers = backends::emulator_along(op.monoid(), values, &plan, &extents, misalign, seed);
+        let expected = cpu::reduce_axes(op, values, &layout, &Axes::of(&[axis])).expect("an answer over nothing");
+        let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
+        assert_eq!(
+            bits(answers),
+            bits(expected.answers),
+            "{plan}, misaligned by {misalign}, seed {seed}"
+        );
+    }
+
+    for lens in [
+        vec![len],
+        vec![0, len / 3, 1, 0, len - len / 3 - 1],
+        vec![3; values.len() / 3],
+    ] {
+        let segments = Segments::by_lens(lens).expect("few");
+        let values = &values[..segments.len() as usize];
+        let plan = Plan::segments(op.entry(), segments.len(), segments.count() as u64).expect("few blocks");
+        let expected = cpu::reduce_segments(op, values, &segments).expect("an answer over nothing");
+        for apart in [false, true] {
+            let answers = backends::emulator_segments(op.monoid(), values, &plan, &segments, apart, seed);
+            let bits = |answers: &[R::Answer]| answers.iter().copied().map(Bits::of).collect::<Vec<_>>();
+            assert_eq!(bits(&answers), bits(&expected), "{plan}, apart: {apart}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn the_kernels_give_the_cpus_bits_on_the_emulator() {
+    let shapes = [(1, 1, 1), (1, 2, 5), (4, 4, 2), (8, 1, 7)];
+    for (i, len) in [1, 127, LEAF - 1, LEAF + 1, 9 * LEAF + 5, 40 * LEAF]
+        .into_iter()
+        .enumerate()
+    {
+        let (warps, leaves_per_warp, blocks) = shapes[i % shapes.len()];
+        let shape = Shape {
+            warps,
+            leaves_per_warp,
+            blocks,
+        };
+        for case in [cases::CYCLE, cases::MIXED, cases::WIDE] {
+            let values = case.array(len);
+            agrees(TakeCensus, &values, shape, i % 4, i as u64);
+            agrees(GeometricMean, &values, shape, (i + 1) % 4, i as u64);
+            agrees(MeanDistance { from: 0.75 }, &values, shape, (i + 2) % 4, i as u64);
+            let wide: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
+            agrees(GeometricMean, &wide, shape, i % 2, i as u64);
+        }
+    }
+}
+
+#[test]
+fn entries_are_of_their_own_library() {
+    let census = Reduction::<f32>::entry(TakeCensus);
+    assert_eq!((census.state_words, census.answer_words), (MOST_WORDS, MOST_WORDS));
+    assert_eq!((census.name, census.family), ("census_f32", "census_f32"));
+    assert_eq!(census.library, &own_operator::LIBRARY);
+    assert_eq!(own_operator::ENTRIES.len(), 4 * Kernel::ALL.len());
+    for entry in own_operator::ENTRIES {
+        for kernel in Kernel::ALL {
+            let other = entry.with(kernel).expect("each kernel");
+            assert_eq!((other.family, other.kernel), (entry.family, kernel));
+        }
+    }
+    assert!(warpfold_kernels::kernels::entry("census_f32").is_none());
+}
+
+/// Pieces, which carry states from call to call.
+#[test]
+fn pieces_are_the_whole() {
+    let values = cases::MIXED.array(100_003);
+    for piece in [LEAF, 16 * LEAF] {
+        assert_eq!(
+            backends::pieces(TakeCensus, &values, piece),
+            backends::cpu(TakeCensus, &values)
+        );
+        assert_eq!(
+            backends::pieces(GeometricMean, &values, piece),
+            backends::cpu(GeometricMean, &values)
+        );
+    }
+    assert!(matches!(cpu::reduce(TakeCensus, &[]), Ok::<_, Error>(nothing) if nothing == Census::default()));
+}
+
+proptest! {
+    #[test]
+    fn laws_hold_for_any_floats(bits in prop::collection::vec(any::<u32>(), 1..6), from: f32) {
+        let values: Vec<f32> = bits.into_iter().map(f32::from_bits).collect();
+        check_laws(GeometricMean, &values);
+        check_laws(TakeCensus, &values);
+        let op = MeanDistance { from };
+        check_laws(Reduction::<f32>::monoid(op), &values);
+        check_parameter(op, &values);
+    }
+}

@@ -87,6 +87,41 @@ impl<T: Element> Monoid<T> for Mean {
     }
 }
 
+/// The [`Mean`] by an operator that counts the elements itself, and so divides by the number of those that were folded: what
+/// [`IgnoreNan`](super::IgnoreNan) needs. NaN over nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CountedMean;
+
+impl<T: Element> Monoid<T> for CountedMean {
+    type State = (T::Wide, u64);
+    type Answer = T::Mean;
+
+    #[inline]
+    fn identity(self) -> (T::Wide, u64) {
+        (T::Wide::NOTHING, 0)
+    }
+    #[inline]
+    fn lift(self, value: T, _: u64) -> (T::Wide, u64) {
+        (value.wide(), 1)
+    }
+    #[inline]
+    fn combine(self, a: (T::Wide, u64), b: (T::Wide, u64)) -> (T::Wide, u64) {
+        (a.0.plus(b.0), a.1 + b.1)
+    }
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> (T::Wide, u64) {
+        (Sum.fold_part(part), total(part, |_: T| 1) as u64)
+    }
+    #[inline]
+    fn finish(self, (sum, count): (T::Wide, u64), _: u64) -> T::Mean {
+        T::mean(sum, count)
+    }
+    #[inline]
+    fn empty(self) -> Option<T::Mean> {
+        Monoid::<T>::empty(Mean)
+    }
+}
+
 /// A part's sum in 32 bits, `small` being an element's share of it.
 #[inline(always)]
 pub(super) fn total<T>(part: impl Part<T>, small: impl Fn(T) -> i32 + Copy) -> i32 {

@@ -90,10 +90,7 @@ mod tests {
         assert_eq!(op.combine(op.combine(a, b), c), op.combine(a, op.combine(b, c)));
         assert_eq!(op.empty(), Some(op.identity()));
         let of_all = runs[0].iter().copied().reduce(plain).expect("a run has an element");
-        assert_eq!(
-            bits(answer(op, &elements(&runs[0]))),
-            bits(T::from_bits(of_all))
-        );
+        assert_eq!(bits(answer(op, &elements(&runs[0]))), bits(T::from_bits(of_all)));
     }
 
     fn run() -> impl Strategy<Value = Vec<u64>> {

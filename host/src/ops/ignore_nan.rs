@@ -17,7 +17,7 @@ pub use warpfold_kernels::monoids::NO_INDEX;
 /// An array of nothing but NaN has the sum −0.0 (which equals 0), the product 1, [`NO_INDEX`] for an index, and for the rest NaN.
 /// An empty one has what `Op` has.
 ///
-/// All other elements keep their places in the [canonical tree](crate), so where there is no NaN the bits are `Op`'s, and where
+/// All other elements keep their places in the canonical tree, so where there is no NaN the bits are `Op`'s, and where
 /// there is one, those of the tree with a hole. Reading the memory sets the speed, as for `Op`.
 ///
 /// ```

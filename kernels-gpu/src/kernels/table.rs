@@ -109,12 +109,12 @@ table! {
     };
     sum_ignore_nan: IgnoreNan<Sum> = |_| IgnoreNan(Sum), { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
     product_ignore_nan: IgnoreNan<Product> = |_| IgnoreNan(Product), { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
-    mean_ignore_nan: IgnoreNan<CountedMean> = |_| IgnoreNan(CountedMean), { f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE };
+    mean_ignore_nan: IgnoreNan<CountedMean> = |_| IgnoreNan(CountedMean), { f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL };
     extremum_ignore_nan: IgnoreNan<Extremum> = |parameter| IgnoreNan(Extremum::of_parameter(parameter)), {
         f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
     };
     arg_ignore_nan: IgnoreNan<Arg> = |parameter| IgnoreNan(Arg::of_parameter(parameter)), {
-        f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
+        f32: WIDE, f64: WIDE, f16: WIDE, bf16: WIDE,
     };
     variance_ignore_nan: IgnoreNan<Variance> = |parameter| IgnoreNan(Variance { correction: f64::from_bits(parameter) }), {
         f32: WIDE, f64: WIDE,

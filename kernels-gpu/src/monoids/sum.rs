@@ -110,7 +110,8 @@ impl<T: Element> Monoid<T> for CountedMean {
     }
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> (T::Wide, u64) {
-        (Sum.fold_part(part), total(part, |_: T| 1) as u64)
+        let (sum, count) = tree::fold_part(FewCounted, part);
+        (sum, count as u64)
     }
     #[inline]
     fn finish(self, (sum, count): (T::Wide, u64), _: u64) -> T::Mean {
@@ -119,6 +120,36 @@ impl<T: Element> Monoid<T> for CountedMean {
     #[inline]
     fn empty(self) -> Option<T::Mean> {
         Monoid::<T>::empty(Mean)
+    }
+}
+
+/// The same within a part, whose count fits 32 bits.
+#[derive(Clone, Copy)]
+struct FewCounted;
+
+impl<T: Element> Monoid<T> for FewCounted {
+    type State = (T::Wide, i32);
+    type Answer = i32;
+
+    #[inline(always)]
+    fn identity(self) -> (T::Wide, i32) {
+        (T::Wide::NOTHING, 0)
+    }
+    #[inline(always)]
+    fn lift(self, value: T, _: u64) -> (T::Wide, i32) {
+        (value.wide(), 1)
+    }
+    #[inline(always)]
+    fn combine(self, a: (T::Wide, i32), b: (T::Wide, i32)) -> (T::Wide, i32) {
+        (a.0.plus(b.0), a.1 + b.1)
+    }
+    #[inline(always)]
+    fn finish(self, (_, count): (T::Wide, i32), _: u64) -> i32 {
+        count
+    }
+    #[inline(always)]
+    fn empty(self) -> Option<i32> {
+        Some(0)
     }
 }
 

@@ -4,8 +4,11 @@
 //! |---|---|
 //! | [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`CountNonzero`], [`Any`], [`All`] | all: f16, bf16, f32, f64, i8 to i64, u8 to u64, bool |
 //! | [`MinMax`], [`ArgMinMax`] | all but bool |
+//! | [`BitAnd`], [`BitOr`], [`BitXor`] | i8 to i64, u8 to u64 |
 //! | [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`CountNan`], [`CountInf`], [`LogSumExp`] | f16, bf16, f32, f64 |
 //! | [`Variance`], [`StdDev`], [`MeanVariance`], [`Skewness`], [`Kurtosis`], [`NormLp`] | f32, f64 |
+//! | [`IgnoreNan`] of [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`] and their last of equals | f16, bf16, f32, f64 |
+//! | [`IgnoreNan`] of [`Variance`], [`StdDev`] | f32, f64 |
 //!
 //! f16 and bf16 are folded as f32, and the answer rounded to their own type once. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.
@@ -21,6 +24,10 @@
 //!
 //! An operator of your own, in a crate of its own, is passed to the same calls: it implements [`OwnOperator`], and
 //! `warpfold_kernels::operators!` builds it. A step in front of an operator is a [`Map`](monoids::Map).
+
+mod ignore_nan;
+
+pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
 
 use warpfold_kernels::{
     element::{Element, bf16, f16},
@@ -121,6 +128,9 @@ macro_rules! operator {
     (@for numbers, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64], $op: $monoid = |$self| $value);
     };
+    (@for integers, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+        operator!(@each [i8 i16 i32 i64 u8 u16 u32 u64], $op: $monoid = |$self| $value);
+    };
     (@for singles, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f32 f64], $op: $monoid = |$self| $value);
     };
@@ -192,6 +202,18 @@ operator!(
     /// Where the smallest and the largest value are, in one pass: as [`ArgMin`] and [`ArgMax`].
     ArgMinMax: (monoids::Arg, monoids::Arg) = (monoids::Arg::SMALLEST, monoids::Arg::LARGEST),
     "argminmax", "argmin_argmax"; for numbers
+);
+operator!(
+    /// The bits that all elements have, in their own type. All bits over nothing: −1, or the largest unsigned number.
+    BitAnd: monoids::BitAnd = monoids::BitAnd, "bit-and", "bit_and"; for integers
+);
+operator!(
+    /// The bits that any element has, in their own type. 0 over nothing.
+    BitOr: monoids::BitOr = monoids::BitOr, "bit-or", "bit_or"; for integers
+);
+operator!(
+    /// The bits that an odd number of elements have, in their own type: the parity of each. 0 over nothing.
+    BitXor: monoids::BitXor = monoids::BitXor, "bit-xor", "bit_xor"; for integers
 );
 operator!(
     /// The sum of magnitudes, pairwise. 0 over nothing.

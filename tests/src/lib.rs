@@ -28,7 +28,7 @@ use warpfold_kernels::{
     monoids::Words,
 };
 
-/// Calls `$f(op, …)` for each operator of f32.
+/// Calls `$f(op, …)` for each operator of f32 that leaves no element out.
 #[macro_export]
 macro_rules! each_operator {
     ($f:ident($($arg:expr),* $(,)?)) => {
@@ -56,6 +56,8 @@ macro_rules! each_statistic {
         $f::<$element, _>(warpfold::ops::Kurtosis, $($arg),*);
         $f::<$element, _>(warpfold::ops::NormLp { p: 3.0 }, $($arg),*);
         $f::<$element, _>(warpfold::ops::NormLp { p: 0.5 }, $($arg),*);
+        $f::<$element, _>(warpfold::ops::IgnoreNan(warpfold::ops::Variance { correction: 1.0 }), $($arg),*);
+        $f::<$element, _>(warpfold::ops::IgnoreNan(warpfold::ops::StdDev { correction: 0.0 }), $($arg),*);
     }};
 }
 
@@ -76,8 +78,12 @@ macro_rules! each_operation {
         $crate::each_operation!(@of numbers [$f::<u32, _>] ($($arg),*));
         $crate::each_operation!(@of numbers [$f::<u64, _>] ($($arg),*));
         $crate::each_operation!(@of truths [$f::<bool, _>] ($($arg),*));
+        $crate::each_operation!(@ignore_nan [$f::<warpfold_kernels::element::f16, _>] ($($arg),*));
+        $crate::each_operation!(@ignore_nan [$f::<warpfold_kernels::element::bf16, _>] ($($arg),*));
+        $crate::each_operation!(@ignore_nan [$f::<f32, _>] ($($arg),*));
+        $crate::each_operation!(@ignore_nan [$f::<f64, _>] ($($arg),*));
     }};
-    // The one list of operators, each with the elements that it is for: all, numbers, or floats alone.
+    // The one list of operators, each with the elements that it is for: all, numbers, integers, or floats alone.
     (@of $elements:ident $f:tt $args:tt) => {{
         $crate::each_operation!(@call $elements all Sum $f $args);
         $crate::each_operation!(@call $elements all Product $f $args);
@@ -90,6 +96,9 @@ macro_rules! each_operation {
         $crate::each_operation!(@call $elements all ArgMaxLast $f $args);
         $crate::each_operation!(@call $elements numbers MinMax $f $args);
         $crate::each_operation!(@call $elements numbers ArgMinMax $f $args);
+        $crate::each_operation!(@call $elements integers BitAnd $f $args);
+        $crate::each_operation!(@call $elements integers BitOr $f $args);
+        $crate::each_operation!(@call $elements integers BitXor $f $args);
         $crate::each_operation!(@call $elements floats NormL1 $f $args);
         $crate::each_operation!(@call $elements floats NormL2 $f $args);
         $crate::each_operation!(@call $elements floats NormInf $f $args);
@@ -100,12 +109,38 @@ macro_rules! each_operation {
         $crate::each_operation!(@call $elements all Any $f $args);
         $crate::each_operation!(@call $elements all All $f $args);
     }};
+    // Those that can leave NaN out.
+    (@ignore_nan $f:tt $args:tt) => {{
+        $crate::each_operation!(@ignoring Sum $f $args);
+        $crate::each_operation!(@ignoring Product $f $args);
+        $crate::each_operation!(@ignoring Mean $f $args);
+        $crate::each_operation!(@ignoring Min $f $args);
+        $crate::each_operation!(@ignoring Max $f $args);
+        $crate::each_operation!(@ignoring ArgMin $f $args);
+        $crate::each_operation!(@ignoring ArgMax $f $args);
+        $crate::each_operation!(@ignoring ArgMinLast $f $args);
+        $crate::each_operation!(@ignoring ArgMaxLast $f $args);
+    }};
+    (@ignoring $op:ident [$($f:tt)*] ($($arg:expr),*)) => {
+        $($f)*(warpfold::ops::IgnoreNan(warpfold::ops::$op), $($arg),*);
+    };
+    (@call floats integers $($rest:tt)*) => {};
+    (@call truths integers $($rest:tt)*) => {};
     (@call numbers floats $($rest:tt)*) => {};
     (@call truths floats $($rest:tt)*) => {};
     (@call truths numbers $($rest:tt)*) => {};
     (@call $elements:ident $for:ident $op:ident [$($f:tt)*] ($($arg:expr),*)) => {
         $($f)*(warpfold::ops::$op, $($arg),*);
     };
+}
+
+/// Whether the combine of an operator of floats rounds: its state is then a plain float, whose NaN is any.
+#[must_use]
+pub fn rounds(op: &str) -> bool {
+    matches!(
+        op.strip_prefix("nan").unwrap_or(op),
+        "sum" | "prod" | "mean" | "l1" | "l2" | "sumsq"
+    )
 }
 
 /// The words of an answer or of a state, to compare and to print.
@@ -123,13 +158,14 @@ impl Bits {
     pub fn of_state<T: Element, R: Reduction<T>>(_: R, state: R::State) -> Self {
         let mut bits = Self::of(state);
         let is_float = matches!(T::TYPE, Type::F16 | Type::Bf16 | Type::F32 | Type::F64);
-        if !is_float || !matches!(R::NAME, "sum" | "prod" | "mean" | "l1" | "l2" | "sumsq") {
+        if !is_float || !rounds(R::NAME) {
             return bits;
         }
         match &mut bits.0[..] {
-            [word] if f32::from_bits(*word).is_nan() => *word = spec::NAN,
+            // Behind the sum, the mean without NaN has a count of two words.
+            [word] | [word, _, _] if f32::from_bits(*word).is_nan() => *word = spec::NAN,
             // In f64, of whose words the second is the higher.
-            [low, high] if f64::from_bits(u64::from(*high) << 32 | u64::from(*low)).is_nan() => {
+            [low, high] | [low, high, _, _] if f64::from_bits(u64::from(*high) << 32 | u64::from(*low)).is_nan() => {
                 (*low, *high) = (0, 0x7ff8_0000);
             }
             _ => {}

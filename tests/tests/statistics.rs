@@ -5,7 +5,7 @@ use approx::assert_relative_eq;
 use warpfold::{
     cpu,
     ops::{
-        Kurtosis, LogSumExp, MeanVariance, NormLp, Reduction, Skewness, StdDev, Variance,
+        IgnoreNan, Kurtosis, LogSumExp, MeanVariance, NormLp, Reduction, Skewness, StdDev, Variance,
         element::{Element, Float, bf16, f16},
     },
     plan::Shape,
@@ -78,6 +78,51 @@ fn a_divisor_of_nothing_gives_nan() {
     );
     assert!(
         cpu::reduce(Variance::default(), &[1.0, f32::INFINITY])
+            .unwrap()
+            .is_nan()
+    );
+}
+
+/// Where NaN is left out, the rest is counted.
+#[test]
+fn variances_without_nan_are_those_of_the_numbers() {
+    for len in LENGTHS {
+        let numbers = cases::UNIFORM.array(len);
+        let wide: Vec<f64> = numbers.iter().copied().map(f64::from).collect();
+        let (op, std) = (Variance { correction: 1.0 }, StdDev { correction: 0.0 });
+        let plain = cpu::reduce(op, &numbers).unwrap();
+        assert_eq!(cpu::reduce(IgnoreNan(op), &numbers).unwrap().to_bits(), plain.to_bits());
+        let plain_std = cpu::reduce(std, &wide).unwrap();
+        assert_eq!(
+            cpu::reduce(IgnoreNan(std), &wide).unwrap().to_bits(),
+            plain_std.to_bits()
+        );
+        // A hole behind every third number.
+        let with_holes: Vec<f32> = numbers
+            .chunks(3)
+            .flat_map(|numbers| [numbers, &[f32::NAN]].concat())
+            .collect();
+        assert_relative_eq!(
+            cpu::reduce(IgnoreNan(op), &with_holes).unwrap(),
+            plain,
+            max_relative = 2e-7
+        );
+        let with_holes: Vec<f64> = with_holes.into_iter().map(f64::from).collect();
+        assert_relative_eq!(
+            cpu::reduce(IgnoreNan(std), &with_holes).unwrap(),
+            plain_std,
+            max_relative = 1e-12
+        );
+    }
+    let one = [f32::NAN, 2.0, f32::NAN];
+    assert!(
+        cpu::reduce(IgnoreNan(Variance { correction: 1.0 }), &one)
+            .unwrap()
+            .is_nan()
+    );
+    assert_eq!(cpu::reduce(IgnoreNan(Variance { correction: 0.0 }), &one).unwrap(), 0.0);
+    assert!(
+        cpu::reduce(IgnoreNan(StdDev { correction: 0.0 }), &[f32::NAN; 5])
             .unwrap()
             .is_nan()
     );

@@ -47,7 +47,7 @@ fn three(op: &dyn Operation, runs: &[Vec<u64>; 3], order: usize) -> [Eight; 3] {
 /// Whether its combine rounds.
 fn rounds(op: &dyn Operation) -> bool {
     let floats = op.ty().name().contains('f');
-    floats && matches!(op.name(), "sum" | "prod" | "mean" | "l1" | "l2" | "sumsq")
+    floats && warpfold_tests::rounds(op.name())
 }
 
 fn what(op: &dyn Operation) -> String {
@@ -205,8 +205,11 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
     for (entry, ops) in seen {
         let shared = match ops.len() {
             1 => true,
-            2 => ops == ["min", "max"],
-            _ => ops == ["argmin", "argmax", "argmin-last", "argmax-last"],
+            2 => ops == ["min", "max"] || ops == ["nanmin", "nanmax"],
+            _ => {
+                ops == ["argmin", "argmax", "argmin-last", "argmax-last"]
+                    || ops == ["nanargmin", "nanargmax", "nanargmin-last", "nanargmax-last"]
+            }
         };
         assert!(shared, "{entry} is of {ops:?}");
     }

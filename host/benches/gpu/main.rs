@@ -21,9 +21,9 @@ use warpfold::{
     cpu,
     gpu::{Gpu, Prepared},
     ops::{
-        All, Any, ArgMax, ArgMin, ArgMinMax, CountInf, CountNan, CountNonzero, Kurtosis, LogSumExp, Max, Mean,
-        MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product, Reduction, Skewness, StdDev,
-        Sum, SumOfSquares, Variance,
+        All, Any, ArgMax, ArgMin, ArgMinMax, BitXor, CountInf, CountNan, CountNonzero, IgnoreNan, Kurtosis, LogSumExp,
+        Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product, Reduction, Skewness,
+        StdDev, Sum, SumOfSquares, Variance,
         element::{Element, Float, bf16, f16},
     },
     plan::{Plan, Shape},
@@ -75,6 +75,14 @@ fn main() -> Outcome<()> {
         if wanted(MeanVariance::NAME) {
             bench.lengths(MeanVariance::default())?;
         }
+        macro_rules! run_ignoring_nan {
+            ($($op:expr, $of:ty;)*) => {$(
+                if wanted(IgnoreNan::<$of>::NAME) {
+                    bench.lengths(IgnoreNan($op))?;
+                }
+            )*};
+        }
+        run_ignoring_nan!(Sum, Sum; Product, Product; Mean, Mean; Max, Max; ArgMax, ArgMax; Variance::default(), Variance;);
         if wanted(NormLp::NAME) {
             bench.lengths(NormLp { p: 3.0 })?;
         }
@@ -101,6 +109,9 @@ fn main() -> Outcome<()> {
         bench.typed::<i16>()?;
         bench.typed::<i32>()?;
         bench.typed::<i64>()?;
+        bench.bits::<u8>()?;
+        bench.bits::<i32>()?;
+        bench.bits::<i64>()?;
     }
     Ok(())
 }
@@ -267,6 +278,15 @@ impl Bench {
         self.typed_op(ArgMax, &pattern)?;
         self.typed_op(MinMax, &pattern)?;
         self.typed_op(CountNonzero, &pattern)
+    }
+
+    /// Integers bit by bit.
+    fn bits<T: Sample>(&self) -> Outcome<()>
+    where
+        BitXor: Reduction<T>,
+    {
+        let pattern = self.fill::<T>()?;
+        self.typed_op(BitXor, &pattern)
     }
 
     fn typed_op<T: Sample, R: Reduction<T>>(&self, op: R, pattern: &[T]) -> Outcome<()> {

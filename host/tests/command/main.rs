@@ -2,6 +2,7 @@
 
 mod arrays;
 mod axes;
+mod nan;
 mod runs;
 mod segments;
 mod types;

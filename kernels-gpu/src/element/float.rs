@@ -96,6 +96,7 @@ macro_rules! float {
                 self + 0.0
             }
             type Key = $int;
+            const NOTHING: $int = $int::MIN;
             #[inline]
             fn key(self) -> $int {
                 if self.is_nan() {

@@ -1,6 +1,6 @@
 //! Integers and bool.
 
-use super::{Element, Rank, Type, Wide};
+use super::{Element, Integer, Rank, Type, Wide};
 
 /// An integer: its name, the bits that hold it, what it compares as, what its sums are carried in. `flip` puts an unsigned
 /// one in the order of its signed rank.
@@ -46,6 +46,8 @@ macro_rules! integer {
             }
             const SMALL: Option<fn(Self) -> i32> = $small;
         }
+
+        impl Integer for $int {}
     };
 }
 
@@ -115,6 +117,7 @@ macro_rules! rank {
                 self
             }
             type Key = Self;
+            const NOTHING: Self = $int::MIN;
             #[inline]
             fn key(self) -> Self {
                 self

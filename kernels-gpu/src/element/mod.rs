@@ -14,6 +14,8 @@ mod root;
 
 pub use half::{bf16, f16};
 
+use core::ops::{BitAnd, BitOr, BitXor, Not};
+
 use crate::{monoids::Words, tree::LEAF_BYTES};
 
 /// A type of elements, as a name.
@@ -129,6 +131,12 @@ pub trait Float: Element<Mean = Self> {
     fn wide_magnitude(self) -> Self::Wide;
 }
 
+/// Elements that are integers, whose bits are two's complement.
+pub trait Integer:
+    Element + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
+{
+}
+
 /// What elements compare as.
 pub trait Rank: Words + PartialOrd {
     /// Nothing is below.
@@ -147,6 +155,9 @@ pub trait Rank: Words + PartialOrd {
     type Key: Words + Ord;
     /// The key.
     fn key(self) -> Self::Key;
+    /// The key of no element, the lowest number there is: below the key of every float, and as a rank a NaN; of integers, which
+    /// need all numbers, that of the lowest.
+    const NOTHING: Self::Key;
     /// The rank of a key.
     fn of_key(key: Self::Key) -> Self;
 

@@ -5,8 +5,9 @@ use crate::entries;
 use crate::{
     element::{bf16, f16},
     monoids::{
-        All, Any, Arg, CountInf, CountNan, CountNonzero, Extremum, Kurtosis, LogSumExp, Mean, MeanVariance, NormInf,
-        NormL1, NormL2, NormLp, Product, Skewness, StdDev, Sum, SumOfSquares, Variance,
+        All, Any, Arg, BitAnd, BitOr, BitXor, CountInf, CountNan, CountNonzero, CountedMean, Extremum, IgnoreNan,
+        Kurtosis, LogSumExp, Mean, MeanVariance, NormInf, NormL1, NormL2, NormLp, Product, Skewness, StdDev, Sum,
+        SumOfSquares, Variance,
     },
 };
 
@@ -64,5 +65,29 @@ entries! {
     all: All = |_| All, {
         f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
         i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: WIDE,
+    };
+    bit_and: BitAnd = |_| BitAnd, {
+        i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
+    };
+    bit_or: BitOr = |_| BitOr, {
+        i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
+    };
+    bit_xor: BitXor = |_| BitXor, {
+        i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
+    };
+    sum_ignore_nan: IgnoreNan<Sum> = |_| IgnoreNan(Sum), { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
+    product_ignore_nan: IgnoreNan<Product> = |_| IgnoreNan(Product), { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
+    mean_ignore_nan: IgnoreNan<CountedMean> = |_| IgnoreNan(CountedMean), { f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL };
+    extremum_ignore_nan: IgnoreNan<Extremum> = |parameter| IgnoreNan(Extremum::of_parameter(parameter)), {
+        f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
+    };
+    arg_ignore_nan: IgnoreNan<Arg> = |parameter| IgnoreNan(Arg::of_parameter(parameter)), {
+        f32: WIDE, f64: WIDE, f16: WIDE, bf16: WIDE,
+    };
+    variance_ignore_nan: IgnoreNan<Variance> = |parameter| IgnoreNan(Variance { correction: f64::from_bits(parameter) }), {
+        f32: WIDE, f64: WIDE,
+    };
+    std_ignore_nan: IgnoreNan<StdDev> = |parameter| IgnoreNan(StdDev { correction: f64::from_bits(parameter) }), {
+        f32: WIDE, f64: WIDE,
     };
 }

@@ -28,6 +28,10 @@ pub struct Best<Key> {
 /// The place of no element.
 const NOWHERE: u64 = u64::MAX;
 
+/// The index that is answered where [`IgnoreNan`](super::IgnoreNan) leaves no element to have one: none has it, for arrays are
+/// shorter.
+pub const NO_INDEX: u64 = u64::MAX;
+
 impl<Key: Words> Words for Best<Key> {
     const COUNT: usize = Key::COUNT + 2;
     #[inline]
@@ -127,7 +131,7 @@ impl<T: Element> Monoid<T> for Arg {
     #[inline]
     fn identity(self) -> Best<Key<T>> {
         Best {
-            key: T::Rank::LOWEST.key(),
+            key: T::Rank::NOTHING,
             place: NOWHERE,
         }
     }
@@ -216,7 +220,7 @@ impl<T: Element> Monoid<T> for Near {
 
     #[inline(always)]
     fn identity(self) -> (Key<T>, i32) {
-        (T::Rank::LOWEST.key(), self.nowhere())
+        (T::Rank::NOTHING, self.nowhere())
     }
     #[inline(always)]
     fn lift(self, value: T, index: u64) -> (Key<T>, i32) {

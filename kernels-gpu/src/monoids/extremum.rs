@@ -63,7 +63,7 @@ impl<T: Element> Monoid<T> for Extremum {
 
     #[inline]
     fn identity(self) -> Key<T> {
-        T::Rank::LOWEST.key()
+        T::Rank::NOTHING
     }
     #[inline]
     fn lift(self, value: T, _: u64) -> Key<T> {

@@ -5,8 +5,10 @@
 //! the GPU, on the CPU and in the emulator.
 
 mod arg;
+mod bits;
 mod count;
 mod extremum;
+mod ignore_nan;
 mod log_sum_exp;
 mod lp;
 mod map;
@@ -19,16 +21,18 @@ mod sum;
 mod testing;
 mod variance;
 
-pub use arg::{Arg, Best, Ties};
+pub use arg::{Arg, Best, NO_INDEX, Ties};
+pub use bits::{BitAnd, BitOr, BitXor};
 pub use count::{All, Any, CountInf, CountNan, CountNonzero};
 pub use extremum::{End, Extremum, Key};
+pub use ignore_nan::IgnoreNan;
 pub use log_sum_exp::{LogSumExp, Scaled};
 pub use lp::NormLp;
 pub use map::{Map, Transform};
 pub use moments::{Moments2, Moments4};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
 pub use product::Product;
-pub use sum::{Mean, Sum};
+pub use sum::{CountedMean, Mean, Sum};
 pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
 
 use crate::tree::{self, Part};

@@ -87,6 +87,72 @@ impl<T: Element> Monoid<T> for Mean {
     }
 }
 
+/// The [`Mean`] by an operator that counts the elements itself, and so divides by the number of those that were folded: what
+/// [`IgnoreNan`](super::IgnoreNan) needs. NaN over nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CountedMean;
+
+impl<T: Element> Monoid<T> for CountedMean {
+    type State = (T::Wide, u64);
+    type Answer = T::Mean;
+
+    #[inline]
+    fn identity(self) -> (T::Wide, u64) {
+        (T::Wide::NOTHING, 0)
+    }
+    #[inline]
+    fn lift(self, value: T, _: u64) -> (T::Wide, u64) {
+        (value.wide(), 1)
+    }
+    #[inline]
+    fn combine(self, a: (T::Wide, u64), b: (T::Wide, u64)) -> (T::Wide, u64) {
+        (a.0.plus(b.0), a.1 + b.1)
+    }
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> (T::Wide, u64) {
+        let (sum, count) = tree::fold_part(FewCounted, part);
+        (sum, count as u64)
+    }
+    #[inline]
+    fn finish(self, (sum, count): (T::Wide, u64), _: u64) -> T::Mean {
+        T::mean(sum, count)
+    }
+    #[inline]
+    fn empty(self) -> Option<T::Mean> {
+        Monoid::<T>::empty(Mean)
+    }
+}
+
+/// The same within a part, whose count fits 32 bits.
+#[derive(Clone, Copy)]
+struct FewCounted;
+
+impl<T: Element> Monoid<T> for FewCounted {
+    type State = (T::Wide, i32);
+    type Answer = i32;
+
+    #[inline(always)]
+    fn identity(self) -> (T::Wide, i32) {
+        (T::Wide::NOTHING, 0)
+    }
+    #[inline(always)]
+    fn lift(self, value: T, _: u64) -> (T::Wide, i32) {
+        (value.wide(), 1)
+    }
+    #[inline(always)]
+    fn combine(self, a: (T::Wide, i32), b: (T::Wide, i32)) -> (T::Wide, i32) {
+        (a.0.plus(b.0), a.1 + b.1)
+    }
+    #[inline(always)]
+    fn finish(self, (_, count): (T::Wide, i32), _: u64) -> i32 {
+        count
+    }
+    #[inline(always)]
+    fn empty(self) -> Option<i32> {
+        Some(0)
+    }
+}
+
 /// A part's sum in 32 bits, `small` being an element's share of it.
 #[inline(always)]
 pub(super) fn total<T>(part: impl Part<T>, small: impl Fn(T) -> i32 + Copy) -> i32 {

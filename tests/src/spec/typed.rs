@@ -126,7 +126,44 @@ impl Float {
             "count-inf" => count(values.iter().map(|value| value.is_infinite())),
             "any" => truth(values.iter().any(|&value| value != 0.0)),
             "all" => truth(values.iter().all(|&value| value != 0.0)),
-            _ => panic!("no operator {op} of floats"),
+            _ => match op.strip_prefix("nan") {
+                Some(op) => self.answer_of_numbers(op, &values, elements),
+                None => panic!("no operator {op} of floats"),
+            },
+        }
+    }
+
+    /// What an operator answers that leaves NaN out. Where it rounds, the others keep their places in the tree, and the identity
+    /// is in that of a NaN.
+    fn answer_of_numbers(self, op: &str, values: &[f64], elements: &[u64]) -> Option<Bits> {
+        let numbers: Vec<usize> = (0..values.len()).filter(|&at| !values[at].is_nan()).collect();
+        let with = |identity: f64| -> Vec<f64> {
+            values
+                .iter()
+                .map(|&value| if value.is_nan() { identity } else { value })
+                .collect()
+        };
+        let sum = || self.fold(&with(-0.0), -0.0, |a, b| a + b, |a, b| a + b);
+        match op {
+            _ if values.is_empty() => self.answer(op, elements),
+            "sum" => Some(self.round(sum())),
+            "prod" => Some(self.round(self.fold(&with(1.0), 1.0, |a, b| a * b, |a, b| a * b))),
+            "mean" if numbers.is_empty() => Some(self.round(f64::NAN)),
+            "mean" => Some(self.round(sum() / numbers.len() as f64)),
+            // No order changes a bit of the others, so they may as well be asked of the numbers alone.
+            "min" | "max" if numbers.is_empty() => Some(self.round(f64::NAN)),
+            _ if op.starts_with("arg") && numbers.is_empty() => Some(words(2, u64::MAX)),
+            _ => {
+                let left: Vec<u64> = numbers.iter().map(|&at| elements[at]).collect();
+                let answer = self.answer(op, &left)?;
+                Some(match &answer.0[..] {
+                    [low, high] if op.starts_with("arg") => {
+                        let at = u64::from(*high) << 32 | u64::from(*low);
+                        words(2, numbers[at as usize] as u64)
+                    }
+                    _ => answer,
+                })
+            }
         }
     }
 
@@ -262,11 +299,20 @@ impl Integer {
             "argmin-last" => arg(-1, true),
             "minmax" if !self.truth => both(self.answer("min", elements), self.answer("max", elements)),
             "argminmax" if !self.truth => both(self.answer("argmin", elements), self.answer("argmax", elements)),
+            // All bits at once: those above the type's are dropped with the answer.
+            "bit-and" => self.bitwise(elements, u64::MAX, |a, b| a & b),
+            "bit-or" => self.bitwise(elements, 0, |a, b| a | b),
+            "bit-xor" => self.bitwise(elements, 0, |a, b| a ^ b),
             "count-nonzero" => count(values.iter().map(|&value| value != 0)),
             "any" => truth(values.iter().any(|&value| value != 0)),
             "all" => truth(!values.contains(&0)),
             _ => panic!("no operator {op} of integers"),
         }
+    }
+
+    fn bitwise(self, elements: &[u64], of_nothing: u64, combine: fn(u64, u64) -> u64) -> Option<Bits> {
+        let bits = elements.iter().copied().fold(of_nothing, combine);
+        Some(self.encode(self.decode(bits)))
     }
 
     /// The low bits as a number.

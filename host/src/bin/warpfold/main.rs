@@ -30,7 +30,7 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 
 use device::Wanted;
 
@@ -74,13 +74,18 @@ struct List {
 
 #[derive(clap::Args)]
 struct Reduce {
-    /// The operator. A NaN in the array makes the answer NaN, or its index; it counts as not zero.
+    /// The operator. A NaN in the array makes the answer NaN, or its index, unless --nan says otherwise; it counts as not zero.
     op: Op,
     /// The array: a file of one, or FILE:NAME. Its elements are numbered in C order, as NumPy does.
     file: PathBuf,
     /// For var, std and meanvar: what is taken off the number of elements to divide by.
     #[arg(long, default_value_t = 1.0)]
     correction: f64,
+    /// What becomes of NaN. Ignore, which sum, prod, mean, min, max, argmin, argmax (and the last of equals), var and std can,
+    /// answers for the elements that are not NaN, under NumPy's names of such operators: nansum, nanmean. Of NaN alone the sum is
+    /// -0.0, the product 1, an index 18446744073709551615, and the rest NaN. Integers have no NaN.
+    #[arg(long, value_enum, default_value_t = Nan::Propagate, value_name = "POLICY")]
+    nan: Nan,
     /// For lp: the power, finite and above 0.
     #[arg(long, value_parser = power, required_if_eq("op", "lp"))]
     ord: Option<f64>,
@@ -114,6 +119,15 @@ struct Reduce {
     json: bool,
 }
 
+/// What becomes of NaN.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Nan {
+    /// The operator says.
+    Propagate,
+    /// It is left out.
+    Ignore,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum Op {
     Sum,
@@ -133,6 +147,12 @@ enum Op {
     ArgmaxLast,
     /// The indices of the smallest and of the largest, in one pass.
     Argminmax,
+    /// The bits that all have.
+    BitAnd,
+    /// The bits that any has.
+    BitOr,
+    /// The bits that an odd number have.
+    BitXor,
     /// The sum of magnitudes.
     L1,
     /// The root of the sum of squares.
@@ -167,6 +187,43 @@ enum Op {
     All,
 }
 
+impl Op {
+    /// Whether it can leave NaN out.
+    fn can_ignore_nan(self) -> bool {
+        matches!(
+            self,
+            Self::Sum
+                | Self::Prod
+                | Self::Mean
+                | Self::Min
+                | Self::Max
+                | Self::Argmin
+                | Self::Argmax
+                | Self::ArgminLast
+                | Self::ArgmaxLast
+                | Self::Var
+                | Self::Std
+        )
+    }
+
+    /// Its name on the command line.
+    fn name(self) -> String {
+        let value = self.to_possible_value().expect("no operator is hidden");
+        value.get_name().to_owned()
+    }
+}
+
+impl Reduce {
+    /// What no single argument tells is wrong.
+    fn check(&self) -> Result<(), clap::Error> {
+        if self.nan == Nan::Ignore && !self.op.can_ignore_nan() {
+            let problem = format!("{} has no way to ignore NaN: leave out --nan ignore", self.op.name());
+            return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
+        }
+        Ok(())
+    }
+}
+
 /// A power that a norm can have.
 fn power(text: &str) -> Result<f64, String> {
     let power: f64 = text.parse().map_err(|_| "it is no number")?;
@@ -179,6 +236,9 @@ fn power(text: &str) -> Result<f64, String> {
 
 fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
+    if let Command::Reduce(reduce) = &command {
+        reduce.check().unwrap_or_else(|error| error.exit());
+    }
     match run(&command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -3,20 +3,19 @@
 use std::{borrow::Cow, time::Instant};
 
 use bytemuck::NoUninit;
-use clap::ValueEnum;
 use warpfold::{
     Error,
     files::{self, DType, Tensor, TensorFile, bf16, f16},
     layout::{Axes, Extents, Folded, Layout, Segments},
     ops::{
-        self, Reduction, element,
+        self, IgnoreNan, Reduction, element,
         monoids::{Arg, Best, Key},
     },
     pieces::Pieces,
 };
 
 use crate::{
-    Failure, Op, Reduce,
+    Failure, Nan, Op, Reduce,
     answers::{Answer, Answers},
     device::Device,
     out::Out,
@@ -82,16 +81,17 @@ macro_rules! element {
                 $of(read)
             }
             fn fold(fold: Fold<'_>) -> Result<Report, Failure> {
+                element!(@ignore_nan $kind fold);
                 match fold.args.op {
                     Op::Sum => fold.run::<Self, _>(ops::Sum),
                     Op::Prod => fold.run::<Self, _>(ops::Product),
                     Op::Mean => fold.run::<Self, _>(ops::Mean),
                     Op::Min => fold.run::<Self, _>(ops::Min),
                     Op::Max => fold.run::<Self, _>(ops::Max),
-                    Op::Argmin => fold.arg::<Self, _>(ops::ArgMin),
-                    Op::Argmax => fold.arg::<Self, _>(ops::ArgMax),
-                    Op::ArgminLast => fold.arg::<Self, _>(ops::ArgMinLast),
-                    Op::ArgmaxLast => fold.arg::<Self, _>(ops::ArgMaxLast),
+                    Op::Argmin => fold.arg::<Self, _>(ops::ArgMin, Arg::SMALLEST),
+                    Op::Argmax => fold.arg::<Self, _>(ops::ArgMax, Arg::LARGEST),
+                    Op::ArgminLast => fold.arg::<Self, _>(ops::ArgMinLast, Arg::SMALLEST),
+                    Op::ArgmaxLast => fold.arg::<Self, _>(ops::ArgMaxLast, Arg::LARGEST),
                     Op::CountNonzero => fold.run::<Self, _>(ops::CountNonzero),
                     Op::Any => fold.run::<Self, _>(ops::Any),
                     Op::All => fold.run::<Self, _>(ops::All),
@@ -100,6 +100,33 @@ macro_rules! element {
             }
         }
     };
+    // Of what may be NaN there are operators of their own, of the rest the plain ones.
+    (@ignore_nan floats $fold:ident) => {
+        if $fold.args.nan == Nan::Ignore {
+            return match $fold.args.op {
+                Op::Sum => $fold.run::<Self, _>(IgnoreNan(ops::Sum)),
+                Op::Prod => $fold.run::<Self, _>(IgnoreNan(ops::Product)),
+                Op::Mean => $fold.run::<Self, _>(IgnoreNan(ops::Mean)),
+                Op::Min => $fold.run::<Self, _>(IgnoreNan(ops::Min)),
+                Op::Max => $fold.run::<Self, _>(IgnoreNan(ops::Max)),
+                Op::Argmin => $fold.arg::<Self, _>(IgnoreNan(ops::ArgMin), Arg::SMALLEST),
+                Op::Argmax => $fold.arg::<Self, _>(IgnoreNan(ops::ArgMax), Arg::LARGEST),
+                Op::ArgminLast => $fold.arg::<Self, _>(IgnoreNan(ops::ArgMinLast), Arg::SMALLEST),
+                Op::ArgmaxLast => $fold.arg::<Self, _>(IgnoreNan(ops::ArgMaxLast), Arg::LARGEST),
+                _ => Err($fold.meaningless()),
+            };
+        }
+    };
+    (@ignore_nan singles $fold:ident) => {
+        let correction = $fold.args.correction;
+        match ($fold.args.nan, $fold.args.op) {
+            (Nan::Ignore, Op::Var) => return $fold.run::<Self, _>(IgnoreNan(ops::Variance { correction })),
+            (Nan::Ignore, Op::Std) => return $fold.run::<Self, _>(IgnoreNan(ops::StdDev { correction })),
+            _ => {}
+        }
+        element!(@ignore_nan floats $fold);
+    };
+    (@ignore_nan $without:ident $fold:ident) => {};
     (@floats $fold:ident) => {
         match $fold.args.op {
             Op::L1 => $fold.run::<Self, _>(ops::NormL1),
@@ -109,7 +136,7 @@ macro_rules! element {
             Op::CountNan => $fold.run::<Self, _>(ops::CountNan),
             Op::Logsumexp => $fold.run::<Self, _>(ops::LogSumExp),
             Op::CountInf => $fold.run::<Self, _>(ops::CountInf),
-            _ => element!(@integers $fold),
+            _ => element!(@numbers $fold),
         }
     };
     (@singles $fold:ident) => {{
@@ -128,6 +155,14 @@ macro_rules! element {
         }
     }};
     (@integers $fold:ident) => {
+        match $fold.args.op {
+            Op::BitAnd => $fold.run::<Self, _>(ops::BitAnd),
+            Op::BitOr => $fold.run::<Self, _>(ops::BitOr),
+            Op::BitXor => $fold.run::<Self, _>(ops::BitXor),
+            _ => element!(@numbers $fold),
+        }
+    };
+    (@numbers $fold:ident) => {
         match $fold.args.op {
             Op::Minmax => $fold.run::<Self, _>(ops::MinMax),
             Op::Argminmax => $fold.locate::<Self, _>(ops::ArgMinMax, |best| {
@@ -171,9 +206,8 @@ struct Fold<'a> {
 
 impl Fold<'_> {
     fn meaningless(&self) -> Failure {
-        let op = self.args.op.to_possible_value();
         Error::Meaningless {
-            op: op.map(|op| op.get_name().to_owned()).unwrap_or_default(),
+            op: self.args.op.name(),
             dtype: self.array.dtype_name().to_owned(),
         }
         .into()
@@ -184,13 +218,13 @@ impl Fold<'_> {
         self.locate::<T, R>(op, |_| vec![])
     }
 
-    /// An index; of the whole array, the element there, too.
-    fn arg<T, R>(self, op: R) -> Result<Report, Failure>
+    /// An index, as `arg` finds it but for NaN; of the whole array, the element there, too.
+    fn arg<T, R>(self, op: R, arg: Arg) -> Result<Report, Failure>
     where
         T: Element + Into<Scalar>,
-        R: Reduction<T, Answer = u64, State = Best<Key<T>>, Monoid = Arg>,
+        R: Reduction<T, Answer = u64, State = Best<Key<T>>>,
     {
-        self.locate::<T, R>(op, |best| vec![op.monoid().value::<T>(best).into()])
+        self.locate::<T, R>(op, |best| vec![arg.value::<T>(best).into()])
     }
 
     /// Answers, and the elements that they tell of.

@@ -1,0 +1,101 @@
+//! The policy for NaN.
+
+use warpfold_kernels::{element::Float, monoids, monoids::Monoid};
+
+use super::{
+    ArgMax, ArgMaxLast, ArgMin, ArgMinLast, Max, Mean, Min, Operator, Product, Reduction, StdDev, Sum, Variance, sealed,
+};
+
+pub use warpfold_kernels::monoids::NO_INDEX;
+
+/// The operator `Op` over the elements that are not NaN, as NumPy's `nansum` and its like; without it a NaN makes the answer
+/// NaN, or its index.
+///
+/// There are those of [`SkipsNan`], over floats: integers have no NaN. The mean divides by the number of elements that are not
+/// NaN, and so do the variance and the standard deviation, less their correction. Indices are those in the whole array.
+///
+/// An array of nothing but NaN has the sum −0.0 (which equals 0), the product 1, [`NO_INDEX`] for an index, and for the rest NaN.
+/// An empty one has what `Op` has.
+///
+/// All other elements keep their places in the canonical tree, so where there is no NaN the bits are `Op`'s, and where
+/// there is one, those of the tree with a hole. Reading the memory sets the speed, as for `Op`.
+///
+/// ```
+/// use warpfold::{cpu, ops::{ArgMax, IgnoreNan, Max, Mean, NO_INDEX}};
+///
+/// let values = [f32::NAN, 1.0, 4.0];
+/// assert_eq!(cpu::reduce(IgnoreNan(Mean), &values)?, 2.5);
+/// assert_eq!(cpu::reduce(IgnoreNan(ArgMax), &values)?, 2);
+/// assert!(cpu::reduce(IgnoreNan(Max), &values[..1])?.is_nan());
+/// assert_eq!(cpu::reduce(IgnoreNan(ArgMax), &values[..1])?, NO_INDEX);
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IgnoreNan<Op>(pub Op);
+
+/// Operators that [`IgnoreNan`] takes.
+pub trait SkipsNan: Operator + sealed::Sealed {
+    /// What [`IgnoreNan`] of it is called in errors.
+    const NAME_IGNORING: &'static str;
+    /// Its name in the table of kernels.
+    const ENTRY_IGNORING: &'static str;
+    /// What folds the elements that are not NaN, and answers for as many as there were.
+    type Counted: Send + Sync;
+
+    /// The operator.
+    fn counted(self) -> Self::Counted;
+}
+
+impl<Op: SkipsNan> sealed::Sealed for IgnoreNan<Op> {}
+
+impl<Op: SkipsNan> Operator for IgnoreNan<Op> {
+    const NAME: &'static str = Op::NAME_IGNORING;
+    const ENTRY: &'static str = Op::ENTRY_IGNORING;
+
+    fn parameter(self) -> u64 {
+        self.0.parameter()
+    }
+}
+
+impl<T, Op> Reduction<T> for IgnoreNan<Op>
+where
+    T: Float,
+    Op: SkipsNan + Reduction<T>,
+    Op::Counted: Monoid<T, State: Send + Sync + 'static, Answer = Op::Answer>,
+{
+    type Answer = Op::Answer;
+    type State = <Op::Counted as Monoid<T>>::State;
+    type Monoid = monoids::IgnoreNan<Op::Counted>;
+
+    fn monoid(self) -> Self::Monoid {
+        monoids::IgnoreNan(self.0.counted())
+    }
+}
+
+macro_rules! skips_nan {
+    ($($op:ident: $name:literal, $entry:literal, |$self:pat_param| $monoid:ty = $value:expr;)*) => {
+        $(impl SkipsNan for $op {
+            const NAME_IGNORING: &'static str = $name;
+            const ENTRY_IGNORING: &'static str = $entry;
+            type Counted = $monoid;
+            fn counted(self) -> $monoid {
+                let $self = self;
+                $value
+            }
+        })*
+    };
+}
+
+skips_nan! {
+    Sum: "nansum", "sum_ignore_nan", |_| monoids::Sum = monoids::Sum;
+    Product: "nanprod", "product_ignore_nan", |_| monoids::Product = monoids::Product;
+    Mean: "nanmean", "mean_ignore_nan", |_| monoids::CountedMean = monoids::CountedMean;
+    Min: "nanmin", "extremum_ignore_nan", |_| monoids::Extremum = monoids::Extremum::SMALLEST;
+    Max: "nanmax", "extremum_ignore_nan", |_| monoids::Extremum = monoids::Extremum::LARGEST;
+    ArgMin: "nanargmin", "arg_ignore_nan", |_| monoids::Arg = monoids::Arg::SMALLEST;
+    ArgMax: "nanargmax", "arg_ignore_nan", |_| monoids::Arg = monoids::Arg::LARGEST;
+    ArgMinLast: "nanargmin-last", "arg_ignore_nan", |_| monoids::Arg = monoids::Arg::SMALLEST.last();
+    ArgMaxLast: "nanargmax-last", "arg_ignore_nan", |_| monoids::Arg = monoids::Arg::LARGEST.last();
+    Variance: "nanvar", "variance_ignore_nan", |Variance { correction }| monoids::Variance = monoids::Variance { correction };
+    StdDev: "nanstd", "std_ignore_nan", |StdDev { correction }| monoids::StdDev = monoids::StdDev { correction };
+}

@@ -5,7 +5,9 @@
 //! the GPU, on the CPU and in the emulator.
 
 mod arg;
+mod compensated;
 mod count;
+mod exact;
 mod extremum;
 mod log_sum_exp;
 mod lp;
@@ -17,17 +19,21 @@ mod sum;
 #[cfg(test)]
 mod testing;
 mod variance;
+mod wide;
 
 pub use arg::{Arg, Best, Ties};
+pub use compensated::{Compensated, Pair, TwoSum};
 pub use count::{All, Any, CountInf, CountNan, CountNonzero};
+pub use exact::{Exact, Fixed};
 pub use extremum::{End, Extremum, Key};
 pub use log_sum_exp::{LogSumExp, Scaled};
 pub use lp::NormLp;
 pub use moments::{Moments2, Moments4};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
 pub use product::Product;
-pub use sum::{Mean, Sum};
+pub use sum::{Mean, Sum, SumOrMean};
 pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
+pub use wide::Wide;
 
 use crate::tree::{self, Part};
 

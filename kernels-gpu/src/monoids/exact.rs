@@ -76,7 +76,7 @@ macro_rules! each_element {
         })*
     };
     (@one $element:expr, |$bits:ident| $body:expr) => {{
-        let $bits: u32 = $element;
+        let $bits: &mut u32 = &mut $element;
         $body;
     }};
 }
@@ -102,13 +102,13 @@ fn sum<P: Part<f32>>(part: P) -> Fixed {
     // The largest magnitude, and the least that is not zero, less one.
     let (mut top, mut least) = (0, u32::MAX);
     each_element!(held, |bits| {
-        top = magnitude(bits).max(top);
-        least = magnitude(bits).wrapping_sub(1).min(least);
+        top = magnitude(*bits).max(top);
+        least = magnitude(*bits).wrapping_sub(1).min(least);
     });
     let mut total = Fixed::NOTHING;
     if top == 0 {
         let mut others = 0;
-        each_element!(held, |bits| others |= bits ^ NEUTRAL);
+        each_element!(held, |bits| others |= *bits ^ NEUTRAL);
         return total.seeing(if others == 0 { 0 } else { NUMBER });
     }
     let mut seen = NUMBER;
@@ -116,33 +116,36 @@ fn sum<P: Part<f32>>(part: P) -> Fixed {
         let floor;
         if top >= INFINITY {
             floor = INFINITY;
-            each_element!(held, |bits| seen |= special(bits));
+            each_element!(held, |bits| seen |= special(*bits));
         } else {
             floor = ((top >> 23).max(WINDOW + 1) - WINDOW) << 23;
-            let span = top - floor;
             let mut units = 0_i64;
             each_element!(held, |bits| {
-                let above = magnitude(bits).wrapping_sub(floor);
-                // 2 to the power of how many orders it is above the floor; rotating one bit is a shift that needs no check.
-                let scale = if above <= span { 1_u32.rotate_left(above >> 23) } else { 0 };
-                units += i64::from(significand(bits)) * i64::from(scale as i32);
+                // 2 to the power of how many orders it is above the floor: one bit, rotated, which is a shift without a check.
+                let power = 1_u32.rotate_left(magnitude(*bits).wrapping_sub(floor) >> 23);
+                let power = if magnitude(*bits) >= floor { power as i32 } else { 0 };
+                units += i64::from(significand(*bits)) * i64::from(power);
             });
             total = total.plus(Fixed::of_units(units, (floor >> 23) - 1));
         }
         if least >= floor - 1 {
             return total.seeing(seen);
         }
+        // On with what is left. (Taken away rather than passed over: what a compiler knows to stay the same it computes before the
+        // loop, and keeps in registers.)
         top = 0;
         each_element!(held, |bits| {
-            let below = if magnitude(bits) < floor { magnitude(bits) } else { 0 };
-            top = below.max(top);
+            if magnitude(*bits) >= floor {
+                *bits = NEUTRAL;
+            }
+            top = magnitude(*bits).max(top);
         });
     }
-    // What is left is subnormal, or zero: units as it stands.
+    // What is left is subnormal: units as it stands.
     let mut units = 0_i64;
     each_element!(held, |bits| {
-        let below = if magnitude(bits) < NORMAL { magnitude(bits) as i32 } else { 0 };
-        units += i64::from(if bits >> 31 == 0 { below } else { -below });
+        let magnitude = magnitude(*bits) as i32;
+        units += i64::from(if *bits >> 31 == 0 { magnitude } else { -magnitude });
     });
     total.plus(Fixed::of_units(units, 0)).seeing(seen)
 }

@@ -124,7 +124,7 @@ impl Fixed {
     }
 
     /// The sum of both: exact, and so commutative and associative to the bit.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         // Its high half is what is carried.
@@ -148,12 +148,20 @@ impl Fixed {
             seen if seen & POSITIVE != 0 => return f64::INFINITY,
             seen if seen & NEGATIVE != 0 => return f64::NEG_INFINITY,
             0 => return -0.0,
-            _ if self.words == [0; WORDS] => return 0.0,
+            _ if self.is_zero() => return 0.0,
             _ => {}
         }
         let quotient = self.leading().divided_by(divisor);
         let sign = u64::from(self.words[WORDS - 1] >> 31) << 63;
         f64::from_bits(sign | quotient.to_odd())
+    }
+
+    /// Word by word: a comparison of arrays may be a call.
+    #[inline(always)]
+    fn is_zero(self) -> bool {
+        let mut any = 0;
+        let _ = each_word!(|I| any |= self.words[I]);
+        any == 0
     }
 
     /// The leading bits of the magnitude of a number that is not zero.

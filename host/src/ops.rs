@@ -6,6 +6,9 @@
 //! | [`MinMax`], [`ArgMinMax`] | all but bool |
 //! | [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`CountNan`], [`CountInf`], [`LogSumExp`] | f16, bf16, f32, f64 |
 //! | [`Variance`], [`StdDev`], [`MeanVariance`], [`Skewness`], [`Kurtosis`], [`NormLp`] | f32, f64 |
+//! | [`Compensated`] `Sum` and `Mean` | f32, f64 |
+//! | [`Wide`] `Sum` and `Mean` | f16, bf16, f32 |
+//! | [`Exact`] `Sum` and `Mean` | f32 |
 //!
 //! f16 and bf16 are folded as f32, and the answer rounded to their own type once. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.
@@ -18,6 +21,19 @@
 //! assert_eq!(cpu::reduce(Sum, &ones)?, bf16::from_bits(0x4396)); // 300
 //! # Ok::<(), warpfold::Error>(())
 //! ```
+//!
+//! How accurate a sum or a mean is comes with the operator: [`Sum`] is pairwise, and `Compensated(Sum)`, `Wide(Sum)` and
+//! `Exact(Sum)` cost more and lose less. Extrema, counts and sums of integers are exact as they are.
+//!
+//! ```
+//! use warpfold::{cpu, ops::{Compensated, Exact, Mean, Sum}};
+//!
+//! let values = [1e8_f32, 1.0, -1e8, 1.0, 1.0];
+//! assert_eq!(cpu::reduce(Sum, &values)?, 1.0);
+//! assert_eq!(cpu::reduce(Compensated(Sum), &values)?, 3.0);
+//! assert_eq!(cpu::reduce(Exact(Mean), &values)?, 0.6);
+//! # Ok::<(), warpfold::Error>(())
+//! ```
 
 use warpfold_kernels::{
     element::{Element, bf16, f16},
@@ -25,7 +41,10 @@ use warpfold_kernels::{
     monoids::{Monoid, Words},
 };
 
-pub use warpfold_kernels::{element, monoids};
+pub use warpfold_kernels::{
+    element,
+    monoids::{self, Compensated, Exact, Wide},
+};
 
 use crate::{Error, layout::Segments};
 
@@ -147,22 +166,28 @@ macro_rules! operator {
 
         operator!(@for $($elements)*, $op: $monoid = |_op| $value);
     };
-    (@for all, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+    (@for all, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool], $op: $monoid = |$self| $value);
     };
-    (@for numbers, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+    (@for numbers, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64], $op: $monoid = |$self| $value);
     };
-    (@for singles, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+    (@for singles, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f32 f64], $op: $monoid = |$self| $value);
     };
-    (@for floats, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+    (@for floats, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32 f64], $op: $monoid = |$self| $value);
     };
-    (@each [$($element:ty)*], $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+    (@for narrow, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
+        operator!(@each [f16 bf16 f32], $op: $monoid = |$self| $value);
+    };
+    (@for single, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
+        operator!(@each [f32], $op: $monoid = |$self| $value);
+    };
+    (@each [$($element:ty)*], $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         $(operator!(@one $element, $op: $monoid = |$self| $value);)*
     };
-    (@one $element:ty, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+    (@one $element:ty, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         impl Reduction<$element> for $op {
             type Answer = <$monoid as Monoid<$element>>::Answer;
             type State = <$monoid as Monoid<$element>>::State;
@@ -306,3 +331,28 @@ operator!(
         p
     }, "lp", "norm_lp"; for singles
 );
+
+/// A sum or a mean in another accuracy, `Accuracy(Op)`: its names, and the elements that it is for.
+macro_rules! accurate {
+    ($($accuracy:ident($op:ident), $name:literal, $entry:literal for $elements:ident;)*) => {
+        $(
+            impl sealed::Sealed for $accuracy<$op> {}
+
+            impl Operator for $accuracy<$op> {
+                const NAME: &'static str = $name;
+                const ENTRY: &'static str = $entry;
+            }
+
+            operator!(@for $elements, $accuracy<$op>: $accuracy<monoids::$op> = |_op| $accuracy(monoids::$op));
+        )*
+    };
+}
+
+accurate! {
+    Compensated(Sum), "sum-compensated", "sum_compensated" for singles;
+    Compensated(Mean), "mean-compensated", "mean_compensated" for singles;
+    Wide(Sum), "sum-wide", "sum_wide" for narrow;
+    Wide(Mean), "mean-wide", "mean_wide" for narrow;
+    Exact(Sum), "sum-exact", "sum_exact" for single;
+    Exact(Mean), "mean-exact", "mean_exact" for single;
+}

@@ -84,6 +84,9 @@ struct Reduce {
     /// For lp: the power, finite and above 0.
     #[arg(long, value_parser = power, required_if_eq("op", "lp"))]
     ord: Option<f64>,
+    /// How sum and mean of floats are computed. The report's op then says so: sum-exact.
+    #[arg(long, value_name = "HOW", default_value = "native")]
+    accuracy: Accuracy,
     /// An axis to fold along, the first of them 0 and the last -1; several times, or with commas, for several. The elements
     /// of each answer are numbered in C order of the axes that are folded. Without it the whole array is folded.
     #[arg(long, value_name = "A", value_delimiter = ',', allow_negative_numbers = true)]
@@ -165,6 +168,18 @@ enum Op {
     Any,
     /// Whether none is zero.
     All,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Accuracy {
+    /// Pairwise, in the elements' precision or float32: what any other operator has.
+    Native,
+    /// In about twice the elements' precision: of float32 and float64.
+    Compensated,
+    /// In float64, rounded once: of float16, bfloat16 and float32.
+    Wide,
+    /// Rounded once, without any other error: of float32.
+    Exact,
 }
 
 /// A power that a norm can have.

@@ -27,7 +27,11 @@ fn units(value: f32) -> BigInt {
 
 /// The f32 nearest to `sum / count` units, of two the even one: by halves.
 fn nearest(sum: &BigInt, count: u64) -> f32 {
-    let sign = if sum.sign() == num_bigint::Sign::Minus { -1.0 } else { 1.0 };
+    let sign = if sum.sign() == num_bigint::Sign::Minus {
+        -1.0
+    } else {
+        1.0
+    };
     let magnitude = BigInt::from(sum.magnitude().clone());
     // What would follow the largest number stands for infinity.
     let of = |bits: u32| {
@@ -42,7 +46,11 @@ fn nearest(sum: &BigInt, count: u64) -> f32 {
     let (mut low, mut high) = (0, INFINITY + 1);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        if reaches(of(middle) * 2_u32) { low = middle } else { high = middle }
+        if reaches(of(middle) * 2_u32) {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     if low < INFINITY {
         let middle = of(low) + of(low + 1);
@@ -101,7 +109,9 @@ fn part_folds_as_its_elements_do(values: &[f32]) {
     ];
     for (part, len) in parts.into_iter().zip([values.len(), 8]) {
         let values = &values[..values.len().min(len)];
-        let one_by_one = values.iter().fold(Fixed::NOTHING, |sum, value| sum.plus(Fixed::of(*value)));
+        let one_by_one = values
+            .iter()
+            .fold(Fixed::NOTHING, |sum, value| sum.plus(Fixed::of(*value)));
         assert_eq!(part, one_by_one, "{values:?}");
     }
 }

@@ -65,6 +65,15 @@ macro_rules! each_word {
     };
 }
 
+/// The words, `BY` places further up where `yes`.
+#[inline(always)]
+fn up<const BY: usize>(words: [u32; WORDS], yes: bool) -> [u32; WORDS] {
+    each_word!(|I| {
+        let from = if I < BY { 0 } else { words[(I + WORDS - BY) % WORDS] };
+        if yes { from } else { words[I] }
+    })
+}
+
 /// A sum of f32 without error: a whole number of 2⁻¹⁴⁹ in two's complement, and which values were seen that the number does not
 /// tell of. Sums of fewer than 2⁶⁴ elements fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,13 +115,11 @@ impl Fixed {
         let low = (value as u64) << shift;
         let [low, middle, high] = [low as u32, (low >> 32) as u32, (value >> 32 >> (32 - shift)) as u32];
         let sign = (value >> 63) as u32;
-        let words = each_word!(|I| match (I as u32).wrapping_sub(first) {
-            0 => low,
-            1 => middle,
-            2 => high,
-            _ if I as u32 > first => sign,
-            _ => 0,
-        });
+        let words = [low, middle, high, sign, sign, sign, sign, sign, sign, sign, sign];
+        // By as many words as `first` says, bit by bit: a choice for each word, where a `match` would be branches.
+        let words = up::<4>(words, first & 4 != 0);
+        let words = up::<2>(words, first & 2 != 0);
+        let words = up::<1>(words, first & 1 != 0);
         Self { words, seen: 0 }
     }
 
@@ -183,7 +190,9 @@ impl Fixed {
         let word = |upper: u32, lower: u32| u64::from(upper << shift | lower >> 1 >> (31 - shift));
         let [.., f, g, h, i, j] = words;
         let mut rest = f << shift;
-        let _ = each_word!(|I| if I + 5 < WORDS { rest |= words[I] });
+        let _ = each_word!(|I| if I + 5 < WORDS {
+            rest |= words[I]
+        });
         Leading {
             high: word(j, i) << 32 | word(i, h),
             low: word(h, g) << 32 | word(g, f),

@@ -9,6 +9,9 @@
 //! | [`Variance`], [`StdDev`], [`MeanVariance`], [`Skewness`], [`Kurtosis`], [`NormLp`] | f32, f64 |
 //! | [`IgnoreNan`] of [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`] and their last of equals | f16, bf16, f32, f64 |
 //! | [`IgnoreNan`] of [`Variance`], [`StdDev`] | f32, f64 |
+//! | [`Compensated`] `Sum` and `Mean` | f32, f64 |
+//! | [`Wide`] `Sum` and `Mean` | f16, bf16, f32 |
+//! | [`Exact`] `Sum` and `Mean` | f32 |
 //!
 //! f16 and bf16 are folded as f32, and the answer rounded to their own type once. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.
@@ -22,11 +25,26 @@
 //! # Ok::<(), warpfold::Error>(())
 //! ```
 //!
+//! How accurate a sum or a mean is comes with the operator: [`Sum`] is pairwise, and `Compensated(Sum)`, `Wide(Sum)` and
+//! `Exact(Sum)` cost more and lose less. Extrema, counts and sums of integers are exact as they are.
+//!
+//! ```
+//! use warpfold::{cpu, ops::{Compensated, Exact, Mean, Sum}};
+//!
+//! let values = [1e8_f32, 1.0, -1e8, 1.0, 1.0];
+//! assert_eq!(cpu::reduce(Sum, &values)?, 1.0);
+//! assert_eq!(cpu::reduce(Compensated(Sum), &values)?, 3.0);
+//! assert_eq!(cpu::reduce(Exact(Mean), &values)?, 0.6);
+//! # Ok::<(), warpfold::Error>(())
+//! ```
+//!
 //! An operator of your own, in a crate of its own, is passed to the same calls: it implements [`OwnOperator`], and
 //! `warpfold_kernels::operators!` builds it. A step in front of an operator is a [`Map`](monoids::Map).
 
+mod accuracy;
 mod ignore_nan;
 
+pub use accuracy::{Compensated, Exact, Wide};
 pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
 
 use warpfold_kernels::{
@@ -122,25 +140,31 @@ macro_rules! operator {
 
         operator!(@for $($elements)*, $op: $monoid = |_op| $value);
     };
-    (@for all, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+    (@for all, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool], $op: $monoid = |$self| $value);
     };
-    (@for numbers, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+    (@for numbers, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64], $op: $monoid = |$self| $value);
     };
-    (@for integers, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+    (@for integers, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [i8 i16 i32 i64 u8 u16 u32 u64], $op: $monoid = |$self| $value);
     };
-    (@for singles, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+    (@for singles, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f32 f64], $op: $monoid = |$self| $value);
     };
-    (@for floats, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+    (@for floats, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32 f64], $op: $monoid = |$self| $value);
     };
-    (@each [$($element:ty)*], $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+    (@for narrow, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
+        operator!(@each [f16 bf16 f32], $op: $monoid = |$self| $value);
+    };
+    (@for single, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
+        operator!(@each [f32], $op: $monoid = |$self| $value);
+    };
+    (@each [$($element:ty)*], $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         $(operator!(@one $element, $op: $monoid = |$self| $value);)*
     };
-    (@one $element:ty, $op:ident: $monoid:ty = |$self:ident| $value:expr) => {
+    (@one $element:ty, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         impl Reduction<$element> for $op {
             type Answer = <$monoid as Monoid<$element>>::Answer;
             type State = <$monoid as Monoid<$element>>::State;
@@ -152,6 +176,7 @@ macro_rules! operator {
         }
     };
 }
+use operator;
 
 operator!(
     /// The sum, pairwise. 0 over nothing.

@@ -32,12 +32,14 @@ use warpfold_kernels::{
 #[macro_export]
 macro_rules! each_operator {
     ($f:ident($($arg:expr),* $(,)?)) => {
-        $crate::each_operation!(@of floats [$f] ($($arg),*))
+        $crate::each_operation!(@of single [$f] ($($arg),*));
+        $crate::each_operation!(@exact [$f] ($($arg),*));
     };
 }
 
 /// Calls `$f::<T, _>(op, …)` for each type of elements and each operator on their moments, exponentials or powers. Those are
-/// none of [`each_operation`]'s, whose specification is to the bit: `tests/statistics.rs` holds them to references.
+/// none of [`each_operation`]'s, whose specification is to the bit: `tests/statistics.rs` holds them to references. And for the
+/// exact sums, whose states have more words than [`operations`](crate::operations) carries.
 #[macro_export]
 macro_rules! each_statistic {
     ($f:ident($($arg:expr),* $(,)?)) => {{
@@ -45,6 +47,7 @@ macro_rules! each_statistic {
         $f::<warpfold_kernels::element::bf16, _>(warpfold::ops::LogSumExp, $($arg),*);
         $crate::each_statistic!(@of f32, $f($($arg),*));
         $crate::each_statistic!(@of f64, $f($($arg),*));
+        $crate::each_operation!(@exact [$f::<f32, _>] ($($arg),*));
     }};
     (@of $element:ident, $f:ident($($arg:expr),* $(,)?)) => {{
         $f::<$element, _>(warpfold::ops::LogSumExp, $($arg),*);
@@ -61,14 +64,14 @@ macro_rules! each_statistic {
     }};
 }
 
-/// Calls `$f::<T, _>(op, …)` for each type of elements and each operator that has a meaning for them.
+/// Calls `$f::<T, _>(op, …)` for each type of elements and each operator that has a meaning for them, but for the exact sums.
 #[macro_export]
 macro_rules! each_operation {
     ($f:ident($($arg:expr),* $(,)?)) => {{
-        $crate::each_operation!(@of floats [$f::<warpfold_kernels::element::f16, _>] ($($arg),*));
-        $crate::each_operation!(@of floats [$f::<warpfold_kernels::element::bf16, _>] ($($arg),*));
-        $crate::each_operation!(@of floats [$f::<f32, _>] ($($arg),*));
-        $crate::each_operation!(@of floats [$f::<f64, _>] ($($arg),*));
+        $crate::each_operation!(@of half [$f::<warpfold_kernels::element::f16, _>] ($($arg),*));
+        $crate::each_operation!(@of half [$f::<warpfold_kernels::element::bf16, _>] ($($arg),*));
+        $crate::each_operation!(@of single [$f::<f32, _>] ($($arg),*));
+        $crate::each_operation!(@of double [$f::<f64, _>] ($($arg),*));
         $crate::each_operation!(@of numbers [$f::<i8, _>] ($($arg),*));
         $crate::each_operation!(@of numbers [$f::<i16, _>] ($($arg),*));
         $crate::each_operation!(@of numbers [$f::<i32, _>] ($($arg),*));
@@ -83,7 +86,7 @@ macro_rules! each_operation {
         $crate::each_operation!(@ignore_nan [$f::<f32, _>] ($($arg),*));
         $crate::each_operation!(@ignore_nan [$f::<f64, _>] ($($arg),*));
     }};
-    // The one list of operators, each with the elements that it is for: all, numbers, integers, or floats alone.
+    // The one list of operators, each with the elements that it is for: all, numbers, integers, floats alone, or those that it names.
     (@of $elements:ident $f:tt $args:tt) => {{
         $crate::each_operation!(@call $elements all Sum $f $args);
         $crate::each_operation!(@call $elements all Product $f $args);
@@ -108,6 +111,15 @@ macro_rules! each_operation {
         $crate::each_operation!(@call $elements floats CountInf $f $args);
         $crate::each_operation!(@call $elements all Any $f $args);
         $crate::each_operation!(@call $elements all All $f $args);
+        $crate::each_operation!(@call $elements single_double Compensated(Sum) $f $args);
+        $crate::each_operation!(@call $elements single_double Compensated(Mean) $f $args);
+        $crate::each_operation!(@call $elements half_single Wide(Sum) $f $args);
+        $crate::each_operation!(@call $elements half_single Wide(Mean) $f $args);
+    }};
+    // Of f32 alone.
+    (@exact $f:tt $args:tt) => {{
+        $crate::each_operation!(@call single all Exact(Sum) $f $args);
+        $crate::each_operation!(@call single all Exact(Mean) $f $args);
     }};
     // Those that can leave NaN out.
     (@ignore_nan $f:tt $args:tt) => {{
@@ -129,18 +141,25 @@ macro_rules! each_operation {
     (@call numbers floats $($rest:tt)*) => {};
     (@call truths floats $($rest:tt)*) => {};
     (@call truths numbers $($rest:tt)*) => {};
-    (@call $elements:ident $for:ident $op:ident [$($f:tt)*] ($($arg:expr),*)) => {
-        $($f)*(warpfold::ops::$op, $($arg),*);
+    (@call numbers single_double $($rest:tt)*) => {};
+    (@call truths single_double $($rest:tt)*) => {};
+    (@call half single_double $($rest:tt)*) => {};
+    (@call numbers half_single $($rest:tt)*) => {};
+    (@call truths half_single $($rest:tt)*) => {};
+    (@call double half_single $($rest:tt)*) => {};
+    (@call $elements:ident $for:ident $op:ident $(($of:ident))? [$($f:tt)*] ($($arg:expr),*)) => {
+        $($f)*(warpfold::ops::$op $((warpfold::ops::$of))?, $($arg),*);
     };
 }
 
-/// Whether the combine of an operator of floats rounds: its state is then a plain float, whose NaN is any.
+/// How many floats a state of the operator of that name has, where it rounds what it adds or multiplies; of integers none does.
 #[must_use]
-pub fn rounds(op: &str) -> bool {
-    matches!(
-        op.strip_prefix("nan").unwrap_or(op),
-        "sum" | "prod" | "mean" | "l1" | "l2" | "sumsq"
-    )
+pub fn rounded_floats(op: &str) -> Option<usize> {
+    match op.strip_prefix("nan").unwrap_or(op) {
+        "sum" | "prod" | "mean" | "l1" | "l2" | "sumsq" | "sum-wide" | "mean-wide" => Some(1),
+        "sum-compensated" | "mean-compensated" => Some(2),
+        _ => None,
+    }
 }
 
 /// The words of an answer or of a state, to compare and to print.
@@ -158,17 +177,20 @@ impl Bits {
     pub fn of_state<T: Element, R: Reduction<T>>(_: R, state: R::State) -> Self {
         let mut bits = Self::of(state);
         let is_float = matches!(T::TYPE, Type::F16 | Type::Bf16 | Type::F32 | Type::F64);
-        if !is_float || !rounds(R::NAME) {
+        let Some(floats) = rounded_floats(R::NAME).filter(|_| is_float) else {
             return bits;
-        }
-        match &mut bits.0[..] {
-            // Behind the sum, the mean without NaN has a count of two words.
-            [word] | [word, _, _] if f32::from_bits(*word).is_nan() => *word = spec::NAN,
-            // In f64, of whose words the second is the higher.
-            [low, high] | [low, high, _, _] if f64::from_bits(u64::from(*high) << 32 | u64::from(*low)).is_nan() => {
-                (*low, *high) = (0, 0x7ff8_0000);
+        };
+        let words = bits.0.len() / floats;
+        for float in bits.0.chunks_mut(words) {
+            match float {
+                // Behind the sum, the mean without NaN has a count of two words.
+                [word] | [word, _, _] if f32::from_bits(*word).is_nan() => *word = spec::NAN,
+                // In f64, of whose words the second is the higher.
+                [low, high] | [low, high, _, _] if f64::from_bits(u64::from(*high) << 32 | u64::from(*low)).is_nan() => {
+                    (*low, *high) = (0, 0x7ff8_0000);
+                }
+                _ => {}
             }
-            _ => {}
         }
         bits
     }

@@ -1,7 +1,9 @@
 //! What mathematics answers: sums and products without any rounding, and plain scans. No tree, no operator of the
 //! library.
 
-use num_bigint::{BigInt, BigUint};
+use std::cmp::Ordering;
+
+use num_bigint::{BigInt, BigUint, Sign};
 
 /// An exact number: `units` · 2^-`scale`.
 #[derive(Clone, Debug)]
@@ -48,6 +50,43 @@ impl Exact {
         let units = |of: &Self| &of.units << (scale - of.scale);
         let error = units(self) - units(exact);
         (error << 53_u32).magnitude() <= (units(exact) * parts).magnitude()
+    }
+
+    /// The f32 nearest to the number over `divisor`, of two the one with even bits: by halves, until only two are left.
+    ///
+    /// # Panics
+    ///
+    /// If the number is none of whole units of the smallest f32.
+    #[must_use]
+    pub fn nearest(&self, divisor: u64) -> f32 {
+        assert_eq!(self.scale, F32_SCALE, "a sum of f32");
+        let infinity = f32::INFINITY.to_bits();
+        // Past the largest finite number there would be one a step further on; infinity takes its place.
+        let units = |bits: u32| {
+            let (mantissa, exponent) = if bits == infinity {
+                (1 << 23, 254)
+            } else {
+                parts(f32::from_bits(bits))
+            };
+            BigUint::from(mantissa.unsigned_abs()) << exponent
+        };
+        let magnitude = self.units.magnitude();
+        let (mut low, mut high) = (0, infinity);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if units(middle) * divisor <= *magnitude {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let nearest = match (magnitude * 2_u32).cmp(&((units(low) + units(high)) * divisor)) {
+            Ordering::Less => low,
+            Ordering::Greater => high,
+            Ordering::Equal => low + low % 2,
+        };
+        let sign = if self.units.sign() == Sign::Minus { -1.0 } else { 1.0 };
+        sign * f32::from_bits(nearest)
     }
 
     /// The number times `factor`.

@@ -5,7 +5,7 @@
 
 pub mod typed;
 
-use crate::Bits;
+use crate::{Bits, oracle};
 
 /// The version of the tree that is written here.
 pub const VERSION: u32 = 1;
@@ -65,10 +65,17 @@ pub fn answer(op: &str, values: &[f32]) -> Option<Bits> {
         "min" | "max" | "argmin" | "argmax" | "argmin-last" | "argmax-last" | "minmax" | "argminmax" if len == 0 => {
             None
         }
-        "l1" | "l2" | "linf" | "sumsq" if len == 0 => number(0.0),
+        "l1" | "l2" | "linf" | "sumsq" | "sum-compensated" | "sum-wide" | "sum-exact" if len == 0 => number(0.0),
+        "mean-compensated" | "mean-wide" | "mean-exact" if len == 0 => number(f32::NAN),
         "sum" => number(sum(values)),
         "prod" => number(fold(values, 1.0, |a, b| a * b)),
         "mean" => number((f64::from(sum(values)) / len as f64) as f32),
+        "sum-compensated" => number(compensated(COLUMNS, values) as f32),
+        "mean-compensated" => number((compensated(COLUMNS, values) / len as f64) as f32),
+        "sum-wide" => number(in_f64(values) as f32),
+        "mean-wide" => number((in_f64(values) / len as f64) as f32),
+        "sum-exact" => number(exact(values, 1)),
+        "mean-exact" => number(exact(values, len as u64)),
         "min" => number(-largest(&negated(values))),
         "max" => number(largest(values)),
         "argmin" => index(first_largest(&negated(values))),
@@ -93,6 +100,72 @@ pub fn answer(op: &str, values: &[f32]) -> Option<Bits> {
 /// −0.0 is the float that changes no other: -0.0 + 0.0 is 0.0.
 fn sum(values: &[f32]) -> f32 {
     fold(values, -0.0, |a, b| a + b)
+}
+
+/// A float, and how to tell what an addition rounded off.
+trait Float: Copy + Into<f64> {
+    const ZERO: Self;
+    const NOTHING: Self;
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+}
+
+macro_rules! float {
+    ($($float:ident)*) => {
+        $(impl Float for $float {
+            const ZERO: Self = 0.0;
+            const NOTHING: Self = -0.0;
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            fn minus(self, other: Self) -> Self {
+                self - other
+            }
+        })*
+    };
+}
+
+float!(f32 f64);
+
+/// The plain sum and the sum of what its additions rounded off, in f64; without the latter where that is 0 or no number.
+fn compensated<F: Float>(columns: usize, values: &[F]) -> f64 {
+    let states: Vec<(F, F)> = values.iter().map(|&value| (value, F::ZERO)).collect();
+    let (sum, rest) = fold_columns(columns, &states, (F::NOTHING, F::ZERO), |a, b| {
+        let sum = a.0.plus(b.0);
+        if !sum.into().is_finite() {
+            return (sum, F::ZERO);
+        }
+        let (large, small) = if a.0.into().abs() < b.0.into().abs() {
+            (b.0, a.0)
+        } else {
+            (a.0, b.0)
+        };
+        let error = small.minus(sum.minus(large));
+        (sum, a.1.plus(b.1).plus(error))
+    });
+    match rest.into() {
+        0.0 => sum.into(),
+        rest if rest.is_finite() => sum.into() + rest,
+        _ => sum.into(),
+    }
+}
+
+fn in_f64(values: &[f32]) -> f64 {
+    let values: Vec<f64> = values.iter().copied().map(f64::from).collect();
+    fold(&values, -0.0, |a, b| a + b)
+}
+
+/// The sum of the numbers as mathematics has it, over the divisor, to the nearest f32.
+fn exact(values: &[f32], divisor: u64) -> f32 {
+    let has = |what: f32| values.contains(&what);
+    match (has(f32::INFINITY), has(f32::NEG_INFINITY)) {
+        _ if values.iter().any(|value| value.is_nan()) => f32::NAN,
+        (true, true) => f32::NAN,
+        (true, false) => f32::INFINITY,
+        (false, true) => f32::NEG_INFINITY,
+        _ if values.iter().all(|value| value.to_bits() == (-0.0_f32).to_bits()) => -0.0,
+        _ => oracle::sum(values.iter().copied()).nearest(divisor),
+    }
 }
 
 fn magnitudes(values: &[f32]) -> Vec<f32> {

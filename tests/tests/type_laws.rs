@@ -13,6 +13,7 @@ use warpfold_kernels::{
 use warpfold_tests::{
     each_statistic,
     operations::{self, Eight, Operation, extents},
+    rounded_floats,
     samples::drawn,
     spec::typed,
 };
@@ -47,7 +48,7 @@ fn three(op: &dyn Operation, runs: &[Vec<u64>; 3], order: usize) -> [Eight; 3] {
 /// Whether its combine rounds.
 fn rounds(op: &dyn Operation) -> bool {
     let floats = op.ty().name().contains('f');
-    floats && warpfold_tests::rounds(op.name())
+    floats && rounded_floats(op.name()).is_some()
 }
 
 fn what(op: &dyn Operation) -> String {

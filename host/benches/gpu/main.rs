@@ -21,9 +21,9 @@ use warpfold::{
     cpu,
     gpu::{Gpu, Prepared},
     ops::{
-        All, Any, ArgMax, ArgMin, ArgMinMax, BitXor, CountInf, CountNan, CountNonzero, IgnoreNan, Kurtosis, LogSumExp,
-        Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product, Reduction, Skewness,
-        StdDev, Sum, SumOfSquares, Variance,
+        All, Any, ArgMax, ArgMin, ArgMinMax, BitXor, Compensated, CountInf, CountNan, CountNonzero, Exact, IgnoreNan,
+        Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product,
+        Reduction, Skewness, StdDev, Sum, SumOfSquares, Variance, Wide,
         element::{Element, Float, bf16, f16},
     },
     plan::{Plan, Shape},
@@ -66,6 +66,14 @@ fn main() -> Outcome<()> {
     run!(MinMax ArgMinMax NormL1 NormL2 NormInf SumOfSquares CountNonzero CountNan CountInf Any All);
     run!(LogSumExp Skewness Kurtosis);
     if !shapes {
+        macro_rules! accurate {
+            ($($accuracy:ident($op:ident))*) => {$(
+                if wanted(<$accuracy<$op>>::NAME) {
+                    bench.lengths($accuracy($op))?;
+                }
+            )*};
+        }
+        accurate!(Compensated(Sum) Wide(Sum) Exact(Sum) Compensated(Mean) Wide(Mean) Exact(Mean));
         if wanted(Variance::NAME) {
             bench.lengths(Variance::default())?;
         }

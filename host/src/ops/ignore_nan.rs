@@ -3,7 +3,7 @@
 use warpfold_kernels::{element::Float, monoids, monoids::Monoid};
 
 use super::{
-    ArgMax, ArgMaxLast, ArgMin, ArgMinLast, Max, Mean, Min, Operator, Product, Reduction, StdDev, Sum, Variance, sealed,
+    ArgMax, ArgMaxLast, ArgMin, ArgMinLast, Max, Mean, Min, Operator, Product, Reduction, StdDev, Sum, Variance,
 };
 
 pub use warpfold_kernels::monoids::NO_INDEX;
@@ -34,7 +34,7 @@ pub use warpfold_kernels::monoids::NO_INDEX;
 pub struct IgnoreNan<Op>(pub Op);
 
 /// Operators that [`IgnoreNan`] takes.
-pub trait SkipsNan: Operator + sealed::Sealed {
+pub trait SkipsNan: Operator {
     /// What [`IgnoreNan`] of it is called in errors.
     const NAME_IGNORING: &'static str;
     /// Its name in the table of kernels.
@@ -45,8 +45,6 @@ pub trait SkipsNan: Operator + sealed::Sealed {
     /// The operator.
     fn counted(self) -> Self::Counted;
 }
-
-impl<Op: SkipsNan> sealed::Sealed for IgnoreNan<Op> {}
 
 impl<Op: SkipsNan> Operator for IgnoreNan<Op> {
     const NAME: &'static str = Op::NAME_IGNORING;

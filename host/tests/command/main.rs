@@ -1,5 +1,6 @@
 //! The command as a process: answers, exit codes, and what it says of bad input.
 
+mod accuracy;
 mod arrays;
 mod axes;
 mod nan;

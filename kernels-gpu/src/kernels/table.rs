@@ -5,9 +5,9 @@ use crate::entries;
 use crate::{
     element::{bf16, f16},
     monoids::{
-        All, Any, Arg, BitAnd, BitOr, BitXor, CountInf, CountNan, CountNonzero, CountedMean, Extremum, IgnoreNan,
-        Kurtosis, LogSumExp, Mean, MeanVariance, NormInf, NormL1, NormL2, NormLp, Product, Skewness, StdDev, Sum,
-        SumOfSquares, Variance,
+        All, Any, Arg, BitAnd, BitOr, BitXor, Compensated, CountInf, CountNan, CountNonzero, CountedMean, Exact, Extremum,
+        IgnoreNan, Kurtosis, LogSumExp, Mean, MeanVariance, NormInf, NormL1, NormL2, NormLp, Product, Skewness, StdDev,
+        Sum, SumOfSquares, Variance, Wide,
     },
 };
 
@@ -21,6 +21,12 @@ entries! {
         f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
         i8: WIDE, i16: WIDE, i32: WIDE, i64: HEAVY, u8: WIDE, u16: WIDE, u32: WIDE, u64: HEAVY, bool: WIDE,
     };
+    sum_compensated: Compensated<Sum> = |_| Compensated(Sum), { f32: HEAVY, f64: HEAVY };
+    mean_compensated: Compensated<Mean> = |_| Compensated(Mean), { f32: HEAVY, f64: HEAVY };
+    sum_wide: Wide<Sum> = |_| Wide(Sum), { f32: HEAVY, f16: FULL, bf16: FULL };
+    mean_wide: Wide<Mean> = |_| Wide(Mean), { f32: HEAVY, f16: FULL, bf16: FULL };
+    sum_exact: Exact<Sum> = |_| Exact(Sum), { f32: FULL };
+    mean_exact: Exact<Mean> = |_| Exact(Mean), { f32: FULL };
     product: Product = |_| Product, {
         f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
         i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: WIDE,

@@ -6,7 +6,9 @@
 
 mod arg;
 mod bits;
+mod compensated;
 mod count;
+mod exact;
 mod extremum;
 mod ignore_nan;
 mod log_sum_exp;
@@ -20,10 +22,13 @@ mod sum;
 #[cfg(test)]
 mod testing;
 mod variance;
+mod wide;
 
 pub use arg::{Arg, Best, NO_INDEX, Ties};
 pub use bits::{BitAnd, BitOr, BitXor};
+pub use compensated::{Compensated, Pair, TwoSum};
 pub use count::{All, Any, CountInf, CountNan, CountNonzero};
+pub use exact::{Exact, Fixed};
 pub use extremum::{End, Extremum, Key};
 pub use ignore_nan::IgnoreNan;
 pub use log_sum_exp::{LogSumExp, Scaled};
@@ -32,8 +37,9 @@ pub use map::{Map, Transform};
 pub use moments::{Moments2, Moments4};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
 pub use product::Product;
-pub use sum::{CountedMean, Mean, Sum};
+pub use sum::{CountedMean, Mean, Sum, SumOrMean};
 pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
+pub use wide::Wide;
 
 use crate::tree::{self, Part};
 

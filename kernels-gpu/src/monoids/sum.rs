@@ -153,6 +153,32 @@ impl<T: Element> Monoid<T> for FewCounted {
     }
 }
 
+/// [`Sum`] or [`Mean`]: what is done with a sum that was found in another way, as [`Compensated`](super::Compensated),
+/// [`Wide`](super::Wide) and [`Exact`](super::Exact) do.
+pub trait SumOrMean: Copy {
+    /// The answer over nothing.
+    const OF_NOTHING: f64;
+
+    /// What the sum of `count` elements is divided by.
+    fn divisor(count: u64) -> u64;
+}
+
+impl SumOrMean for Sum {
+    const OF_NOTHING: f64 = 0.0;
+    #[inline]
+    fn divisor(_: u64) -> u64 {
+        1
+    }
+}
+
+impl SumOrMean for Mean {
+    const OF_NOTHING: f64 = f64::NAN;
+    #[inline]
+    fn divisor(count: u64) -> u64 {
+        count
+    }
+}
+
 /// A part's sum in 32 bits, `small` being an element's share of it.
 #[inline(always)]
 pub(super) fn total<T>(part: impl Part<T>, small: impl Fn(T) -> i32 + Copy) -> i32 {

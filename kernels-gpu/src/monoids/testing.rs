@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::{Moments2, Moments4, Monoid, Scaled, Words};
+use super::{Fixed, Moments2, Moments4, Monoid, Pair, Scaled, Words};
 
 /// A value as words; all NaNs of a state count as one, so compare floats by [`same`].
 pub type Bits = Vec<u32>;
@@ -111,5 +111,18 @@ impl Same for Moments2 {
 impl Same for Moments4 {
     fn floats(self) -> Vec<f64> {
         [self.lower.floats(), [self.m3, self.m4].to_vec()].concat()
+    }
+}
+
+impl<W: Words + Into<f64> + core::fmt::Debug> Same for Pair<W> {
+    fn floats(self) -> Vec<f64> {
+        [self.sum, self.rest].map(Into::into).to_vec()
+    }
+}
+
+/// It has no floats: its words are whole numbers.
+impl Same for Fixed {
+    fn floats(self) -> Vec<f64> {
+        bits(self).into_iter().map(f64::from).collect()
     }
 }

@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use super::fold_columns;
+use super::{compensated, fold_columns};
 use crate::Bits;
 
 /// What an answer over `elements` is: operators over `ty`, one of `f16`, `bf16`, `f32`, `f64`, `i8` to `i64`, `u8` to `u64`
@@ -91,6 +91,10 @@ impl Float {
                 self.fold(values, -0.0, |a, b| a + b, |a, b| a + b)
             }
         };
+        let in_f64 = || {
+            let identity = if values.is_empty() { 0.0 } else { -0.0 };
+            fold_columns(self.columns(), &values, identity, |a, b| a + b)
+        };
         let squares = || {
             let squares: Vec<f64> = values.iter().map(|value| value * value).collect();
             fold_columns(self.columns(), &squares, 0.0, |a, b| a + b)
@@ -109,6 +113,10 @@ impl Float {
             "sum" => number(sum(&values)),
             "prod" => number(self.fold(&values, 1.0, |a, b| a * b, |a, b| a * b)),
             "mean" => number(sum(&values) / values.len() as f64),
+            "sum-compensated" => number(self.compensated(&values)),
+            "mean-compensated" => number(self.compensated(&values) / values.len() as f64),
+            "sum-wide" => number(in_f64()),
+            "mean-wide" => number(in_f64() / values.len() as f64),
             "l1" => number(sum(&magnitudes())),
             "l2" => Some(self.root(squares())),
             "sumsq" => number(squares()),
@@ -178,6 +186,18 @@ impl Float {
         }
         let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
         fold_columns(self.columns(), &values, identity as f32, narrow).into()
+    }
+
+    /// As [`fold`](Self::fold), of pairs.
+    fn compensated(self, values: &[f64]) -> f64 {
+        if values.is_empty() {
+            return 0.0;
+        }
+        if self.bytes == 8 {
+            return compensated(self.columns(), values);
+        }
+        let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+        compensated(self.columns(), &values)
     }
 
     /// The number of this type that is nearest to `value`, of two the one with even bits.

@@ -89,6 +89,9 @@ struct Reduce {
     /// For lp: the power, finite and above 0.
     #[arg(long, value_parser = power, required_if_eq("op", "lp"))]
     ord: Option<f64>,
+    /// How sum and mean of floats are computed. The report's op then says so: sum-exact.
+    #[arg(long, value_name = "HOW", default_value = "native")]
+    accuracy: Accuracy,
     /// An axis to fold along, the first of them 0 and the last -1; several times, or with commas, for several. The elements
     /// of each answer are numbered in C order of the axes that are folded. Without it the whole array is folded.
     #[arg(long, value_name = "A", value_delimiter = ',', allow_negative_numbers = true)]
@@ -220,8 +223,24 @@ impl Reduce {
             let problem = format!("{} has no way to ignore NaN: leave out --nan ignore", self.op.name());
             return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
         }
+        if self.nan == Nan::Ignore && self.accuracy != Accuracy::Native {
+            let problem = "NaN is ignored in the native accuracy alone: leave out --nan ignore or --accuracy";
+            return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
+        }
         Ok(())
     }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Accuracy {
+    /// Pairwise, in the elements' precision or float32: what any other operator has.
+    Native,
+    /// In about twice the elements' precision: of float32 and float64.
+    Compensated,
+    /// In float64, rounded once: of float16, bfloat16 and float32.
+    Wide,
+    /// Rounded once, without any other error: of float32.
+    Exact,
 }
 
 /// A power that a norm can have.

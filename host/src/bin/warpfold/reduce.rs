@@ -15,7 +15,7 @@ use warpfold::{
 };
 
 use crate::{
-    Failure, Nan, Op, Reduce,
+    Accuracy, Failure, Nan, Op, Reduce,
     answers::{Answer, Answers},
     device::Device,
     out::Out,
@@ -74,7 +74,7 @@ trait Element: element::Element + NoUninit {
 }
 
 macro_rules! element {
-    ($element:ty, read as $read:ty, $of:expr, $kind:ident) => {
+    ($element:ty, read as $read:ty, $of:expr, $kind:ident, $($accuracy:ident)*) => {
         impl Element for $element {
             type Read = $read;
             fn of(read: &[$read]) -> Cow<'_, [Self]> {
@@ -82,6 +82,14 @@ macro_rules! element {
             }
             fn fold(fold: Fold<'_>) -> Result<Report, Failure> {
                 element!(@ignore_nan $kind fold);
+                match (fold.args.accuracy, fold.args.op) {
+                    (Accuracy::Native, _) => {}
+                    $(
+                        (Accuracy::$accuracy, Op::Sum) => return fold.run::<Self, _>(ops::$accuracy(ops::Sum)),
+                        (Accuracy::$accuracy, Op::Mean) => return fold.run::<Self, _>(ops::$accuracy(ops::Mean)),
+                    )*
+                    _ => return Err(fold.no_such_accuracy()),
+                }
                 match fold.args.op {
                     Op::Sum => fold.run::<Self, _>(ops::Sum),
                     Op::Prod => fold.run::<Self, _>(ops::Product),
@@ -182,20 +190,20 @@ element!(
     bool,
     read as u8,
     |read: &[u8]| read.iter().map(|byte| *byte != 0).collect(),
-    truths
+    truths,
 );
-element!(u8, read as Self, Cow::from, integers);
-element!(i8, read as Self, Cow::from, integers);
-element!(u16, read as Self, Cow::from, integers);
-element!(i16, read as Self, Cow::from, integers);
-element!(u32, read as Self, Cow::from, integers);
-element!(i32, read as Self, Cow::from, integers);
-element!(u64, read as Self, Cow::from, integers);
-element!(i64, read as Self, Cow::from, integers);
-element!(f16, read as Self, Cow::from, floats);
-element!(bf16, read as Self, Cow::from, floats);
-element!(f32, read as Self, Cow::from, singles);
-element!(f64, read as Self, Cow::from, singles);
+element!(u8, read as Self, Cow::from, integers,);
+element!(i8, read as Self, Cow::from, integers,);
+element!(u16, read as Self, Cow::from, integers,);
+element!(i16, read as Self, Cow::from, integers,);
+element!(u32, read as Self, Cow::from, integers,);
+element!(i32, read as Self, Cow::from, integers,);
+element!(u64, read as Self, Cow::from, integers,);
+element!(i64, read as Self, Cow::from, integers,);
+element!(f16, read as Self, Cow::from, floats, Wide);
+element!(bf16, read as Self, Cow::from, floats, Wide);
+element!(f32, read as Self, Cow::from, singles, Compensated Wide Exact);
+element!(f64, read as Self, Cow::from, singles, Compensated);
 
 struct Fold<'a> {
     args: &'a Reduce,
@@ -204,7 +212,24 @@ struct Fold<'a> {
     out: Option<Out>,
 }
 
+/// A choice as the command line has it.
+fn name(value: impl ValueEnum) -> String {
+    let value = value.to_possible_value();
+    value.map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
 impl Fold<'_> {
+    fn no_such_accuracy(&self) -> Failure {
+        format!(
+            "{} of {} is not computed with --accuracy {}: sum and mean are, compensated of float32 and float64, wide of float16, \
+             bfloat16 and float32, exact of float32",
+            name(self.args.op),
+            self.array.dtype_name(),
+            name(self.args.accuracy),
+        )
+        .into()
+    }
+
     fn meaningless(&self) -> Failure {
         Error::Meaningless {
             op: self.args.op.name(),

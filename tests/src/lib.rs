@@ -186,7 +186,9 @@ impl Bits {
                 // Behind the sum, the mean without NaN has a count of two words.
                 [word] | [word, _, _] if f32::from_bits(*word).is_nan() => *word = spec::NAN,
                 // In f64, of whose words the second is the higher.
-                [low, high] | [low, high, _, _] if f64::from_bits(u64::from(*high) << 32 | u64::from(*low)).is_nan() => {
+                [low, high] | [low, high, _, _]
+                    if f64::from_bits(u64::from(*high) << 32 | u64::from(*low)).is_nan() =>
+                {
                     (*low, *high) = (0, 0x7ff8_0000);
                 }
                 _ => {}

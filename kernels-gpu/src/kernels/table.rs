@@ -5,9 +5,9 @@ use crate::entries;
 use crate::{
     element::{bf16, f16},
     monoids::{
-        All, Any, Arg, BitAnd, BitOr, BitXor, Compensated, CountInf, CountNan, CountNonzero, CountedMean, Exact, Extremum,
-        IgnoreNan, Kurtosis, LogSumExp, Mean, MeanVariance, NormInf, NormL1, NormL2, NormLp, Product, Skewness, StdDev,
-        Sum, SumOfSquares, Variance, Wide,
+        All, Any, Arg, BitAnd, BitOr, BitXor, Compensated, CountInf, CountNan, CountNonzero, CountedMean, Exact,
+        Extremum, IgnoreNan, Kurtosis, LogSumExp, Mean, MeanVariance, NormInf, NormL1, NormL2, NormLp, Product,
+        Skewness, StdDev, Sum, SumOfSquares, Variance, Wide,
     },
 };
 

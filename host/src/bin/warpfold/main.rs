@@ -208,19 +208,13 @@ impl Op {
                 | Self::Std
         )
     }
-
-    /// Its name on the command line.
-    fn name(self) -> String {
-        let value = self.to_possible_value().expect("no operator is hidden");
-        value.get_name().to_owned()
-    }
 }
 
 impl Reduce {
     /// What no single argument tells is wrong.
     fn check(&self) -> Result<(), clap::Error> {
         if self.nan == Nan::Ignore && !self.op.can_ignore_nan() {
-            let problem = format!("{} has no way to ignore NaN: leave out --nan ignore", self.op.name());
+            let problem = format!("{} has no way to ignore NaN: leave out --nan ignore", name(self.op));
             return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
         }
         if self.nan == Nan::Ignore && self.accuracy != Accuracy::Native {
@@ -241,6 +235,12 @@ enum Accuracy {
     Wide,
     /// Rounded once, without any other error: of float32.
     Exact,
+}
+
+/// A choice as the command line has it.
+fn name(value: impl ValueEnum) -> String {
+    let value = value.to_possible_value().expect("no choice is hidden");
+    value.get_name().to_owned()
 }
 
 /// A power that a norm can have.

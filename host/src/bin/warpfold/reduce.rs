@@ -18,6 +18,7 @@ use crate::{
     Accuracy, Failure, Nan, Op, Reduce,
     answers::{Answer, Answers},
     device::Device,
+    name,
     out::Out,
     progress::Progress,
     report::{Outcome, Report, Value},
@@ -212,12 +213,6 @@ struct Fold<'a> {
     out: Option<Out>,
 }
 
-/// A choice as the command line has it.
-fn name(value: impl ValueEnum) -> String {
-    let value = value.to_possible_value();
-    value.map(|value| value.get_name().to_owned()).unwrap_or_default()
-}
-
 impl Fold<'_> {
     fn no_such_accuracy(&self) -> Failure {
         format!(
@@ -232,7 +227,7 @@ impl Fold<'_> {
 
     fn meaningless(&self) -> Failure {
         Error::Meaningless {
-            op: self.args.op.name(),
+            op: name(self.args.op),
             dtype: self.array.dtype_name().to_owned(),
         }
         .into()

@@ -11,12 +11,11 @@ use crate::{
     stages::{
         extents::Input,
         grid::{self, Meeting},
-        pending::Pending,
         segments::{self, Piece, Segments},
         shuffle, thread,
         warp::{self, Seen},
     },
-    tree::{LANES, ROWS, leaf_elements, row_elements, vector_elements},
+    tree::{LANES, ROWS, leaf_elements, pending::Pending, row_elements, vector_elements},
 };
 
 /// Vectors of short segments that a lane has in flight.
@@ -64,12 +63,13 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
     let ends = if are_dear(words) { 2 } else { 3 };
     let numbers = 1 + 2 * ends + 1;
     // Of a wide leaf, of two rows, of others.
-    let (collect, reduce, reduce_first) = (1, 3 * 5, 1);
-    let slots = (4 + 2 + 1 + 2) + 3;
+    let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
+    let (collect, reduce_first) = (words, words);
+    let slots = reduce_eight + reduce_octets;
     Instructions {
         vector_loads: wide,
         scalar_loads: scalar + whole + turns * bytes + numbers * segments::NUMBER,
-        shuffles: 2 * SLOTS as usize * 3 + 3 + (reduce_first + collect + reduce + slots) * words,
+        shuffles: 2 * SLOTS as usize * 3 + 3 + reduce_first + collect + 3 * reduce + slots,
         barriers: 0,
         tickets: 1,
     }

@@ -31,11 +31,10 @@ pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u
 #[must_use]
 pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
-    let reduce = 5;
-    let reduce_first = 1; // a loop
-    let reduce_eight = 4 + 2 + 1 + 2;
+    let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
+    let reduce_first = words; // a loop
     // A whole leaf and a ragged one; the block stage; few slots; a run of slots and the block stage.
-    let slots = (reduce_eight + 3) + (reduce_eight + reduce) + reduce_first;
+    let slots = (reduce_eight + reduce_octets) + (reduce_eight + reduce) + reduce_first;
     let shuffles = (reduce + reduce) + reduce_first + slots;
     // Ragged leaves, of small elements also whole ones that are not aligned; whole ones of others.
     let (words_of_leaf, bytes) = thread::scalar_loads::<T>(ROWS);
@@ -47,7 +46,7 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
     Instructions {
         vector_loads: ROWS,
         scalar_loads: words_of_leaf + bytes + whole,
-        shuffles: shuffles * words,
+        shuffles,
         // The block stage twice, one behind the ticket, and one between two rounds of slots.
         barriers: 2 + 1 + 1,
         tickets: 1,
@@ -58,12 +57,12 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
 #[must_use]
 pub const fn instructions_small<T: Element, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
-    let reduce = 5;
-    let reduce_first = 1; // a loop
-    let few_slots = (4 + 2 + 1 + 2) + 3;
+    let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
+    let reduce_first = words; // a loop
+    let few_slots = reduce_eight + reduce_octets;
     Instructions {
         // A leaf, whole or ragged; the block stage; few slots.
-        shuffles: (reduce + reduce_first + few_slots) * words,
+        shuffles: reduce + reduce_first + few_slots,
         barriers: 1,
         ..instructions::<T, M>()
     }

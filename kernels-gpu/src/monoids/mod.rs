@@ -6,6 +6,7 @@
 
 mod arg;
 mod count;
+mod describe;
 mod extremum;
 mod log_sum_exp;
 mod lp;
@@ -20,6 +21,7 @@ mod variance;
 
 pub use arg::{Arg, Best, Ties};
 pub use count::{All, Any, CountInf, CountNan, CountNonzero};
+pub use describe::{Describe, Found, Summary, Summed};
 pub use extremum::{End, Extremum, Key};
 pub use log_sum_exp::{LogSumExp, Scaled};
 pub use lp::NormLp;
@@ -87,6 +89,9 @@ pub trait Monoid<T>: Copy {
     fn fold_part(self, part: impl Part<T>) -> Self::State {
         tree::fold_part(self, part)
     }
+
+    /// Whether [`fold_part`](Self::fold_part) asks for elements more than once. They are then all read before.
+    const REREADS: bool = false;
 
     /// Whether it is written with fused multiply-adds. In the code of any other there must be none: a compiler would have
     /// contracted a multiplication and an addition, and changed bits.

@@ -188,7 +188,7 @@ impl Moments4 {
     }
 
     /// Of the elements of both. Neutral with [`EMPTY`](Self::EMPTY) and commutative, to the bit.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn combine(self, other: Self) -> Self {
         let (a, b) = if self.lower.count < other.lower.count {

@@ -225,6 +225,10 @@ pub unsafe fn fold_ragged<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, inp
         // SAFETY: passed on to the caller.
         let words = unsafe { load_bytes::<S, T, ROWS>(simt, from, present) };
         op.fold_part(Loaded { words, present })
+    } else if M::REREADS {
+        // SAFETY: passed on to the caller.
+        let words = unsafe { load_words::<S, T, ROWS>(simt, from, present) };
+        op.fold_part(Loaded { words, present })
     } else {
         op.fold_part(Unloaded { simt, from, present })
     };

@@ -1,0 +1,506 @@
+//! Many answers about an array in one pass.
+
+use super::{
+    Arg, Best, Extremum, Moments2, Moments4, Monoid, NormL1, Sum, SumOfSquares, Words, extremum::Key, sum::total,
+};
+use crate::{
+    element::{Element, Rank, Wide},
+    tree::{self, Part, vector_elements},
+};
+
+/// What there is to say of an array at once, as a [`Summary`]: counts, ends, sum, moments, norms.
+///
+/// A NaN is counted, and left out of everything else, as pandas has it; infinities are counted, and take part. So where there
+/// is no NaN, each number is that of the operator that answers it alone, to the bit: [`Sum`], [`Extremum`], [`Arg`],
+/// [`MeanVariance`](super::MeanVariance) (also for the mean, which it has in f64), [`StdDev`](super::StdDev),
+/// [`Skewness`](super::Skewness), [`Kurtosis`](super::Kurtosis), [`NormL1`], [`NormL2`](super::NormL2), [`NormInf`](super::NormInf). Where there
+/// are some, each is the identity at its place in the tree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Describe {
+    /// What is taken off the number of elements to divide the variance by: 1 for an estimate from a sample, 0 for the elements
+    /// themselves.
+    pub correction: f64,
+}
+
+impl Default for Describe {
+    /// With a correction of 1.
+    fn default() -> Self {
+        Self { correction: 1.0 }
+    }
+}
+
+/// The answers of [`Describe`]. "Numbers" are the elements that are not NaN.
+///
+/// Sum and L1 norm are answered as sums are: of integers in 64 bits, where they wrap around; what has a fraction as means are: of
+/// integers in f64.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary<T: Element> {
+    /// How many elements, NaNs among them.
+    pub count: u64,
+    /// How many are NaN.
+    pub nan: u64,
+    /// How many are +∞.
+    pub positive_infinities: u64,
+    /// How many are −∞.
+    pub negative_infinities: u64,
+    /// How many are zero, of either sign.
+    pub zeros: u64,
+    /// The smallest number, −0.0 being below +0.0. None where there are no numbers.
+    pub min: Option<T>,
+    /// The largest number.
+    pub max: Option<T>,
+    /// The index of the first of the smallest, the zeros being equal.
+    pub argmin: Option<u64>,
+    /// The index of the first of the largest.
+    pub argmax: Option<u64>,
+    /// The sum of the numbers. 0 where there are none.
+    pub sum: T::Total,
+    /// Their mean, from sums in f64. NaN where there are none; ±∞ of infinities that agree, otherwise NaN.
+    pub mean: T::Mean,
+    /// Their variance. NaN where there are no more than the correction, and of an infinity.
+    pub variance: T::Mean,
+    /// Its root.
+    pub std: T::Mean,
+    /// The skewness of the numbers themselves. NaN where no two differ, and of an infinity.
+    pub skewness: T::Mean,
+    /// Their excess kurtosis. NaN where no two differ, and of an infinity.
+    pub kurtosis: T::Mean,
+    /// The sum of their magnitudes. 0 where there are none.
+    pub l1: T::Total,
+    /// The root of the sum of their squares. 0 where there are none.
+    pub l2: T::Mean,
+    /// The largest magnitude. 0 where there are none.
+    pub linf: T::Mean,
+}
+
+/// What [`Describe`] carries up the tree: what is rounded, and what is exact. What can be told of these at the end has no word
+/// here: the NaNs are the elements that the moments have not counted, and the largest magnitude is at one of the ends.
+type Described<T> = (Summed<T>, Found<T>);
+
+impl<T: Element> Monoid<T> for Describe {
+    type State = Described<T>;
+    type Answer = Summary<T>;
+
+    #[inline(always)]
+    fn identity(self) -> Described<T> {
+        (Sums.identity(), Finds.identity())
+    }
+
+    #[inline(always)]
+    fn lift(self, value: T, index: u64) -> Described<T> {
+        (Sums.lift(value, index), Finds.lift(value, index))
+    }
+
+    #[inline(always)]
+    fn combine(self, a: Described<T>, b: Described<T>) -> Described<T> {
+        (Sums.combine(a.0, b.0), Finds.combine(a.1, b.1))
+    }
+
+    #[inline(always)]
+    fn shift(self, state: Described<T>, by: u64) -> Described<T> {
+        let Found { smallest, largest, .. } = state.1;
+        let found = Found {
+            smallest: Monoid::<T>::shift(SMALLEST.0, smallest, by),
+            largest: Monoid::<T>::shift(LARGEST.0, largest, by),
+            ..state.1
+        };
+        (state.0, found)
+    }
+
+    const REREADS: bool = true;
+
+    /// A part without holes, NaNs and infinities has each number by its own operator, in as cheap a way as that has. Others are
+    /// few, and have little code.
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> Described<T> {
+        // A NaN is at both ends, and infinities each at one.
+        let (smallest, largest): (Best<Key<T>>, Best<Key<T>>) = (SMALLEST.0.fold_part(part), LARGEST.0.fold_part(part));
+        let is_finite = |arg: Arg, best| arg.value::<T>(best).to_f64().is_finite();
+        let finite = is_finite(SMALLEST.0, smallest) && is_finite(LARGEST.0, largest);
+        if finite && total(part, |_| 1) as usize == places(&part) {
+            let sums = Summed {
+                moments: tree::fold_part(Finite, part),
+                sum: Sum.fold_part(part),
+                magnitudes: NormL1.fold_part(part),
+                squares: Monoid::<T>::fold_part(SumOfSquares, part),
+            };
+            let found = Found {
+                smallest: SMALLEST.of_part(smallest, part),
+                largest: LARGEST.of_part(largest, part),
+                zeros: total(part, |value: T| i32::from(!value.is_nonzero())) as u64,
+                infinities: (0, 0),
+            };
+            (sums, found)
+        } else {
+            (
+                tree::fold_part_in_turn(Sums, part),
+                tree::fold_part_in_turn(Finds, part),
+            )
+        }
+    }
+
+    const FUSES: bool = true;
+
+    #[inline(always)]
+    fn finish(self, (sums, found): Described<T>, count: u64) -> Summary<T> {
+        let moments = sums.moments;
+        let numbers = moments.lower.count;
+        let (min, max) = (SMALLEST.value::<T>(found.smallest), LARGEST.value::<T>(found.largest));
+        let magnitude = |end: Option<T>| end.map_or(0.0, |end| f64::from_bits(end.to_f64().to_bits() & MAGNITUDE));
+        let (low, high) = (magnitude(min), magnitude(max));
+        // The sum of nothing is +0.0, while the states' is −0.0.
+        let sum = |sum| T::total(if numbers == 0 { T::Wide::ZERO } else { sum });
+        Summary {
+            count,
+            nan: count - numbers,
+            positive_infinities: found.infinities.0,
+            negative_infinities: found.infinities.1,
+            zeros: found.zeros,
+            min,
+            max,
+            argmin: min.map(|_| found.smallest.place),
+            argmax: max.map(|_| found.largest.place),
+            sum: sum(sums.sum),
+            mean: T::measure(moments.lower.mean()),
+            variance: T::measure(moments.lower.variance(self.correction)),
+            std: T::measure(moments.lower.std(self.correction)),
+            skewness: T::measure(moments.skewness()),
+            kurtosis: T::measure(moments.kurtosis()),
+            l1: sum(sums.magnitudes),
+            l2: T::root(sums.squares),
+            linf: T::measure(if high > low { high } else { low }),
+        }
+    }
+
+    #[inline]
+    fn empty(self) -> Option<Summary<T>> {
+        Some(self.finish(Monoid::<T>::identity(self), 0))
+    }
+}
+
+/// The bits of an f64 but its sign.
+const MAGNITUDE: u64 = i64::MAX as u64;
+
+/// How many elements a part may have.
+#[inline(always)]
+fn places<T, P: Part<T>>(_: &P) -> usize {
+    P::ROWS * vector_elements::<T>()
+}
+
+/// What is rounded of the state of [`Describe`].
+#[derive(Clone, Copy)]
+pub struct Summed<T: Element> {
+    moments: Moments4,
+    sum: T::Wide,
+    magnitudes: T::Wide,
+    squares: f64,
+}
+
+/// The operator on it.
+#[derive(Clone, Copy)]
+struct Sums;
+
+impl<T: Element> Monoid<T> for Sums {
+    type State = Summed<T>;
+    type Answer = u64;
+
+    #[inline(always)]
+    fn identity(self) -> Summed<T> {
+        Summed {
+            moments: Moments4::EMPTY,
+            sum: T::Wide::NOTHING,
+            magnitudes: T::Wide::NOTHING,
+            squares: 0.0,
+        }
+    }
+    #[inline(always)]
+    fn lift(self, value: T, index: u64) -> Summed<T> {
+        if value.rank().unordered() {
+            return self.identity();
+        }
+        Summed {
+            moments: Moments4::of(value.to_f64()),
+            sum: value.wide(),
+            magnitudes: value.wide_magnitude(),
+            squares: SumOfSquares.lift(value, index),
+        }
+    }
+    #[inline(always)]
+    fn combine(self, a: Summed<T>, b: Summed<T>) -> Summed<T> {
+        Summed {
+            moments: a.moments.combine(b.moments),
+            sum: a.sum.plus(b.sum),
+            magnitudes: a.magnitudes.plus(b.magnitudes),
+            squares: a.squares + b.squares,
+        }
+    }
+    /// How many numbers.
+    #[inline(always)]
+    fn finish(self, sums: Summed<T>, _: u64) -> u64 {
+        sums.moments.lower.count
+    }
+    #[inline(always)]
+    fn empty(self) -> Option<u64> {
+        Some(0)
+    }
+}
+
+/// The moments of finite elements, at every place: what it says of others is never asked for, and says that they, too, are
+/// elements. So all counts that meet are equal and known to a compiler, and so are the moments of one element.
+#[derive(Clone, Copy)]
+struct Finite;
+
+impl<T: Element> Monoid<T> for Finite {
+    type State = Moments4;
+    type Answer = u64;
+
+    #[inline(always)]
+    fn identity(self) -> Moments4 {
+        self.lift(T::from_bits(0), 0)
+    }
+    #[inline(always)]
+    fn lift(self, value: T, _: u64) -> Moments4 {
+        let lower = Moments2 {
+            count: 1,
+            mean: value.to_f64(),
+            m2: 0.0,
+        };
+        Moments4 {
+            lower,
+            m3: 0.0,
+            m4: 0.0,
+        }
+    }
+    #[inline(always)]
+    fn combine(self, a: Moments4, b: Moments4) -> Moments4 {
+        a.combine(b)
+    }
+    #[inline(always)]
+    fn finish(self, moments: Moments4, _: u64) -> u64 {
+        moments.lower.count
+    }
+    #[inline(always)]
+    fn empty(self) -> Option<u64> {
+        Some(0)
+    }
+}
+
+/// What is exact of the state of [`Describe`].
+#[derive(Clone, Copy)]
+pub struct Found<T: Element> {
+    smallest: Best<Key<T>>,
+    largest: Best<Key<T>>,
+    zeros: u64,
+    /// +∞ and −∞.
+    infinities: (u64, u64),
+}
+
+/// The operator on it.
+#[derive(Clone, Copy)]
+struct Finds;
+
+impl<T: Element> Monoid<T> for Finds {
+    type State = Found<T>;
+    type Answer = u64;
+
+    #[inline(always)]
+    fn identity(self) -> Found<T> {
+        Found {
+            smallest: Monoid::<T>::identity(SMALLEST.0),
+            largest: Monoid::<T>::identity(LARGEST.0),
+            zeros: 0,
+            infinities: (0, 0),
+        }
+    }
+    #[inline(always)]
+    fn lift(self, value: T, index: u64) -> Found<T> {
+        if value.rank().unordered() {
+            return self.identity();
+        }
+        let is = |infinity: f64| u64::from(value.to_f64() == infinity);
+        Found {
+            smallest: SMALLEST.lift(value, index),
+            largest: LARGEST.lift(value, index),
+            zeros: u64::from(!value.is_nonzero()),
+            infinities: (is(f64::INFINITY), is(f64::NEG_INFINITY)),
+        }
+    }
+    #[inline(always)]
+    fn combine(self, a: Found<T>, b: Found<T>) -> Found<T> {
+        Found {
+            smallest: SMALLEST.combine::<T>(a.smallest, b.smallest),
+            largest: LARGEST.combine::<T>(a.largest, b.largest),
+            zeros: a.zeros + b.zeros,
+            infinities: (a.infinities.0 + b.infinities.0, a.infinities.1 + b.infinities.1),
+        }
+    }
+    /// How many zeros.
+    #[inline(always)]
+    fn finish(self, found: Found<T>, _: u64) -> u64 {
+        found.zeros
+    }
+    #[inline(always)]
+    fn empty(self) -> Option<u64> {
+        Some(0)
+    }
+}
+
+/// An end of the order and where it is: the key tells the zeros apart as [`Extremum`]'s does, while to the place they are equal as
+/// to [`Arg`]'s.
+#[derive(Clone, Copy)]
+struct Ends(Arg);
+
+impl Ends {
+    #[inline(always)]
+    fn lift<T: Element>(self, value: T, index: u64) -> Best<Key<T>> {
+        Best {
+            key: Extremum { end: self.0.end }.lift(value, index),
+            place: index,
+        }
+    }
+
+    #[inline(always)]
+    fn combine<T: Element>(self, a: Best<Key<T>>, b: Best<Key<T>>) -> Best<Key<T>> {
+        let alike = |best: Best<Key<T>>| Best {
+            key: T::Rank::of_key(best.key).zeros_alike().key(),
+            ..best
+        };
+        Best {
+            key: if b.key > a.key { b.key } else { a.key },
+            place: Monoid::<T>::combine(self.0, alike(a), alike(b)).place,
+        }
+    }
+
+    /// Of a part whose best element, by [`Arg`], is known.
+    #[inline(always)]
+    fn of_part<T: Element>(self, best: Best<Key<T>>, part: impl Part<T>) -> Best<Key<T>> {
+        if best.key == self.0.lift(T::from_bits(0), 0).key {
+            // A zero: of which sign, it takes a second look to tell.
+            let key = Monoid::<T>::fold_part(Extremum { end: self.0.end }, part);
+            return Best { key, ..best };
+        }
+        best
+    }
+
+    #[inline(always)]
+    fn value<T: Element>(self, best: Best<Key<T>>) -> Option<T> {
+        (best.place != u64::MAX).then(|| Monoid::<T>::finish(Extremum { end: self.0.end }, best.key, 0))
+    }
+}
+
+const SMALLEST: Ends = Ends(Arg::SMALLEST);
+const LARGEST: Ends = Ends(Arg::LARGEST);
+
+/// Words in a row, as nested pairs have them.
+type SumsRow<T> = (Moments4, ((<T as Element>::Wide, <T as Element>::Wide), f64));
+type FoundRow<T> = ((Best<Key<T>>, Best<Key<T>>), (u64, (u64, u64)));
+
+impl<T: Element> Words for Summed<T> {
+    const COUNT: usize = SumsRow::<T>::COUNT;
+    #[inline(always)]
+    fn word(self, i: usize) -> u32 {
+        let row: SumsRow<T> = (self.moments, ((self.sum, self.magnitudes), self.squares));
+        row.word(i)
+    }
+    #[inline(always)]
+    fn from_words(word: impl FnMut(usize) -> u32) -> Self {
+        let (moments, ((sum, magnitudes), squares)) = SumsRow::<T>::from_words(word);
+        Self {
+            moments,
+            sum,
+            magnitudes,
+            squares,
+        }
+    }
+}
+
+impl<T: Element> Words for Found<T> {
+    const COUNT: usize = FoundRow::<T>::COUNT;
+    #[inline(always)]
+    fn word(self, i: usize) -> u32 {
+        let row: FoundRow<T> = ((self.smallest, self.largest), (self.zeros, self.infinities));
+        row.word(i)
+    }
+    #[inline(always)]
+    fn from_words(word: impl FnMut(usize) -> u32) -> Self {
+        let ((smallest, largest), (zeros, infinities)) = FoundRow::<T>::from_words(word);
+        Self {
+            smallest,
+            largest,
+            zeros,
+            infinities,
+        }
+    }
+}
+
+/// The answers in a row: counts, ends, places, then the rest.
+type SummaryRow<T> = (
+    ((u64, u64), ((u64, u64), u64)),
+    (((T, T), (u64, u64)), (TotalsRow<T>, SpreadRow<T>)),
+);
+type TotalsRow<T> = (
+    (<T as Element>::Total, <T as Element>::Total),
+    (<T as Element>::Mean, <T as Element>::Mean),
+);
+type SpreadRow<T> = (
+    <T as Element>::Mean,
+    (
+        (<T as Element>::Mean, <T as Element>::Mean),
+        (<T as Element>::Mean, <T as Element>::Mean),
+    ),
+);
+
+/// The index of nothing.
+const NOWHERE: u64 = u64::MAX;
+
+impl<T: Element> Words for Summary<T> {
+    const COUNT: usize = SummaryRow::<T>::COUNT;
+    #[inline(always)]
+    fn word(self, i: usize) -> u32 {
+        let counts = (
+            (self.count, self.nan),
+            ((self.positive_infinities, self.negative_infinities), self.zeros),
+        );
+        let zero = T::from_bits(0);
+        let ends = (
+            (self.min.unwrap_or(zero), self.max.unwrap_or(zero)),
+            (self.argmin.unwrap_or(NOWHERE), self.argmax.unwrap_or(NOWHERE)),
+        );
+        let sums = ((self.sum, self.l1), (self.l2, self.linf));
+        let spread = ((self.variance, self.std), (self.skewness, self.kurtosis));
+        let answers: SummaryRow<T> = (counts, (ends, (sums, (self.mean, spread))));
+        answers.word(i)
+    }
+    #[inline(always)]
+    fn from_words(word: impl FnMut(usize) -> u32) -> Self {
+        let (counts, (ends, (sums, (mean, spread)))) = SummaryRow::<T>::from_words(word);
+        let ((count, nan), ((positive_infinities, negative_infinities), zeros)) = counts;
+        let ((min, max), (argmin, argmax)) = ends;
+        let ((sum, l1), (l2, linf)) = sums;
+        let ((variance, std), (skewness, kurtosis)) = spread;
+        Self {
+            count,
+            nan,
+            positive_infinities,
+            negative_infinities,
+            zeros,
+            min: (argmin != NOWHERE).then_some(min),
+            max: (argmax != NOWHERE).then_some(max),
+            argmin: (argmin != NOWHERE).then_some(argmin),
+            argmax: (argmax != NOWHERE).then_some(argmax),
+            sum,
+            mean,
+            variance,
+            std,
+            skewness,
+            kurtosis,
+            l1,
+            l2,
+            linf,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "describe_tests.rs"]
+mod tests;

@@ -63,14 +63,6 @@ macro_rules! float {
             fn measure(value: f64) -> Self {
                 Self::from_f64(value)
             }
-            #[inline]
-            fn root(square: f64) -> Self {
-                Self::from_f64($root(square))
-            }
-            #[inline]
-            fn wide_magnitude(self) -> Self {
-                self.magnitude()
-            }
         }
 
         impl Float for $float {
@@ -79,8 +71,16 @@ macro_rules! float {
                 $canonical(value as $float)
             }
             #[inline]
+            fn root(square: f64) -> Self {
+                Self::from_f64($root(square))
+            }
+            #[inline]
             fn magnitude(self) -> Self {
                 $float::from_bits(self.to_bits() & $int::MAX as $bits)
+            }
+            #[inline]
+            fn wide_magnitude(self) -> Self {
+                self.magnitude()
             }
         }
 

@@ -96,14 +96,6 @@ macro_rules! half {
                 <Self as Float>::from_f64(value)
             }
             #[inline]
-            fn root(square: f64) -> Self {
-                <Self as Float>::from_f64(root(square))
-            }
-            #[inline]
-            fn wide_magnitude(self) -> f32 {
-                self.magnitude()
-            }
-            #[inline]
             fn is_nonzero(self) -> bool {
                 self.to_bits() & 0x7fff != 0
             }
@@ -129,8 +121,16 @@ macro_rules! half {
                 $half::from_bits(FORMAT.round(value))
             }
             #[inline]
+            fn root(square: f64) -> Self {
+                <Self as Float>::from_f64(root(square))
+            }
+            #[inline]
             fn magnitude(self) -> f32 {
                 self.rank().magnitude()
+            }
+            #[inline]
+            fn wide_magnitude(self) -> f32 {
+                self.magnitude()
             }
         }
     };

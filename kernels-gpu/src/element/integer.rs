@@ -44,20 +44,6 @@ macro_rules! integer {
             fn measure(value: f64) -> f64 {
                 <f64 as Element>::measure(value)
             }
-            #[inline]
-            fn root(square: f64) -> f64 {
-                <f64 as Element>::root(square)
-            }
-            #[inline]
-            fn wide_magnitude(self) -> $wide {
-                // Of unsigned ones nothing is below 0.
-                #[allow(unused_comparisons)]
-                if self < 0 {
-                    $wide::wrapping_sub(0, self.wide())
-                } else {
-                    self.wide()
-                }
-            }
             const SMALL: Option<fn(Self) -> i32> = $small;
         }
     };
@@ -110,14 +96,6 @@ impl Element for bool {
     #[inline]
     fn measure(value: f64) -> f64 {
         <f64 as Element>::measure(value)
-    }
-    #[inline]
-    fn root(square: f64) -> f64 {
-        <f64 as Element>::root(square)
-    }
-    #[inline]
-    fn wide_magnitude(self) -> i64 {
-        self.wide()
     }
     const SMALL: Option<fn(Self) -> i32> = Some(i32::from);
 }

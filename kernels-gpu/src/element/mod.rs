@@ -106,10 +106,6 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
     fn to_f64(self) -> f64;
     /// An answer that was computed in f64, rounded once to what a mean is answered as; every NaN gives the same one.
     fn measure(value: f64) -> Self::Mean;
-    /// The square root of `square`, a sum of squares of such elements, rounded once to what a mean is answered as.
-    fn root(square: f64) -> Self::Mean;
-    /// Its magnitude, wide; of the least integer of 64 bits that integer, as it wraps around.
-    fn wide_magnitude(self) -> Self::Wide;
 
     /// The element as an i32, where 128 of them cannot overflow one: a lane then adds up its part of a leaf in 32 bits.
     const SMALL: Option<fn(Self) -> i32> = None;
@@ -125,8 +121,12 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
 pub trait Float: Element<Mean = Self> {
     /// Rounded once, to nearest even; every NaN gives the same one.
     fn from_f64(value: f64) -> Self;
+    /// The square root of `square`, rounded once: of a sum of squares of such elements.
+    fn root(square: f64) -> Self;
     /// Its magnitude's rank.
     fn magnitude(self) -> Self::Rank;
+    /// Its magnitude, wide.
+    fn wide_magnitude(self) -> Self::Wide;
 }
 
 /// What elements compare as.

@@ -123,6 +123,26 @@ pub unsafe fn run<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, kernel: Ker
     }
 }
 
+/// The most words that an entry's state or answer has.
+pub const MOST_WORDS: usize = {
+    let (mut most, mut i) = (0, 0);
+    while i < ENTRIES.len() {
+        let Entry {
+            state_words,
+            answer_words,
+            ..
+        } = ENTRIES[i];
+        let words = if state_words > answer_words {
+            state_words
+        } else {
+            answer_words
+        };
+        most = if words > most { words } else { most };
+        i += 1;
+    }
+    most
+};
+
 /// Tiles that [`Kernel::Small`] takes.
 pub const SMALL_TILES: u64 = grid::OCTET;
 

@@ -4,7 +4,7 @@ use super::{
     Arg, Best, Extremum, Moments2, Moments4, Monoid, NormL1, Sum, SumOfSquares, Words, extremum::Key, sum::total,
 };
 use crate::{
-    element::{Element, Rank, Wide},
+    element::{Element, Float, Rank, Wide},
     tree::{self, Part, vector_elements},
 };
 
@@ -30,11 +30,8 @@ impl Default for Describe {
 }
 
 /// The answers of [`Describe`]. "Numbers" are the elements that are not NaN.
-///
-/// Sum and L1 norm are answered as sums are: of integers in 64 bits, where they wrap around; what has a fraction as means are: of
-/// integers in f64.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary<T: Element> {
+pub struct Summary<T: Float> {
     /// How many elements, NaNs among them.
     pub count: u64,
     /// How many are NaN.
@@ -56,47 +53,51 @@ pub struct Summary<T: Element> {
     /// The sum of the numbers. 0 where there are none.
     pub sum: T::Total,
     /// Their mean, from sums in f64. NaN where there are none; ±∞ of infinities that agree, otherwise NaN.
-    pub mean: T::Mean,
+    pub mean: T,
     /// Their variance. NaN where there are no more than the correction, and of an infinity.
-    pub variance: T::Mean,
+    pub variance: T,
     /// Its root.
-    pub std: T::Mean,
+    pub std: T,
     /// The skewness of the numbers themselves. NaN where no two differ, and of an infinity.
-    pub skewness: T::Mean,
+    pub skewness: T,
     /// Their excess kurtosis. NaN where no two differ, and of an infinity.
-    pub kurtosis: T::Mean,
+    pub kurtosis: T,
     /// The sum of their magnitudes. 0 where there are none.
     pub l1: T::Total,
     /// The root of the sum of their squares. 0 where there are none.
-    pub l2: T::Mean,
+    pub l2: T,
     /// The largest magnitude. 0 where there are none.
-    pub linf: T::Mean,
+    pub linf: T,
 }
 
 /// What [`Describe`] carries up the tree: what is rounded, and what is exact. What can be told of these at the end has no word
 /// here: the NaNs are the elements that the moments have not counted, and the largest magnitude is at one of the ends.
 type Described<T> = (Summed<T>, Found<T>);
 
-impl<T: Element> Monoid<T> for Describe {
+impl<T: Float> Monoid<T> for Describe {
     type State = Described<T>;
     type Answer = Summary<T>;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn identity(self) -> Described<T> {
         (Sums.identity(), Finds.identity())
     }
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn lift(self, value: T, index: u64) -> Described<T> {
         (Sums.lift(value, index), Finds.lift(value, index))
     }
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn combine(self, a: Described<T>, b: Described<T>) -> Described<T> {
         (Sums.combine(a.0, b.0), Finds.combine(a.1, b.1))
     }
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn shift(self, state: Described<T>, by: u64) -> Described<T> {
         let Found { smallest, largest, .. } = state.1;
         let found = Found {
@@ -111,7 +112,8 @@ impl<T: Element> Monoid<T> for Describe {
 
     /// A part without holes, NaNs and infinities has each number by its own operator, in as cheap a way as that has. Others are
     /// few, and have little code.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn fold_part(self, part: impl Part<T>) -> Described<T> {
         // A NaN is at both ends, and infinities each at one.
         let (smallest, largest): (Best<Key<T>>, Best<Key<T>>) = (SMALLEST.0.fold_part(part), LARGEST.0.fold_part(part));
@@ -141,7 +143,8 @@ impl<T: Element> Monoid<T> for Describe {
 
     const FUSES: bool = true;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn finish(self, (sums, found): Described<T>, count: u64) -> Summary<T> {
         let moments = sums.moments;
         let numbers = moments.lower.count;
@@ -189,7 +192,7 @@ fn places<T, P: Part<T>>(_: &P) -> usize {
 
 /// What is rounded of the state of [`Describe`].
 #[derive(Clone, Copy)]
-pub struct Summed<T: Element> {
+pub struct Summed<T: Float> {
     moments: Moments4,
     sum: T::Wide,
     magnitudes: T::Wide,
@@ -200,11 +203,12 @@ pub struct Summed<T: Element> {
 #[derive(Clone, Copy)]
 struct Sums;
 
-impl<T: Element> Monoid<T> for Sums {
+impl<T: Float> Monoid<T> for Sums {
     type State = Summed<T>;
     type Answer = u64;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn identity(self) -> Summed<T> {
         Summed {
             moments: Moments4::EMPTY,
@@ -213,7 +217,8 @@ impl<T: Element> Monoid<T> for Sums {
             squares: 0.0,
         }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn lift(self, value: T, index: u64) -> Summed<T> {
         if value.rank().unordered() {
             return self.identity();
@@ -225,7 +230,8 @@ impl<T: Element> Monoid<T> for Sums {
             squares: SumOfSquares.lift(value, index),
         }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn combine(self, a: Summed<T>, b: Summed<T>) -> Summed<T> {
         Summed {
             moments: a.moments.combine(b.moments),
@@ -235,11 +241,13 @@ impl<T: Element> Monoid<T> for Sums {
         }
     }
     /// How many numbers.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn finish(self, sums: Summed<T>, _: u64) -> u64 {
         sums.moments.lower.count
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn empty(self) -> Option<u64> {
         Some(0)
     }
@@ -250,15 +258,17 @@ impl<T: Element> Monoid<T> for Sums {
 #[derive(Clone, Copy)]
 struct Finite;
 
-impl<T: Element> Monoid<T> for Finite {
+impl<T: Float> Monoid<T> for Finite {
     type State = Moments4;
     type Answer = u64;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn identity(self) -> Moments4 {
         self.lift(T::from_bits(0), 0)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn lift(self, value: T, _: u64) -> Moments4 {
         let lower = Moments2 {
             count: 1,
@@ -271,15 +281,18 @@ impl<T: Element> Monoid<T> for Finite {
             m4: 0.0,
         }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn combine(self, a: Moments4, b: Moments4) -> Moments4 {
         a.combine(b)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn finish(self, moments: Moments4, _: u64) -> u64 {
         moments.lower.count
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn empty(self) -> Option<u64> {
         Some(0)
     }
@@ -287,7 +300,7 @@ impl<T: Element> Monoid<T> for Finite {
 
 /// What is exact of the state of [`Describe`].
 #[derive(Clone, Copy)]
-pub struct Found<T: Element> {
+pub struct Found<T: Float> {
     smallest: Best<Key<T>>,
     largest: Best<Key<T>>,
     zeros: u64,
@@ -299,11 +312,12 @@ pub struct Found<T: Element> {
 #[derive(Clone, Copy)]
 struct Finds;
 
-impl<T: Element> Monoid<T> for Finds {
+impl<T: Float> Monoid<T> for Finds {
     type State = Found<T>;
     type Answer = u64;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn identity(self) -> Found<T> {
         Found {
             smallest: Monoid::<T>::identity(SMALLEST.0),
@@ -312,7 +326,8 @@ impl<T: Element> Monoid<T> for Finds {
             infinities: (0, 0),
         }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn lift(self, value: T, index: u64) -> Found<T> {
         if value.rank().unordered() {
             return self.identity();
@@ -325,7 +340,8 @@ impl<T: Element> Monoid<T> for Finds {
             infinities: (is(f64::INFINITY), is(f64::NEG_INFINITY)),
         }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn combine(self, a: Found<T>, b: Found<T>) -> Found<T> {
         Found {
             smallest: SMALLEST.combine::<T>(a.smallest, b.smallest),
@@ -335,11 +351,13 @@ impl<T: Element> Monoid<T> for Finds {
         }
     }
     /// How many zeros.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn finish(self, found: Found<T>, _: u64) -> u64 {
         found.zeros
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn empty(self) -> Option<u64> {
         Some(0)
     }
@@ -351,16 +369,18 @@ impl<T: Element> Monoid<T> for Finds {
 struct Ends(Arg);
 
 impl Ends {
-    #[inline(always)]
-    fn lift<T: Element>(self, value: T, index: u64) -> Best<Key<T>> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn lift<T: Float>(self, value: T, index: u64) -> Best<Key<T>> {
         Best {
             key: Extremum { end: self.0.end }.lift(value, index),
             place: index,
         }
     }
 
-    #[inline(always)]
-    fn combine<T: Element>(self, a: Best<Key<T>>, b: Best<Key<T>>) -> Best<Key<T>> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn combine<T: Float>(self, a: Best<Key<T>>, b: Best<Key<T>>) -> Best<Key<T>> {
         let alike = |best: Best<Key<T>>| Best {
             key: T::Rank::of_key(best.key).zeros_alike().key(),
             ..best
@@ -372,8 +392,9 @@ impl Ends {
     }
 
     /// Of a part whose best element, by [`Arg`], is known.
-    #[inline(always)]
-    fn of_part<T: Element>(self, best: Best<Key<T>>, part: impl Part<T>) -> Best<Key<T>> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn of_part<T: Float>(self, best: Best<Key<T>>, part: impl Part<T>) -> Best<Key<T>> {
         if best.key == self.0.lift(T::from_bits(0), 0).key {
             // A zero: of which sign, it takes a second look to tell.
             let key = Monoid::<T>::fold_part(Extremum { end: self.0.end }, part);
@@ -382,8 +403,9 @@ impl Ends {
         best
     }
 
-    #[inline(always)]
-    fn value<T: Element>(self, best: Best<Key<T>>) -> Option<T> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn value<T: Float>(self, best: Best<Key<T>>) -> Option<T> {
         (best.place != u64::MAX).then(|| Monoid::<T>::finish(Extremum { end: self.0.end }, best.key, 0))
     }
 }
@@ -395,14 +417,16 @@ const LARGEST: Ends = Ends(Arg::LARGEST);
 type SumsRow<T> = (Moments4, ((<T as Element>::Wide, <T as Element>::Wide), f64));
 type FoundRow<T> = ((Best<Key<T>>, Best<Key<T>>), (u64, (u64, u64)));
 
-impl<T: Element> Words for Summed<T> {
+impl<T: Float> Words for Summed<T> {
     const COUNT: usize = SumsRow::<T>::COUNT;
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn word(self, i: usize) -> u32 {
         let row: SumsRow<T> = (self.moments, ((self.sum, self.magnitudes), self.squares));
         row.word(i)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn from_words(word: impl FnMut(usize) -> u32) -> Self {
         let (moments, ((sum, magnitudes), squares)) = SumsRow::<T>::from_words(word);
         Self {
@@ -414,14 +438,16 @@ impl<T: Element> Words for Summed<T> {
     }
 }
 
-impl<T: Element> Words for Found<T> {
+impl<T: Float> Words for Found<T> {
     const COUNT: usize = FoundRow::<T>::COUNT;
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn word(self, i: usize) -> u32 {
         let row: FoundRow<T> = ((self.smallest, self.largest), (self.zeros, self.infinities));
         row.word(i)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn from_words(word: impl FnMut(usize) -> u32) -> Self {
         let ((smallest, largest), (zeros, infinities)) = FoundRow::<T>::from_words(word);
         Self {
@@ -438,24 +464,16 @@ type SummaryRow<T> = (
     ((u64, u64), ((u64, u64), u64)),
     (((T, T), (u64, u64)), (TotalsRow<T>, SpreadRow<T>)),
 );
-type TotalsRow<T> = (
-    (<T as Element>::Total, <T as Element>::Total),
-    (<T as Element>::Mean, <T as Element>::Mean),
-);
-type SpreadRow<T> = (
-    <T as Element>::Mean,
-    (
-        (<T as Element>::Mean, <T as Element>::Mean),
-        (<T as Element>::Mean, <T as Element>::Mean),
-    ),
-);
+type TotalsRow<T> = ((<T as Element>::Total, <T as Element>::Total), (T, T));
+type SpreadRow<T> = (T, ((T, T), (T, T)));
 
 /// The index of nothing.
 const NOWHERE: u64 = u64::MAX;
 
-impl<T: Element> Words for Summary<T> {
+impl<T: Float> Words for Summary<T> {
     const COUNT: usize = SummaryRow::<T>::COUNT;
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn word(self, i: usize) -> u32 {
         let counts = (
             (self.count, self.nan),
@@ -471,7 +489,8 @@ impl<T: Element> Words for Summary<T> {
         let answers: SummaryRow<T> = (counts, (ends, (sums, (self.mean, spread))));
         answers.word(i)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn from_words(word: impl FnMut(usize) -> u32) -> Self {
         let (counts, (ends, (sums, (mean, spread)))) = SummaryRow::<T>::from_words(word);
         let ((count, nan), ((positive_infinities, negative_infinities), zeros)) = counts;

@@ -2,7 +2,7 @@
 
 use super::{Monoid, extremum::Key};
 use crate::{
-    element::{Element, Float, Rank, Wide},
+    element::{Float, Rank, Wide},
     tree::{self, Part},
 };
 
@@ -11,7 +11,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NormL1;
 
-impl<T: Element> Monoid<T> for NormL1 {
+impl<T: Float> Monoid<T> for NormL1 {
     type State = T::Wide;
     type Answer = T::Total;
 
@@ -44,9 +44,9 @@ impl<T: Element> Monoid<T> for NormL1 {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SumOfSquares;
 
-impl<T: Element> Monoid<T> for SumOfSquares {
+impl<T: Float> Monoid<T> for SumOfSquares {
     type State = f64;
-    type Answer = T::Mean;
+    type Answer = T;
 
     #[inline]
     fn identity(self) -> f64 {
@@ -62,12 +62,12 @@ impl<T: Element> Monoid<T> for SumOfSquares {
         a + b
     }
     #[inline]
-    fn finish(self, sum: f64, _: u64) -> T::Mean {
-        T::measure(sum)
+    fn finish(self, sum: f64, _: u64) -> T {
+        T::from_f64(sum)
     }
     #[inline]
-    fn empty(self) -> Option<T::Mean> {
-        Some(T::measure(0.0))
+    fn empty(self) -> Option<T> {
+        Some(T::from_f64(0.0))
     }
 }
 
@@ -76,9 +76,9 @@ impl<T: Element> Monoid<T> for SumOfSquares {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NormL2;
 
-impl<T: Element> Monoid<T> for NormL2 {
+impl<T: Float> Monoid<T> for NormL2 {
     type State = f64;
-    type Answer = T::Mean;
+    type Answer = T;
 
     #[inline]
     fn identity(self) -> f64 {
@@ -93,12 +93,12 @@ impl<T: Element> Monoid<T> for NormL2 {
         Monoid::<T>::combine(SumOfSquares, a, b)
     }
     #[inline]
-    fn finish(self, sum: f64, _: u64) -> T::Mean {
+    fn finish(self, sum: f64, _: u64) -> T {
         T::root(sum)
     }
     #[inline]
-    fn empty(self) -> Option<T::Mean> {
-        Some(T::measure(0.0))
+    fn empty(self) -> Option<T> {
+        Some(T::from_f64(0.0))
     }
 }
 

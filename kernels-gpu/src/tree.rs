@@ -65,6 +65,12 @@ pub trait Part<T>: Copy {
     /// The state of the element at a row and a column; the identity where there is none. Each is asked for once, but by an
     /// operator that [rereads](Monoid::REREADS).
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State;
+
+    /// The same part, known to a compiler to have an element at every place; `None` where it has not, or does not know.
+    #[inline(always)]
+    fn full(self) -> Option<Self> {
+        None
+    }
 }
 
 /// Where in a part an element is: counted from the part's first element, so that it is a constant.

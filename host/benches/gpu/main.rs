@@ -21,7 +21,7 @@ use warpfold::{
     cpu,
     gpu::{Gpu, Prepared},
     ops::{
-        All, Any, ArgMax, ArgMin, ArgMinMax, CountInf, CountNan, CountNonzero, Kurtosis, LogSumExp, Max, Mean,
+        All, Any, ArgMax, ArgMin, ArgMinMax, CountInf, CountNan, CountNonzero, Describe, Kurtosis, LogSumExp, Max, Mean,
         MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product, Reduction, Skewness, StdDev,
         Sum, SumOfSquares, Variance,
         element::{Element, Float, bf16, f16},
@@ -74,6 +74,9 @@ fn main() -> Outcome<()> {
         }
         if wanted(MeanVariance::NAME) {
             bench.lengths(MeanVariance::default())?;
+        }
+        if wanted(Describe::NAME) {
+            bench.lengths(Describe::default())?;
         }
         if wanted(NormLp::NAME) {
             bench.lengths(NormLp { p: 3.0 })?;

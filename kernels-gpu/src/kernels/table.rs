@@ -11,7 +11,13 @@ use crate::{
 };
 
 macro_rules! table {
-    ($($op:ident: $monoid:ty = |$parameter:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? };)*) => {
+    (
+        $($op:ident: $monoid:ty = |$parameter:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? };)*
+        [whole arrays alone]
+        $($whole_op:ident: $whole_monoid:ty = |$whole_parameter:pat_param| $whole_value:expr, {
+            $($whole_element:ident: $whole_room:ident),* $(,)?
+        };)*
+    ) => {
         /// Every entry point.
         pub static ENTRIES: &[Entry] = &[$($(
             Entry::new::<$element, $monoid>(Kernel::All, $room, table!(@names $op, "", $element)),
@@ -19,6 +25,12 @@ macro_rules! table {
             Entry::new::<$element, $monoid>(Kernel::Rows, $room, table!(@names $op, "_rows", $element)),
             Entry::new::<$element, $monoid>(Kernel::Strided, $room, table!(@names $op, "_strided", $element)),
             Entry::new::<$element, $monoid>(Kernel::Segments, $room, table!(@names $op, "_segments", $element)),
+        )*)* $($(
+            Entry::new::<$whole_element, $whole_monoid>(
+                Kernel::All,
+                $whole_room,
+                table!(@names $whole_op, "", $whole_element),
+            ),
         )*)*];
 
         $($(
@@ -30,6 +42,12 @@ macro_rules! table {
                 concat!(stringify!($op), "_segments_", stringify!($element)),
                 $element,
                 |$parameter| $value
+            );
+        )*)*
+        $($(
+            reduce_entries!(
+                @entry All, concat!(stringify!($whole_op), "_", stringify!($whole_element)), $whole_element,
+                $whole_parameter, $whole_value
             );
         )*)*
     };
@@ -78,9 +96,6 @@ table! {
     mean_variance: MeanVariance = |parameter| MeanVariance { correction: f64::from_bits(parameter) }, { f32: WIDE, f64: WIDE };
     skewness: Skewness = |_| Skewness {}, { f32: FULL, f64: FULL };
     kurtosis: Kurtosis = |_| Kurtosis {}, { f32: FULL, f64: FULL };
-    describe: Describe = |parameter| Describe { correction: f64::from_bits(parameter) }, {
-        f32: FULL, f64: FULL, f16: FULL, bf16: FULL,
-    };
     norm_lp: NormLp = |parameter| NormLp { p: f64::from_bits(parameter) }, { f32: FULL, f64: FULL };
     norm_l1: NormL1 = |_| NormL1, { f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE };
     norm_l2: NormL2 = |_| NormL2, { f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL };
@@ -99,5 +114,10 @@ table! {
     all: All = |_| All, {
         f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
         i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: WIDE,
+    };
+    // States of 26 and 30 words, and so much code to combine two that one kernel of each type is enough.
+    [whole arrays alone]
+    describe: Describe = |parameter| Describe { correction: f64::from_bits(parameter) }, {
+        f32: FULL, f64: FULL, f16: FULL, bf16: FULL,
     };
 }

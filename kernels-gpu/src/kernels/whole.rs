@@ -35,7 +35,8 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
     let reduce_first = words; // a loop
     // A whole leaf and a ragged one; the block stage; few slots; a run of slots and the block stage.
     let slots = (reduce_eight + reduce_octets) + (reduce_eight + reduce) + reduce_first;
-    let shuffles = (reduce + reduce) + reduce_first + slots;
+    let whole = if M::REREADS { 0 } else { reduce };
+    let shuffles = (whole + reduce) + reduce_first + slots;
     // Ragged leaves, of small elements also whole ones that are not aligned; whole ones of others.
     let (words_of_leaf, bytes) = thread::scalar_loads::<T>(ROWS);
     let whole = if thread::loads_words::<T, M>() {
@@ -117,7 +118,8 @@ pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
         let present = narrow(simt, u64::saturating_sub(leaves::<T>(input.len), first));
         let loadable = narrow(simt, u64::saturating_sub(thread::loadable_leaves::<T, M>(input), first));
         let mut at = simt.warp();
-        while at < tile_leaves.min(loadable) {
+        // The code of an operator that rereads is large, and stands once: where ragged leaves are folded.
+        while !M::REREADS && at < tile_leaves.min(loadable) {
             // SAFETY: passed on to the caller; the leaf is one of those.
             let state = unsafe { warp::fold_loadable(simt, op, input, leaf(at), &mut seen) };
             block::put(simt, at, state, turn);

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     element::{Element, Float, Rank, Wide},
-    tree::{self, Part, vector_elements},
+    tree::{self, Part},
 };
 
 /// What there is to say of an array at once, as a [`Summary`]: counts, ends, sum, moments, norms.
@@ -115,30 +115,31 @@ impl<T: Float> Monoid<T> for Describe {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn fold_part(self, part: impl Part<T>) -> Described<T> {
-        // A NaN is at both ends, and infinities each at one.
-        let (smallest, largest): (Best<Key<T>>, Best<Key<T>>) = (SMALLEST.0.fold_part(part), LARGEST.0.fold_part(part));
-        let is_finite = |arg: Arg, best| arg.value::<T>(best).to_f64().is_finite();
-        let finite = is_finite(SMALLEST.0, smallest) && is_finite(LARGEST.0, largest);
-        if finite && total(part, |_| 1) as usize == places(&part) {
-            let sums = Summed {
-                moments: tree::fold_part(Finite, part),
-                sum: Sum.fold_part(part),
-                magnitudes: NormL1.fold_part(part),
-                squares: Monoid::<T>::fold_part(SumOfSquares, part),
-            };
-            let found = Found {
-                smallest: SMALLEST.of_part(smallest, part),
-                largest: LARGEST.of_part(largest, part),
-                zeros: total(part, |value: T| i32::from(!value.is_nonzero())) as u64,
-                infinities: (0, 0),
-            };
-            (sums, found)
-        } else {
-            (
-                tree::fold_part_in_turn(Sums, part),
-                tree::fold_part_in_turn(Finds, part),
-            )
+        if let Some(part) = part.full() {
+            // A NaN is at both ends, and infinities each at one.
+            let smallest: Best<Key<T>> = SMALLEST.0.fold_part(part);
+            let largest: Best<Key<T>> = LARGEST.0.fold_part(part);
+            let is_finite = |arg: Arg, best| arg.value::<T>(best).to_f64().is_finite();
+            if is_finite(SMALLEST.0, smallest) && is_finite(LARGEST.0, largest) {
+                let sums = Summed {
+                    moments: tree::fold_part(Finite, part),
+                    sum: Sum.fold_part(part),
+                    magnitudes: NormL1.fold_part(part),
+                    squares: Monoid::<T>::fold_part(SumOfSquares, part),
+                };
+                let found = Found {
+                    smallest: SMALLEST.of_part(smallest, part),
+                    largest: LARGEST.of_part(largest, part),
+                    zeros: total(part, |value: T| i32::from(!value.is_nonzero())) as u64,
+                    infinities: (0, 0),
+                };
+                return (sums, found);
+            }
         }
+        (
+            tree::fold_part_in_turn(Sums, part),
+            tree::fold_part_in_turn(Finds, part),
+        )
     }
 
     const FUSES: bool = true;
@@ -183,12 +184,6 @@ impl<T: Float> Monoid<T> for Describe {
 
 /// The bits of an f64 but its sign.
 const MAGNITUDE: u64 = i64::MAX as u64;
-
-/// How many elements a part may have.
-#[inline(always)]
-fn places<T, P: Part<T>>(_: &P) -> usize {
-    P::ROWS * vector_elements::<T>()
-}
 
 /// What is rounded of the state of [`Describe`].
 #[derive(Clone, Copy)]
@@ -253,8 +248,8 @@ impl<T: Float> Monoid<T> for Sums {
     }
 }
 
-/// The moments of finite elements, at every place: what it says of others is never asked for, and says that they, too, are
-/// elements. So all counts that meet are equal and known to a compiler, and so are the moments of one element.
+/// The moments of finite elements at every place: what it says of others is never asked for. So all counts that meet are equal
+/// and known to a compiler, and so are the moments of one element.
 #[derive(Clone, Copy)]
 struct Finite;
 

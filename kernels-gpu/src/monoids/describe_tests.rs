@@ -12,8 +12,8 @@ use super::{
     *,
 };
 use crate::{
-    element::{Float, bf16, f16},
-    tree::{ROWS, row_elements},
+    element::{bf16, f16},
+    tree::{ROWS, row_elements, vector_elements},
 };
 
 const OP: Describe = Describe { correction: 1.0 };
@@ -142,6 +142,9 @@ impl<T: Float, const N: usize> Part<T> for Places<'_, T, N> {
         } else {
             op.identity()
         }
+    }
+    fn full(self) -> Option<Self> {
+        (self.present == usize::MAX).then_some(self)
     }
 }
 

@@ -128,7 +128,10 @@ where
     T: Float<Total = T> + NoUninit + files::Element + Into<Scalar>,
     Op: Reduction<T, Answer = Summary<T>>,
 {
-    Ok(Numbers::of(&reader.summary::<T, T>(tensor, |read| read.into())?, Into::into))
+    Ok(Numbers::of(
+        &reader.summary::<T, T>(tensor, |read| read.into())?,
+        Into::into,
+    ))
 }
 
 /// As the float64 nearest to each. A sum is a whole number, and so is written as one as far as all of them are exact.

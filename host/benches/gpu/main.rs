@@ -21,9 +21,9 @@ use warpfold::{
     cpu,
     gpu::{Gpu, Prepared},
     ops::{
-        All, Any, ArgMax, ArgMin, ArgMinMax, CountInf, CountNan, CountNonzero, Describe, Kurtosis, LogSumExp, Max, Mean,
-        MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product, Reduction, Skewness, StdDev,
-        Sum, SumOfSquares, Variance,
+        All, Any, ArgMax, ArgMin, ArgMinMax, CountInf, CountNan, CountNonzero, Describe, Kurtosis, LogSumExp, Max,
+        Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product, Reduction, Skewness,
+        StdDev, Sum, SumOfSquares, Variance,
         element::{Element, Float, bf16, f16},
     },
     plan::{Plan, Shape},

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod axes;
+mod describe;
 mod runs;
 mod segments;
 mod types;

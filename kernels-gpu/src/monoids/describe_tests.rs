@@ -201,7 +201,7 @@ fn a_few_numbers_are_described() {
         (summary.variance, summary.std, summary.l2),
         (3.5, 1.870_828_7, 3.741_657_5)
     );
-    assert_eq!((summary.skewness, summary.kurtosis), (-0.768_365, -0.5));
+    assert_eq!((summary.skewness, summary.kurtosis), (-0.768_361_3, -0.5));
 }
 
 #[test]

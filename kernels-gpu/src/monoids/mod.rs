@@ -15,13 +15,14 @@ mod norm;
 mod pair;
 mod product;
 mod sum;
+mod summary;
 #[cfg(test)]
 mod testing;
 mod variance;
 
 pub use arg::{Arg, Best, Ties};
 pub use count::{All, Any, CountInf, CountNan, CountNonzero};
-pub use describe::{Describe, Found, Summary, Summed};
+pub use describe::{Describe, Found, Summed};
 pub use extremum::{End, Extremum, Key};
 pub use log_sum_exp::{LogSumExp, Scaled};
 pub use lp::NormLp;
@@ -29,6 +30,7 @@ pub use moments::{Moments2, Moments4};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
 pub use product::Product;
 pub use sum::{Mean, Sum};
+pub use summary::Summary;
 pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
 
 use crate::tree::{self, Part};

@@ -1,6 +1,6 @@
 //! Every tensor of a checkpoint described in one pass: what it holds of NaNs, infinities and zeros, its ends, its spread.
 //!
-//! `cargo run --release -p warpfold --example 07_describe -- model.safetensors`; the command `warpfold describe` makes a table.
+//! `cargo run --release -p warpfold --example 08_describe -- model.safetensors`; the command `warpfold describe` makes a table.
 
 use std::{env, error::Error};
 

@@ -14,8 +14,8 @@ use crate::{
 /// A NaN is counted, and left out of everything else, as pandas has it; infinities are counted, and take part. So where there
 /// is no NaN, each number is that of the operator that answers it alone, to the bit: [`Sum`], [`Extremum`], [`Arg`],
 /// [`MeanVariance`](super::MeanVariance) (also for the mean, which it has in f64), [`StdDev`](super::StdDev),
-/// [`Skewness`](super::Skewness), [`Kurtosis`](super::Kurtosis), [`NormL1`], [`NormL2`](super::NormL2), [`NormInf`](super::NormInf). Where there
-/// are some, each is the identity at its place in the tree.
+/// [`Skewness`](super::Skewness), [`Kurtosis`](super::Kurtosis), [`NormL1`], [`NormL2`](super::NormL2),
+/// [`NormInf`](super::NormInf). Where there are some, each is the identity at its place in the tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Describe {
     /// What is taken off the number of elements to divide the variance by: 1 for an estimate from a sample, 0 for the elements

@@ -11,7 +11,7 @@ use warpfold::{
 
 use crate::{
     Describe, Failure,
-    device::Device,
+    device::{Device, Wanted},
     progress::Progress,
     scalar::Scalar,
     summaries::{Array, Numbers, Outcome, Summaries},
@@ -28,6 +28,9 @@ pub fn run(args: &Describe) -> Result<Summaries, Failure> {
             .flat_map(|(_, file)| file.as_ref().map_or(&[][..], TensorFile::tensors))
     };
     let describable = tensors().filter(|tensor| of(tensor.dtype()).is_some());
+    if args.device == Wanted::Emulator {
+        return Err("the emulator has no describe: --device cpu gives the same bits".into());
+    }
     let device = Device::open::<f32, Op>(args.device, Op::default())?;
     let start = Instant::now();
     let mut reader = Reader {
@@ -64,8 +67,10 @@ struct Reader {
     progress: Progress,
 }
 
+type Describer = fn(&mut Reader, &Tensor) -> Result<Numbers, Failure>;
+
 /// How the elements of a type are described.
-fn of(dtype: DType) -> Option<fn(&mut Reader, &Tensor) -> Result<Numbers, Failure>> {
+fn of(dtype: DType) -> Option<Describer> {
     Some(match dtype {
         DType::F16 => floats::<f16>,
         DType::Bf16 => floats::<bf16>,
@@ -89,7 +94,7 @@ impl Reader {
         let outcome = match of(tensor.dtype()) {
             None => Outcome::Meaningless(format!("nothing describes elements of {}", tensor.dtype_name())),
             Some(describe) => match describe(self, tensor) {
-                Ok(numbers) => Outcome::Described(numbers),
+                Ok(numbers) => Outcome::Described(Box::new(numbers)),
                 Err(error) => Outcome::Unread(error.to_string()),
             },
         };

@@ -26,7 +26,7 @@ pub struct Array {
 }
 
 pub enum Outcome {
-    Described(Numbers),
+    Described(Box<Numbers>),
     /// Elements of a type that nothing describes.
     Meaningless(String),
     Unread(String),

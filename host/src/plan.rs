@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_is_a_thousandth_of_the_input() {
+    fn a_workspace_is_a_thousandth_of_the_input_or_two_for_large_states() {
         for entry in ENTRIES {
             for len in edges() {
                 let plan = Plan::new(entry, len);
@@ -332,7 +332,8 @@ mod tests {
                 let tickets = 4 * TICKET_WORDS as u64;
                 // As many slots as the small kernel has tiles: 1 KiB for each word of a state.
                 let little = 4 * SMALL_TILES * entry.state_words as u64 + tickets;
-                assert!(bytes <= plan.bytes() / 1000 || bytes <= little, "{plan}");
+                let part = if entry.state_words > 16 { 500 } else { 1000 };
+                assert!(bytes <= plan.bytes() / part || bytes <= little, "{plan}");
             }
         }
     }

@@ -13,7 +13,10 @@
 //! Any power-of-two group of neighbouring leaves is a subtree. That is why a warp may fold 1, 2, 4 … leaves, a block
 //! any power-of-two number of warps, and a grid any number of blocks, without changing a bit of the answer.
 
-use crate::monoids::Monoid;
+pub(crate) mod pending;
+
+use crate::{element::Element, monoids::Monoid};
+use pending::Pending;
 
 /// The version of the canonical tree. A change to any constant here, or to the order above, is a new version.
 pub const VERSION: u32 = 1;
@@ -59,8 +62,15 @@ pub trait Part<T>: Copy {
     /// How many rows it has, a power of two; those of the leaf that it has not hold no elements.
     const ROWS: usize = ROWS;
 
-    /// The state of the element at a row and a column; the identity where there is none. Each is asked for once.
+    /// The state of the element at a row and a column; the identity where there is none. Each is asked for once, but by an
+    /// operator that [rereads](Monoid::REREADS).
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State;
+
+    /// The same part, known to a compiler to have an element at every place; `None` where it has not, or does not know.
+    #[inline(always)]
+    fn full(self) -> Option<Self> {
+        None
+    }
 }
 
 /// Where in a part an element is: counted from the part's first element, so that it is a constant.
@@ -93,6 +103,74 @@ pub fn chain<T, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> M::State {
 #[inline(always)]
 pub fn chains<T, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
     in_pairs(op, ColumnsInTurn(part), vector_elements::<T>())
+}
+
+/// The same as [`fold_part`] in little code, which takes its time: each place in turn, its element searched for among all. For
+/// operators whose states are large, where a part has holes; by then the elements were read, and are [asked for
+/// again](Monoid::REREADS).
+#[inline(always)]
+pub fn fold_part_in_turn<T: Element, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
+    match vector_elements::<T>() {
+        2 => columns_in_turn::<1, T, M, _>(op, part),
+        4 => columns_in_turn::<2, T, M, _>(op, part),
+        8 => columns_in_turn::<3, T, M, _>(op, part),
+        _ => columns_in_turn::<4, T, M, _>(op, part),
+    }
+}
+
+/// `2` to the power of `LEVELS` columns.
+#[inline(always)]
+fn columns_in_turn<const LEVELS: u32, T: Element, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> M::State {
+    let mut columns = Pending::<M::State, LEVELS>::nothing(op);
+    let mut column = 0;
+    while column < 1 << LEVELS {
+        let mut rows = Pending::<M::State, { ROWS.ilog2() }>::nothing(op);
+        let mut row = 0;
+        while row < P::ROWS {
+            let place = place::<T>(row, column);
+            let (element, present) = chain(At(place), part);
+            let state = if present {
+                op.lift(element, place)
+            } else {
+                op.identity()
+            };
+            rows.push(op, row as u32, state);
+            row += 1;
+        }
+        columns.push(op, column as u32, rows.total(op, P::ROWS as u32));
+        column += 1;
+    }
+    columns.total(op, 1 << LEVELS)
+}
+
+/// The element at a place, and whether there is one.
+#[derive(Clone, Copy)]
+struct At(u64);
+
+impl<T: Element> Monoid<T> for At {
+    type State = (T, bool);
+    type Answer = bool;
+
+    #[inline(always)]
+    fn identity(self) -> (T, bool) {
+        (T::from_bits(0), false)
+    }
+    #[inline(always)]
+    fn lift(self, value: T, place: u64) -> (T, bool) {
+        (value, place == self.0)
+    }
+    #[inline(always)]
+    fn combine(self, a: (T, bool), b: (T, bool)) -> (T, bool) {
+        if b.1 { b } else { a }
+    }
+    #[inline(always)]
+    fn finish(self, (_, present): (T, bool), _: u64) -> bool {
+        present
+    }
+    #[inline(always)]
+    fn empty(self) -> Option<bool> {
+        Some(false)
+    }
 }
 
 /// States by number. Each is asked for once.

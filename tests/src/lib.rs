@@ -45,6 +45,8 @@ macro_rules! each_statistic {
     ($f:ident($($arg:expr),* $(,)?)) => {{
         $f::<warpfold_kernels::element::f16, _>(warpfold::ops::LogSumExp, $($arg),*);
         $f::<warpfold_kernels::element::bf16, _>(warpfold::ops::LogSumExp, $($arg),*);
+        $f::<warpfold_kernels::element::f16, _>(warpfold::ops::Describe::default(), $($arg),*);
+        $f::<warpfold_kernels::element::bf16, _>(warpfold::ops::Describe::default(), $($arg),*);
         $crate::each_statistic!(@of f32, $f($($arg),*));
         $crate::each_statistic!(@of f64, $f($($arg),*));
         $crate::each_operation!(@exact [$f::<f32, _>] ($($arg),*));
@@ -61,6 +63,7 @@ macro_rules! each_statistic {
         $f::<$element, _>(warpfold::ops::NormLp { p: 0.5 }, $($arg),*);
         $f::<$element, _>(warpfold::ops::IgnoreNan(warpfold::ops::Variance { correction: 1.0 }), $($arg),*);
         $f::<$element, _>(warpfold::ops::IgnoreNan(warpfold::ops::StdDev { correction: 0.0 }), $($arg),*);
+        $f::<$element, _>(warpfold::ops::Describe { correction: 1.0 }, $($arg),*);
     }};
 }
 

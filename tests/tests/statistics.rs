@@ -5,12 +5,12 @@ use approx::assert_relative_eq;
 use warpfold::{
     cpu,
     ops::{
-        IgnoreNan, Kurtosis, LogSumExp, MeanVariance, NormLp, Reduction, Skewness, StdDev, Variance,
+        Describe, IgnoreNan, Kurtosis, LogSumExp, MeanVariance, NormLp, Reduction, Skewness, StdDev, Variance,
         element::{Element, Float, bf16, f16},
     },
     plan::Shape,
 };
-use warpfold_tests::{Bits, backends, cases, each_statistic, golden};
+use warpfold_tests::{Bits, backends, cases, each_statistic, golden, oracle};
 
 /// Central moments in f64, in two passes: count, mean, and the means of the second, third and fourth powers.
 fn moments(values: &[f64]) -> (f64, f64, [f64; 3]) {
@@ -57,6 +57,58 @@ fn moments_agree_with_two_passes() {
             };
             double(cpu::reduce(Variance { correction: 1.0 }, &wide).unwrap(), variance);
             double(cpu::reduce(MeanVariance::default(), &wide).unwrap().0, mean);
+        }
+    }
+}
+
+/// NaNs are counted and left out: the rest is described as an array without them, in sums whose order their places change.
+#[test]
+fn a_description_agrees_with_two_passes_over_the_numbers() {
+    for case in [cases::CYCLE, cases::UNIFORM, cases::TIES] {
+        for len in LENGTHS {
+            let mut values = case.array(len);
+            (0..len).step_by(7).for_each(|at| values[at] = f32::NAN);
+            let numbers: Vec<f32> = values.iter().copied().filter(|value| !value.is_nan()).collect();
+            let wide: Vec<f64> = numbers.iter().copied().map(f64::from).collect();
+            let summary = cpu::reduce(Describe { correction: 0.0 }, &values).unwrap();
+            assert_eq!((summary.count, summary.nan), (len as u64, len.div_ceil(7) as u64));
+            assert_eq!(
+                summary.zeros,
+                numbers.iter().filter(|number| **number == 0.0).count() as u64
+            );
+            assert_eq!((summary.positive_infinities, summary.negative_infinities), (0, 0));
+            assert_eq!(
+                (summary.min, summary.max),
+                (oracle::min(&numbers), oracle::max(&numbers))
+            );
+            let place = |end: Option<f32>| values.iter().position(|value| Some(*value) == end).map(|at| at as u64);
+            assert_eq!(
+                (summary.argmin, summary.argmax),
+                (place(summary.min), place(summary.max))
+            );
+
+            let (_, mean, [m2, m3, m4]) = moments(&wide);
+            let close = |answer: f32, exact: f64| {
+                assert_relative_eq!(f64::from(answer), exact, max_relative = 6e-8, epsilon = 1e-9);
+            };
+            close(summary.mean, mean);
+            close(summary.variance, m2);
+            close(summary.std, m2.sqrt());
+            if m2 > 0.0 {
+                close(summary.skewness, m3 / m2.powf(1.5));
+                close(summary.kurtosis, m4 / (m2 * m2) - 3.0);
+            }
+            close(summary.l2, wide.iter().map(|value| value * value).sum::<f64>().sqrt());
+            let largest = wide.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+            assert_eq!(f64::from(summary.linf), largest);
+            // Summed in f32: `⌈log₂ n⌉ · u` of the magnitudes, and as much of f64 for the references'.
+            let l1: f64 = wide.iter().map(|value| value.abs()).sum();
+            let bound = 1.01 * (oracle::depth(len) + 1) as f64 * 2_f64.powi(-24) * l1;
+            assert!((f64::from(summary.l1) - l1).abs() <= bound, "{summary:?}");
+            assert!(
+                (f64::from(summary.sum) - wide.iter().sum::<f64>()).abs() <= bound,
+                "{summary:?}"
+            );
         }
     }
 }

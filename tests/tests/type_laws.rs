@@ -187,7 +187,14 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
     }
     fn statistic<T: Element, R: Reduction<T>>(op: R, seen: &mut BTreeMap<&'static str, Vec<&'static str>>) {
         for kernel in Kernel::ALL {
-            let entry = op.entry().with(kernel).expect("each kernel");
+            let Some(entry) = op.entry().with(kernel) else {
+                assert!(
+                    R::NAME == "describe" && kernel != Kernel::All,
+                    "{} of {kernel:?}",
+                    R::NAME
+                );
+                continue;
+            };
             let words = (<R::State as Words>::COUNT, <R::Answer as Words>::COUNT);
             assert_eq!((entry.state_words, entry.answer_words), words, "{}", entry.name);
             assert_eq!(entry.element, T::TYPE);

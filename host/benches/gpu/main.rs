@@ -21,9 +21,9 @@ use warpfold::{
     cpu,
     gpu::{Gpu, Prepared},
     ops::{
-        All, Any, ArgMax, ArgMin, ArgMinMax, BitXor, Compensated, CountInf, CountNan, CountNonzero, Exact, IgnoreNan,
-        Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product,
-        Reduction, Skewness, StdDev, Sum, SumOfSquares, Variance, Wide,
+        All, Any, ArgMax, ArgMin, ArgMinMax, BitXor, Compensated, CountInf, CountNan, CountNonzero, Describe, Exact,
+        IgnoreNan, Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp,
+        Operator, Product, Reduction, Skewness, StdDev, Sum, SumOfSquares, Variance, Wide,
         element::{Element, Float, bf16, f16},
     },
     plan::{Plan, Shape},
@@ -91,6 +91,9 @@ fn main() -> Outcome<()> {
             )*};
         }
         run_ignoring_nan!(Sum, Sum; Product, Product; Mean, Mean; Max, Max; ArgMax, ArgMax; Variance::default(), Variance;);
+        if wanted(Describe::NAME) {
+            bench.lengths(Describe::default())?;
+        }
         if wanted(NormLp::NAME) {
             bench.lengths(NormLp { p: 3.0 })?;
         }

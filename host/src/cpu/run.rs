@@ -83,13 +83,14 @@ impl<T: Element, M: Monoid<T>> WithSimd for Run<'_, T, M> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        const { assert!(M::State::COUNT <= 16, "a state has at most 16 words") };
+        const { assert!(M::State::COUNT <= 32, "a state has at most 32 words") };
         match M::State::COUNT {
             1 => self.fold::<1>(),
             2 => self.fold::<2>(),
             3 => self.fold::<3>(),
             4..=8 => self.fold::<8>(),
-            _ => self.fold::<16>(),
+            9..=16 => self.fold::<16>(),
+            _ => self.fold::<32>(),
         }
     }
 }

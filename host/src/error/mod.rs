@@ -30,6 +30,15 @@ pub enum Error {
         segment: usize,
     },
 
+    /// An operator that has a kernel for whole arrays alone, asked to fold on a GPU along axes or in segments.
+    #[error(
+        "GPUs fold whole arrays alone with {op}: along axes and in segments the CPU does, `cpu::reduce_axes` and its kin"
+    )]
+    WholeOnly {
+        /// The operator.
+        op: &'static str,
+    },
+
     /// Offsets that divide no array into segments.
     #[error("offset {at} of the segments {fault}")]
     Offset {

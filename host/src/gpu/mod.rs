@@ -25,6 +25,7 @@ use cust::{
 };
 use warpfold_kernels::{
     element::Element,
+    kernels::MOST_WHOLE_WORDS,
     monoids::Words,
     tree::{LEAF_BYTES, leaf_elements},
 };
@@ -68,10 +69,10 @@ struct Scratch {
     staging: Option<DeviceBuffer<u8>>,
 }
 
-/// Words of the blocking calls' output: an answer and a state of up to 64 bytes each.
-const OUTPUT_WORDS: usize = 32;
-/// Where in it the state is.
-const STATE_AT: usize = 16;
+/// Words of the blocking calls' output: an answer and a state.
+const OUTPUT_WORDS: usize = 2 * STATE_AT;
+/// Where in it the state is: behind the largest answer. There is room for the largest state.
+const STATE_AT: usize = MOST_WHOLE_WORDS;
 
 impl Gpu {
     /// How many GPUs there are. Loads the driver.

@@ -26,20 +26,21 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::GridOverflow`] where there would be more blocks than a grid can have, 2³¹ − 1.
+    /// [`Error::GridOverflow`] where there would be more blocks than a grid can have, 2³¹ − 1; [`Error::WholeOnly`] where the
+    /// operator has no kernel for such extents.
     pub fn along(entry: &'static Entry, extents: &Extents) -> Result<Self, Error> {
         let &Extents { count, len, .. } = extents;
-        let kernel = |kernel| entry.with(kernel).unwrap_or(entry);
+        let kernel = |kernel| entry.with(kernel).ok_or(Error::WholeOnly { op: entry.op });
         if len == 0 || extents.is_contiguous() {
             if count == 1 {
                 return Ok(Self::new(entry, len));
             }
             if len <= entry.element.leaf_elements() {
-                return Self::of_rows(kernel(Kernel::Rows), len, count);
+                return Self::of_rows(kernel(Kernel::Rows)?, len, count);
             }
-            return Self::of_long_rows(kernel(Kernel::All), len, count);
+            return Self::of_long_rows(kernel(Kernel::All)?, len, count);
         }
-        Self::of_columns(kernel(Kernel::Strided), extents)
+        Self::of_columns(kernel(Kernel::Strided)?, extents)
     }
 
     /// Runs of at most a leaf.

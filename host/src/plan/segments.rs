@@ -18,7 +18,7 @@ impl Plan {
     ///
     /// [`Error::GridOverflow`] where there would be more blocks than a grid can have, 2³¹ − 1.
     pub fn segments(entry: &'static Entry, len: u64, count: u64) -> Result<Self, Error> {
-        let entry = entry.with(Kernel::Segments).unwrap_or(entry);
+        let entry = entry.with(Kernel::Segments).ok_or(Error::WholeOnly { op: entry.op })?;
         let places = segments::places(entry.element, len, count);
         let most = WARPS.min(entry.max_threads / LANES);
         let warps_of = |leaves: u32| places.div_ceil(entry.element.leaf_elements() * u64::from(leaves));

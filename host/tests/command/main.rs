@@ -3,6 +3,7 @@
 mod accuracy;
 mod arrays;
 mod axes;
+mod describe;
 mod nan;
 mod runs;
 mod segments;

@@ -11,6 +11,10 @@ macro_rules! entries {
     (
         ptx: $ptx:expr, entry points if $when:meta;
         $($op:ident: $monoid:ty = |$parameter:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? };)*
+        $([whole arrays alone]
+        $($whole_op:ident: $whole_monoid:ty = |$whole_parameter:pat_param| $whole_value:expr, {
+            $($whole_element:ident: $whole_room:ident),* $(,)?
+        };)*)?
     ) => {
         /// Every entry point of this crate.
         pub static ENTRIES: &[$crate::kernels::Entry] = &[$($(
@@ -19,7 +23,9 @@ macro_rules! entries {
             $crate::entries!(@new Rows, $op, "_rows", $element, $monoid, $room),
             $crate::entries!(@new Strided, $op, "_strided", $element, $monoid, $room),
             $crate::entries!(@new Segments, $op, "_segments", $element, $monoid, $room),
-        )*)*];
+        )*)* $($($(
+            $crate::entries!(@new All, $whole_op, "", $whole_element, $whole_monoid, $whole_room),
+        )*)*)?];
 
         /// What this crate has built.
         pub static LIBRARY: $crate::kernels::Library = $crate::kernels::Library {
@@ -36,6 +42,11 @@ macro_rules! entries {
             $crate::entries!(@points Strided, $op, "_strided", $element, $monoid, $room, $parameter, $value, $when);
             $crate::entries!(@points Segments, $op, "_segments", $element, $monoid, $room, $parameter, $value, $when);
         )*)*
+        $($($(
+            $crate::entries!(
+                @points All, $whole_op, "", $whole_element, $whole_monoid, $whole_room, $whole_parameter, $whole_value, $when
+            );
+        )*)*)?
     };
     (@new $kernel:ident, $op:ident, $infix:literal, $element:ident, $monoid:ty, $room:ident) => {
         $crate::kernels::Entry::new::<$element, $monoid>(

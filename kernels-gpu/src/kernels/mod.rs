@@ -146,11 +146,12 @@ impl Entry {
         [op, name, family]: [&'static str; 3],
     ) -> Self {
         let words = <M::State as Words>::COUNT;
-        assert!(words >= 1 && words <= MOST_WORDS, "a state has 1 to 16 words");
-        assert!(
-            <M::Answer as Words>::COUNT <= MOST_WORDS,
-            "an answer has at most 16 words"
-        );
+        let most = match kernel {
+            Kernel::All => MOST_WHOLE_WORDS,
+            _ => MOST_WORDS,
+        };
+        assert!(words >= 1 && words <= most, "a state has 1 to 16 words");
+        assert!(<M::Answer as Words>::COUNT <= most, "an answer has at most 16 words");
         let (max_threads, blocks, instructions) = match kernel {
             Kernel::All => (room.threads, room.blocks, whole::instructions::<T, M>()),
             Kernel::Small => (
@@ -202,6 +203,9 @@ impl Entry {
 
 /// The most 32-bit words of a state, and of an answer.
 pub const MOST_WORDS: usize = 16;
+
+/// The same of an operator that folds whole arrays alone.
+pub const MOST_WHOLE_WORDS: usize = 36;
 
 /// The entry of this crate that folds elements of a type with an operator in a kernel; none if it is not built.
 #[must_use]

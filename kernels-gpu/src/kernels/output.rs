@@ -3,7 +3,7 @@
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
-    stages::store,
+    stages::{each_word, store},
 };
 
 /// Where the answers go, one for each extent.
@@ -44,9 +44,8 @@ pub unsafe fn finish<S: Simt, T, M: Monoid<T>>(simt: S, op: M, len: u64, total: 
 #[inline(always)]
 unsafe fn write<S: Simt, W: Words>(simt: S, to: *mut u8, number: u64, value: W) {
     let to = to.wrapping_add(number as usize * W::COUNT * W::UNIT);
-    let mut i = 0;
-    while i < W::COUNT {
-        let (to, word) = (to.wrapping_add(i * W::UNIT), value.word(i));
+    each_word(value, |i, word| {
+        let to = to.wrapping_add(i * W::UNIT);
         // SAFETY: passed on to the caller; a value of a type is aligned to its unit.
         unsafe {
             match W::UNIT {
@@ -55,6 +54,5 @@ unsafe fn write<S: Simt, W: Words>(simt: S, to: *mut u8, number: u64, value: W) 
                 _ => simt.store(to.cast(), word),
             }
         }
-        i += 1;
-    }
+    });
 }

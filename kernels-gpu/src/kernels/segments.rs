@@ -12,12 +12,11 @@ use crate::{
         extents::Input,
         grid::{self, Meeting},
         load,
-        pending::Pending,
         segments::{self, Piece, Segments},
         shuffle, thread,
         warp::{self, Seen},
     },
-    tree::{LANES, ROWS, leaf_elements, row_elements, vector_elements},
+    tree::{LANES, ROWS, leaf_elements, pending::Pending, row_elements, vector_elements},
 };
 
 /// Vectors of short segments that a lane has in flight.
@@ -66,12 +65,13 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
     let ends = if are_dear(words) { 2 } else { 3 };
     let numbers = 1 + 2 * ends + 1;
     // Slots meet and go to their segments' lanes; a wide leaf, two rows, others.
-    let (short, reduce) = (2 * (4 + 1), 3 * 5);
-    let meet = (4 + 2 + 1 + 2) + 3;
+    let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
+    let short = 2 * (4 + 1) * words;
+    let meet = reduce_eight + reduce_octets;
     Instructions {
         vector_loads: wide + ragged.vectors,
         scalar_loads: ragged.words + whole + turns * ragged.bytes + numbers * segments::NUMBER,
-        shuffles: 2 * slots * 3 + 3 + (short + reduce + meet) * words,
+        shuffles: 2 * slots * 3 + 3 + short + 3 * reduce + meet,
         barriers: 0,
         tickets: 1,
     }

@@ -31,19 +31,19 @@ pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u
 #[must_use]
 pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
-    let reduce = 5;
-    let reduce_first = 1; // a loop
-    let reduce_eight = 4 + 2 + 1 + 2;
+    let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
+    let reduce_first = words; // a loop
     // A whole leaf and a ragged one; the block stage; few slots; a run of slots and the block stage.
-    let slots = (reduce_eight + 3) + (reduce_eight + reduce) + reduce_first;
-    let shuffles = (reduce + reduce) + reduce_first + slots;
+    let slots = (reduce_eight + reduce_octets) + (reduce_eight + reduce) + reduce_first;
+    let whole = if M::REREADS { 0 } else { reduce };
+    let shuffles = (whole + reduce) + reduce_first + slots;
     // Ragged leaves, of small elements also whole ones that are not aligned; whole ones of others.
     let ragged = load::ragged_loads::<T>(0, 1);
     let whole = if thread::loads_words::<T, M>() { ragged.words } else { 0 };
     Instructions {
         vector_loads: ROWS + ragged.vectors,
         scalar_loads: ragged.words + ragged.bytes + whole,
-        shuffles: shuffles * words,
+        shuffles,
         // The block stage twice, one behind the ticket, and one between two rounds of slots.
         barriers: 2 + 1 + 1,
         tickets: 1,
@@ -54,12 +54,12 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
 #[must_use]
 pub const fn instructions_small<T: Element, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
-    let reduce = 5;
-    let reduce_first = 1; // a loop
-    let few_slots = (4 + 2 + 1 + 2) + 3;
+    let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
+    let reduce_first = words; // a loop
+    let few_slots = reduce_eight + reduce_octets;
     Instructions {
         // A leaf, whole or ragged; the block stage; few slots.
-        shuffles: (reduce + reduce_first + few_slots) * words,
+        shuffles: reduce + reduce_first + few_slots,
         barriers: 1,
         ..instructions::<T, M>()
     }
@@ -114,7 +114,8 @@ pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
         let present = narrow(simt, u64::saturating_sub(leaves::<T>(input.len), first));
         let loadable = narrow(simt, u64::saturating_sub(thread::loadable_leaves::<T, M>(input), first));
         let mut at = simt.warp();
-        while at < tile_leaves.min(loadable) {
+        // The code of an operator that rereads is large, and stands once: where ragged leaves are folded.
+        while !M::REREADS && at < tile_leaves.min(loadable) {
             // SAFETY: passed on to the caller; the leaf is one of those.
             let state = unsafe { warp::fold_loadable(simt, op, input, leaf(at), &mut seen) };
             block::put(simt, at, state, turn);

@@ -8,6 +8,7 @@ mod arg;
 mod bits;
 mod compensated;
 mod count;
+mod describe;
 mod exact;
 mod extremum;
 mod ignore_nan;
@@ -19,6 +20,7 @@ mod norm;
 mod pair;
 mod product;
 mod sum;
+mod summary;
 #[cfg(test)]
 mod testing;
 mod variance;
@@ -28,6 +30,7 @@ pub use arg::{Arg, Best, NO_INDEX, Ties};
 pub use bits::{BitAnd, BitOr, BitXor};
 pub use compensated::{Compensated, Pair, TwoSum};
 pub use count::{All, Any, CountInf, CountNan, CountNonzero};
+pub use describe::{Describe, Found, Summed};
 pub use exact::{Exact, Fixed};
 pub use extremum::{End, Extremum, Key};
 pub use ignore_nan::IgnoreNan;
@@ -38,6 +41,7 @@ pub use moments::{Moments2, Moments4};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
 pub use product::Product;
 pub use sum::{CountedMean, Mean, Sum, SumOrMean};
+pub use summary::Summary;
 pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
 pub use wide::Wide;
 
@@ -99,6 +103,9 @@ pub trait Monoid<T>: Copy {
     fn fold_part(self, part: impl Part<T>) -> Self::State {
         tree::fold_part(self, part)
     }
+
+    /// Whether [`fold_part`](Self::fold_part) asks for elements more than once. They are then all read before.
+    const REREADS: bool = false;
 
     /// Whether it is written with fused multiply-adds. In the code of any other there must be none: a compiler would have
     /// contracted a multiplication and an addition, and changed bits.

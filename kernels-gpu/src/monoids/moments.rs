@@ -188,7 +188,8 @@ impl Moments4 {
     }
 
     /// Of the elements of both. Neutral with [`EMPTY`](Self::EMPTY) and commutative, to the bit.
-    #[inline]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     #[must_use]
     pub fn combine(self, other: Self) -> Self {
         let (a, b) = if self.lower.count < other.lower.count {

@@ -6,7 +6,7 @@ use crate::tree::{self, Part};
 impl<A: Words, B: Words> Words for (A, B) {
     const COUNT: usize = A::COUNT + B::COUNT;
     const UNIT: usize = if A::UNIT > B::UNIT { A::UNIT } else { B::UNIT };
-    #[inline]
+    #[inline(always)]
     fn word(self, i: usize) -> u32 {
         if i < A::COUNT {
             self.0.word(i)
@@ -14,7 +14,7 @@ impl<A: Words, B: Words> Words for (A, B) {
             self.1.word(i - A::COUNT)
         }
     }
-    #[inline]
+    #[inline(always)]
     fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
         let first = A::from_words(&mut word);
         (first, B::from_words(|i| word(A::COUNT + i)))

@@ -1,6 +1,9 @@
 //! Block stage: states meet in shared memory, and the first warp folds them.
 
-use super::warp;
+use super::{
+    each_word,
+    warp::{self, is_large},
+};
 use crate::{
     monoids::{Monoid, Words},
     simt::{SHARED_WORDS, Simt},
@@ -55,9 +58,7 @@ impl Turn {
 pub fn put<S: Simt, W: Words>(simt: S, at: u32, state: W, turn: Turn) {
     if simt.lane() == 0 {
         let words = simt.anew(turn.word(at, W::COUNT));
-        for i in 0..W::COUNT {
-            simt.store_shared(words + i as u32, state.word(i));
-        }
+        each_word(state, |i, word| simt.store_shared(words + i as u32, word));
     }
 }
 
@@ -72,7 +73,12 @@ pub fn fold<S: Simt, T, M: Monoid<T>>(simt: S, op: M, count: u32, turn: Turn) ->
     }
     const { assert!(PER_LANE == 4, "four states are written out") };
     // All from one number that no compiler takes apart: it would keep an address for each word all through a loop of rounds.
-    let first = PER_LANE * simt.lane();
+    let first = if is_large(M::State::COUNT) {
+        const { assert!(!is_large(M::State::COUNT) || most_states(M::State::COUNT) <= LANES) };
+        simt.lane()
+    } else {
+        PER_LANE * simt.lane()
+    };
     let words = simt.anew(turn.word(first, M::State::COUNT));
     let left = simt.anew(u32::saturating_sub(count, first));
     let state = |i: u32| {
@@ -83,6 +89,9 @@ pub fn fold<S: Simt, T, M: Monoid<T>>(simt: S, op: M, count: u32, turn: Turn) ->
             op.identity()
         }
     };
+    if is_large(M::State::COUNT) {
+        return warp::reduce_first(simt, op, state(0), count);
+    }
     let mine = op.combine(op.combine(state(0), state(1)), op.combine(state(2), state(3)));
     warp::reduce_first(simt, op, mine, count.div_ceil(PER_LANE))
 }

@@ -5,7 +5,6 @@ pub mod extents;
 pub mod gather;
 pub mod grid;
 pub mod load;
-pub(crate) mod pending;
 pub mod segments;
 pub mod team;
 pub mod thread;
@@ -27,6 +26,14 @@ fn map_words<W: Words>(state: W, mut f: impl FnMut(u32) -> u32) -> W {
         i += 1;
         word
     })
+}
+
+/// Every word of `value`, with its number, to `f`. No loop: a compiler unrolls none of many words, and they would lie in memory.
+pub(crate) fn each_word<W: Words>(value: W, mut f: impl FnMut(usize, u32)) {
+    let _ = W::from_words(|i| {
+        f(i, value.word(i));
+        0
+    });
 }
 
 /// The state of lane `from`, which each lane names for itself.
@@ -52,8 +59,8 @@ pub(crate) unsafe fn load<S: Simt, W: Words>(simt: S, slots: *const u32, slot: u
 ///
 /// As [`Simt::store`], for each of the state's words.
 pub(crate) unsafe fn store<S: Simt, W: Words>(simt: S, slots: *mut u32, slot: u64, state: W) {
-    for i in 0..W::COUNT {
-        // SAFETY: passed on to the caller.
-        unsafe { simt.store(slots.add(slot as usize * W::COUNT + i), state.word(i)) }
-    }
+    // SAFETY: passed on to the caller.
+    each_word(state, |i, word| unsafe {
+        simt.store(slots.add(slot as usize * W::COUNT + i), word);
+    });
 }

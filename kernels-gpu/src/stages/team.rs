@@ -10,11 +10,11 @@
 //!
 //! All of these are powers of two, so each group of neighbours is a subtree.
 
-use super::{pending::Pending, warp::partner};
+use super::{each_word, warp::partner};
 use crate::{
     monoids::{Monoid, Words},
     simt::{SHARED_WORDS, Simt},
-    tree::LANES,
+    tree::{LANES, pending::Pending},
 };
 
 /// Words of shared memory that states of a block's warps meet in.
@@ -117,9 +117,7 @@ impl Team {
     #[inline(always)]
     fn meet<S: Simt, T, M: Monoid<T>>(self, simt: S, op: M, state: M::State) -> M::State {
         let at = |warp: u32, word: usize| (word as u32 * simt.warps() + warp) * LANES + simt.lane();
-        for word in 0..M::State::COUNT {
-            simt.store_shared(at(simt.warp(), word), state.word(word));
-        }
+        each_word(state, |i, word| simt.store_shared(at(simt.warp(), i), word));
         simt.barrier();
         let mut total = op.identity();
         if self.member(simt) == 0 {

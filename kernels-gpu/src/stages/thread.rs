@@ -140,6 +140,12 @@ impl<T: Element, const N: usize> Part<T> for Loaded<N> {
             op.identity()
         }
     }
+
+    #[inline(always)]
+    fn full(self) -> Option<Self> {
+        let places = place::<T>(N - 1, vector_elements::<T>()) as u32;
+        (self.present >= places).then_some(Self { present: ALL, ..self })
+    }
 }
 
 /// A part that is read as it is folded, an element at a time, of which the first `present` places hold elements.
@@ -188,6 +194,18 @@ fn value<T: Element>(words: [u32; WORDS], column: usize) -> T {
 pub unsafe fn fold_ragged<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
     let base = base::<S, T>(simt, leaf);
     let from = input.start.wrapping_add(base as usize);
+    if M::REREADS {
+        let present = narrow(simt, u64::saturating_sub(input.len, base));
+        // SAFETY: passed on to the caller; a whole leaf lies inside the input.
+        let words = unsafe {
+            if input.is_aligned() && leaf < input.whole_leaves() {
+                load_whole(simt, from)
+            } else {
+                load_ragged::<S, T, ROWS>(simt, from, present, input.around)
+            }
+        };
+        return op.shift(op.fold_part(Loaded { words, present }), base);
+    }
     if size_of::<T>() < 4 && input.is_shifted(leaf) {
         // SAFETY: every aligned vector that the leaf touches may be read.
         let words = unsafe { load_across::<S, T, ROWS>(simt, from, ALL) };

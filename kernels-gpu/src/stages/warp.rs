@@ -7,11 +7,31 @@ use crate::{
     simt::Simt,
 };
 
+/// Whether states are so large, and so is the code that combines two, that it stands in loops: of eight a lane has no room in
+/// registers, and of many such pieces of code a kernel none in the cache.
+#[must_use]
+pub const fn is_large(words: usize) -> bool {
+    words > 16
+}
+
+/// How many shuffles of a state of `words` words stand in the code of [`reduce`], of [`reduce_octets`] and of [`reduce_eight`].
+#[must_use]
+pub const fn shuffles(words: usize) -> [usize; 3] {
+    if is_large(words) {
+        [words; 3]
+    } else {
+        [5 * words, 3 * words, (4 + 2 + 1 + 2) * words]
+    }
+}
+
 /// Combines the 32 states of a warp, neighbours first.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
 #[inline(always)]
 pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::State {
+    if is_large(M::State::COUNT) {
+        return reduce_first(simt, op, state, simt.anew(32));
+    }
     let state = reduce_octets(simt, op, state);
     let state = op.combine(state, partner(simt, state, 8));
     op.combine(state, partner(simt, state, 16))
@@ -22,7 +42,9 @@ pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::S
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
 #[inline(always)]
 pub fn reduce_octets<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::State {
-    // Written out, not a loop: states of many words would lie in memory.
+    if is_large(M::State::COUNT) {
+        return reduce_first(simt, op, state, simt.anew(8));
+    }
     let state = op.combine(state, partner(simt, state, 1));
     let state = op.combine(state, partner(simt, state, 2));
     op.combine(state, partner(simt, state, 4))
@@ -76,6 +98,20 @@ fn meet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, low: M::State, hig
 /// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
 #[inline(always)]
 pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32) -> M::State) -> M::State {
+    if is_large(M::State::COUNT) {
+        let mut kept = op.identity();
+        let mut row = 0;
+        // Numbers of turns that no compiler knows: one unrolls the loop otherwise.
+        let rows = simt.anew(8);
+        while row < rows {
+            let total = reduce_first(simt, op, state(row), simt.anew(32));
+            if simt.lane() % 8 == row {
+                kept = total;
+            }
+            row += 1;
+        }
+        return kept;
+    }
     // Written out, not an array: states of many words would lie in memory. All are asked for before any is combined.
     let (a, b, c, d) = (state(0), state(1), state(2), state(3));
     let (e, f, g, h) = (state(4), state(5), state(6), state(7));

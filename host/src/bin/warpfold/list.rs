@@ -51,7 +51,7 @@ fn table(file: &TensorFile) -> String {
 }
 
 /// A name from a file must not steer the terminal.
-fn printable(name: &OsStr) -> String {
+pub fn printable(name: &OsStr) -> String {
     let escaped = |c: char| {
         if c.is_control() {
             c.escape_default().to_string()

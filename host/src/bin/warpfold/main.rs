@@ -5,6 +5,15 @@
 #![cfg_attr(test, allow(dead_code, unused_imports))]
 
 mod answers;
+#[cfg(not(test))]
+mod describe;
+/// As [`reduce`].
+#[cfg(test)]
+mod describe {
+    pub fn run(_: &crate::Describe) -> Result<crate::summaries::Summaries, crate::Failure> {
+        Err("not in unit tests".into())
+    }
+}
 mod device;
 mod list;
 mod out;
@@ -22,6 +31,7 @@ mod reduce {
 mod report;
 mod scalar;
 mod segments;
+mod summaries;
 mod table;
 
 use std::{
@@ -60,6 +70,13 @@ enum Command {
     /// neither pieces nor device. Along axes and in segments the array is read as a whole and must fit in memory; each
     /// answer has the bits that its elements alone would give.
     Reduce(Reduce),
+    /// Describes the arrays of .npy, .npz and .safetensors files: what they hold of NaNs, infinities and zeros, their ends, sum,
+    /// mean, spread and norms.
+    ///
+    /// Each array is read once, in pieces. NaNs are counted and left out of the rest. Integers and truths are described as the
+    /// float64 nearest to each, exactly up to 2^53. Arrays of other types are listed with what is wrong. Exit code 1 says that
+    /// something could not be read; what could is described all the same.
+    Describe(Describe),
 }
 
 #[derive(clap::Args)]
@@ -70,6 +87,29 @@ struct List {
     /// Prints one JSON list, an object for each array: file, format, name (null in a .npy file), dtype, shape, bytes.
     #[arg(long)]
     json: bool,
+}
+
+#[derive(clap::Args)]
+struct Describe {
+    /// The files; FILE:NAME for one array of a file.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// What is taken off the number of elements to divide the variance by.
+    #[arg(long, default_value_t = 1.0)]
+    correction: f64,
+    /// best, gpu, gpu:N or cpu. Best is the first GPU if one can be used, else the CPU.
+    #[arg(long, default_value = "best")]
+    device: Wanted,
+    /// All there is, in columns; without it, the count of NaNs and of infinities, min, max, mean and std, in few digits.
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    wide: bool,
+    /// Prints one JSON list, an object for each array: file, name (null in a .npy file), dtype, shape, and its numbers. NaN and
+    /// infinities are strings, what does not exist (the min of nothing) is null. Of what could not be read or described: error.
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Prints the same as CSV (RFC 4180), with a header.
+    #[arg(long)]
+    csv: bool,
 }
 
 #[derive(clap::Args)]
@@ -268,6 +308,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command) -> Result<(), Failure> {
+    let mut failed = None;
     let text = match command {
         Command::Devices => device::list(),
         Command::List(list) => list::run(list)?,
@@ -275,8 +316,19 @@ fn run(command: &Command) -> Result<(), Failure> {
             let report = reduce::run(reduce)?;
             if reduce.json { report.json()? } else { report.text() }
         }
+        Command::Describe(describe) => {
+            let summaries = describe::run(describe)?;
+            failed = summaries.failure();
+            if describe.json {
+                summaries.json()?
+            } else if describe.csv {
+                summaries.csv()?
+            } else {
+                summaries.text(describe.wide)
+            }
+        }
     };
     // Not println, which panics where nobody reads on.
     writeln!(io::stdout(), "{text}")?;
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }

@@ -26,6 +26,11 @@ impl Progress {
         }
     }
 
+    /// Bytes so far.
+    pub fn done(&self) -> u64 {
+        self.bar.position()
+    }
+
     pub fn advance(&mut self, bytes: u64) {
         self.bar.inc(bytes);
         if !self.shown && self.start.elapsed() > PATIENCE {

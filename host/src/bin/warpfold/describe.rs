@@ -1,0 +1,161 @@
+//! `warpfold describe`: many answers about each array of some files.
+
+use std::{borrow::Cow, path::Path, time::Instant};
+
+use bytemuck::NoUninit;
+use warpfold::{
+    files::{self, DType, Tensor, TensorFile, bf16, f16},
+    ops::{Describe as Op, Reduction, Summary, element::Float},
+    pieces::Pieces,
+};
+
+use crate::{
+    Describe, Failure,
+    device::{Device, Wanted},
+    progress::Progress,
+    scalar::Scalar,
+    summaries::{Array, Numbers, Outcome, Summaries},
+};
+
+/// Does what the command line asks for.
+pub fn run(args: &Describe) -> Result<Summaries, Failure> {
+    // The files first: a wrong name is told before a device is woken.
+    let opened = args.files.iter().map(|path| (path, TensorFile::open(path)));
+    let opened: Vec<_> = opened.collect();
+    let tensors = || {
+        opened
+            .iter()
+            .flat_map(|(_, file)| file.as_ref().map_or(&[][..], TensorFile::tensors))
+    };
+    let describable = tensors().filter(|tensor| of(tensor.dtype()).is_some());
+    if args.device == Wanted::Emulator {
+        return Err("the emulator has no describe: --device cpu gives the same bits".into());
+    }
+    let device = Device::open::<f32, Op>(args.device, Op::default())?;
+    let start = Instant::now();
+    let mut reader = Reader {
+        op: Op {
+            correction: args.correction,
+        },
+        progress: Progress::of_bytes(describable.map(Tensor::bytes).sum()),
+        device,
+    };
+    let files = opened.iter().map(|(path, file)| match file {
+        Ok(file) => (
+            file.path(),
+            file.tensors().iter().map(|tensor| reader.describe(tensor)).collect(),
+        ),
+        Err(error) => (path.as_path(), vec![Array::unread(error.to_string())]),
+    });
+    let files = files.map(|(path, arrays)| (named(path), arrays)).collect();
+    Ok(Summaries {
+        files,
+        bytes: reader.progress.done(),
+        seconds: start.elapsed().as_secs_f64(),
+        device: reader.device.to_string(),
+    })
+}
+
+fn named(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// What describes, and how far it is.
+struct Reader {
+    op: Op,
+    device: Device,
+    progress: Progress,
+}
+
+type Describer = fn(&mut Reader, &Tensor) -> Result<Numbers, Failure>;
+
+/// How the elements of a type are described.
+fn of(dtype: DType) -> Option<Describer> {
+    Some(match dtype {
+        DType::F16 => floats::<f16>,
+        DType::Bf16 => floats::<bf16>,
+        DType::F32 => floats::<f32>,
+        DType::F64 => floats::<f64>,
+        DType::Bool => |reader, tensor| integers(reader, tensor, |read: u8| f64::from(u8::from(read != 0))),
+        DType::U8 => |reader, tensor| integers(reader, tensor, |read: u8| read.into()),
+        DType::I8 => |reader, tensor| integers(reader, tensor, |read: i8| read.into()),
+        DType::U16 => |reader, tensor| integers(reader, tensor, |read: u16| read.into()),
+        DType::I16 => |reader, tensor| integers(reader, tensor, |read: i16| read.into()),
+        DType::U32 => |reader, tensor| integers(reader, tensor, |read: u32| read.into()),
+        DType::I32 => |reader, tensor| integers(reader, tensor, |read: i32| read.into()),
+        DType::U64 => |reader, tensor| integers(reader, tensor, |read: u64| read as f64),
+        DType::I64 => |reader, tensor| integers(reader, tensor, |read: i64| read as f64),
+        _ => return None,
+    })
+}
+
+impl Reader {
+    fn describe(&mut self, tensor: &Tensor) -> Array {
+        let outcome = match of(tensor.dtype()) {
+            None => Outcome::Meaningless(format!("nothing describes elements of {}", tensor.dtype_name())),
+            Some(describe) => match describe(self, tensor) {
+                Ok(numbers) => Outcome::Described(Box::new(numbers)),
+                Err(error) => Outcome::Unread(error.to_string()),
+            },
+        };
+        Array {
+            name: tensor.name().map(str::to_owned),
+            dtype: Some(tensor.dtype_name().to_owned()),
+            shape: Some(tensor.shape().to_vec()),
+            outcome,
+        }
+    }
+
+    /// Elements read as `Read`, a piece at a time.
+    fn summary<T, Read: files::Element>(
+        &mut self,
+        tensor: &Tensor,
+        of: impl Fn(&[Read]) -> Cow<'_, [T]>,
+    ) -> Result<Summary<T>, Failure>
+    where
+        T: Float + NoUninit,
+        Op: Reduction<T, Answer = Summary<T>>,
+    {
+        let len = self.device.piece::<T>()?;
+        let mut pieces = Pieces::<Op, T>::new(self.op, len as u64)?;
+        for piece in tensor.stream::<Read>(len)? {
+            let piece = piece?;
+            let state = self.device.fold_for_real(self.op, &of(&piece))?;
+            pieces.push(state, piece.len() as u64)?;
+            self.progress.advance(size_of_val(&*piece) as u64);
+        }
+        Ok(pieces.finish()?.0)
+    }
+}
+
+fn floats<T>(reader: &mut Reader, tensor: &Tensor) -> Result<Numbers, Failure>
+where
+    T: Float<Total = T> + NoUninit + files::Element + Into<Scalar>,
+    Op: Reduction<T, Answer = Summary<T>>,
+{
+    Ok(Numbers::of(
+        &reader.summary::<T, T>(tensor, |read| read.into())?,
+        Into::into,
+    ))
+}
+
+/// As the float64 nearest to each. A sum is a whole number, and so is written as one as far as all of them are exact.
+fn integers<Read: files::Element>(
+    reader: &mut Reader,
+    tensor: &Tensor,
+    nearest: impl Fn(Read) -> f64,
+) -> Result<Numbers, Failure> {
+    let summary = reader.summary::<f64, Read>(tensor, |read| read.iter().map(|&read| nearest(read)).collect())?;
+    // The sum of magnitudes: no sum on the way was larger.
+    let exact = summary.l1 <= EXACT;
+    Ok(Numbers::of(&summary, move |number: f64| {
+        if exact && number.fract() == 0.0 {
+            Scalar::Signed(number as i64)
+        } else {
+            Scalar::Double(number)
+        }
+    }))
+}
+
+/// Whole numbers of f64 up to here have no gaps.
+const EXACT: f64 = 9_007_199_254_740_992.0;

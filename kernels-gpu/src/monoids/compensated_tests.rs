@@ -26,7 +26,7 @@ fn units(value: f64) -> BigInt {
 fn keeps_its_bound(computed: f64, values: &[f64], digits: usize) -> bool {
     let exact: BigInt = values.iter().copied().map(units).sum();
     let magnitudes: BigInt = values.iter().map(|value| units(value.abs())).sum();
-    let depth = values.len().next_power_of_two().ilog2();
+    let depth = u32::ilog2(u32::next_power_of_two(values.len() as u32));
     let error = BigInt::from((units(computed) - &exact).magnitude().clone());
     let bound = (BigInt::from(exact.magnitude().clone()) << digits) + magnitudes * (2 * depth * depth);
     error << (2 * digits) <= bound + bound_slack(&exact, digits)

@@ -22,7 +22,7 @@ use fixed::{Bits, INFINITY, NEUTRAL, NORMAL, NUMBER, magnitude, significand, spe
 /// for 2⁶⁴ of them. Such a long accumulator is U. Kulisch's (*Computer Arithmetic and Validity*, 2008). Elements are f32; the state of
 /// sums of f64 would have 2163 bits, more than fit where states meet.
 ///
-/// A lane adds its part of a leaf in 64 bits: significands whose exponents lie within [`WINDOW`] of the largest are shifted by
+/// A lane adds its part of a leaf in 64 bits: significands whose exponents lie within 30 of the largest are shifted by
 /// the rest and added as integers. Most parts are done then. Those that reach further down go on with what is below, as
 /// often as there is something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use crate::element::{Element, Float};
 /// |computed − s|  ≤  d · 2⁻⁵³ · Σ|xᵢ|
 /// ```
 ///
-/// Nothing overflows on the way. Sums of n elements of f16 are exact up to the rounding where `n ≤ 2¹³`. Specials, zeros and the
-/// answer over nothing are those of the plain sum.
+/// A mean is divided in f64 first. Nothing overflows on the way. Sums of n elements of f16 are exact up to the rounding where
+/// `n ≤ 2¹³`. Infinities, NaN, zeros and the answer over nothing are as those of the plain sum.
 ///
 /// GPUs of data centres have half as many units for f64 as for f32, others a 64th: there the arithmetic, not the memory, sets the
 /// speed.

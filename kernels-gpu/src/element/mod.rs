@@ -58,6 +58,18 @@ impl Type {
         }
     }
 
+    /// The unsigned integer of the same bits, of an integer or bool; itself of a float.
+    #[must_use]
+    pub const fn unsigned(self) -> Self {
+        match self {
+            Self::Bool | Self::I8 => Self::U8,
+            Self::I16 => Self::U16,
+            Self::I32 => Self::U32,
+            Self::I64 => Self::U64,
+            same => same,
+        }
+    }
+
     /// Bytes of one element, which is also its alignment.
     #[must_use]
     pub const fn bytes(self) -> usize {

@@ -15,11 +15,11 @@ entries! {
     ptx: None, entry points if feature = "entries";
     sum: Sum = |_| Sum, {
         f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
-        i8: WIDE, i16: WIDE, i32: WIDE, i64: HEAVY, u8: WIDE, u16: WIDE, u32: WIDE, u64: HEAVY, bool: WIDE,
+        i8: WIDE, i16: WIDE, i32: WIDE, u8: WIDE, u16: WIDE, u32: WIDE, u64: HEAVY,
     };
     mean: Mean = |_| Mean, {
         f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
-        i8: WIDE, i16: WIDE, i32: WIDE, i64: HEAVY, u8: WIDE, u16: WIDE, u32: WIDE, u64: HEAVY, bool: WIDE,
+        i8: WIDE, i16: WIDE, i32: WIDE, i64: HEAVY, u8: WIDE, u16: WIDE, u32: WIDE, u64: HEAVY,
     };
     sum_compensated: Compensated<Sum> = |_| Compensated(Sum), { f32: HEAVY, f64: HEAVY };
     mean_compensated: Compensated<Mean> = |_| Compensated(Mean), { f32: HEAVY, f64: HEAVY };
@@ -29,7 +29,7 @@ entries! {
     mean_exact: Exact<Mean> = |_| Exact(Mean), { f32: FULL };
     product: Product = |_| Product, {
         f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
-        i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: WIDE,
+        i8: WIDE, i16: WIDE, i32: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
     };
     extremum: Extremum = |parameter| Extremum::of_parameter(parameter), {
         f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
@@ -60,26 +60,26 @@ entries! {
     sum_of_squares: SumOfSquares = |_| SumOfSquares, { f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL };
     count_nonzero: CountNonzero = |_| CountNonzero, {
         f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
-        i8: FULL, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: FULL, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: FULL,
+        u8: FULL, u16: WIDE, u32: HEAVY, u64: HEAVY,
     };
     count_nan: CountNan = |_| CountNan, { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
     count_inf: CountInf = |_| CountInf, { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
     any: Any = |_| Any, {
         f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
-        i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: WIDE,
+        u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
     };
     all: All = |_| All, {
         f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
-        i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: WIDE,
+        u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
     };
     bit_and: BitAnd = |_| BitAnd, {
-        i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
+        u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
     };
     bit_or: BitOr = |_| BitOr, {
-        i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
+        u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
     };
     bit_xor: BitXor = |_| BitXor, {
-        i8: WIDE, i16: WIDE, i32: HEAVY, i64: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
+        u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
     };
     sum_ignore_nan: IgnoreNan<Sum> = |_| IgnoreNan(Sum), { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
     product_ignore_nan: IgnoreNan<Product> = |_| IgnoreNan(Product), { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };

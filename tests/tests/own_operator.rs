@@ -1,9 +1,10 @@
 //! A user's own operators, from the crate among the host library's examples: the CPU's answers against plain loops, and the
 //! emulator's kernels against the CPU's bits. `device/own.rs` has the GPU's.
 
+use std::num::FpCategory;
+
 use own_operator::{Census, GeometricMean, MeanDistance, TakeCensus};
 use proptest::prelude::*;
-use std::num::FpCategory;
 use warpfold::{
     Error, Plan, cpu,
     layout::{Axes, Extents, Layout, Segments},
@@ -11,7 +12,7 @@ use warpfold::{
     plan::Shape,
 };
 use warpfold_kernels::{
-    element::{Element, Float},
+    element::Element,
     kernels::{Kernel, MOST_WORDS},
     testing::{check_laws, check_parameter},
 };
@@ -26,15 +27,17 @@ fn geometric_mean(values: &[f64]) -> (f64, u64) {
         let term = value.ln();
         // What an addition rounds off (Neumaier).
         let next = sum + term;
-        lost += if sum.abs() >= term.abs() {
-            (sum - next) + term
-        } else {
-            (term - next) + sum
-        };
+        if next.is_finite() {
+            lost += if sum.abs() >= term.abs() {
+                (sum - next) + term
+            } else {
+                (term - next) + sum
+            };
+        }
         (sum, count) = (next, count + 1);
     }
     (
-        (((sum + lost) / f64::from(count)).exp()),
+        ((sum + lost) / f64::from(count)).exp(),
         values.len() as u64 - u64::from(count),
     )
 }
@@ -102,7 +105,7 @@ fn a_step_in_front_is_the_step_and_the_operator() {
 }
 
 /// The emulator's kernels against the CPU's bits: of whole arrays, along axes, in segments.
-fn agrees<T: Element + Float, R: Reduction<T>>(op: R, values: &[T], shape: Shape, misalign: usize, seed: u64) {
+fn agrees<T: Element, R: Reduction<T>>(op: R, values: &[T], shape: Shape, misalign: usize, seed: u64) {
     let expected = backends::cpu(op, values);
     for plan in backends::plans(op, values.len() as u64, shape) {
         let emulated = backends::emulator(op, values, &plan, misalign, seed).map(|emulated| emulated.answer);
@@ -154,14 +157,10 @@ fn the_kernels_give_the_cpus_bits_on_the_emulator() {
             leaves_per_warp,
             blocks,
         };
-        for case in [cases::CYCLE, cases::MIXED, cases::WIDE] {
-            let values = case.array(len);
-            agrees(TakeCensus, &values, shape, i % 4, i as u64);
-            agrees(GeometricMean, &values, shape, (i + 1) % 4, i as u64);
-            agrees(MeanDistance { from: 0.75 }, &values, shape, (i + 2) % 4, i as u64);
-            let wide: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
-            agrees(GeometricMean, &wide, shape, i % 2, i as u64);
-        }
+        let values = [cases::CYCLE, cases::MIXED, cases::WIDE][i % 3].array(len);
+        agrees(TakeCensus, &values, shape, i % 4, i as u64);
+        agrees(GeometricMean, &values, shape, (i + 1) % 4, i as u64);
+        agrees(MeanDistance { from: 0.75 }, &values, shape, (i + 2) % 4, i as u64);
     }
 }
 

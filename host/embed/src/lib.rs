@@ -1,12 +1,6 @@
 //! For the build script of a crate that has kernels: embeds the PTX that `cargo xtask build-ptx` made of it.
 //!
-//! A crate of your own has the whole script in one line:
-//!
-//! ```no_run
-//! fn main() {
-//!     warpfold_embed::ptx();
-//! }
-//! ```
+//! Of a crate of your own it is the whole script: a `main` that calls [`ptx`].
 
 use std::{
     collections::BTreeSet,

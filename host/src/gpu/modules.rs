@@ -1,7 +1,7 @@
 //! The kernels' modules, loaded one family at a time, when first asked for.
 
 use std::{
-    collections::HashMap,
+    collections::hash_map::{self, HashMap},
     ptr,
     sync::{Mutex, PoisonError},
 };
@@ -36,12 +36,11 @@ impl Modules {
     pub(super) fn function(&self, entry: &'static Entry) -> Result<Function, Error> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let family = (ptr::from_ref(entry.library).addr(), entry.family);
-        if !loaded.contains_key(&family) {
-            loaded.insert(family, self.load(entry)?);
-        }
-        let function = loaded[&family]
-            .get_function(entry.name)
-            .or_fail("cuModuleGetFunction")?;
+        let module = match loaded.entry(family) {
+            hash_map::Entry::Occupied(there) => there.into_mut(),
+            hash_map::Entry::Vacant(place) => place.insert(self.load(entry)?),
+        };
+        let function = module.get_function(entry.name).or_fail("cuModuleGetFunction")?;
         Ok(Function(function.to_raw()))
     }
 

@@ -124,7 +124,7 @@ fn columns_in_turn<const LEVELS: u32, T: Element, M: Monoid<T>, P: Part<T>>(op: 
     let mut columns = Pending::<M::State, LEVELS>::nothing(op);
     let mut column = 0;
     while column < 1 << LEVELS {
-        let mut rows = Pending::<M::State, { ROWS.ilog2() }>::nothing(op);
+        let mut rows = Pending::<M::State, { u32::ilog2(ROWS as u32) }>::nothing(op);
         let mut row = 0;
         while row < P::ROWS {
             let place = place::<T>(row, column);

@@ -6,7 +6,7 @@ use std::{env, error::Error};
 
 use warpfold::{
     cpu,
-    files::{self, DType, Tensor, TensorFile, bf16, f16},
+    files::{self, DType, Tensor, TensorFile},
     ops::{Describe, Reduction, Summary, element::Float},
     pieces::Pieces,
 };
@@ -21,8 +21,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     for tensor in TensorFile::open(path)?.tensors() {
         let name = tensor.name().unwrap_or("-");
         match tensor.dtype() {
-            DType::F16 => println!("{name}: {:?}", described::<f16>(tensor)?),
-            DType::Bf16 => println!("{name}: {:?}", described::<bf16>(tensor)?),
             DType::F32 => println!("{name}: {:?}", described::<f32>(tensor)?),
             DType::F64 => println!("{name}: {:?}", described::<f64>(tensor)?),
             _ => println!("{name}: elements of {}", tensor.dtype_name()),

@@ -5,8 +5,8 @@
 //! | [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`CountNonzero`], [`Any`], [`All`] | all: f16, bf16, f32, f64, i8 to i64, u8 to u64, bool |
 //! | [`MinMax`], [`ArgMinMax`] | all but bool |
 //! | [`BitAnd`], [`BitOr`], [`BitXor`] | i8 to i64, u8 to u64 |
-//! | [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`CountNan`], [`CountInf`], [`LogSumExp`], [`Describe`] | f16, bf16, f32, f64 |
-//! | [`Variance`], [`StdDev`], [`MeanVariance`], [`Skewness`], [`Kurtosis`], [`NormLp`] | f32, f64 |
+//! | [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`CountNan`], [`CountInf`], [`LogSumExp`] | f16, bf16, f32, f64 |
+//! | [`Variance`], [`StdDev`], [`MeanVariance`], [`Skewness`], [`Kurtosis`], [`NormLp`], [`Describe`] | f32, f64 |
 //! | [`IgnoreNan`] of [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`] and their last of equals | f16, bf16, f32, f64 |
 //! | [`IgnoreNan`] of [`Variance`], [`StdDev`] | f32, f64 |
 //! | [`Compensated`] `Sum` and `Mean` | f32, f64 |
@@ -325,7 +325,7 @@ operator!(
         /// What is taken off the number of elements to divide the variance by: 1 for an estimate from a sample, 0 for the
         /// elements themselves.
         correction = 1.0
-    }, "describe", "describe"; for floats
+    }, "describe", "describe"; for singles
 );
 operator!(
     /// `(Σ|xᵢ|ᵖ)^(1/p)`, in f64 by logarithms, so that nothing over- or underflows on the way. 0 over nothing. It costs some

@@ -45,8 +45,6 @@ macro_rules! each_statistic {
     ($f:ident($($arg:expr),* $(,)?)) => {{
         $f::<warpfold_kernels::element::f16, _>(warpfold::ops::LogSumExp, $($arg),*);
         $f::<warpfold_kernels::element::bf16, _>(warpfold::ops::LogSumExp, $($arg),*);
-        $f::<warpfold_kernels::element::f16, _>(warpfold::ops::Describe::default(), $($arg),*);
-        $f::<warpfold_kernels::element::bf16, _>(warpfold::ops::Describe::default(), $($arg),*);
         $crate::each_statistic!(@of f32, $f($($arg),*));
         $crate::each_statistic!(@of f64, $f($($arg),*));
         $crate::each_operation!(@exact [$f::<f32, _>] ($($arg),*));

@@ -99,6 +99,6 @@ entries! {
     // States of 26 and 30 words, and so much code to combine two that one kernel of each type is enough.
     [whole arrays alone]
     describe: Describe = |parameter| Describe { correction: f64::from_bits(parameter) }, {
-        f32: FULL, f64: FULL, f16: FULL, bf16: FULL,
+        f32: FULL, f64: FULL,
     };
 }

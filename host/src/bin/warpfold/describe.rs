@@ -72,10 +72,18 @@ type Describer = fn(&mut Reader, &Tensor) -> Result<Numbers, Failure>;
 /// How the elements of a type are described.
 fn of(dtype: DType) -> Option<Describer> {
     Some(match dtype {
-        DType::F16 => floats::<f16>,
-        DType::Bf16 => floats::<bf16>,
-        DType::F32 => floats::<f32>,
-        DType::F64 => floats::<f64>,
+        DType::F16 => |reader, tensor| {
+            floats(reader, tensor, |read: &[f16]| {
+                read.iter().map(|half| half.to_f32()).collect()
+            })
+        },
+        DType::Bf16 => |reader, tensor| {
+            floats(reader, tensor, |read: &[bf16]| {
+                read.iter().map(|half| half.to_f32()).collect()
+            })
+        },
+        DType::F32 => |reader, tensor| floats(reader, tensor, |read: &[f32]| read.into()),
+        DType::F64 => |reader, tensor| floats(reader, tensor, |read: &[f64]| read.into()),
         DType::Bool => |reader, tensor| integers(reader, tensor, |read: u8| f64::from(u8::from(read != 0))),
         DType::U8 => |reader, tensor| integers(reader, tensor, |read: u8| read.into()),
         DType::I8 => |reader, tensor| integers(reader, tensor, |read: i8| read.into()),
@@ -128,15 +136,17 @@ impl Reader {
     }
 }
 
-fn floats<T>(reader: &mut Reader, tensor: &Tensor) -> Result<Numbers, Failure>
+/// Halves as the float32 that each is.
+fn floats<T, Read: files::Element>(
+    reader: &mut Reader,
+    tensor: &Tensor,
+    of: impl Fn(&[Read]) -> Cow<'_, [T]>,
+) -> Result<Numbers, Failure>
 where
-    T: Float<Total = T> + NoUninit + files::Element + Into<Scalar>,
+    T: Float<Total = T> + NoUninit + Into<Scalar>,
     Op: Reduction<T, Answer = Summary<T>>,
 {
-    Ok(Numbers::of(
-        &reader.summary::<T, T>(tensor, |read| read.into())?,
-        Into::into,
-    ))
+    Ok(Numbers::of(&reader.summary(tensor, of)?, Into::into))
 }
 
 /// As the float64 nearest to each. A sum is a whole number, and so is written as one as far as all of them are exact.

@@ -73,8 +73,8 @@ enum Command {
     /// Describes the arrays of .npy, .npz and .safetensors files: what they hold of NaNs, infinities and zeros, their ends, sum,
     /// mean, spread and norms.
     ///
-    /// Each array is read once, in pieces. NaNs are counted and left out of the rest. Integers and truths are described as the
-    /// float64 nearest to each, exactly up to 2^53. Arrays of other types are listed with what is wrong. Exit code 1 says that
+    /// Each array is read once, in pieces. NaNs are counted and left out of the rest. Elements of 16 bits are described as the
+    /// float32 that each is, integers and truths as the float64 nearest to each, exactly up to 2^53. Arrays of other types are listed with what is wrong. Exit code 1 says that
     /// something could not be read; what could is described all the same.
     Describe(Describe),
 }

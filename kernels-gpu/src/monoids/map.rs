@@ -64,7 +64,7 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
     }
 }
 
-/// How a state of several fields travels as words: field after field, each of a type that is [`Words`] itself.
+/// How a state of several fields travels as words: field after field, each of a type that is [`Words`](crate::monoids::Words) itself.
 ///
 /// ```
 /// #[derive(Clone, Copy, Debug)]

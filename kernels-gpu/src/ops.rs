@@ -179,7 +179,7 @@ pub trait OwnOperator: Commutative + Copy + Send + Sync + 'static {
 macro_rules! operators {
     ($($name:ident: $op:ty, { $($element:ident: $room:ident),* $(,)? };)*) => {
         $crate::entries! {
-            ptx: Some($crate::embedded!()), entry points if all();
+            ptx: Some($crate::embedded!()), entry points if all(), of other elements if all();
             $(
                 $name: <$op as $crate::ops::OwnOperator>::Monoid = |parameter| $crate::ops::OwnOperator::monoid(
                     <$op as $crate::ops::OwnOperator>::of_parameter(parameter)

@@ -137,7 +137,9 @@ macro_rules! each_operation {
     (@ignoring $op:ident [$($f:tt)*] ($($arg:expr),*)) => {
         $($f)*(warpfold::ops::IgnoreNan(warpfold::ops::$op), $($arg),*);
     };
-    (@call floats integers $($rest:tt)*) => {};
+    (@call half integers $($rest:tt)*) => {};
+    (@call single integers $($rest:tt)*) => {};
+    (@call double integers $($rest:tt)*) => {};
     (@call truths integers $($rest:tt)*) => {};
     (@call numbers floats $($rest:tt)*) => {};
     (@call truths floats $($rest:tt)*) => {};

@@ -41,6 +41,8 @@ pub struct KernelCrate {
     pub cache: PathBuf,
     /// Whether it is `warpfold-kernels` itself.
     pub ours: bool,
+    /// Whether of that a sample is built.
+    pub sample: bool,
 }
 
 /// What is built from one entry point.
@@ -113,6 +115,7 @@ impl KernelCrate {
             ptx: paths::ptx(),
             cache: paths::target().join("kernels").join(generator.name()),
             ours: true,
+            sample: false,
         })
     }
 
@@ -147,6 +150,7 @@ impl KernelCrate {
             package,
             library,
             ours: false,
+            sample: false,
         })
     }
 
@@ -202,9 +206,17 @@ impl KernelCrate {
         if self.ours { &["--features", "entries"] } else { &[] }
     }
 
+    /// The entry points that its PTX must have, as far as they are known beforehand.
+    fn entries(&self) -> impl Iterator<Item = &'static Entry> {
+        let (ours, sample) = (self.ours, self.sample);
+        ENTRIES
+            .iter()
+            .filter(move |entry| ours && (!sample || entry.element.is_sampled()))
+    }
+
     /// Whether `folder` has an architecture's PTX, made from what is there now and found good.
     pub fn is_current(&self, folder: &Path, stamp: &str) -> bool {
-        let mut families = ENTRIES.iter().map(|entry| entry.family);
+        let mut families = self.entries().map(|entry| entry.family);
         self.ours
             && fs::read_to_string(folder.join(STAMP)).is_ok_and(|old| old == stamp)
             && families.all(|family| folder.join(format!("{family}.ptx")).is_file())
@@ -231,13 +243,13 @@ impl KernelCrate {
 
     /// Entry points that the table has and the PTX has not.
     pub fn missing(&self, parts: &[Part]) -> Vec<Violation> {
-        let absent = |entry: &&Entry| self.ours && parts.iter().all(|part| part.item.name != entry.name);
+        let absent = |entry: &&Entry| parts.iter().all(|part| part.item.name != entry.name);
         let violation = |entry: &Entry| Violation {
             entry: entry.name.to_owned(),
             what: "is not in the PTX".to_owned(),
             extent: None,
         };
-        ENTRIES.iter().filter(absent).map(violation).collect()
+        self.entries().filter(absent).map(violation).collect()
     }
 
     /// Where an architecture's files wait until they are found good.
@@ -383,6 +395,7 @@ mod tests {
             ptx: PathBuf::new(),
             cache: PathBuf::new(),
             ours,
+            sample: false,
         };
         let of = |kernels: &KernelCrate| -> Vec<(String, String)> {
             let parts = kernels.parts(&module).unwrap().into_iter();

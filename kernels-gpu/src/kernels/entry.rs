@@ -4,12 +4,12 @@
 /// elements each is built for, each with its [`Room`](crate::kernels::Room). `table.rs` is made by it, and so is what
 /// [`operators!`](crate::operators) makes of a crate of your own.
 ///
-/// `ptx` is what the crate embeds; there are entry points where `cfg` says so, on the GPU.
+/// `ptx` is what the crate embeds; there are entry points where `cfg` says so, on the GPU, of f32, bf16 and u8 and of other elements.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! entries {
     (
-        ptx: $ptx:expr, entry points if $when:meta;
+        ptx: $ptx:expr, entry points if $when:meta, of other elements if $others:meta;
         $($op:ident: $monoid:ty = |$parameter:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? };)*
         $([whole arrays alone]
         $($whole_op:ident: $whole_monoid:ty = |$whole_parameter:pat_param| $whole_value:expr, {
@@ -36,15 +36,15 @@ macro_rules! entries {
         };
 
         $($(
-            $crate::entries!(@points All, $op, "", $element, $monoid, $room, $parameter, $value, $when);
-            $crate::entries!(@points Small, $op, "_small", $element, $monoid, $room, $parameter, $value, $when);
-            $crate::entries!(@points Rows, $op, "_rows", $element, $monoid, $room, $parameter, $value, $when);
-            $crate::entries!(@points Strided, $op, "_strided", $element, $monoid, $room, $parameter, $value, $when);
-            $crate::entries!(@points Segments, $op, "_segments", $element, $monoid, $room, $parameter, $value, $when);
+            $crate::entries!(@points $when, $others, All, $op, "", $element, $monoid, $room, $parameter, $value);
+            $crate::entries!(@points $when, $others, Small, $op, "_small", $element, $monoid, $room, $parameter, $value);
+            $crate::entries!(@points $when, $others, Rows, $op, "_rows", $element, $monoid, $room, $parameter, $value);
+            $crate::entries!(@points $when, $others, Strided, $op, "_strided", $element, $monoid, $room, $parameter, $value);
+            $crate::entries!(@points $when, $others, Segments, $op, "_segments", $element, $monoid, $room, $parameter, $value);
         )*)*
         $($($(
             $crate::entries!(
-                @points All, $whole_op, "", $whole_element, $whole_monoid, $whole_room, $whole_parameter, $whole_value, $when
+                @points $when, $others, All, $whole_op, "", $whole_element, $whole_monoid, $whole_room, $whole_parameter, $whole_value
             );
         )*)*)?
     };
@@ -61,9 +61,22 @@ macro_rules! entries {
             ],
         )
     };
+    // A build of a sample has these types of elements alone, which `Type::is_sampled` knows.
+    (@points $when:meta, $others:meta, $kernel:ident, $op:ident, $infix:literal, f32, $($rest:tt)*) => {
+        $crate::entries!(@point $when, $kernel, $op, $infix, f32, $($rest)*);
+    };
+    (@points $when:meta, $others:meta, $kernel:ident, $op:ident, $infix:literal, bf16, $($rest:tt)*) => {
+        $crate::entries!(@point $when, $kernel, $op, $infix, bf16, $($rest)*);
+    };
+    (@points $when:meta, $others:meta, $kernel:ident, $op:ident, $infix:literal, u8, $($rest:tt)*) => {
+        $crate::entries!(@point $when, $kernel, $op, $infix, u8, $($rest)*);
+    };
+    (@points $when:meta, $others:meta, $($point:tt)*) => {
+        $crate::entries!(@point $others, $($point)*);
+    };
     (
-        @points $kernel:ident, $op:ident, $infix:literal, $element:ident, $monoid:ty, $room:ident, $parameter:pat_param,
-        $value:expr, $when:meta
+        @point $when:meta, $kernel:ident, $op:ident, $infix:literal, $element:ident, $monoid:ty, $room:ident,
+        $parameter:pat_param, $value:expr
     ) => {
         #[cfg(all(target_arch = "nvptx64", $when))]
         const _: () = {

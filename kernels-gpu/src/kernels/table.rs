@@ -12,7 +12,7 @@ use crate::{
 };
 
 entries! {
-    ptx: None, entry points if feature = "entries";
+    ptx: None, entry points if feature = "entries", of other elements if all(feature = "entries", not(warpfold_sample));
     sum: Sum = |_| Sum, {
         f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
         i8: WIDE, i16: WIDE, i32: WIDE, u8: WIDE, u16: WIDE, u32: WIDE, u64: HEAVY,

@@ -8,6 +8,7 @@
 
 mod axes;
 mod segments;
+mod types;
 
 use std::{error::Error, ptr, time::Instant};
 
@@ -66,37 +67,36 @@ fn main() -> Outcome<()> {
     run!(MinMax ArgMinMax NormL1 NormL2 NormInf SumOfSquares CountNonzero CountNan CountInf Any All);
     run!(LogSumExp Skewness Kurtosis);
     if !shapes {
-        macro_rules! accurate {
-            ($($accuracy:ident($op:ident))*) => {$(
-                if wanted(<$accuracy<$op>>::NAME) {
-                    bench.lengths($accuracy($op))?;
+        macro_rules! lengths {
+            ($($op:expr),* $(,)?) => {$(
+                if wanted(name($op)) {
+                    bench.lengths($op)?;
                 }
             )*};
         }
-        accurate!(Compensated(Sum) Wide(Sum) Exact(Sum) Compensated(Mean) Wide(Mean) Exact(Mean));
-        if wanted(Variance::NAME) {
-            bench.lengths(Variance::default())?;
-        }
-        if wanted(StdDev::NAME) {
-            bench.lengths(StdDev::default())?;
-        }
-        if wanted(MeanVariance::NAME) {
-            bench.lengths(MeanVariance::default())?;
-        }
-        macro_rules! run_ignoring_nan {
-            ($($op:expr, $of:ty;)*) => {$(
-                if wanted(IgnoreNan::<$of>::NAME) {
-                    bench.lengths(IgnoreNan($op))?;
-                }
-            )*};
-        }
-        run_ignoring_nan!(Sum, Sum; Product, Product; Mean, Mean; Max, Max; ArgMax, ArgMax; Variance::default(), Variance;);
-        if wanted(Describe::NAME) {
-            bench.lengths(Describe::default())?;
-        }
-        if wanted(NormLp::NAME) {
-            bench.lengths(NormLp { p: 3.0 })?;
-        }
+        lengths!(
+            Variance::default(),
+            StdDev::default(),
+            MeanVariance::default(),
+            NormLp { p: 3.0 },
+            Describe::default()
+        );
+        lengths!(
+            Compensated(Sum),
+            Wide(Sum),
+            Exact(Sum),
+            Compensated(Mean),
+            Wide(Mean),
+            Exact(Mean)
+        );
+        lengths!(
+            IgnoreNan(Sum),
+            IgnoreNan(Product),
+            IgnoreNan(Mean),
+            IgnoreNan(Max),
+            IgnoreNan(ArgMax)
+        );
+        lengths!(IgnoreNan(Variance::default()));
     }
     if wanted("unaligned") && !shapes {
         bench.unaligned()?;
@@ -112,19 +112,14 @@ fn main() -> Outcome<()> {
         segments::run(&bench)?;
     }
     if wanted("types") && !shapes {
-        bench.typed::<bf16>()?;
-        bench.typed::<f16>()?;
-        bench.typed::<f64>()?;
-        bench.typed::<i8>()?;
-        bench.typed::<u8>()?;
-        bench.typed::<i16>()?;
-        bench.typed::<i32>()?;
-        bench.typed::<i64>()?;
-        bench.bits::<u8>()?;
-        bench.bits::<i32>()?;
-        bench.bits::<i64>()?;
+        types::run(&bench)?;
     }
     Ok(())
+}
+
+/// What an operator is called.
+fn name<Op: Operator>(_: Op) -> &'static str {
+    Op::NAME
 }
 
 /// Elements to fill the pool with.
@@ -272,54 +267,6 @@ impl Bench {
             check(unsafe { sys::cuMemcpyHtoD_v2(pool + start as u64, bytes.as_ptr().cast(), bytes.len()) })?;
         }
         Ok(pattern)
-    }
-
-    /// Elements of another type. Overwrites the pool.
-    fn typed<T: Sample>(&self) -> Outcome<()>
-    where
-        Sum: Reduction<T>,
-        Max: Reduction<T>,
-        ArgMax: Reduction<T>,
-        MinMax: Reduction<T>,
-        CountNonzero: Reduction<T>,
-    {
-        let pattern = self.fill::<T>()?;
-        self.typed_op(Sum, &pattern)?;
-        self.typed_op(Max, &pattern)?;
-        self.typed_op(ArgMax, &pattern)?;
-        self.typed_op(MinMax, &pattern)?;
-        self.typed_op(CountNonzero, &pattern)
-    }
-
-    /// Integers bit by bit.
-    fn bits<T: Sample>(&self) -> Outcome<()>
-    where
-        BitXor: Reduction<T>,
-    {
-        let pattern = self.fill::<T>()?;
-        self.typed_op(BitXor, &pattern)
-    }
-
-    fn typed_op<T: Sample, R: Reduction<T>>(&self, op: R, pattern: &[T]) -> Outcome<()> {
-        let pool = self.pool.as_device_ptr().as_raw();
-        for (len, misalign) in [(1, 0), (1000, 1), (100_001, 1), (100_001, 0), (pattern.len() - 1, 1)] {
-            let address = pool + (misalign * size_of::<T>()) as u64;
-            // SAFETY: within the pool.
-            let on_gpu = words(unsafe { self.gpu.reduce_raw::<T, R>(op, address, len as u64)? });
-            if on_gpu != words(cpu::reduce(op, &pattern[misalign..misalign + len])?) {
-                return Err(format!("{} of {len} {}: GPU and CPU differ", R::NAME, T::TYPE.name()).into());
-            }
-        }
-        for log in [20, 24, 28, 30, 32] {
-            let len = (1_usize << log) / size_of::<T>();
-            let us = self.time(&self.gpu.prepare::<T, R>(op, len as u64)?, 0)?;
-            report_typed::<T>(R::NAME, len, us);
-            if log == 28 {
-                let us = self.time(&self.gpu.prepare::<T, R>(op, len as u64 - 16)?, 1)?;
-                report_typed::<T>(&format!("{}_unaligned", R::NAME), len - 16, us);
-            }
-        }
-        Ok(())
     }
 
     fn shapes<R: Reduction<f32>>(&self, op: R) -> Outcome<()> {
@@ -493,11 +440,6 @@ fn words<W: Words>(answer: W) -> Vec<u32> {
 
 fn report(op: &str, len: usize, us: f64) {
     report_typed::<f32>(op, len, us);
-}
-
-fn report_typed<T: Element>(op: &str, len: usize, us: f64) {
-    let bytes = len * size_of::<T>();
-    println!("{op},{len},{},{us:.3},{:.0}", T::TYPE.name(), gb_per_s(bytes, us));
 }
 
 fn gb_per_s(bytes: usize, us: f64) -> f64 {

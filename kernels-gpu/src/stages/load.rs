@@ -55,18 +55,18 @@ pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
     }
     let rows = present.div_ceil(row_elements::<T>() as u32).clamp(1, N as u32);
     let bytes = (rows - 1) as usize * LANES as usize * VECTOR_BYTES + VECTOR_BYTES;
-    if around.has_vectors(from.addr(), bytes) {
-        // SAFETY: every aligned vector that is touched may be read.
-        unsafe {
-            if N < ROWS {
-                load_words::<S, T, N>(simt, from, present)
-            } else {
-                load_across::<S, T, N>(simt, from, present)
-            }
+    let word = from.addr() & !3;
+    let by_words = N < ROWS && around.has(word, word + bytes + 4);
+    let by_vectors = N == ROWS && around.has_vectors(from.addr(), bytes);
+    // SAFETY: every word, or every aligned vector, that is touched may be read; else only what is present is.
+    unsafe {
+        if by_words {
+            load_words::<S, T, N>(simt, from, present)
+        } else if by_vectors {
+            load_across::<S, T, N>(simt, from, present)
+        } else {
+            load_bytes::<S, T, N>(simt, from, present)
         }
-    } else {
-        // SAFETY: passed on to the caller.
-        unsafe { load_bytes::<S, T, N>(simt, from, present) }
     }
 }
 

@@ -1,0 +1,78 @@
+//! Elements other than f32, of as many bytes.
+
+use warpfold::{
+    cpu,
+    ops::{
+        ArgMax, BitXor, CountNonzero, Max, MinMax, Reduction, Sum,
+        element::{bf16, f16},
+    },
+};
+
+use super::{Bench, Outcome, Sample, gb_per_s, words};
+
+pub(crate) fn run(bench: &Bench) -> Outcome<()> {
+    typed::<bf16>(bench)?;
+    typed::<f16>(bench)?;
+    typed::<f64>(bench)?;
+    typed::<i8>(bench)?;
+    typed::<u8>(bench)?;
+    typed::<i16>(bench)?;
+    typed::<i32>(bench)?;
+    typed::<i64>(bench)?;
+    bits::<u8>(bench)?;
+    bits::<i32>(bench)?;
+    bits::<i64>(bench)
+}
+
+/// Elements of one type. Overwrites the pool.
+fn typed<T: Sample>(bench: &Bench) -> Outcome<()>
+where
+    Sum: Reduction<T>,
+    Max: Reduction<T>,
+    ArgMax: Reduction<T>,
+    MinMax: Reduction<T>,
+    CountNonzero: Reduction<T>,
+{
+    let pattern = bench.fill::<T>()?;
+    op(bench, Sum, &pattern)?;
+    op(bench, Max, &pattern)?;
+    op(bench, ArgMax, &pattern)?;
+    op(bench, MinMax, &pattern)?;
+    op(bench, CountNonzero, &pattern)
+}
+
+/// Integers bit by bit.
+fn bits<T: Sample>(bench: &Bench) -> Outcome<()>
+where
+    BitXor: Reduction<T>,
+{
+    let pattern = bench.fill::<T>()?;
+    op(bench, BitXor, &pattern)
+}
+
+fn op<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
+    let pool = bench.pool.as_device_ptr().as_raw();
+    for (len, misalign) in [(1, 0), (1000, 1), (100_001, 1), (100_001, 0), (pattern.len() - 1, 1)] {
+        let address = pool + (misalign * size_of::<T>()) as u64;
+        // SAFETY: within the pool.
+        let on_gpu = words(unsafe { bench.gpu.reduce_raw::<T, R>(op, address, len as u64)? });
+        if on_gpu != words(cpu::reduce(op, &pattern[misalign..misalign + len])?) {
+            return Err(format!("{} of {len} {}: GPU and CPU differ", R::NAME, T::TYPE.name()).into());
+        }
+    }
+    for log in [20, 24, 28, 30, 32] {
+        let len = (1_usize << log) / size_of::<T>();
+        let us = bench.time(&bench.gpu.prepare::<T, R>(op, len as u64)?, 0)?;
+        report_typed::<T>(R::NAME, len, us);
+        if log == 28 {
+            let us = bench.time(&bench.gpu.prepare::<T, R>(op, len as u64 - 16)?, 1)?;
+            report_typed::<T>(&format!("{}_unaligned", R::NAME), len - 16, us);
+        }
+    }
+    Ok(())
+}
+
+fn report_typed<T: Element>(op: &str, len: usize, us: f64) {
+    let bytes = len * size_of::<T>();
+    println!("{op},{len},{},{us:.3},{:.0}", T::TYPE.name(), gb_per_s(bytes, us));
+}

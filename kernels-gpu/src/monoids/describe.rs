@@ -337,7 +337,12 @@ impl Ends {
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn combine<T: Float>(self, a: Best<Key<T>>, b: Best<Key<T>>) -> Best<Key<T>> {
         let alike = |best: Best<Key<T>>| Best {
-            key: T::Rank::of_key(best.key).zeros_alike().key(),
+            // The key of nothing is that of no number.
+            key: if best.key == T::Rank::NOTHING {
+                best.key
+            } else {
+                T::Rank::of_key(best.key).zeros_alike().key()
+            },
             ..best
         };
         Best {

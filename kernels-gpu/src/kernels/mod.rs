@@ -167,7 +167,7 @@ impl Entry {
                 let most = match (words, size_of::<T>() < 4) {
                     (1, false) if all > 768 => 640,
                     (1, false) | (2, false) => 512,
-                    (1, true) => 448,
+                    (1, true) => 384,
                     (_, false) => 384,
                     _ => 256,
                 };

@@ -88,7 +88,7 @@ entries! {
         f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
     };
     arg_ignore_nan: IgnoreNan<Arg> = |parameter| IgnoreNan(Arg::of_parameter(parameter)), {
-        f32: WIDE, f64: WIDE, f16: WIDE, bf16: WIDE,
+        f32: WIDE, f64: WIDE, f16: WIDE, bf16: FULL,
     };
     variance_ignore_nan: IgnoreNan<Variance> = |parameter| IgnoreNan(Variance { correction: f64::from_bits(parameter) }), {
         f32: WIDE, f64: WIDE,

@@ -22,9 +22,9 @@ use warpfold::{
     cpu,
     gpu::{Gpu, Prepared},
     ops::{
-        All, Any, ArgMax, ArgMin, ArgMinMax, BitXor, Compensated, CountInf, CountNan, CountNonzero, Describe, Exact,
-        IgnoreNan, Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp,
-        Operator, Product, Reduction, Skewness, StdDev, Sum, SumOfSquares, Variance, Wide,
+        All, Any, ArgMax, ArgMin, ArgMinMax, Compensated, CountInf, CountNan, CountNonzero, Describe, Exact, IgnoreNan,
+        Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product,
+        Reduction, Skewness, StdDev, Sum, SumOfSquares, Variance, Wide,
         element::{Element, Float, bf16, f16},
     },
     plan::{Plan, Shape},
@@ -444,4 +444,9 @@ fn report(op: &str, len: usize, us: f64) {
 
 fn gb_per_s(bytes: usize, us: f64) -> f64 {
     bytes as f64 / us / 1e3
+}
+
+fn report_typed<T: Element>(op: &str, len: usize, us: f64) {
+    let bytes = len * size_of::<T>();
+    println!("{op},{len},{},{us:.3},{:.0}", T::TYPE.name(), gb_per_s(bytes, us));
 }

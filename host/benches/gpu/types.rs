@@ -8,7 +8,7 @@ use warpfold::{
     },
 };
 
-use super::{Bench, Outcome, Sample, gb_per_s, words};
+use super::{Bench, Outcome, Sample, report_typed, words};
 
 pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     typed::<bf16>(bench)?;
@@ -70,9 +70,4 @@ fn op<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcom
         }
     }
     Ok(())
-}
-
-fn report_typed<T: Element>(op: &str, len: usize, us: f64) {
-    let bytes = len * size_of::<T>();
-    println!("{op},{len},{},{us:.3},{:.0}", T::TYPE.name(), gb_per_s(bytes, us));
 }

@@ -42,7 +42,7 @@ fn a_sum_is_as_accurate_as_was_asked_for() {
         assert!((got - result).abs() < 1e-7, "{name}: {got}");
     }
     let output = reduce("sum", &single.0, &["--accuracy", "exact"]);
-    assert!(text(&output.stdout).starts_with("3  sum-exact of "), "{output:?}");
+    assert!(text(&output.stdout).starts_with("3.0  sum-exact of "), "{output:?}");
     let object = json_of("sum", &single.0, &["--accuracy", "exact", "--segment-size", "3"]);
     assert_eq!(object["answers"], json!([1.0, 2.0]));
 }

@@ -17,8 +17,9 @@ fn pairs() -> Vec<(Box<dyn Operation>, Box<dyn Operation>)> {
         .partition(|op| op.name().starts_with("nan"));
     assert_eq!(ignoring.len(), 9 * 4);
     let of = |op: Box<dyn Operation>| {
-        let is = |plain: &Box<dyn Operation>| op.name() == format!("nan{}", plain.name()) && op.ty() == plain.ty();
-        let at = plain.iter().position(is).expect("each has a plain one");
+        let is = |plain: &dyn Operation| op.name() == format!("nan{}", plain.name()) && op.ty() == plain.ty();
+        let at = plain.iter().position(|plain| is(&**plain));
+        let at = at.expect("each has a plain one");
         (op, plain.swap_remove(at))
     };
     ignoring.into_iter().map(of).collect()

@@ -76,7 +76,7 @@ fn assembly_function(number: usize, assembly: &Assembly) -> String {
     function(&format!("assembly_{number}"), &result, &arguments, &call)
 }
 
-/// `{}` in order as LLVM's `${0}`, `{{` and `}}` as braces.
+/// `{}` in order, and `{1}` by its number, as LLVM's `${0}`; `{{` and `}}` as braces.
 fn template(rust: &str, place: impl Fn(usize) -> usize) -> String {
     let mut llvm = String::new();
     let mut operand = 0;
@@ -88,9 +88,19 @@ fn template(rust: &str, place: impl Fn(usize) -> usize) -> String {
                 operand += 1;
                 2
             }
+            '{' if rest[1..].starts_with(|digit: char| digit.is_ascii_digit()) => {
+                let (number, _) = rest[1..].split_once('}').expect("a number ends");
+                let number = number.parse().expect("an operand's number");
+                write!(llvm, "${{{}}}", place(number)).expect("a string takes all");
+                number.to_string().len() + 2
+            }
             '{' | '}' => {
                 llvm.push(next);
                 2
+            }
+            '\n' => {
+                llvm.push_str("\\0A");
+                1
             }
             _ => {
                 llvm.push(next);

@@ -76,6 +76,11 @@ fn assembly(input: ParseStream) -> syn::Result<Assembly> {
         options: vec![],
     };
     while input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
+        if input.peek(LitStr) {
+            found.template += "\n";
+            found.template += &input.parse::<LitStr>()?.value();
+            continue;
+        }
         let kind = Ident::parse_any(input)?;
         let inner;
         parenthesized!(inner in input);

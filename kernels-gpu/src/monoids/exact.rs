@@ -9,7 +9,7 @@ use crate::{
     element::Float,
     tree::{Part, vector_elements},
 };
-use fixed::{Bits, INFINITY, NEUTRAL, NORMAL, NUMBER, magnitude, significand, special};
+use fixed::{Bits, INFINITY, NEUTRAL, NORMAL, NUMBER, UNIT, magnitude, significand, special};
 
 /// A [`Sum`](super::Sum) or [`Mean`](super::Mean) without error: the sum of the real numbers, or that divided by their count, rounded
 /// to nearest even once. No order of the elements changes a bit of it.
@@ -22,9 +22,9 @@ use fixed::{Bits, INFINITY, NEUTRAL, NORMAL, NUMBER, magnitude, significand, spe
 /// for 2⁶⁴ of them. Such a long accumulator is U. Kulisch's (*Computer Arithmetic and Validity*, 2008). Elements are f32; the state of
 /// sums of f64 would have 2163 bits, more than fit where states meet.
 ///
-/// A lane adds its part of a leaf in 64 bits: significands whose exponents lie within 30 of the largest are shifted by
-/// the rest and added as integers. Most parts are done then. Those that reach further down go on with what is below, as
-/// often as there is something.
+/// A lane adds its part of a leaf in f64 where its elements lie within 22 binary orders, zeros apart: nothing is rounded then. Other
+/// parts it adds in integers of 64 bits: significands whose exponents lie within 30 of the largest are shifted by the rest and
+/// added. Those that reach further down go on with what is below, as often as there is something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exact<Op>(pub Op);
 
@@ -81,6 +81,35 @@ macro_rules! each_element {
     }};
 }
 
+/// Binary orders that elements may lie apart for an f64 to hold all sums of a part: with 24 bits of each and 5 for their number,
+/// 51 bits.
+const SPAN: u32 = 22;
+
+/// The sum of elements that are multiples of `2^order` units, and of which none is above [`SPAN`] orders more: in f64, and no addition
+/// is rounded.
+#[inline(always)]
+fn in_double(held: [[u32; 4]; 8], rows: usize, order: u32) -> Fixed {
+    // A column each: four chains of additions, which need not wait for each other.
+    let mut sums = [-0.0_f64; 4];
+    macro_rules! add {
+        ($($row:literal)*) => {
+            $(if $row < rows {
+                sums[0] += f64::from(f32::from_bits(held[$row][0]));
+                sums[1] += f64::from(f32::from_bits(held[$row][1]));
+                sums[2] += f64::from(f32::from_bits(held[$row][2]));
+                sums[3] += f64::from(f32::from_bits(held[$row][3]));
+            })*
+        };
+    }
+    add!(0 1 2 3 4 5 6 7);
+    let sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    // Beside a number whose last bit is worth 2^order units, and which is so large that the sum does not change its exponent, the
+    // sum is an integer in the last bits: fewer instructions than a conversion, which has to know what does not fit.
+    let beside = u64::from(order.wrapping_add_signed(1023 + 52 + UNIT)) << 52 | 1 << 51;
+    let units = (f64::from_bits(beside) + sum).to_bits().wrapping_sub(beside) as i64;
+    Fixed::of_units(units, order)
+}
+
 /// The sum of a lane's part of a leaf.
 #[inline(always)]
 fn sum<P: Part<f32>>(part: P) -> Fixed {
@@ -99,17 +128,24 @@ fn sum<P: Part<f32>>(part: P) -> Fixed {
     }
     hold!(0 1 2 3 4 5 6 7);
 
-    // The largest magnitude, and the least that is not zero, less one.
-    let (mut top, mut least) = (0, u32::MAX);
+    // The largest magnitude, and the least that is not zero: each less one, which makes zero the least signed number here, and the
+    // largest unsigned one.
+    let (mut top, mut least) = (-1_i32, u32::MAX);
     each_element!(held, |bits| {
-        top = magnitude(*bits).max(top);
-        least = magnitude(*bits).wrapping_sub(1).min(least);
+        let below = magnitude(*bits).wrapping_sub(1);
+        top = (below as i32).max(top);
+        least = below.min(least);
     });
+    let mut top = (top + 1) as u32;
     let mut total = Fixed::NOTHING;
     if top == 0 {
         let mut others = 0;
         each_element!(held, |bits| others |= *bits ^ NEUTRAL);
         return total.seeing(if others == 0 { 0 } else { NUMBER });
+    }
+    let lowest = (least.wrapping_add(1) >> 23).max(1);
+    if top < INFINITY && top >> 23 <= lowest + SPAN {
+        return in_double(held, P::ROWS, lowest - 1).seeing(NUMBER);
     }
     let mut seen = NUMBER;
     while top >= NORMAL {

@@ -6,7 +6,7 @@ use super::{Monoid, Words};
 const WORDS: usize = 11;
 
 /// The binary order of a unit: 2⁻¹⁴⁹ is the smallest f32.
-const UNIT: i32 = -149;
+pub(super) const UNIT: i32 = -149;
 
 /// The magnitude of +∞; those of NaN are above.
 pub(super) const INFINITY: u32 = f32::INFINITY.to_bits();

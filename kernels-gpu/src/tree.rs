@@ -7,6 +7,7 @@
 //! 2. the columns of a leaf: neighbours, until one state is left;
 //! 3. the leaves: neighbours, until one state is left.
 //!
+//! An operator may fold the eight elements of a column at once, in a way of its own ([`Monoid::fold_column`]), where all are there.
 //! A place past the end of the extent holds the operator's identity, which is neutral to the bit, so padding to a
 //! power of two changes nothing. The full text is `docs/canonical-tree.md`.
 //!
@@ -15,7 +16,10 @@
 
 pub(crate) mod pending;
 
-use crate::{element::Element, monoids::Monoid};
+use crate::{
+    element::Element,
+    monoids::{Monoid, Words},
+};
 use pending::Pending;
 
 /// The version of the canonical tree. A change to any constant here, or to the order above, is a new version.
@@ -88,8 +92,14 @@ pub const fn is_long<T>() -> bool {
 /// Folds a part: the rows of each column, then the columns. Places where there is no element hold the identity; positions
 /// count from the part's first element.
 #[inline(always)]
-pub fn fold_part<T, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
+pub fn fold_part<T: Element, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
     in_pairs(op, ColumnsInPairs(part), vector_elements::<T>())
+}
+
+/// Folds one column of a part, as [`fold_part`] does.
+#[inline(always)]
+pub fn fold_column<T: Element, M: Monoid<T>>(op: M, part: impl Part<T>, column: usize) -> M::State {
+    ColumnsInPairs(part).state(op, column)
 }
 
 /// Folds a part one element after the other: for operators whose `combine` is exact, where no order changes a bit. It needs
@@ -124,54 +134,130 @@ fn columns_in_turn<const LEVELS: u32, T: Element, M: Monoid<T>, P: Part<T>>(op: 
     let mut columns = Pending::<M::State, LEVELS>::nothing(op);
     let mut column = 0;
     while column < 1 << LEVELS {
-        let mut rows = Pending::<M::State, { u32::ilog2(ROWS as u32) }>::nothing(op);
-        let mut row = 0;
-        while row < P::ROWS {
-            let place = place::<T>(row, column);
-            let (element, present) = chain(At(place), part);
-            let state = if present {
-                op.lift(element, place)
-            } else {
-                op.identity()
-            };
-            rows.push(op, row as u32, state);
-            row += 1;
-        }
-        columns.push(op, column as u32, rows.total(op, P::ROWS as u32));
+        let at = |row| At(place::<T>(row, column));
+        let state = match whole_column(at, part) {
+            Some(values) if M::FOLDS_COLUMNS => op.fold_column(values, place::<T>(0, column)),
+            _ => {
+                let mut rows = Pending::<M::State, { u32::ilog2(ROWS as u32) }>::nothing(op);
+                let mut row = 0;
+                while row < P::ROWS {
+                    let element = chain(at(row), part);
+                    rows.push(op, row as u32, element.lift(op, place::<T>(row, column)));
+                    row += 1;
+                }
+                rows.total(op, P::ROWS as u32)
+            }
+        };
+        columns.push(op, column as u32, state);
         column += 1;
     }
     columns.total(op, 1 << LEVELS)
 }
 
-/// The element at a place, and whether there is one.
+/// What is at a place of a part.
 #[derive(Clone, Copy)]
-struct At(u64);
+enum Place<T> {
+    Element(T),
+    Empty,
+}
 
-impl<T: Element> Monoid<T> for At {
-    type State = (T, bool);
-    type Answer = bool;
-
+impl<T> Place<T> {
     #[inline(always)]
-    fn identity(self) -> (T, bool) {
-        (T::from_bits(0), false)
-    }
-    #[inline(always)]
-    fn lift(self, value: T, place: u64) -> (T, bool) {
-        (value, place == self.0)
-    }
-    #[inline(always)]
-    fn combine(self, a: (T, bool), b: (T, bool)) -> (T, bool) {
-        if b.1 { b } else { a }
-    }
-    #[inline(always)]
-    fn finish(self, (_, present): (T, bool), _: u64) -> bool {
-        present
-    }
-    #[inline(always)]
-    fn empty(self) -> Option<bool> {
-        Some(false)
+    fn lift<M: Monoid<T>>(self, op: M, index: u64) -> M::State {
+        match self {
+            Self::Element(value) => op.lift(value, index),
+            Self::Empty => op.identity(),
+        }
     }
 }
+
+/// The elements of a column, `at` saying which they are, if none of its places is empty.
+#[inline(always)]
+fn whole_column<T: Element, P: Part<T>>(at: impl Fn(usize) -> At, part: P) -> Option<[T; ROWS]> {
+    if P::ROWS < ROWS {
+        return None;
+    }
+    let at = |row| chain(at(row), part);
+    whole([at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)])
+}
+
+/// The elements of places, if none is empty.
+#[inline(always)]
+fn whole<T: Copy>([a, b, c, d, e, f, g, h]: [Place<T>; ROWS]) -> Option<[T; ROWS]> {
+    use Place::Element;
+    match (a, b, c, d, e, f, g, h) {
+        (Element(a), Element(b), Element(c), Element(d), Element(e), Element(f), Element(g), Element(h)) => {
+            Some([a, b, c, d, e, f, g, h])
+        }
+        _ => None,
+    }
+}
+
+/// As operators they say what is at a place: that of a number, or whatever is asked for.
+#[derive(Clone, Copy)]
+struct At(u64);
+#[derive(Clone, Copy)]
+struct Any;
+
+/// For the sake of [`Monoid`]; it never travels.
+impl<T: Words> Words for Place<T> {
+    const COUNT: usize = T::COUNT + 1;
+    #[inline]
+    fn word(self, i: usize) -> u32 {
+        match self {
+            Self::Element(value) if i < T::COUNT => value.word(i),
+            Self::Element(_) => 1,
+            Self::Empty => 0,
+        }
+    }
+    #[inline]
+    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+        let value = T::from_words(&mut word);
+        if word(T::COUNT) == 1 {
+            Self::Element(value)
+        } else {
+            Self::Empty
+        }
+    }
+}
+
+macro_rules! places {
+    ($op:ty, |$this:ident, $place:ident| $is_asked_for:expr) => {
+        impl<T: Element> Monoid<T> for $op {
+            type State = Place<T>;
+            type Answer = bool;
+
+            #[inline(always)]
+            fn identity(self) -> Place<T> {
+                Place::Empty
+            }
+            #[inline(always)]
+            fn lift(self, value: T, $place: u64) -> Place<T> {
+                let $this = self;
+                if $is_asked_for {
+                    Place::Element(value)
+                } else {
+                    Place::Empty
+                }
+            }
+            #[inline(always)]
+            fn combine(self, a: Place<T>, b: Place<T>) -> Place<T> {
+                if matches!(b, Place::Element(_)) { b } else { a }
+            }
+            #[inline(always)]
+            fn finish(self, place: Place<T>, _: u64) -> bool {
+                matches!(place, Place::Element(_))
+            }
+            #[inline(always)]
+            fn empty(self) -> Option<bool> {
+                Some(false)
+            }
+        }
+    };
+}
+
+places!(At, |at, place| place == at.0);
+places!(Any, |_any, _place| true);
 
 /// States by number. Each is asked for once.
 trait States<T, M: Monoid<T>>: Copy {
@@ -208,10 +294,32 @@ impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for Column<P> {
 #[derive(Clone, Copy)]
 struct ColumnsInPairs<P>(P);
 
-impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInPairs<P> {
+impl<T: Element, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInPairs<P> {
     #[inline(always)]
     fn state(self, op: M, column: usize) -> M::State {
-        in_pairs(op, Column { part: self.0, column }, P::ROWS)
+        if !M::FOLDS_COLUMNS || P::ROWS < ROWS {
+            return in_pairs(op, Column { part: self.0, column }, P::ROWS);
+        }
+        let at = |row| self.0.lift(Any, row, column);
+        let places = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
+        match whole(places) {
+            Some(values) => op.fold_column(values, place::<T>(0, column)),
+            None => in_pairs(op, Places { places, column }, ROWS),
+        }
+    }
+}
+
+/// The elements of a column, read already.
+#[derive(Clone, Copy)]
+struct Places<T> {
+    places: [Place<T>; ROWS],
+    column: usize,
+}
+
+impl<T: Copy, M: Monoid<T>> States<T, M> for Places<T> {
+    #[inline(always)]
+    fn state(self, op: M, row: usize) -> M::State {
+        self.places[row].lift(op, place::<T>(row, self.column))
     }
 }
 

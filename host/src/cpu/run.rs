@@ -10,7 +10,7 @@
 //! function that has the instruction set switched on. Leaves lie side by side in a strip, so that the steps from a
 //! leaf's columns to its total, each waiting for the one before, are long enough to keep the machine busy.
 
-use std::hint::black_box;
+use std::{array, hint::black_box};
 
 use pulp::{Arch, Simd, WithSimd};
 use warpfold_kernels::{
@@ -227,9 +227,7 @@ fn fold_strip<T: Element, M: Monoid<T>, const WORDS: usize>(
     let mut changed = !ragged.is_empty();
     for (j, leaf) in whole.enumerate() {
         if may_change(op, best, leaf) {
-            fold_rows(op, columns.leaf::<T>(j), |at| {
-                op.lift(leaf[at], (j * length + at) as u64)
-            });
+            fold_columns(op, columns.leaf::<T>(j), leaf, (j * length) as u64);
             changed = true;
         } else {
             fold_rows(op, columns.leaf::<T>(j), |_| op.identity());
@@ -243,10 +241,17 @@ fn fold_strip<T: Element, M: Monoid<T>, const WORDS: usize>(
         let padded = padded.get_or_insert_with(|| [*last; leaf_elements::<u8>()]);
         padded[..ragged.len()].copy_from_slice(ragged);
         let padded = &padded[..length];
+        let first = (leaves * length) as u64;
         fold_rows(op, columns.leaf::<T>(leaves), |at| {
-            let state = op.lift(padded[at], (leaves * length + at) as u64);
+            let state = op.lift(padded[at], first + at as u64);
             if at < ragged.len() { state } else { op.identity() }
         });
+        if M::FOLDS_COLUMNS {
+            // The first columns may have an element in each row.
+            let whole = ragged.len().saturating_sub(length - const { row_elements::<T>() });
+            let columns = columns.leaf::<T>(leaves).map(|columns| &mut columns[..whole]);
+            fold_columns(op, columns, padded, first);
+        }
         leaves += 1;
     }
     while !leaves.is_power_of_two() {
@@ -281,6 +286,23 @@ fn may_change<T: Element, M: Monoid<T>>(op: M, best: Option<M::State>, leaf: &[T
             black_box(leaf.iter().fold(0_u32, |sum, value| sum.wrapping_add(value.word(0))));
             true
         }
+    }
+}
+
+/// The columns of a leaf, from the first on, whose places all hold elements; the leaf begins at `first` of its run.
+#[inline(always)]
+fn fold_columns<T: Element, M: Monoid<T>, const WORDS: usize>(
+    op: M,
+    mut columns: [&mut [u32]; WORDS],
+    leaf: &[T],
+    first: u64,
+) {
+    let width = const { row_elements::<T>() };
+    let leaf = &leaf[..ROWS * width];
+    let count = columns[0].len().min(width);
+    for column in 0..count {
+        let values = array::from_fn(|row| leaf[row * width + column]);
+        set(&mut columns, column, op.fold_column(values, first + column as u64));
     }
 }
 

@@ -154,6 +154,13 @@ impl Room {
         small_threads: 512,
         small_blocks: 1,
     };
+    /// For operators whose states are of many words, a column of them at a time: 12 warps with 168 registers a thread.
+    pub const DEEP: Self = Self {
+        threads: 128,
+        blocks: 3,
+        small_threads: 256,
+        small_blocks: 1,
+    };
     /// For many states of two words: 8 warps with all the registers that a thread can have.
     pub const FULL: Self = Self {
         threads: 256,

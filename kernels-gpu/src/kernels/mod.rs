@@ -24,6 +24,7 @@ use crate::{
         extents::Extents,
         grid::{self, Meeting},
         team::{Team, most_warps},
+        warp::is_large,
     },
     tree::LANES,
 };
@@ -159,6 +160,8 @@ impl Entry {
                 room.small_blocks,
                 whole::instructions_small::<T, M>(),
             ),
+            // Of large states four slots take all registers there are.
+            Kernel::Rows if is_large(words) => (room.threads, 1, rows::instructions::<T>(words)),
             Kernel::Rows => (room.threads, room.blocks, rows::instructions::<T>(words)),
             Kernel::Segments => {
                 // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments'
@@ -168,7 +171,7 @@ impl Entry {
                     (1, false) if all > 768 => 640,
                     (1, false) | (2, false) => 512,
                     (1, true) => 384,
-                    (_, false) => 384,
+                    (_, false) if !is_large(words) && !M::FOLDS_COLUMNS => 384,
                     _ => 256,
                 };
                 let resident = if all < most { all } else { most };

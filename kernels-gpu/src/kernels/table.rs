@@ -25,8 +25,8 @@ entries! {
     mean_compensated: Compensated<Mean> = |_| Compensated(Mean), { f32: HEAVY, f64: HEAVY };
     sum_wide: Wide<Sum> = |_| Wide(Sum), { f32: HEAVY, f16: FULL, bf16: FULL };
     mean_wide: Wide<Mean> = |_| Wide(Mean), { f32: HEAVY, f16: FULL, bf16: FULL };
-    sum_exact: Exact<Sum> = |_| Exact(Sum), { f32: FULL };
-    mean_exact: Exact<Mean> = |_| Exact(Mean), { f32: FULL };
+    sum_exact: Exact<Sum> = |_| Exact(Sum), { f32: WIDE };
+    mean_exact: Exact<Mean> = |_| Exact(Mean), { f32: WIDE };
     product: Product = |_| Product, {
         f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
         i8: WIDE, i16: WIDE, i32: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
@@ -51,8 +51,8 @@ entries! {
     variance: Variance = |parameter| Variance { correction: f64::from_bits(parameter) }, { f32: WIDE, f64: WIDE };
     std: StdDev = |parameter| StdDev { correction: f64::from_bits(parameter) }, { f32: WIDE, f64: WIDE };
     mean_variance: MeanVariance = |parameter| MeanVariance { correction: f64::from_bits(parameter) }, { f32: WIDE, f64: WIDE };
-    skewness: Skewness = |_| Skewness {}, { f32: FULL, f64: FULL };
-    kurtosis: Kurtosis = |_| Kurtosis {}, { f32: FULL, f64: FULL };
+    skewness: Skewness = |_| Skewness {}, { f32: DEEP, f64: DEEP };
+    kurtosis: Kurtosis = |_| Kurtosis {}, { f32: DEEP, f64: DEEP };
     norm_lp: NormLp = |parameter| NormLp { p: f64::from_bits(parameter) }, { f32: FULL, f64: FULL };
     norm_l1: NormL1 = |_| NormL1, { f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE };
     norm_l2: NormL2 = |_| NormL2, { f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL };
@@ -91,10 +91,10 @@ entries! {
         f32: WIDE, f64: WIDE, f16: WIDE, bf16: FULL,
     };
     variance_ignore_nan: IgnoreNan<Variance> = |parameter| IgnoreNan(Variance { correction: f64::from_bits(parameter) }), {
-        f32: WIDE, f64: WIDE,
+        f32: DEEP, f64: FULL,
     };
     std_ignore_nan: IgnoreNan<StdDev> = |parameter| IgnoreNan(StdDev { correction: f64::from_bits(parameter) }), {
-        f32: WIDE, f64: WIDE,
+        f32: DEEP, f64: FULL,
     };
     // States of 26 and 30 words, and so much code to combine two that one kernel of each type is enough.
     [whole arrays alone]

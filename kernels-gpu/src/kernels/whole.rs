@@ -35,11 +35,19 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
     let reduce_first = words; // a loop
     // A whole leaf and a ragged one; the block stage; few slots; a run of slots and the block stage.
     let slots = (reduce_eight + reduce_octets) + (reduce_eight + reduce) + reduce_first;
-    let whole = if M::REREADS { 0 } else { reduce };
+    let whole = if M::REREADS || M::ASSOCIATES { 0 } else { reduce };
     let shuffles = (whole + reduce) + reduce_first + slots;
     // Ragged leaves, of small elements also whole ones that are not aligned; whole ones of others.
-    let ragged = load::ragged_loads::<T>(0, 1);
-    let whole = if thread::loads_words::<T, M>() { ragged.words } else { 0 };
+    let mut ragged = load::ragged_loads::<T>(0, 1);
+    if M::FOLDS_COLUMNS && size_of::<T>() >= 4 && !M::REREADS {
+        // A column, in a loop.
+        ragged.words = ROWS * size_of::<T>() / 4;
+    }
+    let whole = if thread::loads_words::<T, M>() && !M::REREADS {
+        load::ragged_loads::<T>(0, 1).words
+    } else {
+        0
+    };
     Instructions {
         vector_loads: ROWS + ragged.vectors,
         scalar_loads: ragged.words + ragged.bytes + whole,
@@ -114,14 +122,30 @@ pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
         let present = narrow(simt, u64::saturating_sub(leaves::<T>(input.len), first));
         let loadable = narrow(simt, u64::saturating_sub(thread::loadable_leaves::<T, M>(input), first));
         let mut at = simt.warp();
+        if M::ASSOCIATES {
+            let mut mine = op.identity();
+            while at < tile_leaves.min(present) {
+                // SAFETY: passed on to the caller; a leaf that is read at once is one of those.
+                let state = unsafe {
+                    if at < loadable {
+                        thread::load_leaf::<S, T, M>(simt, input, leaf(at)).fold(op)
+                    } else {
+                        thread::fold_ragged(simt, op, input, leaf(at))
+                    }
+                };
+                mine = op.combine(mine, state);
+                at += simt.warps();
+            }
+            block::put(simt, simt.warp(), warp::reduce(simt, op, mine), turn);
+        }
         // The code of an operator that rereads is large, and stands once: where ragged leaves are folded.
-        while !M::REREADS && at < tile_leaves.min(loadable) {
+        while !M::REREADS && !M::ASSOCIATES && at < tile_leaves.min(loadable) {
             // SAFETY: passed on to the caller; the leaf is one of those.
             let state = unsafe { warp::fold_loadable(simt, op, input, leaf(at), &mut seen) };
             block::put(simt, at, state, turn);
             at += simt.warps();
         }
-        while at < tile_leaves {
+        while !M::ASSOCIATES && at < tile_leaves {
             let state = if at < present {
                 // SAFETY: passed on to the caller.
                 unsafe { warp::fold_ragged(simt, op, input, leaf(at)) }
@@ -131,7 +155,8 @@ pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
             block::put(simt, at, state, turn);
             at += simt.warps();
         }
-        total = block::fold(simt, op, tile_leaves, turn);
+        let states = if M::ASSOCIATES { simt.warps() } else { tile_leaves };
+        total = block::fold(simt, op, states, turn);
         turn = turn.next();
         if meeting.tiles > 1 && simt.thread() == 0 {
             // SAFETY: passed on to the caller; each tile has one block.

@@ -2,11 +2,11 @@
 
 use super::{
     Arg, Best, Extremum, Moments2, Moments4, Monoid, NormL1, Sum, SumOfSquares, Summary, Words, extremum::Key,
-    sum::total,
+    fold_column_in_pairs, sum::total, variance::is_small,
 };
 use crate::{
     element::{Element, Float, Rank, Wide},
-    tree::{self, Part},
+    tree::{self, Part, ROWS},
 };
 
 /// What there is to say of an array at once, as a [`Summary`]: counts, ends, sum, moments, norms.
@@ -66,6 +66,12 @@ impl<T: Float> Monoid<T> for Describe {
             ..state.1
         };
         (state.0, found)
+    }
+
+    const FOLDS_COLUMNS: bool = true;
+    #[inline(always)]
+    fn fold_column(self, column: [T; ROWS], index: u64) -> Described<T> {
+        (Sums.fold_column(column, index), Finds.fold_column(column, index))
     }
 
     const REREADS: bool = true;
@@ -195,6 +201,19 @@ impl<T: Float> Monoid<T> for Sums {
             squares: a.squares + b.squares,
         }
     }
+    const FOLDS_COLUMNS: bool = true;
+    #[inline(always)]
+    fn fold_column(self, column: [T; ROWS], index: u64) -> Summed<T> {
+        if column.iter().any(|value| value.rank().unordered()) {
+            return fold_column_in_pairs(self, column, index);
+        }
+        Summed {
+            moments: Moments4::of_column(column.map(T::to_f64), is_small::<T>()),
+            sum: Sum.fold_column(column, index),
+            magnitudes: NormL1.fold_column(column, index),
+            squares: SumOfSquares.fold_column(column, index),
+        }
+    }
     /// How many numbers.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
@@ -240,6 +259,11 @@ impl<T: Float> Monoid<T> for Finite {
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn combine(self, a: Moments4, b: Moments4) -> Moments4 {
         a.combine(b)
+    }
+    const FOLDS_COLUMNS: bool = true;
+    #[inline(always)]
+    fn fold_column(self, column: [T; ROWS], _: u64) -> Moments4 {
+        Moments4::of_column(column.map(T::to_f64), is_small::<T>())
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]

@@ -9,7 +9,7 @@ use crate::{
     element::Float,
     tree::{Part, vector_elements},
 };
-use fixed::{Bits, INFINITY, NEUTRAL, NORMAL, NUMBER, UNIT, magnitude, significand, special};
+use fixed::{Bits, INFINITY, NEUTRAL, NUMBER, UNIT, magnitude, special};
 
 /// A [`Sum`](super::Sum) or [`Mean`](super::Mean) without error: the sum of the real numbers, or that divided by their count, rounded
 /// to nearest even once. No order of the elements changes a bit of it.
@@ -22,9 +22,8 @@ use fixed::{Bits, INFINITY, NEUTRAL, NORMAL, NUMBER, UNIT, magnitude, significan
 /// for 2⁶⁴ of them. Such a long accumulator is U. Kulisch's (*Computer Arithmetic and Validity*, 2008). Elements are f32; the state of
 /// sums of f64 would have 2163 bits, more than fit where states meet.
 ///
-/// A lane adds its part of a leaf in f64 where its elements lie within 22 binary orders, zeros apart: nothing is rounded then. Other
-/// parts it adds in integers of 64 bits: significands whose exponents lie within 30 of the largest are shifted by the rest and
-/// added. Those that reach further down go on with what is below, as often as there is something.
+/// A lane adds those elements of its part of a leaf that lie within 22 binary orders of the largest in f64, where nothing is rounded
+/// then. Most parts are done with that. Those that reach further down go on with what is below, as often as there is something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exact<Op>(pub Op);
 
@@ -44,6 +43,7 @@ impl<Op: SumOrMean> Monoid<f32> for Exact<Op> {
     fn combine(self, a: Fixed, b: Fixed) -> Fixed {
         a.plus(b)
     }
+    const ASSOCIATES: bool = true;
     #[inline(always)]
     fn fold_part(self, part: impl Part<f32>) -> Fixed {
         sum(part)
@@ -57,10 +57,6 @@ impl<Op: SumOrMean> Monoid<f32> for Exact<Op> {
         Some(Float::from_f64(Op::OF_NOTHING))
     }
 }
-
-/// Binary orders that are added in one go: a significand of 24 bits, shifted by as many, times the elements of a part, stays
-/// below 2⁶³, and the shift is the factor of a product that is one instruction.
-const WINDOW: u32 = 30;
 
 /// One piece of code for each element that `$held` has: in a loop that a compiler does not unroll, they would lie in memory.
 macro_rules! each_element {
@@ -85,31 +81,6 @@ macro_rules! each_element {
 /// 51 bits.
 const SPAN: u32 = 22;
 
-/// The sum of elements that are multiples of `2^order` units, and of which none is above [`SPAN`] orders more: in f64, and no addition
-/// is rounded.
-#[inline(always)]
-fn in_double(held: [[u32; 4]; 8], rows: usize, order: u32) -> Fixed {
-    // A column each: four chains of additions, which need not wait for each other.
-    let mut sums = [-0.0_f64; 4];
-    macro_rules! add {
-        ($($row:literal)*) => {
-            $(if $row < rows {
-                sums[0] += f64::from(f32::from_bits(held[$row][0]));
-                sums[1] += f64::from(f32::from_bits(held[$row][1]));
-                sums[2] += f64::from(f32::from_bits(held[$row][2]));
-                sums[3] += f64::from(f32::from_bits(held[$row][3]));
-            })*
-        };
-    }
-    add!(0 1 2 3 4 5 6 7);
-    let sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    // Beside a number whose last bit is worth 2^order units, and which is so large that the sum does not change its exponent, the
-    // sum is an integer in the last bits: fewer instructions than a conversion, which has to know what does not fit.
-    let beside = u64::from(order.wrapping_add_signed(1023 + 52 + UNIT)) << 52 | 1 << 51;
-    let units = (f64::from_bits(beside) + sum).to_bits().wrapping_sub(beside) as i64;
-    Fixed::of_units(units, order)
-}
-
 /// The sum of a lane's part of a leaf.
 #[inline(always)]
 fn sum<P: Part<f32>>(part: P) -> Fixed {
@@ -128,43 +99,35 @@ fn sum<P: Part<f32>>(part: P) -> Fixed {
     }
     hold!(0 1 2 3 4 5 6 7);
 
-    // The largest magnitude, and the least that is not zero: each less one, which makes zero the least signed number here, and the
-    // largest unsigned one.
-    let (mut top, mut least) = (-1_i32, u32::MAX);
+    // The largest magnitude, and the least that is not zero, less one: zeros have the largest number there.
+    let (mut top, mut least) = (0, u32::MAX);
     each_element!(held, |bits| {
-        let below = magnitude(*bits).wrapping_sub(1);
-        top = (below as i32).max(top);
-        least = below.min(least);
+        top = magnitude(*bits).max(top);
+        least = magnitude(*bits).wrapping_sub(1).min(least);
     });
-    let mut top = (top + 1) as u32;
     let mut total = Fixed::NOTHING;
     if top == 0 {
         let mut others = 0;
         each_element!(held, |bits| others |= *bits ^ NEUTRAL);
         return total.seeing(if others == 0 { 0 } else { NUMBER });
     }
-    let lowest = (least.wrapping_add(1) >> 23).max(1);
-    if top < INFINITY && top >> 23 <= lowest + SPAN {
-        return in_double(held, P::ROWS, lowest - 1).seeing(NUMBER);
-    }
     let mut seen = NUMBER;
-    while top >= NORMAL {
-        let floor;
-        if top >= INFINITY {
-            floor = INFINITY;
-            each_element!(held, |bits| seen |= special(*bits));
-        } else {
-            floor = ((top >> 23).max(WINDOW + 1) - WINDOW) << 23;
-            let mut units = 0_i64;
-            each_element!(held, |bits| {
-                // 2 to the power of how many orders it is above the floor: one bit, rotated, which is a shift without a check.
-                let power = 1_u32.rotate_left(magnitude(*bits).wrapping_sub(floor) >> 23);
-                let power = if magnitude(*bits) >= floor { power as i32 } else { 0 };
-                units += i64::from(significand(*bits)) * i64::from(power);
-            });
-            total = total.plus(Fixed::of_units(units, (floor >> 23) - 1));
-        }
-        if least >= floor - 1 {
+    if top >= INFINITY {
+        top = 0;
+        each_element!(held, |bits| {
+            seen |= special(*bits);
+            if magnitude(*bits) >= INFINITY {
+                *bits = NEUTRAL;
+            }
+            top = magnitude(*bits).max(top);
+        });
+    }
+    loop {
+        // Subnormal numbers are multiples of what the least normal ones are multiples of.
+        let lowest = (top >> 23).max(SPAN + 1) - SPAN;
+        let floor = if lowest == 1 { 0 } else { lowest << 23 };
+        total = total.plus(of_span(held, P::ROWS, floor, lowest - 1));
+        if floor == 0 || least >= floor - 1 {
             return total.seeing(seen);
         }
         // On with what is left. (Taken away rather than passed over: what a compiler knows to stay the same it computes before the
@@ -177,13 +140,35 @@ fn sum<P: Part<f32>>(part: P) -> Fixed {
             top = magnitude(*bits).max(top);
         });
     }
-    // What is left is subnormal: units as it stands.
-    let mut units = 0_i64;
-    each_element!(held, |bits| {
-        let magnitude = magnitude(*bits) as i32;
-        units += i64::from(if *bits >> 31 == 0 { magnitude } else { -magnitude });
-    });
-    total.plus(Fixed::of_units(units, 0)).seeing(seen)
+}
+
+/// The sum of elements of which none is more than [`SPAN`] orders above the magnitude `floor`, of those that are not below it; they
+/// are multiples of `2^order` units. In f64, where no addition is rounded.
+#[inline(always)]
+fn of_span(held: [[u32; 4]; 8], rows: usize, floor: u32, order: u32) -> Fixed {
+    let value = |bits: u32| {
+        let bits = if magnitude(bits) >= floor { bits } else { NEUTRAL };
+        f64::from(f32::from_bits(bits))
+    };
+    // A column each: four chains of additions, which need not wait for each other.
+    let mut sums = [-0.0_f64; 4];
+    macro_rules! add {
+        ($($row:literal)*) => {
+            $(if $row < rows {
+                sums[0] += value(held[$row][0]);
+                sums[1] += value(held[$row][1]);
+                sums[2] += value(held[$row][2]);
+                sums[3] += value(held[$row][3]);
+            })*
+        };
+    }
+    add!(0 1 2 3 4 5 6 7);
+    let sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    // Beside a number whose last bit is worth 2^order units, and which is so large that the sum does not change its exponent, the
+    // sum is an integer in the last bits: fewer instructions than a conversion, which has to know what does not fit.
+    let beside = u64::from(order.wrapping_add_signed(1023 + 52 + UNIT)) << 52 | 1 << 51;
+    let units = (f64::from_bits(beside) + sum).to_bits().wrapping_sub(beside) as i64;
+    Fixed::of_units(units, order)
 }
 
 #[cfg(test)]

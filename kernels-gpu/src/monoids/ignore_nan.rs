@@ -1,9 +1,9 @@
 //! Operators that leave NaN out.
 
-use super::Monoid;
+use super::{Monoid, fold_column_in_pairs};
 use crate::{
     element::{Float, Rank},
-    tree::Part,
+    tree::{Part, ROWS},
 };
 
 /// `M` over the elements that are not NaN: a NaN lifts to the identity, which is neutral to the bit.
@@ -54,6 +54,15 @@ impl<T: Float, M: Monoid<T>> Monoid<T> for IgnoreNan<M> {
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> M::State {
         self.0.fold_part(Numbers(part))
+    }
+    const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
+    #[inline(always)]
+    fn fold_column(self, column: [T; ROWS], index: u64) -> M::State {
+        if column.iter().any(|value| value.rank().unordered()) {
+            fold_column_in_pairs(self, column, index)
+        } else {
+            self.0.fold_column(column, index)
+        }
     }
     const FUSES: bool = M::FUSES;
     #[inline]

@@ -1,7 +1,7 @@
 //! A step of one's own in front of an operator.
 
 use super::Monoid;
-use crate::element::Element;
+use crate::{element::Element, tree::ROWS};
 
 /// What becomes of each element before it is folded. Its arithmetic is that of [`arithmetic`](crate::arithmetic) and of
 /// IEEE 754's operations, so that its bits are the same on every machine; and like an operator's methods, mark it `#[inline]`.
@@ -52,6 +52,12 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
     #[inline]
     fn may_change(self, best: M::State, value: T) -> bool {
         self.op.may_change(best, self.transform.apply(value))
+    }
+    const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
+    #[inline(always)]
+    fn fold_column(self, column: [T; ROWS], index: u64) -> M::State {
+        self.op
+            .fold_column(column.map(|value| self.transform.apply(value)), index)
     }
     const FUSES: bool = F::FUSES || M::FUSES;
     #[inline]

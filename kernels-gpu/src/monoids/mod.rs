@@ -45,7 +45,10 @@ pub use summary::Summary;
 pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
 pub use wide::Wide;
 
-use crate::tree::{self, Part};
+use crate::{
+    element::Element,
+    tree::{self, Part, ROWS, place},
+};
 
 /// How elements of type `T` fold into one answer.
 ///
@@ -100,8 +103,28 @@ pub trait Monoid<T>: Copy {
     /// This folds it in the canonical tree. An operator whose `combine` is exact, so that no order changes a bit, may do it
     /// in a cheaper way.
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> Self::State {
+    fn fold_part(self, part: impl Part<T>) -> Self::State
+    where
+        T: Element,
+    {
         tree::fold_part(self, part)
+    }
+
+    /// Whether `combine` is associative to the bit, and [`shift`](Self::shift) does nothing. States may then meet in any order, and a
+    /// lane combines what it has folded before it meets others: worth saying of an operator whose states are large.
+    const ASSOCIATES: bool = false;
+
+    /// Whether the operator has a [`fold_column`](Self::fold_column) of its own.
+    const FOLDS_COLUMNS: bool = false;
+
+    /// The state of a column of a leaf none of whose places is empty, its first element at `index` of its run and each a
+    /// [row](tree::row_elements) further on: by `lift`, and `combine` in pairs of neighbours.
+    ///
+    /// An operator may do it in a way of its own, and of other bits: that way is then the canonical one, and its answer that of
+    /// [`FOLDS_COLUMNS`](Self::FOLDS_COLUMNS).
+    #[inline(always)]
+    fn fold_column(self, column: [T; ROWS], index: u64) -> Self::State {
+        fold_column_in_pairs(self, column, index)
     }
 
     /// Whether [`fold_part`](Self::fold_part) asks for elements more than once. They are then all read before.
@@ -116,6 +139,15 @@ pub trait Monoid<T>: Copy {
 
     /// The answer for an extent of no elements; `None` where there is none to give.
     fn empty(self) -> Option<Self::Answer>;
+}
+
+/// [`Monoid::fold_column`] by `lift` and `combine`.
+#[inline(always)]
+fn fold_column_in_pairs<T, M: Monoid<T>>(op: M, [a, b, c, d, e, f, g, h]: [T; ROWS], index: u64) -> M::State {
+    let row = |row: usize, value| op.lift(value, index + place::<T>(row, 0));
+    let low = op.combine(op.combine(row(0, a), row(1, b)), op.combine(row(2, c), row(3, d)));
+    let high = op.combine(op.combine(row(4, e), row(5, f)), op.combine(row(6, g), row(7, h)));
+    op.combine(low, high)
 }
 
 /// A value that travels as 32-bit words: through shuffles, shared memory and global memory.

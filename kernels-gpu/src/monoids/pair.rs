@@ -1,7 +1,10 @@
 //! Two operators in one pass: a pair of operators is an operator, with a pair of answers.
 
 use super::{Monoid, Words};
-use crate::tree::{self, Part};
+use crate::{
+    element::Element,
+    tree::{self, Part, ROWS},
+};
 
 impl<A: Words, B: Words> Words for (A, B) {
     const COUNT: usize = A::COUNT + B::COUNT;
@@ -22,7 +25,7 @@ impl<A: Words, B: Words> Words for (A, B) {
 }
 
 /// Both at once, each with its own rules; over nothing there is an answer where both have one.
-impl<T: Copy, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
+impl<T: Element, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
     type State = (A::State, B::State);
     type Answer = (A::Answer, B::Answer);
 
@@ -57,6 +60,11 @@ impl<T: Copy, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
             (false, true) => (self.0.fold_part(part), self.1.fold_part(part)),
             (false, false) => tree::fold_part(self, part),
         }
+    }
+    const FOLDS_COLUMNS: bool = A::FOLDS_COLUMNS || B::FOLDS_COLUMNS;
+    #[inline(always)]
+    fn fold_column(self, column: [T; ROWS], index: u64) -> Self::State {
+        (self.0.fold_column(column, index), self.1.fold_column(column, index))
     }
     const FUSES: bool = A::FUSES || B::FUSES;
     #[inline]

@@ -16,10 +16,18 @@ pub fn bits<W: Words>(value: W) -> Bits {
     (0..W::COUNT).map(|i| value.word(i)).collect()
 }
 
-/// Folds neighbours, then the results in pairs again, as the canonical tree does; padded with the identity.
+/// Folds neighbours, then the results in pairs again, as the canonical tree does; padded with the identity. Every eight neighbours
+/// are a column.
 pub fn fold<T: Copy, M: Monoid<T>>(op: M, values: &[T]) -> M::State {
-    let lifted = values.iter().enumerate();
-    let mut states: Vec<M::State> = lifted.map(|(i, value)| op.lift(*value, i as u64)).collect();
+    let (columns, rest) = if M::FOLDS_COLUMNS {
+        values.as_chunks()
+    } else {
+        (&[][..], values)
+    };
+    let columns = columns.iter().map(|column| op.fold_column(*column, 0));
+    let first = values.len() - rest.len();
+    let lifted = (first..).zip(rest).map(|(i, value)| op.lift(*value, i as u64));
+    let mut states: Vec<M::State> = columns.chain(lifted).collect();
     if states.is_empty() {
         return op.identity();
     }

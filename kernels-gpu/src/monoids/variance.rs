@@ -4,7 +4,15 @@
 //! ill-conditioned past 2²⁰ or so, they are the exact ones, rounded. A NaN or an infinity gives NaN (the mean of infinities apart), and so does nothing at all.
 
 use super::{Moments2, Moments4, Monoid};
-use crate::element::Element;
+use crate::{
+    element::{Element, Type},
+    tree::ROWS,
+};
+
+/// Whether eight times an element is an f64.
+pub(super) const fn is_small<T: Element>() -> bool {
+    !matches!(T::TYPE, Type::F64)
+}
 
 /// An operator on moments: its state, and its answer.
 macro_rules! operator {
@@ -34,6 +42,11 @@ macro_rules! operator {
             #[inline]
             fn combine(self, a: $state, b: $state) -> $state {
                 a.combine(b)
+            }
+            const FOLDS_COLUMNS: bool = true;
+            #[inline(always)]
+            fn fold_column(self, column: [T; ROWS], _: u64) -> $state {
+                $state::of_column(column.map(T::to_f64), is_small::<T>())
             }
             const FUSES: bool = true;
             #[inline]

@@ -11,7 +11,7 @@ use crate::{
     element::Element,
     monoids::Monoid,
     simt::Simt,
-    tree::{self, Part, ROWS, leaf_elements, place, vector_elements},
+    tree::{self, Part, ROWS, leaf_elements, pending::Pending, place, vector_elements},
 };
 
 /// This lane's part of a whole leaf: one vector of each row.
@@ -22,10 +22,11 @@ pub struct Rows {
 }
 
 /// Whether leaves that are whole but not aligned are read as aligned ones are, all at once, only by words: for operators that
-/// may then skip them. Others are as fast reading elements as they fold them, and spare themselves the registers.
+/// may then skip them, and such as fold columns. Others are as fast reading elements as they fold them, and spare themselves the
+/// registers.
 #[must_use]
 pub const fn loads_words<T: Element, M: Monoid<T>>() -> bool {
-    M::SELECTS && size_of::<T>() >= 4
+    (M::SELECTS || M::FOLDS_COLUMNS) && size_of::<T>() >= 4
 }
 
 /// How many leaves [`load_leaf`] can read: the first.
@@ -216,10 +217,41 @@ pub unsafe fn fold_ragged<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, inp
         // SAFETY: passed on to the caller.
         let words = unsafe { load_bytes::<S, T, ROWS>(simt, from, present) };
         op.fold_part(Loaded { words, present })
+    } else if M::FOLDS_COLUMNS {
+        match vector_elements::<T>() {
+            4 => fold_columns::<S, T, M, 2>(simt, op, from, present),
+            _ => fold_columns::<S, T, M, 1>(simt, op, from, present),
+        }
     } else {
         op.fold_part(Unloaded { simt, from, present })
     };
     op.shift(state, base)
+}
+
+/// Reads and folds `2` to the power of `LEVELS` columns, of which the first `present` places hold elements: one after the other, for
+/// an operator that folds a column at once holds all of it in registers, and four of them in too many.
+#[inline(always)]
+fn fold_columns<S: Simt, T: Element, M: Monoid<T>, const LEVELS: u32>(
+    simt: S,
+    op: M,
+    from: *const T,
+    present: u32,
+) -> M::State {
+    let mut columns = Pending::<M::State, LEVELS>::nothing(op);
+    // A number of turns that no compiler knows: one unrolls the loop otherwise.
+    let count = simt.anew(1 << LEVELS);
+    let mut column = 0;
+    while column < count {
+        let part = Unloaded {
+            simt,
+            from: from.wrapping_add(column as usize),
+            present: u32::saturating_sub(present, column),
+        };
+        let state = tree::fold_column(op, part, 0);
+        columns.push(op, column, op.shift(state, column.into()));
+        column += 1;
+    }
+    columns.total(op, 1 << LEVELS)
 }
 
 /// Reads and folds an extent that has at most `N` rows of one leaf.

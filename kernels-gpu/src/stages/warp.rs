@@ -11,7 +11,7 @@ use crate::{
 /// registers, and of many such pieces of code a kernel none in the cache.
 #[must_use]
 pub const fn is_large(words: usize) -> bool {
-    words > 16
+    words > 8
 }
 
 /// How many shuffles of a state of `words` words stand in the code of [`reduce`], of [`reduce_octets`] and of [`reduce_eight`].

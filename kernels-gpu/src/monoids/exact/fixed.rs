@@ -11,7 +11,7 @@ pub(super) const UNIT: i32 = -149;
 /// The magnitude of +∞; those of NaN are above.
 pub(super) const INFINITY: u32 = f32::INFINITY.to_bits();
 /// That of the smallest normal number.
-pub(super) const NORMAL: u32 = f32::MIN_POSITIVE.to_bits();
+const NORMAL: u32 = f32::MIN_POSITIVE.to_bits();
 /// −0.0, which adds nothing to a sum, not even a sign.
 pub(super) const NEUTRAL: u32 = 1 << 31;
 
@@ -32,7 +32,7 @@ pub(super) fn magnitude(bits: u32) -> u32 {
 
 /// The significand of a normal number, with its sign.
 #[inline(always)]
-pub(super) fn significand(bits: u32) -> i32 {
+fn significand(bits: u32) -> i32 {
     let significand = (bits & (NORMAL - 1) | NORMAL) as i32;
     let sign = bits as i32 >> 31;
     (significand ^ sign) - sign

@@ -1,7 +1,10 @@
 //! Two operators in one pass: a pair of operators is an operator, with a pair of answers.
 
 use super::{Monoid, Words};
-use crate::tree::{self, Part};
+use crate::{
+    element::Item,
+    tree::{self, Part},
+};
 
 impl<A: Words, B: Words> Words for (A, B) {
     const COUNT: usize = A::COUNT + B::COUNT;
@@ -22,7 +25,7 @@ impl<A: Words, B: Words> Words for (A, B) {
 }
 
 /// Both at once, each with its own rules; over nothing there is an answer where both have one.
-impl<T: Copy, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
+impl<T: Item, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
     type State = (A::State, B::State);
     type Answer = (A::Answer, B::Answer);
 

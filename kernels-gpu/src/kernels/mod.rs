@@ -168,6 +168,9 @@ impl Entry {
                 // slots and of a leaf.
                 let all = room.threads * room.blocks;
                 let most = match (words, T::BYTES < 4) {
+                    // Twice the vectors.
+                    (1 | 2, _) if T::ARRAYS > 1 => 384,
+                    _ if T::ARRAYS > 1 => 256,
                     (1, false) if all > 768 => 640,
                     (1, false) | (2, false) => 512,
                     (1, true) => 384,
@@ -181,7 +184,7 @@ impl Entry {
                 // Addresses take many registers, and so do the states that wait.
                 let (most, all) = (LANES * most_warps(words), room.threads * room.blocks);
                 let threads = if most < 256 { most } else { 256 };
-                let most_resident = if words < 3 { 512 } else { 256 };
+                let most_resident = if words < 3 && T::ARRAYS == 1 { 512 } else { 256 };
                 let resident = if all < most_resident { all } else { most_resident };
                 (threads, resident / threads, strided::instructions::<T>(words))
             }

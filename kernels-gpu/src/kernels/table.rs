@@ -97,8 +97,8 @@ entries! {
         f32: WIDE, f64: WIDE,
     };
     [of two arrays]
-    dot: Dot = |_| Dot, { f32: WIDE, f64: WIDE, f16: WIDE, bf16: WIDE };
-    cosine: Cosine = |_| Cosine, { f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL };
+    dot: Dot = |_| Dot, { f32: WIDE, f64: WIDE, f16: FULL, bf16: WIDE };
+    cosine: Cosine = |_| Cosine, { f32: FULL, f64: WIDE, f16: FULL, bf16: FULL };
     // States of 26 and 30 words, and so much code to combine two that one kernel of each type is enough.
     [whole arrays alone]
     describe: Describe = |parameter| Describe { correction: f64::from_bits(parameter) }, {

@@ -12,7 +12,8 @@
 //! | [`Compensated`] `Sum` and `Mean` | f32, f64 |
 //! | [`Wide`] `Sum` and `Mean` | f16, bf16, f32 |
 //! | [`Exact`] `Sum` and `Mean` | f32 |
-//! | [`Dot`], [`Cosine`], of two arrays: [`cpu::reduce_pair`](crate::cpu::reduce_pair) and its kin | f16, bf16, f32, f64 |
+//! | [`Dot`] of two arrays: [`cpu::reduce_pair`](crate::cpu::reduce_pair) and its kin | f16, bf16, f32, f64 |
+//! | [`Cosine`] of two arrays | f32, f64 |
 //!
 //! f16 and bf16 are folded as f32, and the answer rounded to their own type once. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.
@@ -159,6 +160,9 @@ macro_rules! operator {
     };
     (@for pairs, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [Two<f16> Two<bf16> Two<f32> Two<f64>], $op: $monoid = |$self| $value);
+    };
+    (@for single pairs, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
+        operator!(@each [Two<f32> Two<f64>], $op: $monoid = |$self| $value);
     };
     (@for narrow, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32], $op: $monoid = |$self| $value);
@@ -348,5 +352,5 @@ operator!(
     /// The cosine similarity of two arrays: their dot product over the product of their norms, in one pass, summed in f64 and
     /// rounded once; within −1 to 1. NaN where an array is all zeros, of a NaN or an infinity, and over nothing. Its range of f64:
     /// [`monoids::Cosine`].
-    Cosine: monoids::Cosine = monoids::Cosine, "cosine", "cosine"; for pairs
+    Cosine: monoids::Cosine = monoids::Cosine, "cosine", "cosine"; for single pairs
 );

@@ -64,6 +64,10 @@ impl<T: Element> Values<Two<T>> for Pairs<'_, T> {
     where
         Self: 'a,
     {
-        self.0.iter().zip(self.1).map(|(first, second)| Two(*first, *second)).collect()
+        self.0
+            .iter()
+            .zip(self.1)
+            .map(|(first, second)| Two(*first, *second))
+            .collect()
     }
 }

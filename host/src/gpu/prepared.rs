@@ -205,7 +205,11 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
         };
         for (spot, input) in self.place.arrays.iter().zip(inputs) {
             let (prepared, got) = (spot.reach.1, *input as u64);
-            let fits = if self.is_whole() { got == prepared } else { got >= prepared };
+            let fits = if self.is_whole() {
+                got == prepared
+            } else {
+                got >= prepared
+            };
             if !fits {
                 return Err(Error::LengthMismatch { prepared, got });
             }

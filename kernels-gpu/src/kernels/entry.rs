@@ -4,7 +4,8 @@
 /// elements each is built for, each with its [`Room`](crate::kernels::Room). `table.rs` is made by it, and so is what
 /// [`operators!`](crate::operators) makes of a crate of your own.
 ///
-/// Operators of `[two arrays]` fold `Two` elements at a time. `ptx` is what the crate embeds; there are entry points where `cfg` says so, on the GPU, of f32, bf16 and u8 and of other elements.
+/// Operators `[of two arrays]` fold [`Two`](crate::element::Two) elements at a time. `ptx` is what the crate embeds; there are entry
+/// points where `cfg` says so, on the GPU, of f32, bf16 and u8 and of other elements.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! entries {

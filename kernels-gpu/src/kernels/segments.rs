@@ -1,7 +1,7 @@
 //! Extents of any lengths that follow one another: segments, each warp folding what begins in its range.
 
 use super::{
-    Instructions,
+    Entry, Instructions,
     output::{Output, finish},
 };
 use crate::{
@@ -33,6 +33,21 @@ const LEVELS: u32 = 3;
 /// Whether states are so large that registers are dearer than loads from a near cache.
 const fn are_dear(words: usize) -> bool {
     words >= 3
+}
+
+/// Whether a tile is a leaf: of two arrays, where states are large, a lane has no room for states that wait.
+const fn is_one_leaf(arrays: usize, words: usize) -> bool {
+    arrays > 1 && are_dear(words)
+}
+
+/// The most leaves of a tile of an entry.
+#[must_use]
+pub const fn most_leaves(entry: &Entry) -> u32 {
+    if is_one_leaf(entry.arrays, entry.state_words) {
+        1
+    } else {
+        MOST_LEAVES
+    }
 }
 
 /// Places on the line that segments stand on, for `len` elements in `count` segments; see [`segments`].
@@ -87,7 +102,7 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
 /// of several tiles: tile's slot ─ last warp of 256 tiles, last warp of as many of those, … ─ finish
 /// ```
 ///
-/// A tile has `leaves` leaves, a power of two, at most [`MOST_LEAVES`]; there are as many warps as tiles in [`places`]. No warp
+/// A tile has `leaves` leaves, a power of two, at most [`most_leaves`]; there are as many warps as tiles in [`places`]. No warp
 /// waits for another.
 ///
 /// # Safety
@@ -290,6 +305,10 @@ unsafe fn fold_short<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
 /// As [`reduce_segments`].
 #[inline(always)]
 unsafe fn fold_run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
+    if is_one_leaf(T::ARRAYS, M::State::COUNT) {
+        // SAFETY: passed on to the caller.
+        return unsafe { fold_leaf(simt, op, input, &mut Seen::nothing(op)) };
+    }
     let leaf = leaf_elements::<T>() as u32;
     let mut left = input.len as u32;
     let mut start = input.start;
@@ -304,21 +323,39 @@ unsafe fn fold_run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Inpu
             ..input
         };
         // SAFETY: passed on to the caller.
-        let state = unsafe {
-            if thread::loadable_leaves::<T, M>(here) > 0 {
-                warp::fold_loadable(simt, op, here, 0, &mut seen)
-            } else if len <= 2 * row_elements::<T>() as u32 {
-                warp::reduce(simt, op, thread::fold_rows::<S, T, M, 2>(simt, op, here))
-            } else {
-                warp::reduce(simt, op, thread::fold_rows::<S, T, M, ROWS>(simt, op, here))
-            }
-        };
+        let state = unsafe { fold_leaf(simt, op, here, &mut seen) };
         pending.push(op, number, op.shift(state, u64::from(number * leaf)));
         start = T::map(start, |start| start.wrapping_add(leaf as usize));
         left -= len;
         number += 1;
     }
     pending.total(op, number)
+}
+
+/// Folds a leaf, or what there is of one.
+///
+/// Called by: all 32 lanes together, with the same input, on leaves in rising order · Valid in: every lane · Scratch: none
+///
+/// # Safety
+///
+/// As [`reduce_segments`].
+#[inline(always)]
+unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    input: Input<T>,
+    seen: &mut Seen<M::State>,
+) -> M::State {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if thread::loadable_leaves::<T, M>(input) > 0 {
+            warp::fold_loadable(simt, op, input, 0, seen)
+        } else if input.len as u32 <= 2 * row_elements::<T>() as u32 {
+            warp::reduce(simt, op, thread::fold_rows::<S, T, M, 2>(simt, op, input))
+        } else {
+            warp::reduce(simt, op, thread::fold_rows::<S, T, M, ROWS>(simt, op, input))
+        }
+    }
 }
 
 /// The total of a segment of several tiles, `state` being that of the tile `piece`; none where others are still being folded.

@@ -4,7 +4,6 @@ use super::Monoid;
 use crate::{
     arithmetic::double,
     element::{Float, Two, Wide},
-    tree::{self, Part},
 };
 
 /// `a₀·b₀ + a₁·b₁ + …`, pairwise. Over nothing, 0.
@@ -45,7 +44,8 @@ impl<T: Float> Monoid<Two<T>> for Dot {
 }
 
 /// The cosine similarity, `Σaᵢ·bᵢ / √(Σaᵢ² · Σbᵢ²)`, from three sums in one pass, all in f64, and rounded to the elements' type
-/// once. Never outside −1 to 1, and 1 of an array and itself. NaN where either array is all zeros (0 / 0), of a NaN or an infinity,
+/// once. Never outside −1 to 1, and 1 of an array and itself (of f64 within a rounding, where the product of sums of squares leaves
+/// f64). NaN where either array is all zeros (0 / 0), of a NaN or an infinity,
 /// and over nothing.
 ///
 /// Products of f16, bf16 and f32 are exact in f64, and no sum over- or underflows there: with `d = ⌈log₂ n⌉` and `C` the cosine of
@@ -68,7 +68,11 @@ pub struct Products {
     pub second: f64,
 }
 
-crate::words_of_fields!(Products { both: f64, first: f64, second: f64 });
+crate::words_of_fields!(Products {
+    both: f64,
+    first: f64,
+    second: f64
+});
 
 impl<T: Float> Monoid<Two<T>> for Cosine {
     type State = Products;
@@ -100,15 +104,6 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
             second: a.second + b.second,
         }
     }
-    /// One sum after the other: of three at once a lane has no room in registers.
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<Two<T>>) -> Products {
-        Products {
-            both: tree::fold_part(SumOf::<BOTH>, part),
-            first: tree::fold_part(SumOf::<FIRST>, part),
-            second: tree::fold_part(SumOf::<SECOND>, part),
-        }
-    }
     #[inline]
     fn finish(self, sums: Products, _: u64) -> T {
         T::from_f64(cosine(sums))
@@ -116,44 +111,6 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
     #[inline]
     fn empty(self) -> Option<T> {
         Some(T::from_f64(f64::NAN))
-    }
-}
-
-/// One of the sums, by its name.
-#[derive(Clone, Copy)]
-struct SumOf<const NAME: u8>;
-
-const BOTH: u8 = 0;
-const FIRST: u8 = 1;
-const SECOND: u8 = 2;
-
-impl<T: Float, const NAME: u8> Monoid<Two<T>> for SumOf<NAME> {
-    type State = f64;
-    type Answer = f64;
-
-    #[inline(always)]
-    fn identity(self) -> f64 {
-        if NAME == BOTH { -0.0 } else { 0.0 }
-    }
-    #[inline(always)]
-    fn lift(self, Two(a, b): Two<T>, _: u64) -> f64 {
-        match NAME {
-            BOTH => a.to_f64() * b.to_f64(),
-            FIRST => a.to_f64() * a.to_f64(),
-            _ => b.to_f64() * b.to_f64(),
-        }
-    }
-    #[inline(always)]
-    fn combine(self, a: f64, b: f64) -> f64 {
-        a + b
-    }
-    #[inline(always)]
-    fn finish(self, sum: f64, _: u64) -> f64 {
-        sum
-    }
-    #[inline(always)]
-    fn empty(self) -> Option<f64> {
-        None
     }
 }
 

@@ -152,7 +152,9 @@ impl<T: Source> Read<ROWS> for SharedWords<T> {
 /// As [`fold_part`].
 #[inline(always)]
 unsafe fn load_shared_words<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
-    let Places { start, first, present, .. } = places;
+    let Places {
+        start, first, present, ..
+    } = places;
     let elements = word_elements::<T>();
     let place_in_word = simt.lane() % elements as u32;
     let step = T::of(places.extents.step, places.array) as isize;

@@ -220,11 +220,7 @@ pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
 ///
 /// As [`fold_ragged`].
 #[inline(always)]
-pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
-    simt: S,
-    op: M,
-    input: Input<T>,
-) -> M::State {
+pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(simt: S, op: M, input: Input<T>) -> M::State {
     // SAFETY: passed on to the caller.
     unsafe { load_rows::<S, T, N>(simt, input, simt.lane()) }.fold(op)
 }

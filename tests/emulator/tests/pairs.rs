@@ -129,13 +129,24 @@ fn emulated<T: Element, R: Reduction<Two<T>>>(
     }
     let word = |at| memory.word(answer, at).expect("every answer is written");
     let words = R::Answer::COUNT;
-    (0..count).map(|i| (0..words).map(|at| word(i * words + at)).collect()).collect()
+    (0..count)
+        .map(|i| (0..words).map(|at| word(i * words + at)).collect())
+        .collect()
 }
 
 /// Whole arrays about every edge, in the kernel for few tiles and in that for many, the two arrays aligned differently.
 fn whole<T: Float, R: Reduction<Two<T>>>(op: R) {
     let (vector, row, leaf) = (vector_elements::<T>(), row_elements::<T>(), leaf_elements::<T>());
-    let lens = [1, vector + 1, row - 1, leaf - 1, leaf, leaf + 1, 5 * leaf + row + 3, 19 * leaf];
+    let lens = [
+        1,
+        vector + 1,
+        row - 1,
+        leaf - 1,
+        leaf,
+        leaf + 1,
+        5 * leaf + row + 3,
+        19 * leaf,
+    ];
     for (i, len) in lens.into_iter().enumerate() {
         let (a, b) = (numbers::<T>(len, 1), numbers::<T>(len, 2));
         let expected = vec![bits(cpu::reduce_pair(op, &a, &b).expect("one length"))];
@@ -184,7 +195,12 @@ fn along<T: Float, R: Reduction<Two<T>>>(op: R) -> Vec<Kernel> {
     let matrix = c(&[37, 12]);
     check(&matrix, &matrix, 0, [0, 0]);
     check(&matrix, &c(&[12, 37]).transposed(&[1, 0]).expect("a matrix"), 0, [0, 0]);
-    check(&matrix, &c(&[37, 1]).broadcast(&[37, 12]).expect("it repeats"), 0, [0, 0]);
+    check(
+        &matrix,
+        &c(&[37, 1]).broadcast(&[37, 12]).expect("it repeats"),
+        0,
+        [0, 0],
+    );
     check(&matrix, &matrix.sliced(1, 11, 12, -1).expect("reversed"), 1, [0, 0]);
     // As many answers as a warp has lanes, side by side: small elements share words; and in one array alone.
     let wide = c(&[20, 64]);
@@ -193,7 +209,12 @@ fn along<T: Float, R: Reduction<Two<T>>>(op: R) -> Vec<Kernel> {
     check(&wide, &c(&[20, 1]).broadcast(&[20, 64]).expect("it repeats"), 0, [0, 0]);
     let cube = c(&[3, 40, 5]);
     check(&cube, &cube, 1, [0, 0]);
-    check(&cube, &c(&[40, 1]).broadcast(&[3, 40, 5]).expect("it repeats"), 1, [0, 0]);
+    check(
+        &cube,
+        &c(&[40, 1]).broadcast(&[3, 40, 5]).expect("it repeats"),
+        1,
+        [0, 0],
+    );
     check(&cube, &Layout::fortran_order(&[3, 40, 5]).expect("small"), 0, [1, 0]);
     kernels
 }
@@ -203,7 +224,10 @@ fn segments<T: Float, R: Reduction<Two<T>>>(op: R) {
     let leaf = leaf_elements::<T>() as u64;
     let vector = vector_elements::<T>() as u64;
     let ragged = [0, 1, vector, 3, 2 * vector, leaf, 17, 0, 2 * leaf + 5, 40 * leaf + 1, 9];
-    for (i, lens) in [ragged.to_vec(), vec![vector; 70], vec![8 * vector; 9]].into_iter().enumerate() {
+    for (i, lens) in [ragged.to_vec(), vec![vector; 70], vec![8 * vector; 9]]
+        .into_iter()
+        .enumerate()
+    {
         let segments = Segments::by_lens(lens).expect("few");
         let len = segments.len() as usize;
         let (a, b) = (numbers::<T>(len, 5), numbers::<T>(len, 6));
@@ -253,6 +277,4 @@ each! {
     dot_bf16: Dot, bf16;
     cosine_f32: Cosine, f32;
     cosine_f64: Cosine, f64;
-    cosine_f16: Cosine, f16;
-    cosine_bf16: Cosine, bf16;
 }

@@ -117,6 +117,7 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
 /// The least and the most product of squares whose root is taken: far enough from the ends of f64 that nothing is lost.
 const ROOTED: core::ops::Range<f64> = 1e-280..1e300;
 
+#[allow(clippy::manual_clamp)] // `clamp` has a panic in it
 #[inline]
 fn cosine(Products { both, first, second }: Products) -> f64 {
     let square = first * second;

@@ -29,7 +29,7 @@ fn bits<W: Words>(value: W) -> Vec<u32> {
 fn numbers<T: Float>(len: usize, seed: usize) -> Vec<T> {
     let number = |i: usize| {
         let cycle = ((i + 31 * seed) % 251) as f64;
-        let sign = if (i + seed) % 3 == 0 { -1.0 } else { 1.0 };
+        let sign = if (i + seed).is_multiple_of(3) { -1.0 } else { 1.0 };
         T::from_f64(sign * (cycle * 0.37 + 0.01) * if i % 83 == seed % 83 { 64.0 } else { 1.0 })
     };
     (0..len).map(number).collect()

@@ -1,6 +1,6 @@
 //! Of two arrays the GPU gives the CPU's bits.
 
-use cust::memory::{DeviceBuffer, DeviceCopy};
+use cust::memory::DeviceBuffer;
 use warpfold::{
     Error, cpu,
     gpu::Gpu,
@@ -8,26 +8,34 @@ use warpfold::{
     ops::{Cosine, Dot, Reduction},
 };
 use warpfold_kernels::{
-    element::{Element, Float, Two, bf16, f16},
+    element::{Float, Two, bf16, f16},
     tree::{leaf_elements, row_elements, vector_elements},
 };
 use warpfold_tests::Bits;
 
 /// An array, here and on the device, its first element some elements past a boundary of 16 bytes.
-struct Array<T: DeviceCopy> {
+struct Array<T> {
     values: Vec<T>,
-    buffer: DeviceBuffer<T>,
+    buffer: DeviceBuffer<u8>,
     misalign: usize,
 }
 
-impl<T: Float + DeviceCopy> Array<T> {
+impl<T: Float> Array<T> {
     fn new(len: usize, seed: usize, misalign: usize) -> Self {
         let number = |i: usize| ((i * 37 + seed * 91) % 251) as f64 / 97.0 - 1.1;
         let values: Vec<T> = (0..len).map(|i| T::from_f64(number(i))).collect();
         // Around it NaNs, which no answer survives.
         let nan = vec![T::from_f64(f64::NAN); 64];
         let all = [&nan[..misalign], &values, &nan].concat();
-        let buffer = DeviceBuffer::from_slice(&all).expect("device memory");
+        let bits = |value: &T| {
+            (0..T::COUNT)
+                .rev()
+                .fold(0, |bits, word| bits << 32 | u64::from(value.word(word)))
+        };
+        let bytes = all
+            .iter()
+            .flat_map(|value| bits(value).to_le_bytes().into_iter().take(size_of::<T>()));
+        let buffer = DeviceBuffer::from_slice(&bytes.collect::<Vec<u8>>()).expect("device memory");
         cust::context::CurrentContext::synchronize().expect("cuCtxSynchronize");
         Self {
             values,
@@ -41,7 +49,7 @@ impl<T: Float + DeviceCopy> Array<T> {
     }
 }
 
-fn whole<T: Float + DeviceCopy, R: Reduction<Two<T>>>(gpu: &Gpu, op: R, lens: &[usize]) {
+fn whole<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R, lens: &[usize]) {
     let vector = vector_elements::<T>();
     for (i, len) in lens.iter().enumerate() {
         for misaligned in [[0, 0], [i % vector, (i + 1) % vector]] {
@@ -60,7 +68,7 @@ fn whole<T: Float + DeviceCopy, R: Reduction<Two<T>>>(gpu: &Gpu, op: R, lens: &[
     }
 }
 
-fn along<T: Float + DeviceCopy, R: Reduction<Two<T>>>(gpu: &Gpu, op: R, first: &Layout, second: &Layout, axis: i64) {
+fn along<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R, first: &Layout, second: &Layout, axis: i64) {
     let room = |layout: &Layout| layout.reach().expect("elements").1 as usize;
     let (a, b) = (Array::<T>::new(room(first), 1, 0), Array::<T>::new(room(second), 2, 1));
     let axes = Axes::of(&[axis]);
@@ -77,7 +85,7 @@ fn along<T: Float + DeviceCopy, R: Reduction<Two<T>>>(gpu: &Gpu, op: R, first: &
     );
 }
 
-fn shapes<T: Float + DeviceCopy, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
+fn shapes<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
     let c = |shape: &[u64]| Layout::c_order(shape).expect("small");
     for (rows, columns) in [(70, 5), (33, 64), (40, 768), (3, 5000), (2, 100_001)] {
         let (matrix, query) = (
@@ -99,7 +107,7 @@ fn shapes<T: Float + DeviceCopy, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
     along::<T, R>(gpu, op, &cube, &Layout::fortran_order(&[3, 400, 5]).expect("small"), 1);
 }
 
-fn segments<T: Float + DeviceCopy, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
+fn segments<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
     let leaf = leaf_elements::<T>() as u64;
     let lens = [3, 0, leaf, 17, 40 * leaf + 1, 1, 300, 64]
         .into_iter()
@@ -135,7 +143,7 @@ macro_rules! each_pair {
 }
 
 pub fn quick_pairs(gpu: &Gpu) {
-    fn edges<T: Float + DeviceCopy, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
+    fn edges<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
         let [vector, row, leaf] = [vector_elements::<T>(), row_elements::<T>(), leaf_elements::<T>()];
         let edges = [1, vector, row, leaf, 2 * leaf, 16 * leaf].into_iter();
         let lens: Vec<usize> = edges.flat_map(|edge| [edge - 1, edge, edge + 1]).collect();
@@ -158,7 +166,8 @@ pub fn quick_pairs_in_segments(gpu: &Gpu) {
 
 pub fn quick_pairs_that_are_wrong(gpu: &Gpu) {
     let (a, b) = (Array::<f32>::new(100, 1, 0), Array::<f32>::new(200, 2, 0));
-    let wrong = gpu.reduce_pair(Dot, &a.buffer, &b.buffer).expect_err("another length");
+    let [on_device, longer] = [&a, &b].map(|array| DeviceBuffer::from_slice(&array.values).expect("device memory"));
+    let wrong = gpu.reduce_pair(Dot, &on_device, &longer).expect_err("another length");
     assert!(matches!(wrong, Error::PairMismatch { .. }), "{wrong}");
     let wrong = gpu
         .reduce_host_pair(Dot, &a.values, &b.values)

@@ -80,7 +80,7 @@ proptest! {
     fn a_dot_product_is_within_its_bound((a, b) in two(300)) {
         let magnitudes: f64 = a.iter().zip(&b).map(|(a, b)| f64::from(a * b).abs()).sum();
         let error = (fixed(dot(&a, &b).into()) * fixed(1.0) - exact(&a, &b)).magnitude().clone();
-        let steps = f64::from(a.len().next_power_of_two().ilog2() + 1);
+        let steps = f64::from(u32::ilog2(u32::next_power_of_two(a.len() as u32)) + 1);
         let bound = 1.001 * steps * 2.0_f64.powi(-24) * magnitudes + 1e-40;
         prop_assert!(BigInt::from(error) <= fixed(bound) * fixed(1.0));
     }

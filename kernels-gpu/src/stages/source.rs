@@ -168,7 +168,7 @@ pub(super) unsafe fn load<S: Simt, T: Source, W: Way, const N: usize>(
     unsafe { T::read(simt, reads) }
 }
 
-/// A way to read vectors: the function of its name in [`load`](super::load).
+/// A way to read vectors, by a function of [`load`](super::load).
 pub(super) trait Way: Copy {
     /// # Safety
     ///
@@ -223,7 +223,7 @@ macro_rules! ways {
 
 ways! {
     Whole: |_present, _around| load_whole();
-    Wide: |present, _around| load_wide(present);
+    Aligned: |present, _around| load_wide(present);
     Words: |present, _around| load_words(present);
     Across: |present, _around| load_across(present);
     Bytes: |present, _around| load_bytes(present);

@@ -4,7 +4,7 @@ use super::{
     extents::{Around, Input, after},
     load::{ALL, Vectors, WORDS},
     narrow,
-    source::{Across, At, Bytes, Ragged, Source, Whole, Wide, Words, load},
+    source::{Across, Aligned, At, Bytes, Ragged, Source, Whole, Words, load},
 };
 use crate::{
     element::Item,
@@ -258,7 +258,7 @@ pub unsafe fn load_vectors<S: Simt, T: Source, const N: usize>(
     // SAFETY: passed on to the caller.
     let words = unsafe {
         if wide {
-            load::<S, T, _, N>(simt, Wide, from, present, around)
+            load::<S, T, _, N>(simt, Aligned, from, present, around)
         } else {
             load::<S, T, _, N>(simt, Ragged, from, present, around)
         }
@@ -308,7 +308,7 @@ unsafe fn load_rows<S: Simt, T: Source, const N: usize>(simt: S, input: Input<T>
     // Then of a vector all is present, or nothing.
     let words = if input.is_aligned() && input.len.is_multiple_of(vector_elements::<T>() as u64) {
         // SAFETY: passed on to the caller.
-        unsafe { load::<S, T, _, N>(simt, Wide, from, present, input.around) }
+        unsafe { load::<S, T, _, N>(simt, Aligned, from, present, input.around) }
     } else {
         // SAFETY: passed on to the caller.
         unsafe { load::<S, T, _, N>(simt, Ragged, from, present, input.around) }

@@ -14,7 +14,7 @@ use crate::{
 
 impl Gpu {
     /// Folds two arrays in device memory, element by element, and waits for the answer: that of
-    /// [`cpu::reduce_pair`](crate::cpu::reduce_pair), to the bit. Both are read once, in one launch. Where both begin on a boundary
+    /// [`cpu::reduce_pair`], to the bit. Both are read once, in one launch. Where both begin on a boundary
     /// of 16 bytes they are read fastest.
     ///
     /// For asynchronous calls: [`prepare`](Self::prepare)`::<Two<T>, _>`, then [`Prepared::launch_pair`].

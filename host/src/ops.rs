@@ -12,6 +12,8 @@
 //! | [`Compensated`] `Sum` and `Mean` | f32, f64 |
 //! | [`Wide`] `Sum` and `Mean` | f16, bf16, f32 |
 //! | [`Exact`] `Sum` and `Mean` | f32 |
+//! | [`Dot`] of two arrays: [`cpu::reduce_pair`](crate::cpu::reduce_pair) and its kin | f16, bf16, f32, f64 |
+//! | [`Cosine`] of two arrays | f32, f64 |
 //!
 //! f16 and bf16 are folded as f32, and the answer rounded to their own type once. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.
@@ -48,7 +50,7 @@ pub use accuracy::{Compensated, Exact, Wide};
 pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
 
 use warpfold_kernels::{
-    element::{Element, bf16, f16},
+    element::{Item, Two, bf16, f16},
     monoids::Monoid,
 };
 
@@ -61,7 +63,7 @@ pub use warpfold_kernels::{
 use crate::{Error, layout::Segments};
 
 /// What becomes of empty extents.
-pub trait OverNothing<T: Element>: Reduction<T> {
+pub trait OverNothing<T: Item>: Reduction<T> {
     /// Whether there is an answer over `len` elements.
     ///
     /// # Errors
@@ -91,7 +93,7 @@ pub trait OverNothing<T: Element>: Reduction<T> {
     }
 }
 
-impl<T: Element, R: Reduction<T>> OverNothing<T> for R {}
+impl<T: Item, R: Reduction<T>> OverNothing<T> for R {}
 
 /// An operator without parameters of its own: `Name: monoid = value, "name", "entry"[, parameter] for elements`.
 macro_rules! operator {
@@ -155,6 +157,12 @@ macro_rules! operator {
     };
     (@for floats, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32 f64], $op: $monoid = |$self| $value);
+    };
+    (@for pairs, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
+        operator!(@each [Two<f16> Two<bf16> Two<f32> Two<f64>], $op: $monoid = |$self| $value);
+    };
+    (@for single pairs, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
+        operator!(@each [Two<f32> Two<f64>], $op: $monoid = |$self| $value);
     };
     (@for narrow, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32], $op: $monoid = |$self| $value);
@@ -334,4 +342,15 @@ operator!(
         /// The power, finite and above 0.
         p
     }, "lp", "norm_lp"; for singles
+);
+operator!(
+    /// The dot product of two arrays: the sum of products, pairwise, as [`Sum`] sums them. 0 over nothing. What is rounded:
+    /// [`monoids::Dot`].
+    Dot: monoids::Dot = monoids::Dot, "dot", "dot"; for pairs
+);
+operator!(
+    /// The cosine similarity of two arrays: their dot product over the product of their norms, in one pass, summed in f64 and
+    /// rounded once; within −1 to 1. NaN where an array is all zeros, of a NaN or an infinity, and over nothing. Its range of f64:
+    /// [`monoids::Cosine`].
+    Cosine: monoids::Cosine = monoids::Cosine, "cosine", "cosine"; for single pairs
 );

@@ -4,7 +4,7 @@
 //! by themselves and combined as the tree combines them, give what one fold of the whole would give. Which device
 //! folded which piece does not matter.
 
-use warpfold_kernels::{element::Element, monoids::Monoid, tree::leaf_elements};
+use warpfold_kernels::{element::Item, monoids::Monoid, tree::leaf_elements};
 
 use crate::{Error, ops::Reduction};
 
@@ -26,7 +26,7 @@ use crate::{Error, ops::Reduction};
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Pieces<R: Reduction<T>, T: Element> {
+pub struct Pieces<R: Reduction<T>, T: Item> {
     op: R,
     piece: u64,
     len: u64,
@@ -35,7 +35,7 @@ pub struct Pieces<R: Reduction<T>, T: Element> {
     waiting: Vec<R::State>,
 }
 
-impl<R: Reduction<T>, T: Element> Pieces<R, T> {
+impl<R: Reduction<T>, T: Item> Pieces<R, T> {
     /// No piece yet; each but the last will have `piece` elements.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl<R: Reduction<T>, T: Element> Pieces<R, T> {
         }
         let overflow = Error::LengthOverflow {
             elements: u64::MAX,
-            element_bytes: size_of::<T>(),
+            element_bytes: T::BYTES,
         };
         let end = self.len.checked_add(len).ok_or(overflow)?;
         let op = self.op.monoid();
@@ -122,7 +122,7 @@ impl<R: Reduction<T>, T: Element> Pieces<R, T> {
 }
 
 /// The answer of an extent of `len` elements whose state is `state`.
-pub(crate) fn finish<R: Reduction<T>, T: Element>(op: R, len: u64, state: R::State) -> Result<R::Answer, Error> {
+pub(crate) fn finish<R: Reduction<T>, T: Item>(op: R, len: u64, state: R::State) -> Result<R::Answer, Error> {
     let monoid = op.monoid();
     if len == 0 {
         monoid.empty().ok_or(Error::EmptyExtent { op: R::NAME })

@@ -182,7 +182,8 @@ impl Plan {
         }
     }
 
-    /// Bytes that the launch must read and write: the speed of light is these over the memory's bandwidth.
+    /// Bytes that the launch must read and write, of two arrays every element of both: the speed of light is these over the
+    /// memory's bandwidth.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let of_an_answer = match self.entry.kernel {
@@ -190,7 +191,8 @@ impl Plan {
             Kernel::Segments => self.entry.answer_bytes + size_of::<u64>(),
             _ => self.entry.answer_bytes,
         };
-        let elements = self.elements().saturating_mul(self.entry.element.bytes() as u64);
+        let item = self.entry.arrays * self.entry.element.bytes();
+        let elements = self.elements().saturating_mul(item as u64);
         elements.saturating_add(self.count.saturating_mul(of_an_answer as u64))
     }
 

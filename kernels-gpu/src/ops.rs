@@ -8,7 +8,7 @@
 //! rest.
 
 use crate::{
-    element::Element,
+    element::Item,
     kernels::{self, Entry, Kernel, Library},
     monoids::{Monoid, Words},
 };
@@ -28,11 +28,11 @@ pub trait Operator: Copy + Send + Sync + 'static {
     }
 }
 
-/// A reduction of an array of `T`: its answer and its operator.
+/// A reduction of an array of `T`, or of two arrays where `T` is [`Two`](crate::element::Two): its answer and its operator.
 ///
 /// The types that implement it are the operators to pass to the host library's calls. It names kernels that were built with it, so
 /// none is written by hand: [`operators!`](crate::operators) implements it for each type of elements in its list.
-pub trait Reduction<T: Element>: Operator {
+pub trait Reduction<T: Item>: Operator {
     /// What the caller gets: a value, an index, a count, a truth, or several of these.
     type Answer: Words + Send + 'static;
     /// What is carried up the canonical tree.
@@ -45,7 +45,7 @@ pub trait Reduction<T: Element>: Operator {
 
     /// What is known of its whole-array kernel.
     fn entry(self) -> &'static Entry {
-        let entry = Self::LIBRARY.find(Self::ENTRY, T::TYPE, Kernel::All);
+        let entry = Self::LIBRARY.find(Self::ENTRY, T::ELEMENT, Kernel::All);
         entry.expect("an operator is built for each type of elements that it has a reduction of")
     }
 }

@@ -151,6 +151,8 @@ struct Cycle<'a, T> {
 }
 
 impl<T: Element> Part<T> for Cycle<'_, T> {
+    const COLUMNS: usize = vector_elements::<T>();
+
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         let number = row * vector_elements::<T>() + column;
         if number < self.len {

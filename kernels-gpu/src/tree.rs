@@ -17,7 +17,7 @@
 pub(crate) mod pending;
 
 use crate::{
-    element::Element,
+    element::{Element, Item},
     monoids::{Monoid, Words},
 };
 use pending::Pending;
@@ -39,25 +39,25 @@ pub const LEAF_BYTES: usize = ROWS * LANES as usize * VECTOR_BYTES;
 
 /// Elements of `T` in one vector.
 #[must_use]
-pub const fn vector_elements<T>() -> usize {
-    VECTOR_BYTES / size_of::<T>()
+pub const fn vector_elements<T: Item>() -> usize {
+    VECTOR_BYTES / T::BYTES
 }
 
 /// Elements of `T` in one row of a leaf: one vector for each lane of a warp.
 #[must_use]
-pub const fn row_elements<T>() -> usize {
+pub const fn row_elements<T: Item>() -> usize {
     LANES as usize * vector_elements::<T>()
 }
 
 /// Elements of `T` in one leaf.
 #[must_use]
-pub const fn leaf_elements<T>() -> usize {
-    LEAF_BYTES / size_of::<T>()
+pub const fn leaf_elements<T: Item>() -> usize {
+    LEAF_BYTES / T::BYTES
 }
 
 /// Leaves that an extent of `len` elements of `T` touches.
 #[must_use]
-pub const fn leaves<T>(len: u64) -> u64 {
+pub const fn leaves<T: Item>(len: u64) -> u64 {
     len.div_ceil(leaf_elements::<T>() as u64)
 }
 
@@ -65,6 +65,8 @@ pub const fn leaves<T>(len: u64) -> u64 {
 pub trait Part<T>: Copy {
     /// How many rows it has, a power of two; those of the leaf that it has not hold no elements.
     const ROWS: usize = ROWS;
+    /// How many elements of a row it has: as many as a vector.
+    const COLUMNS: usize;
 
     /// The state of the element at a row and a column; the identity where there is none. Each is asked for once, but by an
     /// operator that [rereads](Monoid::REREADS).
@@ -79,26 +81,26 @@ pub trait Part<T>: Copy {
 
 /// Where in a part an element is: counted from the part's first element, so that it is a constant.
 #[must_use]
-pub const fn place<T>(row: usize, column: usize) -> u64 {
+pub const fn place<T: Item>(row: usize, column: usize) -> u64 {
     (row * row_elements::<T>() + column) as u64
 }
 
 /// Whether a part has so many elements that an exact operator had better fold them as a [`chain`].
 #[must_use]
-pub const fn is_long<T>() -> bool {
+pub const fn is_long<T: Item>() -> bool {
     vector_elements::<T>() > 4
 }
 
 /// Folds a part: the rows of each column, then the columns. Places where there is no element hold the identity; positions
 /// count from the part's first element.
 #[inline(always)]
-pub fn fold_part<T: Element, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
-    in_pairs(op, ColumnsInPairs(part), vector_elements::<T>())
+pub fn fold_part<T: Item, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> M::State {
+    in_pairs(op, ColumnsInPairs(part), P::COLUMNS)
 }
 
 /// Folds one column of a part, as [`fold_part`] does.
 #[inline(always)]
-pub fn fold_column<T: Element, M: Monoid<T>>(op: M, part: impl Part<T>, column: usize) -> M::State {
+pub fn fold_column<T: Item, M: Monoid<T>>(op: M, part: impl Part<T>, column: usize) -> M::State {
     ColumnsInPairs(part).state(op, column)
 }
 
@@ -106,13 +108,13 @@ pub fn fold_column<T: Element, M: Monoid<T>>(op: M, part: impl Part<T>, column: 
 /// the fewest registers.
 #[inline(always)]
 pub fn chain<T, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> M::State {
-    in_turn(op, Elements(part), P::ROWS * vector_elements::<T>())
+    in_turn(op, Elements(part), P::ROWS * P::COLUMNS)
 }
 
 /// The same, but the columns in pairs: a few more registers, and soon done.
 #[inline(always)]
-pub fn chains<T, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
-    in_pairs(op, ColumnsInTurn(part), vector_elements::<T>())
+pub fn chains<T, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> M::State {
+    in_pairs(op, ColumnsInTurn(part), P::COLUMNS)
 }
 
 /// The same as [`fold_part`] in little code, which takes its time: each place in turn, its element searched for among all. For
@@ -173,7 +175,7 @@ impl<T> Place<T> {
 
 /// The elements of a column, `at` saying which they are, if none of its places is empty.
 #[inline(always)]
-fn whole_column<T: Element, P: Part<T>>(at: impl Fn(usize) -> At, part: P) -> Option<[T; ROWS]> {
+fn whole_column<T: Item, P: Part<T>>(at: impl Fn(usize) -> At, part: P) -> Option<[T; ROWS]> {
     if P::ROWS < ROWS {
         return None;
     }
@@ -223,7 +225,7 @@ impl<T: Words> Words for Place<T> {
 
 macro_rules! places {
     ($op:ty, |$this:ident, $place:ident| $is_asked_for:expr) => {
-        impl<T: Element> Monoid<T> for $op {
+        impl<T: Item> Monoid<T> for $op {
             type State = Place<T>;
             type Answer = bool;
 
@@ -271,8 +273,7 @@ struct Elements<P>(P);
 impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for Elements<P> {
     #[inline(always)]
     fn state(self, op: M, number: usize) -> M::State {
-        let columns = vector_elements::<T>();
-        self.0.lift(op, number / columns, number % columns)
+        self.0.lift(op, number / P::COLUMNS, number % P::COLUMNS)
     }
 }
 
@@ -294,7 +295,7 @@ impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for Column<P> {
 #[derive(Clone, Copy)]
 struct ColumnsInPairs<P>(P);
 
-impl<T: Element, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInPairs<P> {
+impl<T: Item, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInPairs<P> {
     #[inline(always)]
     fn state(self, op: M, column: usize) -> M::State {
         if !M::FOLDS_COLUMNS || P::ROWS < ROWS {
@@ -316,7 +317,7 @@ struct Places<T> {
     column: usize,
 }
 
-impl<T: Copy, M: Monoid<T>> States<T, M> for Places<T> {
+impl<T: Item, M: Monoid<T>> States<T, M> for Places<T> {
     #[inline(always)]
     fn state(self, op: M, row: usize) -> M::State {
         self.places[row].lift(op, place::<T>(row, self.column))

@@ -207,6 +207,8 @@ impl<T> Clone for Places<'_, T> {
 impl<T> Copy for Places<'_, T> {}
 
 impl<T: Element> Part<T> for Places<'_, T> {
+    const COLUMNS: usize = vector_elements::<T>();
+
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         match self.0[row * vector_elements::<T>() + column] {
             Some(bits) => op.lift(T::from_bits(bits), place::<T>(row, column)),

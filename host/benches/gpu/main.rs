@@ -2,11 +2,13 @@
 //! the figures. Prints CSV: `op,elements,dtype,µs,GB/s`; a `#` starts a remark.
 //!
 //! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32, and
-//! `axes` is folds of matrices along their rows and columns, `segments` of arrays in segments of many kinds. Without a GPU
+//! `axes` is folds of matrices along their rows and columns, `segments` of arrays in segments of many kinds,
+//! `pairs` of two arrays. Without a GPU
 //! it says so and ends well. `--shapes` times the kernel of any length in many shapes beside the tuned plan, which is how
 //! the table in `warpfold::plan` began.
 
 mod axes;
+mod pairs;
 mod segments;
 mod types;
 
@@ -110,6 +112,9 @@ fn main() -> Outcome<()> {
     }
     if wanted("segments") && !shapes {
         segments::run(&bench)?;
+    }
+    if wanted("pairs") && !shapes {
+        pairs::run(&bench)?;
     }
     if wanted("types") && !shapes {
         types::run(&bench)?;

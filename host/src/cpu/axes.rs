@@ -1,9 +1,11 @@
 //! Folds along axes.
 
+use std::marker::PhantomData;
+
 use pulp::Arch;
 use rayon::prelude::*;
 use warpfold_kernels::{
-    element::Element,
+    element::{Element, Item},
     monoids::{Monoid, Words},
     tree::leaf_elements,
 };
@@ -11,7 +13,7 @@ use warpfold_kernels::{
 use super::{
     TASK, filled, fold_tree,
     run::{self, Lens},
-    strided,
+    strided::{self, Arrays, OneArray},
 };
 use crate::{
     Error,
@@ -54,60 +56,73 @@ pub fn reduce_axes<T: Element, R: Reduction<T>>(
     axes: &Axes,
 ) -> Result<Folded<R::Answer>, Error> {
     layout.check(values.len() as u64)?;
-    let extents = Extents::new(layout, axes)?;
+    let extents = &Extents::new(layout, axes)?;
+    reduce(op, OneArray { values, extents })
+}
+
+/// The same of the items of one array or of two.
+pub(super) fn reduce<T: Item, R: Reduction<T>, A: Arrays<T>>(op: R, arrays: A) -> Result<Folded<R::Answer>, Error> {
+    let extents = arrays.extents();
     if extents.count > 0 {
         op.check_extent(extents.len)?;
     }
     let over_nothing = op.monoid().empty().unwrap_or_else(|| R::Answer::from_words(|_| 0));
     let mut answers = filled(over_nothing, extents.count)?;
     if extents.len > 0 {
-        fold_extents(op.monoid(), values, &extents, &mut answers);
+        fold_extents(op.monoid(), arrays, &mut answers);
     }
     Ok(Folded {
-        shape: extents.shape,
+        shape: extents.shape.clone(),
         answers,
     })
 }
 
 /// The answer of every extent. None of them is empty.
-fn fold_extents<T, M>(op: M, values: &[T], extents: &Extents, answers: &mut [M::Answer])
+fn fold_extents<T, M, A>(op: M, arrays: A, answers: &mut [M::Answer])
 where
-    T: Element,
+    T: Item,
     M: Monoid<T, State: Send, Answer: Send> + Send + Sync,
+    A: Arrays<T>,
 {
     let arch = Arch::new();
-    let in_place = extents.is_contiguous();
+    let extents = arrays.extents();
+    let in_place = arrays.in_place();
     let short = extents.len <= leaf_elements::<T>() as u64;
     let len = extents.len as usize;
     let group = match (in_place, short) {
-        (true, true) => TASK / (len * size_of::<T>()),
-        (true, false) => 1,
-        (false, _) => strided::group::<T>(extents.len),
+        (Some(_), true) => TASK / (len * size_of::<T>()),
+        (Some(_), false) => 1,
+        (None, _) => strided::group::<T>(extents.len),
     };
     // One loop for all three: each is compiled for every operator and type.
     answers.par_chunks_mut(group).enumerate().for_each(|(i, answers)| {
-        let mut starts = vec![0; answers.len()];
-        extents.starts((i * group) as u64, &mut starts);
+        let first = (i * group) as u64;
+        let starts = || {
+            let mut starts = vec![0; answers.len()];
+            extents.starts(first, &mut starts);
+            starts
+        };
         let states = match (in_place, short) {
-            (true, true) => {
-                let mut states = vec![op.identity(); starts.len()];
-                run::fold_each(arch, op, values, &starts, Lens::All(len), &mut states);
+            (Some(values), true) => {
+                let mut states = vec![op.identity(); answers.len()];
+                run::fold_each(arch, op, values, &starts(), Lens::All(len), &mut states);
                 states
             }
-            (true, false) => {
+            (Some(values), false) => {
                 let extent = |start: &i64| &values[*start as usize..][..len];
-                starts
+                starts()
                     .iter()
                     .map(|start| fold_tree(arch, op, extent(start), 0))
                     .collect()
             }
-            (false, _) => {
+            (None, _) => {
                 let group = strided::Group {
                     arch,
                     op,
-                    values,
-                    extents,
-                    starts: &starts,
+                    arrays,
+                    first,
+                    count: answers.len(),
+                    items: PhantomData,
                 };
                 group.fold()
             }

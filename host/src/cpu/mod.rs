@@ -4,17 +4,25 @@
 //! machine has, found when the program runs.
 
 mod axes;
+mod pairs;
 mod run;
 mod segments;
 mod short;
 mod strided;
+mod values;
 
 pub use axes::reduce_axes;
+pub use pairs::{fold_pair, reduce_pair, reduce_pair_axes, reduce_pair_segments};
 pub use segments::reduce_segments;
 
 use pulp::Arch;
 use run::RUN;
-use warpfold_kernels::{element::Element, monoids::Monoid, tree::leaf_elements};
+use values::Values;
+use warpfold_kernels::{
+    element::{Element, Item},
+    monoids::Monoid,
+    tree::leaf_elements,
+};
 
 use crate::{Error, ops::Reduction};
 
@@ -64,22 +72,26 @@ pub fn fold<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> R::State {
 }
 
 /// A subtree whose element 0 has index `first`. The halves part at a power of two leaves, as the canonical tree does.
-fn fold_tree<T, M>(arch: Arch, op: M, values: &[T], first: u64) -> M::State
+fn fold_tree<T, M, V>(arch: Arch, op: M, values: V, first: u64) -> M::State
 where
-    T: Element,
+    T: Item,
     M: Monoid<T, State: Send> + Send + Sync,
+    V: Values<T>,
 {
     let leaf = leaf_elements::<T>();
     let leaves = values.len().div_ceil(leaf);
-    if leaves <= RUN {
-        return run::fold(arch, op, values, first);
+    if leaves <= V::LEAVES {
+        return run::fold(arch, op, &values.run(), first);
     }
     let half = leaves.next_power_of_two() / 2 * leaf;
-    let (low, high) = values.split_at(half);
-    let (low, high) = rayon::join(
-        || fold_tree(arch, op, low, first),
-        || fold_tree(arch, op, high, first + half as u64),
-    );
+    let (low, high) = (values.part(0, half), values.part(half, values.len() - half));
+    let low = || fold_tree(arch, op, low, first);
+    let high = || fold_tree(arch, op, high, first + half as u64);
+    let (low, high) = if leaves <= RUN {
+        (low(), high())
+    } else {
+        rayon::join(low, high)
+    };
     op.combine(low, high)
 }
 

@@ -14,7 +14,7 @@ use std::{array, hint::black_box};
 
 use pulp::{Arch, Simd, WithSimd};
 use warpfold_kernels::{
-    element::Element,
+    element::Item,
     monoids::{Monoid, Words},
     tree::{ROWS, leaf_elements, row_elements},
 };
@@ -28,7 +28,7 @@ pub(super) const RUN: usize = 64;
 pub(super) const WIDTH: usize = 1024;
 
 /// Leaves in a strip.
-const fn strip<T>() -> usize {
+const fn strip<T: Item>() -> usize {
     WIDTH / row_elements::<T>()
 }
 
@@ -36,7 +36,7 @@ const fn strip<T>() -> usize {
 const STRIPS: usize = RUN / strip::<u8>();
 
 /// Folds at most [`RUN`] leaves; element 0 has index `first`.
-pub(super) fn fold<T: Element, M: Monoid<T>>(arch: Arch, op: M, values: &[T], first: u64) -> M::State {
+pub(super) fn fold<T: Item, M: Monoid<T>>(arch: Arch, op: M, values: &[T], first: u64) -> M::State {
     let mut state = [op.identity()];
     fold_each(arch, op, values, &[0], Lens::All(values.len()), &mut state);
     op.shift(state[0], first)
@@ -53,7 +53,7 @@ pub(super) enum Lens<'a> {
 
 /// Folds extents of at most [`RUN`] leaves each: the one that starts at `starts[i]` to `states[i]`,
 /// positions counted from its start. All in one call, for short ones take less time than its buffers.
-pub(super) fn fold_each<T: Element, M: Monoid<T>>(
+pub(super) fn fold_each<T: Item, M: Monoid<T>>(
     arch: Arch,
     op: M,
     values: &[T],
@@ -78,7 +78,7 @@ struct Run<'a, T, M: Monoid<T>> {
     states: &'a mut [M::State],
 }
 
-impl<T: Element, M: Monoid<T>> WithSimd for Run<'_, T, M> {
+impl<T: Item, M: Monoid<T>> WithSimd for Run<'_, T, M> {
     type Output = ();
 
     #[inline(always)]
@@ -95,7 +95,7 @@ impl<T: Element, M: Monoid<T>> WithSimd for Run<'_, T, M> {
     }
 }
 
-impl<T: Element, M: Monoid<T>> Run<'_, T, M> {
+impl<T: Item, M: Monoid<T>> Run<'_, T, M> {
     /// `WORDS` is at least the words of a state.
     #[inline(always)]
     fn fold<const WORDS: usize>(self) {
@@ -135,7 +135,7 @@ type Padded<T> = Option<[T; leaf_elements::<u8>()]>;
 
 /// Strips, neighbours first.
 #[inline(always)]
-fn fold_extent<T: Element, M: Monoid<T>, const WORDS: usize>(
+fn fold_extent<T: Item, M: Monoid<T>, const WORDS: usize>(
     op: M,
     values: &[T],
     columns: &mut States<WIDTH, WORDS>,
@@ -179,7 +179,7 @@ impl<const WIDTH: usize, const WORDS: usize> States<WIDTH, WORDS> {
 
     /// The columns of leaf `j` of elements of `T`.
     #[inline(always)]
-    fn leaf<T>(&mut self, j: usize) -> [&mut [u32]; WORDS] {
+    fn leaf<T: Item>(&mut self, j: usize) -> [&mut [u32]; WORDS] {
         let columns = const { row_elements::<T>() };
         self.columns(j * columns, columns)
     }
@@ -212,7 +212,7 @@ pub(super) fn set<W: Words>(states: &mut [impl AsMut<[u32]>], at: usize, state: 
 /// Folds at most [`STRIP`] leaves, positions counted from the strip's start. Leaves that cannot change `best`, the fold
 /// of all that comes before, count as identities.
 #[inline(always)]
-fn fold_strip<T: Element, M: Monoid<T>, const WORDS: usize>(
+fn fold_strip<T: Item, M: Monoid<T>, const WORDS: usize>(
     op: M,
     values: &[T],
     best: Option<M::State>,
@@ -279,7 +279,7 @@ fn fold_strip<T: Element, M: Monoid<T>, const WORDS: usize>(
 /// side by side, then come from the first cache. (AMD EPYC with AVX-512, one thread, 2²⁶ elements: sum 20 GB/s with
 /// this, 8 without; adding up in one long row reads 21.)
 #[inline(always)]
-fn may_change<T: Element, M: Monoid<T>>(op: M, best: Option<M::State>, leaf: &[T]) -> bool {
+fn may_change<T: Item, M: Monoid<T>>(op: M, best: Option<M::State>, leaf: &[T]) -> bool {
     match best {
         Some(best) if M::SELECTS => leaf.iter().fold(false, |any, value| any | op.may_change(best, *value)),
         _ => {
@@ -291,7 +291,7 @@ fn may_change<T: Element, M: Monoid<T>>(op: M, best: Option<M::State>, leaf: &[T
 
 /// The columns of a leaf, from the first on, whose places all hold elements; the leaf begins at `first` of its run.
 #[inline(always)]
-fn fold_columns<T: Element, M: Monoid<T>, const WORDS: usize>(
+fn fold_columns<T: Item, M: Monoid<T>, const WORDS: usize>(
     op: M,
     mut columns: [&mut [u32]; WORDS],
     leaf: &[T],
@@ -308,7 +308,7 @@ fn fold_columns<T: Element, M: Monoid<T>, const WORDS: usize>(
 
 /// The rows of a leaf, `state(at)` being that of its element `at`: one state per column.
 #[inline(always)]
-fn fold_rows<T, M: Monoid<T>, const WORDS: usize>(
+fn fold_rows<T: Item, M: Monoid<T>, const WORDS: usize>(
     op: M,
     mut columns: [&mut [u32]; WORDS],
     state: impl Fn(usize) -> M::State,

@@ -2,7 +2,7 @@
 
 use pulp::Arch;
 use warpfold_kernels::{
-    element::Element,
+    element::{Element, Item},
     monoids::{Monoid, Words},
     tree::leaf_elements,
 };
@@ -10,6 +10,7 @@ use warpfold_kernels::{
 use super::{
     TASK, filled, fold_tree,
     run::{self, Lens, RUN},
+    values::Values,
 };
 use crate::{
     Error,
@@ -42,6 +43,15 @@ pub fn reduce_segments<T: Element, R: Reduction<T>>(
     values: &[T],
     segments: &Segments,
 ) -> Result<Vec<R::Answer>, Error> {
+    reduce(op, values, segments)
+}
+
+/// The same of the items of one array or of two.
+pub(super) fn reduce<T: Item, R: Reduction<T>, V: Values<T>>(
+    op: R,
+    values: V,
+    segments: &Segments,
+) -> Result<Vec<R::Answer>, Error> {
     segments.check(values.len() as u64)?;
     op.check_segments(segments)?;
     let monoid = op.monoid();
@@ -52,10 +62,11 @@ pub fn reduce_segments<T: Element, R: Reduction<T>>(
 }
 
 /// The answers of the segments between `offsets` that are not empty.
-fn fold<T, M>(arch: Arch, op: M, values: &[T], offsets: &[u64], answers: &mut [M::Answer])
+fn fold<T, M, V>(arch: Arch, op: M, values: V, offsets: &[u64], answers: &mut [M::Answer])
 where
-    T: Element,
+    T: Item,
     M: Monoid<T, State: Send, Answer: Send> + Send + Sync,
+    V: Values<T>,
 {
     let elements = (offsets[answers.len()] - offsets[0]) as usize;
     let half = answers.len() / 2;
@@ -68,14 +79,18 @@ where
         return;
     }
     let lens: Vec<usize> = offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize).collect();
-    let starts: Vec<i64> = offsets[..lens.len()].iter().map(|start| *start as i64).collect();
+    let values = values.part(offsets[0] as usize, elements);
+    let starts: Vec<i64> = offsets[..lens.len()]
+        .iter()
+        .map(|start| (*start - offsets[0]) as i64)
+        .collect();
     let mut states = vec![op.identity(); lens.len()];
     if elements <= RUN * leaf_elements::<T>() {
-        run::fold_each(arch, op, values, &starts, Lens::Each(&lens), &mut states);
+        run::fold_each(arch, op, &values.run(), &starts, Lens::Each(&lens), &mut states);
     } else {
         // A segment by itself: it is shared among threads.
         for ((start, len), state) in starts.iter().zip(&lens).zip(&mut states) {
-            *state = fold_tree(arch, op, &values[*start as usize..][..*len], 0);
+            *state = fold_tree(arch, op, values.part(*start as usize, *len), 0);
         }
     }
     for ((answer, len), state) in answers.iter_mut().zip(lens).zip(states) {

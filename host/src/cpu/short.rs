@@ -1,12 +1,12 @@
 //! Extents of at most a row of the canonical tree, side by side: every element is a column.
 
-use warpfold_kernels::{element::Element, monoids::Monoid};
+use warpfold_kernels::{element::Item, monoids::Monoid};
 
 use super::run::{States, WIDTH, set};
 
 /// Folds extents of `len` elements: the one that starts at `starts[i]` to `states[i]`, positions counted from its start.
 #[inline(always)]
-pub(super) fn fold<T: Element, M: Monoid<T>, const WORDS: usize>(
+pub(super) fn fold<T: Item, M: Monoid<T>, const WORDS: usize>(
     op: M,
     values: &[T],
     starts: &[i64],

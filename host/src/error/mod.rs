@@ -275,6 +275,15 @@ pub enum Error {
         got: u64,
     },
 
+    /// Two arrays of different shapes, to be folded together.
+    #[error("two arrays are folded together, of shapes {first:?} and {second:?}, which are not the same")]
+    PairMismatch {
+        /// The first array's.
+        first: Vec<u64>,
+        /// The second array's.
+        second: Vec<u64>,
+    },
+
     /// An operator that has no meaning for elements of a type.
     #[error("{op} has no meaning for elements of type {dtype}")]
     Meaningless {
@@ -406,6 +415,19 @@ pub enum Error {
         /// NumPy's name of the type.
         dtype: String,
     },
+}
+
+impl Error {
+    /// That two arrays to be folded together have the same shape.
+    pub(crate) fn check_pair(first: &[u64], second: &[u64]) -> Result<(), Self> {
+        if first == second {
+            return Ok(());
+        }
+        Err(Self::PairMismatch {
+            first: first.to_vec(),
+            second: second.to_vec(),
+        })
+    }
 }
 
 /// What to run for the kernels of a package.

@@ -2,7 +2,7 @@
 
 use bytemuck::NoUninit;
 use cust::memory::{CopyDestination, DeviceBuffer};
-use warpfold_kernels::{element::Element, monoids::Words};
+use warpfold_kernels::{element::Item, monoids::Words};
 
 use super::{
     Gpu, Prepared,
@@ -16,11 +16,11 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// `input` is valid for what is read of it, and nobody writes that during the call.
-    pub(super) unsafe fn answers<T: Element, R: Reduction<T>>(
+    /// The inputs are valid for what is read of them, and nobody writes that during the call.
+    pub(super) unsafe fn answers<T: Item, R: Reduction<T>>(
         &self,
         prepared: &Prepared<R, T>,
-        input: u64,
+        inputs: [u64; 2],
     ) -> Result<Vec<R::Answer>, Error> {
         let count = prepared.plan().count as usize;
         if count == 0 {
@@ -34,12 +34,12 @@ impl Gpu {
         // SAFETY: only ever read after the launch has filled it.
         let answers = unsafe { DeviceBuffer::<u8>::uninitialized(bytes) };
         let answers = answers.map_err(|error| status::memory(bytes, error))?;
-        // SAFETY: the input is the caller's word; workspace and answers are ours alone, and waited for.
+        // SAFETY: the inputs are the caller's word; workspace and answers are ours alone, and waited for.
         unsafe {
             prepared.enqueue(Launch {
                 gpu: self,
                 stream: scratch.stream.as_inner(),
-                input,
+                inputs,
                 workspace: &mut workspace,
                 answer: answers.as_device_ptr().as_raw(),
                 state: 0,

@@ -7,7 +7,7 @@ use warpfold_kernels::element::Element;
 use super::{Gpu, Prepared, answers::upload, launch::Bound};
 use crate::{
     Error,
-    layout::{Axes, Folded, Layout},
+    layout::{Axes, Extents, Folded, Layout},
     ops::Reduction,
 };
 
@@ -26,7 +26,8 @@ impl Gpu {
         axes: &Axes,
     ) -> Result<Prepared<R, T>, Error> {
         layout.check(i64::MAX as u64)?;
-        Prepared::along(self, op, layout, axes)
+        let extents = Extents::new(layout, axes)?;
+        Prepared::along(self, op, &[layout], std::slice::from_ref(&extents))
     }
 
     /// Folds an array in device memory along axes, and waits for the answers.
@@ -70,9 +71,9 @@ impl Gpu {
         axes: &Axes,
     ) -> Result<Folded<R::Answer>, Error> {
         let prepared = self.prepare_axes::<T, R>(op, layout, axes)?;
-        let shape = crate::layout::Extents::new(layout, axes)?.shape;
+        let shape = Extents::new(layout, axes)?.shape;
         // SAFETY: passed on to the caller.
-        let answers = unsafe { self.answers(&prepared, input)? };
+        let answers = unsafe { self.answers(&prepared, [input, 0])? };
         Ok(Folded { shape, answers })
     }
 

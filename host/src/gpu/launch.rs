@@ -109,7 +109,8 @@ pub(super) fn check_alignment(address: u64, alignment: usize) -> Result<(), Erro
 pub(super) struct Launch<'a> {
     pub(super) gpu: &'a Gpu,
     pub(super) stream: CUstream,
-    pub(super) input: u64,
+    /// The arrays; 0 for a second that there is not.
+    pub(super) inputs: [u64; 2],
     pub(super) workspace: &'a mut Workspace,
     /// Where the answers go, packed; 0 for nowhere.
     pub(super) answer: u64,
@@ -121,7 +122,7 @@ pub(super) struct Launch<'a> {
 ///
 /// # Safety
 ///
-/// `function` is the plan's entry, `parameter` one of its operator's, and its module stays loaded; `input` is valid for what
+/// `function` is the plan's entry, `parameter` one of its operator's, and its module stays loaded; the inputs are valid for what
 /// `place` says is read and unwritten, `answer` and `state` are 0 or valid for an answer or a state of each extent, and the
 /// workspace is used by nothing else, all until the stream has passed the launch.
 pub(super) unsafe fn launch(
@@ -132,24 +133,32 @@ pub(super) unsafe fn launch(
     launch: Launch<'_>,
 ) -> Result<(), Error> {
     let bytes = plan.entry.element.bytes();
-    check_alignment(launch.input, bytes)?;
+    for input in launch.inputs {
+        check_alignment(input, bytes)?;
+    }
     let tickets = launch.workspace.for_launch(plan, launch.gpu)?;
     let slots = tickets + 4 * plan.ticket_words() as u64;
-    let at = |element: u64| launch.input + element * bytes as u64;
-    let (start, around) = (at(place.first), (at(place.reach.0), at(place.reach.1)));
+    let array = |i: usize| {
+        let at = |element: u64| launch.inputs[i] + element * bytes as u64;
+        let Spot { first, reach, .. } = place.arrays[i];
+        (at(first), at(reach.0), at(reach.1))
+    };
+    let (start, around_first, around_end) = array(0);
+    let (second, second_around_first, second_around_end) = array(1);
+    let [spot, second_spot] = &place.arrays;
     let layout = place.layout.as_ref().map_or(0, DeviceMemory::address);
     let (steps, blocks) = (plan.steps(), plan.blocks_that_meet());
     // In the order of `entries!`'s parameters.
-    let mut arguments: [*const c_void; 18] = [
+    let mut arguments: [*const c_void; 23] = [
         ptr::from_ref(&start).cast(),
         ptr::from_ref(&plan.len).cast(),
         ptr::from_ref(&parameter).cast(),
         ptr::from_ref(&plan.count).cast(),
-        ptr::from_ref(&place.stride).cast(),
-        ptr::from_ref(&place.step).cast(),
+        ptr::from_ref(&spot.stride).cast(),
+        ptr::from_ref(&spot.step).cast(),
         ptr::from_ref(&layout).cast(),
-        ptr::from_ref(&around.0).cast(),
-        ptr::from_ref(&around.1).cast(),
+        ptr::from_ref(&around_first).cast(),
+        ptr::from_ref(&around_end).cast(),
         ptr::from_ref(&plan.tiles).cast(),
         ptr::from_ref(&slots).cast(),
         ptr::from_ref(&tickets).cast(),
@@ -159,6 +168,11 @@ pub(super) unsafe fn launch(
         ptr::from_ref(&steps).cast(),
         ptr::from_ref(&plan.team.answers).cast(),
         ptr::from_ref(&plan.team.warps).cast(),
+        ptr::from_ref(&second).cast(),
+        ptr::from_ref(&second_spot.stride).cast(),
+        ptr::from_ref(&second_spot.step).cast(),
+        ptr::from_ref(&second_around_first).cast(),
+        ptr::from_ref(&second_around_end).cast(),
     ];
     // SAFETY: the arguments match the entry's parameters; that what they point to is valid is the caller's word.
     check("cuLaunchKernel", unsafe {
@@ -178,15 +192,31 @@ pub(super) unsafe fn launch(
     })
 }
 
-/// Where the extents lie, in elements from the input's first.
+/// Where the extents lie.
 pub(super) struct Place {
+    /// In each array; nowhere in a second that there is not.
+    pub(super) arrays: [Spot; 2],
+    /// The dimensions, where there are several; the numbers of segments.
+    pub(super) layout: Option<DeviceMemory<u64>>,
+}
+
+/// Where the extents lie in an array, in elements from its first.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Spot {
     /// The first element of the first extent.
     pub(super) first: u64,
     /// From one extent to the next, and from one element to the next.
     pub(super) stride: i64,
     pub(super) step: i64,
-    /// The dimensions, where there are several; the numbers of segments.
-    pub(super) layout: Option<DeviceMemory<u64>>,
     /// All elements lie from the first on, before the second.
     pub(super) reach: (u64, u64),
+}
+
+impl Place {
+    /// In as many arrays as an entry has.
+    pub(super) fn new(arrays: usize, spot: impl Fn(usize) -> Spot, layout: Option<DeviceMemory<u64>>) -> Self {
+        let spot = |i| if i < arrays { spot(i) } else { Spot::default() };
+        let arrays = [spot(0), spot(1)];
+        Self { arrays, layout }
+    }
 }

@@ -10,6 +10,7 @@ mod axes;
 mod facts;
 mod launch;
 mod modules;
+mod pairs;
 mod prepared;
 mod segments;
 mod status;
@@ -24,10 +25,10 @@ use cust::{
     stream::{Stream, StreamFlags},
 };
 use warpfold_kernels::{
-    element::Element,
+    element::{Element, Item},
     kernels::MOST_WHOLE_WORDS,
     monoids::Words,
-    tree::{LEAF_BYTES, leaf_elements},
+    tree::{LEAF_BYTES, VECTOR_BYTES, leaf_elements},
 };
 
 pub use facts::Facts;
@@ -160,17 +161,18 @@ impl Gpu {
 
     /// The plan for `len` elements.
     #[must_use]
-    pub fn plan<T: Element, R: Reduction<T>>(&self, op: R, len: u64) -> Plan {
+    pub fn plan<T: Item, R: Reduction<T>>(&self, op: R, len: u64) -> Plan {
         Plan::new(op.entry(), len)
     }
 
-    /// A launch of `op` over `len` elements, planned, its kernel loaded, for asynchronous calls.
+    /// A launch of `op` over `len` elements, planned, its kernel loaded, for asynchronous calls. Of two arrays
+    /// `T` is [`Two`](crate::ops::element::Two).
     ///
     /// # Errors
     ///
     /// [`Error::EmptyExtent`] where `op` has no answer over nothing and `len` is 0; [`Error::NoPtx`] where this build has
     /// no kernels for the device; [`Error::DriverTooOld`] where the driver cannot read them; [`Error::Driver`].
-    pub fn prepare<T: Element, R: Reduction<T>>(&self, op: R, len: u64) -> Result<Prepared<R, T>, Error> {
+    pub fn prepare<T: Item, R: Reduction<T>>(&self, op: R, len: u64) -> Result<Prepared<R, T>, Error> {
         Prepared::new(self, op, self.plan::<T, R>(op, len))
     }
 
@@ -179,7 +181,7 @@ impl Gpu {
     /// # Errors
     ///
     /// As [`prepare`](Self::prepare), and [`Error::Shape`].
-    pub fn prepare_shaped<T: Element, R: Reduction<T>>(
+    pub fn prepare_shaped<T: Item, R: Reduction<T>>(
         &self,
         op: R,
         len: u64,
@@ -224,7 +226,7 @@ impl Gpu {
     ) -> Result<R::Answer, Error> {
         let prepared = self.prepare::<T, R>(op, len)?;
         // SAFETY: passed on to the caller.
-        let words = unsafe { self.run(&mut self.scratch(), &prepared, input)? };
+        let words = unsafe { self.run(&mut self.scratch(), &prepared, [input, 0])? };
         Ok(answers::unpack(bytemuck::cast_slice(&words)))
     }
 
@@ -252,9 +254,10 @@ impl Gpu {
     /// # Errors
     ///
     /// [`Error::Driver`].
-    pub fn piece_len<T: Element>(&self) -> Result<usize, Error> {
+    pub fn piece_len<T: Item>(&self) -> Result<usize, Error> {
         let bytes = (self.inner.facts.free_memory(self)? / 2).min(256 << 20);
-        let leaves = bytes / LEAF_BYTES;
+        // Of two arrays, that of both.
+        let leaves = bytes / (LEAF_BYTES * size_of::<T>() / T::BYTES);
         Ok(leaf_elements::<T>() << leaves.max(1).ilog2())
     }
 
@@ -268,31 +271,47 @@ impl Gpu {
             return Ok(cpu::fold(op, piece));
         }
         let prepared = self.prepare::<T, R>(op, piece.len() as u64)?;
-        let bytes: &[u8] = bytemuck::cast_slice(piece);
+        self.fold_staged(&prepared, &[bytemuck::cast_slice(piece)])
+    }
+
+    /// Copies arrays of host memory to the device, side by side, and folds them to a state.
+    fn fold_staged<T: Item, R: Reduction<T>>(
+        &self,
+        prepared: &Prepared<R, T>,
+        arrays: &[&[u8]],
+    ) -> Result<R::State, Error> {
+        let room = |array: &&[u8]| array.len().next_multiple_of(VECTOR_BYTES);
+        let needed = arrays.iter().map(room).sum();
         let mut guard = self.scratch();
         let bound = Bound::to(&self.inner.context)?;
         let scratch = guard.as_mut().expect("present until dropped");
-        let fits = scratch
-            .staging
-            .as_ref()
-            .is_some_and(|staging| staging.len() >= bytes.len());
+        let fits = scratch.staging.as_ref().is_some_and(|staging| staging.len() >= needed);
         if !fits {
             // Freed before the larger one is asked for.
             scratch.staging = None;
             // SAFETY: only ever read after `copy_from` has filled the part in use.
-            let staging = unsafe { DeviceBuffer::uninitialized(bytes.len()) };
-            scratch.staging = Some(staging.map_err(|error| status::memory(bytes.len(), error))?);
+            let staging = unsafe { DeviceBuffer::uninitialized(needed) };
+            scratch.staging = Some(staging.map_err(|error| status::memory(needed, error))?);
         }
         let staging = scratch.staging.as_ref().expect("just made");
-        let mut filled = staging.index(..bytes.len());
-        // SAFETY: on the stream of the launch below, which is waited for while `piece` is borrowed.
-        unsafe { filled.async_copy_from(bytes, &scratch.stream) }.or_fail("cuMemcpyHtoDAsync")?;
-        let address = filled.as_device_ptr().as_raw();
+        let mut inputs = [0; 2];
+        let mut copy = || {
+            let mut at = 0;
+            for (array, input) in arrays.iter().zip(&mut inputs) {
+                let mut filled = staging.index(at..at + array.len());
+                // SAFETY: on the stream of the launch below, which is waited for while the arrays are borrowed.
+                unsafe { filled.async_copy_from(*array, &scratch.stream) }.or_fail("cuMemcpyHtoDAsync")?;
+                *input = filled.as_device_ptr().as_raw();
+                at += room(array);
+            }
+            Ok(())
+        };
+        let copied = copy();
         drop(bound);
-        // SAFETY: the staging buffer holds the piece, and the guard keeps others off it.
-        let words = unsafe { self.run(&mut guard, &prepared, address) };
+        // SAFETY: the staging buffer holds the arrays, and the guard keeps others off it.
+        let words = copied.and_then(|()| unsafe { self.run(&mut guard, prepared, inputs) });
         if words.is_err() {
-            // Whatever failed, the copy must not outlive the borrow of `piece`.
+            // Whatever failed, no copy must outlive the borrow of the arrays.
             let _ = guard.as_ref().map(|scratch| scratch.stream.synchronize());
         }
         let words = words?;
@@ -304,11 +323,11 @@ impl Gpu {
     /// # Safety
     ///
     /// As [`reduce_raw`](Self::reduce_raw).
-    unsafe fn run<T: Element, R: Reduction<T>>(
+    unsafe fn run<T: Item, R: Reduction<T>>(
         &self,
         scratch: &mut Option<Scratch>,
         prepared: &Prepared<R, T>,
-        input: u64,
+        inputs: [u64; 2],
     ) -> Result<[u32; OUTPUT_WORDS], Error> {
         let _bound = Bound::to(&self.inner.context)?;
         let scratch = scratch.as_mut().expect("present until dropped");
@@ -322,12 +341,12 @@ impl Gpu {
         }
         let workspace = scratch.workspace.as_mut().expect("just made");
         let output = scratch.output.as_device_ptr().as_raw();
-        // SAFETY: the input is the caller's word; workspace and output are ours alone, and waited for below.
+        // SAFETY: the inputs are the caller's word; workspace and output are ours alone, and waited for below.
         unsafe {
             prepared.enqueue(Launch {
                 gpu: self,
                 stream: scratch.stream.as_inner(),
-                input,
+                inputs,
                 workspace,
                 answer: output,
                 state: output + 4 * STATE_AT as u64,

@@ -10,21 +10,25 @@ use cust::{
     stream::Stream,
 };
 
-use warpfold_kernels::{element::Element, kernels::Kernel, monoids::Words as _};
+use warpfold_kernels::{
+    element::{Element, Item, Two},
+    kernels::Kernel,
+    monoids::Words as _,
+};
 
 use super::{
     Gpu,
-    launch::{self, Bound, Function, Launch, Place},
+    launch::{self, Bound, Function, Launch, Place, Spot},
     status::{self, Status as _},
 };
 use crate::{
     Error,
-    layout::{Axes, Extents, Layout, Segments},
+    layout::{Extents, Layout, Segments},
     ops::{OverNothing as _, Reduction},
     plan::Plan,
 };
 
-/// One operator over one length of elements of one type on one GPU: planned, its kernel loaded. Launch it as often as you like.
+/// One operator over one length of elements of one type, of one array or of two (`T` is [`Two`] then), on one GPU: planned, its kernel loaded. Launch it as often as you like.
 ///
 /// A launch allocates nothing and waits for nothing, so it can be captured in a CUDA graph.
 pub struct Prepared<R, T> {
@@ -108,38 +112,35 @@ impl Workspace {
     }
 }
 
-impl<R: Reduction<T>, T: Element> Prepared<R, T> {
+impl<R: Reduction<T>, T: Item> Prepared<R, T> {
     /// Of a whole array.
     pub(super) fn new(gpu: &Gpu, op: R, plan: Plan) -> Result<Self, Error> {
         op.check_extent(plan.len)?;
-        let place = Place {
-            first: 0,
-            stride: 0,
+        let spot = Spot {
             step: 1,
-            layout: None,
             reach: (0, plan.len),
+            ..Spot::default()
         };
-        Self::at(gpu, op, plan, place)
+        Self::at(gpu, op, plan, Place::new(plan.entry.arrays, |_| spot, None))
     }
 
-    /// Of an array along axes.
-    pub(super) fn along(gpu: &Gpu, op: R, layout: &Layout, axes: &Axes) -> Result<Self, Error> {
-        let extents = Extents::new(layout, axes)?;
-        if extents.count > 0 {
-            op.check_extent(extents.len)?;
+    /// Along axes, each array with its layout, of which `extents` were made.
+    pub(super) fn along(gpu: &Gpu, op: R, layouts: &[&Layout], extents: &[Extents]) -> Result<Self, Error> {
+        if extents[0].count > 0 {
+            op.check_extent(extents[0].len)?;
         }
-        let plan = Plan::along(op.entry(), &extents)?;
-        let dimensions = extents.has_several().then(|| {
-            let numbers = extents.dimensions();
+        let plan = Plan::along_all(op.entry(), extents)?;
+        let dimensions = extents[0].has_several().then(|| {
+            let numbers = Extents::dimensions_of(extents);
             DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))
         });
-        let place = Place {
-            first: extents.offset,
-            stride: extents.stride(),
-            step: extents.stride_within(),
-            layout: dimensions.transpose()?,
-            reach: layout.reach().unwrap_or((0, 0)),
+        let spot = |i: usize| Spot {
+            first: extents[i].offset,
+            stride: extents[i].stride(),
+            step: extents[i].stride_within(),
+            reach: layouts[i].reach().unwrap_or((0, 0)),
         };
+        let place = Place::new(plan.entry.arrays, spot, dimensions.transpose()?);
         Self::at(gpu, op, plan, place)
     }
 
@@ -149,22 +150,23 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
         let plan = Plan::segments(op.entry(), segments.len(), segments.count() as u64)?;
         let numbers = [segments.offsets(), addresses].concat();
         let numbers = DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))?;
-        let place = Place {
-            first: 0,
-            stride: 0,
+        let spot = Spot {
             step: i64::from(!addresses.is_empty()),
-            layout: Some(numbers),
             reach: (0, segments.len()),
+            ..Spot::default()
         };
+        let place = Place::new(plan.entry.arrays, |_| spot, Some(numbers));
         Self::at(gpu, op, plan, place)
     }
 
     fn at(gpu: &Gpu, op: R, plan: Plan, place: Place) -> Result<Self, Error> {
-        if place.reach.1 > (isize::MAX as u64) / size_of::<T>() as u64 {
-            return Err(Error::LengthOverflow {
-                elements: place.reach.1,
-                element_bytes: size_of::<T>(),
-            });
+        for Spot { reach, .. } in place.arrays {
+            if reach.1 > (isize::MAX as u64) / T::BYTES as u64 {
+                return Err(Error::LengthOverflow {
+                    elements: reach.1,
+                    element_bytes: T::BYTES,
+                });
+            }
         }
         let _bound = Bound::to(gpu.context())?;
         let function = gpu.inner.modules.function(plan.entry)?;
@@ -186,8 +188,39 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
 
     /// Whether it folds all of its input, an element after the other, to one answer or in segments.
     fn is_whole(&self) -> bool {
-        let one_run = self.plan.count == 1 && self.place.step == 1;
-        self.place.reach == (0, self.plan.len) && (one_run || self.plan.entry.kernel == Kernel::Segments)
+        let is_whole = |spot: &Spot| {
+            let one_run = self.plan.count == 1 && spot.step == 1;
+            spot.reach == (0, self.plan.len) && (one_run || self.plan.entry.kernel == Kernel::Segments)
+        };
+        self.place.arrays[..self.plan.entry.arrays].iter().all(is_whole)
+    }
+
+    /// Whether inputs of so many elements and an output of so many answers are what was prepared for.
+    fn check(&self, inputs: &[usize], answers: usize) -> Result<(), Error> {
+        const {
+            assert!(
+                size_of::<R::Answer>() == R::Answer::COUNT * R::Answer::UNIT,
+                "answers are packed"
+            )
+        };
+        for (spot, input) in self.place.arrays.iter().zip(inputs) {
+            let (prepared, got) = (spot.reach.1, *input as u64);
+            let fits = if self.is_whole() {
+                got == prepared
+            } else {
+                got >= prepared
+            };
+            if !fits {
+                return Err(Error::LengthMismatch { prepared, got });
+            }
+        }
+        if (answers as u64) < self.plan.count {
+            return Err(Error::OutputTooSmall {
+                needed: self.plan.count as usize,
+                got: answers,
+            });
+        }
+        Ok(())
     }
 
     /// The operator.
@@ -207,6 +240,48 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
         Ok(Workspace { words })
     }
 
+    /// Enqueues a launch on a stream.
+    ///
+    /// # Safety
+    ///
+    /// As [`launch::launch`].
+    unsafe fn launch_at(
+        &self,
+        stream: &Stream,
+        inputs: [u64; 2],
+        answer: u64,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
+        launch::check_stream(stream.as_inner(), self.gpu.context())?;
+        let _bound = Bound::to(self.gpu.context())?;
+        launch::check_alignment(answer, R::Answer::UNIT)?;
+        let stream = stream.as_inner();
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.enqueue(Launch {
+                gpu: &self.gpu,
+                stream,
+                inputs,
+                workspace,
+                answer,
+                state: 0,
+            })
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`launch::launch`].
+    pub(super) unsafe fn enqueue(&self, launch: Launch<'_>) -> Result<(), Error> {
+        if self.plan.count == 0 {
+            return Ok(());
+        }
+        // SAFETY: the function is this plan's, and `gpu` keeps its module loaded; the rest is passed on.
+        unsafe { launch::launch(self.function, &self.plan, self.op.parameter(), &self.place, launch) }
+    }
+}
+
+impl<R: Reduction<T>, T: Element> Prepared<R, T> {
     /// Enqueues the fold of `input` on `stream`; the answer goes to `answer[0]`, those of a fold along axes or in segments to as
     /// many places, in C order of the axes that are kept. Does not wait.
     ///
@@ -235,23 +310,7 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
         T: DeviceCopy,
         R::Answer: DeviceCopy,
     {
-        const {
-            assert!(
-                size_of::<R::Answer>() == R::Answer::COUNT * R::Answer::UNIT,
-                "answers are packed"
-            )
-        };
-        let (needed, got) = (self.place.reach.1, input.len() as u64);
-        let fits = if self.is_whole() { got == needed } else { got >= needed };
-        if !fits {
-            return Err(Error::LengthMismatch { prepared: needed, got });
-        }
-        if (answer.len() as u64) < self.plan.count {
-            return Err(Error::OutputTooSmall {
-                needed: self.plan.count as usize,
-                got: answer.len(),
-            });
-        }
+        self.check(&[input.len()], answer.len())?;
         let (input, answer) = (input.as_device_ptr().as_raw(), answer.as_device_ptr().as_raw());
         // SAFETY: passed on to the caller; the slices are valid for their lengths.
         unsafe { self.launch_raw(stream, input, answer, workspace) }
@@ -274,31 +333,56 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
         answer: u64,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
-        launch::check_stream(stream.as_inner(), self.gpu.context())?;
-        let _bound = Bound::to(self.gpu.context())?;
-        launch::check_alignment(answer, R::Answer::UNIT)?;
-        let stream = stream.as_inner();
         // SAFETY: passed on to the caller.
-        unsafe {
-            self.enqueue(Launch {
-                gpu: &self.gpu,
-                stream,
-                input,
-                workspace,
-                answer,
-                state: 0,
-            })
-        }
+        unsafe { self.launch_at(stream, [input, 0], answer, workspace) }
     }
+}
 
+impl<R: Reduction<Two<T>>, T: Element> Prepared<R, Two<T>> {
+    /// Enqueues the fold of two arrays on `stream`, as [`launch`](Prepared::launch) does that of one.
+    ///
+    /// # Errors
+    ///
+    /// As [`launch`](Prepared::launch), for each array.
+    ///
     /// # Safety
     ///
-    /// As [`launch::launch`].
-    pub(super) unsafe fn enqueue(&self, launch: Launch<'_>) -> Result<(), Error> {
-        if self.plan.count == 0 {
-            return Ok(());
-        }
-        // SAFETY: the function is this plan's, and `gpu` keeps its module loaded; the rest is passed on.
-        unsafe { launch::launch(self.function, &self.plan, self.op.parameter(), &self.place, launch) }
+    /// As [`launch`](Prepared::launch), for each array.
+    pub unsafe fn launch_pair(
+        &self,
+        stream: &Stream,
+        first: &DeviceSlice<T>,
+        second: &DeviceSlice<T>,
+        answer: &mut DeviceSlice<R::Answer>,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error>
+    where
+        T: DeviceCopy,
+        R::Answer: DeviceCopy,
+    {
+        self.check(&[first.len(), second.len()], answer.len())?;
+        let inputs = [first, second].map(|input| input.as_device_ptr().as_raw());
+        // SAFETY: passed on to the caller; the slices are valid for their lengths.
+        unsafe { self.launch_pair_raw(stream, inputs, answer.as_device_ptr().as_raw(), workspace) }
+    }
+
+    /// The same by device addresses.
+    ///
+    /// # Errors
+    ///
+    /// As [`launch_raw`](Prepared::launch_raw).
+    ///
+    /// # Safety
+    ///
+    /// As [`launch_raw`](Prepared::launch_raw), for each array.
+    pub unsafe fn launch_pair_raw(
+        &self,
+        stream: &Stream,
+        inputs: [u64; 2],
+        answer: u64,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch_at(stream, inputs, answer, workspace) }
     }
 }

@@ -2,19 +2,20 @@
 
 use bytemuck::NoUninit;
 use cust::memory::{DeviceCopy, DeviceSlice};
-use warpfold_kernels::element::Element;
+use warpfold_kernels::element::{Element, Item};
 
 use super::{Gpu, Prepared, answers::upload, launch::Bound};
 use crate::{Error, layout::Segments, ops::Reduction};
 
 impl Gpu {
     /// A fold of an array in segments, planned, its kernel loaded and the offsets on the device, for asynchronous calls. Each
-    /// answer has the bits that [`reduce`](Self::reduce) gives for its segment alone; positions count from its start.
+    /// answer has the bits that [`reduce`](Self::reduce) gives for its segment alone; positions count from its start. Of two arrays
+    /// `T` is [`Two`](crate::ops::element::Two).
     ///
     /// # Errors
     ///
     /// As [`prepare`](Self::prepare); [`Error::EmptySegment`]; [`Error::GridOverflow`]; [`Error::OutOfMemory`].
-    pub fn prepare_segments<T: Element, R: Reduction<T>>(
+    pub fn prepare_segments<T: Item, R: Reduction<T>>(
         &self,
         op: R,
         segments: &Segments,
@@ -61,7 +62,7 @@ impl Gpu {
     ) -> Result<Vec<R::Answer>, Error> {
         let prepared = self.prepare_segments::<T, R>(op, segments)?;
         // SAFETY: passed on to the caller.
-        unsafe { self.answers(&prepared, input) }
+        unsafe { self.answers(&prepared, [input, 0]) }
     }
 
     /// Folds an array in host memory in segments, and waits for the answers. All of it is copied to the device.
@@ -110,6 +111,6 @@ impl Gpu {
         let prepared = Prepared::<R, T>::segments(self, op, &segments, &addresses)?;
         // SAFETY: the addresses are those of slices, which are valid as far as cust's types can tell, and the call waits. No
         // address is made from the input's.
-        unsafe { self.answers(&prepared, 0) }
+        unsafe { self.answers(&prepared, [0, 0]) }
     }
 }

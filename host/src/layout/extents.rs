@@ -49,29 +49,51 @@ impl Extents {
     ///
     /// [`Error::NoAxis`] for an axis that the array does not have, [`Error::AxisTwice`] for one that is named twice.
     pub fn new(layout: &Layout, axes: &Axes) -> Result<Self, Error> {
+        let [extents] = Self::of_each([layout], axes)?;
+        Ok(extents)
+    }
+
+    /// The extents of two arrays of one shape that are folded together: of as many dimensions, and the same sizes.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new); [`Error::PairMismatch`] where the shapes differ.
+    pub fn of_pair(first: &Layout, second: &Layout, axes: &Axes) -> Result<[Self; 2], Error> {
+        Error::check_pair(first.shape(), second.shape())?;
+        Self::of_each([first, second], axes)
+    }
+
+    /// The same of arrays of one shape.
+    fn of_each<const N: usize>(layouts: [&Layout; N], axes: &Axes) -> Result<[Self; N], Error> {
+        let layout = layouts[0];
         let folded = axes.folded(layout.shape().len())?;
         let of = |side: bool| {
-            let all = layout.shape().iter().zip(layout.strides()).zip(&folded);
-            let mine = all.filter(move |(_, folded)| **folded == side);
-            mine.map(|((size, stride), _)| Dim {
-                size: *size,
-                stride: *stride,
-            })
+            let mine = folded.iter().enumerate().filter(move |(_, folded)| **folded == side);
+            mine.map(|(axis, _)| (layout.shape()[axis], layouts.map(|layout| layout.strides()[axis])))
         };
-        let size = |side| of(side).map(|dim| dim.size).product();
+        let size = |side| of(side).map(|(size, _)| size).product::<u64>();
         let shape = layout.shape().iter().zip(&folded);
         let shape = shape.filter_map(|(extent, folded)| match folded {
             false => Some(*extent),
             true => axes.keeps_dims().then_some(1),
         });
-        Ok(Self {
-            kept: merged(of(false)),
-            folded: merged(of(true)),
-            offset: layout.offset(),
+        let shape: Vec<u64> = shape.collect();
+        let (kept, within) = (merged(of(false)), merged(of(true)));
+        let dims = |of: &[(u64, [i64; N])], array: usize| {
+            let dim = |&(size, strides): &(u64, [i64; N])| Dim {
+                size,
+                stride: strides[array],
+            };
+            of.iter().map(dim).collect()
+        };
+        Ok(std::array::from_fn(|array| Self {
+            kept: dims(&kept, array),
+            folded: dims(&within, array),
+            offset: layouts[array].offset(),
             count: size(false),
             len: size(true),
-            shape: shape.collect(),
-        })
+            shape: shape.clone(),
+        }))
     }
 
     /// Where the first element of an answer's extent is. In a layout that was [checked](Layout::check), for an answer that
@@ -121,10 +143,22 @@ impl Extents {
     /// The dimensions as kernels read them: how many are kept and folded, then the size and the stride of each, innermost first.
     #[must_use]
     pub fn dimensions(&self) -> Vec<u64> {
-        let heads = [self.kept.len() as u64, self.folded.len() as u64];
-        let innermost_first = self.kept.iter().rev().chain(self.folded.iter().rev());
-        let dims = innermost_first.flat_map(|dim| [dim.size, dim.stride as u64]);
-        heads.into_iter().chain(dims).collect()
+        Self::dimensions_of(std::slice::from_ref(self))
+    }
+
+    /// The same of arrays that are folded together, each size followed by its stride in each of them.
+    #[must_use]
+    pub fn dimensions_of(arrays: &[Self]) -> Vec<u64> {
+        let mut numbers = vec![arrays[0].kept.len() as u64, arrays[0].folded.len() as u64];
+        let mut push = |dims: &dyn Fn(&Self) -> &[Dim]| {
+            for at in (0..dims(&arrays[0]).len()).rev() {
+                numbers.push(dims(&arrays[0])[at].size);
+                numbers.extend(arrays.iter().map(|array| dims(array)[at].stride as u64));
+            }
+        };
+        push(&|extents| &extents.kept);
+        push(&|extents| &extents.folded);
+        numbers
     }
 
     /// Whether each extent is one run of memory, in order.
@@ -172,18 +206,19 @@ fn fill(dims: &[Dim], mut at: u64, mut distances: &mut [i64]) {
     }
 }
 
-/// Without sizes of 1, and with neighbours that are one run made one. Nothing, if there is a size of 0.
-fn merged(dims: impl Iterator<Item = Dim>) -> Vec<Dim> {
-    let mut merged: Vec<Dim> = Vec::new();
-    for dim in dims {
+/// Without sizes of 1, and with neighbours that are one run in each array made one. Nothing, if there is a size of 0.
+fn merged<const N: usize>(dims: impl Iterator<Item = (u64, [i64; N])>) -> Vec<(u64, [i64; N])> {
+    let mut merged: Vec<(u64, [i64; N])> = Vec::new();
+    for (size, strides) in dims {
+        let is_run = |outer: &[i64; N]| {
+            let mut both = outer.iter().zip(&strides);
+            both.all(|(outer, stride)| i128::from(*outer) == i128::from(size) * i128::from(*stride))
+        };
         match merged.last_mut() {
-            _ if dim.size == 0 => return Vec::new(),
-            _ if dim.size == 1 => {}
-            Some(outer) if i128::from(outer.stride) == i128::from(dim.size) * i128::from(dim.stride) => {
-                outer.size *= dim.size;
-                outer.stride = dim.stride;
-            }
-            _ => merged.push(dim),
+            _ if size == 0 => return Vec::new(),
+            _ if size == 1 => {}
+            Some(outer) if is_run(&outer.1) => *outer = (outer.0 * size, strides),
+            _ => merged.push((size, strides)),
         }
     }
     merged

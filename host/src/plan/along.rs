@@ -29,9 +29,19 @@ impl Plan {
     /// [`Error::GridOverflow`] where there would be more blocks than a grid can have, 2³¹ − 1; [`Error::WholeOnly`] where the
     /// operator has no kernel for such extents.
     pub fn along(entry: &'static Entry, extents: &Extents) -> Result<Self, Error> {
+        Self::along_all(entry, std::slice::from_ref(extents))
+    }
+
+    /// The same of the extents of arrays that are folded together.
+    ///
+    /// # Errors
+    ///
+    /// As [`along`](Self::along).
+    pub fn along_all(entry: &'static Entry, arrays: &[Extents]) -> Result<Self, Error> {
+        let extents = &arrays[0];
         let &Extents { count, len, .. } = extents;
         let kernel = |kernel| entry.with(kernel).ok_or(Error::WholeOnly { op: entry.op });
-        if len == 0 || extents.is_contiguous() {
+        if len == 0 || arrays.iter().all(Extents::is_contiguous) {
             if count == 1 {
                 return Ok(Self::new(entry, len));
             }

@@ -22,7 +22,7 @@ impl Plan {
         let places = segments::places(entry.element, len, count);
         let most = WARPS.min(entry.max_threads / LANES);
         let warps_of = |leaves: u32| places.div_ceil(entry.element.leaf_elements() * u64::from(leaves));
-        let mut leaves = segments::MOST_LEAVES;
+        let mut leaves = segments::most_leaves(entry);
         while leaves > 1 && warps_of(leaves) < MANY_BLOCKS * u64::from(most) {
             leaves /= 2;
         }
@@ -72,13 +72,18 @@ mod tests {
             ("sum", Type::U8),
             ("kurtosis", Type::F64),
             ("arg", Type::F16),
+            ("dot", Type::Bf16),
+            ("cosine", Type::F32),
         ] {
             let entry = find(op, element, Kernel::All).expect("built");
             for len in [0, 1, 1000, 1 << 20, (1 << 28) + 1, 1 << 36] {
                 for count in [0, 1, 1000, 1 << 24] {
                     let plan = Plan::segments(entry, len, count).expect("few blocks");
                     let leaves = plan.shape.leaves_per_warp;
-                    assert!(leaves.is_power_of_two() && leaves <= segments::MOST_LEAVES, "{plan}");
+                    assert!(
+                        leaves.is_power_of_two() && leaves <= segments::most_leaves(entry),
+                        "{plan}"
+                    );
                     assert!(
                         plan.threads() <= plan.entry.max_threads && plan.shape.blocks >= 1,
                         "{plan}"

@@ -10,9 +10,11 @@
 mod float;
 mod half;
 mod integer;
+mod item;
 mod root;
 
 pub use half::{bf16, f16};
+pub use item::{Item, Two};
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 

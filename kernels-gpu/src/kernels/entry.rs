@@ -4,13 +4,18 @@
 /// elements each is built for, each with its [`Room`](crate::kernels::Room). `table.rs` is made by it, and so is what
 /// [`operators!`](crate::operators) makes of a crate of your own.
 ///
-/// `ptx` is what the crate embeds; there are entry points where `cfg` says so, on the GPU, of f32, bf16 and u8 and of other elements.
+/// Operators `[of two arrays]` fold [`Two`](crate::element::Two) elements at a time. `ptx` is what the crate embeds; there are entry
+/// points where `cfg` says so, on the GPU, of f32, bf16 and u8 and of other elements.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! entries {
     (
         ptx: $ptx:expr, entry points if $when:meta, of other elements if $others:meta;
         $($op:ident: $monoid:ty = |$parameter:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? };)*
+        $([of two arrays]
+        $($two_op:ident: $two_monoid:ty = |$two_parameter:pat_param| $two_value:expr, {
+            $($two_element:ident: $two_room:ident),* $(,)?
+        };)*)?
         $([whole arrays alone]
         $($whole_op:ident: $whole_monoid:ty = |$whole_parameter:pat_param| $whole_value:expr, {
             $($whole_element:ident: $whole_room:ident),* $(,)?
@@ -18,13 +23,19 @@ macro_rules! entries {
     ) => {
         /// Every entry point of this crate.
         pub static ENTRIES: &[$crate::kernels::Entry] = &[$($(
-            $crate::entries!(@new All, $op, "", $element, $monoid, $room),
-            $crate::entries!(@new Small, $op, "_small", $element, $monoid, $room),
-            $crate::entries!(@new Rows, $op, "_rows", $element, $monoid, $room),
-            $crate::entries!(@new Strided, $op, "_strided", $element, $monoid, $room),
-            $crate::entries!(@new Segments, $op, "_segments", $element, $monoid, $room),
+            $crate::entries!(@new All, $op, "", $element, $element, $monoid, $room),
+            $crate::entries!(@new Small, $op, "_small", $element, $element, $monoid, $room),
+            $crate::entries!(@new Rows, $op, "_rows", $element, $element, $monoid, $room),
+            $crate::entries!(@new Strided, $op, "_strided", $element, $element, $monoid, $room),
+            $crate::entries!(@new Segments, $op, "_segments", $element, $element, $monoid, $room),
         )*)* $($($(
-            $crate::entries!(@new All, $whole_op, "", $whole_element, $whole_monoid, $whole_room),
+            $crate::entries!(@new All, $two_op, "", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room),
+            $crate::entries!(@new Small, $two_op, "_small", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room),
+            $crate::entries!(@new Rows, $two_op, "_rows", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room),
+            $crate::entries!(@new Strided, $two_op, "_strided", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room),
+            $crate::entries!(@new Segments, $two_op, "_segments", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room),
+        )*)*)? $($($(
+            $crate::entries!(@new All, $whole_op, "", $whole_element, $whole_element, $whole_monoid, $whole_room),
         )*)*)?];
 
         /// What this crate has built.
@@ -36,20 +47,43 @@ macro_rules! entries {
         };
 
         $($(
-            $crate::entries!(@points $when, $others, All, $op, "", $element, $monoid, $room, $parameter, $value);
-            $crate::entries!(@points $when, $others, Small, $op, "_small", $element, $monoid, $room, $parameter, $value);
-            $crate::entries!(@points $when, $others, Rows, $op, "_rows", $element, $monoid, $room, $parameter, $value);
-            $crate::entries!(@points $when, $others, Strided, $op, "_strided", $element, $monoid, $room, $parameter, $value);
-            $crate::entries!(@points $when, $others, Segments, $op, "_segments", $element, $monoid, $room, $parameter, $value);
+            $crate::entries!(@points $when, $others, All, $op, "", $element, $element, $monoid, $room, $parameter, $value);
+            $crate::entries!(@points $when, $others, Small, $op, "_small", $element, $element, $monoid, $room, $parameter, $value);
+            $crate::entries!(@points $when, $others, Rows, $op, "_rows", $element, $element, $monoid, $room, $parameter, $value);
+            $crate::entries!(@points $when, $others, Strided, $op, "_strided", $element, $element, $monoid, $room, $parameter, $value);
+            $crate::entries!(@points $when, $others, Segments, $op, "_segments", $element, $element, $monoid, $room, $parameter, $value);
         )*)*
         $($($(
             $crate::entries!(
-                @points $when, $others, All, $whole_op, "", $whole_element, $whole_monoid, $whole_room, $whole_parameter, $whole_value
+                @points $when, $others, All, $two_op, "", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room,
+                $two_parameter, $two_value
+            );
+            $crate::entries!(
+                @points $when, $others, Small, $two_op, "_small", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room,
+                $two_parameter, $two_value
+            );
+            $crate::entries!(
+                @points $when, $others, Rows, $two_op, "_rows", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room,
+                $two_parameter, $two_value
+            );
+            $crate::entries!(
+                @points $when, $others, Strided, $two_op, "_strided", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room,
+                $two_parameter, $two_value
+            );
+            $crate::entries!(
+                @points $when, $others, Segments, $two_op, "_segments", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room,
+                $two_parameter, $two_value
+            );
+        )*)*)?
+        $($($(
+            $crate::entries!(
+                @points $when, $others, All, $whole_op, "", $whole_element, $whole_element, $whole_monoid, $whole_room,
+                $whole_parameter, $whole_value
             );
         )*)*)?
     };
-    (@new $kernel:ident, $op:ident, $infix:literal, $element:ident, $monoid:ty, $room:ident) => {
-        $crate::kernels::Entry::new::<$element, $monoid>(
+    (@new $kernel:ident, $op:ident, $infix:literal, $element:ident, $item:ty, $monoid:ty, $room:ident) => {
+        $crate::kernels::Entry::new::<$item, $monoid>(
             &LIBRARY,
             $crate::kernels::Kernel::$kernel,
             $crate::kernels::Room::$room,
@@ -75,8 +109,8 @@ macro_rules! entries {
         $crate::entries!(@point $others, $($point)*);
     };
     (
-        @point $when:meta, $kernel:ident, $op:ident, $infix:literal, $element:ident, $monoid:ty, $room:ident,
-        $parameter:pat_param, $value:expr
+        @point $when:meta, $kernel:ident, $op:ident, $infix:literal, $element:ident, $item:ty, $monoid:ty,
+        $room:ident, $parameter:pat_param, $value:expr
     ) => {
         #[cfg(all(target_arch = "nvptx64", $when))]
         const _: () = {
@@ -106,11 +140,25 @@ macro_rules! entries {
                     steps: u32,
                     answers: u32,
                     warps: u32,
+                    second: *const $element,
+                    second_stride: i64,
+                    second_step: i64,
+                    second_around_first: usize,
+                    second_around_end: usize,
                 ) {
                     let $parameter = parameter;
                     let around = $crate::stages::extents::Around(around_first, around_end);
-                    let arguments = $crate::kernels::Arguments {
-                        extents: $crate::stages::extents::Extents { start, len, count, stride, step, layout, around },
+                    let second_around = $crate::stages::extents::Around(second_around_first, second_around_end);
+                    let arguments = $crate::kernels::Arguments::<$item> {
+                        extents: $crate::stages::extents::Extents {
+                            start: $crate::entries!(@each $item, start, second),
+                            len,
+                            count,
+                            stride: $crate::entries!(@each $item, stride, second_stride),
+                            step: $crate::entries!(@each $item, step, second_step),
+                            layout,
+                            around: $crate::entries!(@each $item, around, second_around),
+                        },
                         meeting: $crate::stages::grid::Meeting { slots, tiles, tickets, blocks },
                         output: $crate::kernels::output::Output { answer, state },
                         steps,
@@ -131,7 +179,11 @@ macro_rules! entries {
                 stringify!($op), $infix, "_", stringify!($element),
             ))]
             static FACTS: $crate::kernels::Facts =
-                $crate::entries!(@new $kernel, $op, $infix, $element, $monoid, $room).facts();
+                $crate::entries!(@new $kernel, $op, $infix, $element, $item, $monoid, $room).facts();
         };
+    };
+    // What the launch says of each array of an item.
+    (@each $item:ty, $first:expr, $second:expr) => {
+        <$item as $crate::stages::source::Source>::each(|array| if array == 0 { $first } else { $second })
     };
 }

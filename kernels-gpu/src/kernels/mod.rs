@@ -17,12 +17,13 @@ pub use library::{Embedded, Facts, Library, Note, Ptx, Room};
 pub use table::{ENTRIES, LIBRARY};
 
 use crate::{
-    element::{Element, Type},
+    element::Type,
     monoids::{Monoid, Words},
     simt::Simt,
     stages::{
         extents::Extents,
         grid::{self, Meeting},
+        source::Source,
         team::{Team, most_warps},
         warp::is_large,
     },
@@ -42,6 +43,8 @@ pub struct Entry {
     pub op: &'static str,
     /// The elements it reads.
     pub element: Type,
+    /// How many arrays of them.
+    pub arrays: usize,
     /// What it runs.
     pub kernel: Kernel,
     /// The module it is loaded with: entries of one family are built into one PTX file.
@@ -84,7 +87,7 @@ impl Kernel {
 
 /// What a launch tells an entry point.
 #[derive(Clone, Copy)]
-pub struct Arguments<T> {
+pub struct Arguments<T: Source> {
     /// What is folded.
     pub extents: Extents<T>,
     /// Where blocks meet.
@@ -105,7 +108,7 @@ pub struct Arguments<T> {
 ///
 /// As the kernel's own function says.
 #[inline(always)]
-pub unsafe fn run<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, kernel: Kernel, arguments: Arguments<T>) {
+pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kernel, arguments: Arguments<T>) {
     let Arguments {
         extents,
         meeting,
@@ -137,10 +140,10 @@ impl Entry {
         self.library.find(self.op, self.element, kernel)
     }
 
-    /// The entry that folds elements of `T` with `M` in `kernel`.
+    /// The entry that folds items of `T` with `M` in `kernel`.
     #[doc(hidden)] // for `entries!`
     #[must_use]
-    pub const fn new<T: Element, M: Monoid<T>>(
+    pub const fn new<T: Source, M: Monoid<T>>(
         library: &'static Library,
         kernel: Kernel,
         room: Room,
@@ -167,7 +170,10 @@ impl Entry {
                 // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments'
                 // slots and of a leaf.
                 let all = room.threads * room.blocks;
-                let most = match (words, size_of::<T>() < 4) {
+                let most = match (words, T::BYTES < 4) {
+                    // Twice the vectors.
+                    (1 | 2, _) if T::ARRAYS > 1 => 384,
+                    _ if T::ARRAYS > 1 => 256,
                     (1, false) if all > 768 => 640,
                     (1, false) | (2, false) => 512,
                     (1, true) => 384,
@@ -181,7 +187,7 @@ impl Entry {
                 // Addresses take many registers, and so do the states that wait.
                 let (most, all) = (LANES * most_warps(words), room.threads * room.blocks);
                 let threads = if most < 256 { most } else { 256 };
-                let most_resident = if words < 3 { 512 } else { 256 };
+                let most_resident = if words < 3 && T::ARRAYS == 1 { 512 } else { 256 };
                 let resident = if all < most_resident { all } else { most_resident };
                 (threads, resident / threads, strided::instructions::<T>(words))
             }
@@ -190,7 +196,8 @@ impl Entry {
             library,
             name,
             op,
-            element: T::TYPE,
+            element: T::ELEMENT,
+            arrays: T::ARRAYS,
             kernel,
             family,
             state_words: words,

@@ -5,12 +5,14 @@ use super::{
     output::{Output, finish},
 };
 use crate::{
-    element::{Element, Type},
+    element::Type,
     monoids::Monoid,
     simt::Simt,
     stages::{
         extents::{Extents, Input},
-        load, thread, warp,
+        load,
+        source::Source,
+        thread, warp,
     },
     tree::{LANES, VECTOR_BYTES, row_elements},
 };
@@ -53,12 +55,12 @@ impl Width {
 
 /// How often the instructions that matter stand in the code of [`reduce_rows`] for a state of `words` words.
 #[must_use]
-pub const fn instructions<T>(words: usize) -> Instructions {
+pub const fn instructions<T: Source>(words: usize) -> Instructions {
     // Four extents of a row, or one of two, four or eight.
     let (wide, turns) = (4 + 2 + 4 + 8, 4 + 3);
     let ragged = load::ragged_loads::<T>(4 + 2 + 4, 1);
     Instructions {
-        vector_loads: wide + ragged.vectors,
+        vector_loads: wide * T::ARRAYS + ragged.vectors,
         scalar_loads: ragged.words + turns * ragged.bytes,
         shuffles: words, // a loop
         barriers: 0,
@@ -77,9 +79,9 @@ pub const fn instructions<T>(words: usize) -> Instructions {
 /// `extents` are valid and unwritten for the whole launch; `output`'s pointers are null or valid. All threads of the grid call
 /// this alike, in as many warps as the extents need.
 #[inline(always)]
-pub unsafe fn reduce_rows<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, extents: Extents<T>, output: Output) {
+pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, extents: Extents<T>, output: Output) {
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
-    let width = Width::of(T::TYPE, extents.len);
+    let width = Width::of(T::ELEMENT, extents.len);
     let first = warp * u64::from(width.extents());
     let none = op.identity();
     let (lanes, slots, states) = match width {

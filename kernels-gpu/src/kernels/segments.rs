@@ -1,11 +1,11 @@
 //! Extents of any lengths that follow one another: segments, each warp folding what begins in its range.
 
 use super::{
-    Instructions,
+    Entry, Instructions,
     output::{Output, finish},
 };
 use crate::{
-    element::{Element, Type},
+    element::{Item, Type},
     monoids::{Monoid, Words},
     simt::Simt,
     stages::{
@@ -13,7 +13,9 @@ use crate::{
         grid::{self, Meeting},
         load,
         segments::{self, Piece, Segments},
-        shuffle, thread,
+        shuffle,
+        source::{At, Source},
+        thread,
         warp::{self, Seen},
     },
     tree::{LANES, ROWS, leaf_elements, pending::Pending, row_elements, vector_elements},
@@ -33,6 +35,21 @@ const fn are_dear(words: usize) -> bool {
     words >= 3
 }
 
+/// Whether a tile is a leaf: of two arrays, where states are large, a lane has no room for states that wait.
+const fn is_one_leaf(arrays: usize, words: usize) -> bool {
+    arrays > 1 && are_dear(words)
+}
+
+/// The most leaves of a tile of an entry.
+#[must_use]
+pub const fn most_leaves(entry: &Entry) -> u32 {
+    if is_one_leaf(entry.arrays, entry.state_words) {
+        1
+    } else {
+        MOST_LEAVES
+    }
+}
+
 /// Places on the line that segments stand on, for `len` elements in `count` segments; see [`segments`].
 #[must_use]
 pub const fn places(element: Type, len: u64, count: u64) -> u64 {
@@ -47,7 +64,7 @@ pub const fn places(element: Type, len: u64, count: u64) -> u64 {
 
 /// How often the instructions that matter stand in the code of [`reduce_segments`].
 #[must_use]
-pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
+pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
     // Slots of a vector and of two; two rows, or a leaf, or a whole one.
     let slots = SLOTS as usize;
@@ -63,15 +80,15 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
     let turns = 1 + 2 * slots + 2;
     // The search; the ends of a lane's first segment, of its next unless registers are dear, and of a tile; the address of a lane's.
     let ends = if are_dear(words) { 2 } else { 3 };
-    let numbers = 1 + 2 * ends + 1;
+    let numbers = 1 + 2 * ends + T::ARRAYS;
     // Slots meet and go to their segments' lanes; a wide leaf, two rows, others.
     let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
     let short = 2 * (4 + 1) * words;
     let meet = reduce_eight + reduce_octets;
     Instructions {
-        vector_loads: wide + ragged.vectors,
+        vector_loads: wide * T::ARRAYS + ragged.vectors,
         scalar_loads: ragged.words + whole + turns * ragged.bytes + numbers * segments::NUMBER,
-        shuffles: 2 * slots * 3 + 3 + short + 3 * reduce + meet,
+        shuffles: (2 * slots + 1) * (2 * T::ARRAYS + 1) + short + 3 * reduce + meet,
         barriers: 0,
         tickets: 1,
     }
@@ -85,7 +102,7 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
 /// of several tiles: tile's slot ─ last warp of 256 tiles, last warp of as many of those, … ─ finish
 /// ```
 ///
-/// A tile has `leaves` leaves, a power of two, at most [`MOST_LEAVES`]; there are as many warps as tiles in [`places`]. No warp
+/// A tile has `leaves` leaves, a power of two, at most [`most_leaves`]; there are as many warps as tiles in [`places`]. No warp
 /// waits for another.
 ///
 /// # Safety
@@ -94,7 +111,7 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
 /// for twice as many tiles as the array has whole ones; `output`'s pointers are null or valid. All threads of the grid call this
 /// alike.
 #[inline(always)]
-pub unsafe fn reduce_segments<S: Simt, T: Element, M: Monoid<T>>(
+pub unsafe fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     segments: Segments<T>,
@@ -141,14 +158,11 @@ pub unsafe fn reduce_segments<S: Simt, T: Element, M: Monoid<T>>(
         let mut is_done = mine.exists;
         let tiles = simt.ballot(mine.exists && mine.is_tile(range));
         let mut left = simt.ballot(mine.exists && !(is_whole && is_short));
-        let address = mine.input.start.addr() as u64;
         while left != 0 {
             let lane = u32::trailing_zeros(left);
             left &= left - 1;
-            let low = u64::from(simt.shuffle(address as u32, lane));
-            let high = u64::from(simt.shuffle((address >> 32) as u32, lane));
+            let start = address_of::<S, T>(simt, mine.input.start, lane);
             let len = u64::from(simt.shuffle(mine.input.len as u32, lane));
-            let start = mine.input.start.with_addr((low | high << 32) as usize);
             let around = segments.around_of(start, len);
             // SAFETY: passed on to the caller.
             let mut total = Some(unsafe { fold_run(simt, op, Input { start, len, around }) });
@@ -182,7 +196,7 @@ pub unsafe fn reduce_segments<S: Simt, T: Element, M: Monoid<T>>(
 /// each, or 64, two each. Of those that have no more than that, the warp folds some one a turn if that saves turns: twice as many
 /// vectors take twice the turns for all, [`SLOTS`] lanes' worth in each.
 #[inline(always)]
-fn width<S: Simt, T>(simt: S, len: u32) -> u32 {
+fn width<S: Simt, T: Item>(simt: S, len: u32) -> u32 {
     let mut width = 1;
     let most = 2 * LANES;
     let len = if len > most * vector_elements::<T>() as u32 {
@@ -200,6 +214,19 @@ fn width<S: Simt, T>(simt: S, len: u32) -> u32 {
     width
 }
 
+/// The addresses that lane `from` has, which each lane names for itself.
+///
+/// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
+#[inline(always)]
+fn address_of<S: Simt, T: Source>(simt: S, mine: At<T>, from: u32) -> At<T> {
+    T::map(mine, |mine| {
+        let address = mine.addr() as u64;
+        let low = u64::from(simt.shuffle(address as u32, from));
+        let high = u64::from(simt.shuffle((address >> 32) as u32, from));
+        mine.with_addr((low | high << 32) as usize)
+    })
+}
+
 /// Folds the `mine` of each lane by `width` lanes each, at most `N` vectors a lane.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane, its own · Scratch: none
@@ -208,14 +235,13 @@ fn width<S: Simt, T>(simt: S, len: u32) -> u32 {
 ///
 /// As [`reduce_segments`].
 #[inline(always)]
-unsafe fn fold_short<S: Simt, T: Element, M: Monoid<T>, const N: usize>(
+unsafe fn fold_short<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     simt: S,
     op: M,
     segments: Segments<T>,
     mine: Input<T>,
     width: u32,
 ) -> M::State {
-    let address = mine.start.addr() as u64;
     let len = mine.len as u32;
     if N == 1 && width == 1 {
         // SAFETY: passed on to the caller.
@@ -236,15 +262,12 @@ unsafe fn fold_short<S: Simt, T: Element, M: Monoid<T>, const N: usize>(
         // wait for the first.
         let slot = |slot: u32| {
             let from = (round + slot) * per + (simt.lane() >> lanes);
-            let low = u64::from(simt.shuffle(address as u32, from));
-            let high = u64::from(simt.shuffle((address >> 32) as u32, from));
-            let len = simt.shuffle(len, from);
-            (mine.start.with_addr((low | high << 32) as usize), len)
+            (address_of::<S, T>(simt, mine.start, from), simt.shuffle(len, from))
         };
-        let load = |(start, len): (*const T, u32), wide: bool| {
+        let load = |(start, len): (At<T>, u32), wide: bool| {
             let around = segments.around_of(start, len.into());
             let present = simt.anew(u32::saturating_sub(len, first));
-            let from = start.wrapping_add(first as usize);
+            let from = T::map(start, |start| start.wrapping_add(first as usize));
             // SAFETY: passed on to the caller.
             unsafe { thread::load_vectors::<S, T, N>(simt, from, first, present, wide, around) }
         };
@@ -281,7 +304,11 @@ unsafe fn fold_short<S: Simt, T: Element, M: Monoid<T>, const N: usize>(
 ///
 /// As [`reduce_segments`].
 #[inline(always)]
-unsafe fn fold_run<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
+unsafe fn fold_run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
+    if is_one_leaf(T::ARRAYS, M::State::COUNT) {
+        // SAFETY: passed on to the caller.
+        return unsafe { fold_leaf(simt, op, input, &mut Seen::nothing(op)) };
+    }
     let leaf = leaf_elements::<T>() as u32;
     let mut left = input.len as u32;
     let mut start = input.start;
@@ -296,21 +323,39 @@ unsafe fn fold_run<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Inp
             ..input
         };
         // SAFETY: passed on to the caller.
-        let state = unsafe {
-            if thread::loadable_leaves::<T, M>(here) > 0 {
-                warp::fold_loadable(simt, op, here, 0, &mut seen)
-            } else if len <= 2 * row_elements::<T>() as u32 {
-                warp::reduce(simt, op, thread::fold_rows::<S, T, M, 2>(simt, op, here))
-            } else {
-                warp::reduce(simt, op, thread::fold_rows::<S, T, M, ROWS>(simt, op, here))
-            }
-        };
+        let state = unsafe { fold_leaf(simt, op, here, &mut seen) };
         pending.push(op, number, op.shift(state, u64::from(number * leaf)));
-        start = start.wrapping_add(leaf as usize);
+        start = T::map(start, |start| start.wrapping_add(leaf as usize));
         left -= len;
         number += 1;
     }
     pending.total(op, number)
+}
+
+/// Folds a leaf, or what there is of one.
+///
+/// Called by: all 32 lanes together, with the same input, on leaves in rising order · Valid in: every lane · Scratch: none
+///
+/// # Safety
+///
+/// As [`reduce_segments`].
+#[inline(always)]
+unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    input: Input<T>,
+    seen: &mut Seen<M::State>,
+) -> M::State {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if thread::loadable_leaves::<T, M>(input) > 0 {
+            warp::fold_loadable(simt, op, input, 0, seen)
+        } else if input.len as u32 <= 2 * row_elements::<T>() as u32 {
+            warp::reduce(simt, op, thread::fold_rows::<S, T, M, 2>(simt, op, input))
+        } else {
+            warp::reduce(simt, op, thread::fold_rows::<S, T, M, ROWS>(simt, op, input))
+        }
+    }
 }
 
 /// The total of a segment of several tiles, `state` being that of the tile `piece`; none where others are still being folded.
@@ -321,7 +366,7 @@ unsafe fn fold_run<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Inp
 ///
 /// As [`reduce_segments`].
 #[inline(always)]
-unsafe fn meet<S: Simt, T: Element, M: Monoid<T>>(
+unsafe fn meet<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     piece: Piece<T>,

@@ -6,10 +6,10 @@ use super::{
     output::{Output, finish},
 };
 use crate::{
-    element::{Element, Type},
+    element::Type,
     monoids::Monoid,
     simt::Simt,
-    stages::{extents::Extents, gather, grid, grid::Meeting, load, store, team::Team},
+    stages::{extents::Extents, gather, grid, grid::Meeting, load, source::Source, store, team::Team},
     tree::{LANES, ROWS, leaf_elements, vector_elements},
 };
 
@@ -32,7 +32,7 @@ pub const fn parts(element: Type, len: u64) -> u64 {
 
 /// How often the instructions that matter stand in the code of [`reduce_strided`] for a state of `words` words.
 #[must_use]
-pub const fn instructions<T>(words: usize) -> Instructions {
+pub const fn instructions<T: Source>(words: usize) -> Instructions {
     Instructions {
         vector_loads: 0,
         scalar_loads: gather::loads::<T>(),
@@ -58,7 +58,7 @@ pub const fn instructions<T>(words: usize) -> Instructions {
 /// teams' answers, and there is a ticket for each set of teams, at zero, unless there is but one tile; `output`'s pointers are
 /// null or valid. All threads of the grid call this alike.
 #[inline(always)]
-pub unsafe fn reduce_strided<S: Simt, T: Element, M: Monoid<T>>(
+pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     extents: Extents<T>,
@@ -82,7 +82,7 @@ pub unsafe fn reduce_strided<S: Simt, T: Element, M: Monoid<T>>(
     };
 
     let before = u64::from(tile) * team.units();
-    let left = u64::saturating_sub(parts(T::TYPE, extents.len), before);
+    let left = u64::saturating_sub(parts(T::ELEMENT, extents.len), before);
     let mut total = team.fold(simt, op, left, |unit| {
         let part = before + unit;
         let first = part / PARTS * leaf_elements::<T>() as u64 + part % PARTS * vector_elements::<T>() as u64;

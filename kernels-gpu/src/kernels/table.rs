@@ -5,9 +5,9 @@ use crate::entries;
 use crate::{
     element::{bf16, f16},
     monoids::{
-        All, Any, Arg, BitAnd, BitOr, BitXor, Compensated, CountInf, CountNan, CountNonzero, CountedMean, Describe,
-        Exact, Extremum, IgnoreNan, Kurtosis, LogSumExp, Mean, MeanVariance, NormInf, NormL1, NormL2, NormLp, Product,
-        Skewness, StdDev, Sum, SumOfSquares, Variance, Wide,
+        All, Any, Arg, BitAnd, BitOr, BitXor, Compensated, Cosine, CountInf, CountNan, CountNonzero, CountedMean,
+        Describe, Dot, Exact, Extremum, IgnoreNan, Kurtosis, LogSumExp, Mean, MeanVariance, NormInf, NormL1, NormL2,
+        NormLp, Product, Skewness, StdDev, Sum, SumOfSquares, Variance, Wide,
     },
 };
 
@@ -96,6 +96,9 @@ entries! {
     std_ignore_nan: IgnoreNan<StdDev> = |parameter| IgnoreNan(StdDev { correction: f64::from_bits(parameter) }), {
         f32: DEEP, f64: FULL,
     };
+    [of two arrays]
+    dot: Dot = |_| Dot, { f32: WIDE, f64: WIDE, f16: FULL, bf16: WIDE };
+    cosine: Cosine = |_| Cosine, { f32: FULL, f64: WIDE };
     // States of 26 and 30 words, and so much code to combine two that one kernel of each type is enough.
     [whole arrays alone]
     describe: Describe = |parameter| Describe { correction: f64::from_bits(parameter) }, {

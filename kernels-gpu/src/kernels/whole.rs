@@ -5,7 +5,7 @@ use super::{
     output::{Output, finish},
 };
 use crate::{
-    element::{Element, Type},
+    element::Type,
     monoids::{Monoid, Words},
     simt::Simt,
     stages::{
@@ -14,7 +14,9 @@ use crate::{
         extents::{Extents, Input},
         grid,
         grid::Meeting,
-        load, narrow, store, thread, warp,
+        load, narrow,
+        source::Source,
+        store, thread, warp,
         warp::Seen,
     },
     tree::{ROWS, leaves},
@@ -29,7 +31,7 @@ pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u
 /// How often the instructions that matter stand in the code of [`reduce_all`]: each stage's own count, once for each place it is
 /// called from.
 #[must_use]
-pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
+pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
     let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
     let reduce_first = words; // a loop
@@ -39,9 +41,9 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
     let shuffles = (whole + reduce) + reduce_first + slots;
     // Ragged leaves, of small elements also whole ones that are not aligned; whole ones of others.
     let mut ragged = load::ragged_loads::<T>(0, 1);
-    if M::FOLDS_COLUMNS && size_of::<T>() >= 4 && !M::REREADS {
+    if M::FOLDS_COLUMNS && T::BYTES >= 4 && !M::REREADS {
         // A column, in a loop.
-        ragged.words = ROWS * size_of::<T>() / 4;
+        ragged.words = ROWS * T::BYTES / 4;
     }
     let whole = if thread::loads_words::<T, M>() && !M::REREADS {
         load::ragged_loads::<T>(0, 1).words
@@ -49,7 +51,7 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
         0
     };
     Instructions {
-        vector_loads: ROWS + ragged.vectors,
+        vector_loads: ROWS * T::ARRAYS + ragged.vectors,
         scalar_loads: ragged.words + ragged.bytes + whole,
         shuffles,
         // The block stage twice, one behind the ticket, and one between two rounds of slots.
@@ -60,7 +62,7 @@ pub const fn instructions<T: Element, M: Monoid<T>>() -> Instructions {
 
 /// The same for [`reduce_small`].
 #[must_use]
-pub const fn instructions_small<T: Element, M: Monoid<T>>() -> Instructions {
+pub const fn instructions_small<T: Source, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
     let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
     let reduce_first = words; // a loop
@@ -91,7 +93,7 @@ pub const fn instructions_small<T: Element, M: Monoid<T>>() -> Instructions {
 /// and there is a ticket for each extent, at zero, unless there is but one tile; `output`'s pointers are null or valid. All
 /// threads of the grid call this alike.
 #[inline(always)]
-pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
+pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     extents: Extents<T>,
@@ -186,7 +188,7 @@ pub unsafe fn reduce_all<S: Simt, T: Element, M: Monoid<T>>(
 ///
 /// As [`reduce_all`].
 #[inline(always)]
-pub unsafe fn reduce_small<S: Simt, T: Element, M: Monoid<T>>(
+pub unsafe fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     input: Input<T>,

@@ -135,6 +135,7 @@ struct Places<'a, T, const N: usize> {
 
 impl<T: Float, const N: usize> Part<T> for Places<'_, T, N> {
     const ROWS: usize = N;
+    const COLUMNS: usize = vector_elements::<T>();
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         let place = row * row_elements::<T>() + column;
         if place < self.present {

@@ -94,6 +94,7 @@ struct Values<'a, const N: usize>(&'a [f32]);
 
 impl<const N: usize> Part<f32> for Values<'_, N> {
     const ROWS: usize = N;
+    const COLUMNS: usize = 4;
     fn lift<M: Monoid<f32>>(self, op: M, row: usize, column: usize) -> M::State {
         match self.0.get(4 * row + column) {
             Some(value) => op.lift(*value, place::<f32>(row, column)),

@@ -1,7 +1,10 @@
 //! A step of one's own in front of an operator.
 
-use super::Monoid;
-use crate::{element::Element, tree::ROWS};
+use super::{Monoid, fold_column_in_pairs};
+use crate::{
+    element::{Element, Item},
+    tree::ROWS,
+};
 
 /// What becomes of each element before it is folded. Its arithmetic is that of [`arithmetic`](crate::arithmetic) and of
 /// IEEE 754's operations, so that its bits are the same on every machine; and like an operator's methods, mark it `#[inline]`.
@@ -55,9 +58,16 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
     }
     const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64) -> M::State {
-        self.op
-            .fold_column(column.map(|value| self.transform.apply(value)), index)
+    fn fold_column(self, column: [T; ROWS], index: u64) -> M::State
+    where
+        T: Item,
+    {
+        if M::FOLDS_COLUMNS {
+            let transformed = column.map(|value| self.transform.apply(value));
+            self.op.fold_column(transformed, index)
+        } else {
+            fold_column_in_pairs(self, column, index)
+        }
     }
     const FUSES: bool = F::FUSES || M::FUSES;
     #[inline]

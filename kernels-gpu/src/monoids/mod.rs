@@ -9,6 +9,7 @@ mod bits;
 mod compensated;
 mod count;
 mod describe;
+mod dot;
 mod exact;
 mod extremum;
 mod ignore_nan;
@@ -31,6 +32,7 @@ pub use bits::{BitAnd, BitOr, BitXor};
 pub use compensated::{Compensated, Pair, TwoSum};
 pub use count::{All, Any, CountInf, CountNan, CountNonzero};
 pub use describe::{Describe, Found, Summed};
+pub use dot::{Cosine, Dot, Products};
 pub use exact::{Exact, Fixed};
 pub use extremum::{End, Extremum, Key};
 pub use ignore_nan::IgnoreNan;
@@ -46,7 +48,7 @@ pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
 pub use wide::Wide;
 
 use crate::{
-    element::Element,
+    element::Item,
     tree::{self, Part, ROWS, place},
 };
 
@@ -105,7 +107,7 @@ pub trait Monoid<T>: Copy {
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> Self::State
     where
-        T: Element,
+        T: Item,
     {
         tree::fold_part(self, part)
     }
@@ -123,7 +125,10 @@ pub trait Monoid<T>: Copy {
     /// An operator may do it in a way of its own, and of other bits: that way is then the canonical one, and its answer that of
     /// [`FOLDS_COLUMNS`](Self::FOLDS_COLUMNS).
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64) -> Self::State {
+    fn fold_column(self, column: [T; ROWS], index: u64) -> Self::State
+    where
+        T: Item,
+    {
         fold_column_in_pairs(self, column, index)
     }
 
@@ -143,7 +148,7 @@ pub trait Monoid<T>: Copy {
 
 /// [`Monoid::fold_column`] by `lift` and `combine`.
 #[inline(always)]
-fn fold_column_in_pairs<T, M: Monoid<T>>(op: M, [a, b, c, d, e, f, g, h]: [T; ROWS], index: u64) -> M::State {
+fn fold_column_in_pairs<T: Item, M: Monoid<T>>(op: M, [a, b, c, d, e, f, g, h]: [T; ROWS], index: u64) -> M::State {
     let row = |row: usize, value| op.lift(value, index + place::<T>(row, 0));
     let low = op.combine(op.combine(row(0, a), row(1, b)), op.combine(row(2, c), row(3, d)));
     let high = op.combine(op.combine(row(4, e), row(5, f)), op.combine(row(6, g), row(7, h)));

@@ -2,7 +2,7 @@
 
 use super::{Monoid, Words};
 use crate::{
-    element::Element,
+    element::Item,
     tree::{self, Part, ROWS},
 };
 
@@ -25,7 +25,7 @@ impl<A: Words, B: Words> Words for (A, B) {
 }
 
 /// Both at once, each with its own rules; over nothing there is an answer where both have one.
-impl<T: Element, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
+impl<T: Item, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
     type State = (A::State, B::State);
     type Answer = (A::Answer, B::Answer);
 

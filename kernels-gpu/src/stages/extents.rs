@@ -1,47 +1,50 @@
 //! Where the extents of a launch lie: each is folded to an answer of its own.
 
-use super::segments::Segments;
+use super::{
+    segments::Segments,
+    source::{At, Source},
+};
 use crate::{
     simt::Simt,
-    tree::{VECTOR_BYTES, leaf_elements},
+    tree::{LEAF_BYTES, VECTOR_BYTES, leaf_elements},
 };
 
 /// `count` extents of `len` elements.
 #[derive(Clone, Copy)]
-pub struct Extents<T> {
-    /// The first element of the first extent.
-    pub start: *const T,
+pub struct Extents<T: Source> {
+    /// The first element of the first extent, of each array.
+    pub start: At<T>,
     /// Elements of an extent.
     pub len: u64,
     /// How many extents there are.
     pub count: u64,
     /// From the start of an extent to that of the next, in elements; unless there is a `layout`.
-    pub stride: i64,
+    pub stride: T::Each<i64>,
     /// From an element of an extent to the next, in elements; unless there is a `layout`.
-    pub step: i64,
-    /// Of segments their numbers ([`Segments`]), which lie apart where `step` is not 0. Otherwise null, or the dimensions, where an extent's number or an element's stands for several indices: how many are kept and
-    /// how many are folded, then the size and the stride of each, the innermost first, those that are kept before those
+    pub step: T::Each<i64>,
+    /// Of segments their numbers ([`Segments`]), which lie apart where no `step` is 0. Otherwise null, or the dimensions, where an extent's number or an element's stands for several indices: how many are kept and
+    /// how many are folded, then the size of each and its stride in each array, the innermost first, those that are kept before those
     /// that are folded.
     pub layout: *const u64,
     /// Memory that may be read: all between the first element and the last.
-    pub around: Around,
+    pub around: T::Each<Around>,
 }
 
 /// Numbers in a layout before the dimensions.
 pub const LAYOUT_HEAD: usize = 2;
 
-impl<T: Copy> Extents<T> {
+impl<T: Source> Extents<T> {
     /// One extent, in one run: a whole array.
     #[must_use]
-    pub fn one(start: *const T, len: u64) -> Self {
+    pub fn one(start: At<T>, len: u64) -> Self {
         Self {
             start,
             len,
             count: 1,
-            stride: 0,
-            step: 1,
+            stride: T::each(|_| 0),
+            step: T::each(|_| 1),
             layout: core::ptr::null(),
-            around: Input::new(start, len).around,
+            around: Input::<T>::new(start, len).around,
         }
     }
 
@@ -60,7 +63,7 @@ impl<T: Copy> Extents<T> {
             start: self.start,
             count: self.count,
             offsets: self.layout,
-            apart: self.step != 0,
+            apart: T::all(T::map(self.step, |step| step != 0)),
             around: self.around,
         }
     }
@@ -86,14 +89,16 @@ impl<T: Copy> Extents<T> {
     ///
     /// As [`run`](Self::run).
     #[inline(always)]
-    pub unsafe fn first<S: Simt>(self, simt: S, number: u64) -> *const T {
+    pub unsafe fn first<S: Simt>(self, simt: S, number: u64) -> At<T> {
         let offset = if self.layout.is_null() {
-            number as i64 * self.stride
+            T::map(self.stride, |stride| number as i64 * stride)
         } else {
             // SAFETY: passed on to the caller.
             unsafe { self.offset(simt, Of::Kept, number) }
         };
-        self.start.wrapping_offset(offset as isize)
+        T::map(T::zip(self.start, offset), |(start, offset)| {
+            start.wrapping_offset(offset as isize)
+        })
     }
 
     /// How far the element of that number is from its extent's first, by the layout.
@@ -102,7 +107,7 @@ impl<T: Copy> Extents<T> {
     ///
     /// As [`run`](Self::run), and there is a layout.
     #[inline(always)]
-    pub unsafe fn within<S: Simt>(self, simt: S, number: u64) -> i64 {
+    pub unsafe fn within<S: Simt>(self, simt: S, number: u64) -> T::Each<i64> {
         // SAFETY: passed on to the caller.
         unsafe { self.offset(simt, Of::Folded, number) }
     }
@@ -113,8 +118,8 @@ impl<T: Copy> Extents<T> {
     ///
     /// As [`within`](Self::within).
     #[inline(always)]
-    unsafe fn offset<S: Simt>(self, simt: S, of: Of, mut number: u64) -> i64 {
-        // SAFETY: passed on to the caller: the heads, then two numbers for each dimension.
+    unsafe fn offset<S: Simt>(self, simt: S, of: Of, mut number: u64) -> T::Each<i64> {
+        // SAFETY: passed on to the caller: the heads, then a size and a stride in each array for each dimension.
         let at = |i: usize| unsafe {
             let word = |half: usize| u64::from(simt.load(self.layout.wrapping_add(i).cast::<u32>().wrapping_add(half)));
             word(0) | word(1) << 32
@@ -124,13 +129,15 @@ impl<T: Copy> Extents<T> {
             Of::Kept => (0, kept),
             Of::Folded => (kept, at(1) as usize),
         };
-        let mut offset = 0;
+        let mut offset = T::each(|_| 0);
         let mut dimension = 0;
         while dimension < dimensions {
-            let of_dimension = LAYOUT_HEAD + 2 * (first + dimension);
+            let of_dimension = LAYOUT_HEAD + (1 + T::ARRAYS) * (first + dimension);
             // No size is 0. That it is said so is for the compiler, which would have a panic for it.
-            let (size, stride) = (at(of_dimension).max(1), at(of_dimension + 1) as i64);
-            offset += (number % size) as i64 * stride;
+            let size = at(of_dimension).max(1);
+            let digit = (number % size) as i64;
+            let strides = T::each(|array| at(of_dimension + 1 + array) as i64);
+            offset = T::map(T::zip(offset, strides), |(offset, stride)| offset + digit * stride);
             number /= size;
             dimension += 1;
         }
@@ -147,32 +154,40 @@ enum Of {
 
 /// An extent that lies in one run: `len` elements from `start` on, read where they are.
 #[derive(Clone, Copy)]
-pub struct Input<T> {
-    /// The first element.
-    pub start: *const T,
+pub struct Input<T: Source> {
+    /// The first element, of each array.
+    pub start: At<T>,
     /// How many there are.
     pub len: u64,
     /// Memory that may be read around it: small elements share their words with others.
-    pub around: Around,
+    pub around: T::Each<Around>,
+}
+
+/// The address `items` items further in each array.
+#[inline(always)]
+pub(super) fn after<T: Source>(start: At<T>, items: u64) -> At<T> {
+    T::map(start, |start| start.wrapping_add(items as usize))
 }
 
 /// The addresses that may be read: from the first on, before the second.
 #[derive(Clone, Copy)]
 pub struct Around(pub usize, pub usize);
 
-impl<T: Copy> Input<T> {
+impl<T: Source> Input<T> {
     /// An extent by itself.
     #[must_use]
-    pub fn new(start: *const T, len: u64) -> Self {
-        let first = start.addr();
-        let around = Around(first, first + len as usize * size_of::<T>());
+    pub fn new(start: At<T>, len: u64) -> Self {
+        let around = T::map(start, |start| {
+            let first = start.addr();
+            Around(first, first + len as usize * T::BYTES)
+        });
         Self { start, len, around }
     }
 
-    /// Whether its start is one that a wide load takes.
+    /// Whether its start is one that a wide load takes, in each array.
     #[must_use]
     pub fn is_aligned(self) -> bool {
-        self.start.addr().is_multiple_of(VECTOR_BYTES)
+        T::all(T::map(self.start, |start| start.addr().is_multiple_of(VECTOR_BYTES)))
     }
 
     /// How many leaves are whole: the first.
@@ -183,9 +198,10 @@ impl<T: Copy> Input<T> {
 
     /// Whether leaf `leaf` of small elements can be read by aligned vectors: it is whole, and so are the vectors that it touches.
     pub(super) fn is_shifted(self, leaf: u64) -> bool {
-        let bytes = leaf_elements::<T>() * size_of::<T>();
-        let first = self.start.addr() + leaf as usize * bytes;
-        leaf < self.whole_leaves() && self.around.has_vectors(first, bytes)
+        leaf < self.whole_leaves()
+            && T::all(T::map(T::zip(self.start, self.around), |(start, around)| {
+                around.has_vectors(start.addr() + leaf as usize * LEAF_BYTES, LEAF_BYTES)
+            }))
     }
 }
 

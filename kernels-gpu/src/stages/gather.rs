@@ -13,43 +13,45 @@ use super::{
     extents::Extents,
     load::{ALL, Vectors, WORDS, each_row, load_element},
     narrow,
+    source::{At, Read, Source},
     thread::Loaded,
 };
 use crate::{
-    element::Element,
+    element::Item,
     monoids::Monoid,
     simt::Simt,
     tree::{ROWS, place, row_elements, vector_elements},
 };
 
 /// Places from the first of a part to the last, and one.
-const fn span<T>() -> u32 {
+const fn span<T: Item>() -> u32 {
     place::<T>(ROWS - 1, vector_elements::<T>()) as u32
 }
 
 /// Elements in a word.
-const fn word_elements<T>() -> usize {
-    if size_of::<T>() < 4 { 4 / size_of::<T>() } else { 1 }
+const fn word_elements<T: Item>() -> usize {
+    if T::BYTES < 4 { 4 / T::BYTES } else { 1 }
 }
 
-/// Whether small elements of neighbouring answers share words, and each word has those of as many answers.
+/// Whether small elements of neighbouring answers share words, and each word has those of as many answers, in each array.
 #[must_use]
-pub fn share_words<T: Element>(extents: Extents<T>) -> bool {
+pub fn share_words<T: Source>(extents: Extents<T>) -> bool {
     let elements = word_elements::<T>() as u64;
     let is_whole = |number: u64| number.is_multiple_of(elements);
+    let places = T::zip(extents.start, T::zip(extents.stride, extents.step));
     elements > 1
         && extents.layout.is_null()
-        && extents.stride == 1
-        && extents.start.addr().is_multiple_of(4)
-        && is_whole(extents.step as u64)
+        && T::all(T::map(places, |(start, (stride, step))| {
+            stride == 1 && start.addr().is_multiple_of(4) && is_whole(step as u64)
+        }))
         && is_whole(extents.count)
 }
 
 /// The answer whose parts a lane folds.
 #[derive(Clone, Copy)]
-pub struct Answer<T> {
-    /// The first element of its extent.
-    pub start: *const T,
+pub struct Answer<T: Source> {
+    /// The first element of its extent, in each array.
+    pub start: At<T>,
     /// Whether there is such an answer; the identity stands for one that there is not.
     pub exists: bool,
     /// Whether all 32 lanes fold neighbouring answers, the first lane one whose number is a multiple of 32, and
@@ -66,7 +68,7 @@ pub struct Answer<T> {
 ///
 /// `extents` are valid and unwritten for the whole launch, and so is their layout; the answer is of them.
 #[inline(always)]
-pub unsafe fn fold_part<S: Simt, T: Element, M: Monoid<T>>(
+pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     extents: Extents<T>,
@@ -75,29 +77,70 @@ pub unsafe fn fold_part<S: Simt, T: Element, M: Monoid<T>>(
 ) -> M::State {
     let left = u64::saturating_sub(extents.len, first);
     let present = narrow(simt, if answer.exists { left } else { 0 });
+    let place = |array| Places {
+        extents,
+        array,
+        start: T::of(answer.start, array),
+        first,
+        present,
+    };
     let words = if word_elements::<T>() > 1 && answer.shares_words {
         // SAFETY: passed on to the caller.
-        unsafe { load_shared_words(simt, extents, answer, first, present) }
+        unsafe { T::read(simt, T::each(|array| SharedWords(place(array)))) }
     } else if answer.exists {
         // SAFETY: passed on to the caller.
-        unsafe { load_part(simt, extents, answer.start, first, present) }
+        unsafe { T::read(simt, T::each(place)) }
     } else {
         return op.identity();
     };
     let state = if is_cheaper_whole::<T, M>() && present >= span::<T>() {
         // Anew, so that the two ways share nothing: else elements would be unpacked before they part.
-        let words = each_row::<ROWS>(|row| words[row].map(|word| simt.anew(word)));
-        op.fold_part(Loaded { words, present: ALL })
+        let words = T::map(words, |words| {
+            each_row::<ROWS>(|row| words[row].map(|word| simt.anew(word)))
+        });
+        op.fold_part(Loaded::<T, ROWS> { words, present: ALL })
     } else {
-        op.fold_part(Loaded { words, present })
+        op.fold_part(Loaded::<T, ROWS> { words, present })
     };
     op.shift(state, first)
 }
 
 /// Whether a part of which no place is absent has code of its own, that tests none: for operators to which a test is as dear as
 /// an element, and where elements are many.
-const fn is_cheaper_whole<T: Element, M: Monoid<T>>() -> bool {
+const fn is_cheaper_whole<T: Item, M: Monoid<T>>() -> bool {
     M::SELECTS || word_elements::<T>() > 1
+}
+
+/// Where the elements of a part lie in one of the arrays: those from number `first` on of the extent that begins at `start`, of which
+/// the first `present` places are present.
+#[derive(Clone, Copy)]
+struct Places<T: Source> {
+    extents: Extents<T>,
+    array: usize,
+    start: *const T::Element,
+    first: u64,
+    present: u32,
+}
+
+/// The words of a part, element by element. The answer exists.
+impl<T: Source> Read<ROWS> for Places<T> {
+    #[inline(always)]
+    unsafe fn read<S: Simt>(self, simt: S) -> Vectors<ROWS> {
+        // SAFETY: passed on to the caller.
+        unsafe { load_part(simt, self) }
+    }
+}
+
+/// The words of a part whose elements share theirs with the neighbours'.
+#[derive(Clone, Copy)]
+struct SharedWords<T: Source>(Places<T>);
+
+impl<T: Source> Read<ROWS> for SharedWords<T> {
+    #[inline(always)]
+    unsafe fn read<S: Simt>(self, simt: S) -> Vectors<ROWS> {
+        // SAFETY: passed on to the caller.
+        unsafe { load_shared_words(simt, self.0) }
+    }
 }
 
 /// The words of a part whose elements share theirs with the neighbours'.
@@ -108,19 +151,16 @@ const fn is_cheaper_whole<T: Element, M: Monoid<T>>() -> bool {
 ///
 /// As [`fold_part`].
 #[inline(always)]
-unsafe fn load_shared_words<S: Simt, T: Element>(
-    simt: S,
-    extents: Extents<T>,
-    answer: Answer<T>,
-    first: u64,
-    present: u32,
-) -> Vectors<ROWS> {
+unsafe fn load_shared_words<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+    let Places {
+        start, first, present, ..
+    } = places;
     let elements = word_elements::<T>();
     let place_in_word = simt.lane() % elements as u32;
-    let step = extents.step as isize;
+    let step = T::of(places.extents.step, places.array) as isize;
     let left = simt.anew(u32::saturating_sub(present, place_in_word));
     let offset = (first + u64::from(place_in_word)) as isize * step - place_in_word as isize;
-    let mut from = answer.start.wrapping_offset(offset);
+    let mut from = start.wrapping_offset(offset);
     // All are read before any is exchanged.
     let read = each_row::<ROWS>(|row| {
         let mut at = from;
@@ -143,13 +183,13 @@ unsafe fn load_shared_words<S: Simt, T: Element>(
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
 #[inline(always)]
-fn exchanged<S: Simt, T>(simt: S, word: u32) -> u32 {
+fn exchanged<S: Simt, T: Item>(simt: S, word: u32) -> u32 {
     let meet = |word: u32, reach: u32, [first, second]: [u32; 2]| {
         let digits = if simt.lane() & reach == 0 { first } else { second };
         simt.permute(word, simt.shuffle_xor(word, reach), digits)
     };
     // Halves of words; bytes, and then halves.
-    if size_of::<T>() == 2 {
+    if T::BYTES == 2 {
         meet(word, 1, [0x5410, 0x3276])
     } else {
         meet(meet(word, 1, [0x6240, 0x3715]), 2, [0x5410, 0x3276])
@@ -162,14 +202,15 @@ fn exchanged<S: Simt, T>(simt: S, word: u32) -> u32 {
 ///
 /// As [`fold_part`]; the answer exists.
 #[inline(always)]
-unsafe fn load_part<S: Simt, T: Element>(
-    simt: S,
-    extents: Extents<T>,
-    start: *const T,
-    first: u64,
-    present: u32,
-) -> Vectors<ROWS> {
-    let element = |place: u64, from: *const T| {
+unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+    let Places {
+        extents,
+        array,
+        start,
+        first,
+        present,
+    } = places;
+    let element = |place: u64, from: *const T::Element| {
         if place as u32 >= present {
             return 0;
         }
@@ -178,7 +219,7 @@ unsafe fn load_part<S: Simt, T: Element>(
     };
     if extents.layout.is_null() {
         // From one to the next: as multiples of the step, all offsets would be kept from one part to the next.
-        let step = extents.step as isize;
+        let step = T::of(extents.step, array) as isize;
         let mut from = start.wrapping_offset(first as isize * step);
         let mut row_at = |row: usize| {
             let mut at = from;
@@ -189,7 +230,7 @@ unsafe fn load_part<S: Simt, T: Element>(
                 element
             })
         };
-        if size_of::<T>() < 4 {
+        if T::BYTES < 4 {
             // So many small elements in two turns, as `load_bytes` has its rows: each takes a register until it has its place.
             let mut rows = [[0; WORDS]; ROWS];
             let turns = simt.anew(2) as usize;
@@ -221,7 +262,7 @@ unsafe fn load_part<S: Simt, T: Element>(
             let mut bits = 0;
             if (place as u32) < present {
                 // SAFETY: passed on to the caller.
-                let offset = unsafe { extents.within(simt, first + place) };
+                let offset = unsafe { T::of(extents.within(simt, first + place), array) };
                 bits = element(place, start.wrapping_offset(offset as isize));
             }
             rows = moved_down::<T>(rows, bits);
@@ -233,7 +274,7 @@ unsafe fn load_part<S: Simt, T: Element>(
 
 /// Vectors whose elements each take the place of the one before, `bits` being the last.
 #[inline(always)]
-fn moved_down<T>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
+fn moved_down<T: Item>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
     let ahead = |row: usize, i: usize, by: usize| {
         let at = row * WORDS + i + by;
         if at < ROWS * WORDS {
@@ -243,7 +284,7 @@ fn moved_down<T>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
         }
     };
     each_row(|row| {
-        let word = |i: usize| match size_of::<T>() {
+        let word = |i: usize| match T::BYTES {
             8 => ahead(row, i, 2),
             4 => ahead(row, i, 1),
             bytes => rows[row][i] >> (8 * bytes) | ahead(row, i, 1) << (32 - 8 * bytes),
@@ -254,27 +295,27 @@ fn moved_down<T>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
 
 /// How many shuffles stand in the code of [`fold_part`].
 #[must_use]
-pub const fn shuffles<T>() -> usize {
-    u32::ilog2(word_elements::<T>() as u32) as usize * ROWS * WORDS
+pub const fn shuffles<T: Source>() -> usize {
+    u32::ilog2(word_elements::<T>() as u32) as usize * ROWS * WORDS * T::ARRAYS
 }
 
 /// How many loads of elements and words stand in the code of [`fold_part`].
 #[must_use]
-pub const fn loads<T>() -> usize {
+pub const fn loads<T: Source>() -> usize {
     let shared = if word_elements::<T>() > 1 { ROWS * WORDS } else { 0 };
-    let words = if size_of::<T>() == 8 { 2 } else { 1 };
-    let rows = if size_of::<T>() < 4 { ROWS / 2 } else { ROWS };
-    (rows * vector_elements::<T>() + 1) * words + shared
+    let words = if T::BYTES == 8 { 2 } else { 1 };
+    let rows = if T::BYTES < 4 { ROWS / 2 } else { ROWS };
+    ((rows * vector_elements::<T>() + 1) * words + shared) * T::ARRAYS
 }
 
 /// A vector made of its elements, which are asked for in order.
 #[inline(always)]
-fn vector<T>(mut element: impl FnMut(usize) -> u64) -> [u32; WORDS] {
-    if size_of::<T>() == 8 {
+fn vector<T: Item>(mut element: impl FnMut(usize) -> u64) -> [u32; WORDS] {
+    if T::BYTES == 8 {
         let (a, b) = (element(0), element(1));
         return [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32];
     }
-    let mut word = |i: usize| match size_of::<T>() {
+    let mut word = |i: usize| match T::BYTES {
         1 => {
             let mut byte = |column: usize| (element(4 * i + column) as u32) << (8 * column);
             byte(0) | byte(1) | byte(2) | byte(3)

@@ -1,6 +1,6 @@
 //! How a lane reads its vectors: whole, in part, of any alignment.
 
-use super::extents::Around;
+use super::{extents::Around, source::Source};
 use crate::{
     element::Element,
     simt::Simt,
@@ -8,10 +8,10 @@ use crate::{
 };
 
 /// 32-bit words in a vector.
-pub(super) const WORDS: usize = VECTOR_BYTES / 4;
+pub const WORDS: usize = VECTOR_BYTES / 4;
 
 /// A lane's vectors of as many rows of a leaf.
-pub(super) type Vectors<const N: usize> = [[u32; WORDS]; N];
+pub type Vectors<const N: usize> = [[u32; WORDS]; N];
 
 /// As many places as a part may have: all hold elements.
 pub(super) const ALL: u32 = u32::MAX;
@@ -22,7 +22,7 @@ pub(super) const ALL: u32 = u32::MAX;
 ///
 /// `from` is valid for an element, aligned and unwritten.
 #[inline(always)]
-pub(super) unsafe fn load_element<S: Simt, T>(simt: S, from: *const T) -> u64 {
+pub(super) unsafe fn load_element<S: Simt, T: Element>(simt: S, from: *const T) -> u64 {
     // SAFETY: passed on to the caller.
     unsafe {
         match size_of::<T>() {
@@ -93,7 +93,7 @@ pub(super) fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS
 ///
 /// `from` is 16-byte aligned, and each vector is valid and unwritten.
 #[inline(always)]
-pub(super) unsafe fn load_whole<S: Simt, T: Element>(simt: S, from: *const T) -> Vectors<ROWS> {
+pub(super) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, from: *const T) -> Vectors<N> {
     // SAFETY: passed on to the caller.
     each_row(|row| unsafe { simt.load_input_vector(from.wrapping_add(row * row_elements::<T>()).cast()) })
 }
@@ -206,7 +206,11 @@ fn shifted_by_bytes([a, b, c, d]: [u32; WORDS], e: u32, offset: u32) -> [u32; WO
 ///
 /// `from` is valid for `present` places' elements, which nobody writes.
 #[inline(always)]
-pub(super) unsafe fn load_bytes<S: Simt, T, const N: usize>(simt: S, from: *const T, present: u32) -> Vectors<N> {
+pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
+    simt: S,
+    from: *const T,
+    present: u32,
+) -> Vectors<N> {
     let mut rows = [[0; WORDS]; N];
     // A number of turns that no compiler knows: one unrolls the loop otherwise, and this is code that is seldom run.
     let turns = simt.anew(N as u32);
@@ -230,6 +234,19 @@ pub(super) unsafe fn load_bytes<S: Simt, T, const N: usize>(simt: S, from: *cons
     rows
 }
 
+/// The bits of element `column` of a vector.
+#[inline(always)]
+pub(super) fn element_bits<T: Element>(words: [u32; WORDS], column: usize) -> u64 {
+    let bytes = size_of::<T>();
+    let first = column * bytes;
+    let word = u64::from(words[first / 4]);
+    if bytes == 8 {
+        word | u64::from(words[first / 4 + 1]) << 32
+    } else {
+        word >> (8 * (first % 4))
+    }
+}
+
 /// How often each kind of load stands in the code that reads vectors of any alignment.
 #[derive(Clone, Copy)]
 pub struct Loads {
@@ -243,12 +260,13 @@ pub struct Loads {
 
 /// Of `rows` vectors fewer than [`ROWS`] at a time, and of as many as `leaves` leaves have.
 #[must_use]
-pub const fn ragged_loads<T>(rows: usize, leaves: usize) -> Loads {
-    if size_of::<T>() < 4 {
+pub const fn ragged_loads<T: Source>(rows: usize, leaves: usize) -> Loads {
+    let (rows, leaves) = (rows * T::ARRAYS, leaves * T::ARRAYS);
+    if T::BYTES < 4 {
         Loads {
             vectors: 2 * ROWS * leaves,
             words: rows * (WORDS + 1),
-            bytes: VECTOR_BYTES,
+            bytes: VECTOR_BYTES * T::ARRAYS,
         }
     } else {
         Loads {

@@ -6,6 +6,7 @@ pub mod gather;
 pub mod grid;
 pub mod load;
 pub mod segments;
+pub mod source;
 pub mod team;
 pub mod thread;
 pub mod warp;

@@ -5,31 +5,35 @@
 //! its range, a warp folds: whole segments of at most a tile, and tiles of longer ones. So neither many empty segments nor one
 //! huge one among tiny ones leave a warp with more than two ranges' work, and where a warp begins is found by a search.
 
-use super::extents::{Around, Input};
-use crate::{simt::Simt, tree::LANES};
+use super::{
+    extents::{Around, Input, after},
+    source::{At, Source},
+};
+use crate::{element::Item, simt::Simt, tree::LANES};
 
 /// What a segment costs beside its elements, in bytes of elements: its offset, its answer, its finish.
 const COST_BYTES: usize = 64;
 
 /// `count` segments.
 #[derive(Clone, Copy)]
-pub struct Segments<T> {
-    /// The first element, where segments follow one another.
-    pub start: *const T,
+pub struct Segments<T: Source> {
+    /// The first element of each array, where segments follow one another.
+    pub start: At<T>,
     /// How many there are.
     pub count: u64,
     /// The number of each segment's first element, and that of all elements: `count + 1` numbers, none less than the one
     /// before.
     pub offsets: *const u64,
-    /// Whether the segments lie apart: then `count` addresses follow the offsets, of the first element of each.
+    /// Whether the segments lie apart: then `count` addresses follow the offsets, of the first element of each; and as
+    /// many more for each further array.
     pub apart: bool,
     /// Memory that may be read, where they do not lie apart.
-    pub around: Around,
+    pub around: T::Each<Around>,
 }
 
 /// A segment, or the tile of it that begins in a range.
 #[derive(Clone, Copy)]
-pub struct Piece<T> {
+pub struct Piece<T: Source> {
     /// What is to be folded; nothing where the segment is empty.
     pub input: Input<T>,
     /// Elements of the segment.
@@ -44,8 +48,8 @@ pub struct Piece<T> {
 
 /// What a segment costs beside its elements, in elements of `T`.
 #[must_use]
-pub const fn cost<T>() -> u64 {
-    (COST_BYTES / size_of::<T>()) as u64
+pub const fn cost<T: Item>() -> u64 {
+    (COST_BYTES / T::BYTES) as u64
 }
 
 /// Where a segment begins and where it ends, in elements of the array.
@@ -62,12 +66,12 @@ impl Ends {
 /// How many words a number has: as many loads.
 pub const NUMBER: usize = 2;
 
-impl<T: Copy> Segments<T> {
+impl<T: Source> Segments<T> {
     /// The number at `at` of those before the elements.
     ///
     /// # Safety
     ///
-    /// `at <= count`, or where segments lie apart less than `2 count + 1`; the numbers are valid and unwritten for the whole
+    /// `at <= count`, or where segments lie apart less than `count + 1` and `count` for each array; the numbers are valid and unwritten for the whole
     /// launch.
     #[inline(always)]
     unsafe fn number<S: Simt>(self, simt: S, at: u64) -> u64 {
@@ -104,9 +108,9 @@ impl<T: Copy> Segments<T> {
 
     /// What may be read around a segment of `len` elements from `start` on.
     #[inline(always)]
-    pub fn around_of(self, start: *const T, len: u64) -> Around {
+    pub fn around_of(self, start: At<T>, len: u64) -> T::Each<Around> {
         if self.apart {
-            Input::new(start, len).around
+            Input::<T>::new(start, len).around
         } else {
             self.around
         }
@@ -147,14 +151,17 @@ impl<T: Copy> Segments<T> {
         let exists =
             number < self.count && begins + before < place + range && (tile == 0 || len > range && before < len);
         let left = if exists { (len - before).min(range) } else { 0 };
-        let mut start = self.start.wrapping_add(offset as usize);
+        let mut start = after::<T>(self.start, offset);
         if self.apart && exists {
-            // SAFETY: passed on to the caller.
-            start = start.with_addr(unsafe { self.number(simt, self.count + 1 + number) } as usize);
+            start = T::each(|array| {
+                let at = self.count + 1 + array as u64 * self.count + number;
+                // SAFETY: passed on to the caller.
+                T::of(start, array).with_addr(unsafe { self.number(simt, at) } as usize)
+            });
         }
         let around = self.around_of(start, len);
         let input = Input {
-            start: start.wrapping_add(before as usize),
+            start: after::<T>(start, before),
             len: left,
             around,
         };
@@ -168,7 +175,7 @@ impl<T: Copy> Segments<T> {
     }
 }
 
-impl<T> Piece<T> {
+impl<T: Source> Piece<T> {
     /// Whether its segment has more than the tile.
     pub fn is_tile(&self, range: u64) -> bool {
         self.len > range

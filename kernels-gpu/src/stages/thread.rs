@@ -1,14 +1,13 @@
 //! Thread stage: a lane folds its part of a leaf in registers.
 
 use super::{
-    extents::{Around, Input},
-    load::{
-        ALL, Vectors, WORDS, load_across, load_bytes, load_element, load_ragged, load_whole, load_wide, load_words,
-    },
+    extents::{Around, Input, after},
+    load::{ALL, Vectors, WORDS},
     narrow,
+    source::{Across, Aligned, At, Bytes, Ragged, Source, Whole, Words, load},
 };
 use crate::{
-    element::Element,
+    element::Item,
     monoids::Monoid,
     simt::Simt,
     tree::{self, Part, ROWS, leaf_elements, pending::Pending, place, vector_elements},
@@ -16,8 +15,8 @@ use crate::{
 
 /// This lane's part of a whole leaf: one vector of each row.
 #[derive(Clone, Copy)]
-pub struct Rows {
-    words: Vectors<ROWS>,
+pub struct Rows<T: Source> {
+    words: T::Each<Vectors<ROWS>>,
     base: u64,
 }
 
@@ -25,13 +24,13 @@ pub struct Rows {
 /// may then skip them, and such as fold columns. Others are as fast reading elements as they fold them, and spare themselves the
 /// registers.
 #[must_use]
-pub const fn loads_words<T: Element, M: Monoid<T>>() -> bool {
-    (M::SELECTS || M::FOLDS_COLUMNS) && size_of::<T>() >= 4
+pub const fn loads_words<T: Item, M: Monoid<T>>() -> bool {
+    (M::SELECTS || M::FOLDS_COLUMNS) && T::BYTES >= 4
 }
 
 /// How many leaves [`load_leaf`] can read: the first.
 #[must_use]
-pub fn loadable_leaves<T: Element, M: Monoid<T>>(input: Input<T>) -> u64 {
+pub fn loadable_leaves<T: Source, M: Monoid<T>>(input: Input<T>) -> u64 {
     if loads_words::<T, M>() || input.is_aligned() {
         input.whole_leaves()
     } else {
@@ -47,41 +46,42 @@ pub fn loadable_leaves<T: Element, M: Monoid<T>>(input: Input<T>) -> u64 {
 ///
 /// `input` is valid and unwritten for the whole launch, and `leaf` is one of its [`loadable_leaves`].
 #[inline(always)]
-pub unsafe fn load_leaf<S: Simt, T: Element, M: Monoid<T>>(simt: S, input: Input<T>, leaf: u64) -> Rows {
+pub unsafe fn load_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, input: Input<T>, leaf: u64) -> Rows<T> {
     let base = base::<S, T>(simt, leaf);
-    let from = input.start.wrapping_add(base as usize);
+    let from = after::<T>(input.start, base);
     // SAFETY: a whole leaf lies inside the input; a lane's vectors keep its alignment, and words that of their elements.
     let words = unsafe {
         if loads_words::<T, M>() && !input.is_aligned() {
-            load_words::<S, T, ROWS>(simt, from, ALL)
+            load::<S, T, _, ROWS>(simt, Words, from, ALL, input.around)
         } else {
-            load_whole(simt, from)
+            load::<S, T, _, ROWS>(simt, Whole, from, ALL, input.around)
         }
     };
     Rows { words, base }
 }
 
-impl Rows {
+impl<T: Source> Rows<T> {
     /// Folds what was read to one state.
     #[inline(always)]
-    pub fn fold<T: Element, M: Monoid<T>>(self, op: M) -> M::State {
+    pub fn fold<M: Monoid<T>>(self, op: M) -> M::State {
         let words = self.words;
-        op.shift(op.fold_part(Loaded { words, present: ALL }), self.base)
+        op.shift(op.fold_part(Loaded::<T, ROWS> { words, present: ALL }), self.base)
     }
 
     /// The same, for a second look that shares nothing with the first: registers are dearer than instructions.
     #[inline(always)]
     pub fn anew<S: Simt>(self, simt: S) -> Self {
-        let [a, b, c, d, e, f, g, h] = self.words;
         let row = |row: [u32; WORDS]| row.map(|word| simt.anew(word));
-        let words = [row(a), row(b), row(c), row(d), row(e), row(f), row(g), row(h)];
+        let words = T::map(self.words, |[a, b, c, d, e, f, g, h]| {
+            [row(a), row(b), row(c), row(d), row(e), row(f), row(g), row(h)]
+        });
         Self { words, ..self }
     }
 
     /// Whether any element could change a fold of earlier elements, `best`.
     #[inline(always)]
-    pub fn may_change<T: Element, M: Monoid<T>>(self, op: M, best: M::State) -> bool {
-        let part = Loaded {
+    pub fn may_change<M: Monoid<T>>(self, op: M, best: M::State) -> bool {
+        let part = Loaded::<T, ROWS> {
             words: self.words,
             present: ALL,
         };
@@ -96,7 +96,7 @@ struct MayChange<M, State> {
     best: State,
 }
 
-impl<T: Element, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
+impl<T, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
     type State = bool;
     type Answer = bool;
 
@@ -124,19 +124,20 @@ impl<T: Element, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
 
 /// A part that was read, of which the first `present` places hold elements.
 #[derive(Clone, Copy)]
-pub(super) struct Loaded<const N: usize> {
-    pub(super) words: Vectors<N>,
+pub(super) struct Loaded<T: Source, const N: usize> {
+    pub(super) words: T::Each<Vectors<N>>,
     pub(super) present: u32,
 }
 
-impl<T: Element, const N: usize> Part<T> for Loaded<N> {
+impl<T: Source, const N: usize> Part<T> for Loaded<T, N> {
     const ROWS: usize = N;
+    const COLUMNS: usize = vector_elements::<T>();
 
     #[inline(always)]
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         let place = place::<T>(row, column);
         if (place as u32) < self.present {
-            op.lift(value(self.words[row], column), place)
+            op.lift(T::item(&self.words, row, column), place)
         } else {
             op.identity()
         }
@@ -151,37 +152,26 @@ impl<T: Element, const N: usize> Part<T> for Loaded<N> {
 
 /// A part that is read as it is folded, an element at a time, of which the first `present` places hold elements.
 #[derive(Clone, Copy)]
-struct Unloaded<S, T> {
+struct Unloaded<S, T: Source> {
     simt: S,
-    from: *const T,
+    from: At<T>,
     present: u32,
 }
 
-impl<S: Simt, T: Element> Part<T> for Unloaded<S, T> {
+impl<S: Simt, T: Source> Part<T> for Unloaded<S, T> {
+    const COLUMNS: usize = vector_elements::<T>();
+
     #[inline(always)]
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         let place = place::<T>(row, column);
         if (place as u32) < self.present {
             // SAFETY: this element lies inside the input.
-            let bits = unsafe { load_element(self.simt, self.from.wrapping_add(place as usize)) };
-            op.lift(T::from_bits(bits), place)
+            let item = unsafe { T::read_item(self.simt, after::<T>(self.from, place)) };
+            op.lift(item, place)
         } else {
             op.identity()
         }
     }
-}
-
-/// Element `column` of a vector.
-#[inline(always)]
-fn value<T: Element>(words: [u32; WORDS], column: usize) -> T {
-    let bytes = size_of::<T>();
-    let first = column * bytes;
-    let word = u64::from(words[first / 4]);
-    T::from_bits(if bytes == 8 {
-        word | u64::from(words[first / 4 + 1]) << 32
-    } else {
-        word >> (8 * (first % 4))
-    })
 }
 
 /// Reads and folds this lane's part of a leaf of any alignment and length, places past the end giving the identity.
@@ -192,38 +182,38 @@ fn value<T: Element>(words: [u32; WORDS], column: usize) -> T {
 ///
 /// `input` is valid and unwritten for the whole launch, and so is what is around it.
 #[inline(always)]
-pub unsafe fn fold_ragged<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
+pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
     let base = base::<S, T>(simt, leaf);
-    let from = input.start.wrapping_add(base as usize);
+    let from = after::<T>(input.start, base);
     if M::REREADS {
         let present = narrow(simt, u64::saturating_sub(input.len, base));
         // SAFETY: passed on to the caller; a whole leaf lies inside the input.
         let words = unsafe {
             if input.is_aligned() && leaf < input.whole_leaves() {
-                load_whole(simt, from)
+                load::<S, T, _, ROWS>(simt, Whole, from, present, input.around)
             } else {
-                load_ragged::<S, T, ROWS>(simt, from, present, input.around)
+                load::<S, T, _, ROWS>(simt, Ragged, from, present, input.around)
             }
         };
-        return op.shift(op.fold_part(Loaded { words, present }), base);
+        return op.shift(op.fold_part(Loaded::<T, ROWS> { words, present }), base);
     }
-    if size_of::<T>() < 4 && input.is_shifted(leaf) {
+    if T::BYTES < 4 && input.is_shifted(leaf) {
         // SAFETY: every aligned vector that the leaf touches may be read.
-        let words = unsafe { load_across::<S, T, ROWS>(simt, from, ALL) };
-        return Rows { words, base }.fold(op);
+        let words = unsafe { load::<S, T, _, ROWS>(simt, Across, from, ALL, input.around) };
+        return Rows::<T> { words, base }.fold(op);
     }
     let present = narrow(simt, u64::saturating_sub(input.len, base));
-    let state = if size_of::<T>() < 4 {
+    let state = if T::BYTES < 4 {
         // SAFETY: passed on to the caller.
-        let words = unsafe { load_bytes::<S, T, ROWS>(simt, from, present) };
-        op.fold_part(Loaded { words, present })
+        let words = unsafe { load::<S, T, _, ROWS>(simt, Bytes, from, present, input.around) };
+        op.fold_part(Loaded::<T, ROWS> { words, present })
     } else if M::FOLDS_COLUMNS {
         match vector_elements::<T>() {
             4 => fold_columns::<S, T, M, 2>(simt, op, from, present),
             _ => fold_columns::<S, T, M, 1>(simt, op, from, present),
         }
     } else {
-        op.fold_part(Unloaded { simt, from, present })
+        op.fold_part(Unloaded::<S, T> { simt, from, present })
     };
     op.shift(state, base)
 }
@@ -231,10 +221,10 @@ pub unsafe fn fold_ragged<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, inp
 /// Reads and folds `2` to the power of `LEVELS` columns, of which the first `present` places hold elements: one after the other, for
 /// an operator that folds a column at once holds all of it in registers, and four of them in too many.
 #[inline(always)]
-fn fold_columns<S: Simt, T: Element, M: Monoid<T>, const LEVELS: u32>(
+fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
     simt: S,
     op: M,
-    from: *const T,
+    from: At<T>,
     present: u32,
 ) -> M::State {
     let mut columns = Pending::<M::State, LEVELS>::nothing(op);
@@ -242,9 +232,9 @@ fn fold_columns<S: Simt, T: Element, M: Monoid<T>, const LEVELS: u32>(
     let count = simt.anew(1 << LEVELS);
     let mut column = 0;
     while column < count {
-        let part = Unloaded {
+        let part = Unloaded::<S, T> {
             simt,
-            from: from.wrapping_add(column as usize),
+            from: after::<T>(from, column.into()),
             present: u32::saturating_sub(present, column),
         };
         let state = tree::fold_column(op, part, 0);
@@ -262,11 +252,7 @@ fn fold_columns<S: Simt, T: Element, M: Monoid<T>, const LEVELS: u32>(
 ///
 /// As [`fold_ragged`].
 #[inline(always)]
-pub unsafe fn fold_rows<S: Simt, T: Element, M: Monoid<T>, const N: usize>(
-    simt: S,
-    op: M,
-    input: Input<T>,
-) -> M::State {
+pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(simt: S, op: M, input: Input<T>) -> M::State {
     // SAFETY: passed on to the caller.
     unsafe { load_rows::<S, T, N>(simt, input, simt.lane()) }.fold(op)
 }
@@ -279,7 +265,7 @@ pub unsafe fn fold_rows<S: Simt, T: Element, M: Monoid<T>, const N: usize>(
 ///
 /// As [`fold_ragged`].
 #[inline(always)]
-pub unsafe fn load_row<S: Simt, T: Element>(simt: S, input: Input<T>, vector: u32) -> Short<1> {
+pub unsafe fn load_row<S: Simt, T: Source>(simt: S, input: Input<T>, vector: u32) -> Short<T, 1> {
     // SAFETY: passed on to the caller.
     unsafe { load_rows(simt, input, vector) }
 }
@@ -293,20 +279,20 @@ pub unsafe fn load_row<S: Simt, T: Element>(simt: S, input: Input<T>, vector: u3
 ///
 /// As [`fold_ragged`]; vectors that are wide and not absent are aligned, and valid as a whole.
 #[inline(always)]
-pub unsafe fn load_vectors<S: Simt, T: Element, const N: usize>(
+pub unsafe fn load_vectors<S: Simt, T: Source, const N: usize>(
     simt: S,
-    from: *const T,
+    from: At<T>,
     first: u32,
     present: u32,
     wide: bool,
-    around: Around,
-) -> Short<N> {
+    around: T::Each<Around>,
+) -> Short<T, N> {
     // SAFETY: passed on to the caller.
     let words = unsafe {
         if wide {
-            load_wide::<S, T, N>(simt, from, present)
+            load::<S, T, _, N>(simt, Aligned, from, present, around)
         } else {
-            load_ragged::<S, T, N>(simt, from, present, around)
+            load::<S, T, _, N>(simt, Ragged, from, present, around)
         }
     };
     Short {
@@ -317,26 +303,26 @@ pub unsafe fn load_vectors<S: Simt, T: Element, const N: usize>(
 
 /// Vectors of an extent of at most `N` rows.
 #[derive(Clone, Copy)]
-pub struct Short<const N: usize> {
-    part: Loaded<N>,
+pub struct Short<T: Source, const N: usize> {
+    part: Loaded<T, N>,
     base: u64,
 }
 
-impl<const N: usize> Short<N> {
+impl<T: Source, const N: usize> Short<T, N> {
     /// Folds what was read to one state.
     #[inline(always)]
-    pub fn fold<T: Element, M: Monoid<T>>(self, op: M) -> M::State {
+    pub fn fold<M: Monoid<T>>(self, op: M) -> M::State {
         op.shift(op.fold_part(self.part), self.base)
     }
 
     /// The same where each vector's places all hold elements, or none do.
     #[inline(always)]
-    pub fn fold_whole<T: Element, M: Monoid<T>>(self, op: M) -> M::State {
+    pub fn fold_whole<M: Monoid<T>>(self, op: M) -> M::State {
         if N > 1 {
             return self.fold(op);
         }
         let Loaded { words, present } = self.part;
-        let state = op.shift(op.fold_part(Loaded { words, present: ALL }), self.base);
+        let state = op.shift(op.fold_part(Loaded::<T, N> { words, present: ALL }), self.base);
         if present == 0 { op.identity() } else { state }
     }
 }
@@ -347,23 +333,23 @@ impl<const N: usize> Short<N> {
 ///
 /// As [`fold_ragged`].
 #[inline(always)]
-unsafe fn load_rows<S: Simt, T: Element, const N: usize>(simt: S, input: Input<T>, vector: u32) -> Short<N> {
+unsafe fn load_rows<S: Simt, T: Source, const N: usize>(simt: S, input: Input<T>, vector: u32) -> Short<T, N> {
     let base = u64::from(vector) * vector_elements::<T>() as u64;
-    let from = input.start.wrapping_add(base as usize);
+    let from = after::<T>(input.start, base);
     let present = narrow(simt, u64::saturating_sub(input.len, base));
     // Then of a vector all is present, or nothing.
     let words = if input.is_aligned() && input.len.is_multiple_of(vector_elements::<T>() as u64) {
         // SAFETY: passed on to the caller.
-        unsafe { load_wide::<S, T, N>(simt, from, present) }
+        unsafe { load::<S, T, _, N>(simt, Aligned, from, present, input.around) }
     } else {
         // SAFETY: passed on to the caller.
-        unsafe { load_ragged::<S, T, N>(simt, from, present, input.around) }
+        unsafe { load::<S, T, _, N>(simt, Ragged, from, present, input.around) }
     };
     let part = Loaded { words, present };
     Short { part, base }
 }
 
 /// Index of this lane's first element of a leaf.
-fn base<S: Simt, T>(simt: S, leaf: u64) -> u64 {
+fn base<S: Simt, T: Item>(simt: S, leaf: u64) -> u64 {
     leaf * leaf_elements::<T>() as u64 + u64::from(simt.lane()) * vector_elements::<T>() as u64
 }

@@ -1,8 +1,7 @@
 //! Warp stage: 32 lanes meet in five shuffles.
 
-use super::{extents::Input, map_words, thread};
+use super::{extents::Input, map_words, source::Source, thread};
 use crate::{
-    element::Element,
     monoids::{Monoid, Words},
     simt::Simt,
 };
@@ -154,7 +153,7 @@ impl<State> Seen<State> {
 ///
 /// `input` is valid and unwritten for the whole launch, and `leaf` is one of [`thread::loadable_leaves`].
 #[inline(always)]
-pub unsafe fn fold_loadable<S: Simt, T: Element, M: Monoid<T>>(
+pub unsafe fn fold_loadable<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     input: Input<T>,
@@ -185,7 +184,7 @@ pub unsafe fn fold_loadable<S: Simt, T: Element, M: Monoid<T>>(
 ///
 /// `input` is valid and unwritten for the whole launch, and so is what is around it.
 #[inline(always)]
-pub unsafe fn fold_ragged<S: Simt, T: Element, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
+pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
     // SAFETY: passed on to the caller.
     reduce(simt, op, unsafe { thread::fold_ragged(simt, op, input, leaf) })
 }

@@ -13,6 +13,7 @@ mod large;
 mod memory;
 mod on_device;
 mod own;
+mod pairs;
 mod segments;
 mod streams;
 mod types;
@@ -48,6 +49,7 @@ fn tests() -> Vec<Test> {
         segments: quick_segments_of_every_type quick_segments_of_statistics segments_of_every_size quick_batch
             quick_segments_that_are_wrong;
         own: quick_own_operators;
+        pairs: quick_pairs pairs_of_every_size quick_pairs_along_axes quick_pairs_in_segments quick_pairs_that_are_wrong;
         large: more_than_two_to_the_32;
     }
 }

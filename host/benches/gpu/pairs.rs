@@ -1,0 +1,92 @@
+//! Two arrays, element by element: dot products and cosines of whole arrays, and of rows with one query. The bytes are those of
+//! both arrays, a query's once, and of the answers.
+
+use cust::memory::DeviceBuffer;
+use warpfold::{
+    cpu,
+    gpu::Prepared,
+    layout::{Axes, Layout},
+    ops::{
+        Cosine, Dot, Reduction,
+        element::{Two, bf16},
+    },
+};
+
+use super::{Bench, Graph, Outcome, Sample, gb_per_s, words};
+
+pub(crate) fn run(bench: &Bench) -> Outcome<()> {
+    of::<f32, _>(bench, Dot)?;
+    of::<f32, _>(bench, Cosine)?;
+    of::<bf16, _>(bench, Dot)
+}
+
+fn of<T: Sample, R: Reduction<Two<T>>>(bench: &Bench, op: R) -> Outcome<()> {
+    let pattern = bench.fill::<T>()?;
+    let pool = bench.pool.as_device_ptr().as_raw();
+    let bytes = size_of::<T>() as u64;
+    for (len, second) in [
+        (1000, 4000),
+        (100_001, 64),
+        (1 << 21, 1 << 20),
+        (1 << 21, (1 << 20) + 1),
+    ] {
+        let inputs = [pool, pool + second as u64 * bytes];
+        // SAFETY: within the pool.
+        let on_gpu = words(unsafe { bench.gpu.reduce_pair_raw::<T, R>(op, inputs, len as u64)? });
+        if on_gpu != words(cpu::reduce_pair(op, &pattern[..len], &pattern[second..][..len])?) {
+            return Err(format!("{} of {len}: GPU and CPU differ", R::NAME).into());
+        }
+    }
+    let name = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
+    // Two arrays of 2 GiB at most.
+    let most = 31 - bytes.ilog2();
+    for log in (12..=most).filter(|log| log % 2 == 0 || *log == most) {
+        let len = 1_u64 << log;
+        let prepared = bench.gpu.prepare::<Two<T>, R>(op, len)?;
+        let us = time(bench, &prepared, [len, len])?;
+        println!(
+            "{},{len},{name},{us:.3},{:.0}",
+            R::NAME,
+            gb_per_s((2 * len * bytes) as usize, us)
+        );
+    }
+    for (rows, columns) in [(32_768, 768), (262_144, 128), (4096, 16_384)] {
+        let matrix = Layout::c_order(&[rows, columns])?;
+        let query = Layout::c_order(&[columns])?.broadcast(&[rows, columns])?;
+        let prepared = bench
+            .gpu
+            .prepare_pair_axes::<T, R>(op, &matrix, &query, &Axes::of(&[-1]))?;
+        let us = time(bench, &prepared, [rows * columns, columns])?;
+        let moved = (rows * columns + columns + rows) * bytes;
+        println!(
+            "{}_rows,{rows}x{columns},{name},{us:.3},{:.0}",
+            R::NAME,
+            gb_per_s(moved as usize, us)
+        );
+    }
+    Ok(())
+}
+
+/// Median microseconds of one launch over two arrays of so many elements.
+fn time<T: Sample, R: Reduction<Two<T>>>(
+    bench: &Bench,
+    prepared: &Prepared<R, Two<T>>,
+    lens: [u64; 2],
+) -> Outcome<f64> {
+    let [first, second] = lens.map(|len| (len * size_of::<T>() as u64).next_multiple_of(256));
+    let both = first + second;
+    let buffers = (bench.pool.len() as u64 * 4 / both).clamp(1, 64);
+    let inner: u64 = if both > 1 << 28 { 2 } else { 32 };
+    let mut workspace = prepared.workspace()?;
+    let answer = DeviceBuffer::<u64>::zeroed(prepared.plan().count as usize)?;
+    let pool = bench.pool.as_device_ptr().as_raw();
+    let mut launch = |i: u64| -> Outcome<()> {
+        let from = pool + i % buffers * both;
+        let answer = answer.as_device_ptr().as_raw();
+        // SAFETY: pool, answer and workspace outlive the graph, whose replays `median` waits for.
+        unsafe { prepared.launch_pair_raw(&bench.stream, [from, from + first], answer, &mut workspace)? };
+        Ok(())
+    };
+    let graph = Graph::capture(&bench.stream, || (0..inner).try_for_each(&mut launch))?;
+    Ok(bench.median(15, || graph.launch(&bench.stream))? / inner as f64)
+}

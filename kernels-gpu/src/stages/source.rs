@@ -1,0 +1,231 @@
+//! Where items lie and how a lane reads them: the elements of one array; of two, each of which has addresses and strides of its own
+//! and is read in its own way.
+
+use super::{
+    extents::Around,
+    load::{
+        Vectors, element_bits, load_across, load_bytes, load_element, load_ragged, load_whole, load_wide, load_words,
+    },
+};
+use crate::{
+    element::{Element, Item, Two},
+    simt::Simt,
+};
+
+/// The addresses of an item, one for each array.
+pub type At<T> = <T as Source>::Each<*const <T as Source>::Element>;
+
+/// Items that stages can read.
+pub trait Source: Item {
+    /// The elements of its arrays.
+    type Element: Element;
+    /// Something of each array.
+    type Each<X: Copy>: Copy;
+    /// How many arrays there are.
+    const ARRAYS: usize;
+
+    /// What `of` gives for each array, by its number.
+    fn each<X: Copy>(of: impl FnMut(usize) -> X) -> Self::Each<X>;
+    /// That of array `array`.
+    fn of<X: Copy>(each: Self::Each<X>, array: usize) -> X;
+    /// Each through `f`.
+    fn map<X: Copy, Y: Copy>(each: Self::Each<X>, f: impl FnMut(X) -> Y) -> Self::Each<Y>;
+    /// Both of each array.
+    fn zip<X: Copy, Y: Copy>(a: Self::Each<X>, b: Self::Each<Y>) -> Self::Each<(X, Y)>;
+    /// Whether it is so of each.
+    fn all(each: Self::Each<bool>) -> bool;
+
+    /// Reads vectors of each array.
+    ///
+    /// # Safety
+    ///
+    /// As each read's own.
+    unsafe fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, reads: Self::Each<R>) -> Self::Each<Vectors<N>>;
+
+    /// Reads one item.
+    ///
+    /// # Safety
+    ///
+    /// Each address is valid for an element, aligned and unwritten.
+    unsafe fn read_item<S: Simt>(simt: S, from: At<Self>) -> Self;
+
+    /// The item at a row and a column of vectors that were read.
+    fn item<const N: usize>(vectors: &Self::Each<Vectors<N>>, row: usize, column: usize) -> Self;
+}
+
+impl<T: Element> Source for T {
+    type Element = T;
+    type Each<X: Copy> = X;
+    const ARRAYS: usize = 1;
+
+    #[inline(always)]
+    fn each<X: Copy>(mut of: impl FnMut(usize) -> X) -> X {
+        of(0)
+    }
+    #[inline(always)]
+    fn of<X: Copy>(each: X, _: usize) -> X {
+        each
+    }
+    #[inline(always)]
+    fn map<X: Copy, Y: Copy>(each: X, mut f: impl FnMut(X) -> Y) -> Y {
+        f(each)
+    }
+    #[inline(always)]
+    fn zip<X: Copy, Y: Copy>(a: X, b: Y) -> (X, Y) {
+        (a, b)
+    }
+    #[inline(always)]
+    fn all(each: bool) -> bool {
+        each
+    }
+    #[inline(always)]
+    unsafe fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, read: R) -> Vectors<N> {
+        // SAFETY: passed on to the caller.
+        unsafe { read.read(simt) }
+    }
+    #[inline(always)]
+    unsafe fn read_item<S: Simt>(simt: S, from: *const T) -> T {
+        // SAFETY: passed on to the caller.
+        T::from_bits(unsafe { load_element(simt, from) })
+    }
+    #[inline(always)]
+    fn item<const N: usize>(vectors: &Vectors<N>, row: usize, column: usize) -> T {
+        T::from_bits(element_bits::<T>(vectors[row], column))
+    }
+}
+
+impl<T: Element> Source for Two<T> {
+    type Element = T;
+    type Each<X: Copy> = Two<X>;
+    const ARRAYS: usize = 2;
+
+    #[inline(always)]
+    fn each<X: Copy>(mut of: impl FnMut(usize) -> X) -> Two<X> {
+        Two(of(0), of(1))
+    }
+    #[inline(always)]
+    fn of<X: Copy>(each: Two<X>, array: usize) -> X {
+        if array == 0 { each.0 } else { each.1 }
+    }
+    #[inline(always)]
+    fn map<X: Copy, Y: Copy>(each: Two<X>, mut f: impl FnMut(X) -> Y) -> Two<Y> {
+        Two(f(each.0), f(each.1))
+    }
+    #[inline(always)]
+    fn zip<X: Copy, Y: Copy>(a: Two<X>, b: Two<Y>) -> Two<(X, Y)> {
+        Two((a.0, b.0), (a.1, b.1))
+    }
+    #[inline(always)]
+    fn all(each: Two<bool>) -> bool {
+        each.0 & each.1
+    }
+    #[inline(always)]
+    unsafe fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, reads: Two<R>) -> Two<Vectors<N>> {
+        // SAFETY: passed on to the caller.
+        unsafe { Two(reads.0.read(simt), reads.1.read(simt)) }
+    }
+    #[inline(always)]
+    unsafe fn read_item<S: Simt>(simt: S, from: Two<*const T>) -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe { Two(T::read_item(simt, from.0), T::read_item(simt, from.1)) }
+    }
+    #[inline(always)]
+    fn item<const N: usize>(vectors: &Two<Vectors<N>>, row: usize, column: usize) -> Self {
+        Two(T::item(&vectors.0, row, column), T::item(&vectors.1, row, column))
+    }
+}
+
+/// A read of `N` vectors of one array. No closure, for nothing obliges a compiler to inline those.
+pub trait Read<const N: usize>: Copy {
+    /// Reads them.
+    ///
+    /// # Safety
+    ///
+    /// As the function says that is behind it.
+    unsafe fn read<S: Simt>(self, simt: S) -> Vectors<N>;
+}
+
+/// Reads vectors of each array from `from` on, in a [`Way`].
+///
+/// # Safety
+///
+/// As the way's function says, for each array.
+#[inline(always)]
+pub(super) unsafe fn load<S: Simt, T: Source, W: Way, const N: usize>(
+    simt: S,
+    way: W,
+    from: At<T>,
+    present: u32,
+    around: T::Each<Around>,
+) -> T::Each<Vectors<N>> {
+    let reads = T::map(T::zip(from, around), |(from, around)| By {
+        way,
+        from,
+        present,
+        around,
+    });
+    // SAFETY: passed on to the caller.
+    unsafe { T::read(simt, reads) }
+}
+
+/// A way to read vectors, by a function of [`load`](super::load).
+pub(super) trait Way: Copy {
+    /// # Safety
+    ///
+    /// As the function says.
+    unsafe fn vectors<S: Simt, T: Element, const N: usize>(
+        self,
+        simt: S,
+        from: *const T,
+        present: u32,
+        around: Around,
+    ) -> Vectors<N>;
+}
+
+#[derive(Clone, Copy)]
+struct By<W, T> {
+    way: W,
+    from: *const T,
+    present: u32,
+    around: Around,
+}
+
+impl<W: Way, T: Element, const N: usize> Read<N> for By<W, T> {
+    #[inline(always)]
+    unsafe fn read<S: Simt>(self, simt: S) -> Vectors<N> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.way.vectors(simt, self.from, self.present, self.around) }
+    }
+}
+
+macro_rules! ways {
+    ($($way:ident: |$present:ident, $around:ident| $load:ident($($argument:ident),*);)*) => {
+        $(
+            #[derive(Clone, Copy)]
+            pub(super) struct $way;
+
+            impl Way for $way {
+                #[inline(always)]
+                unsafe fn vectors<S: Simt, T: Element, const N: usize>(
+                    self,
+                    simt: S,
+                    from: *const T,
+                    $present: u32,
+                    $around: Around,
+                ) -> Vectors<N> {
+                    // SAFETY: passed on to the caller.
+                    unsafe { $load::<S, T, N>(simt, from $(, $argument)*) }
+                }
+            }
+        )*
+    };
+}
+
+ways! {
+    Whole: |_present, _around| load_whole();
+    Aligned: |present, _around| load_wide(present);
+    Words: |present, _around| load_words(present);
+    Across: |present, _around| load_across(present);
+    Bytes: |present, _around| load_bytes(present);
+    Ragged: |present, around| load_ragged(present, around);
+}

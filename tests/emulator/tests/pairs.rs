@@ -1,0 +1,280 @@
+//! Folds of two arrays on the emulator: the CPU's bits, and no fault, in every kernel.
+
+use std::ptr;
+
+use warpfold::{
+    Plan, cpu,
+    layout::{Axes, Extents, Layout, Segments},
+    ops::{Cosine, Dot, Reduction},
+    plan::Shape,
+};
+use warpfold_emulator::{Launch, Memory, launch};
+use warpfold_kernels::{
+    element::{Element, Float, Two, bf16, f16},
+    kernels::{Arguments, Kernel, output::Output, run},
+    monoids::Words,
+    stages::{
+        extents::{self, Around},
+        grid::Meeting,
+    },
+    tree::{leaf_elements, row_elements, vector_elements},
+};
+
+/// An answer's words, to be compared.
+fn bits<W: Words>(value: W) -> Vec<u32> {
+    (0..W::COUNT).map(|i| value.word(i)).collect()
+}
+
+/// Numbers of either sign and of many sizes, the same ones for the same seed; their cycle is prime, so that swapped tiles show.
+fn numbers<T: Float>(len: usize, seed: usize) -> Vec<T> {
+    let number = |i: usize| {
+        let cycle = ((i + 31 * seed) % 251) as f64;
+        let sign = if (i + seed).is_multiple_of(3) { -1.0 } else { 1.0 };
+        T::from_f64(sign * (cycle * 0.37 + 0.01) * if i % 83 == seed % 83 { 64.0 } else { 1.0 })
+    };
+    (0..len).map(number).collect()
+}
+
+/// Where the items of a launch are.
+enum Of<'a> {
+    Whole,
+    Along(&'a [Extents; 2]),
+    Segments(&'a Segments),
+    /// Segments that lie apart.
+    Apart(&'a Segments),
+}
+
+/// The answers of the kernel that a plan names, the arrays' first elements being `misaligned` elements past a boundary of 16 bytes.
+fn emulated<T: Element, R: Reduction<Two<T>>>(
+    op: R,
+    arrays: [&[T]; 2],
+    plan: &Plan,
+    of: &Of<'_>,
+    misaligned: [usize; 2],
+    seed: u64,
+) -> Vec<Vec<u32>> {
+    let mut memory = Memory::new();
+    let first = memory.input("first", arrays[0], misaligned[0]);
+    let second = memory.input("second", arrays[1], misaligned[1]);
+    let around = |start: *const T, values: &[T]| Around(start.addr(), start.addr() + size_of_val(values));
+    let slots = memory.words("slots", plan.slots() * R::State::COUNT);
+    let tickets = memory.words_from("tickets", &vec![0; plan.ticket_words()]);
+    let count = plan.count as usize;
+    let answer = memory.packed("answer", count * R::Answer::COUNT, R::Answer::UNIT);
+    let one = extents::Extents::<Two<T>> {
+        count: plan.count,
+        around: Two(around(first, arrays[0]), around(second, arrays[1])),
+        ..extents::Extents::one(Two(first, second), plan.len)
+    };
+    let extents = match of {
+        Of::Whole => one,
+        Of::Along(along) => extents::Extents {
+            start: Two(
+                first.wrapping_add(along[0].offset as usize),
+                second.wrapping_add(along[1].offset as usize),
+            ),
+            stride: Two(along[0].stride(), along[1].stride()),
+            step: Two(along[0].stride_within(), along[1].stride_within()),
+            layout: if along[0].has_several() {
+                memory.input("layout", &Extents::dimensions_of(&along[..]), 0)
+            } else {
+                ptr::null()
+            },
+            ..one
+        },
+        Of::Segments(segments) => extents::Extents {
+            step: Two(0, 0),
+            layout: memory.input("offsets", segments.offsets(), 0),
+            ..one
+        },
+        Of::Apart(segments) => {
+            let mut numbers = segments.offsets().to_vec();
+            for (array, values) in arrays.iter().enumerate() {
+                for segment in 0..segments.count() {
+                    let elements = segments.get(segment);
+                    let misalign = (array + segment) % vector_elements::<T>();
+                    let values = &values[elements.start as usize..elements.end as usize];
+                    numbers.push(memory.input("segment", values, misalign).addr() as u64);
+                }
+            }
+            extents::Extents {
+                layout: memory.input("offsets and addresses", &numbers, 0),
+                ..one
+            }
+        }
+    };
+    let arguments = Arguments {
+        extents,
+        meeting: Meeting {
+            slots: slots.start(),
+            tiles: plan.tiles,
+            tickets: tickets.start(),
+            blocks: plan.blocks_that_meet(),
+        },
+        output: Output {
+            answer: answer.start().cast(),
+            state: ptr::null_mut(),
+        },
+        steps: plan.steps(),
+        answers: plan.team.answers,
+        warps: plan.team.warps,
+    };
+    let config = Launch::new(plan.shape.blocks, plan.threads(), seed);
+    let ran = launch(&config, &mut memory, |lane| {
+        // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
+        unsafe { run(lane, op.monoid(), plan.entry.kernel, arguments) }
+    });
+    if let Err(fault) = ran {
+        panic!("{plan}, misaligned by {misaligned:?}, seed {seed}: {fault}");
+    }
+    let word = |at| memory.word(answer, at).expect("every answer is written");
+    let words = R::Answer::COUNT;
+    (0..count)
+        .map(|i| (0..words).map(|at| word(i * words + at)).collect())
+        .collect()
+}
+
+/// Whole arrays about every edge, in the kernel for few tiles and in that for many, the two arrays aligned differently.
+fn whole<T: Float, R: Reduction<Two<T>>>(op: R) {
+    let (vector, row, leaf) = (vector_elements::<T>(), row_elements::<T>(), leaf_elements::<T>());
+    let lens = [
+        1,
+        vector + 1,
+        row - 1,
+        leaf - 1,
+        leaf,
+        leaf + 1,
+        5 * leaf + row + 3,
+        19 * leaf,
+    ];
+    for (i, len) in lens.into_iter().enumerate() {
+        let (a, b) = (numbers::<T>(len, 1), numbers::<T>(len, 2));
+        let expected = vec![bits(cpu::reduce_pair(op, &a, &b).expect("one length"))];
+        let shape = Shape {
+            warps: 2,
+            leaves_per_warp: 2,
+            blocks: 3,
+        };
+        let tuned = Plan::new(op.entry(), len as u64);
+        let many = Plan::with_shape(op.entry(), len as u64, shape).expect("legal");
+        assert!(tuned.entry.kernel == Kernel::Small && many.entry.kernel == Kernel::All);
+        for plan in [tuned, many] {
+            for misaligned in [[0, 0], [0, 1], [i % vector, (i + 1) % vector], [vector - 1, vector - 1]] {
+                let answers = emulated(op, [&a, &b], &plan, &Of::Whole, misaligned, i as u64);
+                assert_eq!(answers, expected, "{plan}, misaligned by {misaligned:?}");
+            }
+        }
+    }
+}
+
+/// Rows, long rows, columns, middle axes, and a second array that is repeated, reversed or transposed.
+fn along<T: Float, R: Reduction<Two<T>>>(op: R) -> Vec<Kernel> {
+    let leaf = leaf_elements::<T>() as u64;
+    let c = |shape: &[u64]| Layout::c_order(shape).expect("small");
+    let mut kernels = vec![];
+    let mut check = |first: &Layout, second: &Layout, axis: i64, misaligned: [usize; 2]| {
+        let room = |layout: &Layout| layout.reach().expect("elements").1 as usize;
+        let (a, b) = (numbers::<T>(room(first), 3), numbers::<T>(room(second), 4));
+        let axes = Axes::of(&[axis]);
+        let expected = cpu::reduce_pair_axes(op, (&a, first), (&b, second), &axes).expect("one shape");
+        let expected: Vec<_> = expected.answers.into_iter().map(bits).collect();
+        let extents = Extents::of_pair(first, second, &axes).expect("one shape");
+        let plan = Plan::along_all(op.entry(), &extents).expect("few blocks");
+        kernels.push(plan.entry.kernel);
+        let answers = emulated(op, [&a, &b], &plan, &Of::Along(&extents), misaligned, 7);
+        assert_eq!(answers, expected, "{plan}: {first:?}, {second:?}");
+    };
+    // A query against rows: of a few lanes' width, of more than a row, of more than a leaf; and of odd length.
+    for columns in [1, 5, 16, 64, 768, leaf + 40] {
+        let rows = if columns > leaf { 3 } else { 9 };
+        let query = c(&[columns]).broadcast(&[rows, columns]).expect("it repeats");
+        check(&c(&[rows, columns]), &query, 1, [0, 0]);
+        check(&c(&[rows, columns]), &query, 1, [1, 0]);
+        check(&query, &c(&[rows, columns]), -1, [0, 1]);
+    }
+    let matrix = c(&[37, 12]);
+    check(&matrix, &matrix, 0, [0, 0]);
+    check(&matrix, &c(&[12, 37]).transposed(&[1, 0]).expect("a matrix"), 0, [0, 0]);
+    check(
+        &matrix,
+        &c(&[37, 1]).broadcast(&[37, 12]).expect("it repeats"),
+        0,
+        [0, 0],
+    );
+    check(&matrix, &matrix.sliced(1, 11, 12, -1).expect("reversed"), 1, [0, 0]);
+    // As many answers as a warp has lanes, side by side: small elements share words; and in one array alone.
+    let wide = c(&[20, 64]);
+    check(&wide, &wide, 0, [0, 0]);
+    check(&wide, &wide, 0, [0, 1]);
+    check(&wide, &c(&[20, 1]).broadcast(&[20, 64]).expect("it repeats"), 0, [0, 0]);
+    let cube = c(&[3, 40, 5]);
+    check(&cube, &cube, 1, [0, 0]);
+    check(
+        &cube,
+        &c(&[40, 1]).broadcast(&[3, 40, 5]).expect("it repeats"),
+        1,
+        [0, 0],
+    );
+    check(&cube, &Layout::fortran_order(&[3, 40, 5]).expect("small"), 0, [1, 0]);
+    kernels
+}
+
+/// Segments of all sizes, one after the other and lying apart.
+fn segments<T: Float, R: Reduction<Two<T>>>(op: R) {
+    let leaf = leaf_elements::<T>() as u64;
+    let vector = vector_elements::<T>() as u64;
+    let ragged = [0, 1, vector, 3, 2 * vector, leaf, 17, 0, 2 * leaf + 5, 40 * leaf + 1, 9];
+    for (i, lens) in [ragged.to_vec(), vec![vector; 70], vec![8 * vector; 9]]
+        .into_iter()
+        .enumerate()
+    {
+        let segments = Segments::by_lens(lens).expect("few");
+        let len = segments.len() as usize;
+        let (a, b) = (numbers::<T>(len, 5), numbers::<T>(len, 6));
+        let expected = cpu::reduce_pair_segments(op, &a, &b, &segments).expect("one length");
+        let expected: Vec<_> = expected.into_iter().map(bits).collect();
+        let plan = Plan::segments(op.entry(), segments.len(), segments.count() as u64).expect("few blocks");
+        for (misaligned, of) in [
+            ([0, 0], Of::Segments(&segments)),
+            ([0, 1], Of::Segments(&segments)),
+            ([0, 0], Of::Apart(&segments)),
+        ] {
+            let answers = emulated(op, [&a, &b], &plan, &of, misaligned, i as u64);
+            assert_eq!(answers, expected, "{plan}");
+        }
+    }
+}
+
+/// Each of its own test, so that they run side by side.
+macro_rules! each {
+    ($($name:ident: $op:expr, $element:ty;)*) => {
+        $(mod $name {
+            use super::*;
+
+            #[test]
+            fn whole_arrays() {
+                whole::<$element, _>($op);
+            }
+            #[test]
+            fn along_axes() {
+                let kernels = along::<$element, _>($op);
+                for kernel in [Kernel::All, Kernel::Rows, Kernel::Strided] {
+                    assert!(kernels.contains(&kernel), "{kernel:?} is not tried");
+                }
+            }
+            #[test]
+            fn in_segments() {
+                segments::<$element, _>($op);
+            }
+        })*
+    };
+}
+
+each! {
+    dot_f32: Dot, f32;
+    dot_f64: Dot, f64;
+    dot_f16: Dot, f16;
+    dot_bf16: Dot, bf16;
+    cosine_f32: Cosine, f32;
+    cosine_f64: Cosine, f64;
+}

@@ -1,0 +1,181 @@
+//! Of two arrays the GPU gives the CPU's bits.
+
+use cust::memory::DeviceBuffer;
+use warpfold::{
+    Error, cpu,
+    gpu::Gpu,
+    layout::{Axes, Layout, Segments},
+    ops::{Cosine, Dot, Reduction},
+};
+use warpfold_kernels::{
+    element::{Float, Two, bf16, f16},
+    tree::{leaf_elements, row_elements, vector_elements},
+};
+use warpfold_tests::Bits;
+
+/// An array, here and on the device, its first element some elements past a boundary of 16 bytes.
+struct Array<T> {
+    values: Vec<T>,
+    buffer: DeviceBuffer<u8>,
+    misalign: usize,
+}
+
+impl<T: Float> Array<T> {
+    fn new(len: usize, seed: usize, misalign: usize) -> Self {
+        let number = |i: usize| ((i * 37 + seed * 91) % 251) as f64 / 97.0 - 1.1;
+        let values: Vec<T> = (0..len).map(|i| T::from_f64(number(i))).collect();
+        // Around it NaNs, which no answer survives.
+        let nan = vec![T::from_f64(f64::NAN); 64];
+        let all = [&nan[..misalign], &values, &nan].concat();
+        let bits = |value: &T| {
+            (0..T::COUNT)
+                .rev()
+                .fold(0, |bits, word| bits << 32 | u64::from(value.word(word)))
+        };
+        let bytes = all
+            .iter()
+            .flat_map(|value| bits(value).to_le_bytes().into_iter().take(size_of::<T>()));
+        let buffer = DeviceBuffer::from_slice(&bytes.collect::<Vec<u8>>()).expect("device memory");
+        cust::context::CurrentContext::synchronize().expect("cuCtxSynchronize");
+        Self {
+            values,
+            buffer,
+            misalign,
+        }
+    }
+
+    fn address(&self) -> u64 {
+        self.buffer.as_device_ptr().as_raw() + (self.misalign * size_of::<T>()) as u64
+    }
+}
+
+fn whole<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R, lens: &[usize]) {
+    let vector = vector_elements::<T>();
+    for (i, len) in lens.iter().enumerate() {
+        for misaligned in [[0, 0], [i % vector, (i + 1) % vector]] {
+            let [a, b] = [0, 1].map(|array| Array::<T>::new(*len, array, misaligned[array]));
+            // SAFETY: the arrays have so many elements, and are waited for.
+            let answer = unsafe { gpu.reduce_pair_raw::<T, R>(op, [a.address(), b.address()], *len as u64) };
+            let expected = cpu::reduce_pair(op, &a.values, &b.values).expect("one length");
+            assert_eq!(
+                Bits::of(answer.expect("an answer")),
+                Bits::of(expected),
+                "{} of {len} {}, misaligned by {misaligned:?}",
+                R::NAME,
+                T::TYPE.name()
+            );
+        }
+    }
+}
+
+fn along<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R, first: &Layout, second: &Layout, axis: i64) {
+    let room = |layout: &Layout| layout.reach().expect("elements").1 as usize;
+    let (a, b) = (Array::<T>::new(room(first), 1, 0), Array::<T>::new(room(second), 2, 1));
+    let axes = Axes::of(&[axis]);
+    // SAFETY: the arrays have the layouts' elements, and are waited for.
+    let answers = unsafe { gpu.reduce_pair_axes_raw::<T, R>(op, (a.address(), first), (b.address(), second), &axes) };
+    let expected = cpu::reduce_pair_axes(op, (&a.values, first), (&b.values, second), &axes).expect("one shape");
+    let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
+    assert_eq!(
+        bits(answers.expect("answers").answers),
+        bits(expected.answers),
+        "{} of {}: {first:?}, {second:?}",
+        R::NAME,
+        T::TYPE.name()
+    );
+}
+
+fn shapes<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
+    let c = |shape: &[u64]| Layout::c_order(shape).expect("small");
+    for (rows, columns) in [(70, 5), (33, 64), (40, 768), (3, 5000), (2, 100_001)] {
+        let (matrix, query) = (
+            c(&[rows, columns]),
+            c(&[columns]).broadcast(&[rows, columns]).expect("it repeats"),
+        );
+        along::<T, R>(gpu, op, &matrix, &query, 1);
+        along::<T, R>(gpu, op, &query, &matrix, 1);
+        along::<T, R>(gpu, op, &matrix, &matrix, 0);
+        along::<T, R>(
+            gpu,
+            op,
+            &matrix,
+            &Layout::fortran_order(&[rows, columns]).expect("small"),
+            0,
+        );
+    }
+    let cube = c(&[3, 400, 5]);
+    along::<T, R>(gpu, op, &cube, &Layout::fortran_order(&[3, 400, 5]).expect("small"), 1);
+}
+
+fn segments<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
+    let leaf = leaf_elements::<T>() as u64;
+    let lens = [3, 0, leaf, 17, 40 * leaf + 1, 1, 300, 64]
+        .into_iter()
+        .cycle()
+        .take(200);
+    let segments = Segments::by_lens(lens).expect("few");
+    let len = segments.len() as usize;
+    for misalign in [0, 1] {
+        let (a, b) = (Array::<T>::new(len, 1, 0), Array::<T>::new(len, 2, misalign));
+        // SAFETY: the arrays have the segments' elements, and are waited for.
+        let answers = unsafe { gpu.reduce_pair_segments_raw::<T, R>(op, [a.address(), b.address()], &segments) };
+        let expected = cpu::reduce_pair_segments(op, &a.values, &b.values, &segments).expect("one length");
+        let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
+        assert_eq!(
+            bits(answers.expect("answers")),
+            bits(expected),
+            "{} of {}",
+            R::NAME,
+            T::TYPE.name()
+        );
+    }
+}
+
+macro_rules! each_pair {
+    ($f:ident($gpu:expr $(, $arg:expr)*)) => {{
+        $f::<f32, _>($gpu, Dot $(, $arg)*);
+        $f::<f64, _>($gpu, Dot $(, $arg)*);
+        $f::<f16, _>($gpu, Dot $(, $arg)*);
+        $f::<bf16, _>($gpu, Dot $(, $arg)*);
+        $f::<f32, _>($gpu, Cosine $(, $arg)*);
+        $f::<f64, _>($gpu, Cosine $(, $arg)*);
+    }};
+}
+
+pub fn quick_pairs(gpu: &Gpu) {
+    fn edges<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
+        let [vector, row, leaf] = [vector_elements::<T>(), row_elements::<T>(), leaf_elements::<T>()];
+        let edges = [1, vector, row, leaf, 2 * leaf, 16 * leaf].into_iter();
+        let lens: Vec<usize> = edges.flat_map(|edge| [edge - 1, edge, edge + 1]).collect();
+        whole::<T, R>(gpu, op, &lens);
+    }
+    each_pair!(edges(gpu));
+}
+
+pub fn pairs_of_every_size(gpu: &Gpu) {
+    each_pair!(whole(gpu, &[1 << 20, 3_000_017, (1 << 24) + 1]));
+}
+
+pub fn quick_pairs_along_axes(gpu: &Gpu) {
+    each_pair!(shapes(gpu));
+}
+
+pub fn quick_pairs_in_segments(gpu: &Gpu) {
+    each_pair!(segments(gpu));
+}
+
+pub fn quick_pairs_that_are_wrong(gpu: &Gpu) {
+    let (a, b) = (Array::<f32>::new(100, 1, 0), Array::<f32>::new(200, 2, 0));
+    let [on_device, longer] = [&a, &b].map(|array| DeviceBuffer::from_slice(&array.values).expect("device memory"));
+    let wrong = gpu.reduce_pair(Dot, &on_device, &longer).expect_err("another length");
+    assert!(matches!(wrong, Error::PairMismatch { .. }), "{wrong}");
+    let wrong = gpu
+        .reduce_host_pair(Dot, &a.values, &b.values)
+        .expect_err("another length");
+    assert!(wrong.to_string().contains("[100] and [200]"), "{wrong}");
+    let host = gpu
+        .reduce_host_pair(Dot, &a.values, &b.values[..100])
+        .expect("an answer");
+    let expected = cpu::reduce_pair(Dot, &a.values, &b.values[..100]).expect("one length");
+    assert_eq!(host.to_bits(), expected.to_bits());
+}

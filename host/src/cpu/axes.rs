@@ -32,7 +32,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// [`Error::OutOfBounds`] if the layout leaves `values`; [`Error::NoAxis`], [`Error::AxisTwice`]; [`Error::EmptyExtent`]
+/// [`Error::Parameter`]; [`Error::OutOfBounds`] if the layout leaves `values`; [`Error::NoAxis`], [`Error::AxisTwice`]; [`Error::EmptyExtent`]
 /// where a folded axis is 0, there are answers, and the operator has none over nothing; [`Error::LengthOverflow`] if there
 /// is no memory for the answers.
 ///
@@ -55,6 +55,7 @@ pub fn reduce_axes<T: Element, R: Reduction<T>>(
 ) -> Result<Folded<R::Answer>, Error> {
     layout.check(values.len() as u64)?;
     let extents = Extents::new(layout, axes)?;
+    op.check()?;
     if extents.count > 0 {
         op.check_extent(extents.len)?;
     }

@@ -16,7 +16,10 @@ use pulp::Arch;
 use run::RUN;
 use warpfold_kernels::{element::Element, monoids::Monoid, tree::leaf_elements};
 
-use crate::{Error, ops::Reduction};
+use crate::{
+    Error,
+    ops::{OverNothing as _, Reduction},
+};
 
 /// Bytes of short extents that a thread folds before it takes others.
 const TASK: usize = 1 << 17;
@@ -30,7 +33,8 @@ const TASK: usize = 1 << 17;
 ///
 /// # Errors
 ///
-/// [`Error::EmptyExtent`] where `values` is empty and the operator has no answer for that.
+/// [`Error::EmptyExtent`] where `values` is empty and the operator has no answer for that; [`Error::Parameter`] for a correction or a
+/// power that has no meaning.
 ///
 /// ```
 /// use warpfold::{cpu, ops::{ArgMax, Sum}};
@@ -52,6 +56,7 @@ const TASK: usize = 1 << 17;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 pub fn reduce<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> Result<R::Answer, Error> {
+    op.check()?;
     crate::pieces::finish::<R, T>(op, values.len() as u64, fold(op, values))
 }
 

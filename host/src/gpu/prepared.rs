@@ -125,6 +125,7 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
     /// Of an array along axes.
     pub(super) fn along(gpu: &Gpu, op: R, layout: &Layout, axes: &Axes) -> Result<Self, Error> {
         let extents = Extents::new(layout, axes)?;
+        op.check()?;
         if extents.count > 0 {
             op.check_extent(extents.len)?;
         }

@@ -95,7 +95,7 @@ struct Describe {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// What is taken off the number of elements to divide the variance by.
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = correction, allow_negative_numbers = true)]
     correction: f64,
     /// best, gpu, gpu:N or cpu. Best is the first GPU if one can be used, else the CPU.
     #[arg(long, default_value = "best")]
@@ -119,7 +119,7 @@ struct Reduce {
     /// The array: a file of one, or FILE:NAME. Its elements are numbered in C order, as NumPy does.
     file: PathBuf,
     /// For var, std and meanvar: what is taken off the number of elements to divide by.
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = correction, allow_negative_numbers = true)]
     correction: f64,
     /// What becomes of NaN. Ignore, which sum, prod, mean, min, max, argmin, argmax (and the last of equals), var and std can,
     /// answers for the elements that are not NaN, under NumPy's names of such operators: nansum, nanmean. Of NaN alone the sum is
@@ -281,6 +281,16 @@ enum Accuracy {
 fn name(value: impl ValueEnum) -> String {
     let value = value.to_possible_value().expect("no choice is hidden");
     value.get_name().to_owned()
+}
+
+/// A correction that a variance can have.
+fn correction(text: &str) -> Result<f64, String> {
+    let correction: f64 = text.parse().map_err(|_| "it is no number")?;
+    if correction.is_finite() {
+        Ok(correction)
+    } else {
+        Err("it must be finite".into())
+    }
 }
 
 /// A power that a norm can have.

@@ -16,6 +16,8 @@
 //! | any of these along axes | `gpu::Gpu::reduce_host_axes`, `reduce_axes`, `prepare_axes` | as above |
 //! | segments of any lengths | [`cpu::reduce_segments`], `gpu::Gpu::reduce_segments` and its kin, with [`layout::Segments`] | as above |
 //! | many arrays in one launch | `gpu::Gpu::reduce_batch` | yes |
+//! | any of these, put together step by step | [`fold`](fn@fold), as `fold(Sum).axis(-1).keepdim().on_cpu(view)` | as above |
+//! | an array in host memory, by name | [`cpu::sum`], [`cpu::mean`], [`cpu::max`] and their like | yes |
 //! | an array that comes in pieces | [`pieces::Pieces`] | |
 //! | an array of a file | `files::TensorFile`, then any of these | |
 //!
@@ -64,6 +66,7 @@ pub mod cpu;
 mod error;
 #[cfg(feature = "files")]
 pub mod files;
+pub mod fold;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod layout;
@@ -74,4 +77,5 @@ pub mod plan;
 pub mod ptx;
 
 pub use error::{Error, OffsetFault, SafetensorsFault};
+pub use fold::{Fold, View, fold};
 pub use plan::Plan;

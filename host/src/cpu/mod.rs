@@ -4,12 +4,14 @@
 //! machine has, found when the program runs.
 
 mod axes;
+mod named;
 mod run;
 mod segments;
 mod short;
 mod strided;
 
 pub use axes::reduce_axes;
+pub use named::*;
 pub use segments::reduce_segments;
 
 use pulp::Arch;

@@ -53,6 +53,7 @@
 //!   CUDA installation, or `CUDA_LIBRARY_PATH` naming a folder with `lib64` (the workspace sets it to a stand-in; cargo
 //!   does not pass that on to crates that depend on this one).
 //! * `files` (with `command`): [`files`], the arrays of `.npy`, `.npz` and `.safetensors` files.
+//! * `ndarray`: `ndarray`, arrays of the crate of that name, of any strides, and answers as such arrays.
 //! * `command` (default): the command `warpfold`.
 //!
 //! Without `cuda` the crate is the CPU backend alone, and builds anywhere.
@@ -70,6 +71,8 @@ pub mod fold;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod layout;
+#[cfg(feature = "ndarray")]
+pub mod ndarray;
 pub mod ops;
 pub mod pieces;
 pub mod plan;

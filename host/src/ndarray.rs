@@ -1,4 +1,4 @@
-//! Arrays of the crate [ndarray](::ndarray), folded on the CPU where they are.
+//! Arrays of the crate `ndarray`, folded on the CPU where they are.
 //!
 //! ```
 //! use ndarray::{array, s};

@@ -27,8 +27,8 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
 }
 
 /// A view after all the steps that it can take.
-fn seen<'a>(
-    array: &'a ArrayD<i64>,
+fn seen(
+    array: &ArrayD<i64>,
     steps: &[(usize, Step)],
     check: impl FnOnce(ArrayViewD<'_, i64>) -> TestResult,
 ) -> TestResult {

@@ -78,7 +78,6 @@ use crate::{
 /// fold(Sum).accuracy(Exact).on_cpu(&[1.0_f64])?; // exact sums are of f32
 /// # Ok::<(), warpfold::Error>(())
 /// ```
-#[must_use]
 pub fn fold<Op: Operator>(op: Op) -> Fold<Op> {
     Fold {
         op,

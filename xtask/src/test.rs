@@ -181,6 +181,11 @@ fn run_cargo(arguments: &[&str], tests: &mut Counts) -> Result<()> {
         let flags = env::var("RUSTDOCFLAGS").unwrap_or_default();
         command.env("RUSTDOCFLAGS", format!("{flags} -D warnings").trim());
     }
+    if arguments[0] == "test"
+        && let Some(folder) = setup::ensure_numpy()
+    {
+        command.env("WARPFOLD_NUMPY", folder);
+    }
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()

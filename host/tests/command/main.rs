@@ -5,6 +5,7 @@ mod arrays;
 mod axes;
 mod describe;
 mod nan;
+mod output;
 mod runs;
 mod segments;
 mod types;

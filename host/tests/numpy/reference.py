@@ -99,8 +99,8 @@ def moments(rows, kept):
     with np.errstate(all="ignore"):
         mean = total(rows, kept)[0] / count
         off = np.where(kept, rows - mean[:, None], Long(0))
-        # What rounding left of the mean.
-        correction = off.sum(axis=1) / count
+        # What rounding left of the mean; of infinities nothing.
+        correction = np.where(np.isfinite(mean), off.sum(axis=1) / count, 0)
         mean, off = mean + correction, np.where(kept, off - correction[:, None], Long(0))
         powers = [(off**k).sum(axis=1) / count for k in (2, 3, 4)]
         largest = np.where(kept, abs(rows), 0).max(axis=1, initial=0)

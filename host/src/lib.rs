@@ -17,6 +17,8 @@
 //! | segments of any lengths | [`cpu::reduce_segments`], `gpu::Gpu::reduce_segments` and its kin, with [`layout::Segments`] | as above |
 //! | two arrays, element by element: [`ops::Dot`], [`ops::Cosine`] | [`cpu::reduce_pair`], `gpu::Gpu::reduce_pair` and their kin | as above |
 //! | many arrays in one launch | `gpu::Gpu::reduce_batch` | yes |
+//! | any of these, put together step by step | [`fold`](fn@fold), as `fold(Sum).axis(-1).keepdim().on_cpu(view)` | as above |
+//! | an array in host memory, by name | [`cpu::sum`], [`cpu::mean`], [`cpu::max`] and their like | yes |
 //! | an array that comes in pieces | [`pieces::Pieces`] | |
 //! | an array of a file | `files::TensorFile`, then any of these | |
 //!
@@ -52,6 +54,7 @@
 //!   CUDA installation, or `CUDA_LIBRARY_PATH` naming a folder with `lib64` (the workspace sets it to a stand-in; cargo
 //!   does not pass that on to crates that depend on this one).
 //! * `files` (with `command`): [`files`], the arrays of `.npy`, `.npz` and `.safetensors` files.
+//! * `ndarray`: `ndarray`, arrays of the crate of that name, of any strides, and answers as such arrays.
 //! * `command` (default): the command `warpfold`.
 //!
 //! Without `cuda` the crate is the CPU backend alone, and builds anywhere.
@@ -65,9 +68,12 @@ pub mod cpu;
 mod error;
 #[cfg(feature = "files")]
 pub mod files;
+pub mod fold;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod layout;
+#[cfg(feature = "ndarray")]
+pub mod ndarray;
 pub mod ops;
 pub mod pieces;
 pub mod plan;
@@ -75,4 +81,5 @@ pub mod plan;
 pub mod ptx;
 
 pub use error::{Error, OffsetFault, SafetensorsFault};
+pub use fold::{Fold, View, fold};
 pub use plan::Plan;

@@ -45,6 +45,7 @@
 
 mod accuracy;
 mod ignore_nan;
+mod parameters;
 
 pub use accuracy::{Compensated, Exact, Wide};
 pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
@@ -64,12 +65,22 @@ use crate::{Error, layout::Segments};
 
 /// What becomes of empty extents.
 pub trait OverNothing<T: Item>: Reduction<T> {
+    /// Whether the operator's own parameters, if it has any, have a meaning.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] for a correction or a power that has none.
+    fn check(self) -> Result<(), Error> {
+        parameters::check(self)
+    }
+
     /// Whether there is an answer over `len` elements.
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyExtent`] where `len` is 0 and the operator has no answer over nothing.
+    /// As [`check`](Self::check); [`Error::EmptyExtent`] where `len` is 0 and the operator has no answer over nothing.
     fn check_extent(self, len: u64) -> Result<(), Error> {
+        self.check()?;
         if len == 0 && self.monoid().empty().is_none() {
             Err(Error::EmptyExtent { op: Self::NAME })
         } else {
@@ -81,8 +92,9 @@ pub trait OverNothing<T: Item>: Reduction<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptySegment`] where one is empty and the operator has no answer over nothing.
+    /// As [`check`](Self::check); [`Error::EmptySegment`] where one is empty and the operator has no answer over nothing.
     fn check_segments(self, segments: &Segments) -> Result<(), Error> {
+        self.check()?;
         match segments.first_empty() {
             Some(segment) if self.monoid().empty().is_none() => Err(Error::EmptySegment {
                 op: Self::NAME,
@@ -295,7 +307,7 @@ operator!(
     /// The variance: squared distances from the mean, summed in f64 (Chan's meeting of Welford's moments) and divided by
     /// `max(0, n − correction)`. NaN where `n ≤ correction`, and of a NaN or an infinity.
     Variance {
-        /// What is taken off the number of elements: 1 for an estimate from a sample, 0 for the elements themselves.
+        /// What is taken off the number of elements: 1 for an estimate from a sample, 0 for the elements themselves. Finite.
         correction = 1.0
     }, "var", "variance"; for singles
 );

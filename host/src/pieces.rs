@@ -6,7 +6,10 @@
 
 use warpfold_kernels::{element::Item, monoids::Monoid, tree::leaf_elements};
 
-use crate::{Error, ops::Reduction};
+use crate::{
+    Error,
+    ops::{OverNothing as _, Reduction},
+};
 
 /// Combines the states of consecutive pieces.
 ///
@@ -40,8 +43,9 @@ impl<R: Reduction<T>, T: Item> Pieces<R, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::PieceLength`] if `piece` is not a power of two leaves.
+    /// [`Error::PieceLength`] if `piece` is not a power of two leaves; [`Error::Parameter`].
     pub fn new(op: R, piece: u64) -> Result<Self, Error> {
+        op.check()?;
         let leaf = leaf_elements::<T>() as u64;
         if !piece.is_multiple_of(leaf) || !(piece / leaf).is_power_of_two() {
             return Err(Error::PieceLength { piece, leaf });

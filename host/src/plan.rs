@@ -3,6 +3,7 @@
 //! A plan never changes the answer: any legal [`Shape`] folds the same canonical tree.
 
 mod along;
+mod predict;
 mod segments;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use warpfold_kernels::{
     tree::LANES,
 };
 
+pub use predict::Memory;
 pub use warpfold_kernels::stages::team::Team;
 
 use crate::Error;

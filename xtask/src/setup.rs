@@ -1,6 +1,10 @@
 //! `cargo xtask setup`: finds what building and checking kernels needs, and installs what is missing.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result, bail};
 
@@ -30,6 +34,10 @@ pub fn run() -> Result<()> {
         println!("kernel compiler: {} ({})", compiler.version, compiler.rustc.display());
     }
     ensure_libnvvm();
+    match ensure_numpy() {
+        Some(folder) => println!("NumPy: {}", folder.display()),
+        None => println!("NumPy: none that set-up has; answers are compared with it where Python finds one by itself"),
+    }
     match nvvm::search()? {
         Ok(toolchain) => println!("for --codegen nvvm: {}", toolchain.version),
         Err(_) => {
@@ -267,6 +275,34 @@ pub fn ensure_libnvvm() {
     }
     if let Err(error) = install_package(PACKAGE, &folder) {
         println!("warning: no libNVVM, so what it takes is not tested: {error:#}");
+    }
+}
+
+/// Where NumPy is that answers are compared with, once it was got; none where it cannot be had. It is for the python3 that is here:
+/// for another one it is got anew.
+pub fn ensure_numpy() -> Option<PathBuf> {
+    let folder = paths::tools().join("numpy");
+    let works = || {
+        capture(
+            Command::new("python3")
+                .env("PYTHONPATH", &folder)
+                .args(["-c", "import numpy"]),
+        )
+        .is_ok()
+    };
+    if folder.is_dir() && works() {
+        return Some(folder);
+    }
+    match install_package("numpy", &folder) {
+        Ok(()) if works() => Some(folder),
+        Ok(()) => {
+            println!("warning: NumPy was got and python3 cannot use it, so answers are not compared with it");
+            None
+        }
+        Err(error) => {
+            println!("warning: no NumPy, so answers are not compared with it: {error:#}");
+            None
+        }
     }
 }
 

@@ -51,7 +51,7 @@ struct Done {
 }
 
 /// Cargo's steps, the quick ones first. The first three share one compilation of the dependencies.
-const CARGO_STEPS: [(&str, &[&str]); 8] = [
+const CARGO_STEPS: [(&str, &[&str]); 9] = [
     ("format", &["fmt", "--all", "--check"]),
     (
         "format of the nvvm builder",
@@ -90,6 +90,19 @@ const CARGO_STEPS: [(&str, &[&str]); 8] = [
             "--features",
             "command",
             "--all-targets",
+        ],
+    ),
+    (
+        "arrays of ndarray",
+        &[
+            "test",
+            "-p",
+            "warpfold",
+            "--no-default-features",
+            "--features",
+            "ndarray",
+            "--test",
+            "ndarray",
         ],
     ),
     ("docs", &["doc", "--workspace", "--no-deps"]),
@@ -167,6 +180,11 @@ fn run_cargo(arguments: &[&str], tests: &mut Counts) -> Result<()> {
     if arguments[0] == "doc" {
         let flags = env::var("RUSTDOCFLAGS").unwrap_or_default();
         command.env("RUSTDOCFLAGS", format!("{flags} -D warnings").trim());
+    }
+    if arguments[0] == "test"
+        && let Some(folder) = setup::ensure_numpy()
+    {
+        command.env("WARPFOLD_NUMPY", folder);
     }
     let mut child = command
         .stdout(Stdio::piped())

@@ -34,7 +34,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// [`Error::OutOfBounds`] if the layout leaves `values`; [`Error::NoAxis`], [`Error::AxisTwice`]; [`Error::EmptyExtent`]
+/// [`Error::Parameter`]; [`Error::OutOfBounds`] if the layout leaves `values`; [`Error::NoAxis`], [`Error::AxisTwice`]; [`Error::EmptyExtent`]
 /// where a folded axis is 0, there are answers, and the operator has none over nothing; [`Error::LengthOverflow`] if there
 /// is no memory for the answers.
 ///
@@ -63,6 +63,7 @@ pub fn reduce_axes<T: Element, R: Reduction<T>>(
 /// The same of the items of one array or of two.
 pub(super) fn reduce<T: Item, R: Reduction<T>, A: Arrays<T>>(op: R, arrays: A) -> Result<Folded<R::Answer>, Error> {
     let extents = arrays.extents();
+    op.check()?;
     if extents.count > 0 {
         op.check_extent(extents.len)?;
     }

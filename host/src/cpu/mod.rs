@@ -4,6 +4,7 @@
 //! machine has, found when the program runs.
 
 mod axes;
+mod named;
 mod pairs;
 mod run;
 mod segments;
@@ -12,6 +13,7 @@ mod strided;
 mod values;
 
 pub use axes::reduce_axes;
+pub use named::*;
 pub use pairs::{fold_pair, reduce_pair, reduce_pair_axes, reduce_pair_segments};
 pub use segments::reduce_segments;
 
@@ -24,7 +26,10 @@ use warpfold_kernels::{
     tree::leaf_elements,
 };
 
-use crate::{Error, ops::Reduction};
+use crate::{
+    Error,
+    ops::{OverNothing as _, Reduction},
+};
 
 /// Bytes of short extents that a thread folds before it takes others.
 const TASK: usize = 1 << 17;
@@ -38,7 +43,8 @@ const TASK: usize = 1 << 17;
 ///
 /// # Errors
 ///
-/// [`Error::EmptyExtent`] where `values` is empty and the operator has no answer for that.
+/// [`Error::EmptyExtent`] where `values` is empty and the operator has no answer for that; [`Error::Parameter`] for a correction or a
+/// power that has no meaning.
 ///
 /// ```
 /// use warpfold::{cpu, ops::{ArgMax, Sum}};
@@ -60,6 +66,7 @@ const TASK: usize = 1 << 17;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 pub fn reduce<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> Result<R::Answer, Error> {
+    op.check()?;
     crate::pieces::finish::<R, T>(op, values.len() as u64, fold(op, values))
 }
 

@@ -21,6 +21,19 @@ pub enum Error {
         op: &'static str,
     },
 
+    /// A parameter of an operator that it has no meaning for.
+    #[error("{op}: {name} is {value}, and must be {must}")]
+    Parameter {
+        /// The operator.
+        op: &'static str,
+        /// The parameter.
+        name: &'static str,
+        /// Given.
+        value: f64,
+        /// What it must be.
+        must: &'static str,
+    },
+
     /// A segment of nothing, over which the operator has no answer.
     #[error("{op} of segment {segment}, which is empty: {op} needs at least one element")]
     EmptySegment {

@@ -125,6 +125,18 @@ impl Tensor {
         Ok(values)
     }
 
+    /// Where each element lies among those of the file: in Fortran order, if the file has that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ShapeOverflow`].
+    pub fn layout(&self) -> Result<layout::Layout, Error> {
+        match self.transposed() {
+            true => layout::Layout::fortran_order(self.shape()),
+            false => layout::Layout::c_order(self.shape()),
+        }
+    }
+
     /// All elements in the order in which the file has them, and where each lies: in Fortran order, if the file does.
     ///
     /// Memory: the array, whatever its order. Cost: the array read once.
@@ -133,10 +145,7 @@ impl Tensor {
     ///
     /// Those of [`read`](Self::read).
     pub fn read_in_place<T: Element>(&self) -> Result<(Vec<T>, layout::Layout), Error> {
-        let layout = match self.transposed() {
-            true => layout::Layout::fortran_order(self.shape()),
-            false => layout::Layout::c_order(self.shape()),
-        }?;
+        let layout = self.layout()?;
         let mut values = self.room::<T>()?;
         self.with_reader(|reader| self.next(reader, bytemuck::cast_slice_mut(&mut values)))?;
         Ok((values, layout))

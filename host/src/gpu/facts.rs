@@ -5,7 +5,7 @@ use std::fmt;
 use cust::device::{Device, DeviceAttribute};
 
 use super::{Gpu, launch::Bound, status::Status as _};
-use crate::Error;
+use crate::{Error, plan::Memory};
 
 /// A device's name, size and speed.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +45,13 @@ impl Facts {
             peak_bandwidth: (peak > 0.0).then_some(peak),
             driver_version: warpfold_driver::driver_version().unwrap_or(0),
         })
+    }
+
+    /// What the time of a launch is made of here, for [`Plan::predicted_time`](crate::Plan::predicted_time); `None` where the driver
+    /// does not say how fast the memory is.
+    #[must_use]
+    pub fn memory_model(&self) -> Option<Memory> {
+        self.peak_bandwidth.map(Memory::of_peak)
     }
 
     /// Bytes of device memory free at the moment.

@@ -170,7 +170,8 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyExtent`] where `op` has no answer over nothing and `len` is 0; [`Error::NoPtx`] where this build has
+    /// [`Error::EmptyExtent`] where `op` has no answer over nothing and `len` is 0; [`Error::Parameter`] for a correction or a power
+    /// that has no meaning; [`Error::NoPtx`] where this build has
     /// no kernels for the device; [`Error::DriverTooOld`] where the driver cannot read them; [`Error::Driver`].
     pub fn prepare<T: Item, R: Reduction<T>>(&self, op: R, len: u64) -> Result<Prepared<R, T>, Error> {
         Prepared::new(self, op, self.plan::<T, R>(op, len))

@@ -126,6 +126,7 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
 
     /// Along axes, each array with its layout, of which `extents` were made.
     pub(super) fn along(gpu: &Gpu, op: R, layouts: &[&Layout], extents: &[Extents]) -> Result<Self, Error> {
+        op.check()?;
         if extents[0].count > 0 {
             op.check_extent(extents[0].len)?;
         }

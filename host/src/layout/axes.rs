@@ -48,7 +48,7 @@ impl Axes {
     }
 
     /// For each of `rank` axes, whether it is folded.
-    pub(super) fn folded(&self, rank: usize) -> Result<Vec<bool>, Error> {
+    pub(crate) fn folded(&self, rank: usize) -> Result<Vec<bool>, Error> {
         let Some(axes) = &self.axes else {
             return Ok(vec![true; rank]);
         };

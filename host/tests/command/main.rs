@@ -5,6 +5,7 @@ mod arrays;
 mod axes;
 mod describe;
 mod nan;
+mod output;
 mod runs;
 mod segments;
 mod types;
@@ -450,6 +451,9 @@ fn wrong_command_lines_are_usage() {
         vec!["reduce", "sum", DATA, "--device", "tpu"],
         vec!["reduce", "sum", DATA, "--device", "gpu:x"],
         vec!["reduce", "sum", DATA, "--frobnicate"],
+        vec!["reduce", "var", DATA, "--correction", "nan"],
+        vec!["reduce", "std", DATA, "--correction=-inf"],
+        vec!["describe", DATA, "--correction", "inf"],
         vec!["fold"],
         vec!["list"],
         vec!["list", DATA, "--device", "cpu"],

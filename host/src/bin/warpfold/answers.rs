@@ -52,6 +52,29 @@ impl<A: Answer> Answer for (A, A) {
     }
 }
 
+/// The types that answers can have.
+const DTYPES: [DType; 13] = [
+    DType::Bool,
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::U8,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+    DType::F16,
+    DType::Bf16,
+    DType::F32,
+    DType::F64,
+];
+
+/// The type of that name.
+pub fn dtype(name: &str) -> Result<DType, String> {
+    let found = DTYPES.into_iter().find(|dtype| dtype.name() == name);
+    found.ok_or_else(|| format!("it is none of {}", DTYPES.map(DType::name).join(", ")))
+}
+
 /// The output of a fold. Of an operator with two answers, its last axis are these.
 pub struct Answers {
     pub dtype: DType,
@@ -73,6 +96,15 @@ impl Answers {
             shape,
             bytes,
         }
+    }
+
+    /// The same numbers as another type has them.
+    pub fn cast(self, dtype: DType) -> Self {
+        let mut bytes = Vec::new();
+        for number in self.each(0..self.len()) {
+            number.write_as(dtype, &mut bytes);
+        }
+        Self { dtype, bytes, ..self }
     }
 
     /// How many numbers.

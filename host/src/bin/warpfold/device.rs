@@ -7,6 +7,7 @@ use warpfold::{
     Error, cpu,
     layout::{Axes, Folded, Layout, Segments},
     ops::{Reduction, element::Element},
+    plan::Memory,
 };
 use warpfold_emulator::Shape;
 
@@ -88,6 +89,17 @@ impl Device {
             Self::Cpu => "cpu".into(),
             Self::Emulator => "emulator".into(),
         }
+    }
+
+    /// Which device's time is predicted, and from what: of this one, or where it is no GPU that says so of an H200.
+    pub fn memory(&self) -> (String, Memory) {
+        #[cfg(feature = "cuda")]
+        if let Self::Gpu(gpu) = self
+            && let Some(memory) = gpu.facts().memory_model()
+        {
+            return (gpu.facts().name.clone(), memory);
+        }
+        ("NVIDIA H200".into(), Memory::H200)
     }
 
     /// How many elements it takes at once.

@@ -43,6 +43,7 @@ use std::{
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 
 use device::Wanted;
+use warpfold::files::DType;
 
 /// What the command fails with: printed as it is.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -95,7 +96,7 @@ struct Describe {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// What is taken off the number of elements to divide the variance by.
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = correction, allow_negative_numbers = true)]
     correction: f64,
     /// best, gpu, gpu:N or cpu. Best is the first GPU if one can be used, else the CPU.
     #[arg(long, default_value = "best")]
@@ -119,13 +120,17 @@ struct Reduce {
     /// The array: a file of one, or FILE:NAME. Its elements are numbered in C order, as NumPy does.
     file: PathBuf,
     /// For var, std and meanvar: what is taken off the number of elements to divide by.
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = correction, allow_negative_numbers = true)]
     correction: f64,
     /// What becomes of NaN. Ignore, which sum, prod, mean, min, max, argmin, argmax (and the last of equals), var and std can,
     /// answers for the elements that are not NaN, under NumPy's names of such operators: nansum, nanmean. Of NaN alone the sum is
     /// -0.0, the product 1, an index 18446744073709551615, and the rest NaN. Integers have no NaN.
     #[arg(long, value_enum, default_value_t = Nan::Propagate, value_name = "POLICY")]
     nan: Nan,
+    /// Which of equals argmin and argmax answer, and of NaNs. The last one's report has the op argmin-last or argmax-last, which are
+    /// operators of their own, too.
+    #[arg(long, value_enum, value_name = "WHICH")]
+    ties: Option<Ties>,
     /// For lp: the power, finite and above 0.
     #[arg(long, value_parser = power, required_if_eq("op", "lp"))]
     ord: Option<f64>,
@@ -147,6 +152,10 @@ struct Reduce {
     /// The same in segments of N elements, the last of them shorter where N does not divide the array.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["axis", "keepdim"])]
     segment_size: Option<u64>,
+    /// The type of the answers, by NumPy's names: each is cast as Rust's `as` does it, a float to the nearest float or toward 0, to the
+    /// nearest integer that there is, a wider integer to its low bits, and whatever is not 0 to true. Folds are computed as without.
+    #[arg(long, value_name = "TYPE", value_parser = answers::dtype)]
+    dtype_out: Option<DType>,
     /// Writes the answers to a .npy file, of their own type (bfloat16, which NumPy does not have, as float32) and in C
     /// order. Two answers are a last axis of 2. The file appears, or is replaced, once it is complete.
     #[arg(long, value_name = "OUT.npy")]
@@ -154,10 +163,14 @@ struct Reduce {
     /// best, gpu, gpu:N, cpu or emulator. Best is the first GPU if one can be used, else the CPU.
     #[arg(long, default_value = "best")]
     device: Wanted,
+    /// Says, too, what a GPU launches for the array in its memory, and how long that takes by the model of `Plan::predicted_time`: on the
+    /// GPU that folds, or where none does on an H200. In JSON: plan, predicted_seconds and predicted_for.
+    #[arg(long)]
+    explain: bool,
     /// Prints one JSON object: op, device, dtype, shape, result (and value, for indices), seconds, bytes, gb_per_s. Two
     /// answers are a list. Seconds are from the first byte read to the answer. NaN and infinities are strings. Along axes
-    /// there are axis, dtype_out, shape_out and answers, a flat list in C order, in place of result, in segments all of these but
-    /// axis; with --out, out.
+    /// there are axis, dtype_out, shape_out and answers, a flat list in C order, in place of result, in segments all of these but axis;
+    /// with --dtype-out, dtype_out; with --out, out.
     #[arg(long)]
     json: bool,
 }
@@ -169,6 +182,15 @@ enum Nan {
     Propagate,
     /// It is left out.
     Ignore,
+}
+
+/// Which of equals is answered.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Ties {
+    /// The one of the lowest index.
+    First,
+    /// The one of the highest index.
+    Last,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -251,8 +273,17 @@ impl Op {
 }
 
 impl Reduce {
-    /// What no single argument tells is wrong.
-    fn check(&self) -> Result<(), clap::Error> {
+    /// The operator that the arguments come to; an error for what no single argument tells is wrong.
+    fn settle(&mut self) -> Result<(), clap::Error> {
+        self.op = match (self.op, self.ties) {
+            (op, None) | (op @ (Op::Argmin | Op::Argmax), Some(Ties::First)) => op,
+            (Op::Argmin, Some(Ties::Last)) => Op::ArgminLast,
+            (Op::Argmax, Some(Ties::Last)) => Op::ArgmaxLast,
+            (op, Some(_)) => {
+                let problem = format!("{} has no ties to choose among: leave out --ties", name(op));
+                return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
+            }
+        };
         if self.nan == Nan::Ignore && !self.op.can_ignore_nan() {
             let problem = format!("{} has no way to ignore NaN: leave out --nan ignore", name(self.op));
             return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
@@ -283,6 +314,16 @@ fn name(value: impl ValueEnum) -> String {
     value.get_name().to_owned()
 }
 
+/// A correction that a variance can have.
+fn correction(text: &str) -> Result<f64, String> {
+    let correction: f64 = text.parse().map_err(|_| "it is no number")?;
+    if correction.is_finite() {
+        Ok(correction)
+    } else {
+        Err("it must be finite".into())
+    }
+}
+
 /// A power that a norm can have.
 fn power(text: &str) -> Result<f64, String> {
     let power: f64 = text.parse().map_err(|_| "it is no number")?;
@@ -294,9 +335,9 @@ fn power(text: &str) -> Result<f64, String> {
 }
 
 fn main() -> ExitCode {
-    let Cli { command } = Cli::parse();
-    if let Command::Reduce(reduce) = &command {
-        reduce.check().unwrap_or_else(|error| error.exit());
+    let Cli { mut command } = Cli::parse();
+    if let Command::Reduce(reduce) = &mut command {
+        reduce.settle().unwrap_or_else(|error| error.exit());
     }
     match run(&command) {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,7 +4,7 @@ use std::{borrow::Cow, time::Instant};
 
 use bytemuck::NoUninit;
 use warpfold::{
-    Error,
+    Error, Plan,
     files::{self, DType, Tensor, TensorFile, bf16, f16},
     layout::{Axes, Extents, Folded, Layout, Segments},
     ops::{
@@ -21,7 +21,7 @@ use crate::{
     name,
     out::Out,
     progress::Progress,
-    report::{Outcome, Report, Value},
+    report::{Explained, Outcome, Report, Value},
     scalar::Scalar,
     segments,
 };
@@ -277,7 +277,16 @@ impl Fold<'_> {
             (device, folded, start.elapsed().as_secs_f64(), vec![])
         };
         let answers = Answers::new(answers);
+        let answers = match self.args.dtype_out {
+            None => answers,
+            Some(dtype) => answers.cast(dtype),
+        };
         let out = self.out.as_ref().map(|out| out.write(&answers)).transpose()?;
+        let explained = self
+            .args
+            .explain
+            .then(|| self.explain::<T, R>(&device, op))
+            .transpose()?;
         Ok(Report {
             op: R::NAME,
             file: self.args.file.display().to_string(),
@@ -293,9 +302,26 @@ impl Fold<'_> {
                 }),
                 axis => Outcome::Along(axis.to_vec(), answers),
             },
+            cast_to: self.args.dtype_out,
+            explained,
             out: self.args.out.clone().zip(out),
             seconds,
             bytes: self.array.bytes(),
+        })
+    }
+
+    /// What a GPU launches for the array in its memory.
+    fn explain<T: Element, R: Reduction<T>>(&self, device: &Device, op: R) -> Result<Explained, Failure> {
+        let plan = match &self.segments {
+            Some(segments) => Plan::segments(op.entry(), segments.len(), segments.count() as u64)?,
+            None if self.args.axis.is_empty() => Plan::new(op.entry(), self.array.len()),
+            None => Plan::along(op.entry(), &Extents::new(&self.array.layout()?, &self.axes()?)?)?,
+        };
+        let (on, memory) = device.memory();
+        Ok(Explained {
+            plan: plan.to_string(),
+            predicted_seconds: plan.predicted_time(&memory).as_secs_f64(),
+            predicted_for: on,
         })
     }
 

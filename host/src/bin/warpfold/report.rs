@@ -17,10 +17,22 @@ pub struct Report {
     pub dtype: String,
     pub shape: Vec<u64>,
     pub outcome: Outcome,
+    /// The type that the answers were cast to, if they were.
+    pub cast_to: Option<DType>,
+    /// What a GPU would do, if that was asked for.
+    pub explained: Option<Explained>,
     /// The file that the answers were written to, and their type there.
     pub out: Option<(PathBuf, DType)>,
     pub seconds: f64,
     pub bytes: u64,
+}
+
+/// What a GPU launches, and how long that takes by a model.
+#[derive(Serialize)]
+pub struct Explained {
+    pub plan: String,
+    pub predicted_seconds: f64,
+    pub predicted_for: String,
 }
 
 /// What was answered.
@@ -80,6 +92,15 @@ impl Report {
             self.gb_per_s(),
             self.device_in_words,
         );
+        if let Some(Explained {
+            plan,
+            predicted_seconds,
+            predicted_for,
+        }) = &self.explained
+        {
+            let predicted = 1e6 * predicted_seconds;
+            text += &format!("\n{plan}\npredicted for {predicted_for}: {predicted:.2} µs");
+        }
         if let Some((path, dtype)) = &self.out {
             text += &format!("\nwritten to {} as {dtype}", path.display());
         }
@@ -107,13 +128,14 @@ impl Report {
                 .filter(|value| !value.elements.is_empty())
                 .map(|value| OneOrMore(&value.elements)),
             axis,
-            dtype_out: many.map(|answers| answers.dtype.name()),
+            dtype_out: many.map(|answers| answers.dtype).or(self.cast_to).map(DType::name),
             shape_out: many.map(|answers| &answers.shape[..]),
             answers: many,
             out: self.out.as_ref().map(|(path, dtype)| Out {
                 file: path.display().to_string(),
                 dtype: dtype.name(),
             }),
+            explained: self.explained.as_ref(),
             seconds: self.seconds,
             bytes: self.bytes,
             gb_per_s: self.gb_per_s(),
@@ -157,6 +179,8 @@ struct Object<'a> {
     answers: Option<&'a Answers>,
     #[serde(skip_serializing_if = "Option::is_none")]
     out: Option<Out<'a>>,
+    #[serde(flatten)]
+    explained: Option<&'a Explained>,
     seconds: f64,
     bytes: u64,
     gb_per_s: f64,

@@ -81,6 +81,40 @@ impl Scalar {
     }
 }
 
+/// A number as `as` casts it to one type after the other: `$number` of any type.
+macro_rules! write_as {
+    ($number:expr, $dtype:expr, $bytes:expr, $($to:ident => $dtype_of:ident),*) => {
+        match $dtype {
+            $(DType::$dtype_of => $bytes.extend(($number as $to).to_le_bytes()),)*
+            DType::F16 => $bytes.extend(f16::from_f64($number as f64).to_le_bytes()),
+            DType::Bf16 => $bytes.extend(bf16::from_f64($number as f64).to_le_bytes()),
+            DType::Bool => $bytes.push(u8::from($number as f64 != 0.0)),
+            other => unreachable!("no answer is cast to {other}"),
+        }
+    };
+}
+
+impl Scalar {
+    /// Appends the bytes, little-endian, of the number of that type that this is cast to. Integers become f16 and bf16 by way of f64.
+    pub fn write_as(self, dtype: DType, bytes: &mut Vec<u8>) {
+        macro_rules! write {
+            ($number:expr) => {
+                write_as!(
+                    $number, dtype, bytes,
+                    i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64, f32 => F32, f64 => F64
+                )
+            };
+        }
+        match self {
+            Self::Single(number) => write!(number),
+            Self::Double(number) => write!(number),
+            Self::Signed(number) => write!(number),
+            Self::Unsigned(number) => write!(number),
+            Self::Truth(truth) => write!(u8::from(truth)),
+        }
+    }
+}
+
 fn all<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("the bytes of one number")
 }
@@ -88,6 +122,30 @@ fn all<const N: usize>(bytes: &[u8]) -> [u8; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn casts_are_those_of_as() {
+        let cast = |number: Scalar, dtype| {
+            let mut bytes = vec![];
+            number.write_as(dtype, &mut bytes);
+            Scalar::of_bytes(dtype, &bytes).to_string()
+        };
+        for (number, dtype, is) in [
+            (Scalar::Double(-1.9), DType::I8, "-1"),
+            (Scalar::Double(1e9), DType::U8, "255"),
+            (Scalar::Single(f32::NAN), DType::I64, "0"),
+            (Scalar::Single(f32::NAN), DType::Bool, "true"),
+            (Scalar::Signed(-1), DType::U16, "65535"),
+            (Scalar::Unsigned(u64::MAX), DType::F64, "1.8446744073709552e19"),
+            (Scalar::Double(0.1), DType::F32, "0.1"),
+            (Scalar::Double(70_000.0), DType::F16, "inf"),
+            (Scalar::Double(257.0), DType::Bf16, "256.0"),
+            (Scalar::Truth(true), DType::F32, "1.0"),
+            (Scalar::Double(-0.0), DType::Bool, "false"),
+        ] {
+            assert_eq!(cast(number, dtype), is, "{number} to {dtype}");
+        }
+    }
 
     #[test]
     fn numbers_read_back_as_they_are() {

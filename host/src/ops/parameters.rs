@@ -1,0 +1,100 @@
+//! What an operator's parameter must be.
+
+use std::any::Any;
+
+use super::{Describe, IgnoreNan, MeanVariance, NormLp, Operator, StdDev, Variance};
+use crate::Error;
+
+/// Whether the operator is asked for something that it has a meaning for.
+///
+/// Operators are plain values whose fields anyone may set, so this is asked by every call, before anything is read.
+pub(super) fn check<Op: Operator>(op: Op) -> Result<(), Error> {
+    let op: &dyn Any = &op;
+    let correction = None
+        .or(op.downcast_ref().map(|Variance { correction }| correction))
+        .or(op.downcast_ref().map(|StdDev { correction }| correction))
+        .or(op.downcast_ref().map(|MeanVariance { correction }| correction))
+        .or(op.downcast_ref().map(|Describe { correction }| correction))
+        .or(op.downcast_ref().map(|IgnoreNan(Variance { correction })| correction))
+        .or(op.downcast_ref().map(|IgnoreNan(StdDev { correction })| correction));
+    match (correction, op.downcast_ref()) {
+        (Some(correction), _) if !correction.is_finite() => Err(Error::Parameter {
+            op: Op::NAME,
+            name: "correction",
+            value: *correction,
+            must: "finite",
+        }),
+        (_, Some(NormLp { p })) if !(p.is_finite() && *p > 0.0) => Err(Error::Parameter {
+            op: Op::NAME,
+            name: "p",
+            value: *p,
+            must: "finite and above 0 (there are `NormL1`, `NormL2` and `NormInf`, too)",
+        }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        cpu,
+        layout::{Axes, Layout, Segments},
+        ops::{Max, Reduction, Sum},
+        pieces::Pieces,
+    };
+
+    #[track_caller]
+    fn names(error: Option<Error>, parameter: &str, given: f64) {
+        match error {
+            Some(Error::Parameter { name, value, .. }) => {
+                assert_eq!((name, value.to_bits()), (parameter, given.to_bits()));
+            }
+            other => panic!("{parameter} of {given}: {other:?}"),
+        }
+    }
+
+    /// Every call refuses it, of some elements and of none, which would otherwise have an answer.
+    #[track_caller]
+    fn refused<R: Reduction<f64>>(op: R, name: &str, value: f64) {
+        for values in [&[1.0, 2.0][..], &[]] {
+            names(cpu::reduce(op, values).err(), name, value);
+            let line = Layout::c_order(&[values.len() as u64]).expect("small");
+            names(cpu::reduce_axes(op, values, &line, &Axes::all()).err(), name, value);
+            let segments = Segments::by_lens([values.len() as u64]).expect("small");
+            names(cpu::reduce_segments(op, values, &segments).err(), name, value);
+        }
+        let none = Layout::c_order(&[0, 3]).expect("small");
+        names(cpu::reduce_axes(op, &[], &none, &Axes::of(&[1])).err(), name, value);
+        let segments = Segments::by_lens([]).expect("none");
+        names(cpu::reduce_segments(op, &[], &segments).err(), name, value);
+        names(Pieces::<R, f64>::new(op, 512).err(), name, value);
+    }
+
+    #[test]
+    fn numbers_without_a_meaning_are_named() {
+        for correction in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            refused(Variance { correction }, "correction", correction);
+            refused(StdDev { correction }, "correction", correction);
+            refused(MeanVariance { correction }, "correction", correction);
+            refused(Describe { correction }, "correction", correction);
+            refused(IgnoreNan(Variance { correction }), "correction", correction);
+            refused(IgnoreNan(StdDev { correction }), "correction", correction);
+        }
+        for p in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, -1.0] {
+            refused(NormLp { p }, "p", p);
+        }
+        let error = check(NormLp { p: -1.0 }).expect_err("below 0").to_string();
+        assert!(error.starts_with("lp: p is -1, and must be finite"), "{error}");
+    }
+
+    #[test]
+    fn numbers_with_a_meaning_are_taken() {
+        for correction in [0.0, 1.0, -3.0, 1e300] {
+            assert!(check(Variance { correction }).is_ok());
+            assert!(check(IgnoreNan(StdDev { correction })).is_ok());
+        }
+        assert!(check(NormLp { p: 1e-300 }).is_ok() && check(NormLp { p: 1e300 }).is_ok());
+        assert!(check(Sum).is_ok() && check(IgnoreNan(Max)).is_ok());
+    }
+}

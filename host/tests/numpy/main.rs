@@ -1,0 +1,324 @@
+//! Every operator of every type against NumPy, on arrays drawn at random: whole arrays, along axes with and without `--keepdim`, of
+//! arrays in Fortran's order, and in segments. The answers are those that the command writes; NumPy runs once for each type, and
+//! `reference.py` says what it may differ by, and why.
+//!
+//! Where there is no python3 with NumPy each test reports itself as ignored, with the reason; `WARPFOLD_REQUIRE_NUMPY=1` turns that into
+//! a failure. `WARPFOLD_NUMPY` names the folder that NumPy is in, if Python does not find it by itself; `cargo xtask setup` gets one.
+//! `WARPFOLD_NUMPY_SEED` draws other arrays.
+
+mod draw;
+
+use std::{
+    env, fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+    sync::OnceLock,
+};
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use serde_json::{Value, json};
+
+use draw::{Array, Draw, Kind, TYPES, Type};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trials = TYPES.map(|of| {
+        Trial::ignorable_test(format!("{}_agrees_with_numpy", of.name), move || match numpy() {
+            Ok(_) => agrees(of).map(|()| Completion::Completed),
+            Err(why) if env::var_os("WARPFOLD_REQUIRE_NUMPY").is_some_and(|value| value == "1") => {
+                Err(format!("WARPFOLD_REQUIRE_NUMPY is set, and {why}").into())
+            }
+            Err(why) => Ok(Completion::ignored_with(why)),
+        })
+    });
+    libtest_mimic::run(&arguments, trials.into()).exit_code()
+}
+
+/// Python, with NumPy within its reach.
+fn python() -> Command {
+    let mut python = Command::new("python3");
+    let tools = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/tools/numpy");
+    let folder = env::var_os("WARPFOLD_NUMPY").map_or_else(tools, PathBuf::from);
+    if folder.is_dir() {
+        python.env("PYTHONPATH", folder);
+    }
+    python
+}
+
+/// NumPy's version, or why there is none.
+fn numpy() -> Result<&'static str, &'static str> {
+    static NUMPY: OnceLock<Result<String, String>> = OnceLock::new();
+    let asked = NUMPY.get_or_init(|| {
+        let version = python().args(["-c", "import numpy; print(numpy.__version__)"]).output();
+        let version = version.map_err(|error| format!("there is no python3: {error}"))?;
+        if version.status.success() {
+            Ok(String::from_utf8_lossy(&version.stdout).trim().to_owned())
+        } else {
+            let why = String::from_utf8_lossy(&version.stderr);
+            Err(format!("there is no NumPy: {}", why.lines().last().unwrap_or_default()))
+        }
+    });
+    asked.as_deref().map_err(String::as_str)
+}
+
+/// An operator as the command line names it, with what it is asked for beside it.
+struct Operator {
+    op: &'static str,
+    accuracy: &'static str,
+    nan: &'static str,
+}
+
+/// The operators that have a meaning for a type.
+fn operators(of: Type) -> Vec<Operator> {
+    const EVERY: [&str; 12] = [
+        "sum",
+        "prod",
+        "mean",
+        "min",
+        "max",
+        "argmin",
+        "argmax",
+        "argmin-last",
+        "argmax-last",
+        "count-nonzero",
+        "any",
+        "all",
+    ];
+    const FLOATS: [&str; 7] = ["l1", "l2", "linf", "sumsq", "count-nan", "count-inf", "logsumexp"];
+    const SINGLES: [&str; 6] = ["var", "std", "meanvar", "skew", "kurtosis", "lp"];
+    const IGNORING: [&str; 9] = [
+        "sum",
+        "prod",
+        "mean",
+        "min",
+        "max",
+        "argmin",
+        "argmax",
+        "argmin-last",
+        "argmax-last",
+    ];
+    let is_float = of.kind == Kind::Float;
+    let is_single = matches!(of.name, "float32" | "float64");
+    let only = |condition: bool, ops: &'static [&'static str]| if condition { ops } else { &[] };
+    let plain = [
+        &EVERY,
+        only(of.kind != Kind::Truth, &["minmax", "argminmax"]),
+        only(of.kind == Kind::Integer, &["bit-and", "bit-or", "bit-xor"]),
+        only(is_float, &FLOATS),
+        only(is_single, &SINGLES),
+    ];
+    let ignoring = [only(is_float, &IGNORING), only(is_single, &["var", "std"])];
+    let accuracies: &[&str] = match of.name {
+        "float16" | "bfloat16" => &["wide"],
+        "float32" => &["compensated", "wide", "exact"],
+        "float64" => &["compensated"],
+        _ => &[],
+    };
+    let operator = |op, accuracy, nan| Operator { op, accuracy, nan };
+    let plain = plain.concat().into_iter().map(|op| operator(op, "native", "propagate"));
+    let ignoring = ignoring.concat().into_iter().map(|op| operator(op, "native", "ignore"));
+    let accurate = accuracies
+        .iter()
+        .flat_map(|accuracy| ["sum", "mean"].map(|op| operator(op, *accuracy, "propagate")));
+    plain.chain(ignoring).chain(accurate).collect()
+}
+
+/// How an array is folded.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Whole,
+    Axes,
+    Keepdim,
+    Offsets,
+    SegmentSize,
+}
+
+/// Each way for each operator, in both orders of memory where there are axes.
+const WAYS: [(Way, bool); 7] = [
+    (Way::Whole, false),
+    (Way::Whole, true),
+    (Way::Axes, false),
+    (Way::Axes, true),
+    (Way::Keepdim, true),
+    (Way::Offsets, false),
+    (Way::SegmentSize, false),
+];
+
+/// Runs the command for each operator and way, and asks NumPy what it thinks of all the answers.
+fn agrees(of: Type) -> Result<(), Failed> {
+    let folder = Folder::new(of.name)?;
+    let mut draw = Draw::new(of.name);
+    let mut cases = vec![];
+    for operator in operators(of) {
+        for (way, fortran) in WAYS {
+            cases.push(run(&folder.0, cases.len(), of, &operator, (way, fortran), &mut draw)?);
+        }
+    }
+    let mut python = python()
+        .arg("-c")
+        .arg(include_str!("reference.py"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut stdin = python.stdin.take().expect("it is piped");
+    stdin.write_all(json!(cases).to_string().as_bytes())?;
+    drop(stdin);
+    let said = python.wait_with_output()?;
+    let errors = String::from_utf8_lossy(&said.stderr);
+    if !said.status.success() {
+        return Err(format!("reference.py: {errors}").into());
+    }
+    let said = String::from_utf8(said.stdout)?;
+    let verdicts: Vec<&str> = said.lines().collect();
+    if verdicts.len() != cases.len() {
+        return Err(format!("{} verdicts on {} cases: {errors}", verdicts.len(), cases.len()).into());
+    }
+    let wrong = cases.iter().zip(verdicts).filter(|(_, verdict)| *verdict != "ok");
+    let wrong: Vec<String> = wrong
+        .map(|(case, verdict)| format!("{}\n    {verdict}", case["command"]))
+        .collect();
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(format!(
+            "seed {}, {} of {} cases differ:\n{}",
+            draw::seed(),
+            wrong.len(),
+            cases.len(),
+            wrong.join("\n")
+        )
+        .into())
+    }
+}
+
+/// One run of the command, and what the reference must know of it.
+fn run(
+    folder: &Path,
+    number: usize,
+    of: Type,
+    operator: &Operator,
+    (way, fortran): (Way, bool),
+    draw: &mut Draw,
+) -> Result<Value, Failed> {
+    let &Operator { op, accuracy, nan } = operator;
+    let over_nothing = !(op.starts_with("min") || op.starts_with("max") || op.starts_with("arg"));
+    let array = draw.array(of, op, fortran && of.name != "bfloat16", over_nothing);
+    let file = |what: &str| folder.join(format!("{number}-{what}"));
+    let (input, values) = write(&array, &file)?;
+    let out = file("out.npy");
+    let text = |path: &Path| path.to_str().expect("names are ASCII").to_owned();
+    let mut arguments: Vec<String> = ["reduce", op, &text(&input), "--device", "cpu", "--out", &text(&out)]
+        .map(String::from)
+        .into();
+    let mut ask = |name: &str, value: String| arguments.push(format!("--{name}={value}"));
+    if accuracy != "native" {
+        ask("accuracy", accuracy.into());
+    }
+    if nan != "propagate" {
+        ask("nan", nan.into());
+    }
+    let correction = draw.one_of(&[0.0, 1.0, 2.5]);
+    if matches!(op, "var" | "std" | "meanvar") {
+        ask("correction", correction.to_string());
+    }
+    let ord = draw.one_of(&[0.5, 1.0, 2.0, 3.0, 7.25]);
+    if op == "lp" {
+        ask("ord", ord.to_string());
+    }
+    let mut axes = vec![];
+    let mut offsets = None;
+    let len: usize = array.shape.iter().product();
+    match way {
+        Way::Whole => {}
+        Way::Axes | Way::Keepdim => {
+            axes = draw.axes(array.shape.len());
+            for axis in &axes {
+                ask("axis", axis.to_string());
+            }
+        }
+        Way::Offsets => {
+            let drawn = draw.offsets(len, over_nothing);
+            let bytes = drawn
+                .iter()
+                .flat_map(|offset| (*offset as u64).to_le_bytes())
+                .collect::<Vec<_>>();
+            fs::write(file("offsets.npy"), npy("<u8", false, &[drawn.len()], &bytes))?;
+            ask("offsets", text(&file("offsets.npy")));
+            offsets = Some(drawn);
+        }
+        Way::SegmentSize => {
+            let size = draw.between(1, len.max(1));
+            ask("segment-size", size.to_string());
+            offsets = Some((0..len).step_by(size).chain([len]).collect());
+        }
+    }
+    if let Way::Keepdim = way {
+        arguments.push("--keepdim".into());
+    }
+    let done = Command::new(env!("CARGO_BIN_EXE_warpfold")).args(&arguments).output()?;
+    let command = arguments.join(" ");
+    if !done.status.success() {
+        return Err(format!("warpfold {command}: {}", String::from_utf8_lossy(&done.stderr)).into());
+    }
+    Ok(json!({
+        "command": format!("{command} of {} {:?}", of.name, array.shape),
+        "op": op, "dtype": of.name, "accuracy": accuracy, "nan": nan, "correction": correction, "ord": ord,
+        "axis": axes, "keepdim": matches!(way, Way::Keepdim), "offsets": offsets,
+        "values": text(&values), "out": text(&out),
+    }))
+}
+
+/// The array as a file for the command, and as one for NumPy: the same but of bfloat16, which NumPy reads as float32.
+fn write(array: &Array, file: &impl Fn(&str) -> PathBuf) -> Result<(PathBuf, PathBuf), Failed> {
+    let (input, values) = (file("values.npy"), file("values.npy"));
+    fs::write(&values, npy(array.of.descr, array.fortran, &array.shape, &array.bytes))?;
+    if array.of.name != "bfloat16" {
+        return Ok((input, values));
+    }
+    let input = file("values.safetensors");
+    // A bfloat16 is the upper half of a float32.
+    let data: Vec<u8> = array
+        .bytes
+        .chunks_exact(4)
+        .flat_map(|single| [single[2], single[3]])
+        .collect();
+    let header = json!({"x": {"dtype": "BF16", "shape": array.shape, "data_offsets": [0, data.len()]}}).to_string();
+    let header = format!("{header:<width$}", width = header.len().next_multiple_of(8));
+    fs::write(
+        &input,
+        [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat(),
+    )?;
+    Ok((input, values))
+}
+
+/// A `.npy` file of version 1.
+fn npy(descr: &str, fortran: bool, shape: &[usize], data: &[u8]) -> Vec<u8> {
+    let shape: String = shape.iter().map(|extent| format!("{extent},")).collect();
+    let fortran = if fortran { "True" } else { "False" };
+    let header = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': ({shape}), }}");
+    let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((length as u16).to_le_bytes());
+    bytes.extend(format!("{header:<width$}\n", width = length - 1).bytes());
+    bytes.extend(data);
+    bytes
+}
+
+/// A folder that lives as long as the test that made it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Result<Self, Failed> {
+        let folder = env::temp_dir().join(format!("warpfold-numpy-{}-{name}", std::process::id()));
+        fs::create_dir(&folder)?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

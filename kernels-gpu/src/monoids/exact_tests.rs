@@ -221,3 +221,22 @@ proptest! {
         prop_assert_eq!(mean.to_bits(), expected.to_bits(), "{:?} 2^{} / {}", values, doublings, count);
     }
 }
+
+/// As far apart as a part is added in one go, and one order further: all bits count, of either sign.
+#[test]
+fn parts_of_just_one_span_are_exact() {
+    for orders in SPAN - 1..=SPAN + 2 {
+        for low in [0_u32, 1, 2, 100, 231] {
+            let high = (low + orders) << 23 | 0x007f_ffff;
+            for sign in [0, NEUTRAL] {
+                let mut values = [f32::from_bits(sign | high); 32];
+                part_folds_as_its_elements_do(&values);
+                values[17] = f32::from_bits(low << 23 | 1);
+                part_folds_as_its_elements_do(&values);
+                values[3] = -values[4];
+                values[30] = f32::from_bits(NEUTRAL | low << 23 | 1);
+                part_folds_as_its_elements_do(&values);
+            }
+        }
+    }
+}

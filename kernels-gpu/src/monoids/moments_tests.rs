@@ -60,6 +60,18 @@ fn off(values: &[f64], k: u32, moment: f64) -> f64 {
     ratio(&(scaled - &exact), &exact).abs()
 }
 
+/// Folds eight neighbours at once, as kernels fold a column of eight, then the results in pairs; what is left over one by one.
+fn fold_by_columns<M: Monoid<f32>>(op: M, values: &[f32]) -> M::State {
+    let (columns, rest) = values.as_chunks();
+    let columns = columns.iter().map(|column| op.fold_column(*column, 0));
+    let mut states: Vec<M::State> = columns.chain(rest.iter().map(|value| op.lift(*value, 0))).collect();
+    while states.len() > 1 {
+        let pair = |pair: &[M::State]| op.combine(pair[0], pair.get(1).copied().unwrap_or(op.identity()));
+        states = states.chunks(2).map(pair).collect();
+    }
+    states.first().copied().unwrap_or(op.identity())
+}
+
 /// How far the mean is from the exact one.
 fn mean_off(values: &[f64], mean: f64) -> f64 {
     let sum: BigInt = values.iter().map(|x| fixed(*x)).sum();
@@ -107,21 +119,26 @@ proptest! {
         let largest = wide.iter().fold(0.0_f64, |max, x| max.max(x.abs()));
         let condition = largest / sigma;
 
-        let state = fold(Variance::default(), &values);
-        prop_assert!(mean_off(&wide, state.mean) <= 2.0 * d * largest * U);
-        let off2 = off(&wide, 2, state.m2);
-        prop_assert!(off2 <= 4.0 * d * (1.0 + condition) * U, "{off2:e}");
+        for state in [fold(Variance::default(), &values), fold_by_columns(Variance::default(), &values)] {
+            prop_assert!(mean_off(&wide, state.mean) <= 2.0 * d * largest * U);
+            let off2 = off(&wide, 2, state.m2);
+            prop_assert!(off2 <= 4.0 * d * (1.0 + condition) * U, "{off2:e}");
+        }
 
-        let state = fold(Skewness {}, &values);
+        let (state, in_columns) = (fold(Skewness {}, &values), fold_by_columns(Skewness {}, &values));
         prop_assert_eq!(bits(state.lower), bits(fold(Variance::default(), &values)));
+        prop_assert_eq!(bits(in_columns.lower), bits(fold_by_columns(Variance::default(), &values)));
         // The third moment may cancel: its error is held against Σ |x − mean|³, which is at most this.
         let n = wide.len() as f64;
         let third = exact_moment(&wide, 3);
         let skewness = ratio(&third, &(BigInt::from(1) << 900_u32)) / n.powi(4) / sigma.powi(3);
         let kurtosis = ratio(&exact_moment(&wide, 4), &(BigInt::from(1) << 1200_u32)) / n.powi(5) / sigma.powi(4);
         let tolerance = 8.0 * d * (1.0 + condition) * U;
-        prop_assert!((state.skewness() - skewness).abs() <= 2.0 * tolerance * kurtosis.powf(0.75), "{}", state.skewness());
-        prop_assert!((state.kurtosis() + 3.0 - kurtosis).abs() <= 3.0 * tolerance * kurtosis, "{}", state.kurtosis());
+        for state in [state, in_columns] {
+            let (skewness_off, kurtosis_off) = (state.skewness() - skewness, state.kurtosis() + 3.0 - kurtosis);
+            prop_assert!(skewness_off.abs() <= 2.0 * tolerance * kurtosis.powf(0.75), "{}", state.skewness());
+            prop_assert!(kurtosis_off.abs() <= 3.0 * tolerance * kurtosis, "{}", state.kurtosis());
+        }
     }
 
     /// The fast way for equal counts and the general one are the same formula.
@@ -141,15 +158,21 @@ proptest! {
 fn equal_elements_have_no_variance() {
     for x in [0.1_f32, -1e38, 1e-45, 3.0, -0.0] {
         for n in [1, 2, 3, 7, 100, 1000] {
-            let state = fold(Variance::default(), &vec![x; n]);
-            assert_eq!(
-                (state.count, state.mean, state.m2),
-                (n as u64, f64::from(x), 0.0),
-                "{n} of {x}"
-            );
-            let moments = fold(Skewness {}, &vec![x; n]);
-            assert_eq!((moments.m3, moments.m4), (0.0, 0.0));
-            assert!(moments.skewness().is_nan() && moments.kurtosis().is_nan());
+            let values = vec![x; n];
+            for state in [
+                fold(Variance::default(), &values),
+                fold_by_columns(Variance::default(), &values),
+            ] {
+                assert_eq!(
+                    (state.count, state.mean, state.m2),
+                    (n as u64, f64::from(x), 0.0),
+                    "{n} of {x}"
+                );
+            }
+            for moments in [fold(Skewness {}, &values), fold_by_columns(Skewness {}, &values)] {
+                assert_eq!((moments.m3, moments.m4), (0.0, 0.0));
+                assert!(moments.skewness().is_nan() && moments.kurtosis().is_nan());
+            }
         }
     }
 }
@@ -333,4 +356,37 @@ fn bits_are_as_recorded() {
         ]
     );
     assert!(same(state.lower, fold(Variance::default(), &values)));
+}
+
+/// A column of eight whose moments are whole numbers, by hand; and what is not finite.
+#[test]
+fn a_column_is_folded_at_once() {
+    // About 4: −3, −3, −1, −1, 1, 1, 3, 3.
+    let column = [1.0_f32, 1.0, 3.0, 3.0, 5.0, 5.0, 7.0, 7.0];
+    let lower = Moments2 {
+        count: 8,
+        mean: 4.0,
+        m2: 40.0,
+    };
+    assert_eq!(Variance::default().fold_column(column, 0), lower);
+    let moments = Skewness {}.fold_column(column, 0);
+    assert_eq!((moments.lower, moments.m3, moments.m4), (lower, 0.0, 328.0));
+    let skewed = Skewness {}.fold_column([0.0_f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0], 0);
+    assert_eq!((skewed.lower.m2, skewed.m3, skewed.m4), (56.0, 336.0, 2408.0));
+
+    for (special, mean) in [
+        (f32::INFINITY, f64::INFINITY),
+        (f32::NEG_INFINITY, f64::NEG_INFINITY),
+        (f32::NAN, f64::NAN),
+    ] {
+        let mut column = column;
+        column[5] = special;
+        let state = Skewness {}.fold_column(column, 0);
+        assert_eq!(state.lower.mean.to_bits() << 1 >> 52, mean.to_bits() << 1 >> 52);
+        assert!(state.lower.mean == mean || mean.is_nan());
+        assert!(state.lower.m2.is_nan() && state.m3.is_nan() && state.m4.is_nan());
+    }
+    // The sum of eight would be infinite, the mean is not.
+    let large = MeanVariance::default().fold_column([f64::MAX; 8], 0);
+    assert_eq!((large.mean, large.m2), (f64::MAX, 0.0));
 }

@@ -6,8 +6,6 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use crate::element::Item;
-
 use super::{Fixed, Moments2, Moments4, Monoid, Pair, Scaled, Words};
 
 /// A value as words; all NaNs of a state count as one, so compare floats by [`same`].
@@ -18,18 +16,10 @@ pub fn bits<W: Words>(value: W) -> Bits {
     (0..W::COUNT).map(|i| value.word(i)).collect()
 }
 
-/// Folds neighbours, then the results in pairs again, as the canonical tree does; padded with the identity. Every eight neighbours
-/// are a column.
-pub fn fold<T: Item, M: Monoid<T>>(op: M, values: &[T]) -> M::State {
-    let (columns, rest) = if M::FOLDS_COLUMNS {
-        values.as_chunks()
-    } else {
-        (&[][..], values)
-    };
-    let columns = columns.iter().map(|column| op.fold_column(*column, 0));
-    let first = values.len() - rest.len();
-    let lifted = (first..).zip(rest).map(|(i, value)| op.lift(*value, i as u64));
-    let mut states: Vec<M::State> = columns.chain(lifted).collect();
+/// Folds neighbours, then the results in pairs again, as the canonical tree does; padded with the identity.
+pub fn fold<T: Copy, M: Monoid<T>>(op: M, values: &[T]) -> M::State {
+    let lifted = values.iter().enumerate();
+    let mut states: Vec<M::State> = lifted.map(|(i, value)| op.lift(*value, i as u64)).collect();
     if states.is_empty() {
         return op.identity();
     }
@@ -43,7 +33,7 @@ pub fn fold<T: Item, M: Monoid<T>>(op: M, values: &[T]) -> M::State {
 }
 
 /// The answer over `values`.
-pub fn answer<T: Item, M: Monoid<T>>(op: M, values: &[T]) -> M::Answer {
+pub fn answer<T: Copy, M: Monoid<T>>(op: M, values: &[T]) -> M::Answer {
     op.finish(fold(op, values), values.len() as u64)
 }
 
@@ -63,7 +53,7 @@ pub fn same<S: Same>(a: S, b: S) -> bool {
 }
 
 /// The identity is neutral and the order of two does not matter, to the bit.
-pub fn check_laws<T: Item, M: Monoid<T, State: Same>>(op: M, runs: &[Vec<T>; 2]) {
+pub fn check_laws<T: Copy, M: Monoid<T, State: Same>>(op: M, runs: &[Vec<T>; 2]) {
     let [a, b] = [0, 1].map(|i| fold(op, &runs[i]));
     for state in [a, b, op.identity()] {
         assert!(same(op.combine(op.identity(), state), state), "{state:?}");

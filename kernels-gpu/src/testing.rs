@@ -25,6 +25,7 @@ use crate::{
 /// * A state survives its journey as words, each of which is asked for once and in order.
 /// * A state that is shifted is one of elements further on.
 /// * What `may_change` says changes nothing, changes nothing.
+/// * Of one that [associates](Monoid::ASSOCIATES), three states may meet in either order, and none is changed by a shift.
 /// * A `fold_part` of the operator's own gives what the canonical tree gives.
 ///
 /// NaNs of a state count as one, for their payloads are the hardware's choice: words that differ are let pass where both are a NaN,
@@ -54,6 +55,17 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
             let other = fold(op, b, 100);
             let (ab, ba) = (op.combine(state, other), op.combine(other, state));
             same(ab, ba, "two states that change places", &(a, b));
+            if M::ASSOCIATES {
+                let third = fold(op, &runs[0], 300);
+                let last = op.combine(state, op.combine(other, third));
+                same(op.combine(ab, third), last, "three states, the last two first", &(a, b));
+                same(
+                    op.shift(state, 5),
+                    state,
+                    "a shifted state of an operator that associates",
+                    a,
+                );
+            }
             let count = (a.len() + b.len()) as u64;
             let answers = [ab, ba].map(|state| words(op.finish(state, count)));
             assert_eq!(answers[0], answers[1], "the answer of {a:?} and {b:?} in either order");

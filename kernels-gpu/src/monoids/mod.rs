@@ -122,8 +122,8 @@ pub trait Monoid<T>: Copy {
     /// The state of a column of a leaf none of whose places is empty, its first element at `index` of its run and each a
     /// [row](tree::row_elements) further on: by `lift`, and `combine` in pairs of neighbours.
     ///
-    /// An operator may do it in a way of its own, and of other bits: that way is then the canonical one, and its answer that of
-    /// [`FOLDS_COLUMNS`](Self::FOLDS_COLUMNS).
+    /// An operator that sets [`FOLDS_COLUMNS`](Self::FOLDS_COLUMNS) does it in a way of its own, and of other bits: that way is then
+    /// the canonical one.
     #[inline(always)]
     fn fold_column(self, column: [T; ROWS], index: u64) -> Self::State
     where

@@ -1,8 +1,8 @@
 //! Many answers about an array in one pass.
 
 use super::{
-    Arg, Best, Extremum, Moments2, Moments4, Monoid, NormL1, Sum, SumOfSquares, Summary, Words, extremum::Key,
-    fold_column_in_pairs, sum::total, variance::is_small,
+    Arg, Best, Extremum, IgnoreNan, Moments2, Moments4, Monoid, NormL1, Skewness, Sum, SumOfSquares, Summary, Words,
+    extremum::Key, fold_column_in_pairs, sum::total, variance::is_small,
 };
 use crate::{
     element::{Element, Float, Rank, Wide},
@@ -102,10 +102,18 @@ impl<T: Float> Monoid<T> for Describe {
                 return (sums, found);
             }
         }
-        (
-            tree::fold_part_in_turn(Sums, part),
-            tree::fold_part_in_turn(Finds, part),
-        )
+        // One after the other, the largest first: states that wait, of all together, take more registers than there are.
+        let found = tree::fold_part_in_turn(Finds, part);
+        let moments = tree::fold_part_in_turn(IgnoreNan(Skewness {}), part);
+        let others = IgnoreNan((Sum, (NormL1, SumOfSquares)));
+        let (sum, (magnitudes, squares)) = tree::fold_part_in_turn(others, part);
+        let sums = Summed {
+            moments,
+            sum,
+            magnitudes,
+            squares,
+        };
+        (sums, found)
     }
 
     const FUSES: bool = true;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use warpfold::ops::Reduction;
+use warpfold::ops::{Cosine, Dot, Reduction};
 use warpfold_kernels::{
-    element::{Element, Type},
+    element::{Element, Two, Type, bf16, f16},
     kernels::{ENTRIES, Kernel},
     monoids::Words,
     tree::ROWS,
@@ -223,6 +223,21 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
         }
     }
     each_statistic!(statistic(&mut seen));
+    fn pair<T: Element, R: Reduction<Two<T>>>(op: R, seen: &mut BTreeMap<&'static str, Vec<&'static str>>) {
+        for kernel in Kernel::ALL {
+            let entry = op.entry().with(kernel).expect("each kernel is built");
+            let words = (<R::State as Words>::COUNT, <R::Answer as Words>::COUNT);
+            assert_eq!((entry.state_words, entry.answer_words), words, "{}", entry.name);
+            assert_eq!((entry.element, entry.arrays), (T::TYPE, 2), "{}", entry.name);
+            seen.insert(entry.name, vec![R::NAME]);
+        }
+    }
+    pair::<f16, _>(Dot, &mut seen);
+    pair::<bf16, _>(Dot, &mut seen);
+    pair::<f32, _>(Dot, &mut seen);
+    pair::<f64, _>(Dot, &mut seen);
+    pair::<f32, _>(Cosine, &mut seen);
+    pair::<f64, _>(Cosine, &mut seen);
     let mut names: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
     names.sort_unstable();
     assert_eq!(

@@ -251,11 +251,11 @@ operator!(
 );
 operator!(
     /// The bits that all elements have, in their own type. All bits over nothing: −1, or the largest unsigned number.
-    BitAnd: monoids::BitAnd = monoids::BitAnd, "bit-and", "bit_and"; for integers
+    BitAnd: monoids::Bits = monoids::Bits::And, "bit-and", "bits", monoids::Bits::And.parameter(); for integers
 );
 operator!(
     /// The bits that any element has, in their own type. 0 over nothing.
-    BitOr: monoids::BitOr = monoids::BitOr, "bit-or", "bit_or"; for integers
+    BitOr: monoids::Bits = monoids::Bits::Or, "bit-or", "bits", monoids::Bits::Or.parameter(); for integers
 );
 operator!(
     /// The bits that an odd number of elements have, in their own type: the parity of each. 0 over nothing.
@@ -292,11 +292,11 @@ operator!(
 );
 operator!(
     /// Whether any element is not zero; a NaN is not. False over nothing.
-    Any: monoids::Any = monoids::Any, "any", "any"; for all
+    Any: monoids::Truth = monoids::Truth::Any, "any", "truth", monoids::Truth::Any.parameter(); for all
 );
 operator!(
     /// Whether no element is zero; a NaN is not. True over nothing.
-    All: monoids::All = monoids::All, "all", "all"; for all
+    All: monoids::Truth = monoids::Truth::All, "all", "truth", monoids::Truth::All.parameter(); for all
 );
 operator!(
     /// The logarithm of the sum of exponentials, without overflow. All −∞ gives −∞, as nothing does; a +∞ gives +∞; a NaN

@@ -154,8 +154,9 @@ mod tests {
         for arch in archs() {
             for entry in warpfold_kernels::kernels::ENTRIES {
                 let device = (arch / 10, arch % 10);
-                let ptx = find(entry, device).expect("every family is built for every architecture, of this source");
-                assert_eq!(ptx.arch, arch);
+                let ptx =
+                    find(entry, device).expect("every family is built for the oldest architecture, of this source");
+                assert!(ptx.arch <= arch);
                 assert!(
                     ptx.text.contains(&format!(".entry {}(", entry.name)),
                     "{} for {arch}",

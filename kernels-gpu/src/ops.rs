@@ -9,7 +9,7 @@
 
 use crate::{
     element::Item,
-    kernels::{self, Entry, Kernel, Library},
+    kernels::{self, Entry, Kernel, Library, Told},
     monoids::{Monoid, Words},
 };
 
@@ -47,6 +47,16 @@ pub trait Reduction<T: Item>: Operator {
     fn entry(self) -> &'static Entry {
         let entry = Self::LIBRARY.find(Self::ENTRY, T::ELEMENT, Kernel::All);
         entry.expect("an operator is built for each type of elements that it has a reduction of")
+    }
+
+    /// What its kernels are told.
+    fn told(self) -> Told {
+        let entry = self.entry();
+        Told {
+            number: self.parameter(),
+            also: entry.also == Some(Self::ENTRY),
+            signed: entry.element != T::ELEMENT && T::ELEMENT.is_signed(),
+        }
     }
 }
 
@@ -179,12 +189,14 @@ pub trait OwnOperator: Commutative + Copy + Send + Sync + 'static {
 macro_rules! operators {
     ($($name:ident: $op:ty, { $($element:ident: $room:ident),* $(,)? };)*) => {
         $crate::entries! {
-            ptx: Some($crate::embedded!()), entry points if all(), of other elements if all();
-            $(
-                $name: <$op as $crate::ops::OwnOperator>::Monoid = |parameter| $crate::ops::OwnOperator::monoid(
-                    <$op as $crate::ops::OwnOperator>::of_parameter(parameter)
-                ), { $($element: $room),* };
-            )*
+            ptx: Some($crate::embedded!()), of other elements if all();
+            all: folds of one, if all() {
+                $(
+                    $name: <$op as $crate::ops::OwnOperator>::Monoid = |told| $crate::ops::OwnOperator::monoid(
+                        <$op as $crate::ops::OwnOperator>::of_parameter(told.number)
+                    ), { $($element: $room),* };
+                )*
+            }
         }
 
         $(

@@ -117,6 +117,16 @@ pub fn chains<T, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> M::State {
     in_pairs(op, ColumnsInTurn(part), P::COLUMNS)
 }
 
+/// Folds a part in whichever of the two ways suits its type of elements.
+#[inline(always)]
+pub fn fold_exactly<T: Item, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
+    if is_long::<T>() {
+        chain(op, part)
+    } else {
+        chains(op, part)
+    }
+}
+
 /// The same as [`fold_part`] in little code, which takes its time: each place in turn, its element searched for among all. For
 /// operators whose states are large, where a part has holes; by then the elements were read, and are [asked for
 /// again](Monoid::REREADS).

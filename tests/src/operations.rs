@@ -9,7 +9,7 @@ use warpfold::{Plan, cpu, layout, ops::Reduction};
 use warpfold_emulator::{Shape, reduce_all, reduce_small};
 use warpfold_kernels::{
     element::{Element, Type},
-    kernels::{Entry, Kernel, strided, whole::tile_elements},
+    kernels::{Entry, Kernel, Told, strided, whole::tile_elements},
     monoids::{Monoid, Words},
     stages::{block::most_states, team::most_warps},
     tree::{Part, ROWS, place, vector_elements},
@@ -60,6 +60,8 @@ pub trait Operation: Sync {
     fn ty(&self) -> Type;
     /// Its whole-array kernel.
     fn entry(&self) -> &'static Entry;
+    /// What its kernels are told.
+    fn told(&self) -> Told;
     /// Words of a state, and of an answer.
     fn words(&self) -> (usize, usize);
 
@@ -123,6 +125,9 @@ impl<T: Element, R: Reduction<T>> Operation for Of<T, R> {
     }
     fn entry(&self) -> &'static Entry {
         self.0.entry()
+    }
+    fn told(&self) -> Told {
+        self.0.told()
     }
     fn words(&self) -> (usize, usize) {
         (R::State::COUNT, R::Answer::COUNT)

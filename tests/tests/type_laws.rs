@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use warpfold::ops::{Cosine, Dot, Reduction};
 use warpfold_kernels::{
     element::{Element, Two, Type, bf16, f16},
-    kernels::{ENTRIES, Kernel},
+    kernels::{ENTRIES, Kernel, Told},
     monoids::Words,
     tree::ROWS,
 };
@@ -173,6 +173,7 @@ fn nothing_has_the_answer_that_semantics_give_it() {
 fn is_folded_as_unsigned(op: &str, ty: Type) -> bool {
     match op {
         "count-nonzero" | "any" | "all" | "bit-and" | "bit-or" | "bit-xor" => true,
+        "min" | "max" | "argmin" | "argmax" | "argmin-last" | "argmax-last" | "minmax" | "argminmax" => ty.is_signed(),
         "sum" | "prod" => matches!(ty, Type::I64 | Type::Bool),
         "mean" => ty == Type::Bool,
         _ => false,
@@ -183,7 +184,7 @@ fn is_folded_as_unsigned(op: &str, ty: Type) -> bool {
 /// parameter tells them apart.
 #[test]
 fn every_operator_has_its_entries_and_every_entry_its_operator() {
-    let mut seen = BTreeMap::<&'static str, Vec<&'static str>>::new();
+    let mut seen = BTreeMap::<&'static str, Vec<(&'static str, Told)>>::new();
     for op in operations::all() {
         let all = op.entry();
         assert_eq!(all.kernel, Kernel::All);
@@ -200,12 +201,17 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
             assert_eq!((entry.state_words, entry.answer_words), op.words(), "{}", entry.name);
             assert_eq!(all.with(entry.kernel), Some(entry));
             let of = seen.entry(entry.name).or_default();
-            if !of.contains(&op.name()) {
-                of.push(op.name());
+            // Once for signed integers and unsigned ones.
+            let told = Told {
+                signed: false,
+                ..op.told()
+            };
+            if !of.contains(&(op.name(), told)) {
+                of.push((op.name(), told));
             }
         }
     }
-    fn statistic<T: Element, R: Reduction<T>>(op: R, seen: &mut BTreeMap<&'static str, Vec<&'static str>>) {
+    fn statistic<T: Element, R: Reduction<T>>(op: R, seen: &mut BTreeMap<&'static str, Vec<(&'static str, Told)>>) {
         for kernel in Kernel::ALL {
             let Some(entry) = op.entry().with(kernel) else {
                 assert!(
@@ -218,18 +224,17 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
             let words = (<R::State as Words>::COUNT, <R::Answer as Words>::COUNT);
             assert_eq!((entry.state_words, entry.answer_words), words, "{}", entry.name);
             assert_eq!(entry.element, T::TYPE);
-            // Once for each parameter.
-            seen.insert(entry.name, vec![R::NAME]);
+            seen.entry(entry.name).or_default().push((R::NAME, op.told()));
         }
     }
     each_statistic!(statistic(&mut seen));
-    fn pair<T: Element, R: Reduction<Two<T>>>(op: R, seen: &mut BTreeMap<&'static str, Vec<&'static str>>) {
+    fn pair<T: Element, R: Reduction<Two<T>>>(op: R, seen: &mut BTreeMap<&'static str, Vec<(&'static str, Told)>>) {
         for kernel in Kernel::ALL {
             let entry = op.entry().with(kernel).expect("each kernel is built");
             let words = (<R::State as Words>::COUNT, <R::Answer as Words>::COUNT);
             assert_eq!((entry.state_words, entry.answer_words), words, "{}", entry.name);
             assert_eq!((entry.element, entry.arrays), (T::TYPE, 2), "{}", entry.name);
-            seen.insert(entry.name, vec![R::NAME]);
+            seen.entry(entry.name).or_default().push((R::NAME, op.told()));
         }
     }
     pair::<f16, _>(Dot, &mut seen);
@@ -246,14 +251,9 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
         "an entry twice, or of no operator"
     );
     for (entry, ops) in seen {
-        let shared = match ops.len() {
-            1 => true,
-            2 => ops == ["min", "max"] || ops == ["nanmin", "nanmax"],
-            _ => {
-                ops == ["argmin", "argmax", "argmin-last", "argmax-last"]
-                    || ops == ["nanargmin", "nanargmax", "nanargmin-last", "nanargmax-last"]
-            }
-        };
-        assert!(shared, "{entry} is of {ops:?}");
+        for (i, (op, told)) in ops.iter().enumerate() {
+            let alike = ops[..i].iter().find(|(_, other)| other == told);
+            assert_eq!(alike, None, "{entry} cannot tell {op} from it");
+        }
     }
 }

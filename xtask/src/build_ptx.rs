@@ -9,11 +9,12 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
+use warpfold_kernels::kernels::PARTS_OF_NEWER;
 
 use crate::{
     facts::{self, Figures, Violation},
     generator::{self, Codegen, Generator, stand_in},
-    kernel_crate::{KernelCrate, Part},
+    kernel_crate::{KernelCrate, Part, Wanted},
     paths,
     process::write_if_changed,
     ptx::Module,
@@ -22,9 +23,8 @@ use crate::{
     setup::{self, Tools},
 };
 
-/// What is built unless said otherwise: a base, and the one with instructions that the base has not (a maximum that keeps
-/// NaN). The driver compiles the newest that a device can take, so sm_90 serves everything after it. Each more costs every
-/// build its time, and every program its PTX.
+/// What is built unless said otherwise: a base, and what is better on an architecture with instructions that the base has not. The
+/// driver compiles the newest that a device can take.
 const DEFAULT_ARCHS: [&str; 2] = ["sm_75", "sm_90"];
 
 /// Devices that the PTX is assembled for in the checks: those of the default architectures, for each takes minutes.
@@ -105,18 +105,32 @@ pub fn build_example() -> Result<()> {
 /// Builds and checks the kernels for the default architectures, or the one that is checked with the stand-in, and hands
 /// nothing out.
 pub fn prove_default(tools: &Tools) -> Result<Vec<Build>> {
-    let archs: BTreeSet<&str> = match tools.generator {
-        Generator::StandIn(_) => [stand_in::ARCH].into(),
-        _ => DEFAULT_ARCHS.into(),
-    };
     let kernels = KernelCrate::ours(&tools.generator)?;
+    let wanted = match tools.generator {
+        Generator::StandIn(_) => vec![Wanted::all(stand_in::ARCH)],
+        _ => wanted(&[], tools),
+    };
     let _lock = lock(&kernels)?;
-    prove(&kernels, &archs, tools, Checks::default())
+    prove(&kernels, &wanted, tools, Checks::default())
+}
+
+/// What is to be built: all for architectures that are asked for; else all for the base, and for the other defaults what is better
+/// there, if the code generator can be told so.
+fn wanted(archs: &[String], tools: &Tools) -> Vec<Wanted> {
+    if !archs.is_empty() {
+        let asked: BTreeSet<&str> = archs.iter().map(|arch| arch.trim()).collect();
+        return asked.into_iter().map(Wanted::all).collect();
+    }
+    let [base, newer @ ..] = DEFAULT_ARCHS;
+    let newer = newer.iter().map(|arch| match tools.generator.knows_parts() {
+        true => Wanted::newer(arch),
+        false => Wanted::all(arch),
+    });
+    [Wanted::all(base)].into_iter().chain(newer).collect()
 }
 
 fn build(kernels: &KernelCrate, archs: &[String], tools: &Tools, checks: Checks) -> Result<Vec<Build>> {
-    let asked: BTreeSet<&str> = archs.iter().map(|arch| arch.trim()).collect();
-    let asked: BTreeSet<&str> = if asked.is_empty() { DEFAULT_ARCHS.into() } else { asked };
+    let asked = wanted(archs, tools);
     let _lock = lock(kernels)?;
     remove_stale(kernels, &asked, archs.is_empty(), tools)?;
     let builds = prove(kernels, &asked, tools, checks)?;
@@ -136,23 +150,27 @@ fn lock(kernels: &KernelCrate) -> Result<fs::File> {
 }
 
 /// Compiles and checks what is not up to date; all of it then lies in the cache.
-fn prove(kernels: &KernelCrate, archs: &BTreeSet<&str>, tools: &Tools, checks: Checks) -> Result<Vec<Build>> {
-    for arch in archs {
-        tools.generator.knows(arch)?;
+fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks) -> Result<Vec<Build>> {
+    for wanted in asked {
+        tools.generator.knows(&wanted.arch)?;
     }
     let stamp = kernels.stamp(tools)?;
     let earlier = Report::load(&kernels.cache);
     let mut builds: Vec<Build> = earlier
         .builds
         .into_iter()
-        .filter(|build| archs.contains(&*build.arch) && kernels.is_current(&kernels.staged(&build.arch), &stamp))
+        .filter(|build| {
+            let wanted = asked.iter().find(|wanted| wanted.arch == build.arch);
+            wanted.is_some_and(|wanted| kernels.is_current(&kernels.staged(&build.arch), wanted.parts, &stamp))
+        })
         .filter(|build| {
             let asked = checks.devices(generator::number(&build.arch).unwrap_or(0), tools);
             !checks.every_device || asked.iter().all(|device| build.devices.contains(device))
         })
         .collect();
     let built: Vec<&str> = builds.iter().map(|build| &*build.arch).collect();
-    let todo: Vec<&str> = archs.iter().copied().filter(|arch| !built.contains(arch)).collect();
+    let is_missing = |wanted: &&Wanted| !built.contains(&&*wanted.arch);
+    let todo: Vec<Wanted> = asked.iter().filter(is_missing).cloned().collect();
     if !built.is_empty() {
         println!("up to date, by {}: {}", tools.generator.version(), built.join(", "));
     }
@@ -167,8 +185,12 @@ fn prove(kernels: &KernelCrate, archs: &BTreeSet<&str>, tools: &Tools, checks: C
 
     let compiled = tools.generator.compile_all(kernels, &todo)?;
     let mut wrong = vec![];
-    for (arch, text) in todo.iter().zip(compiled) {
-        let (build, violations) = check(kernels, arch, &text, tools, checks)?;
+    for (wanted, texts) in todo.iter().zip(compiled) {
+        let (arch, modules) = (
+            &*wanted.arch,
+            texts.iter().map(|text| Module::parse(text)).collect::<Vec<_>>(),
+        );
+        let (build, violations) = check(kernels, wanted, &modules, tools, checks)?;
         println!("\n{arch}: {}", build.generator);
         print!("{}", report::table(&build));
         for device in checks.devices(generator::number(arch).unwrap_or(0), tools) {
@@ -228,11 +250,11 @@ fn gathered(wrong: &[(String, Violation)]) -> Vec<String> {
 /// Removes what would mislead: in a default build, every other architecture; otherwise those others that were made from
 /// something older than what is there now, for the host crate embeds all it finds. In a user's crate, those that another code
 /// generator made.
-fn remove_stale(kernels: &KernelCrate, asked: &BTreeSet<&str>, default: bool, tools: &Tools) -> Result<()> {
+fn remove_stale(kernels: &KernelCrate, asked: &[Wanted], default: bool, tools: &Tools) -> Result<()> {
     let stamp = kernels.stamp(tools)?;
     let stale = |folder: &Path| {
         if kernels.ours {
-            return default || !kernels.is_current(folder, &stamp);
+            return default || !kernels.is_current(folder, &PARTS_OF_NEWER, &stamp);
         }
         let generator = fs::read_to_string(folder.join("build.txt")).unwrap_or_default();
         generator.trim() != tools.generator.version()
@@ -240,7 +262,7 @@ fn remove_stale(kernels: &KernelCrate, asked: &BTreeSet<&str>, default: bool, to
     let mut report = Report::load(&kernels.ptx);
     for folder in fs::read_dir(&kernels.ptx).into_iter().flatten().flatten() {
         let name = folder.file_name().to_string_lossy().into_owned();
-        let other = generator::number(&name).is_some() && !asked.contains(&*name);
+        let other = generator::number(&name).is_some() && asked.iter().all(|wanted| wanted.arch != name);
         if other && stale(&folder.path()) {
             println!(
                 "removing {name}: {}",
@@ -262,21 +284,25 @@ pub fn seconds(duration: Duration) -> String {
 /// Takes the compiler's PTX apart by family and judges it; the files lie in the cache until they are published.
 fn check(
     kernels: &KernelCrate,
-    arch: &str,
-    text: &str,
+    wanted: &Wanted,
+    modules: &[Module],
     tools: &Tools,
     checks: Checks,
 ) -> Result<(Build, Vec<(String, Violation)>)> {
-    let module = Module::parse(text);
-    let parts = kernels.parts(&module)?;
+    let arch = &*wanted.arch;
+    let mut parts: Vec<(&Module, Part)> = vec![];
+    for module in modules {
+        parts.extend(kernels.parts(module)?.into_iter().map(|part| (module, part)));
+    }
     if parts.is_empty() {
         bail!("{} defines no entry point", kernels.package);
     }
+    let names: Vec<&str> = parts.iter().map(|(_, part)| &*part.item.name).collect();
     let in_texts = parts
         .iter()
-        .flat_map(|part| facts::in_text(&part.item.name, &part.item.text, part.expected));
+        .flat_map(|(_, part)| facts::in_text(&part.item.name, &part.item.text, part.expected));
     let mut wrong: Vec<(String, Violation)> = kernels
-        .missing(&parts)
+        .missing(wanted, &names)
         .into_iter()
         .chain(in_texts)
         .map(|violation| (arch.to_owned(), violation))
@@ -284,9 +310,10 @@ fn check(
 
     let staged = kernels.staged(arch);
     let _ = fs::remove_dir_all(&staged);
-    let mut families: BTreeMap<&str, Vec<&Part>> = BTreeMap::new();
-    for part in &parts {
-        families.entry(&part.family).or_default().push(part);
+    let mut families: BTreeMap<&str, (&Module, Vec<&Part>)> = BTreeMap::new();
+    for (module, part) in &parts {
+        let (_, members) = families.entry(&part.family).or_insert((module, vec![]));
+        members.push(part);
     }
     let mut build = Build {
         arch: arch.to_owned(),
@@ -300,7 +327,7 @@ fn check(
     let devices = checks.devices(generator::number(arch).context("an architecture is a number")?, tools);
     let assembled: Vec<Assembled> = families
         .par_iter()
-        .map(|(family, members)| {
+        .map(|(family, (module, members))| {
             let of_family = |name: &str| {
                 let part = members.iter().find(|part| part.item.name == name);
                 part.map(|part| part.bounds)
@@ -319,7 +346,7 @@ fn check(
         })
         .collect::<Result<_>>()?;
     let mut on_devices = vec![];
-    for ((family, members), assembled) in families.iter().zip(assembled) {
+    for ((family, (_, members)), assembled) in families.iter().zip(assembled) {
         for (part, figures) in members.iter().zip(assembled.own) {
             let counted = facts::count(&part.item.text);
             build.entries.push(Row::new(family, &part.item.name, counted, figures));
@@ -370,21 +397,14 @@ fn assemble(ptxas: &Ptxas, file: &Path, arch: &str, devices: &BTreeSet<u32>, mem
     Ok(assembled)
 }
 
-/// The devices whose drivers take the PTX of `arch`: those before the next architecture of a default build.
+/// The devices that the PTX of `arch` is assembled for: its own, and later ones.
 fn devices_of(arch: u32, every: bool) -> BTreeSet<u32> {
-    let next = DEFAULT_ARCHS
-        .iter()
-        .filter_map(|next| generator::number(next))
-        .find(|next| *next > arch);
     let mut devices: BTreeSet<u32> = DEVICES.into();
     if every {
         devices.extend(OTHER_DEVICES);
     }
     devices.insert(arch);
-    devices
-        .into_iter()
-        .filter(|device| *device >= arch && next.is_none_or(|next| *device < next))
-        .collect()
+    devices.into_iter().filter(|device| *device >= arch).collect()
 }
 
 /// Puts the staged files where the host crate finds them, and nothing else beside them.
@@ -413,14 +433,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_device_takes_one_default_architecture() {
-        let served: Vec<u32> = DEFAULT_ARCHS
-            .iter()
-            .flat_map(|arch| devices_of(generator::number(arch).unwrap(), false))
-            .collect();
-        assert_eq!(served, DEVICES);
+    fn ptx_is_assembled_for_its_own_devices_and_later_ones() {
+        assert_eq!(devices_of(75, false), BTreeSet::from(DEVICES));
+        assert_eq!(devices_of(90, false), BTreeSet::from([90]));
         assert_eq!(devices_of(121, false), BTreeSet::from([121]));
-        assert_eq!(devices_of(75, true), BTreeSet::from([75, 80, 86, 89]));
+        assert_eq!(
+            devices_of(75, true),
+            BTreeSet::from([75, 80, 86, 89, 90, 100, 103, 120])
+        );
         assert_eq!(devices_of(90, true), BTreeSet::from([90, 100, 103, 120]));
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use warpfold_kernels::kernels::{ENTRIES, Entry, Facts, Instructions, Note};
+use warpfold_kernels::kernels::{ENTRIES, Entry, Facts, Instructions, Note, PARTS, PARTS_OF_NEWER};
 
 use crate::{
     facts::{Expected, Violation},
@@ -43,6 +43,33 @@ pub struct KernelCrate {
     pub ours: bool,
     /// Whether of that a sample is built.
     pub sample: bool,
+}
+
+/// An architecture that is asked for, and what of our kernels is wanted for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// As `sm_NN`.
+    pub arch: String,
+    /// The parts of the list of entries.
+    pub parts: &'static [&'static str],
+}
+
+impl Wanted {
+    /// All there is.
+    pub fn all(arch: &str) -> Self {
+        Self {
+            arch: arch.to_owned(),
+            parts: &PARTS,
+        }
+    }
+
+    /// What is better there than what older architectures have.
+    pub fn newer(arch: &str) -> Self {
+        Self {
+            arch: arch.to_owned(),
+            parts: &PARTS_OF_NEWER,
+        }
+    }
 }
 
 /// What is built from one entry point.
@@ -207,16 +234,16 @@ impl KernelCrate {
     }
 
     /// The entry points that its PTX must have, as far as they are known beforehand.
-    fn entries(&self) -> impl Iterator<Item = &'static Entry> {
+    fn entries(&self, parts: &[&str]) -> impl Iterator<Item = &'static Entry> {
         let (ours, sample) = (self.ours, self.sample);
         ENTRIES
             .iter()
-            .filter(move |entry| ours && (!sample || entry.element.is_sampled()))
+            .filter(move |entry| ours && parts.contains(&entry.part) && (!sample || entry.element.is_sampled()))
     }
 
-    /// Whether `folder` has an architecture's PTX, made from what is there now and found good.
-    pub fn is_current(&self, folder: &Path, stamp: &str) -> bool {
-        let mut families = self.entries().map(|entry| entry.family);
+    /// Whether `folder` has an architecture's PTX of those parts, made from what is there now and found good.
+    pub fn is_current(&self, folder: &Path, parts: &[&str], stamp: &str) -> bool {
+        let mut families = self.entries(parts).map(|entry| entry.family);
         self.ours
             && fs::read_to_string(folder.join(STAMP)).is_ok_and(|old| old == stamp)
             && families.all(|family| folder.join(format!("{family}.ptx")).is_file())
@@ -242,14 +269,14 @@ impl KernelCrate {
     }
 
     /// Entry points that the table has and the PTX has not.
-    pub fn missing(&self, parts: &[Part]) -> Vec<Violation> {
-        let absent = |entry: &&Entry| parts.iter().all(|part| part.item.name != entry.name);
+    pub fn missing(&self, wanted: &Wanted, found: &[&str]) -> Vec<Violation> {
+        let absent = |entry: &&Entry| !found.contains(&entry.name);
         let violation = |entry: &Entry| Violation {
             entry: entry.name.to_owned(),
             what: "is not in the PTX".to_owned(),
             extent: None,
         };
-        self.entries().filter(absent).map(violation).collect()
+        self.entries(wanted.parts).filter(absent).map(violation).collect()
     }
 
     /// Where an architecture's files wait until they are found good.

@@ -8,6 +8,7 @@ use cust::{
     sys::{CUfunction, CUstream},
 };
 use warpfold_driver::sys;
+use warpfold_kernels::kernels::Told;
 
 use super::{
     Gpu, Workspace,
@@ -118,17 +119,17 @@ pub(super) struct Launch<'a> {
     pub(super) state: u64,
 }
 
-/// Enqueues one launch of `plan`, the operator being told `parameter`. The context is current.
+/// Enqueues one launch of `plan`, the operator being `told`. The context is current.
 ///
 /// # Safety
 ///
-/// `function` is the plan's entry, `parameter` one of its operator's, and its module stays loaded; the inputs are valid for what
+/// `function` is the plan's entry, `told` what its operator tells it, and its module stays loaded; the inputs are valid for what
 /// `place` says is read and unwritten, `answer` and `state` are 0 or valid for an answer or a state of each extent, and the
 /// workspace is used by nothing else, all until the stream has passed the launch.
 pub(super) unsafe fn launch(
     function: Function,
     plan: &Plan,
-    parameter: u64,
+    told: Told,
     place: &Place,
     launch: Launch<'_>,
 ) -> Result<(), Error> {
@@ -149,10 +150,12 @@ pub(super) unsafe fn launch(
     let layout = place.layout.as_ref().map_or(0, DeviceMemory::address);
     let (steps, blocks) = (plan.steps(), plan.blocks_that_meet());
     // In the order of `entries!`'s parameters.
-    let mut arguments: [*const c_void; 23] = [
+    let (number, flags) = (told.number, told.flags());
+    let mut arguments: [*const c_void; 24] = [
         ptr::from_ref(&start).cast(),
         ptr::from_ref(&plan.len).cast(),
-        ptr::from_ref(&parameter).cast(),
+        ptr::from_ref(&number).cast(),
+        ptr::from_ref(&flags).cast(),
         ptr::from_ref(&plan.count).cast(),
         ptr::from_ref(&spot.stride).cast(),
         ptr::from_ref(&spot.step).cast(),

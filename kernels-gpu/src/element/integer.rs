@@ -2,10 +2,14 @@
 
 use super::{Element, Integer, Rank, Type, Wide};
 
-/// An integer: its name, the bits that hold it, what it compares as, what its sums are carried in. `flip` puts an unsigned
-/// one in the order of its signed rank.
+/// An integer: its name, the unsigned one of its bits, what it compares as, what its sums are carried in. `flip` are the bits to
+/// turn over for the rank. The ranks of a signed integer and the unsigned one of the same bits differ in their sign bit alone, so
+/// that [`Element::rank_as_signed`] is one instruction: that is `sign`, of the unsigned ones.
 macro_rules! integer {
-    ($int:ident, $type:ident, rank: $rank:ident, flip: $flip:expr, wide: $wide:ident, small: $small:expr) => {
+    (
+        $int:ident, $type:ident, bits: $bits:ident, rank: $rank:ident, flip: $flip:expr, $(sign: $sign:expr,)?
+        wide: $wide:ident, small: $small:expr
+    ) => {
         impl Element for $int {
             const TYPE: Type = Type::$type;
             #[inline]
@@ -15,12 +19,16 @@ macro_rules! integer {
             type Rank = $rank;
             #[inline]
             fn rank(self) -> $rank {
-                self as $rank ^ $flip
+                self as $bits as $rank ^ $flip
             }
             #[inline]
             fn from_rank(rank: $rank) -> Self {
                 (rank ^ $flip) as $int
             }
+            $(#[inline]
+            fn rank_as_signed(rank: $rank, yes: bool) -> $rank {
+                rank ^ ($sign & -$rank::from(yes))
+            })?
             type Wide = $wide;
             #[inline]
             fn wide(self) -> $wide {
@@ -51,14 +59,14 @@ macro_rules! integer {
     };
 }
 
-integer!(i8, I8, rank: i32, flip: 0, wide: i64, small: Some(i32::from));
-integer!(i16, I16, rank: i32, flip: 0, wide: i64, small: Some(i32::from));
-integer!(i32, I32, rank: i32, flip: 0, wide: i64, small: None);
-integer!(i64, I64, rank: i64, flip: 0, wide: i64, small: None);
-integer!(u8, U8, rank: i32, flip: 0, wide: u64, small: Some(i32::from));
-integer!(u16, U16, rank: i32, flip: 0, wide: u64, small: Some(i32::from));
-integer!(u32, U32, rank: i32, flip: i32::MIN, wide: u64, small: None);
-integer!(u64, U64, rank: i64, flip: i64::MIN, wide: u64, small: None);
+integer!(i8, I8, bits: u8, rank: i32, flip: 0x80, wide: i64, small: Some(i32::from));
+integer!(i16, I16, bits: u16, rank: i32, flip: 0x8000, wide: i64, small: Some(i32::from));
+integer!(i32, I32, bits: u32, rank: i32, flip: 0, wide: i64, small: None);
+integer!(i64, I64, bits: u64, rank: i64, flip: 0, wide: i64, small: None);
+integer!(u8, U8, bits: u8, rank: i32, flip: 0, sign: 0x80, wide: u64, small: Some(i32::from));
+integer!(u16, U16, bits: u16, rank: i32, flip: 0, sign: 0x8000, wide: u64, small: Some(i32::from));
+integer!(u32, U32, bits: u32, rank: i32, flip: i32::MIN, sign: i32::MIN, wide: u64, small: None);
+integer!(u64, U64, bits: u64, rank: i64, flip: i64::MIN, sign: i64::MIN, wide: u64, small: None);
 
 impl Element for bool {
     const TYPE: Type = Type::Bool;

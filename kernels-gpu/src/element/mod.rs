@@ -79,6 +79,12 @@ impl Type {
         }
     }
 
+    /// Whether it is an integer with a sign.
+    #[must_use]
+    pub const fn is_signed(self) -> bool {
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
+
     /// Bytes of one element, which is also its alignment.
     #[must_use]
     pub const fn bytes(self) -> usize {
@@ -111,6 +117,12 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
     fn rank(self) -> Self::Rank;
     /// The element of a rank; every NaN gives the same one.
     fn from_rank(rank: Self::Rank) -> Self;
+    /// The rank of the signed integer of the same bits, where `yes`, of the rank of an unsigned one; and the way back.
+    #[inline]
+    fn rank_as_signed(rank: Self::Rank, yes: bool) -> Self::Rank {
+        let _ = yes;
+        rank
+    }
 
     /// What sums and products are carried in.
     type Wide: Wide;

@@ -1,41 +1,36 @@
 //! From an operator and a type of elements to entry points.
 
-/// The entries of a crate and their entry points: operators, each made from the number that its launch passes, and the types of
-/// elements each is built for, each with its [`Room`](crate::kernels::Room). `table.rs` is made by it, and so is what
+/// The entries of a crate and their entry points: operators, each made from what its launch [tells](crate::kernels::Told), and the
+/// types of elements each is built for, each with its [`Room`](crate::kernels::Room). `table.rs` is made by it, and so is what
 /// [`operators!`](crate::operators) makes of a crate of your own.
 ///
-/// Operators `[of two arrays]` fold [`Two`](crate::element::Two) elements at a time. `ptx` is what the crate embeds; there are entry
-/// points where `cfg` says so, on the GPU, of f32, bf16 and u8 and of other elements.
+/// They stand in parts, of which each has entry points where its `if` says so, on the GPU: of f32, bf16 and u8, and of other elements
+/// where their `if` does, too. Operators of a part of `folds of two` fold [`Two`](crate::element::Two) elements at a time, those of
+/// whole arrays alone have no other kernels. `a | b` are two that fold alike: see [`Either`](crate::monoids::Either). `ptx` is what
+/// the crate embeds.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! entries {
     (
-        ptx: $ptx:expr, entry points if $when:meta, of other elements if $others:meta;
-        $($op:ident: $monoid:ty = |$parameter:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? };)*
-        $([of two arrays]
-        $($two_op:ident: $two_monoid:ty = |$two_parameter:pat_param| $two_value:expr, {
-            $($two_element:ident: $two_room:ident),* $(,)?
-        };)*)?
-        $([whole arrays alone]
-        $($whole_op:ident: $whole_monoid:ty = |$whole_parameter:pat_param| $whole_value:expr, {
-            $($whole_element:ident: $whole_room:ident),* $(,)?
-        };)*)?
+        ptx: $ptx:expr, of other elements if $others:meta;
+        $($part:ident: folds of $arrays:ident, if $when:meta {
+            $($op:tt: $monoid:ty = |$told:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? };)*
+        })*
+        $((folds of whole arrays alone) $whole_part:ident, if $whole_when:meta {
+            $($whole_op:tt: $whole_monoid:ty = |$whole_told:pat_param| $whole_value:expr, {
+                $($whole_element:ident: $whole_room:ident),* $(,)?
+            };)*
+        })?
     ) => {
         /// Every entry point of this crate.
-        pub static ENTRIES: &[$crate::kernels::Entry] = &[$($(
-            $crate::entries!(@new All, $op, "", $element, $element, $monoid, $room),
-            $crate::entries!(@new Small, $op, "_small", $element, $element, $monoid, $room),
-            $crate::entries!(@new Rows, $op, "_rows", $element, $element, $monoid, $room),
-            $crate::entries!(@new Strided, $op, "_strided", $element, $element, $monoid, $room),
-            $crate::entries!(@new Segments, $op, "_segments", $element, $element, $monoid, $room),
-        )*)* $($($(
-            $crate::entries!(@new All, $two_op, "", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room),
-            $crate::entries!(@new Small, $two_op, "_small", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room),
-            $crate::entries!(@new Rows, $two_op, "_rows", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room),
-            $crate::entries!(@new Strided, $two_op, "_strided", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room),
-            $crate::entries!(@new Segments, $two_op, "_segments", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room),
-        )*)*)? $($($(
-            $crate::entries!(@new All, $whole_op, "", $whole_element, $whole_element, $whole_monoid, $whole_room),
+        pub static ENTRIES: &[$crate::kernels::Entry] = &[$($($(
+            $crate::entries!(@new All, $op, "", $arrays $element, $monoid, $room, $part),
+            $crate::entries!(@new Small, $op, "_small", $arrays $element, $monoid, $room, $part),
+            $crate::entries!(@new Rows, $op, "_rows", $arrays $element, $monoid, $room, $part),
+            $crate::entries!(@new Strided, $op, "_strided", $arrays $element, $monoid, $room, $part),
+            $crate::entries!(@new Segments, $op, "_segments", $arrays $element, $monoid, $room, $part),
+        )*)*)* $($($(
+            $crate::entries!(@new All, $whole_op, "", one $whole_element, $whole_monoid, $whole_room, $whole_part),
         )*)*)?];
 
         /// What this crate has built.
@@ -46,71 +41,65 @@ macro_rules! entries {
             ptx: $ptx,
         };
 
-        $($(
-            $crate::entries!(@points $when, $others, All, $op, "", $element, $element, $monoid, $room, $parameter, $value);
-            $crate::entries!(@points $when, $others, Small, $op, "_small", $element, $element, $monoid, $room, $parameter, $value);
-            $crate::entries!(@points $when, $others, Rows, $op, "_rows", $element, $element, $monoid, $room, $parameter, $value);
-            $crate::entries!(@points $when, $others, Strided, $op, "_strided", $element, $element, $monoid, $room, $parameter, $value);
-            $crate::entries!(@points $when, $others, Segments, $op, "_segments", $element, $element, $monoid, $room, $parameter, $value);
-        )*)*
+        $($($(
+            $crate::entries!(@points $when, $others, $element; All, $op, "", $arrays $element, $monoid, $room, $told, $value);
+            $crate::entries!(@points $when, $others, $element; Small, $op, "_small", $arrays $element, $monoid, $room, $told, $value);
+            $crate::entries!(@points $when, $others, $element; Rows, $op, "_rows", $arrays $element, $monoid, $room, $told, $value);
+            $crate::entries!(@points $when, $others, $element; Strided, $op, "_strided", $arrays $element, $monoid, $room, $told, $value);
+            $crate::entries!(@points $when, $others, $element; Segments, $op, "_segments", $arrays $element, $monoid, $room, $told, $value);
+        )*)*)*
         $($($(
             $crate::entries!(
-                @points $when, $others, All, $two_op, "", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room,
-                $two_parameter, $two_value
-            );
-            $crate::entries!(
-                @points $when, $others, Small, $two_op, "_small", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room,
-                $two_parameter, $two_value
-            );
-            $crate::entries!(
-                @points $when, $others, Rows, $two_op, "_rows", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room,
-                $two_parameter, $two_value
-            );
-            $crate::entries!(
-                @points $when, $others, Strided, $two_op, "_strided", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room,
-                $two_parameter, $two_value
-            );
-            $crate::entries!(
-                @points $when, $others, Segments, $two_op, "_segments", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room,
-                $two_parameter, $two_value
-            );
-        )*)*)?
-        $($($(
-            $crate::entries!(
-                @points $when, $others, All, $whole_op, "", $whole_element, $whole_element, $whole_monoid, $whole_room,
-                $whole_parameter, $whole_value
+                @points $whole_when, $others, $whole_element; All, $whole_op, "", one $whole_element, $whole_monoid, $whole_room,
+                $whole_told, $whole_value
             );
         )*)*)?
     };
-    (@new $kernel:ident, $op:ident, $infix:literal, $element:ident, $item:ty, $monoid:ty, $room:ident) => {
-        $crate::kernels::Entry::new::<$item, $monoid>(
+    // What an operator folds, of one array and of two.
+    (@item one $element:ident) => { $element };
+    (@item two $element:ident) => { $crate::element::Two<$element> };
+    (@also) => { None };
+    (@also $also:ident) => { Some(stringify!($also)) };
+    (@new $kernel:ident, $op:ident, $($rest:tt)*) => {
+        $crate::entries!(@new $kernel, ($op), $($rest)*)
+    };
+    (
+        @new $kernel:ident, ($op:ident $(| $also:ident)?), $infix:literal, $arrays:ident $element:ident, $monoid:ty, $room:ident,
+        $part:ident
+    ) => {
+        $crate::kernels::Entry::new::<$crate::entries!(@item $arrays $element), $monoid>(
             &LIBRARY,
             $crate::kernels::Kernel::$kernel,
             $crate::kernels::Room::$room,
-            // The operator, the symbol, the module.
+            $crate::entries!(@also $($also)?),
+            // The operator, the symbol, the module, and the part of the build.
             [
                 stringify!($op),
                 concat!(stringify!($op), $infix, "_", stringify!($element)),
                 concat!(stringify!($op), "_", stringify!($element)),
+                stringify!($part),
             ],
         )
     };
     // A build of a sample has these types of elements alone, which `Type::is_sampled` knows.
-    (@points $when:meta, $others:meta, $kernel:ident, $op:ident, $infix:literal, f32, $($rest:tt)*) => {
-        $crate::entries!(@point $when, $kernel, $op, $infix, f32, $($rest)*);
+    (@points $when:meta, $others:meta, f32; $($point:tt)*) => {
+        $crate::entries!(@point $when, $($point)*);
     };
-    (@points $when:meta, $others:meta, $kernel:ident, $op:ident, $infix:literal, bf16, $($rest:tt)*) => {
-        $crate::entries!(@point $when, $kernel, $op, $infix, bf16, $($rest)*);
+    (@points $when:meta, $others:meta, bf16; $($point:tt)*) => {
+        $crate::entries!(@point $when, $($point)*);
     };
-    (@points $when:meta, $others:meta, $kernel:ident, $op:ident, $infix:literal, u8, $($rest:tt)*) => {
-        $crate::entries!(@point $when, $kernel, $op, $infix, u8, $($rest)*);
+    (@points $when:meta, $others:meta, u8; $($point:tt)*) => {
+        $crate::entries!(@point $when, $($point)*);
     };
-    (@points $when:meta, $others:meta, $($point:tt)*) => {
-        $crate::entries!(@point $others, $($point)*);
+    (@points $when:meta, $others:meta, $element:ident; $($point:tt)*) => {
+        $crate::entries!(@point all($when, $others), $($point)*);
+    };
+    (@point $when:meta, $kernel:ident, ($op:ident | $also:ident), $($rest:tt)*) => {
+        $crate::entries!(@point $when, $kernel, $op, $($rest)*);
     };
     (
-        @point $when:meta, $kernel:ident, $op:ident, $infix:literal, $element:ident, $item:ty, $monoid:ty,
-        $room:ident, $parameter:pat_param, $value:expr
+        @point $when:meta, $kernel:ident, $op:ident, $infix:literal, $arrays:ident $element:ident, $monoid:ty,
+        $room:ident, $told:pat_param, $value:expr
     ) => {
         #[cfg(all(target_arch = "nvptx64", $when))]
         const _: () = {
@@ -124,7 +113,8 @@ macro_rules! entries {
                 pub unsafe fn entry(
                     start: *const $element,
                     len: u64,
-                    parameter: u64,
+                    number: u64,
+                    flags: u32,
                     count: u64,
                     stride: i64,
                     step: i64,
@@ -146,18 +136,18 @@ macro_rules! entries {
                     second_around_first: usize,
                     second_around_end: usize,
                 ) {
-                    let $parameter = parameter;
+                    let $told = $crate::kernels::Told::new(number, flags);
                     let around = $crate::stages::extents::Around(around_first, around_end);
                     let second_around = $crate::stages::extents::Around(second_around_first, second_around_end);
-                    let arguments = $crate::kernels::Arguments::<$item> {
+                    let arguments = $crate::kernels::Arguments::<$crate::entries!(@item $arrays $element)> {
                         extents: $crate::stages::extents::Extents {
-                            start: $crate::entries!(@each $item, start, second),
+                            start: $crate::entries!(@each $arrays $element, start, second),
                             len,
                             count,
-                            stride: $crate::entries!(@each $item, stride, second_stride),
-                            step: $crate::entries!(@each $item, step, second_step),
+                            stride: $crate::entries!(@each $arrays $element, stride, second_stride),
+                            step: $crate::entries!(@each $arrays $element, step, second_step),
                             layout,
-                            around: $crate::entries!(@each $item, around, second_around),
+                            around: $crate::entries!(@each $arrays $element, around, second_around),
                         },
                         meeting: $crate::stages::grid::Meeting { slots, tiles, tickets, blocks },
                         output: $crate::kernels::output::Output { answer, state },
@@ -179,11 +169,11 @@ macro_rules! entries {
                 stringify!($op), $infix, "_", stringify!($element),
             ))]
             static FACTS: $crate::kernels::Facts =
-                $crate::entries!(@new $kernel, $op, $infix, $element, $item, $monoid, $room).facts();
+                $crate::entries!(@new $kernel, $op, $infix, $arrays $element, $monoid, $room, $op).facts();
         };
     };
     // What the launch says of each array of an item.
-    (@each $item:ty, $first:expr, $second:expr) => {
-        <$item as $crate::stages::source::Source>::each(|array| if array == 0 { $first } else { $second })
+    (@each $arrays:ident $element:ident, $first:expr, $second:expr) => {
+        <$crate::entries!(@item $arrays $element) as $crate::stages::source::Source>::each(|array| if array == 0 { $first } else { $second })
     };
 }

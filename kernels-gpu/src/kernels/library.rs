@@ -17,12 +17,14 @@ pub struct Library {
 
 impl Library {
     /// The entry that folds elements of a type with an operator in a kernel; none if it is not built. Where an operator folds signed
-    /// integers or bool bit by bit as it does unsigned ones (their sums in 64 bits, counts, bitwise operations), it is built for the
-    /// unsigned type alone, and its entry is that one's.
+    /// integers or bool as it does unsigned ones (their sums in 64 bits, counts, bitwise operations, extrema once
+    /// [told](super::Told::signed)), it is built for the unsigned type alone, and its entry is that one's.
     #[must_use]
     pub fn find(&self, op: &str, element: Type, kernel: Kernel) -> Option<&'static Entry> {
         let built = |element: Type| {
-            let is = |entry: &&Entry| entry.op == op && entry.element == element && entry.kernel == kernel;
+            let is = |entry: &&Entry| {
+                (entry.op == op || entry.also == Some(op)) && entry.element == element && entry.kernel == kernel
+            };
             self.entries.iter().find(is)
         };
         built(element).or_else(|| built(element.unsigned()))

@@ -14,7 +14,7 @@ mod table;
 pub mod whole;
 
 pub use library::{Embedded, Facts, Library, Note, Ptx, Room};
-pub use table::{ENTRIES, LIBRARY};
+pub use table::{ENTRIES, LIBRARY, PARTS, PARTS_OF_NEWER};
 
 use crate::{
     element::Type,
@@ -41,6 +41,10 @@ pub struct Entry {
     pub name: &'static str,
     /// The operator it folds with. Entries of one operator and different kernels give the same bits.
     pub op: &'static str,
+    /// Another that folds alike, and that it finishes as where it is told so.
+    pub also: Option<&'static str>,
+    /// The part of the build that has it.
+    pub part: &'static str,
     /// The elements it reads.
     pub element: Type,
     /// How many arrays of them.
@@ -102,6 +106,36 @@ pub struct Arguments<T: Source> {
     pub warps: u32,
 }
 
+/// What a launch tells an entry point of its operator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// The operator's own [parameter](crate::ops::Operator::parameter).
+    pub number: u64,
+    /// Whether the other of the entry's two operators finishes: [`Entry::also`].
+    pub also: bool,
+    /// Whether the elements are the signed integers of the same bits.
+    pub signed: bool,
+}
+
+impl Told {
+    /// By what a launch passes.
+    #[inline(always)]
+    #[must_use]
+    pub fn new(number: u64, flags: u32) -> Self {
+        Self {
+            number,
+            also: flags & 1 != 0,
+            signed: flags & 2 != 0,
+        }
+    }
+
+    /// What a launch passes beside the number.
+    #[must_use]
+    pub fn flags(self) -> u32 {
+        u32::from(self.also) | u32::from(self.signed) << 1
+    }
+}
+
 /// Runs a kernel.
 ///
 /// # Safety
@@ -147,7 +181,8 @@ impl Entry {
         library: &'static Library,
         kernel: Kernel,
         room: Room,
-        [op, name, family]: [&'static str; 3],
+        also: Option<&'static str>,
+        [op, name, family, part]: [&'static str; 4],
     ) -> Self {
         let words = <M::State as Words>::COUNT;
         let most = match kernel {
@@ -196,6 +231,8 @@ impl Entry {
             library,
             name,
             op,
+            also,
+            part,
             element: T::ELEMENT,
             arrays: T::ARRAYS,
             kernel,

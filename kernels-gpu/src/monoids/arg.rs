@@ -1,8 +1,9 @@
 //! Where the largest or the smallest value is.
 
-use super::{End, Monoid, Words, extremum::Key};
+use super::{End, Monoid, Order, Words, extremum::Key};
 use crate::{
     element::{Element, Rank},
+    kernels::Told,
     tree::{self, Part},
 };
 
@@ -55,8 +56,8 @@ impl<Key: Words> Words for Best<Key> {
 /// −0.0 and +0.0 tie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arg {
-    /// Which end.
-    pub end: End,
+    /// The order whose largest it is.
+    pub order: Order,
     /// Which of equals.
     pub ties: Ties,
 }
@@ -64,12 +65,12 @@ pub struct Arg {
 impl Arg {
     /// The first of the largest.
     pub const LARGEST: Self = Self {
-        end: End::Largest,
+        order: Order::RISING,
         ties: Ties::First,
     };
     /// The first of the smallest.
     pub const SMALLEST: Self = Self {
-        end: End::Smallest,
+        order: Order::FALLING,
         ties: Ties::First,
     };
 
@@ -82,36 +83,40 @@ impl Arg {
         }
     }
 
-    /// By the number that a launch passes: bit 0 for the smallest, bit 1 for the last.
+    /// By what a launch tells: the number [`parameter`](Self::parameter).
     #[inline]
     #[must_use]
-    pub fn of_parameter(parameter: u64) -> Self {
+    pub fn told(told: Told) -> Self {
         Self {
-            end: if parameter & 1 == 1 {
-                End::Smallest
-            } else {
-                End::Largest
-            },
-            ties: if parameter & 2 == 2 { Ties::Last } else { Ties::First },
+            order: Order::told(told),
+            ties: if told.number & 2 == 2 { Ties::Last } else { Ties::First },
         }
     }
 
-    /// The number that a launch passes.
+    /// The same of signed integers, if a launch tells so.
+    #[inline]
+    #[must_use]
+    pub fn signed(mut self, told: Told) -> Self {
+        self.order.signed = told.signed;
+        self
+    }
+
+    /// The number that a launch passes: bit 0 for the smallest, bit 1 for the last.
     #[must_use]
     pub fn parameter(self) -> u64 {
-        u64::from(self.end == End::Smallest) | u64::from(self.ties == Ties::Last) << 1
+        u64::from(self.order.end == End::Smallest) | u64::from(self.ties == Ties::Last) << 1
     }
 
     /// The element that was found, of `T`, in a state. A zero is +0.0.
     #[inline]
     #[must_use]
     pub fn value<T: Element>(self, best: Best<Key<T>>) -> T {
-        T::from_rank(self.end.order(T::Rank::of_key(best.key)).zeros_alike())
+        T::from_rank(self.order.back::<T>(T::Rank::of_key(best.key)).zeros_alike())
     }
 
     #[inline]
     fn key<T: Element>(self, value: T) -> Key<T> {
-        self.end.order(value.rank()).zeros_alike().key()
+        self.order.rank::<T>(value.rank()).zeros_alike().key()
     }
 
     /// The place of an index; and the index of a place.
@@ -153,11 +158,7 @@ impl<T: Element> Monoid<T> for Arg {
     /// One after the other, with indices of 32 bits.
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> Best<Key<T>> {
-        let best = if tree::is_long::<T>() {
-            tree::chain(Near(self), part)
-        } else {
-            tree::chains(Near(self), part)
-        };
+        let best = tree::fold_exactly(Near(self), part);
         let (key, index) = best;
         if index == Near(self).nowhere() {
             return Monoid::<T>::identity(self);
@@ -186,7 +187,7 @@ impl<T: Element> Monoid<T> for Arg {
             Ties::First => Some(best),
             Ties::Last => best.below(),
         };
-        bar.is_none_or(|bar| !(self.end.order(value.rank()) <= bar))
+        bar.is_none_or(|bar| !(self.order.rank::<T>(value.rank()) <= bar))
     }
     #[inline]
     fn finish(self, best: Best<Key<T>>, _: u64) -> u64 {

@@ -1,67 +1,106 @@
-//! Integers bit by bit.
+//! Integers bit by bit: exact, so any order will do.
 
 use super::Monoid;
 use crate::{
     element::Integer,
+    kernels::Told,
     tree::{self, Part},
 };
 
-/// An operator on the bits of integers: exact, so any order will do.
-macro_rules! operator {
-    ($(#[$doc:meta])* $name:ident, |$zero:ident| $identity:expr, |$a:ident, $b:ident| $combine:expr) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq)]
-        pub struct $name;
-
-        impl<T: Integer> Monoid<T> for $name {
-            type State = T;
-            type Answer = T;
-
-            #[inline]
-            fn identity(self) -> T {
-                let $zero = T::from_bits(0);
-                $identity
-            }
-            #[inline]
-            fn lift(self, value: T, _: u64) -> T {
-                value
-            }
-            #[inline]
-            fn combine(self, $a: T, $b: T) -> T {
-                $combine
-            }
-            #[inline(always)]
-            fn fold_part(self, part: impl Part<T>) -> T {
-                if tree::is_long::<T>() {
-                    tree::chain(self, part)
-                } else {
-                    tree::chains(self, part)
-                }
-            }
-            #[inline]
-            fn finish(self, bits: T, _: u64) -> T {
-                bits
-            }
-            #[inline]
-            fn empty(self) -> Option<T> {
-                Some(Monoid::<T>::identity(self))
-            }
-        }
-    };
+/// What becomes of each bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bits {
+    /// Whether all elements have it. All bits over nothing: −1, or the largest unsigned number.
+    And,
+    /// Whether any element has it. 0 over nothing.
+    Or,
 }
 
-operator!(
-    /// The bits that all elements have. All bits over nothing: −1, or the largest unsigned number.
-    BitAnd, |zero| !zero, |a, b| a & b
-);
-operator!(
-    /// The bits that any element has. 0 over nothing.
-    BitOr, |zero| zero, |a, b| a | b
-);
-operator!(
-    /// The bits that an odd number of elements have. 0 over nothing.
-    BitXor, |zero| zero, |a, b| a ^ b
-);
+impl Bits {
+    /// By the number that a launch passes: 1 for those that all have.
+    #[inline]
+    #[must_use]
+    pub fn told(told: Told) -> Self {
+        if told.number == 1 { Self::And } else { Self::Or }
+    }
+
+    /// The number that a launch passes.
+    #[must_use]
+    pub fn parameter(self) -> u64 {
+        u64::from(self == Self::And)
+    }
+
+    /// All elements have the bits that none has not.
+    #[inline]
+    fn turned<T: Integer>(self, bits: T) -> T {
+        if self == Self::And { !bits } else { bits }
+    }
+}
+
+impl<T: Integer> Monoid<T> for Bits {
+    /// The bits that any has, or has not.
+    type State = T;
+    type Answer = T;
+
+    #[inline]
+    fn identity(self) -> T {
+        T::from_bits(0)
+    }
+    #[inline]
+    fn lift(self, value: T, _: u64) -> T {
+        self.turned(value)
+    }
+    #[inline]
+    fn combine(self, a: T, b: T) -> T {
+        a | b
+    }
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> T {
+        tree::fold_exactly(self, part)
+    }
+    #[inline]
+    fn finish(self, bits: T, _: u64) -> T {
+        self.turned(bits)
+    }
+    #[inline]
+    fn empty(self) -> Option<T> {
+        Some(self.turned(T::from_bits(0)))
+    }
+}
+
+/// The bits that an odd number of elements have. 0 over nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BitXor;
+
+impl<T: Integer> Monoid<T> for BitXor {
+    type State = T;
+    type Answer = T;
+
+    #[inline]
+    fn identity(self) -> T {
+        T::from_bits(0)
+    }
+    #[inline]
+    fn lift(self, value: T, _: u64) -> T {
+        value
+    }
+    #[inline]
+    fn combine(self, a: T, b: T) -> T {
+        a ^ b
+    }
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> T {
+        tree::fold_exactly(self, part)
+    }
+    #[inline]
+    fn finish(self, bits: T, _: u64) -> T {
+        bits
+    }
+    #[inline]
+    fn empty(self) -> Option<T> {
+        Some(T::from_bits(0))
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -88,7 +127,7 @@ mod tests {
         }
         assert_eq!(op.combine(a, b), op.combine(b, a));
         assert_eq!(op.combine(op.combine(a, b), c), op.combine(a, op.combine(b, c)));
-        assert_eq!(op.empty(), Some(op.identity()));
+        assert_eq!(op.empty(), Some(op.finish(op.identity(), 0)));
         let of_all = runs[0].iter().copied().reduce(plain).expect("a run has an element");
         assert_eq!(bits(answer(op, &elements(&runs[0]))), bits(T::from_bits(of_all)));
     }
@@ -102,8 +141,8 @@ mod tests {
         fn laws_hold(runs in [run(), run(), run()]) {
             macro_rules! each {
                 ($($int:ty)*) => {$(
-                    laws::<$int, _>(BitAnd, &runs, |a, b| a & b);
-                    laws::<$int, _>(BitOr, &runs, |a, b| a | b);
+                    laws::<$int, _>(Bits::And, &runs, |a, b| a & b);
+                    laws::<$int, _>(Bits::Or, &runs, |a, b| a | b);
                     laws::<$int, _>(BitXor, &runs, |a, b| a ^ b);
                 )*};
             }
@@ -113,9 +152,9 @@ mod tests {
 
     #[test]
     fn nothing_gives_the_identity() {
-        assert_eq!(Monoid::<i8>::empty(BitAnd), Some(-1));
-        assert_eq!(Monoid::<u64>::empty(BitAnd), Some(u64::MAX));
-        assert_eq!(Monoid::<i32>::empty(BitOr), Some(0));
+        assert_eq!(Monoid::<i8>::empty(Bits::And), Some(-1));
+        assert_eq!(Monoid::<u64>::empty(Bits::And), Some(u64::MAX));
+        assert_eq!(Monoid::<i32>::empty(Bits::Or), Some(0));
         assert_eq!(Monoid::<u16>::empty(BitXor), Some(0));
     }
 }

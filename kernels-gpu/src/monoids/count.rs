@@ -5,6 +5,7 @@
 use super::{Monoid, sum::total};
 use crate::{
     element::{Element, Float, Rank},
+    kernels::Told,
     tree::Part,
 };
 
@@ -60,46 +61,55 @@ count!(
     CountInf of Float, |value| value.magnitude() == T::Rank::HIGHEST
 );
 
-/// Whether elements are not zero: one of them, or all.
-macro_rules! truth {
-    ($(#[$doc:meta])* $name:ident, $identity:literal, |$a:ident, $b:ident| $combine:expr) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq)]
-        pub struct $name;
-
-        impl<T: Element> Monoid<T> for $name {
-            type State = bool;
-            type Answer = bool;
-
-            #[inline]
-            fn identity(self) -> bool {
-                $identity
-            }
-            #[inline]
-            fn lift(self, value: T, _: u64) -> bool {
-                value.is_nonzero()
-            }
-            #[inline]
-            fn combine(self, $a: bool, $b: bool) -> bool {
-                $combine
-            }
-            #[inline]
-            fn finish(self, truth: bool, _: u64) -> bool {
-                truth
-            }
-            #[inline]
-            fn empty(self) -> Option<bool> {
-                Some($identity)
-            }
-        }
-    };
+/// Whether elements are not zero, as a NaN is not: any of them, or all.
+///
+/// All are where none is zero, so either asks for one of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truth {
+    /// Whether any element is not zero. False over nothing.
+    Any,
+    /// Whether no element is zero. True over nothing.
+    All,
 }
 
-truth!(
-    /// Whether any element is not zero; a NaN is not. False over nothing.
-    Any, false, |a, b| a | b
-);
-truth!(
-    /// Whether no element is zero; a NaN is not. True over nothing.
-    All, true, |a, b| a & b
-);
+impl Truth {
+    /// By the number that a launch passes: 1 for all.
+    #[inline]
+    #[must_use]
+    pub fn told(told: Told) -> Self {
+        if told.number == 1 { Self::All } else { Self::Any }
+    }
+
+    /// The number that a launch passes.
+    #[must_use]
+    pub fn parameter(self) -> u64 {
+        u64::from(self == Self::All)
+    }
+}
+
+impl<T: Element> Monoid<T> for Truth {
+    /// Whether there is one of the kind.
+    type State = bool;
+    type Answer = bool;
+
+    #[inline]
+    fn identity(self) -> bool {
+        false
+    }
+    #[inline]
+    fn lift(self, value: T, _: u64) -> bool {
+        value.is_nonzero() != (self == Self::All)
+    }
+    #[inline]
+    fn combine(self, a: bool, b: bool) -> bool {
+        a | b
+    }
+    #[inline]
+    fn finish(self, found: bool, _: u64) -> bool {
+        found != (self == Self::All)
+    }
+    #[inline]
+    fn empty(self) -> Option<bool> {
+        Some(self == Self::All)
+    }
+}

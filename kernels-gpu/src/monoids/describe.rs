@@ -360,7 +360,7 @@ impl Ends {
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn lift<T: Float>(self, value: T, index: u64) -> Best<Key<T>> {
         Best {
-            key: Extremum { end: self.0.end }.lift(value, index),
+            key: Extremum { order: self.0.order }.lift(value, index),
             place: index,
         }
     }
@@ -389,7 +389,7 @@ impl Ends {
     fn of_part<T: Float>(self, best: Best<Key<T>>, part: impl Part<T>) -> Best<Key<T>> {
         if best.key == self.0.lift(T::from_bits(0), 0).key {
             // A zero: of which sign, it takes a second look to tell.
-            let key = Monoid::<T>::fold_part(Extremum { end: self.0.end }, part);
+            let key = Monoid::<T>::fold_part(Extremum { order: self.0.order }, part);
             return Best { key, ..best };
         }
         best
@@ -398,7 +398,7 @@ impl Ends {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn value<T: Float>(self, best: Best<Key<T>>) -> Option<T> {
-        (best.place != u64::MAX).then(|| Monoid::<T>::finish(Extremum { end: self.0.end }, best.key, 0))
+        (best.place != u64::MAX).then(|| Monoid::<T>::finish(Extremum { order: self.0.order }, best.key, 0))
     }
 }
 

@@ -16,12 +16,6 @@ use crate::{
     },
 };
 
-impl Same for f32 {
-    fn floats(self) -> Vec<f64> {
-        [f64::from(self)].to_vec()
-    }
-}
-
 impl Same for Products {
     fn floats(self) -> Vec<f64> {
         [self.both, self.first, self.second].to_vec()

@@ -3,10 +3,11 @@
 use super::Monoid;
 use crate::{
     element::{Element, Rank},
+    kernels::Told,
     tree::{self, Part},
 };
 
-/// Which end of the order is sought.
+/// Which end is sought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The largest.
@@ -15,11 +16,50 @@ pub enum End {
     Smallest,
 }
 
-impl End {
-    /// A rank in the order whose largest is sought.
+/// An order of elements, whose largest is sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Which end of their own.
+    pub end: End,
+    /// Whether unsigned integers are the bits of signed ones, and compare as those.
+    pub signed: bool,
+}
+
+impl Order {
+    /// From the smallest to the largest.
+    pub const RISING: Self = Self {
+        end: End::Largest,
+        signed: false,
+    };
+    /// From the largest to the smallest.
+    pub const FALLING: Self = Self {
+        end: End::Smallest,
+        signed: false,
+    };
+
+    /// By what a launch tells: bit 0 of the number is for the smallest.
     #[inline]
-    pub(super) fn order<R: Rank>(self, rank: R) -> R {
-        rank.reversed(self == Self::Smallest)
+    pub(super) fn told(told: Told) -> Self {
+        Self {
+            signed: told.signed,
+            ..if told.number & 1 == 1 {
+                Self::FALLING
+            } else {
+                Self::RISING
+            }
+        }
+    }
+
+    /// An element's rank as its rank in this order.
+    #[inline]
+    pub(super) fn rank<T: Element>(self, rank: T::Rank) -> T::Rank {
+        T::rank_as_signed(rank, self.signed).reversed(self.end == End::Smallest)
+    }
+
+    /// The way back.
+    #[inline]
+    pub(super) fn back<T: Element>(self, rank: T::Rank) -> T::Rank {
+        T::rank_as_signed(rank.reversed(self.end == End::Smallest), self.signed)
     }
 }
 
@@ -30,24 +70,34 @@ impl End {
 /// so the answer never depends on the order even there; a NaN sits past the end that is sought, so it always wins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extremum {
-    /// Which end.
-    pub end: End,
+    /// The order whose largest it is.
+    pub order: Order,
 }
 
 impl Extremum {
     /// The largest.
-    pub const LARGEST: Self = Self { end: End::Largest };
+    pub const LARGEST: Self = Self { order: Order::RISING };
     /// The smallest.
-    pub const SMALLEST: Self = Self { end: End::Smallest };
+    pub const SMALLEST: Self = Self { order: Order::FALLING };
 
-    /// By the number that a launch passes: 1 is the smallest.
+    /// By what a launch tells: the number [`parameter`](Self::parameter).
     #[inline]
     #[must_use]
-    pub fn of_parameter(parameter: u64) -> Self {
-        if parameter == 1 { Self::SMALLEST } else { Self::LARGEST }
+    pub fn told(told: Told) -> Self {
+        Self {
+            order: Order::told(told),
+        }
     }
 
-    /// The number that a launch passes.
+    /// The same of signed integers, if a launch tells so.
+    #[inline]
+    #[must_use]
+    pub fn signed(mut self, told: Told) -> Self {
+        self.order.signed = told.signed;
+        self
+    }
+
+    /// The number that a launch passes: 1 for the smallest.
     #[must_use]
     pub fn parameter(self) -> u64 {
         u64::from(self == Self::SMALLEST)
@@ -67,7 +117,7 @@ impl<T: Element> Monoid<T> for Extremum {
     }
     #[inline]
     fn lift(self, value: T, _: u64) -> Key<T> {
-        self.end.order(value.rank()).key()
+        self.order.rank::<T>(value.rank()).key()
     }
     #[inline]
     fn combine(self, a: Key<T>, b: Key<T>) -> Key<T> {
@@ -75,21 +125,17 @@ impl<T: Element> Monoid<T> for Extremum {
     }
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> Key<T> {
-        if tree::is_long::<T>() {
-            tree::chain(self, part)
-        } else {
-            tree::chains(self, part)
-        }
+        tree::fold_exactly(self, part)
     }
     const SELECTS: bool = true;
     #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
     #[inline]
     fn may_change(self, best: Key<T>, value: T) -> bool {
-        !(self.end.order(value.rank()) <= T::Rank::bar(best))
+        !(self.order.rank::<T>(value.rank()) <= T::Rank::bar(best))
     }
     #[inline]
     fn finish(self, best: Key<T>, _: u64) -> T {
-        T::from_rank(self.end.order(T::Rank::of_key(best)))
+        T::from_rank(self.order.back::<T>(T::Rank::of_key(best)))
     }
     #[inline]
     fn empty(self) -> Option<T> {

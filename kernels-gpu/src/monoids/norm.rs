@@ -124,11 +124,7 @@ impl<T: Float> Monoid<T> for NormInf {
     }
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> Key<T> {
-        if tree::is_long::<T>() {
-            tree::chain(self, part)
-        } else {
-            tree::chains(self, part)
-        }
+        tree::fold_exactly(self, part)
     }
     const SELECTS: bool = true;
     #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN

@@ -90,6 +90,18 @@ pub fn special_or_any() -> impl Strategy<Value = Vec<f32>> {
     prop::collection::vec(value, 1..10)
 }
 
+impl Same for f32 {
+    fn floats(self) -> Vec<f64> {
+        [f64::from(self)].to_vec()
+    }
+}
+
+impl Same for f64 {
+    fn floats(self) -> Vec<f64> {
+        [self].to_vec()
+    }
+}
+
 impl Same for Scaled<f32> {
     fn floats(self) -> Vec<f64> {
         [self.max, self.sum].map(f64::from).to_vec()

@@ -5,11 +5,14 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process::Command,
+    time::Instant,
 };
 
 use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
 
 use super::{KernelCrate, number};
+use crate::build_ptx::seconds;
 use crate::process::{capture, on_path, untangled};
 
 /// The target of rustc's PTX backend.
@@ -199,7 +202,49 @@ fn archs_in(cpus: &str) -> Vec<String> {
 impl Compiler {
     /// The PTX of `kernels` for `arch`, with more flags for the compiler.
     pub fn compile(&self, kernels: &KernelCrate, arch: &str, more_flags: &str) -> Result<String> {
-        let cache = kernels.cache.join(arch);
+        self.compile_in(&kernels.cache.join(arch), kernels, arch, None, more_flags)
+    }
+
+    /// The same of parts of it, as many at once as there are cores. `core` is compiled once for all, with no part.
+    pub fn compile_parts(
+        &self,
+        kernels: &KernelCrate,
+        arch: &str,
+        parts: &[&str],
+        more_flags: &str,
+    ) -> Result<Vec<String>> {
+        let common = kernels.cache.join(arch).join("core");
+        self.compile_in(&common, kernels, arch, Some("none"), more_flags)?;
+        // In their order, so that the dearest are not left for the end.
+        let compiled: Vec<(usize, String)> = parts
+            .iter()
+            .enumerate()
+            .par_bridge()
+            .map(|(i, part)| {
+                let start = Instant::now();
+                // Cargo compiles one thing at a time in a folder.
+                let folder = kernels.cache.join(arch).join(part);
+                copy_but(&common, &folder, &kernels.library)?;
+                let text = self.compile_in(&folder, kernels, arch, Some(part), more_flags)?;
+                println!("  {arch}, {part}: {}", seconds(start.elapsed()));
+                Ok((i, text))
+            })
+            .collect::<Result<_>>()?;
+        let mut texts = vec![String::new(); parts.len()];
+        for (i, text) in compiled {
+            texts[i] = text;
+        }
+        Ok(texts)
+    }
+
+    fn compile_in(
+        &self,
+        cache: &Path,
+        kernels: &KernelCrate,
+        arch: &str,
+        part: Option<&str>,
+        more_flags: &str,
+    ) -> Result<String> {
         // Fat LTO and one unit leave no calls. There is nothing to link: the assembly is the product. JumpThreading copies
         // barriers into divergent branches (rust-lang/rust 137086). Whatever its size, a function is inlined; and no lanes of
         // vectors are looked for in straight-line code, which the target hardly has and which costs registers.
@@ -225,8 +270,12 @@ impl Compiler {
                 .args(["--config", "profile.release.panic=\"abort\""])
                 .args(["--config", "profile.release.opt-level=3"])
                 .args(["--config", "profile.release.debug=0"])
+                // Of this crate alone, so that nothing else is compiled for it.
+                .args(part.map_or(vec![], |part| {
+                    vec!["--".to_owned(), "--cfg".to_owned(), format!("warpfold_part=\"{part}\"")]
+                }))
                 .env("RUSTFLAGS", flags)
-                .env("CARGO_TARGET_DIR", &cache),
+                .env("CARGO_TARGET_DIR", cache),
         )
         .with_context(|| format!("cannot compile {} for {arch}", kernels.package))?;
         let output = cache
@@ -243,6 +292,30 @@ impl Compiler {
         command.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1");
         command
     }
+}
+
+/// Copies a folder with the times of its files, by which cargo knows what is fresh, but for what belongs to a crate.
+fn copy_but(from: &Path, to: &Path, crate_name: &str) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (name, target) = (entry.file_name(), to.join(entry.file_name()));
+        // Its name begins with the crate's, or with that of its package.
+        let name = name.to_string_lossy().replace('-', "_");
+        if name.trim_start_matches("lib").starts_with(crate_name) {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            copy_but(&entry.path(), &target, crate_name)?;
+        } else {
+            fs::copy(entry.path(), &target).with_context(|| format!("cannot write {}", target.display()))?;
+            fs::File::options()
+                .write(true)
+                .open(&target)?
+                .set_modified(entry.metadata()?.modified()?)?;
+        }
+    }
+    Ok(())
 }
 
 /// The option that sets the version of PTX. The older architectures' own versions lack instructions that the kernels use;

@@ -8,8 +8,12 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
+use rayon::prelude::*;
 
-use crate::{build_ptx::seconds, kernel_crate::KernelCrate};
+use crate::{
+    build_ptx::seconds,
+    kernel_crate::{KernelCrate, Wanted},
+};
 
 /// The code generator that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -69,8 +73,10 @@ impl Generator {
         )
     }
 
-    /// The PTX of `kernels` for each of `archs`, all of them at once: `core` is one long single-threaded piece for each.
-    pub fn compile_all(&self, kernels: &KernelCrate, archs: &[&str]) -> Result<Vec<String>> {
+    /// The PTX of `kernels` for each of `builds`, in the parts that each is compiled in; as many at once as there are cores, for each
+    /// is one long single-threaded piece.
+    pub fn compile_all(&self, kernels: &KernelCrate, builds: &[Wanted]) -> Result<Vec<Vec<String>>> {
+        let archs: Vec<&str> = builds.iter().map(|wanted| &*wanted.arch).collect();
         println!(
             "compiling {} for {} with {}",
             kernels.package,
@@ -80,23 +86,25 @@ impl Generator {
         if let Self::Nvvm(toolchain) = self {
             toolchain.build_builder()?;
         }
-        std::thread::scope(|scope| {
-            let compile = |arch: &str| {
+        builds
+            .par_iter()
+            .map(|Wanted { arch, parts }| {
                 let start = Instant::now();
-                let text = match self {
-                    Self::Llvm(compiler) => compiler.compile(kernels, arch, "")?,
-                    Self::Nvvm(toolchain) => toolchain.compile(kernels, arch)?,
-                    Self::StandIn(compiler) => compiler.compile(kernels, arch, stand_in::FLAGS)?,
+                let texts = match self {
+                    Self::Nvvm(toolchain) => vec![toolchain.compile(kernels, arch)?],
+                    Self::Llvm(compiler) if !kernels.ours => vec![compiler.compile(kernels, arch, "")?],
+                    Self::Llvm(compiler) => compiler.compile_parts(kernels, arch, parts, "")?,
+                    Self::StandIn(compiler) => compiler.compile_parts(kernels, arch, parts, stand_in::FLAGS)?,
                 };
                 println!("  {arch}: {}", seconds(start.elapsed()));
-                Ok(text)
-            };
-            let workers: Vec<_> = archs.iter().map(|arch| scope.spawn(move || compile(arch))).collect();
-            workers
-                .into_iter()
-                .map(|worker| worker.join().expect("a compile step panicked"))
-                .collect()
-        })
+                Ok(texts)
+            })
+            .collect()
+    }
+
+    /// Whether it can be told to compile a part alone.
+    pub fn knows_parts(&self) -> bool {
+        !matches!(self, Self::Nvvm(_))
     }
 }
 

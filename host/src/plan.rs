@@ -78,7 +78,10 @@ impl Plan {
     /// | up to 2²² | small kernel, blocks of 4 to 16 warps, at most 256 tiles |
     /// | up to 2²⁵ | 256 tiles |
     /// | up to 2²⁶ | 512 tiles of 128 leaves, in blocks small enough to run all at once |
-    /// | more | tiles of 128 leaves, in the largest blocks |
+    /// | more | tiles of 128 leaves, in the largest blocks where 32 warps fit a multiprocessor, else in blocks of 4 warps |
+    ///
+    /// The blocks of 4 warps are of 2026-11-22: at 2²⁸ argmax takes 242 to 244 µs in them and 253 in blocks of 8, the compensated sum
+    /// 240 and 248, the exact one 326 and 343.
     #[must_use]
     pub fn new(entry: &'static Entry, len: u64) -> Self {
         let leaves = len.div_ceil(entry.element.leaf_elements()).max(1);
@@ -94,12 +97,13 @@ impl Plan {
             }
         }
         let entry = entry.with(Kernel::All).unwrap_or(entry);
-        // At first so few tiles that one warp folds their slots; then blocks small enough to run all at once.
+        // At first so few tiles that one warp folds their slots; then blocks small enough to run all at once; and small ones where
+        // few fit a multiprocessor, for the last of them would leave it half empty.
         let most_warps = entry.max_threads / LANES;
-        let warps = if ((1 << 15) + 1..=1 << 16).contains(&leaves) {
-            most_warps / 2
-        } else {
-            most_warps
+        let warps = match leaves {
+            ..=0x8000 => most_warps,
+            0x1_0001.. if most_warps > WARPS => most_warps,
+            _ => (most_warps / 2).max(WARPS / 2).min(most_warps),
         };
         let most_leaves = most_states(entry.state_words) / warps;
         Self::of(

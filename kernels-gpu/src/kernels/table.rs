@@ -95,7 +95,7 @@ entries! {
         (variance | std): Either<Variance, StdDev> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(Variance { correction }, StdDev { correction }, told)
-        }, { f32: WIDE, f64: WIDE };
+        }, { f32: DEEP, f64: DEEP };
         mean_variance: MeanVariance = |told| MeanVariance { correction: f64::from_bits(told.number) }, { f32: WIDE, f64: WIDE };
         (skewness | kurtosis): Either<Skewness, Kurtosis> = |told| Either::told(Skewness {}, Kurtosis {}, told), {
             f32: DEEP, f64: DEEP,

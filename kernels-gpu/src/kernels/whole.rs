@@ -37,7 +37,13 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let reduce_first = words; // a loop
     // A whole leaf and a ragged one; the block stage; few slots; a run of slots and the block stage.
     let slots = (reduce_eight + reduce_octets) + (reduce_eight + reduce) + reduce_first;
-    let whole = if M::REREADS || M::ASSOCIATES { 0 } else { reduce };
+    let whole = if warp::meets_in_fours::<T, M>() {
+        warp::shuffles_of_four(words)
+    } else if M::REREADS || M::ASSOCIATES {
+        0
+    } else {
+        reduce
+    };
     let shuffles = (whole + reduce) + reduce_first + slots;
     // Ragged leaves, of small elements also whole ones that are not aligned; whole ones of others.
     let mut ragged = load::ragged_loads::<T>(0, 1);
@@ -123,6 +129,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
         // How many leaves of the tile have elements, and how many of those can be read at once, which come first.
         let present = narrow(simt, u64::saturating_sub(leaves::<T>(input.len), first));
         let loadable = narrow(simt, u64::saturating_sub(thread::loadable_leaves::<T, M>(input), first));
+        let whole = tile_leaves.min(loadable);
         let mut at = simt.warp();
         if M::ASSOCIATES {
             let mut mine = op.identity();
@@ -140,8 +147,21 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             }
             block::put(simt, simt.warp(), warp::reduce(simt, op, mine), turn);
         }
+        if warp::meets_in_fours::<T, M>() {
+            while at < whole {
+                // SAFETY: passed on to the caller; the leaves are some of those.
+                let state = unsafe { warp::fold_four(simt, op, input, first, (at, whole)) };
+                let mine = at + simt.lane() * simt.warps();
+                if simt.lane() < warp::FOUR && mine < whole {
+                    block::put_own(simt, mine, state, turn);
+                }
+                at += warp::FOUR * simt.warps();
+            }
+            // This warp's first of the others.
+            at = whole + (u32::wrapping_sub(simt.warp(), whole) & (simt.warps() - 1));
+        }
         // The code of an operator that rereads is large, and stands once: where ragged leaves are folded.
-        while !M::REREADS && !M::ASSOCIATES && at < tile_leaves.min(loadable) {
+        while !M::REREADS && !M::ASSOCIATES && !warp::meets_in_fours::<T, M>() && at < whole {
             // SAFETY: passed on to the caller; the leaf is one of those.
             let state = unsafe { warp::fold_loadable(simt, op, input, leaf(at), &mut seen) };
             block::put(simt, at, state, turn);

@@ -57,9 +57,16 @@ impl Turn {
 /// Called by: any warp · Scratch: one of the two shared buffers, by `turn`
 pub fn put<S: Simt, W: Words>(simt: S, at: u32, state: W, turn: Turn) {
     if simt.lane() == 0 {
-        let words = simt.anew(turn.word(at, W::COUNT));
-        each_word(state, |i, word| simt.store_shared(words + i as u32, word));
+        put_own(simt, at, state, turn);
     }
+}
+
+/// The same of a lane's own state.
+///
+/// Called by: any thread · Scratch: as [`put`]
+pub fn put_own<S: Simt, W: Words>(simt: S, at: u32, state: W, turn: Turn) {
+    let words = simt.anew(turn.word(at, W::COUNT));
+    each_word(state, |i, word| simt.store_shared(words + i as u32, word));
 }
 
 /// Combines the `count` states that were put this round, neighbours first; `count` is a power of two.

@@ -272,7 +272,10 @@ impl Compiler {
                 .args(["--config", "profile.release.debug=0"])
                 // Of this crate alone, so that nothing else is compiled for it.
                 .args(part.map_or(vec![], |part| {
-                    vec!["--".to_owned(), "--cfg".to_owned(), format!("warpfold_part=\"{part}\"")]
+                    let name = format!("warpfold_part=\"{part}\"");
+                    ["--", "--cfg", "warpfold_part", "--cfg", &name]
+                        .map(str::to_owned)
+                        .to_vec()
                 }))
                 .env("RUSTFLAGS", flags)
                 .env("CARGO_TARGET_DIR", cache),

@@ -4,7 +4,8 @@
 /// elements each is built for, each with its [`Room`](crate::kernels::Room). `table.rs` is made by it, and so is what
 /// [`operators!`](crate::operators) makes of a crate of your own.
 ///
-/// Operators `[of two arrays]` fold [`Two`](crate::element::Two) elements at a time. `ptx` is what the crate embeds; there are entry
+/// Operators `[of two arrays]` fold [`Two`](crate::element::Two) elements at a time, those `[of masked arrays]` an element and the
+/// mask's, [`Masked`](crate::element::Masked). `ptx` is what the crate embeds; there are entry
 /// points where `cfg` says so, on the GPU, of f32, bf16 and u8 and of other elements.
 #[doc(hidden)]
 #[macro_export]
@@ -15,6 +16,10 @@ macro_rules! entries {
         $([of two arrays]
         $($two_op:ident: $two_monoid:ty = |$two_parameter:pat_param| $two_value:expr, {
             $($two_element:ident: $two_room:ident),* $(,)?
+        };)*)?
+        $([of masked arrays]
+        $($masked_op:ident: $masked_monoid:ty = |$masked_parameter:pat_param| $masked_value:expr, {
+            $($masked_element:ident: $masked_room:ident),* $(,)?
         };)*)?
         $([whole arrays alone]
         $($whole_op:ident: $whole_monoid:ty = |$whole_parameter:pat_param| $whole_value:expr, {
@@ -34,6 +39,12 @@ macro_rules! entries {
             $crate::entries!(@new Rows, $two_op, "_rows", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room),
             $crate::entries!(@new Strided, $two_op, "_strided", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room),
             $crate::entries!(@new Segments, $two_op, "_segments", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room),
+        )*)*)? $($($(
+            $crate::entries!(@new All, $masked_op, "", $masked_element, $crate::element::Masked<$masked_element>, $masked_monoid, $masked_room),
+            $crate::entries!(@new Small, $masked_op, "_small", $masked_element, $crate::element::Masked<$masked_element>, $masked_monoid, $masked_room),
+            $crate::entries!(@new Rows, $masked_op, "_rows", $masked_element, $crate::element::Masked<$masked_element>, $masked_monoid, $masked_room),
+            $crate::entries!(@new Strided, $masked_op, "_strided", $masked_element, $crate::element::Masked<$masked_element>, $masked_monoid, $masked_room),
+            $crate::entries!(@new Segments, $masked_op, "_segments", $masked_element, $crate::element::Masked<$masked_element>, $masked_monoid, $masked_room),
         )*)*)? $($($(
             $crate::entries!(@new All, $whole_op, "", $whole_element, $whole_element, $whole_monoid, $whole_room),
         )*)*)?];
@@ -73,6 +84,28 @@ macro_rules! entries {
             $crate::entries!(
                 @points $when, $others, Segments, $two_op, "_segments", $two_element, $crate::element::Two<$two_element>, $two_monoid, $two_room,
                 $two_parameter, $two_value
+            );
+        )*)*)?
+        $($($(
+            $crate::entries!(
+                @points $when, $others, All, $masked_op, "", $masked_element, $crate::element::Masked<$masked_element>, $masked_monoid, $masked_room,
+                $masked_parameter, $masked_value
+            );
+            $crate::entries!(
+                @points $when, $others, Small, $masked_op, "_small", $masked_element, $crate::element::Masked<$masked_element>, $masked_monoid, $masked_room,
+                $masked_parameter, $masked_value
+            );
+            $crate::entries!(
+                @points $when, $others, Rows, $masked_op, "_rows", $masked_element, $crate::element::Masked<$masked_element>, $masked_monoid, $masked_room,
+                $masked_parameter, $masked_value
+            );
+            $crate::entries!(
+                @points $when, $others, Strided, $masked_op, "_strided", $masked_element, $crate::element::Masked<$masked_element>, $masked_monoid, $masked_room,
+                $masked_parameter, $masked_value
+            );
+            $crate::entries!(
+                @points $when, $others, Segments, $masked_op, "_segments", $masked_element, $crate::element::Masked<$masked_element>, $masked_monoid, $masked_room,
+                $masked_parameter, $masked_value
             );
         )*)*)?
         $($($(
@@ -140,7 +173,7 @@ macro_rules! entries {
                     steps: u32,
                     answers: u32,
                     warps: u32,
-                    second: *const $element,
+                    second: *const $element, // of a mask its address
                     second_stride: i64,
                     second_step: i64,
                     second_around_first: usize,

@@ -43,8 +43,10 @@ pub struct Entry {
     pub op: &'static str,
     /// The elements it reads.
     pub element: Type,
-    /// How many arrays of them.
+    /// How many arrays of them, a mask being one.
     pub arrays: usize,
+    /// Whether the second array is a mask, of bytes.
+    pub masked: bool,
     /// What it runs.
     pub kernel: Kernel,
     /// The module it is loaded with: entries of one family are built into one PTX file.
@@ -198,6 +200,7 @@ impl Entry {
             op,
             element: T::ELEMENT,
             arrays: T::ARRAYS,
+            masked: T::MASKED,
             kernel,
             family,
             state_words: words,

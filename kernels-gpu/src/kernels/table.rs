@@ -7,7 +7,7 @@ use crate::{
     monoids::{
         All, Any, Arg, BitAnd, BitOr, BitXor, Compensated, Cosine, CountInf, CountNan, CountNonzero, CountedMean,
         Describe, Dot, Exact, Extremum, IgnoreNan, Kurtosis, LogSumExp, Mean, MeanVariance, NormInf, NormL1, NormL2,
-        NormLp, Product, Skewness, StdDev, Sum, SumOfSquares, Variance, Wide,
+        NormLp, Product, Skewness, StdDev, Sum, SumOfSquares, Variance, Where, Wide,
     },
 };
 
@@ -99,6 +99,21 @@ entries! {
     [of two arrays]
     dot: Dot = |_| Dot, { f32: WIDE, f64: WIDE, f16: FULL, bf16: WIDE };
     cosine: Cosine = |_| Cosine, { f32: FULL, f64: WIDE };
+    [of masked arrays]
+    sum_where: Where<Sum> = |_| Where(Sum), {
+        f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE, i32: WIDE, u8: WIDE, u64: HEAVY,
+    };
+    mean_where: Where<CountedMean> = |_| Where(CountedMean), { f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL };
+    extremum_where: Where<Extremum> = |parameter| Where(Extremum::of_parameter(parameter)), {
+        f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE, i32: HEAVY,
+    };
+    arg_where: Where<Arg> = |parameter| Where(Arg::of_parameter(parameter)), { f32: WIDE, f64: WIDE };
+    variance_where: Where<Variance> = |parameter| Where(Variance { correction: f64::from_bits(parameter) }), {
+        f32: DEEP, f64: FULL,
+    };
+    std_where: Where<StdDev> = |parameter| Where(StdDev { correction: f64::from_bits(parameter) }), {
+        f32: DEEP, f64: FULL,
+    };
     // States of 26 and 30 words, and so much code to combine two that one kernel of each type is enough.
     [whole arrays alone]
     describe: Describe = |parameter| Describe { correction: f64::from_bits(parameter) }, {

@@ -136,6 +136,16 @@ pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kern
 pub const SMALL_TILES: u64 = grid::OCTET;
 
 impl Entry {
+    /// Bytes from an element to the next in an array by its number: of a mask one.
+    #[must_use]
+    pub const fn pitch(&self, array: usize) -> usize {
+        if self.masked && array > 0 {
+            1
+        } else {
+            self.element.bytes()
+        }
+    }
+
     /// The entry of the same operator and elements that runs `kernel`.
     #[must_use]
     pub fn with(&self, kernel: Kernel) -> Option<&'static Self> {

@@ -101,11 +101,11 @@ entries! {
     cosine: Cosine = |_| Cosine, { f32: FULL, f64: WIDE };
     [of masked arrays]
     sum_where: Where<Sum> = |_| Where(Sum), {
-        f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE, i32: WIDE, u8: WIDE, u64: HEAVY,
+        f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE, i8: WIDE, i32: WIDE, u8: WIDE, u64: HEAVY,
     };
     mean_where: Where<CountedMean> = |_| Where(CountedMean), { f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL };
     extremum_where: Where<Extremum> = |parameter| Where(Extremum::of_parameter(parameter)), {
-        f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE, i32: HEAVY,
+        f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
     };
     arg_where: Where<Arg> = |parameter| Where(Arg::of_parameter(parameter)), { f32: WIDE, f64: WIDE };
     variance_where: Where<Variance> = |parameter| Where(Variance { correction: f64::from_bits(parameter) }), {

@@ -101,9 +101,9 @@ entries! {
     cosine: Cosine = |_| Cosine, { f32: FULL, f64: WIDE };
     [of masked arrays]
     sum_where: Where<Sum> = |_| Where(Sum), {
-        f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE, i8: WIDE, i32: WIDE, u8: WIDE, u64: HEAVY,
+        f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE, i8: FULL, i32: WIDE, u8: FULL, u64: HEAVY,
     };
-    mean_where: Where<CountedMean> = |_| Where(CountedMean), { f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL };
+    mean_where: Where<CountedMean> = |_| Where(CountedMean), { f32: WIDE, f64: WIDE, f16: DEEP, bf16: DEEP };
     extremum_where: Where<Extremum> = |parameter| Where(Extremum::of_parameter(parameter)), {
         f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
     };

@@ -1,5 +1,7 @@
 //! What a mask selects.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use super::{Temporary, npy, text, warpfold};
@@ -12,8 +14,11 @@ fn mask(descr: &str, shape: &str, bytes: &[u8]) -> Temporary {
 #[track_caller]
 fn folded(op: &str, file: &Temporary, mask: &Temporary, more: &[&str]) -> Value {
     let (file, mask) = (file.0.to_str().unwrap(), mask.0.to_str().unwrap());
-    let arguments = ["reduce", op, file, "--where", mask, "--device", "cpu", "--json"];
-    let output = warpfold(arguments.into_iter().chain(more.iter().copied()));
+    let output = Command::new(env!("CARGO_BIN_EXE_warpfold"))
+        .args(["reduce", op, file, "--where", mask, "--device", "cpu", "--json"])
+        .args(more)
+        .output()
+        .unwrap();
     assert_eq!(text(&output.stderr), "");
     serde_json::from_slice(&output.stdout).unwrap()
 }

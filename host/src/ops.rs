@@ -14,6 +14,7 @@
 //! | [`Exact`] `Sum` and `Mean` | f32 |
 //! | [`Dot`] of two arrays: [`cpu::reduce_pair`](crate::cpu::reduce_pair) and its kin | f16, bf16, f32, f64 |
 //! | [`Cosine`] of two arrays | f32, f64 |
+//! | [`Where`] of most, under a mask: [`cpu::reduce_where`](crate::cpu::reduce_where) and its kin | those of the operator |
 //!
 //! f16 and bf16 are folded as f32, and the answer rounded to their own type once. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.
@@ -45,10 +46,12 @@
 
 mod accuracy;
 mod ignore_nan;
+mod mask;
 mod parameters;
 
 pub use accuracy::{Compensated, Exact, Wide};
 pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
+pub use mask::{TakesMask, Truth, Where};
 
 use warpfold_kernels::{
     element::{Item, Two, bf16, f16},

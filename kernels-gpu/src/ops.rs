@@ -44,14 +44,22 @@ pub trait Reduction<T: Item>: Operator {
     fn monoid(self) -> Self::Monoid;
 
     /// What is known of its whole-array kernel.
+    ///
+    /// # Panics
+    ///
+    /// If it is not [`built`](Self::built).
     fn entry(self) -> &'static Entry {
-        let entry = Self::LIBRARY.find(Self::ENTRY, T::ELEMENT, Kernel::All);
-        entry.expect("an operator is built for each type of elements that it has a reduction of")
+        self.built()
+            .expect("an operator is built for each type of elements that it has a reduction of, but under masks")
     }
 
-    /// What its kernels are told.
-    fn told(self) -> Told {
-        let entry = self.entry();
+    /// The same, or none: under a mask ([`Masked`](crate::element::Masked)) GPUs have a kernel of some operators and types alone.
+    fn built(self) -> Option<&'static Entry> {
+        Self::LIBRARY.find(Self::ENTRY, T::ELEMENT, Kernel::All)
+    }
+
+    /// What its kernels are told, `entry` being one of them.
+    fn told(self, entry: &Entry) -> Told {
         Told {
             number: self.parameter(),
             also: entry.also == Some(Self::ENTRY),

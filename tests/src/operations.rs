@@ -127,7 +127,7 @@ impl<T: Element, R: Reduction<T>> Operation for Of<T, R> {
         self.0.entry()
     }
     fn told(&self) -> Told {
-        self.0.told()
+        self.0.told(self.0.entry())
     }
     fn words(&self) -> (usize, usize) {
         (R::State::COUNT, R::Answer::COUNT)

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use warpfold::ops::{Cosine, Dot, Reduction};
+use warpfold::ops::{
+    ArgMax, ArgMaxLast, ArgMin, ArgMinLast, Cosine, Dot, Max, Mean, Min, Reduction, StdDev, Sum, TakesMask, Variance,
+    Where,
+};
 use warpfold_kernels::{
-    element::{Element, Two, Type, bf16, f16},
+    element::{Element, Masked, Two, Type, bf16, f16},
     kernels::{ENTRIES, Kernel, Told},
     monoids::Words,
     tree::ROWS,
@@ -224,7 +227,7 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
             let words = (<R::State as Words>::COUNT, <R::Answer as Words>::COUNT);
             assert_eq!((entry.state_words, entry.answer_words), words, "{}", entry.name);
             assert_eq!(entry.element, T::TYPE);
-            seen.entry(entry.name).or_default().push((R::NAME, op.told()));
+            seen.entry(entry.name).or_default().push((R::NAME, op.told(op.entry())));
         }
     }
     each_statistic!(statistic(&mut seen));
@@ -234,7 +237,7 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
             let words = (<R::State as Words>::COUNT, <R::Answer as Words>::COUNT);
             assert_eq!((entry.state_words, entry.answer_words), words, "{}", entry.name);
             assert_eq!((entry.element, entry.arrays), (T::TYPE, 2), "{}", entry.name);
-            seen.entry(entry.name).or_default().push((R::NAME, op.told()));
+            seen.entry(entry.name).or_default().push((R::NAME, op.told(op.entry())));
         }
     }
     pair::<f16, _>(Dot, &mut seen);
@@ -243,6 +246,43 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
     pair::<f64, _>(Dot, &mut seen);
     pair::<f32, _>(Cosine, &mut seen);
     pair::<f64, _>(Cosine, &mut seen);
+    fn masked<T: Element, Op: TakesMask>(op: Op, seen: &mut BTreeMap<&'static str, Vec<(&'static str, Told)>>)
+    where
+        Where<Op>: Reduction<Masked<T>>,
+    {
+        for kernel in Kernel::ALL {
+            let entry = Where(op).entry().with(kernel).expect("each kernel is built");
+            let words = (
+                <<Where<Op> as Reduction<Masked<T>>>::State as Words>::COUNT,
+                <<Where<Op> as Reduction<Masked<T>>>::Answer as Words>::COUNT,
+            );
+            assert_eq!((entry.state_words, entry.answer_words), words, "{}", entry.name);
+            assert!(entry.masked && entry.arrays == 2, "{}", entry.name);
+            assert_eq!([entry.pitch(0), entry.pitch(1)], [T::TYPE.bytes(), 1]);
+            let told = Where(op).told(entry);
+            seen.entry(entry.name).or_default().push((Op::NAME, told));
+        }
+    }
+    macro_rules! masked {
+        ($($op:expr => $($element:ty)*;)*) => {
+            $($(masked::<$element, _>($op, &mut seen);)*)*
+        };
+    }
+    masked! {
+        Sum => f16 bf16 f32 f64 i8 i32 u8 u64;
+        Mean => f16 bf16 f32 f64;
+        Min => f16 bf16 f32 f64;
+        Max => f16 bf16 f32 f64;
+        ArgMin => f32 f64;
+        ArgMax => f32 f64;
+        ArgMinLast => f32 f64;
+        ArgMaxLast => f32 f64;
+        Variance { correction: 1.0 } => f32 f64;
+        StdDev { correction: 1.0 } => f32 f64;
+    }
+    // No signed integer is taken for an unsigned one, and what is not built is none.
+    assert!(Reduction::<Masked<i16>>::built(Where(Sum)).is_none());
+    assert!(Reduction::<Masked<u8>>::built(Where(Max)).is_none());
     let mut names: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
     names.sort_unstable();
     assert_eq!(

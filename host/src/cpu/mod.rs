@@ -4,6 +4,7 @@
 //! machine has, found when the program runs.
 
 mod axes;
+mod masks;
 mod named;
 mod pairs;
 mod run;
@@ -13,6 +14,7 @@ mod strided;
 mod values;
 
 pub use axes::reduce_axes;
+pub use masks::{fold_where, reduce_where, reduce_where_axes, reduce_where_segments};
 pub use named::*;
 pub use pairs::{fold_pair, reduce_pair, reduce_pair_axes, reduce_pair_segments};
 pub use segments::reduce_segments;

@@ -5,13 +5,13 @@ use std::marker::PhantomData;
 
 use pulp::Arch;
 use warpfold_kernels::{
-    element::{Element, Item, Two},
+    element::{Element, Item, Masked, Two},
     monoids::Monoid,
     tree::leaf_elements,
 };
 
 use super::run::{self, Lens};
-use crate::layout::Extents;
+use crate::{layout::Extents, ops::Truth};
 
 /// Leaves that are gathered at once: 512 KiB, within a core's second cache. Wide groups read long runs of each row where a
 /// matrix is folded along its columns (2²⁶ elements of f32, rows of 1000, one thread of a busy AMD EPYC, 2026-11-21:
@@ -59,6 +59,25 @@ impl<T: Element> Arrays<Two<T>> for TwoArrays<'_, T> {
     fn gather(self, extent: u64, count: usize, first: u64, len: usize, pitch: usize) -> Vec<Two<T>> {
         let of = |array: OneArray<'_, T>| array.gather(extent, count, first, len, pitch);
         of(self.0).into_iter().zip(of(self.1)).map(|(a, b)| Two(a, b)).collect()
+    }
+}
+
+/// An array and its mask.
+#[derive(Clone, Copy)]
+pub(super) struct MaskedArray<'a, T, B>(pub OneArray<'a, T>, pub OneArray<'a, B>);
+
+impl<T: Element, B: Truth> Arrays<Masked<T>> for MaskedArray<'_, T, B> {
+    fn extents(&self) -> &Extents {
+        self.0.extents
+    }
+    fn in_place(&self) -> Option<&[Masked<T>]> {
+        None
+    }
+    fn gather(self, extent: u64, count: usize, first: u64, len: usize, pitch: usize) -> Vec<Masked<T>> {
+        let values = self.0.gather(extent, count, first, len, pitch);
+        let mask = self.1.gather(extent, count, first, len, pitch);
+        let items = values.into_iter().zip(mask);
+        items.map(|(value, truth)| Masked(value, truth.is_nonzero())).collect()
     }
 }
 

@@ -1,11 +1,11 @@
-//! The items of an array, or of two arrays together.
+//! The items of an array, of two arrays together, or of an array and its mask.
 
 use std::borrow::Cow;
 
-use warpfold_kernels::element::{Element, Item, Two};
+use warpfold_kernels::element::{Element, Item, Masked, Two};
 
 use super::run::RUN;
-use crate::Error;
+use crate::{Error, ops::Truth};
 
 /// Items by number.
 pub(super) trait Values<T: Item>: Copy + Send + Sync {
@@ -69,5 +69,43 @@ impl<T: Element> Values<Two<T>> for Pairs<'_, T> {
             .zip(self.1)
             .map(|(first, second)| Two(*first, *second))
             .collect()
+    }
+}
+
+/// An array and a mask of one length.
+pub(super) struct MaskedValues<'a, T, B>(&'a [T], &'a [B]);
+
+impl<'a, T, B> MaskedValues<'a, T, B> {
+    /// Both, unless one is longer.
+    pub(super) fn new(values: &'a [T], mask: &'a [B]) -> Result<Self, Error> {
+        Error::check_mask(values.len(), mask.len())?;
+        Ok(Self(values, mask))
+    }
+}
+
+impl<T, B> Clone for MaskedValues<'_, T, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, B> Copy for MaskedValues<'_, T, B> {}
+
+impl<T: Element, B: Truth> Values<Masked<T>> for MaskedValues<'_, T, B> {
+    /// As those of two arrays.
+    const LEAVES: usize = 8;
+
+    fn len(self) -> usize {
+        self.0.len()
+    }
+    fn part(self, first: usize, len: usize) -> Self {
+        Self(self.0.part(first, len), self.1.part(first, len))
+    }
+    fn run<'a>(self) -> Cow<'a, [Masked<T>]>
+    where
+        Self: 'a,
+    {
+        let items = self.0.iter().zip(self.1);
+        items.map(|(value, truth)| Masked(*value, truth.is_nonzero())).collect()
     }
 }

@@ -297,6 +297,26 @@ pub enum Error {
         second: Vec<u64>,
     },
 
+    /// A mask that is of another shape than the array, and does not broadcast to it.
+    #[error("a mask of shape {mask:?} is not one of an array of shape {array:?}, nor broadcasts to it")]
+    MaskMismatch {
+        /// The mask's shape.
+        mask: Vec<u64>,
+        /// The array's.
+        array: Vec<u64>,
+    },
+
+    /// An operator that GPUs have no kernel of under a mask, or none for these elements.
+    #[error(
+        "GPUs have no kernel of {op} under a mask for elements of type {element}: the CPU folds them, `cpu::reduce_where` and its kin"
+    )]
+    NoMaskedKernel {
+        /// The operator.
+        op: &'static str,
+        /// The elements' type.
+        element: &'static str,
+    },
+
     /// An operator that has no meaning for elements of a type.
     #[error("{op} has no meaning for elements of type {dtype}")]
     Meaningless {
@@ -432,6 +452,17 @@ pub enum Error {
 
 impl Error {
     /// That two arrays to be folded together have the same shape.
+    /// Whether a mask has a byte for each element.
+    pub(crate) fn check_mask(elements: usize, mask: usize) -> Result<(), Self> {
+        if elements == mask {
+            return Ok(());
+        }
+        Err(Self::MaskMismatch {
+            mask: vec![mask as u64],
+            array: vec![elements as u64],
+        })
+    }
+
     pub(crate) fn check_pair(first: &[u64], second: &[u64]) -> Result<(), Self> {
         if first == second {
             return Ok(());

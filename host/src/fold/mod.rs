@@ -4,11 +4,13 @@
 
 #[cfg(feature = "cuda")]
 mod gpu;
+mod masked;
 mod options;
 mod view;
 
 use std::marker::PhantomData;
 
+pub use masked::MaskedFold;
 pub use options::{Cast, HasCorrection, HasTies, Output, Own, To};
 pub use view::View;
 
@@ -30,6 +32,7 @@ use crate::{
 /// | [`correction`](Fold::correction) | what is taken off the number of elements | variances and the standard deviation |
 /// | [`last_of_equals`](Fold::last_of_equals) | which of equals is answered | `ArgMin`, `ArgMax` |
 /// | [`output`](Fold::output) | the type of the answer | answers that are one number |
+/// | [`masked`](Fold::masked) | what is left out by a mask | operators of [`TakesMask`](crate::ops::TakesMask) |
 ///
 /// and the last one is `on_cpu`, `on` (a GPU, an array in host memory), `on_device` (one in device memory), `prepare` (a launch for a
 /// stream and a workspace of yours) or `plan`.

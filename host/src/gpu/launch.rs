@@ -133,14 +133,13 @@ pub(super) unsafe fn launch(
     place: &Place,
     launch: Launch<'_>,
 ) -> Result<(), Error> {
-    let bytes = plan.entry.element.bytes();
-    for input in launch.inputs {
-        check_alignment(input, bytes)?;
+    for (array, input) in launch.inputs.into_iter().enumerate() {
+        check_alignment(input, plan.entry.pitch(array))?;
     }
     let tickets = launch.workspace.for_launch(plan, launch.gpu)?;
     let slots = tickets + 4 * plan.ticket_words() as u64;
     let array = |i: usize| {
-        let at = |element: u64| launch.inputs[i] + element * bytes as u64;
+        let at = |element: u64| launch.inputs[i] + element * plan.entry.pitch(i) as u64;
         let Spot { first, reach, .. } = place.arrays[i];
         (at(first), at(reach.0), at(reach.1))
     };

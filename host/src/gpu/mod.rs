@@ -9,6 +9,7 @@ mod answers;
 mod axes;
 mod facts;
 mod launch;
+mod masks;
 mod modules;
 mod pairs;
 mod prepared;
@@ -160,6 +161,10 @@ impl Gpu {
     }
 
     /// The plan for `len` elements.
+    ///
+    /// # Panics
+    ///
+    /// Under a mask, where GPUs have no kernel of the operator: [`prepare`](Self::prepare) answers an error then.
     #[must_use]
     pub fn plan<T: Item, R: Reduction<T>>(&self, op: R, len: u64) -> Plan {
         Plan::new(op.entry(), len)
@@ -174,7 +179,7 @@ impl Gpu {
     /// that has no meaning; [`Error::NoPtx`] where this build has
     /// no kernels for the device; [`Error::DriverTooOld`] where the driver cannot read them; [`Error::Driver`].
     pub fn prepare<T: Item, R: Reduction<T>>(&self, op: R, len: u64) -> Result<Prepared<R, T>, Error> {
-        Prepared::new(self, op, self.plan::<T, R>(op, len))
+        Prepared::new(self, op, Plan::new(prepared::built::<T, R>(op)?, len))
     }
 
     /// The same in a given shape, for tuning and for tests.
@@ -188,7 +193,7 @@ impl Gpu {
         len: u64,
         shape: Shape,
     ) -> Result<Prepared<R, T>, Error> {
-        Prepared::new(self, op, Plan::with_shape(op.entry(), len, shape)?)
+        Prepared::new(self, op, Plan::with_shape(prepared::built::<T, R>(op)?, len, shape)?)
     }
 
     /// Folds an array in device memory, of any alignment, and waits for the answer.

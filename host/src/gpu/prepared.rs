@@ -11,8 +11,8 @@ use cust::{
 };
 
 use warpfold_kernels::{
-    element::{Element, Item, Two},
-    kernels::Kernel,
+    element::{Element, Item, Masked, Two},
+    kernels::{Entry, Kernel},
     monoids::Words as _,
 };
 
@@ -24,11 +24,11 @@ use super::{
 use crate::{
     Error,
     layout::{Extents, Layout, Segments},
-    ops::{OverNothing as _, Reduction},
+    ops::{OverNothing as _, Reduction, TakesMask, Truth, Where},
     plan::Plan,
 };
 
-/// One operator over one length of elements of one type, of one array or of two (`T` is [`Two`] then), on one GPU: planned, its kernel loaded. Launch it as often as you like.
+/// One operator over one length of elements of one type, of one array or of two (`T` is [`Two`] then) or of an array and its mask ([`Masked`]), on one GPU: planned, its kernel loaded. Launch it as often as you like.
 ///
 /// A launch allocates nothing and waits for nothing, so it can be captured in a CUDA graph.
 pub struct Prepared<R, T> {
@@ -112,6 +112,14 @@ impl Workspace {
     }
 }
 
+/// The entry of whole arrays.
+pub(super) fn built<T: Item, R: Reduction<T>>(op: R) -> Result<&'static Entry, Error> {
+    op.built().ok_or(Error::NoMaskedKernel {
+        op: R::NAME,
+        element: T::ELEMENT.name(),
+    })
+}
+
 impl<R: Reduction<T>, T: Item> Prepared<R, T> {
     /// Of a whole array.
     pub(super) fn new(gpu: &Gpu, op: R, plan: Plan) -> Result<Self, Error> {
@@ -130,7 +138,7 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
         if extents[0].count > 0 {
             op.check_extent(extents[0].len)?;
         }
-        let plan = Plan::along_all(op.entry(), extents)?;
+        let plan = Plan::along_all(built::<T, R>(op)?, extents)?;
         let dimensions = extents[0].has_several().then(|| {
             let numbers = Extents::dimensions_of(extents);
             DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))
@@ -148,7 +156,7 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
     /// Of an array in segments, or where there are `addresses` of arrays that lie apart.
     pub(super) fn segments(gpu: &Gpu, op: R, segments: &Segments, addresses: &[u64]) -> Result<Self, Error> {
         op.check_segments(segments)?;
-        let plan = Plan::segments(op.entry(), segments.len(), segments.count() as u64)?;
+        let plan = Plan::segments(built::<T, R>(op)?, segments.len(), segments.count() as u64)?;
         let numbers = [segments.offsets(), addresses].concat();
         let numbers = DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))?;
         let spot = Spot {
@@ -278,7 +286,7 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
             return Ok(());
         }
         // SAFETY: the function is this plan's, and `gpu` keeps its module loaded; the rest is passed on.
-        unsafe { launch::launch(self.function, &self.plan, self.op.told(), &self.place, launch) }
+        unsafe { launch::launch(self.function, &self.plan, self.op.told(self.plan.entry), &self.place, launch) }
     }
 }
 
@@ -377,6 +385,58 @@ impl<R: Reduction<Two<T>>, T: Element> Prepared<R, Two<T>> {
     ///
     /// As [`launch_raw`](Prepared::launch_raw), for each array.
     pub unsafe fn launch_pair_raw(
+        &self,
+        stream: &Stream,
+        inputs: [u64; 2],
+        answer: u64,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch_at(stream, inputs, answer, workspace) }
+    }
+}
+
+impl<Op: TakesMask, T: Element> Prepared<Where<Op>, Masked<T>>
+where
+    Where<Op>: Reduction<Masked<T>>,
+{
+    /// Enqueues the fold of what `mask` selects of `input` on `stream`, as [`launch`](Prepared::launch) does that of all of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`launch`](Prepared::launch), for array and mask.
+    ///
+    /// # Safety
+    ///
+    /// As [`launch`](Prepared::launch), for array and mask.
+    pub unsafe fn launch_where<B: Truth + DeviceCopy>(
+        &self,
+        stream: &Stream,
+        input: &DeviceSlice<T>,
+        mask: &DeviceSlice<B>,
+        answer: &mut DeviceSlice<<Where<Op> as Reduction<Masked<T>>>::Answer>,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error>
+    where
+        T: DeviceCopy,
+        <Where<Op> as Reduction<Masked<T>>>::Answer: DeviceCopy,
+    {
+        self.check(&[input.len(), mask.len()], answer.len())?;
+        let inputs = [input.as_device_ptr().as_raw(), mask.as_device_ptr().as_raw()];
+        // SAFETY: passed on to the caller; the slices are valid for their lengths.
+        unsafe { self.launch_where_raw(stream, inputs, answer.as_device_ptr().as_raw(), workspace) }
+    }
+
+    /// The same by device addresses.
+    ///
+    /// # Errors
+    ///
+    /// As [`launch_raw`](Prepared::launch_raw).
+    ///
+    /// # Safety
+    ///
+    /// As [`launch_raw`](Prepared::launch_raw), for array and mask.
+    pub unsafe fn launch_where_raw(
         &self,
         stream: &Stream,
         inputs: [u64; 2],

@@ -63,6 +63,15 @@ impl Extents {
         Self::of_each([first, second], axes)
     }
 
+    /// The extents of an array and of a mask that is broadcast to its shape, as [`of_pair`](Self::of_pair).
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new); [`Error::MaskMismatch`] where the mask's shape does not broadcast to the array's.
+    pub fn of_masked(array: &Layout, mask: &Layout, axes: &Axes) -> Result<[Self; 2], Error> {
+        Self::of_each([array, &mask.of_mask(array)?], axes)
+    }
+
     /// The same of arrays of one shape.
     fn of_each<const N: usize>(layouts: [&Layout; N], axes: &Axes) -> Result<[Self; N], Error> {
         let layout = layouts[0];

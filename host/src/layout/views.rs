@@ -96,6 +96,18 @@ impl Layout {
         }
         Self::strided(shape, &strides, self.offset)
     }
+
+    /// [Broadcast](Self::broadcast) as the mask of an array of that layout.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MaskMismatch`] if it does not broadcast.
+    pub fn of_mask(&self, array: &Self) -> Result<Self, Error> {
+        self.broadcast(array.shape()).map_err(|error| match error {
+            Error::Broadcast { from, to } => Error::MaskMismatch { mask: from, array: to },
+            other => other,
+        })
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::{Describe, IgnoreNan, MeanVariance, NormLp, Operator, StdDev, Variance};
+use super::{Describe, IgnoreNan, MeanVariance, NormLp, Operator, StdDev, Variance, Where};
 use crate::Error;
 
 /// Whether the operator is asked for something that it has a meaning for.
@@ -16,8 +16,18 @@ pub(super) fn check<Op: Operator>(op: Op) -> Result<(), Error> {
         .or(op.downcast_ref().map(|MeanVariance { correction }| correction))
         .or(op.downcast_ref().map(|Describe { correction }| correction))
         .or(op.downcast_ref().map(|IgnoreNan(Variance { correction })| correction))
-        .or(op.downcast_ref().map(|IgnoreNan(StdDev { correction })| correction));
-    match (correction, op.downcast_ref()) {
+        .or(op.downcast_ref().map(|IgnoreNan(StdDev { correction })| correction))
+        .or(op.downcast_ref().map(|Where(Variance { correction })| correction))
+        .or(op.downcast_ref().map(|Where(StdDev { correction })| correction))
+        .or(op.downcast_ref().map(|Where(MeanVariance { correction })| correction))
+        .or(op
+            .downcast_ref()
+            .map(|Where(IgnoreNan(Variance { correction }))| correction))
+        .or(op
+            .downcast_ref()
+            .map(|Where(IgnoreNan(StdDev { correction }))| correction));
+    let power = op.downcast_ref().or(op.downcast_ref().map(|Where(power)| power));
+    match (correction, power) {
         (Some(correction), _) if !correction.is_finite() => Err(Error::Parameter {
             op: Op::NAME,
             name: "correction",
@@ -40,7 +50,7 @@ mod tests {
     use crate::{
         cpu,
         layout::{Axes, Layout, Segments},
-        ops::{Max, Reduction, Sum},
+        ops::{Max, Reduction, Sum, TakesMask, element::Masked},
         pieces::Pieces,
     };
 
@@ -71,6 +81,27 @@ mod tests {
         names(Pieces::<R, f64>::new(op, 512).err(), name, value);
     }
 
+    /// So do the calls of what a mask selects.
+    #[track_caller]
+    fn refused_where<Op: TakesMask>(op: Op, name: &str, value: f64)
+    where
+        Where<Op>: Reduction<Masked<f64>>,
+    {
+        for values in [&[1.0, 2.0][..], &[]] {
+            let mask = vec![true; values.len()];
+            names(cpu::reduce_where(op, values, &mask).err(), name, value);
+            let line = Layout::c_order(&[values.len() as u64]).expect("small");
+            let folded = cpu::reduce_where_axes(op, (values, &line), (&mask, &line), &Axes::all());
+            names(folded.err(), name, value);
+            let segments = Segments::by_lens([values.len() as u64]).expect("small");
+            names(
+                cpu::reduce_where_segments(op, values, &mask, &segments).err(),
+                name,
+                value,
+            );
+        }
+    }
+
     #[test]
     fn numbers_without_a_meaning_are_named() {
         for correction in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
@@ -80,9 +111,15 @@ mod tests {
             refused(Describe { correction }, "correction", correction);
             refused(IgnoreNan(Variance { correction }), "correction", correction);
             refused(IgnoreNan(StdDev { correction }), "correction", correction);
+            refused_where(Variance { correction }, "correction", correction);
+            refused_where(StdDev { correction }, "correction", correction);
+            refused_where(MeanVariance { correction }, "correction", correction);
+            refused_where(IgnoreNan(Variance { correction }), "correction", correction);
+            refused_where(IgnoreNan(StdDev { correction }), "correction", correction);
         }
         for p in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, -1.0] {
             refused(NormLp { p }, "p", p);
+            refused_where(NormLp { p }, "p", p);
         }
         let error = check(NormLp { p: -1.0 }).expect_err("below 0").to_string();
         assert!(error.starts_with("lp: p is -1, and must be finite"), "{error}");

@@ -4,6 +4,7 @@ mod accuracy;
 mod arrays;
 mod axes;
 mod describe;
+mod masks;
 mod nan;
 mod output;
 mod runs;

@@ -1,5 +1,5 @@
 //! Every operator of every type against NumPy, on arrays drawn at random: whole arrays, along axes with and without `--keepdim`, of
-//! arrays in Fortran's order, and in segments. The answers are those that the command writes; NumPy runs once for each type, and
+//! arrays in Fortran's order, and in segments; and of what a mask selects. The answers are those that the command writes; NumPy runs once for each type, and
 //! `reference.py` says what it may differ by, and why.
 //!
 //! Where there is no python3 with NumPy each test reports itself as ignored, with the reason; `WARPFOLD_REQUIRE_NUMPY=1` turns that into
@@ -67,6 +67,7 @@ struct Operator {
     op: &'static str,
     accuracy: &'static str,
     nan: &'static str,
+    masked: bool,
 }
 
 /// The operators that have a meaning for a type.
@@ -115,13 +116,27 @@ fn operators(of: Type) -> Vec<Operator> {
         "float64" => &["compensated"],
         _ => &[],
     };
-    let operator = |op, accuracy, nan| Operator { op, accuracy, nan };
+    let operator = |op, accuracy, nan| Operator {
+        op,
+        accuracy,
+        nan,
+        masked: false,
+    };
+    let masked = [
+        &EVERY,
+        only(is_float, &["l1", "l2", "linf", "logsumexp"]),
+        only(is_single, &["var", "std"]),
+    ];
+    let masked = masked.concat().into_iter().map(|op| Operator {
+        masked: true,
+        ..operator(op, "native", "propagate")
+    });
     let plain = plain.concat().into_iter().map(|op| operator(op, "native", "propagate"));
     let ignoring = ignoring.concat().into_iter().map(|op| operator(op, "native", "ignore"));
     let accurate = accuracies
         .iter()
         .flat_map(|accuracy| ["sum", "mean"].map(|op| operator(op, *accuracy, "propagate")));
-    plain.chain(ignoring).chain(accurate).collect()
+    plain.chain(ignoring).chain(accurate).chain(masked).collect()
 }
 
 /// How an array is folded.
@@ -202,7 +217,12 @@ fn run(
     (way, fortran): (Way, bool),
     draw: &mut Draw,
 ) -> Result<Value, Failed> {
-    let &Operator { op, accuracy, nan } = operator;
+    let &Operator {
+        op,
+        accuracy,
+        nan,
+        masked,
+    } = operator;
     let over_nothing = !(op.starts_with("min") || op.starts_with("max") || op.starts_with("arg"));
     let array = draw.array(of, op, fortran && of.name != "bfloat16", over_nothing);
     let file = |what: &str| folder.join(format!("{number}-{what}"));
@@ -226,6 +246,21 @@ fn run(
     let ord = draw.one_of(&[0.5, 1.0, 2.0, 3.0, 7.25]);
     if op == "lp" {
         ask("ord", ord.to_string());
+    }
+    let mut mask = None;
+    if masked {
+        // Of fewer axes, or with an extent of 1, it is broadcast; whatever byte is not 0 selects.
+        let first = draw.one_of(&[0, 0, 1]).min(array.shape.len());
+        let extents = array.shape[first..].iter();
+        let shape: Vec<usize> = extents.map(|extent| draw.one_of(&[*extent, *extent, 1])).collect();
+        let choices = draw.one_of(&[[0_u8, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 1]]);
+        let truths: Vec<u8> = (0..shape.iter().product()).map(|_| draw.one_of(&choices)).collect();
+        fs::write(
+            file("mask.npy"),
+            npy(draw.one_of(&["|b1", "|u1"]), false, &shape, &truths),
+        )?;
+        ask("where", text(&file("mask.npy")));
+        mask = Some(text(&file("mask.npy")));
     }
     let mut axes = vec![];
     let mut offsets = None;
@@ -266,7 +301,7 @@ fn run(
         "command": format!("{command} of {} {:?}", of.name, array.shape),
         "op": op, "dtype": of.name, "accuracy": accuracy, "nan": nan, "correction": correction, "ord": ord,
         "axis": axes, "keepdim": matches!(way, Way::Keepdim), "offsets": offsets,
-        "values": text(&values), "out": text(&out),
+        "values": text(&values), "mask": mask, "out": text(&out),
     }))
 }
 

@@ -129,11 +129,13 @@ def integers(op, rows):
         return Exact((np.sum if op == "sum" else np.prod)(rows, axis=1, dtype=wide))
 
 
-def reference(case, dtype, rows):
-    """The answers that the rows should have, an element of the list for each part of an answer."""
+def reference(case, dtype, rows, places=None):
+    """The answers that the rows should have, an element of the list for each part of an answer. Where they are what is selected of
+    more places, it is the tree of these."""
     op, ignore, accuracy = case["op"], case["nan"] == "ignore", case["accuracy"]
     n = rows.shape[1]
-    depth = int(np.ceil(np.log2(n))) if n > 1 else 0
+    places = n if places is None else places
+    depth = int(np.ceil(np.log2(places))) if places > 1 else 0
     is_float = dtype in FLOATS
     if op in ("min", "max"):
         find = {("min", False): np.minimum, ("max", False): np.maximum, ("min", True): np.fmin, ("max", True): np.fmax}
@@ -244,6 +246,33 @@ def reference(case, dtype, rows):
     raise ValueError(f"no reference for {op}")
 
 
+def selected(case, dtype, row, mask):
+    """The answers of what a mask selects of a row."""
+    op, kept = case["op"], row[:, mask[0]]
+    if op in ("min", "max"):
+        # NumPy's own `where=`; of nothing selected its initial value is all that is left.
+        if row.dtype.kind == "f":
+            initial = np.inf if op == "min" else -np.inf
+        elif row.dtype.kind == "b":
+            initial = op == "min"
+        else:
+            initial = np.iinfo(row.dtype).max if op == "min" else np.iinfo(row.dtype).min
+        found = (np.min if op == "min" else np.max)(row, axis=1, where=mask, initial=initial)
+        return [Exact(found if kept.size or row.dtype.kind != "f" else np.full(1, np.nan))]
+    if op.startswith("arg"):
+        if not kept.size:
+            return [Exact(np.full(1, NO_INDEX))]
+        at = place(kept, op.startswith("argmax"), op.endswith("last"), False)
+        return [Exact(np.flatnonzero(mask[0])[at.astype(np.int64)].astype(np.uint64))]
+    if op in ("any", "all"):
+        return [Exact((np.any if op == "any" else np.all)(row, axis=1, where=mask))]
+    if op in ("sum", "prod") and dtype not in FLOATS:
+        wide = np.uint64 if row.dtype.kind == "u" else np.int64
+        with np.errstate(all="ignore"):
+            return [Exact((np.sum if op == "sum" else np.prod)(row, axis=1, dtype=wide, where=mask))]
+    return reference(case, dtype, kept, row.shape[1])
+
+
 def answer_type(op, dtype, parts):
     """The name of the type that answers are written in."""
     kind = np.dtype("float32" if dtype == "bfloat16" else dtype).kind
@@ -275,7 +304,13 @@ def rows_of(case, values):
 def check(case):
     values, answers, dtype = np.load(case["values"]), np.load(case["out"]), case["dtype"]
     groups, shape = rows_of(case, values)
-    references = [reference(case, dtype, rows) for rows in groups]
+    if case["mask"] is None:
+        references = [reference(case, dtype, rows) for rows in groups]
+    else:
+        mask = np.broadcast_to(np.load(case["mask"]) != 0, values.shape)
+        masks = [row[None] for rows in rows_of(case, mask)[0] for row in rows]
+        groups = [row[None] for rows in groups for row in rows]
+        references = [selected(case, dtype, row, mask) for row, mask in zip(groups, masks)]
     parts = len(references[0]) if references else 1
     if parts > 1:
         shape = (*shape, parts)

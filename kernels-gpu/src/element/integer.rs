@@ -23,6 +23,10 @@ macro_rules! integer {
             }
             #[inline]
             fn from_rank(rank: $rank) -> Self {
+                // Of no element the nearest: where a mask selects none.
+                let (lowest, highest) = (Element::rank($int::MIN), Element::rank($int::MAX));
+                let rank = if rank < lowest { lowest } else { rank };
+                let rank = if rank > highest { highest } else { rank };
                 (rank ^ $flip) as $int
             }
             $(#[inline]

@@ -1,9 +1,9 @@
-//! What is folded: the elements of one array, or those of two arrays side by side.
+//! What is folded: the elements of one array, those of two arrays side by side, or those that a mask selects.
 
 use super::{Element, Type};
 use crate::monoids::Words;
 
-/// What an operator takes one of at a time: an element of an array, or [`Two`] of two arrays.
+/// What an operator takes one of at a time: an element of an array, [`Two`] of two arrays, or one under a mask, [`Masked`].
 pub trait Item: Words + PartialEq + Send + Sync + 'static {
     /// The elements whose canonical tree it is folded in.
     const ELEMENT: Type;
@@ -38,5 +38,27 @@ impl<X: Words> Words for Two<X> {
     fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
         let first = X::from_words(&mut word);
         Self(first, X::from_words(|i| word(X::COUNT + i)))
+    }
+}
+
+/// An element, and whether a mask of the array's selects it: an [`Item`] of the array and of the mask, which has a byte for each
+/// element and selects where that is not 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Masked<T>(pub T, pub bool);
+
+impl<T: Element> Item for Masked<T> {
+    const ELEMENT: Type = T::TYPE;
+}
+
+impl<T: Words> Words for Masked<T> {
+    const COUNT: usize = T::COUNT + 1;
+    #[inline]
+    fn word(self, i: usize) -> u32 {
+        if i < T::COUNT { self.0.word(i) } else { self.1.into() }
+    }
+    #[inline]
+    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+        let value = T::from_words(&mut word);
+        Self(value, word(T::COUNT) != 0)
     }
 }

@@ -14,7 +14,7 @@ mod item;
 mod root;
 
 pub use half::{bf16, f16};
-pub use item::{Item, Two};
+pub use item::{Item, Masked, Two};
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 

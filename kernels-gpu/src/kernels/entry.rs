@@ -5,8 +5,8 @@
 /// [`operators!`](crate::operators) makes of a crate of your own.
 ///
 /// They stand in parts, of which each has entry points where its `if` says so, on the GPU: of f32, bf16 and u8, and of other elements
-/// where their `if` does, too. Operators of a part of `folds of two` fold [`Two`](crate::element::Two) elements at a time, those of
-/// whole arrays alone have no other kernels. `a | b` are two that fold alike: see [`Either`](crate::monoids::Either). `ptx` is what
+/// where their `if` does, too. Operators of a part of `folds of two` fold [`Two`](crate::element::Two) elements at a time, `of masked`
+/// an element and the mask's, [`Masked`](crate::element::Masked); those of whole arrays alone have no other kernels. `a | b` are two that fold alike: see [`Either`](crate::monoids::Either). `ptx` is what
 /// the crate embeds.
 #[doc(hidden)]
 #[macro_export]
@@ -55,9 +55,10 @@ macro_rules! entries {
             );
         )*)*)?
     };
-    // What an operator folds, of one array and of two.
+    // What an operator folds: of one array, of two, and of one under a mask.
     (@item one $element:ident) => { $element };
     (@item two $element:ident) => { $crate::element::Two<$element> };
+    (@item masked $element:ident) => { $crate::element::Masked<$element> };
     (@also) => { None };
     (@also $also:ident) => { Some(stringify!($also)) };
     (@new $kernel:ident, $op:ident, $($rest:tt)*) => {
@@ -130,7 +131,7 @@ macro_rules! entries {
                     steps: u32,
                     answers: u32,
                     warps: u32,
-                    second: *const $element,
+                    second: *const $element, // of a mask its address
                     second_stride: i64,
                     second_step: i64,
                     second_around_first: usize,

@@ -47,8 +47,10 @@ pub struct Entry {
     pub part: &'static str,
     /// The elements it reads.
     pub element: Type,
-    /// How many arrays of them.
+    /// How many arrays of them, a mask being one.
     pub arrays: usize,
+    /// Whether the second array is a mask, of bytes.
+    pub masked: bool,
     /// What it runs.
     pub kernel: Kernel,
     /// The module it is loaded with: entries of one family are built into one PTX file.
@@ -168,6 +170,16 @@ pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kern
 pub const SMALL_TILES: u64 = grid::OCTET;
 
 impl Entry {
+    /// Bytes from an element to the next in an array by its number: of a mask one.
+    #[must_use]
+    pub const fn pitch(&self, array: usize) -> usize {
+        if self.masked && array > 0 {
+            1
+        } else {
+            self.element.bytes()
+        }
+    }
+
     /// The entry of the same operator and elements that runs `kernel`.
     #[must_use]
     pub fn with(&self, kernel: Kernel) -> Option<&'static Self> {
@@ -235,6 +247,7 @@ impl Entry {
             part,
             element: T::ELEMENT,
             arrays: T::ARRAYS,
+            masked: T::MASKED,
             kernel,
             family,
             state_words: words,

@@ -58,10 +58,11 @@ impl Width {
 pub const fn instructions<T: Source>(words: usize) -> Instructions {
     // Four extents of a row, or one of two, four or eight.
     let (wide, turns) = (4 + 2 + 4 + 8, 4 + 3);
+    let wide = load::wide_loads::<T>(wide);
     let ragged = load::ragged_loads::<T>(4 + 2 + 4, 1);
     Instructions {
-        vector_loads: wide * T::ARRAYS + ragged.vectors,
-        scalar_loads: ragged.words + turns * ragged.bytes,
+        vector_loads: wide.vectors + ragged.vectors,
+        scalar_loads: wide.words + ragged.words + turns * ragged.bytes,
         shuffles: words, // a loop
         barriers: 0,
         tickets: 0,

@@ -9,7 +9,7 @@ use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
     stages::{
-        extents::Input,
+        extents::{Input, after},
         grid::{self, Meeting},
         load,
         segments::{self, Piece, Segments},
@@ -68,12 +68,13 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
     // Slots of a vector and of two; two rows, or a leaf, or a whole one.
     let slots = SLOTS as usize;
-    let wide = slots + 2 * slots + 2 + 2 * ROWS;
+    let wide = load::wide_loads::<T>(slots + 2 * slots + 2 + 2 * ROWS);
     // A vector of each lane's own segment, slots, two rows, a leaf.
     let ragged = load::ragged_loads::<T>(1 + slots + 2 * slots + 2, 1);
     // A whole leaf that is not aligned.
     let whole = if thread::loads_words::<T, M>() {
-        load::ragged_loads::<T>(0, 1).words
+        let whole = load::ragged_loads::<T>(0, 1);
+        whole.words + whole.bytes
     } else {
         0
     };
@@ -86,8 +87,8 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let short = 2 * (4 + 1) * words;
     let meet = reduce_eight + reduce_octets;
     Instructions {
-        vector_loads: wide * T::ARRAYS + ragged.vectors,
-        scalar_loads: ragged.words + whole + turns * ragged.bytes + numbers * segments::NUMBER,
+        vector_loads: wide.vectors + ragged.vectors,
+        scalar_loads: wide.words + ragged.words + whole + turns * ragged.bytes + numbers * segments::NUMBER,
         shuffles: (2 * slots + 1) * (2 * T::ARRAYS + 1) + short + 3 * reduce + meet,
         barriers: 0,
         tickets: 1,
@@ -267,7 +268,7 @@ unsafe fn fold_short<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
         let load = |(start, len): (At<T>, u32), wide: bool| {
             let around = segments.around_of(start, len.into());
             let present = simt.anew(u32::saturating_sub(len, first));
-            let from = T::map(start, |start| start.wrapping_add(first as usize));
+            let from = after::<T>(start, first.into());
             // SAFETY: passed on to the caller.
             unsafe { thread::load_vectors::<S, T, N>(simt, from, first, present, wide, around) }
         };
@@ -325,7 +326,7 @@ unsafe fn fold_run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Inpu
         // SAFETY: passed on to the caller.
         let state = unsafe { fold_leaf(simt, op, here, &mut seen) };
         pending.push(op, number, op.shift(state, u64::from(number * leaf)));
-        start = T::map(start, |start| start.wrapping_add(leaf as usize));
+        start = after::<T>(start, leaf.into());
         left -= len;
         number += 1;
     }

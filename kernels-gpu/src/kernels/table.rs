@@ -7,13 +7,13 @@ use crate::{
     monoids::{
         Arg, BitXor, Bits, Compensated, Cosine, CountInf, CountNan, CountNonzero, CountedMean, Describe, Dot, Either,
         Exact, Extremum, IgnoreNan, Kurtosis, LogSumExp, Mean, MeanVariance, NormInf, NormL1, NormL2, NormLp, Product,
-        Skewness, StdDev, Sum, SumOfSquares, Truth, Variance, Wide,
+        Skewness, StdDev, Sum, SumOfSquares, Truth, Variance, Where, Wide,
     },
 };
 
 /// The parts of the build, the dearest first. The compiler takes each by itself, with `--cfg warpfold_part="NAME"`, so that several
 /// are compiled at once.
-pub const PARTS: [&str; 4] = ["order", "sums", "statistics", "exponentials"];
+pub const PARTS: [&str; 5] = ["order", "sums", "statistics", "masks", "exponentials"];
 
 /// Those for which newer architectures have an instruction that the oldest has not, a maximum that keeps NaN. The PTX of all others
 /// is the same for each, so it is built once.
@@ -109,6 +109,21 @@ entries! {
     statistics: folds of two, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "statistics")) {
         dot: Dot = |_| Dot, { f32: WIDE, f64: WIDE, f16: FULL, bf16: WIDE };
         cosine: Cosine = |_| Cosine, { f32: FULL, f64: WIDE };
+    }
+
+    masks: folds of masked, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "masks")) {
+        sum_where: Where<Sum> = |_| Where(Sum), {
+            f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE, i8: FULL, i32: WIDE, u8: FULL, u64: HEAVY,
+        };
+        mean_where: Where<CountedMean> = |_| Where(CountedMean), { f32: WIDE, f64: WIDE, f16: DEEP, bf16: DEEP };
+        extremum_where: Where<Extremum> = |told| Where(Extremum::told(told)), {
+            f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
+        };
+        arg_where: Where<Arg> = |told| Where(Arg::told(told)), { f32: WIDE, f64: WIDE };
+        (variance_where | std_where): Either<Where<Variance>, Where<StdDev>> = |told| {
+            let correction = f64::from_bits(told.number);
+            Either::told(Where(Variance { correction }), Where(StdDev { correction }), told)
+        }, { f32: DEEP, f64: FULL };
     }
 
     // States of 26 and 30 words, and so much code to combine two that one kernel of each type is enough.

@@ -19,7 +19,7 @@ use crate::{
         store, thread, warp,
         warp::Seen,
     },
-    tree::{ROWS, leaves},
+    tree::{ROWS, leaves, vector_elements},
 };
 
 /// Elements of a type in a tile: what one block folds to one state.
@@ -47,18 +47,22 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let shuffles = (whole + reduce) + reduce_first + slots;
     // Ragged leaves, of small elements also whole ones that are not aligned; whole ones of others.
     let mut ragged = load::ragged_loads::<T>(0, 1);
-    if M::FOLDS_COLUMNS && T::BYTES >= 4 && !M::REREADS {
-        // A column, in a loop.
-        ragged.words = ROWS * T::BYTES / 4;
+    let words = ragged.words + ragged.bytes;
+    if T::BYTES >= 4 && !M::REREADS {
+        // A column, in a loop, or all of them.
+        let columns = if M::FOLDS_COLUMNS { 1 } else { vector_elements::<T>() };
+        ragged.words = load::element_loads::<T>(ROWS * columns);
+        ragged.bytes = 0;
     }
     let whole = if thread::loads_words::<T, M>() && !M::REREADS {
-        load::ragged_loads::<T>(0, 1).words
+        words
     } else {
         0
     };
+    let wide = load::wide_loads::<T>(ROWS);
     Instructions {
-        vector_loads: ROWS * T::ARRAYS + ragged.vectors,
-        scalar_loads: ragged.words + ragged.bytes + whole,
+        vector_loads: wide.vectors + ragged.vectors,
+        scalar_loads: wide.words + ragged.words + ragged.bytes + whole,
         shuffles,
         // The block stage twice, one behind the ticket, and one between two rounds of slots.
         barriers: 2 + 1 + 1,

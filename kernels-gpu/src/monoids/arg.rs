@@ -181,11 +181,12 @@ impl<T: Element> Monoid<T> for Arg {
     #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
     #[inline]
     fn may_change(self, best: Best<Key<T>>, value: T) -> bool {
-        // A value comes later than `best`: as good a one loses, or wins, and a NaN compares false, so it may win.
-        let best = T::Rank::of_key(best.key);
+        // A value comes later than `best`: as good a one loses, or wins, and a NaN compares false, so it may win. Where nothing was
+        // found yet, because a mask left all of it out, even the lowest integer wins.
+        let rank = T::Rank::of_key(best.key);
         let bar = match self.ties {
-            Ties::First => Some(best),
-            Ties::Last => best.below(),
+            Ties::First if best.place != NOWHERE => Some(rank),
+            _ => rank.below(),
         };
         bar.is_none_or(|bar| !(self.order.rank::<T>(value.rank()) <= bar))
     }

@@ -21,6 +21,7 @@ pub mod moments;
 mod norm;
 mod pair;
 mod product;
+mod select;
 mod sum;
 mod summary;
 #[cfg(test)]
@@ -44,6 +45,7 @@ pub use map::{Map, Transform};
 pub use moments::{Moments2, Moments4};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
 pub use product::Product;
+pub use select::Where;
 pub use sum::{CountedMean, Mean, Sum, SumOrMean};
 pub use summary::Summary;
 pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
@@ -95,7 +97,8 @@ pub trait Monoid<T>: Copy {
     const SELECTS: bool = false;
 
     /// Whether `value`, coming after elements that folded to `best`, could change the fold. An operator that selects
-    /// says no to most, and a stage then spares itself the rest of the work. `best` folds at least one element.
+    /// says no to most, and a stage then spares itself the rest of the work. `best` folds at least one element, which may be one that
+    /// a mask leaves out.
     #[inline]
     fn may_change(self, best: Self::State, value: T) -> bool {
         let _ = (best, value);

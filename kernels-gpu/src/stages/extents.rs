@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     simt::Simt,
-    tree::{LEAF_BYTES, VECTOR_BYTES, leaf_elements},
+    tree::{VECTOR_BYTES, leaf_elements, vector_elements},
 };
 
 /// `count` extents of `len` elements.
@@ -96,9 +96,7 @@ impl<T: Source> Extents<T> {
             // SAFETY: passed on to the caller.
             unsafe { self.offset(simt, Of::Kept, number) }
         };
-        T::map(T::zip(self.start, offset), |(start, offset)| {
-            start.wrapping_offset(offset as isize)
-        })
+        T::further(self.start, T::map(offset, |offset| offset as isize))
     }
 
     /// How far the element of that number is from its extent's first, by the layout.
@@ -165,8 +163,8 @@ pub struct Input<T: Source> {
 
 /// The address `items` items further in each array.
 #[inline(always)]
-pub(super) fn after<T: Source>(start: At<T>, items: u64) -> At<T> {
-    T::map(start, |start| start.wrapping_add(items as usize))
+pub(crate) fn after<T: Source>(start: At<T>, items: u64) -> At<T> {
+    T::further(start, T::each(|_| items as isize))
 }
 
 /// The addresses that may be read: from the first on, before the second.
@@ -177,17 +175,19 @@ impl<T: Source> Input<T> {
     /// An extent by itself.
     #[must_use]
     pub fn new(start: At<T>, len: u64) -> Self {
-        let around = T::map(start, |start| {
+        let around = T::map(T::zip(start, T::pitches()), |(start, pitch)| {
             let first = start.addr();
-            Around(first, first + len as usize * T::BYTES)
+            Around(first, first + len as usize * pitch)
         });
         Self { start, len, around }
     }
 
-    /// Whether its start is one that a wide load takes, in each array.
+    /// Whether its start is one that a wide load takes, in each array: of a mask one of as many bytes as a vector has elements.
     #[must_use]
     pub fn is_aligned(self) -> bool {
-        T::all(T::map(self.start, |start| start.addr().is_multiple_of(VECTOR_BYTES)))
+        T::all(T::map(T::zip(self.start, T::pitches()), |(start, pitch)| {
+            start.addr().is_multiple_of(pitch * vector_elements::<T>())
+        }))
     }
 
     /// How many leaves are whole: the first.
@@ -199,9 +199,13 @@ impl<T: Source> Input<T> {
     /// Whether leaf `leaf` of small elements can be read by aligned vectors: it is whole, and so are the vectors that it touches.
     pub(super) fn is_shifted(self, leaf: u64) -> bool {
         leaf < self.whole_leaves()
-            && T::all(T::map(T::zip(self.start, self.around), |(start, around)| {
-                around.has_vectors(start.addr() + leaf as usize * LEAF_BYTES, LEAF_BYTES)
-            }))
+            && T::all(T::map(
+                T::zip(self.start, T::zip(self.around, T::pitches())),
+                |(start, (around, pitch))| {
+                    let bytes = pitch * leaf_elements::<T>();
+                    around.has_vectors(start.addr() + leaf as usize * bytes, bytes)
+                },
+            ))
     }
 }
 

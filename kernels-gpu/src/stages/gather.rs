@@ -12,7 +12,7 @@
 use super::{
     extents::Extents,
     load::{ALL, Vectors, WORDS, each_row, load_element},
-    narrow,
+    mask, narrow,
     source::{At, Read, Source},
     thread::Loaded,
 };
@@ -33,13 +33,18 @@ const fn word_elements<T: Item>() -> usize {
     if T::BYTES < 4 { 4 / T::BYTES } else { 1 }
 }
 
+/// Whether elements are small and have no mask, which would have to be exchanged in another way.
+const fn shares_words<T: Source>() -> bool {
+    word_elements::<T>() > 1 && !T::MASKED
+}
+
 /// Whether small elements of neighbouring answers share words, and each word has those of as many answers, in each array.
 #[must_use]
 pub fn share_words<T: Source>(extents: Extents<T>) -> bool {
     let elements = word_elements::<T>() as u64;
     let is_whole = |number: u64| number.is_multiple_of(elements);
     let places = T::zip(extents.start, T::zip(extents.stride, extents.step));
-    elements > 1
+    shares_words::<T>()
         && extents.layout.is_null()
         && T::all(T::map(places, |(start, (stride, step))| {
             stride == 1 && start.addr().is_multiple_of(4) && is_whole(step as u64)
@@ -84,7 +89,7 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
         first,
         present,
     };
-    let words = if word_elements::<T>() > 1 && answer.shares_words {
+    let words = if shares_words::<T>() && answer.shares_words {
         // SAFETY: passed on to the caller.
         unsafe { T::read(simt, T::each(|array| SharedWords(place(array)))) }
     } else if answer.exists {
@@ -129,6 +134,11 @@ impl<T: Source> Read<ROWS> for Places<T> {
         // SAFETY: passed on to the caller.
         unsafe { load_part(simt, self) }
     }
+    #[inline(always)]
+    unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<ROWS> {
+        // SAFETY: passed on to the caller.
+        unsafe { load_mask(simt, self) }
+    }
 }
 
 /// The words of a part whose elements share theirs with the neighbours'.
@@ -140,6 +150,12 @@ impl<T: Source> Read<ROWS> for SharedWords<T> {
     unsafe fn read<S: Simt>(self, simt: S) -> Vectors<ROWS> {
         // SAFETY: passed on to the caller.
         unsafe { load_shared_words(simt, self.0) }
+    }
+    /// Never: elements that have a mask share no words.
+    #[inline(always)]
+    unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<ROWS> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.0.read_mask(simt) }
     }
 }
 
@@ -272,6 +288,74 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
     }
 }
 
+/// The bytes of a part's mask, one by one.
+///
+/// # Safety
+///
+/// As [`fold_part`]; the answer exists.
+#[inline(always)]
+unsafe fn load_mask<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+    let Places {
+        extents,
+        array,
+        start,
+        first,
+        present,
+    } = places;
+    let start = start.cast::<u8>();
+    let byte = |place: u64, from: *const u8| {
+        if place as u32 >= present {
+            return 0;
+        }
+        // SAFETY: passed on to the caller; the element is present.
+        unsafe { simt.load_input_byte(from) }
+    };
+    let columns = vector_elements::<T>();
+    if extents.layout.is_null() {
+        let step = T::of(extents.step, array) as isize;
+        let mut from = start.wrapping_offset(first as isize * step);
+        let mut rows = [[0; WORDS]; ROWS];
+        // A row a turn, which no compiler counts: all at once would take a register for each byte until it has its place.
+        let mut turn = simt.anew(0);
+        while turn < ROWS as u32 {
+            let mut at = from;
+            let read = mask::packed::<T>(|column| {
+                let byte = byte(place::<T>(turn as usize, column), at);
+                at = at.wrapping_offset(step);
+                byte
+            });
+            from = from.wrapping_offset(row_elements::<T>() as isize * step);
+            let before = rows;
+            rows = each_row(|i| if i + 1 < ROWS { before[i + 1] } else { read });
+            turn = simt.anew(turn + 1);
+        }
+        rows
+    } else {
+        // A bit each, which moves those before it down.
+        let mut bits = [0_u32; WORDS];
+        let turns = simt.anew((ROWS * columns) as u32) as usize;
+        let mut turn = 0;
+        while turn < turns {
+            let place = place::<T>(turn / columns, turn % columns);
+            let mut bit = 0;
+            if (place as u32) < present {
+                // SAFETY: passed on to the caller.
+                let offset = unsafe { T::of(extents.within(simt, first + place), array) };
+                bit = u32::from(byte(place, start.wrapping_offset(offset as isize)) != 0);
+            }
+            let [a, b, c, d] = bits;
+            bits = [a >> 1 | b << 31, b >> 1 | c << 31, c >> 1 | d << 31, d >> 1 | bit << 31];
+            turn += 1;
+        }
+        each_row(|row| {
+            mask::packed::<T>(|column| {
+                let at = (WORDS * 32 - ROWS * columns) + row * columns + column;
+                bits[at / 32] >> (at % 32) & 1
+            })
+        })
+    }
+}
+
 /// Vectors whose elements each take the place of the one before, `bits` being the last.
 #[inline(always)]
 fn moved_down<T: Item>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
@@ -296,16 +380,26 @@ fn moved_down<T: Item>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
 /// How many shuffles stand in the code of [`fold_part`].
 #[must_use]
 pub const fn shuffles<T: Source>() -> usize {
-    u32::ilog2(word_elements::<T>() as u32) as usize * ROWS * WORDS * T::ARRAYS
+    if shares_words::<T>() {
+        u32::ilog2(word_elements::<T>() as u32) as usize * ROWS * WORDS * T::ARRAYS
+    } else {
+        0
+    }
 }
 
 /// How many loads of elements and words stand in the code of [`fold_part`].
 #[must_use]
 pub const fn loads<T: Source>() -> usize {
-    let shared = if word_elements::<T>() > 1 { ROWS * WORDS } else { 0 };
+    let shared = if shares_words::<T>() { ROWS * WORDS } else { 0 };
     let words = if T::BYTES == 8 { 2 } else { 1 };
     let rows = if T::BYTES < 4 { ROWS / 2 } else { ROWS };
-    ((rows * vector_elements::<T>() + 1) * words + shared) * T::ARRAYS
+    // A row, and one that an index is made for.
+    let (arrays, mask) = if T::MASKED {
+        (1, vector_elements::<T>() + 1)
+    } else {
+        (T::ARRAYS, 0)
+    };
+    ((rows * vector_elements::<T>() + 1) * words + shared) * arrays + mask
 }
 
 /// A vector made of its elements, which are asked for in order.

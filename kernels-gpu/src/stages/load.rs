@@ -1,6 +1,6 @@
 //! How a lane reads its vectors: whole, in part, of any alignment.
 
-use super::{extents::Around, source::Source};
+use super::{extents::Around, mask, source::Source};
 use crate::{
     element::Element,
     simt::Simt,
@@ -194,7 +194,7 @@ fn shifted([a, b, c, d]: [u32; WORDS], [e, f, g, h]: [u32; WORDS], offset: u32) 
 
 /// The vector that begins `offset` bytes into the word `a`, at most 3, and ends in `e`.
 #[inline(always)]
-fn shifted_by_bytes([a, b, c, d]: [u32; WORDS], e: u32, offset: u32) -> [u32; WORDS] {
+pub(super) fn shifted_by_bytes([a, b, c, d]: [u32; WORDS], e: u32, offset: u32) -> [u32; WORDS] {
     let bits = 8 * offset;
     let across = |low: u32, high: u32| low >> bits | (high << 1) << (31 - bits);
     [across(a, b), across(b, c), across(c, d), across(d, e)]
@@ -258,15 +258,51 @@ pub struct Loads {
     pub bytes: usize,
 }
 
+impl Loads {
+    /// These and others.
+    const fn and(self, others: Self) -> Self {
+        Self {
+            vectors: self.vectors + others.vectors,
+            words: self.words + others.words,
+            bytes: self.bytes + others.bytes,
+        }
+    }
+}
+
+/// Arrays of elements, without a mask.
+const fn arrays<T: Source>() -> usize {
+    if T::MASKED { 1 } else { T::ARRAYS }
+}
+
+/// Of `rows` vectors that are read by one load each, where they are aligned.
+#[must_use]
+pub const fn wide_loads<T: Source>(rows: usize) -> Loads {
+    let elements = Loads {
+        vectors: rows * arrays::<T>(),
+        words: 0,
+        bytes: 0,
+    };
+    if T::MASKED {
+        elements.and(mask::wide_loads::<T>(rows))
+    } else {
+        elements
+    }
+}
+
 /// Of `rows` vectors fewer than [`ROWS`] at a time, and of as many as `leaves` leaves have.
 #[must_use]
 pub const fn ragged_loads<T: Source>(rows: usize, leaves: usize) -> Loads {
-    let (rows, leaves) = (rows * T::ARRAYS, leaves * T::ARRAYS);
-    if T::BYTES < 4 {
+    let mask = if T::MASKED {
+        mask::ragged_loads::<T>(rows, leaves)
+    } else {
+        wide_loads::<T>(0)
+    };
+    let (rows, leaves) = (rows * arrays::<T>(), leaves * arrays::<T>());
+    let elements = if T::BYTES < 4 {
         Loads {
             vectors: 2 * ROWS * leaves,
             words: rows * (WORDS + 1),
-            bytes: VECTOR_BYTES * T::ARRAYS,
+            bytes: VECTOR_BYTES * arrays::<T>(),
         }
     } else {
         Loads {
@@ -274,5 +310,13 @@ pub const fn ragged_loads<T: Source>(rows: usize, leaves: usize) -> Loads {
             words: (rows + ROWS * leaves) * WORDS,
             bytes: 0,
         }
-    }
+    };
+    elements.and(mask)
+}
+
+/// Of a leaf that is read element by element, of elements of whole words.
+#[must_use]
+pub const fn element_loads<T: Source>(elements: usize) -> usize {
+    let mask = if T::MASKED { elements } else { 0 };
+    elements * T::BYTES / 4 * arrays::<T>() + mask
 }

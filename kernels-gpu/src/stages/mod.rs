@@ -5,6 +5,7 @@ pub mod extents;
 pub mod gather;
 pub mod grid;
 pub mod load;
+mod mask;
 pub mod segments;
 pub mod source;
 pub mod team;

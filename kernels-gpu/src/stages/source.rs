@@ -1,14 +1,15 @@
 //! Where items lie and how a lane reads them: the elements of one array; of two, each of which has addresses and strides of its own
-//! and is read in its own way.
+//! and is read in its own way; of one and its mask, which has a byte for each element.
 
 use super::{
     extents::Around,
     load::{
         Vectors, element_bits, load_across, load_bytes, load_element, load_ragged, load_whole, load_wide, load_words,
     },
+    mask,
 };
 use crate::{
-    element::{Element, Item, Two},
+    element::{Element, Item, Masked, Two},
     simt::Simt,
 };
 
@@ -23,6 +24,8 @@ pub trait Source: Item {
     type Each<X: Copy>: Copy;
     /// How many arrays there are.
     const ARRAYS: usize;
+    /// Whether the second is a mask: of bytes, whatever the elements.
+    const MASKED: bool = false;
 
     /// What `of` gives for each array, by its number.
     fn each<X: Copy>(of: impl FnMut(usize) -> X) -> Self::Each<X>;
@@ -34,6 +37,19 @@ pub trait Source: Item {
     fn zip<X: Copy, Y: Copy>(a: Self::Each<X>, b: Self::Each<Y>) -> Self::Each<(X, Y)>;
     /// Whether it is so of each.
     fn all(each: Self::Each<bool>) -> bool;
+
+    /// Bytes from an item to the next in each array.
+    #[inline(always)]
+    #[must_use]
+    fn pitches() -> Self::Each<usize> {
+        Self::each(|array| if Self::MASKED && array > 0 { 1 } else { Self::BYTES })
+    }
+    /// The addresses `by` items further in each array. That in a mask is one of bytes, though its type is another.
+    #[inline(always)]
+    #[must_use]
+    fn further(at: At<Self>, by: Self::Each<isize>) -> At<Self> {
+        Self::map(Self::zip(at, by), |(at, by)| at.wrapping_offset(by))
+    }
 
     /// Reads vectors of each array.
     ///
@@ -135,6 +151,54 @@ impl<T: Element> Source for Two<T> {
     }
 }
 
+/// Of each vector of the mask the first bytes are filled: as many as the array's have elements.
+impl<T: Element> Source for Masked<T> {
+    type Element = T;
+    type Each<X: Copy> = Two<X>;
+    const ARRAYS: usize = 2;
+    const MASKED: bool = true;
+
+    #[inline(always)]
+    fn each<X: Copy>(mut of: impl FnMut(usize) -> X) -> Two<X> {
+        Two(of(0), of(1))
+    }
+    #[inline(always)]
+    fn of<X: Copy>(each: Two<X>, array: usize) -> X {
+        <Two<T>>::of(each, array)
+    }
+    #[inline(always)]
+    fn map<X: Copy, Y: Copy>(each: Two<X>, f: impl FnMut(X) -> Y) -> Two<Y> {
+        <Two<T>>::map(each, f)
+    }
+    #[inline(always)]
+    fn zip<X: Copy, Y: Copy>(a: Two<X>, b: Two<Y>) -> Two<(X, Y)> {
+        <Two<T>>::zip(a, b)
+    }
+    #[inline(always)]
+    fn all(each: Two<bool>) -> bool {
+        each.0 & each.1
+    }
+    #[inline(always)]
+    fn further(at: Two<*const T>, by: Two<isize>) -> Two<*const T> {
+        let mask = at.1.cast::<u8>().wrapping_offset(by.1);
+        Two(at.0.wrapping_offset(by.0), mask.cast())
+    }
+    #[inline(always)]
+    unsafe fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, reads: Two<R>) -> Two<Vectors<N>> {
+        // SAFETY: passed on to the caller.
+        unsafe { Two(reads.0.read(simt), reads.1.read_mask(simt)) }
+    }
+    #[inline(always)]
+    unsafe fn read_item<S: Simt>(simt: S, from: Two<*const T>) -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe { Self(T::read_item(simt, from.0), simt.load_input_byte(from.1.cast()) != 0) }
+    }
+    #[inline(always)]
+    fn item<const N: usize>(vectors: &Two<Vectors<N>>, row: usize, column: usize) -> Self {
+        Self(T::item(&vectors.0, row, column), u8::item(&vectors.1, row, column) != 0)
+    }
+}
+
 /// A read of `N` vectors of one array. No closure, for nothing obliges a compiler to inline those.
 pub trait Read<const N: usize>: Copy {
     /// Reads them.
@@ -143,6 +207,13 @@ pub trait Read<const N: usize>: Copy {
     ///
     /// As the function says that is behind it.
     unsafe fn read<S: Simt>(self, simt: S) -> Vectors<N>;
+
+    /// Reads those of a mask.
+    ///
+    /// # Safety
+    ///
+    /// As the function says that is behind it.
+    unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<N>;
 }
 
 /// Reads vectors of each array from `from` on, in a [`Way`].
@@ -180,6 +251,19 @@ pub(super) trait Way: Copy {
         present: u32,
         around: Around,
     ) -> Vectors<N>;
+
+    /// The same of the mask of elements of `T`.
+    ///
+    /// # Safety
+    ///
+    /// As the function says.
+    unsafe fn mask<S: Simt, T: Element, const N: usize>(
+        self,
+        simt: S,
+        from: *const u8,
+        present: u32,
+        around: Around,
+    ) -> Vectors<N>;
 }
 
 #[derive(Clone, Copy)]
@@ -196,15 +280,25 @@ impl<W: Way, T: Element, const N: usize> Read<N> for By<W, T> {
         // SAFETY: passed on to the caller.
         unsafe { self.way.vectors(simt, self.from, self.present, self.around) }
     }
+    #[inline(always)]
+    unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<N> {
+        let from = self.from.cast();
+        // SAFETY: passed on to the caller.
+        unsafe { self.way.mask::<S, T, N>(simt, from, self.present, self.around) }
+    }
 }
 
 macro_rules! ways {
-    ($($way:ident: |$present:ident, $around:ident| $load:ident($($argument:ident),*);)*) => {
+    ($(
+        $way:ident: |$present:ident, $around:ident|
+        $load:ident($($argument:ident),*), $mask:ident($($mask_argument:ident),*);
+    )*) => {
         $(
             #[derive(Clone, Copy)]
             pub(super) struct $way;
 
             impl Way for $way {
+                #[allow(unused_variables)]
                 #[inline(always)]
                 unsafe fn vectors<S: Simt, T: Element, const N: usize>(
                     self,
@@ -216,16 +310,27 @@ macro_rules! ways {
                     // SAFETY: passed on to the caller.
                     unsafe { $load::<S, T, N>(simt, from $(, $argument)*) }
                 }
+                #[inline(always)]
+                unsafe fn mask<S: Simt, T: Element, const N: usize>(
+                    self,
+                    simt: S,
+                    from: *const u8,
+                    $present: u32,
+                    $around: Around,
+                ) -> Vectors<N> {
+                    // SAFETY: passed on to the caller.
+                    unsafe { mask::$mask::<S, T, N>(simt, from $(, $mask_argument)*) }
+                }
             }
         )*
     };
 }
 
 ways! {
-    Whole: |_present, _around| load_whole();
-    Aligned: |present, _around| load_wide(present);
-    Words: |present, _around| load_words(present);
-    Across: |present, _around| load_across(present);
-    Bytes: |present, _around| load_bytes(present);
-    Ragged: |present, around| load_ragged(present, around);
+    Whole: |_present, _around| load_whole(), load_whole();
+    Aligned: |present, _around| load_wide(present), load_wide(present);
+    Words: |present, around| load_words(present), load_ragged(present, around);
+    Across: |present, _around| load_across(present), load_words(present);
+    Bytes: |present, _around| load_bytes(present), load_bytes(present);
+    Ragged: |present, around| load_ragged(present, around), load_ragged(present, around);
 }

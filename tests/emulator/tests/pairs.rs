@@ -1,6 +1,6 @@
 //! Folds of two arrays on the emulator: the CPU's bits, and no fault, in every kernel.
 
-use std::ptr;
+mod beside;
 
 use warpfold::{
     Plan, cpu,
@@ -8,22 +8,13 @@ use warpfold::{
     ops::{Cosine, Dot, Reduction},
     plan::Shape,
 };
-use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
-    element::{Element, Float, Two, bf16, f16},
-    kernels::{Arguments, Kernel, output::Output, run},
-    monoids::Words,
-    stages::{
-        extents::{self, Around},
-        grid::Meeting,
-    },
+    element::{Float, Two, bf16, f16},
+    kernels::Kernel,
     tree::{leaf_elements, row_elements, vector_elements},
 };
 
-/// An answer's words, to be compared.
-fn bits<W: Words>(value: W) -> Vec<u32> {
-    (0..W::COUNT).map(|i| value.word(i)).collect()
-}
+use beside::{Of, bits, emulated};
 
 /// Numbers of either sign and of many sizes, the same ones for the same seed; their cycle is prime, so that swapped tiles show.
 fn numbers<T: Float>(len: usize, seed: usize) -> Vec<T> {
@@ -33,105 +24,6 @@ fn numbers<T: Float>(len: usize, seed: usize) -> Vec<T> {
         T::from_f64(sign * (cycle * 0.37 + 0.01) * if i % 83 == seed % 83 { 64.0 } else { 1.0 })
     };
     (0..len).map(number).collect()
-}
-
-/// Where the items of a launch are.
-enum Of<'a> {
-    Whole,
-    Along(&'a [Extents; 2]),
-    Segments(&'a Segments),
-    /// Segments that lie apart.
-    Apart(&'a Segments),
-}
-
-/// The answers of the kernel that a plan names, the arrays' first elements being `misaligned` elements past a boundary of 16 bytes.
-fn emulated<T: Element, R: Reduction<Two<T>>>(
-    op: R,
-    arrays: [&[T]; 2],
-    plan: &Plan,
-    of: &Of<'_>,
-    misaligned: [usize; 2],
-    seed: u64,
-) -> Vec<Vec<u32>> {
-    let mut memory = Memory::new();
-    let first = memory.input("first", arrays[0], misaligned[0]);
-    let second = memory.input("second", arrays[1], misaligned[1]);
-    let around = |start: *const T, values: &[T]| Around(start.addr(), start.addr() + size_of_val(values));
-    let slots = memory.words("slots", plan.slots() * R::State::COUNT);
-    let tickets = memory.words_from("tickets", &vec![0; plan.ticket_words()]);
-    let count = plan.count as usize;
-    let answer = memory.packed("answer", count * R::Answer::COUNT, R::Answer::UNIT);
-    let one = extents::Extents::<Two<T>> {
-        count: plan.count,
-        around: Two(around(first, arrays[0]), around(second, arrays[1])),
-        ..extents::Extents::one(Two(first, second), plan.len)
-    };
-    let extents = match of {
-        Of::Whole => one,
-        Of::Along(along) => extents::Extents {
-            start: Two(
-                first.wrapping_add(along[0].offset as usize),
-                second.wrapping_add(along[1].offset as usize),
-            ),
-            stride: Two(along[0].stride(), along[1].stride()),
-            step: Two(along[0].stride_within(), along[1].stride_within()),
-            layout: if along[0].has_several() {
-                memory.input("layout", &Extents::dimensions_of(&along[..]), 0)
-            } else {
-                ptr::null()
-            },
-            ..one
-        },
-        Of::Segments(segments) => extents::Extents {
-            step: Two(0, 0),
-            layout: memory.input("offsets", segments.offsets(), 0),
-            ..one
-        },
-        Of::Apart(segments) => {
-            let mut numbers = segments.offsets().to_vec();
-            for (array, values) in arrays.iter().enumerate() {
-                for segment in 0..segments.count() {
-                    let elements = segments.get(segment);
-                    let misalign = (array + segment) % vector_elements::<T>();
-                    let values = &values[elements.start as usize..elements.end as usize];
-                    numbers.push(memory.input("segment", values, misalign).addr() as u64);
-                }
-            }
-            extents::Extents {
-                layout: memory.input("offsets and addresses", &numbers, 0),
-                ..one
-            }
-        }
-    };
-    let arguments = Arguments {
-        extents,
-        meeting: Meeting {
-            slots: slots.start(),
-            tiles: plan.tiles,
-            tickets: tickets.start(),
-            blocks: plan.blocks_that_meet(),
-        },
-        output: Output {
-            answer: answer.start().cast(),
-            state: ptr::null_mut(),
-        },
-        steps: plan.steps(),
-        answers: plan.team.answers,
-        warps: plan.team.warps,
-    };
-    let config = Launch::new(plan.shape.blocks, plan.threads(), seed);
-    let ran = launch(&config, &mut memory, |lane| {
-        // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
-        unsafe { run(lane, op.monoid(), plan.entry.kernel, arguments) }
-    });
-    if let Err(fault) = ran {
-        panic!("{plan}, misaligned by {misaligned:?}, seed {seed}: {fault}");
-    }
-    let word = |at| memory.word(answer, at).expect("every answer is written");
-    let words = R::Answer::COUNT;
-    (0..count)
-        .map(|i| (0..words).map(|at| word(i * words + at)).collect())
-        .collect()
 }
 
 /// Whole arrays about every edge, in the kernel for few tiles and in that for many, the two arrays aligned differently.
@@ -160,7 +52,7 @@ fn whole<T: Float, R: Reduction<Two<T>>>(op: R) {
         assert!(tuned.entry.kernel == Kernel::Small && many.entry.kernel == Kernel::All);
         for plan in [tuned, many] {
             for misaligned in [[0, 0], [0, 1], [i % vector, (i + 1) % vector], [vector - 1, vector - 1]] {
-                let answers = emulated(op, [&a, &b], &plan, &Of::Whole, misaligned, i as u64);
+                let answers = emulated::<Two<T>, _, _>(op, (&a, &b), &plan, &Of::Whole, misaligned, i as u64);
                 assert_eq!(answers, expected, "{plan}, misaligned by {misaligned:?}");
             }
         }
@@ -181,7 +73,7 @@ fn along<T: Float, R: Reduction<Two<T>>>(op: R) -> Vec<Kernel> {
         let extents = Extents::of_pair(first, second, &axes).expect("one shape");
         let plan = Plan::along_all(op.entry(), &extents).expect("few blocks");
         kernels.push(plan.entry.kernel);
-        let answers = emulated(op, [&a, &b], &plan, &Of::Along(&extents), misaligned, 7);
+        let answers = emulated::<Two<T>, _, _>(op, (&a, &b), &plan, &Of::Along(&extents), misaligned, 7);
         assert_eq!(answers, expected, "{plan}: {first:?}, {second:?}");
     };
     // A query against rows: of a few lanes' width, of more than a row, of more than a leaf; and of odd length.
@@ -239,7 +131,7 @@ fn segments<T: Float, R: Reduction<Two<T>>>(op: R) {
             ([0, 1], Of::Segments(&segments)),
             ([0, 0], Of::Apart(&segments)),
         ] {
-            let answers = emulated(op, [&a, &b], &plan, &of, misaligned, i as u64);
+            let answers = emulated::<Two<T>, _, _>(op, (&a, &b), &plan, &of, misaligned, i as u64);
             assert_eq!(answers, expected, "{plan}");
         }
     }

@@ -10,6 +10,7 @@ mod bits;
 mod errors;
 mod graphs;
 mod large;
+mod masks;
 mod memory;
 mod on_device;
 mod own;
@@ -49,6 +50,7 @@ fn tests() -> Vec<Test> {
         segments: quick_segments_of_every_type quick_segments_of_statistics segments_of_every_size quick_batch
             quick_segments_that_are_wrong;
         own: quick_own_operators;
+        masks: quick_masks masks_of_every_size quick_masks_along_axes quick_masks_in_segments quick_masks_that_are_wrong;
         pairs: quick_pairs pairs_of_every_size quick_pairs_along_axes quick_pairs_in_segments quick_pairs_that_are_wrong;
         large: more_than_two_to_the_32;
     }

@@ -6,7 +6,10 @@ use bytemuck::NoUninit;
 use warpfold::{
     Error, cpu,
     layout::{Axes, Folded, Layout, Segments},
-    ops::{Reduction, element::Element},
+    ops::{
+        Reduction, TakesMask, Where,
+        element::{Element, Item, Masked},
+    },
     plan::Memory,
 };
 use warpfold_emulator::Shape;
@@ -64,7 +67,7 @@ const WHOLE_ONLY: &str = "the emulator folds no axes and no segments: --device c
 
 impl Device {
     /// The device that was asked for, ready to fold with `op`.
-    pub fn open<T: Element, R: Reduction<T>>(wanted: Wanted, op: R) -> Result<Self, Error> {
+    pub fn open<T: Item, R: Reduction<T>>(wanted: Wanted, op: R) -> Result<Self, Error> {
         match wanted {
             Wanted::Best => Ok(gpu::usable::<T, R>(op).unwrap_or(Self::Cpu)),
             Wanted::Gpu(index) => gpu::open(index),
@@ -103,7 +106,7 @@ impl Device {
     }
 
     /// How many elements it takes at once.
-    pub fn piece<T: Element>(&self) -> Result<usize, Error> {
+    pub fn piece<T: Item>(&self) -> Result<usize, Error> {
         match self {
             #[cfg(feature = "cuda")]
             Self::Gpu(gpu) => gpu.piece_len::<T>(),
@@ -168,6 +171,68 @@ impl Device {
     }
 }
 
+/// What the emulator says to a mask.
+const NO_MASK: &str = "the emulator takes no mask here: --device cpu gives the same bits";
+
+/// Of what a mask selects.
+impl Device {
+    /// Folds one piece.
+    pub fn fold_where<T: Element + NoUninit, Op: TakesMask>(
+        &self,
+        op: Op,
+        values: &[T],
+        mask: &[u8],
+    ) -> Result<<Where<Op> as Reduction<Masked<T>>>::State, Failure>
+    where
+        Where<Op>: Reduction<Masked<T>>,
+    {
+        match self {
+            Self::Cpu => Ok(cpu::fold_where(op, values, mask)?),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => Ok(gpu.fold_host_where(op, values, mask)?),
+            Self::Emulator => Err(NO_MASK.into()),
+        }
+    }
+
+    /// Folds along axes.
+    pub fn fold_where_axes<T: Element + NoUninit, Op: TakesMask>(
+        &self,
+        op: Op,
+        array: (&[T], &Layout),
+        mask: (&[u8], &Layout),
+        axes: &Axes,
+    ) -> Result<Folded<<Where<Op> as Reduction<Masked<T>>>::Answer>, Failure>
+    where
+        Where<Op>: Reduction<Masked<T>>,
+    {
+        match self {
+            Self::Cpu => Ok(cpu::reduce_where_axes(op, array, mask, axes)?),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => Ok(gpu.reduce_host_where_axes(op, array, mask, axes)?),
+            Self::Emulator => Err(NO_MASK.into()),
+        }
+    }
+
+    /// Folds in segments.
+    pub fn fold_where_segments<T: Element + NoUninit, Op: TakesMask>(
+        &self,
+        op: Op,
+        values: &[T],
+        mask: &[u8],
+        segments: &Segments,
+    ) -> Result<Vec<<Where<Op> as Reduction<Masked<T>>>::Answer>, Failure>
+    where
+        Where<Op>: Reduction<Masked<T>>,
+    {
+        match self {
+            Self::Cpu => Ok(cpu::reduce_where_segments(op, values, mask, segments)?),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => Ok(gpu.reduce_host_where_segments(op, values, mask, segments)?),
+            Self::Emulator => Err(NO_MASK.into()),
+        }
+    }
+}
+
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -204,7 +269,10 @@ mod gpu {
     use warpfold::{
         Error,
         gpu::Gpu,
-        ops::{Reduction, element::Element},
+        ops::{
+            Reduction,
+            element::{Element, Item},
+        },
         pieces::Pieces,
         ptx,
     };
@@ -219,7 +287,7 @@ mod gpu {
     }
 
     /// The first GPU, if this build has a kernel of `op` that its driver takes.
-    pub fn usable<T: Element, R: Reduction<T>>(op: R) -> Result<Device, Error> {
+    pub fn usable<T: Item, R: Reduction<T>>(op: R) -> Result<Device, Error> {
         let gpu = Gpu::new(0)?;
         gpu.prepare::<T, R>(op, 1)?;
         Ok(Device::Gpu(gpu))
@@ -258,7 +326,7 @@ mod gpu {
 mod gpu {
     use warpfold::{
         Error,
-        ops::{Reduction, element::Element},
+        ops::{Reduction, element::Item},
     };
 
     use super::Device;
@@ -269,7 +337,7 @@ mod gpu {
         })
     }
 
-    pub fn usable<T: Element, R: Reduction<T>>(_op: R) -> Result<Device, Error> {
+    pub fn usable<T: Item, R: Reduction<T>>(_op: R) -> Result<Device, Error> {
         open(0)
     }
 

@@ -16,6 +16,8 @@ mod describe {
 }
 mod device;
 mod list;
+#[cfg(not(test))]
+mod masks;
 mod out;
 mod progress;
 #[cfg(not(test))]
@@ -152,6 +154,12 @@ struct Reduce {
     /// The same in segments of N elements, the last of them shorter where N does not divide the array.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["axis", "keepdim"])]
     segment_size: Option<u64>,
+    /// Folds the elements that MASK selects, an array of bool or uint8 (a file of one, or FILE:NAME) whose shape is the array's or
+    /// broadcasts to it as NumPy's `where` does; those that it does not select never show, and indices are those in the whole array. Of
+    /// sum, prod, mean, min, max, argmin, argmax, any, all, count-nonzero, l1, l2, linf, logsumexp, var and std. Where nothing is
+    /// selected the answers are those of --nan ignore over NaN alone, and the min and max of integers the highest and the lowest.
+    #[arg(long = "where", value_name = "MASK")]
+    mask: Option<PathBuf>,
     /// The type of the answers, by NumPy's names: each is cast as Rust's `as` does it, a float to the nearest float or toward 0, to the
     /// nearest integer that there is, a wider integer to its low bits, and whatever is not 0 to true. Folds are computed as without.
     #[arg(long, value_name = "TYPE", value_parser = answers::dtype)]
@@ -286,6 +294,10 @@ impl Reduce {
         };
         if self.nan == Nan::Ignore && !self.op.can_ignore_nan() {
             let problem = format!("{} has no way to ignore NaN: leave out --nan ignore", name(self.op));
+            return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
+        }
+        if self.mask.is_some() && (self.nan == Nan::Ignore || self.accuracy != Accuracy::Native) {
+            let problem = "what a mask selects is folded in the native accuracy, NaN and all: leave out --where, or --nan and --accuracy";
             return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
         }
         if self.nan == Nan::Ignore && self.accuracy != Accuracy::Native {

@@ -18,6 +18,7 @@ use crate::{
     Accuracy, Failure, Nan, Op, Reduce,
     answers::{Answer, Answers},
     device::Device,
+    masks::Mask,
     name,
     out::Out,
     progress::Progress,
@@ -34,10 +35,12 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
     let array = file.one()?;
     let dtype = array.dtype();
     let segments = segments::of(args, array.len())?;
+    let mask = Mask::of(args, &array)?;
     let fold = Fold {
         args,
         array,
         segments,
+        mask,
         out,
     };
     match dtype {
@@ -63,7 +66,7 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
 }
 
 /// Elements that the command folds.
-trait Element: element::Element + NoUninit {
+pub trait Element: element::Element + NoUninit {
     /// What a file's elements are read as.
     type Read: files::Element;
 
@@ -81,7 +84,24 @@ macro_rules! element {
             fn of(read: &[$read]) -> Cow<'_, [Self]> {
                 $of(read)
             }
-            fn fold(fold: Fold<'_>) -> Result<Report, Failure> {
+            fn fold(mut fold: Fold<'_>) -> Result<Report, Failure> {
+                if let Some(mask) = fold.mask.take() {
+                    return match fold.args.op {
+                        Op::Sum => fold.run_where::<Self, _>(ops::Sum, &mask),
+                        Op::Prod => fold.run_where::<Self, _>(ops::Product, &mask),
+                        Op::Mean => fold.run_where::<Self, _>(ops::Mean, &mask),
+                        Op::Min => fold.run_where::<Self, _>(ops::Min, &mask),
+                        Op::Max => fold.run_where::<Self, _>(ops::Max, &mask),
+                        Op::Argmin => fold.arg_where::<Self, _>(ops::ArgMin, Arg::SMALLEST, &mask),
+                        Op::Argmax => fold.arg_where::<Self, _>(ops::ArgMax, Arg::LARGEST, &mask),
+                        Op::ArgminLast => fold.arg_where::<Self, _>(ops::ArgMinLast, Arg::SMALLEST, &mask),
+                        Op::ArgmaxLast => fold.arg_where::<Self, _>(ops::ArgMaxLast, Arg::LARGEST, &mask),
+                        Op::CountNonzero => fold.run_where::<Self, _>(ops::CountNonzero, &mask),
+                        Op::Any => fold.run_where::<Self, _>(ops::Any, &mask),
+                        Op::All => fold.run_where::<Self, _>(ops::All, &mask),
+                        _ => element!(@masked $kind fold, mask),
+                    };
+                }
                 element!(@ignore_nan $kind fold);
                 match (fold.args.accuracy, fold.args.op) {
                     (Accuracy::Native, _) => {}
@@ -108,6 +128,26 @@ macro_rules! element {
                 }
             }
         }
+    };
+    (@masked floats $fold:ident, $mask:ident) => {
+        match $fold.args.op {
+            Op::L1 => $fold.run_where::<Self, _>(ops::NormL1, &$mask),
+            Op::L2 => $fold.run_where::<Self, _>(ops::NormL2, &$mask),
+            Op::Linf => $fold.run_where::<Self, _>(ops::NormInf, &$mask),
+            Op::Logsumexp => $fold.run_where::<Self, _>(ops::LogSumExp, &$mask),
+            _ => Err($fold.no_mask()),
+        }
+    };
+    (@masked singles $fold:ident, $mask:ident) => {{
+        let correction = $fold.args.correction;
+        match $fold.args.op {
+            Op::Var => $fold.run_where::<Self, _>(ops::Variance { correction }, &$mask),
+            Op::Std => $fold.run_where::<Self, _>(ops::StdDev { correction }, &$mask),
+            _ => element!(@masked floats $fold, $mask),
+        }
+    }};
+    (@masked $others:ident $fold:ident, $mask:ident) => {
+        Err($fold.no_mask())
     };
     // Of what may be NaN there are operators of their own, of the rest the plain ones.
     (@ignore_nan floats $fold:ident) => {
@@ -206,11 +246,18 @@ element!(bf16, read as Self, Cow::from, floats, Wide);
 element!(f32, read as Self, Cow::from, singles, Compensated Wide Exact);
 element!(f64, read as Self, Cow::from, singles, Compensated);
 
-struct Fold<'a> {
-    args: &'a Reduce,
-    array: Tensor,
-    segments: Option<Segments>,
+pub struct Fold<'a> {
+    pub args: &'a Reduce,
+    pub array: Tensor,
+    pub segments: Option<Segments>,
+    mask: Option<Mask>,
     out: Option<Out>,
+}
+
+/// What a fold took, and the elements that its answer tells of.
+pub struct Took {
+    pub seconds: f64,
+    pub elements: Vec<Scalar>,
 }
 
 impl Fold<'_> {
@@ -266,7 +313,7 @@ impl Fold<'_> {
             let start = Instant::now();
             let (answer, state) = self.whole::<T, R>(&device, op)?;
             let seconds = start.elapsed().as_secs_f64();
-            let shape = vec![1; if self.args.keepdim { self.array.shape().len() } else { 0 }];
+            let shape = self.shape_of_one();
             let answers = vec![answer];
             (device, Folded { shape, answers }, seconds, elements(state))
         } else {
@@ -276,19 +323,43 @@ impl Fold<'_> {
             let folded = self.along::<T, R>(&device, op, &axes)?;
             (device, folded, start.elapsed().as_secs_f64(), vec![])
         };
+        let took = Took { seconds, elements };
+        let plan = || self.plan::<T, R>(op);
+        self.report(R::NAME, &device, answers, took, plan)
+    }
+
+    /// The shape of one answer.
+    pub fn shape_of_one(&self) -> Vec<u64> {
+        vec![1; if self.args.keepdim { self.array.shape().len() } else { 0 }]
+    }
+
+    /// What is said of a fold, `plan` being what a GPU launches for it; the answers are written where that is asked for.
+    pub fn report<A: Answer>(
+        &self,
+        op: &'static str,
+        device: &Device,
+        answers: Folded<A>,
+        Took { seconds, elements }: Took,
+        plan: impl FnOnce() -> Result<Plan, Failure>,
+    ) -> Result<Report, Failure> {
         let answers = Answers::new(answers);
         let answers = match self.args.dtype_out {
             None => answers,
             Some(dtype) => answers.cast(dtype),
         };
         let out = self.out.as_ref().map(|out| out.write(&answers)).transpose()?;
-        let explained = self
-            .args
-            .explain
-            .then(|| self.explain::<T, R>(&device, op))
-            .transpose()?;
+        let explain = || -> Result<Explained, Failure> {
+            let plan = plan()?;
+            let (on, memory) = device.memory();
+            Ok(Explained {
+                plan: plan.to_string(),
+                predicted_seconds: plan.predicted_time(&memory).as_secs_f64(),
+                predicted_for: on,
+            })
+        };
+        let explained = self.args.explain.then(explain).transpose()?;
         Ok(Report {
-            op: R::NAME,
+            op,
             file: self.args.file.display().to_string(),
             device: device.name(),
             device_in_words: device.to_string(),
@@ -311,17 +382,11 @@ impl Fold<'_> {
     }
 
     /// What a GPU launches for the array in its memory.
-    fn explain<T: Element, R: Reduction<T>>(&self, device: &Device, op: R) -> Result<Explained, Failure> {
-        let plan = match &self.segments {
+    fn plan<T: Element, R: Reduction<T>>(&self, op: R) -> Result<Plan, Failure> {
+        Ok(match &self.segments {
             Some(segments) => Plan::segments(op.entry(), segments.len(), segments.count() as u64)?,
             None if self.args.axis.is_empty() => Plan::new(op.entry(), self.array.len()),
             None => Plan::along(op.entry(), &Extents::new(&self.array.layout()?, &self.axes()?)?)?,
-        };
-        let (on, memory) = device.memory();
-        Ok(Explained {
-            plan: plan.to_string(),
-            predicted_seconds: plan.predicted_time(&memory).as_secs_f64(),
-            predicted_for: on,
         })
     }
 
@@ -347,7 +412,7 @@ impl Fold<'_> {
     }
 
     /// Axes that the array has: known before any of it is read.
-    fn axes(&self) -> Result<Axes, Failure> {
+    pub fn axes(&self) -> Result<Axes, Failure> {
         let axes = Axes::of(&self.args.axis);
         let axes = if self.args.keepdim { axes.keepdim() } else { axes };
         let layout = Layout::c_order(self.array.shape())?;
@@ -367,7 +432,7 @@ impl Fold<'_> {
         folded.map_err(|error| self.in_file(error))
     }
 
-    fn in_file(&self, error: impl std::fmt::Display) -> Failure {
+    pub fn in_file(&self, error: impl std::fmt::Display) -> Failure {
         format!("{}: {error}", self.args.file.display()).into()
     }
 }

@@ -1,0 +1,126 @@
+//! Operators under a mask.
+
+use warpfold_kernels::{
+    element::{Element, Masked},
+    monoids,
+    monoids::Monoid,
+};
+
+use super::{
+    All, Any, ArgMax, ArgMaxLast, ArgMin, ArgMinLast, ArgMinMax, BitAnd, BitOr, BitXor, Compensated, CountInf,
+    CountNan, CountNonzero, Exact, IgnoreNan, Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf,
+    NormL1, NormL2, NormLp, Operator, Product, Reduction, Skewness, SkipsNan, StdDev, Sum, SumOfSquares, Variance,
+    Wide,
+};
+
+/// The operator `Op` over the elements that a mask selects, as NumPy's `where=`. The calls for it wrap the operator themselves:
+/// [`cpu::reduce_where`](crate::cpu::reduce_where), which says what is answered, and its kin; for a launch of your own it is
+/// `gpu.prepare::<Masked<T>, _>(Where(op), len)`.
+///
+/// On the CPU it takes every operator of [`TakesMask`], of every type of elements that the operator has. GPUs have kernels of
+/// [`Sum`] (f16, bf16, f32, f64, i8, i32, i64, u8, u64, bool), [`Mean`], [`Min`] and [`Max`] (f16, bf16, f32, f64), and of
+/// [`ArgMin`], [`ArgMax`], [`Variance`] and [`StdDev`] (f32, f64); of others their calls answer
+/// [`Error::NoMaskedKernel`](crate::Error::NoMaskedKernel).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Where<Op>(pub Op);
+
+/// Elements of a mask: `bool`, or bytes, which select where they are not 0.
+pub trait Truth: Element {}
+
+impl Truth for bool {}
+impl Truth for u8 {}
+
+/// Operators that [`Where`] takes: all but those that divide by a number of elements which they do not count, a mean of another
+/// accuracy and [`Describe`](super::Describe).
+pub trait TakesMask: Operator {
+    /// Its name in the table of kernels; one that is not in there where GPUs have none.
+    const ENTRY_WHERE: &'static str;
+    /// What folds the elements that are selected, and answers for as many as there were.
+    type Counted: Send + Sync;
+
+    /// The operator.
+    fn counted(self) -> Self::Counted;
+}
+
+impl<Op: TakesMask> Operator for Where<Op> {
+    const NAME: &'static str = Op::NAME;
+    const ENTRY: &'static str = Op::ENTRY_WHERE;
+
+    fn parameter(self) -> u64 {
+        self.0.parameter()
+    }
+}
+
+impl<T, Op> Reduction<Masked<T>> for Where<Op>
+where
+    T: Element,
+    Op: TakesMask + Reduction<T>,
+    Op::Counted: Monoid<T, State: Send + Sync + 'static, Answer = Op::Answer>,
+{
+    type Answer = Op::Answer;
+    type State = <Op::Counted as Monoid<T>>::State;
+    type Monoid = monoids::Where<Op::Counted>;
+
+    fn monoid(self) -> Self::Monoid {
+        monoids::Where(self.0.counted())
+    }
+}
+
+/// What leaves NaN out counts already.
+impl<Op: SkipsNan> TakesMask for IgnoreNan<Op> {
+    const ENTRY_WHERE: &'static str = "";
+    type Counted = monoids::IgnoreNan<Op::Counted>;
+
+    fn counted(self) -> Self::Counted {
+        monoids::IgnoreNan(self.0.counted())
+    }
+}
+
+macro_rules! takes_mask {
+    ($($op:ty, $entry:literal: |$self:pat_param| $monoid:ty = $value:expr;)*) => {
+        $(impl TakesMask for $op {
+            const ENTRY_WHERE: &'static str = $entry;
+            type Counted = $monoid;
+            fn counted(self) -> $monoid {
+                let $self = self;
+                $value
+            }
+        })*
+    };
+}
+
+takes_mask! {
+    Sum, "sum_where": |_| monoids::Sum = monoids::Sum;
+    Mean, "mean_where": |_| monoids::CountedMean = monoids::CountedMean;
+    Min, "extremum_where": |_| monoids::Extremum = monoids::Extremum::SMALLEST;
+    Max, "extremum_where": |_| monoids::Extremum = monoids::Extremum::LARGEST;
+    ArgMin, "arg_where": |_| monoids::Arg = monoids::Arg::SMALLEST;
+    ArgMax, "arg_where": |_| monoids::Arg = monoids::Arg::LARGEST;
+    ArgMinLast, "arg_where": |_| monoids::Arg = monoids::Arg::SMALLEST.last();
+    ArgMaxLast, "arg_where": |_| monoids::Arg = monoids::Arg::LARGEST.last();
+    Variance, "variance_where": |Variance { correction }| monoids::Variance = monoids::Variance { correction };
+    StdDev, "std_where": |StdDev { correction }| monoids::StdDev = monoids::StdDev { correction };
+    Product, "": |_| monoids::Product = monoids::Product;
+    MinMax, "": |_| (monoids::Extremum, monoids::Extremum) = (monoids::Extremum::SMALLEST, monoids::Extremum::LARGEST);
+    ArgMinMax, "": |_| (monoids::Arg, monoids::Arg) = (monoids::Arg::SMALLEST, monoids::Arg::LARGEST);
+    BitAnd, "": |_| monoids::Bits = monoids::Bits::And;
+    BitOr, "": |_| monoids::Bits = monoids::Bits::Or;
+    BitXor, "": |_| monoids::BitXor = monoids::BitXor;
+    NormL1, "": |_| monoids::NormL1 = monoids::NormL1;
+    NormL2, "": |_| monoids::NormL2 = monoids::NormL2;
+    NormInf, "": |_| monoids::NormInf = monoids::NormInf;
+    NormLp, "": |NormLp { p }| monoids::NormLp = monoids::NormLp { p };
+    SumOfSquares, "": |_| monoids::SumOfSquares = monoids::SumOfSquares;
+    CountNonzero, "": |_| monoids::CountNonzero = monoids::CountNonzero;
+    CountNan, "": |_| monoids::CountNan = monoids::CountNan;
+    CountInf, "": |_| monoids::CountInf = monoids::CountInf;
+    Any, "": |_| monoids::Truth = monoids::Truth::Any;
+    All, "": |_| monoids::Truth = monoids::Truth::All;
+    LogSumExp, "": |_| monoids::LogSumExp = monoids::LogSumExp;
+    MeanVariance, "": |MeanVariance { correction }| monoids::MeanVariance = monoids::MeanVariance { correction };
+    Skewness, "": |_| monoids::Skewness = monoids::Skewness {};
+    Kurtosis, "": |_| monoids::Kurtosis = monoids::Kurtosis {};
+    Compensated<Sum>, "": |_| monoids::Compensated<monoids::Sum> = monoids::Compensated(monoids::Sum);
+    Wide<Sum>, "": |_| monoids::Wide<monoids::Sum> = monoids::Wide(monoids::Sum);
+    Exact<Sum>, "": |_| monoids::Exact<monoids::Sum> = monoids::Exact(monoids::Sum);
+}

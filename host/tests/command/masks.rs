@@ -1,0 +1,111 @@
+//! What a mask selects.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{Temporary, npy, text, warpfold};
+
+fn mask(descr: &str, shape: &str, bytes: &[u8]) -> Temporary {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+    Temporary::new(&npy(1, &header, bytes))
+}
+
+#[track_caller]
+fn folded(op: &str, file: &Temporary, mask: &Temporary, more: &[&str]) -> Value {
+    let (file, mask) = (file.0.to_str().unwrap(), mask.0.to_str().unwrap());
+    let output = Command::new(env!("CARGO_BIN_EXE_warpfold"))
+        .args(["reduce", op, file, "--where", mask, "--device", "cpu", "--json"])
+        .args(more)
+        .output()
+        .unwrap();
+    assert_eq!(text(&output.stderr), "");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_mask_selects_what_is_folded() {
+    let array = Temporary::array("(2, 3)", &[9.0, 2.0, 4.0, -1.0, f32::NAN, 4.0]);
+    let same = mask("|b1", "(2, 3)", &[0, 1, 1, 1, 0, 1]);
+    let row = mask("|u1", "(3,)", &[1, 0, 128]);
+    let none = mask("|b1", "(2, 1)", &[0, 0]);
+    for (op, of_same, value, of_none) in [
+        ("sum", json!(9.0), Value::Null, json!(-0.0)),
+        ("prod", json!(-32.0), Value::Null, json!(1.0)),
+        ("mean", json!(2.25), Value::Null, json!("NaN")),
+        ("max", json!(4.0), Value::Null, json!("NaN")),
+        ("argmin", json!(3), json!(-1.0), json!(u64::MAX)),
+        ("argmax-last", json!(5), json!(4.0), json!(u64::MAX)),
+        ("any", json!(true), Value::Null, json!(false)),
+        ("count-nonzero", json!(4), Value::Null, json!(0)),
+        ("var", json!(5.583_333_5), Value::Null, json!("NaN")),
+    ] {
+        let object = folded(op, &array, &same, &[]);
+        assert_eq!((&object["result"], &object["value"]), (&of_same, &value), "{op}");
+        assert_eq!(folded(op, &array, &none, &[])["result"], of_none, "{op}");
+    }
+    assert_eq!(folded("sum", &array, &row, &[])["result"], json!(16.0));
+    let rows = folded("sum", &array, &row, &["--axis", "1", "--keepdim"]);
+    assert_eq!(
+        (&rows["answers"], &rows["shape_out"]),
+        (&json!([13.0, 3.0]), &json!([2, 1]))
+    );
+    let columns = folded("max", &array, &same, &["--axis", "0"]);
+    assert_eq!(columns["answers"], json!([-1.0, 2.0, 4.0]));
+    let segments = folded("sum", &array, &row, &["--segment-size", "4"]);
+    assert_eq!(segments["answers"], json!([12.0, 4.0]));
+    let plan = folded("sum", &array, &row, &["--explain"])["plan"].to_string();
+    assert!(plan.contains("sum_where_small_f32"), "{plan}");
+}
+
+#[test]
+fn a_wrong_mask_is_named() {
+    let array = Temporary::array("(2, 3)", &[0.0; 6]);
+    let path = array.0.to_str().unwrap();
+    for (mask, status, says) in [
+        (
+            mask("|b1", "(2,)", &[1, 1]),
+            1,
+            "a mask of shape [2] is not one of an array of shape [2, 3]",
+        ),
+        (mask("|b1", "(1, 2, 3)", &[1; 6]), 1, "shape [1, 2, 3]"),
+        (
+            mask("|i1", "(3,)", &[1; 3]),
+            1,
+            "a mask is of bool or uint8, and it is of int8",
+        ),
+    ] {
+        let output = warpfold([
+            "reduce",
+            "sum",
+            path,
+            "--where",
+            mask.0.to_str().unwrap(),
+            "--device",
+            "cpu",
+        ]);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{error}");
+        assert!(
+            error.contains(says) && error.contains(mask.0.to_str().unwrap()),
+            "{error}"
+        );
+    }
+    let fits = mask("|b1", "(3,)", &[1; 3]);
+    let with = |op: &str, more: [&str; 2]| {
+        let fits = fits.0.to_str().unwrap();
+        let output = warpfold(["reduce", op, path, "--where", fits, more[0], more[1]]);
+        (output.status.code(), text(&output.stderr).to_owned())
+    };
+    let (status, error) = with("minmax", ["--device", "cpu"]);
+    assert!(
+        status == Some(1) && error.contains("minmax of float32 has no mask here"),
+        "{error}"
+    );
+    for more in [["--nan", "ignore"], ["--accuracy", "exact"]] {
+        let (status, error) = with("sum", more);
+        assert!(status == Some(2) && error.contains("leave out --where"), "{error}");
+    }
+    let (status, error) = with("sum", ["--device", "emulator"]);
+    assert!(status == Some(1) && error.contains("takes no mask"), "{error}");
+}

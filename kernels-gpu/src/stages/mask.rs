@@ -1,0 +1,204 @@
+//! How a lane reads its part of a mask: for each vector of the array a byte for each of its elements, in the first bytes of the
+//! words of a vector.
+
+use super::{
+    extents::Around,
+    load::{Loads, Vectors, WORDS, each_row, shifted_by_bytes},
+};
+use crate::{
+    element::{Element, Item},
+    simt::Simt,
+    tree::{ROWS, place, row_elements, vector_elements},
+};
+
+/// Whether the bytes of a vector's elements are a vector themselves.
+const fn is_vector<T: Item>() -> bool {
+    vector_elements::<T>() == 4 * WORDS
+}
+
+/// Words that the bytes of a vector's elements touch at most.
+const fn touched<T: Item>() -> usize {
+    vector_elements::<T>().div_ceil(4) + 1
+}
+
+/// As many bytes as a vector has elements, if they are wanted.
+///
+/// # Safety
+///
+/// If they are wanted, `from` is valid for them, a multiple of as many bytes, and unwritten.
+#[inline(always)]
+unsafe fn load_row<S: Simt, T: Element>(simt: S, wanted: bool, from: *const u8) -> [u32; WORDS] {
+    let word = |i: usize| {
+        if !wanted {
+            return 0;
+        }
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if vector_elements::<T>() == 2 {
+                simt.load_input_short(from.cast())
+            } else {
+                simt.load_input(from.wrapping_add(4 * i).cast())
+            }
+        }
+    };
+    match vector_elements::<T>() {
+        // SAFETY: passed on to the caller.
+        16 => unsafe { simt.load_input_vector_if(wanted, from.cast()) },
+        8 => [word(0), word(1), 0, 0],
+        _ => [word(0), 0, 0, 0],
+    }
+}
+
+/// By the widest loads that have as many bytes as a vector has elements.
+///
+/// # Safety
+///
+/// `from` is a multiple of as many bytes, and all rows are valid and unwritten.
+#[inline(always)]
+pub(super) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, from: *const u8) -> Vectors<N> {
+    each_row(|row| {
+        let from = from.wrapping_add(row * row_elements::<T>());
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if is_vector::<T>() {
+                simt.load_input_vector(from.cast())
+            } else {
+                load_row::<S, T>(simt, true, from)
+            }
+        }
+    })
+}
+
+/// The same, and zeros for rows of which no place is present.
+///
+/// # Safety
+///
+/// `from` is a multiple of as many bytes; each row of which a place is present is valid as a whole and unwritten.
+#[inline(always)]
+pub(super) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
+    simt: S,
+    from: *const u8,
+    present: u32,
+) -> Vectors<N> {
+    each_row(|row| {
+        let is_present = (place::<T>(row, 0) as u32) < present;
+        // SAFETY: passed on to the caller.
+        unsafe { load_row::<S, T>(simt, is_present, from.wrapping_add(row * row_elements::<T>())) }
+    })
+}
+
+/// Of any alignment, of which the first `present` places hold elements. What is read of the others is anything.
+///
+/// # Safety
+///
+/// `from` is valid for `present` places' bytes, and `around` for all of itself, and nobody writes them.
+#[inline(always)]
+pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
+    simt: S,
+    from: *const u8,
+    present: u32,
+    around: Around,
+) -> Vectors<N> {
+    let rows = present.div_ceil(row_elements::<T>() as u32).clamp(1, N as u32);
+    let end = from.addr() + (rows - 1) as usize * row_elements::<T>() + vector_elements::<T>();
+    // SAFETY: every word that is touched may be read; else only what is present is.
+    unsafe {
+        if around.has(from.addr() & !3, end.next_multiple_of(4)) {
+            load_words::<S, T, N>(simt, from, present)
+        } else {
+            load_bytes::<S, T, N>(simt, from, present)
+        }
+    }
+}
+
+/// By the words that rows of which a place is present touch, shifted into place.
+///
+/// # Safety
+///
+/// What is read is valid and unwritten.
+#[inline(always)]
+pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
+    simt: S,
+    from: *const u8,
+    present: u32,
+) -> Vectors<N> {
+    let offset = from.addr() as u32 & 3;
+    let aligned = from.map_addr(|address| address & !3);
+    each_row(|row| {
+        let is_present = (place::<T>(row, 0) as u32) < present;
+        let from = aligned.wrapping_add(row * row_elements::<T>());
+        let word = |i: usize| {
+            // The last is touched only across its border.
+            let is_touched = 4 * i < offset as usize + vector_elements::<T>();
+            if i >= touched::<T>() || !(is_present && is_touched) {
+                return 0;
+            }
+            // SAFETY: passed on to the caller.
+            unsafe { simt.load_input(from.wrapping_add(4 * i).cast()) }
+        };
+        shifted_by_bytes([word(0), word(1), word(2), word(3)], word(4), offset)
+    })
+}
+
+/// Byte by byte: at an end of what may be read, which few blocks meet.
+///
+/// # Safety
+///
+/// `from` is valid for `present` places' bytes, which nobody writes.
+#[inline(always)]
+pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
+    simt: S,
+    from: *const u8,
+    present: u32,
+) -> Vectors<N> {
+    let mut rows = [[0; WORDS]; N];
+    // No compiler knows how many turns there are nor counts them: so short a loop would be unrolled even so.
+    let mut row = simt.anew(0);
+    while row < N as u32 {
+        let first = row * row_elements::<T>() as u32;
+        let bytes = u32::saturating_sub(present, first);
+        let from = from.wrapping_add(first as usize);
+        let read = packed::<T>(|i| {
+            if i as u32 >= bytes {
+                return 0;
+            }
+            // SAFETY: the byte lies inside the mask.
+            unsafe { simt.load_input_byte(from.wrapping_add(i)) }
+        });
+        let before = rows;
+        rows = each_row(|i| if i + 1 < N { before[i + 1] } else { read });
+        row = simt.anew(row + 1);
+    }
+    rows
+}
+
+/// As many bytes as a vector has elements, which are asked for in order.
+#[inline(always)]
+pub(super) fn packed<T: Item>(mut byte: impl FnMut(usize) -> u32) -> [u32; WORDS] {
+    let mut at = |i: usize| if i < vector_elements::<T>() { byte(i) } else { 0 };
+    let mut word = |i: usize| at(i) | at(i + 1) << 8 | at(i + 2) << 16 | at(i + 3) << 24;
+    [word(0), word(4), word(8), word(12)]
+}
+
+/// How often each kind of load stands in the code that reads `rows` rows of an aligned mask.
+pub(super) const fn wide_loads<T: Item>(rows: usize) -> Loads {
+    let (vectors, words) = match vector_elements::<T>() {
+        16 => (rows, 0),
+        8 => (0, 2 * rows),
+        _ => (0, rows),
+    };
+    Loads {
+        vectors,
+        words,
+        bytes: 0,
+    }
+}
+
+/// The same of `rows` rows fewer than [`ROWS`] at a time, and of as many as `leaves` leaves have, of any alignment.
+pub(super) const fn ragged_loads<T: Item>(rows: usize, leaves: usize) -> Loads {
+    Loads {
+        vectors: 0,
+        words: (rows + ROWS * leaves) * touched::<T>(),
+        bytes: vector_elements::<T>(),
+    }
+}

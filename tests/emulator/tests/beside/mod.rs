@@ -1,0 +1,135 @@
+//! What the tests of two arrays share: a kernel on the emulator, of an array with a second one beside it.
+
+use std::ptr;
+
+use warpfold::{
+    Plan,
+    layout::{Extents, Segments},
+    ops::Reduction,
+};
+use warpfold_emulator::{Launch, Memory, launch};
+use warpfold_kernels::{
+    element::Element,
+    kernels::{Arguments, output::Output, run},
+    monoids::Words,
+    stages::{
+        extents::{self, Around},
+        grid::Meeting,
+        source::Source,
+    },
+    tree::vector_elements,
+};
+
+/// An answer's words, to be compared.
+pub fn bits<W: Words>(value: W) -> Vec<u32> {
+    (0..W::COUNT).map(|i| value.word(i)).collect()
+}
+
+/// Where the items of a launch are.
+pub enum Of<'a> {
+    Whole,
+    Along(&'a [Extents; 2]),
+    Segments(&'a Segments),
+    /// Segments that lie apart.
+    Apart(&'a Segments),
+}
+
+/// The answers of the kernel that a plan names, the arrays' first elements being `misaligned` elements past a boundary of 16 bytes.
+pub fn emulated<I: Source, R: Reduction<I>, B: Element>(
+    op: R,
+    arrays: (&[I::Element], &[B]),
+    plan: &Plan,
+    of: &Of<'_>,
+    misaligned: [usize; 2],
+    seed: u64,
+) -> Vec<Vec<u32>> {
+    let mut memory = Memory::new();
+    let first = memory.input("first", arrays.0, misaligned[0]);
+    let second = memory.input("second", arrays.1, misaligned[1]);
+    let bytes = [size_of_val(arrays.0), size_of_val(arrays.1)];
+    let starts = [first, second.cast()];
+    let around = |array: usize| {
+        let start = starts[array].addr();
+        Around(start, start + bytes[array])
+    };
+    let slots = memory.words("slots", plan.slots() * R::State::COUNT);
+    let tickets = memory.words_from("tickets", &vec![0; plan.ticket_words()]);
+    let count = plan.count as usize;
+    let answer = memory.packed("answer", count * R::Answer::COUNT, R::Answer::UNIT);
+    let one = extents::Extents::<I> {
+        count: plan.count,
+        around: I::each(around),
+        ..extents::Extents::one(I::each(|array| starts[array]), plan.len)
+    };
+    let extents = match of {
+        Of::Whole => one,
+        Of::Along(along) => extents::Extents {
+            start: I::further(one.start, I::each(|array| along[array].offset as isize)),
+            stride: I::each(|array| along[array].stride()),
+            step: I::each(|array| along[array].stride_within()),
+            layout: if along[0].has_several() {
+                memory.input("layout", &Extents::dimensions_of(&along[..]), 0)
+            } else {
+                ptr::null()
+            },
+            ..one
+        },
+        Of::Segments(segments) => extents::Extents {
+            step: I::each(|_| 0),
+            layout: memory.input("offsets", segments.offsets(), 0),
+            ..one
+        },
+        Of::Apart(segments) => {
+            let mut numbers = segments.offsets().to_vec();
+            for segment in 0..segments.count() {
+                let misalign = segment % vector_elements::<I>();
+                let part = &arrays.0[elements(segments, segment)];
+                numbers.push(memory.input("segment", part, misalign).addr() as u64);
+            }
+            for segment in 0..segments.count() {
+                let misalign = (1 + segment) % vector_elements::<I>();
+                let part = &arrays.1[elements(segments, segment)];
+                numbers.push(memory.input("segment beside", part, misalign).addr() as u64);
+            }
+            extents::Extents {
+                layout: memory.input("offsets and addresses", &numbers, 0),
+                ..one
+            }
+        }
+    };
+    let arguments = Arguments {
+        extents,
+        meeting: Meeting {
+            slots: slots.start(),
+            tiles: plan.tiles,
+            tickets: tickets.start(),
+            blocks: plan.blocks_that_meet(),
+        },
+        output: Output {
+            answer: answer.start().cast(),
+            state: ptr::null_mut(),
+        },
+        steps: plan.steps(),
+        answers: plan.team.answers,
+        warps: plan.team.warps,
+    };
+    let config = Launch::new(plan.shape.blocks, plan.threads(), seed);
+    let ran = launch(&config, &mut memory, |lane| {
+        // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
+        unsafe { run(lane, op.monoid(), plan.entry.kernel, arguments) }
+    });
+    if let Err(fault) = ran {
+        panic!("{plan}, misaligned by {misaligned:?}, seed {seed}: {fault}");
+    }
+    let word = |at| memory.word(answer, at).expect("every answer is written");
+    let words = R::Answer::COUNT;
+    (0..count)
+        .map(|i| (0..words).map(|at| word(i * words + at)).collect())
+        .collect()
+}
+
+/// The elements of a segment.
+fn elements(segments: &Segments, segment: usize) -> std::ops::Range<usize> {
+    let elements = segments.get(segment);
+    elements.start as usize..elements.end as usize
+}

@@ -1,0 +1,193 @@
+//! Folds under a mask on the emulator: the CPU's bits, and no fault, in every kernel.
+
+mod beside;
+
+use warpfold::{
+    Plan, cpu,
+    layout::{Axes, Extents, Layout, Segments},
+    ops::{ArgMax, ArgMinLast, Max, Mean, Min, Reduction, StdDev, Sum, TakesMask, Variance, Where},
+    plan::Shape,
+};
+use warpfold_kernels::{
+    element::{Element, Masked, bf16, f16},
+    kernels::Kernel,
+    tree::{leaf_elements, row_elements, vector_elements},
+};
+
+use beside::{Of, bits, emulated};
+
+/// Small numbers, of which 251 come in turns, and whether each is selected: a few of them, or most, or all but one.
+fn array<T: Element>(len: usize, seed: usize, of: impl Fn(u8) -> T) -> (Vec<T>, Vec<u8>) {
+    let number = |i: usize| of(((i * 7 + 31 * seed) % 251) as u8);
+    let truth = |i: usize| match seed % 3 {
+        // Whatever is not 0 selects.
+        0 => u8::from(i % 89 == 3) * 128,
+        1 => u8::from(!(i * 3 + seed).is_multiple_of(5)) << (i % 8),
+        _ => u8::from(i != len / 2),
+    };
+    ((0..len).map(number).collect(), (0..len).map(truth).collect())
+}
+
+/// Whole arrays about every edge, in the kernel for few tiles and in that for many, array and mask aligned differently.
+fn whole<T: Element, Op: TakesMask>(op: Op, of: impl Fn(u8) -> T)
+where
+    Where<Op>: Reduction<Masked<T>>,
+{
+    let (vector, row, leaf) = (vector_elements::<T>(), row_elements::<T>(), leaf_elements::<T>());
+    let lens = [
+        1,
+        vector + 1,
+        row - 1,
+        leaf - 1,
+        leaf,
+        leaf + 1,
+        5 * leaf + row + 3,
+        9 * leaf,
+    ];
+    for (i, len) in lens.into_iter().enumerate() {
+        let (values, mask) = array(len, i, &of);
+        let expected = vec![bits(cpu::reduce_where(op, &values, &mask).expect("one length"))];
+        let shape = Shape {
+            warps: 2,
+            leaves_per_warp: 2,
+            blocks: 3,
+        };
+        let tuned = Plan::new(Where(op).entry(), len as u64);
+        let many = Plan::with_shape(Where(op).entry(), len as u64, shape).expect("legal");
+        assert!(tuned.entry.kernel == Kernel::Small && many.entry.kernel == Kernel::All);
+        for plan in [tuned, many] {
+            for misaligned in [[0, 0], [0, 1], [1, 0], [i % vector, (i + 3) % 16], [vector - 1, 15]] {
+                let answers =
+                    emulated::<Masked<T>, _, _>(Where(op), (&values, &mask), &plan, &Of::Whole, misaligned, i as u64);
+                assert_eq!(answers, expected, "{plan}, misaligned by {misaligned:?}");
+            }
+        }
+    }
+}
+
+/// Rows, long rows, columns, middle axes, and a mask that is broadcast, reversed or transposed.
+fn along<T: Element, Op: TakesMask>(op: Op, of: impl Fn(u8) -> T) -> Vec<Kernel>
+where
+    Where<Op>: Reduction<Masked<T>>,
+{
+    let leaf = leaf_elements::<T>() as u64;
+    let c = |shape: &[u64]| Layout::c_order(shape).expect("small");
+    let mut kernels = vec![];
+    let mut check = |layout: &Layout, mask_layout: &Layout, axis: i64, misaligned: [usize; 2]| {
+        let room = |layout: &Layout| layout.reach().expect("elements").1 as usize;
+        let values = array(room(layout), 3, &of).0;
+        let mask = array(room(mask_layout), kernels.len(), &of).1;
+        let axes = Axes::of(&[axis]);
+        let expected = cpu::reduce_where_axes(op, (&values, layout), (&mask, mask_layout), &axes).expect("one shape");
+        let expected: Vec<_> = expected.answers.into_iter().map(bits).collect();
+        let extents = Extents::of_masked(layout, mask_layout, &axes).expect("one shape");
+        let plan = Plan::along_all(Where(op).entry(), &extents).expect("few blocks");
+        kernels.push(plan.entry.kernel);
+        let of = Of::Along(&extents);
+        let answers = emulated::<Masked<T>, _, _>(Where(op), (&values, &mask), &plan, &of, misaligned, 7);
+        assert_eq!(answers, expected, "{plan}: {layout:?}, {mask_layout:?}");
+    };
+    // A mask of each row and one for all: rows of a few lanes' width, of more than a row, of more than a leaf; and of odd length.
+    for columns in [1, 5, 16, 64, 768, leaf + 40] {
+        let rows = if columns > leaf { 3 } else { 9 };
+        let matrix = c(&[rows, columns]);
+        check(&matrix, &matrix, 1, [0, 0]);
+        check(&matrix, &matrix, 1, [1, 0]);
+        check(&matrix, &c(&[columns]), 1, [0, 3]);
+        check(&matrix, &c(&[rows, 1]), -1, [0, 0]);
+    }
+    let matrix = c(&[37, 12]);
+    check(&matrix, &matrix, 0, [0, 0]);
+    check(&matrix, &c(&[12, 37]).transposed(&[1, 0]).expect("a matrix"), 0, [0, 0]);
+    check(&matrix, &c(&[37, 1]), 0, [0, 1]);
+    check(&matrix, &matrix.sliced(1, 11, 12, -1).expect("reversed"), 1, [0, 0]);
+    // As many answers as a warp has lanes, side by side: small elements share words without a mask.
+    let wide = c(&[20, 64]);
+    check(&wide, &wide, 0, [0, 0]);
+    check(&wide, &c(&[64]), 0, [0, 1]);
+    let cube = c(&[3, 40, 5]);
+    check(&cube, &cube, 1, [0, 0]);
+    check(&cube, &c(&[40, 1]), 1, [0, 0]);
+    check(&cube, &Layout::fortran_order(&[3, 40, 5]).expect("small"), 0, [1, 0]);
+    // Kept and folded are several axes each, which no one stride describes.
+    let block = c(&[6, 5, 4]).transposed(&[2, 0, 1]).expect("a block");
+    check(&block, &c(&[4, 1, 5]), 1, [0, 0]);
+    kernels
+}
+
+/// Segments of all sizes, one after the other and lying apart.
+fn segments<T: Element, Op: TakesMask>(op: Op, of: impl Fn(u8) -> T)
+where
+    Where<Op>: Reduction<Masked<T>>,
+{
+    let leaf = leaf_elements::<T>() as u64;
+    let vector = vector_elements::<T>() as u64;
+    let ragged = [1, vector, 3, 2 * vector, leaf, 17, 2 * leaf + 5, 40 * leaf + 1, 9];
+    for (i, lens) in [ragged.to_vec(), vec![vector; 70], vec![8 * vector; 9]]
+        .into_iter()
+        .enumerate()
+    {
+        let segments = Segments::by_lens(lens).expect("few");
+        let (values, mask) = array(segments.len() as usize, i, &of);
+        let expected = cpu::reduce_where_segments(op, &values, &mask, &segments).expect("one length");
+        let expected: Vec<_> = expected.into_iter().map(bits).collect();
+        let plan = Plan::segments(Where(op).entry(), segments.len(), segments.count() as u64).expect("few blocks");
+        for (misaligned, of) in [
+            ([0, 0], Of::Segments(&segments)),
+            ([0, 1], Of::Segments(&segments)),
+            ([0, 0], Of::Apart(&segments)),
+        ] {
+            let arrays = (&values[..], &mask[..]);
+            let answers = emulated::<Masked<T>, _, _>(Where(op), arrays, &plan, &of, misaligned, i as u64);
+            assert_eq!(answers, expected, "{plan}");
+        }
+    }
+}
+
+/// Each of its own test, so that they run side by side.
+macro_rules! each {
+    ($($name:ident: $op:expr, $of:expr;)*) => {
+        $(mod $name {
+            use super::*;
+
+            #[test]
+            fn whole_arrays() {
+                whole($op, $of);
+            }
+            #[test]
+            fn along_axes() {
+                let kernels = along($op, $of);
+                for kernel in [Kernel::All, Kernel::Rows, Kernel::Strided] {
+                    assert!(kernels.contains(&kernel), "{kernel:?} is not tried");
+                }
+            }
+            #[test]
+            fn in_segments() {
+                segments($op, $of);
+            }
+        })*
+    };
+}
+
+/// Some of them NaN, which a mask mostly hides.
+fn float(byte: u8) -> f32 {
+    if byte == 131 {
+        f32::NAN
+    } else {
+        f32::from(byte) * 0.37 - 40.0
+    }
+}
+
+each! {
+    sum_f32: Sum, float;
+    sum_f64: Sum, |byte| f64::from(byte) * 0.37 - 40.0;
+    sum_u8: Sum, |byte| byte;
+    sum_i8: Sum, |byte| byte as i8;
+    mean_f16: Mean, |byte| f16::from_bits(0x3c00 + u16::from(byte));
+    max_bf16: Max, |byte| bf16::from_bits(0x3f80 + u16::from(byte));
+    min_f32: Min, float;
+    argmax_f32: ArgMax, float;
+    argmin_last_f64: ArgMinLast, |byte| f64::from(byte);
+    std_dev_f32: StdDev::default(), float;
+    variance_f64: Variance { correction: 0.0 }, |byte| f64::from(byte);
+}

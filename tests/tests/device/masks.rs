@@ -1,0 +1,211 @@
+//! Of what a mask selects the GPU gives the CPU's bits.
+
+use cust::memory::DeviceBuffer;
+use warpfold::{
+    Error, cpu,
+    gpu::Gpu,
+    layout::{Axes, Layout, Segments},
+    ops::{ArgMax, ArgMinLast, Max, Mean, Min, Product, Reduction, StdDev, Sum, TakesMask, Variance, Where},
+};
+use warpfold_kernels::{
+    element::{Element, Masked, bf16, f16},
+    tree::{leaf_elements, row_elements, vector_elements},
+};
+use warpfold_tests::Bits;
+
+/// An array or a mask, here and on the device, its first element some elements past a boundary of 16 bytes.
+struct Array<T> {
+    values: Vec<T>,
+    buffer: DeviceBuffer<u8>,
+    misalign: usize,
+}
+
+impl<T: Element> Array<T> {
+    fn new(len: usize, misalign: usize, of: impl Fn(usize) -> u64) -> Self {
+        // Around it other bits.
+        let bits = (0..misalign).map(|_| u64::MAX).chain((0..len).map(&of));
+        let bytes = bits
+            .chain([u64::MAX; 64])
+            .flat_map(|bits| bits.to_le_bytes().into_iter().take(size_of::<T>()));
+        let buffer = DeviceBuffer::from_slice(&bytes.collect::<Vec<u8>>()).expect("device memory");
+        cust::context::CurrentContext::synchronize().expect("cuCtxSynchronize");
+        Self {
+            values: (0..len).map(|i| T::from_bits(of(i))).collect(),
+            buffer,
+            misalign,
+        }
+    }
+
+    fn address(&self) -> u64 {
+        self.buffer.as_device_ptr().as_raw() + (self.misalign * size_of::<T>()) as u64
+    }
+}
+
+/// Numbers whose bits are few, above `base`.
+fn array<T: Element>(base: u64, len: usize, misalign: usize) -> Array<T> {
+    Array::new(len, misalign, |i| base + (i * 37 % 251) as u64)
+}
+
+/// Most are selected, by whatever byte is not 0.
+fn mask(len: usize, seed: usize, misalign: usize) -> Array<u8> {
+    Array::new(len, misalign, |i| {
+        u64::from(!((i + seed) * 7 + i / 31).is_multiple_of(5)) << (i % 8)
+    })
+}
+
+fn check<A: warpfold_kernels::monoids::Words>(answers: Result<Vec<A>, Error>, expected: Vec<A>, what: &str) {
+    let bits = |answers: Vec<A>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
+    assert_eq!(bits(answers.expect("answers")), bits(expected), "{what}");
+}
+
+fn whole<T: Element, Op: TakesMask>(gpu: &Gpu, op: Op, base: u64, lens: &[usize])
+where
+    Where<Op>: Reduction<Masked<T>>,
+{
+    for (i, len) in lens.iter().enumerate().filter(|(_, len)| **len > 0) {
+        for misaligned in [[0, 0], [0, 1], [i % vector_elements::<T>(), (i + 3) % 16]] {
+            let (values, truths) = (array::<T>(base, *len, misaligned[0]), mask(*len, i, misaligned[1]));
+            let inputs = [values.address(), truths.address()];
+            // SAFETY: array and mask have so many elements, and are waited for.
+            let answer = unsafe { gpu.reduce_where_raw::<T, Op>(op, inputs, *len as u64) };
+            let expected = cpu::reduce_where(op, &values.values, &truths.values).expect("one length");
+            let what = format!("{} of {len} {}, misaligned by {misaligned:?}", Op::NAME, T::TYPE.name());
+            check(answer.map(|answer| vec![answer]), vec![expected], &what);
+        }
+    }
+}
+
+fn edges<T: Element, Op: TakesMask>(gpu: &Gpu, op: Op, base: u64)
+where
+    Where<Op>: Reduction<Masked<T>>,
+{
+    let [vector, row, leaf] = [vector_elements::<T>(), row_elements::<T>(), leaf_elements::<T>()];
+    let edges = [1, vector, row, leaf, 2 * leaf, 16 * leaf].into_iter();
+    let lens: Vec<usize> = edges.flat_map(|edge| [edge - 1, edge, edge + 1]).collect();
+    whole::<T, Op>(gpu, op, base, &lens);
+}
+
+fn long<T: Element, Op: TakesMask>(gpu: &Gpu, op: Op, base: u64)
+where
+    Where<Op>: Reduction<Masked<T>>,
+{
+    whole::<T, Op>(gpu, op, base, &[1 << 20, 3_000_017, (1 << 24) + 1]);
+}
+
+fn along<T: Element, Op: TakesMask>(gpu: &Gpu, op: Op, base: u64)
+where
+    Where<Op>: Reduction<Masked<T>>,
+{
+    let c = |shape: &[u64]| Layout::c_order(shape).expect("small");
+    let check = |layout: &Layout, of_mask: &Layout, axis: i64| {
+        let room = |layout: &Layout| layout.reach().expect("elements").1 as usize;
+        let (values, truths) = (array::<T>(base, room(layout), 0), mask(room(of_mask), 1, 1));
+        let axes = Axes::of(&[axis]);
+        let (input, bytes) = ((values.address(), layout), (truths.address(), of_mask));
+        // SAFETY: array and mask have the layouts' elements, and are waited for.
+        let answers = unsafe { gpu.reduce_where_axes_raw::<T, Op>(op, input, bytes, &axes) };
+        let (input, bytes) = ((&values.values[..], layout), (&truths.values[..], of_mask));
+        let expected = cpu::reduce_where_axes(op, input, bytes, &axes).expect("one shape");
+        let what = format!("{} of {}: {layout:?}, {of_mask:?}", Op::NAME, T::TYPE.name());
+        check(answers.map(|folded| folded.answers), expected.answers, &what);
+    };
+    for (rows, columns) in [(70, 5), (33, 64), (40, 768), (3, 5000), (2, 100_001)] {
+        let matrix = c(&[rows, columns]);
+        check(&matrix, &matrix, 1);
+        check(&matrix, &c(&[columns]), 1);
+        check(&matrix, &c(&[rows, 1]), 0);
+        check(&matrix, &Layout::fortran_order(&[rows, columns]).expect("small"), 0);
+    }
+    let cube = c(&[3, 400, 5]);
+    check(&cube, &Layout::fortran_order(&[3, 400, 5]).expect("small"), 1);
+}
+
+fn segments<T: Element, Op: TakesMask>(gpu: &Gpu, op: Op, base: u64)
+where
+    Where<Op>: Reduction<Masked<T>>,
+{
+    let leaf = leaf_elements::<T>() as u64;
+    let lens = [3, 2, leaf, 17, 40 * leaf + 1, 1, 300, 64]
+        .into_iter()
+        .cycle()
+        .take(200);
+    let segments = Segments::by_lens(lens).expect("few");
+    let len = segments.len() as usize;
+    for misalign in [0, 1] {
+        let (values, truths) = (array::<T>(base, len, 0), mask(len, 2, misalign));
+        let inputs = [values.address(), truths.address()];
+        // SAFETY: array and mask have the segments' elements, and are waited for.
+        let answers = unsafe { gpu.reduce_where_segments_raw::<T, Op>(op, inputs, &segments) };
+        let expected = cpu::reduce_where_segments(op, &values.values, &truths.values, &segments).expect("one length");
+        check(answers, expected, &format!("{} of {}", Op::NAME, T::TYPE.name()));
+    }
+}
+
+/// Each family; floats are 1 and a little more, by their bits.
+macro_rules! each {
+    ($f:ident($gpu:expr)) => {{
+        const SINGLE: u64 = 0x3f80_0000;
+        const DOUBLE: u64 = 0x3ff0_0000_0000_0000;
+        $f::<f32, _>($gpu, Sum, SINGLE);
+        $f::<f64, _>($gpu, Sum, DOUBLE);
+        $f::<f16, _>($gpu, Sum, 0x3c00);
+        $f::<bf16, _>($gpu, Sum, 0x3f80);
+        $f::<u8, _>($gpu, Sum, 0);
+        $f::<i8, _>($gpu, Sum, 0);
+        $f::<i32, _>($gpu, Sum, 0);
+        $f::<i64, _>($gpu, Sum, 0);
+        $f::<f32, _>($gpu, Mean, SINGLE);
+        $f::<f64, _>($gpu, Mean, DOUBLE);
+        $f::<f16, _>($gpu, Mean, 0x3c00);
+        $f::<bf16, _>($gpu, Mean, 0x3f80);
+        $f::<f32, _>($gpu, Max, SINGLE);
+        $f::<f64, _>($gpu, Min, DOUBLE);
+        $f::<f16, _>($gpu, Max, 0x3c00);
+        $f::<bf16, _>($gpu, Min, 0x3f80);
+        $f::<f32, _>($gpu, ArgMax, SINGLE);
+        $f::<f64, _>($gpu, ArgMinLast, DOUBLE);
+        $f::<f32, _>($gpu, StdDev::default(), SINGLE);
+        $f::<f64, _>($gpu, StdDev::default(), DOUBLE);
+        $f::<f32, _>($gpu, Variance { correction: 0.0 }, SINGLE);
+        $f::<f64, _>($gpu, Variance { correction: 0.0 }, DOUBLE);
+    }};
+}
+
+pub fn quick_masks(gpu: &Gpu) {
+    each!(edges(gpu));
+}
+
+pub fn masks_of_every_size(gpu: &Gpu) {
+    each!(long(gpu));
+}
+
+pub fn quick_masks_along_axes(gpu: &Gpu) {
+    each!(along(gpu));
+}
+
+pub fn quick_masks_in_segments(gpu: &Gpu) {
+    each!(segments(gpu));
+}
+
+pub fn quick_masks_that_are_wrong(gpu: &Gpu) {
+    let values = [1.0_f32, 2.0, f32::NAN];
+    let input = DeviceBuffer::from_slice(&values).expect("device memory");
+    let [short, long] = [2, 3].map(|len| DeviceBuffer::from_slice(&vec![true; len]).expect("device memory"));
+    let wrong = gpu.reduce_where(Sum, &input, &short).expect_err("another length");
+    assert!(matches!(wrong, Error::MaskMismatch { .. }), "{wrong}");
+    let wrong = gpu.reduce_where(Product, &input, &long).expect_err("no kernel");
+    assert!(
+        matches!(
+            wrong,
+            Error::NoMaskedKernel {
+                op: "prod",
+                element: "f32"
+            }
+        ),
+        "{wrong}"
+    );
+    let host = gpu
+        .reduce_host_where(Sum, &values, &[true, true, false])
+        .expect("an answer");
+    assert_eq!(host, 3.0);
+}

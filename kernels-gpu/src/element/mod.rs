@@ -4,17 +4,22 @@
 //! |---|---|---|---|---|
 //! | f16, bf16, f32 | f32 | f32 | as the elements | as the elements |
 //! | f64 | f64 | f64 | f64 | f64 |
+//! | f8e4m3, f8e5m2 | f32 | f32 | f32 | f32 |
 //! | bool, i8, i16, i32, i64 | i32, i64 | i64 | i64 | f64 |
 //! | u8, u16, u32, u64 | i32, i64 | u64 | u64 | f64 |
 
 mod float;
+mod fp8;
 mod half;
 mod integer;
 mod item;
+mod normed;
 mod root;
 
+pub use fp8::{f8e4m3, f8e5m2};
 pub use half::{bf16, f16};
 pub use item::{Item, Two};
+pub use normed::Normed;
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
@@ -37,6 +42,8 @@ pub enum Type {
     Bf16,
     F32,
     F64,
+    F8E4M3,
+    F8E5M2,
 }
 
 impl Type {
@@ -57,6 +64,8 @@ impl Type {
             Self::Bf16 => "bf16",
             Self::F32 => "f32",
             Self::F64 => "f64",
+            Self::F8E4M3 => "f8e4m3",
+            Self::F8E5M2 => "f8e5m2",
         }
     }
 
@@ -83,7 +92,7 @@ impl Type {
     #[must_use]
     pub const fn bytes(self) -> usize {
         match self {
-            Self::Bool | Self::I8 | Self::U8 => 1,
+            Self::Bool | Self::I8 | Self::U8 | Self::F8E4M3 | Self::F8E5M2 => 1,
             Self::I16 | Self::U16 | Self::F16 | Self::Bf16 => 2,
             Self::I32 | Self::U32 | Self::F32 => 4,
             Self::I64 | Self::U64 | Self::F64 => 8,

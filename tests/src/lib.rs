@@ -86,6 +86,21 @@ macro_rules! each_operation {
         $crate::each_operation!(@ignore_nan [$f::<warpfold_kernels::element::bf16, _>] ($($arg),*));
         $crate::each_operation!(@ignore_nan [$f::<f32, _>] ($($arg),*));
         $crate::each_operation!(@ignore_nan [$f::<f64, _>] ($($arg),*));
+        $crate::each_operation!(@fp8 [$f::<warpfold_kernels::element::f8e4m3, _>] ($($arg),*));
+        $crate::each_operation!(@fp8 [$f::<warpfold_kernels::element::f8e5m2, _>] ($($arg),*));
+    }};
+    (@fp8 $f:tt $args:tt) => {{
+        $crate::each_operation!(@call fp8 these Sum $f $args);
+        $crate::each_operation!(@call fp8 these Mean $f $args);
+        $crate::each_operation!(@call fp8 these Min $f $args);
+        $crate::each_operation!(@call fp8 these Max $f $args);
+        $crate::each_operation!(@call fp8 these ArgMin $f $args);
+        $crate::each_operation!(@call fp8 these ArgMax $f $args);
+        $crate::each_operation!(@call fp8 these ArgMinLast $f $args);
+        $crate::each_operation!(@call fp8 these ArgMaxLast $f $args);
+        $crate::each_operation!(@call fp8 these NormL2 $f $args);
+        $crate::each_operation!(@call fp8 these NormInf $f $args);
+        $crate::each_operation!(@call fp8 these CountNan $f $args);
     }};
     // The one list of operators, each with the elements that it is for: all, numbers, integers, floats alone, or those that it names.
     (@of $elements:ident $f:tt $args:tt) => {{
@@ -179,7 +194,10 @@ impl Bits {
     /// payload that the hardware made: an answer is canonical, a state need not be. Here all such NaNs are one.
     pub fn of_state<T: Element, R: Reduction<T>>(_: R, state: R::State) -> Self {
         let mut bits = Self::of(state);
-        let is_float = matches!(T::TYPE, Type::F16 | Type::Bf16 | Type::F32 | Type::F64);
+        let is_float = matches!(
+            T::TYPE,
+            Type::F16 | Type::Bf16 | Type::F32 | Type::F64 | Type::F8E4M3 | Type::F8E5M2
+        );
         let Some(floats) = rounded_floats(R::NAME).filter(|_| is_float) else {
             return bits;
         };

@@ -61,7 +61,7 @@ pub const FACTORS: Sample = sample("factors", |format, at, _| match format {
     Format::Float { mantissa, bias } => {
         let (one, random) = (bias << mantissa, mix(27, at));
         if random.is_multiple_of(2) {
-            one + (random >> 8) % (1 << (mantissa - 3))
+            one + (random >> 8) % (1 << mantissa.saturating_sub(3))
         } else {
             one - (random >> 8) % (1 << (mantissa - 2))
         }
@@ -184,6 +184,9 @@ impl Format {
             Type::Bf16 => float(7, 127),
             Type::F32 => float(23, 127),
             Type::F64 => float(52, 1023),
+            // Its highest exponent has numbers, too: what is an infinity of others is one of those.
+            Type::F8E4M3 => float(3, 7),
+            Type::F8E5M2 => float(2, 15),
             Type::Bool => Self::Truth,
             Type::I8 | Type::U8 => Self::Integer { bits: 8 },
             Type::I16 | Type::U16 => Self::Integer { bits: 16 },
@@ -216,6 +219,7 @@ fn float(mantissa: u32, random: u64, exponent: u64) -> u64 {
     let sign_at = match mantissa {
         23 => 31,
         52 => 63,
+        2 | 3 => 7,
         _ => 15,
     };
     // The high bits of a number for the mantissa, its lowest for the sign.
@@ -237,6 +241,8 @@ mod tests {
             (Type::Bf16, 16),
             (Type::F32, 32),
             (Type::F64, 64),
+            (Type::F8E4M3, 8),
+            (Type::F8E5M2, 8),
             (Type::U8, 8),
         ] {
             assert_eq!(Format::of(ty).bits(), bits, "{ty:?}");

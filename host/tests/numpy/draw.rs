@@ -9,13 +9,14 @@ use proptest::{
     strategy::ValueTree as _,
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
+use warpfold::files::{f8e4m3, f8e5m2};
 
 /// A type of elements.
 #[derive(Clone, Copy)]
 pub struct Type {
-    /// Its name, NumPy's but for bfloat16.
+    /// Its name, NumPy's but for those of [`safetensors`](Self::safetensors).
     pub name: &'static str,
-    /// NumPy's code of it; bfloat16 is drawn as the float32 that each is.
+    /// NumPy's code of it; what NumPy does not have is drawn as the float32 that each is.
     pub descr: &'static str,
     pub kind: Kind,
 }
@@ -27,12 +28,24 @@ pub enum Kind {
     Float,
 }
 
+impl Type {
+    /// The name in `.safetensors` files of a type that NumPy does not have.
+    pub fn safetensors(self) -> Option<&'static str> {
+        match self.name {
+            "bfloat16" => Some("BF16"),
+            "float8_e4m3fn" => Some("F8_E4M3"),
+            "float8_e5m2" => Some("F8_E5M2"),
+            _ => None,
+        }
+    }
+}
+
 const fn of(name: &'static str, descr: &'static str, kind: Kind) -> Type {
     Type { name, descr, kind }
 }
 
 /// All that the command folds.
-pub const TYPES: [Type; 13] = [
+pub const TYPES: [Type; 15] = [
     of("bool", "|b1", Kind::Truth),
     of("uint8", "|u1", Kind::Integer),
     of("int8", "|i1", Kind::Integer),
@@ -46,6 +59,8 @@ pub const TYPES: [Type; 13] = [
     of("bfloat16", "<f4", Kind::Float),
     of("float32", "<f4", Kind::Float),
     of("float64", "<f8", Kind::Float),
+    of("float8_e4m3fn", "<f4", Kind::Float),
+    of("float8_e5m2", "<f4", Kind::Float),
 ];
 
 /// An array.
@@ -214,6 +229,8 @@ impl Draw {
         let bytes = |number: f64| match of.name {
             "float16" => f16::from_f64(number).to_le_bytes().to_vec(),
             "bfloat16" => half::bf16::from_f64(number).to_f32().to_le_bytes().to_vec(),
+            "float8_e4m3fn" => f8e4m3::from_f64(number).to_f32().to_le_bytes().to_vec(),
+            "float8_e5m2" => f8e5m2::from_f64(number).to_f32().to_le_bytes().to_vec(),
             "float32" => (number as f32).to_le_bytes().to_vec(),
             _ => number.to_le_bytes().to_vec(),
         };

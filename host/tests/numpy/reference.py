@@ -27,6 +27,9 @@ FLOATS = {
     "float32": (2.0**-24, 2.0**-150, (2 - 2.0**-23) * 2.0**127, SINGLE),
     "float64": (2.0**-53, 0.0, sys.float_info.max, DOUBLE),
 }
+# What NumPy does not have is written as float32; of FP8 that is what sums and norms are answered as.
+AS_SINGLE = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+FLOATS |= {fp8: FLOATS["float32"] for fp8 in AS_SINGLE[1:]}
 
 
 def gamma(count, unit):
@@ -246,7 +249,7 @@ def reference(case, dtype, rows):
 
 def answer_type(op, dtype, parts):
     """The name of the type that answers are written in."""
-    kind = np.dtype("float32" if dtype == "bfloat16" else dtype).kind
+    kind = np.dtype("float32" if dtype in AS_SINGLE else dtype).kind
     if op in ("any", "all"):
         return "bool"
     if op.startswith(("arg", "count")):
@@ -255,7 +258,7 @@ def answer_type(op, dtype, parts):
         return "uint64" if kind == "u" else "int64"
     if op == "mean" and kind in "iub":
         return "float64"
-    return "float32" if dtype == "bfloat16" else dtype
+    return "float32" if dtype in AS_SINGLE else dtype
 
 
 def rows_of(case, values):

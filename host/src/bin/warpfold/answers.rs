@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Serialize, Serializer};
 use warpfold::{
-    files::{DType, bf16, f16},
+    files::{DType, bf16, f8e4m3, f8e5m2, f16},
     layout::Folded,
 };
 
@@ -36,6 +36,19 @@ answer!(
     u8 => U8, u16 => U16, u32 => U32, u64 => U64,
 );
 
+macro_rules! fp8 {
+    ($($number:ty => $dtype:ident),*) => {
+        $(impl Answer for $number {
+            const DTYPE: DType = DType::$dtype;
+            fn write(self, bytes: &mut Vec<u8>) {
+                bytes.push(self.to_bits());
+            }
+        })*
+    };
+}
+
+fp8!(f8e4m3 => F8E4M3, f8e5m2 => F8E5M2);
+
 impl Answer for bool {
     const DTYPE: DType = DType::Bool;
     fn write(self, bytes: &mut Vec<u8>) {
@@ -52,7 +65,7 @@ impl<A: Answer> Answer for (A, A) {
     }
 }
 
-/// The types that answers can have.
+/// The types that answers can be cast to: those that NumPy's files can have, and bfloat16.
 const DTYPES: [DType; 13] = [
     DType::Bool,
     DType::I8,

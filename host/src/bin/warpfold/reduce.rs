@@ -5,7 +5,7 @@ use std::{borrow::Cow, time::Instant};
 use bytemuck::NoUninit;
 use warpfold::{
     Error, Plan,
-    files::{self, DType, Tensor, TensorFile, bf16, f16},
+    files::{self, DType, Tensor, TensorFile, bf16, f8e4m3, f8e5m2, f16},
     layout::{Axes, Extents, Folded, Layout, Segments},
     ops::{
         self, IgnoreNan, Reduction, element,
@@ -54,6 +54,8 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
         DType::Bf16 => bf16::fold(fold),
         DType::F32 => f32::fold(fold),
         DType::F64 => f64::fold(fold),
+        DType::F8E4M3 => f8e4m3::fold(fold),
+        DType::F8E5M2 => f8e5m2::fold(fold),
         _ => Err(Error::Dtype {
             path: fold.array.label(),
             dtype: fold.array.dtype_name().to_owned(),
@@ -91,21 +93,7 @@ macro_rules! element {
                     )*
                     _ => return Err(fold.no_such_accuracy()),
                 }
-                match fold.args.op {
-                    Op::Sum => fold.run::<Self, _>(ops::Sum),
-                    Op::Prod => fold.run::<Self, _>(ops::Product),
-                    Op::Mean => fold.run::<Self, _>(ops::Mean),
-                    Op::Min => fold.run::<Self, _>(ops::Min),
-                    Op::Max => fold.run::<Self, _>(ops::Max),
-                    Op::Argmin => fold.arg::<Self, _>(ops::ArgMin, Arg::SMALLEST),
-                    Op::Argmax => fold.arg::<Self, _>(ops::ArgMax, Arg::LARGEST),
-                    Op::ArgminLast => fold.arg::<Self, _>(ops::ArgMinLast, Arg::SMALLEST),
-                    Op::ArgmaxLast => fold.arg::<Self, _>(ops::ArgMaxLast, Arg::LARGEST),
-                    Op::CountNonzero => fold.run::<Self, _>(ops::CountNonzero),
-                    Op::Any => fold.run::<Self, _>(ops::Any),
-                    Op::All => fold.run::<Self, _>(ops::All),
-                    _ => element!(@$kind fold),
-                }
+                element!(@$kind fold)
             }
         }
     };
@@ -134,6 +122,11 @@ macro_rules! element {
             _ => {}
         }
         element!(@ignore_nan floats $fold);
+    };
+    (@ignore_nan fp8 $fold:ident) => {
+        if $fold.args.nan == Nan::Ignore {
+            return Err(format!("NaN is not left out of {}: leave out --nan ignore", $fold.array.dtype_name()).into());
+        }
     };
     (@ignore_nan $without:ident $fold:ident) => {};
     (@floats $fold:ident) => {
@@ -183,7 +176,39 @@ macro_rules! element {
         }
     };
     (@truths $fold:ident) => {
-        Err($fold.meaningless())
+        match $fold.args.op {
+            Op::Prod => $fold.run::<Self, _>(ops::Product),
+            Op::CountNonzero => $fold.run::<Self, _>(ops::CountNonzero),
+            Op::Any => $fold.run::<Self, _>(ops::Any),
+            Op::All => $fold.run::<Self, _>(ops::All),
+            _ => element!(@ordered $fold),
+        }
+    };
+    (@fp8 $fold:ident) => {
+        match $fold.args.op {
+            Op::L2 => $fold.run::<Self, _>(ops::NormL2),
+            Op::Linf => $fold.run::<Self, _>(ops::NormInf),
+            Op::CountNan => $fold.run::<Self, _>(ops::CountNan),
+            _ => element!(@ordered $fold),
+        }
+    };
+    (@ordered $fold:ident) => {
+        match $fold.args.op {
+            Op::Min => $fold.run::<Self, _>(ops::Min),
+            Op::Max => $fold.run::<Self, _>(ops::Max),
+            Op::Argmin => $fold.arg::<Self, _>(ops::ArgMin, Arg::SMALLEST),
+            Op::Argmax => $fold.arg::<Self, _>(ops::ArgMax, Arg::LARGEST),
+            Op::ArgminLast => $fold.arg::<Self, _>(ops::ArgMinLast, Arg::SMALLEST),
+            Op::ArgmaxLast => $fold.arg::<Self, _>(ops::ArgMaxLast, Arg::LARGEST),
+            _ => element!(@sums $fold),
+        }
+    };
+    (@sums $fold:ident) => {
+        match $fold.args.op {
+            Op::Sum => $fold.run::<Self, _>(ops::Sum),
+            Op::Mean => $fold.run::<Self, _>(ops::Mean),
+            _ => Err($fold.meaningless()),
+        }
     };
 }
 
@@ -205,6 +230,8 @@ element!(f16, read as Self, Cow::from, floats, Wide);
 element!(bf16, read as Self, Cow::from, floats, Wide);
 element!(f32, read as Self, Cow::from, singles, Compensated Wide Exact);
 element!(f64, read as Self, Cow::from, singles, Compensated);
+element!(f8e4m3, read as Self, Cow::from, fp8,);
+element!(f8e5m2, read as Self, Cow::from, fp8,);
 
 struct Fold<'a> {
     args: &'a Reduce,

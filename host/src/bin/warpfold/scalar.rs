@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use warpfold::files::{DType, bf16, f16};
+use warpfold::files::{DType, bf16, f8e4m3, f8e5m2, f16};
 
 /// A number, a truth.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ macro_rules! scalar {
 }
 
 scalar!(
-    f16 => Single, bf16 => Single, f32 => Single, f64 => Double, i8 => Signed, i16 => Signed, i32 => Signed, i64 => Signed,
+    f16 => Single, bf16 => Single, f8e4m3 => Single, f8e5m2 => Single, f32 => Single, f64 => Double, i8 => Signed, i16 => Signed, i32 => Signed, i64 => Signed,
     u8 => Unsigned, u16 => Unsigned, u32 => Unsigned, u64 => Unsigned, bool => Truth,
 );
 
@@ -65,6 +65,8 @@ impl Scalar {
         match dtype {
             DType::F16 => f16::from_le_bytes(all(bytes)).into(),
             DType::Bf16 => bf16::from_le_bytes(all(bytes)).into(),
+            DType::F8E4M3 => f8e4m3::from_bits(all::<1>(bytes)[0]).into(),
+            DType::F8E5M2 => f8e5m2::from_bits(all::<1>(bytes)[0]).into(),
             DType::F32 => f32::from_le_bytes(all(bytes)).into(),
             DType::F64 => f64::from_le_bytes(all(bytes)).into(),
             DType::I8 => i8::from_le_bytes(all(bytes)).into(),

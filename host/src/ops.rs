@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`CountNonzero`], [`Any`], [`All`] | all: f16, bf16, f32, f64, i8 to i64, u8 to u64, bool |
 //! | [`Sum`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`NormL2`], [`NormInf`], [`CountNan`] | FP8, too: f8e4m3, f8e5m2 |
+//! | [`Sum`], [`Mean`], [`NormL2`], [`NormInf`] | complex numbers, too: complex32, complex64 |
 //! | [`MinMax`], [`ArgMinMax`] | all but bool |
 //! | [`BitAnd`], [`BitOr`], [`BitXor`] | i8 to i64, u8 to u64 |
 //! | [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`CountNan`], [`CountInf`], [`LogSumExp`] | f16, bf16, f32, f64 |
@@ -19,6 +20,14 @@
 //! f16 and bf16 are folded as f32, and the answer rounded to their own type once. FP8 is folded as f32 and answered as f32, for an f8e4m3
 //! ends at 448; only what is one of the elements or its magnitude (`Min`, `Max`, `NormInf`) has their type. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.
+//!
+//! Complex numbers are summed by their parts, in f32; norms are of their moduli, and real. They have no order, so this is no program:
+//!
+//! ```compile_fail,E0277
+//! use warpfold::{cpu, ops::{Max, element::complex64}};
+//!
+//! cpu::reduce(Max, &[complex64::new(1.0, 2.0)]);
+//! ```
 //!
 //! ```
 //! use warpfold::{cpu, ops::{Sum, element::bf16}};
@@ -53,7 +62,7 @@ pub use accuracy::{Compensated, Exact, Wide};
 pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
 
 use warpfold_kernels::{
-    element::{Item, Two, bf16, f8e4m3, f8e5m2, f16},
+    element::{Item, Two, bf16, complex32, complex64, f8e4m3, f8e5m2, f16},
     monoids::Monoid,
 };
 
@@ -167,6 +176,9 @@ macro_rules! operator {
     (@for fp8, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f8e4m3 f8e5m2], $op: $monoid = |$self| $value);
     };
+    (@for complex, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
+        operator!(@each [complex32 complex64], $op: $monoid = |$self| $value);
+    };
     (@for numbers, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64], $op: $monoid = |$self| $value);
     };
@@ -210,7 +222,7 @@ use operator;
 
 operator!(
     /// The sum, pairwise. 0 over nothing.
-    Sum: monoids::Sum = monoids::Sum, "sum", "sum"; for all and fp8
+    Sum: monoids::Sum = monoids::Sum, "sum", "sum"; for all and fp8 and complex
 );
 operator!(
     /// The product, pairwise. 1 over nothing.
@@ -218,7 +230,7 @@ operator!(
 );
 operator!(
     /// The arithmetic mean: the sum, divided once. NaN over nothing.
-    Mean: monoids::Mean = monoids::Mean, "mean", "mean"; for all and fp8
+    Mean: monoids::Mean = monoids::Mean, "mean", "mean"; for all and fp8 and complex
 );
 operator!(
     /// The smallest value; NaN if there is one; −0.0 is below +0.0. An error over nothing.
@@ -277,11 +289,11 @@ operator!(
 operator!(
     /// The root of the sum of squares, summed in f64 and rounded once: for elements of up to 32 bits finite wherever the norm
     /// itself fits. 0 over nothing. On GPUs with few f64 units the arithmetic, not the memory, sets the speed.
-    NormL2: monoids::NormL2 = monoids::NormL2, "l2", "norm_l2"; for floats and fp8
+    NormL2: monoids::NormL2 = monoids::NormL2, "l2", "norm_l2"; for floats and fp8 and complex
 );
 operator!(
     /// The largest magnitude; NaN if there is a NaN. 0 over nothing.
-    NormInf: monoids::NormInf = monoids::NormInf, "linf", "norm_inf"; for floats and fp8
+    NormInf: monoids::NormInf = monoids::NormInf, "linf", "norm_inf"; for floats and fp8 and complex
 );
 operator!(
     /// The sum of squares, summed in f64 and rounded once. 0 over nothing. Its speed is as [`NormL2`]'s.

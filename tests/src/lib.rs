@@ -88,6 +88,14 @@ macro_rules! each_operation {
         $crate::each_operation!(@ignore_nan [$f::<f64, _>] ($($arg),*));
         $crate::each_operation!(@fp8 [$f::<warpfold_kernels::element::f8e4m3, _>] ($($arg),*));
         $crate::each_operation!(@fp8 [$f::<warpfold_kernels::element::f8e5m2, _>] ($($arg),*));
+        $crate::each_operation!(@complex [$f::<warpfold_kernels::element::complex32, _>] ($($arg),*));
+        $crate::each_operation!(@complex [$f::<warpfold_kernels::element::complex64, _>] ($($arg),*));
+    }};
+    (@complex $f:tt $args:tt) => {{
+        $crate::each_operation!(@call complex these Sum $f $args);
+        $crate::each_operation!(@call complex these Mean $f $args);
+        $crate::each_operation!(@call complex these NormL2 $f $args);
+        $crate::each_operation!(@call complex these NormInf $f $args);
     }};
     (@fp8 $f:tt $args:tt) => {{
         $crate::each_operation!(@call fp8 these Sum $f $args);
@@ -198,6 +206,17 @@ impl Bits {
             T::TYPE,
             Type::F16 | Type::Bf16 | Type::F32 | Type::F64 | Type::F8E4M3 | Type::F8E5M2
         );
+        if samples::part(T::TYPE).is_some() && matches!(R::NAME, "sum" | "mean") {
+            for word in &mut bits.0 {
+                *word = if f32::from_bits(*word).is_nan() {
+                    spec::NAN
+                } else {
+                    *word
+                };
+            }
+            return bits;
+        }
+        let is_float = is_float || samples::part(T::TYPE).is_some();
         let Some(floats) = rounded_floats(R::NAME).filter(|_| is_float) else {
             return bits;
         };

@@ -3,7 +3,11 @@
 use std::{io::Write, path::Path};
 
 use serde_json::{Value, json};
-use warpfold::{cpu, files::TensorFile, ops};
+use warpfold::{
+    cpu,
+    files::{TensorFile, complex64},
+    ops,
+};
 
 use super::{DATA, Temporary, fails, json_of, json_on, npy, runs, text, uneven, warpfold};
 
@@ -133,6 +137,81 @@ fn eight_bits_are_folded_as_the_numbers_that_they_are() {
     }
 }
 
+/// Sums are complex, and print as Python has them; norms are of the moduli, and real.
+#[test]
+fn complex_numbers_are_summed_and_measured() {
+    let bytes = bytes_of(&[3.0, -4.0, 0.5, 0.25, -1.5, 8.0]);
+    let npy = Temporary::new(&npy(
+        1,
+        "{'descr': '<c8', 'fortran_order': False, 'shape': (3,), }",
+        &bytes,
+    ));
+    let big = bytes
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .flat_map(|word| word.iter().rev().copied());
+    let big = Temporary::new(&super::npy(
+        1,
+        "{'descr': '>c8', 'fortran_order': False, 'shape': (3,), }",
+        &big.collect::<Vec<u8>>(),
+    ));
+    let tensors = Temporary::new(&safetensors(&[("w", "C64", &[3], &bytes)]));
+    for file in [&npy, &big, &tensors] {
+        let asked = |op: &str| {
+            let object = json_of("cpu", op, &file.0);
+            assert_eq!(object["dtype"], "complex64");
+            object["result"].clone()
+        };
+        assert_eq!(asked("sum"), json!({"re": 2.0, "im": 4.25}));
+        assert_eq!(asked("linf"), json!(66.25_f32.sqrt()));
+        assert_eq!(asked("l2"), json!(91.5625_f32.sqrt()));
+        let mean = asked("mean");
+        assert_eq!(mean["re"].as_f64().unwrap() as f32, (2.0_f64 / 3.0) as f32);
+    }
+    let path = npy.0.to_str().unwrap();
+    let output = warpfold(["reduce", "sum", path, "--device", "cpu"]);
+    assert!(
+        text(&output.stdout).starts_with("(2.0+4.25j)  sum of "),
+        "{}",
+        text(&output.stdout)
+    );
+    let out = npy.0.with_extension("out.npy");
+    let object = runs::json_of("sum", &npy.0, &["--segment-size", "2", "--out", out.to_str().unwrap()]);
+    assert_eq!(
+        object["answers"],
+        json!([{"re": 3.5, "im": -3.75}, {"re": -1.5, "im": 8.0}])
+    );
+    assert_eq!(object["out"]["dtype"], "complex64");
+    let written = TensorFile::open(&out)
+        .unwrap()
+        .one()
+        .unwrap()
+        .read::<complex64>()
+        .unwrap();
+    std::fs::remove_file(&out).unwrap();
+    assert_eq!(written, [complex64::new(3.5, -3.75), complex64::new(-1.5, 8.0)]);
+    for (op, more, says) in [
+        (
+            "max",
+            [].as_slice(),
+            "max has no meaning for elements of type complex64",
+        ),
+        ("argmin", &[], "argmin has no meaning for elements of type complex64"),
+        ("sum", &["--dtype-out", "float32"], "complex answers are not cast"),
+        ("sum", &["--nan", "ignore"], "NaN is not left out of complex64"),
+    ] {
+        runs::fails(op, &npy.0, more, &[says]);
+    }
+    // Twice the size is read as bytes alone.
+    let double = Temporary::new(&super::npy(
+        1,
+        "{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }",
+        &[0; 16],
+    ));
+    fails("sum", &double, &["complex128 cannot be folded"]);
+}
+
 /// NumPy has no FP8, so the answers that are of it are written as float32.
 #[test]
 fn answers_of_eight_bits_are_written_as_float32() {
@@ -157,12 +236,12 @@ fn an_array_of_several_is_to_be_named() {
     let file = Temporary::new(&safetensors(&[
         ("w", "F32", &[1], &w),
         ("b", "F8_E8M0", &[4], &w),
-        ("n", "C64", &[], &[0; 8]),
+        ("n", "F4", &[2], &[0]),
     ]));
     fails("sum", &file, &["3 arrays", "FILE:NAME", "w, b, n"]);
     for (name, says) in [
         ("b", "float8_e8m0fnu cannot be folded"),
-        ("n", "complex64 cannot be folded"),
+        ("n", "float4_e2m1fn cannot be folded"),
         ("x", "no array \"x\": it has w, b, n"),
     ] {
         let output = warpfold(["reduce", "sum", &named(&file, name), "--device", "cpu"]);

@@ -26,6 +26,7 @@ pub enum Kind {
     Truth,
     Integer,
     Float,
+    Complex,
 }
 
 impl Type {
@@ -45,7 +46,7 @@ const fn of(name: &'static str, descr: &'static str, kind: Kind) -> Type {
 }
 
 /// All that the command folds.
-pub const TYPES: [Type; 15] = [
+pub const TYPES: [Type; 16] = [
     of("bool", "|b1", Kind::Truth),
     of("uint8", "|u1", Kind::Integer),
     of("int8", "|i1", Kind::Integer),
@@ -61,6 +62,7 @@ pub const TYPES: [Type; 15] = [
     of("float64", "<f8", Kind::Float),
     of("float8_e4m3fn", "<f4", Kind::Float),
     of("float8_e5m2", "<f4", Kind::Float),
+    of("complex64", "<c8", Kind::Complex),
 ];
 
 /// An array.
@@ -138,6 +140,7 @@ impl Draw {
             Kind::Truth => self.truths(count),
             Kind::Integer => self.integers(of, op, count),
             Kind::Float => self.floats(of, op, count),
+            Kind::Complex => self.floats(of, op, 2 * count),
         };
         Array {
             of,
@@ -231,7 +234,7 @@ impl Draw {
             "bfloat16" => half::bf16::from_f64(number).to_f32().to_le_bytes().to_vec(),
             "float8_e4m3fn" => f8e4m3::from_f64(number).to_f32().to_le_bytes().to_vec(),
             "float8_e5m2" => f8e5m2::from_f64(number).to_f32().to_le_bytes().to_vec(),
-            "float32" => (number as f32).to_le_bytes().to_vec(),
+            "float32" | "complex64" => (number as f32).to_le_bytes().to_vec(),
             _ => number.to_le_bytes().to_vec(),
         };
         numbers.into_iter().flat_map(bytes).collect()

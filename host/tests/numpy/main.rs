@@ -116,6 +116,11 @@ fn operators(of: Type) -> Vec<Operator> {
     if of.name.starts_with("float8") {
         return FP8.map(|op| operator(op, "native", "propagate")).into();
     }
+    if of.kind == Kind::Complex {
+        return ["sum", "mean", "l2", "linf"]
+            .map(|op| operator(op, "native", "propagate"))
+            .into();
+    }
     let is_float = of.kind == Kind::Float;
     let is_single = matches!(of.name, "float32" | "float64");
     let only = |condition: bool, ops: &'static [&'static str]| if condition { ops } else { &[] };

@@ -132,8 +132,24 @@ def integers(op, rows):
         return Exact((np.sum if op == "sum" else np.prod)(rows, axis=1, dtype=wide))
 
 
+def complex_reference(case, rows):
+    """Of either part of sums and means; norms are of the moduli."""
+    if case["op"] in ("sum", "mean"):
+        return [reference(case, "float32", np.ascontiguousarray(part))[0] for part in (rows.real, rows.imag)]
+    n = rows.shape[1]
+    with np.errstate(all="ignore"):
+        re, im = rows.real.astype(Long), rows.imag.astype(Long)
+        squares = re * re + im * im
+        squares = squares.max(axis=1, initial=0) if case["op"] == "linf" else squares.sum(axis=1)
+        norm = np.sqrt(squares)
+        depth = int(np.ceil(np.log2(n))) + 2 if n else 0
+        return [Rounded(norm, FIRST_ORDER * norm * (gamma(depth, DOUBLE) + n * REFERENCE))]
+
+
 def reference(case, dtype, rows):
     """The answers that the rows should have, an element of the list for each part of an answer."""
+    if dtype == "complex64":
+        return complex_reference(case, rows)
     op, ignore, accuracy = case["op"], case["nan"] == "ignore", case["accuracy"]
     n = rows.shape[1]
     depth = int(np.ceil(np.log2(n))) if n > 1 else 0
@@ -258,6 +274,8 @@ def answer_type(op, dtype, parts):
         return "uint64" if kind == "u" else "int64"
     if op == "mean" and kind in "iub":
         return "float64"
+    if kind == "c" and op not in ("sum", "mean"):
+        return "float32"
     return "float32" if dtype in AS_SINGLE else dtype
 
 
@@ -280,17 +298,19 @@ def check(case):
     groups, shape = rows_of(case, values)
     references = [reference(case, dtype, rows) for rows in groups]
     parts = len(references[0]) if references else 1
-    if parts > 1:
+    if parts > 1 and dtype != "complex64":
         shape = (*shape, parts)
     if answers.shape != shape:
         return f"shape {answers.shape}, and NumPy's is {shape}"
     wanted = answer_type(case["op"], dtype, parts)
     if answers.dtype != wanted:
         return f"answers of {answers.dtype}, and not of {wanted}"
+    if answers.dtype.kind == "c":
+        answers = answers.reshape(-1).view(np.float32)
     answers = answers.reshape(-1, parts)
     first = 0
     # The mean of integers is a float64 like any.
-    rounded_to = dtype if dtype in FLOATS else "float64"
+    rounded_to = "float32" if dtype == "complex64" else dtype if dtype in FLOATS else "float64"
     for rows, parts in zip(groups, references):
         for part, answer in enumerate(parts):
             got = answers[first : first + len(rows), part]

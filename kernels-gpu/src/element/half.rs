@@ -3,7 +3,7 @@
 //! The host has the types of the crate `half` for them, so that a caller's arrays are folded as they are; the kernels,
 //! which have no dependencies, have their own.
 
-use super::{Element, Float, Type, root::root};
+use super::{Element, Float, Real, Type, root::root};
 use crate::monoids::Words;
 
 #[cfg(feature = "half")]
@@ -39,7 +39,7 @@ mod own {
             impl PartialEq for $name {
                 #[inline]
                 fn eq(&self, other: &Self) -> bool {
-                    super::Element::rank(*self) == super::Element::rank(*other)
+                    super::Real::rank(*self) == super::Real::rank(*other)
                 }
             }
         };
@@ -63,15 +63,6 @@ macro_rules! half {
             fn from_bits(bits: u64) -> Self {
                 $half::from_bits(bits as u16)
             }
-            type Rank = f32;
-            #[inline]
-            fn rank(self) -> f32 {
-                $widen(self.to_bits())
-            }
-            #[inline]
-            fn from_rank(rank: f32) -> Self {
-                <Self as Float>::from_f64(f64::from(rank))
-            }
             type Wide = f32;
             #[inline]
             fn wide(self) -> f32 {
@@ -88,16 +79,28 @@ macro_rules! half {
                 <Self as Float>::from_f64(f64::from(sum) / count as f64)
             }
             #[inline]
+            fn is_nonzero(self) -> bool {
+                self.to_bits() & 0x7fff != 0
+            }
+        }
+
+        impl Real for $half {
+            type Rank = f32;
+            #[inline]
+            fn rank(self) -> f32 {
+                $widen(self.to_bits())
+            }
+            #[inline]
+            fn from_rank(rank: f32) -> Self {
+                <Self as Float>::from_f64(f64::from(rank))
+            }
+            #[inline]
             fn to_f64(self) -> f64 {
                 f64::from(self.rank())
             }
             #[inline]
             fn measure(value: f64) -> Self {
                 <Self as Float>::from_f64(value)
-            }
-            #[inline]
-            fn is_nonzero(self) -> bool {
-                self.to_bits() & 0x7fff != 0
             }
         }
 
@@ -219,10 +222,7 @@ mod tests {
                     "{bits:#x}"
                 );
             }
-            let (again_a, again_b) = (
-                <f16 as Element>::from_rank(a.rank()),
-                <bf16 as Element>::from_rank(b.rank()),
-            );
+            let (again_a, again_b) = (<f16 as Real>::from_rank(a.rank()), <bf16 as Real>::from_rank(b.rank()));
             assert_eq!(again_a.to_bits(), if a.is_nan() { 0x7e00 } else { bits });
             assert_eq!(again_b.to_bits(), if b.is_nan() { 0x7fc0 } else { bits });
             assert_eq!((a.is_nonzero(), b.is_nonzero()), (a.to_f32() != 0.0, b.to_f32() != 0.0));

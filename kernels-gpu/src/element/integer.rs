@@ -1,6 +1,6 @@
 //! Integers and bool.
 
-use super::{Element, Integer, Rank, Type, Wide};
+use super::{Element, Integer, Rank, Real, Type, Wide};
 
 /// An integer: its name, the bits that hold it, what it compares as, what its sums are carried in. `flip` puts an unsigned
 /// one in the order of its signed rank.
@@ -11,15 +11,6 @@ macro_rules! integer {
             #[inline]
             fn from_bits(bits: u64) -> Self {
                 bits as $int
-            }
-            type Rank = $rank;
-            #[inline]
-            fn rank(self) -> $rank {
-                self as $rank ^ $flip
-            }
-            #[inline]
-            fn from_rank(rank: $rank) -> Self {
-                (rank ^ $flip) as $int
             }
             type Wide = $wide;
             #[inline]
@@ -36,15 +27,27 @@ macro_rules! integer {
             fn mean(sum: $wide, count: u64) -> f64 {
                 sum as f64 / count as f64
             }
+            const SMALL: Option<fn(Self) -> i32> = $small;
+        }
+
+        impl Real for $int {
+            type Rank = $rank;
+            #[inline]
+            fn rank(self) -> $rank {
+                self as $rank ^ $flip
+            }
+            #[inline]
+            fn from_rank(rank: $rank) -> Self {
+                (rank ^ $flip) as $int
+            }
             #[inline]
             fn to_f64(self) -> f64 {
                 self as f64
             }
             #[inline]
             fn measure(value: f64) -> f64 {
-                <f64 as Element>::measure(value)
+                <f64 as Real>::measure(value)
             }
-            const SMALL: Option<fn(Self) -> i32> = $small;
         }
 
         impl Integer for $int {}
@@ -67,15 +70,6 @@ impl Element for bool {
     fn from_bits(bits: u64) -> Self {
         bits & 0xff != 0
     }
-    type Rank = i32;
-    #[inline]
-    fn rank(self) -> i32 {
-        i32::from(self)
-    }
-    #[inline]
-    fn from_rank(rank: i32) -> Self {
-        rank > 0
-    }
     type Wide = i64;
     #[inline]
     fn wide(self) -> i64 {
@@ -91,15 +85,27 @@ impl Element for bool {
     fn mean(sum: i64, count: u64) -> f64 {
         i64::mean(sum, count)
     }
+    const SMALL: Option<fn(Self) -> i32> = Some(i32::from);
+}
+
+impl Real for bool {
+    type Rank = i32;
+    #[inline]
+    fn rank(self) -> i32 {
+        i32::from(self)
+    }
+    #[inline]
+    fn from_rank(rank: i32) -> Self {
+        rank > 0
+    }
     #[inline]
     fn to_f64(self) -> f64 {
         f64::from(u8::from(self))
     }
     #[inline]
     fn measure(value: f64) -> f64 {
-        <f64 as Element>::measure(value)
+        <f64 as Real>::measure(value)
     }
-    const SMALL: Option<fn(Self) -> i32> = Some(i32::from);
 }
 
 /// Ranks and wide integers: two's complement, sums wrap around.

@@ -3,7 +3,7 @@
 
 use crate::entries;
 use crate::{
-    element::{bf16, f8e4m3, f8e5m2, f16},
+    element::{bf16, complex32, complex64, f8e4m3, f8e5m2, f16},
     monoids::{
         All, Any, Arg, BitAnd, BitOr, BitXor, Compensated, Cosine, CountInf, CountNan, CountNonzero, CountedMean,
         Describe, Dot, Exact, Extremum, IgnoreNan, Kurtosis, LogSumExp, Mean, MeanVariance, NormInf, NormL1, NormL2,
@@ -17,11 +17,13 @@ entries! {
         f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
         i8: WIDE, i16: WIDE, i32: WIDE, u8: WIDE, u16: WIDE, u32: WIDE, u64: HEAVY,
         f8e4m3: FULL, f8e5m2: FULL,
+        complex32: WIDE, complex64: WIDE,
     };
     mean: Mean = |_| Mean, {
         f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
         i8: WIDE, i16: WIDE, i32: WIDE, i64: HEAVY, u8: WIDE, u16: WIDE, u32: WIDE, u64: HEAVY,
         f8e4m3: FULL, f8e5m2: FULL,
+        complex32: WIDE, complex64: WIDE,
     };
     sum_compensated: Compensated<Sum> = |_| Compensated(Sum), { f32: HEAVY, f64: HEAVY };
     mean_compensated: Compensated<Mean> = |_| Compensated(Mean), { f32: HEAVY, f64: HEAVY };
@@ -59,8 +61,14 @@ entries! {
     kurtosis: Kurtosis = |_| Kurtosis {}, { f32: DEEP, f64: DEEP };
     norm_lp: NormLp = |parameter| NormLp { p: f64::from_bits(parameter) }, { f32: FULL, f64: FULL };
     norm_l1: NormL1 = |_| NormL1, { f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE };
-    norm_l2: NormL2 = |_| NormL2, { f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL, f8e4m3: FULL, f8e5m2: FULL };
-    norm_inf: NormInf = |_| NormInf, { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE, f8e4m3: FULL, f8e5m2: FULL };
+    norm_l2: NormL2 = |_| NormL2, {
+        f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL, f8e4m3: FULL, f8e5m2: FULL,
+        complex32: WIDE, complex64: WIDE,
+    };
+    norm_inf: NormInf = |_| NormInf, {
+        f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE, f8e4m3: FULL, f8e5m2: FULL,
+        complex32: WIDE, complex64: WIDE,
+    };
     sum_of_squares: SumOfSquares = |_| SumOfSquares, { f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL };
     count_nonzero: CountNonzero = |_| CountNonzero, {
         f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,

@@ -2,7 +2,7 @@
 
 use super::{End, Monoid, Words, extremum::Key};
 use crate::{
-    element::{Element, Rank},
+    element::{Rank, Real},
     tree::{self, Part},
 };
 
@@ -105,12 +105,12 @@ impl Arg {
     /// The element that was found, of `T`, in a state. A zero is +0.0.
     #[inline]
     #[must_use]
-    pub fn value<T: Element>(self, best: Best<Key<T>>) -> T {
+    pub fn value<T: Real>(self, best: Best<Key<T>>) -> T {
         T::from_rank(self.end.order(T::Rank::of_key(best.key)).zeros_alike())
     }
 
     #[inline]
-    fn key<T: Element>(self, value: T) -> Key<T> {
+    fn key<T: Real>(self, value: T) -> Key<T> {
         self.end.order(value.rank()).zeros_alike().key()
     }
 
@@ -124,7 +124,7 @@ impl Arg {
     }
 }
 
-impl<T: Element> Monoid<T> for Arg {
+impl<T: Real> Monoid<T> for Arg {
     type State = Best<Key<T>>;
     type Answer = u64;
 
@@ -214,7 +214,7 @@ impl Near {
     }
 }
 
-impl<T: Element> Monoid<T> for Near {
+impl<T: Real> Monoid<T> for Near {
     type State = (Key<T>, i32);
     type Answer = i32;
 

@@ -2,7 +2,7 @@
 
 use super::Monoid;
 use crate::{
-    element::{Element, Rank},
+    element::{Rank, Real},
     tree::{self, Part},
 };
 
@@ -55,9 +55,9 @@ impl Extremum {
 }
 
 /// A key of elements of `T`.
-pub type Key<T> = <<T as Element>::Rank as Rank>::Key;
+pub type Key<T> = <<T as Real>::Rank as Rank>::Key;
 
-impl<T: Element> Monoid<T> for Extremum {
+impl<T: Real> Monoid<T> for Extremum {
     type State = Key<T>;
     type Answer = T;
 

@@ -61,6 +61,14 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
     fn combine(self, a: f64, b: f64) -> f64 {
         a + b
     }
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> f64 {
+        if T::ADDS_SQUARES_EXACTLY {
+            tree::chain(self, part)
+        } else {
+            tree::fold_part(self, part)
+        }
+    }
     #[inline]
     fn finish(self, sum: f64, _: u64) -> T::Norm {
         T::norm(sum)
@@ -73,7 +81,7 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
 
 /// `√(x₀² + x₁² + …)`: the f64 sum of [`SumOfSquares`], its root rounded to the elements' type once. Of f16, bf16 and f32 it
 /// is finite wherever the norm itself fits, and subnormal numbers count; of f64 where the sum of squares fits an f64. Of FP8 it is an
-/// f32.
+/// f32; of complex numbers that of their moduli, which is real.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NormL2;
 
@@ -93,6 +101,14 @@ impl<T: Normed> Monoid<T> for NormL2 {
     fn combine(self, a: f64, b: f64) -> f64 {
         Monoid::<T>::combine(SumOfSquares, a, b)
     }
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> f64 {
+        if T::ADDS_SQUARES_EXACTLY {
+            tree::chain(self, part)
+        } else {
+            tree::fold_part(self, part)
+        }
+    }
     #[inline]
     fn finish(self, sum: f64, _: u64) -> T::Norm {
         T::norm_of_square(sum)
@@ -103,7 +119,8 @@ impl<T: Normed> Monoid<T> for NormL2 {
     }
 }
 
-/// The largest magnitude; NaN if there is a NaN. It has the elements' type.
+/// The largest magnitude; NaN if there is a NaN. It has the elements' type; of complex numbers it is
+/// the largest modulus.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NormInf;
 

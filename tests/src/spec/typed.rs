@@ -8,7 +8,7 @@ use super::{compensated, fold_columns};
 use crate::Bits;
 
 /// What an answer over `elements` is: operators over `ty`, one of `f16`, `bf16`, `f32`, `f64`, `f8e4m3`, `f8e5m2`, `i8` to
-/// `i64`, `u8` to `u64` and `bool`, an element being the low bits of a number. `None` where there is no answer over nothing. Answers of fewer
+/// `i64`, `u8` to `u64`, `bool`, `complex32` and `complex64`, an element being the low bits of a number. `None` where there is no answer over nothing. Answers of fewer
 /// than 32 bits are one word, sign-extended where they are signed.
 ///
 /// # Panics
@@ -17,6 +17,7 @@ use crate::Bits;
 #[must_use]
 pub fn answer(op: &str, ty: &str, elements: &[u64]) -> Option<Bits> {
     match Float::named(ty) {
+        _ if ty.starts_with("complex") => complex(op, ty, elements),
         Some(float) => float.answer(op, elements),
         None => Integer::named(ty).answer(op, elements),
     }
@@ -49,6 +50,40 @@ fn count(of: impl Iterator<Item = bool>) -> Option<Bits> {
 
 fn truth(truth: bool) -> Option<Bits> {
     Some(words(1, u64::from(truth)))
+}
+
+/// Complex numbers, the real part the lower half of an element.
+fn complex(op: &str, ty: &str, elements: &[u64]) -> Option<Bits> {
+    let (part, bits) = if ty == "complex32" { ("f16", 16) } else { ("f32", 32) };
+    let part = Float::named(part).expect("a float");
+    let columns = 512 / (2 * part.bytes);
+    let of = |shift: u32| -> Vec<f64> {
+        let low = |element: &u64| element >> shift & ((1 << bits) - 1);
+        elements.iter().map(|element| (part.decode)(low(element))).collect()
+    };
+    let (re, im) = (of(0), of(bits));
+    let squares: Vec<f64> = re.iter().zip(&im).map(|(re, im)| re * re + im * im).collect();
+    let sum = |values: &[f64]| -> f64 {
+        let singles: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+        let identity = if values.is_empty() { 0.0 } else { -0.0 };
+        fold_columns(columns, &singles, identity, |a, b| a + b).into()
+    };
+    let both = |re: f64, im: f64| {
+        let (re, im) = (part.round(re).0[0], part.round(im).0[0]);
+        Some(if bits == 16 {
+            Bits(vec![re | im << 16])
+        } else {
+            Bits(vec![re, im])
+        })
+    };
+    let count = elements.len() as f64;
+    match op {
+        "sum" => both(sum(&re), sum(&im)),
+        "mean" => both(sum(&re) / count, sum(&im) / count),
+        "l2" => Some(part.root(fold_columns(columns, &squares, 0.0, |a, b| a + b))),
+        "linf" => Some(part.root(squares.into_iter().reduce(larger).unwrap_or(0.0))),
+        _ => panic!("no operator {op} of complex numbers"),
+    }
 }
 
 /// A type with fractions.

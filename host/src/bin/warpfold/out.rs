@@ -93,6 +93,7 @@ fn descr(dtype: DType) -> &'static str {
         DType::F16 => "<f2",
         DType::F32 => "<f4",
         DType::F64 => "<f8",
+        DType::Complex64 => "<c8",
         other => unreachable!("no operator answers in {other}"),
     }
 }

@@ -3,7 +3,7 @@
 //! | operators | elements |
 //! |---|---|
 //! | [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`CountNonzero`], [`Any`], [`All`] | all: f16, bf16, f32, f64, i8 to i64, u8 to u64, bool |
-//! | [`Sum`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`NormL2`], [`NormInf`], [`CountNan`] | FP8, too: f8e4m3, f8e5m2 |
+//! | [`Sum`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`NormInf`], [`CountNan`] | FP8, too: f8e4m3, f8e5m2 |
 //! | [`Sum`], [`Mean`], [`NormL2`], [`NormInf`] | complex numbers, too: complex32, complex64 |
 //! | [`MinMax`], [`ArgMinMax`] | all but bool |
 //! | [`BitAnd`], [`BitOr`], [`BitXor`] | i8 to i64, u8 to u64 |
@@ -289,7 +289,7 @@ operator!(
 operator!(
     /// The root of the sum of squares, summed in f64 and rounded once: for elements of up to 32 bits finite wherever the norm
     /// itself fits. 0 over nothing. On GPUs with few f64 units the arithmetic, not the memory, sets the speed.
-    NormL2: monoids::NormL2 = monoids::NormL2, "l2", "norm_l2"; for floats and fp8 and complex
+    NormL2: monoids::NormL2 = monoids::NormL2, "l2", "norm_l2"; for floats and complex
 );
 operator!(
     /// The largest magnitude; NaN if there is a NaN. 0 over nothing.

@@ -106,7 +106,6 @@ macro_rules! each_operation {
         $crate::each_operation!(@call fp8 these ArgMax $f $args);
         $crate::each_operation!(@call fp8 these ArgMinLast $f $args);
         $crate::each_operation!(@call fp8 these ArgMaxLast $f $args);
-        $crate::each_operation!(@call fp8 these NormL2 $f $args);
         $crate::each_operation!(@call fp8 these NormInf $f $args);
         $crate::each_operation!(@call fp8 these CountNan $f $args);
     }};

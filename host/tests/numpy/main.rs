@@ -99,7 +99,7 @@ fn operators(of: Type) -> Vec<Operator> {
         "argmin-last",
         "argmax-last",
     ];
-    const FP8: [&str; 11] = [
+    const FP8: [&str; 10] = [
         "sum",
         "mean",
         "min",
@@ -108,7 +108,6 @@ fn operators(of: Type) -> Vec<Operator> {
         "argmax",
         "argmin-last",
         "argmax-last",
-        "l2",
         "linf",
         "count-nan",
     ];

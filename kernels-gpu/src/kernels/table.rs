@@ -62,7 +62,7 @@ entries! {
     norm_lp: NormLp = |parameter| NormLp { p: f64::from_bits(parameter) }, { f32: FULL, f64: FULL };
     norm_l1: NormL1 = |_| NormL1, { f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE };
     norm_l2: NormL2 = |_| NormL2, {
-        f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL, f8e4m3: FULL, f8e5m2: FULL,
+        f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL,
         complex32: WIDE, complex64: WIDE,
     };
     norm_inf: NormInf = |_| NormInf, {

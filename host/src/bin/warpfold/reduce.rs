@@ -190,7 +190,6 @@ macro_rules! element {
     };
     (@fp8 $fold:ident) => {
         match $fold.args.op {
-            Op::L2 => $fold.run::<Self, _>(ops::NormL2),
             Op::Linf => $fold.run::<Self, _>(ops::NormInf),
             Op::CountNan => $fold.run::<Self, _>(ops::CountNan),
             _ => element!(@ordered $fold),

@@ -120,7 +120,7 @@ fn round_about(round: fn(f64) -> u8, decoded: fn(u8) -> f64, largest: u8, past: 
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         let exponent = 1023 - 24 + (bits >> 53) % 42;
-        check(f64::from_bits(bits & (1 << 63 | (1 << 52) - 1) | exponent << 52));
+        check(f64::from_bits(bits & ((1 << 63) | ((1 << 52) - 1)) | exponent << 52));
     }
 }
 

@@ -3,6 +3,8 @@
 //! | operators | elements |
 //! |---|---|
 //! | [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`CountNonzero`], [`Any`], [`All`] | all: f16, bf16, f32, f64, i8 to i64, u8 to u64, bool |
+//! | [`Sum`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`NormInf`], [`CountNan`] | FP8, too: f8e4m3, f8e5m2 |
+//! | [`Sum`], [`Mean`], [`NormL2`], [`NormInf`] | complex numbers, too: complex32, complex64 |
 //! | [`MinMax`], [`ArgMinMax`] | all but bool |
 //! | [`BitAnd`], [`BitOr`], [`BitXor`] | i8 to i64, u8 to u64 |
 //! | [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`CountNan`], [`CountInf`], [`LogSumExp`] | f16, bf16, f32, f64 |
@@ -16,8 +18,17 @@
 //! | [`Cosine`] of two arrays | f32, f64 |
 //! | [`Where`] of most, under a mask: [`cpu::reduce_where`](crate::cpu::reduce_where) and its kin | those of the operator |
 //!
-//! f16 and bf16 are folded as f32, and the answer rounded to their own type once. Sums and products of integers and bool are
+//! f16 and bf16 are folded as f32, and the answer rounded to their own type once. FP8 is folded as f32 and answered as f32, for an f8e4m3
+//! ends at 448; only what is one of the elements or its magnitude (`Min`, `Max`, `NormInf`) has their type. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.
+//!
+//! Complex numbers are summed by their parts, in f32; norms are of their moduli, and real. They have no order, so this is no program:
+//!
+//! ```compile_fail,E0277
+//! use warpfold::{cpu, ops::{Max, element::complex64}};
+//!
+//! cpu::reduce(Max, &[complex64::new(1.0, 2.0)]);
+//! ```
 //!
 //! ```
 //! use warpfold::{cpu, ops::{Sum, element::bf16}};
@@ -54,7 +65,7 @@ pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
 pub use mask::{TakesMask, Truth, Where};
 
 use warpfold_kernels::{
-    element::{Item, Two, bf16, f16},
+    element::{Item, Two, bf16, complex32, complex64, f8e4m3, f8e5m2, f16},
     monoids::Monoid,
 };
 
@@ -161,6 +172,16 @@ macro_rules! operator {
     (@for all, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool], $op: $monoid = |$self| $value);
     };
+    (@for $first:ident $(and $more:ident)+, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
+        operator!(@for $first, $op: $monoid = |$self| $value);
+        $(operator!(@for $more, $op: $monoid = |$self| $value);)+
+    };
+    (@for fp8, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
+        operator!(@each [f8e4m3 f8e5m2], $op: $monoid = |$self| $value);
+    };
+    (@for complex, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
+        operator!(@each [complex32 complex64], $op: $monoid = |$self| $value);
+    };
     (@for numbers, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64], $op: $monoid = |$self| $value);
     };
@@ -204,7 +225,7 @@ use operator;
 
 operator!(
     /// The sum, pairwise. 0 over nothing.
-    Sum: monoids::Sum = monoids::Sum, "sum", "sum"; for all
+    Sum: monoids::Sum = monoids::Sum, "sum", "sum"; for all and fp8 and complex
 );
 operator!(
     /// The product, pairwise. 1 over nothing.
@@ -212,35 +233,35 @@ operator!(
 );
 operator!(
     /// The arithmetic mean: the sum, divided once. NaN over nothing.
-    Mean: monoids::Mean = monoids::Mean, "mean", "mean"; for all
+    Mean: monoids::Mean = monoids::Mean, "mean", "mean"; for all and fp8 and complex
 );
 operator!(
     /// The smallest value; NaN if there is one; −0.0 is below +0.0. An error over nothing.
     Min: monoids::Extremum = monoids::Extremum::SMALLEST, "min", "extremum",
-    monoids::Extremum::SMALLEST.parameter(); for all
+    monoids::Extremum::SMALLEST.parameter(); for all and fp8
 );
 operator!(
     /// The largest value; NaN if there is one; −0.0 is below +0.0. An error over nothing.
     Max: monoids::Extremum = monoids::Extremum::LARGEST, "max", "extremum",
-    monoids::Extremum::LARGEST.parameter(); for all
+    monoids::Extremum::LARGEST.parameter(); for all and fp8
 );
 operator!(
     /// The index of the smallest value: the first of equals, and of NaNs if there are any. An error over nothing.
-    ArgMin: monoids::Arg = monoids::Arg::SMALLEST, "argmin", "arg", monoids::Arg::SMALLEST.parameter(); for all
+    ArgMin: monoids::Arg = monoids::Arg::SMALLEST, "argmin", "arg", monoids::Arg::SMALLEST.parameter(); for all and fp8
 );
 operator!(
     /// The index of the largest value: the first of equals, and of NaNs if there are any. An error over nothing.
-    ArgMax: monoids::Arg = monoids::Arg::LARGEST, "argmax", "arg", monoids::Arg::LARGEST.parameter(); for all
+    ArgMax: monoids::Arg = monoids::Arg::LARGEST, "argmax", "arg", monoids::Arg::LARGEST.parameter(); for all and fp8
 );
 operator!(
     /// The same as [`ArgMin`], but the last of equals.
     ArgMinLast: monoids::Arg = monoids::Arg::SMALLEST.last(), "argmin-last", "arg",
-    monoids::Arg::SMALLEST.last().parameter(); for all
+    monoids::Arg::SMALLEST.last().parameter(); for all and fp8
 );
 operator!(
     /// The same as [`ArgMax`], but the last of equals.
     ArgMaxLast: monoids::Arg = monoids::Arg::LARGEST.last(), "argmax-last", "arg",
-    monoids::Arg::LARGEST.last().parameter(); for all
+    monoids::Arg::LARGEST.last().parameter(); for all and fp8
 );
 operator!(
     /// The smallest and the largest value, in one pass: as [`Min`] and [`Max`].
@@ -271,11 +292,11 @@ operator!(
 operator!(
     /// The root of the sum of squares, summed in f64 and rounded once: for elements of up to 32 bits finite wherever the norm
     /// itself fits. 0 over nothing. On GPUs with few f64 units the arithmetic, not the memory, sets the speed.
-    NormL2: monoids::NormL2 = monoids::NormL2, "l2", "norm_l2"; for floats
+    NormL2: monoids::NormL2 = monoids::NormL2, "l2", "norm_l2"; for floats and complex
 );
 operator!(
     /// The largest magnitude; NaN if there is a NaN. 0 over nothing.
-    NormInf: monoids::NormInf = monoids::NormInf, "linf", "norm_inf"; for floats
+    NormInf: monoids::NormInf = monoids::NormInf, "linf", "norm_inf"; for floats and fp8 and complex
 );
 operator!(
     /// The sum of squares, summed in f64 and rounded once. 0 over nothing. Its speed is as [`NormL2`]'s.
@@ -287,7 +308,7 @@ operator!(
 );
 operator!(
     /// How many elements are NaN. 0 over nothing.
-    CountNan: monoids::CountNan = monoids::CountNan, "count-nan", "count_nan"; for floats
+    CountNan: monoids::CountNan = monoids::CountNan, "count-nan", "count_nan"; for floats and fp8
 );
 operator!(
     /// How many elements are +∞ or −∞. 0 over nothing.

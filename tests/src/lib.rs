@@ -86,6 +86,28 @@ macro_rules! each_operation {
         $crate::each_operation!(@ignore_nan [$f::<warpfold_kernels::element::bf16, _>] ($($arg),*));
         $crate::each_operation!(@ignore_nan [$f::<f32, _>] ($($arg),*));
         $crate::each_operation!(@ignore_nan [$f::<f64, _>] ($($arg),*));
+        $crate::each_operation!(@fp8 [$f::<warpfold_kernels::element::f8e4m3, _>] ($($arg),*));
+        $crate::each_operation!(@fp8 [$f::<warpfold_kernels::element::f8e5m2, _>] ($($arg),*));
+        $crate::each_operation!(@complex [$f::<warpfold_kernels::element::complex32, _>] ($($arg),*));
+        $crate::each_operation!(@complex [$f::<warpfold_kernels::element::complex64, _>] ($($arg),*));
+    }};
+    (@complex $f:tt $args:tt) => {{
+        $crate::each_operation!(@call complex these Sum $f $args);
+        $crate::each_operation!(@call complex these Mean $f $args);
+        $crate::each_operation!(@call complex these NormL2 $f $args);
+        $crate::each_operation!(@call complex these NormInf $f $args);
+    }};
+    (@fp8 $f:tt $args:tt) => {{
+        $crate::each_operation!(@call fp8 these Sum $f $args);
+        $crate::each_operation!(@call fp8 these Mean $f $args);
+        $crate::each_operation!(@call fp8 these Min $f $args);
+        $crate::each_operation!(@call fp8 these Max $f $args);
+        $crate::each_operation!(@call fp8 these ArgMin $f $args);
+        $crate::each_operation!(@call fp8 these ArgMax $f $args);
+        $crate::each_operation!(@call fp8 these ArgMinLast $f $args);
+        $crate::each_operation!(@call fp8 these ArgMaxLast $f $args);
+        $crate::each_operation!(@call fp8 these NormInf $f $args);
+        $crate::each_operation!(@call fp8 these CountNan $f $args);
     }};
     // The one list of operators, each with the elements that it is for: all, numbers, integers, floats alone, or those that it names.
     (@of $elements:ident $f:tt $args:tt) => {{
@@ -179,7 +201,21 @@ impl Bits {
     /// payload that the hardware made: an answer is canonical, a state need not be. Here all such NaNs are one.
     pub fn of_state<T: Element, R: Reduction<T>>(_: R, state: R::State) -> Self {
         let mut bits = Self::of(state);
-        let is_float = matches!(T::TYPE, Type::F16 | Type::Bf16 | Type::F32 | Type::F64);
+        let is_float = matches!(
+            T::TYPE,
+            Type::F16 | Type::Bf16 | Type::F32 | Type::F64 | Type::F8E4M3 | Type::F8E5M2
+        );
+        if samples::part(T::TYPE).is_some() && matches!(R::NAME, "sum" | "mean") {
+            for word in &mut bits.0 {
+                *word = if f32::from_bits(*word).is_nan() {
+                    spec::NAN
+                } else {
+                    *word
+                };
+            }
+            return bits;
+        }
+        let is_float = is_float || samples::part(T::TYPE).is_some();
         let Some(floats) = rounded_floats(R::NAME).filter(|_| is_float) else {
             return bits;
         };

@@ -20,6 +20,10 @@ impl Sample {
     /// The array of `len` elements of a type.
     #[must_use]
     pub fn array(self, ty: Type, len: usize) -> Vec<u64> {
+        if let Some(part) = part(ty) {
+            let parts = self.array(part, 2 * len);
+            return parts.as_chunks().0.iter().map(|of| of_parts(part, *of)).collect();
+        }
         let format = Format::of(ty);
         (0..len).map(|at| (self.element)(format, at, len)).collect()
     }
@@ -29,6 +33,21 @@ impl Sample {
     pub fn named(name: &str) -> Option<Self> {
         ALL.into_iter().find(|sample| sample.name == name)
     }
+}
+
+/// What a complex number has two of.
+#[must_use]
+pub fn part(ty: Type) -> Option<Type> {
+    match ty {
+        Type::Complex32 => Some(Type::F16),
+        Type::Complex64 => Some(Type::F32),
+        _ => None,
+    }
+}
+
+/// The real part is the lower.
+fn of_parts(part: Type, [re, im]: [u64; 2]) -> u64 {
+    re | im << (8 * part.bytes())
 }
 
 /// The elements that bits stand for.
@@ -61,7 +80,7 @@ pub const FACTORS: Sample = sample("factors", |format, at, _| match format {
     Format::Float { mantissa, bias } => {
         let (one, random) = (bias << mantissa, mix(27, at));
         if random.is_multiple_of(2) {
-            one + (random >> 8) % (1 << (mantissa - 3))
+            one + (random >> 8) % (1 << mantissa.saturating_sub(3))
         } else {
             one - (random >> 8) % (1 << (mantissa - 2))
         }
@@ -126,6 +145,9 @@ pub const ALL: [Sample; 8] = [ANY, FINITE, PLAIN, FACTORS, FEW, ODD_ONE, LARGE, 
 /// An element of a type, drawn by a number: often a special one.
 #[must_use]
 pub fn drawn(ty: Type, draw: u64) -> u64 {
+    if let Some(part) = part(ty) {
+        return of_parts(part, [drawn(part, draw), drawn(part, mix(33, draw as usize))]);
+    }
     let format = Format::of(ty);
     let (kind, rest) = (draw % 8, draw / 8);
     let sign = if rest % 2 == 1 { format.sign() } else { 0 };
@@ -184,6 +206,10 @@ impl Format {
             Type::Bf16 => float(7, 127),
             Type::F32 => float(23, 127),
             Type::F64 => float(52, 1023),
+            // Its highest exponent has numbers, too: what is an infinity of others is one of those.
+            Type::F8E4M3 => float(3, 7),
+            Type::F8E5M2 => float(2, 15),
+            Type::Complex32 | Type::Complex64 => unreachable!("it has two parts"),
             Type::Bool => Self::Truth,
             Type::I8 | Type::U8 => Self::Integer { bits: 8 },
             Type::I16 | Type::U16 => Self::Integer { bits: 16 },
@@ -216,6 +242,7 @@ fn float(mantissa: u32, random: u64, exponent: u64) -> u64 {
     let sign_at = match mantissa {
         23 => 31,
         52 => 63,
+        2 | 3 => 7,
         _ => 15,
     };
     // The high bits of a number for the mantissa, its lowest for the sign.
@@ -237,6 +264,8 @@ mod tests {
             (Type::Bf16, 16),
             (Type::F32, 32),
             (Type::F64, 64),
+            (Type::F8E4M3, 8),
+            (Type::F8E5M2, 8),
             (Type::U8, 8),
         ] {
             assert_eq!(Format::of(ty).bits(), bits, "{ty:?}");

@@ -50,7 +50,7 @@ fn three(op: &dyn Operation, runs: &[Vec<u64>; 3], order: usize) -> [Eight; 3] {
 
 /// Whether its combine rounds.
 fn rounds(op: &dyn Operation) -> bool {
-    let floats = op.ty().name().contains('f');
+    let floats = op.ty().name().contains('f') || op.ty().name().starts_with("complex");
     floats && rounded_floats(op.name()).is_some()
 }
 

@@ -22,7 +22,7 @@ fn by_type() -> BTreeMap<Type, Vec<Box<dyn Operation>>> {
     for op in operations::all() {
         types.entry(op.ty()).or_default().push(op);
     }
-    assert_eq!(types.len(), 13);
+    assert_eq!(types.len(), 17);
     types
 }
 

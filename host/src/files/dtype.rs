@@ -4,10 +4,12 @@ use std::fmt;
 
 use half::{bf16, f16};
 
+use crate::ops::element::{complex64, f8e4m3, f8e5m2};
+
 /// The type of an array's elements.
 ///
-/// Those that [`Element`] is implemented for, and `Bool`, can be read as numbers. Complex and 8-bit floating-point numbers
-/// can be read as bytes. The rest can be listed.
+/// Those that [`Element`] is implemented for, and `Bool`, can be read as numbers. Those of `Complex128` and of the other
+/// small floating-point types can be read as bytes. The rest can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DType {
@@ -161,7 +163,8 @@ impl fmt::Display for DType {
     }
 }
 
-/// A type that the elements of a file can be read as: u8 to u64, i8 to i64, f16, bf16, f32 and f64.
+/// A type that the elements of a file can be read as: u8 to u64, i8 to i64, f16, bf16, f32, f64, f8e4m3, f8e5m2
+/// and complex64.
 ///
 /// `u8` reads truths as well. They are the file's bytes as they are: 0 is false and whatever else true, as to NumPy.
 pub trait Element: bytemuck::Pod + Send + sealed::Sealed {
@@ -188,7 +191,7 @@ macro_rules! element {
     )*};
 }
 
-element!(i8: I8, u16: U16, i16: I16, u32: U32, i32: I32, u64: U64, i64: I64, f16: F16, bf16: Bf16, f32: F32, f64: F64);
+element!(i8: I8, u16: U16, i16: I16, u32: U32, i32: I32, u64: U64, i64: I64, f16: F16, bf16: Bf16, f32: F32, f64: F64, f8e4m3: F8E4M3, f8e5m2: F8E5M2, complex64: Complex64);
 
 impl sealed::Sealed for u8 {}
 
@@ -227,7 +230,7 @@ mod tests {
     fn sizes_are_those_of_the_types() {
         fn same<T: Element>() {
             assert_eq!(T::DTYPE.bytes(), Some(size_of::<T>()));
-            assert_eq!(T::DTYPE.word(), size_of::<T>());
+            assert_eq!(T::DTYPE.word(), align_of::<T>());
             assert!(T::reads(T::DTYPE));
         }
         same::<u8>();
@@ -242,6 +245,9 @@ mod tests {
         same::<bf16>();
         same::<f32>();
         same::<f64>();
+        same::<f8e4m3>();
+        same::<f8e5m2>();
+        same::<complex64>();
         assert_eq!((DType::Complex64.bytes(), DType::Complex64.word()), (Some(8), 4));
         assert_eq!((DType::Complex128.bytes(), DType::Complex128.word()), (Some(16), 8));
         assert_eq!((DType::F4.bytes(), DType::Other.bytes()), (None, None));

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::ops::{
     ArgMax, ArgMaxLast, ArgMin, ArgMinLast, Describe, IgnoreNan, MeanVariance, Operator, StdDev, Variance,
-    element::{bf16, f16},
+    element::{bf16, f8e4m3, f8e5m2, f16},
 };
 
 /// Operators that divide by the number of elements less a correction.
@@ -120,7 +120,9 @@ macro_rules! cast {
     };
     (@f16 $value:ident) => { $value.to_f64() };
     (@bf16 $value:ident) => { $value.to_f64() };
+    (@f8e4m3 $value:ident) => { $value.to_f32() };
+    (@f8e5m2 $value:ident) => { $value.to_f32() };
     (@$from:ident $value:ident) => { $value };
 }
 
-cast!(f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 => [f32 f64 i8 i16 i32 i64 u8 u16 u32 u64]);
+cast!(f16 bf16 f8e4m3 f8e5m2 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 => [f32 f64 i8 i16 i32 i64 u8 u16 u32 u64]);

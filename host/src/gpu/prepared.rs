@@ -286,7 +286,15 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
             return Ok(());
         }
         // SAFETY: the function is this plan's, and `gpu` keeps its module loaded; the rest is passed on.
-        unsafe { launch::launch(self.function, &self.plan, self.op.told(self.plan.entry), &self.place, launch) }
+        unsafe {
+            launch::launch(
+                self.function,
+                &self.plan,
+                self.op.told(self.plan.entry),
+                &self.place,
+                launch,
+            )
+        }
     }
 }
 

@@ -3,9 +3,13 @@
 use std::{io::Write, path::Path};
 
 use serde_json::{Value, json};
-use warpfold::{cpu, ops};
+use warpfold::{
+    cpu,
+    files::{TensorFile, complex64},
+    ops,
+};
 
-use super::{DATA, Temporary, fails, json_on, npy, text, uneven, warpfold};
+use super::{DATA, Temporary, fails, json_of, json_on, npy, runs, text, uneven, warpfold};
 
 /// A `.safetensors` file: a header of name, dtype, shape and bytes, and the bytes.
 fn safetensors(tensors: &[(&str, &str, &[u64], &[u8])]) -> Vec<u8> {
@@ -72,18 +76,166 @@ fn every_format_gives_the_bits_of_one_fold() {
     assert_eq!(super::json("sum", &alone)["result"], 3.5);
 }
 
+/// FP8, of which sums and norms are float32, and what is an element stays one.
+#[test]
+fn eight_bits_are_folded_as_the_numbers_that_they_are() {
+    // 1.5, 448, 448, −448, −0.0; and in the other type 1.5, ∞, 57344, −57344, −0.0.
+    let few = |dtype, bytes: &[u8]| Temporary::new(&safetensors(&[("w", dtype, &[5], bytes)]));
+    let e4m3 = few("F8_E4M3", &[0x3c, 0x7e, 0x7e, 0xfe, 0x80]);
+    let e5m2 = few("F8_E5M2", &[0x3e, 0x7c, 0x7b, 0xfb, 0x80]);
+    let with_nan = few("F8_E4M3", &[0x3c, 0xff, 0x7e, 0x7f, 0x80]);
+    for (op, ours, theirs, of_nan) in [
+        ("sum", json!(449.5), json!("inf"), json!("NaN")),
+        ("mean", json!(89.9), json!("inf"), json!("NaN")),
+        ("min", json!(-448.0), json!(-57344.0), json!("NaN")),
+        ("max", json!(448.0), json!("inf"), json!("NaN")),
+        ("argmin", json!(3), json!(3), json!(1)),
+        ("argmax", json!(1), json!(1), json!(1)),
+        ("argmax-last", json!(2), json!(1), json!(3)),
+        ("linf", json!(448.0), json!("inf"), json!("NaN")),
+        ("count-nan", json!(0), json!(0), json!(2)),
+    ] {
+        for (file, dtype, result) in [
+            (&e4m3, "float8_e4m3fn", ours),
+            (&e5m2, "float8_e5m2", theirs),
+            (&with_nan, "float8_e4m3fn", of_nan),
+        ] {
+            let object = json_of("cpu", op, &file.0);
+            let same = match (object["result"].as_f64(), result.as_f64()) {
+                (Some(a), Some(b)) => a as f32 == b as f32,
+                _ => object["result"] == result,
+            };
+            assert!(
+                same && object["dtype"] == dtype,
+                "{op} of {dtype}: {object} and not {result}"
+            );
+        }
+    }
+    assert_eq!(json_of("cpu", "argmin", &e4m3.0)["value"], json!(-448.0));
+    assert_eq!(json_of("emulator", "sum", &e4m3.0)["result"], json!(449.5));
+    for (op, more, says) in [
+        (
+            "prod",
+            [].as_slice(),
+            "prod has no meaning for elements of type float8_e4m3fn",
+        ),
+        ("l2", &[], "l2 has no meaning for elements of type float8_e4m3fn"),
+        ("sum", &["--nan", "ignore"], "NaN is not left out of float8_e4m3fn"),
+        (
+            "sum",
+            &["--accuracy", "wide"],
+            "sum of float8_e4m3fn is not computed with --accuracy wide",
+        ),
+    ] {
+        runs::fails(op, &e4m3.0, more, &[says]);
+    }
+}
+
+/// Sums are complex, and print as Python has them; norms are of the moduli, and real.
+#[test]
+fn complex_numbers_are_summed_and_measured() {
+    let bytes = bytes_of(&[3.0, -4.0, 0.5, 0.25, -1.5, 8.0]);
+    let npy = Temporary::new(&npy(
+        1,
+        "{'descr': '<c8', 'fortran_order': False, 'shape': (3,), }",
+        &bytes,
+    ));
+    let big = bytes
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .flat_map(|word| word.iter().rev().copied());
+    let big = Temporary::new(&super::npy(
+        1,
+        "{'descr': '>c8', 'fortran_order': False, 'shape': (3,), }",
+        &big.collect::<Vec<u8>>(),
+    ));
+    let tensors = Temporary::new(&safetensors(&[("w", "C64", &[3], &bytes)]));
+    for file in [&npy, &big, &tensors] {
+        let asked = |op: &str| {
+            let object = json_of("cpu", op, &file.0);
+            assert_eq!(object["dtype"], "complex64");
+            object["result"].clone()
+        };
+        assert_eq!(asked("sum"), json!({"re": 2.0, "im": 4.25}));
+        assert_eq!(asked("linf"), json!(66.25_f32.sqrt()));
+        assert_eq!(asked("l2"), json!(91.5625_f32.sqrt()));
+        let mean = asked("mean");
+        assert_eq!(mean["re"].as_f64().unwrap() as f32, (2.0_f64 / 3.0) as f32);
+    }
+    let path = npy.0.to_str().unwrap();
+    let output = warpfold(["reduce", "sum", path, "--device", "cpu"]);
+    assert!(
+        text(&output.stdout).starts_with("(2.0+4.25j)  sum of "),
+        "{}",
+        text(&output.stdout)
+    );
+    let out = npy.0.with_extension("out.npy");
+    let object = runs::json_of("sum", &npy.0, &["--segment-size", "2", "--out", out.to_str().unwrap()]);
+    assert_eq!(
+        object["answers"],
+        json!([{"re": 3.5, "im": -3.75}, {"re": -1.5, "im": 8.0}])
+    );
+    assert_eq!(object["out"]["dtype"], "complex64");
+    let written = TensorFile::open(&out)
+        .unwrap()
+        .one()
+        .unwrap()
+        .read::<complex64>()
+        .unwrap();
+    std::fs::remove_file(&out).unwrap();
+    assert_eq!(written, [complex64::new(3.5, -3.75), complex64::new(-1.5, 8.0)]);
+    for (op, more, says) in [
+        (
+            "max",
+            [].as_slice(),
+            "max has no meaning for elements of type complex64",
+        ),
+        ("argmin", &[], "argmin has no meaning for elements of type complex64"),
+        ("sum", &["--dtype-out", "float32"], "complex answers are not cast"),
+        ("sum", &["--nan", "ignore"], "NaN is not left out of complex64"),
+    ] {
+        runs::fails(op, &npy.0, more, &[says]);
+    }
+    // Twice the size is read as bytes alone.
+    let double = Temporary::new(&super::npy(
+        1,
+        "{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }",
+        &[0; 16],
+    ));
+    fails("sum", &double, &["complex128 cannot be folded"]);
+}
+
+/// NumPy has no FP8, so the answers that are of it are written as float32.
+#[test]
+fn answers_of_eight_bits_are_written_as_float32() {
+    let file = Temporary::new(&safetensors(&[("w", "F8_E4M3", &[2, 2], &[0x3c, 0x7e, 0x7f, 0x80])]));
+    let out = file.0.with_extension("out.npy");
+    let (path, out) = (file.0.to_str().unwrap(), out.to_str().unwrap());
+    let output = warpfold([
+        "reduce", "max", path, "--axis", "1", "--device", "cpu", "--out", out, "--json",
+    ]);
+    assert_eq!((text(&output.stderr), output.status.code()), ("", Some(0)));
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(object["answers"], json!([448.0, "NaN"]));
+    let written = TensorFile::open(Path::new(out)).unwrap();
+    let singles = written.one().unwrap().read::<f32>().unwrap();
+    std::fs::remove_file(out).unwrap();
+    assert!(singles[0] == 448.0 && singles[1].is_nan(), "{singles:?}");
+}
+
 #[test]
 fn an_array_of_several_is_to_be_named() {
     let w = bytes_of(&[1.0]);
     let file = Temporary::new(&safetensors(&[
         ("w", "F32", &[1], &w),
-        ("b", "F8_E4M3", &[4], &w),
-        ("n", "C64", &[], &[0; 8]),
+        ("b", "F8_E8M0", &[4], &w),
+        ("n", "F4", &[2], &[0]),
     ]));
     fails("sum", &file, &["3 arrays", "FILE:NAME", "w, b, n"]);
     for (name, says) in [
-        ("b", "float8_e4m3fn cannot be folded"),
-        ("n", "complex64 cannot be folded"),
+        ("b", "float8_e8m0fnu cannot be folded"),
+        ("n", "float4_e2m1fn cannot be folded"),
         ("x", "no array \"x\": it has w, b, n"),
     ] {
         let output = warpfold(["reduce", "sum", &named(&file, name), "--device", "cpu"]);

@@ -160,6 +160,27 @@ fn a_bad_file_among_good_ones_spoils_nothing() {
     assert!(text(&output.stdout).contains("1 array, 400 bytes in "));
 }
 
+/// FP8 is described as the float32 that each is.
+#[test]
+fn eight_bits_are_described() {
+    let header = r#"{"w":{"dtype":"F8_E4M3","shape":[2,2],"data_offsets":[0,4]}}"#;
+    let file = [
+        &(header.len() as u64).to_le_bytes(),
+        header.as_bytes(),
+        &[0x3c, 0x7e, 0xff, 0xfe],
+    ]
+    .concat();
+    let file = Temporary::new(&file);
+    let [object] = &json_of(true, &[file.0.to_str().unwrap()])[..] else {
+        panic!("one array")
+    };
+    assert_eq!((&object["dtype"], &object["nan"]), (&json!("float8_e4m3fn"), &json!(1)));
+    assert_eq!(
+        (&object["min"], &object["max"], &object["sum"]),
+        (&json!(-448.0), &json!(448.0), &json!(1.5))
+    );
+}
+
 /// Elements that nothing describes are listed with what is wrong, and are no failure.
 #[test]
 fn elements_of_other_types_are_listed() {

@@ -9,13 +9,14 @@ use proptest::{
     strategy::ValueTree as _,
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
+use warpfold::files::{f8e4m3, f8e5m2};
 
 /// A type of elements.
 #[derive(Clone, Copy)]
 pub struct Type {
-    /// Its name, NumPy's but for bfloat16.
+    /// Its name, NumPy's but for those of [`safetensors`](Self::safetensors).
     pub name: &'static str,
-    /// NumPy's code of it; bfloat16 is drawn as the float32 that each is.
+    /// NumPy's code of it; what NumPy does not have is drawn as the float32 that each is.
     pub descr: &'static str,
     pub kind: Kind,
 }
@@ -25,6 +26,19 @@ pub enum Kind {
     Truth,
     Integer,
     Float,
+    Complex,
+}
+
+impl Type {
+    /// The name in `.safetensors` files of a type that NumPy does not have.
+    pub fn safetensors(self) -> Option<&'static str> {
+        match self.name {
+            "bfloat16" => Some("BF16"),
+            "float8_e4m3fn" => Some("F8_E4M3"),
+            "float8_e5m2" => Some("F8_E5M2"),
+            _ => None,
+        }
+    }
 }
 
 const fn of(name: &'static str, descr: &'static str, kind: Kind) -> Type {
@@ -32,7 +46,7 @@ const fn of(name: &'static str, descr: &'static str, kind: Kind) -> Type {
 }
 
 /// All that the command folds.
-pub const TYPES: [Type; 13] = [
+pub const TYPES: [Type; 16] = [
     of("bool", "|b1", Kind::Truth),
     of("uint8", "|u1", Kind::Integer),
     of("int8", "|i1", Kind::Integer),
@@ -46,6 +60,9 @@ pub const TYPES: [Type; 13] = [
     of("bfloat16", "<f4", Kind::Float),
     of("float32", "<f4", Kind::Float),
     of("float64", "<f8", Kind::Float),
+    of("float8_e4m3fn", "<f4", Kind::Float),
+    of("float8_e5m2", "<f4", Kind::Float),
+    of("complex64", "<c8", Kind::Complex),
 ];
 
 /// An array.
@@ -123,6 +140,7 @@ impl Draw {
             Kind::Truth => self.truths(count),
             Kind::Integer => self.integers(of, op, count),
             Kind::Float => self.floats(of, op, count),
+            Kind::Complex => self.floats(of, op, 2 * count),
         };
         Array {
             of,
@@ -214,7 +232,9 @@ impl Draw {
         let bytes = |number: f64| match of.name {
             "float16" => f16::from_f64(number).to_le_bytes().to_vec(),
             "bfloat16" => half::bf16::from_f64(number).to_f32().to_le_bytes().to_vec(),
-            "float32" => (number as f32).to_le_bytes().to_vec(),
+            "float8_e4m3fn" => f8e4m3::from_f64(number).to_f32().to_le_bytes().to_vec(),
+            "float8_e5m2" => f8e5m2::from_f64(number).to_f32().to_le_bytes().to_vec(),
+            "float32" | "complex64" => (number as f32).to_le_bytes().to_vec(),
             _ => number.to_le_bytes().to_vec(),
         };
         numbers.into_iter().flat_map(bytes).collect()

@@ -20,6 +20,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
 
 use draw::{Array, Draw, Kind, TYPES, Type};
+use warpfold::files::{bf16, f8e4m3, f8e5m2};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -99,6 +100,32 @@ fn operators(of: Type) -> Vec<Operator> {
         "argmin-last",
         "argmax-last",
     ];
+    const FP8: [&str; 10] = [
+        "sum",
+        "mean",
+        "min",
+        "max",
+        "argmin",
+        "argmax",
+        "argmin-last",
+        "argmax-last",
+        "linf",
+        "count-nan",
+    ];
+    let operator = |op, accuracy, nan| Operator {
+        op,
+        accuracy,
+        nan,
+        masked: false,
+    };
+    if of.name.starts_with("float8") {
+        return FP8.map(|op| operator(op, "native", "propagate")).into();
+    }
+    if of.kind == Kind::Complex {
+        return ["sum", "mean", "l2", "linf"]
+            .map(|op| operator(op, "native", "propagate"))
+            .into();
+    }
     let is_float = of.kind == Kind::Float;
     let is_single = matches!(of.name, "float32" | "float64");
     let only = |condition: bool, ops: &'static [&'static str]| if condition { ops } else { &[] };
@@ -115,12 +142,6 @@ fn operators(of: Type) -> Vec<Operator> {
         "float32" => &["compensated", "wide", "exact"],
         "float64" => &["compensated"],
         _ => &[],
-    };
-    let operator = |op, accuracy, nan| Operator {
-        op,
-        accuracy,
-        nan,
-        masked: false,
     };
     let masked = [
         &EVERY,
@@ -224,7 +245,7 @@ fn run(
         masked,
     } = operator;
     let over_nothing = !(op.starts_with("min") || op.starts_with("max") || op.starts_with("arg"));
-    let array = draw.array(of, op, fortran && of.name != "bfloat16", over_nothing);
+    let array = draw.array(of, op, fortran && of.safetensors().is_none(), over_nothing);
     let file = |what: &str| folder.join(format!("{number}-{what}"));
     let (input, values) = write(&array, &file)?;
     let out = file("out.npy");
@@ -305,21 +326,24 @@ fn run(
     }))
 }
 
-/// The array as a file for the command, and as one for NumPy: the same but of bfloat16, which NumPy reads as float32.
+/// The array as a file for the command, and as one for NumPy: the same but of what NumPy does not have and reads as float32.
 fn write(array: &Array, file: &impl Fn(&str) -> PathBuf) -> Result<(PathBuf, PathBuf), Failed> {
     let (input, values) = (file("values.npy"), file("values.npy"));
     fs::write(&values, npy(array.of.descr, array.fortran, &array.shape, &array.bytes))?;
-    if array.of.name != "bfloat16" {
+    let Some(dtype) = array.of.safetensors() else {
         return Ok((input, values));
-    }
+    };
     let input = file("values.safetensors");
-    // A bfloat16 is the upper half of a float32.
-    let data: Vec<u8> = array
-        .bytes
-        .chunks_exact(4)
-        .flat_map(|single| [single[2], single[3]])
-        .collect();
-    let header = json!({"x": {"dtype": "BF16", "shape": array.shape, "data_offsets": [0, data.len()]}}).to_string();
+    let singles = array.bytes.as_chunks::<4>().0.iter();
+    let singles = singles.map(|single| f32::from_le_bytes(*single));
+    let data: Vec<u8> = match dtype {
+        "F8_E4M3" => singles.map(|single| f8e4m3::from_f32(single).to_bits()).collect(),
+        "F8_E5M2" => singles.map(|single| f8e5m2::from_f32(single).to_bits()).collect(),
+        _ => singles
+            .flat_map(|single| bf16::from_f32(single).to_le_bytes())
+            .collect(),
+    };
+    let header = json!({"x": {"dtype": dtype, "shape": array.shape, "data_offsets": [0, data.len()]}}).to_string();
     let header = format!("{header:<width$}", width = header.len().next_multiple_of(8));
     fs::write(
         &input,

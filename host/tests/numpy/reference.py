@@ -27,6 +27,9 @@ FLOATS = {
     "float32": (2.0**-24, 2.0**-150, (2 - 2.0**-23) * 2.0**127, SINGLE),
     "float64": (2.0**-53, 0.0, sys.float_info.max, DOUBLE),
 }
+# What NumPy does not have is written as float32; of FP8 that is what sums and norms are answered as.
+AS_SINGLE = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+FLOATS |= {fp8: FLOATS["float32"] for fp8 in AS_SINGLE[1:]}
 
 
 def gamma(count, unit):
@@ -129,9 +132,25 @@ def integers(op, rows):
         return Exact((np.sum if op == "sum" else np.prod)(rows, axis=1, dtype=wide))
 
 
+def complex_reference(case, rows, places):
+    """Of either part of sums and means; norms are of the moduli."""
+    if case["op"] in ("sum", "mean"):
+        return [reference(case, "float32", np.ascontiguousarray(part), places)[0] for part in (rows.real, rows.imag)]
+    n = rows.shape[1]
+    with np.errstate(all="ignore"):
+        re, im = rows.real.astype(Long), rows.imag.astype(Long)
+        squares = re * re + im * im
+        squares = squares.max(axis=1, initial=0) if case["op"] == "linf" else squares.sum(axis=1)
+        norm = np.sqrt(squares)
+        depth = int(np.ceil(np.log2(n))) + 2 if n else 0
+        return [Rounded(norm, FIRST_ORDER * norm * (gamma(depth, DOUBLE) + n * REFERENCE))]
+
+
 def reference(case, dtype, rows, places=None):
     """The answers that the rows should have, an element of the list for each part of an answer. Where they are what is selected of
     more places, it is the tree of these."""
+    if dtype == "complex64":
+        return complex_reference(case, rows, places)
     op, ignore, accuracy = case["op"], case["nan"] == "ignore", case["accuracy"]
     n = rows.shape[1]
     places = n if places is None else places
@@ -275,7 +294,7 @@ def selected(case, dtype, row, mask):
 
 def answer_type(op, dtype, parts):
     """The name of the type that answers are written in."""
-    kind = np.dtype("float32" if dtype == "bfloat16" else dtype).kind
+    kind = np.dtype("float32" if dtype in AS_SINGLE else dtype).kind
     if op in ("any", "all"):
         return "bool"
     if op.startswith(("arg", "count")):
@@ -284,7 +303,9 @@ def answer_type(op, dtype, parts):
         return "uint64" if kind == "u" else "int64"
     if op == "mean" and kind in "iub":
         return "float64"
-    return "float32" if dtype == "bfloat16" else dtype
+    if kind == "c" and op not in ("sum", "mean"):
+        return "float32"
+    return "float32" if dtype in AS_SINGLE else dtype
 
 
 def rows_of(case, values):
@@ -312,17 +333,19 @@ def check(case):
         groups = [row[None] for rows in groups for row in rows]
         references = [selected(case, dtype, row, mask) for row, mask in zip(groups, masks)]
     parts = len(references[0]) if references else 1
-    if parts > 1:
+    if parts > 1 and dtype != "complex64":
         shape = (*shape, parts)
     if answers.shape != shape:
         return f"shape {answers.shape}, and NumPy's is {shape}"
     wanted = answer_type(case["op"], dtype, parts)
     if answers.dtype != wanted:
         return f"answers of {answers.dtype}, and not of {wanted}"
+    if answers.dtype.kind == "c":
+        answers = answers.reshape(-1).view(np.float32)
     answers = answers.reshape(-1, parts)
     first = 0
     # The mean of integers is a float64 like any.
-    rounded_to = dtype if dtype in FLOATS else "float64"
+    rounded_to = "float32" if dtype == "complex64" else dtype if dtype in FLOATS else "float64"
     for rows, parts in zip(groups, references):
         for part, answer in enumerate(parts):
             got = answers[first : first + len(rows), part]

@@ -1,6 +1,6 @@
 //! f32 and f64.
 
-use super::{Element, Float, Rank, Type, Wide, root};
+use super::{Element, Float, Rank, Real, Type, Wide, root};
 use crate::arithmetic::double;
 
 /// What f32 and f64 have alike, which is everything but their widths.
@@ -31,15 +31,6 @@ macro_rules! float {
             fn from_bits(bits: u64) -> Self {
                 $float::from_bits(bits as $bits)
             }
-            type Rank = Self;
-            #[inline]
-            fn rank(self) -> Self {
-                self
-            }
-            #[inline]
-            fn from_rank(rank: Self) -> Self {
-                $canonical(rank)
-            }
             type Wide = Self;
             #[inline]
             fn wide(self) -> Self {
@@ -54,6 +45,18 @@ macro_rules! float {
             #[inline]
             fn mean(sum: Self, count: u64) -> Self {
                 $canonical((f64::from(sum) / count as f64) as $float)
+            }
+        }
+
+        impl Real for $float {
+            type Rank = Self;
+            #[inline]
+            fn rank(self) -> Self {
+                self
+            }
+            #[inline]
+            fn from_rank(rank: Self) -> Self {
+                $canonical(rank)
             }
             #[inline]
             fn to_f64(self) -> f64 {

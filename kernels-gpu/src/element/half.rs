@@ -3,7 +3,7 @@
 //! The host has the types of the crate `half` for them, so that a caller's arrays are folded as they are; the kernels,
 //! which have no dependencies, have their own.
 
-use super::{Element, Float, Type, root::root};
+use super::{Element, Float, Real, Type, root::root};
 use crate::monoids::Words;
 
 #[cfg(feature = "half")]
@@ -39,7 +39,7 @@ mod own {
             impl PartialEq for $name {
                 #[inline]
                 fn eq(&self, other: &Self) -> bool {
-                    super::Element::rank(*self) == super::Element::rank(*other)
+                    super::Real::rank(*self) == super::Real::rank(*other)
                 }
             }
         };
@@ -63,15 +63,6 @@ macro_rules! half {
             fn from_bits(bits: u64) -> Self {
                 $half::from_bits(bits as u16)
             }
-            type Rank = f32;
-            #[inline]
-            fn rank(self) -> f32 {
-                $widen(self.to_bits())
-            }
-            #[inline]
-            fn from_rank(rank: f32) -> Self {
-                <Self as Float>::from_f64(f64::from(rank))
-            }
             type Wide = f32;
             #[inline]
             fn wide(self) -> f32 {
@@ -88,16 +79,28 @@ macro_rules! half {
                 <Self as Float>::from_f64(f64::from(sum) / count as f64)
             }
             #[inline]
+            fn is_nonzero(self) -> bool {
+                self.to_bits() & 0x7fff != 0
+            }
+        }
+
+        impl Real for $half {
+            type Rank = f32;
+            #[inline]
+            fn rank(self) -> f32 {
+                $widen(self.to_bits())
+            }
+            #[inline]
+            fn from_rank(rank: f32) -> Self {
+                <Self as Float>::from_f64(f64::from(rank))
+            }
+            #[inline]
             fn to_f64(self) -> f64 {
                 f64::from(self.rank())
             }
             #[inline]
             fn measure(value: f64) -> Self {
                 <Self as Float>::from_f64(value)
-            }
-            #[inline]
-            fn is_nonzero(self) -> bool {
-                self.to_bits() & 0x7fff != 0
             }
         }
 
@@ -136,8 +139,8 @@ macro_rules! half {
     };
 }
 
-half!(f16, F16, widen: widen_f16, format: Format { mantissa: 10, least: -14, bias: 15 });
-half!(bf16, Bf16, widen: widen_bf16, format: Format { mantissa: 7, least: -126, bias: 127 });
+half!(f16, F16, widen: widen_f16, format: Format { mantissa: 10, least: -14, bias: 15, infinite: true });
+half!(bf16, Bf16, widen: widen_bf16, format: Format { mantissa: 7, least: -126, bias: 127, infinite: true });
 
 #[inline]
 fn widen_bf16(bits: u16) -> f32 {
@@ -145,12 +148,12 @@ fn widen_bf16(bits: u16) -> f32 {
 }
 
 #[cfg(target_arch = "nvptx64")]
-use crate::simt::nvptx::convert::widen_f16;
+pub(super) use crate::simt::nvptx::convert::widen_f16;
 
 /// The exponent moves by 112 places, which a multiplication does for subnormals, too; infinities and NaN stay what they are.
 #[cfg(not(target_arch = "nvptx64"))]
 #[inline]
-fn widen_f16(bits: u16) -> f32 {
+pub(super) fn widen_f16(bits: u16) -> f32 {
     let magnitude = u32::from(bits & 0x7fff) << 13;
     let scaled = f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23);
     let special = magnitude | 0x7f80_0000;
@@ -159,26 +162,34 @@ fn widen_f16(bits: u16) -> f32 {
     f32::from_bits(magnitude | u32::from(bits & 0x8000) << 16)
 }
 
-/// A format of 16 bits.
-struct Format {
+/// A format of at most 16 bits.
+pub(super) struct Format {
     /// Bits of the mantissa that are stored.
-    mantissa: u32,
+    pub mantissa: u32,
     /// The exponent of the smallest normal number.
-    least: i32,
-    bias: i32,
+    pub least: i32,
+    pub bias: i32,
+    /// Whether the highest exponent is that of infinities and NaN alone. If not, it has numbers, and a NaN where all bits are set.
+    pub infinite: bool,
 }
 
 impl Format {
-    /// The bits of `value`, rounded to nearest even.
-    fn round(self, value: f64) -> u16 {
+    /// The bits of `value`, rounded to nearest even, with the sign in bit 15. What is too large is infinite, or NaN where a format has
+    /// no infinities.
+    #[inline]
+    pub fn round(self, value: f64) -> u16 {
         let sign = ((value.to_bits() >> 63) as u16) << 15;
-        let infinity = ((2 * self.bias + 1) as u16) << self.mantissa;
+        let (highest, infinity) = if self.infinite {
+            (self.bias, ((2 * self.bias + 1) as u16) << self.mantissa)
+        } else {
+            (self.bias + 1, (((2 * self.bias + 2) as u16) << self.mantissa) - 1)
+        };
         if value.is_nan() {
             return infinity | 1 << (self.mantissa - 1);
         }
         let magnitude = f64::from_bits(value.to_bits() & i64::MAX as u64);
         let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(self.least);
-        if exponent > self.bias {
+        if exponent > highest {
             return sign | infinity;
         }
         // Adding a number whose last place is the last place of the format rounds there; taking it away again is exact.
@@ -189,7 +200,9 @@ impl Format {
         let per_place = f64::from_bits(((1023 - place) as u64) << 52);
         let places = (rounded * per_place) as u32;
         let normal = ((exponent + self.bias - 1) as u32) << self.mantissa;
-        sign | (normal + places) as u16
+        let bits = (normal + places) as u16;
+        // The carry of a format without infinities would go past its NaN.
+        sign | if self.infinite { bits } else { bits.min(infinity) }
     }
 }
 
@@ -209,10 +222,7 @@ mod tests {
                     "{bits:#x}"
                 );
             }
-            let (again_a, again_b) = (
-                <f16 as Element>::from_rank(a.rank()),
-                <bf16 as Element>::from_rank(b.rank()),
-            );
+            let (again_a, again_b) = (<f16 as Real>::from_rank(a.rank()), <bf16 as Real>::from_rank(b.rank()));
             assert_eq!(again_a.to_bits(), if a.is_nan() { 0x7e00 } else { bits });
             assert_eq!(again_b.to_bits(), if b.is_nan() { 0x7fc0 } else { bits });
             assert_eq!((a.is_nonzero(), b.is_nonzero()), (a.to_f32() != 0.0, b.to_f32() != 0.0));

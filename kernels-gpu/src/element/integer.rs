@@ -1,10 +1,10 @@
 //! Integers and bool.
 
-use super::{Element, Integer, Rank, Type, Wide};
+use super::{Element, Integer, Rank, Real, Type, Wide};
 
 /// An integer: its name, the unsigned one of its bits, what it compares as, what its sums are carried in. `flip` are the bits to
 /// turn over for the rank. The ranks of a signed integer and the unsigned one of the same bits differ in their sign bit alone, so
-/// that [`Element::rank_as_signed`] is one instruction: that is `sign`, of the unsigned ones.
+/// that [`Real::rank_as_signed`] is one instruction: that is `sign`, of the unsigned ones.
 macro_rules! integer {
     (
         $int:ident, $type:ident, bits: $bits:ident, rank: $rank:ident, flip: $flip:expr, $(sign: $sign:expr,)?
@@ -16,23 +16,6 @@ macro_rules! integer {
             fn from_bits(bits: u64) -> Self {
                 bits as $int
             }
-            type Rank = $rank;
-            #[inline]
-            fn rank(self) -> $rank {
-                self as $bits as $rank ^ $flip
-            }
-            #[inline]
-            fn from_rank(rank: $rank) -> Self {
-                // Of no element the nearest: where a mask selects none.
-                let (lowest, highest) = (Element::rank($int::MIN), Element::rank($int::MAX));
-                let rank = if rank < lowest { lowest } else { rank };
-                let rank = if rank > highest { highest } else { rank };
-                (rank ^ $flip) as $int
-            }
-            $(#[inline]
-            fn rank_as_signed(rank: $rank, yes: bool) -> $rank {
-                rank ^ ($sign & -$rank::from(yes))
-            })?
             type Wide = $wide;
             #[inline]
             fn wide(self) -> $wide {
@@ -48,15 +31,35 @@ macro_rules! integer {
             fn mean(sum: $wide, count: u64) -> f64 {
                 sum as f64 / count as f64
             }
+            const SMALL: Option<fn(Self) -> i32> = $small;
+        }
+
+        impl Real for $int {
+            type Rank = $rank;
+            #[inline]
+            fn rank(self) -> $rank {
+                self as $bits as $rank ^ $flip
+            }
+            #[inline]
+            fn from_rank(rank: $rank) -> Self {
+                // Of no element the nearest: where a mask selects none.
+                let (lowest, highest) = (Real::rank($int::MIN), Real::rank($int::MAX));
+                let rank = if rank < lowest { lowest } else { rank };
+                let rank = if rank > highest { highest } else { rank };
+                (rank ^ $flip) as $int
+            }
+            $(#[inline]
+            fn rank_as_signed(rank: $rank, yes: bool) -> $rank {
+                rank ^ ($sign & -$rank::from(yes))
+            })?
             #[inline]
             fn to_f64(self) -> f64 {
                 self as f64
             }
             #[inline]
             fn measure(value: f64) -> f64 {
-                <f64 as Element>::measure(value)
+                <f64 as Real>::measure(value)
             }
-            const SMALL: Option<fn(Self) -> i32> = $small;
         }
 
         impl Integer for $int {}
@@ -79,15 +82,6 @@ impl Element for bool {
     fn from_bits(bits: u64) -> Self {
         bits & 0xff != 0
     }
-    type Rank = i32;
-    #[inline]
-    fn rank(self) -> i32 {
-        i32::from(self)
-    }
-    #[inline]
-    fn from_rank(rank: i32) -> Self {
-        rank > 0
-    }
     type Wide = i64;
     #[inline]
     fn wide(self) -> i64 {
@@ -103,15 +97,27 @@ impl Element for bool {
     fn mean(sum: i64, count: u64) -> f64 {
         i64::mean(sum, count)
     }
+    const SMALL: Option<fn(Self) -> i32> = Some(i32::from);
+}
+
+impl Real for bool {
+    type Rank = i32;
+    #[inline]
+    fn rank(self) -> i32 {
+        i32::from(self)
+    }
+    #[inline]
+    fn from_rank(rank: i32) -> Self {
+        rank > 0
+    }
     #[inline]
     fn to_f64(self) -> f64 {
         f64::from(u8::from(self))
     }
     #[inline]
     fn measure(value: f64) -> f64 {
-        <f64 as Element>::measure(value)
+        <f64 as Real>::measure(value)
     }
-    const SMALL: Option<fn(Self) -> i32> = Some(i32::from);
 }
 
 /// Ranks and wide integers: two's complement, sums wrap around.

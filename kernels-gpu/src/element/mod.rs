@@ -4,17 +4,25 @@
 //! |---|---|---|---|---|
 //! | f16, bf16, f32 | f32 | f32 | as the elements | as the elements |
 //! | f64 | f64 | f64 | f64 | f64 |
+//! | f8e4m3, f8e5m2 | f32 | f32 | f32 | f32 |
+//! | complex32, complex64 | not | two f32 | as the elements | as the elements |
 //! | bool, i8, i16, i32, i64 | i32, i64 | i64 | i64 | f64 |
 //! | u8, u16, u32, u64 | i32, i64 | u64 | u64 | f64 |
 
+mod complex;
 mod float;
+mod fp8;
 mod half;
 mod integer;
 mod item;
+mod normed;
 mod root;
 
+pub use complex::{Complex, complex32, complex64};
+pub use fp8::{f8e4m3, f8e5m2};
 pub use half::{bf16, f16};
 pub use item::{Item, Masked, Two};
+pub use normed::Normed;
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
@@ -37,6 +45,10 @@ pub enum Type {
     Bf16,
     F32,
     F64,
+    F8E4M3,
+    F8E5M2,
+    Complex32,
+    Complex64,
 }
 
 impl Type {
@@ -57,6 +69,10 @@ impl Type {
             Self::Bf16 => "bf16",
             Self::F32 => "f32",
             Self::F64 => "f64",
+            Self::F8E4M3 => "f8e4m3",
+            Self::F8E5M2 => "f8e5m2",
+            Self::Complex32 => "complex32",
+            Self::Complex64 => "complex64",
         }
     }
 
@@ -89,10 +105,10 @@ impl Type {
     #[must_use]
     pub const fn bytes(self) -> usize {
         match self {
-            Self::Bool | Self::I8 | Self::U8 => 1,
+            Self::Bool | Self::I8 | Self::U8 | Self::F8E4M3 | Self::F8E5M2 => 1,
             Self::I16 | Self::U16 | Self::F16 | Self::Bf16 => 2,
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::I64 | Self::U64 | Self::F64 => 8,
+            Self::I32 | Self::U32 | Self::F32 | Self::Complex32 => 4,
+            Self::I64 | Self::U64 | Self::F64 | Self::Complex64 => 8,
         }
     }
 
@@ -111,19 +127,6 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
     /// The element that memory holds as the low bytes of `bits`.
     fn from_bits(bits: u64) -> Self;
 
-    /// What elements compare as: a number of the same order, the element itself but for its width.
-    type Rank: Rank;
-    /// The element's rank.
-    fn rank(self) -> Self::Rank;
-    /// The element of a rank; every NaN gives the same one.
-    fn from_rank(rank: Self::Rank) -> Self;
-    /// The rank of the signed integer of the same bits, where `yes`, of the rank of an unsigned one; and the way back.
-    #[inline]
-    fn rank_as_signed(rank: Self::Rank, yes: bool) -> Self::Rank {
-        let _ = yes;
-        rank
-    }
-
     /// What sums and products are carried in.
     type Wide: Wide;
     /// The element, exactly.
@@ -137,11 +140,6 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
     /// The sum divided by the count: in f64, so that a count past 2²⁴ is not rounded first.
     fn mean(sum: Self::Wide, count: u64) -> Self::Mean;
 
-    /// In f64: exactly, but for integers of 64 bits, which are rounded.
-    fn to_f64(self) -> f64;
-    /// An answer that was computed in f64, rounded once to what a mean is answered as; every NaN gives the same one.
-    fn measure(value: f64) -> Self::Mean;
-
     /// The element as an i32, where 128 of them cannot overflow one: a lane then adds up its part of a leaf in 32 bits.
     const SMALL: Option<fn(Self) -> i32> = None;
 
@@ -152,8 +150,29 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
     }
 }
 
+/// Elements on the number line: they have an order, and all of them a value in f64.
+pub trait Real: Element {
+    /// What elements compare as: a number of the same order, the element itself but for its width, or of FP8 its scale.
+    type Rank: Rank;
+    /// The element's rank.
+    fn rank(self) -> Self::Rank;
+    /// The element of a rank; every NaN gives the same one.
+    fn from_rank(rank: Self::Rank) -> Self;
+    /// The rank of the signed integer of the same bits, where `yes`, of the rank of an unsigned one; and the way back.
+    #[inline]
+    fn rank_as_signed(rank: Self::Rank, yes: bool) -> Self::Rank {
+        let _ = yes;
+        rank
+    }
+
+    /// In f64: exactly, but for integers of 64 bits, which are rounded.
+    fn to_f64(self) -> f64;
+    /// An answer that was computed in f64, rounded once to what a mean is answered as; every NaN gives the same one.
+    fn measure(value: f64) -> Self::Mean;
+}
+
 /// Elements that have fractions, infinities and NaN.
-pub trait Float: Element<Mean = Self> {
+pub trait Float: Real + Element<Mean = Self> {
     /// Rounded once, to nearest even; every NaN gives the same one.
     fn from_f64(value: f64) -> Self;
     /// The square root of `square`, rounded once: of a sum of squares of such elements.

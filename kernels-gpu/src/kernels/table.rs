@@ -3,7 +3,7 @@
 
 use crate::entries;
 use crate::{
-    element::{bf16, f16},
+    element::{bf16, complex32, complex64, f8e4m3, f8e5m2, f16},
     monoids::{
         Arg, BitXor, Bits, Compensated, Cosine, CountInf, CountNan, CountNonzero, CountedMean, Describe, Dot, Either,
         Exact, Extremum, IgnoreNan, Kurtosis, LogSumExp, Mean, MeanVariance, NormInf, NormL1, NormL2, NormLp, Product,
@@ -25,6 +25,7 @@ entries! {
         (sum | mean): Either<Sum, Mean> = |told| Either::told(Sum, Mean, told), {
             f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
             i8: WIDE, i16: WIDE, i32: WIDE, u8: WIDE, u16: WIDE, u32: WIDE, u64: HEAVY,
+            f8e4m3: FULL, f8e5m2: FULL, complex32: WIDE, complex64: WIDE,
         };
         // The mean of a sum that has a sign.
         mean: Mean = |_| Mean, { i64: HEAVY };
@@ -41,13 +42,15 @@ entries! {
         norm_lp: NormLp = |told| NormLp { p: f64::from_bits(told.number) }, { f32: FULL, f64: FULL };
         norm_l1: NormL1 = |_| NormL1, { f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE };
         (sum_of_squares | norm_l2): Either<SumOfSquares, NormL2> = |told| Either::told(SumOfSquares, NormL2, told), {
-            f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL,
+            f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL, complex32: WIDE, complex64: WIDE,
         };
         count_nonzero: CountNonzero = |_| CountNonzero, {
             f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
             u8: FULL, u16: WIDE, u32: HEAVY, u64: HEAVY,
         };
-        count_nan: CountNan = |_| CountNan, { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
+        count_nan: CountNan = |_| CountNan, {
+            f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE, f8e4m3: FULL, f8e5m2: FULL,
+        };
         count_inf: CountInf = |_| CountInf, { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
         truth: Truth = |told| Truth::told(told), {
             f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
@@ -63,11 +66,11 @@ entries! {
     order: folds of one, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "order")) {
         extremum: Extremum = |told| Extremum::told(told), {
             f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
-            u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: WIDE,
+            u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY, bool: WIDE, f8e4m3: FULL, f8e5m2: FULL,
         };
         arg: Arg = |told| Arg::told(told), {
             f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
-            u8: WIDE, u16: WIDE, u32: HEAVY, u64: WIDE, bool: WIDE,
+            u8: WIDE, u16: WIDE, u32: HEAVY, u64: WIDE, bool: WIDE, f8e4m3: FULL, f8e5m2: FULL,
         };
         min_max: (Extremum, Extremum) = |told| (Extremum::SMALLEST.signed(told), Extremum::LARGEST.signed(told)), {
             f32: HEAVY, f64: WIDE, f16: FULL, bf16: FULL,
@@ -77,7 +80,10 @@ entries! {
             f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL,
             u8: FULL, u16: FULL, u32: WIDE, u64: WIDE,
         };
-        norm_inf: NormInf = |_| NormInf, { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
+        norm_inf: NormInf = |_| NormInf, {
+            f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
+            f8e4m3: FULL, f8e5m2: FULL, complex32: WIDE, complex64: WIDE,
+        };
         extremum_ignore_nan: IgnoreNan<Extremum> = |told| IgnoreNan(Extremum::told(told)), {
             f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
         };

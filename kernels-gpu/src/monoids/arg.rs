@@ -2,7 +2,7 @@
 
 use super::{End, Monoid, Order, Words, extremum::Key};
 use crate::{
-    element::{Element, Rank},
+    element::{Rank, Real},
     kernels::Told,
     tree::{self, Part},
 };
@@ -110,12 +110,12 @@ impl Arg {
     /// The element that was found, of `T`, in a state. A zero is +0.0.
     #[inline]
     #[must_use]
-    pub fn value<T: Element>(self, best: Best<Key<T>>) -> T {
+    pub fn value<T: Real>(self, best: Best<Key<T>>) -> T {
         T::from_rank(self.order.back::<T>(T::Rank::of_key(best.key)).zeros_alike())
     }
 
     #[inline]
-    fn key<T: Element>(self, value: T) -> Key<T> {
+    fn key<T: Real>(self, value: T) -> Key<T> {
         self.order.rank::<T>(value.rank()).zeros_alike().key()
     }
 
@@ -129,7 +129,7 @@ impl Arg {
     }
 }
 
-impl<T: Element> Monoid<T> for Arg {
+impl<T: Real> Monoid<T> for Arg {
     type State = Best<Key<T>>;
     type Answer = u64;
 
@@ -216,7 +216,7 @@ impl Near {
     }
 }
 
-impl<T: Element> Monoid<T> for Near {
+impl<T: Real> Monoid<T> for Near {
     type State = (Key<T>, i32);
     type Answer = i32;
 

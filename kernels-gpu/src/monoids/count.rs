@@ -4,7 +4,7 @@
 
 use super::{Monoid, sum::total};
 use crate::{
-    element::{Element, Float, Rank},
+    element::{Element, Float, Normed, Rank},
     kernels::Told,
     tree::Part,
 };
@@ -54,7 +54,7 @@ count!(
 );
 count!(
     /// How many elements are NaN. 0 over nothing.
-    CountNan of Float, |value| value.rank().unordered()
+    CountNan of Normed, |value| value.is_nan()
 );
 count!(
     /// How many elements are +∞ or −∞. 0 over nothing.

@@ -2,7 +2,7 @@
 
 use super::Monoid;
 use crate::{
-    element::{Element, Rank},
+    element::{Rank, Real},
     kernels::Told,
     tree::{self, Part},
 };
@@ -52,13 +52,13 @@ impl Order {
 
     /// An element's rank as its rank in this order.
     #[inline]
-    pub(super) fn rank<T: Element>(self, rank: T::Rank) -> T::Rank {
+    pub(super) fn rank<T: Real>(self, rank: T::Rank) -> T::Rank {
         T::rank_as_signed(rank, self.signed).reversed(self.end == End::Smallest)
     }
 
     /// The way back.
     #[inline]
-    pub(super) fn back<T: Element>(self, rank: T::Rank) -> T::Rank {
+    pub(super) fn back<T: Real>(self, rank: T::Rank) -> T::Rank {
         T::rank_as_signed(rank.reversed(self.end == End::Smallest), self.signed)
     }
 }
@@ -105,9 +105,9 @@ impl Extremum {
 }
 
 /// A key of elements of `T`.
-pub type Key<T> = <<T as Element>::Rank as Rank>::Key;
+pub type Key<T> = <<T as Real>::Rank as Rank>::Key;
 
-impl<T: Element> Monoid<T> for Extremum {
+impl<T: Real> Monoid<T> for Extremum {
     type State = Key<T>;
     type Answer = T;
 

@@ -1,8 +1,8 @@
 //! Norms: how large an array is as a vector. Over nothing, 0.
 
-use super::{Monoid, extremum::Key};
+use super::Monoid;
 use crate::{
-    element::{Float, Rank, Wide},
+    element::{Float, Normed, Rank, Wide},
     tree::{self, Part},
 };
 
@@ -44,9 +44,9 @@ impl<T: Float> Monoid<T> for NormL1 {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SumOfSquares;
 
-impl<T: Float> Monoid<T> for SumOfSquares {
+impl<T: Normed> Monoid<T> for SumOfSquares {
     type State = f64;
-    type Answer = T;
+    type Answer = T::Norm;
 
     #[inline]
     fn identity(self) -> f64 {
@@ -55,30 +55,39 @@ impl<T: Float> Monoid<T> for SumOfSquares {
     }
     #[inline]
     fn lift(self, value: T, _: u64) -> f64 {
-        value.to_f64() * value.to_f64()
+        value.square()
     }
     #[inline]
     fn combine(self, a: f64, b: f64) -> f64 {
         a + b
     }
-    #[inline]
-    fn finish(self, sum: f64, _: u64) -> T {
-        T::from_f64(sum)
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> f64 {
+        if T::ADDS_SQUARES_EXACTLY {
+            tree::chain(self, part)
+        } else {
+            tree::fold_part(self, part)
+        }
     }
     #[inline]
-    fn empty(self) -> Option<T> {
-        Some(T::from_f64(0.0))
+    fn finish(self, sum: f64, _: u64) -> T::Norm {
+        T::norm(sum)
+    }
+    #[inline]
+    fn empty(self) -> Option<T::Norm> {
+        Some(T::norm(0.0))
     }
 }
 
 /// `√(x₀² + x₁² + …)`: the f64 sum of [`SumOfSquares`], its root rounded to the elements' type once. Of f16, bf16 and f32 it
-/// is finite wherever the norm itself fits, and subnormal numbers count; of f64 where the sum of squares fits an f64.
+/// is finite wherever the norm itself fits, and subnormal numbers count; of f64 where the sum of squares fits an f64. Of FP8 it is an
+/// f32; of complex numbers that of their moduli, which is real.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NormL2;
 
-impl<T: Float> Monoid<T> for NormL2 {
+impl<T: Normed> Monoid<T> for NormL2 {
     type State = f64;
-    type Answer = T;
+    type Answer = T::Norm;
 
     #[inline]
     fn identity(self) -> f64 {
@@ -92,52 +101,64 @@ impl<T: Float> Monoid<T> for NormL2 {
     fn combine(self, a: f64, b: f64) -> f64 {
         Monoid::<T>::combine(SumOfSquares, a, b)
     }
-    #[inline]
-    fn finish(self, sum: f64, _: u64) -> T {
-        T::root(sum)
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> f64 {
+        if T::ADDS_SQUARES_EXACTLY {
+            tree::chain(self, part)
+        } else {
+            tree::fold_part(self, part)
+        }
     }
     #[inline]
-    fn empty(self) -> Option<T> {
-        Some(T::from_f64(0.0))
+    fn finish(self, sum: f64, _: u64) -> T::Norm {
+        T::norm_of_square(sum)
+    }
+    #[inline]
+    fn empty(self) -> Option<T::Norm> {
+        Some(T::norm(0.0))
     }
 }
 
-/// The largest magnitude; NaN if there is a NaN.
+/// The largest magnitude; NaN if there is a NaN. It has the elements' type; of complex numbers it is
+/// the largest modulus.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NormInf;
 
-impl<T: Float> Monoid<T> for NormInf {
-    type State = Key<T>;
-    type Answer = T;
+/// A key of sizes of `T`.
+type SizeKey<T> = <<T as Normed>::Size as Rank>::Key;
+
+impl<T: Normed> Monoid<T> for NormInf {
+    type State = SizeKey<T>;
+    type Answer = T::Largest;
 
     #[inline]
-    fn identity(self) -> Key<T> {
-        T::from_f64(0.0).magnitude().key()
+    fn identity(self) -> SizeKey<T> {
+        T::from_bits(0).size().key()
     }
     #[inline]
-    fn lift(self, value: T, _: u64) -> Key<T> {
-        value.magnitude().key()
+    fn lift(self, value: T, _: u64) -> SizeKey<T> {
+        value.size().key()
     }
     #[inline]
-    fn combine(self, a: Key<T>, b: Key<T>) -> Key<T> {
+    fn combine(self, a: SizeKey<T>, b: SizeKey<T>) -> SizeKey<T> {
         if b > a { b } else { a }
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> Key<T> {
+    fn fold_part(self, part: impl Part<T>) -> SizeKey<T> {
         tree::fold_exactly(self, part)
     }
     const SELECTS: bool = true;
     #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
     #[inline]
-    fn may_change(self, best: Key<T>, value: T) -> bool {
-        !(value.magnitude() <= T::Rank::of_key(best))
+    fn may_change(self, best: SizeKey<T>, value: T) -> bool {
+        !(value.size() <= T::Size::of_key(best))
     }
     #[inline]
-    fn finish(self, best: Key<T>, _: u64) -> T {
-        T::from_rank(T::Rank::of_key(best))
+    fn finish(self, best: SizeKey<T>, _: u64) -> T::Largest {
+        T::largest(T::Size::of_key(best))
     }
     #[inline]
-    fn empty(self) -> Option<T> {
-        Some(T::from_f64(0.0))
+    fn empty(self) -> Option<T::Largest> {
+        Some(T::largest(T::from_bits(0).size()))
     }
 }

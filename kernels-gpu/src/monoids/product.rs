@@ -2,7 +2,7 @@
 
 use super::Monoid;
 use crate::{
-    element::{Element, Wide},
+    element::{Real, Wide},
     tree::{self, Part},
 };
 
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Product;
 
-impl<T: Element> Monoid<T> for Product {
+impl<T: Real> Monoid<T> for Product {
     type State = T::Wide;
     type Answer = T::Total;
 

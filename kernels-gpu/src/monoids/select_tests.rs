@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::monoids::{
-    All, Any, Arg, BitAnd, CountNonzero, CountedMean, Extremum, IgnoreNan, LogSumExp, Mean, NO_INDEX, Product, StdDev,
-    Sum, Variance,
+    Arg, Bits, CountNonzero, CountedMean, Extremum, IgnoreNan, LogSumExp, Mean, NO_INDEX, Product, StdDev, Sum, Truth,
+    Variance,
     testing::{answer, bits, check_laws, fold, special_or_any},
 };
 
@@ -78,7 +78,7 @@ proptest! {
         prop_assume!(!alone.is_empty());
         prop_assert_eq!(answer(Where(Sum), &items), answer(Sum, &alone));
         prop_assert_eq!(answer(Where(Extremum::LARGEST), &items), answer(Extremum::LARGEST, &alone));
-        prop_assert_eq!(answer(Where(BitAnd), &items), answer(BitAnd, &alone));
+        prop_assert_eq!(answer(Where(Bits::And), &items), answer(Bits::And, &alone));
         let places: Vec<u64> = (0..).zip(&items).filter(|(_, item)| item.1).map(|(i, _)| i).collect();
         for op in [Arg::LARGEST, Arg::SMALLEST, Arg::LARGEST.last(), Arg::SMALLEST.last()] {
             prop_assert_eq!(answer(Where(op), &items), places[answer(op, &alone) as usize]);
@@ -133,5 +133,5 @@ fn of_nothing_selected_there_is_what_the_documentation_says() {
     assert_eq!(answer(Where(Extremum::LARGEST), &none), i16::MIN);
     assert_eq!(answer(Where(Extremum::SMALLEST), &none), i16::MAX);
     assert_eq!(answer(Where(Sum), &none), 0);
-    assert!(!answer(Where(Any), &none) && answer(Where(All), &none));
+    assert!(!answer(Where(Truth::Any), &none) && answer(Where(Truth::All), &none));
 }

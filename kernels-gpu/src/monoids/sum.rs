@@ -8,7 +8,7 @@ use crate::{
 
 /// `x₀ + x₁ + …`, pairwise. Over nothing, 0.
 ///
-/// f16, bf16 and f32 are summed in f32, and the answer rounded once to their own type; f64 in f64: the error is at most
+/// f16, bf16 and f32 are summed in f32, and the answer rounded once to their own type; FP8 in f32, which is its answer; f64 in f64: the error is at most
 /// `⌈log₂ n⌉ · u · Σ|xᵢ|` to first order, u being 2⁻²⁴ or 2⁻⁵³. Integers and bool are summed in 64 bits and wrap around there.
 ///
 /// The identity of floats is −0.0, the one float that is neutral to the bit (`-0.0 + 0.0` is `0.0`, but `-0.0 + -0.0` is

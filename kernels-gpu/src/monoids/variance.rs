@@ -5,12 +5,12 @@
 
 use super::{Moments2, Moments4, Monoid};
 use crate::{
-    element::{Element, Type},
+    element::{Real, Type},
     tree::ROWS,
 };
 
 /// Whether eight times an element is an f64.
-pub(super) const fn is_small<T: Element>() -> bool {
+pub(super) const fn is_small<T: Real>() -> bool {
     !matches!(T::TYPE, Type::F64)
 }
 
@@ -27,7 +27,7 @@ macro_rules! operator {
             )*
         }
 
-        impl<T: Element> Monoid<T> for $name {
+        impl<T: Real> Monoid<T> for $name {
             type State = $state;
             type Answer = $answer;
 

@@ -7,8 +7,8 @@ use std::cmp::Ordering;
 use super::{compensated, fold_columns};
 use crate::Bits;
 
-/// What an answer over `elements` is: operators over `ty`, one of `f16`, `bf16`, `f32`, `f64`, `i8` to `i64`, `u8` to `u64`
-/// and `bool`, an element being the low bits of a number. `None` where there is no answer over nothing. Answers of fewer
+/// What an answer over `elements` is: operators over `ty`, one of `f16`, `bf16`, `f32`, `f64`, `f8e4m3`, `f8e5m2`, `i8` to
+/// `i64`, `u8` to `u64`, `bool`, `complex32` and `complex64`, an element being the low bits of a number. `None` where there is no answer over nothing. Answers of fewer
 /// than 32 bits are one word, sign-extended where they are signed.
 ///
 /// # Panics
@@ -17,6 +17,7 @@ use crate::Bits;
 #[must_use]
 pub fn answer(op: &str, ty: &str, elements: &[u64]) -> Option<Bits> {
     match Float::named(ty) {
+        _ if ty.starts_with("complex") => complex(op, ty, elements),
         Some(float) => float.answer(op, elements),
         None => Integer::named(ty).answer(op, elements),
     }
@@ -51,6 +52,40 @@ fn truth(truth: bool) -> Option<Bits> {
     Some(words(1, u64::from(truth)))
 }
 
+/// Complex numbers, the real part the lower half of an element.
+fn complex(op: &str, ty: &str, elements: &[u64]) -> Option<Bits> {
+    let (part, bits) = if ty == "complex32" { ("f16", 16) } else { ("f32", 32) };
+    let part = Float::named(part).expect("a float");
+    let columns = 512 / (2 * part.bytes);
+    let of = |shift: u32| -> Vec<f64> {
+        let low = |element: &u64| element >> shift & ((1 << bits) - 1);
+        elements.iter().map(|element| (part.decode)(low(element))).collect()
+    };
+    let (re, im) = (of(0), of(bits));
+    let squares: Vec<f64> = re.iter().zip(&im).map(|(re, im)| re * re + im * im).collect();
+    let sum = |values: &[f64]| -> f64 {
+        let singles: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+        let identity = if values.is_empty() { 0.0 } else { -0.0 };
+        fold_columns(columns, &singles, identity, |a, b| a + b).into()
+    };
+    let both = |re: f64, im: f64| {
+        let (re, im) = (part.round(re).0[0], part.round(im).0[0]);
+        Some(if bits == 16 {
+            Bits(vec![re | im << 16])
+        } else {
+            Bits(vec![re, im])
+        })
+    };
+    let count = elements.len() as f64;
+    match op {
+        "sum" => both(sum(&re), sum(&im)),
+        "mean" => both(sum(&re) / count, sum(&im) / count),
+        "l2" => Some(part.root(fold_columns(columns, &squares, 0.0, |a, b| a + b))),
+        "linf" => Some(part.root(squares.into_iter().reduce(larger).unwrap_or(0.0))),
+        _ => panic!("no operator {op} of complex numbers"),
+    }
+}
+
 /// A type with fractions.
 #[derive(Clone, Copy)]
 struct Float {
@@ -60,6 +95,35 @@ struct Float {
     /// The one NaN that answers have.
     nan: u64,
     decode: fn(u64) -> f64,
+    /// What sums, means and 2-norms are answered as, if it is another type.
+    computed: Option<&'static str>,
+}
+
+/// The number that 8 bits stand for: a sign, an exponent that is counted from `bias`, and `mantissa` bits.
+fn decode_8(bits: u64, mantissa: u32, bias: i32) -> f64 {
+    let parts = 1 << mantissa;
+    let (exponent, part) = ((bits & 0x7f) >> mantissa, bits & (parts - 1));
+    // Of the lowest exponent there is no whole in front of the parts, and it is as large as the next.
+    let whole = if exponent == 0 { 0 } else { parts };
+    let magnitude = (whole + part) as f64 / parts as f64 * 2_f64.powi(exponent.max(1) as i32 - bias);
+    if bits & 0x80 == 0 { magnitude } else { -magnitude }
+}
+
+fn decode_e4m3(bits: u64) -> f64 {
+    if bits & 0x7f == 0x7f {
+        f64::NAN
+    } else {
+        decode_8(bits, 3, 7)
+    }
+}
+
+fn decode_e5m2(bits: u64) -> f64 {
+    match bits & 0x7f {
+        0x7d.. => f64::NAN,
+        0x7c if bits & 0x80 == 0 => f64::INFINITY,
+        0x7c => f64::NEG_INFINITY,
+        _ => decode_8(bits, 2, 15),
+    }
 }
 
 impl Float {
@@ -69,6 +133,9 @@ impl Float {
             "bf16" => (2, 0x7f80, 0x7fc0, |bits| half::bf16::from_bits(bits as u16).to_f64()),
             "f32" => (4, 0x7f80_0000, 0x7fc0_0000, |bits| f32::from_bits(bits as u32).into()),
             "f64" => (8, 0x7ff0_0000_0000_0000, 0x7ff8_0000_0000_0000, f64::from_bits),
+            // It has no infinity; what overflows is its NaN.
+            "f8e4m3" => (1, 0x7f, 0x7f, decode_e4m3),
+            "f8e5m2" => (1, 0x7c, 0x7e, decode_e5m2),
             _ => return None,
         };
         Some(Self {
@@ -76,6 +143,7 @@ impl Float {
             infinity,
             nan,
             decode,
+            computed: (bytes == 1).then_some("f32"),
         })
     }
 
@@ -83,6 +151,7 @@ impl Float {
         let values: Vec<f64> = elements.iter().map(|&bits| (self.decode)(bits)).collect();
         let magnitudes = || values.iter().map(|value| value.abs()).collect::<Vec<f64>>();
         let number = |value: f64| Some(self.round(value));
+        let computed = self.computed.and_then(Self::named).unwrap_or(self);
         // −0.0 is the float that changes no other; the sum of nothing is +0.0 all the same.
         let sum = |values: &[f64]| {
             if values.is_empty() {
@@ -110,15 +179,15 @@ impl Float {
             })
         };
         match op {
-            "sum" => number(sum(&values)),
+            "sum" => Some(computed.round(sum(&values))),
             "prod" => number(self.fold(&values, 1.0, |a, b| a * b, |a, b| a * b)),
-            "mean" => number(sum(&values) / values.len() as f64),
+            "mean" => Some(computed.round(sum(&values) / values.len() as f64)),
             "sum-compensated" => number(self.compensated(&values)),
             "mean-compensated" => number(self.compensated(&values) / values.len() as f64),
             "sum-wide" => number(in_f64()),
             "mean-wide" => number(in_f64() / values.len() as f64),
             "l1" => number(sum(&magnitudes())),
-            "l2" => Some(self.root(squares())),
+            "l2" => Some(computed.root(squares())),
             "sumsq" => number(squares()),
             "linf" => number(magnitudes().into_iter().reduce(larger).unwrap_or(0.0)),
             "max" => largest(|value| value),

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use serde::{Serialize, Serializer};
 use warpfold::{
-    files::{DType, bf16, f16},
+    files::{DType, bf16, complex64, f8e4m3, f8e5m2, f16},
     layout::Folded,
 };
 
 use crate::scalar::Scalar;
 
-/// What an operator answers: a number or a truth, or two of one type.
+/// What an operator answers: a number, complex or not, or a truth, or two of one type.
 pub trait Answer: Copy {
     const DTYPE: DType;
     /// How many there are.
@@ -36,6 +36,27 @@ answer!(
     u8 => U8, u16 => U16, u32 => U32, u64 => U64,
 );
 
+macro_rules! fp8 {
+    ($($number:ty => $dtype:ident),*) => {
+        $(impl Answer for $number {
+            const DTYPE: DType = DType::$dtype;
+            fn write(self, bytes: &mut Vec<u8>) {
+                bytes.push(self.to_bits());
+            }
+        })*
+    };
+}
+
+fp8!(f8e4m3 => F8E4M3, f8e5m2 => F8E5M2);
+
+impl Answer for complex64 {
+    const DTYPE: DType = DType::Complex64;
+    fn write(self, bytes: &mut Vec<u8>) {
+        self.re.write(bytes);
+        self.im.write(bytes);
+    }
+}
+
 impl Answer for bool {
     const DTYPE: DType = DType::Bool;
     fn write(self, bytes: &mut Vec<u8>) {
@@ -52,7 +73,7 @@ impl<A: Answer> Answer for (A, A) {
     }
 }
 
-/// The types that answers can have.
+/// The types that answers can be cast to: those that NumPy's files can have, and bfloat16.
 const DTYPES: [DType; 13] = [
     DType::Bool,
     DType::I8,

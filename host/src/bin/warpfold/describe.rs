@@ -4,7 +4,7 @@ use std::{borrow::Cow, path::Path, time::Instant};
 
 use bytemuck::NoUninit;
 use warpfold::{
-    files::{self, DType, Tensor, TensorFile, bf16, f16},
+    files::{self, DType, Tensor, TensorFile, bf16, f8e4m3, f8e5m2, f16},
     ops::{Describe as Op, Reduction, Summary, element::Float},
     pieces::Pieces,
 };
@@ -82,6 +82,16 @@ fn of(dtype: DType) -> Option<Describer> {
                 read.iter().map(|half| half.to_f32()).collect()
             })
         },
+        DType::F8E4M3 => |reader, tensor| {
+            floats(reader, tensor, |read: &[f8e4m3]| {
+                read.iter().map(|eight| eight.to_f32()).collect()
+            })
+        },
+        DType::F8E5M2 => |reader, tensor| {
+            floats(reader, tensor, |read: &[f8e5m2]| {
+                read.iter().map(|eight| eight.to_f32()).collect()
+            })
+        },
         DType::F32 => |reader, tensor| floats(reader, tensor, |read: &[f32]| read.into()),
         DType::F64 => |reader, tensor| floats(reader, tensor, |read: &[f64]| read.into()),
         DType::Bool => |reader, tensor| integers(reader, tensor, |read: u8| f64::from(u8::from(read != 0))),
@@ -136,7 +146,7 @@ impl Reader {
     }
 }
 
-/// Halves as the float32 that each is.
+/// Elements narrower than that as the float32 that each is.
 fn floats<T, Read: files::Element>(
     reader: &mut Reader,
     tensor: &Tensor,

@@ -76,7 +76,7 @@ enum Command {
     /// Describes the arrays of .npy, .npz and .safetensors files: what they hold of NaNs, infinities and zeros, their ends, sum,
     /// mean, spread and norms.
     ///
-    /// Each array is read once, in pieces. NaNs are counted and left out of the rest. Elements of 16 bits are described as the
+    /// Each array is read once, in pieces. NaNs are counted and left out of the rest. Elements of 16 and 8 bits that have fractions are described as the
     /// float32 that each is, integers and truths as the float64 nearest to each, exactly up to 2^53. Arrays of other types are listed with what is wrong. Exit code 1 says that
     /// something could not be read; what could is described all the same.
     Describe(Describe),
@@ -164,7 +164,7 @@ struct Reduce {
     /// nearest integer that there is, a wider integer to its low bits, and whatever is not 0 to true. Folds are computed as without.
     #[arg(long, value_name = "TYPE", value_parser = answers::dtype)]
     dtype_out: Option<DType>,
-    /// Writes the answers to a .npy file, of their own type (bfloat16, which NumPy does not have, as float32) and in C
+    /// Writes the answers to a .npy file, of their own type (bfloat16 and FP8, which NumPy does not have, as float32) and in C
     /// order. Two answers are a last axis of 2. The file appears, or is replaced, once it is complete.
     #[arg(long, value_name = "OUT.npy")]
     out: Option<PathBuf>,

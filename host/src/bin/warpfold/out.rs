@@ -34,7 +34,7 @@ impl Out {
     }
 
     /// Writes the answers; until all of them are there, to another file beside it. Answers the type that they have in the
-    /// file: NumPy has no bfloat16, so those are written as float32, which holds them exactly.
+    /// file: NumPy has no bfloat16 and no FP8, so those are written as float32, which holds them exactly.
     pub fn write(&self, answers: &Answers) -> Result<DType, Failure> {
         let says = |error: io::Error| format!("{}: {error}", self.0.display());
         let name = self.0.file_name().unwrap_or_default().to_string_lossy();
@@ -54,7 +54,7 @@ impl Out {
 
 fn write(file: BufWriter<File>, answers: &Answers) -> io::Result<DType> {
     let dtype = match answers.dtype {
-        DType::Bf16 => DType::F32,
+        DType::Bf16 | DType::F8E4M3 | DType::F8E5M2 => DType::F32,
         same => same,
     };
     let mut file = npyz::WriteOptions::new_header_only()
@@ -64,13 +64,15 @@ fn write(file: BufWriter<File>, answers: &Answers) -> io::Result<DType> {
         .shape(&answers.shape)
         .writer(file)
         .write_header_only()?;
-    if answers.dtype == DType::Bf16 {
-        // A bfloat16 is the upper half of a float32.
-        for upper in answers.bytes.as_chunks::<2>().0 {
-            file.write_all(&[0, 0, upper[0], upper[1]])?;
-        }
-    } else {
+    if dtype == answers.dtype {
         file.write_all(&answers.bytes)?;
+    } else {
+        let mut bytes = Vec::with_capacity(4);
+        for number in answers.each(0..answers.len()) {
+            number.write_as(dtype, &mut bytes);
+            file.write_all(&bytes)?;
+            bytes.clear();
+        }
     }
     file.into_inner()?.sync_all()?;
     Ok(dtype)
@@ -91,6 +93,7 @@ fn descr(dtype: DType) -> &'static str {
         DType::F16 => "<f2",
         DType::F32 => "<f4",
         DType::F64 => "<f8",
+        DType::Complex64 => "<c8",
         other => unreachable!("no operator answers in {other}"),
     }
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, time::Instant};
 use bytemuck::NoUninit;
 use warpfold::{
     Error, Plan,
-    files::{self, DType, Tensor, TensorFile, bf16, f16},
+    files::{self, DType, Tensor, TensorFile, bf16, complex64, f8e4m3, f8e5m2, f16},
     layout::{Axes, Extents, Folded, Layout, Segments},
     ops::{
         self, IgnoreNan, Reduction, element,
@@ -57,6 +57,9 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
         DType::Bf16 => bf16::fold(fold),
         DType::F32 => f32::fold(fold),
         DType::F64 => f64::fold(fold),
+        DType::F8E4M3 => f8e4m3::fold(fold),
+        DType::F8E5M2 => f8e5m2::fold(fold),
+        DType::Complex64 => complex64::fold(fold),
         _ => Err(Error::Dtype {
             path: fold.array.label(),
             dtype: fold.array.dtype_name().to_owned(),
@@ -111,21 +114,7 @@ macro_rules! element {
                     )*
                     _ => return Err(fold.no_such_accuracy()),
                 }
-                match fold.args.op {
-                    Op::Sum => fold.run::<Self, _>(ops::Sum),
-                    Op::Prod => fold.run::<Self, _>(ops::Product),
-                    Op::Mean => fold.run::<Self, _>(ops::Mean),
-                    Op::Min => fold.run::<Self, _>(ops::Min),
-                    Op::Max => fold.run::<Self, _>(ops::Max),
-                    Op::Argmin => fold.arg::<Self, _>(ops::ArgMin, Arg::SMALLEST),
-                    Op::Argmax => fold.arg::<Self, _>(ops::ArgMax, Arg::LARGEST),
-                    Op::ArgminLast => fold.arg::<Self, _>(ops::ArgMinLast, Arg::SMALLEST),
-                    Op::ArgmaxLast => fold.arg::<Self, _>(ops::ArgMaxLast, Arg::LARGEST),
-                    Op::CountNonzero => fold.run::<Self, _>(ops::CountNonzero),
-                    Op::Any => fold.run::<Self, _>(ops::Any),
-                    Op::All => fold.run::<Self, _>(ops::All),
-                    _ => element!(@$kind fold),
-                }
+                element!(@$kind fold)
             }
         }
     };
@@ -175,6 +164,14 @@ macro_rules! element {
         }
         element!(@ignore_nan floats $fold);
     };
+    (@ignore_nan fp8 $fold:ident) => {
+        if $fold.args.nan == Nan::Ignore {
+            return Err(format!("NaN is not left out of {}: leave out --nan ignore", $fold.array.dtype_name()).into());
+        }
+    };
+    (@ignore_nan complex $fold:ident) => {
+        element!(@ignore_nan fp8 $fold);
+    };
     (@ignore_nan $without:ident $fold:ident) => {};
     (@floats $fold:ident) => {
         match $fold.args.op {
@@ -223,7 +220,45 @@ macro_rules! element {
         }
     };
     (@truths $fold:ident) => {
-        Err($fold.meaningless())
+        match $fold.args.op {
+            Op::Prod => $fold.run::<Self, _>(ops::Product),
+            Op::CountNonzero => $fold.run::<Self, _>(ops::CountNonzero),
+            Op::Any => $fold.run::<Self, _>(ops::Any),
+            Op::All => $fold.run::<Self, _>(ops::All),
+            _ => element!(@ordered $fold),
+        }
+    };
+    (@fp8 $fold:ident) => {
+        match $fold.args.op {
+            Op::Linf => $fold.run::<Self, _>(ops::NormInf),
+            Op::CountNan => $fold.run::<Self, _>(ops::CountNan),
+            _ => element!(@ordered $fold),
+        }
+    };
+    (@complex $fold:ident) => {
+        match $fold.args.op {
+            Op::L2 => $fold.run::<Self, _>(ops::NormL2),
+            Op::Linf => $fold.run::<Self, _>(ops::NormInf),
+            _ => element!(@sums $fold),
+        }
+    };
+    (@ordered $fold:ident) => {
+        match $fold.args.op {
+            Op::Min => $fold.run::<Self, _>(ops::Min),
+            Op::Max => $fold.run::<Self, _>(ops::Max),
+            Op::Argmin => $fold.arg::<Self, _>(ops::ArgMin, Arg::SMALLEST),
+            Op::Argmax => $fold.arg::<Self, _>(ops::ArgMax, Arg::LARGEST),
+            Op::ArgminLast => $fold.arg::<Self, _>(ops::ArgMinLast, Arg::SMALLEST),
+            Op::ArgmaxLast => $fold.arg::<Self, _>(ops::ArgMaxLast, Arg::LARGEST),
+            _ => element!(@sums $fold),
+        }
+    };
+    (@sums $fold:ident) => {
+        match $fold.args.op {
+            Op::Sum => $fold.run::<Self, _>(ops::Sum),
+            Op::Mean => $fold.run::<Self, _>(ops::Mean),
+            _ => Err($fold.meaningless()),
+        }
     };
 }
 
@@ -245,6 +280,9 @@ element!(f16, read as Self, Cow::from, floats, Wide);
 element!(bf16, read as Self, Cow::from, floats, Wide);
 element!(f32, read as Self, Cow::from, singles, Compensated Wide Exact);
 element!(f64, read as Self, Cow::from, singles, Compensated);
+element!(f8e4m3, read as Self, Cow::from, fp8,);
+element!(f8e5m2, read as Self, Cow::from, fp8,);
+element!(complex64, read as Self, Cow::from, complex,);
 
 pub struct Fold<'a> {
     pub args: &'a Reduce,
@@ -288,7 +326,7 @@ impl Fold<'_> {
     /// An index, as `arg` finds it but for NaN; of the whole array, the element there, too.
     fn arg<T, R>(self, op: R, arg: Arg) -> Result<Report, Failure>
     where
-        T: Element + Into<Scalar>,
+        T: Element + element::Real + Into<Scalar>,
         R: Reduction<T, Answer = u64, State = Best<Key<T>>>,
     {
         self.locate::<T, R>(op, |best| vec![arg.value::<T>(best).into()])
@@ -300,6 +338,9 @@ impl Fold<'_> {
         op: R,
         elements: impl Fn(R::State) -> Vec<Scalar>,
     ) -> Result<Report, Failure> {
+        if self.args.dtype_out.is_some() && R::Answer::DTYPE == DType::Complex64 {
+            return Err("complex answers are not cast to another type: leave out --dtype-out".into());
+        }
         let (device, answers, seconds, elements) = if let Some(segments) = &self.segments {
             let device = Device::open_for_many::<T, R>(self.args.device, op)?;
             let start = Instant::now();

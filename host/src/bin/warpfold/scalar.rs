@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use warpfold::files::{DType, bf16, f16};
+use warpfold::files::{DType, bf16, complex64, f8e4m3, f8e5m2, f16};
 
 /// A number, a truth.
 #[derive(Clone, Copy)]
@@ -14,6 +14,7 @@ pub enum Scalar {
     /// A count or an index, too.
     Unsigned(u64),
     Truth(bool),
+    Complex(complex64),
 }
 
 macro_rules! scalar {
@@ -27,8 +28,9 @@ macro_rules! scalar {
 }
 
 scalar!(
-    f16 => Single, bf16 => Single, f32 => Single, f64 => Double, i8 => Signed, i16 => Signed, i32 => Signed, i64 => Signed,
+    f16 => Single, bf16 => Single, f8e4m3 => Single, f8e5m2 => Single, f32 => Single, f64 => Double, i8 => Signed, i16 => Signed, i32 => Signed, i64 => Signed,
     u8 => Unsigned, u16 => Unsigned, u32 => Unsigned, u64 => Unsigned, bool => Truth,
+    complex64 => Complex,
 );
 
 impl fmt::Display for Scalar {
@@ -39,6 +41,15 @@ impl fmt::Display for Scalar {
             Self::Signed(number) => number.fmt(f),
             Self::Unsigned(number) => number.fmt(f),
             Self::Truth(truth) => truth.fmt(f),
+            // As Python prints it, and reads it: (1.5-2.0j). A NaN has no sign.
+            Self::Complex(number) => {
+                let sign = if number.im.is_sign_negative() && !number.im.is_nan() {
+                    '-'
+                } else {
+                    '+'
+                };
+                write!(f, "({:?}{sign}{:?}j)", number.re, number.im.abs())
+            }
         }
     }
 }
@@ -49,6 +60,9 @@ impl Serialize for Scalar {
             Self::Signed(number) => serializer.serialize_i64(*number),
             Self::Unsigned(number) => serializer.serialize_u64(*number),
             Self::Truth(truth) => serializer.serialize_bool(*truth),
+            Self::Complex(number) => {
+                serializer.collect_map([("re", Self::Single(number.re)), ("im", Self::Single(number.im))])
+            }
             // As f32: through f64 it would print digits that the number does not have.
             Self::Single(number) if number.is_finite() => serializer.serialize_f32(*number),
             Self::Double(number) if number.is_finite() => serializer.serialize_f64(*number),
@@ -65,8 +79,14 @@ impl Scalar {
         match dtype {
             DType::F16 => f16::from_le_bytes(all(bytes)).into(),
             DType::Bf16 => bf16::from_le_bytes(all(bytes)).into(),
+            DType::F8E4M3 => f8e4m3::from_bits(all::<1>(bytes)[0]).into(),
+            DType::F8E5M2 => f8e5m2::from_bits(all::<1>(bytes)[0]).into(),
             DType::F32 => f32::from_le_bytes(all(bytes)).into(),
             DType::F64 => f64::from_le_bytes(all(bytes)).into(),
+            DType::Complex64 => {
+                let bits = u64::from_le_bytes(all(bytes));
+                complex64::new(f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32)).into()
+            }
             DType::I8 => i8::from_le_bytes(all(bytes)).into(),
             DType::I16 => i16::from_le_bytes(all(bytes)).into(),
             DType::I32 => i32::from_le_bytes(all(bytes)).into(),
@@ -111,6 +131,7 @@ impl Scalar {
             Self::Signed(number) => write!(number),
             Self::Unsigned(number) => write!(number),
             Self::Truth(truth) => write!(u8::from(truth)),
+            Self::Complex(_) => unreachable!("no complex answer is cast"),
         }
     }
 }
@@ -144,6 +165,29 @@ mod tests {
             (Scalar::Double(-0.0), DType::Bool, "false"),
         ] {
             assert_eq!(cast(number, dtype), is, "{number} to {dtype}");
+        }
+    }
+
+    #[test]
+    fn complex_numbers_are_as_python_has_them() {
+        for (re, im, text, json) in [
+            (1.5, -2.0, "(1.5-2.0j)", r#"{"re":1.5,"im":-2.0}"#),
+            (-0.0, 0.1, "(-0.0+0.1j)", r#"{"re":-0.0,"im":0.1}"#),
+            (
+                f32::NEG_INFINITY,
+                -f32::NAN,
+                "(-inf+NaNj)",
+                r#"{"re":"-inf","im":"NaN"}"#,
+            ),
+        ] {
+            let number = Scalar::from(complex64::new(re, im));
+            assert_eq!(
+                (
+                    number.to_string().as_str(),
+                    serde_json::to_string(&number).unwrap().as_str()
+                ),
+                (text, json)
+            );
         }
     }
 

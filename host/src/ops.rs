@@ -51,7 +51,7 @@ mod parameters;
 
 pub use accuracy::{Compensated, Exact, Wide};
 pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
-pub use mask::{TakesMask, Truth, Where};
+pub use mask::{AnswerWhere, TakesMask, Truth, Where};
 
 use warpfold_kernels::{
     element::{Item, Two, bf16, f16},

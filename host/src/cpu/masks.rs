@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error,
     layout::{Axes, Extents, Folded, Layout, Segments},
-    ops::{OverNothing as _, Reduction, TakesMask, Truth, Where},
+    ops::{AnswerWhere, OverNothing as _, Reduction, TakesMask, Truth, Where},
     pieces,
 };
 
@@ -47,7 +47,7 @@ pub fn reduce_where<T: Element, Op: TakesMask, B: Truth>(
     op: Op,
     values: &[T],
     mask: &[B],
-) -> Result<<Where<Op> as Reduction<Masked<T>>>::Answer, Error>
+) -> Result<AnswerWhere<Op, T>, Error>
 where
     Where<Op>: Reduction<Masked<T>>,
 {
@@ -98,7 +98,7 @@ pub fn reduce_where_axes<T: Element, Op: TakesMask, B: Truth>(
     array: (&[T], &Layout),
     mask: (&[B], &Layout),
     axes: &Axes,
-) -> Result<Folded<<Where<Op> as Reduction<Masked<T>>>::Answer>, Error>
+) -> Result<Folded<AnswerWhere<Op, T>>, Error>
 where
     Where<Op>: Reduction<Masked<T>>,
 {
@@ -137,7 +137,7 @@ pub fn reduce_where_segments<T: Element, Op: TakesMask, B: Truth>(
     values: &[T],
     mask: &[B],
     segments: &Segments,
-) -> Result<Vec<<Where<Op> as Reduction<Masked<T>>>::Answer>, Error>
+) -> Result<Vec<AnswerWhere<Op, T>>, Error>
 where
     Where<Op>: Reduction<Masked<T>>,
 {

@@ -12,12 +12,9 @@ use super::{
 use crate::{
     Error, cpu,
     layout::{Axes, Extents, Folded, Layout, Segments},
-    ops::{Reduction, TakesMask, Truth, Where},
+    ops::{AnswerWhere, Reduction, TakesMask, Truth, Where},
     pieces::Pieces,
 };
-
-/// What an operator answers under a mask.
-type Answer<Op, T> = <Where<Op> as Reduction<Masked<T>>>::Answer;
 
 impl Gpu {
     /// Folds what a mask selects of an array in device memory, and waits for the answer: that of
@@ -34,7 +31,7 @@ impl Gpu {
         op: Op,
         input: &DeviceSlice<T>,
         mask: &DeviceSlice<B>,
-    ) -> Result<Answer<Op, T>, Error>
+    ) -> Result<AnswerWhere<Op, T>, Error>
     where
         Where<Op>: Reduction<Masked<T>>,
     {
@@ -57,7 +54,7 @@ impl Gpu {
         op: Op,
         inputs: [u64; 2],
         len: u64,
-    ) -> Result<Answer<Op, T>, Error>
+    ) -> Result<AnswerWhere<Op, T>, Error>
     where
         Where<Op>: Reduction<Masked<T>>,
     {
@@ -78,7 +75,7 @@ impl Gpu {
         op: Op,
         values: &[T],
         mask: &[B],
-    ) -> Result<Answer<Op, T>, Error>
+    ) -> Result<AnswerWhere<Op, T>, Error>
     where
         Where<Op>: Reduction<Masked<T>>,
     {
@@ -157,7 +154,7 @@ impl Gpu {
         array: (&DeviceSlice<T>, &Layout),
         mask: (&DeviceSlice<B>, &Layout),
         axes: &Axes,
-    ) -> Result<Folded<Answer<Op, T>>, Error>
+    ) -> Result<Folded<AnswerWhere<Op, T>>, Error>
     where
         Where<Op>: Reduction<Masked<T>>,
     {
@@ -187,7 +184,7 @@ impl Gpu {
         array: (u64, &Layout),
         mask: (u64, &Layout),
         axes: &Axes,
-    ) -> Result<Folded<Answer<Op, T>>, Error>
+    ) -> Result<Folded<AnswerWhere<Op, T>>, Error>
     where
         Where<Op>: Reduction<Masked<T>>,
     {
@@ -210,7 +207,7 @@ impl Gpu {
         array: (&[T], &Layout),
         mask: (&[B], &Layout),
         axes: &Axes,
-    ) -> Result<Folded<Answer<Op, T>>, Error>
+    ) -> Result<Folded<AnswerWhere<Op, T>>, Error>
     where
         Where<Op>: Reduction<Masked<T>>,
     {
@@ -241,7 +238,7 @@ impl Gpu {
         input: &DeviceSlice<T>,
         mask: &DeviceSlice<B>,
         segments: &Segments,
-    ) -> Result<Vec<Answer<Op, T>>, Error>
+    ) -> Result<Vec<AnswerWhere<Op, T>>, Error>
     where
         Where<Op>: Reduction<Masked<T>>,
     {
@@ -265,7 +262,7 @@ impl Gpu {
         op: Op,
         inputs: [u64; 2],
         segments: &Segments,
-    ) -> Result<Vec<Answer<Op, T>>, Error>
+    ) -> Result<Vec<AnswerWhere<Op, T>>, Error>
     where
         Where<Op>: Reduction<Masked<T>>,
     {
@@ -286,7 +283,7 @@ impl Gpu {
         values: &[T],
         mask: &[B],
         segments: &Segments,
-    ) -> Result<Vec<Answer<Op, T>>, Error>
+    ) -> Result<Vec<AnswerWhere<Op, T>>, Error>
     where
         Where<Op>: Reduction<Masked<T>>,
     {

@@ -24,6 +24,9 @@ use super::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Where<Op>(pub Op);
 
+/// What an operator answers over elements of `T` under a mask: as without one.
+pub type AnswerWhere<Op, T> = <Where<Op> as Reduction<Masked<T>>>::Answer;
+
 /// Elements of a mask: `bool`, or bytes, which select where they are not 0.
 pub trait Truth: Element {}
 

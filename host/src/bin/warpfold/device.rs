@@ -7,7 +7,7 @@ use warpfold::{
     Error, cpu,
     layout::{Axes, Folded, Layout, Segments},
     ops::{
-        Reduction, TakesMask, Where,
+        AnswerWhere, Reduction, TakesMask, Where,
         element::{Element, Item, Masked},
     },
     plan::Memory,
@@ -201,7 +201,7 @@ impl Device {
         array: (&[T], &Layout),
         mask: (&[u8], &Layout),
         axes: &Axes,
-    ) -> Result<Folded<<Where<Op> as Reduction<Masked<T>>>::Answer>, Failure>
+    ) -> Result<Folded<AnswerWhere<Op, T>>, Failure>
     where
         Where<Op>: Reduction<Masked<T>>,
     {
@@ -220,7 +220,7 @@ impl Device {
         values: &[T],
         mask: &[u8],
         segments: &Segments,
-    ) -> Result<Vec<<Where<Op> as Reduction<Masked<T>>>::Answer>, Failure>
+    ) -> Result<Vec<AnswerWhere<Op, T>>, Failure>
     where
         Where<Op>: Reduction<Masked<T>>,
     {

@@ -8,7 +8,7 @@ use warpfold::{
     layout::{Axes, Extents, Folded, Layout},
     ops::{
         Reduction, TakesMask, Where,
-        element::Masked,
+        element::{Masked, Real},
         monoids::{Arg, Best, Key},
     },
     pieces::Pieces,
@@ -64,11 +64,12 @@ impl Mask {
 
 impl Fold<'_> {
     /// An operator that the command has none of under a mask.
-    pub fn no_mask(&self) -> Failure {
+    pub fn no_mask(&self, mask: &Mask) -> Failure {
         format!(
-            "{} of {} has no mask here: leave out --where",
+            "{} of {} has no mask here: leave out --where {}",
             name(self.args.op),
-            self.array.dtype_name()
+            self.array.dtype_name(),
+            mask.file.display()
         )
         .into()
     }
@@ -84,7 +85,7 @@ impl Fold<'_> {
     /// An index; of the whole array, the element there, too.
     pub fn arg_where<T, Op>(self, op: Op, arg: Arg, mask: &Mask) -> Result<Report, Failure>
     where
-        T: Element + Into<Scalar>,
+        T: Element + Real + Into<Scalar>,
         Op: TakesMask,
         Where<Op>: Reduction<Masked<T>, Answer = u64, State = Best<Key<T>>>,
     {

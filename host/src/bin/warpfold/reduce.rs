@@ -89,21 +89,7 @@ macro_rules! element {
             }
             fn fold(mut fold: Fold<'_>) -> Result<Report, Failure> {
                 if let Some(mask) = fold.mask.take() {
-                    return match fold.args.op {
-                        Op::Sum => fold.run_where::<Self, _>(ops::Sum, &mask),
-                        Op::Prod => fold.run_where::<Self, _>(ops::Product, &mask),
-                        Op::Mean => fold.run_where::<Self, _>(ops::Mean, &mask),
-                        Op::Min => fold.run_where::<Self, _>(ops::Min, &mask),
-                        Op::Max => fold.run_where::<Self, _>(ops::Max, &mask),
-                        Op::Argmin => fold.arg_where::<Self, _>(ops::ArgMin, Arg::SMALLEST, &mask),
-                        Op::Argmax => fold.arg_where::<Self, _>(ops::ArgMax, Arg::LARGEST, &mask),
-                        Op::ArgminLast => fold.arg_where::<Self, _>(ops::ArgMinLast, Arg::SMALLEST, &mask),
-                        Op::ArgmaxLast => fold.arg_where::<Self, _>(ops::ArgMaxLast, Arg::LARGEST, &mask),
-                        Op::CountNonzero => fold.run_where::<Self, _>(ops::CountNonzero, &mask),
-                        Op::Any => fold.run_where::<Self, _>(ops::Any, &mask),
-                        Op::All => fold.run_where::<Self, _>(ops::All, &mask),
-                        _ => element!(@masked $kind fold, mask),
-                    };
+                    return element!(@masked $kind fold, mask);
                 }
                 element!(@ignore_nan $kind fold);
                 match (fold.args.accuracy, fold.args.op) {
@@ -124,7 +110,7 @@ macro_rules! element {
             Op::L2 => $fold.run_where::<Self, _>(ops::NormL2, &$mask),
             Op::Linf => $fold.run_where::<Self, _>(ops::NormInf, &$mask),
             Op::Logsumexp => $fold.run_where::<Self, _>(ops::LogSumExp, &$mask),
-            _ => Err($fold.no_mask()),
+            _ => element!(@masked plain $fold, $mask),
         }
     };
     (@masked singles $fold:ident, $mask:ident) => {{
@@ -135,8 +121,28 @@ macro_rules! element {
             _ => element!(@masked floats $fold, $mask),
         }
     }};
+    (@masked fp8 $fold:ident, $mask:ident) => {
+        Err($fold.no_mask(&$mask))
+    };
+    (@masked complex $fold:ident, $mask:ident) => {
+        Err($fold.no_mask(&$mask))
+    };
     (@masked $others:ident $fold:ident, $mask:ident) => {
-        Err($fold.no_mask())
+        match $fold.args.op {
+            Op::Sum => $fold.run_where::<Self, _>(ops::Sum, &$mask),
+            Op::Prod => $fold.run_where::<Self, _>(ops::Product, &$mask),
+            Op::Mean => $fold.run_where::<Self, _>(ops::Mean, &$mask),
+            Op::Min => $fold.run_where::<Self, _>(ops::Min, &$mask),
+            Op::Max => $fold.run_where::<Self, _>(ops::Max, &$mask),
+            Op::Argmin => $fold.arg_where::<Self, _>(ops::ArgMin, Arg::SMALLEST, &$mask),
+            Op::Argmax => $fold.arg_where::<Self, _>(ops::ArgMax, Arg::LARGEST, &$mask),
+            Op::ArgminLast => $fold.arg_where::<Self, _>(ops::ArgMinLast, Arg::SMALLEST, &$mask),
+            Op::ArgmaxLast => $fold.arg_where::<Self, _>(ops::ArgMaxLast, Arg::LARGEST, &$mask),
+            Op::CountNonzero => $fold.run_where::<Self, _>(ops::CountNonzero, &$mask),
+            Op::Any => $fold.run_where::<Self, _>(ops::Any, &$mask),
+            Op::All => $fold.run_where::<Self, _>(ops::All, &$mask),
+            _ => Err($fold.no_mask(&$mask)),
+        }
     };
     // Of what may be NaN there are operators of their own, of the rest the plain ones.
     (@ignore_nan floats $fold:ident) => {

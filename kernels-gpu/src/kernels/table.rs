@@ -53,7 +53,7 @@ entries! {
         };
         count_inf: CountInf = |_| CountInf, { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
         truth: Truth = |told| Truth::told(told), {
-            f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
+            f32: HEAVY, f64: HEAVY, f16: DEEP, bf16: DEEP,
             u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
         };
         bits: Bits = |told| Bits::told(told), { u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY };
@@ -77,12 +77,12 @@ entries! {
             u8: WIDE, u16: WIDE, u32: HEAVY, u64: WIDE,
         };
         argmin_argmax: (Arg, Arg) = |told| (Arg::SMALLEST.signed(told), Arg::LARGEST.signed(told)), {
-            f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL,
+            f32: WIDE, f64: FULL, f16: FULL, bf16: FULL,
             u8: FULL, u16: FULL, u32: WIDE, u64: WIDE,
         };
         norm_inf: NormInf = |_| NormInf, {
             f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
-            f8e4m3: FULL, f8e5m2: FULL, complex32: WIDE, complex64: WIDE,
+            f8e4m3: FULL, f8e5m2: FULL, complex32: DEEP, complex64: WIDE,
         };
         extremum_ignore_nan: IgnoreNan<Extremum> = |told| IgnoreNan(Extremum::told(told)), {
             f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,
@@ -102,7 +102,7 @@ entries! {
             let correction = f64::from_bits(told.number);
             Either::told(Variance { correction }, StdDev { correction }, told)
         }, { f32: DEEP, f64: DEEP };
-        mean_variance: MeanVariance = |told| MeanVariance { correction: f64::from_bits(told.number) }, { f32: WIDE, f64: WIDE };
+        mean_variance: MeanVariance = |told| MeanVariance { correction: f64::from_bits(told.number) }, { f32: DEEP, f64: DEEP };
         (skewness | kurtosis): Either<Skewness, Kurtosis> = |told| Either::told(Skewness {}, Kurtosis {}, told), {
             f32: DEEP, f64: DEEP,
         };
@@ -129,7 +129,7 @@ entries! {
         (variance_where | std_where): Either<Where<Variance>, Where<StdDev>> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(Where(Variance { correction }), Where(StdDev { correction }), told)
-        }, { f32: DEEP, f64: FULL };
+        }, { f32: FULL, f64: FULL };
     }
 
     // States of 26 and 30 words, and so much code to combine two that one kernel of each type is enough.

@@ -187,7 +187,7 @@ each! {
     max_bf16: Max, |byte| bf16::from_bits(0x3f80 + u16::from(byte));
     min_f32: Min, float;
     argmax_f32: ArgMax, float;
-    argmin_last_f64: ArgMinLast, |byte| f64::from(byte);
+    argmin_last_f64: ArgMinLast, f64::from;
     std_dev_f32: StdDev::default(), float;
-    variance_f64: Variance { correction: 0.0 }, |byte| f64::from(byte);
+    variance_f64: Variance { correction: 0.0 }, f64::from;
 }

@@ -3,11 +3,12 @@
 //!
 //! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32, and
 //! `axes` is folds of matrices along their rows and columns, `segments` of arrays in segments of many kinds,
-//! `pairs` of two arrays. Without a GPU
+//! `pairs` of two arrays, `masks` under a mask. Without a GPU
 //! it says so and ends well. `--shapes` times the kernel of any length in many shapes beside the tuned plan, which is how
 //! the table in `warpfold::plan` began.
 
 mod axes;
+mod masks;
 mod pairs;
 mod segments;
 mod types;
@@ -27,7 +28,7 @@ use warpfold::{
         All, Any, ArgMax, ArgMin, ArgMinMax, Compensated, CountInf, CountNan, CountNonzero, Describe, Exact, IgnoreNan,
         Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product,
         Reduction, Skewness, StdDev, Sum, SumOfSquares, Variance, Wide,
-        element::{Element, Float, bf16, f16},
+        element::{Element, Float, bf16, complex32, complex64, f8e4m3, f8e5m2, f16},
     },
     plan::{Plan, Shape},
 };
@@ -116,6 +117,9 @@ fn main() -> Outcome<()> {
     if wanted("pairs") && !shapes {
         pairs::run(&bench)?;
     }
+    if wanted("masks") && !shapes {
+        masks::run(&bench)?;
+    }
     if wanted("types") && !shapes {
         types::run(&bench)?;
     }
@@ -148,6 +152,10 @@ sample! {
     bf16: |number| Float::from_f64(number.into());
     f16: |number| Float::from_f64(number.into());
     f64: |number| number.into();
+    f8e4m3: |number| Self::from_f32(number);
+    f8e5m2: |number| Self::from_f32(number);
+    complex32: |number| Self::new(f16::of(number), f16::of(0.5 - number));
+    complex64: |number| Self::new(number, 0.5 - number);
     i8: |number| (number * 256.0) as Self;
     u8: |number| (number * 256.0 + 128.0) as Self;
     i16: |number| (number * 65536.0) as Self;

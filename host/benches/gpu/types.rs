@@ -3,8 +3,8 @@
 use warpfold::{
     cpu,
     ops::{
-        ArgMax, BitXor, CountNonzero, Max, MinMax, Reduction, Sum,
-        element::{bf16, f16},
+        ArgMax, BitXor, CountNonzero, Max, MinMax, NormInf, NormL2, Reduction, Sum,
+        element::{bf16, complex32, complex64, f8e4m3, f8e5m2, f16},
     },
 };
 
@@ -19,6 +19,10 @@ pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     typed::<i16>(bench)?;
     typed::<i32>(bench)?;
     typed::<i64>(bench)?;
+    fp8::<f8e4m3>(bench)?;
+    fp8::<f8e5m2>(bench)?;
+    complex::<complex32>(bench)?;
+    complex::<complex64>(bench)?;
     bits::<u8>(bench)?;
     bits::<i32>(bench)?;
     bits::<i64>(bench)
@@ -39,6 +43,34 @@ where
     op(bench, ArgMax, &pattern)?;
     op(bench, MinMax, &pattern)?;
     op(bench, CountNonzero, &pattern)
+}
+
+/// FP8, which has few operators.
+fn fp8<T: Sample>(bench: &Bench) -> Outcome<()>
+where
+    Sum: Reduction<T>,
+    Max: Reduction<T>,
+    ArgMax: Reduction<T>,
+    NormInf: Reduction<T>,
+{
+    let pattern = bench.fill::<T>()?;
+    op(bench, Sum, &pattern)?;
+    op(bench, Max, &pattern)?;
+    op(bench, ArgMax, &pattern)?;
+    op(bench, NormInf, &pattern)
+}
+
+/// Complex numbers, which have no order.
+fn complex<T: Sample>(bench: &Bench) -> Outcome<()>
+where
+    Sum: Reduction<T>,
+    NormL2: Reduction<T>,
+    NormInf: Reduction<T>,
+{
+    let pattern = bench.fill::<T>()?;
+    op(bench, Sum, &pattern)?;
+    op(bench, NormL2, &pattern)?;
+    op(bench, NormInf, &pattern)
 }
 
 /// Integers bit by bit.

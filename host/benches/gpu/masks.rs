@@ -1,0 +1,97 @@
+//! Folds of what a mask selects of whole arrays: seven elements of ten. The bytes are those of array and mask.
+
+use cust::memory::{CopyDestination, DeviceBuffer};
+use warpfold::{
+    cpu,
+    gpu::Prepared,
+    ops::{
+        ArgMax, Max, Mean, Reduction, StdDev, Sum, TakesMask, Where,
+        element::{Masked, bf16},
+    },
+};
+use warpfold_kernels::monoids::Words;
+
+use super::{Bench, Graph, Outcome, Sample, gb_per_s, words};
+
+pub(crate) fn run(bench: &Bench) -> Outcome<()> {
+    let mask = mask()?;
+    of::<f32, _>(bench, Sum, &mask)?;
+    of::<f32, _>(bench, Mean, &mask)?;
+    of::<f32, _>(bench, Max, &mask)?;
+    of::<f32, _>(bench, ArgMax, &mask)?;
+    of::<f32, _>(bench, StdDev::default(), &mask)?;
+    of::<bf16, _>(bench, Sum, &mask)?;
+    of::<u8, _>(bench, Sum, &mask)
+}
+
+/// Bytes of the mask: as many as the longest array has elements.
+const MASK: usize = 1 << 30;
+
+fn mask() -> Outcome<DeviceBuffer<u8>> {
+    let pattern: Vec<u8> = (0..1_u32 << 24)
+        .map(|i| u8::from(i.wrapping_mul(2_654_435_761) % 10 < 7))
+        .collect();
+    // SAFETY: filled below, before anything reads it.
+    let mask = unsafe { DeviceBuffer::<u8>::uninitialized(MASK)? };
+    for start in (0..MASK).step_by(pattern.len()) {
+        mask.index(start..start + pattern.len()).copy_from(&pattern)?;
+    }
+    Ok(mask)
+}
+
+fn of<T: Sample, Op: TakesMask>(bench: &Bench, op: Op, mask: &DeviceBuffer<u8>) -> Outcome<()>
+where
+    Where<Op>: Reduction<Masked<T>>,
+{
+    let pattern = bench.fill::<T>()?;
+    let (pool, bytes) = (bench.pool.as_device_ptr().as_raw(), size_of::<T>() as u64);
+    for (len, first) in [(1000, 0), (100_001, 64), (100_001, 3), (1 << 21, 0)] {
+        let mut selected = vec![0_u8; len];
+        mask.index(first..first + len).copy_to(&mut selected)?;
+        let inputs = [pool, mask.as_device_ptr().as_raw() + first as u64];
+        // SAFETY: within the pool and the mask.
+        let on_gpu = words(unsafe { bench.gpu.reduce_where_raw::<T, Op>(op, inputs, len as u64)? });
+        if on_gpu != words(cpu::reduce_where(op, &pattern[..len], &selected)?) {
+            return Err(format!("{} of {len} under a mask: GPU and CPU differ", Op::NAME).into());
+        }
+    }
+    let name = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
+    for log in [16, 20, 24, 28, 30].into_iter().filter(|log| bytes << log <= 4 << 30) {
+        let len = 1_u64 << log;
+        let prepared = bench.gpu.prepare::<Masked<T>, Where<Op>>(Where(op), len)?;
+        let us = time(bench, &prepared, mask.as_device_ptr().as_raw(), len)?;
+        let speed = gb_per_s((len * (bytes + 1)) as usize, us);
+        println!("{}_where,{len},{name},{us:.3},{speed:.0}", Op::NAME);
+    }
+    Ok(())
+}
+
+/// Median microseconds of one launch.
+fn time<T: Sample, Op: TakesMask>(
+    bench: &Bench,
+    prepared: &Prepared<Where<Op>, Masked<T>>,
+    mask: u64,
+    len: u64,
+) -> Outcome<f64>
+where
+    Where<Op>: Reduction<Masked<T>>,
+{
+    let bytes = len * size_of::<T>() as u64;
+    let buffers = (bench.pool.len() as u64 * 4 / bytes)
+        .min(MASK as u64 / len)
+        .clamp(1, 64);
+    let inner: u64 = if bytes > 1 << 28 { 2 } else { 32 };
+    let mut workspace = prepared.workspace()?;
+    let answer = DeviceBuffer::<u64>::zeroed(<Where<Op> as Reduction<Masked<T>>>::Answer::COUNT)?;
+    let pool = bench.pool.as_device_ptr().as_raw();
+    let mut launch = |i: u64| -> Outcome<()> {
+        let buffer = i % buffers;
+        let inputs = [pool + buffer * bytes, mask + buffer * len];
+        let answer = answer.as_device_ptr().as_raw();
+        // SAFETY: pool, mask, answer and workspace outlive the graph, whose replays `median` waits for.
+        unsafe { prepared.launch_where_raw(&bench.stream, inputs, answer, &mut workspace)? };
+        Ok(())
+    };
+    let graph = Graph::capture(&bench.stream, || (0..inner).try_for_each(&mut launch))?;
+    Ok(bench.median(15, || graph.launch(&bench.stream))? / inner as f64)
+}

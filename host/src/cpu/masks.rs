@@ -117,7 +117,7 @@ where
 }
 
 /// Folds what a mask selects in segments: what [`reduce_where`] gives for each segment alone. A segment of which nothing is selected
-/// is none without elements.
+/// is not taken for one without elements.
 ///
 /// # Errors
 ///

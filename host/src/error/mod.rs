@@ -451,8 +451,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// That two arrays to be folded together have the same shape.
-    /// Whether a mask has a byte for each element.
+    /// That a mask has a byte for each element.
     pub(crate) fn check_mask(elements: usize, mask: usize) -> Result<(), Self> {
         if elements == mask {
             return Ok(());
@@ -463,6 +462,7 @@ impl Error {
         })
     }
 
+    /// That two arrays to be folded together have the same shape.
     pub(crate) fn check_pair(first: &[u64], second: &[u64]) -> Result<(), Self> {
         if first == second {
             return Ok(());

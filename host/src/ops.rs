@@ -62,7 +62,7 @@ mod parameters;
 
 pub use accuracy::{Compensated, Exact, Wide};
 pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
-pub use mask::{AnswerWhere, TakesMask, Truth, Where};
+pub use mask::{AnswerWhere, MaskElement, TakesMask, Where};
 
 use warpfold_kernels::{
     element::{Item, Two, bf16, complex32, complex64, f8e4m3, f8e5m2, f16},

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error,
     layout::{Axes, Extents, Folded, Layout, Segments},
-    ops::{AnswerWhere, OverNothing as _, Reduction, TakesMask, Truth, Where},
+    ops::{AnswerWhere, MaskElement, OverNothing as _, Reduction, TakesMask, Where},
     pieces,
 };
 
@@ -43,7 +43,7 @@ use crate::{
 /// assert_eq!(cpu::reduce_where(ArgMax, &values, &[1_u8, 0, 1, 0])?, 2);
 /// # Ok::<(), warpfold::Error>(())
 /// ```
-pub fn reduce_where<T: Element, Op: TakesMask, B: Truth>(
+pub fn reduce_where<T: Element, Op: TakesMask, B: MaskElement>(
     op: Op,
     values: &[T],
     mask: &[B],
@@ -61,7 +61,7 @@ where
 /// # Errors
 ///
 /// [`Error::MaskMismatch`].
-pub fn fold_where<T: Element, Op: TakesMask, B: Truth>(
+pub fn fold_where<T: Element, Op: TakesMask, B: MaskElement>(
     op: Op,
     values: &[T],
     mask: &[B],
@@ -93,7 +93,7 @@ where
 /// assert_eq!(sums.answers, [4.0, 10.0]);
 /// # Ok::<(), warpfold::Error>(())
 /// ```
-pub fn reduce_where_axes<T: Element, Op: TakesMask, B: Truth>(
+pub fn reduce_where_axes<T: Element, Op: TakesMask, B: MaskElement>(
     op: Op,
     array: (&[T], &Layout),
     mask: (&[B], &Layout),
@@ -132,7 +132,7 @@ where
 /// assert_eq!(cpu::reduce_where_segments(Max, &values, &[true, false, true, true], &segments)?, [1, 4]);
 /// # Ok::<(), warpfold::Error>(())
 /// ```
-pub fn reduce_where_segments<T: Element, Op: TakesMask, B: Truth>(
+pub fn reduce_where_segments<T: Element, Op: TakesMask, B: MaskElement>(
     op: Op,
     values: &[T],
     mask: &[B],

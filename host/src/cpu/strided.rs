@@ -11,7 +11,7 @@ use warpfold_kernels::{
 };
 
 use super::run::{self, Lens};
-use crate::{layout::Extents, ops::Truth};
+use crate::{layout::Extents, ops::MaskElement};
 
 /// Leaves that are gathered at once: 512 KiB, within a core's second cache. Wide groups read long runs of each row where a
 /// matrix is folded along its columns (2²⁶ elements of f32, rows of 1000, one thread of a busy AMD EPYC, 2026-11-21:
@@ -66,7 +66,7 @@ impl<T: Element> Arrays<Two<T>> for TwoArrays<'_, T> {
 #[derive(Clone, Copy)]
 pub(super) struct MaskedArray<'a, T, B>(pub OneArray<'a, T>, pub OneArray<'a, B>);
 
-impl<T: Element, B: Truth> Arrays<Masked<T>> for MaskedArray<'_, T, B> {
+impl<T: Element, B: MaskElement> Arrays<Masked<T>> for MaskedArray<'_, T, B> {
     fn extents(&self) -> &Extents {
         self.0.extents
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use warpfold_kernels::element::{Element, Item, Masked, Two};
 
 use super::run::RUN;
-use crate::{Error, ops::Truth};
+use crate::{Error, ops::MaskElement};
 
 /// Items by number.
 pub(super) trait Values<T: Item>: Copy + Send + Sync {
@@ -91,7 +91,7 @@ impl<T, B> Clone for MaskedValues<'_, T, B> {
 
 impl<T, B> Copy for MaskedValues<'_, T, B> {}
 
-impl<T: Element, B: Truth> Values<Masked<T>> for MaskedValues<'_, T, B> {
+impl<T: Element, B: MaskElement> Values<Masked<T>> for MaskedValues<'_, T, B> {
     /// As those of two arrays.
     const LEAVES: usize = 8;
 

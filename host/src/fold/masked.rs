@@ -8,7 +8,7 @@ use crate::{
     Error, cpu,
     layout::{Axes, Folded},
     ops::{
-        Reduction, TakesMask, Truth, Where,
+        MaskElement, Reduction, TakesMask, Where,
         element::{Element, Masked},
     },
 };
@@ -35,7 +35,7 @@ impl<Op: TakesMask, Over, Out> Fold<Op, Over, Out> {
     /// assert_eq!(fold(Mean).axis(1).masked(&mask).on_cpu(matrix)?.answers, [1.5, 4.5]);
     /// # Ok::<(), warpfold::Error>(())
     /// ```
-    pub fn masked<'m, B: Truth>(self, mask: impl Into<View<'m, B>>) -> MaskedFold<'m, B, Op, Over, Out> {
+    pub fn masked<'m, B: MaskElement>(self, mask: impl Into<View<'m, B>>) -> MaskedFold<'m, B, Op, Over, Out> {
         MaskedFold {
             fold: self,
             mask: mask.into(),
@@ -43,7 +43,7 @@ impl<Op: TakesMask, Over, Out> Fold<Op, Over, Out> {
     }
 }
 
-impl<B: Truth, Op: TakesMask, Out> MaskedFold<'_, B, Op, Whole, Out> {
+impl<B: MaskElement, Op: TakesMask, Out> MaskedFold<'_, B, Op, Whole, Out> {
     /// Folds on the CPU: [`cpu::reduce_where`], of a [`View`] with a layout [`cpu::reduce_where_axes`].
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl<B: Truth, Op: TakesMask, Out> MaskedFold<'_, B, Op, Whole, Out> {
     }
 }
 
-impl<B: Truth, Op: TakesMask, Out> MaskedFold<'_, B, Op, Along, Out> {
+impl<B: MaskElement, Op: TakesMask, Out> MaskedFold<'_, B, Op, Along, Out> {
     /// Folds on the CPU: [`cpu::reduce_where_axes`].
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl<B: Truth, Op: TakesMask, Out> MaskedFold<'_, B, Op, Along, Out> {
     }
 }
 
-impl<B: Truth, Op: TakesMask, Out> MaskedFold<'_, B, Op, In, Out> {
+impl<B: MaskElement, Op: TakesMask, Out> MaskedFold<'_, B, Op, In, Out> {
     /// Folds on the CPU: [`cpu::reduce_where_segments`]. The mask is one of as many elements, in their order.
     ///
     /// # Errors

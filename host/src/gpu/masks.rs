@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, cpu,
     layout::{Axes, Extents, Folded, Layout, Segments},
-    ops::{AnswerWhere, Reduction, TakesMask, Truth, Where},
+    ops::{AnswerWhere, MaskElement, Reduction, TakesMask, Where},
     pieces::Pieces,
 };
 
@@ -26,7 +26,7 @@ impl Gpu {
     ///
     /// [`Error::MaskMismatch`] where the mask is longer or shorter than the array; [`Error::NoMaskedKernel`] of what there is no
     /// kernel of; otherwise as [`reduce`](Self::reduce), for each.
-    pub fn reduce_where<T: Element + DeviceCopy, Op: TakesMask, B: Truth + DeviceCopy>(
+    pub fn reduce_where<T: Element + DeviceCopy, Op: TakesMask, B: MaskElement + DeviceCopy>(
         &self,
         op: Op,
         input: &DeviceSlice<T>,
@@ -70,7 +70,7 @@ impl Gpu {
     /// # Errors
     ///
     /// As [`reduce_where`](Self::reduce_where).
-    pub fn reduce_host_where<T: Element + NoUninit, Op: TakesMask, B: Truth + NoUninit>(
+    pub fn reduce_host_where<T: Element + NoUninit, Op: TakesMask, B: MaskElement + NoUninit>(
         &self,
         op: Op,
         values: &[T],
@@ -96,7 +96,7 @@ impl Gpu {
     /// # Errors
     ///
     /// As [`reduce_where`](Self::reduce_where); [`Error::OutOfMemory`] where the piece does not fit on the device.
-    pub fn fold_host_where<T: Element + NoUninit, Op: TakesMask, B: Truth + NoUninit>(
+    pub fn fold_host_where<T: Element + NoUninit, Op: TakesMask, B: MaskElement + NoUninit>(
         &self,
         op: Op,
         piece: &[T],
@@ -148,7 +148,7 @@ impl Gpu {
     /// # Errors
     ///
     /// As [`prepare_where_axes`](Self::prepare_where_axes), and [`reduce_axes`](Self::reduce_axes) for each.
-    pub fn reduce_where_axes<T: Element + DeviceCopy, Op: TakesMask, B: Truth + DeviceCopy>(
+    pub fn reduce_where_axes<T: Element + DeviceCopy, Op: TakesMask, B: MaskElement + DeviceCopy>(
         &self,
         op: Op,
         array: (&DeviceSlice<T>, &Layout),
@@ -201,7 +201,7 @@ impl Gpu {
     /// # Errors
     ///
     /// As [`reduce_where_axes`](Self::reduce_where_axes); [`Error::OutOfMemory`] where they do not fit on the device.
-    pub fn reduce_host_where_axes<T: Element + NoUninit, Op: TakesMask, B: Truth + NoUninit>(
+    pub fn reduce_host_where_axes<T: Element + NoUninit, Op: TakesMask, B: MaskElement + NoUninit>(
         &self,
         op: Op,
         array: (&[T], &Layout),
@@ -232,7 +232,7 @@ impl Gpu {
     ///
     /// [`Error::MaskMismatch`] where the mask is longer or shorter than the array; [`Error::NoMaskedKernel`]; otherwise as
     /// [`reduce_segments`](Self::reduce_segments), for each.
-    pub fn reduce_where_segments<T: Element + DeviceCopy, Op: TakesMask, B: Truth + DeviceCopy>(
+    pub fn reduce_where_segments<T: Element + DeviceCopy, Op: TakesMask, B: MaskElement + DeviceCopy>(
         &self,
         op: Op,
         input: &DeviceSlice<T>,
@@ -277,7 +277,7 @@ impl Gpu {
     /// # Errors
     ///
     /// As [`reduce_where_segments`](Self::reduce_where_segments); [`Error::OutOfMemory`] where they do not fit on the device.
-    pub fn reduce_host_where_segments<T: Element + NoUninit, Op: TakesMask, B: Truth + NoUninit>(
+    pub fn reduce_host_where_segments<T: Element + NoUninit, Op: TakesMask, B: MaskElement + NoUninit>(
         &self,
         op: Op,
         values: &[T],

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     Error,
     layout::{Extents, Layout, Segments},
-    ops::{OverNothing as _, Reduction, TakesMask, Truth, Where},
+    ops::{MaskElement, OverNothing as _, Reduction, TakesMask, Where},
     plan::Plan,
 };
 
@@ -417,7 +417,7 @@ where
     /// # Safety
     ///
     /// As [`launch`](Prepared::launch), for array and mask.
-    pub unsafe fn launch_where<B: Truth + DeviceCopy>(
+    pub unsafe fn launch_where<B: MaskElement + DeviceCopy>(
         &self,
         stream: &Stream,
         input: &DeviceSlice<T>,

@@ -28,10 +28,10 @@ pub struct Where<Op>(pub Op);
 pub type AnswerWhere<Op, T> = <Where<Op> as Reduction<Masked<T>>>::Answer;
 
 /// Elements of a mask: `bool`, or bytes, which select where they are not 0.
-pub trait Truth: Element {}
+pub trait MaskElement: Element {}
 
-impl Truth for bool {}
-impl Truth for u8 {}
+impl MaskElement for bool {}
+impl MaskElement for u8 {}
 
 /// Operators that [`Where`] takes: all but those that divide by a number of elements which they do not count, a mean of another
 /// accuracy and [`Describe`](super::Describe).

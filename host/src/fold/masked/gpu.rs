@@ -9,12 +9,12 @@ use crate::{
     gpu::Gpu,
     layout::{Axes, Folded},
     ops::{
-        Reduction, TakesMask, Truth, Where,
+        MaskElement, Reduction, TakesMask, Where,
         element::{Element, Masked},
     },
 };
 
-impl<B: Truth + NoUninit, Op: TakesMask, Out> MaskedFold<'_, B, Op, Whole, Out> {
+impl<B: MaskElement + NoUninit, Op: TakesMask, Out> MaskedFold<'_, B, Op, Whole, Out> {
     /// Folds an array in host memory on a GPU: [`Gpu::reduce_host_where`], of a [`View`] with a layout
     /// [`Gpu::reduce_host_where_axes`].
     ///
@@ -38,7 +38,7 @@ impl<B: Truth + NoUninit, Op: TakesMask, Out> MaskedFold<'_, B, Op, Whole, Out> 
     }
 }
 
-impl<B: Truth + NoUninit, Op: TakesMask, Out> MaskedFold<'_, B, Op, Along, Out> {
+impl<B: MaskElement + NoUninit, Op: TakesMask, Out> MaskedFold<'_, B, Op, Along, Out> {
     /// Folds an array in host memory on a GPU: [`Gpu::reduce_host_where_axes`].
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl<B: Truth + NoUninit, Op: TakesMask, Out> MaskedFold<'_, B, Op, Along, Out> 
     }
 }
 
-impl<B: Truth + NoUninit, Op: TakesMask, Out> MaskedFold<'_, B, Op, In, Out> {
+impl<B: MaskElement + NoUninit, Op: TakesMask, Out> MaskedFold<'_, B, Op, In, Out> {
     /// Folds an array in host memory on a GPU: [`Gpu::reduce_host_where_segments`].
     ///
     /// # Errors

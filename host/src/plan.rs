@@ -62,6 +62,9 @@ const MANY_BLOCKS: u64 = 1024;
 /// Warps in a block, where nothing says otherwise.
 const WARPS: u32 = 8;
 
+/// Leaves of an array up to which the largest blocks all run at once.
+const FEW_LEAVES: u64 = 1 << 15;
+
 /// Words that the tickets of a workspace are a multiple of: nothing else is in their cache lines.
 pub(crate) const TICKET_WORDS: usize = 32;
 
@@ -101,8 +104,8 @@ impl Plan {
         // few fit a multiprocessor, for the last of them would leave it half empty.
         let most_warps = entry.max_threads / LANES;
         let warps = match leaves {
-            ..=0x8000 => most_warps,
-            0x1_0001.. if most_warps > WARPS => most_warps,
+            ..=FEW_LEAVES => most_warps,
+            _ if most_warps > WARPS && leaves > 2 * FEW_LEAVES => most_warps,
             _ => (most_warps / 2).max(WARPS / 2).min(most_warps),
         };
         let most_leaves = most_states(entry.state_words) / warps;

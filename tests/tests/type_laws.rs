@@ -259,6 +259,8 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
             assert_eq!((entry.state_words, entry.answer_words), words, "{}", entry.name);
             assert!(entry.masked && entry.arrays == 2, "{}", entry.name);
             assert_eq!([entry.pitch(0), entry.pitch(1)], [T::TYPE.bytes(), 1]);
+            // Of its own type: a signed integer's must not be found in the unsigned one's place, which sums what is no sum of its.
+            assert_eq!(entry.element, T::TYPE, "{}", entry.name);
             let told = Where(op).told(entry);
             seen.entry(entry.name).or_default().push((Op::NAME, told));
         }

@@ -11,7 +11,7 @@ use super::{
 use crate::monoids::Words;
 
 macro_rules! fp8 {
-    ($(#[$doc:meta])* $fp8:ident, $type:ident, widen: $widen:ident, nan: $nan:literal, highest: $highest:literal, shift: $shift:literal, exact: $exact:literal, format: $format:expr) => {
+    ($(#[$doc:meta])* $fp8:ident, $type:ident, widen: $widen:ident, nan: $nan:literal, highest: $highest:literal, shift: $shift:literal, format: $format:expr) => {
         $(#[$doc])*
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Default)]
@@ -180,9 +180,6 @@ macro_rules! fp8 {
                 // Exactly: 8 bits at most, and no exponent that f32 has not.
                 f64::from(self.to_f32() * self.to_f32())
             }
-            // Squares of e4m3 are multiples of 2⁻¹⁸ up to 2¹⁸: with the 128 of a part, 43 bits. One sum then takes the registers that
-            // pairs of them spilled.
-            const ADDS_SQUARES_EXACTLY: bool = $exact;
             type Norm = f32;
             #[inline]
             fn norm(value: f64) -> f32 {
@@ -199,12 +196,12 @@ macro_rules! fp8 {
 fp8!(
     /// 4 bits of exponent, 3 of mantissa: up to 448, in steps of 2⁻⁹ below 2⁻⁶. It has no infinities, and one NaN of either sign.
     /// PyTorch's `float8_e4m3fn`, and `F8_E4M3` in `.safetensors` files.
-    f8e4m3, F8E4M3, widen: widen_e4m3, nan: 0x7f, highest: 0x7e, shift: 20, exact: true, format: Format { mantissa: 3, least: -6, bias: 7, infinite: false }
+    f8e4m3, F8E4M3, widen: widen_e4m3, nan: 0x7f, highest: 0x7e, shift: 20, format: Format { mantissa: 3, least: -6, bias: 7, infinite: false }
 );
 fp8!(
     /// 5 bits of exponent, 2 of mantissa: up to 57344, with infinities and NaN. The upper half of an IEEE binary16. PyTorch's
     /// `float8_e5m2`, and `F8_E5M2` in `.safetensors` files.
-    f8e5m2, F8E5M2, widen: widen_e5m2, nan: 0x7e, highest: 0x7c, shift: 21, exact: false, format: Format { mantissa: 2, least: -14, bias: 15, infinite: true }
+    f8e5m2, F8E5M2, widen: widen_e5m2, nan: 0x7e, highest: 0x7c, shift: 21, format: Format { mantissa: 2, least: -14, bias: 15, infinite: true }
 );
 
 #[inline]

@@ -155,29 +155,3 @@ fn they_compare_and_print_as_the_numbers_that_they_are() {
     assert!(zero == minus_zero && zero < one && nan != nan && one.partial_cmp(&nan).is_none());
     assert_eq!(std::format!("{one} {one:?} {nan:?}"), "1 1.0 NaN");
 }
-
-/// Why a lane may add up the squares of its part in any order.
-#[test]
-fn sums_of_few_squares_are_exact() {
-    let adds_exactly = |of: fn(u64) -> f64| {
-        let mut bits = 0x2545_f491_4f6c_dd1d_u64;
-        (0..2000).all(|_| {
-            let squares: [f64; 128] = core::array::from_fn(|_| {
-                bits ^= bits << 13;
-                bits ^= bits >> 7;
-                bits ^= bits << 17;
-                of(bits >> 32)
-            });
-            let in_turn = squares.iter().fold(0.0, |sum, square| sum + square);
-            let backwards = squares.iter().rev().fold(0.0, |sum, square| sum + square);
-            let pairs = squares.chunks(2).map(|pair| pair[0] + pair[1]).fold(0.0, |a, b| a + b);
-            in_turn == backwards && in_turn == pairs
-        })
-    };
-    // Finite ones.
-    assert!(f8e4m3::ADDS_SQUARES_EXACTLY && adds_exactly(|bits| f8e4m3::from_bits(bits as u8 % 0x7f).square()));
-    assert!(!f8e5m2::ADDS_SQUARES_EXACTLY && !adds_exactly(|bits| f8e5m2::from_bits(bits as u8 % 0x7c).square()));
-    // The largest and the least of them.
-    let [most, least] = [0x7e, 0x01].map(|bits| f8e4m3::from_bits(bits).square());
-    assert_eq!(128.0 * most + least - 128.0 * most, least);
-}

@@ -19,8 +19,6 @@ pub trait Normed: Element {
 
     /// The square of its size, in f64.
     fn square(self) -> f64;
-    /// Whether sums of the squares of a lane's part of a leaf are exact in f64, so that no order changes a bit.
-    const ADDS_SQUARES_EXACTLY: bool = false;
     /// What other norms are answered as.
     type Norm: Words;
     /// A norm that was computed in f64, rounded once; every NaN gives the same one.

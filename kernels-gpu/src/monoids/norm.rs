@@ -61,14 +61,6 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
     fn combine(self, a: f64, b: f64) -> f64 {
         a + b
     }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> f64 {
-        if T::ADDS_SQUARES_EXACTLY {
-            tree::chain(self, part)
-        } else {
-            tree::fold_part(self, part)
-        }
-    }
     #[inline]
     fn finish(self, sum: f64, _: u64) -> T::Norm {
         T::norm(sum)
@@ -100,14 +92,6 @@ impl<T: Normed> Monoid<T> for NormL2 {
     #[inline]
     fn combine(self, a: f64, b: f64) -> f64 {
         Monoid::<T>::combine(SumOfSquares, a, b)
-    }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> f64 {
-        if T::ADDS_SQUARES_EXACTLY {
-            tree::chain(self, part)
-        } else {
-            tree::fold_part(self, part)
-        }
     }
     #[inline]
     fn finish(self, sum: f64, _: u64) -> T::Norm {

@@ -88,8 +88,8 @@ fn reduce_further<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut four: M::State, 
 /// Leaves whose states meet together in [`fold_four`].
 pub const FOUR: u32 = 4;
 
-/// Whether whole leaves are folded [four at a time](fold_four): where states of several words are combined, which costs more than
-/// holding four.
+/// Whether whole leaves are folded [four at a time](fold_four): where states have several words, so that combining them costs more
+/// than holding two, and not so many that two do not fit the registers beside the third.
 #[must_use]
 pub const fn meets_in_fours<T, M: Monoid<T>>() -> bool {
     let words = M::State::COUNT;

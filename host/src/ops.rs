@@ -53,26 +53,29 @@
 //! ```
 //!
 //! An operator of your own, in a crate of its own, is passed to the same calls: it implements [`OwnOperator`], and
-//! `warpfold_kernels::operators!` builds it. A step in front of an operator is a [`Map`](monoids::Map).
+//! `warpfold_kernels::operators!` builds it. A step in front of an operator is a [`Step`], or of
+//! your own a [`Map`](monoids::Map).
 
 mod accuracy;
 mod ignore_nan;
 mod mask;
-mod parameters;
+mod step;
 
 pub use accuracy::{Compensated, Exact, Wide};
 pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
 pub use mask::{AnswerWhere, MaskElement, TakesMask, Where};
+pub use step::{Mapped, Step, Then};
 
 use warpfold_kernels::{
     element::{Item, Two, bf16, complex32, complex64, f8e4m3, f8e5m2, f16},
+    kernels::Entry,
     monoids::Monoid,
 };
 
 pub use warpfold_kernels::{
     element,
     monoids::{self, Summary},
-    ops::{Commutative, Operator, OwnOperator, Reduction},
+    ops::{BadParameter, Commutative, Operator, OwnOperator, Reduction},
 };
 
 use crate::{Error, layout::Segments};
@@ -85,7 +88,27 @@ pub trait OverNothing<T: Item>: Reduction<T> {
     ///
     /// [`Error::Parameter`] for a correction or a power that has none.
     fn check(self) -> Result<(), Error> {
-        parameters::check(self)
+        match self.bad_parameter() {
+            None => Ok(()),
+            Some(BadParameter { name, value, must }) => Err(Error::Parameter {
+                op: Self::NAME,
+                name,
+                value,
+                must,
+            }),
+        }
+    }
+
+    /// What is known of its whole-array kernel.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoKernel`] where GPUs have none: under some masks, and behind some steps.
+    fn kernel(self) -> Result<&'static Entry, Error> {
+        self.built().ok_or(Error::NoKernel {
+            op: Self::NAME,
+            element: T::ELEMENT.name(),
+        })
     }
 
     /// Whether there is an answer over `len` elements.
@@ -126,7 +149,7 @@ macro_rules! operator {
     // One with a parameter: `Name { field: default }`.
     (
         $(#[$doc:meta])*
-        $op:ident { $(#[$field_doc:meta])* $field:ident $(= $default:expr)? }, $name:literal, $entry:literal; for $($elements:tt)*
+        $op:ident { $(#[$field_doc:meta])* $field:ident $(= $default:expr)? }, $name:literal, $entry:literal, $bad:expr; for $($elements:tt)*
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq)]
@@ -146,6 +169,9 @@ macro_rules! operator {
             const ENTRY: &'static str = $entry;
             fn parameter(self) -> u64 {
                 self.$field.to_bits()
+            }
+            fn bad_parameter(self) -> Option<BadParameter> {
+                $bad(stringify!($field), self.$field)
             }
         }
 
@@ -333,21 +359,21 @@ operator!(
     Variance {
         /// What is taken off the number of elements: 1 for an estimate from a sample, 0 for the elements themselves. Finite.
         correction = 1.0
-    }, "var", "variance"; for singles
+    }, "var", "variance", BadParameter::unless_finite; for singles
 );
 operator!(
     /// The root of the [`Variance`].
     StdDev {
         /// What is taken off the number of elements: 1 for an estimate from a sample, 0 for the elements themselves.
         correction = 1.0
-    }, "std", "std"; for singles
+    }, "std", "std", BadParameter::unless_finite; for singles
 );
 operator!(
     /// The mean and the [`Variance`], in one pass. The mean, in f64, is more exact than [`Mean`]'s. NaN over nothing.
     MeanVariance {
         /// What is taken off the number of elements: 1 for an estimate from a sample, 0 for the elements themselves.
         correction = 1.0
-    }, "meanvar", "mean_variance"; for singles
+    }, "meanvar", "mean_variance", BadParameter::unless_finite; for singles
 );
 operator!(
     /// The skewness of the elements themselves, without a correction for bias. NaN where no two differ, and over nothing.
@@ -369,7 +395,7 @@ operator!(
         /// What is taken off the number of elements to divide the variance by: 1 for an estimate from a sample, 0 for the
         /// elements themselves.
         correction = 1.0
-    }, "describe", "describe"; for singles
+    }, "describe", "describe", BadParameter::unless_finite; for singles
 );
 operator!(
     /// `(Σ|xᵢ|ᵖ)^(1/p)`, in f64 by logarithms, so that nothing over- or underflows on the way. 0 over nothing. It costs some
@@ -377,8 +403,13 @@ operator!(
     NormLp {
         /// The power, finite and above 0.
         p
-    }, "lp", "norm_lp"; for singles
+    }, "lp", "norm_lp", bad_power; for singles
 );
+fn bad_power(name: &'static str, value: f64) -> Option<BadParameter> {
+    let must = "finite and above 0 (there are `NormL1`, `NormL2` and `NormInf`, too)";
+    (!(value.is_finite() && value > 0.0)).then_some(BadParameter { name, value, must })
+}
+
 operator!(
     /// The dot product of two arrays: the sum of products, pairwise, as [`Sum`] sums them. 0 over nothing. What is rounded:
     /// [`monoids::Dot`].
@@ -390,3 +421,7 @@ operator!(
     /// [`monoids::Cosine`].
     Cosine: monoids::Cosine = monoids::Cosine, "cosine", "cosine"; for single pairs
 );
+
+#[cfg(test)]
+#[path = "ops/parameter_tests.rs"]
+mod parameter_tests;

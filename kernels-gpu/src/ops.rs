@@ -10,7 +10,7 @@
 use crate::{
     element::Item,
     kernels::{self, Entry, Kernel, Library, Told},
-    monoids::{Monoid, Words},
+    monoids::{self, InOrder, Monoid, Words},
 };
 
 /// What an operator is called, here and in the kernels.
@@ -25,6 +25,32 @@ pub trait Operator: Copy + Send + Sync + 'static {
     /// The number that its kernels are told.
     fn parameter(self) -> u64 {
         0
+    }
+
+    /// The first of its parameters that has no meaning. Operators are plain values whose fields anyone may set, so every call asks,
+    /// before anything is read.
+    fn bad_parameter(self) -> Option<BadParameter> {
+        None
+    }
+}
+
+/// A parameter that an operator has no meaning for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BadParameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub value: f64,
+    /// What it must be.
+    pub must: &'static str,
+}
+
+impl BadParameter {
+    /// One that must be finite, where it is not.
+    #[must_use]
+    pub fn unless_finite(name: &'static str, value: f64) -> Option<Self> {
+        let must = "finite";
+        (!value.is_finite()).then_some(Self { name, value, must })
     }
 }
 
@@ -64,6 +90,7 @@ pub trait Reduction<T: Item>: Operator {
             number: self.parameter(),
             also: entry.also == Some(Self::ENTRY),
             signed: entry.element != T::ELEMENT && T::ELEMENT.is_signed(),
+            ..Told::default()
         }
     }
 }
@@ -71,15 +98,15 @@ pub trait Reduction<T: Item>: Operator {
 /// The promise that the order of two states does not matter: `combine(a, b) == combine(b, a)`, to the bit, for all states that come
 /// from `lift` and `combine`, whatever the order of their elements in the array.
 ///
-/// Every operator that the library folds with makes it, for kernels and CPU fold what is in registers before they fold what is
-/// beside it: a lane's states are of columns that interleave with its neighbours', and lanes meet crosswise. So an operator that
-/// depends on the order of elements (the composition of maps, a running difference, text joined to text) cannot be folded yet;
-/// it has no way to the library's calls, because it cannot make this promise:
+/// Kernels and CPU fold what is in registers before they fold what is beside it: a lane's states are of columns that interleave with
+/// its neighbours', and lanes meet crosswise. So a monoid is folded as it is only if it makes this promise, as all of this crate's do,
+/// and [`Map`](monoids::Map), [`IgnoreNan`](monoids::IgnoreNan) and tuples of those that make it. One that depends on the order of
+/// elements (the composition of maps, a running difference, text joined to text) does not compile:
 ///
 /// ```compile_fail,E0277
-/// use warpfold_kernels::{monoids::Monoid, ops::OwnOperator};
+/// use warpfold_kernels::{monoids::{InOrder, Monoid}, ops::OwnOperator};
 ///
-/// /// The last element: it does not commute, and has no `Commutative`.
+/// /// The last element.
 /// #[derive(Clone, Copy)]
 /// struct Last;
 ///
@@ -99,12 +126,63 @@ pub trait Reduction<T: Item>: Operator {
 ///     fn of_parameter(_: u64) -> Self { Self }
 /// }
 /// ```
+///
+/// unless it is asked for [in order](InOrder), which is dearer:
+///
+/// ```
+/// use warpfold_kernels::{monoids::{InOrder, Monoid}, ops::OwnOperator};
+///
+/// /// The last element.
+/// #[derive(Clone, Copy)]
+/// struct Last;
+///
+/// impl Monoid<f32> for Last {
+///     type State = (bool, f32);
+///     type Answer = f32;
+///     fn identity(self) -> (bool, f32) { (false, 0.0) }
+///     fn lift(self, value: f32, _: u64) -> (bool, f32) { (true, value) }
+///     fn combine(self, a: (bool, f32), b: (bool, f32)) -> (bool, f32) { if b.0 { b } else { a } }
+///     fn finish(self, last: (bool, f32), _: u64) -> f32 { last.1 }
+///     fn empty(self) -> Option<f32> { None }
+/// }
+///
+/// impl OwnOperator for Last {
+///     type Monoid = InOrder<Self>;
+///     fn monoid(self) -> InOrder<Self> { InOrder(self) }
+///     fn of_parameter(_: u64) -> Self { Self }
+/// }
+/// ```
+pub trait Commutative {}
+
+/// Monoids that are folded: those that [commute](Commutative), and any other [in order](InOrder).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not promise that it commutes",
-    note = "an operator whose answer depends on the order of elements cannot be folded",
+    note = "an operator whose answer depends on the order of elements is folded in order, as the monoid `InOrder<{Self}>`",
     note = "if `combine(a, b) == combine(b, a)` to the bit, `impl Commutative for {Self} {{}}` says so"
 )]
-pub trait Commutative {}
+pub trait Foldable: Copy + Send + Sync {}
+
+impl<M: Commutative + Copy + Send + Sync> Foldable for M {}
+impl<M: Copy + Send + Sync> Foldable for InOrder<M> {}
+
+macro_rules! commute {
+    ($($monoid:ident)*) => {
+        $(impl Commutative for monoids::$monoid {})*
+    };
+}
+
+commute! {
+    Arg BitXor Bits Cosine CountInf CountNan CountNonzero CountedMean Describe Dot Extremum Kurtosis LogSumExp Mean MeanVariance
+    NormInf NormL1 NormL2 NormLp Product Skewness StdDev Sum SumOfSquares Truth Variance
+}
+
+impl<F, M: Commutative> Commutative for monoids::Map<F, M> {}
+impl<M: Commutative> Commutative for monoids::IgnoreNan<M> {}
+impl<M: Commutative> Commutative for monoids::Where<M> {}
+impl<A: Commutative, B: Commutative> Commutative for (A, B) {}
+impl<M> Commutative for monoids::Compensated<M> {}
+impl<M> Commutative for monoids::Wide<M> {}
+impl<M> Commutative for monoids::Exact<M> {}
 
 /// An operator of your own, as callers pass it.
 ///
@@ -158,10 +236,10 @@ pub trait Commutative {}
 /// ```
 ///
 /// Then a line of [`operators!`](crate::operators) builds its kernels: `sum_of_cubes: SumOfCubes, { f32: HEAVY };`.
-pub trait OwnOperator: Commutative + Copy + Send + Sync + 'static {
+pub trait OwnOperator: Copy + Send + Sync + 'static {
     /// What folds: the operator itself, if it is a monoid, or another that it makes, such as a
     /// [`Map`](crate::monoids::Map).
-    type Monoid: Copy + Send + Sync;
+    type Monoid: Foldable;
 
     /// The monoid.
     fn monoid(self) -> Self::Monoid;
@@ -169,6 +247,11 @@ pub trait OwnOperator: Commutative + Copy + Send + Sync + 'static {
     /// The one number that the kernels are told: all that tells two values of this type apart.
     fn parameter(self) -> u64 {
         0
+    }
+
+    /// The first of its parameters that has no meaning: every call answers an error then.
+    fn bad_parameter(self) -> Option<BadParameter> {
+        None
     }
 
     /// The operator of a number that [`parameter`](Self::parameter) gave.
@@ -215,6 +298,10 @@ macro_rules! operators {
 
                 fn parameter(self) -> u64 {
                     $crate::ops::OwnOperator::parameter(self)
+                }
+
+                fn bad_parameter(self) -> Option<$crate::ops::BadParameter> {
+                    $crate::ops::OwnOperator::bad_parameter(self)
                 }
             }
 

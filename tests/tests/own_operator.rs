@@ -3,7 +3,7 @@
 
 use std::num::FpCategory;
 
-use own_operator::{Census, GeometricMean, MeanDistance, TakeCensus};
+use own_operator::{Affine, Census, Compose, GeometricMean, MeanDistance, TakeCensus};
 use proptest::prelude::*;
 use warpfold::{
     Error, Plan, cpu,
@@ -164,13 +164,67 @@ fn the_kernels_give_the_cpus_bits_on_the_emulator() {
     }
 }
 
+/// What does not commute is folded in order: its answer is what the elements do one after the other.
+#[test]
+fn an_operator_in_order_is_right() {
+    let words = |len: usize| -> Vec<u32> { (0..len as u32).map(|i| i.wrapping_mul(2_654_435_761) ^ 77).collect() };
+    let in_turn =
+        |steps: &mut dyn Iterator<Item = u32>, seed: u32| steps.fold(seed, |x, step| Affine::of(step).apply(x));
+    for len in [0, 1, 7, 8, 9, 1000, 5003, 300_001] {
+        let values = words(len);
+        let bytes: Vec<u8> = values.iter().map(|word| (word >> 9) as u8).collect();
+        let (all, small) = (cpu::reduce(Compose, &values), cpu::reduce(Compose, &bytes));
+        let (all, small) = (all.expect("a map"), small.expect("a map"));
+        for seed in [0, 1, 0x9e37_79b9] {
+            assert_eq!(all.apply(seed), in_turn(&mut values.iter().copied(), seed), "of {len}");
+            let mut steps = bytes.iter().map(|&byte| byte.into());
+            assert_eq!(small.apply(seed), in_turn(&mut steps, seed), "of {len} bytes");
+        }
+        assert_eq!(
+            backends::pieces(Compose, &values, LEAF),
+            backends::cpu(Compose, &values)
+        );
+    }
+    let matrix = words(60 * 700);
+    for (shape, axis) in [([60, 700], 0), ([60, 700], 1), ([14_000, 3], 1)] {
+        let layout = Layout::c_order(&shape).expect("small");
+        let folded = cpu::reduce_axes(Compose, &matrix, &layout, &Axes::of(&[axis])).expect("maps");
+        let [rows, columns] = shape.map(|extent| extent as usize);
+        for (i, map) in folded.answers.iter().enumerate() {
+            let (first, step, count) = if axis == 0 {
+                (i, columns, rows)
+            } else {
+                (i * columns, 1, columns)
+            };
+            let mut steps = matrix[first..].iter().step_by(step).take(count).copied();
+            assert_eq!(
+                map.apply(5),
+                in_turn(&mut steps, 5),
+                "extent {i} of {shape:?} along {axis}"
+            );
+        }
+    }
+    let shapes = [(1, 1, 1), (1, 2, 5), (4, 4, 2), (8, 1, 7)];
+    for (i, len) in [1, 127, LEAF + 1, 9 * LEAF + 5, 40 * LEAF].into_iter().enumerate() {
+        let (warps, leaves_per_warp, blocks) = shapes[i % shapes.len()];
+        let shape = Shape {
+            warps,
+            leaves_per_warp,
+            blocks,
+        };
+        agrees(Compose, &words(len), shape, i % 4, i as u64);
+        let bytes: Vec<u8> = words(len).iter().map(|word| (word >> 9) as u8).collect();
+        agrees(Compose, &bytes, shape, i % 16, i as u64);
+    }
+}
+
 #[test]
 fn entries_are_of_their_own_library() {
     let census = Reduction::<f32>::entry(TakeCensus);
     assert_eq!((census.state_words, census.answer_words), (MOST_WORDS, MOST_WORDS));
     assert_eq!((census.name, census.family), ("census_f32", "census_f32"));
     assert_eq!(census.library, &own_operator::LIBRARY);
-    assert_eq!(own_operator::ENTRIES.len(), 4 * Kernel::ALL.len());
+    assert_eq!(own_operator::ENTRIES.len(), 6 * Kernel::ALL.len());
     for entry in own_operator::ENTRIES {
         for kernel in Kernel::ALL {
             let other = entry.with(kernel).expect("each kernel");

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use warpfold::ops::{
-    ArgMax, ArgMaxLast, ArgMin, ArgMinLast, Cosine, Dot, Max, Mean, Min, Reduction, StdDev, Sum, TakesMask, Variance,
-    Where,
+    ArgMax, ArgMaxLast, ArgMin, ArgMinLast, Cosine, Dot, Mapped, Max, Mean, Min, Reduction, StdDev, Step, Sum,
+    TakesMask, Then, Variance, Where,
 };
 use warpfold_kernels::{
-    element::{Element, Masked, Two, Type, bf16, f16},
+    element::{Element, Masked, Real, Two, Type, bf16, f16},
     kernels::{ENTRIES, Kernel, Told},
     monoids::Words,
     tree::ROWS,
@@ -282,6 +282,51 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
         Variance { correction: 1.0 } => f32 f64;
         StdDev { correction: 1.0 } => f32 f64;
     }
+    fn mapped<T: Real, Op: Reduction<T::Computed>>(
+        op: Op,
+        steps: &[Step],
+        seen: &mut BTreeMap<&'static str, Vec<(&'static str, Told)>>,
+    ) {
+        for step in steps {
+            let op = Mapped(op, *step);
+            for kernel in Kernel::ALL {
+                let entry = Reduction::<T>::entry(op).with(kernel).expect("each kernel is built");
+                let words = (<Op::State as Words>::COUNT, <Op::Answer as Words>::COUNT);
+                assert_eq!((entry.state_words, entry.answer_words), words, "{}", entry.name);
+                assert_eq!(
+                    (entry.element, entry.fuses),
+                    (T::TYPE, step.then == Then::Exp),
+                    "{}",
+                    entry.name
+                );
+                let told = Reduction::<T>::told(op, entry);
+                seen.entry(entry.name).or_default().push((Op::NAME, told));
+            }
+        }
+    }
+    macro_rules! mapped {
+        ($($op:expr => $steps:expr;)*) => {
+            $(
+                mapped::<f16, _>($op, &$steps, &mut seen);
+                mapped::<bf16, _>($op, &$steps, &mut seen);
+                mapped::<f32, _>($op, &$steps, &mut seen);
+                mapped::<f64, _>($op, &$steps, &mut seen);
+            )*
+        };
+    }
+    let all = [Step::CAST, Step::ABS, Step::SQUARE, Step::EXP];
+    mapped! {
+        Sum => all;
+        Mean => all;
+        Min => all[..3];
+        Max => all[..3];
+        ArgMin => all[..3];
+        ArgMax => all[..3];
+        ArgMinLast => all[..3];
+        ArgMaxLast => all[..3];
+    }
+    assert!(Reduction::<f32>::built(Mapped(Max, Step::EXP)).is_none());
+    assert!(Reduction::<i8>::built(Mapped(Sum, Step::ABS)).is_none());
     // No signed integer is taken for an unsigned one, and what is not built is none.
     assert!(Reduction::<Masked<i16>>::built(Where(Sum)).is_none());
     assert!(Reduction::<Masked<u8>>::built(Where(Max)).is_none());

@@ -106,8 +106,8 @@ pub fn in_text(name: &str, entry: &str, expected: Expected) -> Vec<Violation> {
             let kernels = [
                 whole::instructions::<f32, Sum>(),
                 whole::instructions_small::<f32, Sum>(),
-                rows::instructions::<f32>(1),
-                strided::instructions::<f32>(1),
+                rows::instructions::<f32, Sum>(),
+                strided::instructions::<f32, Sum>(),
                 segments::instructions::<f32, Sum>(),
             ];
             if !kernels.iter().any(|kernel| kernel.barriers == found.barriers) {
@@ -305,7 +305,7 @@ mod tests {
         let bits = ["64"; 14].into_iter().chain(["32"; 4]).chain(["64"; 5]);
         let parameters: Vec<_> = bits.enumerate().map(parameter).collect();
         // As many as none of the kernels has.
-        let barriers = "bar.sync 0;\n".repeat(strided::instructions::<f32>(1).barriers + 1);
+        let barriers = "bar.sync 0;\n".repeat(strided::instructions::<f32, Sum>().barriers + 1);
         let theirs = format!(".entry theirs(\n{}\n)\n{{\n{barriers}}}", parameters.join(",\n"));
         let wrong = in_text("theirs", &theirs, Expected::Anything);
         assert!(

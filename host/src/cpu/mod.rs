@@ -4,6 +4,7 @@
 //! machine has, found when the program runs.
 
 mod axes;
+mod in_order;
 mod masks;
 mod named;
 mod pairs;

@@ -19,7 +19,7 @@ use warpfold_kernels::{
     tree::{ROWS, leaf_elements, row_elements},
 };
 
-use super::short;
+use super::{in_order, short};
 
 /// Leaves in the largest run: 256 KiB, long beside handing it to another thread and short beside a cache.
 pub(super) const RUN: usize = 64;
@@ -61,6 +61,9 @@ pub(super) fn fold_each<T: Item, M: Monoid<T>>(
     lens: Lens<'_>,
     states: &mut [M::State],
 ) {
+    if !M::COMMUTES {
+        return in_order::fold_each(op, values, starts, lens, states);
+    }
     arch.dispatch(Run {
         op,
         values,
@@ -68,6 +71,16 @@ pub(super) fn fold_each<T: Item, M: Monoid<T>>(
         lens,
         states,
     });
+}
+
+impl Lens<'_> {
+    /// Of extent `i`.
+    pub(super) fn of(self, i: usize) -> usize {
+        match self {
+            Self::All(len) => len,
+            Self::Each(lens) => lens[i],
+        }
+    }
 }
 
 struct Run<'a, T, M: Monoid<T>> {

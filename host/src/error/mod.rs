@@ -306,11 +306,12 @@ pub enum Error {
         array: Vec<u64>,
     },
 
-    /// An operator that GPUs have no kernel of under a mask, or none for these elements.
+    /// An operator that GPUs have no kernel of under a mask or behind a step, or none for these elements.
     #[error(
-        "GPUs have no kernel of {op} under a mask for elements of type {element}: the CPU folds them, `cpu::reduce_where` and its kin"
+        "GPUs have no kernel of {op} under a mask or behind a step for elements of type {element}: the CPU folds them, with the same \
+         calls of `cpu`"
     )]
-    NoMaskedKernel {
+    NoKernel {
         /// The operator.
         op: &'static str,
         /// The elements' type.

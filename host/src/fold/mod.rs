@@ -17,7 +17,7 @@ pub use view::View;
 use crate::{
     Error, cpu,
     layout::{Axes, Extents, Folded, Layout, Segments},
-    ops::{IgnoreNan, Operator, Reduction, SkipsNan, element::Element},
+    ops::{IgnoreNan, Mapped, Operator, OverNothing as _, Reduction, SkipsNan, Step, element::Element},
     plan::Plan,
 };
 
@@ -32,19 +32,21 @@ use crate::{
 /// | [`correction`](Fold::correction) | what is taken off the number of elements | variances and the standard deviation |
 /// | [`last_of_equals`](Fold::last_of_equals) | which of equals is answered | `ArgMin`, `ArgMax` |
 /// | [`output`](Fold::output) | the type of the answer | answers that are one number |
+/// | [`mapped`](Fold::mapped) | what becomes of each element first | all operators of f32 or f64 |
 /// | [`masked`](Fold::masked) | what is left out by a mask | operators of [`TakesMask`](crate::ops::TakesMask) |
 ///
 /// and the last one is `on_cpu`, `on` (a GPU, an array in host memory), `on_device` (one in device memory), `prepare` (a launch for a
 /// stream and a workspace of yours) or `plan`.
 ///
 /// ```
-/// use warpfold::{fold, ops::{ArgMax, Exact, Mean, StdDev, Sum}};
+/// use warpfold::{fold, ops::{ArgMax, Exact, Mean, StdDev, Step, Sum}};
 ///
 /// let values = [1.0_f32, 2.0, f32::NAN, 4.0];
 /// assert_eq!(fold(Sum).ignore_nan().on_cpu(&values)?, 7.0);
 /// assert_eq!(fold(Mean).accuracy(Exact).output::<f64>().on_cpu(&[0.5_f32, 1.0])?, 0.75_f64);
 /// assert_eq!(fold(ArgMax).last_of_equals().on_cpu(&[3_i32, 1, 3])?, 2);
 /// assert_eq!(fold(StdDev::default()).correction(0.0).on_cpu(&[1.0_f64, 3.0])?, 1.0);
+/// assert_eq!(fold(Mean).mapped(Step::minus(2.0).abs()).on_cpu(&[1_i32, 5])?, 2.0);
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
@@ -172,6 +174,12 @@ impl<Op: Operator, Over, Out> Fold<Op, Over, Out> {
         self.by(op)
     }
 
+    /// Of what a step makes of each element: [`Mapped`].
+    pub fn mapped(self, step: Step) -> Fold<Mapped<Op>, Over, Out> {
+        let op = Mapped(self.op, step);
+        self.by(op)
+    }
+
     /// Answers as `Number`, by a cast as Rust's `as` does it: what does not fit is rounded, cut off, or the nearest number there is.
     /// The fold itself is as it was; [`accuracy`](Self::accuracy) changes that.
     pub fn output<Number>(self) -> Fold<Op, Over, To<Number>> {
@@ -229,12 +237,15 @@ impl<Op: Operator, Out> Fold<Op, Whole, Out> {
     }
 
     /// The launch for an array of `len` elements: [`Plan::new`].
-    #[must_use]
-    pub fn plan<T: Element>(self, len: u64) -> Plan
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoKernel`].
+    pub fn plan<T: Element>(self, len: u64) -> Result<Plan, Error>
     where
         Op: Reduction<T>,
     {
-        Plan::new(self.op.entry(), len)
+        Ok(Plan::new(self.op.kernel()?, len))
     }
 }
 
@@ -275,7 +286,7 @@ impl<Op: Operator, Out> Fold<Op, Along, Out> {
     where
         Op: Reduction<T>,
     {
-        Plan::along(self.op.entry(), &Extents::new(layout, &self.over.axes())?)
+        Plan::along(self.op.kernel()?, &Extents::new(layout, &self.over.axes())?)
     }
 }
 
@@ -304,7 +315,7 @@ impl<Op: Operator, Out> Fold<Op, In, Out> {
         Op: Reduction<T>,
     {
         let In(segments) = &self.over;
-        Plan::segments(self.op.entry(), segments.len(), segments.count() as u64)
+        Plan::segments(self.op.kernel()?, segments.len(), segments.count() as u64)
     }
 }
 

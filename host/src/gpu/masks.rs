@@ -24,7 +24,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::MaskMismatch`] where the mask is longer or shorter than the array; [`Error::NoMaskedKernel`] of what there is no
+    /// [`Error::MaskMismatch`] where the mask is longer or shorter than the array; [`Error::NoKernel`] of what there is no
     /// kernel of; otherwise as [`reduce`](Self::reduce), for each.
     pub fn reduce_where<T: Element + DeviceCopy, Op: TakesMask, B: MaskElement + DeviceCopy>(
         &self,
@@ -44,7 +44,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// As [`reduce_raw`](Self::reduce_raw); [`Error::NoMaskedKernel`].
+    /// As [`reduce_raw`](Self::reduce_raw); [`Error::NoKernel`].
     ///
     /// # Safety
     ///
@@ -119,7 +119,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::MaskMismatch`] where the mask's shape does not broadcast to the array's; [`Error::NoMaskedKernel`]; otherwise as
+    /// [`Error::MaskMismatch`] where the mask's shape does not broadcast to the array's; [`Error::NoKernel`]; otherwise as
     /// [`prepare_axes`](Self::prepare_axes), for each layout.
     pub fn prepare_where_axes<T: Element, Op: TakesMask>(
         &self,
@@ -173,7 +173,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// As [`reduce_axes_raw`](Self::reduce_axes_raw); [`Error::MaskMismatch`]; [`Error::NoMaskedKernel`].
+    /// As [`reduce_axes_raw`](Self::reduce_axes_raw); [`Error::MaskMismatch`]; [`Error::NoKernel`].
     ///
     /// # Safety
     ///
@@ -230,7 +230,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::MaskMismatch`] where the mask is longer or shorter than the array; [`Error::NoMaskedKernel`]; otherwise as
+    /// [`Error::MaskMismatch`] where the mask is longer or shorter than the array; [`Error::NoKernel`]; otherwise as
     /// [`reduce_segments`](Self::reduce_segments), for each.
     pub fn reduce_where_segments<T: Element + DeviceCopy, Op: TakesMask, B: MaskElement + DeviceCopy>(
         &self,
@@ -252,7 +252,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// As [`reduce_segments_raw`](Self::reduce_segments_raw); [`Error::NoMaskedKernel`].
+    /// As [`reduce_segments_raw`](Self::reduce_segments_raw); [`Error::NoKernel`].
     ///
     /// # Safety
     ///

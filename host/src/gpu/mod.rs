@@ -162,12 +162,11 @@ impl Gpu {
 
     /// The plan for `len` elements.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// Under a mask, where GPUs have no kernel of the operator: [`prepare`](Self::prepare) answers an error then.
-    #[must_use]
-    pub fn plan<T: Item, R: Reduction<T>>(&self, op: R, len: u64) -> Plan {
-        Plan::new(op.entry(), len)
+    /// [`Error::NoKernel`].
+    pub fn plan<T: Item, R: Reduction<T>>(&self, op: R, len: u64) -> Result<Plan, Error> {
+        Ok(Plan::new(op.kernel()?, len))
     }
 
     /// A launch of `op` over `len` elements, planned, its kernel loaded, for asynchronous calls. Of two arrays
@@ -179,7 +178,7 @@ impl Gpu {
     /// that has no meaning; [`Error::NoPtx`] where this build has
     /// no kernels for the device; [`Error::DriverTooOld`] where the driver cannot read them; [`Error::Driver`].
     pub fn prepare<T: Item, R: Reduction<T>>(&self, op: R, len: u64) -> Result<Prepared<R, T>, Error> {
-        Prepared::new(self, op, Plan::new(prepared::built::<T, R>(op)?, len))
+        Prepared::new(self, op, Plan::new(op.kernel()?, len))
     }
 
     /// The same in a given shape, for tuning and for tests.
@@ -193,7 +192,7 @@ impl Gpu {
         len: u64,
         shape: Shape,
     ) -> Result<Prepared<R, T>, Error> {
-        Prepared::new(self, op, Plan::with_shape(prepared::built::<T, R>(op)?, len, shape)?)
+        Prepared::new(self, op, Plan::with_shape(op.kernel()?, len, shape)?)
     }
 
     /// Folds an array in device memory, of any alignment, and waits for the answer.

@@ -12,7 +12,7 @@ use cust::{
 
 use warpfold_kernels::{
     element::{Element, Item, Masked, Two},
-    kernels::{Entry, Kernel},
+    kernels::Kernel,
     monoids::Words as _,
 };
 
@@ -112,14 +112,6 @@ impl Workspace {
     }
 }
 
-/// The entry of whole arrays.
-pub(super) fn built<T: Item, R: Reduction<T>>(op: R) -> Result<&'static Entry, Error> {
-    op.built().ok_or(Error::NoMaskedKernel {
-        op: R::NAME,
-        element: T::ELEMENT.name(),
-    })
-}
-
 impl<R: Reduction<T>, T: Item> Prepared<R, T> {
     /// Of a whole array.
     pub(super) fn new(gpu: &Gpu, op: R, plan: Plan) -> Result<Self, Error> {
@@ -138,7 +130,7 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
         if extents[0].count > 0 {
             op.check_extent(extents[0].len)?;
         }
-        let plan = Plan::along_all(built::<T, R>(op)?, extents)?;
+        let plan = Plan::along_all(op.kernel()?, extents)?;
         let dimensions = extents[0].has_several().then(|| {
             let numbers = Extents::dimensions_of(extents);
             DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))
@@ -156,7 +148,7 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
     /// Of an array in segments, or where there are `addresses` of arrays that lie apart.
     pub(super) fn segments(gpu: &Gpu, op: R, segments: &Segments, addresses: &[u64]) -> Result<Self, Error> {
         op.check_segments(segments)?;
-        let plan = Plan::segments(built::<T, R>(op)?, segments.len(), segments.count() as u64)?;
+        let plan = Plan::segments(op.kernel()?, segments.len(), segments.count() as u64)?;
         let numbers = [segments.offsets(), addresses].concat();
         let numbers = DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))?;
         let spot = Spot {

@@ -3,7 +3,8 @@
 use warpfold_kernels::{element::Float, monoids, monoids::Monoid};
 
 use super::{
-    ArgMax, ArgMaxLast, ArgMin, ArgMinLast, Max, Mean, Min, Operator, Product, Reduction, StdDev, Sum, Variance,
+    ArgMax, ArgMaxLast, ArgMin, ArgMinLast, BadParameter, Max, Mean, Min, Operator, Product, Reduction, StdDev, Sum,
+    Variance,
 };
 
 pub use warpfold_kernels::monoids::NO_INDEX;
@@ -52,6 +53,10 @@ impl<Op: SkipsNan> Operator for IgnoreNan<Op> {
 
     fn parameter(self) -> u64 {
         self.0.parameter()
+    }
+
+    fn bad_parameter(self) -> Option<BadParameter> {
+        self.0.bad_parameter()
     }
 }
 

@@ -7,10 +7,10 @@ use warpfold_kernels::{
 };
 
 use super::{
-    All, Any, ArgMax, ArgMaxLast, ArgMin, ArgMinLast, ArgMinMax, BitAnd, BitOr, BitXor, Compensated, CountInf,
-    CountNan, CountNonzero, Exact, IgnoreNan, Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf,
-    NormL1, NormL2, NormLp, Operator, Product, Reduction, Skewness, SkipsNan, StdDev, Sum, SumOfSquares, Variance,
-    Wide,
+    All, Any, ArgMax, ArgMaxLast, ArgMin, ArgMinLast, ArgMinMax, BadParameter, BitAnd, BitOr, BitXor, Compensated,
+    CountInf, CountNan, CountNonzero, Exact, IgnoreNan, Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax,
+    NormInf, NormL1, NormL2, NormLp, Operator, Product, Reduction, Skewness, SkipsNan, StdDev, Sum, SumOfSquares,
+    Variance, Wide,
 };
 
 /// The operator `Op` over the elements that a mask selects, as NumPy's `where=`. The calls for it wrap the operator themselves:
@@ -20,7 +20,7 @@ use super::{
 /// On the CPU it takes every operator of [`TakesMask`], of every type of elements that the operator has. GPUs have kernels of
 /// [`Sum`] (f16, bf16, f32, f64, i8, i32, i64, u8, u64, bool), [`Mean`], [`Min`] and [`Max`] (f16, bf16, f32, f64), and of
 /// [`ArgMin`], [`ArgMax`], [`Variance`] and [`StdDev`] (f32, f64); of others their calls answer
-/// [`Error::NoMaskedKernel`](crate::Error::NoMaskedKernel).
+/// [`Error::NoKernel`](crate::Error::NoKernel).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Where<Op>(pub Op);
 
@@ -51,6 +51,10 @@ impl<Op: TakesMask> Operator for Where<Op> {
 
     fn parameter(self) -> u64 {
         self.0.parameter()
+    }
+
+    fn bad_parameter(self) -> Option<BadParameter> {
+        self.0.bad_parameter()
     }
 }
 

@@ -1,11 +1,11 @@
 //! f32 and f64.
 
-use super::{Element, Float, Rank, Real, Type, Wide, root};
-use crate::arithmetic::double;
+use super::{Arithmetic, Element, Float, Rank, Real, Type, Wide, root};
+use crate::arithmetic::{double, single};
 
 /// What f32 and f64 have alike, which is everything but their widths.
 macro_rules! float {
-    ($float:ident, $bits:ident, $int:ident, $type:ident, nan: $nan:literal, flip: $flip:ident, canonical: $canonical:ident, root: $root:path) => {
+    ($float:ident, $bits:ident, $int:ident, $type:ident, nan: $nan:literal, flip: $flip:ident, canonical: $canonical:ident, root: $root:path, exp: $exp:path) => {
         /// A float's bits as an integer of the same order, and back: those of negative numbers order the other way round.
         const fn $flip(bits: $int) -> $int {
             bits ^ ((bits >> ($int::BITS - 1)) & $int::MAX)
@@ -65,6 +65,18 @@ macro_rules! float {
             #[inline]
             fn measure(value: f64) -> Self {
                 Self::from_f64(value)
+            }
+            type Computed = Self;
+            #[inline]
+            fn computed(self) -> Self {
+                self
+            }
+        }
+
+        impl Arithmetic for $float {
+            #[inline]
+            fn exp(self) -> Self {
+                $exp(self)
             }
         }
 
@@ -155,5 +167,5 @@ macro_rules! float {
     };
 }
 
-float!(f32, u32, i32, F32, nan: 0x7fc0_0000, flip: flip_32, canonical: canonical_f32, root: root::root);
-float!(f64, u64, i64, F64, nan: 0x7ff8_0000_0000_0000, flip: flip_64, canonical: canonical_f64, root: double::sqrt);
+float!(f32, u32, i32, F32, nan: 0x7fc0_0000, flip: flip_32, canonical: canonical_f32, root: root::root, exp: single::exp);
+float!(f64, u64, i64, F64, nan: 0x7ff8_0000_0000_0000, flip: flip_64, canonical: canonical_f64, root: double::sqrt, exp: double::exp);

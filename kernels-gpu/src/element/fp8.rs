@@ -158,6 +158,11 @@ macro_rules! fp8 {
             fn measure(value: f64) -> f32 {
                 <f32 as Real>::measure(value)
             }
+            type Computed = f32;
+            #[inline]
+            fn computed(self) -> f32 {
+                self.wide()
+            }
         }
 
         impl Normed for $fp8 {

@@ -102,6 +102,11 @@ macro_rules! half {
             fn measure(value: f64) -> Self {
                 <Self as Float>::from_f64(value)
             }
+            type Computed = f32;
+            #[inline]
+            fn computed(self) -> f32 {
+                self.wide()
+            }
         }
 
         impl Words for $half {

@@ -60,6 +60,11 @@ macro_rules! integer {
             fn measure(value: f64) -> f64 {
                 <f64 as Real>::measure(value)
             }
+            type Computed = f64;
+            #[inline]
+            fn computed(self) -> f64 {
+                self.to_f64()
+            }
         }
 
         impl Integer for $int {}
@@ -117,6 +122,11 @@ impl Real for bool {
     #[inline]
     fn measure(value: f64) -> f64 {
         <f64 as Real>::measure(value)
+    }
+    type Computed = f64;
+    #[inline]
+    fn computed(self) -> f64 {
+        self.to_f64()
     }
 }
 

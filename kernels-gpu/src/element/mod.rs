@@ -1,13 +1,13 @@
 //! The types of elements: how memory holds one, how two compare, and what their sums are carried in.
 //!
-//! | elements | compare as ([`Rank`]) | sums and products in ([`Wide`]) | their answer | mean |
-//! |---|---|---|---|---|
-//! | f16, bf16, f32 | f32 | f32 | as the elements | as the elements |
-//! | f64 | f64 | f64 | f64 | f64 |
-//! | f8e4m3, f8e5m2 | f32 | f32 | f32 | f32 |
-//! | complex32, complex64 | not | two f32 | as the elements | as the elements |
-//! | bool, i8, i16, i32, i64 | i32, i64 | i64 | i64 | f64 |
-//! | u8, u16, u32, u64 | i32, i64 | u64 | u64 | f64 |
+//! | elements | compare as ([`Rank`]) | sums and products in ([`Wide`]) | their answer | mean | computed one by one in ([`Arithmetic`]) |
+//! |---|---|---|---|---|---|
+//! | f16, bf16, f32 | f32 | f32 | as the elements | as the elements | f32 |
+//! | f64 | f64 | f64 | f64 | f64 | f64 |
+//! | f8e4m3, f8e5m2 | f32 | f32 | f32 | f32 | f32 |
+//! | complex32, complex64 | not | two f32 | as the elements | as the elements | not |
+//! | bool, i8, i16, i32, i64 | i32, i64 | i64 | i64 | f64 | f64 |
+//! | u8, u16, u32, u64 | i32, i64 | u64 | u64 | f64 | f64 |
 
 mod complex;
 mod float;
@@ -167,6 +167,10 @@ pub trait Real: Element {
 
     /// In f64: exactly, but for integers of 64 bits, which are rounded.
     fn to_f64(self) -> f64;
+    /// What is computed of one element in, before elements meet: f32 of floats of up to 32 bits, f64 of others.
+    type Computed: Arithmetic;
+    /// The element there: exactly, but for integers of 64 bits, which are rounded.
+    fn computed(self) -> Self::Computed;
     /// An answer that was computed in f64, rounded once to what a mean is answered as; every NaN gives the same one.
     fn measure(value: f64) -> Self::Mean;
 }
@@ -181,6 +185,13 @@ pub trait Float: Real + Element<Mean = Self> {
     fn magnitude(self) -> Self::Rank;
     /// Its magnitude, wide.
     fn wide_magnitude(self) -> Self::Wide;
+}
+
+/// Floats that arithmetic is done in: f32 and f64.
+pub trait Arithmetic: Float + Wide + Element<Wide = Self, Total = Self> {
+    /// Its exponential, as [`arithmetic`](crate::arithmetic) has it.
+    #[must_use]
+    fn exp(self) -> Self;
 }
 
 /// Elements that are integers, whose bits are two's complement.

@@ -18,7 +18,7 @@ pub use table::{ENTRIES, LIBRARY, PARTS, PARTS_OF_NEWER};
 
 use crate::{
     element::Type,
-    monoids::{Monoid, Words},
+    monoids::{Monoid, Then, Words},
     simt::Simt,
     stages::{
         extents::Extents,
@@ -117,6 +117,10 @@ pub struct Told {
     pub also: bool,
     /// Whether the elements are the signed integers of the same bits.
     pub signed: bool,
+    /// Behind a [`Step`](crate::monoids::Step), which the number is then of: what becomes of an element less the number.
+    pub then: Then,
+    /// The number of the operator behind a step, which is small.
+    pub behind: u8,
 }
 
 impl Told {
@@ -128,13 +132,30 @@ impl Told {
             number,
             also: flags & 1 != 0,
             signed: flags & 2 != 0,
+            then: match flags >> 2 & 3 {
+                0 => Then::Itself,
+                1 => Then::Magnitude,
+                2 => Then::Square,
+                _ => Then::Exp,
+            },
+            behind: (flags >> 8) as u8,
+        }
+    }
+
+    /// What the operator behind a step is told.
+    #[inline(always)]
+    #[must_use]
+    pub fn behind(self) -> Self {
+        Self {
+            number: self.behind.into(),
+            ..self
         }
     }
 
     /// What a launch passes beside the number.
     #[must_use]
     pub fn flags(self) -> u32 {
-        u32::from(self.also) | u32::from(self.signed) << 1
+        u32::from(self.also) | u32::from(self.signed) << 1 | (self.then as u32) << 2 | u32::from(self.behind) << 8
     }
 }
 
@@ -211,8 +232,8 @@ impl Entry {
                 whole::instructions_small::<T, M>(),
             ),
             // Of large states four slots take all registers there are.
-            Kernel::Rows if is_large(words) => (room.threads, 1, rows::instructions::<T>(words)),
-            Kernel::Rows => (room.threads, room.blocks, rows::instructions::<T>(words)),
+            Kernel::Rows if is_large(words) => (room.threads, 1, rows::instructions::<T, M>()),
+            Kernel::Rows => (room.threads, room.blocks, rows::instructions::<T, M>()),
             Kernel::Segments => {
                 // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments'
                 // slots and of a leaf.
@@ -236,7 +257,7 @@ impl Entry {
                 let threads = if most < 256 { most } else { 256 };
                 let most_resident = if words < 3 && T::ARRAYS == 1 { 512 } else { 256 };
                 let resident = if all < most_resident { all } else { most_resident };
-                (threads, resident / threads, strided::instructions::<T>(words))
+                (threads, resident / threads, strided::instructions::<T, M>())
             }
         };
         Self {

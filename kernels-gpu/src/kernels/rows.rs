@@ -6,11 +6,11 @@ use super::{
 };
 use crate::{
     element::Type,
-    monoids::Monoid,
+    monoids::{Monoid, Words},
     simt::Simt,
     stages::{
         extents::{Extents, Input},
-        load,
+        in_order, load,
         source::Source,
         thread, warp,
     },
@@ -53,9 +53,19 @@ impl Width {
     }
 }
 
-/// How often the instructions that matter stand in the code of [`reduce_rows`] for a state of `words` words.
+/// How often the instructions that matter stand in the code of [`reduce_rows`].
 #[must_use]
-pub const fn instructions<T: Source>(words: usize) -> Instructions {
+pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
+    let words = <M::State as Words>::COUNT;
+    if !M::COMMUTES {
+        return Instructions {
+            vector_loads: 0,
+            scalar_loads: in_order::loads::<T>(),
+            shuffles: words, // a loop
+            barriers: 0,
+            tickets: 0,
+        };
+    }
     // Four extents of a row, or one of two, four or eight.
     let (wide, turns) = (4 + 2 + 4 + 8, 4 + 3);
     let wide = load::wide_loads::<T>(wide);
@@ -84,6 +94,10 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     let width = Width::of(T::ELEMENT, extents.len);
     let first = warp * u64::from(width.extents());
+    if !M::COMMUTES {
+        // SAFETY: passed on to the caller.
+        return unsafe { reduce_in_order(simt, op, extents, first, output) };
+    }
     let none = op.identity();
     let (lanes, slots, states) = match width {
         Width::Lanes(lanes) => {
@@ -137,5 +151,32 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
         }
         (state, next, third, last) = (next, third, last, none);
         slot += 1;
+    }
+}
+
+/// Folds the extents of this warp, from number `first` on, one after the other.
+///
+/// # Safety
+///
+/// As [`reduce_rows`].
+#[inline(always)]
+unsafe fn reduce_in_order<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    extents: Extents<T>,
+    first: u64,
+    output: Output,
+) {
+    let count = Width::of(T::ELEMENT, extents.len).extents();
+    let mut number = first;
+    while number < extents.count.min(first + u64::from(count)) {
+        // SAFETY: passed on to the caller.
+        let part = unsafe { in_order::fold_leaf(simt, op, extents.run(simt, number), 0) };
+        let total = warp::reduce_first(simt, op, part, simt.anew(LANES));
+        if simt.lane() == 0 {
+            // SAFETY: passed on to the caller; each extent has one such lane.
+            unsafe { finish(simt, op, extents.len, total, output, number) };
+        }
+        number += 1;
     }
 }

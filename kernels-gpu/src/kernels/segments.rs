@@ -11,7 +11,7 @@ use crate::{
     stages::{
         extents::{Input, after},
         grid::{self, Meeting},
-        load,
+        in_order, load,
         segments::{self, Piece, Segments},
         shuffle,
         source::{At, Source},
@@ -86,6 +86,16 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
     let short = 2 * (4 + 1) * words;
     let meet = reduce_eight + reduce_octets;
+    if !M::COMMUTES {
+        // A leaf; no segment is short.
+        return Instructions {
+            vector_loads: 0,
+            scalar_loads: in_order::loads::<T>() + numbers * segments::NUMBER,
+            shuffles: (2 * T::ARRAYS + 1) + reduce + meet,
+            barriers: 0,
+            tickets: 1,
+        };
+    }
     Instructions {
         vector_loads: wide.vectors + ragged.vectors,
         scalar_loads: wide.words + ragged.words + whole + turns * ragged.bytes + numbers * segments::NUMBER,
@@ -142,14 +152,16 @@ pub unsafe fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
         let is_whole = mine.exists && !mine.is_tile(range);
         let len = if is_whole { mine.input.len as u32 } else { 0 };
         let width = width::<S, T>(simt, len);
-        let is_short = len <= width * vector_elements::<T>() as u32;
+        let is_short = M::COMMUTES && len <= width * vector_elements::<T>() as u32;
         let short = Input {
             len: if is_short { u64::from(len) } else { 0 },
             ..mine.input
         };
         // SAFETY: passed on to the caller.
         let mut state = unsafe {
-            if width > LANES {
+            if !M::COMMUTES {
+                op.identity() // none is short
+            } else if width > LANES {
                 fold_short::<S, T, M, 2>(simt, op, segments, short, simt.anew(LANES))
             } else {
                 fold_short::<S, T, M, 1>(simt, op, segments, short, width)
@@ -349,7 +361,9 @@ unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(
 ) -> M::State {
     // SAFETY: passed on to the caller.
     unsafe {
-        if thread::loadable_leaves::<T, M>(input) > 0 {
+        if !M::COMMUTES {
+            warp::reduce(simt, op, in_order::fold_leaf(simt, op, input, 0))
+        } else if thread::loadable_leaves::<T, M>(input) > 0 {
             warp::fold_loadable(simt, op, input, 0, seen)
         } else if input.len as u32 <= 2 * row_elements::<T>() as u32 {
             warp::reduce(simt, op, thread::fold_rows::<S, T, M, 2>(simt, op, input))

@@ -7,9 +7,9 @@ use super::{
 };
 use crate::{
     element::Type,
-    monoids::Monoid,
+    monoids::{Monoid, Words},
     simt::Simt,
-    stages::{extents::Extents, gather, grid, grid::Meeting, load, source::Source, store, team::Team},
+    stages::{extents::Extents, gather, grid, grid::Meeting, in_order, load, source::Source, store, team::Team},
     tree::{LANES, ROWS, leaf_elements, vector_elements},
 };
 
@@ -30,14 +30,20 @@ pub const fn parts(element: Type, len: u64) -> u64 {
     first_row.div_ceil(row / PARTS)
 }
 
-/// How often the instructions that matter stand in the code of [`reduce_strided`] for a state of `words` words.
+/// How often the instructions that matter stand in the code of [`reduce_strided`].
 #[must_use]
-pub const fn instructions<T: Source>(words: usize) -> Instructions {
+pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
+    let words = <M::State as Words>::COUNT;
+    let (loads, exchanges) = if M::COMMUTES {
+        (gather::loads::<T>(), gather::shuffles::<T>())
+    } else {
+        (in_order::loads::<T>(), 0)
+    };
     Instructions {
         vector_loads: 0,
-        scalar_loads: gather::loads::<T>(),
+        scalar_loads: loads,
         // Loops: the parts, and the slots.
-        shuffles: 2 * words + gather::shuffles::<T>(),
+        shuffles: 2 * words + exchanges,
         // Two meetings of two; the slots' writers and readers; and in the loop of slots.
         barriers: 2 * 2 + 2 + 2,
         tickets: 1,
@@ -85,7 +91,12 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
     let left = u64::saturating_sub(parts(T::ELEMENT, extents.len), before);
     let mut total = team.fold(simt, op, left, |unit| {
         let part = before + unit;
-        let first = part / PARTS * leaf_elements::<T>() as u64 + part % PARTS * vector_elements::<T>() as u64;
+        let columns = if M::COMMUTES {
+            vector_elements::<T>() as u64
+        } else {
+            in_order::part_elements::<T>()
+        };
+        let first = part / PARTS * leaf_elements::<T>() as u64 + part % PARTS * columns;
         // SAFETY: passed on to the caller; where the team's answers are those of a whole warp, all its lanes are at one unit.
         unsafe { gather::fold_part(simt, op, extents, read, first) }
     });

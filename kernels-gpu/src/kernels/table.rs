@@ -6,8 +6,8 @@ use crate::{
     element::{bf16, complex32, complex64, f8e4m3, f8e5m2, f16},
     monoids::{
         Arg, BitXor, Bits, Compensated, Cosine, CountInf, CountNan, CountNonzero, CountedMean, Describe, Dot, Either,
-        Exact, Extremum, IgnoreNan, Kurtosis, LogSumExp, Mean, MeanVariance, NormInf, NormL1, NormL2, NormLp, Product,
-        Skewness, StdDev, Sum, SumOfSquares, Truth, Variance, Where, Wide,
+        Exact, Extremum, IgnoreNan, Kurtosis, LogSumExp, Map, Mean, MeanVariance, NormInf, NormL1, NormL2, NormLp,
+        Product, Skewness, StdDev, Sum, SumOfSquares, ToldStep, Truth, Variance, Where, Wide,
     },
 };
 
@@ -29,6 +29,12 @@ entries! {
         };
         // The mean of a sum that has a sign.
         mean: Mean = |_| Mean, { i64: HEAVY };
+        (sum_mapped | mean_mapped): Map<ToldStep<false>, Either<Sum, Mean>> = |told| Map::step(told, Either::told(Sum, Mean, told)), {
+            f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
+        };
+        (sum_exp | mean_exp): Map<ToldStep<true>, Either<Sum, Mean>> = |told| Map::exp(told, Either::told(Sum, Mean, told)), {
+            f32: HEAVY, f64: FULL, f16: WIDE, bf16: WIDE,
+        };
         (sum_compensated | mean_compensated): Either<Compensated<Sum>, Compensated<Mean>> = |told| {
             Either::told(Compensated(Sum), Compensated(Mean), told)
         }, { f32: HEAVY, f64: HEAVY };
@@ -83,6 +89,12 @@ entries! {
         norm_inf: NormInf = |_| NormInf, {
             f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
             f8e4m3: FULL, f8e5m2: FULL, complex32: DEEP, complex64: WIDE,
+        };
+        extremum_mapped: Map<ToldStep<false>, Extremum> = |told| Map::step(told, Extremum::told(told.behind())), {
+            f32: WIDE, f64: WIDE, f16: WIDE, bf16: WIDE,
+        };
+        arg_mapped: Map<ToldStep<false>, Arg> = |told| Map::step(told, Arg::told(told.behind())), {
+            f32: WIDE, f64: WIDE, f16: WIDE, bf16: WIDE,
         };
         extremum_ignore_nan: IgnoreNan<Extremum> = |told| IgnoreNan(Extremum::told(told)), {
             f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,

@@ -14,7 +14,7 @@ use crate::{
         extents::{Extents, Input},
         grid,
         grid::Meeting,
-        load, narrow,
+        in_order, load, narrow,
         source::Source,
         store, thread, warp,
         warp::Seen,
@@ -53,6 +53,15 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
         let columns = if M::FOLDS_COLUMNS { 1 } else { vector_elements::<T>() };
         ragged.words = load::element_loads::<T>(ROWS * columns);
         ragged.bytes = 0;
+    }
+    if !M::COMMUTES {
+        return Instructions {
+            vector_loads: 0,
+            scalar_loads: in_order::loads::<T>(),
+            shuffles: reduce + reduce_first + slots,
+            barriers: 2 + 1 + 1,
+            tickets: 1,
+        };
     }
     let whole = if thread::loads_words::<T, M>() && !M::REREADS {
         words
@@ -165,7 +174,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             at = whole + (u32::wrapping_sub(simt.warp(), whole) & (simt.warps() - 1));
         }
         // The code of an operator that rereads is large, and stands once: where ragged leaves are folded.
-        while !M::REREADS && !M::ASSOCIATES && !warp::meets_in_fours::<T, M>() && at < whole {
+        while M::COMMUTES && !M::REREADS && !M::ASSOCIATES && !warp::meets_in_fours::<T, M>() && at < whole {
             // SAFETY: passed on to the caller; the leaf is one of those.
             let state = unsafe { warp::fold_loadable(simt, op, input, leaf(at), &mut seen) };
             block::put(simt, at, state, turn);

@@ -1,9 +1,11 @@
 //! A step of one's own in front of an operator.
 
+use core::marker::PhantomData;
+
 use super::{Monoid, fold_column_in_pairs};
 use crate::{
     element::{Element, Item},
-    tree::ROWS,
+    tree::{self, Part, ROWS},
 };
 
 /// What becomes of each element before it is folded. Its arithmetic is that of [`arithmetic`](crate::arithmetic) and of
@@ -51,6 +53,23 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
     fn shift(self, state: M::State, by: u64) -> M::State {
         self.op.shift(state, by)
     }
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> M::State
+    where
+        T: Item,
+    {
+        if M::SELECTS {
+            let Self { transform, op } = self;
+            let elements = PhantomData;
+            op.fold_part(Transformed {
+                transform,
+                part,
+                elements,
+            })
+        } else {
+            tree::fold_part(self, part)
+        }
+    }
     const SELECTS: bool = M::SELECTS;
     #[inline]
     fn may_change(self, best: M::State, value: T) -> bool {
@@ -77,6 +96,32 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
     #[inline]
     fn empty(self) -> Option<M::Answer> {
         self.op.empty()
+    }
+}
+
+/// A part of what a step makes of elements, in whichever way an operator that selects folds it.
+struct Transformed<T, F, P> {
+    transform: F,
+    part: P,
+    elements: PhantomData<fn(T)>,
+}
+
+impl<T, F: Copy, P: Copy> Clone for Transformed<T, F, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, F: Copy, P: Copy> Copy for Transformed<T, F, P> {}
+
+impl<T, F: Transform<T>, P: Part<T>> Part<F::Output> for Transformed<T, F, P> {
+    const ROWS: usize = P::ROWS;
+    const COLUMNS: usize = P::COLUMNS;
+
+    #[inline(always)]
+    fn lift<M: Monoid<F::Output>>(self, op: M, row: usize, column: usize) -> M::State {
+        let transform = self.transform;
+        self.part.lift(Map { transform, op }, row, column)
     }
 }
 

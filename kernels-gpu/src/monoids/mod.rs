@@ -14,6 +14,7 @@ mod either;
 mod exact;
 mod extremum;
 mod ignore_nan;
+mod in_order;
 mod log_sum_exp;
 mod lp;
 mod map;
@@ -22,6 +23,7 @@ mod norm;
 mod pair;
 mod product;
 mod select;
+mod step;
 mod sum;
 mod summary;
 #[cfg(test)]
@@ -39,6 +41,7 @@ pub use either::Either;
 pub use exact::{Exact, Fixed};
 pub use extremum::{End, Extremum, Key, Order};
 pub use ignore_nan::IgnoreNan;
+pub use in_order::InOrder;
 pub use log_sum_exp::{LogSumExp, Scaled};
 pub use lp::NormLp;
 pub use map::{Map, Transform};
@@ -46,6 +49,7 @@ pub use moments::{Moments2, Moments4};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
 pub use product::Product;
 pub use select::Where;
+pub use step::{Step, Then, ToldStep};
 pub use sum::{CountedMean, Mean, Sum, SumOrMean};
 pub use summary::Summary;
 pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
@@ -61,7 +65,7 @@ use crate::{
 /// Laws, for all states `a`, `b`, `c` that come from `lift` and `combine`, **to the bit**:
 ///
 /// * `combine(identity, a) == a == combine(a, identity)`;
-/// * `combine(a, b) == combine(b, a)`.
+/// * `combine(a, b) == combine(b, a)`, but [in order](InOrder).
 ///
 /// All NaNs count as one here: which of two payloads an addition keeps is the hardware's choice, and `finish` gives a
 /// single one.
@@ -85,6 +89,10 @@ pub trait Monoid<T>: Copy {
 
     /// The state of two runs together.
     fn combine(self, a: Self::State, b: Self::State) -> Self::State;
+
+    /// Whether two states may change places, as all operators' may but [`InOrder`]'s: the canonical tree has elements of a leaf meet
+    /// column by column. Without, a leaf's elements meet one beside the other.
+    const COMMUTES: bool = true;
 
     /// The state of the same run, were it to start `by` elements later. Only operators that report positions care.
     #[inline]

@@ -11,6 +11,7 @@
 
 use super::{
     extents::Extents,
+    in_order::{self, Apart},
     load::{ALL, Vectors, WORDS, each_row, load_element},
     mask, narrow,
     source::{At, Read, Source},
@@ -80,6 +81,12 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     answer: Answer<T>,
     first: u64,
 ) -> M::State {
+    if !M::COMMUTES {
+        let start = answer.start;
+        let len = if answer.exists { extents.len } else { 0 };
+        // SAFETY: passed on to the caller.
+        return unsafe { in_order::fold_part(simt, op, Apart { extents, start }, first, len) };
+    }
     let left = u64::saturating_sub(extents.len, first);
     let present = narrow(simt, if answer.exists { left } else { 0 });
     let place = |array| Places {

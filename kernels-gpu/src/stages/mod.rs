@@ -4,6 +4,7 @@ pub mod block;
 pub mod extents;
 pub mod gather;
 pub mod grid;
+pub mod in_order;
 pub mod load;
 mod mask;
 pub mod segments;

@@ -10,7 +10,7 @@
 //!
 //! All of these are powers of two, so each group of neighbours is a subtree.
 
-use super::{each_word, warp::partner};
+use super::{each_word, warp::with_partner};
 use crate::{
     monoids::{Monoid, Words},
     simt::{SHARED_WORDS, Simt},
@@ -98,7 +98,7 @@ impl Team {
             let mut state = if number < count { unit(number) } else { op.identity() };
             let mut reach = self.answers;
             while reach < LANES {
-                state = op.combine(state, partner(simt, state, reach));
+                state = with_partner(simt, op, state, reach);
                 reach *= 2;
             }
             pending.push(op, step, state);

@@ -2,6 +2,7 @@
 
 use super::{
     extents::{Around, Input, after},
+    in_order,
     load::{ALL, Vectors, WORDS},
     narrow,
     source::{Across, Aligned, At, Bytes, Ragged, Source, Whole, Words, load},
@@ -31,7 +32,7 @@ pub const fn loads_words<T: Item, M: Monoid<T>>() -> bool {
 /// How many leaves [`load_leaf`] can read: the first.
 #[must_use]
 pub fn loadable_leaves<T: Source, M: Monoid<T>>(input: Input<T>) -> u64 {
-    if loads_words::<T, M>() || input.is_aligned() {
+    if M::COMMUTES && (loads_words::<T, M>() || input.is_aligned()) {
         input.whole_leaves()
     } else {
         0
@@ -183,6 +184,10 @@ impl<S: Simt, T: Source> Part<T> for Unloaded<S, T> {
 /// `input` is valid and unwritten for the whole launch, and so is what is around it.
 #[inline(always)]
 pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
+    if !M::COMMUTES {
+        // SAFETY: passed on to the caller.
+        return unsafe { in_order::fold_leaf(simt, op, input, leaf) };
+    }
     let base = base::<S, T>(simt, leaf);
     let from = after::<T>(input.start, base);
     if M::REREADS {
@@ -253,6 +258,10 @@ fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
 /// As [`fold_ragged`].
 #[inline(always)]
 pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(simt: S, op: M, input: Input<T>) -> M::State {
+    if !M::COMMUTES {
+        // SAFETY: passed on to the caller.
+        return unsafe { in_order::fold_leaf(simt, op, input, 0) };
+    }
     // SAFETY: passed on to the caller.
     unsafe { load_rows::<S, T, N>(simt, input, simt.lane()) }.fold(op)
 }

@@ -33,8 +33,8 @@ pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::S
         return reduce_first(simt, op, state, simt.anew(32));
     }
     let state = reduce_octets(simt, op, state);
-    let state = op.combine(state, partner(simt, state, 8));
-    op.combine(state, partner(simt, state, 16))
+    let state = with_partner(simt, op, state, 8);
+    with_partner(simt, op, state, 16)
 }
 
 /// Combines the states of each eight neighbouring lanes, neighbours first.
@@ -45,9 +45,9 @@ pub fn reduce_octets<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) 
     if is_large(M::State::COUNT) {
         return reduce_first(simt, op, state, simt.anew(8));
     }
-    let state = op.combine(state, partner(simt, state, 1));
-    let state = op.combine(state, partner(simt, state, 2));
-    op.combine(state, partner(simt, state, 4))
+    let state = with_partner(simt, op, state, 1);
+    let state = with_partner(simt, op, state, 2);
+    with_partner(simt, op, state, 4)
 }
 
 /// Combines the states of the first `count` lanes, neighbours first; `count` is a power of two, at most 32.
@@ -57,7 +57,7 @@ pub fn reduce_octets<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) 
 pub fn reduce_first<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut state: M::State, count: u32) -> M::State {
     let mut reach = 1;
     while reach < count {
-        state = op.combine(state, partner(simt, state, reach));
+        state = with_partner(simt, op, state, reach);
         reach *= 2;
     }
     state
@@ -79,7 +79,7 @@ pub fn reduce_four<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: [M::State; 4
 fn reduce_further<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut four: M::State, width: u32) -> M::State {
     let mut reach = 4;
     while reach < width {
-        four = op.combine(four, partner(simt, four, reach));
+        four = with_partner(simt, op, four, reach);
         reach *= 2;
     }
     four
@@ -93,7 +93,7 @@ pub const FOUR: u32 = 4;
 #[must_use]
 pub const fn meets_in_fours<T, M: Monoid<T>>() -> bool {
     let words = M::State::COUNT;
-    words > 1 && words < 12 && !M::SELECTS && !M::REREADS && !M::ASSOCIATES
+    words > 1 && words < 12 && !M::SELECTS && !M::REREADS && !M::ASSOCIATES && M::COMMUTES
 }
 
 /// Shuffles of a state of `words` words in the code of [`fold_four`].
@@ -152,7 +152,7 @@ fn meet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, low: M::State, hig
     } else {
         (high, low)
     };
-    op.combine(keep, partner(simt, give, reach))
+    in_order(simt, op, reach, keep, partner(simt, give, reach))
 }
 
 /// Combines the 32 states of each of eight rows, neighbours first, `state(row)` being this lane's in that row. Nine
@@ -183,12 +183,28 @@ pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32
     let low = meet(2, meet(1, a, b), meet(1, c, d));
     let high = meet(2, meet(1, e, f), meet(1, g, h));
     let eight = meet(4, low, high);
-    let sixteen = op.combine(eight, partner(simt, eight, 8));
-    op.combine(sixteen, partner(simt, sixteen, 16))
+    let sixteen = with_partner(simt, op, eight, 8);
+    with_partner(simt, op, sixteen, 16)
+}
+
+/// A lane's state and that of the lane whose number differs in the bit `reach`, combined.
+#[inline(always)]
+pub(super) fn with_partner<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State, reach: u32) -> M::State {
+    in_order(simt, op, reach, state, partner(simt, state, reach))
+}
+
+/// A lane's state and its partner's, combined: where it matters, that of the lower lane first.
+#[inline(always)]
+fn in_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, mine: M::State, other: M::State) -> M::State {
+    if M::COMMUTES || simt.lane() & reach == 0 {
+        op.combine(mine, other)
+    } else {
+        op.combine(other, mine)
+    }
 }
 
 /// The state of the lane whose number differs in the bit `reach`.
-pub(super) fn partner<S: Simt, W: Words>(simt: S, state: W, reach: u32) -> W {
+fn partner<S: Simt, W: Words>(simt: S, state: W, reach: u32) -> W {
     map_words(state, |word| simt.shuffle_xor(word, reach))
 }
 

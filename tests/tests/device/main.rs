@@ -16,6 +16,7 @@ mod on_device;
 mod own;
 mod pairs;
 mod segments;
+mod steps;
 mod streams;
 mod types;
 
@@ -52,6 +53,7 @@ fn tests() -> Vec<Test> {
         own: quick_own_operators;
         masks: quick_masks masks_of_every_size quick_masks_along_axes quick_masks_in_segments quick_masks_that_are_wrong;
         pairs: quick_pairs pairs_of_every_size quick_pairs_along_axes quick_pairs_in_segments quick_pairs_that_are_wrong;
+        steps: quick_steps quick_steps_without_a_kernel;
         large: more_than_two_to_the_32;
     }
 }

@@ -197,7 +197,7 @@ pub fn quick_masks_that_are_wrong(gpu: &Gpu) {
     assert!(
         matches!(
             wrong,
-            Error::NoMaskedKernel {
+            Error::NoKernel {
                 op: "prod",
                 element: "f32"
             }

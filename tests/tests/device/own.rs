@@ -1,7 +1,7 @@
 //! A user's own operators: the GPU gives the CPU's bits with kernels that another crate brought.
 
 use cust::memory::{DeviceBuffer, DeviceCopy};
-use own_operator::{GeometricMean, MeanDistance, TakeCensus};
+use own_operator::{Compose, GeometricMean, MeanDistance, TakeCensus};
 use warpfold::{
     Error, cpu,
     gpu::Gpu,
@@ -89,6 +89,11 @@ pub fn quick_own_operators(gpu: &Gpu) -> Option<String> {
         agrees(MeanDistance { from: 0.75 }, gpu, &values);
         let wide: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
         agrees(GeometricMean, gpu, &wide);
+        // What does not commute, in order.
+        let words: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(2_654_435_761) ^ 77).collect();
+        agrees(Compose, gpu, &words);
+        let bytes: Vec<u8> = words.iter().map(|word| (word >> 9) as u8).collect();
+        agrees(Compose, gpu, &bytes);
     }
     // Each value of a parameter is one launch's own.
     let values = cases::CYCLE.array(5003);

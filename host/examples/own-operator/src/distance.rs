@@ -3,7 +3,7 @@
 
 use warpfold_kernels::{
     monoids::{Map, Mean, Transform},
-    ops::{Commutative, OwnOperator},
+    ops::OwnOperator,
 };
 
 /// The mean of `|x − from|`: with the mean or the median for `from`, the mean absolute deviation. NaN over nothing.
@@ -23,8 +23,6 @@ impl Transform<f32> for MeanDistance {
         (value - self.from).abs()
     }
 }
-
-impl Commutative for MeanDistance {}
 
 impl OwnOperator for MeanDistance {
     type Monoid = Map<Self, Mean>;

@@ -6,10 +6,12 @@
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
 mod census;
+mod compose;
 mod distance;
 mod geometric_mean;
 
 pub use census::{Census, TakeCensus};
+pub use compose::{Affine, Compose};
 pub use distance::MeanDistance;
 pub use geometric_mean::{GeometricMean, Logs};
 
@@ -17,4 +19,5 @@ warpfold_kernels::operators! {
     geometric_mean: GeometricMean, { f32: FULL, f64: WIDE };
     mean_distance: MeanDistance, { f32: LIGHT };
     census: TakeCensus, { f32: FULL };
+    compose: Compose, { u8: WIDE, u32: WIDE };
 }

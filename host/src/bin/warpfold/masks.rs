@@ -7,7 +7,7 @@ use warpfold::{
     files::{DType, Tensor, TensorFile},
     layout::{Axes, Extents, Folded, Layout},
     ops::{
-        Reduction, TakesMask, Where,
+        OverNothing as _, Reduction, TakesMask, Where,
         element::{Masked, Real},
         monoids::{Arg, Best, Key},
     },
@@ -130,7 +130,7 @@ impl Fold<'_> {
             elements: found,
         };
         let plan = || {
-            let entry = Where(op).built().ok_or_else(|| self.no_kernel::<T>(Op::NAME))?;
+            let entry = Where(op).kernel()?;
             Ok(match &self.segments {
                 Some(segments) => Plan::segments(entry, segments.len(), segments.count() as u64)?,
                 None if self.args.axis.is_empty() => Plan::new(entry, self.array.len()),
@@ -144,11 +144,6 @@ impl Fold<'_> {
             })
         };
         self.report(Op::NAME, &device, answers, took, plan)
-    }
-
-    fn no_kernel<T: Element>(&self, op: &'static str) -> Failure {
-        let element = T::TYPE.name();
-        warpfold::Error::NoMaskedKernel { op, element }.into()
     }
 
     /// What the mask selects of the whole array, a piece at a time.

@@ -1,0 +1,109 @@
+//! A step in front of an operator.
+
+use warpfold_kernels::{
+    element::Real,
+    kernels::{Entry, Kernel, Told},
+    monoids,
+};
+
+use super::{BadParameter, Operator, Reduction, TakesMask};
+
+pub use warpfold_kernels::monoids::{Step, Then};
+
+/// The operator `Op` on what a [`Step`] makes of each element, in the same pass: the magnitude, the square, the exponential, less a
+/// number first, or the element itself cast to f32 or f64. The bits are those of the tree of the elements' type, over the array that
+/// the step makes; so of f32 and f64 they are those of that array, folded by itself.
+///
+/// On the CPU `Op` is any operator that has a meaning for f32 (of elements that are floats of up to 32 bits) or f64 (of others), one
+/// of another accuracy or policy, too. GPUs have kernels of f16, bf16, f32 and f64 behind each step for [`Sum`](super::Sum) and
+/// [`Mean`](super::Mean), and behind all but the exponential for [`Min`](super::Min), [`Max`](super::Max),
+/// [`ArgMin`](super::ArgMin), [`ArgMax`](super::ArgMax) and those of the last of equals; of others their calls answer
+/// [`Error::NoKernel`](crate::Error::NoKernel). A step of your own is a [`Map`](monoids::Map).
+///
+/// ```
+/// use warpfold::{cpu, ops::{ArgMin, Mapped, Mean, Step, Sum}};
+///
+/// let values = [3.0_f32, -5.0, 1.5];
+/// assert_eq!(cpu::reduce(Mapped(Sum, Step::ABS), &values)?, 9.5);
+/// assert_eq!(cpu::reduce(Mapped(Mean, Step::minus(1.0).square()), &values)?, 13.416667);
+/// // The nearest to 2.
+/// assert_eq!(cpu::reduce(Mapped(ArgMin, Step::minus(2.0).abs()), &values)?, 2);
+/// // Integers are summed as f64.
+/// assert_eq!(cpu::reduce(Mapped(Sum, Step::CAST), &[i64::MAX, i64::MAX])?, 2.0_f64.powi(64));
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+///
+/// Cost: one reading of the memory. A step is one to four instructions an element, the exponential some ten (f64: thirty).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mapped<Op>(pub Op, pub Step);
+
+/// The names in the table of kernels of an operator behind a step, and behind the exponential; none is built by the name of nothing.
+const fn entries(entry: &str) -> [&'static str; 2] {
+    match entry.as_bytes() {
+        b"sum" => ["sum_mapped", "sum_exp"],
+        b"mean" => ["mean_mapped", "mean_exp"],
+        b"extremum" => ["extremum_mapped", ""],
+        b"arg" => ["arg_mapped", ""],
+        _ => [""; 2],
+    }
+}
+
+impl<Op: Operator> Mapped<Op> {
+    /// Its name in the table of kernels.
+    fn name_of_entry(self) -> &'static str {
+        entries(Op::ENTRY)[usize::from(self.1.then == Then::Exp)]
+    }
+}
+
+impl<Op: Operator> Operator for Mapped<Op> {
+    const NAME: &'static str = Op::NAME;
+    const ENTRY: &'static str = entries(Op::ENTRY)[0];
+
+    /// What the step takes off.
+    fn parameter(self) -> u64 {
+        self.1.minus.to_bits()
+    }
+
+    fn bad_parameter(self) -> Option<BadParameter> {
+        let minus = || BadParameter::unless_finite("minus", self.1.minus);
+        self.0.bad_parameter().or_else(minus)
+    }
+}
+
+impl<T: Real, Op: Reduction<T::Computed>> Reduction<T> for Mapped<Op> {
+    type Answer = Op::Answer;
+    type State = Op::State;
+    type Monoid = monoids::Map<Step, Op::Monoid>;
+
+    fn monoid(self) -> Self::Monoid {
+        let Self(op, transform) = self;
+        let op = op.monoid();
+        monoids::Map { transform, op }
+    }
+
+    fn built(self) -> Option<&'static Entry> {
+        Self::LIBRARY.find(self.name_of_entry(), T::TYPE, Kernel::All)
+    }
+
+    fn told(self, entry: &Entry) -> Told {
+        let Self(op, step) = self;
+        Told {
+            number: self.parameter(),
+            also: entry.also == Some(self.name_of_entry()),
+            then: step.then,
+            behind: op.parameter() as u8,
+            ..Told::default()
+        }
+    }
+}
+
+impl<Op: TakesMask> TakesMask for Mapped<Op> {
+    const ENTRY_WHERE: &'static str = "";
+    type Counted = monoids::Map<Step, Op::Counted>;
+
+    fn counted(self) -> Self::Counted {
+        let Self(op, transform) = self;
+        let op = op.counted();
+        monoids::Map { transform, op }
+    }
+}

@@ -1,0 +1,51 @@
+//! Operators that do not commute.
+
+use super::Monoid;
+
+/// `M` over elements that meet one beside the other, so that `combine` need not commute: what it is given first comes before the
+/// second in the array, always. For the composition of maps, a running difference, the first or the last element of a kind, text that is
+/// joined.
+///
+/// # The tree
+///
+/// That of eight rows of one column: `(0,1) (2,3) …`, then the results in pairs again, over all elements. It is a function of the length
+/// alone, whatever the type of the elements.
+///
+/// # Cost
+///
+/// Memory is read element by element, each lane a run of its own: about a third of what an operator that commutes reads in the same
+/// time where states are small.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct InOrder<M>(pub M);
+
+impl<T, M: Monoid<T>> Monoid<T> for InOrder<M> {
+    type State = M::State;
+    type Answer = M::Answer;
+
+    #[inline]
+    fn identity(self) -> M::State {
+        self.0.identity()
+    }
+    #[inline]
+    fn lift(self, value: T, index: u64) -> M::State {
+        self.0.lift(value, index)
+    }
+    #[inline]
+    fn combine(self, a: M::State, b: M::State) -> M::State {
+        self.0.combine(a, b)
+    }
+    const COMMUTES: bool = false;
+    #[inline]
+    fn shift(self, state: M::State, by: u64) -> M::State {
+        self.0.shift(state, by)
+    }
+    const FUSES: bool = M::FUSES;
+    #[inline]
+    fn finish(self, state: M::State, count: u64) -> M::Answer {
+        self.0.finish(state, count)
+    }
+    #[inline]
+    fn empty(self) -> Option<M::Answer> {
+        self.0.empty()
+    }
+}

@@ -1,0 +1,246 @@
+//! The steps in front of an operator that kernels are built with.
+
+use super::{Map, Transform};
+use crate::{
+    element::{Arithmetic as _, Float as _, Real, Wide as _},
+    kernels::Told,
+};
+
+/// What becomes of each element before it is folded: a number is taken off it, and of what is left it is the magnitude, the
+/// square, the exponential, or that itself.
+///
+/// It is computed in f32 of floats of up to 32 bits (f16, bf16 and FP8 are widened first, exactly) and in f64 of f64, integers and
+/// bool (integers of 64 bits are rounded first), each operation rounded once; so a step that does nothing is a cast. The operator
+/// behind folds f32 or f64, and answers as it does of those.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Step {
+    /// What is taken off, rounded to what is computed in.
+    pub minus: f64,
+    /// What becomes of the rest.
+    pub then: Then,
+}
+
+/// What becomes of an element less a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Then {
+    /// It stays.
+    #[default]
+    Itself,
+    /// Its magnitude.
+    Magnitude,
+    /// Its square, rounded once.
+    Square,
+    /// Its exponential, within 1.07 ulp ([`arithmetic`](crate::arithmetic)).
+    Exp,
+}
+
+impl Step {
+    /// The element itself, as f32 or f64.
+    pub const CAST: Self = Self::then(Then::Itself);
+    /// Its magnitude.
+    pub const ABS: Self = Self::then(Then::Magnitude);
+    /// Its square.
+    pub const SQUARE: Self = Self::then(Then::Square);
+    /// Its exponential.
+    pub const EXP: Self = Self::then(Then::Exp);
+
+    const fn then(then: Then) -> Self {
+        Self { minus: 0.0, then }
+    }
+
+    /// The element less a number.
+    #[must_use]
+    pub const fn minus(number: f64) -> Self {
+        Self {
+            minus: number,
+            then: Then::Itself,
+        }
+    }
+
+    /// The magnitude of that.
+    #[must_use]
+    pub const fn abs(self) -> Self {
+        Self {
+            then: Then::Magnitude,
+            ..self
+        }
+    }
+
+    /// The square of that.
+    #[must_use]
+    pub const fn square(self) -> Self {
+        Self {
+            then: Then::Square,
+            ..self
+        }
+    }
+
+    /// The exponential of that.
+    #[must_use]
+    pub const fn exp(self) -> Self {
+        Self {
+            then: Then::Exp,
+            ..self
+        }
+    }
+}
+
+impl<T: Real> Transform<T> for Step {
+    type Output = T::Computed;
+
+    #[inline(always)]
+    fn apply(self, value: T) -> T::Computed {
+        // Less a number is more its opposite, to the bit; and nothing is neutral to the bit as −0.0.
+        let rest = value.computed().plus(T::Computed::from_f64(-self.minus));
+        match self.then {
+            Then::Itself => rest,
+            Then::Magnitude => rest.wide_magnitude(),
+            Then::Square => rest.times(rest),
+            Then::Exp => rest.exp(),
+        }
+    }
+
+    // The exponential is.
+    const FUSES: bool = true;
+}
+
+/// A step that a launch tells: the exponential, which is much code, or any other. Each has kernels of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ToldStep<const EXP: bool>(Step);
+
+impl<M> Map<ToldStep<false>, M> {
+    /// By what a launch tells: any step but the exponential.
+    #[inline(always)]
+    #[must_use]
+    pub fn step(told: Told, op: M) -> Self {
+        let transform = ToldStep::told(told);
+        Self { transform, op }
+    }
+}
+
+impl<M> Map<ToldStep<true>, M> {
+    /// By what a launch tells: the exponential.
+    #[inline(always)]
+    #[must_use]
+    pub fn exp(told: Told, op: M) -> Self {
+        let transform = ToldStep::told(told);
+        Self { transform, op }
+    }
+}
+
+impl<const EXP: bool> ToldStep<EXP> {
+    #[inline(always)]
+    fn told(told: Told) -> Self {
+        Self(Step {
+            minus: f64::from_bits(told.number),
+            then: match told.then {
+                _ if EXP => Then::Exp,
+                Then::Exp => Then::Itself,
+                then => then,
+            },
+        })
+    }
+}
+
+impl<T: Real, const EXP: bool> Transform<T> for ToldStep<EXP> {
+    type Output = T::Computed;
+
+    #[inline(always)]
+    fn apply(self, value: T) -> T::Computed {
+        self.0.apply(value)
+    }
+
+    const FUSES: bool = EXP;
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        element::bf16,
+        monoids::{
+            Arg, Extremum, Mean, Sum,
+            testing::{answer, bits, special_or_any},
+        },
+    };
+
+    const THEN: [Then; 4] = [Then::Itself, Then::Magnitude, Then::Square, Then::Exp];
+
+    /// As the launch of `op`, whose number is small, behind `step` tells it.
+    fn told(step: Step, behind: u64) -> Told {
+        let told = Told {
+            number: step.minus.to_bits(),
+            then: step.then,
+            behind: behind as u8,
+            ..Told::default()
+        };
+        assert_eq!(Told::new(told.number, told.flags()), told, "as it arrives");
+        told
+    }
+
+    proptest! {
+        #[test]
+        fn a_step_is_plain_arithmetic(x in any::<f32>(), minus in any::<f32>()) {
+            let number = f64::from(minus);
+            let is = |step: Step, expected: f32| {
+                let made = step.apply(x);
+                made.to_bits() == expected.to_bits() || made.is_nan() && expected.is_nan()
+            };
+            prop_assert!(is(Step::minus(number), x - minus));
+            prop_assert!(is(Step::minus(number).abs(), (x - minus).abs()));
+            prop_assert!(is(Step::minus(number).square(), (x - minus) * (x - minus)));
+            prop_assert!(is(Step::minus(number).exp(), crate::arithmetic::single::exp(x - minus)));
+            prop_assert!(is(Step::CAST, x) && is(Step::ABS, x.abs()) && is(Step::SQUARE, x * x));
+        }
+
+        #[test]
+        fn what_a_launch_tells_folds_alike(run in special_or_any(), minus in any::<f64>()) {
+            for then in THEN {
+                let step = Step { minus, then };
+                let mapped = |op| Map { transform: step, op };
+                let expected = bits(answer(mapped(Sum), &run));
+                let folded = match then {
+                    Then::Exp => bits(answer(Map::exp(told(step, 0), Sum), &run)),
+                    _ => bits(answer(Map::step(told(step, 0), Sum), &run)),
+                };
+                prop_assert_eq!(folded, expected, "{:?}", step);
+                for arg in [Arg::LARGEST, Arg::SMALLEST.last()] {
+                    let told = told(step, arg.parameter());
+                    if then != Then::Exp {
+                        let op = Map { transform: step, op: arg };
+                        prop_assert_eq!(
+                            bits(answer(Map::step(told, Arg::told(told.behind())), &run)),
+                            bits(answer(op, &run)),
+                            "{:?} behind {:?}", arg, step
+                        );
+                        prop_assert_eq!(Extremum::told(told.behind()).order, arg.order);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn elements_are_cast_first() {
+        let halves = [bf16::from_bits(0x3f81), bf16::from_bits(0xbf80)]; // 1 + 2⁻⁷, −1
+        let square = Map {
+            transform: Step::SQUARE,
+            op: Sum,
+        };
+        // No bf16 is so close.
+        assert_eq!(answer(square, &halves), 2.0 + 1.0 / 64.0 + 1.0 / 16384.0);
+        let mean = Map {
+            transform: Step::minus(-0.5).abs(),
+            op: Mean,
+        };
+        assert_eq!(answer(mean, &[i8::MIN, i8::MAX]), 127.5);
+        let cast = Map {
+            transform: Step::CAST,
+            op: Sum,
+        };
+        assert_eq!(answer(cast, &[u64::MAX, u64::MAX]), 2.0_f64.powi(65));
+        assert_eq!(answer(cast, &[-0.0_f32]).to_bits(), (-0.0_f32).to_bits());
+    }
+}

@@ -7,6 +7,7 @@
 
 mod answers;
 mod axes;
+mod batch;
 mod facts;
 mod launch;
 mod masks;
@@ -32,6 +33,7 @@ use warpfold_kernels::{
     tree::{LEAF_BYTES, VECTOR_BYTES, leaf_elements},
 };
 
+pub use batch::Batch;
 pub use facts::Facts;
 pub use prepared::{Prepared, Workspace};
 

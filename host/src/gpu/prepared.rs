@@ -215,11 +215,14 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
                 return Err(Error::LengthMismatch { prepared, got });
             }
         }
-        if (answers as u64) < self.plan.count {
-            return Err(Error::OutputTooSmall {
-                needed: self.plan.count as usize,
-                got: answers,
-            });
+        self.check_answers(answers)
+    }
+
+    /// Whether an output of so many answers is large enough.
+    pub(super) fn check_answers(&self, answers: usize) -> Result<(), Error> {
+        let needed = self.plan.count as usize;
+        if answers < needed {
+            return Err(Error::OutputTooSmall { needed, got: answers });
         }
         Ok(())
     }

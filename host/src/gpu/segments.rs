@@ -1,4 +1,4 @@
-//! Folds in segments, and of many arrays at once.
+//! Folds in segments.
 
 use bytemuck::NoUninit;
 use cust::memory::{DeviceCopy, DeviceSlice};
@@ -81,36 +81,5 @@ impl Gpu {
         let input = upload(values)?;
         // SAFETY: the buffer holds the array, and the call waits.
         unsafe { self.reduce_segments_raw::<T, R>(op, input.as_device_ptr().as_raw(), segments) }
-    }
-
-    /// Folds many arrays in device memory in one launch, each to an answer, and waits for them: the gradients of a model. The
-    /// arrays may be of any lengths; each answer has the bits that [`reduce`](Self::reduce) gives.
-    ///
-    /// # Errors
-    ///
-    /// As [`reduce_segments`](Self::reduce_segments), array `i` being segment `i`.
-    ///
-    /// ```no_run
-    /// use cust::memory::DeviceBuffer;
-    /// use warpfold::{gpu::Gpu, ops::NormL2};
-    ///
-    /// let gpu = Gpu::new(0)?;
-    /// gpu.make_current()?;
-    /// let (weights, bias) = (DeviceBuffer::from_slice(&[3.0_f32, 4.0])?, DeviceBuffer::from_slice(&[2.0_f32])?);
-    /// assert_eq!(gpu.reduce_batch(NormL2, &[&weights, &bias])?, [5.0, 2.0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn reduce_batch<T: Element + DeviceCopy, R: Reduction<T>>(
-        &self,
-        op: R,
-        arrays: &[&DeviceSlice<T>],
-    ) -> Result<Vec<R::Answer>, Error> {
-        let segments = Segments::by_lens(arrays.iter().map(|array| array.len() as u64))?;
-        arrays.iter().try_for_each(|array| self.check_array(array))?;
-        let addresses: Vec<u64> = arrays.iter().map(|array| array.as_device_ptr().as_raw()).collect();
-        let prepared = Prepared::<R, T>::segments(self, op, &segments, &addresses)?;
-        // SAFETY: the addresses are those of slices, which are valid as far as cust's types can tell, and the call waits. No
-        // address is made from the input's.
-        unsafe { self.answers(&prepared, [0, 0]) }
     }
 }

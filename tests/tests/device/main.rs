@@ -48,7 +48,7 @@ fn tests() -> Vec<Test> {
             quick_out_of_memory;
         types: quick_every_type quick_statistics every_type_long quick_every_types_golden_bits;
         axes: quick_axes_of_every_type quick_axes_of_statistics axes_of_every_size quick_any_strides quick_axes_that_are_wrong;
-        segments: quick_segments_of_every_type quick_segments_of_statistics segments_of_every_size quick_batch
+        segments: quick_segments_of_every_type quick_segments_of_statistics segments_of_every_size quick_batch quick_batch_without_waiting
             quick_segments_that_are_wrong;
         own: quick_own_operators;
         masks: quick_masks masks_of_every_size quick_masks_along_axes quick_masks_in_segments quick_masks_that_are_wrong;

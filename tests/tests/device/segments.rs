@@ -1,6 +1,6 @@
 //! In segments, and of many arrays at once, the GPU gives each the bits that the CPU gives it alone.
 
-use cust::memory::DeviceBuffer;
+use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold::{
     Error, cpu,
     gpu::Gpu,
@@ -186,6 +186,52 @@ pub fn quick_batch(gpu: &Gpu) {
         "{wrong:?}"
     );
     assert!(gpu.reduce_batch::<f32, _>(ops::Max, &[]).expect("no arrays").is_empty());
+}
+
+/// A batch that was prepared follows what its arrays hold, launch after launch.
+pub fn quick_batch_without_waiting(gpu: &Gpu) {
+    let lens = [700, 1, 0, 40_003];
+    let filled = |turn: usize| -> Vec<Vec<f32>> {
+        let number = |i: usize| ((i * 37 + turn * 91) % 251) as f32 / 97.0 - 1.1;
+        lens.iter().map(|len| (0..*len).map(number).collect()).collect()
+    };
+    let mut buffers: Vec<_> = filled(0)
+        .iter()
+        .map(|array| DeviceBuffer::from_slice(array).expect("device memory"))
+        .collect();
+    let slices: Vec<_> = buffers.iter().map(|buffer| buffer.index(..)).collect();
+    let slices: Vec<_> = slices.iter().collect();
+    let batch = gpu.prepare_batch(ops::NormL2, &slices).expect("a plan");
+    let mut workspace = batch.workspace().expect("device memory");
+    let mut answers = DeviceBuffer::from_slice(&[0.0_f32; 4]).expect("device memory");
+    let stream = cust::stream::Stream::new(cust::stream::StreamFlags::DEFAULT, None).expect("a stream");
+    for turn in 0..3 {
+        let arrays = filled(turn);
+        for (buffer, array) in buffers.iter_mut().zip(&arrays).filter(|(_, array)| !array.is_empty()) {
+            buffer.copy_from(&array[..]).expect("a copy");
+        }
+        cust::context::CurrentContext::synchronize().expect("cuCtxSynchronize");
+        // SAFETY: arrays, answers and workspace live until the stream was waited for.
+        unsafe { batch.launch(&stream, &mut answers, &mut workspace) }.expect("a launch");
+        stream.synchronize().expect("the fold");
+        let mut found = [0.0_f32; 4];
+        answers.copy_to(&mut found).expect("a copy");
+        for (array, norm) in arrays.iter().zip(found) {
+            assert_eq!(
+                norm.to_bits(),
+                cpu::reduce(ops::NormL2, array).expect("a norm").to_bits(),
+                "turn {turn}"
+            );
+        }
+    }
+    // SAFETY: nothing is enqueued.
+    let few = unsafe { batch.launch(&stream, &mut answers.index(..3), &mut workspace) };
+    assert!(
+        matches!(few, Err(Error::OutputTooSmall { needed: 4, got: 3 })),
+        "{few:?}"
+    );
+    let odd = gpu.prepare_batch_raw::<f32, _>(ops::Sum, &[(slices[0].as_device_ptr().as_raw() + 2, 5)]);
+    assert!(matches!(odd, Err(Error::Misaligned { .. })));
 }
 
 pub fn quick_segments_that_are_wrong(gpu: &Gpu) {

@@ -7,15 +7,13 @@
 //! | [`Sum`], [`Mean`], [`NormL2`], [`NormInf`] | complex numbers, too: complex32, complex64 |
 //! | [`MinMax`], [`ArgMinMax`] | all but bool |
 //! | [`BitAnd`], [`BitOr`], [`BitXor`] | i8 to i64, u8 to u64 |
-//! | [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`CountNan`], [`CountInf`], [`LogSumExp`] | f16, bf16, f32, f64 |
-//! | [`Variance`], [`StdDev`], [`MeanVariance`], [`Skewness`], [`Kurtosis`], [`NormLp`], [`Describe`] | f32, f64 |
-//! | [`IgnoreNan`] of [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`] and their last of equals | f16, bf16, f32, f64 |
-//! | [`IgnoreNan`] of [`Variance`], [`StdDev`] | f32, f64 |
+//! | [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`CountNan`], [`CountInf`], [`LogSumExp`], [`Variance`], [`StdDev`], [`MeanVariance`], [`Skewness`], [`Kurtosis`], [`NormLp`] | f16, bf16, f32, f64 |
+//! | [`Describe`] | f32, f64 |
+//! | [`IgnoreNan`] of [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`] their last of equals, [`Variance`], [`StdDev`] | f16, bf16, f32, f64 |
 //! | [`Compensated`] `Sum` and `Mean` | f32, f64 |
 //! | [`Wide`] `Sum` and `Mean` | f16, bf16, f32 |
 //! | [`Exact`] `Sum` and `Mean` | f32 |
-//! | [`Dot`] of two arrays: [`cpu::reduce_pair`](crate::cpu::reduce_pair) and its kin | f16, bf16, f32, f64 |
-//! | [`Cosine`] of two arrays | f32, f64 |
+//! | [`Dot`] and [`Cosine`] of two arrays: [`cpu::reduce_pair`](crate::cpu::reduce_pair) and its kin | f16, bf16, f32, f64 |
 //! | [`Where`] of most, under a mask: [`cpu::reduce_where`](crate::cpu::reduce_where) and its kin | those of the operator |
 //!
 //! f16 and bf16 are folded as f32, and the answer rounded to their own type once. FP8 is folded as f32 and answered as f32, for an f8e4m3
@@ -223,9 +221,6 @@ macro_rules! operator {
     (@for pairs, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [Two<f16> Two<bf16> Two<f32> Two<f64>], $op: $monoid = |$self| $value);
     };
-    (@for single pairs, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
-        operator!(@each [Two<f32> Two<f64>], $op: $monoid = |$self| $value);
-    };
     (@for narrow, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32], $op: $monoid = |$self| $value);
     };
@@ -359,30 +354,30 @@ operator!(
     Variance {
         /// What is taken off the number of elements: 1 for an estimate from a sample, 0 for the elements themselves. Finite.
         correction = 1.0
-    }, "var", "variance", BadParameter::unless_finite; for singles
+    }, "var", "variance", BadParameter::unless_finite; for floats
 );
 operator!(
     /// The root of the [`Variance`].
     StdDev {
         /// What is taken off the number of elements: 1 for an estimate from a sample, 0 for the elements themselves.
         correction = 1.0
-    }, "std", "std", BadParameter::unless_finite; for singles
+    }, "std", "std", BadParameter::unless_finite; for floats
 );
 operator!(
     /// The mean and the [`Variance`], in one pass. The mean, in f64, is more exact than [`Mean`]'s. NaN over nothing.
     MeanVariance {
         /// What is taken off the number of elements: 1 for an estimate from a sample, 0 for the elements themselves.
         correction = 1.0
-    }, "meanvar", "mean_variance", BadParameter::unless_finite; for singles
+    }, "meanvar", "mean_variance", BadParameter::unless_finite; for floats
 );
 operator!(
     /// The skewness of the elements themselves, without a correction for bias. NaN where no two differ, and over nothing.
-    Skewness: monoids::Skewness = monoids::Skewness {}, "skew", "skewness"; for singles
+    Skewness: monoids::Skewness = monoids::Skewness {}, "skew", "skewness"; for floats
 );
 operator!(
     /// The excess kurtosis of the elements themselves, without a correction for bias. NaN where no two differ, and over
     /// nothing.
-    Kurtosis: monoids::Kurtosis = monoids::Kurtosis {}, "kurtosis", "kurtosis"; for singles
+    Kurtosis: monoids::Kurtosis = monoids::Kurtosis {}, "kurtosis", "kurtosis"; for floats
 );
 operator!(
     /// Everything at once, as a [`Summary`]: counts of NaNs, infinities and zeros, the ends and where they are, sum, mean,
@@ -403,7 +398,7 @@ operator!(
     NormLp {
         /// The power, finite and above 0.
         p
-    }, "lp", "norm_lp", bad_power; for singles
+    }, "lp", "norm_lp", bad_power; for floats
 );
 fn bad_power(name: &'static str, value: f64) -> Option<BadParameter> {
     let must = "finite and above 0 (there are `NormL1`, `NormL2` and `NormInf`, too)";
@@ -419,7 +414,7 @@ operator!(
     /// The cosine similarity of two arrays: their dot product over the product of their norms, in one pass, summed in f64 and
     /// rounded once; within −1 to 1. NaN where an array is all zeros, of a NaN or an infinity, and over nothing. Its range of f64:
     /// [`monoids::Cosine`].
-    Cosine: monoids::Cosine = monoids::Cosine, "cosine", "cosine"; for single pairs
+    Cosine: monoids::Cosine = monoids::Cosine, "cosine", "cosine"; for pairs
 );
 
 #[cfg(test)]

@@ -61,6 +61,58 @@ fn moments_agree_with_two_passes() {
     }
 }
 
+/// Halves are exact in f64, in which they are folded, and the answer is rounded once.
+#[test]
+fn moments_of_halves_are_rounded_once() {
+    fn agrees<T: Float>(half_a_place: f64)
+    where
+        Variance: Reduction<T, Answer = T>,
+        StdDev: Reduction<T, Answer = T>,
+        MeanVariance: Reduction<T, Answer = (T, T)>,
+        Skewness: Reduction<T, Answer = T>,
+        Kurtosis: Reduction<T, Answer = T>,
+        NormLp: Reduction<T, Answer = T>,
+        IgnoreNan<Variance>: Reduction<T, Answer = T>,
+    {
+        for len in LENGTHS {
+            let halves: Vec<T> = cases::CYCLE
+                .array(len)
+                .iter()
+                .map(|value| T::from_f64(f64::from(*value)))
+                .collect();
+            let wide: Vec<f64> = halves.iter().map(|half| half.to_f64()).collect();
+            let (n, mean, [m2, m3, m4]) = moments(&wide);
+            let variance = m2 * n / (n - 1.0);
+            // Of what cancels, as a skewness does, an absolute error is left.
+            let rounded = |answer: T, exact: f64| {
+                assert_relative_eq!(
+                    answer.to_f64(),
+                    exact,
+                    max_relative = 1.001 * half_a_place,
+                    epsilon = 1e-7
+                );
+            };
+            rounded(cpu::reduce(Variance { correction: 1.0 }, &halves).unwrap(), variance);
+            rounded(cpu::reduce(StdDev { correction: 0.0 }, &halves).unwrap(), m2.sqrt());
+            let both = cpu::reduce(MeanVariance::default(), &halves).unwrap();
+            rounded(both.0, mean);
+            rounded(both.1, variance);
+            rounded(
+                cpu::reduce(IgnoreNan(Variance { correction: 0.0 }), &halves).unwrap(),
+                m2,
+            );
+            if m2 > 0.0 {
+                rounded(cpu::reduce(Skewness, &halves).unwrap(), m3 / m2.powf(1.5));
+                rounded(cpu::reduce(Kurtosis, &halves).unwrap(), m4 / (m2 * m2) - 3.0);
+            }
+            let cubes: f64 = wide.iter().map(|value| value.abs().powi(3)).sum();
+            rounded(cpu::reduce(NormLp { p: 3.0 }, &halves).unwrap(), cubes.cbrt());
+        }
+    }
+    agrees::<f16>(2_f64.powi(-11));
+    agrees::<bf16>(2_f64.powi(-8));
+}
+
 /// NaNs are counted and left out: the rest is described as an array without them, in sums whose order their places change.
 #[test]
 fn a_description_agrees_with_two_passes_over_the_numbers() {
@@ -262,6 +314,14 @@ fn the_emulator_gives_the_cpus_bits() {
                 leaves_per_warp: 1 + (i as u32 % 2),
                 blocks: 1 + j as u32 % 3,
             };
+            let halves: Vec<bf16> = values.iter().map(|value| bf16::from_f64(f64::from(*value))).collect();
+            agrees(
+                Variance { correction: 1.0 },
+                &halves,
+                shape,
+                (i + j) % 8,
+                (7 * i + j) as u64,
+            );
             each_statistic!(@of f32, agrees(&values, shape, (i + j) % 4, (7 * i + j) as u64));
         }
     }

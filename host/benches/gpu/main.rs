@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32, and
 //! `axes` is folds of matrices along their rows and columns, `segments` of arrays in segments of many kinds,
-//! `pairs` of two arrays, `masks` under a mask. Without a GPU
+//! `pairs` of two arrays, `masks` under a mask, `steps` behind a step. Without a GPU
 //! it says so and ends well. `--shapes` times the kernel of any length in many shapes beside the tuned plan, which is how
 //! the table in `warpfold::plan` began.
 
@@ -11,6 +11,7 @@ mod axes;
 mod masks;
 mod pairs;
 mod segments;
+mod steps;
 mod types;
 
 use std::{error::Error, ptr, time::Instant};
@@ -119,6 +120,9 @@ fn main() -> Outcome<()> {
     }
     if wanted("masks") && !shapes {
         masks::run(&bench)?;
+    }
+    if wanted("steps") && !shapes {
+        steps::run(&bench)?;
     }
     if wanted("types") && !shapes {
         types::run(&bench)?;

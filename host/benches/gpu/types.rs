@@ -82,7 +82,7 @@ where
     op(bench, BitXor, &pattern)
 }
 
-fn op<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
+pub(crate) fn op<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
     let pool = bench.pool.as_device_ptr().as_raw();
     for (len, misalign) in [(1, 0), (1000, 1), (100_001, 1), (100_001, 0), (pattern.len() - 1, 1)] {
         let address = pool + (misalign * size_of::<T>()) as u64;

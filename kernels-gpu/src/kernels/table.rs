@@ -45,7 +45,7 @@ entries! {
             f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
             i8: WIDE, i16: WIDE, i32: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
         };
-        norm_lp: NormLp = |told| NormLp { p: f64::from_bits(told.number) }, { f32: FULL, f64: FULL };
+        norm_lp: NormLp = |told| NormLp { p: f64::from_bits(told.number) }, { f32: FULL, f64: FULL, f16: FULL, bf16: FULL };
         norm_l1: NormL1 = |_| NormL1, { f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE };
         (sum_of_squares | norm_l2): Either<SumOfSquares, NormL2> = |told| Either::told(SumOfSquares, NormL2, told), {
             f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL, complex32: WIDE, complex64: WIDE,
@@ -113,20 +113,22 @@ entries! {
         (variance | std): Either<Variance, StdDev> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(Variance { correction }, StdDev { correction }, told)
-        }, { f32: DEEP, f64: DEEP };
-        mean_variance: MeanVariance = |told| MeanVariance { correction: f64::from_bits(told.number) }, { f32: DEEP, f64: DEEP };
+        }, { f32: DEEP, f64: DEEP, f16: FULL, bf16: FULL };
+        mean_variance: MeanVariance = |told| MeanVariance { correction: f64::from_bits(told.number) }, {
+            f32: DEEP, f64: DEEP, f16: FULL, bf16: FULL,
+        };
         (skewness | kurtosis): Either<Skewness, Kurtosis> = |told| Either::told(Skewness {}, Kurtosis {}, told), {
-            f32: DEEP, f64: DEEP,
+            f32: DEEP, f64: DEEP, f16: FULL, bf16: FULL,
         };
         (variance_ignore_nan | std_ignore_nan): Either<IgnoreNan<Variance>, IgnoreNan<StdDev>> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(IgnoreNan(Variance { correction }), IgnoreNan(StdDev { correction }), told)
-        }, { f32: DEEP, f64: FULL };
+        }, { f32: DEEP, f64: FULL, f16: FULL, bf16: FULL };
     }
 
     statistics: folds of two, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "statistics")) {
         dot: Dot = |_| Dot, { f32: WIDE, f64: WIDE, f16: FULL, bf16: WIDE };
-        cosine: Cosine = |_| Cosine, { f32: FULL, f64: WIDE };
+        cosine: Cosine = |_| Cosine, { f32: FULL, f64: WIDE, f16: FULL, bf16: FULL };
     }
 
     masks: folds of masked, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "masks")) {

@@ -51,7 +51,7 @@ struct Done {
 }
 
 /// Cargo's steps, the quick ones first. The first three share one compilation of the dependencies.
-const CARGO_STEPS: [(&str, &[&str]); 9] = [
+const CARGO_STEPS: [(&str, &[&str]); 8] = [
     ("format", &["fmt", "--all", "--check"]),
     (
         "format of the nvvm builder",
@@ -81,28 +81,15 @@ const CARGO_STEPS: [(&str, &[&str]); 9] = [
         &["check", "-p", "warpfold", "--no-default-features"],
     ),
     (
-        "the command without it",
+        "the command and ndarray's arrays without it",
         &[
             "check",
             "-p",
             "warpfold",
             "--no-default-features",
             "--features",
-            "command",
+            "command,ndarray",
             "--all-targets",
-        ],
-    ),
-    (
-        "arrays of ndarray",
-        &[
-            "test",
-            "-p",
-            "warpfold",
-            "--no-default-features",
-            "--features",
-            "ndarray",
-            "--test",
-            "ndarray",
         ],
     ),
     ("docs", &["doc", "--workspace", "--no-deps"]),

@@ -315,7 +315,7 @@ impl Bench {
                 }
             }
             timed.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let chosen = self.gpu.plan::<f32, _>(op, len as u64);
+            let chosen = self.gpu.plan::<f32, _>(op, len as u64)?;
             let rank = |plan: &Plan| if *plan == chosen { " <- the plan" } else { "" };
             for (us, plan) in timed
                 .iter()

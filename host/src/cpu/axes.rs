@@ -3,7 +3,6 @@
 use std::marker::PhantomData;
 
 use pulp::Arch;
-use rayon::prelude::*;
 use warpfold_kernels::{
     element::{Element, Item},
     monoids::{Monoid, Words},
@@ -11,7 +10,7 @@ use warpfold_kernels::{
 };
 
 use super::{
-    TASK, filled, fold_tree,
+    TASK, filled, fold_tree, join,
     run::{self, Lens},
     strided::{self, Arrays, OneArray},
 };
@@ -70,7 +69,7 @@ pub(super) fn reduce<T: Item, R: Reduction<T>, A: Arrays<T>>(op: R, arrays: A) -
     let over_nothing = op.monoid().empty().unwrap_or_else(|| R::Answer::from_words(|_| 0));
     let mut answers = filled(over_nothing, extents.count)?;
     if extents.len > 0 {
-        fold_extents(op.monoid(), arrays, &mut answers);
+        fold_extents(Arch::new(), op.monoid(), arrays, 0, &mut answers);
     }
     Ok(Folded {
         shape: extents.shape.clone(),
@@ -78,58 +77,60 @@ pub(super) fn reduce<T: Item, R: Reduction<T>, A: Arrays<T>>(op: R, arrays: A) -
     })
 }
 
-/// The answer of every extent. None of them is empty.
-fn fold_extents<T, M, A>(op: M, arrays: A, answers: &mut [M::Answer])
+/// The answers of extents from number `first` on. None of them is empty.
+fn fold_extents<T, M, A>(arch: Arch, op: M, arrays: A, first: u64, answers: &mut [M::Answer])
 where
     T: Item,
     M: Monoid<T, State: Send, Answer: Send> + Send + Sync,
     A: Arrays<T>,
 {
-    let arch = Arch::new();
     let extents = arrays.extents();
     let in_place = arrays.in_place();
-    let short = extents.len <= leaf_elements::<T>() as u64;
     let len = extents.len as usize;
-    let group = match (in_place, short) {
-        (Some(_), true) => TASK / (len * size_of::<T>()),
-        (Some(_), false) => 1,
-        (None, _) => strided::group::<T>(extents.len),
+    let group = match in_place {
+        Some(_) => (TASK / (len * size_of::<T>())).max(1),
+        None => strided::group::<T>(extents.len),
     };
-    // One loop for all three: each is compiled for every operator and type.
-    answers.par_chunks_mut(group).enumerate().for_each(|(i, answers)| {
-        let first = (i * group) as u64;
-        let starts = || {
-            let mut starts = vec![0; answers.len()];
-            extents.starts(first, &mut starts);
-            starts
-        };
-        let states = match (in_place, short) {
-            (Some(values), true) => {
-                let mut states = vec![op.identity(); answers.len()];
-                run::fold_each(arch, op, values, &starts(), Lens::All(len), &mut states);
-                states
-            }
-            (Some(values), false) => {
-                let extent = |start: &i64| &values[*start as usize..][..len];
-                starts()
-                    .iter()
-                    .map(|start| fold_tree(arch, op, extent(start), 0))
-                    .collect()
-            }
-            (None, _) => {
-                let group = strided::Group {
-                    arch,
-                    op,
-                    arrays,
-                    first,
-                    count: answers.len(),
-                    items: PhantomData,
-                };
-                group.fold()
-            }
-        };
-        for (answer, state) in answers.iter_mut().zip(states) {
-            *answer = op.finish(state, extents.len);
+    let groups = answers.len().div_ceil(group);
+    if groups > 1 {
+        let half = groups / 2 * group;
+        let (low, high) = answers.split_at_mut(half);
+        join(true, &mut || fold_extents(arch, op, arrays, first, low), &mut || {
+            fold_extents(arch, op, arrays, first + half as u64, high)
+        });
+        return;
+    }
+    let starts = || {
+        let mut starts = vec![0; answers.len()];
+        extents.starts(first, &mut starts);
+        starts
+    };
+    let states = match in_place {
+        Some(values) if len <= leaf_elements::<T>() => {
+            let mut states = vec![op.identity(); answers.len()];
+            run::fold_each(arch, op, values, &starts(), Lens::All(len), &mut states);
+            states
         }
-    });
+        Some(values) => {
+            let extent = |start: &i64| &values[*start as usize..][..len];
+            starts()
+                .iter()
+                .map(|start| fold_tree(arch, op, extent(start), 0))
+                .collect()
+        }
+        None => {
+            let group = strided::Group {
+                arch,
+                op,
+                arrays,
+                first,
+                count: answers.len(),
+                items: PhantomData,
+            };
+            group.fold()
+        }
+    };
+    for (answer, state) in answers.iter_mut().zip(states) {
+        *answer = op.finish(state, extents.len);
+    }
 }

@@ -94,15 +94,24 @@ where
         return run::fold(arch, op, &values.run(), first);
     }
     let half = leaves.next_power_of_two() / 2 * leaf;
-    let (low, high) = (values.part(0, half), values.part(half, values.len() - half));
-    let low = || fold_tree(arch, op, low, first);
-    let high = || fold_tree(arch, op, high, first + half as u64);
-    let (low, high) = if leaves <= RUN {
-        (low(), high())
-    } else {
-        rayon::join(low, high)
-    };
+    let (mut low, mut high) = (op.identity(), op.identity());
+    join(
+        leaves > RUN,
+        &mut || low = fold_tree(arch, op, values.part(0, half), first),
+        &mut || high = fold_tree(arch, op, values.part(half, values.len() - half), first + half as u64),
+    );
     op.combine(low, high)
+}
+
+/// Does both, and where it is worth it asks another thread to help. What is done has no type here: rayon's part of it is compiled
+/// once, and not with every operator and type of elements.
+fn join(is_worth_it: bool, low: &mut (dyn FnMut() + Send), high: &mut (dyn FnMut() + Send)) {
+    if is_worth_it {
+        rayon::join(low, high);
+    } else {
+        low();
+        high();
+    }
 }
 
 /// `count` answers, all the same.

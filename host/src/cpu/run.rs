@@ -243,7 +243,7 @@ fn fold_strip<T: Item, M: Monoid<T>, const WORDS: usize>(
             fold_columns(op, columns.leaf::<T>(j), leaf, (j * length) as u64);
             changed = true;
         } else {
-            fold_rows(op, columns.leaf::<T>(j), |_| op.identity());
+            fill(op, columns.leaf::<T>(j));
         }
     }
     if !changed {
@@ -268,7 +268,7 @@ fn fold_strip<T: Item, M: Monoid<T>, const WORDS: usize>(
         leaves += 1;
     }
     while !leaves.is_power_of_two() {
-        fold_rows(op, columns.leaf::<T>(leaves), |_| op.identity());
+        fill(op, columns.leaf::<T>(leaves));
         leaves += 1;
     }
     // The columns of a leaf, then the leaves: neighbours both times, so one loop.
@@ -316,6 +316,15 @@ fn fold_columns<T: Item, M: Monoid<T>, const WORDS: usize>(
     for column in 0..count {
         let values = array::from_fn(|row| leaf[row * width + column]);
         set(&mut columns, column, op.fold_column(values, first + column as u64));
+    }
+}
+
+/// The columns of a leaf that counts as identities, which fold to one.
+#[inline(always)]
+fn fill<T, M: Monoid<T>, const WORDS: usize>(op: M, mut columns: [&mut [u32]; WORDS]) {
+    let count = columns[0].len();
+    for column in 0..count {
+        set(&mut columns, column, op.identity());
     }
 }
 

@@ -8,7 +8,7 @@ use warpfold_kernels::{
 };
 
 use super::{
-    TASK, filled, fold_tree,
+    TASK, filled, fold_tree, join,
     run::{self, Lens, RUN},
     values::Values,
 };
@@ -72,9 +72,10 @@ where
     let half = answers.len() / 2;
     if half > 0 && (elements * size_of::<T>() > TASK || size_of_val(answers) > TASK) {
         let (low, high) = answers.split_at_mut(half);
-        rayon::join(
-            || fold(arch, op, values, &offsets[..=half], low),
-            || fold(arch, op, values, &offsets[half..], high),
+        join(
+            true,
+            &mut || fold(arch, op, values, &offsets[..=half], low),
+            &mut || fold(arch, op, values, &offsets[half..], high),
         );
         return;
     }

@@ -10,7 +10,10 @@ use warpfold_kernels::{
     tree::leaf_elements,
 };
 
-use super::run::{self, Lens};
+use super::{
+    join,
+    run::{self, Lens},
+};
 use crate::{layout::Extents, ops::MaskElement};
 
 /// Leaves that are gathered at once: 512 KiB, within a core's second cache. Wide groups read long runs of each row where a
@@ -111,12 +114,12 @@ where
             return self.fold_leaf(first, (end - first) as usize);
         }
         let middle = first + leaves.next_power_of_two() / 2 * leaf;
-        let halves = (|| self.fold_tree(first, middle), || self.fold_tree(middle, end));
-        let (mut low, high) = if leaves * self.count as u64 <= TASK as u64 {
-            ((halves.0)(), (halves.1)())
-        } else {
-            rayon::join(halves.0, halves.1)
-        };
+        let (mut low, mut high) = (vec![], vec![]);
+        join(
+            leaves * self.count as u64 > TASK as u64,
+            &mut || low = self.fold_tree(first, middle),
+            &mut || high = self.fold_tree(middle, end),
+        );
         for (low, high) in low.iter_mut().zip(high) {
             *low = self.op.combine(*low, high);
         }

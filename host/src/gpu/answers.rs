@@ -7,6 +7,7 @@ use warpfold_kernels::{element::Item, monoids::Words};
 use super::{
     Gpu, Prepared,
     launch::{self, Bound, Launch},
+    ready::Ready,
     status::{self, Status as _},
 };
 use crate::{Error, ops::Reduction};
@@ -22,12 +23,23 @@ impl Gpu {
         prepared: &Prepared<R, T>,
         inputs: [u64; 2],
     ) -> Result<Vec<R::Answer>, Error> {
-        let count = prepared.plan().count as usize;
-        if count == 0 {
+        // SAFETY: passed on to the caller.
+        let packed = unsafe { self.packed(&prepared.ready, inputs)? };
+        let bytes = prepared.plan().entry.answer_bytes;
+        Ok(packed.chunks_exact(bytes).map(unpack).collect())
+    }
+
+    /// The same, as the device has them.
+    ///
+    /// # Safety
+    ///
+    /// As [`answers`](Self::answers).
+    unsafe fn packed(&self, ready: &Ready, inputs: [u64; 2]) -> Result<Vec<u8>, Error> {
+        let bytes = ready.plan.count as usize * ready.plan.entry.answer_bytes;
+        if bytes == 0 {
             return Ok(vec![]);
         }
-        let bytes = count * prepared.plan().entry.answer_bytes;
-        let mut workspace = prepared.workspace()?;
+        let mut workspace = ready.workspace()?;
         let scratch = self.scratch();
         let scratch = scratch.as_ref().expect("present until dropped");
         let _bound = Bound::to(self.context())?;
@@ -36,7 +48,7 @@ impl Gpu {
         let answers = answers.map_err(|error| status::memory(bytes, error))?;
         // SAFETY: the inputs are the caller's word; workspace and answers are ours alone, and waited for.
         unsafe {
-            prepared.enqueue(Launch {
+            ready.enqueue(Launch {
                 gpu: self,
                 stream: scratch.stream.as_inner(),
                 inputs,
@@ -48,7 +60,7 @@ impl Gpu {
         scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
         let mut packed = vec![0_u8; bytes];
         answers.copy_to(&mut packed).or_fail("cuMemcpyDtoH")?;
-        Ok(packed.chunks_exact(bytes / count).map(unpack).collect())
+        Ok(packed)
     }
 }
 

@@ -60,7 +60,7 @@ impl Gpu {
     {
         let prepared = self.prepare::<Masked<T>, Where<Op>>(Where(op), len)?;
         // SAFETY: passed on to the caller.
-        let words = unsafe { self.run(&mut self.scratch(), &prepared, inputs)? };
+        let words = unsafe { self.run(&mut self.scratch(), &prepared.ready, inputs)? };
         Ok(answers::unpack(bytemuck::cast_slice(&words)))
     }
 

@@ -14,6 +14,7 @@ mod masks;
 mod modules;
 mod pairs;
 mod prepared;
+mod ready;
 mod segments;
 mod status;
 
@@ -45,6 +46,7 @@ use crate::{
 };
 use launch::{Bound, Launch};
 use modules::Modules;
+use ready::Ready;
 use status::Status as _;
 
 /// One GPU: its context, its kernels, and a stream and a workspace for blocking calls.
@@ -233,7 +235,7 @@ impl Gpu {
     ) -> Result<R::Answer, Error> {
         let prepared = self.prepare::<T, R>(op, len)?;
         // SAFETY: passed on to the caller.
-        let words = unsafe { self.run(&mut self.scratch(), &prepared, [input, 0])? };
+        let words = unsafe { self.run(&mut self.scratch(), &prepared.ready, [input, 0])? };
         Ok(answers::unpack(bytemuck::cast_slice(&words)))
     }
 
@@ -287,6 +289,12 @@ impl Gpu {
         prepared: &Prepared<R, T>,
         arrays: &[&[u8]],
     ) -> Result<R::State, Error> {
+        let words = self.run_staged(&prepared.ready, arrays)?;
+        Ok(R::State::from_words(|i| words[STATE_AT + i]))
+    }
+
+    /// The same to the words of an output.
+    fn run_staged(&self, ready: &Ready, arrays: &[&[u8]]) -> Result<[u32; OUTPUT_WORDS], Error> {
         let room = |array: &&[u8]| array.len().next_multiple_of(VECTOR_BYTES);
         let needed = arrays.iter().map(room).sum();
         let mut guard = self.scratch();
@@ -316,13 +324,12 @@ impl Gpu {
         let copied = copy();
         drop(bound);
         // SAFETY: the staging buffer holds the arrays, and the guard keeps others off it.
-        let words = copied.and_then(|()| unsafe { self.run(&mut guard, prepared, inputs) });
+        let words = copied.and_then(|()| unsafe { self.run(&mut guard, ready, inputs) });
         if words.is_err() {
             // Whatever failed, no copy must outlive the borrow of the arrays.
             let _ = guard.as_ref().map(|scratch| scratch.stream.synchronize());
         }
-        let words = words?;
-        Ok(R::State::from_words(|i| words[STATE_AT + i]))
+        words
     }
 
     /// Launches on the blocking calls' own stream, waits, and brings back their output.
@@ -330,10 +337,10 @@ impl Gpu {
     /// # Safety
     ///
     /// As [`reduce_raw`](Self::reduce_raw).
-    unsafe fn run<T: Item, R: Reduction<T>>(
+    unsafe fn run(
         &self,
         scratch: &mut Option<Scratch>,
-        prepared: &Prepared<R, T>,
+        ready: &Ready,
         inputs: [u64; 2],
     ) -> Result<[u32; OUTPUT_WORDS], Error> {
         let _bound = Bound::to(&self.inner.context)?;
@@ -341,16 +348,16 @@ impl Gpu {
         if !scratch
             .workspace
             .as_ref()
-            .is_some_and(|workspace| workspace.fits(prepared.plan()))
+            .is_some_and(|workspace| workspace.fits(&ready.plan))
         {
             scratch.workspace = None;
-            scratch.workspace = Some(prepared.workspace()?);
+            scratch.workspace = Some(ready.workspace()?);
         }
         let workspace = scratch.workspace.as_mut().expect("just made");
         let output = scratch.output.as_device_ptr().as_raw();
         // SAFETY: the inputs are the caller's word; workspace and output are ours alone, and waited for below.
         unsafe {
-            prepared.enqueue(Launch {
+            ready.enqueue(Launch {
                 gpu: self,
                 stream: scratch.stream.as_inner(),
                 inputs,

@@ -50,7 +50,7 @@ impl Gpu {
     ) -> Result<R::Answer, Error> {
         let prepared = self.prepare::<Two<T>, R>(op, len)?;
         // SAFETY: passed on to the caller.
-        let words = unsafe { self.run(&mut self.scratch(), &prepared, inputs)? };
+        let words = unsafe { self.run(&mut self.scratch(), &prepared.ready, inputs)? };
         Ok(answers::unpack(bytemuck::cast_slice(&words)))
     }
 

@@ -12,13 +12,13 @@ use cust::{
 
 use warpfold_kernels::{
     element::{Element, Item, Masked, Two},
-    kernels::Kernel,
     monoids::Words as _,
 };
 
 use super::{
     Gpu,
-    launch::{self, Bound, Function, Launch, Place, Spot},
+    launch::{self, Bound},
+    ready::Ready,
     status::{self, Status as _},
 };
 use crate::{
@@ -32,11 +32,8 @@ use crate::{
 ///
 /// A launch allocates nothing and waits for nothing, so it can be captured in a CUDA graph.
 pub struct Prepared<R, T> {
-    gpu: Gpu,
     op: R,
-    plan: Plan,
-    place: Place,
-    function: Function,
+    pub(super) ready: Ready,
     elements: PhantomData<fn(T)>,
 }
 
@@ -45,7 +42,7 @@ pub struct Prepared<R, T> {
 /// It serves any plan it is large enough for, one launch after another on one stream. Launches that may overlap need a
 /// workspace each. A launch that fails on the device leaves it in disorder: make a new one.
 pub struct Workspace {
-    words: DeviceMemory<u32>,
+    pub(super) words: DeviceMemory<u32>,
 }
 
 /// Memory of a device, which may be dropped on any thread.
@@ -58,7 +55,11 @@ pub(super) struct DeviceMemory<T: DeviceCopy> {
 
 impl<T: DeviceCopy> DeviceMemory<T> {
     /// What `make` allocates, `bytes` bytes, and what it fills it with is there.
-    fn new(gpu: &Gpu, bytes: usize, make: impl FnOnce() -> Result<DeviceBuffer<T>, CudaError>) -> Result<Self, Error> {
+    pub(super) fn new(
+        gpu: &Gpu,
+        bytes: usize,
+        make: impl FnOnce() -> Result<DeviceBuffer<T>, CudaError>,
+    ) -> Result<Self, Error> {
         let device = Device::get_device(gpu.facts().index as u32).or_fail("cuDeviceGet")?;
         let context = launch::retain(device)?;
         let _bound = Bound::to(gpu.context())?;
@@ -116,12 +117,7 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
     /// Of a whole array.
     pub(super) fn new(gpu: &Gpu, op: R, plan: Plan) -> Result<Self, Error> {
         op.check_extent(plan.len)?;
-        let spot = Spot {
-            step: 1,
-            reach: (0, plan.len),
-            ..Spot::default()
-        };
-        Self::at(gpu, op, plan, Place::new(plan.entry.arrays, |_| spot, None))
+        Ok(Self::of(op, Ready::whole(gpu, op.told(plan.entry), plan)?))
     }
 
     /// Along axes, each array with its layout, of which `extents` were made.
@@ -131,100 +127,40 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
             op.check_extent(extents[0].len)?;
         }
         let plan = Plan::along_all(op.kernel()?, extents)?;
-        let dimensions = extents[0].has_several().then(|| {
-            let numbers = Extents::dimensions_of(extents);
-            DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))
-        });
-        let spot = |i: usize| Spot {
-            first: extents[i].offset,
-            stride: extents[i].stride(),
-            step: extents[i].stride_within(),
-            reach: layouts[i].reach().unwrap_or((0, 0)),
-        };
-        let place = Place::new(plan.entry.arrays, spot, dimensions.transpose()?);
-        Self::at(gpu, op, plan, place)
+        Ok(Self::of(
+            op,
+            Ready::along(gpu, op.told(plan.entry), plan, layouts, extents)?,
+        ))
     }
 
     /// Of an array in segments, or where there are `addresses` of arrays that lie apart.
     pub(super) fn segments(gpu: &Gpu, op: R, segments: &Segments, addresses: &[u64]) -> Result<Self, Error> {
         op.check_segments(segments)?;
         let plan = Plan::segments(op.kernel()?, segments.len(), segments.count() as u64)?;
-        let numbers = [segments.offsets(), addresses].concat();
-        let numbers = DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))?;
-        let spot = Spot {
-            step: i64::from(!addresses.is_empty()),
-            reach: (0, segments.len()),
-            ..Spot::default()
-        };
-        let place = Place::new(plan.entry.arrays, |_| spot, Some(numbers));
-        Self::at(gpu, op, plan, place)
+        let ready = Ready::segments(gpu, op.told(plan.entry), plan, segments, addresses)?;
+        Ok(Self::of(op, ready))
     }
 
-    fn at(gpu: &Gpu, op: R, plan: Plan, place: Place) -> Result<Self, Error> {
-        for Spot { reach, .. } in place.arrays {
-            if reach.1 > (isize::MAX as u64) / T::BYTES as u64 {
-                return Err(Error::LengthOverflow {
-                    elements: reach.1,
-                    element_bytes: T::BYTES,
-                });
-            }
-        }
-        let _bound = Bound::to(gpu.context())?;
-        let function = gpu.inner.modules.function(plan.entry)?;
-        Ok(Self {
-            gpu: gpu.clone(),
-            op,
-            plan,
-            place,
-            function,
-            elements: PhantomData,
-        })
-    }
-
-    /// What will be launched.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// Whether it folds all of its input, an element after the other, to one answer or in segments.
-    fn is_whole(&self) -> bool {
-        let is_whole = |spot: &Spot| {
-            let one_run = self.plan.count == 1 && spot.step == 1;
-            spot.reach == (0, self.plan.len) && (one_run || self.plan.entry.kernel == Kernel::Segments)
-        };
-        self.place.arrays[..self.plan.entry.arrays].iter().all(is_whole)
+    fn of(op: R, ready: Ready) -> Self {
+        let elements = PhantomData;
+        Self { op, ready, elements }
     }
 
     /// Whether inputs of so many elements and an output of so many answers are what was prepared for.
-    fn check(&self, inputs: &[usize], answers: usize) -> Result<(), Error> {
+    pub(super) fn check(&self, inputs: &[usize], answers: usize) -> Result<(), Error> {
         const {
             assert!(
                 size_of::<R::Answer>() == R::Answer::COUNT * R::Answer::UNIT,
                 "answers are packed"
             )
         };
-        for (spot, input) in self.place.arrays.iter().zip(inputs) {
-            let (prepared, got) = (spot.reach.1, *input as u64);
-            let fits = if self.is_whole() {
-                got == prepared
-            } else {
-                got >= prepared
-            };
-            if !fits {
-                return Err(Error::LengthMismatch { prepared, got });
-            }
-        }
-        self.check_answers(answers)
+        self.ready.check(inputs, answers)
     }
 
-    /// Whether an output of so many answers is large enough.
-    pub(super) fn check_answers(&self, answers: usize) -> Result<(), Error> {
-        let needed = self.plan.count as usize;
-        if answers < needed {
-            return Err(Error::OutputTooSmall { needed, got: answers });
-        }
-        Ok(())
+    /// What will be launched.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.ready.plan
     }
 
     /// The operator.
@@ -239,57 +175,7 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
     ///
     /// [`Error::OutOfMemory`]; [`Error::Driver`].
     pub fn workspace(&self) -> Result<Workspace, Error> {
-        let count = self.plan.workspace_words();
-        let words = DeviceMemory::new(&self.gpu, 4 * count, || DeviceBuffer::zeroed(count))?;
-        Ok(Workspace { words })
-    }
-
-    /// Enqueues a launch on a stream.
-    ///
-    /// # Safety
-    ///
-    /// As [`launch::launch`].
-    unsafe fn launch_at(
-        &self,
-        stream: &Stream,
-        inputs: [u64; 2],
-        answer: u64,
-        workspace: &mut Workspace,
-    ) -> Result<(), Error> {
-        launch::check_stream(stream.as_inner(), self.gpu.context())?;
-        let _bound = Bound::to(self.gpu.context())?;
-        launch::check_alignment(answer, R::Answer::UNIT)?;
-        let stream = stream.as_inner();
-        // SAFETY: passed on to the caller.
-        unsafe {
-            self.enqueue(Launch {
-                gpu: &self.gpu,
-                stream,
-                inputs,
-                workspace,
-                answer,
-                state: 0,
-            })
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As [`launch::launch`].
-    pub(super) unsafe fn enqueue(&self, launch: Launch<'_>) -> Result<(), Error> {
-        if self.plan.count == 0 {
-            return Ok(());
-        }
-        // SAFETY: the function is this plan's, and `gpu` keeps its module loaded; the rest is passed on.
-        unsafe {
-            launch::launch(
-                self.function,
-                &self.plan,
-                self.op.told(self.plan.entry),
-                &self.place,
-                launch,
-            )
-        }
+        self.ready.workspace()
     }
 }
 
@@ -346,7 +232,7 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
         // SAFETY: passed on to the caller.
-        unsafe { self.launch_at(stream, [input, 0], answer, workspace) }
+        unsafe { self.ready.launch_at(stream, [input, 0], answer, workspace) }
     }
 }
 
@@ -395,7 +281,7 @@ impl<R: Reduction<Two<T>>, T: Element> Prepared<R, Two<T>> {
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
         // SAFETY: passed on to the caller.
-        unsafe { self.launch_at(stream, inputs, answer, workspace) }
+        unsafe { self.ready.launch_at(stream, inputs, answer, workspace) }
     }
 }
 
@@ -447,6 +333,6 @@ where
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
         // SAFETY: passed on to the caller.
-        unsafe { self.launch_at(stream, inputs, answer, workspace) }
+        unsafe { self.ready.launch_at(stream, inputs, answer, workspace) }
     }
 }

@@ -110,7 +110,12 @@ type Coro = Coroutine<(), (), (), DefaultStack>;
 /// # Errors
 ///
 /// The first fault on the seed's schedule. A panic of the kernel is one.
-pub fn launch<K: Fn(Lane<'_>)>(config: &Launch, memory: &mut Memory, kernel: K) -> Result<Run, Fault> {
+pub fn launch(config: &Launch, memory: &mut Memory, kernel: impl Fn(Lane<'_>)) -> Result<Run, Fault> {
+    launch_any(config, memory, &kernel)
+}
+
+/// Not of one kernel: this is compiled once, and not with every operator and type of elements.
+fn launch_any(config: &Launch, memory: &mut Memory, kernel: &dyn Fn(Lane<'_>)) -> Result<Run, Fault> {
     let slots = config.slots()?;
     let (inputs, mut words) = mem::take(memory).split();
     for track in words.iter_mut().flat_map(|buffer| &mut buffer.tracks) {
@@ -127,23 +132,23 @@ pub fn launch<K: Fn(Lane<'_>)>(config: &Launch, memory: &mut Memory, kernel: K) 
         threads: config.threads,
         blocks: config.blocks,
     };
-    let result = Grid::new(&machine, &kernel, slots).run(config);
+    let result = Grid::new(&machine, kernel, slots).run(config);
     *memory = Memory::join(machine.inputs, machine.state.into_inner().words);
     result
 }
 
 /// The lanes of the resident blocks.
-struct Grid<'a, K> {
+struct Grid<'a> {
     machine: &'a Machine,
-    kernel: &'a K,
+    kernel: &'a dyn Fn(Lane<'_>),
     slots: u32,
     /// By slot, then by thread. `None` once a lane has ended.
     lanes: Vec<Option<Coro>>,
     stacks: Lease,
 }
 
-impl<'a, K: Fn(Lane<'_>)> Grid<'a, K> {
-    fn new(machine: &'a Machine, kernel: &'a K, slots: u32) -> Self {
+impl<'a> Grid<'a> {
+    fn new(machine: &'a Machine, kernel: &'a dyn Fn(Lane<'_>), slots: u32) -> Self {
         Self {
             machine,
             kernel,
@@ -267,7 +272,7 @@ impl<'a, K: Fn(Lane<'_>)> Grid<'a, K> {
     }
 }
 
-impl<K> Drop for Grid<'_, K> {
+impl Drop for Grid<'_> {
     /// After a fault, lanes are still in the kernel: unwinds them, so that what the kernel holds is dropped.
     fn drop(&mut self) {
         for mut lane in self.lanes.drain(..).flatten() {

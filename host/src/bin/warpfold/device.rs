@@ -63,7 +63,7 @@ const EMULATOR_SHAPE: Shape = Shape {
 };
 
 /// What the emulator says to axes and segments.
-const WHOLE_ONLY: &str = "the emulator folds no axes and no segments: --device cpu gives the same bits";
+pub const WHOLE_ONLY: &str = "the emulator folds no axes and no segments: --device cpu gives the same bits";
 
 impl Device {
     /// The device that was asked for, ready to fold with `op`.
@@ -73,14 +73,6 @@ impl Device {
             Wanted::Gpu(index) => gpu::open(index),
             Wanted::Cpu => Ok(Self::Cpu),
             Wanted::Emulator => Ok(Self::Emulator),
-        }
-    }
-
-    /// The device that was asked for, ready to fold to many answers with `op`.
-    pub fn open_for_many<T: Element, R: Reduction<T>>(wanted: Wanted, op: R) -> Result<Self, Failure> {
-        match wanted {
-            Wanted::Emulator => Err(WHOLE_ONLY.into()),
-            wanted => Ok(Self::open(wanted, op)?),
         }
     }
 

@@ -15,6 +15,10 @@ mod describe {
     }
 }
 mod device;
+#[cfg(not(test))]
+mod fold;
+#[cfg(not(test))]
+mod folder;
 mod list;
 #[cfg(not(test))]
 mod masks;

@@ -1,0 +1,244 @@
+//! What folds elements of one type with one operator: all of the command that is compiled for each of them.
+
+use std::marker::PhantomData;
+
+use warpfold::{
+    Error,
+    files::DType,
+    layout::{Axes, Segments},
+    ops::{
+        OverNothing as _, Reduction, TakesMask, Where,
+        element::{Masked, Real},
+        monoids::{Arg, Best, Key},
+    },
+    pieces::Pieces,
+};
+use warpfold_kernels::kernels::Entry;
+
+use crate::{
+    Failure,
+    answers::{Answer, Answers},
+    device::{Device, Wanted},
+    fold::Fold,
+    masks::Mask,
+    reduce::Element,
+    scalar::Scalar,
+};
+
+/// An operator of one type of elements.
+pub trait Folder {
+    /// The operator's name.
+    fn name(&self) -> &'static str;
+    /// The type of its answers.
+    fn dtype(&self) -> DType;
+    /// Its kernel.
+    fn entry(&self) -> Result<&'static Entry, Error>;
+    /// The device that was asked for, ready to fold with it.
+    fn open(&self, wanted: Wanted) -> Result<Device, Error>;
+    /// The answer of the whole array, a piece at a time, and the elements that it tells of.
+    fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure>;
+    /// The answer of each segment.
+    fn segments(&self, device: &Device, segments: &Segments) -> Result<Answers, Failure>;
+    /// The answers along axes, of the array as it lies in the file.
+    fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure>;
+}
+
+/// A folder, if there is one.
+pub type Choice<'a> = Option<Box<dyn Folder + 'a>>;
+
+/// Of the state of the whole array, the elements that its answer tells of.
+type Elements<State> = Box<dyn Fn(State) -> Vec<Scalar>>;
+
+/// Operators over all elements.
+pub mod plain {
+    use super::*;
+
+    /// Answers that speak for themselves.
+    pub fn run<'a, T: Element, R: Reduction<T, Answer: Answer>>(fold: &'a Fold<'a>, op: R) -> Choice<'a> {
+        locate::<T, R>(fold, op, |_| vec![])
+    }
+
+    /// An index, as `arg` finds it but for NaN; of the whole array, the element there, too.
+    pub fn arg<'a, T, R>(fold: &'a Fold<'a>, op: R, arg: Arg) -> Choice<'a>
+    where
+        T: Element + Real + Into<Scalar>,
+        R: Reduction<T, Answer = u64, State = Best<Key<T>>>,
+    {
+        locate::<T, R>(fold, op, move |best| vec![arg.value::<T>(best).into()])
+    }
+
+    /// Answers, and the elements that they tell of.
+    pub fn locate<'a, T: Element, R: Reduction<T, Answer: Answer>>(
+        fold: &'a Fold<'a>,
+        op: R,
+        elements: impl Fn(R::State) -> Vec<Scalar> + 'static,
+    ) -> Choice<'a> {
+        let (elements, items) = (Box::new(elements), PhantomData);
+        Some(Box::new(Plain::<T, R> {
+            fold,
+            op,
+            elements,
+            items,
+        }))
+    }
+}
+
+/// Operators over the elements that are not NaN.
+pub mod ignoring {
+    use warpfold::ops::IgnoreNan;
+
+    use super::*;
+
+    /// As [`plain::run`].
+    pub fn run<'a, T: Element, Op>(fold: &'a Fold<'a>, op: Op) -> Choice<'a>
+    where
+        IgnoreNan<Op>: Reduction<T, Answer: Answer>,
+    {
+        plain::run::<T, _>(fold, IgnoreNan(op))
+    }
+
+    /// As [`plain::arg`].
+    pub fn arg<'a, T, Op>(fold: &'a Fold<'a>, op: Op, arg: Arg) -> Choice<'a>
+    where
+        T: Element + Real + Into<Scalar>,
+        IgnoreNan<Op>: Reduction<T, Answer = u64, State = Best<Key<T>>>,
+    {
+        plain::arg::<T, _>(fold, IgnoreNan(op), arg)
+    }
+}
+
+/// Operators over the elements that a mask selects.
+pub mod masked {
+    use super::*;
+
+    /// As [`plain::run`].
+    pub fn run<'a, T: Element, Op: TakesMask>(fold: &'a Fold<'a>, op: Op) -> Choice<'a>
+    where
+        Where<Op>: Reduction<Masked<T>, Answer: Answer>,
+    {
+        locate::<T, Op>(fold, op, |_| vec![])
+    }
+
+    /// As [`plain::arg`].
+    pub fn arg<'a, T, Op: TakesMask>(fold: &'a Fold<'a>, op: Op, arg: Arg) -> Choice<'a>
+    where
+        T: Element + Real + Into<Scalar>,
+        Where<Op>: Reduction<Masked<T>, Answer = u64, State = Best<Key<T>>>,
+    {
+        locate::<T, Op>(fold, op, move |best| vec![arg.value::<T>(best).into()])
+    }
+
+    fn locate<'a, T: Element, Op: TakesMask>(
+        fold: &'a Fold<'a>,
+        op: Op,
+        elements: impl Fn(<Where<Op> as Reduction<Masked<T>>>::State) -> Vec<Scalar> + 'static,
+    ) -> Choice<'a>
+    where
+        Where<Op>: Reduction<Masked<T>, Answer: Answer>,
+    {
+        let (elements, mask) = (Box::new(elements), fold.mask.as_ref()?);
+        Some(Box::new(UnderMask::<T, Op> {
+            fold,
+            op,
+            elements,
+            mask,
+        }))
+    }
+}
+
+struct Plain<'a, T: Element, R: Reduction<T>> {
+    fold: &'a Fold<'a>,
+    op: R,
+    elements: Elements<R::State>,
+    items: PhantomData<fn(T)>,
+}
+
+impl<T: Element, R: Reduction<T, Answer: Answer>> Folder for Plain<'_, T, R> {
+    fn name(&self) -> &'static str {
+        R::NAME
+    }
+    fn dtype(&self) -> DType {
+        R::Answer::DTYPE
+    }
+    fn entry(&self) -> Result<&'static Entry, Error> {
+        self.op.kernel()
+    }
+    fn open(&self, wanted: Wanted) -> Result<Device, Error> {
+        Device::open::<T, R>(wanted, self.op)
+    }
+    fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
+        let Self { fold, op, .. } = *self;
+        let len = device.piece::<T>()?;
+        let mut pieces = Pieces::<R, T>::new(op, len as u64)?;
+        fold.each_piece::<T::Read>(len, &mut |piece| {
+            let state = device.fold(op, &T::of(piece))?;
+            let pushed = pieces.push(state, piece.len() as u64);
+            pushed.map_err(|error| fold.in_file(error))
+        })?;
+        let (answer, state) = pieces.finish().map_err(|error| fold.in_file(error))?;
+        Ok((fold.one(answer), (self.elements)(state)))
+    }
+    fn segments(&self, device: &Device, segments: &Segments) -> Result<Answers, Failure> {
+        let read = self.fold.array.read::<T::Read>()?;
+        self.fold
+            .of_segments(device.fold_segments(self.op, &T::of(&read), segments))
+    }
+    fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure> {
+        let (read, layout) = self.fold.array.read_in_place::<T::Read>()?;
+        let folded = device.fold_axes(self.op, &T::of(&read), &layout, axes);
+        folded.map(Answers::new).map_err(|error| self.fold.in_file(error))
+    }
+}
+
+struct UnderMask<'a, T: Element, Op: TakesMask>
+where
+    Where<Op>: Reduction<Masked<T>>,
+{
+    fold: &'a Fold<'a>,
+    op: Op,
+    elements: Elements<<Where<Op> as Reduction<Masked<T>>>::State>,
+    mask: &'a Mask,
+}
+
+impl<T: Element, Op: TakesMask> Folder for UnderMask<'_, T, Op>
+where
+    Where<Op>: Reduction<Masked<T>, Answer: Answer>,
+{
+    fn name(&self) -> &'static str {
+        Op::NAME
+    }
+    fn dtype(&self) -> DType {
+        <Where<Op> as Reduction<Masked<T>>>::Answer::DTYPE
+    }
+    fn entry(&self) -> Result<&'static Entry, Error> {
+        Where(self.op).kernel()
+    }
+    fn open(&self, wanted: Wanted) -> Result<Device, Error> {
+        Device::open::<Masked<T>, Where<Op>>(wanted, Where(self.op))
+    }
+    fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
+        let Self { fold, op, mask, .. } = *self;
+        let mask = mask.bytes()?;
+        let len = device.piece::<Masked<T>>()?;
+        let mut pieces = Pieces::<Where<Op>, Masked<T>>::new(Where(op), len as u64)?;
+        fold.each_piece::<T::Read>(len, &mut |piece| {
+            let mask = &mask[pieces.len() as usize..][..piece.len()];
+            let state = device.fold_where(op, &T::of(piece), mask)?;
+            let pushed = pieces.push(state, piece.len() as u64);
+            pushed.map_err(|error| fold.in_file(error))
+        })?;
+        let (answer, state) = pieces.finish().map_err(|error| fold.in_file(error))?;
+        Ok((fold.one(answer), (self.elements)(state)))
+    }
+    fn segments(&self, device: &Device, segments: &Segments) -> Result<Answers, Failure> {
+        let (read, mask) = (self.fold.array.read::<T::Read>()?, self.mask.bytes()?);
+        let answers = device.fold_where_segments(self.op, &T::of(&read), &mask, segments);
+        self.fold.of_segments(answers)
+    }
+    fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure> {
+        let (read, layout) = self.fold.array.read_in_place::<T::Read>()?;
+        let (mask, of_mask) = self.mask.tensor.read_in_place::<u8>()?;
+        let folded = device.fold_where_axes(self.op, (&T::of(&read), &layout), (&mask, &of_mask), axes);
+        folded.map(Answers::new).map_err(|error| self.fold.in_file(error))
+    }
+}

@@ -1,0 +1,177 @@
+//! A launch made ready, whatever its operator and its elements: this is compiled once, and not with each of them.
+
+use cust::{memory::DeviceBuffer, stream::Stream};
+use warpfold_kernels::kernels::{Kernel, Told};
+
+use super::{
+    Gpu, Workspace,
+    launch::{self, Bound, Function, Launch, Place, Spot},
+    prepared::DeviceMemory,
+};
+use crate::{
+    Error,
+    layout::{Extents, Layout, Segments},
+    plan::Plan,
+};
+
+/// A plan, its kernel loaded and what its launches have in common in device memory.
+pub(super) struct Ready {
+    gpu: Gpu,
+    pub(super) plan: Plan,
+    told: Told,
+    place: Place,
+    function: Function,
+}
+
+impl Ready {
+    /// Of a whole array.
+    pub(super) fn whole(gpu: &Gpu, told: Told, plan: Plan) -> Result<Self, Error> {
+        let spot = Spot {
+            step: 1,
+            reach: (0, plan.len),
+            ..Spot::default()
+        };
+        Self::at(gpu, told, plan, Place::new(plan.entry.arrays, |_| spot, None))
+    }
+
+    /// Along axes, each array with its layout, of which `extents` were made.
+    pub(super) fn along(
+        gpu: &Gpu,
+        told: Told,
+        plan: Plan,
+        layouts: &[&Layout],
+        extents: &[Extents],
+    ) -> Result<Self, Error> {
+        let dimensions = extents[0].has_several().then(|| {
+            let numbers = Extents::dimensions_of(extents);
+            DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))
+        });
+        let spot = |i: usize| Spot {
+            first: extents[i].offset,
+            stride: extents[i].stride(),
+            step: extents[i].stride_within(),
+            reach: layouts[i].reach().unwrap_or((0, 0)),
+        };
+        let place = Place::new(plan.entry.arrays, spot, dimensions.transpose()?);
+        Self::at(gpu, told, plan, place)
+    }
+
+    /// Of an array in segments, or where there are `addresses` of arrays that lie apart.
+    pub(super) fn segments(
+        gpu: &Gpu,
+        told: Told,
+        plan: Plan,
+        segments: &Segments,
+        addresses: &[u64],
+    ) -> Result<Self, Error> {
+        let numbers = [segments.offsets(), addresses].concat();
+        let numbers = DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))?;
+        let spot = Spot {
+            step: i64::from(!addresses.is_empty()),
+            reach: (0, segments.len()),
+            ..Spot::default()
+        };
+        let place = Place::new(plan.entry.arrays, |_| spot, Some(numbers));
+        Self::at(gpu, told, plan, place)
+    }
+
+    fn at(gpu: &Gpu, told: Told, plan: Plan, place: Place) -> Result<Self, Error> {
+        let element_bytes = plan.entry.element.bytes();
+        for Spot { reach, .. } in place.arrays {
+            if reach.1 > (isize::MAX as u64) / element_bytes as u64 {
+                return Err(Error::LengthOverflow {
+                    elements: reach.1,
+                    element_bytes,
+                });
+            }
+        }
+        let _bound = Bound::to(gpu.context())?;
+        let function = gpu.inner.modules.function(plan.entry)?;
+        Ok(Self {
+            gpu: gpu.clone(),
+            plan,
+            place,
+            function,
+            told,
+        })
+    }
+
+    /// Whether it folds all of its input, an element after the other, to one answer or in segments.
+    fn is_whole(&self) -> bool {
+        let is_whole = |spot: &Spot| {
+            let one_run = self.plan.count == 1 && spot.step == 1;
+            spot.reach == (0, self.plan.len) && (one_run || self.plan.entry.kernel == Kernel::Segments)
+        };
+        self.place.arrays[..self.plan.entry.arrays].iter().all(is_whole)
+    }
+
+    /// Whether inputs of so many elements and an output of so many answers are what was prepared for.
+    pub(super) fn check(&self, inputs: &[usize], answers: usize) -> Result<(), Error> {
+        for (spot, input) in self.place.arrays.iter().zip(inputs) {
+            let (prepared, got) = (spot.reach.1, *input as u64);
+            let fits = if self.is_whole() {
+                got == prepared
+            } else {
+                got >= prepared
+            };
+            if !fits {
+                return Err(Error::LengthMismatch { prepared, got });
+            }
+        }
+        if (answers as u64) < self.plan.count {
+            return Err(Error::OutputTooSmall {
+                needed: self.plan.count as usize,
+                got: answers,
+            });
+        }
+        Ok(())
+    }
+
+    /// A workspace that fits, its tickets at zero.
+    pub(super) fn workspace(&self) -> Result<Workspace, Error> {
+        let count = self.plan.workspace_words();
+        let words = DeviceMemory::new(&self.gpu, 4 * count, || DeviceBuffer::zeroed(count))?;
+        Ok(Workspace { words })
+    }
+
+    /// Enqueues a launch on a stream.
+    ///
+    /// # Safety
+    ///
+    /// As [`launch::launch`].
+    pub(super) unsafe fn launch_at(
+        &self,
+        stream: &Stream,
+        inputs: [u64; 2],
+        answer: u64,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
+        launch::check_stream(stream.as_inner(), self.gpu.context())?;
+        let _bound = Bound::to(self.gpu.context())?;
+        let entry = self.plan.entry;
+        launch::check_alignment(answer, entry.answer_bytes / entry.answer_words)?;
+        let stream = stream.as_inner();
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.enqueue(Launch {
+                gpu: &self.gpu,
+                stream,
+                inputs,
+                workspace,
+                answer,
+                state: 0,
+            })
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`launch::launch`].
+    pub(super) unsafe fn enqueue(&self, launch: Launch<'_>) -> Result<(), Error> {
+        if self.plan.count == 0 {
+            return Ok(());
+        }
+        // SAFETY: the function is this plan's, and `gpu` keeps its module loaded; the rest is passed on.
+        unsafe { launch::launch(self.function, &self.plan, self.told, &self.place, launch) }
+    }
+}

@@ -88,7 +88,7 @@ fn operators(of: Type) -> Vec<Operator> {
         "all",
     ];
     const FLOATS: [&str; 7] = ["l1", "l2", "linf", "sumsq", "count-nan", "count-inf", "logsumexp"];
-    const SINGLES: [&str; 6] = ["var", "std", "meanvar", "skew", "kurtosis", "lp"];
+    const MOMENTS: [&str; 6] = ["var", "std", "meanvar", "skew", "kurtosis", "lp"];
     const IGNORING: [&str; 9] = [
         "sum",
         "prod",
@@ -127,16 +127,15 @@ fn operators(of: Type) -> Vec<Operator> {
             .into();
     }
     let is_float = of.kind == Kind::Float;
-    let is_single = matches!(of.name, "float32" | "float64");
     let only = |condition: bool, ops: &'static [&'static str]| if condition { ops } else { &[] };
     let plain = [
         &EVERY,
         only(of.kind != Kind::Truth, &["minmax", "argminmax"]),
         only(of.kind == Kind::Integer, &["bit-and", "bit-or", "bit-xor"]),
         only(is_float, &FLOATS),
-        only(is_single, &SINGLES),
+        only(is_float, &MOMENTS),
     ];
-    let ignoring = [only(is_float, &IGNORING), only(is_single, &["var", "std"])];
+    let ignoring = [only(is_float, &IGNORING), only(is_float, &["var", "std"])];
     let accuracies: &[&str] = match of.name {
         "float16" | "bfloat16" => &["wide"],
         "float32" => &["compensated", "wide", "exact"],
@@ -145,8 +144,7 @@ fn operators(of: Type) -> Vec<Operator> {
     };
     let masked = [
         &EVERY,
-        only(is_float, &["l1", "l2", "linf", "logsumexp"]),
-        only(is_single, &["var", "std"]),
+        only(is_float, &["l1", "l2", "linf", "logsumexp", "var", "std"]),
     ];
     let masked = masked.concat().into_iter().map(|op| Operator {
         masked: true,

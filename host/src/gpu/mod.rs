@@ -7,6 +7,7 @@
 
 mod answers;
 mod axes;
+mod distinct;
 mod facts;
 mod launch;
 mod masks;
@@ -32,6 +33,7 @@ use warpfold_kernels::{
     tree::{LEAF_BYTES, VECTOR_BYTES, leaf_elements},
 };
 
+pub use distinct::{PreparedDistinct, Table};
 pub use facts::Facts;
 pub use prepared::{Prepared, Workspace};
 

@@ -54,11 +54,11 @@ pub struct DistinctPlan {
     pub blocks: u32,
 }
 
-/// Blocks that fill an H200, of 132 multiprocessors, with registers for five on each. Blocks go on to chunk after chunk.
-const MOST_BLOCKS: u64 = 660;
+/// Multiprocessors of an H200, which blocks fill, as many as have registers there: they go on to chunk after chunk.
+const MULTIPROCESSORS: u64 = 132;
 
-/// Rows of a chunk: as many as a lane reads at once, and so many that a warp does not look for its extent too often.
-const LEAST_ROWS: u64 = 4;
+/// Rows of a chunk: as many as a lane of a whole array reads at once, and so many that a warp does not look for its extent too often.
+const LEAST_ROWS: u64 = distinct::AHEAD as u64;
 const MOST_ROWS: u64 = 32;
 
 /// Neighbouring answers that are worth a lane each.
@@ -71,7 +71,7 @@ impl DistinctPlan {
     ///
     /// [`Error::LengthOverflow`] where the table would not fit in the address space.
     pub fn new(element: Type, len: u64) -> Result<Self, Error> {
-        Self::uniform(element, len, 1, Order::Along)
+        Self::uniform(element, len, 1, Order::Whole)
     }
 
     /// The plan along axes.
@@ -80,7 +80,9 @@ impl DistinctPlan {
     ///
     /// As [`new`](Self::new).
     pub fn along(element: Type, extents: &Extents) -> Result<Self, Error> {
-        let order = if extents.answers_are_closer() && extents.count >= ENOUGH_ANSWERS {
+        let order = if extents.count == 1 && extents.is_contiguous() {
+            Order::Whole
+        } else if extents.answers_are_closer() && extents.count >= ENOUGH_ANSWERS {
             Order::Across
         } else {
             Order::Along
@@ -95,6 +97,9 @@ impl DistinctPlan {
     /// As [`new`](Self::new).
     pub fn segments(element: Type, segments: &Segments) -> Result<Self, Error> {
         let (len, count) = (segments.len(), segments.count() as u64);
+        if count == 1 {
+            return Self::new(element, len);
+        }
         let slots = first_slots(element, segments).last().copied();
         Self::of(element, [len, count], Order::Segments, 0, slots)
     }
@@ -107,9 +112,9 @@ impl DistinctPlan {
 
     fn of(element: Type, sizes: [u64; 2], order: Order, slots: u64, table: Option<u64>) -> Result<Self, Error> {
         let [len, count] = sizes;
-        let entry = distinct::of_bytes(element.bytes());
+        let entry = distinct::find(element.bytes(), order);
         let elements = match order {
-            Order::Segments => Some(len),
+            Order::Whole | Order::Segments => Some(len),
             Order::Along | Order::Across => len.checked_mul(count),
         };
         let fits = |slots: &u64| *slots <= isize::MAX as u64 / (4 * entry.state_words as u64);
@@ -119,8 +124,12 @@ impl DistinctPlan {
                 element_bytes: element.bytes(),
             });
         };
-        let warps = MOST_BLOCKS * u64::from(WARPS);
-        let rows = (elements / (u64::from(LANES) * warps)).clamp(LEAST_ROWS, MOST_ROWS) as u32;
+        let most_blocks = MULTIPROCESSORS * u64::from(entry.min_blocks.unwrap_or(1));
+        let threads = most_blocks * u64::from(WARPS * LANES);
+        let rows = match order {
+            Order::Whole => LEAST_ROWS,
+            _ => (elements / threads).clamp(LEAST_ROWS, MOST_ROWS),
+        } as u32;
         let chunks = distinct::chunks(order, len, count, rows);
         Ok(Self {
             entry,
@@ -131,14 +140,14 @@ impl DistinctPlan {
             slots,
             table_slots,
             rows,
-            blocks: chunks.div_ceil(WARPS.into()).clamp(1, MOST_BLOCKS) as u32,
+            blocks: chunks.div_ceil(WARPS.into()).clamp(1, most_blocks) as u32,
         })
     }
 
     /// Elements that are counted.
     fn elements(&self) -> u64 {
         match self.order {
-            Order::Segments => self.len,
+            Order::Whole | Order::Segments => self.len,
             Order::Along | Order::Across => self.len * self.count,
         }
     }
@@ -162,7 +171,7 @@ impl DistinctPlan {
         let elements = self.elements().saturating_mul(self.element.bytes() as u64);
         let of_answer = match self.order {
             Order::Segments => 3 * size_of::<u64>(),
-            Order::Along | Order::Across => size_of::<u64>(),
+            _ => size_of::<u64>(),
         };
         elements.saturating_add(self.count.saturating_mul(of_answer as u64))
     }
@@ -258,6 +267,10 @@ mod tests {
             DistinctPlan::along(Type::F32, &extents).expect("fits").order
         };
         assert_eq!((order(0), order(1)), (Order::Across, Order::Along));
+        let one = Extents::new(&matrix, &Axes::all()).expect("axes");
+        let plan = DistinctPlan::along(Type::F32, &one).expect("fits");
+        assert_eq!(plan, DistinctPlan::new(Type::F32, 1_000_000).expect("fits"));
+        assert_eq!((plan.order, plan.entry.name), (Order::Whole, "distinct_u32"));
     }
 
     #[test]

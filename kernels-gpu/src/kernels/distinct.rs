@@ -4,7 +4,11 @@
 //! global memory, and entries of its own, one for each width of elements, which are told [what makes two the
 //! same](crate::element::equality).
 
-use super::{Entry, Instructions, Kernel, LIBRARY};
+mod points;
+
+pub use points::{ENTRIES, find};
+
+use super::Instructions;
 use crate::{
     element::{
         Element, Item,
@@ -21,12 +25,8 @@ use crate::{
     tree::LANES,
 };
 
-/// Elements that a lane reads before it looks for any.
-const AHEAD: usize = 4;
-
-/// The largest block, and how many a multiprocessor must have registers for: what hides the way to the table is warps.
-const THREADS: u32 = 256;
-const BLOCKS: u32 = 5;
+/// Elements that a lane of [`count_whole`] reads before it looks for any.
+pub const AHEAD: u32 = 4;
 
 /// Unsigned integers, for all elements of their width.
 pub trait Width: Element {
@@ -50,6 +50,8 @@ impl Width for u64 {
 /// How the lanes share out the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
+    /// One extent, in one run: [`count_whole`].
+    Whole,
     /// Extent after extent, lanes side by side on neighbouring elements.
     Along,
     /// Lanes side by side on neighbouring extents: those of columns.
@@ -64,8 +66,9 @@ impl Order {
     #[must_use]
     pub const fn of_told(number: u32) -> Self {
         match number {
-            0 => Self::Along,
-            1 => Self::Across,
+            0 => Self::Whole,
+            1 => Self::Along,
+            2 => Self::Across,
             _ => Self::Segments,
         }
     }
@@ -91,35 +94,112 @@ pub struct Arguments<T: Source> {
     pub rows: u32,
 }
 
-/// Chunks of so many rows.
+/// Chunks of so many rows: each one warp's.
 #[must_use]
 pub const fn chunks(order: Order, len: u64, count: u64, rows: u32) -> u64 {
-    let (lanes, rows) = (LANES as u64, rows as u64);
+    // That there is one is for the compiler, which would have a panic for none.
+    let (lanes, rows) = (LANES as u64, if rows == 0 { 1 } else { rows as u64 });
     match order {
         Order::Across => u64::saturating_mul(count.div_ceil(lanes), len.div_ceil(rows)),
         Order::Along => u64::saturating_mul(len, count).div_ceil(lanes * rows),
-        Order::Segments => len.div_ceil(lanes * rows),
+        Order::Whole | Order::Segments => len.div_ceil(lanes * rows),
     }
 }
 
-/// How often the instructions that matter stand in the code of [`count_distinct`].
+/// How often the instructions that matter stand in the code of [`count_whole`].
 #[must_use]
-pub const fn instructions<T: Width>() -> Instructions {
+pub const fn instructions_whole<T: Width>() -> Instructions {
     Instructions {
         vector_loads: 0,
-        scalar_loads: AHEAD * T::BYTES.div_ceil(4),
+        scalar_loads: AHEAD as usize * T::BYTES.div_ceil(4),
         shuffles: warp::shuffles(2)[0],
         // The near cache is empty.
         barriers: 1,
-        // The claim of a slot; a lane's count where its extent ends; the last, or the warp's.
-        tickets: 1 + 2,
+        // The claim of a slot, and a warp's count.
+        tickets: 2,
     }
 }
 
-/// Adds to each answer the number of distinct elements of its extent.
+/// The same of [`count_extents`].
+#[must_use]
+pub const fn instructions_extents<T: Width>() -> Instructions {
+    Instructions {
+        vector_loads: 0,
+        scalar_loads: T::BYTES.div_ceil(4),
+        shuffles: 0,
+        barriers: 0,
+        // The claim of a slot; a lane's count where its extent ends, and in the end.
+        tickets: 3,
+    }
+}
+
+/// Adds to the answer the number of distinct elements of one extent, which lies in one run.
 ///
 /// ```text
-/// lane: 4 elements ─ key ─ near cache ─ slot: peek, exchange ─ count ─ warp: 5 shuffles ─ add to the answer
+/// lane: 4 elements ─ keys ─ near cache ─ slot: peek, exchange ─ count ─ warp: 5 shuffles ─ add to the answer
+/// ```
+///
+/// Any number of blocks of any number of warps; none of them changes the answer.
+///
+/// # Safety
+///
+/// As [`count_extents`].
+#[inline(always)]
+pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
+    empty_near(simt);
+    let threads = u64::from(simt.blocks()) * u64::from(simt.threads());
+    let mut place = u64::from(simt.block()) * u64::from(simt.threads()) + u64::from(simt.thread());
+    let Extents { start, len, .. } = arguments.extents;
+    let region = arguments.region(0, arguments.slots);
+    let (mut counted, mut has_zero) = (0_u64, false);
+    while place < len {
+        let read = |i: u32| {
+            let place = place + u64::from(i) * threads;
+            let from = T::further(start, T::each(|_| place as isize));
+            // SAFETY: passed on to the caller.
+            if place < len {
+                bits(unsafe { T::read_item(simt, from) })
+            } else {
+                0
+            }
+        };
+        let mut elements = [read(0), read(1), read(2), read(3)];
+        let left = (len - 1 - place) / threads.max(1) + 1;
+        // A number of turns that no compiler knows: this is much code, and stands once.
+        let present = simt.anew(left.min(AHEAD.into()) as u32);
+        for _ in 0..present {
+            let (key, scattered) = arguments.key(elements[0]);
+            let near = near::<T::Slot>(scattered);
+            let is_zero = key == T::Slot::EMPTY;
+            let is_known = if is_zero {
+                has_zero
+            } else {
+                T::Slot::peek_shared(simt, near) == key
+            };
+            if !is_known {
+                // SAFETY: passed on to the caller.
+                counted += u64::from(unsafe { region.bring(simt, key, scattered) });
+                if is_zero {
+                    has_zero = true;
+                } else {
+                    T::Slot::post_shared(simt, near, key);
+                }
+            }
+            elements = [elements[1], elements[2], elements[3], 0];
+        }
+        place += u64::from(AHEAD) * threads;
+    }
+    let all = warp::reduce::<S, u64, Sum>(simt, Sum, counted);
+    if simt.lane() == 0 && all > 0 {
+        // SAFETY: passed on to the caller.
+        unsafe { simt.add_wide(arguments.answer(0), all) }
+    }
+}
+
+/// Adds to each answer the number of distinct elements of its extent, wherever those lie.
+///
+/// ```text
+/// lane: extent ─ element ─ key ─ slot: peek, exchange ─ count ─ add to the answer
 /// ```
 ///
 /// Any number of blocks of any number of warps; none of them changes an answer.
@@ -130,11 +210,7 @@ pub const fn instructions<T: Width>() -> Instructions {
 /// extent's than it has distinct elements; the answers are valid, and 0. Nothing else touches table and answers during the launch. All
 /// threads of the grid call this alike.
 #[inline(always)]
-pub unsafe fn count_distinct<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
-    let is_one = arguments.extents.count == 1;
-    if is_one {
-        empty_near(simt);
-    }
+pub unsafe fn count_extents<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
     let Arguments { order, rows, .. } = arguments;
     let warps = u64::from(simt.blocks()) * u64::from(simt.warps());
     let mut chunk = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
@@ -159,16 +235,19 @@ pub unsafe fn count_distinct<S: Simt, T: Width>(simt: S, arguments: Arguments<T>
                 here = found;
             }
             // SAFETY: passed on to the caller.
-            counted += unsafe { arguments.count_some(simt, &mut walk, &mut here, is_one) };
+            let element = unsafe { arguments.element(simt, &here, walk.next - here.first) };
+            let (key, scattered) = arguments.key(element);
+            let is_zero = key == T::Slot::EMPTY;
+            if !(is_zero && here.has_zero) {
+                // SAFETY: passed on to the caller.
+                counted += u64::from(unsafe { here.region.bring(simt, key, scattered) });
+                here.has_zero |= is_zero;
+            }
+            walk.next += walk.apart;
         }
         chunk += warps;
     }
-    let mut adds = true;
-    if is_one {
-        counted = warp::reduce::<S, u64, Sum>(simt, Sum, counted);
-        adds = simt.lane() == 0;
-    }
-    if adds && counted > 0 {
+    if counted > 0 {
         // SAFETY: passed on to the caller.
         unsafe { simt.add_wide(arguments.answer(here.number), counted) }
     }
@@ -179,8 +258,8 @@ pub unsafe fn count_distinct<S: Simt, T: Width>(simt: S, arguments: Arguments<T>
 struct Walk {
     next: u64,
     end: u64,
-    /// From one to the next, as a power of two.
-    apart: u32,
+    /// From one to the next.
+    apart: u64,
     /// The extent, where lanes have each one.
     extent: u64,
 }
@@ -200,18 +279,29 @@ struct Here<T: Source, K> {
 
 impl<T: Width> Arguments<T> {
     fn nowhere(&self) -> Here<T, T::Slot> {
-        let region = Region {
-            first: self.table.cast(),
-            slots: self.slots,
-        };
         Here {
             number: 0,
             first: 0,
             end: 0,
             start: self.extents.start,
-            region,
+            region: self.region(0, self.slots),
             has_zero: false,
         }
+    }
+
+    /// So many slots, from number `first` on.
+    fn region(&self, first: u64, slots: u64) -> Region<T::Slot> {
+        Region {
+            first: self.table.cast::<T::Slot>().wrapping_add(first as usize),
+            slots,
+        }
+    }
+
+    /// An element's key, and that scattered.
+    #[inline(always)]
+    fn key(&self, bits: u64) -> (T::Slot, u64) {
+        let key = self.equality.key(bits, 8 * T::BYTES as u32);
+        (T::Slot::of_key(key), scattered(key))
     }
 
     fn answer(&self, number: u64) -> *mut u64 {
@@ -232,7 +322,7 @@ impl<T: Width> Arguments<T> {
             return Walk {
                 next,
                 end,
-                apart: 0,
+                apart: 1,
                 extent,
             };
         }
@@ -245,7 +335,7 @@ impl<T: Width> Arguments<T> {
         Walk {
             next: first + lane,
             end: all.min(first + u64::from(LANES) * rows),
-            apart: u32::trailing_zeros(LANES),
+            apart: LANES.into(),
             extent: 0,
         }
     }
@@ -259,7 +349,7 @@ impl<T: Width> Arguments<T> {
     unsafe fn find<S: Simt>(&self, simt: S, walk: Walk) -> Here<T, T::Slot> {
         let len = self.extents.len.max(1);
         let (number, first, end) = match self.order {
-            Order::Along => {
+            Order::Whole | Order::Along => {
                 let number = walk.next / len;
                 (number, number * len, number * len + len)
             }
@@ -292,16 +382,12 @@ impl<T: Width> Arguments<T> {
                 (self.extents.first(simt, number), slot, self.slots)
             }
         };
-        let region = Region {
-            first: self.table.cast::<T::Slot>().wrapping_add(slot as usize),
-            slots,
-        };
         Here {
             number,
             first,
             end,
             start,
-            region,
+            region: self.region(slot, slots),
             has_zero: false,
         }
     }
@@ -337,167 +423,4 @@ impl<T: Width> Arguments<T> {
         // SAFETY: passed on to the caller.
         bits(unsafe { T::read_item(simt, from) })
     }
-
-    /// Brings the next few elements of an extent to its table; how many are new.
-    ///
-    /// # Safety
-    ///
-    /// As [`count_distinct`]; there is one at least.
-    #[inline(always)]
-    unsafe fn count_some<S: Simt>(&self, simt: S, walk: &mut Walk, here: &mut Here<T, T::Slot>, is_one: bool) -> u64 {
-        let end = walk.end.min(here.end);
-        let read = |i: u32| {
-            let place = walk.next + (u64::from(i) << walk.apart);
-            if place < end {
-                // SAFETY: passed on to the caller; the place has an element.
-                unsafe { self.element(simt, here, place - here.first) }
-            } else {
-                0
-            }
-        };
-        let mut elements = [read(0), read(1), read(2), read(3)];
-        let left = (end - walk.next).div_ceil(1 << walk.apart);
-        // A number of turns that no compiler knows: this is much code, and stands once.
-        let present = simt.anew(left.min(AHEAD as u64) as u32);
-        let mut new = 0;
-        for _ in 0..present {
-            // SAFETY: passed on to the caller.
-            new += u64::from(unsafe { self.bring(simt, here, elements[0], is_one) });
-            elements = [elements[1], elements[2], elements[3], 0];
-        }
-        walk.next += u64::from(present) << walk.apart;
-        new
-    }
-
-    /// Whether an element is new to its extent. Where there is but one, the block has a near cache.
-    ///
-    /// # Safety
-    ///
-    /// As [`count_distinct`].
-    #[inline(always)]
-    unsafe fn bring<S: Simt>(&self, simt: S, here: &mut Here<T, T::Slot>, bits: u64, is_one: bool) -> bool {
-        let key = T::Slot::of_key(self.equality.key(bits, 8 * T::BYTES as u32));
-        let is_zero = key == T::Slot::EMPTY;
-        let scattered = scattered(key.to_key());
-        let near = near::<T::Slot>(scattered);
-        let is_known = if is_zero {
-            here.has_zero
-        } else {
-            is_one && T::Slot::peek_shared(simt, near) == key
-        };
-        if is_known {
-            return false;
-        }
-        // SAFETY: passed on to the caller.
-        let is_new = unsafe { here.region.bring(simt, key, scattered) };
-        if is_zero {
-            here.has_zero = true;
-        } else if is_one {
-            T::Slot::post_shared(simt, near, key);
-        }
-        is_new
-    }
-}
-
-/// The entries, by the width of elements.
-pub static ENTRIES: [Entry; 4] = [
-    entry::<u8>("distinct_u8"),
-    entry::<u16>("distinct_u16"),
-    entry::<u32>("distinct_u32"),
-    entry::<u64>("distinct_u64"),
-];
-
-/// The entry for elements of so many bytes: 1, 2, 4 or 8.
-#[must_use]
-pub fn of_bytes(bytes: usize) -> &'static Entry {
-    &ENTRIES[bytes.ilog2() as usize]
-}
-
-const fn entry<T: Width>(name: &'static str) -> Entry {
-    Entry {
-        library: &LIBRARY,
-        name,
-        op: "distinct",
-        also: None,
-        part: "statistics",
-        element: T::TYPE,
-        arrays: 1,
-        masked: false,
-        kernel: Kernel::Distinct,
-        family: "distinct",
-        state_words: T::Slot::WORDS,
-        answer_words: 2,
-        answer_bytes: 8,
-        max_threads: THREADS,
-        min_blocks: Some(BLOCKS),
-        fuses: false,
-        instructions: instructions::<T>(),
-    }
-}
-
-macro_rules! points {
-    ($($name:literal: $element:ident, if $when:meta;)*) => {
-        $(
-            #[cfg(all(
-                target_arch = "nvptx64",
-                feature = "entries",
-                any(not(warpfold_part), warpfold_part = "statistics"),
-                $when
-            ))]
-            const _: () = {
-                crate::kernel! {
-                    /// [`count_distinct`] of elements of a width.
-                    ///
-                    /// # Safety
-                    ///
-                    /// As [`count_distinct`].
-                    #[unsafe(export_name = $name)]
-                    pub unsafe fn entry(
-                        start: *const $element,
-                        len: u64,
-                        count: u64,
-                        stride: i64,
-                        step: i64,
-                        layout: *const u64,
-                        order: u32,
-                        kind: u32,
-                        highest: u64,
-                        table: *mut u32,
-                        slots: u64,
-                        answers: *mut u64,
-                        rows: u32,
-                    ) {
-                        let extents = Extents {
-                            start,
-                            len,
-                            count,
-                            stride,
-                            step,
-                            layout,
-                            // Elements are read one by one.
-                            around: crate::stages::extents::Around(0, 0),
-                        };
-                        let arguments = Arguments {
-                            extents,
-                            order: Order::of_told(order),
-                            equality: Equality::of_told(kind, highest),
-                            table,
-                            slots,
-                            answers,
-                            rows,
-                        };
-                        // SAFETY: passed on to the launcher.
-                        unsafe { count_distinct(crate::simt::nvptx::Nvptx, arguments) }
-                    }
-                }
-            };
-        )*
-    };
-}
-
-points! {
-    "distinct_u8": u8, if all();
-    "distinct_u16": u16, if not(warpfold_sample);
-    "distinct_u32": u32, if not(warpfold_sample);
-    "distinct_u64": u64, if not(warpfold_sample);
 }

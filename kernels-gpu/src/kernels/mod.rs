@@ -87,7 +87,7 @@ pub enum Kernel {
     Strided,
     /// [`segments::reduce_segments`]: extents of any lengths, each in one run.
     Segments,
-    /// [`distinct::count_distinct`]: no operator's, for it is no fold.
+    /// [`distinct::count_whole`] and [`distinct::count_extents`]: no operator's, for they are no folds.
     Distinct,
 }
 

@@ -10,7 +10,7 @@ use warpfold::{
 use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
     element::{Element, bf16, complex64, equality::Equality},
-    kernels::distinct::{Arguments, Width, count_distinct},
+    kernels::distinct::{Arguments, Width, count_extents, count_whole},
     stages::extents::{self, Around},
 };
 
@@ -73,7 +73,13 @@ fn emulated<T: Element, W: Width>(values: &[T], plan: &DistinctPlan, of: &Of<'_>
     };
     let run = launch(&shape, &mut memory, |lane| {
         // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { count_distinct(lane, arguments) }
+        unsafe {
+            if plan.order == Order::Whole {
+                count_whole(lane, arguments);
+            } else {
+                count_extents(lane, arguments);
+            }
+        }
     });
     let run = run.unwrap_or_else(|fault| panic!("{plan}, {shape:?}: {fault}"));
     let word = |at| u64::from(memory.word(answers, at).expect("written before"));
@@ -167,13 +173,19 @@ fn along_axes_of_any_strides() {
         }
         orders.push(plan.order);
     }
-    assert!(orders.contains(&Order::Across) && orders.contains(&Order::Along));
+    for order in [Order::Whole, Order::Along, Order::Across] {
+        assert!(orders.contains(&order), "{order:?}");
+    }
 }
 
 #[test]
 fn segments_of_any_lengths() {
     let lens = [0, 3, 1, 0, 0, 700, 2, 2, 2, 40, 0, 1000, 1, 0];
     let segments = Segments::by_lens(lens.into_iter().chain([5; 60])).expect("few");
+    assert_eq!(
+        DistinctPlan::segments(u8::TYPE, &segments).expect("fits").order,
+        Order::Segments
+    );
     let len = segments.len() as usize;
     let shape = |seed| Launch::new(3, 96, seed);
     for seed in 0..3 {

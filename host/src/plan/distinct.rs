@@ -1,6 +1,6 @@
 //! Plans of counts of distinct elements.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use warpfold_kernels::{
     element::Type,
@@ -11,7 +11,7 @@ use warpfold_kernels::{
     tree::LANES,
 };
 
-use super::WARPS;
+use super::{Memory, WARPS};
 use crate::{
     Error,
     layout::{Extents, Segments},
@@ -174,6 +174,14 @@ impl DistinctPlan {
             _ => size_of::<u64>(),
         };
         elements.saturating_add(self.count.saturating_mul(of_answer as u64))
+    }
+
+    /// How long the launch takes at least on the device: for the elements to be read, and the table to be cleared. Looking for keys in a
+    /// table that no cache holds comes to that, and is in no model here.
+    #[must_use]
+    pub fn least_time(&self, memory: &Memory) -> Duration {
+        let bytes = self.bytes() as f64 + self.workspace_bytes() as f64;
+        memory.launch + Duration::try_from_secs_f64(bytes / memory.bandwidth).unwrap_or(Duration::MAX)
     }
 
     /// Words of the workspace: the table.

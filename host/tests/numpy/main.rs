@@ -119,10 +119,11 @@ fn operators(of: Type) -> Vec<Operator> {
         masked: false,
     };
     if of.name.starts_with("float8") {
-        return FP8.map(|op| operator(op, "native", "propagate")).into();
+        let all = FP8.into_iter().chain(["distinct"]);
+        return all.map(|op| operator(op, "native", "propagate")).collect();
     }
     if of.kind == Kind::Complex {
-        return ["sum", "mean", "l2", "linf"]
+        return ["sum", "mean", "l2", "linf", "distinct"]
             .map(|op| operator(op, "native", "propagate"))
             .into();
     }
@@ -131,6 +132,7 @@ fn operators(of: Type) -> Vec<Operator> {
     let only = |condition: bool, ops: &'static [&'static str]| if condition { ops } else { &[] };
     let plain = [
         &EVERY,
+        &["distinct"],
         only(of.kind != Kind::Truth, &["minmax", "argminmax"]),
         only(of.kind == Kind::Integer, &["bit-and", "bit-or", "bit-xor"]),
         only(is_float, &FLOATS),

@@ -1,7 +1,7 @@
 //! Numbers of distinct elements.
 //!
 //! ```text
-//! elements of 1 and 2 bytes: a bit for each value, thread by thread ─ or ─ ones
+//! elements of 1 and 2 bytes: a mark for each value, thread by thread ─ or ─ marks
 //! few elements: a hash table
 //! many: keys by the high bits of their hashes, thread by thread ─ a table for each part, small enough for a near cache
 //! ```
@@ -39,7 +39,7 @@ const NEAR: usize = 1 << 11;
 /// numbers, and all that have a NaN in either part. The number is exact, and that of a set: it depends on neither the order of the
 /// elements nor the threads.
 ///
-/// Cost: one reading of every element. Those of 1 or 2 bytes mark a bit for each value. Of the others each thread hands the keys on to
+/// Cost: one reading of every element. Those of 1 or 2 bytes mark their value. Of the others each thread hands the keys on to
 /// as many parts by their hashes (8 bytes for an element of 8, 4 for others, but no key again that it has just met), and each part is
 /// counted in a hash table, by linear probing: so of an array without repetitions twice its size is allocated, about, and little of one
 /// with few distinct elements. With hashes that collide by design the tables, not the answer, degrade.
@@ -177,26 +177,25 @@ fn count<T: Element, K: Key>(values: &[T], table: &mut Table<K>) -> u64 {
     new.sum()
 }
 
-/// By a bit for each value.
+/// By a mark for each value: a byte, so that marking one waits for no other.
 fn count_marked<T: Element>(values: &[T]) -> u64 {
-    let words = (1 << (8 * T::TYPE.bytes())) / u64::BITS as usize;
-    let part = values.len().div_ceil(rayon::current_num_threads()).max(FEW);
-    let marked = values.par_chunks(part).map(|values| {
-        let mut marked = vec![0_u64; words];
+    let kinds = 1 << (8 * T::TYPE.bytes());
+    let share = values.len().div_ceil(rayon::current_num_threads()).max(FEW);
+    let marked = values.par_chunks(share).map(|values| {
+        let mut marked = vec![0_u8; kinds];
         for value in values {
-            let key = key(*value) as usize;
-            marked[key / 64] |= 1 << (key % 64);
+            marked[key(*value) as usize] = 1;
         }
         marked
     });
-    let either = |mut a: Vec<u64>, b: Vec<u64>| {
+    let either = |mut a: Vec<u8>, b: Vec<u8>| {
         for (a, b) in a.iter_mut().zip(b) {
             *a |= b;
         }
         a
     };
-    let marked = marked.reduce(|| vec![0; words], either);
-    marked.iter().map(|word| u64::from(word.count_ones())).sum()
+    let marked = marked.reduce(|| vec![0; kinds], either);
+    marked.into_iter().map(u64::from).sum()
 }
 
 /// By parts that have no key in common.
@@ -207,16 +206,19 @@ fn count_parts<T: Element, K: Key>(values: &[T]) -> u64 {
         .par_chunks(share)
         .map(|values| {
             let mut handed_on = vec![Vec::new(); parts];
-            let mut near = vec![None; NEAR];
+            let (mut near, mut has_zero) = (vec![K::EMPTY; NEAR], false);
             for value in values {
                 let key = key(*value);
-                let scattered = scattered(key);
-                let near = &mut near[scattered as usize % NEAR];
-                if *near != Some(key) {
-                    *near = Some(key);
-                    // The high bits, where there are any.
-                    let part = u128::from(scattered) * parts as u128 >> 64;
-                    handed_on[part as usize].push(K::of_key(key));
+                let (scattered, content) = (scattered(key), K::of_key(key));
+                let is_known = if content == K::EMPTY {
+                    std::mem::replace(&mut has_zero, true)
+                } else {
+                    std::mem::replace(&mut near[scattered as usize % NEAR], content) == content
+                };
+                if !is_known {
+                    // By the high bits: tables go by the low ones.
+                    let part = (u128::from(scattered) * parts as u128) >> 64;
+                    handed_on[part as usize].push(content);
                 }
             }
             handed_on
@@ -265,7 +267,7 @@ impl<K: Key> Table<K> {
             if *slot == key {
                 return false;
             }
-            at = at + 1 & mask;
+            at = (at + 1) & mask;
         }
     }
 }

@@ -156,12 +156,11 @@ pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
         let read = |i: u32| {
             let place = place + u64::from(i) * threads;
             let from = T::further(start, T::each(|_| place as isize));
-            // SAFETY: passed on to the caller.
-            if place < len {
-                bits(unsafe { T::read_item(simt, from) })
-            } else {
-                0
+            if place >= len {
+                return 0;
             }
+            // SAFETY: passed on to the caller; there is such an element.
+            bits(unsafe { T::read_item(simt, from) })
         };
         let mut elements = [read(0), read(1), read(2), read(3)];
         let left = (len - 1 - place) / threads.max(1) + 1;

@@ -31,7 +31,7 @@ worth!(bool i8 i16 i32 i64 u8 u16 u32 u64);
 fn of_f64(value: f64) -> String {
     match value {
         value if value.is_nan() => "nan".into(),
-        value if value == 0.0 => "0".into(),
+        0.0 => "0".into(),
         value => format!("{value:e}"),
     }
 }

@@ -132,7 +132,7 @@ fn operators(of: Type) -> Vec<Operator> {
     let only = |condition: bool, ops: &'static [&'static str]| if condition { ops } else { &[] };
     let plain = [
         &EVERY,
-        &["distinct"],
+        only(true, &["distinct"]),
         only(of.kind != Kind::Truth, &["minmax", "argminmax"]),
         only(of.kind == Kind::Integer, &["bit-and", "bit-or", "bit-xor"]),
         only(is_float, &FLOATS),

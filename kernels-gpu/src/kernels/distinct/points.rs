@@ -35,7 +35,13 @@ pub static ENTRIES: [Entry; 8] = [
 #[must_use]
 pub fn find(bytes: usize, order: Order) -> &'static Entry {
     let first = if order == Order::Whole { 0 } else { 4 };
-    &ENTRIES[first + bytes.ilog2() as usize]
+    let width = match bytes {
+        1 => 0,
+        2 => 1,
+        4 => 2,
+        _ => 3,
+    };
+    &ENTRIES[first + width]
 }
 
 const fn entry<T: Width>(name: &'static str, blocks: u32, instructions: Instructions) -> Entry {

@@ -936,22 +936,21 @@ fn a_plain_access_to_a_claimed_word_is_a_race() {
             }
         })
     };
-    // SAFETY: of all three, the machine checks every access.
-    always_caught(is_race, |seed| {
-        on_words(seed, |lane, words| unsafe { lane.store(words, lane.thread()) })
-    });
-    // SAFETY: as above.
-    always_caught(is_race, |seed| {
-        on_words(seed, |lane, words| unsafe {
-            lane.load(words);
-        })
-    });
-    // SAFETY: as above.
-    always_passes(|seed| {
-        on_words(seed, |lane, words| unsafe {
-            lane.peek(words);
-        })
-    });
+    let store = |lane: Lane<'_>, words| {
+        // SAFETY: the machine checks every access.
+        unsafe { lane.store(words, lane.thread()) };
+    };
+    let load = |lane: Lane<'_>, words: *mut u32| {
+        // SAFETY: the machine checks every access.
+        unsafe { lane.load(words) };
+    };
+    let peek = |lane: Lane<'_>, words: *mut u32| {
+        // SAFETY: the machine checks every access.
+        unsafe { lane.peek(words) };
+    };
+    always_caught(is_race, |seed| on_words(seed, store));
+    always_caught(is_race, |seed| on_words(seed, load));
+    always_passes(|seed| on_words(seed, peek));
 }
 
 /// Thread 0 writes a word and says so in another; who sees that reads the first.

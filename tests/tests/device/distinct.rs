@@ -65,13 +65,14 @@ pub fn distinct_of_every_kind(gpu: &Gpu) {
             let values: Vec<u64> = (0..1_u64 << log).map(|i| drawn(drawn(i) % kinds)).collect();
             let narrow: Vec<u32> = values.iter().map(|value| *value as u32).collect();
             let half: Vec<u16> = values.iter().map(|value| *value as u16).collect();
+            let expected = [cpu::distinct(&values), cpu::distinct(&narrow), cpu::distinct(&half)];
             for _ in 0..3 {
-                let found = gpu.distinct_host(&values).expect("an answer");
-                assert_eq!(found, cpu::distinct(&values), "u64, 2^{log}, {kinds} kinds");
-                let found = gpu.distinct_host(&narrow).expect("an answer");
-                assert_eq!(found, cpu::distinct(&narrow), "u32, 2^{log}, {kinds} kinds");
-                let found = gpu.distinct_host(&half).expect("an answer");
-                assert_eq!(found, cpu::distinct(&half), "u16, 2^{log}, {kinds} kinds");
+                let found = [
+                    gpu.distinct_host(&values).expect("an answer"),
+                    gpu.distinct_host(&narrow).expect("an answer"),
+                    gpu.distinct_host(&half).expect("an answer"),
+                ];
+                assert_eq!(found, expected, "u64, u32 and u16, 2^{log}, {kinds} kinds");
             }
         }
     }

@@ -45,5 +45,26 @@ fn cpu(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, cpu);
+/// Numbers of distinct elements: of few, of as many as there are, and of bytes.
+fn distinct(criterion: &mut Criterion) {
+    for bits in [10, 20, 24] {
+        let numbers = || (0..1_u32 << bits).map(|number| number.wrapping_mul(0x9e37_79b1));
+        let few: Vec<u32> = numbers().map(|number| number % 1000).collect();
+        let all: Vec<u32> = numbers().collect();
+        let bytes: Vec<u8> = numbers().map(|number| number as u8).collect();
+        let mut group = criterion.benchmark_group("cpu distinct");
+        group.throughput(Throughput::Elements(1 << bits));
+        group.bench_function(BenchmarkId::new("of 1000", few.len()), |bencher| {
+            bencher.iter(|| cpu::distinct(black_box(&few)));
+        });
+        group.bench_function(BenchmarkId::new("all different", all.len()), |bencher| {
+            bencher.iter(|| cpu::distinct(black_box(&all)));
+        });
+        group.bench_function(BenchmarkId::new("bytes", bytes.len()), |bencher| {
+            bencher.iter(|| cpu::distinct(black_box(&bytes)));
+        });
+    }
+}
+
+criterion_group!(benches, cpu, distinct);
 criterion_main!(benches);

@@ -16,6 +16,7 @@
 //! | any of these along axes | `gpu::Gpu::reduce_host_axes`, `reduce_axes`, `prepare_axes` | as above |
 //! | segments of any lengths | [`cpu::reduce_segments`], `gpu::Gpu::reduce_segments` and its kin, with [`layout::Segments`] | as above |
 //! | two arrays, element by element: [`ops::Dot`], [`ops::Cosine`] | [`cpu::reduce_pair`], `gpu::Gpu::reduce_pair` and their kin | as above |
+//! | the number of distinct elements | [`cpu::distinct`], `gpu::Gpu::distinct` and their kin | as above |
 //! | many arrays in one launch | `gpu::Gpu::reduce_batch` | yes |
 //! | any of these, put together step by step | [`fold`](fn@fold), as `fold(Sum).axis(-1).keepdim().on_cpu(view)` | as above |
 //! | an array in host memory, by name | [`cpu::sum`], [`cpu::mean`], [`cpu::max`] and their like | yes |

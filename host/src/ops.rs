@@ -16,6 +16,8 @@
 //! | [`Dot`] and [`Cosine`] of two arrays: [`cpu::reduce_pair`](crate::cpu::reduce_pair) and its kin | f16, bf16, f32, f64 |
 //! | [`Where`] of most, under a mask: [`cpu::reduce_where`](crate::cpu::reduce_where) and its kin | those of the operator |
 //!
+//! The number of distinct elements is no fold, and so no operator's: [`cpu::distinct`](crate::cpu::distinct).
+//!
 //! f16 and bf16 are folded as f32, and the answer rounded to their own type once. FP8 is folded as f32 and answered as f32, for an f8e4m3
 //! ends at 448; only what is one of the elements or its magnitude (`Min`, `Max`, `NormInf`) has their type. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.

@@ -3,6 +3,7 @@
 //! A plan never changes the answer: any legal [`Shape`] folds the same canonical tree.
 
 mod along;
+pub(crate) mod distinct;
 mod predict;
 mod segments;
 
@@ -15,8 +16,9 @@ use warpfold_kernels::{
     tree::LANES,
 };
 
+pub use distinct::DistinctPlan;
 pub use predict::Memory;
-pub use warpfold_kernels::stages::team::Team;
+pub use warpfold_kernels::{kernels::distinct::Order, stages::team::Team};
 
 use crate::Error;
 
@@ -225,7 +227,7 @@ impl Plan {
         match self.entry.kernel {
             Kernel::Strided => u64::from(self.shape.blocks) / self.tiles.max(1),
             Kernel::All | Kernel::Small => self.count,
-            Kernel::Rows | Kernel::Segments => 0,
+            Kernel::Rows | Kernel::Segments | Kernel::Distinct => 0,
         }
     }
 
@@ -246,7 +248,7 @@ impl Plan {
         let of_a_meeting = match self.entry.kernel {
             // Whatever the segments, they have no more tiles that others wait for: see the kernel.
             Kernel::Segments => return 2 * self.tiles as usize,
-            Kernel::Rows => 0,
+            Kernel::Rows | Kernel::Distinct => 0,
             Kernel::Strided if self.tiles > 1 => self.shape.warps / self.team.warps * self.team.answers,
             Kernel::Strided => 0,
             Kernel::All if self.count > 1 && self.tiles <= 1 => 0,

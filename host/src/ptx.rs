@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn what_is_embedded_is_ptx_for_every_family() {
         for arch in archs() {
-            for entry in warpfold_kernels::kernels::ENTRIES {
+            for entry in warpfold_kernels::kernels::entries() {
                 let device = (arch / 10, arch % 10);
                 let ptx =
                     find(entry, device).expect("every family is built for the oldest architecture, of this source");

@@ -128,7 +128,9 @@ pub fn emulator<T: Element, R: Reduction<T>>(
                 Kernel::Small => {
                     whole::reduce_small(lane, monoid, told.extents.whole(), told.meeting, told.output);
                 }
-                Kernel::Rows | Kernel::Strided | Kernel::Segments => panic!("{plan} is of no whole array"),
+                Kernel::Rows | Kernel::Strided | Kernel::Segments | Kernel::Distinct => {
+                    panic!("{plan} is of no whole array")
+                }
             }
         }
     });

@@ -315,7 +315,9 @@ fn emulate<T: Element>(
         (Kernel::All, true) => reduce_all(Asks::<true>(op), values, misalign, shape, seed),
         (Kernel::Small, false) => reduce_small(Asks::<false>(op), values, misalign, shape.threads, seed),
         (Kernel::Small, true) => reduce_small(Asks::<true>(op), values, misalign, shape.threads, seed),
-        (Kernel::Rows | Kernel::Strided | Kernel::Segments, _) => panic!("{kernel:?} folds no whole array"),
+        (Kernel::Rows | Kernel::Strided | Kernel::Segments | Kernel::Distinct, _) => {
+            panic!("{kernel:?} folds no whole array")
+        }
     };
     match folded {
         Ok(folded) => (folded.answer, folded.state),

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use warpfold_kernels::kernels::{ENTRIES, Entry, Facts, Instructions, Note, PARTS, PARTS_OF_NEWER};
+use warpfold_kernels::kernels::{Entry, Facts, Instructions, Note, PARTS, PARTS_OF_NEWER, entries, entry};
 
 use crate::{
     facts::{Expected, Violation},
@@ -188,7 +188,7 @@ impl KernelCrate {
     }
 
     fn part<'a>(&self, item: &'a Item, theirs: &[Stated]) -> Option<Part<'a>> {
-        let known = ENTRIES.iter().find(|entry| entry.name == item.name);
+        let known = entry(&item.name);
         if self.ours {
             let entry: &Entry = known?;
             return Some(Part::of(item, entry.family, entry.facts()));
@@ -236,9 +236,7 @@ impl KernelCrate {
     /// The entry points that its PTX must have, as far as they are known beforehand.
     fn entries(&self, parts: &[&str]) -> impl Iterator<Item = &'static Entry> {
         let (ours, sample) = (self.ours, self.sample);
-        ENTRIES
-            .iter()
-            .filter(move |entry| ours && parts.contains(&entry.part) && (!sample || entry.element.is_sampled()))
+        entries().filter(move |entry| ours && parts.contains(&entry.part) && (!sample || entry.element.is_sampled()))
     }
 
     /// Whether `folder` has an architecture's PTX of those parts, made from what is there now and found good.

@@ -3,11 +3,12 @@
 //!
 //! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32, and
 //! `axes` is folds of matrices along their rows and columns, `segments` of arrays in segments of many kinds,
-//! `pairs` of two arrays, `masks` under a mask, `steps` behind a step. Without a GPU
+//! `pairs` of two arrays, `masks` under a mask, `steps` behind a step, `distinct` counts of distinct elements. Without a GPU
 //! it says so and ends well. `--shapes` times the kernel of any length in many shapes beside the tuned plan, which is how
 //! the table in `warpfold::plan` began.
 
 mod axes;
+mod distinct;
 mod masks;
 mod pairs;
 mod segments;
@@ -123,6 +124,9 @@ fn main() -> Outcome<()> {
     }
     if wanted("steps") && !shapes {
         steps::run(&bench)?;
+    }
+    if wanted("distinct") && !shapes {
+        distinct::run(&bench)?;
     }
     if wanted("types") && !shapes {
         types::run(&bench)?;

@@ -4,6 +4,7 @@
 //! machine has, found when the program runs.
 
 mod axes;
+mod distinct;
 mod in_order;
 mod masks;
 mod named;
@@ -15,6 +16,7 @@ mod strided;
 mod values;
 
 pub use axes::reduce_axes;
+pub use distinct::{distinct, distinct_axes, distinct_segments};
 pub use masks::{fold_where, reduce_where, reduce_where_axes, reduce_where_segments};
 pub use named::*;
 pub use pairs::{fold_pair, reduce_pair, reduce_pair_axes, reduce_pair_segments};

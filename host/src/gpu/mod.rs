@@ -8,6 +8,7 @@
 mod answers;
 mod axes;
 mod batch;
+mod distinct;
 mod facts;
 mod launch;
 mod masks;
@@ -35,6 +36,7 @@ use warpfold_kernels::{
 };
 
 pub use batch::Batch;
+pub use distinct::{PreparedDistinct, Table};
 pub use facts::Facts;
 pub use prepared::{Prepared, Workspace};
 

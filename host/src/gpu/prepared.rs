@@ -72,6 +72,28 @@ impl<T: DeviceCopy> DeviceMemory<T> {
     pub(super) fn address(&self) -> u64 {
         self.words.as_device_ptr().as_raw()
     }
+
+    pub(super) fn len(&self) -> usize {
+        self.words.len()
+    }
+}
+
+impl DeviceMemory<u32> {
+    /// The address, if it is of that GPU and has as many words as are `needed`.
+    pub(super) fn of(&self, gpu: &Gpu, needed: usize) -> Result<u64, Error> {
+        let address = self.address();
+        if self.context.as_raw() != gpu.context().as_raw() {
+            let index = gpu.facts().index;
+            Err(Error::ForeignMemory { address, index })
+        } else if self.len() >= needed {
+            Ok(address)
+        } else {
+            Err(Error::WorkspaceTooSmall {
+                needed: 4 * needed,
+                got: 4 * self.len(),
+            })
+        }
+    }
 }
 
 impl<T: DeviceCopy> Drop for DeviceMemory<T> {
@@ -88,28 +110,17 @@ impl Workspace {
     /// Whether it is large enough for `plan`.
     #[must_use]
     pub fn fits(&self, plan: &Plan) -> bool {
-        self.words.words.len() >= plan.workspace_words()
+        self.words.len() >= plan.workspace_words()
     }
 
     /// Its size in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        4 * self.words.words.len()
+        4 * self.words.len()
     }
 
     pub(super) fn for_launch(&mut self, plan: &Plan, gpu: &Gpu) -> Result<u64, Error> {
-        let address = self.words.address();
-        if self.words.context.as_raw() != gpu.context().as_raw() {
-            let index = gpu.facts().index;
-            Err(Error::ForeignMemory { address, index })
-        } else if self.fits(plan) {
-            Ok(address)
-        } else {
-            Err(Error::WorkspaceTooSmall {
-                needed: 4 * plan.workspace_words(),
-                got: self.bytes(),
-            })
-        }
+        self.words.of(gpu, plan.workspace_words())
     }
 }
 

@@ -4,6 +4,7 @@ mod accuracy;
 mod arrays;
 mod axes;
 mod describe;
+mod distinct;
 mod masks;
 mod nan;
 mod output;

@@ -119,10 +119,11 @@ fn operators(of: Type) -> Vec<Operator> {
         masked: false,
     };
     if of.name.starts_with("float8") {
-        return FP8.map(|op| operator(op, "native", "propagate")).into();
+        let all = FP8.into_iter().chain(["distinct"]);
+        return all.map(|op| operator(op, "native", "propagate")).collect();
     }
     if of.kind == Kind::Complex {
-        return ["sum", "mean", "l2", "linf"]
+        return ["sum", "mean", "l2", "linf", "distinct"]
             .map(|op| operator(op, "native", "propagate"))
             .into();
     }
@@ -130,6 +131,7 @@ fn operators(of: Type) -> Vec<Operator> {
     let only = |condition: bool, ops: &'static [&'static str]| if condition { ops } else { &[] };
     let plain = [
         &EVERY,
+        only(true, &["distinct"]),
         only(of.kind != Kind::Truth, &["minmax", "argminmax"]),
         only(of.kind == Kind::Integer, &["bit-and", "bit-or", "bit-xor"]),
         only(is_float, &FLOATS),
@@ -142,10 +144,7 @@ fn operators(of: Type) -> Vec<Operator> {
         "float64" => &["compensated"],
         _ => &[],
     };
-    let masked = [
-        &EVERY,
-        only(is_float, &["l1", "l2", "linf", "logsumexp", "var", "std"]),
-    ];
+    let masked = [&EVERY, only(is_float, &["l1", "l2", "linf", "logsumexp", "var", "std"])];
     let masked = masked.concat().into_iter().map(|op| Operator {
         masked: true,
         ..operator(op, "native", "propagate")

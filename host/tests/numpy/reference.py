@@ -149,6 +149,8 @@ def complex_reference(case, rows, places):
 def reference(case, dtype, rows, places=None):
     """The answers that the rows should have, an element of the list for each part of an answer. Where they are what is selected of
     more places, it is the tree of these."""
+    if case["op"] == "distinct":
+        return [Exact([len(np.unique(row)) for row in rows])]
     if dtype == "complex64":
         return complex_reference(case, rows, places)
     op, ignore, accuracy = case["op"], case["nan"] == "ignore", case["accuracy"]
@@ -297,7 +299,7 @@ def answer_type(op, dtype, parts):
     kind = np.dtype("float32" if dtype in AS_SINGLE else dtype).kind
     if op in ("any", "all"):
         return "bool"
-    if op.startswith(("arg", "count")):
+    if op.startswith(("arg", "count")) or op == "distinct":
         return "uint64"
     if op in ("sum", "prod") and kind in "iub":
         return "uint64" if kind == "u" else "int64"

@@ -10,6 +10,7 @@
 //! | u8, u16, u32, u64 | i32, i64 | u64 | u64 | f64 | f64 |
 
 mod complex;
+pub mod equality;
 mod float;
 mod fp8;
 mod half;

@@ -3,7 +3,10 @@
 //! [`ENTRIES`] is made from one list, `table.rs`: operators, and the types of elements each is built for. A kernel's symbol is
 //! the operator's name, the kernel's, and the type's: `sum_f32`, `sum_small_f32`, `sum_rows_f32`, `sum_strided_f32`,
 //! `sum_segments_f32`.
+//!
+//! What is no fold has entries of its own, beside that list: [`distinct`].
 
+pub mod distinct;
 mod entry;
 mod library;
 pub mod output;
@@ -84,10 +87,12 @@ pub enum Kernel {
     Strided,
     /// [`segments::reduce_segments`]: extents of any lengths, each in one run.
     Segments,
+    /// [`distinct::count_whole`] and [`distinct::count_extents`]: no operator's, for they are no folds.
+    Distinct,
 }
 
 impl Kernel {
-    /// Each.
+    /// Each that operators have.
     pub const ALL: [Self; 5] = [Self::All, Self::Small, Self::Rows, Self::Strided, Self::Segments];
 }
 
@@ -178,6 +183,7 @@ pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kern
     // SAFETY: passed on to the caller.
     unsafe {
         match kernel {
+            Kernel::Distinct => unreachable!("no operator has it"),
             Kernel::All => whole::reduce_all(simt, op, extents, steps, meeting, output),
             Kernel::Small => whole::reduce_small(simt, op, extents.whole(), meeting, output),
             Kernel::Rows => rows::reduce_rows(simt, op, extents, output),
@@ -225,6 +231,7 @@ impl Entry {
         assert!(words >= 1 && words <= most, "a state has 1 to 16 words");
         assert!(<M::Answer as Words>::COUNT <= most, "an answer has at most 16 words");
         let (max_threads, blocks, instructions) = match kernel {
+            Kernel::Distinct => panic!("no operator has it"),
             Kernel::All => (room.threads, room.blocks, whole::instructions::<T, M>()),
             Kernel::Small => (
                 room.small_threads,
@@ -294,10 +301,15 @@ pub fn find(op: &str, element: Type, kernel: Kernel) -> Option<&'static Entry> {
     LIBRARY.find(op, element, kernel)
 }
 
+/// Every entry point of this crate: those of operators, and those that are no folds.
+pub fn entries() -> impl Iterator<Item = &'static Entry> {
+    ENTRIES.iter().chain(&distinct::ENTRIES)
+}
+
 /// The entry point of that name.
 #[must_use]
 pub fn entry(name: &str) -> Option<&'static Entry> {
-    ENTRIES.iter().find(|entry| entry.name == name)
+    entries().find(|entry| entry.name == name)
 }
 
 /// How often each instruction that matters stands in an entry's PTX.

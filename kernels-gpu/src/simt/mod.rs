@@ -167,4 +167,54 @@ pub trait Simt: Copy {
     ///
     /// `counter` is 4-byte aligned, valid for 4 bytes and used for nothing else.
     unsafe fn ticket(self, counter: *mut u32, last: u32) -> u32;
+
+    /// Reads a word that other threads may change meanwhile, by [`exchange_if`](Self::exchange_if): relaxed, so it orders nothing.
+    ///
+    /// # Safety
+    ///
+    /// `from` is 4-byte aligned and valid for 4 bytes, which this launch touches by operations like this alone.
+    unsafe fn peek(self, from: *const u32) -> u32;
+
+    /// The same of two words at once.
+    ///
+    /// # Safety
+    ///
+    /// As [`peek`](Self::peek), for 8 bytes and their alignment.
+    unsafe fn peek_wide(self, from: *const u64) -> u64;
+
+    /// Writes `new` where `old` is, at once, and gives what was there: compare-and-swap, at the scope of the GPU. Relaxed: it orders
+    /// nothing but the changes of this word, of which all threads see one order.
+    ///
+    /// # Safety
+    ///
+    /// As [`peek`](Self::peek); valid for writes, too.
+    unsafe fn exchange_if(self, at: *mut u32, old: u32, new: u32) -> u32;
+
+    /// The same of two words at once.
+    ///
+    /// # Safety
+    ///
+    /// As [`exchange_if`](Self::exchange_if), for 8 bytes and their alignment.
+    unsafe fn exchange_if_wide(self, at: *mut u64, old: u64, new: u64) -> u64;
+
+    /// Adds to two words at once, at the scope of the GPU, wrapping around. Relaxed.
+    ///
+    /// # Safety
+    ///
+    /// As [`exchange_if_wide`](Self::exchange_if_wide).
+    unsafe fn add_wide(self, to: *mut u64, addend: u64);
+
+    /// Reads word `at` of the block's shared memory, `at < SHARED_WORDS`, which other threads may write meanwhile, by
+    /// [`post_shared`](Self::post_shared): relaxed, so it orders nothing.
+    fn peek_shared(self, at: u32) -> u32;
+
+    /// Writes word `at` of the block's shared memory, `at < SHARED_WORDS`, which other threads may read or write meanwhile, like this
+    /// alone: relaxed.
+    fn post_shared(self, at: u32, word: u32);
+
+    /// [`peek_shared`](Self::peek_shared) of words `at` and `at + 1` at once, `at` being even.
+    fn peek_shared_wide(self, at: u32) -> u64;
+
+    /// [`post_shared`](Self::post_shared) of words `at` and `at + 1` at once, `at` being even.
+    fn post_shared_wide(self, at: u32, words: u64);
 }

@@ -9,6 +9,7 @@ pub mod load;
 mod mask;
 pub mod segments;
 pub mod source;
+pub mod table;
 pub mod team;
 pub mod thread;
 pub mod warp;

@@ -142,7 +142,7 @@ impl Track {
     pub fn read(&mut self, viewer: Viewer<'_>, word: WordName) -> Result<(), Fault> {
         self.known(viewer, word)?;
         self.after_writes(viewer, word, AccessKind::Read)?;
-        self.after(viewer, word, &self.tickets, AccessKind::Ticket, AccessKind::Read)?;
+        self.after(viewer, word, &self.tickets, AccessKind::Atomic, AccessKind::Read)?;
         remember(&mut self.reads, viewer);
         Ok(())
     }
@@ -166,7 +166,7 @@ impl Track {
         self.not_input(viewer, word)?;
         self.after_writes(viewer, word, AccessKind::Write)?;
         self.after(viewer, word, &self.reads, AccessKind::Read, AccessKind::Write)?;
-        self.after(viewer, word, &self.tickets, AccessKind::Ticket, AccessKind::Write)?;
+        self.after(viewer, word, &self.tickets, AccessKind::Atomic, AccessKind::Write)?;
         self.written = true;
         self.write = Some(viewer.stamp());
         // Whoever is ordered after this write is ordered after these.
@@ -179,8 +179,8 @@ impl Track {
     pub fn ticket(&mut self, viewer: Viewer<'_>, word: WordName) -> Result<(), Fault> {
         self.known(viewer, word)?;
         self.not_input(viewer, word)?;
-        self.after_writes(viewer, word, AccessKind::Ticket)?;
-        self.after(viewer, word, &self.reads, AccessKind::Read, AccessKind::Ticket)?;
+        self.after_writes(viewer, word, AccessKind::Atomic)?;
+        self.after(viewer, word, &self.reads, AccessKind::Read, AccessKind::Atomic)?;
         remember(&mut self.tickets, viewer);
         Ok(())
     }

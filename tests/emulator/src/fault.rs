@@ -122,8 +122,8 @@ pub enum AccessKind {
     Read,
     /// A store.
     Write,
-    /// An atomic read-modify-write.
-    Ticket,
+    /// An atomic operation: a ticket, an exchange, an addition, a relaxed load or store.
+    Atomic,
 }
 
 /// One access to a word.
@@ -140,7 +140,7 @@ impl fmt::Display for Access {
         let kind = match self.kind {
             AccessKind::Read => "read",
             AccessKind::Write => "write",
-            AccessKind::Ticket => "ticket",
+            AccessKind::Atomic => "atomic",
         };
         write!(f, "{kind} by {}", self.by)
     }

@@ -60,6 +60,21 @@ impl<'a> Lane<'a> {
         self.unless_fault(machine.store(*place, address, bytes, word, line));
     }
 
+    /// Puts what `change` makes of one word or two in their place, at once, and gives what was there.
+    fn atomic(self, address: usize, words: usize, line: Line, change: impl Fn(u64) -> u64) -> u64 {
+        self.let_others_run();
+        let Context { machine, place, .. } = self.context;
+        self.unless_fault(machine.atomic(*place, address, words, line, change))
+    }
+
+    /// The same in shared memory: what is to be put there, if anything.
+    fn atomic_shared(self, at: u32, words: u32, new: Option<u64>, line: Line) -> u64 {
+        self.let_others_run();
+        let Context { machine, place, .. } = self.context;
+        let result = machine.state.borrow_mut().atomic_shared(*place, at, words, new, line);
+        self.unless_fault(result)
+    }
+
     /// What the lanes of a warp do together, each with a word of its own.
     fn together(self, word: u32, call: Collective, line: Line) -> u32 {
         self.together_from(word, 0, call, line)
@@ -234,5 +249,55 @@ impl Simt for Lane<'_> {
     #[track_caller]
     unsafe fn ticket(self, counter: *mut u32, last: u32) -> u32 {
         self.draw(counter, last, Fence::AcquireRelease, Location::caller())
+    }
+    #[track_caller]
+    unsafe fn peek(self, from: *const u32) -> u32 {
+        self.atomic(from.addr(), 1, Location::caller(), |word| word) as u32
+    }
+
+    #[track_caller]
+    unsafe fn peek_wide(self, from: *const u64) -> u64 {
+        self.atomic(from.addr(), 2, Location::caller(), |words| words)
+    }
+
+    #[track_caller]
+    unsafe fn exchange_if(self, at: *mut u32, old: u32, new: u32) -> u32 {
+        let exchange = |word| if word == u64::from(old) { u64::from(new) } else { word };
+        self.atomic(at.addr(), 1, Location::caller(), exchange) as u32
+    }
+
+    #[track_caller]
+    unsafe fn exchange_if_wide(self, at: *mut u64, old: u64, new: u64) -> u64 {
+        self.atomic(
+            at.addr(),
+            2,
+            Location::caller(),
+            |words| if words == old { new } else { words },
+        )
+    }
+
+    #[track_caller]
+    unsafe fn add_wide(self, to: *mut u64, addend: u64) {
+        self.atomic(to.addr(), 2, Location::caller(), |words| words.wrapping_add(addend));
+    }
+
+    #[track_caller]
+    fn peek_shared(self, at: u32) -> u32 {
+        self.atomic_shared(at, 1, None, Location::caller()) as u32
+    }
+
+    #[track_caller]
+    fn post_shared(self, at: u32, word: u32) {
+        self.atomic_shared(at, 1, Some(word.into()), Location::caller());
+    }
+
+    #[track_caller]
+    fn peek_shared_wide(self, at: u32) -> u64 {
+        self.atomic_shared(at, 2, None, Location::caller())
+    }
+
+    #[track_caller]
+    fn post_shared_wide(self, at: u32, words: u64) {
+        self.atomic_shared(at, 2, Some(words), Location::caller());
     }
 }

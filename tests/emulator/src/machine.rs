@@ -99,6 +99,28 @@ impl State {
             Ok(shared.word)
         })
     }
+
+    /// One word from `at` on, or two, at once: what was there, in place of which `new` is, if it is anything.
+    pub fn atomic_shared(
+        &mut self,
+        place: Place,
+        at: u32,
+        words: u32,
+        new: Option<u64>,
+        line: Line,
+    ) -> Result<u64, Fault> {
+        assert!(at.is_multiple_of(words), "two words at once begin at an even one");
+        let mut found = 0;
+        for i in 0..words {
+            let old = self.shared(place, at + i, line, |shared, viewer, name| {
+                shared.track.ticket(viewer, name)?;
+                let new = new.map_or(shared.word, |new| (new >> (32 * i)) as u32);
+                Ok(std::mem::replace(&mut shared.word, new))
+            })?;
+            found |= u64::from(old) << (32 * i);
+        }
+        Ok(found)
+    }
 }
 
 /// The machine of one launch. Lanes and scheduler take turns, so nothing is ever borrowed twice.
@@ -222,6 +244,39 @@ impl Machine {
             buffer.set(at, word);
             Ok(())
         })
+    }
+
+    /// One word or two, at once, and relaxed: what was there, in place of which is what `change` makes of it.
+    pub fn atomic(
+        &self,
+        place: Place,
+        address: usize,
+        words: usize,
+        line: Line,
+        change: impl Fn(u64) -> u64,
+    ) -> Result<u64, Fault> {
+        self.aligned(place, address, 4 * words, line)?;
+        let each = |word: usize, new: Option<u64>| {
+            let address = address + 4 * word;
+            self.writable(place, address, line)?;
+            self.global(place, (address, 4), line, |buffer, at, viewer, name| {
+                buffer.tracks[at].ticket(viewer, name)?;
+                let old = buffer.get(at);
+                if let Some(new) = new {
+                    buffer.set(at, (new >> (32 * word)) as u32);
+                }
+                Ok(u64::from(old) << (32 * word))
+            })
+        };
+        let mut found = 0;
+        for word in 0..words {
+            found |= each(word, None)?;
+        }
+        let new = change(found);
+        for word in 0..words {
+            each(word, Some(new))?;
+        }
+        Ok(found)
     }
 
     pub fn ticket(&self, place: Place, address: usize, last: u32, fence: Fence, line: Line) -> Result<u32, Fault> {

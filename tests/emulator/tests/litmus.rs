@@ -880,6 +880,143 @@ fn tickets_count_round() {
 
 // Ends that are none.
 
+// Relaxed operations: exchanges and additions on one word do not race with each other, and order nothing else.
+
+/// Every thread claims the first of eight slots that is empty, for itself, and adds one to the number of those that got one.
+fn claim(lane: Lane<'_>, slots: *mut u64, claimed: *mut u64) {
+    let me = 1 + u64::from(lane.block() * lane.threads() + lane.thread()) + (7 << 32);
+    for slot in 0..8 {
+        // SAFETY: the machine checks every access.
+        unsafe {
+            if lane.peek_wide(slots.wrapping_add(slot)) == 0
+                && lane.exchange_if_wide(slots.wrapping_add(slot), 0, me) == 0
+            {
+                lane.add_wide(claimed, 1 << 31);
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn one_thread_claims_a_slot() {
+    for seed in 0..SEEDS {
+        let mut memory = Memory::new();
+        let slots = memory.words_from("slots", &[0; 16]);
+        let claimed = memory.words_from("claimed", &[0; 2]);
+        let kernel = |lane: Lane<'_>| claim(lane, slots.start().cast(), claimed.start().cast());
+        launch(&Launch::new(3, 64, seed), &mut memory, kernel).expect("no fault");
+        // 8 × 2³¹: the sum goes over from one word to the other.
+        assert_eq!((memory.word(claimed, 0), memory.word(claimed, 1)), (Some(0), Some(4)));
+        let mut owners: Vec<_> = (0..8).map(|slot| memory.word(slots, 2 * slot)).collect();
+        owners.sort_unstable();
+        owners.dedup();
+        assert!(
+            owners.len() == 8 && owners[0] > Some(0),
+            "seed {seed}: a slot of two threads, or of none"
+        );
+        assert!(
+            (0..8).all(|slot| memory.word(slots, 2 * slot + 1) == Some(7)),
+            "seed {seed}: half a word"
+        );
+    }
+}
+
+#[test]
+fn a_plain_access_to_a_claimed_word_is_a_race() {
+    let on_words = |seed, plain: fn(Lane<'_>, *mut u32)| {
+        let mut memory = Memory::new();
+        let words = memory.words_from("words", &[0; 2]).start();
+        launch(&Launch::new(2, 32, seed), &mut memory, |lane| {
+            if lane.block() == 0 {
+                plain(lane, words);
+            } else {
+                // SAFETY: the machine checks every access.
+                unsafe { lane.exchange_if(words, 0, 1) };
+            }
+        })
+    };
+    let store = |lane: Lane<'_>, words| {
+        // SAFETY: the machine checks every access.
+        unsafe { lane.store(words, lane.thread()) };
+    };
+    let load = |lane: Lane<'_>, words: *mut u32| {
+        // SAFETY: the machine checks every access.
+        unsafe { lane.load(words) };
+    };
+    let peek = |lane: Lane<'_>, words: *mut u32| {
+        // SAFETY: the machine checks every access.
+        unsafe { lane.peek(words) };
+    };
+    always_caught(is_race, |seed| on_words(seed, store));
+    always_caught(is_race, |seed| on_words(seed, load));
+    always_passes(|seed| on_words(seed, peek));
+}
+
+/// Thread 0 writes a word and says so in another; who sees that reads the first.
+fn tell(lane: Lane<'_>, synchronise: impl Fn(Lane<'_>)) {
+    if lane.thread() == 0 {
+        lane.store_shared(4, 5);
+        lane.post_shared(0, 1);
+    }
+    synchronise(lane);
+    if lane.peek_shared(0) == 1 {
+        assert_eq!(lane.load_shared(4), 5);
+    }
+}
+
+#[test]
+fn relaxed_shared_words_do_not_race_and_order_nothing() {
+    let set = |lane: Lane<'_>| {
+        if lane.thread() == 0 {
+            lane.store_shared(0, 0);
+        }
+        lane.barrier();
+    };
+    let with_barrier = |seed| {
+        run(2, 96, seed, move |lane| {
+            set(lane);
+            tell(lane, barrier);
+        })
+    };
+    always_passes(with_barrier);
+    let caught = (0..SEEDS).filter(|seed| {
+        let result = run(2, 96, *seed, |lane| {
+            set(lane);
+            tell(lane, nothing);
+        });
+        result.is_err_and(|fault| is_race_or_unwritten(&fault))
+    });
+    // Where no lane sees the word in time none reads the other.
+    assert!(caught.count() > SEEDS as usize / 2);
+    always_passes(|seed| {
+        run(2, 96, seed, |lane| {
+            let both = 3 << 32 | 3;
+            lane.store_shared(lane.thread(), 0);
+            lane.barrier();
+            lane.post_shared_wide(2 * (lane.thread() % 2), both);
+            let found = lane.peek_shared_wide(2 * (lane.thread() % 2));
+            assert_eq!(found, both);
+        })
+    });
+}
+
+#[test]
+fn relaxed_operations_are_aligned_and_within_their_buffers() {
+    let on_words = |offset: usize| {
+        move |seed| {
+            run_on_words(Launch::new(1, 32, seed), 4, move |lane, words| {
+                let at = words.cast::<u8>().wrapping_add(offset).cast::<u64>();
+                // SAFETY: the machine checks every access.
+                unsafe { lane.add_wide(at, 1) };
+            })
+        }
+    };
+    always_caught(|fault| matches!(fault, Fault::Misaligned { bytes: 8, .. }), on_words(4));
+    always_caught(|fault| matches!(fault, Fault::OutOfBounds { .. }), on_words(16));
+    always_caught(is_race_or_unwritten, on_words(0));
+}
+
 #[test]
 fn waiting_for_a_block_that_is_not_resident() {
     // Block 0 waits for block 1's signal. An exchange with 0 takes it: a ticket whose last is 0.

@@ -7,6 +7,7 @@
 
 mod axes;
 mod bits;
+mod distinct;
 mod errors;
 mod graphs;
 mod large;
@@ -50,6 +51,8 @@ fn tests() -> Vec<Test> {
         axes: quick_axes_of_every_type quick_axes_of_statistics axes_of_every_size quick_any_strides quick_axes_that_are_wrong;
         segments: quick_segments_of_every_type quick_segments_of_statistics segments_of_every_size quick_batch quick_batch_without_waiting
             quick_segments_that_are_wrong;
+        distinct: quick_distinct_of_every_type distinct_of_every_kind quick_distinct_along_axes quick_distinct_in_segments
+            quick_distinct_launches_and_errors;
         own: quick_own_operators;
         masks: quick_masks masks_of_every_size quick_masks_along_axes quick_masks_in_segments quick_masks_that_are_wrong;
         pairs: quick_pairs pairs_of_every_size quick_pairs_along_axes quick_pairs_in_segments quick_pairs_that_are_wrong;

@@ -16,6 +16,11 @@ mod describe {
 }
 mod device;
 #[cfg(not(test))]
+mod distinct;
+/// As [`reduce`].
+#[cfg(test)]
+use reduce as distinct;
+#[cfg(not(test))]
 mod fold;
 #[cfg(not(test))]
 mod folder;
@@ -176,7 +181,7 @@ struct Reduce {
     #[arg(long, default_value = "best")]
     device: Wanted,
     /// Says, too, what a GPU launches for the array in its memory, and how long that takes by the model of `Plan::predicted_time`: on the
-    /// GPU that folds, or where none does on an H200. In JSON: plan, predicted_seconds and predicted_for.
+    /// GPU that folds, or where none does on an H200; of distinct how long at least. In JSON: plan, predicted_seconds and predicted_for.
     #[arg(long)]
     explain: bool,
     /// Prints one JSON object: op, device, dtype, shape, result (and value, for indices), seconds, bytes, gb_per_s. Two
@@ -262,6 +267,8 @@ enum Op {
     Any,
     /// Whether none is zero.
     All,
+    /// How many are distinct, all NaN being one value, and so both zeros.
+    Distinct,
 }
 
 impl Op {
@@ -298,6 +305,11 @@ impl Reduce {
         };
         if self.nan == Nan::Ignore && !self.op.can_ignore_nan() {
             let problem = format!("{} has no way to ignore NaN: leave out --nan ignore", name(self.op));
+            return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
+        }
+        if matches!(self.op, Op::Distinct) && (self.mask.is_some() || self.accuracy != Accuracy::Native) {
+            let problem =
+                "distinct elements are counted exactly, and of all the array: leave out --where and --accuracy";
             return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
         }
         if self.mask.is_some() && (self.nan == Nan::Ignore || self.accuracy != Accuracy::Native) {
@@ -370,7 +382,10 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Devices => device::list(),
         Command::List(list) => list::run(list)?,
         Command::Reduce(reduce) => {
-            let report = reduce::run(reduce)?;
+            let report = match reduce.op {
+                Op::Distinct => distinct::run(reduce)?,
+                _ => reduce::run(reduce)?,
+            };
             if reduce.json { report.json()? } else { report.text() }
         }
         Command::Describe(describe) => {

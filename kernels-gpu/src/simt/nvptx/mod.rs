@@ -212,4 +212,79 @@ impl Simt for Nvptx {
         }
         drawn
     }
+    unsafe fn peek(self, from: *const u32) -> u32 {
+        let word;
+        // SAFETY: the caller vouches for the address.
+        unsafe {
+            asm!("ld.relaxed.gpu.global.u32 {}, [{}];", out(reg32) word, in(reg64) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        word
+    }
+    unsafe fn peek_wide(self, from: *const u64) -> u64 {
+        let words;
+        // SAFETY: the caller vouches for the address.
+        unsafe {
+            asm!("ld.relaxed.gpu.global.u64 {}, [{}];", out(reg64) words, in(reg64) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        words
+    }
+    unsafe fn exchange_if(self, at: *mut u32, old: u32, new: u32) -> u32 {
+        let found;
+        // SAFETY: the caller vouches for the address.
+        unsafe {
+            asm!("atom.relaxed.gpu.global.cas.b32 {}, [{}], {}, {};",
+                out(reg32) found, in(reg64) at, in(reg32) old, in(reg32) new, options(nostack, preserves_flags));
+        }
+        found
+    }
+    unsafe fn exchange_if_wide(self, at: *mut u64, old: u64, new: u64) -> u64 {
+        let found;
+        // SAFETY: the caller vouches for the address.
+        unsafe {
+            asm!("atom.relaxed.gpu.global.cas.b64 {}, [{}], {}, {};",
+                out(reg64) found, in(reg64) at, in(reg64) old, in(reg64) new, options(nostack, preserves_flags));
+        }
+        found
+    }
+    unsafe fn add_wide(self, to: *mut u64, addend: u64) {
+        // SAFETY: the caller vouches for the address.
+        unsafe {
+            asm!("red.relaxed.gpu.global.add.u64 [{}], {};", in(reg64) to, in(reg64) addend,
+                options(nostack, preserves_flags));
+        }
+    }
+    fn peek_shared(self, at: u32) -> u32 {
+        let word;
+        // SAFETY: the trait bounds `at` by the declaration's size.
+        unsafe {
+            asm!("ld.relaxed.cta.shared.u32 {}, [{}];", out(reg32) word, in(reg32) shared_address(at),
+                options(readonly, nostack, preserves_flags));
+        }
+        word
+    }
+    fn post_shared(self, at: u32, word: u32) {
+        // SAFETY: the trait bounds `at` by the declaration's size.
+        unsafe {
+            asm!("st.relaxed.cta.shared.u32 [{}], {};", in(reg32) shared_address(at), in(reg32) word,
+                options(nostack, preserves_flags));
+        }
+    }
+    fn peek_shared_wide(self, at: u32) -> u64 {
+        let words;
+        // SAFETY: the trait bounds `at` by the declaration's size, which is aligned, and has it even.
+        unsafe {
+            asm!("ld.relaxed.cta.shared.u64 {}, [{}];", out(reg64) words, in(reg32) shared_address(at),
+                options(readonly, nostack, preserves_flags));
+        }
+        words
+    }
+    fn post_shared_wide(self, at: u32, words: u64) {
+        // SAFETY: the trait bounds `at` by the declaration's size, which is aligned, and has it even.
+        unsafe {
+            asm!("st.relaxed.cta.shared.u64 [{}], {};", in(reg32) shared_address(at), in(reg64) words,
+                options(nostack, preserves_flags));
+        }
+    }
 }

@@ -1,0 +1,476 @@
+//! Numbers of distinct elements.
+
+use std::{ffi::c_void, marker::PhantomData, ptr};
+
+use bytemuck::NoUninit;
+use cust::{
+    memory::{CopyDestination, DeviceBuffer, DeviceCopy, DeviceSlice},
+    stream::Stream,
+    sys::CUstream,
+};
+use warpfold_driver::sys;
+use warpfold_kernels::element::{Element, equality::Equality};
+
+use super::{
+    Gpu,
+    answers::upload,
+    launch::{self, Bound, Function, Spot},
+    prepared::DeviceMemory,
+    status::{self, Status as _, check},
+};
+use crate::{
+    Error,
+    layout::{Axes, Extents, Folded, Layout, Segments},
+    plan::{DistinctPlan, distinct::first_slots},
+};
+
+/// A count of distinct elements on one GPU: planned, its kernel loaded. Launch it as often as you like.
+///
+/// A launch allocates nothing and waits for nothing, so it can be captured in a CUDA graph.
+pub struct PreparedDistinct<T> {
+    gpu: Gpu,
+    plan: DistinctPlan,
+    spot: Spot,
+    /// The dimensions, where there are several; the numbers of segments.
+    layout: Option<DeviceMemory<u64>>,
+    /// Elements that the input has, or along axes has at least.
+    is_whole: bool,
+    function: Function,
+    elements: PhantomData<fn(T)>,
+}
+
+/// Device memory for the table of a count of distinct elements: [`DistinctPlan::workspace_bytes`].
+///
+/// It serves any plan it is large enough for, one launch after another on one stream; launches that may overlap need one each. What is
+/// in it does not matter: each launch clears what it needs.
+pub struct Table {
+    words: DeviceMemory<u32>,
+}
+
+impl Table {
+    /// Whether it is large enough for `plan`.
+    #[must_use]
+    pub fn fits(&self, plan: &DistinctPlan) -> bool {
+        self.words.len() >= plan.workspace_words()
+    }
+
+    /// Its size in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        4 * self.words.len()
+    }
+}
+
+impl<T: Element> PreparedDistinct<T> {
+    fn new(
+        gpu: &Gpu,
+        plan: DistinctPlan,
+        spot: Spot,
+        layout: Option<DeviceMemory<u64>>,
+        is_whole: bool,
+    ) -> Result<Self, Error> {
+        let bytes = T::TYPE.bytes();
+        if spot.reach.1 > isize::MAX as u64 / bytes as u64 {
+            return Err(Error::LengthOverflow {
+                elements: spot.reach.1,
+                element_bytes: bytes,
+            });
+        }
+        let _bound = Bound::to(gpu.context())?;
+        Ok(Self {
+            gpu: gpu.clone(),
+            plan,
+            spot,
+            layout,
+            is_whole,
+            function: gpu.inner.modules.function(plan.entry)?,
+            elements: PhantomData,
+        })
+    }
+
+    /// What will be launched, and how much memory it takes.
+    #[must_use]
+    pub fn plan(&self) -> &DistinctPlan {
+        &self.plan
+    }
+
+    /// A table that fits. Allocates, so not while a stream is captured.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]; [`Error::Driver`].
+    pub fn table(&self) -> Result<Table, Error> {
+        // Of nothing there is no allocation.
+        let count = self.plan.workspace_words().max(1);
+        // SAFETY: each launch clears what it needs before it reads.
+        let make = || unsafe { DeviceBuffer::uninitialized(count) };
+        let words = DeviceMemory::new(&self.gpu, 4 * count, make)?;
+        Ok(Table { words })
+    }
+
+    /// Enqueues the count of `input` on `stream`: it clears the table and the answers, and launches one kernel. The answer goes to
+    /// `answers[0]`, those along axes or of segments to as many places, in C order of the axes that are kept. Does not wait.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] where `input` is not as long as prepared, or along axes too short; [`Error::OutputTooSmall`] where
+    /// `answers` has too few places; [`Error::ForeignStream`] where the stream is another context's; [`Error::ForeignMemory`] where the
+    /// table is; [`Error::WorkspaceTooSmall`]; [`Error::Driver`]. Nothing is enqueued then, unless it is the driver's own.
+    ///
+    /// # Safety
+    ///
+    /// Until the stream has passed the launch: this `PreparedDistinct` lives; `input` stays allocated and unwritten; `answers` and
+    /// `table` stay allocated and are used by nothing else. For a captured launch this holds for every launch of the graph. What writes
+    /// to `input` before is ordered with `stream`.
+    pub unsafe fn launch(
+        &self,
+        stream: &Stream,
+        input: &DeviceSlice<T>,
+        answers: &mut DeviceSlice<u64>,
+        table: &mut Table,
+    ) -> Result<(), Error>
+    where
+        T: DeviceCopy,
+    {
+        let (prepared, got) = (self.spot.reach.1, input.len() as u64);
+        if got < prepared || self.is_whole && got > prepared {
+            return Err(Error::LengthMismatch { prepared, got });
+        }
+        if (answers.len() as u64) < self.plan.count {
+            return Err(Error::OutputTooSmall {
+                needed: self.plan.count as usize,
+                got: answers.len(),
+            });
+        }
+        let (input, answers) = (input.as_device_ptr().as_raw(), answers.as_device_ptr().as_raw());
+        // SAFETY: passed on to the caller; the slices are valid for their lengths.
+        unsafe { self.launch_raw(stream, input, answers, table) }
+    }
+
+    /// The same by device addresses: `input` of the prepared length, `answers` of a u64 for each extent.
+    ///
+    /// # Errors
+    ///
+    /// As [`launch`](Self::launch), and [`Error::Misaligned`].
+    ///
+    /// # Safety
+    ///
+    /// As [`launch`](Self::launch); the addresses are valid in this GPU's context.
+    pub unsafe fn launch_raw(&self, stream: &Stream, input: u64, answers: u64, table: &mut Table) -> Result<(), Error> {
+        launch::check_stream(stream.as_inner(), self.gpu.context())?;
+        let _bound = Bound::to(self.gpu.context())?;
+        // SAFETY: passed on to the caller.
+        unsafe { self.enqueue(stream.as_inner(), input, answers, table) }
+    }
+
+    /// The context is current.
+    ///
+    /// # Safety
+    ///
+    /// As [`launch_raw`](Self::launch_raw).
+    unsafe fn enqueue(&self, stream: CUstream, input: u64, answers: u64, table: &mut Table) -> Result<(), Error> {
+        let plan = &self.plan;
+        launch::check_alignment(input, T::TYPE.bytes())?;
+        launch::check_alignment(answers, size_of::<u64>())?;
+        let words = plan.workspace_words();
+        let table = table.words.of(&self.gpu, words)?;
+        if plan.count == 0 {
+            return Ok(());
+        }
+        let clear = |address, words| {
+            // SAFETY: the caller vouches for the answers, and the table was found to be large enough.
+            let code = unsafe { sys::cuMemsetD32Async(address, 0, words, stream.cast()) };
+            check("cuMemsetD32Async", code)
+        };
+        clear(answers, 2 * plan.count as usize)?;
+        if plan.is_empty() {
+            return Ok(());
+        }
+        clear(table, words)?;
+        let start = input + self.spot.first * T::TYPE.bytes() as u64;
+        let layout = self.layout.as_ref().map_or(0, DeviceMemory::address);
+        let (kind, highest) = Equality::of(T::TYPE).told();
+        let order = plan.order as u32;
+        // In the order of the entries' parameters.
+        let mut arguments: [*const c_void; 13] = [
+            ptr::from_ref(&start).cast(),
+            ptr::from_ref(&plan.len).cast(),
+            ptr::from_ref(&plan.count).cast(),
+            ptr::from_ref(&self.spot.stride).cast(),
+            ptr::from_ref(&self.spot.step).cast(),
+            ptr::from_ref(&layout).cast(),
+            ptr::from_ref(&order).cast(),
+            ptr::from_ref(&kind).cast(),
+            ptr::from_ref(&highest).cast(),
+            ptr::from_ref(&table).cast(),
+            ptr::from_ref(&plan.slots).cast(),
+            ptr::from_ref(&answers).cast(),
+            ptr::from_ref(&plan.rows).cast(),
+        ];
+        // SAFETY: the arguments match the entry's parameters; that what they point to is valid is the caller's word.
+        check("cuLaunchKernel", unsafe {
+            sys::cuLaunchKernel(
+                self.function.0.cast(),
+                plan.blocks,
+                1,
+                1,
+                plan.threads(),
+                1,
+                1,
+                0,
+                stream.cast(),
+                arguments.as_mut_ptr().cast(),
+                ptr::null_mut(),
+            )
+        })
+    }
+
+    /// Launches on the blocking calls' own stream, waits, and brings back the answers.
+    ///
+    /// # Safety
+    ///
+    /// The input is valid for what is read of it, and nobody writes that during the call.
+    unsafe fn answers(&self, input: u64) -> Result<Vec<u64>, Error> {
+        let count = self.plan.count as usize;
+        if count == 0 {
+            return Ok(vec![]);
+        }
+        let mut table = self.table()?;
+        let scratch = self.gpu.scratch();
+        let scratch = scratch.as_ref().expect("present until dropped");
+        let _bound = Bound::to(self.gpu.context())?;
+        // SAFETY: only ever read after the launch has filled it.
+        let answers = unsafe { DeviceBuffer::<u64>::uninitialized(count) };
+        let answers = answers.map_err(|error| status::memory(8 * count, error))?;
+        // SAFETY: the input is the caller's word; table and answers are ours alone, and waited for.
+        unsafe {
+            self.enqueue(
+                scratch.stream.as_inner(),
+                input,
+                answers.as_device_ptr().as_raw(),
+                &mut table,
+            )?;
+        }
+        scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
+        let mut host = vec![0; count];
+        answers.copy_to(&mut host).or_fail("cuMemcpyDtoH")?;
+        Ok(host)
+    }
+}
+
+impl Gpu {
+    /// A count of the distinct elements among `len`, planned, its kernel loaded, for asynchronous calls.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthOverflow`] where elements or table would not fit in the address space; [`Error::NoPtx`], [`Error::StalePtx`],
+    /// [`Error::DriverTooOld`], [`Error::Driver`].
+    pub fn prepare_distinct<T: Element>(&self, len: u64) -> Result<PreparedDistinct<T>, Error> {
+        let spot = Spot {
+            step: 1,
+            reach: (0, len),
+            ..Spot::default()
+        };
+        PreparedDistinct::new(self, DistinctPlan::new(T::TYPE, len)?, spot, None, true)
+    }
+
+    /// The same of each extent of an array of that layout along axes.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare_distinct`](Self::prepare_distinct); [`Error::NoAxis`], [`Error::AxisTwice`]; [`Error::OutOfBounds`] for a layout that
+    /// goes before its memory's start; [`Error::OutOfMemory`].
+    pub fn prepare_distinct_axes<T: Element>(
+        &self,
+        layout: &Layout,
+        axes: &Axes,
+    ) -> Result<PreparedDistinct<T>, Error> {
+        layout.check(i64::MAX as u64)?;
+        let extents = Extents::new(layout, axes)?;
+        let plan = DistinctPlan::along(T::TYPE, &extents)?;
+        let dimensions = extents.has_several().then(|| {
+            let numbers = extents.dimensions();
+            DeviceMemory::new(self, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))
+        });
+        let spot = Spot {
+            first: extents.offset,
+            stride: extents.stride(),
+            step: extents.stride_within(),
+            reach: layout.reach().unwrap_or((0, 0)),
+        };
+        PreparedDistinct::new(self, plan, spot, dimensions.transpose()?, false)
+    }
+
+    /// The same of each segment of an array; the segments' numbers are put on the device.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare_distinct`](Self::prepare_distinct); [`Error::OutOfMemory`].
+    pub fn prepare_distinct_segments<T: Element>(&self, segments: &Segments) -> Result<PreparedDistinct<T>, Error> {
+        let plan = DistinctPlan::segments(T::TYPE, segments)?;
+        let numbers = [segments.offsets(), &first_slots(T::TYPE, segments)].concat();
+        let numbers = DeviceMemory::new(self, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))?;
+        let spot = Spot {
+            step: 1,
+            reach: (0, segments.len()),
+            ..Spot::default()
+        };
+        PreparedDistinct::new(self, plan, spot, Some(numbers), true)
+    }
+
+    /// How many distinct elements an array in device memory has, of any alignment, and waits for the answer. What are the same is said
+    /// at [`cpu::distinct`](crate::cpu::distinct), which gives the same number: it is that of a set, so it depends on neither the launch
+    /// nor on which thread comes first.
+    ///
+    /// The elements are put in a hash table in device memory, a slot claimed by one compare-and-swap, which is allocated, cleared and
+    /// freed in each call: about twice the bytes of elements of 4 or 8 bytes, see [`DistinctPlan`]. Cost: one reading of the elements; for
+    /// each that the block has not just met a look at the table, and for each distinct one a claim, both as fast as memory, or a near
+    /// cache of few distinct ones, is at random places; one launch, two fills, one synchronisation.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare_distinct`](Self::prepare_distinct); [`Error::ForeignMemory`] where `input` is not this GPU's;
+    /// [`Error::OutOfMemory`] for the table.
+    pub fn distinct<T: Element + DeviceCopy>(&self, input: &DeviceSlice<T>) -> Result<u64, Error> {
+        self.check_array(input)?;
+        // SAFETY: the slice is valid for its length as far as cust's types can tell, and the call waits for the launch.
+        unsafe { self.distinct_raw::<T>(input.as_device_ptr().as_raw(), input.len() as u64) }
+    }
+
+    /// The same for `len` elements at the device address `input`, such as another framework's tensor.
+    ///
+    /// # Errors
+    ///
+    /// As [`distinct`](Self::distinct), and [`Error::Misaligned`] for an address that is no multiple of an element's bytes.
+    ///
+    /// # Safety
+    ///
+    /// `input` is valid for reads of `len` elements in this GPU's context, and nobody writes them during the call.
+    pub unsafe fn distinct_raw<T: Element>(&self, input: u64, len: u64) -> Result<u64, Error> {
+        let prepared = self.prepare_distinct::<T>(len)?;
+        // SAFETY: passed on to the caller.
+        Ok(unsafe { prepared.answers(input)? }[0])
+    }
+
+    /// The same for an array in host memory, all of which is copied to the device.
+    ///
+    /// # Errors
+    ///
+    /// As [`distinct`](Self::distinct); [`Error::OutOfMemory`] where array and table do not fit on the device.
+    pub fn distinct_host<T: Element + NoUninit>(&self, values: &[T]) -> Result<u64, Error> {
+        let _bound = Bound::to(self.context())?;
+        let input = upload(values)?;
+        // SAFETY: the buffer holds the array, and the call waits.
+        unsafe { self.distinct_raw::<T>(input.as_device_ptr().as_raw(), values.len() as u64) }
+    }
+
+    /// How many distinct elements each extent of an array in device memory has along axes, and waits for the answers. Each extent has a
+    /// table of its own; one launch, whatever the axes and strides. Cost: as [`distinct`](Self::distinct), but elements that recur are
+    /// always looked for in the table.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare_distinct_axes`](Self::prepare_distinct_axes); [`Error::OutOfBounds`] where an element lies outside `input`;
+    /// [`Error::ForeignMemory`] where `input` is not this GPU's; [`Error::OutOfMemory`] for answers and table.
+    pub fn distinct_axes<T: Element + DeviceCopy>(
+        &self,
+        input: &DeviceSlice<T>,
+        layout: &Layout,
+        axes: &Axes,
+    ) -> Result<Folded<u64>, Error> {
+        layout.check(input.len() as u64)?;
+        self.check_array(input)?;
+        // SAFETY: the elements lie in the slice, which is valid as far as cust's types can tell, and the call waits.
+        unsafe { self.distinct_axes_raw::<T>(input.as_device_ptr().as_raw(), layout, axes) }
+    }
+
+    /// The same for elements at the device address `input`.
+    ///
+    /// # Errors
+    ///
+    /// As [`distinct_axes`](Self::distinct_axes), and [`Error::Misaligned`].
+    ///
+    /// # Safety
+    ///
+    /// `input` is valid for reads of all of the layout's elements in this GPU's context, and nobody writes them during the call.
+    pub unsafe fn distinct_axes_raw<T: Element>(
+        &self,
+        input: u64,
+        layout: &Layout,
+        axes: &Axes,
+    ) -> Result<Folded<u64>, Error> {
+        let prepared = self.prepare_distinct_axes::<T>(layout, axes)?;
+        let shape = Extents::new(layout, axes)?.shape;
+        // SAFETY: passed on to the caller.
+        let answers = unsafe { prepared.answers(input)? };
+        Ok(Folded { shape, answers })
+    }
+
+    /// The same for an array in host memory, all of which is copied to the device.
+    ///
+    /// # Errors
+    ///
+    /// As [`distinct_axes`](Self::distinct_axes); [`Error::OutOfMemory`] where array and table do not fit on the device.
+    pub fn distinct_host_axes<T: Element + NoUninit>(
+        &self,
+        values: &[T],
+        layout: &Layout,
+        axes: &Axes,
+    ) -> Result<Folded<u64>, Error> {
+        layout.check(values.len() as u64)?;
+        let _bound = Bound::to(self.context())?;
+        let input = upload(values)?;
+        // SAFETY: the buffer holds the array, and the call waits.
+        unsafe { self.distinct_axes_raw::<T>(input.as_device_ptr().as_raw(), layout, axes) }
+    }
+
+    /// How many distinct elements each segment of an array in device memory has, and waits for the answers. As
+    /// [`distinct_axes`](Self::distinct_axes); the segment of an element is found by bisection.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare_distinct_segments`](Self::prepare_distinct_segments); [`Error::Offset`] if the segments are not of as many elements as
+    /// `input` has; [`Error::ForeignMemory`] where `input` is not this GPU's.
+    pub fn distinct_segments<T: Element + DeviceCopy>(
+        &self,
+        input: &DeviceSlice<T>,
+        segments: &Segments,
+    ) -> Result<Vec<u64>, Error> {
+        segments.check(input.len() as u64)?;
+        self.check_array(input)?;
+        // SAFETY: the elements lie in the slice, which is valid as far as cust's types can tell, and the call waits.
+        unsafe { self.distinct_segments_raw::<T>(input.as_device_ptr().as_raw(), segments) }
+    }
+
+    /// The same for elements at the device address `input`.
+    ///
+    /// # Errors
+    ///
+    /// As [`distinct_segments`](Self::distinct_segments), and [`Error::Misaligned`].
+    ///
+    /// # Safety
+    ///
+    /// `input` is valid for reads of all of the segments' elements in this GPU's context, and nobody writes them during the call.
+    pub unsafe fn distinct_segments_raw<T: Element>(&self, input: u64, segments: &Segments) -> Result<Vec<u64>, Error> {
+        let prepared = self.prepare_distinct_segments::<T>(segments)?;
+        // SAFETY: passed on to the caller.
+        unsafe { prepared.answers(input) }
+    }
+
+    /// The same for an array in host memory, all of which is copied to the device.
+    ///
+    /// # Errors
+    ///
+    /// As [`distinct_segments`](Self::distinct_segments); [`Error::OutOfMemory`] where array and table do not fit on the device.
+    pub fn distinct_host_segments<T: Element + NoUninit>(
+        &self,
+        values: &[T],
+        segments: &Segments,
+    ) -> Result<Vec<u64>, Error> {
+        segments.check(values.len() as u64)?;
+        let _bound = Bound::to(self.context())?;
+        let input = upload(values)?;
+        // SAFETY: the buffer holds the array, and the call waits.
+        unsafe { self.distinct_segments_raw::<T>(input.as_device_ptr().as_raw(), segments) }
+    }
+}

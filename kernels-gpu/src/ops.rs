@@ -75,11 +75,11 @@ pub trait Reduction<T: Item>: Operator {
     ///
     /// If it is not [`built`](Self::built).
     fn entry(self) -> &'static Entry {
-        self.built()
-            .expect("an operator is built for each type of elements that it has a reduction of, but under masks")
+        self.built().expect("a kernel that is built")
     }
 
-    /// The same, or none: under a mask ([`Masked`](crate::element::Masked)) GPUs have a kernel of some operators and types alone.
+    /// The same, or none: under a mask ([`Masked`](crate::element::Masked)), behind a [step](crate::monoids::Step) and for f16 and bf16
+    /// GPUs have kernels of some operators alone.
     fn built(self) -> Option<&'static Entry> {
         Self::LIBRARY.find(Self::ENTRY, T::ELEMENT, Kernel::All)
     }

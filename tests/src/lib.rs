@@ -43,26 +43,27 @@ macro_rules! each_operator {
 #[macro_export]
 macro_rules! each_statistic {
     ($f:ident($($arg:expr),* $(,)?)) => {{
-        $crate::each_statistic!(@float warpfold_kernels::element::f16, $f($($arg),*));
-        $crate::each_statistic!(@float warpfold_kernels::element::bf16, $f($($arg),*));
+        $crate::each_statistic!(@half warpfold_kernels::element::f16, $f($($arg),*));
+        $crate::each_statistic!(@half warpfold_kernels::element::bf16, $f($($arg),*));
         $crate::each_statistic!(@of f32, $f($($arg),*));
         $crate::each_statistic!(@of f64, $f($($arg),*));
         $crate::each_operation!(@exact [$f::<f32, _>] ($($arg),*));
     }};
-    (@of $element:ident, $f:ident($($arg:expr),* $(,)?)) => {{
-        $crate::each_statistic!(@float $element, $f($($arg),*));
-        $f::<$element, _>(warpfold::ops::Describe { correction: 1.0 }, $($arg),*);
-    }};
-    (@float $element:ty, $f:ident($($arg:expr),* $(,)?)) => {{
+    // Of those that GPUs have kernels for.
+    (@half $element:ty, $f:ident($($arg:expr),* $(,)?)) => {{
         $f::<$element, _>(warpfold::ops::LogSumExp, $($arg),*);
+        $f::<$element, _>(warpfold::ops::NormLp { p: 3.0 }, $($arg),*);
+        $f::<$element, _>(warpfold::ops::NormLp { p: 0.5 }, $($arg),*);
+    }};
+    (@of $element:ident, $f:ident($($arg:expr),* $(,)?)) => {{
+        $crate::each_statistic!(@half $element, $f($($arg),*));
+        $f::<$element, _>(warpfold::ops::Describe { correction: 1.0 }, $($arg),*);
         $f::<$element, _>(warpfold::ops::Variance { correction: 1.0 }, $($arg),*);
         $f::<$element, _>(warpfold::ops::Variance { correction: 0.5 }, $($arg),*);
         $f::<$element, _>(warpfold::ops::StdDev::default(), $($arg),*);
         $f::<$element, _>(warpfold::ops::MeanVariance { correction: 0.0 }, $($arg),*);
         $f::<$element, _>(warpfold::ops::Skewness, $($arg),*);
         $f::<$element, _>(warpfold::ops::Kurtosis, $($arg),*);
-        $f::<$element, _>(warpfold::ops::NormLp { p: 3.0 }, $($arg),*);
-        $f::<$element, _>(warpfold::ops::NormLp { p: 0.5 }, $($arg),*);
         $f::<$element, _>(warpfold::ops::IgnoreNan(warpfold::ops::Variance { correction: 1.0 }), $($arg),*);
         $f::<$element, _>(warpfold::ops::IgnoreNan(warpfold::ops::StdDev { correction: 0.0 }), $($arg),*);
     }};

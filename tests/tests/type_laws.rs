@@ -244,8 +244,6 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
     pair::<bf16, _>(Dot, &mut seen);
     pair::<f32, _>(Dot, &mut seen);
     pair::<f64, _>(Dot, &mut seen);
-    pair::<f16, _>(Cosine, &mut seen);
-    pair::<bf16, _>(Cosine, &mut seen);
     pair::<f32, _>(Cosine, &mut seen);
     pair::<f64, _>(Cosine, &mut seen);
     fn masked<T: Element, Op: TakesMask>(op: Op, seen: &mut BTreeMap<&'static str, Vec<(&'static str, Told)>>)

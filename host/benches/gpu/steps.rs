@@ -1,18 +1,13 @@
-//! Folds behind a step, beside those of the operator alone; and moments of halves.
+//! Folds behind a step, beside those of the operator alone.
 
-use warpfold::ops::{
-    ArgMin, LogSumExp, Mapped, Mean, Reduction, Skewness, StdDev, Step, Sum, SumOfSquares,
-    element::{bf16, f16},
-};
+use warpfold::ops::{ArgMin, LogSumExp, Mapped, Mean, Reduction, Step, Sum, SumOfSquares, element::bf16};
 
 use super::{Bench, Outcome, Sample, types};
 
 pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     of::<f32>(bench)?;
     of::<f64>(bench)?;
-    of::<bf16>(bench)?;
-    halves::<f16>(bench)?;
-    halves::<bf16>(bench)
+    of::<bf16>(bench)
 }
 
 fn of<T: Sample>(bench: &Bench) -> Outcome<()>
@@ -40,16 +35,6 @@ where
         types::op(bench, Mapped(ArgMin, Step::minus(1.0).abs()), &pattern)
     })?;
     types::op(bench, ArgMin, &pattern)
-}
-
-fn halves<T: Sample>(bench: &Bench) -> Outcome<()>
-where
-    StdDev: Reduction<T>,
-    Skewness: Reduction<T>,
-{
-    let pattern = bench.fill::<T>()?;
-    types::op(bench, StdDev::default(), &pattern)?;
-    types::op(bench, Skewness, &pattern)
 }
 
 fn named(step: &str, bench: impl FnOnce() -> Outcome<()>) -> Outcome<()> {

@@ -306,10 +306,9 @@ pub enum Error {
         array: Vec<u64>,
     },
 
-    /// An operator that GPUs have no kernel of under a mask or behind a step, or none for these elements.
+    /// An operator that GPUs have no kernel of for such elements, under a mask, or behind a step.
     #[error(
-        "GPUs have no kernel of {op} under a mask or behind a step for elements of type {element}: the CPU folds them, with the same \
-         calls of `cpu`"
+        "GPUs have no such kernel of {op} for elements of type {element}: the CPU folds them, by the same calls of `cpu`"
     )]
     NoKernel {
         /// The operator.

@@ -113,22 +113,20 @@ entries! {
         (variance | std): Either<Variance, StdDev> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(Variance { correction }, StdDev { correction }, told)
-        }, { f32: DEEP, f64: DEEP, f16: FULL, bf16: FULL };
-        mean_variance: MeanVariance = |told| MeanVariance { correction: f64::from_bits(told.number) }, {
-            f32: DEEP, f64: DEEP, f16: FULL, bf16: FULL,
-        };
+        }, { f32: DEEP, f64: DEEP };
+        mean_variance: MeanVariance = |told| MeanVariance { correction: f64::from_bits(told.number) }, { f32: DEEP, f64: DEEP };
         (skewness | kurtosis): Either<Skewness, Kurtosis> = |told| Either::told(Skewness {}, Kurtosis {}, told), {
-            f32: DEEP, f64: DEEP, f16: FULL, bf16: FULL,
+            f32: DEEP, f64: DEEP,
         };
         (variance_ignore_nan | std_ignore_nan): Either<IgnoreNan<Variance>, IgnoreNan<StdDev>> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(IgnoreNan(Variance { correction }), IgnoreNan(StdDev { correction }), told)
-        }, { f32: DEEP, f64: FULL, f16: FULL, bf16: FULL };
+        }, { f32: DEEP, f64: FULL };
     }
 
     statistics: folds of two, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "statistics")) {
         dot: Dot = |_| Dot, { f32: WIDE, f64: WIDE, f16: FULL, bf16: WIDE };
-        cosine: Cosine = |_| Cosine, { f32: FULL, f64: WIDE, f16: FULL, bf16: FULL };
+        cosine: Cosine = |_| Cosine, { f32: FULL, f64: WIDE };
     }
 
     masks: folds of masked, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "masks")) {

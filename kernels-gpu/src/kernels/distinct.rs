@@ -343,7 +343,7 @@ impl<T: Width> Arguments<T> {
     ///
     /// # Safety
     ///
-    /// As [`count_distinct`].
+    /// As [`count_extents`].
     #[inline(always)]
     unsafe fn find<S: Simt>(&self, simt: S, walk: Walk) -> Here<T, T::Slot> {
         let len = self.extents.len.max(1);
@@ -395,7 +395,7 @@ impl<T: Width> Arguments<T> {
     ///
     /// # Safety
     ///
-    /// As [`count_distinct`]; there is one.
+    /// As [`count_extents`]; there is one.
     #[inline(always)]
     unsafe fn number<S: Simt>(&self, simt: S, at: u64) -> u64 {
         let from = self.extents.layout.wrapping_add(at as usize).cast::<u32>();
@@ -407,7 +407,7 @@ impl<T: Width> Arguments<T> {
     ///
     /// # Safety
     ///
-    /// As [`count_distinct`]; there is one.
+    /// As [`count_extents`]; there is one.
     #[inline(always)]
     unsafe fn element<S: Simt>(&self, simt: S, here: &Here<T, T::Slot>, number: u64) -> u64 {
         let by = if self.order == Order::Segments {

@@ -17,7 +17,8 @@
 //! | segments of any lengths | [`cpu::reduce_segments`], `gpu::Gpu::reduce_segments` and its kin, with [`layout::Segments`] | as above |
 //! | two arrays, element by element: [`ops::Dot`], [`ops::Cosine`] | [`cpu::reduce_pair`], `gpu::Gpu::reduce_pair` and their kin | as above |
 //! | the number of distinct elements | [`cpu::distinct`], `gpu::Gpu::distinct` and their kin | as above |
-//! | many arrays in one launch | `gpu::Gpu::reduce_batch` | yes |
+//! | many arrays in one launch | `gpu::Gpu::reduce_batch`; `prepare_batch`, then `gpu::Batch::launch` | yes; no |
+//! | what a step makes of each element first, in the same pass | any of these, with [`ops::Mapped`] | as above |
 //! | any of these, put together step by step | [`fold`](fn@fold), as `fold(Sum).axis(-1).keepdim().on_cpu(view)` | as above |
 //! | an array in host memory, by name | [`cpu::sum`], [`cpu::mean`], [`cpu::max`] and their like | yes |
 //! | an array that comes in pieces | [`pieces::Pieces`] | |

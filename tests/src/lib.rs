@@ -56,16 +56,18 @@ macro_rules! each_statistic {
         $f::<$element, _>(warpfold::ops::NormLp { p: 0.5 }, $($arg),*);
     }};
     (@of $element:ident, $f:ident($($arg:expr),* $(,)?)) => {{
-        $crate::each_statistic!(@half $element, $f($($arg),*));
-        $f::<$element, _>(warpfold::ops::Describe { correction: 1.0 }, $($arg),*);
+        $f::<$element, _>(warpfold::ops::LogSumExp, $($arg),*);
         $f::<$element, _>(warpfold::ops::Variance { correction: 1.0 }, $($arg),*);
         $f::<$element, _>(warpfold::ops::Variance { correction: 0.5 }, $($arg),*);
         $f::<$element, _>(warpfold::ops::StdDev::default(), $($arg),*);
         $f::<$element, _>(warpfold::ops::MeanVariance { correction: 0.0 }, $($arg),*);
         $f::<$element, _>(warpfold::ops::Skewness, $($arg),*);
         $f::<$element, _>(warpfold::ops::Kurtosis, $($arg),*);
+        $f::<$element, _>(warpfold::ops::NormLp { p: 3.0 }, $($arg),*);
+        $f::<$element, _>(warpfold::ops::NormLp { p: 0.5 }, $($arg),*);
         $f::<$element, _>(warpfold::ops::IgnoreNan(warpfold::ops::Variance { correction: 1.0 }), $($arg),*);
         $f::<$element, _>(warpfold::ops::IgnoreNan(warpfold::ops::StdDev { correction: 0.0 }), $($arg),*);
+        $f::<$element, _>(warpfold::ops::Describe { correction: 1.0 }, $($arg),*);
     }};
 }
 

@@ -33,7 +33,7 @@ pub use warpfold_kernels::monoids::{Step, Then};
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Cost: one reading of the memory. A step is one to four instructions an element, the exponential some ten (f64: thirty).
+/// Cost: one reading of the memory. On GPUs a step of f32 is some 7 instructions an element, the exponential some 30.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mapped<Op>(pub Op, pub Step);
 

@@ -33,7 +33,7 @@ pub use warpfold_kernels::monoids::{Step, Then};
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Cost: one reading of the memory. On GPUs a step of f32 is some 7 instructions an element, the exponential some 30.
+/// Cost: one reading of the memory. On GPUs a step of f32 is some 5 instructions an element, the exponential some 30.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mapped<Op>(pub Op, pub Step);
 

@@ -85,18 +85,41 @@ impl Step {
     }
 }
 
+impl Step {
+    /// The element less the number.
+    #[inline(always)]
+    fn rest<T: Real>(self, value: T) -> T::Computed {
+        // Less a number is more its opposite, to the bit; and nothing is neutral to the bit as −0.0.
+        value.computed().plus(T::Computed::from_f64(-self.minus))
+    }
+
+    /// What becomes of an element, but for the exponential: choices and no branches, which would have each element wait for the one
+    /// before.
+    #[inline(always)]
+    fn plain<T: Real>(self, value: T) -> T::Computed {
+        let rest = self.rest(value);
+        let size = if self.then == Then::Itself {
+            rest
+        } else {
+            rest.wide_magnitude()
+        };
+        let factor = if self.then == Then::Square {
+            size
+        } else {
+            T::Computed::ONE
+        };
+        size.times(factor)
+    }
+}
+
 impl<T: Real> Transform<T> for Step {
     type Output = T::Computed;
 
     #[inline(always)]
     fn apply(self, value: T) -> T::Computed {
-        // Less a number is more its opposite, to the bit; and nothing is neutral to the bit as −0.0.
-        let rest = value.computed().plus(T::Computed::from_f64(-self.minus));
         match self.then {
-            Then::Itself => rest,
-            Then::Magnitude => rest.wide_magnitude(),
-            Then::Square => rest.times(rest),
-            Then::Exp => rest.exp(),
+            Then::Exp => self.rest(value).exp(),
+            _ => self.plain(value),
         }
     }
 
@@ -147,7 +170,11 @@ impl<T: Real, const EXP: bool> Transform<T> for ToldStep<EXP> {
 
     #[inline(always)]
     fn apply(self, value: T) -> T::Computed {
-        self.0.apply(value)
+        if EXP {
+            self.0.rest(value).exp()
+        } else {
+            self.0.plain(value)
+        }
     }
 
     const FUSES: bool = EXP;

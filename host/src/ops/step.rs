@@ -2,7 +2,7 @@
 
 use warpfold_kernels::{
     element::Real,
-    kernels::{Entry, Kernel, Told},
+    kernels::{self, Entry, Kernel, Told},
     monoids,
 };
 
@@ -49,8 +49,11 @@ const fn entries(entry: &str) -> [&'static str; 2] {
 }
 
 impl<Op: Operator> Mapped<Op> {
-    /// Its name in the table of kernels.
+    /// Its name in the table of kernels. An operator of a crate of a user's own may be called as one of ours is, and has none there.
     fn name_of_entry(self) -> &'static str {
+        if *Op::LIBRARY != kernels::LIBRARY {
+            return "";
+        }
         entries(Op::ENTRY)[usize::from(self.1.then == Then::Exp)]
     }
 }
@@ -105,5 +108,46 @@ impl<Op: TakesMask> TakesMask for Mapped<Op> {
         let Self(op, transform) = self;
         let op = op.counted();
         monoids::Map { transform, op }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpfold_kernels::kernels::Library;
+
+    use super::*;
+    use crate::ops::Sum;
+
+    /// The library of another crate.
+    static ANOTHER: Library = Library {
+        package: "another",
+        entries: &[],
+        ptx: None,
+    };
+
+    /// Not our sum, though it has its name.
+    #[derive(Clone, Copy)]
+    struct Namesake;
+
+    impl Operator for Namesake {
+        const NAME: &'static str = "sum";
+        const ENTRY: &'static str = "sum";
+        const LIBRARY: &'static Library = &ANOTHER;
+    }
+
+    impl Reduction<f32> for Namesake {
+        type Answer = f32;
+        type State = f32;
+        type Monoid = monoids::Product;
+        fn monoid(self) -> monoids::Product {
+            monoids::Product
+        }
+    }
+
+    #[test]
+    fn a_namesake_of_another_crate_has_no_kernel_of_ours() {
+        let built = Reduction::<f32>::built(Mapped(Sum, Step::ABS)).map(|entry| entry.op);
+        assert_eq!(built, Some("sum_mapped"));
+        assert!(Reduction::<f32>::built(Mapped(Namesake, Step::ABS)).is_none());
     }
 }

@@ -30,7 +30,7 @@ pub enum Then {
     Magnitude,
     /// Its square, rounded once.
     Square,
-    /// Its exponential, within 1.07 ulp ([`arithmetic`](crate::arithmetic)).
+    /// Its exponential, as [`arithmetic`](crate::arithmetic) has it: within 0.94 ulp in f32, 0.65 in f64 (1 of a subnormal one).
     Exp,
 }
 

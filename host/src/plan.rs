@@ -22,12 +22,13 @@ pub use warpfold_kernels::{kernels::distinct::Order, stages::team::Team};
 
 use crate::Error;
 
-/// How a launch divides the work. Every number but `blocks` is a power of two.
+/// How a launch divides the work. Every number but `blocks` is a power of two, where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// Warps in a block, at most 32 and no more than the entry's largest block.
     pub warps: u32,
-    /// Leaves that each warp folds of a tile; a tile has at most 128, fewer for states of many words.
+    /// Leaves that each warp folds of a tile; a tile has at most 128, fewer for states of many words. Any number where the operator
+    /// [associates](Entry::associates).
     pub leaves_per_warp: u32,
     /// Blocks in the grid, at least 1.
     pub blocks: u32,
@@ -67,6 +68,12 @@ const WARPS: u32 = 8;
 /// Leaves of an array up to which the largest blocks all run at once.
 const FEW_LEAVES: u64 = 1 << 15;
 
+/// Multiprocessors of the device that plans were measured on. On others the blocks of a plan are some more than run at once, or fewer.
+const MULTIPROCESSORS: u64 = 132;
+
+/// The most leaves of a warp, where a tile may have any number: a kernel counts those of a tile in 32 bits.
+const MOST_LEAVES: u64 = 1 << 24;
+
 /// Words that the tickets of a workspace are a multiple of: nothing else is in their cache lines.
 pub(crate) const TICKET_WORDS: usize = 32;
 
@@ -84,6 +91,7 @@ impl Plan {
     /// | up to 2²⁵ | 256 tiles |
     /// | up to 2²⁶ | 512 tiles of 128 leaves, in blocks small enough to run all at once |
     /// | more | tiles of 128 leaves, in the largest blocks where 32 warps fit a multiprocessor, else in blocks of 4 warps |
+    /// | an operator that [associates](Entry::associates), more than 2²⁵ | a tile for each block that runs at once |
     ///
     /// The blocks of 4 warps are of 2026-11-22: at 2²⁸ argmax takes 242 to 244 µs in them and 253 in blocks of 8, the compensated sum
     /// 240 and 248, the exact one 326 and 343.
@@ -110,6 +118,14 @@ impl Plan {
             _ if most_warps > WARPS && leaves > 2 * FEW_LEAVES => most_warps,
             _ => (most_warps / 2).max(WARPS / 2).min(most_warps),
         };
+        let warps = warps.min(most_states(entry.state_words));
+        if entry.associates {
+            // A warp's leaves have one state together, so a tile may have as many as there are for a block.
+            let resident = u64::from(entry.min_blocks.unwrap_or(1) * (most_warps / warps)) * MULTIPROCESSORS;
+            let tiles = if leaves <= FEW_LEAVES { SMALL_TILES } else { resident };
+            let leaves_per_warp = leaves.div_ceil(tiles * u64::from(warps));
+            return Self::of(entry, len, warps, leaves_per_warp.min(MOST_LEAVES) as u32);
+        }
         let most_leaves = most_states(entry.state_words) / warps;
         Self::of(
             entry,
@@ -151,8 +167,12 @@ impl Plan {
         } = shape;
         let mut legal = warps.is_power_of_two()
             && warps <= MAX_WARPS.min(entry.max_threads / LANES)
-            && leaves_per_warp.is_power_of_two()
-            && leaves_per_warp <= most_states(entry.state_words) / warps
+            && warps <= most_states(entry.state_words)
+            && if entry.associates {
+                (1..=MOST_LEAVES as u32).contains(&leaves_per_warp)
+            } else {
+                leaves_per_warp.is_power_of_two() && leaves_per_warp <= most_states(entry.state_words) / warps
+            }
             && (1..=i32::MAX as u32).contains(&blocks);
         let tiles = if legal {
             len.div_ceil(whole::tile_elements(entry.element, warps, leaves_per_warp))

@@ -48,6 +48,7 @@ macro_rules! each_statistic {
         $crate::each_statistic!(@of f32, $f($($arg),*));
         $crate::each_statistic!(@of f64, $f($($arg),*));
         $crate::each_operation!(@exact [$f::<f32, _>] ($($arg),*));
+        $crate::each_operation!(@exact [$f::<f64, _>] ($($arg),*));
     }};
     // Of those that GPUs have kernels for.
     (@half $element:ty, $f:ident($($arg:expr),* $(,)?)) => {{
@@ -145,7 +146,7 @@ macro_rules! each_operation {
         $crate::each_operation!(@call $elements half_single Wide(Sum) $f $args);
         $crate::each_operation!(@call $elements half_single Wide(Mean) $f $args);
     }};
-    // Of f32 alone.
+    // Of f32 and f64.
     (@exact $f:tt $args:tt) => {{
         $crate::each_operation!(@call single all Exact(Sum) $f $args);
         $crate::each_operation!(@call single all Exact(Mean) $f $args);

@@ -15,6 +15,9 @@ pub struct Exact {
 /// Every finite f32 is a whole number of the smallest subnormal, 2⁻¹⁴⁹.
 const F32_SCALE: u32 = 149;
 
+/// Every finite f64 of 2⁻¹⁰⁷⁴.
+const F64_SCALE: u32 = 1074;
+
 /// The relative error of one rounding is at most 2⁻²⁴.
 const ROUNDING: u32 = 24;
 
@@ -52,7 +55,7 @@ impl Exact {
         (error << 53_u32).magnitude() <= (units(exact) * parts).magnitude()
     }
 
-    /// The f32 nearest to the number over `divisor`, of two the one with even bits: by halves, until only two are left.
+    /// The f32 nearest to the number over `divisor`, of two the one with even bits.
     ///
     /// # Panics
     ///
@@ -60,15 +63,31 @@ impl Exact {
     #[must_use]
     pub fn nearest(&self, divisor: u64) -> f32 {
         assert_eq!(self.scale, F32_SCALE, "a sum of f32");
-        let infinity = f32::INFINITY.to_bits();
+        let nearest = self.nearest_bits(divisor, f32::INFINITY.to_bits().into(), 23);
+        self.sign() as f32 * f32::from_bits(nearest as u32)
+    }
+
+    /// The same f64.
+    ///
+    /// # Panics
+    ///
+    /// If the number is none of whole units of the smallest f64.
+    #[must_use]
+    pub fn nearest_double(&self, divisor: u64) -> f64 {
+        assert_eq!(self.scale, F64_SCALE, "a sum of f64");
+        self.sign() * f64::from_bits(self.nearest_bits(divisor, f64::INFINITY.to_bits(), 52))
+    }
+
+    fn sign(&self) -> f64 {
+        if self.units.sign() == Sign::Minus { -1.0 } else { 1.0 }
+    }
+
+    /// The bits of the nearest magnitude of floats with so many bits of a `fraction`: by halves, until only two are left.
+    fn nearest_bits(&self, divisor: u64, infinity: u64, fraction: u32) -> u64 {
         // Past the largest finite number there would be one a step further on; infinity takes its place.
-        let units = |bits: u32| {
-            let (mantissa, exponent) = if bits == infinity {
-                (1 << 23, 254)
-            } else {
-                parts(f32::from_bits(bits))
-            };
-            BigUint::from(mantissa.unsigned_abs()) << exponent
+        let units = |bits: u64| {
+            let exponent = (bits >> fraction).max(1) - 1;
+            BigUint::from(bits - (exponent << fraction)) << exponent
         };
         let magnitude = self.units.magnitude();
         let (mut low, mut high) = (0, infinity);
@@ -80,13 +99,11 @@ impl Exact {
                 high = middle;
             }
         }
-        let nearest = match (magnitude * 2_u32).cmp(&((units(low) + units(high)) * divisor)) {
+        match (magnitude * 2_u32).cmp(&((units(low) + units(high)) * divisor)) {
             Ordering::Less => low,
             Ordering::Greater => high,
             Ordering::Equal => low + low % 2,
-        };
-        let sign = if self.units.sign() == Sign::Minus { -1.0 } else { 1.0 };
-        sign * f32::from_bits(nearest)
+        }
     }
 
     /// The number times `factor`.
@@ -140,6 +157,25 @@ pub fn sum(values: impl IntoIterator<Item = f32>) -> Exact {
     Exact {
         units: mantissas.into_iter().enumerate().map(of_exponent).sum(),
         scale: F32_SCALE,
+    }
+}
+
+/// The exact sum of finite f64.
+///
+/// # Panics
+///
+/// If a value is not finite.
+pub fn sum_of_doubles(values: impl IntoIterator<Item = f64>) -> Exact {
+    let units = |value: f64| {
+        assert!(value.is_finite(), "{value} is no number to be exact about");
+        let magnitude = value.abs().to_bits();
+        let exponent = (magnitude >> 52).max(1) - 1;
+        let units = BigInt::from(magnitude - (exponent << 52)) << exponent;
+        if value.is_sign_negative() { -units } else { units }
+    };
+    Exact {
+        units: values.into_iter().map(units).sum(),
+        scale: F64_SCALE,
     }
 }
 

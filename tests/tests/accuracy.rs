@@ -2,14 +2,15 @@
 
 use proptest::prelude::*;
 use warpfold::{
-    cpu,
+    Plan, cpu,
     layout::{Axes, Layout, Segments},
     ops::{
-        Compensated, Exact, Mean, Sum, Wide,
+        Compensated, Exact, Mapped, Mean, Reduction, Step, Sum, Wide,
         element::{Float, bf16, f16},
     },
+    plan::Shape,
 };
-use warpfold_tests::{cases, oracle};
+use warpfold_tests::{backends, cases, oracle};
 
 const LENGTHS: [usize; 6] = [1, 31, 1000, 1025, 40_001, 300_007];
 
@@ -107,6 +108,116 @@ fn axes_and_segments_have_the_bits_of_their_elements_alone() {
     for (column, mean) in folded.answers.iter().enumerate() {
         let column = values.iter().copied().skip(column).step_by(columns);
         assert_eq!(*mean, oracle::sum(column).nearest(rows as u64));
+    }
+}
+
+/// Finite f64 of all digits: of about one size, with some far from it, and of any exponent.
+fn doubles(len: usize) -> [Vec<f64>; 3] {
+    let hash = |i: usize| {
+        (i as u64 + 1)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29)
+            .wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    };
+    let tame = |i: usize| f64::from_bits(0x3ff << 52 | hash(i) >> 12) - 1.5;
+    let of_any = |i: usize| f64::from_bits(hash(i) & !(1 << 62));
+    let mixed = |i: usize| match hash(i) % 500 {
+        0 => 1e300,
+        1 => -1e300,
+        2 => tame(i) * 1e-200,
+        _ => tame(i),
+    };
+    [
+        (0..len).map(tame).collect(),
+        (0..len).map(mixed).collect(),
+        (0..len).map(of_any).collect(),
+    ]
+}
+
+#[test]
+fn exact_sums_of_doubles_are_the_nearest_to_the_exact() {
+    for len in LENGTHS {
+        for values in doubles(len) {
+            let exact = oracle::sum_of_doubles(values.iter().copied());
+            assert_eq!(
+                cpu::reduce(Exact(Sum), &values).unwrap(),
+                exact.nearest_double(1),
+                "{len}"
+            );
+            assert_eq!(
+                cpu::reduce(Exact(Mean), &values).unwrap(),
+                exact.nearest_double(len as u64),
+                "{len}"
+            );
+        }
+    }
+}
+
+/// Axes and segments, what a policy leaves out, what a step makes, pieces: each by the elements that it is of.
+#[test]
+fn exact_sums_of_doubles_are_the_same_everywhere() {
+    let (rows, columns) = (37, 1031);
+    let [_, values, _] = doubles(rows * columns);
+    let exact = |of: &mut dyn Iterator<Item = f64>| oracle::sum_of_doubles(of).nearest_double(1);
+    let layout = Layout::c_order(&[rows as u64, columns as u64]).unwrap();
+    let of_rows: Vec<f64> = values
+        .chunks(columns)
+        .map(|row| exact(&mut row.iter().copied()))
+        .collect();
+    let of_columns: Vec<f64> = (0..columns)
+        .map(|column| exact(&mut values.iter().copied().skip(column).step_by(columns)))
+        .collect();
+    let along = |axis| {
+        cpu::reduce_axes(Exact(Sum), &values, &layout, &Axes::of(&[axis]))
+            .unwrap()
+            .answers
+    };
+    assert_eq!((along(1), along(0)), (of_rows.clone(), of_columns));
+    let segments = Segments::by_size(values.len() as u64, columns as u64).unwrap();
+    assert_eq!(cpu::reduce_segments(Exact(Sum), &values, &segments).unwrap(), of_rows);
+
+    let mask: Vec<bool> = (0..values.len()).map(|i| i % 3 == 1).collect();
+    let selected = exact(
+        &mut values
+            .iter()
+            .zip(&mask)
+            .filter(|(_, selected)| **selected)
+            .map(|(value, _)| *value),
+    );
+    assert_eq!(cpu::reduce_where(Exact(Sum), &values, &mask).unwrap(), selected);
+    let magnitudes = exact(&mut values.iter().map(|value| value.abs()));
+    assert_eq!(cpu::reduce(Mapped(Exact(Sum), Step::ABS), &values).unwrap(), magnitudes);
+    let all = exact(&mut values.iter().copied());
+    assert_eq!(
+        backends::pieces(Exact(Sum), &values, 8192),
+        backends::cpu(Exact(Sum), &values)
+    );
+    assert_eq!(cpu::reduce(Exact(Sum), &values).unwrap(), all);
+}
+
+/// The kernel of doubles, whatever the launch, the alignment and the schedule: a warp's leaves may be any number.
+#[test]
+fn the_emulators_exact_sums_of_doubles_have_the_cpus_bits() {
+    for (i, len) in [1, 2, 3, 511, 513, 5003, 12_345].into_iter().enumerate() {
+        let specials = vec![f64::MAX, f64::INFINITY, -0.0, f64::MAX];
+        for (j, values) in doubles(len).into_iter().chain([specials, vec![-0.0; len]]).enumerate() {
+            let shape = Shape {
+                warps: 1 << ((i + j) % 3),
+                leaves_per_warp: [1, 3, 2, 5][(i + j) % 4],
+                blocks: 1 + j as u32 % 3,
+            };
+            fn agrees<R: Reduction<f64>>(op: R, values: &[f64], shape: Shape, seed: usize) {
+                let tuned = Plan::new(op.entry(), values.len() as u64);
+                let shaped = Plan::with_shape(op.entry(), values.len() as u64, shape).expect("a legal shape");
+                for plan in [tuned, shaped] {
+                    let emulated = backends::emulator(op, values, &plan, seed % 2, seed as u64);
+                    let answer = emulated.map(|emulated| emulated.answer);
+                    assert_eq!(answer, backends::cpu(op, values), "{plan}");
+                }
+            }
+            agrees(Exact(Sum), &values, shape, 5 * i + j);
+            agrees(Exact(Mean), &values, shape, 5 * i + j);
+        }
     }
 }
 

@@ -3,12 +3,13 @@
 //!
 //! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32, and
 //! `axes` is folds of matrices along their rows and columns, `segments` of arrays in segments of many kinds,
-//! `pairs` of two arrays, `masks` under a mask, `steps` behind a step, `distinct` counts of distinct elements. Without a GPU
+//! `pairs` of two arrays, `masks` under a mask, `steps` behind a step, `distinct` counts of distinct elements, `exact` exact sums. Without a GPU
 //! it says so and ends well. `--shapes` times the kernel of any length in many shapes beside the tuned plan, which is how
 //! the table in `warpfold::plan` began.
 
 mod axes;
 mod distinct;
+mod exact;
 mod masks;
 mod pairs;
 mod segments;
@@ -128,6 +129,9 @@ fn main() -> Outcome<()> {
     if wanted("distinct") && !shapes {
         distinct::run(&bench)?;
     }
+    if wanted("exact") && !shapes {
+        exact::run(&bench)?;
+    }
     if wanted("types") && !shapes {
         types::run(&bench)?;
     }
@@ -159,7 +163,8 @@ sample! {
     f32: |number| number;
     bf16: |number| Float::from_f64(number.into());
     f16: |number| Float::from_f64(number.into());
-    f64: |number| number.into();
+    // Of all digits.
+    f64: |number| Self::from(number) * 1.234_567_890_123_456_7;
     f8e4m3: |number| Self::from_f32(number);
     f8e5m2: |number| Self::from_f32(number);
     complex32: |number| Self::new(f16::of(number), f16::of(0.5 - number));
@@ -281,13 +286,19 @@ impl Bench {
     /// Fills the pool with elements of a type: the pattern, again and again.
     fn fill<T: Sample>(&self) -> Outcome<Vec<T>> {
         let pattern: Vec<T> = self.pattern.iter().map(|number| T::of(*number)).collect();
-        let bytes: &[u8] = bytemuck::cast_slice(&pattern);
+        self.fill_with(&pattern)?;
+        Ok(pattern)
+    }
+
+    /// The same with a pattern of another kind.
+    fn fill_with<T: Sample>(&self, pattern: &[T]) -> Outcome<()> {
+        let bytes: &[u8] = bytemuck::cast_slice(pattern);
         let pool = self.pool.as_device_ptr().as_raw();
         for start in (0..4 * POOL).step_by(bytes.len()) {
             // SAFETY: within the pool, whose every bit pattern is a number.
             check(unsafe { sys::cuMemcpyHtoD_v2(pool + start as u64, bytes.as_ptr().cast(), bytes.len()) })?;
         }
-        Ok(pattern)
+        Ok(())
     }
 
     fn shapes<R: Reduction<f32>>(&self, op: R) -> Outcome<()> {

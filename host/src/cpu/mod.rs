@@ -3,6 +3,7 @@
 //! All cores work (rayon's global pool, so `RAYON_NUM_THREADS` is obeyed), with the widest vector instructions the
 //! machine has, found when the program runs.
 
+mod any_order;
 mod axes;
 mod distinct;
 mod in_order;

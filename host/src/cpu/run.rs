@@ -19,7 +19,7 @@ use warpfold_kernels::{
     tree::{ROWS, leaf_elements, row_elements},
 };
 
-use super::{in_order, short};
+use super::{any_order, in_order, short};
 
 /// Leaves in the largest run: 256 KiB, long beside handing it to another thread and short beside a cache.
 pub(super) const RUN: usize = 64;
@@ -64,6 +64,9 @@ pub(super) fn fold_each<T: Item, M: Monoid<T>>(
     if !M::COMMUTES {
         return in_order::fold_each(op, values, starts, lens, states);
     }
+    if M::ASSOCIATES {
+        return any_order::fold_each(op, values, starts, lens, states);
+    }
     arch.dispatch(Run {
         op,
         values,
@@ -96,7 +99,7 @@ impl<T: Item, M: Monoid<T>> WithSimd for Run<'_, T, M> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        const { assert!(M::State::COUNT <= 32, "a state has at most 32 words") };
+        const { assert!(M::ASSOCIATES || M::State::COUNT <= 32, "a state has at most 32 words") };
         match M::State::COUNT {
             1 => self.fold::<1>(),
             2 => self.fold::<2>(),

@@ -79,8 +79,8 @@ use crate::{
 /// ```
 ///
 /// ```compile_fail,E0277
-/// # use warpfold::{fold, ops::{Exact, Sum}};
-/// fold(Sum).accuracy(Exact).on_cpu(&[1.0_f64])?; // exact sums are of f32
+/// # use warpfold::{fold, ops::{Sum, Wide}};
+/// fold(Sum).accuracy(Wide).on_cpu(&[1.0_f64])?; // nothing is wider than f64
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 pub fn fold<Op: Operator>(op: Op) -> Fold<Op> {

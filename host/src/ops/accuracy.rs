@@ -16,8 +16,8 @@ pub struct Compensated<Op>(pub Op);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wide<Op>(pub Op);
 
-/// [`Sum`] or [`Mean`] of f32 as real numbers have it, rounded once: no order of the elements changes it. Its special values:
-/// [`monoids::Exact`].
+/// [`Sum`] or [`Mean`] of f32 or f64 as real numbers have it, rounded once: no order of the elements changes it. Its special values:
+/// [`monoids::Exact`]. The kernel of f64 folds arrays, and extents that are a run each; other extents and segments the CPU folds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exact<Op>(pub Op);
 
@@ -43,6 +43,6 @@ accurate! {
     Compensated(Mean), "mean-compensated", "mean_compensated" for singles;
     Wide(Sum), "sum-wide", "sum_wide" for narrow;
     Wide(Mean), "mean-wide", "mean_wide" for narrow;
-    Exact(Sum), "sum-exact", "sum_exact" for single;
-    Exact(Mean), "mean-exact", "mean_exact" for single;
+    Exact(Sum), "sum-exact", "sum_exact" for singles;
+    Exact(Mean), "mean-exact", "mean_exact" for singles;
 }

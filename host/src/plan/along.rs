@@ -11,7 +11,7 @@ use warpfold_kernels::{
     tree::LANES,
 };
 
-use super::{ALONE, MANY_BLOCKS, Plan, Shape, WARPS, blocks, warps_of_a_block};
+use super::{ALONE, MANY_BLOCKS, MOST_LEAVES, Plan, Shape, WARPS, blocks, warps_of_a_block};
 use crate::{Error, layout::Extents};
 
 impl Plan {
@@ -20,7 +20,7 @@ impl Plan {
     /// | extents | kernel |
     /// |---|---|
     /// | one, in a run | as of a [whole array](Self::new) |
-    /// | each a run of at most a leaf | [`Kernel::Rows`]: a lane, some lanes, or a warp for each |
+    /// | each a run of at most a leaf | [`Kernel::Rows`]: a lane, some lanes, or a warp for each; where there is none, as longer ones |
     /// | each a longer run | [`Kernel::All`]: a block for each, or several where there are few extents |
     /// | others | [`Kernel::Strided`]: neighbouring lanes fold neighbouring extents; or one, where its elements lie closer together |
     ///
@@ -45,8 +45,10 @@ impl Plan {
             if count == 1 {
                 return Ok(Self::new(entry, len));
             }
-            if len <= entry.element.leaf_elements() {
-                return Self::of_rows(kernel(Kernel::Rows)?, len, count);
+            if len <= entry.element.leaf_elements()
+                && let Some(rows) = entry.with(Kernel::Rows)
+            {
+                return Self::of_rows(rows, len, count);
             }
             return Self::of_long_rows(kernel(Kernel::All)?, len, count);
         }
@@ -76,8 +78,14 @@ impl Plan {
     fn of_long_rows(entry: &'static Entry, len: u64, count: u64) -> Result<Self, Error> {
         let leaves = len.div_ceil(entry.element.leaf_elements());
         let up_to = |n: u64, most: u32| n.next_power_of_two().min(u64::from(most)) as u32;
-        let warps = up_to(leaves, entry.max_threads / LANES);
-        let mut leaves_per_warp = up_to(leaves.div_ceil(warps.into()), most_states(entry.state_words) / warps);
+        let states = most_states(entry.state_words);
+        let warps = up_to(leaves, (entry.max_threads / LANES).min(states));
+        let most = if entry.associates {
+            MOST_LEAVES as u32
+        } else {
+            states / warps
+        };
+        let mut leaves_per_warp = up_to(leaves.div_ceil(warps.into()), most);
         let tiles = |leaves_per_warp: u32| leaves.div_ceil(u64::from(warps * leaves_per_warp));
         while leaves_per_warp > 1 && count.saturating_mul(tiles(leaves_per_warp)) < MANY_BLOCKS {
             leaves_per_warp /= 2;
@@ -90,7 +98,7 @@ impl Plan {
             shape: Shape {
                 warps,
                 leaves_per_warp,
-                blocks: blocks(count, count.saturating_mul(tiles))?,
+                blocks: blocks(count, count.saturating_mul(tiles.max(1)))?,
             },
             team: ALONE,
             tiles,

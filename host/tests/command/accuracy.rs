@@ -55,8 +55,8 @@ fn an_accuracy_that_there_is_not_is_an_error() {
     fails(
         "sum",
         &f64s().0,
-        &["--accuracy", "exact"],
-        &["sum of float64", "exact of float32"],
+        &["--accuracy", "wide"],
+        &["sum of float64", "exact of float32 and float64"],
     );
     let integers = of_type("<i2", (0..5_i16).map(|value| value.to_le_bytes().to_vec()));
     fails(

@@ -60,6 +60,8 @@ pub struct Entry {
     pub family: &'static str,
     /// 32-bit words of its state, the unit of its slots.
     pub state_words: usize,
+    /// Whether states may meet in any order: [`Monoid::ASSOCIATES`]. Then a tile has any number of leaves.
+    pub associates: bool,
     /// 32-bit words of its answer.
     pub answer_words: usize,
     /// Bytes of its answer in memory.
@@ -228,8 +230,8 @@ impl Entry {
             Kernel::All => MOST_WHOLE_WORDS,
             _ => MOST_WORDS,
         };
-        assert!(words >= 1 && words <= most, "a state has 1 to 16 words");
-        assert!(<M::Answer as Words>::COUNT <= most, "an answer has at most 16 words");
+        assert!(words >= 1 && words <= most, "a state has too many words");
+        assert!(<M::Answer as Words>::COUNT <= most, "an answer has too many words");
         let (max_threads, blocks, instructions) = match kernel {
             Kernel::Distinct => panic!("no operator has it"),
             Kernel::All => (room.threads, room.blocks, whole::instructions::<T, M>()),
@@ -279,6 +281,7 @@ impl Entry {
             kernel,
             family,
             state_words: words,
+            associates: M::ASSOCIATES,
             answer_words: <M::Answer as Words>::COUNT,
             answer_bytes: <M::Answer as Words>::COUNT * <M::Answer as Words>::UNIT,
             max_threads,
@@ -293,7 +296,7 @@ impl Entry {
 pub const MOST_WORDS: usize = 16;
 
 /// The same of an operator that folds whole arrays alone.
-pub const MOST_WHOLE_WORDS: usize = 36;
+pub const MOST_WHOLE_WORDS: usize = 70;
 
 /// The entry of this crate that folds elements of a type with an operator in a kernel; none if it is not built.
 #[must_use]

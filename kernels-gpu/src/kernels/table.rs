@@ -109,7 +109,7 @@ entries! {
     }
 
     statistics: folds of one, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "statistics")) {
-        (sum_exact | mean_exact): Either<Exact<Sum>, Exact<Mean>> = |told| Either::told(Exact(Sum), Exact(Mean), told), { f32: WIDE };
+        (sum_exact | mean_exact): Either<Exact<Sum>, Exact<Mean>> = |told| Either::told(Exact(Sum), Exact(Mean), told), { f32: DEEP };
         (variance | std): Either<Variance, StdDev> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(Variance { correction }, StdDev { correction }, told)
@@ -144,10 +144,11 @@ entries! {
         }, { f32: FULL, f64: FULL };
     }
 
-    // States of 26 and 30 words, and so much code to combine two that one kernel of each type is enough.
+    // States of 26, 30 and 69 words, and so much code to combine two that one kernel of each type is enough.
     (folds of whole arrays alone) statistics, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "statistics")) {
         describe: Describe = |told| Describe { correction: f64::from_bits(told.number) }, {
             f32: FULL, f64: FULL,
         };
+        (sum_exact | mean_exact): Either<Exact<Sum>, Exact<Mean>> = |told| Either::told(Exact(Sum), Exact(Mean), told), { f64: FULL };
     }
 }

@@ -35,8 +35,15 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
     let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
     let reduce_first = words; // a loop
-    // A whole leaf and a ragged one; the block stage; few slots; a run of slots and the block stage.
-    let slots = (reduce_eight + reduce_octets) + (reduce_eight + reduce) + reduce_first;
+    // A whole leaf and a ragged one; the block stage; few slots; a run of slots and the block stage. Or a thread's slots.
+    let (slots, rounds) = if M::ASSOCIATES {
+        (reduce + reduce_first, 0)
+    } else {
+        (
+            (reduce_eight + reduce_octets) + (reduce_eight + reduce) + reduce_first,
+            1,
+        )
+    };
     let whole = if warp::meets_in_fours::<T, M>() {
         warp::shuffles_of_four(words)
     } else if M::REREADS || M::ASSOCIATES {
@@ -59,7 +66,7 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
             vector_loads: 0,
             scalar_loads: in_order::loads::<T>(),
             shuffles: reduce + reduce_first + slots,
-            barriers: 2 + 1 + 1,
+            barriers: 2 + 1 + rounds,
             tickets: 1,
         };
     }
@@ -74,7 +81,7 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
         scalar_loads: wide.words + ragged.words + ragged.bytes + whole,
         shuffles,
         // The block stage twice, one behind the ticket, and one between two rounds of slots.
-        barriers: 2 + 1 + 1,
+        barriers: 2 + 1 + rounds,
         tickets: 1,
     }
 }
@@ -104,7 +111,8 @@ pub const fn instructions_small<T: Source, M: Monoid<T>>() -> Instructions {
 /// block reads its tile from one end to the other.
 ///
 /// The number of warps in a block and `leaves_per_warp` are powers of two, a tile has at most
-/// [`most_states`](block::most_states) leaves, and `blocks` is any number. None of them changes a bit.
+/// [`most_states`](block::most_states) leaves, and `blocks` is any number. None of them changes a bit. Of an operator that
+/// [associates](Monoid::ASSOCIATES) `leaves_per_warp` is any number, for a warp's leaves have one state together.
 ///
 /// # Safety
 ///
@@ -145,17 +153,18 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
         let whole = tile_leaves.min(loadable);
         let mut at = simt.warp();
         if M::ASSOCIATES {
-            let mut mine = op.identity();
+            let mut mine = op.fold_parts(|| {
+                if at >= whole {
+                    return None;
+                }
+                let leaf = leaf(at);
+                at += simt.warps();
+                // SAFETY: passed on to the caller; the leaf is one of those that are read at once.
+                Some(unsafe { thread::load_leaf::<S, T, M>(simt, input, leaf) }.part())
+            });
             while at < tile_leaves.min(present) {
-                // SAFETY: passed on to the caller; a leaf that is read at once is one of those.
-                let state = unsafe {
-                    if at < loadable {
-                        thread::load_leaf::<S, T, M>(simt, input, leaf(at)).fold(op)
-                    } else {
-                        thread::fold_ragged(simt, op, input, leaf(at))
-                    }
-                };
-                mine = op.combine(mine, state);
+                // SAFETY: passed on to the caller.
+                mine = op.combine(mine, unsafe { thread::fold_ragged(simt, op, input, leaf(at)) });
                 at += simt.warps();
             }
             block::put(simt, simt.warp(), warp::reduce(simt, op, mine), turn);

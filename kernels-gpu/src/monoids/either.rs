@@ -64,6 +64,13 @@ impl<T, A: Monoid<T>, B: Monoid<T, State = A::State>> Monoid<T> for Either<A, B>
         self.first.fold_part(part)
     }
     const ASSOCIATES: bool = A::ASSOCIATES;
+    #[inline(always)]
+    fn fold_parts<P: Part<T>>(self, next: impl FnMut() -> Option<P>) -> A::State
+    where
+        T: Item,
+    {
+        self.first.fold_parts(next)
+    }
     const FOLDS_COLUMNS: bool = A::FOLDS_COLUMNS;
     #[inline(always)]
     fn fold_column(self, column: [T; ROWS], index: u64) -> A::State

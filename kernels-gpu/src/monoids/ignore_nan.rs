@@ -55,6 +55,11 @@ impl<T: Float, M: Monoid<T>> Monoid<T> for IgnoreNan<M> {
     fn fold_part(self, part: impl Part<T>) -> M::State {
         self.0.fold_part(Numbers(part))
     }
+    const ASSOCIATES: bool = M::ASSOCIATES;
+    #[inline(always)]
+    fn fold_parts<P: Part<T>>(self, mut next: impl FnMut() -> Option<P>) -> M::State {
+        self.0.fold_parts(|| next().map(Numbers))
+    }
     const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
     #[inline(always)]
     fn fold_column(self, column: [T; ROWS], index: u64) -> M::State {

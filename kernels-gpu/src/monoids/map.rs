@@ -58,17 +58,26 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
     where
         T: Item,
     {
-        if M::SELECTS {
-            let Self { transform, op } = self;
-            let elements = PhantomData;
-            op.fold_part(Transformed {
-                transform,
-                part,
-                elements,
-            })
+        if M::SELECTS || is_of_one_width::<T, F::Output>() && M::ASSOCIATES {
+            self.op.fold_part(Transformed::of(self.transform, part))
         } else {
             tree::fold_part(self, part)
         }
+    }
+    const ASSOCIATES: bool = M::ASSOCIATES;
+    #[inline(always)]
+    fn fold_parts<P: Part<T>>(self, mut next: impl FnMut() -> Option<P>) -> M::State
+    where
+        T: Item,
+    {
+        if is_of_one_width::<T, F::Output>() {
+            return self.op.fold_parts(|| Some(Transformed::of(self.transform, next()?)));
+        }
+        let mut state = self.identity();
+        while let Some(part) = next() {
+            state = self.combine(state, self.fold_part(part));
+        }
+        state
     }
     const SELECTS: bool = M::SELECTS;
     #[inline]
@@ -99,11 +108,27 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
     }
 }
 
-/// A part of what a step makes of elements, in whichever way an operator that selects folds it.
+/// Whether as many of what a step makes as of what it is made of are a vector: an operator may count on the columns of a part.
+const fn is_of_one_width<T, O>() -> bool {
+    size_of::<T>() == size_of::<O>()
+}
+
+/// A part of what a step makes of elements, in whichever way the operator behind it folds it.
 struct Transformed<T, F, P> {
     transform: F,
     part: P,
     elements: PhantomData<fn(T)>,
+}
+
+impl<T, F, P> Transformed<T, F, P> {
+    fn of(transform: F, part: P) -> Self {
+        let elements = PhantomData;
+        Self {
+            transform,
+            part,
+            elements,
+        }
+    }
 }
 
 impl<T, F: Copy, P: Copy> Clone for Transformed<T, F, P> {

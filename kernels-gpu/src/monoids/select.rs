@@ -58,6 +58,10 @@ impl<T: Element, M: Monoid<T>> Monoid<Masked<T>> for Where<M> {
         self.0.fold_part(Selected(part))
     }
     const ASSOCIATES: bool = M::ASSOCIATES;
+    #[inline(always)]
+    fn fold_parts<P: Part<Masked<T>>>(self, mut next: impl FnMut() -> Option<P>) -> M::State {
+        self.0.fold_parts(|| next().map(Selected))
+    }
     const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
     #[inline(always)]
     fn fold_column(self, column: [Masked<T>; ROWS], index: u64) -> M::State

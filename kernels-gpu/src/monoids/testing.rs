@@ -133,7 +133,7 @@ impl<W: Words + Into<f64> + core::fmt::Debug> Same for Pair<W> {
 }
 
 /// It has no floats: its words are whole numbers.
-impl Same for Fixed {
+impl<const WORDS: usize> Same for Fixed<WORDS> {
     fn floats(self) -> Vec<f64> {
         bits(self).into_iter().map(f64::from).collect()
     }

@@ -50,6 +50,10 @@ pub const OCTET: u64 = (ROWS * LANES) as u64;
 pub unsafe fn last_block_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
     // SAFETY: passed on to the caller.
     let last = unsafe { draws_last(simt, meeting) };
+    if M::ASSOCIATES {
+        // SAFETY: passed on to the caller.
+        return all_hear(simt, last).then(|| unsafe { fold_in_any_order(simt, op, meeting) });
+    }
     if meeting.tiles <= OCTET {
         // SAFETY: passed on to the caller.
         return unsafe { first_warp_folds(simt, op, meeting, last) };
@@ -178,6 +182,22 @@ unsafe fn draws_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
     let last = meeting.blocks - 1;
     // SAFETY: passed on to the caller. Release: thread 0 stored its block's slots, or a barrier is between. Acquire: it sees all others'.
     simt.thread() == 0 && unsafe { simt.ticket(meeting.tickets, last) } == last
+}
+
+/// Folds all slots of an operator that associates: each thread some of them, before threads meet. The number of warps is a power of
+/// two.
+///
+/// Called by, Valid in, Scratch, Safety: as [`fold_slots`]
+#[inline(always)]
+unsafe fn fold_in_any_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> M::State {
+    let mut mine = op.identity();
+    let mut slot = u64::from(simt.thread());
+    while slot < meeting.tiles {
+        // SAFETY: passed on to the caller.
+        mine = op.combine(mine, unsafe { load(simt, meeting.slots, slot) });
+        slot += u64::from(simt.warps() * LANES);
+    }
+    block::reduce(simt, op, warp::reduce(simt, op, mine), Turn::FIRST)
 }
 
 /// Folds all slots, neighbours first. The number of warps is a power of two.

@@ -22,11 +22,11 @@ pub struct Rows<T: Source> {
 }
 
 /// Whether leaves that are whole but not aligned are read as aligned ones are, all at once, only by words: for operators that
-/// may then skip them, and such as fold columns. Others are as fast reading elements as they fold them, and spare themselves the
-/// registers.
+/// may then skip them, such as fold columns, and such as fold all leaves of a lane together. Others are as fast reading elements as
+/// they fold them, and spare themselves the registers.
 #[must_use]
 pub const fn loads_words<T: Item, M: Monoid<T>>() -> bool {
-    (M::SELECTS || M::FOLDS_COLUMNS) && T::BYTES >= 4
+    (M::SELECTS || M::FOLDS_COLUMNS || M::ASSOCIATES) && T::BYTES >= 4
 }
 
 /// How many leaves [`load_leaf`] can read: the first.
@@ -65,8 +65,16 @@ impl<T: Source> Rows<T> {
     /// Folds what was read to one state.
     #[inline(always)]
     pub fn fold<M: Monoid<T>>(self, op: M) -> M::State {
-        let words = self.words;
-        op.shift(op.fold_part(Loaded::<T, ROWS> { words, present: ALL }), self.base)
+        op.shift(op.fold_part(self.part()), self.base)
+    }
+
+    /// What was read, for an operator that asks for no positions.
+    #[inline(always)]
+    pub fn part(self) -> impl Part<T> {
+        Loaded::<T, ROWS> {
+            words: self.words,
+            present: ALL,
+        }
     }
 
     /// The same, for a second look that shares nothing with the first: registers are dearer than instructions.
@@ -82,11 +90,7 @@ impl<T: Source> Rows<T> {
     /// Whether any element could change a fold of earlier elements, `best`.
     #[inline(always)]
     pub fn may_change<M: Monoid<T>>(self, op: M, best: M::State) -> bool {
-        let part = Loaded::<T, ROWS> {
-            words: self.words,
-            present: ALL,
-        };
-        tree::chain(MayChange { op, best }, part)
+        tree::chain(MayChange { op, best }, self.part())
     }
 }
 

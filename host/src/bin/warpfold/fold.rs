@@ -153,8 +153,8 @@ impl Fold<'_> {
 
     pub fn no_such_accuracy(&self) -> Failure {
         format!(
-            "{} of {} is not computed with --accuracy {}: sum and mean are, compensated of float32 and float64, wide of float16, \
-             bfloat16 and float32, exact of float32",
+            "{} of {} is not computed with --accuracy {}: sum and mean are, compensated and exact of float32 and float64, wide of \
+             float16, bfloat16 and float32",
             name(self.args.op),
             self.array.dtype_name(),
             name(self.args.accuracy),

@@ -283,7 +283,7 @@ element!(i64, integers);
 element!(f16, floats Wide);
 element!(bf16, floats Wide);
 element!(f32, floats Compensated Wide Exact);
-element!(f64, floats Compensated);
+element!(f64, floats Compensated Exact);
 element!(f8e4m3, fp8);
 element!(f8e5m2, fp8);
 element!(

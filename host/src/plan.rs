@@ -101,7 +101,8 @@ impl Plan {
         let up_to = |n: u64, most: u32| n.next_power_of_two().min(u64::from(most)) as u32;
         if let Some(small) = entry.with(Kernel::Small) {
             let most_warps = small.max_threads / LANES;
-            if leaves <= SMALL_TILES * u64::from(most_warps) {
+            let most_tiles = if entry.associates { 1 } else { SMALL_TILES };
+            if leaves <= most_tiles * u64::from(most_warps) {
                 let warps = match leaves {
                     _ if leaves <= u64::from(most_warps) => up_to(leaves, most_warps),
                     _ => up_to(leaves.div_ceil(128), most_warps).max(4),

@@ -19,7 +19,7 @@ pub(super) fn fold_each<T: Item, M: Monoid<T>>(
     for (i, (start, state)) in starts.iter().zip(states).enumerate() {
         let extent = &values[*start as usize..][..lens.of(i)];
         let mut parts = extent.chunks(const { ROWS * vector_elements::<T>() });
-        *state = op.fold_parts(|| parts.next().map(Run));
+        *state = op.fold_parts(op.identity(), || parts.next().map(Run));
     }
 }
 

@@ -109,7 +109,7 @@ entries! {
     }
 
     statistics: folds of one, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "statistics")) {
-        (sum_exact | mean_exact): Either<Exact<Sum>, Exact<Mean>> = |told| Either::told(Exact(Sum), Exact(Mean), told), { f32: DEEP };
+        (sum_exact | mean_exact): Either<Exact<Sum>, Exact<Mean>> = |told| Either::told(Exact(Sum), Exact(Mean), told), { f32: WIDE };
         (variance | std): Either<Variance, StdDev> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(Variance { correction }, StdDev { correction }, told)

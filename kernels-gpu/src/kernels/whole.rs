@@ -153,7 +153,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
         let whole = tile_leaves.min(loadable);
         let mut at = simt.warp();
         if M::ASSOCIATES {
-            let mut mine = op.fold_parts(|| {
+            let mut mine = op.fold_parts(op.identity(), || {
                 if at >= whole {
                     return None;
                 }
@@ -164,7 +164,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             });
             while at < tile_leaves.min(present) {
                 // SAFETY: passed on to the caller.
-                mine = op.combine(mine, unsafe { thread::fold_ragged(simt, op, input, leaf(at)) });
+                mine = unsafe { thread::fold_ragged_onto(simt, op, input, leaf(at), mine) };
                 at += simt.warps();
             }
             block::put(simt, simt.warp(), warp::reduce(simt, op, mine), turn);

@@ -65,11 +65,11 @@ impl<T, A: Monoid<T>, B: Monoid<T, State = A::State>> Monoid<T> for Either<A, B>
     }
     const ASSOCIATES: bool = A::ASSOCIATES;
     #[inline(always)]
-    fn fold_parts<P: Part<T>>(self, next: impl FnMut() -> Option<P>) -> A::State
+    fn fold_parts<P: Part<T>>(self, state: A::State, next: impl FnMut() -> Option<P>) -> A::State
     where
         T: Item,
     {
-        self.first.fold_parts(next)
+        self.first.fold_parts(state, next)
     }
     const FOLDS_COLUMNS: bool = A::FOLDS_COLUMNS;
     #[inline(always)]

@@ -25,7 +25,7 @@ pub struct Exact<Op>(pub Op);
 
 /// What an exact sum of `$float` is, and how a lane's part of a leaf and all its parts are folded.
 macro_rules! exact {
-    ($($float:ty: $words:literal words, $fold_part:path $(, $fold_parts:path)?;)*) => {
+    ($($float:ty: $words:literal words, $fold_part:path, $fold_parts:path;)*) => {
         $(impl<Op: SumOrMean> Monoid<$float> for Exact<Op> {
             type State = Fixed<$words>;
             type Answer = $float;
@@ -47,12 +47,10 @@ macro_rules! exact {
             fn fold_part(self, part: impl Part<$float>) -> Fixed<$words> {
                 $fold_part(part)
             }
-            $(
-                #[inline(always)]
-                fn fold_parts<P: Part<$float>>(self, next: impl FnMut() -> Option<P>) -> Fixed<$words> {
-                    $fold_parts(next)
-                }
-            )?
+            #[inline(always)]
+            fn fold_parts<P: Part<$float>>(self, sum: Fixed<$words>, next: impl FnMut() -> Option<P>) -> Fixed<$words> {
+                $fold_parts(sum, next)
+            }
             #[inline(always)]
             fn finish(self, sum: Fixed<$words>, count: u64) -> $float {
                 Float::from_f64(sum.divided_by::<$float>(Op::divisor(count)))
@@ -66,7 +64,7 @@ macro_rules! exact {
 }
 
 exact! {
-    f32: 11 words, singles::fold_part;
+    f32: 11 words, singles::fold_part, singles::fold_parts;
     f64: 68 words, doubles::fold_part, doubles::fold_parts;
 }
 

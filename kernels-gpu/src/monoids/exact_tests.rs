@@ -167,7 +167,7 @@ where
     Exact<Sum>: Monoid<T>,
 {
     let mut parts = values.chunks(ROWS * vector_elements::<T>()).map(Values::<T, ROWS>);
-    let together = Exact(Sum).fold_parts(|| parts.next());
+    let together = Exact(Sum).fold_parts(Monoid::<T>::identity(Exact(Sum)), || parts.next());
     assert_eq!(bits(together), bits(fold(Exact(Sum), values)), "{values:?}");
 }
 

@@ -57,8 +57,8 @@ impl<T: Float, M: Monoid<T>> Monoid<T> for IgnoreNan<M> {
     }
     const ASSOCIATES: bool = M::ASSOCIATES;
     #[inline(always)]
-    fn fold_parts<P: Part<T>>(self, mut next: impl FnMut() -> Option<P>) -> M::State {
-        self.0.fold_parts(|| next().map(Numbers))
+    fn fold_parts<P: Part<T>>(self, state: M::State, mut next: impl FnMut() -> Option<P>) -> M::State {
+        self.0.fold_parts(state, || next().map(Numbers))
     }
     const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
     #[inline(always)]

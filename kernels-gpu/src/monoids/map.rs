@@ -66,14 +66,15 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
     }
     const ASSOCIATES: bool = M::ASSOCIATES;
     #[inline(always)]
-    fn fold_parts<P: Part<T>>(self, mut next: impl FnMut() -> Option<P>) -> M::State
+    fn fold_parts<P: Part<T>>(self, mut state: M::State, mut next: impl FnMut() -> Option<P>) -> M::State
     where
         T: Item,
     {
         if is_of_one_width::<T, F::Output>() {
-            return self.op.fold_parts(|| Some(Transformed::of(self.transform, next()?)));
+            return self
+                .op
+                .fold_parts(state, || Some(Transformed::of(self.transform, next()?)));
         }
-        let mut state = self.identity();
         while let Some(part) = next() {
             state = self.combine(state, self.fold_part(part));
         }

@@ -129,16 +129,14 @@ pub trait Monoid<T>: Copy {
     /// lane [combines](Self::fold_parts) what it has folded before it meets others: worth saying of an operator whose states are large.
     const ASSOCIATES: bool = false;
 
-    /// The state of all parts that `next` gives, of an operator that associates.
+    /// `state` and all parts that `next` gives, of an operator that associates.
     ///
-    /// This combines the states of each. An operator may carry along what is cheaper to add to than a state, and make a state of that
-    /// at the end.
+    /// This combines the states of each. An operator may carry along what is cheaper to add to than a state, and add that in the end.
     #[inline(always)]
-    fn fold_parts<P: Part<T>>(self, mut next: impl FnMut() -> Option<P>) -> Self::State
+    fn fold_parts<P: Part<T>>(self, mut state: Self::State, mut next: impl FnMut() -> Option<P>) -> Self::State
     where
         T: Item,
     {
-        let mut state = self.identity();
         while let Some(part) = next() {
             state = self.combine(state, self.fold_part(part));
         }

@@ -59,8 +59,8 @@ impl<T: Element, M: Monoid<T>> Monoid<Masked<T>> for Where<M> {
     }
     const ASSOCIATES: bool = M::ASSOCIATES;
     #[inline(always)]
-    fn fold_parts<P: Part<Masked<T>>>(self, mut next: impl FnMut() -> Option<P>) -> M::State {
-        self.0.fold_parts(|| next().map(Selected))
+    fn fold_parts<P: Part<Masked<T>>>(self, state: M::State, mut next: impl FnMut() -> Option<P>) -> M::State {
+        self.0.fold_parts(state, || next().map(Selected))
     }
     const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
     #[inline(always)]

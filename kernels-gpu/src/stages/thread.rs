@@ -22,11 +22,11 @@ pub struct Rows<T: Source> {
 }
 
 /// Whether leaves that are whole but not aligned are read as aligned ones are, all at once, only by words: for operators that
-/// may then skip them, such as fold columns, and such as fold all leaves of a lane together. Others are as fast reading elements as
-/// they fold them, and spare themselves the registers.
+/// may then skip them, such as fold columns, and such as fold a lane's leaves together, where a part has so few elements that it is
+/// worth it. Others are as fast reading elements as they fold them, and spare themselves the registers.
 #[must_use]
 pub const fn loads_words<T: Item, M: Monoid<T>>() -> bool {
-    (M::SELECTS || M::FOLDS_COLUMNS || M::ASSOCIATES) && T::BYTES >= 4
+    (M::SELECTS || M::FOLDS_COLUMNS || M::ASSOCIATES && T::BYTES >= 8) && T::BYTES >= 4
 }
 
 /// How many leaves [`load_leaf`] can read: the first.
@@ -225,6 +225,33 @@ pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
         op.fold_part(Unloaded::<S, T> { simt, from, present })
     };
     op.shift(state, base)
+}
+
+/// A state and that of this lane's part of a leaf, as [`fold_ragged`] gives it, of an operator that associates: its
+/// [`fold_parts`](Monoid::fold_parts) may need no state of the part alone.
+///
+/// Called by, Valid in, Scratch: as [`fold_ragged`]
+///
+/// # Safety
+///
+/// As [`fold_ragged`].
+#[inline(always)]
+pub unsafe fn fold_ragged_onto<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    input: Input<T>,
+    leaf: u64,
+    state: M::State,
+) -> M::State {
+    if T::BYTES < 4 || M::REREADS || M::FOLDS_COLUMNS || !M::COMMUTES {
+        // SAFETY: passed on to the caller.
+        return op.combine(state, unsafe { fold_ragged(simt, op, input, leaf) });
+    }
+    let base = base::<S, T>(simt, leaf);
+    let from = after::<T>(input.start, base);
+    let present = narrow(simt, u64::saturating_sub(input.len, base));
+    let mut part = Some(Unloaded::<S, T> { simt, from, present });
+    op.fold_parts(state, || part.take())
 }
 
 /// Reads and folds `2` to the power of `LEVELS` columns, of which the first `present` places hold elements: one after the other, for

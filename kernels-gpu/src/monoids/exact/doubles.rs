@@ -50,13 +50,12 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 #[inline(always)]
 pub(super) fn fold_part(part: impl Part<f64>) -> Fixed<68> {
     let mut part = Some(part);
-    fold_parts(|| part.take())
+    fold_parts(Fixed::NOTHING, || part.take())
 }
 
-/// The sum of all parts that `next` gives.
+/// The sum of `total` and all parts that `next` gives.
 #[inline(always)]
-pub(super) fn fold_parts<P: Part<f64>>(mut next: impl FnMut() -> Option<P>) -> Fixed<68> {
-    let mut total = Fixed::NOTHING;
+pub(super) fn fold_parts<P: Part<f64>>(mut total: Fixed<68>, mut next: impl FnMut() -> Option<P>) -> Fixed<68> {
     let mut near = Two::NOTHING;
     loop {
         let part = next();

@@ -43,9 +43,24 @@ macro_rules! each_element {
 /// 51 bits.
 pub(super) const SPAN: u32 = 22;
 
-/// The sum of a lane's part of a leaf.
+/// The sum of one part.
 #[inline(always)]
 pub(super) fn fold_part<P: Part<f32>>(part: P) -> Fixed<11> {
+    and_part(Fixed::NOTHING, part)
+}
+
+/// The sum of `total` and all parts that `next` gives.
+#[inline(always)]
+pub(super) fn fold_parts<P: Part<f32>>(mut total: Fixed<11>, mut next: impl FnMut() -> Option<P>) -> Fixed<11> {
+    while let Some(part) = next() {
+        total = and_part(total, part);
+    }
+    total
+}
+
+/// The sum with that of one part more.
+#[inline(always)]
+fn and_part<P: Part<f32>>(mut total: Fixed<11>, part: P) -> Fixed<11> {
     const { assert!(vector_elements::<f32>() == 4, "four columns are written out") };
     let row = |row: usize| {
         let column = |column: usize| part.lift(Bits, row, column);
@@ -67,7 +82,6 @@ pub(super) fn fold_part<P: Part<f32>>(part: P) -> Fixed<11> {
         top = magnitude(*bits).max(top);
         least = magnitude(*bits).wrapping_sub(1).min(least);
     });
-    let mut total = Fixed::NOTHING;
     if top == 0 {
         let mut others = 0;
         each_element!(held, |bits| others |= *bits ^ NEUTRAL);
@@ -89,7 +103,8 @@ pub(super) fn fold_part<P: Part<f32>>(part: P) -> Fixed<11> {
         let lowest = (top >> 23).max(SPAN + 1) - SPAN;
         let floor = if lowest == 1 { 0 } else { lowest << 23 };
         let units = units_of_span(held, P::ROWS, floor, lowest - 1);
-        total = total.plus_units(units, lowest - 1);
+        // Of 8 bits, so that a compiler knows what the upper words are not.
+        total = total.plus_units(units, lowest - 1 & 0xff);
         if floor == 0 || least >= floor - 1 {
             return total.seeing(seen);
         }
@@ -105,28 +120,28 @@ pub(super) fn fold_part<P: Part<f32>>(part: P) -> Fixed<11> {
     }
 }
 
-/// The sum, in `2^order` units, of elements of which none is more than [`SPAN`] orders above the magnitude `floor`, of those that are not below it; they
-/// are multiples of `2^order` units. In f64, where no addition is rounded.
+/// The sum, in `2^order` units, of elements of which none is more than [`SPAN`] orders above the magnitude `floor`, of those that are
+/// not below it; they are multiples of `2^order` units. In f64, where no addition is rounded.
 #[inline(always)]
 fn units_of_span(held: [[u32; 4]; 8], rows: usize, floor: u32, order: u32) -> i64 {
     let value = |bits: u32| {
         let bits = if magnitude(bits) >= floor { bits } else { NEUTRAL };
         f64::from(f32::from_bits(bits))
     };
-    // A column each: four chains of additions, which need not wait for each other.
-    let mut sums = [-0.0_f64; 4];
+    // Two columns each: chains of additions, which need not wait for each other.
+    let mut sums = [-0.0_f64; 2];
     macro_rules! add {
         ($($row:literal)*) => {
             $(if $row < rows {
                 sums[0] += value(held[$row][0]);
                 sums[1] += value(held[$row][1]);
-                sums[2] += value(held[$row][2]);
-                sums[3] += value(held[$row][3]);
+                sums[0] += value(held[$row][2]);
+                sums[1] += value(held[$row][3]);
             })*
         };
     }
     add!(0 1 2 3 4 5 6 7);
-    let sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    let sum = sums[0] + sums[1];
     // Beside a number whose last bit is worth 2^order units, and which is so large that the sum does not change its exponent, the
     // sum is an integer in the last bits: fewer instructions than a conversion, which has to know what does not fit.
     let beside = u64::from(order.wrapping_add_signed(1023 + 52 + f32::UNIT)) << 52 | 1 << 51;

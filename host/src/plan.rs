@@ -12,7 +12,7 @@ use std::fmt;
 use warpfold_kernels::{
     kernels::{Entry, Kernel, SMALL_TILES, whole},
     simt::MAX_WARPS,
-    stages::block::most_states,
+    stages::{block::most_states, warp::is_large},
     tree::LANES,
 };
 
@@ -27,8 +27,8 @@ use crate::Error;
 pub struct Shape {
     /// Warps in a block, at most 32 and no more than the entry's largest block.
     pub warps: u32,
-    /// Leaves that each warp folds of a tile; a tile has at most 128, fewer for states of many words. Any number where the operator
-    /// [associates](Entry::associates).
+    /// Leaves that each warp folds of a tile; a tile has at most 128, fewer for states of many words. Any number where lanes
+    /// [meet last](Entry::lanes_meet_last).
     pub leaves_per_warp: u32,
     /// Blocks in the grid, at least 1.
     pub blocks: u32,
@@ -91,7 +91,7 @@ impl Plan {
     /// | up to 2²⁵ | 256 tiles |
     /// | up to 2²⁶ | 512 tiles of 128 leaves, in blocks small enough to run all at once |
     /// | more | tiles of 128 leaves, in the largest blocks where 32 warps fit a multiprocessor, else in blocks of 4 warps |
-    /// | an operator that [associates](Entry::associates), more than 2²⁵ | a tile for each block that runs at once |
+    /// | more than 2²⁵, where lanes [meet last](Entry::lanes_meet_last) | a tile for each block that runs at once |
     ///
     /// The blocks of 4 warps are of 2026-11-22: at 2²⁸ argmax takes 242 to 244 µs in them and 253 in blocks of 8, the compensated sum
     /// 240 and 248, the exact one 326 and 343.
@@ -101,7 +101,11 @@ impl Plan {
         let up_to = |n: u64, most: u32| n.next_power_of_two().min(u64::from(most)) as u32;
         if let Some(small) = entry.with(Kernel::Small) {
             let most_warps = small.max_threads / LANES;
-            let most_tiles = if entry.associates { 1 } else { SMALL_TILES };
+            let most_tiles = if entry.lanes_meet_last && is_large(entry.state_words) {
+                1
+            } else {
+                SMALL_TILES
+            };
             if leaves <= most_tiles * u64::from(most_warps) {
                 let warps = match leaves {
                     _ if leaves <= u64::from(most_warps) => up_to(leaves, most_warps),
@@ -120,7 +124,7 @@ impl Plan {
             _ => (most_warps / 2).max(WARPS / 2).min(most_warps),
         };
         let warps = warps.min(most_states(entry.state_words));
-        if entry.associates {
+        if entry.lanes_meet_last {
             // A warp's leaves have one state together, so a tile may have as many as there are for a block.
             let resident = u64::from(entry.min_blocks.unwrap_or(1) * (most_warps / warps)) * MULTIPROCESSORS;
             let tiles = if leaves <= FEW_LEAVES { SMALL_TILES } else { resident };
@@ -169,7 +173,7 @@ impl Plan {
         let mut legal = warps.is_power_of_two()
             && warps <= MAX_WARPS.min(entry.max_threads / LANES)
             && warps <= most_states(entry.state_words)
-            && if entry.associates {
+            && if entry.lanes_meet_last {
                 (1..=MOST_LEAVES as u32).contains(&leaves_per_warp)
             } else {
                 leaves_per_warp.is_power_of_two() && leaves_per_warp <= most_states(entry.state_words) / warps

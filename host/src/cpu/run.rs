@@ -16,6 +16,7 @@ use pulp::{Arch, Simd, WithSimd};
 use warpfold_kernels::{
     element::Item,
     monoids::{Monoid, Words},
+    stages::warp::is_large,
     tree::{ROWS, leaf_elements, row_elements},
 };
 
@@ -64,7 +65,7 @@ pub(super) fn fold_each<T: Item, M: Monoid<T>>(
     if !M::COMMUTES {
         return in_order::fold_each(op, values, starts, lens, states);
     }
-    if M::ASSOCIATES {
+    if const { M::ASSOCIATES && is_large(M::State::COUNT) } {
         return any_order::fold_each(op, values, starts, lens, states);
     }
     arch.dispatch(Run {

@@ -80,7 +80,7 @@ impl Plan {
         let up_to = |n: u64, most: u32| n.next_power_of_two().min(u64::from(most)) as u32;
         let states = most_states(entry.state_words);
         let warps = up_to(leaves, (entry.max_threads / LANES).min(states));
-        let most = if entry.associates {
+        let most = if entry.lanes_meet_last {
             MOST_LEAVES as u32
         } else {
             states / warps

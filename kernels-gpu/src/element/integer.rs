@@ -172,6 +172,7 @@ rank!(i64);
 macro_rules! wide {
     ($int:ident) => {
         impl Wide for $int {
+            const EXACT: bool = true;
             const NOTHING: Self = 0;
             const ZERO: Self = 0;
             const ONE: Self = 1;

@@ -255,4 +255,6 @@ pub trait Wide: Words {
     fn times(self, other: Self) -> Self;
     /// A small sum, exactly.
     fn of_small(small: i32) -> Self;
+    /// Whether sums are exact, modulo a power of two at least: then they associate.
+    const EXACT: bool = false;
 }

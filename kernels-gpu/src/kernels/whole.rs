@@ -36,7 +36,7 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
     let reduce_first = words; // a loop
     // A whole leaf and a ragged one; the block stage; few slots; a run of slots and the block stage. Or a thread's slots.
-    let (slots, rounds) = if M::ASSOCIATES {
+    let (slots, rounds) = if warp::lanes_meet_last::<T, M>() {
         (reduce + reduce_first, 0)
     } else {
         (
@@ -46,7 +46,7 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     };
     let whole = if warp::meets_in_fours::<T, M>() {
         warp::shuffles_of_four(words)
-    } else if M::REREADS || M::ASSOCIATES {
+    } else if M::REREADS || warp::lanes_meet_last::<T, M>() {
         0
     } else {
         reduce
@@ -111,8 +111,8 @@ pub const fn instructions_small<T: Source, M: Monoid<T>>() -> Instructions {
 /// block reads its tile from one end to the other.
 ///
 /// The number of warps in a block and `leaves_per_warp` are powers of two, a tile has at most
-/// [`most_states`](block::most_states) leaves, and `blocks` is any number. None of them changes a bit. Of an operator that
-/// [associates](Monoid::ASSOCIATES) `leaves_per_warp` is any number, for a warp's leaves have one state together.
+/// [`most_states`](block::most_states) leaves, and `blocks` is any number. None of them changes a bit. Where lanes
+/// [meet last](warp::lanes_meet_last) `leaves_per_warp` is any number, for a warp's leaves have one state together.
 ///
 /// # Safety
 ///
@@ -152,7 +152,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
         let loadable = narrow(simt, u64::saturating_sub(thread::loadable_leaves::<T, M>(input), first));
         let whole = tile_leaves.min(loadable);
         let mut at = simt.warp();
-        if M::ASSOCIATES {
+        if warp::lanes_meet_last::<T, M>() {
             let mut mine = op.fold_parts(op.identity(), || {
                 if at >= whole {
                     return None;
@@ -183,13 +183,18 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             at = whole + (u32::wrapping_sub(simt.warp(), whole) & (simt.warps() - 1));
         }
         // The code of an operator that rereads is large, and stands once: where ragged leaves are folded.
-        while M::COMMUTES && !M::REREADS && !M::ASSOCIATES && !warp::meets_in_fours::<T, M>() && at < whole {
+        while M::COMMUTES
+            && !M::REREADS
+            && !warp::lanes_meet_last::<T, M>()
+            && !warp::meets_in_fours::<T, M>()
+            && at < whole
+        {
             // SAFETY: passed on to the caller; the leaf is one of those.
             let state = unsafe { warp::fold_loadable(simt, op, input, leaf(at), &mut seen) };
             block::put(simt, at, state, turn);
             at += simt.warps();
         }
-        while !M::ASSOCIATES && at < tile_leaves {
+        while !warp::lanes_meet_last::<T, M>() && at < tile_leaves {
             let state = if at < present {
                 // SAFETY: passed on to the caller.
                 unsafe { warp::fold_ragged(simt, op, input, leaf(at)) }
@@ -199,7 +204,11 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             block::put(simt, at, state, turn);
             at += simt.warps();
         }
-        let states = if M::ASSOCIATES { simt.warps() } else { tile_leaves };
+        let states = if warp::lanes_meet_last::<T, M>() {
+            simt.warps()
+        } else {
+            tile_leaves
+        };
         total = block::fold(simt, op, states, turn);
         turn = turn.next();
         if meeting.tiles > 1 && simt.thread() == 0 {

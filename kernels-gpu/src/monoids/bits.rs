@@ -58,6 +58,7 @@ impl<T: Integer> Monoid<T> for Bits {
     fn fold_part(self, part: impl Part<T>) -> T {
         tree::fold_exactly(self, part)
     }
+    const ASSOCIATES: bool = true;
     #[inline]
     fn finish(self, bits: T, _: u64) -> T {
         self.turned(bits)
@@ -92,6 +93,7 @@ impl<T: Integer> Monoid<T> for BitXor {
     fn fold_part(self, part: impl Part<T>) -> T {
         tree::fold_exactly(self, part)
     }
+    const ASSOCIATES: bool = true;
     #[inline]
     fn finish(self, bits: T, _: u64) -> T {
         bits

@@ -36,6 +36,7 @@ macro_rules! count {
             fn fold_part(self, part: impl Part<T>) -> u64 {
                 total(part, |$value: T| i32::from($is)) as u64
             }
+            const ASSOCIATES: bool = true;
             #[inline]
             fn finish(self, count: u64, _: u64) -> u64 {
                 count

@@ -127,6 +127,7 @@ impl<T: Real> Monoid<T> for Extremum {
     fn fold_part(self, part: impl Part<T>) -> Key<T> {
         tree::fold_exactly(self, part)
     }
+    const ASSOCIATES: bool = true;
     const SELECTS: bool = true;
     #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
     #[inline]

@@ -45,6 +45,7 @@ impl<T: Item, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
     fn shift(self, state: Self::State, by: u64) -> Self::State {
         (self.0.shift(state.0, by), self.1.shift(state.1, by))
     }
+    const ASSOCIATES: bool = A::ASSOCIATES && B::ASSOCIATES;
     /// One that does not select changes with every element.
     const SELECTS: bool = A::SELECTS && B::SELECTS;
     #[inline]

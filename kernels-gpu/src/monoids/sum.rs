@@ -39,6 +39,7 @@ impl<T: Element> Monoid<T> for Sum {
             None => tree::fold_part(self, part),
         }
     }
+    const ASSOCIATES: bool = T::Wide::EXACT;
     #[inline]
     fn finish(self, sum: T::Wide, _: u64) -> T::Total {
         T::total(sum)
@@ -76,6 +77,7 @@ impl<T: Element> Monoid<T> for Mean {
     fn fold_part(self, part: impl Part<T>) -> T::Wide {
         Sum.fold_part(part)
     }
+    const ASSOCIATES: bool = T::Wide::EXACT;
     #[inline]
     fn finish(self, sum: T::Wide, count: u64) -> T::Mean {
         T::mean(sum, count)

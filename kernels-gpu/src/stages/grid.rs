@@ -1,6 +1,6 @@
 //! Grid stage: one state per tile in global memory; the last block to arrive folds them.
 
-use super::{block, block::Turn, load, store, warp};
+use super::{block, block::Turn, load, source::Source, store, warp};
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
@@ -47,10 +47,10 @@ pub const OCTET: u64 = (ROWS * LANES) as u64;
 ///
 /// `meeting` is this launch's own.
 #[inline(always)]
-pub unsafe fn last_block_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
+pub unsafe fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
     // SAFETY: passed on to the caller.
     let last = unsafe { draws_last(simt, meeting) };
-    if M::ASSOCIATES {
+    if warp::lanes_meet_last::<T, M>() {
         // SAFETY: passed on to the caller.
         return all_hear(simt, last).then(|| unsafe { fold_in_any_order(simt, op, meeting) });
     }

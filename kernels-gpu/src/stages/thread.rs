@@ -6,6 +6,7 @@ use super::{
     load::{ALL, Vectors, WORDS},
     narrow,
     source::{Across, Aligned, At, Bytes, Ragged, Source, Whole, Words, load},
+    warp,
 };
 use crate::{
     element::Item,
@@ -25,8 +26,8 @@ pub struct Rows<T: Source> {
 /// may then skip them, such as fold columns, and such as fold a lane's leaves together, where a part has so few elements that it is
 /// worth it. Others are as fast reading elements as they fold them, and spare themselves the registers.
 #[must_use]
-pub const fn loads_words<T: Item, M: Monoid<T>>() -> bool {
-    (M::SELECTS || M::FOLDS_COLUMNS || M::ASSOCIATES && T::BYTES >= 8) && T::BYTES >= 4
+pub const fn loads_words<T: Source, M: Monoid<T>>() -> bool {
+    (M::SELECTS || M::FOLDS_COLUMNS || warp::lanes_meet_last::<T, M>() && T::BYTES >= 8) && T::BYTES >= 4
 }
 
 /// How many leaves [`load_leaf`] can read: the first.

@@ -14,6 +14,13 @@ pub const fn is_large(words: usize) -> bool {
     words > 8
 }
 
+/// Whether a lane combines all that it has folded of a tile before lanes meet: of operators that associate, on one array. Such as select
+/// would rather skip leaves that cannot matter, all but those of both ends of elements of one byte, of which each leaf has so many.
+#[must_use]
+pub const fn lanes_meet_last<T: Source, M: Monoid<T>>() -> bool {
+    M::ASSOCIATES && T::ARRAYS == 1 && (!M::SELECTS || T::BYTES == 1 && M::State::COUNT > 1)
+}
+
 /// How many shuffles of a state of `words` words stand in the code of [`reduce`], of [`reduce_octets`] and of [`reduce_eight`].
 #[must_use]
 pub const fn shuffles(words: usize) -> [usize; 3] {
@@ -91,9 +98,9 @@ pub const FOUR: u32 = 4;
 /// Whether whole leaves are folded [four at a time](fold_four): where states have several words, so that combining them costs more
 /// than holding two, and not so many that two do not fit the registers beside the third.
 #[must_use]
-pub const fn meets_in_fours<T, M: Monoid<T>>() -> bool {
+pub const fn meets_in_fours<T: Source, M: Monoid<T>>() -> bool {
     let words = M::State::COUNT;
-    words > 1 && words < 12 && !M::SELECTS && !M::REREADS && !M::ASSOCIATES && M::COMMUTES
+    words > 1 && words < 12 && !M::SELECTS && !M::REREADS && !lanes_meet_last::<T, M>() && M::COMMUTES
 }
 
 /// Shuffles of a state of `words` words in the code of [`fold_four`].

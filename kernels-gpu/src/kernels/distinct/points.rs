@@ -57,7 +57,7 @@ const fn entry<T: Width>(name: &'static str, blocks: u32, instructions: Instruct
         kernel: Kernel::Distinct,
         family: "distinct",
         state_words: T::Slot::WORDS,
-        associates: true,
+        lanes_meet_last: true,
         answer_words: 2,
         answer_bytes: 8,
         max_threads: THREADS,

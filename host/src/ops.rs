@@ -12,7 +12,7 @@
 //! | [`IgnoreNan`] of [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`] their last of equals, [`Variance`], [`StdDev`] | f16, bf16, f32, f64 |
 //! | [`Compensated`] `Sum` and `Mean` | f32, f64 |
 //! | [`Wide`] `Sum` and `Mean` | f16, bf16, f32 |
-//! | [`Exact`] `Sum` and `Mean` | f32 |
+//! | [`Exact`] `Sum` and `Mean` | f32, f64 |
 //! | [`Dot`] and [`Cosine`] of two arrays: [`cpu::reduce_pair`](crate::cpu::reduce_pair) and its kin | f16, bf16, f32, f64 |
 //! | [`Where`] of most, under a mask: [`cpu::reduce_where`](crate::cpu::reduce_where) and its kin | those of the operator |
 //!

@@ -253,13 +253,13 @@ impl<T: Element> Monoid<T> for Read {
 
 /// The operator that the emulator's kernels are compiled for: it asks another.
 #[derive(Clone, Copy)]
-struct Asks<'a, const SELECTS: bool>(&'a dyn Operation);
+struct Asks<'a, const SELECTS: bool, const ASSOCIATES: bool = false>(&'a dyn Operation);
 
 fn bits_of<T: Element>(value: T) -> u64 {
     (0..T::COUNT).fold(0, |bits, i| bits | u64::from(value.word(i)) << (32 * i))
 }
 
-impl<T: Element, const SELECTS: bool> Monoid<T> for Asks<'_, SELECTS> {
+impl<T: Element, const SELECTS: bool, const ASSOCIATES: bool> Monoid<T> for Asks<'_, SELECTS, ASSOCIATES> {
     type State = Eight;
     type Answer = Eight;
 
@@ -276,6 +276,7 @@ impl<T: Element, const SELECTS: bool> Monoid<T> for Asks<'_, SELECTS> {
         self.0.shift(state, by)
     }
     const SELECTS: bool = SELECTS;
+    const ASSOCIATES: bool = ASSOCIATES;
     fn may_change(self, best: Eight, value: T) -> bool {
         self.0.may_change(best, bits_of(value))
     }
@@ -311,6 +312,9 @@ fn emulate<T: Element>(
     seed: u64,
 ) -> (Eight, Eight) {
     let folded = match (kernel, op.selects()) {
+        (Kernel::All, _) if op.entry().lanes_meet_last => {
+            reduce_all(Asks::<false, true>(op), values, misalign, shape, seed)
+        }
         (Kernel::All, false) => reduce_all(Asks::<false>(op), values, misalign, shape, seed),
         (Kernel::All, true) => reduce_all(Asks::<true>(op), values, misalign, shape, seed),
         (Kernel::Small, false) => reduce_small(Asks::<false>(op), values, misalign, shape.threads, seed),

@@ -153,6 +153,20 @@ fn exact_sums_of_doubles_are_the_nearest_to_the_exact() {
     }
 }
 
+/// Computed with Python's fractions.
+#[test]
+fn exact_sums_of_doubles_are_as_recorded() {
+    let recorded = [
+        (0xc032_8979_b0a6_5dfb, 0xbf6e_5a53_1a64_95fe),
+        (0x7e37_e43c_8800_759c, 0x7d73_8f6a_9c7a_28b8),
+        (0x401b_82f7_d6b8_6617, 0x3f56_8623_c9f0_df95),
+    ];
+    for (values, (sum, mean)) in doubles(5003).iter().zip(recorded) {
+        assert_eq!(cpu::reduce(Exact(Sum), values).unwrap().to_bits(), sum);
+        assert_eq!(cpu::reduce(Exact(Mean), values).unwrap().to_bits(), mean);
+    }
+}
+
 /// Axes and segments, what a policy leaves out, what a step makes, pieces: each by the elements that it is of.
 #[test]
 fn exact_sums_of_doubles_are_the_same_everywhere() {

@@ -43,9 +43,11 @@ pub enum Error {
         segment: usize,
     },
 
-    /// An operator that has a kernel for whole arrays alone, asked to fold on a GPU along axes or in segments.
+    /// An operator that has one kernel, for whole arrays and extents that are a run each, asked to fold on a GPU along other axes or in
+    /// segments.
     #[error(
-        "GPUs fold whole arrays alone with {op}: along axes and in segments the CPU does, `cpu::reduce_axes` and its kin"
+        "GPUs fold with {op} whole arrays and extents that are a run each: along other axes and in segments the CPU does, \
+         `cpu::reduce_axes` and its kin"
     )]
     WholeOnly {
         /// The operator.

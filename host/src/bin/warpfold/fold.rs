@@ -12,7 +12,7 @@ use warpfold_kernels::kernels::Entry;
 use crate::{
     Failure, Reduce,
     answers::{Answer, Answers},
-    device::{WHOLE_ONLY, Wanted},
+    device::{Device, WHOLE_ONLY, Wanted},
     folder::Folder,
     masks::Mask,
     name,
@@ -44,7 +44,15 @@ impl Fold<'_> {
         if self.args.device == Wanted::Emulator && !is_whole {
             return Err(WHOLE_ONLY.into());
         }
-        let device = folder.open(self.args.device)?;
+        let mut device = folder.open(self.args.device)?;
+        let has_no_kernel = || {
+            folder
+                .entry()
+                .is_ok_and(|entry| self.plan(entry, axes.as_ref()).is_err())
+        };
+        if self.args.device == Wanted::Best && !is_whole && has_no_kernel() {
+            device = Device::Cpu;
+        }
         let start = Instant::now();
         let (answers, elements) = match (&self.segments, &axes) {
             (Some(segments), _) => (folder.segments(&device, segments)?, vec![]),

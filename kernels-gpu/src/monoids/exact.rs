@@ -18,8 +18,8 @@ use crate::{element::Float, tree::Part};
 ///
 /// A state is a whole number of the smallest float in two's complement ([`Fixed`]): the 277 bits of f32, or the 2098 of f64, and room
 /// for 2⁶⁴ of them. Such a long accumulator is U. Kulisch's (*Computer Arithmetic and Validity*, 2008). Few elements reach it by
-/// themselves: most are added to floats that nothing is rounded off from, of f32 [within a part of a leaf](singles), of f64 [all that a
-/// lane reads](doubles).
+/// themselves: most are added to floats that nothing is rounded off from, of f32 within a part of a leaf, of f64 all that a
+/// lane reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exact<Op>(pub Op);
 

@@ -193,7 +193,7 @@ fn wild_doubles(most: usize) -> impl Strategy<Value = Vec<f64>> {
         3 => (any::<u64>()).prop_map(|bits| f64::from_bits(bits & !(1 << 62))),
         1 => (any::<u64>()).prop_map(|bits| f64::from_bits(bits & !(1 << 52))),
         8 => -100.0_f64..100.0,
-        2 => (any::<u64>()).prop_map(|bits| f64::from_bits(bits & (1 << 63 | (2 << 52) - 1))),
+        2 => (any::<u64>()).prop_map(|bits| f64::from_bits(bits & ((1 << 63) | ((2 << 52) - 1)))),
         1 => prop::sample::select(&[0.0, -0.0, f64::MAX, f64::MIN, 5e-324, -5e-324, f64::MIN_POSITIVE, 1e300, 1.0][..]),
     ];
     perhaps_cancelling(value, most)

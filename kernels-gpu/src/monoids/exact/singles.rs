@@ -104,7 +104,7 @@ fn and_part<P: Part<f32>>(mut total: Fixed<11>, part: P) -> Fixed<11> {
         let floor = if lowest == 1 { 0 } else { lowest << 23 };
         let units = units_of_span(held, P::ROWS, floor, lowest - 1);
         // Of 8 bits, so that a compiler knows what the upper words are not.
-        total = total.plus_units(units, lowest - 1 & 0xff);
+        total = total.plus_units(units, (lowest - 1) & 0xff);
         if floor == 0 || least >= floor - 1 {
             return total.seeing(seen);
         }

@@ -133,6 +133,7 @@ pub fn fold_exactly<T: Item, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::Stat
 #[inline(always)]
 pub fn fold_part_in_turn<T: Element, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
     match vector_elements::<T>() {
+        1 => columns_in_turn::<0, T, M, _>(op, part),
         2 => columns_in_turn::<1, T, M, _>(op, part),
         4 => columns_in_turn::<2, T, M, _>(op, part),
         8 => columns_in_turn::<3, T, M, _>(op, part),

@@ -6,6 +6,7 @@
 //! | f64 | f64 | f64 | f64 | f64 | f64 |
 //! | f8e4m3, f8e5m2 | f32 | f32 | f32 | f32 | f32 |
 //! | complex32, complex64 | not | two f32 | as the elements | as the elements | not |
+//! | complex128 | not | two f64 | as the elements | as the elements | not |
 //! | bool, i8, i16, i32, i64 | i32, i64 | i64 | i64 | f64 | f64 |
 //! | u8, u16, u32, u64 | i32, i64 | u64 | u64 | f64 | f64 |
 
@@ -19,7 +20,7 @@ mod item;
 mod normed;
 mod root;
 
-pub use complex::{Complex, complex32, complex64};
+pub use complex::{Complex, complex32, complex64, complex128};
 pub use fp8::{f8e4m3, f8e5m2};
 pub use half::{bf16, f16};
 pub use item::{Item, Masked, Two};
@@ -50,6 +51,7 @@ pub enum Type {
     F8E5M2,
     Complex32,
     Complex64,
+    Complex128,
 }
 
 impl Type {
@@ -74,6 +76,7 @@ impl Type {
             Self::F8E5M2 => "f8e5m2",
             Self::Complex32 => "complex32",
             Self::Complex64 => "complex64",
+            Self::Complex128 => "complex128",
         }
     }
 
@@ -110,6 +113,7 @@ impl Type {
             Self::I16 | Self::U16 | Self::F16 | Self::Bf16 => 2,
             Self::I32 | Self::U32 | Self::F32 | Self::Complex32 => 4,
             Self::I64 | Self::U64 | Self::F64 | Self::Complex64 => 8,
+            Self::Complex128 => 16,
         }
     }
 
@@ -125,7 +129,7 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
     /// Its name.
     const TYPE: Type;
 
-    /// The element that memory holds as the low bytes of `bits`.
+    /// The element that memory holds as the low bytes of `bits`; of more than 8 bytes the others are zeros.
     fn from_bits(bits: u64) -> Self;
 
     /// What sums and products are carried in.

@@ -59,8 +59,8 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
     if !M::COMMUTES {
         return Instructions {
-            vector_loads: 0,
-            scalar_loads: in_order::loads::<T>(),
+            vector_loads: in_order::loads::<T>().vectors,
+            scalar_loads: in_order::loads::<T>().words,
             shuffles: words, // a loop
             barriers: 0,
             tickets: 0,

@@ -53,13 +53,7 @@ pub const fn most_leaves(entry: &Entry) -> u32 {
 /// Places on the line that segments stand on, for `len` elements in `count` segments; see [`segments`].
 #[must_use]
 pub const fn places(element: Type, len: u64, count: u64) -> u64 {
-    let cost = match element.bytes() {
-        1 => segments::cost::<u8>(),
-        2 => segments::cost::<u16>(),
-        4 => segments::cost::<u32>(),
-        _ => segments::cost::<u64>(),
-    };
-    u64::saturating_add(len, u64::saturating_mul(count, cost))
+    u64::saturating_add(len, u64::saturating_mul(count, segments::cost(element)))
 }
 
 /// How often the instructions that matter stand in the code of [`reduce_segments`].
@@ -89,8 +83,8 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     if !M::COMMUTES {
         // A leaf; no segment is short.
         return Instructions {
-            vector_loads: 0,
-            scalar_loads: in_order::loads::<T>() + numbers * segments::NUMBER,
+            vector_loads: in_order::loads::<T>().vectors,
+            scalar_loads: in_order::loads::<T>().words + numbers * segments::NUMBER,
             shuffles: (2 * T::ARRAYS + 1) + reduce + meet,
             barriers: 0,
             tickets: 1,

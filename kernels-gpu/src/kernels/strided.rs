@@ -40,8 +40,8 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
         (in_order::loads::<T>(), 0)
     };
     Instructions {
-        vector_loads: 0,
-        scalar_loads: loads,
+        vector_loads: loads.vectors,
+        scalar_loads: loads.words,
         // Loops: the parts, and the slots.
         shuffles: 2 * words + exchanges,
         // Two meetings of two; the slots' writers and readers; and in the loop of slots.

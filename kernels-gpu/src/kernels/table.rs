@@ -3,7 +3,7 @@
 
 use crate::entries;
 use crate::{
-    element::{bf16, complex32, complex64, f8e4m3, f8e5m2, f16},
+    element::{bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
     monoids::{
         Arg, BitXor, Bits, Compensated, Cosine, CountInf, CountNan, CountNonzero, CountedMean, Describe, Dot, Either,
         Exact, Extremum, IgnoreNan, Kurtosis, LogSumExp, Map, Mean, MeanVariance, NormInf, NormL1, NormL2, NormLp,
@@ -25,7 +25,7 @@ entries! {
         (sum | mean): Either<Sum, Mean> = |told| Either::told(Sum, Mean, told), {
             f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
             i8: WIDE, i16: WIDE, i32: WIDE, u8: WIDE, u16: WIDE, u32: WIDE, u64: HEAVY,
-            f8e4m3: FULL, f8e5m2: FULL, complex32: WIDE, complex64: WIDE,
+            f8e4m3: FULL, f8e5m2: FULL, complex32: WIDE, complex64: WIDE, complex128: HEAVY,
         };
         // The mean of a sum that has a sign.
         mean: Mean = |_| Mean, { i64: HEAVY };
@@ -48,7 +48,7 @@ entries! {
         norm_lp: NormLp = |told| NormLp { p: f64::from_bits(told.number) }, { f32: FULL, f64: FULL, f16: FULL, bf16: FULL };
         norm_l1: NormL1 = |_| NormL1, { f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE };
         (sum_of_squares | norm_l2): Either<SumOfSquares, NormL2> = |told| Either::told(SumOfSquares, NormL2, told), {
-            f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL, complex32: WIDE, complex64: WIDE,
+            f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL, complex32: WIDE, complex64: WIDE, complex128: HEAVY,
         };
         count_nonzero: CountNonzero = |_| CountNonzero, {
             f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
@@ -88,7 +88,7 @@ entries! {
         };
         norm_inf: NormInf = |_| NormInf, {
             f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
-            f8e4m3: FULL, f8e5m2: FULL, complex32: DEEP, complex64: WIDE,
+            f8e4m3: FULL, f8e5m2: FULL, complex32: DEEP, complex64: WIDE, complex128: WIDE,
         };
         extremum_mapped: Map<ToldStep<false>, Extremum> = |told| Map::step(told, Extremum::told(told.behind())), {
             f32: WIDE, f64: WIDE, f16: WIDE, bf16: WIDE,

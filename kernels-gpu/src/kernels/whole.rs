@@ -58,13 +58,12 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     if T::BYTES >= 4 && !M::REREADS {
         // A column, in a loop, or all of them.
         let columns = if M::FOLDS_COLUMNS { 1 } else { vector_elements::<T>() };
-        ragged.words = load::element_loads::<T>(ROWS * columns);
-        ragged.bytes = 0;
+        ragged = load::element_loads::<T>(ROWS * columns);
     }
     if !M::COMMUTES {
         return Instructions {
-            vector_loads: 0,
-            scalar_loads: in_order::loads::<T>(),
+            vector_loads: in_order::loads::<T>().vectors,
+            scalar_loads: in_order::loads::<T>().words,
             shuffles: reduce + reduce_first + slots,
             barriers: 2 + 1 + rounds,
             tickets: 1,

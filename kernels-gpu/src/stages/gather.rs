@@ -12,7 +12,7 @@
 use super::{
     extents::Extents,
     in_order::{self, Apart},
-    load::{ALL, Vectors, WORDS, each_row, load_element},
+    load::{ALL, Loads, Vectors, WORDS, each_row, element_loads, is_vector, load_element},
     mask, narrow,
     source::{At, Read, Source},
     thread::Loaded,
@@ -233,6 +233,10 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
         first,
         present,
     } = places;
+    if is_vector::<T>() {
+        // SAFETY: passed on to the caller.
+        return unsafe { load_vectors(simt, places) };
+    }
     let element = |place: u64, from: *const T::Element| {
         if place as u32 >= present {
             return 0;
@@ -293,6 +297,46 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
         }
         rows
     }
+}
+
+/// The vectors of a part of elements that are vectors.
+///
+/// # Safety
+///
+/// As [`load_part`].
+#[inline(always)]
+unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+    let Places {
+        extents,
+        array,
+        start,
+        first,
+        present,
+    } = places;
+    let load = |row: usize, offset: isize| {
+        let is_present = (place::<T>(row, 0) as u32) < present;
+        // SAFETY: passed on to the caller; an element is aligned.
+        unsafe { simt.load_input_vector_if(is_present, start.wrapping_offset(offset).cast()) }
+    };
+    if extents.layout.is_null() {
+        let step = T::of(extents.step, array) as isize;
+        return each_row(|row| load(row, (first + place::<T>(row, 0)) as isize * step));
+    }
+    let mut rows = [[0; WORDS]; ROWS];
+    // A number of turns that no compiler knows, as in `load_bytes`.
+    let turns = simt.anew(ROWS as u32) as usize;
+    let mut row = 0;
+    while row < turns {
+        let mut offset = 0;
+        if (place::<T>(row, 0) as u32) < present {
+            // SAFETY: passed on to the caller.
+            offset = unsafe { T::of(extents.within(simt, first + place::<T>(row, 0)), array) } as isize;
+        }
+        let (before, read) = (rows, load(row, offset));
+        rows = each_row(|i| if i + 1 < ROWS { before[i + 1] } else { read });
+        row += 1;
+    }
+    rows
 }
 
 /// The bytes of a part's mask, one by one.
@@ -396,17 +440,25 @@ pub const fn shuffles<T: Source>() -> usize {
 
 /// How many loads of elements and words stand in the code of [`fold_part`].
 #[must_use]
-pub const fn loads<T: Source>() -> usize {
-    let shared = if shares_words::<T>() { ROWS * WORDS } else { 0 };
-    let words = if T::BYTES == 8 { 2 } else { 1 };
-    let rows = if T::BYTES < 4 { ROWS / 2 } else { ROWS };
-    // A row, and one that an index is made for.
-    let (arrays, mask) = if T::MASKED {
-        (1, vector_elements::<T>() + 1)
+pub const fn loads<T: Source>() -> Loads {
+    let shared = if shares_words::<T>() {
+        ROWS * WORDS * T::ARRAYS
     } else {
-        (T::ARRAYS, 0)
+        0
     };
-    ((rows * vector_elements::<T>() + 1) * words + shared) * arrays + mask
+    let rows = if T::BYTES < 4 { ROWS / 2 } else { ROWS };
+    // The rows, and one element that an index is made for.
+    let elements = element_loads::<T>(rows * vector_elements::<T>() + 1);
+    // Of a mask a row, in a loop.
+    let in_loops = if T::MASKED {
+        (rows - 1) * vector_elements::<T>()
+    } else {
+        0
+    };
+    Loads {
+        words: elements.words + shared - in_loops,
+        ..elements
+    }
 }
 
 /// A vector made of its elements, which are asked for in order.

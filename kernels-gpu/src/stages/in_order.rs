@@ -3,6 +3,7 @@
 
 use super::{
     extents::{Extents, Input, after},
+    load::{Loads, element_loads},
     narrow,
     source::{At, Source},
 };
@@ -18,11 +19,10 @@ pub const fn part_elements<T: Source>() -> u64 {
     (ROWS * vector_elements::<T>()) as u64
 }
 
-/// How many loads of one element stand in the code of a part: those of eight elements, in a loop.
+/// How many loads stand in the code of a part: those of eight elements, in a loop.
 #[must_use]
-pub const fn loads<T: Source>() -> usize {
-    let words = if T::BYTES == 8 { 2 } else { 1 };
-    ROWS * words * T::ARRAYS
+pub const fn loads<T: Source>() -> Loads {
+    element_loads::<T>(ROWS)
 }
 
 /// Reads and folds this lane's part of leaf `leaf`, what is past the end giving the identity.
@@ -103,6 +103,7 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
         present,
     };
     let state = match vector_elements::<T>() {
+        1 => fold_eights::<S, T, M, 0>(simt, op, part),
         2 => fold_eights::<S, T, M, 1>(simt, op, part),
         4 => fold_eights::<S, T, M, 2>(simt, op, part),
         8 => fold_eights::<S, T, M, 3>(simt, op, part),

@@ -2,7 +2,7 @@
 
 use super::{extents::Around, mask, source::Source};
 use crate::{
-    element::Element,
+    element::{Element, Item},
     simt::Simt,
     tree::{LANES, ROWS, VECTOR_BYTES, place, row_elements, vector_elements},
 };
@@ -16,7 +16,29 @@ pub type Vectors<const N: usize> = [[u32; WORDS]; N];
 /// As many places as a part may have: all hold elements.
 pub(super) const ALL: u32 = u32::MAX;
 
-/// An element's bytes.
+/// Whether an element is a vector.
+pub(super) const fn is_vector<T: Item>() -> bool {
+    T::BYTES == VECTOR_BYTES
+}
+
+/// One element.
+///
+/// # Safety
+///
+/// `from` is valid for an element, aligned and unwritten.
+#[inline(always)]
+pub(super) unsafe fn load_one<S: Simt, T: Element>(simt: S, from: *const T) -> T {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if is_vector::<T>() {
+            element(simt.load_input_vector(from.cast()), 0)
+        } else {
+            T::from_bits(load_element(simt, from))
+        }
+    }
+}
+
+/// An element's bytes, of at most 8.
 ///
 /// # Safety
 ///
@@ -234,9 +256,19 @@ pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
     rows
 }
 
-/// The bits of element `column` of a vector.
+/// Element `column` of a vector.
 #[inline(always)]
-pub(super) fn element_bits<T: Element>(words: [u32; WORDS], column: usize) -> u64 {
+pub(super) fn element<T: Element>(words: [u32; WORDS], column: usize) -> T {
+    if is_vector::<T>() {
+        T::from_words(|i| words[i])
+    } else {
+        T::from_bits(element_bits::<T>(words, column))
+    }
+}
+
+/// The bits of element `column` of a vector, of at most 8 bytes.
+#[inline(always)]
+fn element_bits<T: Element>(words: [u32; WORDS], column: usize) -> u64 {
     let bytes = size_of::<T>();
     let first = column * bytes;
     let word = u64::from(words[first / 4]);
@@ -314,9 +346,18 @@ pub const fn ragged_loads<T: Source>(rows: usize, leaves: usize) -> Loads {
     elements.and(mask)
 }
 
-/// Of a leaf that is read element by element, of elements of whole words.
+/// Of elements one by one, of whole words or, in an order of their own, of any size.
 #[must_use]
-pub const fn element_loads<T: Source>(elements: usize) -> usize {
+pub const fn element_loads<T: Source>(elements: usize) -> Loads {
     let mask = if T::MASKED { elements } else { 0 };
-    elements * T::BYTES / 4 * arrays::<T>() + mask
+    let (vectors, words) = match T::BYTES {
+        VECTOR_BYTES => (1, 0),
+        8 => (0, 2),
+        _ => (0, 1),
+    };
+    Loads {
+        vectors: elements * vectors * arrays::<T>(),
+        words: elements * words * arrays::<T>() + mask,
+        bytes: 0,
+    }
 }

@@ -9,7 +9,7 @@ use super::{
     extents::{Around, Input, after},
     source::{At, Source},
 };
-use crate::{element::Item, simt::Simt, tree::LANES};
+use crate::{element::Type, simt::Simt, tree::LANES};
 
 /// What a segment costs beside its elements, in bytes of elements: its offset, its answer, its finish.
 const COST_BYTES: usize = 64;
@@ -46,10 +46,10 @@ pub struct Piece<T: Source> {
     pub exists: bool,
 }
 
-/// What a segment costs beside its elements, in elements of `T`.
+/// What a segment costs beside its elements, in elements of a type.
 #[must_use]
-pub const fn cost<T: Item>() -> u64 {
-    (COST_BYTES / T::BYTES) as u64
+pub const fn cost(element: Type) -> u64 {
+    (COST_BYTES / element.bytes()) as u64
 }
 
 /// Where a segment begins and where it ends, in elements of the array.
@@ -95,7 +95,7 @@ impl<T: Source> Segments<T> {
             let apart = (high - low) / u64::from(LANES) + 1;
             let at = low + u64::from(simt.lane()) * apart;
             // SAFETY: passed on to the caller.
-            let before = at < high && unsafe { self.number(simt, at) } + at * cost::<T>() < place;
+            let before = at < high && unsafe { self.number(simt, at) } + at * cost(T::ELEMENT) < place;
             // Neighbours, for places rise.
             let lanes = u64::from(u32::count_ones(simt.ballot(before)));
             high = high.min(low + lanes * apart);
@@ -140,7 +140,7 @@ impl<T: Source> Segments<T> {
     #[inline(always)]
     pub unsafe fn piece<S: Simt>(self, simt: S, number: u64, ends: Ends, place: u64, range: u64) -> Piece<T> {
         let (offset, len) = (ends.0, ends.len());
-        let begins = offset + number * cost::<T>();
+        let begins = offset + number * cost(T::ELEMENT);
         // A tile's worth of places is a power of two.
         let tile = if begins < place {
             ((place - begins - 1) >> u32::trailing_zeros(range as u32)) + 1

@@ -3,9 +3,7 @@
 
 use super::{
     extents::Around,
-    load::{
-        Vectors, element_bits, load_across, load_bytes, load_element, load_ragged, load_whole, load_wide, load_words,
-    },
+    load::{Vectors, element, load_across, load_bytes, load_one, load_ragged, load_whole, load_wide, load_words},
     mask,
 };
 use crate::{
@@ -102,11 +100,11 @@ impl<T: Element> Source for T {
     #[inline(always)]
     unsafe fn read_item<S: Simt>(simt: S, from: *const T) -> T {
         // SAFETY: passed on to the caller.
-        T::from_bits(unsafe { load_element(simt, from) })
+        unsafe { load_one(simt, from) }
     }
     #[inline(always)]
     fn item<const N: usize>(vectors: &Vectors<N>, row: usize, column: usize) -> T {
-        T::from_bits(element_bits::<T>(vectors[row], column))
+        element(vectors[row], column)
     }
 }
 

@@ -220,7 +220,8 @@ pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
     } else if M::FOLDS_COLUMNS {
         match vector_elements::<T>() {
             4 => fold_columns::<S, T, M, 2>(simt, op, from, present),
-            _ => fold_columns::<S, T, M, 1>(simt, op, from, present),
+            2 => fold_columns::<S, T, M, 1>(simt, op, from, present),
+            _ => fold_columns::<S, T, M, 0>(simt, op, from, present),
         }
     } else {
         op.fold_part(Unloaded::<S, T> { simt, from, present })

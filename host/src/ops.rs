@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`CountNonzero`], [`Any`], [`All`] | all: f16, bf16, f32, f64, i8 to i64, u8 to u64, bool |
 //! | [`Sum`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`NormInf`], [`CountNan`] | FP8, too: f8e4m3, f8e5m2 |
-//! | [`Sum`], [`Mean`], [`NormL2`], [`NormInf`] | complex numbers, too: complex32, complex64 |
+//! | [`Sum`], [`Mean`], [`NormL2`], [`NormInf`] | complex numbers, too: complex32, complex64, complex128 |
 //! | [`MinMax`], [`ArgMinMax`] | all but bool |
 //! | [`BitAnd`], [`BitOr`], [`BitXor`] | i8 to i64, u8 to u64 |
 //! | [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`CountNan`], [`CountInf`], [`LogSumExp`], [`Variance`], [`StdDev`], [`MeanVariance`], [`Skewness`], [`Kurtosis`], [`NormLp`] | f16, bf16, f32, f64 |
@@ -25,7 +25,7 @@
 //! ends at 448; only what is one of the elements or its magnitude (`Min`, `Max`, `NormInf`) has their type. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.
 //!
-//! Complex numbers are summed by their parts, in f32; norms are of their moduli, and real. They have no order, so this is no program:
+//! Complex numbers are summed by their parts, in f32, complex128 in f64; norms are of their moduli, and real. They have no order, so this is no program:
 //!
 //! ```compile_fail,E0277
 //! use warpfold::{cpu, ops::{Max, element::complex64}};
@@ -70,7 +70,7 @@ pub use mask::{AnswerWhere, MaskElement, TakesMask, Where};
 pub use step::{Mapped, Step, Then};
 
 use warpfold_kernels::{
-    element::{Item, Two, bf16, complex32, complex64, f8e4m3, f8e5m2, f16},
+    element::{Item, Two, bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
     kernels::Entry,
     monoids::Monoid,
 };
@@ -209,7 +209,7 @@ macro_rules! operator {
         operator!(@each [f8e4m3 f8e5m2], $op: $monoid = |$self| $value);
     };
     (@for complex, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
-        operator!(@each [complex32 complex64], $op: $monoid = |$self| $value);
+        operator!(@each [complex32 complex64 complex128], $op: $monoid = |$self| $value);
     };
     (@for numbers, $op:ty: $monoid:ty = |$self:ident| $value:expr) => {
         operator!(@each [f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64], $op: $monoid = |$self| $value);

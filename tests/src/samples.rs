@@ -3,7 +3,7 @@
 //!
 //! An element is given as the low bits of a number.
 
-use warpfold_kernels::element::{Element, Type};
+use warpfold_kernels::element::{Element, Type, complex128};
 
 use crate::cases::mix;
 
@@ -41,6 +41,7 @@ pub fn part(ty: Type) -> Option<Type> {
     match ty {
         Type::Complex32 => Some(Type::F16),
         Type::Complex64 => Some(Type::F32),
+        Type::Complex128 => Some(Type::F64),
         _ => None,
     }
 }
@@ -209,7 +210,7 @@ impl Format {
             // Its highest exponent has numbers, too: what is an infinity of others is one of those.
             Type::F8E4M3 => float(3, 7),
             Type::F8E5M2 => float(2, 15),
-            Type::Complex32 | Type::Complex64 => unreachable!("it has two parts"),
+            Type::Complex32 | Type::Complex64 | Type::Complex128 => unreachable!("it has two parts"),
             Type::Bool => Self::Truth,
             Type::I8 | Type::U8 => Self::Integer { bits: 8 },
             Type::I16 | Type::U16 => Self::Integer { bits: 16 },
@@ -294,4 +295,23 @@ mod tests {
         let halves = elements::<half::f16>(&ANY.array(Type::F16, 1000));
         assert!(halves.iter().any(|value| value.is_nan()));
     }
+}
+
+/// As many complex128, of all digits and many sizes; with specials now and then, or without.
+#[must_use]
+pub fn complex128s(len: usize, special: bool) -> Vec<complex128> {
+    let mut state = 1_u64;
+    let mut part = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let plain = f64::from_bits((0x3f0 + (state >> 56 & 0x1f)) << 52 | state >> 8 & ((1 << 52) - 1)) - 1.0;
+        match state >> 33 & 0xfff {
+            0 if special => f64::INFINITY,
+            1 if special => f64::from_bits(1),
+            2..5 if special => -0.0,
+            _ => plain,
+        }
+    };
+    (0..len).map(|_| complex128::new(part(), part())).collect()
 }

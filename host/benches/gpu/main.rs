@@ -31,7 +31,7 @@ use warpfold::{
         All, Any, ArgMax, ArgMin, ArgMinMax, Compensated, CountInf, CountNan, CountNonzero, Describe, Exact, IgnoreNan,
         Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product,
         Reduction, Skewness, StdDev, Sum, SumOfSquares, Variance, Wide,
-        element::{Element, Float, bf16, complex32, complex64, f8e4m3, f8e5m2, f16},
+        element::{Element, Float, bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
     },
     plan::{Plan, Shape},
 };
@@ -169,6 +169,7 @@ sample! {
     f8e5m2: |number| Self::from_f32(number);
     complex32: |number| Self::new(f16::of(number), f16::of(0.5 - number));
     complex64: |number| Self::new(number, 0.5 - number);
+    complex128: |number| Self::new(f64::of(number), f64::of(0.5 - number));
     i8: |number| (number * 256.0) as Self;
     u8: |number| (number * 256.0 + 128.0) as Self;
     i16: |number| (number * 65536.0) as Self;

@@ -4,7 +4,7 @@ use warpfold::{
     cpu,
     ops::{
         ArgMax, BitXor, CountNonzero, Max, MinMax, NormInf, NormL2, Reduction, Sum,
-        element::{bf16, complex32, complex64, f8e4m3, f8e5m2, f16},
+        element::{bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
     },
 };
 
@@ -23,6 +23,7 @@ pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     fp8::<f8e5m2>(bench)?;
     complex::<complex32>(bench)?;
     complex::<complex64>(bench)?;
+    complex::<complex128>(bench)?;
     bits::<u8>(bench)?;
     bits::<i32>(bench)?;
     bits::<i64>(bench)

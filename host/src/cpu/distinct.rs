@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use warpfold_kernels::{
     element::{
         Element,
-        equality::{key, scattered},
+        equality::{has_key, key, scattered},
     },
     stages::table::Slot,
 };
@@ -39,6 +39,8 @@ const NEAR: usize = 1 << 11;
 /// numbers, and all that have a NaN in either part. The number is exact, and that of a set: it depends on neither the order of the
 /// elements nor the threads.
 ///
+/// Elements of at most 8 bytes: of complex128 it does not compile.
+///
 /// Cost: one reading of every element. Those of 1 or 2 bytes mark their value. Of the others each thread hands the keys on to
 /// as many parts by their hashes (8 bytes for an element of 8, 4 for others, but no key again that it has just met), and each part is
 /// counted in a hash table, by linear probing: so of an array without repetitions twice its size is allocated, about, and little of one
@@ -53,6 +55,7 @@ const NEAR: usize = 1 << 11;
 /// ```
 #[must_use]
 pub fn distinct<T: Element>(values: &[T]) -> u64 {
+    const { assert!(has_key::<T>(), "elements of at most 8 bytes have keys") };
     if T::TYPE.bytes() == 8 {
         count::<T, u64>(values, &mut Table::default())
     } else {
@@ -78,6 +81,7 @@ pub fn distinct<T: Element>(values: &[T]) -> u64 {
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 pub fn distinct_axes<T: Element>(values: &[T], layout: &Layout, axes: &Axes) -> Result<Folded<u64>, Error> {
+    const { assert!(has_key::<T>(), "elements of at most 8 bytes have keys") };
     layout.check(values.len() as u64)?;
     let extents = Extents::new(layout, axes)?;
     let mut answers = filled(0, extents.count)?;
@@ -111,6 +115,7 @@ pub fn distinct_axes<T: Element>(values: &[T], layout: &Layout, axes: &Axes) -> 
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 pub fn distinct_segments<T: Element>(values: &[T], segments: &Segments) -> Result<Vec<u64>, Error> {
+    const { assert!(has_key::<T>(), "elements of at most 8 bytes have keys") };
     segments.check(values.len() as u64)?;
     let mut answers = filled(0, segments.count() as u64)?;
     if T::TYPE.bytes() == 8 {

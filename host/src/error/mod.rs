@@ -441,7 +441,8 @@ pub enum Error {
 
     /// Elements of a type that cannot be read, or that no operator folds.
     #[error(
-        "{}: {dtype} cannot be folded; bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32 and float64 can",
+        "{}: {dtype} cannot be folded; bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64, float8_e4m3fn, \
+         float8_e5m2, complex64 and complex128 can",
         path.display()
     )]
     Dtype {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use half::{bf16, f16};
 
-use crate::ops::element::{complex64, f8e4m3, f8e5m2};
+use crate::ops::element::{complex64, complex128, f8e4m3, f8e5m2};
 
 /// The type of an array's elements.
 ///
@@ -164,7 +164,7 @@ impl fmt::Display for DType {
 }
 
 /// A type that the elements of a file can be read as: u8 to u64, i8 to i64, f16, bf16, f32, f64, f8e4m3, f8e5m2
-/// and complex64.
+/// complex64 and complex128.
 ///
 /// `u8` reads truths as well. They are the file's bytes as they are: 0 is false and whatever else true, as to NumPy.
 pub trait Element: bytemuck::Pod + Send + sealed::Sealed {
@@ -191,7 +191,7 @@ macro_rules! element {
     )*};
 }
 
-element!(i8: I8, u16: U16, i16: I16, u32: U32, i32: I32, u64: U64, i64: I64, f16: F16, bf16: Bf16, f32: F32, f64: F64, f8e4m3: F8E4M3, f8e5m2: F8E5M2, complex64: Complex64);
+element!(i8: I8, u16: U16, i16: I16, u32: U32, i32: I32, u64: U64, i64: I64, f16: F16, bf16: Bf16, f32: F32, f64: F64, f8e4m3: F8E4M3, f8e5m2: F8E5M2, complex64: Complex64, complex128: Complex128);
 
 impl sealed::Sealed for u8 {}
 
@@ -248,6 +248,7 @@ mod tests {
         same::<f8e4m3>();
         same::<f8e5m2>();
         same::<complex64>();
+        same::<complex128>();
         assert_eq!((DType::Complex64.bytes(), DType::Complex64.word()), (Some(8), 4));
         assert_eq!((DType::Complex128.bytes(), DType::Complex128.word()), (Some(16), 8));
         assert_eq!((DType::F4.bytes(), DType::Other.bytes()), (None, None));

@@ -47,7 +47,7 @@ use std::{
     sync::Arc,
 };
 
-pub use crate::ops::element::{complex64, f8e4m3, f8e5m2};
+pub use crate::ops::element::{complex64, complex128, f8e4m3, f8e5m2};
 pub use dtype::{DType, Element};
 pub use half::{bf16, f16};
 pub use stream::{AlignedBytes, Piece, Stream};

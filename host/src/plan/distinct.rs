@@ -112,6 +112,12 @@ impl DistinctPlan {
 
     fn of(element: Type, sizes: [u64; 2], order: Order, slots: u64, table: Option<u64>) -> Result<Self, Error> {
         let [len, count] = sizes;
+        if element.bytes() > 8 {
+            return Err(Error::NoKernel {
+                op: "distinct",
+                element: element.name(),
+            });
+        }
         let entry = distinct::find(element.bytes(), order);
         let elements = match order {
             Order::Whole | Order::Segments => Some(len),

@@ -5,7 +5,7 @@ use std::{io::Write, path::Path};
 use serde_json::{Value, json};
 use warpfold::{
     cpu,
-    files::{TensorFile, complex64},
+    files::{TensorFile, complex64, complex128},
     ops,
 };
 
@@ -198,13 +198,59 @@ fn complex_numbers_are_summed_and_measured() {
     ] {
         runs::fails(op, &npy.0, more, &[says]);
     }
-    // Twice the size is read as bytes alone.
-    let double = Temporary::new(&super::npy(
-        1,
-        "{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }",
-        &[0; 16],
-    ));
-    fails("sum", &double, &["complex128 cannot be folded"]);
+}
+
+/// The same of twice the size, in f64.
+#[test]
+fn wide_complex_numbers_are_summed_and_measured() {
+    let parts = [3e200, -4e200, 0.5, 0.25, -1.5, 8.0_f64];
+    for (order, bytes) in [
+        ('<', parts.map(f64::to_le_bytes).concat()),
+        ('>', parts.map(f64::to_be_bytes).concat()),
+    ] {
+        let header = format!("{{'descr': '{order}c16', 'fortran_order': False, 'shape': (3,), }}");
+        let file = Temporary::new(&npy(1, &header, &bytes));
+        let asked = |op: &str, more: &[&str]| {
+            let object = runs::json_of(op, &file.0, more);
+            assert_eq!(object["dtype"], "complex128");
+            object
+        };
+        let object = asked("sum", &["--segment-size", "2"]);
+        assert_eq!(
+            object["answers"],
+            json!([{"re": 3e200, "im": -4e200}, {"re": -1.5, "im": 8.0}])
+        );
+        assert_eq!(asked("linf", &[])["result"], json!(5e200));
+        assert_eq!(
+            asked("mean", &["--segment-size", "1"])["answers"][2],
+            json!({"re": -1.5, "im": 8.0})
+        );
+        // As of f64, squares overflow.
+        assert_eq!(asked("l2", &[])["result"], json!("inf"));
+        let out = file.0.with_extension("out.npy");
+        let object = asked("sum", &["--out", out.to_str().unwrap()]);
+        assert_eq!(object["out"]["dtype"], "complex128");
+        let written = TensorFile::open(&out)
+            .unwrap()
+            .one()
+            .unwrap()
+            .read::<complex128>()
+            .unwrap();
+        std::fs::remove_file(&out).unwrap();
+        assert_eq!(written, [complex128::new(3e200, -4e200)]);
+        runs::fails(
+            "max",
+            &file.0,
+            &[],
+            &["max has no meaning for elements of type complex128"],
+        );
+        runs::fails(
+            "sum",
+            &file.0,
+            &["--nan", "ignore"],
+            &["NaN is not left out of complex128"],
+        );
+    }
 }
 
 /// NumPy has no FP8, so the answers that are of it are written as float32.

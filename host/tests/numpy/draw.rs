@@ -46,7 +46,7 @@ const fn of(name: &'static str, descr: &'static str, kind: Kind) -> Type {
 }
 
 /// All that the command folds.
-pub const TYPES: [Type; 16] = [
+pub const TYPES: [Type; 17] = [
     of("bool", "|b1", Kind::Truth),
     of("uint8", "|u1", Kind::Integer),
     of("int8", "|i1", Kind::Integer),
@@ -63,6 +63,7 @@ pub const TYPES: [Type; 16] = [
     of("float8_e4m3fn", "<f4", Kind::Float),
     of("float8_e5m2", "<f4", Kind::Float),
     of("complex64", "<c8", Kind::Complex),
+    of("complex128", "<c16", Kind::Complex),
 ];
 
 /// An array.

@@ -123,9 +123,12 @@ fn operators(of: Type) -> Vec<Operator> {
         return all.map(|op| operator(op, "native", "propagate")).collect();
     }
     if of.kind == Kind::Complex {
-        return ["sum", "mean", "l2", "linf", "distinct"]
+        let distinct: &[_] = if of.name == "complex64" { &["distinct"] } else { &[] };
+        return [&["sum", "mean", "l2", "linf"], distinct]
+            .concat()
+            .into_iter()
             .map(|op| operator(op, "native", "propagate"))
-            .into();
+            .collect();
     }
     let is_float = of.kind == Kind::Float;
     let only = |condition: bool, ops: &'static [&'static str]| if condition { ops } else { &[] };
@@ -141,7 +144,7 @@ fn operators(of: Type) -> Vec<Operator> {
     let accuracies: &[&str] = match of.name {
         "float16" | "bfloat16" => &["wide"],
         "float32" => &["compensated", "wide", "exact"],
-        "float64" => &["compensated"],
+        "float64" => &["compensated", "exact"],
         _ => &[],
     };
     let masked = [&EVERY, only(is_float, &["l1", "l2", "linf", "logsumexp", "var", "std"])];

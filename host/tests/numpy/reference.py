@@ -29,6 +29,8 @@ FLOATS = {
 }
 # What NumPy does not have is written as float32; of FP8 that is what sums and norms are answered as.
 AS_SINGLE = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+# What complex numbers have two of.
+PARTS = {"complex64": "float32", "complex128": "float64"}
 FLOATS |= {fp8: FLOATS["float32"] for fp8 in AS_SINGLE[1:]}
 
 
@@ -87,10 +89,12 @@ def exactly(row):
     return Fraction(sum(m << s for m, s in zip(integers, shifts)), 1 << (1074 + 53))
 
 
-def nearest_single(value):
-    """A fraction rounded to float32, ties to even."""
+def nearest(value, dtype):
+    """A fraction rounded to float32 or float64, ties to even."""
     if not isinstance(value, Fraction):
-        return np.float32(value)
+        return np.dtype(dtype).type(value)
+    if dtype == "float64":
+        return np.float64(float(value))
     guess = np.float32(float(value))
     around = [np.nextafter(guess, np.float32(-np.inf)), guess, np.nextafter(guess, np.float32(np.inf))]
     return min(around, key=lambda f: (abs(Fraction(float(f)) - value), int(f.view(np.uint32)) & 1))
@@ -135,7 +139,8 @@ def integers(op, rows):
 def complex_reference(case, rows, places):
     """Of either part of sums and means; norms are of the moduli."""
     if case["op"] in ("sum", "mean"):
-        return [reference(case, "float32", np.ascontiguousarray(part), places)[0] for part in (rows.real, rows.imag)]
+        of = PARTS[case["dtype"]]
+        return [reference(case, of, np.ascontiguousarray(part), places)[0] for part in (rows.real, rows.imag)]
     n = rows.shape[1]
     with np.errstate(all="ignore"):
         re, im = rows.real.astype(Long), rows.imag.astype(Long)
@@ -151,7 +156,7 @@ def reference(case, dtype, rows, places=None):
     more places, it is the tree of these."""
     if case["op"] == "distinct":
         return [Exact([len(np.unique(row)) for row in rows])]
-    if dtype == "complex64":
+    if dtype in PARTS:
         return complex_reference(case, rows, places)
     op, ignore, accuracy = case["op"], case["nan"] == "ignore", case["accuracy"]
     n = rows.shape[1]
@@ -196,7 +201,7 @@ def reference(case, dtype, rows, places=None):
                 if op == "mean":
                     plain = [s / n if n else np.nan for s in plain]
                 if accuracy == "exact":
-                    return [Exact([nearest_single(s) for s in plain])]
+                    return [Exact([nearest(s, dtype) for s in plain])]
                 # A fraction to 80 bits: its float64, and that of the rest.
                 plain = [Long(float(s)) + Long(float(s - Fraction(float(s)))) if isinstance(s, Fraction) else s for s in plain]
                 plain = np.array(plain, dtype=Long)
@@ -306,7 +311,7 @@ def answer_type(op, dtype, parts):
     if op == "mean" and kind in "iub":
         return "float64"
     if kind == "c" and op not in ("sum", "mean"):
-        return "float32"
+        return PARTS[dtype]
     return "float32" if dtype in AS_SINGLE else dtype
 
 
@@ -335,7 +340,7 @@ def check(case):
         groups = [row[None] for rows in groups for row in rows]
         references = [selected(case, dtype, row, mask) for row, mask in zip(groups, masks)]
     parts = len(references[0]) if references else 1
-    if parts > 1 and dtype != "complex64":
+    if parts > 1 and dtype not in PARTS:
         shape = (*shape, parts)
     if answers.shape != shape:
         return f"shape {answers.shape}, and NumPy's is {shape}"
@@ -343,11 +348,11 @@ def check(case):
     if answers.dtype != wanted:
         return f"answers of {answers.dtype}, and not of {wanted}"
     if answers.dtype.kind == "c":
-        answers = answers.reshape(-1).view(np.float32)
+        answers = answers.reshape(-1).view(PARTS[dtype])
     answers = answers.reshape(-1, parts)
     first = 0
     # The mean of integers is a float64 like any.
-    rounded_to = "float32" if dtype == "complex64" else dtype if dtype in FLOATS else "float64"
+    rounded_to = PARTS.get(dtype, dtype if dtype in FLOATS else "float64")
     for rows, parts in zip(groups, references):
         for part, answer in enumerate(parts):
             got = answers[first : first + len(rows), part]

@@ -106,7 +106,13 @@ const fn zeros_alike(bits: u64, width: u32) -> u64 {
     if bits & ones(width - 1) == 0 { 0 } else { bits }
 }
 
-/// The [key](Equality::key) of an element.
+/// Whether elements are of so few bytes that they have keys.
+#[must_use]
+pub const fn has_key<T: Element>() -> bool {
+    T::TYPE.bytes() <= 8
+}
+
+/// The [key](Equality::key) of an element that [has one](has_key).
 #[inline(always)]
 #[must_use]
 pub fn key<T: Element>(element: T) -> u64 {

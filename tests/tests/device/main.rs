@@ -7,6 +7,7 @@
 
 mod axes;
 mod bits;
+mod complex128;
 mod distinct;
 mod errors;
 mod graphs;
@@ -53,6 +54,7 @@ fn tests() -> Vec<Test> {
             quick_segments_that_are_wrong;
         distinct: quick_distinct_of_every_type distinct_of_every_kind quick_distinct_along_axes quick_distinct_in_segments
             quick_distinct_launches_and_errors;
+        complex128: quick_complex128;
         own: quick_own_operators;
         masks: quick_masks masks_of_every_size quick_masks_along_axes quick_masks_in_segments quick_masks_that_are_wrong;
         pairs: quick_pairs pairs_of_every_size quick_pairs_along_axes quick_pairs_in_segments quick_pairs_that_are_wrong;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Serialize, Serializer};
 use warpfold::{
-    files::{DType, bf16, complex64, f8e4m3, f8e5m2, f16},
+    files::{DType, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
     layout::Folded,
 };
 
@@ -49,13 +49,19 @@ macro_rules! fp8 {
 
 fp8!(f8e4m3 => F8E4M3, f8e5m2 => F8E5M2);
 
-impl Answer for complex64 {
-    const DTYPE: DType = DType::Complex64;
-    fn write(self, bytes: &mut Vec<u8>) {
-        self.re.write(bytes);
-        self.im.write(bytes);
-    }
+macro_rules! complex {
+    ($($number:ty => $dtype:ident),*) => {
+        $(impl Answer for $number {
+            const DTYPE: DType = DType::$dtype;
+            fn write(self, bytes: &mut Vec<u8>) {
+                self.re.write(bytes);
+                self.im.write(bytes);
+            }
+        })*
+    };
 }
+
+complex!(complex64 => Complex64, complex128 => Complex128);
 
 impl Answer for bool {
     const DTYPE: DType = DType::Bool;

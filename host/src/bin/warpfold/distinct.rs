@@ -54,6 +54,7 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
         DType::F8E4M3 => count.run(in_place::<f8e4m3>),
         DType::F8E5M2 => count.run(in_place::<f8e5m2>),
         DType::Complex64 => count.run(in_place::<complex64>),
+        DType::Complex128 => Err("the distinct elements of complex128 are not counted".into()),
         _ => Err(Error::Dtype {
             path: count.array.label(),
             dtype: count.array.dtype_name().to_owned(),

@@ -33,7 +33,7 @@ pub struct Fold<'a> {
 impl Fold<'_> {
     /// Folds, writes the answers where that is asked for, and says what came of it.
     pub fn run(&self, folder: &dyn Folder) -> Result<Report, Failure> {
-        if self.args.dtype_out.is_some() && folder.dtype() == DType::Complex64 {
+        if self.args.dtype_out.is_some() && matches!(folder.dtype(), DType::Complex64 | DType::Complex128) {
             return Err("complex answers are not cast to another type: leave out --dtype-out".into());
         }
         let axes = match self.args.axis[..] {
@@ -182,7 +182,7 @@ impl Fold<'_> {
 
     pub fn no_nan(&self) -> Failure {
         match self.array.dtype() {
-            DType::F8E4M3 | DType::F8E5M2 | DType::Complex64 => {
+            DType::F8E4M3 | DType::F8E5M2 | DType::Complex64 | DType::Complex128 => {
                 let dtype = self.array.dtype_name();
                 format!("NaN is not left out of {dtype}: leave out --nan ignore").into()
             }

@@ -94,6 +94,7 @@ fn descr(dtype: DType) -> &'static str {
         DType::F32 => "<f4",
         DType::F64 => "<f8",
         DType::Complex64 => "<c8",
+        DType::Complex128 => "<c16",
         other => unreachable!("no operator answers in {other}"),
     }
 }

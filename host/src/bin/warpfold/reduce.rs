@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytemuck::NoUninit;
 use warpfold::{
     Error,
-    files::{self, DType, TensorFile, bf16, complex64, f8e4m3, f8e5m2, f16},
+    files::{self, DType, TensorFile, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
     ops::{self, element, monoids::Arg},
 };
 
@@ -52,6 +52,7 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
         DType::F8E4M3 => of::<f8e4m3>(fold),
         DType::F8E5M2 => of::<f8e5m2>(fold),
         DType::Complex64 => of::<complex64>(fold),
+        DType::Complex128 => of::<complex128>(fold),
         _ => {
             return Err(Error::Dtype {
                 path: fold.array.label(),
@@ -288,6 +289,11 @@ element!(f8e4m3, fp8);
 element!(f8e5m2, fp8);
 element!(
     complex64, read as Self, Cow::from;
+    plain: l2 linf sums;
+    ignoring: ;
+);
+element!(
+    complex128, read as Self, Cow::from;
     plain: l2 linf sums;
     ignoring: ;
 );

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use warpfold::files::{DType, bf16, complex64, f8e4m3, f8e5m2, f16};
+use warpfold::files::{DType, bf16, complex64, complex128, f8e4m3, f8e5m2, f16};
 
 /// A number, a truth.
 #[derive(Clone, Copy)]
@@ -15,6 +15,7 @@ pub enum Scalar {
     Unsigned(u64),
     Truth(bool),
     Complex(complex64),
+    WideComplex(complex128),
 }
 
 macro_rules! scalar {
@@ -30,7 +31,7 @@ macro_rules! scalar {
 scalar!(
     f16 => Single, bf16 => Single, f8e4m3 => Single, f8e5m2 => Single, f32 => Single, f64 => Double, i8 => Signed, i16 => Signed, i32 => Signed, i64 => Signed,
     u8 => Unsigned, u16 => Unsigned, u32 => Unsigned, u64 => Unsigned, bool => Truth,
-    complex64 => Complex,
+    complex64 => Complex, complex128 => WideComplex,
 );
 
 impl fmt::Display for Scalar {
@@ -41,17 +42,27 @@ impl fmt::Display for Scalar {
             Self::Signed(number) => number.fmt(f),
             Self::Unsigned(number) => number.fmt(f),
             Self::Truth(truth) => truth.fmt(f),
-            // As Python prints it, and reads it: (1.5-2.0j). A NaN has no sign.
             Self::Complex(number) => {
-                let sign = if number.im.is_sign_negative() && !number.im.is_nan() {
-                    '-'
-                } else {
-                    '+'
-                };
-                write!(f, "({:?}{sign}{:?}j)", number.re, number.im.abs())
+                let is_negative = number.im.is_sign_negative() && !number.im.is_nan();
+                write_complex(f, &number.re, is_negative, &number.im.abs())
+            }
+            Self::WideComplex(number) => {
+                let is_negative = number.im.is_sign_negative() && !number.im.is_nan();
+                write_complex(f, &number.re, is_negative, &number.im.abs())
             }
         }
     }
+}
+
+/// As Python prints it, and reads it: (1.5-2.0j). A NaN has no sign.
+fn write_complex(
+    f: &mut fmt::Formatter<'_>,
+    re: &dyn fmt::Debug,
+    is_negative: bool,
+    im: &dyn fmt::Debug,
+) -> fmt::Result {
+    let sign = if is_negative { '-' } else { '+' };
+    write!(f, "({re:?}{sign}{im:?}j)")
 }
 
 impl Serialize for Scalar {
@@ -62,6 +73,9 @@ impl Serialize for Scalar {
             Self::Truth(truth) => serializer.serialize_bool(*truth),
             Self::Complex(number) => {
                 serializer.collect_map([("re", Self::Single(number.re)), ("im", Self::Single(number.im))])
+            }
+            Self::WideComplex(number) => {
+                serializer.collect_map([("re", Self::Double(number.re)), ("im", Self::Double(number.im))])
             }
             // As f32: through f64 it would print digits that the number does not have.
             Self::Single(number) if number.is_finite() => serializer.serialize_f32(*number),
@@ -86,6 +100,10 @@ impl Scalar {
             DType::Complex64 => {
                 let bits = u64::from_le_bytes(all(bytes));
                 complex64::new(f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32)).into()
+            }
+            DType::Complex128 => {
+                let (re, im) = bytes.split_at(8);
+                complex128::new(f64::from_le_bytes(all(re)), f64::from_le_bytes(all(im))).into()
             }
             DType::I8 => i8::from_le_bytes(all(bytes)).into(),
             DType::I16 => i16::from_le_bytes(all(bytes)).into(),
@@ -131,7 +149,7 @@ impl Scalar {
             Self::Signed(number) => write!(number),
             Self::Unsigned(number) => write!(number),
             Self::Truth(truth) => write!(u8::from(truth)),
-            Self::Complex(_) => unreachable!("no complex answer is cast"),
+            Self::Complex(_) | Self::WideComplex(_) => unreachable!("no complex answer is cast"),
         }
     }
 }
@@ -189,6 +207,12 @@ mod tests {
                 (text, json)
             );
         }
+        let number = Scalar::from(complex128::new(1e300, -0.0));
+        let json = serde_json::to_string(&number).unwrap();
+        assert_eq!(
+            (number.to_string().as_str(), json.as_str()),
+            ("(1e300-0.0j)", r#"{"re":1e+300,"im":-0.0}"#)
+        );
     }
 
     #[test]

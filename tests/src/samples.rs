@@ -254,6 +254,25 @@ const fn sample(name: &'static str, element: fn(Format, usize, usize) -> u64) ->
     Sample { name, element }
 }
 
+/// As many complex128, of all digits and many sizes; with specials now and then, or without.
+#[must_use]
+pub fn complex128s(len: usize, special: bool) -> Vec<complex128> {
+    let mut state = 1_u64;
+    let mut part = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let plain = f64::from_bits((0x3f0 + (state >> 56 & 0x1f)) << 52 | state >> 8 & ((1 << 52) - 1)) - 1.0;
+        match state >> 33 & 0xfff {
+            0 if special => f64::INFINITY,
+            1 if special => f64::from_bits(1),
+            2..5 if special => -0.0,
+            _ => plain,
+        }
+    };
+    (0..len).map(|_| complex128::new(part(), part())).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,23 +314,4 @@ mod tests {
         let halves = elements::<half::f16>(&ANY.array(Type::F16, 1000));
         assert!(halves.iter().any(|value| value.is_nan()));
     }
-}
-
-/// As many complex128, of all digits and many sizes; with specials now and then, or without.
-#[must_use]
-pub fn complex128s(len: usize, special: bool) -> Vec<complex128> {
-    let mut state = 1_u64;
-    let mut part = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        let plain = f64::from_bits((0x3f0 + (state >> 56 & 0x1f)) << 52 | state >> 8 & ((1 << 52) - 1)) - 1.0;
-        match state >> 33 & 0xfff {
-            0 if special => f64::INFINITY,
-            1 if special => f64::from_bits(1),
-            2..5 if special => -0.0,
-            _ => plain,
-        }
-    };
-    (0..len).map(|_| complex128::new(part(), part())).collect()
 }

@@ -182,7 +182,8 @@ fn elements_are_read_as_what_they_are() {
     for error in [array.read_bytes().map(drop), array.stream_bytes(1).map(drop)] {
         assert_eq!(
             in_words(&error.unwrap_err(), &file.0),
-            "FILE: <U7 cannot be folded; bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32 and float64 can"
+            "FILE: <U7 cannot be folded; bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64, float8_e4m3fn, \
+             float8_e5m2, complex64 and complex128 can"
         );
     }
 }
@@ -194,6 +195,7 @@ fn words_of_every_width_are_turned() {
         ("'>i4'", vec![0, 0, 0, 1, 0xff, 0xff, 0xff, 0xfe]),
         ("'>f8'", [1.0_f64.to_be_bytes(), (-2.0_f64).to_be_bytes()].concat()),
         ("'>c8'", [1.0_f32, 2.0, 3.0, 4.0].map(f32::to_be_bytes).concat()),
+        ("'>c16'", [1.0_f64, 2.0, 3.0, 4.0].map(f64::to_be_bytes).concat()),
     ] {
         let array = Temporary::new(".npy", &npy(descr, "(2,)", &data));
         let array = array.open().unwrap().one().unwrap();
@@ -208,6 +210,7 @@ fn words_of_every_width_are_turned() {
             DType::F16 => assert_eq!(array.read::<f16>().unwrap(), [1.0, -2.0].map(f16::from_f32)),
             DType::I32 => assert_eq!(array.read::<i32>().unwrap(), [1, -2]),
             DType::F64 => assert_eq!(array.read::<f64>().unwrap(), [1.0, -2.0]),
+            DType::Complex128 => assert_eq!(*bytes, *bytemuck::bytes_of(&[1.0_f64, 2.0, 3.0, 4.0])),
             _ => assert_eq!(*bytes, *bytemuck::bytes_of(&[1.0_f32, 2.0, 3.0, 4.0])),
         }
     }

@@ -25,7 +25,8 @@
 //! ends at 448; only what is one of the elements or its magnitude (`Min`, `Max`, `NormInf`) has their type. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.
 //!
-//! Complex numbers are summed by their parts, in f32, complex128 in f64; norms are of their moduli, and real. They have no order, so this is no program:
+//! Complex numbers are summed by their parts, in f32, complex128 in f64; norms are of their moduli, and real. They have no order, so
+//! this is no program:
 //!
 //! ```compile_fail,E0277
 //! use warpfold::{cpu, ops::{Max, element::complex64}};

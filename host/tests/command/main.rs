@@ -429,7 +429,7 @@ fn shapes_that_cannot_be_are_errors() {
 #[test]
 fn other_types_are_named() {
     for (descr, name) in [
-        ("'<c32'", "c32"),
+        ("'<c32'", "complex256"),
         ("'|O'", "object"),
         ("'<U7'", "<U7"),
         ("[('a', '<f4'), ('b', '<f4')]", "'a', '<f4'"),

@@ -18,9 +18,6 @@
 //!
 //! The number of distinct elements is no fold, and so no operator's: [`cpu::distinct`](crate::cpu::distinct).
 //!
-//! Of f16 and bf16 the CPU alone has the moments and the cosine: with so many elements in a vector their states are more than the
-//! registers of a GPU hold. GPU calls answer [`Error::NoKernel`] there.
-//!
 //! f16 and bf16 are folded as f32, and the answer rounded to their own type once. FP8 is folded as f32 and answered as f32, for an f8e4m3
 //! ends at 448; only what is one of the elements or its magnitude (`Min`, `Max`, `NormInf`) has their type. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.

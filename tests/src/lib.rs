@@ -43,20 +43,19 @@ macro_rules! each_operator {
 #[macro_export]
 macro_rules! each_statistic {
     ($f:ident($($arg:expr),* $(,)?)) => {{
-        $crate::each_statistic!(@half warpfold_kernels::element::f16, $f($($arg),*));
-        $crate::each_statistic!(@half warpfold_kernels::element::bf16, $f($($arg),*));
+        $crate::each_statistic!(@small warpfold_kernels::element::f16, $f($($arg),*));
+        $crate::each_statistic!(@small warpfold_kernels::element::bf16, $f($($arg),*));
         $crate::each_statistic!(@of f32, $f($($arg),*));
         $crate::each_statistic!(@of f64, $f($($arg),*));
         $crate::each_operation!(@exact [$f::<f32, _>] ($($arg),*));
         $crate::each_operation!(@exact [$f::<f64, _>] ($($arg),*));
     }};
-    // Of those that GPUs have kernels for.
-    (@half $element:ty, $f:ident($($arg:expr),* $(,)?)) => {{
-        $f::<$element, _>(warpfold::ops::LogSumExp, $($arg),*);
-        $f::<$element, _>(warpfold::ops::NormLp { p: 3.0 }, $($arg),*);
-        $f::<$element, _>(warpfold::ops::NormLp { p: 0.5 }, $($arg),*);
-    }};
     (@of $element:ident, $f:ident($($arg:expr),* $(,)?)) => {{
+        $crate::each_statistic!(@small $element, $f($($arg),*));
+        $f::<$element, _>(warpfold::ops::Describe { correction: 1.0 }, $($arg),*);
+    }};
+    // Of states of a few words.
+    (@small $element:ty, $f:ident($($arg:expr),* $(,)?)) => {{
         $f::<$element, _>(warpfold::ops::LogSumExp, $($arg),*);
         $f::<$element, _>(warpfold::ops::Variance { correction: 1.0 }, $($arg),*);
         $f::<$element, _>(warpfold::ops::Variance { correction: 0.5 }, $($arg),*);
@@ -68,7 +67,6 @@ macro_rules! each_statistic {
         $f::<$element, _>(warpfold::ops::NormLp { p: 0.5 }, $($arg),*);
         $f::<$element, _>(warpfold::ops::IgnoreNan(warpfold::ops::Variance { correction: 1.0 }), $($arg),*);
         $f::<$element, _>(warpfold::ops::IgnoreNan(warpfold::ops::StdDev { correction: 0.0 }), $($arg),*);
-        $f::<$element, _>(warpfold::ops::Describe { correction: 1.0 }, $($arg),*);
     }};
 }
 

@@ -3,14 +3,16 @@
 
 use approx::assert_relative_eq;
 use warpfold::{
-    cpu,
+    Plan, cpu,
+    layout::{Axes, Extents, Layout, Segments},
     ops::{
         Describe, IgnoreNan, Kurtosis, LogSumExp, MeanVariance, NormLp, Reduction, Skewness, StdDev, Variance,
         element::{Element, Float, bf16, f16},
     },
     plan::Shape,
 };
-use warpfold_tests::{Bits, backends, cases, each_statistic, golden, oracle};
+use warpfold_kernels::kernels::Kernel;
+use warpfold_tests::{Bits, backends, cases, each_statistic, golden, operations, oracle};
 
 /// Central moments in f64, in two passes: count, mean, and the means of the second, third and fourth powers.
 fn moments(values: &[f64]) -> (f64, f64, [f64; 3]) {
@@ -317,6 +319,81 @@ fn the_emulator_gives_the_cpus_bits() {
             each_statistic!(@of f32, agrees(&values, shape, (i + j) % 4, (7 * i + j) as u64));
         }
     }
+}
+
+/// The same of small elements, of which a vector has so many that their columns are folded in a loop: every kernel, whatever is
+/// absent, and with NaN left out.
+#[test]
+fn the_emulator_gives_the_cpus_bits_of_halves() {
+    fn agrees<T: Float, R: Reduction<T>>(op: R) {
+        let halves = |len: usize| -> Vec<T> {
+            let mut halves: Vec<T> = cases::CYCLE
+                .array(len)
+                .into_iter()
+                .map(|value| T::from_f64(value.into()))
+                .collect();
+            halves
+                .iter_mut()
+                .skip(11)
+                .step_by(97)
+                .for_each(|half| *half = T::from_f64(f64::NAN));
+            halves
+        };
+        let [vector, row, leaf] = operations::extents(T::TYPE);
+        let lens = [1, vector + 1, row + 3, leaf - 1, leaf, 3 * leaf + row + 5];
+        for (i, len) in lens.into_iter().enumerate() {
+            let shape = Shape {
+                warps: 2,
+                leaves_per_warp: 1,
+                blocks: 2,
+            };
+            let values = halves(len);
+            for plan in backends::plans(op, len as u64, shape) {
+                for misalign in [0, i % vector, vector - 1] {
+                    let emulated = backends::emulator(op, &values, &plan, misalign, i as u64);
+                    let expected = backends::cpu(op, &values);
+                    assert_eq!(emulated.map(|emulated| emulated.answer), expected, "{plan}");
+                }
+            }
+        }
+        let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
+        let mut kernels = vec![];
+        for (i, (shape, axis)) in [
+            ([7, 5], 1),
+            ([7, vector as u64], 1),
+            ([3, 2 * row as u64 + 9], 1),
+            ([3, leaf as u64], 1),
+            ([2, leaf as u64 + 300], 1),
+            ([40, 3], 0),
+            ([row as u64 + 5, 64], 0),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let (layout, axes) = (Layout::c_order(&shape).expect("small"), Axes::of(&[axis]));
+            let values = halves(layout.len() as usize);
+            let extents = Extents::new(&layout, &axes).expect("an axis");
+            let plan = Plan::along(op.entry(), &extents).expect("few blocks");
+            kernels.push(plan.entry.kernel);
+            let answers = backends::emulator_along(op.monoid(), &values, &plan, &extents, i % 2, i as u64);
+            let expected = cpu::reduce_axes(op, &values, &layout, &axes).expect("not empty");
+            assert_eq!(bits(answers), bits(expected.answers), "{plan}");
+        }
+        for kernel in [Kernel::All, Kernel::Rows, Kernel::Strided] {
+            assert!(kernels.contains(&kernel), "{kernel:?} is not tried");
+        }
+        let lens = [1, vector, 3, row + 1, leaf, 2 * leaf + 5, 9, 20 * leaf + 1, 17];
+        let segments = Segments::by_lens(lens.map(|len| len as u64)).expect("few");
+        let values = halves(segments.len() as usize);
+        let plan = Plan::segments(op.entry(), segments.len(), segments.count() as u64).expect("few blocks");
+        for apart in [false, true] {
+            let answers = backends::emulator_segments(op.monoid(), &values, &plan, &segments, apart, 3);
+            let expected = cpu::reduce_segments(op, &values, &segments).expect("not empty");
+            assert_eq!(bits(answers), bits(expected), "{plan}");
+        }
+    }
+    agrees::<f16, _>(IgnoreNan(Variance { correction: 1.0 }));
+    agrees::<bf16, _>(Kurtosis);
 }
 
 /// Bits that were recorded once (`WARPFOLD_BLESS=1` records them anew), of arrays whose bits are a function of their length.

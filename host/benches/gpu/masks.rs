@@ -21,6 +21,7 @@ pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     of::<f32, _>(bench, ArgMax, &mask)?;
     of::<f32, _>(bench, StdDev::default(), &mask)?;
     of::<bf16, _>(bench, Sum, &mask)?;
+    of::<bf16, _>(bench, StdDev::default(), &mask)?;
     of::<u8, _>(bench, Sum, &mask)
 }
 

@@ -17,7 +17,8 @@ use super::{Bench, Graph, Outcome, Sample, gb_per_s, words};
 pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     of::<f32, _>(bench, Dot)?;
     of::<f32, _>(bench, Cosine)?;
-    of::<bf16, _>(bench, Dot)
+    of::<bf16, _>(bench, Dot)?;
+    of::<bf16, _>(bench, Cosine)
 }
 
 fn of<T: Sample, R: Reduction<Two<T>>>(bench: &Bench, op: R) -> Outcome<()> {

@@ -18,9 +18,8 @@ use super::{
 /// `gpu.prepare::<Masked<T>, _>(Where(op), len)`.
 ///
 /// On the CPU it takes every operator of [`TakesMask`], of every type of elements that the operator has. GPUs have kernels of
-/// [`Sum`] (f16, bf16, f32, f64, i8, i32, i64, u8, u64, bool), [`Mean`], [`Min`] and [`Max`] (f16, bf16, f32, f64), and of
-/// [`ArgMin`], [`ArgMax`], [`Variance`] and [`StdDev`] (f32, f64); of others their calls answer
-/// [`Error::NoKernel`](crate::Error::NoKernel).
+/// [`Sum`] (f16, bf16, f32, f64, i8, i32, i64, u8, u64, bool), of [`Mean`], [`Min`], [`Max`], [`Variance`] and [`StdDev`] (f16, bf16, f32,
+/// f64), and of [`ArgMin`] and [`ArgMax`] (f32, f64); of others their calls answer [`Error::NoKernel`](crate::Error::NoKernel).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Where<Op>(pub Op);
 

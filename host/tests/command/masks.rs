@@ -59,6 +59,45 @@ fn a_mask_selects_what_is_folded() {
 }
 
 #[test]
+fn what_a_mask_selects_is_folded_without_nan_or_more_accurately() {
+    let array = Temporary::array("(2, 3)", &[9.0, f32::NAN, 4.0, -1.0, f32::NAN, 4.0]);
+    let selects = mask("|b1", "(2, 3)", &[0, 1, 1, 1, 1, 1]);
+    let nan_alone = mask("|b1", "(3,)", &[0, 1, 0]);
+    for (op, name, result, of_nothing) in [
+        ("sum", "nansum", json!(7.0), json!(-0.0)),
+        ("prod", "nanprod", json!(-16.0), json!(1.0)),
+        ("mean", "nanmean", json!(2.333_333_3), json!("NaN")),
+        ("min", "nanmin", json!(-1.0), json!("NaN")),
+        ("argmax", "nanargmax", json!(2), json!(u64::MAX)),
+        ("argmax-last", "nanargmax-last", json!(5), json!(u64::MAX)),
+        ("var", "nanvar", json!(8.333_333), json!("NaN")),
+    ] {
+        let object = folded(op, &array, &selects, &["--nan", "ignore"]);
+        assert_eq!((&object["op"], &object["result"]), (&json!(name), &result));
+        assert_eq!(
+            folded(op, &array, &nan_alone, &["--nan", "ignore"])["result"],
+            of_nothing,
+            "{op}"
+        );
+    }
+    assert_eq!(folded("sum", &array, &selects, &[])["result"], json!("NaN"));
+    assert_eq!(folded("count-nan", &array, &selects, &[])["result"], json!(2));
+    let rows = folded("max", &array, &selects, &["--nan", "ignore", "--axis", "1"]);
+    assert_eq!(rows["answers"], json!([4.0, 4.0]));
+    // A half of the last place of 2^24, twice: each is lost alone, and exactly one place together.
+    let halves = Temporary::array("(4,)", &[16_777_216.0, 1.0, 5e30, 1.0]);
+    let small = mask("|u1", "(4,)", &[1, 1, 0, 7]);
+    for (accuracy, name) in [
+        ("compensated", "sum-compensated"),
+        ("wide", "sum-wide"),
+        ("exact", "sum-exact"),
+    ] {
+        let object = folded("sum", &halves, &small, &["--accuracy", accuracy]);
+        assert_eq!((&object["op"], &object["result"]), (&json!(name), &json!(16_777_218.0)));
+    }
+}
+
+#[test]
 fn a_wrong_mask_is_named() {
     let array = Temporary::array("(2, 3)", &[0.0; 6]);
     let path = array.0.to_str().unwrap();
@@ -102,10 +141,9 @@ fn a_wrong_mask_is_named() {
         status == Some(1) && error.contains("minmax of float32 has no mask here"),
         "{error}"
     );
-    for more in [["--nan", "ignore"], ["--accuracy", "exact"]] {
-        let (status, error) = with("sum", more);
-        assert!(status == Some(2) && error.contains("leave out --where"), "{error}");
-    }
+    let (status, error) = with("mean", ["--accuracy", "exact"]);
+    let says = "mean of float32 is not computed with --accuracy exact under a mask: sum is";
+    assert!(status == Some(1) && error.contains(says), "{error}");
     let (status, error) = with("sum", ["--device", "emulator"]);
     assert!(status == Some(1) && error.contains("takes no mask"), "{error}");
 }

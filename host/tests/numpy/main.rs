@@ -147,16 +147,25 @@ fn operators(of: Type) -> Vec<Operator> {
         "float64" => &["compensated", "exact"],
         _ => &[],
     };
-    let masked = [&EVERY, only(is_float, &["l1", "l2", "linf", "logsumexp", "var", "std"])];
-    let masked = masked.concat().into_iter().map(|op| Operator {
-        masked: true,
-        ..operator(op, "native", "propagate")
-    });
+    let masked = [&EVERY, only(is_float, &FLOATS), only(is_float, &MOMENTS)];
+    let masked = masked
+        .concat()
+        .into_iter()
+        .map(|op| operator(op, "native", "propagate"));
+    let masked = masked.chain(
+        accuracies
+            .iter()
+            .map(|accuracy| operator("sum", *accuracy, "propagate")),
+    );
     let plain = plain.concat().into_iter().map(|op| operator(op, "native", "propagate"));
     let ignoring = ignoring.concat().into_iter().map(|op| operator(op, "native", "ignore"));
     let accurate = accuracies
         .iter()
         .flat_map(|accuracy| ["sum", "mean"].map(|op| operator(op, *accuracy, "propagate")));
+    let masked = masked.chain(ignoring.clone()).map(|operator| Operator {
+        masked: true,
+        ..operator
+    });
     plain.chain(ignoring).chain(accurate).chain(masked).collect()
 }
 

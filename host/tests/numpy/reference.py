@@ -274,6 +274,8 @@ def reference(case, dtype, rows, places=None):
 
 def selected(case, dtype, row, mask):
     """The answers of what a mask selects of a row."""
+    if case["nan"] == "ignore":
+        mask = mask & ~np.isnan(row.astype(Long))
     op, kept = case["op"], row[:, mask[0]]
     if op in ("min", "max"):
         # NumPy's own `where=`; of nothing selected its initial value is all that is left.

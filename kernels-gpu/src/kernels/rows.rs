@@ -118,7 +118,7 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
                 )
             };
             let (a, b, c, d) = (load(0), load(1), load(2), load(3));
-            let states = (a.fold(op), b.fold(op), c.fold(op), d.fold(op));
+            let states = (a.fold(simt, op), b.fold(simt, op), c.fold(simt, op), d.fold(simt, op));
             (lanes, SLOTS, states)
         }
         Width::Warp => {

@@ -252,7 +252,7 @@ unsafe fn fold_short<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     let len = mine.len as u32;
     if N == 1 && width == 1 {
         // SAFETY: passed on to the caller.
-        return unsafe { thread::load_vectors::<S, T, 1>(simt, mine.start, 0, len, false, mine.around) }.fold(op);
+        return unsafe { thread::load_vectors::<S, T, 1>(simt, mine.start, 0, len, false, mine.around) }.fold(simt, op);
     }
     // Whether each vector is aligned, and whole or absent: fixed sizes mostly are. One way for all lanes: both would be taken
     // one after the other.
@@ -284,11 +284,16 @@ unsafe fn fold_short<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
         let folded = if ragged {
             let (a, b, c, d) = (load(a, false), load(b, false), load(c, false), load(d, false));
             simt.warp_barrier();
-            [a.fold(op), b.fold(op), c.fold(op), d.fold(op)]
+            [a.fold(simt, op), b.fold(simt, op), c.fold(simt, op), d.fold(simt, op)]
         } else {
             let (a, b, c, d) = (load(a, true), load(b, true), load(c, true), load(d, true));
             simt.warp_barrier();
-            [a.fold_whole(op), b.fold_whole(op), c.fold_whole(op), d.fold_whole(op)]
+            [
+                a.fold_whole(simt, op),
+                b.fold_whole(simt, op),
+                c.fold_whole(simt, op),
+                d.fold_whole(simt, op),
+            ]
         };
         let totals = warp::reduce_four(simt, op, folded, width);
         // The slot of this lane's own segment, of all rounds'.

@@ -113,20 +113,22 @@ entries! {
         (variance | std): Either<Variance, StdDev> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(Variance { correction }, StdDev { correction }, told)
-        }, { f32: DEEP, f64: DEEP };
-        mean_variance: MeanVariance = |told| MeanVariance { correction: f64::from_bits(told.number) }, { f32: DEEP, f64: DEEP };
+        }, { f32: DEEP, f64: DEEP, f16: FULL, bf16: FULL };
+        mean_variance: MeanVariance = |told| MeanVariance { correction: f64::from_bits(told.number) }, {
+            f32: DEEP, f64: DEEP, f16: FULL, bf16: FULL,
+        };
         (skewness | kurtosis): Either<Skewness, Kurtosis> = |told| Either::told(Skewness {}, Kurtosis {}, told), {
-            f32: DEEP, f64: DEEP,
+            f32: DEEP, f64: DEEP, f16: FULL, bf16: FULL,
         };
         (variance_ignore_nan | std_ignore_nan): Either<IgnoreNan<Variance>, IgnoreNan<StdDev>> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(IgnoreNan(Variance { correction }), IgnoreNan(StdDev { correction }), told)
-        }, { f32: DEEP, f64: FULL };
+        }, { f32: DEEP, f64: FULL, f16: FULL, bf16: FULL };
     }
 
     statistics: folds of two, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "statistics")) {
         dot: Dot = |_| Dot, { f32: WIDE, f64: WIDE, f16: FULL, bf16: WIDE };
-        cosine: Cosine = |_| Cosine, { f32: FULL, f64: WIDE };
+        cosine: Cosine = |_| Cosine, { f32: FULL, f64: WIDE, f16: FULL, bf16: FULL };
     }
 
     masks: folds of masked, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "masks")) {
@@ -141,7 +143,7 @@ entries! {
         (variance_where | std_where): Either<Where<Variance>, Where<StdDev>> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(Where(Variance { correction }), Where(StdDev { correction }), told)
-        }, { f32: FULL, f64: FULL };
+        }, { f32: FULL, f64: FULL, f16: FULL, bf16: FULL };
     }
 
     // States of 26, 30 and 69 words, and so much code to combine two that one kernel of each type is enough.

@@ -249,7 +249,7 @@ pub unsafe fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(
     // SAFETY: passed on to the caller.
     let mine = unsafe {
         if leaf < thread::loadable_leaves::<T, M>(input) {
-            thread::load_leaf::<S, T, M>(simt, input, leaf).fold(op)
+            thread::load_leaf::<S, T, M>(simt, input, leaf).fold(simt, op)
         } else {
             thread::fold_ragged(simt, op, input, leaf)
         }

@@ -110,9 +110,9 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
         let words = T::map(words, |words| {
             each_row::<ROWS>(|row| words[row].map(|word| simt.anew(word)))
         });
-        op.fold_part(Loaded::<T, ROWS> { words, present: ALL })
+        Loaded::<T, ROWS> { words, present: ALL }.fold(simt, op)
     } else {
-        op.fold_part(Loaded::<T, ROWS> { words, present })
+        Loaded::<T, ROWS> { words, present }.fold(simt, op)
     };
     op.shift(state, first)
 }

@@ -3,14 +3,14 @@
 use super::{
     extents::{Around, Input, after},
     in_order,
-    load::{ALL, Vectors, WORDS},
+    load::{ALL, Vectors, WORDS, each_row, shifted_by_bytes},
     narrow,
     source::{Across, Aligned, At, Bytes, Ragged, Source, Whole, Words, load},
     warp,
 };
 use crate::{
     element::Item,
-    monoids::Monoid,
+    monoids::{self, Monoid},
     simt::Simt,
     tree::{self, Part, ROWS, leaf_elements, pending::Pending, place, vector_elements},
 };
@@ -65,14 +65,19 @@ pub unsafe fn load_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, input: Input<
 impl<T: Source> Rows<T> {
     /// Folds what was read to one state.
     #[inline(always)]
-    pub fn fold<M: Monoid<T>>(self, op: M) -> M::State {
-        op.shift(op.fold_part(self.part()), self.base)
+    pub fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
+        op.shift(self.loaded().fold(simt, op), self.base)
     }
 
     /// What was read, for an operator that asks for no positions.
     #[inline(always)]
     pub fn part(self) -> impl Part<T> {
-        Loaded::<T, ROWS> {
+        self.loaded()
+    }
+
+    #[inline(always)]
+    fn loaded(self) -> Loaded<T, ROWS> {
+        Loaded {
             words: self.words,
             present: ALL,
         }
@@ -128,6 +133,13 @@ impl<T, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
     }
 }
 
+/// Whether the columns of a part are folded one after the other, in a loop: where there are so many that all at once would take more
+/// registers than there are. Of moments, which are made of a column at once, and of states of several words of two arrays.
+const fn folds_in_turn<T: Source, M: Monoid<T>>() -> bool {
+    let is_heavy = M::FOLDS_COLUMNS || T::ARRAYS > 1 && !T::MASKED && <M::State as monoids::Words>::COUNT > 4;
+    T::BYTES < 4 && is_heavy && !M::REREADS
+}
+
 /// A part that was read, of which the first `present` places hold elements.
 #[derive(Clone, Copy)]
 pub(super) struct Loaded<T: Source, const N: usize> {
@@ -153,6 +165,31 @@ impl<T: Source, const N: usize> Part<T> for Loaded<T, N> {
     fn full(self) -> Option<Self> {
         let places = place::<T>(N - 1, vector_elements::<T>()) as u32;
         (self.present >= places).then_some(Self { present: ALL, ..self })
+    }
+}
+
+impl<T: Source, const N: usize> Loaded<T, N> {
+    /// Folds what was read to one state.
+    #[inline(always)]
+    pub(super) fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
+        match (folds_in_turn::<T, M>(), vector_elements::<T>()) {
+            (true, 8) => self.fold_columns::<S, M, 3>(simt, op),
+            (true, 16) => self.fold_columns::<S, M, 4>(simt, op),
+            _ => op.fold_part(self),
+        }
+    }
+
+    /// The same of `2` to the power of `LEVELS` columns, one after the other: of all rows the first element each, and then what is left.
+    #[inline(always)]
+    fn fold_columns<S: Simt, M: Monoid<T>, const LEVELS: u32>(mut self, simt: S, op: M) -> M::State {
+        in_turn::<S, T, M, LEVELS>(simt, op, |column| {
+            let state = tree::fold_column(op, self, 0);
+            self.present = u32::saturating_sub(self.present, 1);
+            self.words = T::map(T::zip(self.words, T::pitches()), |(words, bytes)| {
+                each_row(|row| shifted_by_bytes(words[row], 0, bytes as u32))
+            });
+            op.shift(state, column.into())
+        })
     }
 }
 
@@ -205,18 +242,18 @@ pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
                 load::<S, T, _, ROWS>(simt, Ragged, from, present, input.around)
             }
         };
-        return op.shift(op.fold_part(Loaded::<T, ROWS> { words, present }), base);
+        return op.shift(Loaded::<T, ROWS> { words, present }.fold(simt, op), base);
     }
     if T::BYTES < 4 && input.is_shifted(leaf) {
         // SAFETY: every aligned vector that the leaf touches may be read.
         let words = unsafe { load::<S, T, _, ROWS>(simt, Across, from, ALL, input.around) };
-        return Rows::<T> { words, base }.fold(op);
+        return Rows::<T> { words, base }.fold(simt, op);
     }
     let present = narrow(simt, u64::saturating_sub(input.len, base));
     let state = if T::BYTES < 4 {
         // SAFETY: passed on to the caller.
         let words = unsafe { load::<S, T, _, ROWS>(simt, Bytes, from, present, input.around) };
-        op.fold_part(Loaded::<T, ROWS> { words, present })
+        Loaded::<T, ROWS> { words, present }.fold(simt, op)
     } else if M::FOLDS_COLUMNS {
         match vector_elements::<T>() {
             4 => fold_columns::<S, T, M, 2>(simt, op, from, present),
@@ -265,18 +302,29 @@ fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
     from: At<T>,
     present: u32,
 ) -> M::State {
-    let mut columns = Pending::<M::State, LEVELS>::nothing(op);
-    // A number of turns that no compiler knows: one unrolls the loop otherwise.
-    let count = simt.anew(1 << LEVELS);
-    let mut column = 0;
-    while column < count {
+    in_turn::<S, T, M, LEVELS>(simt, op, |column| {
         let part = Unloaded::<S, T> {
             simt,
             from: after::<T>(from, column.into()),
             present: u32::saturating_sub(present, column),
         };
-        let state = tree::fold_column(op, part, 0);
-        columns.push(op, column, op.shift(state, column.into()));
+        op.shift(tree::fold_column(op, part, 0), column.into())
+    })
+}
+
+/// The state of `2` to the power of `LEVELS` columns, `of` giving that of each, one after the other in a loop.
+#[inline(always)]
+fn in_turn<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
+    simt: S,
+    op: M,
+    mut of: impl FnMut(u32) -> M::State,
+) -> M::State {
+    let mut columns = Pending::<M::State, LEVELS>::nothing(op);
+    // A number of turns that no compiler knows: one unrolls the loop otherwise.
+    let count = simt.anew(1 << LEVELS);
+    let mut column = 0;
+    while column < count {
+        columns.push(op, column, of(column));
         column += 1;
     }
     columns.total(op, 1 << LEVELS)
@@ -296,7 +344,7 @@ pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(simt: 
         return unsafe { in_order::fold_leaf(simt, op, input, 0) };
     }
     // SAFETY: passed on to the caller.
-    unsafe { load_rows::<S, T, N>(simt, input, simt.lane()) }.fold(op)
+    unsafe { load_rows::<S, T, N>(simt, input, simt.lane()) }.fold(simt, op)
 }
 
 /// Reads vector `vector` of an extent that has at most one row of one leaf.
@@ -353,18 +401,19 @@ pub struct Short<T: Source, const N: usize> {
 impl<T: Source, const N: usize> Short<T, N> {
     /// Folds what was read to one state.
     #[inline(always)]
-    pub fn fold<M: Monoid<T>>(self, op: M) -> M::State {
-        op.shift(op.fold_part(self.part), self.base)
+    pub fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
+        op.shift(self.part.fold(simt, op), self.base)
     }
 
     /// The same where each vector's places all hold elements, or none do.
     #[inline(always)]
-    pub fn fold_whole<M: Monoid<T>>(self, op: M) -> M::State {
+    pub fn fold_whole<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
         if N > 1 {
-            return self.fold(op);
+            return self.fold(simt, op);
         }
         let Loaded { words, present } = self.part;
-        let state = op.shift(op.fold_part(Loaded::<T, N> { words, present: ALL }), self.base);
+        let whole = Loaded::<T, N> { words, present: ALL };
+        let state = op.shift(whole.fold(simt, op), self.base);
         if present == 0 { op.identity() } else { state }
     }
 }

@@ -134,7 +134,7 @@ pub unsafe fn fold_four<S: Simt, T: Source, M: Monoid<T>>(
         let mut state = op.identity();
         if at < end {
             // SAFETY: passed on to the caller.
-            state = unsafe { thread::load_leaf::<S, T, M>(simt, input, first + u64::from(at)) }.fold(op);
+            state = unsafe { thread::load_leaf::<S, T, M>(simt, input, first + u64::from(at)) }.fold(simt, op);
         }
         if turn & 1 != 0 {
             state = meet(simt, op, 1, waiting, state);
@@ -257,7 +257,7 @@ pub unsafe fn fold_loadable<S: Simt, T: Source, M: Monoid<T>>(
         seen.anything = true;
         rows = rows.anew(simt);
     }
-    let total = reduce(simt, op, rows.fold(op));
+    let total = reduce(simt, op, rows.fold(simt, op));
     if M::SELECTS {
         seen.best = op.combine(seen.best, total);
     }

@@ -190,4 +190,5 @@ each! {
     argmin_last_f64: ArgMinLast, f64::from;
     std_dev_f32: StdDev::default(), float;
     variance_f64: Variance { correction: 0.0 }, f64::from;
+    variance_f16: Variance { correction: 1.0 }, |byte| f16::from_bits(0x3c00 + u16::from(byte));
 }

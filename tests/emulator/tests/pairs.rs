@@ -169,4 +169,5 @@ each! {
     dot_bf16: Dot, bf16;
     cosine_f32: Cosine, f32;
     cosine_f64: Cosine, f64;
+    cosine_f16: Cosine, f16;
 }

@@ -166,6 +166,8 @@ macro_rules! each {
         $f::<f64, _>($gpu, ArgMinLast, DOUBLE);
         $f::<f32, _>($gpu, StdDev::default(), SINGLE);
         $f::<f64, _>($gpu, StdDev::default(), DOUBLE);
+        $f::<f16, _>($gpu, StdDev::default(), 0x3c00);
+        $f::<bf16, _>($gpu, Variance { correction: 1.0 }, 0x3f80);
         $f::<f32, _>($gpu, Variance { correction: 0.0 }, SINGLE);
         $f::<f64, _>($gpu, Variance { correction: 0.0 }, DOUBLE);
     }};

@@ -139,6 +139,8 @@ macro_rules! each_pair {
         $f::<bf16, _>($gpu, Dot $(, $arg)*);
         $f::<f32, _>($gpu, Cosine $(, $arg)*);
         $f::<f64, _>($gpu, Cosine $(, $arg)*);
+        $f::<f16, _>($gpu, Cosine $(, $arg)*);
+        $f::<bf16, _>($gpu, Cosine $(, $arg)*);
     }};
 }
 

@@ -160,8 +160,12 @@ impl Fold<'_> {
     }
 
     pub fn no_such_accuracy(&self) -> Failure {
+        let (operators, under) = match self.mask {
+            None => ("sum and mean are", ""),
+            Some(_) => ("sum is", " under a mask"),
+        };
         format!(
-            "{} of {} is not computed with --accuracy {}: sum and mean are, compensated and exact of float32 and float64, wide of \
+            "{} of {} is not computed with --accuracy {}{under}: {operators}, compensated and exact of float32 and float64, wide of \
              float16, bfloat16 and float32",
             name(self.args.op),
             self.array.dtype_name(),

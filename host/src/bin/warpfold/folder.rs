@@ -146,6 +146,32 @@ pub mod masked {
     }
 }
 
+/// Operators over the elements that a mask selects and that are not NaN.
+pub mod masked_ignoring {
+    use warpfold::ops::IgnoreNan;
+
+    use super::*;
+
+    /// As [`plain::run`].
+    pub fn run<'a, T: Element, Op>(fold: &'a Fold<'a>, op: Op) -> Choice<'a>
+    where
+        IgnoreNan<Op>: TakesMask,
+        Where<IgnoreNan<Op>>: Reduction<Masked<T>, Answer: Answer>,
+    {
+        masked::run::<T, _>(fold, IgnoreNan(op))
+    }
+
+    /// As [`plain::arg`].
+    pub fn arg<'a, T, Op>(fold: &'a Fold<'a>, op: Op, arg: Arg) -> Choice<'a>
+    where
+        T: Element + Real + Into<Scalar>,
+        IgnoreNan<Op>: TakesMask,
+        Where<IgnoreNan<Op>>: Reduction<Masked<T>, Answer = u64, State = Best<Key<T>>>,
+    {
+        masked::arg::<T, _>(fold, IgnoreNan(op), arg)
+    }
+}
+
 struct Plain<'a, T: Element, R: Reduction<T>> {
     fold: &'a Fold<'a>,
     op: R,

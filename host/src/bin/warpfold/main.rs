@@ -165,7 +165,7 @@ struct Reduce {
     segment_size: Option<u64>,
     /// Folds the elements that MASK selects, an array of bool or uint8 (a file of one, or FILE:NAME) whose shape is the array's or
     /// broadcasts to it as NumPy's `where` does; those that it does not select never show, and indices are those in the whole array. Of
-    /// sum, prod, mean, min, max, argmin, argmax, any, all, count-nonzero, l1, l2, linf, logsumexp, var and std. Where nothing is
+    /// all operators but minmax, argminmax, distinct and the bitwise ones, with --nan ignore, too, and sum with --accuracy. Where nothing is
     /// selected the answers are those of --nan ignore over NaN alone, and the min and max of integers the highest and the lowest.
     #[arg(long = "where", value_name = "MASK")]
     mask: Option<PathBuf>,
@@ -310,10 +310,6 @@ impl Reduce {
         if matches!(self.op, Op::Distinct) && (self.mask.is_some() || self.accuracy != Accuracy::Native) {
             let problem =
                 "distinct elements are counted exactly, and of all the array: leave out --where and --accuracy";
-            return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
-        }
-        if self.mask.is_some() && (self.nan == Nan::Ignore || self.accuracy != Accuracy::Native) {
-            let problem = "what a mask selects is folded in the native accuracy, NaN and all: leave out --where, or --nan and --accuracy";
             return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
         }
         if self.nan == Nan::Ignore && self.accuracy != Accuracy::Native {

@@ -12,7 +12,7 @@ use warpfold::{
 use crate::{
     Accuracy, Failure, Nan, Op, Reduce,
     fold::Fold,
-    folder::{Choice, Folder, ignoring, masked, plain},
+    folder::{Choice, Folder, ignoring, masked, masked_ignoring, plain},
     masks::Mask,
     out::Out,
     report::Report,
@@ -67,7 +67,9 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
 /// What folds elements of a type as the command line says.
 fn of<'a, T: Element>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failure> {
     let (folder, otherwise) = match (&fold.mask, fold.args.nan, fold.args.accuracy) {
-        (Some(mask), ..) => (T::masked(fold), fold.no_mask(mask)),
+        (Some(mask), Nan::Propagate, Accuracy::Native) => (T::masked(fold), fold.no_mask(mask)),
+        (Some(mask), Nan::Ignore, _) => (T::masked_ignoring(fold), fold.no_mask(mask)),
+        (Some(_), ..) => (T::masked_accurate(fold), fold.no_such_accuracy()),
         (_, Nan::Ignore, _) => (T::ignoring(fold), fold.no_nan()),
         (_, _, Accuracy::Native) => (T::plain(fold), fold.meaningless()),
         _ => (T::accurate(fold), fold.no_such_accuracy()),
@@ -93,8 +95,16 @@ pub trait Element: element::Element + NoUninit {
     fn ignoring<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
         Self::plain(fold)
     }
+    /// Over those that a mask selects and that are not NaN.
+    fn masked_ignoring<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
+        Self::masked(fold)
+    }
     /// In another accuracy.
     fn accurate<'a>(_fold: &'a Fold<'a>) -> Choice<'a> {
+        None
+    }
+    /// In another accuracy, over those that a mask selects.
+    fn masked_accurate<'a>(_fold: &'a Fold<'a>) -> Choice<'a> {
         None
     }
 }
@@ -231,6 +241,9 @@ macro_rules! element {
             })?
             $(fn ignoring<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
                 among!(ignoring fold: $($ignoring)*)
+            }
+            fn masked_ignoring<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
+                among!(masked_ignoring fold: $($ignoring)*)
             })?
             $(fn accurate<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
                 match (fold.args.accuracy, fold.args.op) {
@@ -238,6 +251,12 @@ macro_rules! element {
                         (Accuracy::$accuracy, Op::Sum) => plain::run::<Self, _>(fold, ops::$accuracy(ops::Sum)),
                         (Accuracy::$accuracy, Op::Mean) => plain::run::<Self, _>(fold, ops::$accuracy(ops::Mean)),
                     )*
+                    _ => None,
+                }
+            }
+            fn masked_accurate<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
+                match (fold.args.accuracy, fold.args.op) {
+                    $((Accuracy::$accuracy, Op::Sum) => masked::run::<Self, _>(fold, ops::$accuracy(ops::Sum)),)*
                     _ => None,
                 }
             })?
@@ -254,7 +273,7 @@ macro_rules! element {
         element!(
             $element, read as Self, Cow::from;
             plain: moments shape scales l2 linf floats nans pairs truths product ordered sums;
-            masked: moments scales l2 linf truths product ordered sums;
+            masked: moments shape scales l2 linf floats nans truths product ordered sums;
             ignoring: moments product ordered sums;
             accurate: $($accuracy)*;
         );

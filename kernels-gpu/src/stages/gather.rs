@@ -15,7 +15,7 @@ use super::{
     load::{ALL, Loads, Vectors, WORDS, each_row, element_loads, is_vector, load_element},
     mask, narrow,
     source::{At, Read, Source},
-    thread::Loaded,
+    thread::{Loaded, folds_in_turn},
 };
 use crate::{
     element::Item,
@@ -118,9 +118,9 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
 }
 
 /// Whether a part of which no place is absent has code of its own, that tests none: for operators to which a test is as dear as
-/// an element, and where elements are many.
-const fn is_cheaper_whole<T: Item, M: Monoid<T>>() -> bool {
-    M::SELECTS || word_elements::<T>() > 1
+/// an element, and where elements are many but not folded in a loop.
+const fn is_cheaper_whole<T: Source, M: Monoid<T>>() -> bool {
+    M::SELECTS || word_elements::<T>() > 1 && !folds_in_turn::<T, M>()
 }
 
 /// Where the elements of a part lie in one of the arrays: those from number `first` on of the extent that begins at `start`, of which

@@ -104,7 +104,7 @@ pub trait OverNothing<T: Item>: Reduction<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoKernel`] where GPUs have none: of some operators under a mask, behind a step, of f16 and bf16.
+    /// [`Error::NoKernel`] where GPUs have none: of some operators under a mask and behind a step.
     fn kernel(self) -> Result<&'static Entry, Error> {
         self.built().ok_or(Error::NoKernel {
             op: Self::NAME,

@@ -78,8 +78,8 @@ pub trait Reduction<T: Item>: Operator {
         self.built().expect("a kernel that is built")
     }
 
-    /// The same, or none: under a mask ([`Masked`](crate::element::Masked)), behind a [step](crate::monoids::Step) and for f16 and bf16
-    /// GPUs have kernels of some operators alone.
+    /// The same, or none: under a mask ([`Masked`](crate::element::Masked)) and behind a [step](crate::monoids::Step) GPUs have kernels
+    /// of some operators alone.
     fn built(self) -> Option<&'static Entry> {
         Self::LIBRARY.find(Self::ENTRY, T::ELEMENT, Kernel::All)
     }

@@ -149,7 +149,7 @@ fn columns_in_turn<const LEVELS: u32, T: Element, M: Monoid<T>, P: Part<T>>(op: 
     while column < 1 << LEVELS {
         let at = |row| At(place::<T>(row, column));
         let state = match whole_column(at, part) {
-            Some(values) if M::FOLDS_COLUMNS => op.fold_column(values, place::<T>(0, column)),
+            Some(values) if M::FOLDS_COLUMNS => op.fold_column(values, place::<T>(0, column), place::<T>(1, 0)),
             _ => {
                 let mut rows = Pending::<M::State, { u32::ilog2(ROWS as u32) }>::nothing(op);
                 let mut row = 0;
@@ -315,7 +315,7 @@ impl<T: Item, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInPairs<P> {
         let at = |row| self.0.lift(Any, row, column);
         let places = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
         match whole(places) {
-            Some(values) => op.fold_column(values, place::<T>(0, column)),
+            Some(values) => op.fold_column(values, place::<T>(0, column), place::<T>(1, 0)),
             None => in_pairs(op, Places { places, column }, ROWS),
         }
     }

@@ -140,7 +140,7 @@ pub fn emulator<T: Element, R: Reduction<T>>(
     })
 }
 
-/// The same along axes: an answer for each extent, in order.
+/// The same along axes: an answer for each extent, in order, and its state.
 ///
 /// # Panics
 ///
@@ -152,12 +152,11 @@ pub fn emulator_along<T: Element, M: Monoid<T>>(
     extents: &layout::Extents,
     misalign: usize,
     seed: u64,
-) -> Vec<M::Answer> {
+) -> (Vec<M::Answer>, Vec<M::State>) {
     emulate::<T, M>(values, plan, misalign, seed, Of::Extents(extents), |lane, told| {
         // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
         unsafe { run(lane, op, plan.entry.kernel, told) }
     })
-    .0
 }
 
 /// The same in segments; where they are to lie `apart` each is copied to a place of its own.
@@ -172,7 +171,7 @@ pub fn emulator_segments<T: Element, M: Monoid<T>>(
     segments: &layout::Segments,
     apart: bool,
     seed: u64,
-) -> Vec<M::Answer> {
+) -> (Vec<M::Answer>, Vec<M::State>) {
     let of = if apart {
         Of::Apart(segments)
     } else {
@@ -184,7 +183,6 @@ pub fn emulator_segments<T: Element, M: Monoid<T>>(
         // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
         unsafe { segments::reduce_segments(lane, op, extents, leaves, told.meeting, told.output) }
     })
-    .0
 }
 
 /// What is folded.

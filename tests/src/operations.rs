@@ -159,9 +159,9 @@ impl<T: Element, R: Reduction<T>> Operation for Of<T, R> {
     fn segments(&self, bits: &[u64], plan: &Plan, segments: &layout::Segments, apart: bool, seed: u64) -> Vec<Bits> {
         let values = elements::<T>(bits);
         let answers = if self.selects() {
-            backends::emulator_segments(Asks::<true>(self), &values, plan, segments, apart, seed)
+            backends::emulator_segments(Asks::<true>(self), &values, plan, segments, apart, seed).0
         } else {
-            backends::emulator_segments(Asks::<false>(self), &values, plan, segments, apart, seed)
+            backends::emulator_segments(Asks::<false>(self), &values, plan, segments, apart, seed).0
         };
         answers
             .into_iter()
@@ -344,9 +344,9 @@ fn along<T: Element>(
     seed: u64,
 ) -> Vec<Eight> {
     if op.selects() {
-        backends::emulator_along(Asks::<true>(op), values, plan, extents, misalign, seed)
+        backends::emulator_along(Asks::<true>(op), values, plan, extents, misalign, seed).0
     } else {
-        backends::emulator_along(Asks::<false>(op), values, plan, extents, misalign, seed)
+        backends::emulator_along(Asks::<false>(op), values, plan, extents, misalign, seed).0
     }
 }
 

@@ -196,7 +196,7 @@ fn small_answers_are_packed() {
                 let values = elements::<T>(&samples::ALL[0].array(T::TYPE, layout.len() as usize));
                 let extents = Extents::new(&layout, &Axes::of(&[axis])).expect("an axis");
                 let plan = Plan::along(op.entry(), &extents).expect("few blocks");
-                let answers = backends::emulator_along(op.monoid(), &values, &plan, &extents, 1, 5);
+                let answers = backends::emulator_along(op.monoid(), &values, &plan, &extents, 1, 5).0;
                 let expected = cpu::reduce_axes(op, &values, &layout, &Axes::of(&[axis])).expect("not empty");
                 let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
                 assert_eq!(bits(answers), bits(expected.answers), "{plan}");

@@ -120,7 +120,7 @@ impl<R: Reduction<complex128>> Fold for Of<R> {
     }
     fn along(&self, values: &[complex128], extents: &Extents, layout: &Layout, axis: i64, seed: u64) -> Kernel {
         let plan = Plan::along(self.0.entry(), extents).unwrap();
-        let emulated = backends::emulator_along(self.0.monoid(), values, &plan, extents, 0, seed);
+        let emulated = backends::emulator_along(self.0.monoid(), values, &plan, extents, 0, seed).0;
         let emulated: Vec<Bits> = emulated.into_iter().map(Bits::of).collect();
         let folded = cpu::reduce_axes(self.0, values, layout, &Axes::of(&[axis])).unwrap();
         assert_eq!(
@@ -132,7 +132,7 @@ impl<R: Reduction<complex128>> Fold for Of<R> {
     }
     fn segments(&self, values: &[complex128], segments: &Segments, apart: bool, seed: u64) {
         let plan = Plan::segments(self.0.entry(), segments.len(), segments.count() as u64).unwrap();
-        let emulated = backends::emulator_segments(self.0.monoid(), values, &plan, segments, apart, seed);
+        let emulated = backends::emulator_segments(self.0.monoid(), values, &plan, segments, apart, seed).0;
         let folded = cpu::reduce_segments(self.0, values, segments).unwrap();
         let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
         assert_eq!(bits(emulated), bits(folded), "{plan}");
@@ -181,7 +181,7 @@ fn kernels_along_axes_have_the_cpus_bits() {
     let folded = cpu::reduce_axes(Sum, &values, &layout, &Axes::of(&[0, 2])).unwrap();
     let extents = Extents::new(&layout, &Axes::of(&[0, 2])).unwrap();
     let plan = Plan::along(Reduction::<complex128>::entry(Sum), &extents).unwrap();
-    let emulated = backends::emulator_along(Reduction::<complex128>::monoid(Sum), &values, &plan, &extents, 0, 3);
+    let emulated = backends::emulator_along(Reduction::<complex128>::monoid(Sum), &values, &plan, &extents, 0, 3).0;
     assert_eq!(emulated, folded.answers);
 }
 

@@ -117,7 +117,7 @@ fn agrees<T: Element, R: Reduction<T>>(op: R, values: &[T], shape: Shape, misali
         let layout = Layout::c_order(&[len / columns, columns]).expect("small");
         let extents = Extents::new(&layout, &Axes::of(&[axis])).expect("an axis");
         let plan = Plan::along(op.entry(), &extents).expect("few blocks");
-        let answers = backends::emulator_along(op.monoid(), values, &plan, &extents, misalign, seed);
+        let answers = backends::emulator_along(op.monoid(), values, &plan, &extents, misalign, seed).0;
         let expected = cpu::reduce_axes(op, values, &layout, &Axes::of(&[axis])).expect("an answer over nothing");
         let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
         assert_eq!(
@@ -137,7 +137,7 @@ fn agrees<T: Element, R: Reduction<T>>(op: R, values: &[T], shape: Shape, misali
         let plan = Plan::segments(op.entry(), segments.len(), segments.count() as u64).expect("few blocks");
         let expected = cpu::reduce_segments(op, values, &segments).expect("an answer over nothing");
         for apart in [false, true] {
-            let answers = backends::emulator_segments(op.monoid(), values, &plan, &segments, apart, seed);
+            let answers = backends::emulator_segments(op.monoid(), values, &plan, &segments, apart, seed).0;
             let bits = |answers: &[R::Answer]| answers.iter().copied().map(Bits::of).collect::<Vec<_>>();
             assert_eq!(bits(&answers), bits(&expected), "{plan}, apart: {apart}, seed {seed}");
         }

@@ -6,12 +6,16 @@ use warpfold::{
     Plan, cpu,
     layout::{Axes, Extents, Layout, Segments},
     ops::{
-        Describe, IgnoreNan, Kurtosis, LogSumExp, MeanVariance, NormLp, Reduction, Skewness, StdDev, Variance,
+        Describe, IgnoreNan, Kurtosis, LogSumExp, MeanVariance, NormLp, Reduction, Skewness, StdDev, Sum, Variance,
         element::{Element, Float, bf16, f16},
     },
     plan::Shape,
 };
-use warpfold_kernels::kernels::Kernel;
+use warpfold_kernels::{
+    kernels::Kernel,
+    monoids::{self, Monoid},
+    tree::{ROWS, row_elements},
+};
 use warpfold_tests::{Bits, backends, cases, each_statistic, golden, operations, oracle};
 
 /// Central moments in f64, in two passes: count, mean, and the means of the second, third and fourth powers.
@@ -321,24 +325,24 @@ fn the_emulator_gives_the_cpus_bits() {
     }
 }
 
-/// The same of small elements, of which a vector has so many that their columns are folded in a loop: every kernel, whatever is
-/// absent, and with NaN left out.
+/// The same of small elements, of which a vector has so many that their columns are folded in a loop: the states, for answers of so
+/// few digits would hide another tree.
 #[test]
-fn the_emulator_gives_the_cpus_bits_of_halves() {
-    fn agrees<T: Float, R: Reduction<T>>(op: R) {
+fn the_emulator_gives_the_cpus_states_of_halves() {
+    fn agrees<T: Float, R: Reduction<T>>(op: R, with_nan: bool) {
         let halves = |len: usize| -> Vec<T> {
             let mut halves: Vec<T> = cases::CYCLE
                 .array(len)
                 .into_iter()
                 .map(|value| T::from_f64(value.into()))
                 .collect();
-            halves
-                .iter_mut()
-                .skip(11)
-                .step_by(97)
-                .for_each(|half| *half = T::from_f64(f64::NAN));
+            if with_nan {
+                let some = halves.iter_mut().skip(11).step_by(97);
+                some.for_each(|half| *half = T::from_f64(f64::NAN));
+            }
             halves
         };
+        let expected = |values: &[T]| Bits::of(cpu::fold(op, values));
         let [vector, row, leaf] = operations::extents(T::TYPE);
         let lens = [1, vector + 1, row + 3, leaf - 1, leaf, 3 * leaf + row + 5];
         for (i, len) in lens.into_iter().enumerate() {
@@ -350,13 +354,12 @@ fn the_emulator_gives_the_cpus_bits_of_halves() {
             let values = halves(len);
             for plan in backends::plans(op, len as u64, shape) {
                 for misalign in [0, i % vector, vector - 1] {
-                    let emulated = backends::emulator(op, &values, &plan, misalign, i as u64);
-                    let expected = backends::cpu(op, &values);
-                    assert_eq!(emulated.map(|emulated| emulated.answer), expected, "{plan}");
+                    let emulated = backends::emulator(op, &values, &plan, misalign, i as u64).expect("an answer");
+                    assert_eq!(emulated.state, expected(&values), "{plan}");
+                    assert_eq!(Some(emulated.answer), backends::cpu(op, &values), "{plan}");
                 }
             }
         }
-        let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
         let mut kernels = vec![];
         for (i, (shape, axis)) in [
             ([7, 5], 1),
@@ -365,7 +368,7 @@ fn the_emulator_gives_the_cpus_bits_of_halves() {
             ([3, leaf as u64], 1),
             ([2, leaf as u64 + 300], 1),
             ([40, 3], 0),
-            ([row as u64 + 5, 64], 0),
+            ([leaf as u64 + 5, 64], 0),
         ]
         .into_iter()
         .enumerate()
@@ -375,9 +378,16 @@ fn the_emulator_gives_the_cpus_bits_of_halves() {
             let extents = Extents::new(&layout, &axes).expect("an axis");
             let plan = Plan::along(op.entry(), &extents).expect("few blocks");
             kernels.push(plan.entry.kernel);
-            let answers = backends::emulator_along(op.monoid(), &values, &plan, &extents, i % 2, i as u64);
-            let expected = cpu::reduce_axes(op, &values, &layout, &axes).expect("not empty");
-            assert_eq!(bits(answers), bits(expected.answers), "{plan}");
+            let (_, states) = backends::emulator_along(op.monoid(), &values, &plan, &extents, i % 2, i as u64);
+            let columns = shape[1] as usize;
+            for (number, state) in states.into_iter().enumerate() {
+                let extent: Vec<T> = if axis == 1 {
+                    values[number * columns..][..columns].to_vec()
+                } else {
+                    values[number..].iter().step_by(columns).copied().collect()
+                };
+                assert_eq!(Bits::of(state), expected(&extent), "{plan}, answer {number}");
+            }
         }
         for kernel in [Kernel::All, Kernel::Rows, Kernel::Strided] {
             assert!(kernels.contains(&kernel), "{kernel:?} is not tried");
@@ -387,13 +397,71 @@ fn the_emulator_gives_the_cpus_bits_of_halves() {
         let values = halves(segments.len() as usize);
         let plan = Plan::segments(op.entry(), segments.len(), segments.count() as u64).expect("few blocks");
         for apart in [false, true] {
-            let answers = backends::emulator_segments(op.monoid(), &values, &plan, &segments, apart, 3);
-            let expected = cpu::reduce_segments(op, &values, &segments).expect("not empty");
-            assert_eq!(bits(answers), bits(expected), "{plan}");
+            let (_, states) = backends::emulator_segments(op.monoid(), &values, &plan, &segments, apart, 3);
+            for (number, state) in states.into_iter().enumerate() {
+                let segment = segments.get(number);
+                let segment = &values[segment.start as usize..segment.end as usize];
+                assert_eq!(Bits::of(state), expected(segment), "{plan}, segment {number}");
+            }
         }
     }
-    agrees::<f16, _>(IgnoreNan(Variance { correction: 1.0 }));
-    agrees::<bf16, _>(Kurtosis);
+    agrees::<f16, _>(IgnoreNan(Variance { correction: 1.0 }), true);
+    agrees::<f16, _>(Variance { correction: 1.0 }, false);
+    agrees::<bf16, _>(Kurtosis, false);
+}
+
+/// A leaf by the page on the tree, where columns that are whole are folded at once: of 8 and of 16 columns in a vector, and of states
+/// that have positions.
+#[test]
+fn columns_follow_the_tree() {
+    fn meet<S: Copy>(mut states: Vec<S>, combine: impl Fn(S, S) -> S) -> S {
+        while states.len() > 1 {
+            states = states.chunks(2).map(|pair| combine(pair[0], pair[1])).collect();
+        }
+        states[0]
+    }
+    fn state<T: Element, M: Monoid<T>>(op: M, values: &[T]) -> M::State {
+        let columns = row_elements::<T>();
+        let column = |first: usize| {
+            let at = |row: usize| values.get(row * columns + first).copied();
+            let whole: Option<Vec<T>> = (0..ROWS).map(at).collect();
+            if let Some(whole) = whole {
+                let whole = whole.try_into().unwrap_or_else(|_| panic!("eight rows"));
+                return op.fold_column(whole, first as u64, columns as u64);
+            }
+            let lifted =
+                |row: usize| at(row).map_or(op.identity(), |value| op.lift(value, (row * columns + first) as u64));
+            meet((0..ROWS).map(lifted).collect(), |a, b| op.combine(a, b))
+        };
+        meet((0..columns).map(column).collect(), |a, b| op.combine(a, b))
+    }
+    fn agrees<T: Element, R: Reduction<T>, M: Monoid<T>>(of_one_type: R, op: M, of: impl Fn(f32) -> T) {
+        let [vector, row, leaf] = operations::extents(T::TYPE);
+        for (i, len) in [1, 3, vector, vector + 1, row, 2 * row + 3, 4 * row - 1, leaf - 1, leaf]
+            .into_iter()
+            .enumerate()
+        {
+            let values: Vec<T> = cases::CYCLE.array(3 * len).into_iter().map(&of).collect();
+            let layout = Layout::c_order(&[3, len as u64]).expect("small");
+            let extents = Extents::new(&layout, &Axes::of(&[1])).expect("an axis");
+            let plan = Plan::along(of_one_type.entry(), &extents).expect("few blocks");
+            assert_eq!(plan.entry.kernel, Kernel::Rows);
+            let (_, states) = backends::emulator_along(op, &values, &plan, &extents, i % 3, i as u64);
+            for (found, extent) in states.into_iter().zip(values.chunks(len)) {
+                assert_eq!(Bits::of(found), Bits::of(state(op, extent)), "{len} of {:?}", T::TYPE);
+            }
+        }
+    }
+    let variance = monoids::Variance { correction: 1.0 };
+    agrees::<f16, _, _>(Sum, variance, |value| f16::from_f64(value.into()));
+    agrees::<bf16, _, _>(Sum, monoids::Skewness {}, |value| bf16::from_f64(value.into()));
+    agrees::<f16, _, _>(Sum, (variance, monoids::Arg::LARGEST), |value| {
+        f16::from_f64(value.into())
+    });
+    agrees::<u8, _, _>(Sum, variance, |value| (value.abs() * 97.0) as u8);
+    agrees::<u8, _, _>(Sum, (variance, monoids::Arg::SMALLEST), |value| {
+        (value.abs() * 97.0) as u8
+    });
 }
 
 /// Bits that were recorded once (`WARPFOLD_BLESS=1` records them anew), of arrays whose bits are a function of their length.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use warpfold::{
     Plan, cpu,
     layout::{Axes, Extents, Layout, Segments},
-    ops::{ArgMin, IgnoreNan, Mapped, Max, Mean, Reduction, Step, Sum, TakesMask, Then, Variance},
+    ops::{ArgMax, ArgMin, Describe, IgnoreNan, Mapped, Max, Mean, Reduction, Step, Sum, TakesMask, Then, Variance},
     plan::Shape,
 };
 use warpfold_kernels::element::{Element, bf16};
@@ -99,6 +99,22 @@ fn halves_are_cast_in_the_tree_of_halves() {
     }
 }
 
+/// Places are those of the elements, of which a row has more than of what is made of them.
+#[test]
+fn a_description_of_what_is_cast_finds_its_ends() {
+    let values: Vec<bf16> = (0..5000_u32)
+        .map(|i| bf16::from_bits(0x3f80 + (i.wrapping_mul(2_654_435_761) >> 26) as u16))
+        .collect();
+    for at in [3, 700, 1800, 4999] {
+        let mut values = values.clone();
+        (values[at], values[4998 - at / 2]) = (bf16::from_bits(0x4200), bf16::from_bits(0xc200));
+        let described = cpu::reduce(Mapped(Describe { correction: 1.0 }, Step::CAST), &values).expect("numbers");
+        let ends = (cpu::reduce(ArgMin, &values), cpu::reduce(ArgMax, &values));
+        assert_eq!((described.argmin, described.argmax), (ends.0.ok(), ends.1.ok()));
+        assert_eq!(described.argmax, Some(at as u64));
+    }
+}
+
 #[test]
 fn integers_are_folded_in_f64() {
     let values: Vec<i16> = (0..3000_i32).map(|i| (i * 7919 % 65_536 - 32_768) as i16).collect();
@@ -168,14 +184,14 @@ proptest! {
         for axis in [0, 1] {
             let extents = Extents::new(&layout, &Axes::of(&[axis])).expect("an axis");
             let plan = Plan::along(Reduction::<f32>::entry(op), &extents).expect("few blocks");
-            let emulated = backends::emulator_along(Reduction::<f32>::monoid(op), &values, &plan, &extents, 1, seed);
+            let emulated = backends::emulator_along(Reduction::<f32>::monoid(op), &values, &plan, &extents, 1, seed).0;
             let expected = cpu::reduce_axes(op, &values, &layout, &Axes::of(&[axis])).expect("answers").answers;
             prop_assert_eq!(bits(emulated), bits(expected), "{}", plan);
         }
         let segments = Segments::by_lens((0..rows).map(|i| if i % 2 == 0 { 0 } else { 2 * columns }).chain([columns * (rows % 2)]))
             .expect("small");
         let plan = Plan::segments(Reduction::<f32>::entry(op), segments.len(), segments.count() as u64).expect("few blocks");
-        let emulated = backends::emulator_segments(Reduction::<f32>::monoid(op), &values, &plan, &segments, false, seed);
+        let emulated = backends::emulator_segments(Reduction::<f32>::monoid(op), &values, &plan, &segments, false, seed).0;
         prop_assert_eq!(bits(emulated), bits(cpu::reduce_segments(op, &values, &segments).expect("answers")));
     }
 }

@@ -319,7 +319,11 @@ fn fold_columns<T: Item, M: Monoid<T>, const WORDS: usize>(
     let count = columns[0].len().min(width);
     for column in 0..count {
         let values = array::from_fn(|row| leaf[row * width + column]);
-        set(&mut columns, column, op.fold_column(values, first + column as u64));
+        set(
+            &mut columns,
+            column,
+            op.fold_column(values, first + column as u64, row_elements::<T>() as u64),
+        );
     }
 }
 

@@ -4,7 +4,11 @@ use bytemuck::NoUninit;
 use cust::memory::{DeviceCopy, DeviceSlice};
 use warpfold_kernels::element::{Element, Two};
 
-use super::{Gpu, Prepared, answers};
+use super::{
+    Gpu, Prepared,
+    answers::{self, upload},
+    launch::Bound,
+};
 use crate::{
     Error, cpu,
     layout::{Axes, Extents, Folded, Layout, Segments},
@@ -73,12 +77,29 @@ impl Gpu {
         let piece = self.piece_len::<Two<T>>()?;
         let mut pieces = Pieces::<R, Two<T>>::new(op, piece as u64)?;
         for (first, second) in first.chunks(piece).zip(second.chunks(piece)) {
-            let len = first.len() as u64;
-            let prepared = self.prepare::<Two<T>, R>(op, len)?;
-            let arrays = [bytemuck::cast_slice(first), bytemuck::cast_slice(second)];
-            pieces.push(self.fold_staged(&prepared, &arrays)?, len)?;
+            pieces.push(self.fold_host_pair(op, first, second)?, first.len() as u64)?;
         }
         Ok(pieces.finish()?.0)
+    }
+
+    /// Folds one piece of two arrays in host memory, element by element, to its state, for [`Pieces`].
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce_pair`](Self::reduce_pair); [`Error::OutOfMemory`] where the piece does not fit on the device.
+    pub fn fold_host_pair<T: Element + NoUninit, R: Reduction<Two<T>>>(
+        &self,
+        op: R,
+        first: &[T],
+        second: &[T],
+    ) -> Result<R::State, Error> {
+        Error::check_pair(&[first.len() as u64], &[second.len() as u64])?;
+        if first.is_empty() {
+            return cpu::fold_pair(op, first, second);
+        }
+        let prepared = self.prepare::<Two<T>, R>(op, first.len() as u64)?;
+        let arrays = [bytemuck::cast_slice(first), bytemuck::cast_slice(second)];
+        self.fold_staged(&prepared, &arrays)
     }
 
     /// A fold of two arrays of one shape along axes, planned, its kernel loaded, for asynchronous calls. Each array has strides of
@@ -149,6 +170,29 @@ impl Gpu {
         Ok(Folded { shape, answers })
     }
 
+    /// Folds two arrays in host memory along axes, element by element, and waits for the answers. All of both is copied to the device.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce_pair_axes`](Self::reduce_pair_axes); [`Error::OutOfMemory`] where they do not fit on the device.
+    pub fn reduce_host_pair_axes<T: Element + NoUninit, R: Reduction<Two<T>>>(
+        &self,
+        op: R,
+        first: (&[T], &Layout),
+        second: (&[T], &Layout),
+        axes: &Axes,
+    ) -> Result<Folded<R::Answer>, Error> {
+        Error::check_pair(first.1.shape(), second.1.shape())?;
+        for (values, layout) in [first, second] {
+            layout.check(values.len() as u64)?;
+        }
+        let _bound = Bound::to(self.context())?;
+        let inputs = [upload(first.0)?, upload(second.0)?];
+        let [one, two] = [&inputs[0], &inputs[1]].map(|input| input.as_device_ptr().as_raw());
+        // SAFETY: the buffers hold the arrays, and the call waits.
+        unsafe { self.reduce_pair_axes_raw::<T, R>(op, (one, first.1), (two, second.1), axes) }
+    }
+
     /// Folds two arrays in device memory in the same segments, element by element, and waits for the answers.
     ///
     /// For asynchronous calls: [`prepare_segments`](Self::prepare_segments)`::<Two<T>, _>`, then [`Prepared::launch_pair`].
@@ -187,6 +231,28 @@ impl Gpu {
         let prepared = self.prepare_segments::<Two<T>, R>(op, segments)?;
         // SAFETY: passed on to the caller.
         unsafe { self.answers(&prepared, inputs) }
+    }
+
+    /// Folds two arrays in host memory in the same segments, element by element, and waits for the answers. All of both is copied to
+    /// the device.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce_pair_segments`](Self::reduce_pair_segments); [`Error::OutOfMemory`] where they do not fit on the device.
+    pub fn reduce_host_pair_segments<T: Element + NoUninit, R: Reduction<Two<T>>>(
+        &self,
+        op: R,
+        first: &[T],
+        second: &[T],
+        segments: &Segments,
+    ) -> Result<Vec<R::Answer>, Error> {
+        Error::check_pair(&[first.len() as u64], &[second.len() as u64])?;
+        segments.check(first.len() as u64)?;
+        let _bound = Bound::to(self.context())?;
+        let inputs = [upload(first)?, upload(second)?];
+        let inputs = [&inputs[0], &inputs[1]].map(|input| input.as_device_ptr().as_raw());
+        // SAFETY: the buffers hold the arrays, and the call waits.
+        unsafe { self.reduce_pair_segments_raw::<T, R>(op, inputs, segments) }
     }
 
     /// The addresses of two arrays of this GPU's and of one length.

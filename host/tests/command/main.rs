@@ -8,6 +8,7 @@ mod distinct;
 mod masks;
 mod nan;
 mod output;
+mod pairs;
 mod runs;
 mod segments;
 mod types;

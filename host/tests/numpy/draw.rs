@@ -151,6 +151,26 @@ impl Draw {
         }
     }
 
+    /// Another of the same type beside it, which is broadcast to it.
+    pub fn second(&mut self, first: &Array, op: &str) -> Array {
+        let shape = self.broadcast(&first.shape);
+        let bytes = self.floats(first.of, op, shape.iter().product());
+        let (of, fortran) = (first.of, first.fortran);
+        Array {
+            of,
+            fortran,
+            shape,
+            bytes,
+        }
+    }
+
+    /// A shape that is broadcast to another: of fewer axes, or with an extent of 1.
+    pub fn broadcast(&mut self, shape: &[usize]) -> Vec<usize> {
+        let first = self.one_of(&[0, 0, 1]).min(shape.len());
+        let extents = shape[first..].iter();
+        extents.map(|extent| self.one_of(&[*extent, *extent, 1])).collect()
+    }
+
     /// One to four axes, and up to some 20,000 elements: several leaves of every type.
     fn shape(&mut self, over_nothing: bool) -> Vec<usize> {
         if over_nothing && self.between(0, 19) == 0 {

@@ -71,6 +71,9 @@ struct Operator {
     masked: bool,
 }
 
+/// Of two arrays.
+const PRODUCTS: [&str; 2] = ["dot", "cosine"];
+
 /// The operators that have a meaning for a type.
 fn operators(of: Type) -> Vec<Operator> {
     const EVERY: [&str; 12] = [
@@ -139,6 +142,7 @@ fn operators(of: Type) -> Vec<Operator> {
         only(of.kind == Kind::Integer, &["bit-and", "bit-or", "bit-xor"]),
         only(is_float, &FLOATS),
         only(is_float, &MOMENTS),
+        only(is_float, &PRODUCTS),
     ];
     let ignoring = [only(is_float, &IGNORING), only(is_float, &["var", "std"])];
     let accuracies: &[&str] = match of.name {
@@ -280,9 +284,7 @@ fn run(
     let mut mask = None;
     if masked {
         // Of fewer axes, or with an extent of 1, it is broadcast; whatever byte is not 0 selects.
-        let first = draw.one_of(&[0, 0, 1]).min(array.shape.len());
-        let extents = array.shape[first..].iter();
-        let shape: Vec<usize> = extents.map(|extent| draw.one_of(&[*extent, *extent, 1])).collect();
+        let shape = draw.broadcast(&array.shape);
         let choices = draw.one_of(&[[0_u8, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 1]]);
         let truths: Vec<u8> = (0..shape.iter().product()).map(|_| draw.one_of(&choices)).collect();
         fs::write(
@@ -291,6 +293,12 @@ fn run(
         )?;
         ask("where", text(&file("mask.npy")));
         mask = Some(text(&file("mask.npy")));
+    }
+    let mut second = None;
+    if PRODUCTS.contains(&op) {
+        let (input, values) = write(&draw.second(&array, op), &|what| file(&format!("second-{what}")))?;
+        ask("with", text(&input));
+        second = Some(text(&values));
     }
     let mut axes = vec![];
     let mut offsets = None;
@@ -331,7 +339,7 @@ fn run(
         "command": format!("{command} of {} {:?}", of.name, array.shape),
         "op": op, "dtype": of.name, "accuracy": accuracy, "nan": nan, "correction": correction, "ord": ord,
         "axis": axes, "keepdim": matches!(way, Way::Keepdim), "offsets": offsets,
-        "values": text(&values), "mask": mask, "out": text(&out),
+        "values": text(&values), "mask": mask, "second": second, "out": text(&out),
     }))
 }
 

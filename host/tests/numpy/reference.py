@@ -272,6 +272,23 @@ def reference(case, dtype, rows, places=None):
     raise ValueError(f"no reference for {op}")
 
 
+def products(case, dtype, rows, others):
+    """The dot products, or the cosines, of rows and those of a second array."""
+    unit, n = FLOATS[dtype][3], rows.shape[1]
+    roundings = (int(np.ceil(np.log2(n))) if n > 1 else 0) + 1
+    every = np.ones(rows.shape, bool)
+    x, y = rows.astype(Long), others.astype(Long)
+    with np.errstate(all="ignore"):
+        dot, magnitudes, own = total(x * y, every)
+        if case["op"] == "dot":
+            bound = gamma(roundings, unit) * magnitudes + own + REFERENCE * magnitudes
+            return [Rounded(dot, bound, again=dtype in ("float16", "bfloat16"))]
+        norms = np.sqrt(total(x * x, every)[0]) * np.sqrt(total(y * y, every)[0])
+        cosine = np.where(np.isinf(norms), np.nan, dot / norms)
+        # The magnitudes are at most the norms; both sums of squares are off by as much, and five steps follow.
+        return [Rounded(cosine, FIRST_ORDER * 2 * (gamma(roundings, DOUBLE) + (n + 4) * REFERENCE + 3 * DOUBLE))]
+
+
 def selected(case, dtype, row, mask):
     """The answers of what a mask selects of a row."""
     if case["nan"] == "ignore":
@@ -334,7 +351,10 @@ def rows_of(case, values):
 def check(case):
     values, answers, dtype = np.load(case["values"]), np.load(case["out"]), case["dtype"]
     groups, shape = rows_of(case, values)
-    if case["mask"] is None:
+    if case["second"] is not None:
+        second = np.broadcast_to(np.load(case["second"]), values.shape)
+        references = [products(case, dtype, *both) for both in zip(groups, rows_of(case, second)[0])]
+    elif case["mask"] is None:
         references = [reference(case, dtype, rows) for rows in groups]
     else:
         mask = np.broadcast_to(np.load(case["mask"]) != 0, values.shape)

@@ -70,8 +70,11 @@ impl<T: Float> Monoid<T> for Describe {
 
     const FOLDS_COLUMNS: bool = true;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64) -> Described<T> {
-        (Sums.fold_column(column, index), Finds.fold_column(column, index))
+    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> Described<T> {
+        (
+            Sums.fold_column(column, index, pitch),
+            Finds.fold_column(column, index, pitch),
+        )
     }
 
     const REREADS: bool = true;
@@ -211,15 +214,15 @@ impl<T: Float> Monoid<T> for Sums {
     }
     const FOLDS_COLUMNS: bool = true;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64) -> Summed<T> {
+    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> Summed<T> {
         if column.iter().any(|value| value.rank().unordered()) {
-            return fold_column_in_pairs(self, column, index);
+            return fold_column_in_pairs(self, column, index, pitch);
         }
         Summed {
             moments: Moments4::of_column(column.map(T::to_f64), is_small::<T>()),
-            sum: Sum.fold_column(column, index),
-            magnitudes: NormL1.fold_column(column, index),
-            squares: SumOfSquares.fold_column(column, index),
+            sum: Sum.fold_column(column, index, pitch),
+            magnitudes: NormL1.fold_column(column, index, pitch),
+            squares: SumOfSquares.fold_column(column, index, pitch),
         }
     }
     /// How many numbers.
@@ -270,7 +273,7 @@ impl<T: Float> Monoid<T> for Finite {
     }
     const FOLDS_COLUMNS: bool = true;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], _: u64) -> Moments4 {
+    fn fold_column(self, column: [T; ROWS], _: u64, _: u64) -> Moments4 {
         Moments4::of_column(column.map(T::to_f64), is_small::<T>())
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]

@@ -73,11 +73,11 @@ impl<T, A: Monoid<T>, B: Monoid<T, State = A::State>> Monoid<T> for Either<A, B>
     }
     const FOLDS_COLUMNS: bool = A::FOLDS_COLUMNS;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64) -> A::State
+    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> A::State
     where
         T: Item,
     {
-        self.first.fold_column(column, index)
+        self.first.fold_column(column, index, pitch)
     }
     const REREADS: bool = A::REREADS;
     const FUSES: bool = A::FUSES || B::FUSES;

@@ -62,11 +62,11 @@ impl<T: Float, M: Monoid<T>> Monoid<T> for IgnoreNan<M> {
     }
     const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64) -> M::State {
+    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> M::State {
         if column.iter().any(|value| value.rank().unordered()) {
-            fold_column_in_pairs(self, column, index)
+            fold_column_in_pairs(self, column, index, pitch)
         } else {
-            self.0.fold_column(column, index)
+            self.0.fold_column(column, index, pitch)
         }
     }
     const FUSES: bool = M::FUSES;

@@ -87,15 +87,15 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
     }
     const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64) -> M::State
+    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> M::State
     where
         T: Item,
     {
         if M::FOLDS_COLUMNS {
             let transformed = column.map(|value| self.transform.apply(value));
-            self.op.fold_column(transformed, index)
+            self.op.fold_column(transformed, index, pitch)
         } else {
-            fold_column_in_pairs(self, column, index)
+            fold_column_in_pairs(self, column, index, pitch)
         }
     }
     const FUSES: bool = F::FUSES || M::FUSES;

@@ -57,7 +57,7 @@ pub use wide::Wide;
 
 use crate::{
     element::Item,
-    tree::{self, Part, ROWS, place},
+    tree::{self, Part, ROWS},
 };
 
 /// How elements of type `T` fold into one answer.
@@ -146,17 +146,17 @@ pub trait Monoid<T>: Copy {
     /// Whether the operator has a [`fold_column`](Self::fold_column) of its own.
     const FOLDS_COLUMNS: bool = false;
 
-    /// The state of a column of a leaf none of whose places is empty, its first element at `index` of its run and each a
-    /// [row](tree::row_elements) further on: by `lift`, and `combine` in pairs of neighbours.
+    /// The state of a column of a leaf none of whose places is empty, its first element at `index` of its run and each a `pitch`
+    /// further on, a [row](tree::row_elements) of what memory holds: by `lift`, and `combine` in pairs of neighbours.
     ///
     /// An operator that sets [`FOLDS_COLUMNS`](Self::FOLDS_COLUMNS) does it in a way of its own, and of other bits: that way is then
     /// the canonical one.
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64) -> Self::State
+    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> Self::State
     where
         T: Item,
     {
-        fold_column_in_pairs(self, column, index)
+        fold_column_in_pairs(self, column, index, pitch)
     }
 
     /// Whether [`fold_part`](Self::fold_part) asks for elements more than once. They are then all read before.
@@ -175,8 +175,13 @@ pub trait Monoid<T>: Copy {
 
 /// [`Monoid::fold_column`] by `lift` and `combine`.
 #[inline(always)]
-fn fold_column_in_pairs<T: Item, M: Monoid<T>>(op: M, [a, b, c, d, e, f, g, h]: [T; ROWS], index: u64) -> M::State {
-    let row = |row: usize, value| op.lift(value, index + place::<T>(row, 0));
+fn fold_column_in_pairs<T: Item, M: Monoid<T>>(
+    op: M,
+    [a, b, c, d, e, f, g, h]: [T; ROWS],
+    index: u64,
+    pitch: u64,
+) -> M::State {
+    let row = |row: u64, value| op.lift(value, index + row * pitch);
     let low = op.combine(op.combine(row(0, a), row(1, b)), op.combine(row(2, c), row(3, d)));
     let high = op.combine(op.combine(row(4, e), row(5, f)), op.combine(row(6, g), row(7, h)));
     op.combine(low, high)

@@ -63,7 +63,7 @@ fn off(values: &[f64], k: u32, moment: f64) -> f64 {
 /// Folds eight neighbours at once, as kernels fold a column of eight, then the results in pairs; what is left over one by one.
 fn fold_by_columns<M: Monoid<f32>>(op: M, values: &[f32]) -> M::State {
     let (columns, rest) = values.as_chunks();
-    let columns = columns.iter().map(|column| op.fold_column(*column, 0));
+    let columns = columns.iter().map(|column| op.fold_column(*column, 0, 1));
     let mut states: Vec<M::State> = columns.chain(rest.iter().map(|value| op.lift(*value, 0))).collect();
     while states.len() > 1 {
         let pair = |pair: &[M::State]| op.combine(pair[0], pair.get(1).copied().unwrap_or(op.identity()));
@@ -368,10 +368,10 @@ fn a_column_is_folded_at_once() {
         mean: 4.0,
         m2: 40.0,
     };
-    assert_eq!(Variance::default().fold_column(column, 0), lower);
-    let moments = Skewness {}.fold_column(column, 0);
+    assert_eq!(Variance::default().fold_column(column, 0, 1), lower);
+    let moments = Skewness {}.fold_column(column, 0, 1);
     assert_eq!((moments.lower, moments.m3, moments.m4), (lower, 0.0, 328.0));
-    let skewed = Skewness {}.fold_column([0.0_f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0], 0);
+    let skewed = Skewness {}.fold_column([0.0_f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0], 0, 1);
     assert_eq!((skewed.lower.m2, skewed.m3, skewed.m4), (56.0, 336.0, 2408.0));
 
     for (special, mean) in [
@@ -381,7 +381,7 @@ fn a_column_is_folded_at_once() {
     ] {
         let mut column = column;
         column[5] = special;
-        let state = Skewness {}.fold_column(column, 0);
+        let state = Skewness {}.fold_column(column, 0, 1);
         assert_eq!(state.lower.mean.to_bits() << 1 >> 52, mean.to_bits() << 1 >> 52);
         assert!(state.lower.mean == mean || mean.is_nan());
         assert!(state.lower.m2.is_nan() && state.m3.is_nan() && state.m4.is_nan());

@@ -64,8 +64,11 @@ impl<T: Item, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
     }
     const FOLDS_COLUMNS: bool = A::FOLDS_COLUMNS || B::FOLDS_COLUMNS;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64) -> Self::State {
-        (self.0.fold_column(column, index), self.1.fold_column(column, index))
+    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> Self::State {
+        (
+            self.0.fold_column(column, index, pitch),
+            self.1.fold_column(column, index, pitch),
+        )
     }
     const FUSES: bool = A::FUSES || B::FUSES;
     #[inline]

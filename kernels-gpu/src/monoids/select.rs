@@ -64,14 +64,14 @@ impl<T: Element, M: Monoid<T>> Monoid<Masked<T>> for Where<M> {
     }
     const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
     #[inline(always)]
-    fn fold_column(self, column: [Masked<T>; ROWS], index: u64) -> M::State
+    fn fold_column(self, column: [Masked<T>; ROWS], index: u64, pitch: u64) -> M::State
     where
         Masked<T>: Item,
     {
         if column.iter().all(|item| item.1) {
-            self.0.fold_column(column.map(|item| item.0), index)
+            self.0.fold_column(column.map(|item| item.0), index, pitch)
         } else {
-            fold_column_in_pairs(self, column, index)
+            fold_column_in_pairs(self, column, index, pitch)
         }
     }
     const REREADS: bool = M::REREADS;

@@ -45,7 +45,7 @@ macro_rules! operator {
             }
             const FOLDS_COLUMNS: bool = true;
             #[inline(always)]
-            fn fold_column(self, column: [T; ROWS], _: u64) -> $state {
+            fn fold_column(self, column: [T; ROWS], _: u64, _: u64) -> $state {
                 $state::of_column(column.map(T::to_f64), is_small::<T>())
             }
             const FUSES: bool = true;

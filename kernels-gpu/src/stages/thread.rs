@@ -329,6 +329,7 @@ fn in_turn<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
     op: M,
     mut of: impl FnMut(u32) -> M::State,
 ) -> M::State {
+    const { assert!(1 << LEVELS <= LANES, "a warp has as many threads") };
     let mut columns = Pending::<M::State, LEVELS>::nothing(op);
     // A number of turns that neither the compiler nor the assembler knows: either unrolls the loop otherwise.
     let count = u32::min(simt.warps() * LANES, simt.anew(1 << LEVELS));

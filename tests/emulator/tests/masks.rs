@@ -47,6 +47,7 @@ where
     for (i, len) in lens.into_iter().enumerate() {
         let (values, mask) = array(len, i, &of);
         let expected = vec![bits(cpu::reduce_where(op, &values, &mask).expect("one length"))];
+        let state = vec![bits(cpu::fold_where(op, &values, &mask).expect("one length"))];
         let shape = Shape {
             warps: 2,
             leaves_per_warp: 2,
@@ -57,9 +58,10 @@ where
         assert!(tuned.entry.kernel == Kernel::Small && many.entry.kernel == Kernel::All);
         for plan in [tuned, many] {
             for misaligned in [[0, 0], [0, 1], [1, 0], [i % vector, (i + 3) % 16], [vector - 1, 15]] {
-                let answers =
+                let emulated =
                     emulated::<Masked<T>, _, _>(Where(op), (&values, &mask), &plan, &Of::Whole, misaligned, i as u64);
-                assert_eq!(answers, expected, "{plan}, misaligned by {misaligned:?}");
+                assert_eq!(emulated.answers, expected, "{plan}, misaligned by {misaligned:?}");
+                assert_eq!(emulated.states, state, "{plan}, misaligned by {misaligned:?}");
             }
         }
     }
@@ -84,8 +86,8 @@ where
         let plan = Plan::along_all(Where(op).entry(), &extents).expect("few blocks");
         kernels.push(plan.entry.kernel);
         let of = Of::Along(&extents);
-        let answers = emulated::<Masked<T>, _, _>(Where(op), (&values, &mask), &plan, &of, misaligned, 7);
-        assert_eq!(answers, expected, "{plan}: {layout:?}, {mask_layout:?}");
+        let emulated = emulated::<Masked<T>, _, _>(Where(op), (&values, &mask), &plan, &of, misaligned, 7);
+        assert_eq!(emulated.answers, expected, "{plan}: {layout:?}, {mask_layout:?}");
     };
     // A mask of each row and one for all: rows of a few lanes' width, of more than a row, of more than a leaf; and of odd length.
     for columns in [1, 5, 16, 64, 768, leaf + 40] {
@@ -138,8 +140,8 @@ where
             ([0, 0], Of::Apart(&segments)),
         ] {
             let arrays = (&values[..], &mask[..]);
-            let answers = emulated::<Masked<T>, _, _>(Where(op), arrays, &plan, &of, misaligned, i as u64);
-            assert_eq!(answers, expected, "{plan}");
+            let emulated = emulated::<Masked<T>, _, _>(Where(op), arrays, &plan, &of, misaligned, i as u64);
+            assert_eq!(emulated.answers, expected, "{plan}");
         }
     }
 }

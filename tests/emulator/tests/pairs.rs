@@ -42,6 +42,7 @@ fn whole<T: Float, R: Reduction<Two<T>>>(op: R) {
     for (i, len) in lens.into_iter().enumerate() {
         let (a, b) = (numbers::<T>(len, 1), numbers::<T>(len, 2));
         let expected = vec![bits(cpu::reduce_pair(op, &a, &b).expect("one length"))];
+        let state = vec![bits(cpu::fold_pair(op, &a, &b).expect("one length"))];
         let shape = Shape {
             warps: 2,
             leaves_per_warp: 2,
@@ -52,8 +53,9 @@ fn whole<T: Float, R: Reduction<Two<T>>>(op: R) {
         assert!(tuned.entry.kernel == Kernel::Small && many.entry.kernel == Kernel::All);
         for plan in [tuned, many] {
             for misaligned in [[0, 0], [0, 1], [i % vector, (i + 1) % vector], [vector - 1, vector - 1]] {
-                let answers = emulated::<Two<T>, _, _>(op, (&a, &b), &plan, &Of::Whole, misaligned, i as u64);
-                assert_eq!(answers, expected, "{plan}, misaligned by {misaligned:?}");
+                let emulated = emulated::<Two<T>, _, _>(op, (&a, &b), &plan, &Of::Whole, misaligned, i as u64);
+                assert_eq!(emulated.answers, expected, "{plan}, misaligned by {misaligned:?}");
+                assert_eq!(emulated.states, state, "{plan}, misaligned by {misaligned:?}");
             }
         }
     }
@@ -73,8 +75,8 @@ fn along<T: Float, R: Reduction<Two<T>>>(op: R) -> Vec<Kernel> {
         let extents = Extents::of_pair(first, second, &axes).expect("one shape");
         let plan = Plan::along_all(op.entry(), &extents).expect("few blocks");
         kernels.push(plan.entry.kernel);
-        let answers = emulated::<Two<T>, _, _>(op, (&a, &b), &plan, &Of::Along(&extents), misaligned, 7);
-        assert_eq!(answers, expected, "{plan}: {first:?}, {second:?}");
+        let emulated = emulated::<Two<T>, _, _>(op, (&a, &b), &plan, &Of::Along(&extents), misaligned, 7);
+        assert_eq!(emulated.answers, expected, "{plan}: {first:?}, {second:?}");
     };
     // A query against rows: of a few lanes' width, of more than a row, of more than a leaf; and of odd length.
     for columns in [1, 5, 16, 64, 768, leaf + 40] {
@@ -131,8 +133,19 @@ fn segments<T: Float, R: Reduction<Two<T>>>(op: R) {
             ([0, 1], Of::Segments(&segments)),
             ([0, 0], Of::Apart(&segments)),
         ] {
-            let answers = emulated::<Two<T>, _, _>(op, (&a, &b), &plan, &of, misaligned, i as u64);
-            assert_eq!(answers, expected, "{plan}");
+            let emulated = emulated::<Two<T>, _, _>(op, (&a, &b), &plan, &of, misaligned, i as u64);
+            assert_eq!(emulated.answers, expected, "{plan}");
+            for (segment, state) in emulated
+                .states
+                .into_iter()
+                .enumerate()
+                .filter(|(i, _)| !segments.get(*i).is_empty())
+            {
+                let elements = segments.get(segment);
+                let elements = elements.start as usize..elements.end as usize;
+                let expected = cpu::fold_pair(op, &a[elements.clone()], &b[elements]).expect("one length");
+                assert_eq!(state, bits(expected), "{plan}, segment {segment}");
+            }
         }
     }
 }

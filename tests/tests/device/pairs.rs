@@ -1,5 +1,6 @@
 //! Of two arrays the GPU gives the CPU's bits.
 
+use bytemuck::NoUninit;
 use cust::memory::DeviceBuffer;
 use warpfold::{
     Error, cpu,
@@ -85,6 +86,32 @@ fn along<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R, first: &Layout, secon
     );
 }
 
+/// Arrays in host memory: a piece, along axes, in segments.
+fn of_host<T: Float + NoUninit, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
+    let [a, b] = [1, 2].map(|seed| Array::<T>::new(3 * 1000, seed, 0).values);
+    let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
+    let state = gpu.fold_host_pair(op, &a, &b).expect("a state");
+    let expected = cpu::fold_pair(op, &a, &b).expect("one length");
+    assert_eq!(Bits::of(state), Bits::of(expected), "{}", R::NAME);
+    let (matrix, axes) = (Layout::c_order(&[3, 1000]).expect("small"), Axes::of(&[-1]));
+    let query = Layout::c_order(&[1000])
+        .expect("small")
+        .broadcast(&[3, 1000])
+        .expect("it repeats");
+    let (first, second) = ((&a[..], &matrix), (&b[..1000], &query));
+    let answers = gpu.reduce_host_pair_axes(op, first, second, &axes).expect("answers");
+    let expected = cpu::reduce_pair_axes(op, first, second, &axes).expect("one shape");
+    assert_eq!(bits(answers.answers), bits(expected.answers), "{}", R::NAME);
+    let segments = Segments::by_lens([7, 0, 2000, 993]).expect("few");
+    let answers = gpu.reduce_host_pair_segments(op, &a, &b, &segments).expect("answers");
+    let expected = cpu::reduce_pair_segments(op, &a, &b, &segments).expect("one length");
+    assert_eq!(bits(answers), bits(expected), "{}", R::NAME);
+    let wrong = gpu.reduce_host_pair_segments(op, &a, &b[1..], &segments);
+    assert!(matches!(wrong, Err(Error::PairMismatch { .. })));
+    let wrong = gpu.reduce_host_pair_axes(op, first, (&b[..999], &query), &axes);
+    assert!(matches!(wrong, Err(Error::OutOfBounds { .. })));
+}
+
 fn shapes<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
     let c = |shape: &[u64]| Layout::c_order(shape).expect("small");
     for (rows, columns) in [(70, 5), (33, 64), (40, 768), (3, 5000), (2, 100_001)] {
@@ -145,11 +172,12 @@ macro_rules! each_pair {
 }
 
 pub fn quick_pairs(gpu: &Gpu) {
-    fn edges<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
+    fn edges<T: Float + NoUninit, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
         let [vector, row, leaf] = [vector_elements::<T>(), row_elements::<T>(), leaf_elements::<T>()];
         let edges = [1, vector, row, leaf, 2 * leaf, 16 * leaf].into_iter();
         let lens: Vec<usize> = edges.flat_map(|edge| [edge - 1, edge, edge + 1]).collect();
         whole::<T, R>(gpu, op, &lens);
+        of_host::<T, R>(gpu, op);
     }
     each_pair!(edges(gpu));
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use bytemuck::NoUninit;
 use cust::memory::DeviceBuffer;
-use warpfold::{gpu::Gpu, ops::Reduction};
+use warpfold::{cpu, gpu::Gpu, ops::Reduction};
 use warpfold_kernels::{
     element::{Element, Type},
     tree::VECTOR_BYTES,
@@ -117,8 +118,22 @@ pub fn quick_every_type(gpu: &Gpu) {
 
 /// Moments, exponentials and powers: the CPU is asked as it stands.
 pub fn quick_statistics(gpu: &Gpu) {
-    fn agrees<T: Element, R: Reduction<T>>(op: R, gpu: &Gpu) {
+    fn agrees<T: Element + NoUninit, R: Reduction<T>>(op: R, gpu: &Gpu) {
         let [vector, row, leaf] = extents(T::TYPE);
+        // Answers of few digits would hide another tree: states, of numbers.
+        for len in [row + 1, leaf, 3 * leaf + 5, 300_001] {
+            let array = samples::PLAIN.array(T::TYPE, len);
+            let elements: Vec<T> = array.into_iter().map(T::from_bits).collect();
+            let state = gpu.fold_host(op, &elements).expect("a state");
+            let expected = cpu::fold(op, &elements);
+            assert_eq!(
+                Bits::of(state),
+                Bits::of(expected),
+                "{} of {len} {:?}",
+                R::NAME,
+                T::TYPE
+            );
+        }
         for (i, len) in [
             1,
             2,

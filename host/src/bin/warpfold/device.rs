@@ -8,7 +8,7 @@ use warpfold::{
     layout::{Axes, Folded, Layout, Segments},
     ops::{
         AnswerWhere, Reduction, TakesMask, Where,
-        element::{Element, Item, Masked},
+        element::{Element, Item, Masked, Two},
     },
     plan::Memory,
 };
@@ -221,6 +221,59 @@ impl Device {
             #[cfg(feature = "cuda")]
             Self::Gpu(gpu) => Ok(gpu.reduce_host_where_segments(op, values, mask, segments)?),
             Self::Emulator => Err(NO_MASK.into()),
+        }
+    }
+}
+
+/// What the emulator says to a second array.
+const NO_SECOND: &str = "the emulator takes no second array here: --device cpu gives the same bits";
+
+/// Of two arrays, element by element.
+impl Device {
+    /// Folds one piece.
+    pub fn fold_pair<T: Element + NoUninit, R: Reduction<Two<T>>>(
+        &self,
+        op: R,
+        first: &[T],
+        second: &[T],
+    ) -> Result<R::State, Failure> {
+        match self {
+            Self::Cpu => Ok(cpu::fold_pair(op, first, second)?),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => Ok(gpu.fold_host_pair(op, first, second)?),
+            Self::Emulator => Err(NO_SECOND.into()),
+        }
+    }
+
+    /// Folds along axes.
+    pub fn fold_pair_axes<T: Element + NoUninit, R: Reduction<Two<T>>>(
+        &self,
+        op: R,
+        first: (&[T], &Layout),
+        second: (&[T], &Layout),
+        axes: &Axes,
+    ) -> Result<Folded<R::Answer>, Failure> {
+        match self {
+            Self::Cpu => Ok(cpu::reduce_pair_axes(op, first, second, axes)?),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => Ok(gpu.reduce_host_pair_axes(op, first, second, axes)?),
+            Self::Emulator => Err(NO_SECOND.into()),
+        }
+    }
+
+    /// Folds in segments.
+    pub fn fold_pair_segments<T: Element + NoUninit, R: Reduction<Two<T>>>(
+        &self,
+        op: R,
+        first: &[T],
+        second: &[T],
+        segments: &Segments,
+    ) -> Result<Vec<R::Answer>, Failure> {
+        match self {
+            Self::Cpu => Ok(cpu::reduce_pair_segments(op, first, second, segments)?),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => Ok(gpu.reduce_host_pair_segments(op, first, second, segments)?),
+            Self::Emulator => Err(NO_SECOND.into()),
         }
     }
 }

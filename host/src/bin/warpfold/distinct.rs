@@ -155,6 +155,7 @@ impl Count<'_> {
         Ok(Report {
             op: "distinct",
             file: self.args.file.display().to_string(),
+            with: None,
             device: device.name(),
             device_in_words: device.to_string(),
             dtype: self.array.dtype_name().to_owned(),

@@ -12,9 +12,9 @@ use warpfold_kernels::kernels::Entry;
 use crate::{
     Failure, Reduce,
     answers::{Answer, Answers},
+    beside::Beside,
     device::{Device, WHOLE_ONLY, Wanted},
     folder::Folder,
-    masks::Mask,
     name,
     out::Out,
     progress::Progress,
@@ -26,7 +26,9 @@ pub struct Fold<'a> {
     pub args: &'a Reduce,
     pub array: Tensor,
     pub segments: Option<Segments>,
-    pub mask: Option<Mask>,
+    pub mask: Option<Beside>,
+    /// What the array is folded with, element by element.
+    pub second: Option<Beside>,
     pub out: Option<Out>,
 }
 
@@ -78,6 +80,7 @@ impl Fold<'_> {
         Ok(Report {
             op: folder.name(),
             file: self.args.file.display().to_string(),
+            with: self.args.with.as_ref().map(|with| with.display().to_string()),
             device: device.name(),
             device_in_words: device.to_string(),
             dtype: self.array.dtype_name().to_owned(),
@@ -94,20 +97,21 @@ impl Fold<'_> {
             explained,
             out: self.args.out.clone().zip(out),
             seconds,
-            bytes: self.array.bytes(),
+            bytes: self.array.bytes() + self.second.as_ref().map_or(0, |second| second.tensor.bytes()),
         })
     }
 
     /// What a GPU launches for the array in its memory.
     fn plan(&self, entry: &'static Entry, axes: Option<&Axes>) -> Result<Plan, Failure> {
-        Ok(match (&self.segments, axes, &self.mask) {
-            (Some(segments), ..) => Plan::segments(entry, segments.len(), segments.count() as u64)?,
-            (None, None, _) => Plan::new(entry, self.array.len()),
-            (None, Some(axes), None) => Plan::along(entry, &Extents::new(&self.array.layout()?, axes)?)?,
-            (None, Some(axes), Some(mask)) => {
-                let of_mask = mask.tensor.layout()?;
-                Plan::along_all(entry, &Extents::of_masked(&self.array.layout()?, &of_mask, axes)?)?
-            }
+        let (axes, layout) = match (&self.segments, axes) {
+            (Some(segments), _) => return Ok(Plan::segments(entry, segments.len(), segments.count() as u64)?),
+            (None, None) => return Ok(Plan::new(entry, self.array.len())),
+            (None, Some(axes)) => (axes, self.array.layout()?),
+        };
+        Ok(match (&self.mask, &self.second) {
+            (Some(mask), _) => Plan::along_all(entry, &Extents::of_masked(&layout, &mask.layout, axes)?)?,
+            (_, Some(second)) => Plan::along_all(entry, &Extents::of_pair(&layout, &second.layout, axes)?)?,
+            _ => Plan::along(entry, &Extents::new(&layout, axes)?)?,
         })
     }
 
@@ -174,7 +178,7 @@ impl Fold<'_> {
         .into()
     }
 
-    pub fn no_mask(&self, mask: &Mask) -> Failure {
+    pub fn no_mask(&self, mask: &Beside) -> Failure {
         format!(
             "{} of {} has no mask here: leave out --where {}",
             name(self.args.op),

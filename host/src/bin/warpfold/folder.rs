@@ -8,7 +8,7 @@ use warpfold::{
     layout::{Axes, Segments},
     ops::{
         OverNothing as _, Reduction, TakesMask, Where,
-        element::{Masked, Real},
+        element::{Masked, Real, Two},
         monoids::{Arg, Best, Key},
     },
     pieces::Pieces,
@@ -18,9 +18,9 @@ use warpfold_kernels::kernels::Entry;
 use crate::{
     Failure,
     answers::{Answer, Answers},
+    beside::Beside,
     device::{Device, Wanted},
     fold::Fold,
-    masks::Mask,
     reduce::Element,
     scalar::Scalar,
 };
@@ -172,6 +172,22 @@ pub mod masked_ignoring {
     }
 }
 
+/// Operators over two arrays, element by element.
+pub mod pair {
+    use super::*;
+
+    /// As [`plain::run`].
+    pub fn run<'a, T: Element, R: Reduction<Two<T>, Answer: Answer>>(fold: &'a Fold<'a>, op: R) -> Choice<'a> {
+        let (second, items) = (fold.second.as_ref()?, PhantomData);
+        Some(Box::new(OfTwo::<T, R> {
+            fold,
+            op,
+            second,
+            items,
+        }))
+    }
+}
+
 struct Plain<'a, T: Element, R: Reduction<T>> {
     fold: &'a Fold<'a>,
     op: R,
@@ -223,7 +239,7 @@ where
     fold: &'a Fold<'a>,
     op: Op,
     elements: Elements<<Where<Op> as Reduction<Masked<T>>>::State>,
-    mask: &'a Mask,
+    mask: &'a Beside,
 }
 
 impl<T: Element, Op: TakesMask> Folder for UnderMask<'_, T, Op>
@@ -244,7 +260,7 @@ where
     }
     fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
         let Self { fold, op, mask, .. } = *self;
-        let mask = mask.bytes()?;
+        let mask = mask.elements::<u8>()?;
         let len = device.piece::<Masked<T>>()?;
         let mut pieces = Pieces::<Where<Op>, Masked<T>>::new(Where(op), len as u64)?;
         fold.each_piece::<T::Read>(len, &mut |piece| {
@@ -257,14 +273,62 @@ where
         Ok((fold.one(answer), (self.elements)(state)))
     }
     fn segments(&self, device: &Device, segments: &Segments) -> Result<Answers, Failure> {
-        let (read, mask) = (self.fold.array.read::<T::Read>()?, self.mask.bytes()?);
+        let (read, mask) = (self.fold.array.read::<T::Read>()?, self.mask.elements::<u8>()?);
         let answers = device.fold_where_segments(self.op, &T::of(&read), &mask, segments);
         self.fold.of_segments(answers)
     }
     fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure> {
         let (read, layout) = self.fold.array.read_in_place::<T::Read>()?;
-        let (mask, of_mask) = self.mask.tensor.read_in_place::<u8>()?;
-        let folded = device.fold_where_axes(self.op, (&T::of(&read), &layout), (&mask, &of_mask), axes);
+        let mask = self.mask.tensor.read_in_place::<u8>()?.0;
+        let folded = device.fold_where_axes(self.op, (&T::of(&read), &layout), (&mask, &self.mask.layout), axes);
+        folded.map(Answers::new).map_err(|error| self.fold.in_file(error))
+    }
+}
+
+struct OfTwo<'a, T: Element, R: Reduction<Two<T>>> {
+    fold: &'a Fold<'a>,
+    op: R,
+    second: &'a Beside,
+    items: PhantomData<fn(T)>,
+}
+
+impl<T: Element, R: Reduction<Two<T>, Answer: Answer>> Folder for OfTwo<'_, T, R> {
+    fn name(&self) -> &'static str {
+        R::NAME
+    }
+    fn dtype(&self) -> DType {
+        R::Answer::DTYPE
+    }
+    fn entry(&self) -> Result<&'static Entry, Error> {
+        self.op.kernel()
+    }
+    fn open(&self, wanted: Wanted) -> Result<Device, Error> {
+        Device::open::<Two<T>, R>(wanted, self.op)
+    }
+    fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
+        let Self { fold, op, second, .. } = *self;
+        let second = second.elements::<T::Read>()?;
+        let len = device.piece::<Two<T>>()?;
+        let mut pieces = Pieces::<R, Two<T>>::new(op, len as u64)?;
+        fold.each_piece::<T::Read>(len, &mut |piece| {
+            let second = &second[pieces.len() as usize..][..piece.len()];
+            let state = device.fold_pair(op, &T::of(piece), &T::of(second))?;
+            let pushed = pieces.push(state, piece.len() as u64);
+            pushed.map_err(|error| fold.in_file(error))
+        })?;
+        let (answer, _) = pieces.finish().map_err(|error| fold.in_file(error))?;
+        Ok((fold.one(answer), vec![]))
+    }
+    fn segments(&self, device: &Device, segments: &Segments) -> Result<Answers, Failure> {
+        let (first, second) = (self.fold.array.read::<T::Read>()?, self.second.elements::<T::Read>()?);
+        let answers = device.fold_pair_segments(self.op, &T::of(&first), &T::of(&second), segments);
+        self.fold.of_segments(answers)
+    }
+    fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure> {
+        let (first, layout) = self.fold.array.read_in_place::<T::Read>()?;
+        let second = self.second.tensor.read_in_place::<T::Read>()?.0;
+        let (first, second) = (T::of(&first), T::of(&second));
+        let folded = device.fold_pair_axes(self.op, (&first, &layout), (&second, &self.second.layout), axes);
         folded.map(Answers::new).map_err(|error| self.fold.in_file(error))
     }
 }

@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(dead_code, unused_imports))]
 
 mod answers;
+mod beside;
 #[cfg(not(test))]
 mod describe;
 /// As [`reduce`].
@@ -26,7 +27,6 @@ mod fold;
 mod folder;
 mod list;
 #[cfg(not(test))]
-mod masks;
 mod out;
 mod progress;
 #[cfg(not(test))]
@@ -165,10 +165,15 @@ struct Reduce {
     segment_size: Option<u64>,
     /// Folds the elements that MASK selects, an array of bool or uint8 (a file of one, or FILE:NAME) whose shape is the array's or
     /// broadcasts to it as NumPy's `where` does; those that it does not select never show, and indices are those in the whole array. Of
-    /// all operators but minmax, argminmax, distinct and the bitwise ones, with --nan ignore, too, and sum with --accuracy. Where nothing is
+    /// all operators but minmax, argminmax, dot, cosine, distinct and the bitwise ones; --nan ignore goes with it, and of sum --accuracy. FP8
+    /// and complex numbers take none. Where nothing is
     /// selected the answers are those of --nan ignore over NaN alone, and the min and max of integers the highest and the lowest.
     #[arg(long = "where", value_name = "MASK")]
     mask: Option<PathBuf>,
+    /// For dot and cosine: the second array, of the first one's type, whose shape is the first one's or broadcasts to it. Without
+    /// --axis and in segments all of it is held in memory.
+    #[arg(long, value_name = "FILE", required_if_eq_any([("op", "dot"), ("op", "cosine")]))]
+    with: Option<PathBuf>,
     /// The type of the answers, by NumPy's names: each is cast as Rust's `as` does it, a float to the nearest float or toward 0, to the
     /// nearest integer that there is, a wider integer to its low bits, and whatever is not 0 to true. Folds are computed as without.
     #[arg(long, value_name = "TYPE", value_parser = answers::dtype)]
@@ -184,7 +189,7 @@ struct Reduce {
     /// GPU that folds, or where none does on an H200; of distinct how long at least. In JSON: plan, predicted_seconds and predicted_for.
     #[arg(long)]
     explain: bool,
-    /// Prints one JSON object: op, device, dtype, shape, result (and value, for indices), seconds, bytes, gb_per_s. Two
+    /// Prints one JSON object: op, device, with --with its name, dtype, shape, result (and value, for indices), seconds, bytes, gb_per_s. Two
     /// answers are a list. Seconds are from the first byte read to the answer. NaN and infinities are strings. Along axes
     /// there are axis, dtype_out, shape_out and answers, a flat list in C order, in place of result, in segments all of these but axis;
     /// with --dtype-out, dtype_out; with --out, out.
@@ -267,6 +272,10 @@ enum Op {
     Any,
     /// Whether none is zero.
     All,
+    /// The dot product with the array of --with.
+    Dot,
+    /// The cosine of the angle to the array of --with.
+    Cosine,
     /// How many are distinct, all NaN being one value, and so both zeros.
     Distinct,
 }
@@ -310,6 +319,10 @@ impl Reduce {
         if matches!(self.op, Op::Distinct) && (self.mask.is_some() || self.accuracy != Accuracy::Native) {
             let problem =
                 "distinct elements are counted exactly, and of all the array: leave out --where and --accuracy";
+            return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
+        }
+        if self.with.is_some() && !matches!(self.op, Op::Dot | Op::Cosine) {
+            let problem = format!("{} folds one array: leave out --with", name(self.op));
             return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
         }
         if self.nan == Nan::Ignore && self.accuracy != Accuracy::Native {

@@ -11,9 +11,9 @@ use warpfold::{
 
 use crate::{
     Accuracy, Failure, Nan, Op, Reduce,
+    beside::Beside,
     fold::Fold,
-    folder::{Choice, Folder, ignoring, masked, masked_ignoring, plain},
-    masks::Mask,
+    folder::{Choice, Folder, ignoring, masked, masked_ignoring, pair, plain},
     out::Out,
     report::Report,
     segments,
@@ -27,12 +27,14 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
     let array = file.one()?;
     let dtype = array.dtype();
     let segments = segments::of(args, array.len())?;
-    let mask = Mask::of(args, &array)?;
+    let mask = Beside::mask(args, &array)?;
+    let second = Beside::second(args, &array)?;
     let fold = &Fold {
         args,
         array,
         segments,
         mask,
+        second,
         out,
     };
     let folder = match dtype {
@@ -133,6 +135,13 @@ macro_rules! among {
             _ => among!($how $fold: $($more)*),
         }
     }};
+    ($how:ident $fold:ident: products $($more:ident)*) => {
+        match $fold.args.op {
+            Op::Dot => pair::run::<Self, _>($fold, ops::Dot),
+            Op::Cosine => pair::run::<Self, _>($fold, ops::Cosine),
+            _ => among!($how $fold: $($more)*),
+        }
+    };
     ($how:ident $fold:ident: pairs $($more:ident)*) => {
         match $fold.args.op {
             Op::Minmax => $how::run::<Self, _>($fold, ops::MinMax),
@@ -272,7 +281,7 @@ macro_rules! element {
     ($element:ty, floats $($accuracy:ident)*) => {
         element!(
             $element, read as Self, Cow::from;
-            plain: moments shape scales l2 linf floats nans pairs truths product ordered sums;
+            plain: products moments shape scales l2 linf floats nans pairs truths product ordered sums;
             masked: moments shape scales l2 linf floats nans truths product ordered sums;
             ignoring: moments product ordered sums;
             accurate: $($accuracy)*;

@@ -11,6 +11,8 @@ use crate::{Failure, answers::Answers, scalar::Scalar, table};
 pub struct Report {
     pub op: &'static str,
     pub file: String,
+    /// The second array's, if there is one.
+    pub with: Option<String>,
     pub device: String,
     pub device_in_words: String,
     /// The elements' type, as NumPy calls it.
@@ -81,8 +83,9 @@ impl Report {
                 format!(" to {} {}", answers.dtype, tuple(&answers.shape)),
             ),
         };
+        let with = self.with.as_ref().map_or(String::new(), |with| format!(" with {with}"));
         let mut text = format!(
-            "{answers}{}{along} of {}: {} {}{to}, {} bytes in {:.6} s, {:.3} GB/s, on {}",
+            "{answers}{}{along} of {}{with}: {} {}{to}, {} bytes in {:.6} s, {:.3} GB/s, on {}",
             self.op,
             self.file,
             self.dtype,
@@ -121,6 +124,7 @@ impl Report {
         let object = Object {
             op: self.op,
             device: &self.device,
+            with: self.with.as_deref(),
             dtype: &self.dtype,
             shape: &self.shape,
             result: value.map(|value| OneOrMore(&value.result)),
@@ -163,6 +167,8 @@ impl Value {
 struct Object<'a> {
     op: &'a str,
     device: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    with: Option<&'a str>,
     dtype: &'a str,
     shape: &'a [u64],
     #[serde(skip_serializing_if = "Option::is_none")]

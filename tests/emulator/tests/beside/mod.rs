@@ -34,7 +34,13 @@ pub enum Of<'a> {
     Apart(&'a Segments),
 }
 
-/// The answers of the kernel that a plan names, the arrays' first elements being `misaligned` elements past a boundary of 16 bytes.
+/// The words of each answer and of each state, which tell apart what answers of few digits do not.
+pub struct Emulated {
+    pub answers: Vec<Vec<u32>>,
+    pub states: Vec<Vec<u32>>,
+}
+
+/// What the kernel that a plan names answers, the arrays' first elements being `misaligned` elements past a boundary of 16 bytes.
 pub fn emulated<I: Source, R: Reduction<I>, B: Element>(
     op: R,
     arrays: (&[I::Element], &[B]),
@@ -42,7 +48,7 @@ pub fn emulated<I: Source, R: Reduction<I>, B: Element>(
     of: &Of<'_>,
     misaligned: [usize; 2],
     seed: u64,
-) -> Vec<Vec<u32>> {
+) -> Emulated {
     let mut memory = Memory::new();
     let first = memory.input("first", arrays.0, misaligned[0]);
     let second = memory.input("second", arrays.1, misaligned[1]);
@@ -56,6 +62,7 @@ pub fn emulated<I: Source, R: Reduction<I>, B: Element>(
     let tickets = memory.words_from("tickets", &vec![0; plan.ticket_words()]);
     let count = plan.count as usize;
     let answer = memory.packed("answer", count * R::Answer::COUNT, R::Answer::UNIT);
+    let state = memory.words("state", count * R::State::COUNT);
     let one = extents::Extents::<I> {
         count: plan.count,
         around: I::each(around),
@@ -107,7 +114,7 @@ pub fn emulated<I: Source, R: Reduction<I>, B: Element>(
         },
         output: Output {
             answer: answer.start().cast(),
-            state: ptr::null_mut(),
+            state: state.start(),
         },
         steps: plan.steps(),
         answers: plan.team.answers,
@@ -121,11 +128,20 @@ pub fn emulated<I: Source, R: Reduction<I>, B: Element>(
     if let Err(fault) = ran {
         panic!("{plan}, misaligned by {misaligned:?}, seed {seed}: {fault}");
     }
-    let word = |at| memory.word(answer, at).expect("every answer is written");
-    let words = R::Answer::COUNT;
-    (0..count)
-        .map(|i| (0..words).map(|at| word(i * words + at)).collect())
-        .collect()
+    let each = |buffer, words: usize| {
+        let word = |at| {
+            memory
+                .word(buffer, at)
+                .expect("every answer and every state is written")
+        };
+        (0..count)
+            .map(|i| (0..words).map(|at| word(i * words + at)).collect())
+            .collect()
+    };
+    Emulated {
+        answers: each(answer, R::Answer::COUNT),
+        states: each(state, R::State::COUNT),
+    }
 }
 
 /// The elements of a segment.

@@ -387,6 +387,6 @@ fn a_column_is_folded_at_once() {
         assert!(state.lower.m2.is_nan() && state.m3.is_nan() && state.m4.is_nan());
     }
     // The sum of eight would be infinite, the mean is not.
-    let large = MeanVariance::default().fold_column([f64::MAX; 8], 0);
+    let large = MeanVariance::default().fold_column([f64::MAX; 8], 0, 1);
     assert_eq!((large.mean, large.m2), (f64::MAX, 0.0));
 }

@@ -29,7 +29,7 @@ fn two_arrays_are_folded_element_by_element() {
         (&json!([2.0, 8.0, 4.0]), &json!([1, 3]))
     );
     let segments = runs::json_of("cosine", &rows.0, &["--with", same, "--segment-size", "3"]);
-    assert_eq!(segments["answers"], json!([1.0, -0.156_892_9]));
+    assert_eq!(segments["answers"], json!([1.0, -0.156_892_91]));
     let plan = runs::json_of("dot", &rows.0, &["--with", query, "--axis", "-1", "--explain"])["plan"].to_string();
     assert!(plan.contains("dot_rows_f32"), "{plan}");
     let output = runs::reduce("dot", &rows.0, &["--with", same]);

@@ -3,7 +3,7 @@
 use warpfold::{
     cpu,
     ops::{
-        ArgMax, BitXor, CountNonzero, Max, MinMax, NormInf, NormL2, Reduction, Sum,
+        ArgMax, BitXor, CountNonzero, Max, MinMax, NormInf, NormL2, Reduction, Skewness, StdDev, Sum,
         element::{bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
     },
 };
@@ -24,6 +24,9 @@ pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     complex::<complex32>(bench)?;
     complex::<complex64>(bench)?;
     complex::<complex128>(bench)?;
+    moments::<bf16>(bench)?;
+    moments::<f16>(bench)?;
+    moments::<f32>(bench)?;
     bits::<u8>(bench)?;
     bits::<i32>(bench)?;
     bits::<i64>(bench)
@@ -72,6 +75,17 @@ where
     op(bench, Sum, &pattern)?;
     op(bench, NormL2, &pattern)?;
     op(bench, NormInf, &pattern)
+}
+
+/// Moments, whose states are f64 whatever the elements.
+fn moments<T: Sample>(bench: &Bench) -> Outcome<()>
+where
+    StdDev: Reduction<T>,
+    Skewness: Reduction<T>,
+{
+    let pattern = bench.fill::<T>()?;
+    op(bench, StdDev::default(), &pattern)?;
+    op(bench, Skewness, &pattern)
 }
 
 /// Integers bit by bit.

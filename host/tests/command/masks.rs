@@ -42,7 +42,9 @@ fn a_mask_selects_what_is_folded() {
     ] {
         let object = folded(op, &array, &same, &[]);
         assert_eq!((&object["result"], &object["value"]), (&of_same, &value), "{op}");
-        assert_eq!(folded(op, &array, &none, &[])["result"], of_none, "{op}");
+        // As text, for -0.0 is equal to 0.0.
+        let of_nothing = folded(op, &array, &none, &[])["result"].to_string();
+        assert_eq!(of_nothing, of_none.to_string(), "{op}");
     }
     assert_eq!(folded("sum", &array, &row, &[])["result"], json!(16.0));
     let rows = folded("sum", &array, &row, &["--axis", "1", "--keepdim"]);
@@ -74,11 +76,8 @@ fn what_a_mask_selects_is_folded_without_nan_or_more_accurately() {
     ] {
         let object = folded(op, &array, &selects, &["--nan", "ignore"]);
         assert_eq!((&object["op"], &object["result"]), (&json!(name), &result));
-        assert_eq!(
-            folded(op, &array, &nan_alone, &["--nan", "ignore"])["result"],
-            of_nothing,
-            "{op}"
-        );
+        let of_nan = folded(op, &array, &nan_alone, &["--nan", "ignore"])["result"].to_string();
+        assert_eq!(of_nan, of_nothing.to_string(), "{op}");
     }
     assert_eq!(folded("sum", &array, &selects, &[])["result"], json!("NaN"));
     assert_eq!(folded("count-nan", &array, &selects, &[])["result"], json!(2));

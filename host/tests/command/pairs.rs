@@ -43,7 +43,7 @@ fn two_arrays_are_folded_element_by_element() {
 /// Halves are multiplied as float32, exactly, and rounded once.
 #[test]
 fn two_arrays_of_halves() {
-    // 1.5 and 2049 (which is no f16, 2048 is), of which the last bits of the squares are kept until the end.
+    // 1.5 · 1.5 + 2048 · 1 − 1 · 2048: in f16 the quarter would be lost beside 2048.
     let first = bytes("<f2", "(3,)", &[0x00, 0x3e, 0x00, 0x68, 0x00, 0x3c]);
     let second = bytes("<f2", "(3,)", &[0x00, 0x3e, 0x00, 0x3c, 0x00, 0xe8]);
     let dot = runs::json_of("dot", &first.0, &["--with", second.0.to_str().unwrap()]);

@@ -14,7 +14,7 @@ use crate::{
     element::Element,
     monoids::{Monoid, Words},
     ops::OwnOperator,
-    tree::{self, Part, ROWS, row_elements, vector_elements},
+    tree::{self, AtHand, Part, ROWS, row_elements, vector_elements},
 };
 
 /// Checks what every operator promises, **to the bit**, over states of one, two and three of `samples`, so pick those with which it
@@ -26,6 +26,8 @@ use crate::{
 /// * A state that is shifted is one of elements further on.
 /// * What `may_change` says changes nothing, changes nothing.
 /// * Of one that [associates](Monoid::ASSOCIATES), three states may meet in either order, and none is changed by a shift.
+/// * Of one that sets something [aside](Monoid::ASIDE), either part of a state is what it is without the other, what is aside associates,
+///   `fold_full` and `fold_again` give what the canonical tree gives, and where nothing may change what is aside, nothing does.
 /// * A `fold_part` of the operator's own gives what the canonical tree gives.
 ///
 /// NaNs of a state count as one, for their payloads are the hardware's choice: words that differ are let pass where both are a NaN,
@@ -72,6 +74,12 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
                 );
             }
         }
+        if M::ASIDE > 0 {
+            for b in &runs {
+                check_aside(op, [state, fold(op, b, 100), fold(op, &runs[0], 300)], &(a, b));
+            }
+            check_known(op, samples, state);
+        }
         for value in samples {
             if M::SELECTS && !op.may_change(state, *value) {
                 let after = op.combine(state, op.lift(*value, 1000));
@@ -91,6 +99,58 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
             );
         }
     }
+}
+
+/// Checks that what is set aside of three states may meet in any order, and that neither part of a state asks for the other.
+fn check_aside<T, M: Monoid<T>>(op: M, [a, b, c]: [M::State; 3], of: &dyn Debug) {
+    let parts = |state| [false, true].map(|aside| part_of::<T, M>(op, state, aside));
+    let both = op.combine(a, b);
+    let left = parts(op.combine(both, c))[1];
+    let right = parts(op.combine(a, op.combine(b, c)))[1];
+    same(left, right, "what is set aside of three states, the last two first", of);
+    for (part, name) in [(0, "what meets in the tree, alone"), (1, "what is set aside, alone")] {
+        let alone = op.combine(parts(a)[part], parts(b)[part]);
+        same(parts(alone)[part], parts(both)[part], name, of);
+    }
+}
+
+/// Checks the ways to fold a part without holes, after others that folded to `before`.
+fn check_known<T: Element, M: Monoid<T>>(op: M, samples: &[T], before: M::State) {
+    for first in 0..samples.len() {
+        // Of one sample alone, and of all: few parts of all can change nothing.
+        for samples in [&samples[first..=first], samples] {
+            let len = ROWS * vector_elements::<T>();
+            let part = AtHand(Cycle { samples, first, len });
+            let expected = tree::fold_part(op, part.0);
+            let (state, is_folded) = op.fold_full(part, false);
+            if is_folded {
+                same(state, expected, "`fold_full`", &first);
+            }
+            same(op.fold_again(part), expected, "`fold_again`", &first);
+            if samples.iter().any(|value| op.may_change(before, *value)) {
+                continue;
+            }
+            let (state, is_folded) = op.fold_full(part, true);
+            if is_folded {
+                let tree = |state| part_of::<T, M>(op, state, false);
+                same(tree(state), tree(expected), "`fold_full` of what is known", &first);
+                let after = |state| part_of::<T, M>(op, op.combine(before, op.shift(state, 1000)), true);
+                same(after(state), after(expected), "what may change nothing", &first);
+            }
+        }
+    }
+}
+
+/// What of a state is set aside, or what is not, the other part being that of nothing.
+fn part_of<T, M: Monoid<T>>(op: M, state: M::State, aside: bool) -> M::State {
+    let nothing = op.identity();
+    M::State::from_words(|i| {
+        if (i >= M::State::COUNT - M::ASIDE) == aside {
+            state.word(i)
+        } else {
+            nothing.word(i)
+        }
+    })
 }
 
 /// Checks that an operator and the one that its kernels make of [`parameter`](OwnOperator::parameter) fold `samples` alike.
@@ -182,7 +242,7 @@ impl<T: Element> Part<T> for Cycle<'_, T> {
 mod tests {
     use super::*;
     use crate::{
-        monoids::{Arg, Extremum, Map, Mean, Product, Sum, Transform},
+        monoids::{Arg, Describe, Extremum, Map, Mean, Product, Sum, Transform},
         ops::Commutative,
     };
 
@@ -223,6 +283,55 @@ mod tests {
             );
             same(through, direct, "a step in front", &value);
         }
+    }
+
+    /// Descriptions keep those of what is set aside; a sum that is does not.
+    #[test]
+    fn what_is_set_aside_associates() {
+        let samples = [
+            0.5_f32,
+            -0.0,
+            0.0,
+            1.5,
+            -3.0,
+            1e30,
+            1e-40,
+            f32::INFINITY,
+            f32::NAN,
+            -2.0,
+        ];
+        check_laws(Describe::default(), &samples);
+        check_laws(Describe::default(), &samples.map(f64::from));
+        // Without what is not finite, so that something is known of more.
+        check_laws(Describe::default(), &samples[..7]);
+
+        #[derive(Clone, Copy)]
+        struct Careless;
+
+        impl Monoid<f32> for Careless {
+            type State = (u32, f32);
+            type Answer = u32;
+            fn identity(self) -> (u32, f32) {
+                (0, -0.0)
+            }
+            fn lift(self, value: f32, _: u64) -> (u32, f32) {
+                (1, value)
+            }
+            fn combine(self, a: (u32, f32), b: (u32, f32)) -> (u32, f32) {
+                (a.0 + b.0, a.1 + b.1)
+            }
+            const ASIDE: usize = 1;
+            fn finish(self, state: (u32, f32), _: u64) -> u32 {
+                state.0
+            }
+            fn empty(self) -> Option<u32> {
+                None
+            }
+        }
+        let law =
+            std::panic::catch_unwind(|| check_laws(Careless, &[1.0_f32, 1e-8, -1.0, 3.0])).expect_err("it rounds");
+        let said = law.downcast::<std::string::String>().expect("a message");
+        assert!(said.starts_with("what is set aside of three states"), "{said}");
     }
 
     /// Operators that each break one law.

@@ -17,10 +17,9 @@
 pub(crate) mod pending;
 
 use crate::{
-    element::{Element, Item},
+    element::Item,
     monoids::{Monoid, Words},
 };
-use pending::Pending;
 
 /// The version of the canonical tree. A change to any constant here, or to the order above, is a new version.
 pub const VERSION: u32 = 1;
@@ -68,14 +67,36 @@ pub trait Part<T>: Copy {
     /// How many elements of a row it has: as many as a vector.
     const COLUMNS: usize;
 
-    /// The state of the element at a row and a column; the identity where there is none. Each is asked for once, but by an
-    /// operator that [rereads](Monoid::REREADS).
+    /// The state of the element at a row and a column; the identity where there is none. Each is best asked for once.
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State;
 
     /// The same part, known to a compiler to have an element at every place; `None` where it has not, or does not know.
     #[inline(always)]
     fn full(self) -> Option<Self> {
         None
+    }
+}
+
+/// A lane's part of a leaf for several operators, one after the other.
+pub trait Again<T>: Copy {
+    /// Its state.
+    fn fold<M: Monoid<T>>(self, op: M) -> M::State;
+
+    /// The same by code that shares nothing with that before: what is computed of all elements is computed again, and not kept.
+    #[inline(always)]
+    fn fold_anew<M: Monoid<T>>(self, op: M) -> M::State {
+        self.fold(op)
+    }
+}
+
+/// A part that is at hand, for several operators.
+#[derive(Clone, Copy)]
+pub struct AtHand<P>(pub P);
+
+impl<T: Item, P: Part<T>> Again<T> for AtHand<P> {
+    #[inline(always)]
+    fn fold<M: Monoid<T>>(self, op: M) -> M::State {
+        op.fold_part(self.0)
     }
 }
 
@@ -127,46 +148,6 @@ pub fn fold_exactly<T: Item, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::Stat
     }
 }
 
-/// The same as [`fold_part`] in little code, which takes its time: each place in turn, its element searched for among all. For
-/// operators whose states are large, where a part has holes; by then the elements were read, and are [asked for
-/// again](Monoid::REREADS).
-#[inline(always)]
-pub fn fold_part_in_turn<T: Element, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
-    match vector_elements::<T>() {
-        1 => columns_in_turn::<0, T, M, _>(op, part),
-        2 => columns_in_turn::<1, T, M, _>(op, part),
-        4 => columns_in_turn::<2, T, M, _>(op, part),
-        8 => columns_in_turn::<3, T, M, _>(op, part),
-        _ => columns_in_turn::<4, T, M, _>(op, part),
-    }
-}
-
-/// `2` to the power of `LEVELS` columns.
-#[inline(always)]
-fn columns_in_turn<const LEVELS: u32, T: Element, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> M::State {
-    let mut columns = Pending::<M::State, LEVELS>::nothing(op);
-    let mut column = 0;
-    while column < 1 << LEVELS {
-        let at = |row| At(place::<T>(row, column));
-        let state = match whole_column(at, part) {
-            Some(values) if M::FOLDS_COLUMNS => op.fold_column(values, place::<T>(0, column), place::<T>(1, 0)),
-            _ => {
-                let mut rows = Pending::<M::State, { u32::ilog2(ROWS as u32) }>::nothing(op);
-                let mut row = 0;
-                while row < P::ROWS {
-                    let element = chain(at(row), part);
-                    rows.push(op, row as u32, element.lift(op, place::<T>(row, column)));
-                    row += 1;
-                }
-                rows.total(op, P::ROWS as u32)
-            }
-        };
-        columns.push(op, column as u32, state);
-        column += 1;
-    }
-    columns.total(op, 1 << LEVELS)
-}
-
 /// What is at a place of a part.
 #[derive(Clone, Copy)]
 enum Place<T> {
@@ -184,16 +165,6 @@ impl<T> Place<T> {
     }
 }
 
-/// The elements of a column, `at` saying which they are, if none of its places is empty.
-#[inline(always)]
-fn whole_column<T: Item, P: Part<T>>(at: impl Fn(usize) -> At, part: P) -> Option<[T; ROWS]> {
-    if P::ROWS < ROWS {
-        return None;
-    }
-    let at = |row| chain(at(row), part);
-    whole([at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)])
-}
-
 /// The elements of places, if none is empty.
 #[inline(always)]
 fn whole<T: Copy>([a, b, c, d, e, f, g, h]: [Place<T>; ROWS]) -> Option<[T; ROWS]> {
@@ -206,9 +177,7 @@ fn whole<T: Copy>([a, b, c, d, e, f, g, h]: [Place<T>; ROWS]) -> Option<[T; ROWS
     }
 }
 
-/// As operators they say what is at a place: that of a number, or whatever is asked for.
-#[derive(Clone, Copy)]
-struct At(u64);
+/// As an operator it says what is at a place.
 #[derive(Clone, Copy)]
 struct Any;
 
@@ -234,43 +203,31 @@ impl<T: Words> Words for Place<T> {
     }
 }
 
-macro_rules! places {
-    ($op:ty, |$this:ident, $place:ident| $is_asked_for:expr) => {
-        impl<T: Item> Monoid<T> for $op {
-            type State = Place<T>;
-            type Answer = bool;
+impl<T: Item> Monoid<T> for Any {
+    type State = Place<T>;
+    type Answer = bool;
 
-            #[inline(always)]
-            fn identity(self) -> Place<T> {
-                Place::Empty
-            }
-            #[inline(always)]
-            fn lift(self, value: T, $place: u64) -> Place<T> {
-                let $this = self;
-                if $is_asked_for {
-                    Place::Element(value)
-                } else {
-                    Place::Empty
-                }
-            }
-            #[inline(always)]
-            fn combine(self, a: Place<T>, b: Place<T>) -> Place<T> {
-                if matches!(b, Place::Element(_)) { b } else { a }
-            }
-            #[inline(always)]
-            fn finish(self, place: Place<T>, _: u64) -> bool {
-                matches!(place, Place::Element(_))
-            }
-            #[inline(always)]
-            fn empty(self) -> Option<bool> {
-                Some(false)
-            }
-        }
-    };
+    #[inline(always)]
+    fn identity(self) -> Place<T> {
+        Place::Empty
+    }
+    #[inline(always)]
+    fn lift(self, value: T, _: u64) -> Place<T> {
+        Place::Element(value)
+    }
+    #[inline(always)]
+    fn combine(self, a: Place<T>, b: Place<T>) -> Place<T> {
+        if matches!(b, Place::Element(_)) { b } else { a }
+    }
+    #[inline(always)]
+    fn finish(self, place: Place<T>, _: u64) -> bool {
+        matches!(place, Place::Element(_))
+    }
+    #[inline(always)]
+    fn empty(self) -> Option<bool> {
+        Some(false)
+    }
 }
-
-places!(At, |at, place| place == at.0);
-places!(Any, |_any, _place| true);
 
 /// States by number. Each is asked for once.
 trait States<T, M: Monoid<T>>: Copy {

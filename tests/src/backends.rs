@@ -14,9 +14,9 @@ use warpfold_kernels::{
     kernels::{Arguments, Kernel, output::Output, run, segments, whole},
     monoids::{Monoid, Words},
     stages::{
-        block::most_states,
         extents::{Around, Extents},
         grid::Meeting,
+        warp::Leaves,
     },
     tree::vector_elements,
 };
@@ -63,7 +63,7 @@ pub fn pieces<T: Element, R: Reduction<T>>(op: R, values: &[T], piece: usize) ->
 /// The shape, with as many leaves for each warp as a tile has room for: states of many words have less.
 #[must_use]
 pub fn fit<T: Element, R: Reduction<T>>(_: R, shape: Shape) -> Shape {
-    let most = most_states(R::State::COUNT) / shape.warps;
+    let most = Leaves::of::<T, R::Monoid>().most(R::State::COUNT, shape.warps);
     Shape {
         leaves_per_warp: shape.leaves_per_warp.min(most),
         ..shape

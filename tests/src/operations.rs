@@ -11,7 +11,7 @@ use warpfold_kernels::{
     element::{Element, Type},
     kernels::{Entry, Kernel, Told, strided, whole::tile_elements},
     monoids::{Monoid, Words},
-    stages::{block::most_states, team::most_warps},
+    stages::{block::most_states, team::most_warps, warp::Leaves},
     tree::{Part, ROWS, place, vector_elements},
 };
 
@@ -312,7 +312,7 @@ fn emulate<T: Element>(
     seed: u64,
 ) -> (Eight, Eight) {
     let folded = match (kernel, op.selects()) {
-        (Kernel::All, _) if op.entry().lanes_meet_last => {
+        (Kernel::All, _) if op.entry().leaves == Leaves::InAnyOrder => {
             reduce_all(Asks::<false, true>(op), values, misalign, shape, seed)
         }
         (Kernel::All, false) => reduce_all(Asks::<false>(op), values, misalign, shape, seed),

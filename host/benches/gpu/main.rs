@@ -178,10 +178,11 @@ sample! {
 }
 
 struct Bench {
-    gpu: Gpu,
     stream: Stream,
     pool: DeviceBuffer<f32>,
     pattern: Vec<f32>,
+    // Last, so that it outlives what is of its context.
+    gpu: Gpu,
 }
 
 impl Bench {

@@ -11,7 +11,7 @@ use warpfold_kernels::{
     tree::LANES,
 };
 
-use super::{ALONE, MANY_BLOCKS, MOST_LEAVES, Plan, Shape, WARPS, blocks, warps_of_a_block};
+use super::{ALONE, MANY_BLOCKS, Plan, Shape, WARPS, blocks, warps_of_a_block};
 use crate::{Error, layout::Extents};
 
 impl Plan {
@@ -78,13 +78,8 @@ impl Plan {
     fn of_long_rows(entry: &'static Entry, len: u64, count: u64) -> Result<Self, Error> {
         let leaves = len.div_ceil(entry.element.leaf_elements());
         let up_to = |n: u64, most: u32| n.next_power_of_two().min(u64::from(most)) as u32;
-        let states = most_states(entry.state_words);
-        let warps = up_to(leaves, (entry.max_threads / LANES).min(states));
-        let most = if entry.lanes_meet_last {
-            MOST_LEAVES as u32
-        } else {
-            states / warps
-        };
+        let warps = up_to(leaves, (entry.max_threads / LANES).min(most_states(entry.state_words)));
+        let most = entry.leaves.most(entry.state_words, warps);
         let mut leaves_per_warp = up_to(leaves.div_ceil(warps.into()), most);
         let tiles = |leaves_per_warp: u32| leaves.div_ceil(u64::from(warps * leaves_per_warp));
         while leaves_per_warp > 1 && count.saturating_mul(tiles(leaves_per_warp)) < MANY_BLOCKS {

@@ -28,7 +28,7 @@ use crate::{
         grid::{self, Meeting},
         source::Source,
         team::{Team, most_warps},
-        warp::{is_large, lanes_meet_last},
+        warp::{Leaves, is_large},
     },
     tree::LANES,
 };
@@ -60,8 +60,8 @@ pub struct Entry {
     pub family: &'static str,
     /// 32-bit words of its state, the unit of its slots.
     pub state_words: usize,
-    /// Whether lanes [meet last](crate::stages::warp::lanes_meet_last). Then a tile has any number of leaves.
-    pub lanes_meet_last: bool,
+    /// What a warp makes of its leaves of a tile: it may have more of them where it makes one state.
+    pub leaves: Leaves,
     /// 32-bit words of its answer.
     pub answer_words: usize,
     /// Bytes of its answer in memory.
@@ -281,7 +281,7 @@ impl Entry {
             kernel,
             family,
             state_words: words,
-            lanes_meet_last: lanes_meet_last::<T, M>(),
+            leaves: Leaves::of::<T, M>(),
             answer_words: <M::Answer as Words>::COUNT,
             answer_bytes: <M::Answer as Words>::COUNT * <M::Answer as Words>::UNIT,
             max_threads,

@@ -77,7 +77,7 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let ends = if are_dear(words) { 2 } else { 3 };
     let numbers = 1 + 2 * ends + T::ARRAYS;
     // Slots meet and go to their segments' lanes; a wide leaf, two rows, others.
-    let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
+    let [reduce, reduce_octets, reduce_eight] = warp::shuffles_of::<T, M>();
     let short = 2 * (4 + 1) * words;
     let meet = reduce_eight + reduce_octets;
     if !M::COMMUTES {

@@ -9,6 +9,8 @@ use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
     stages::{
+        aside,
+        aside::{Carried, Tree, TreeState},
         block,
         block::Turn,
         extents::{Extents, Input},
@@ -17,9 +19,9 @@ use crate::{
         in_order, load, narrow,
         source::Source,
         store, thread, warp,
-        warp::Seen,
+        warp::{Leaves, Row, Seen},
     },
-    tree::{ROWS, leaves, vector_elements},
+    tree::{LANES, ROWS, leaves, vector_elements},
 };
 
 /// Elements of a type in a tile: what one block folds to one state.
@@ -33,7 +35,7 @@ pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u
 #[must_use]
 pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
-    let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
+    let [reduce, reduce_octets, reduce_eight] = warp::shuffles_of::<T, M>();
     let reduce_first = words; // a loop
     // A whole leaf and a ragged one; the block stage; few slots; a run of slots and the block stage. Or a thread's slots.
     let (slots, rounds) = if warp::lanes_meet_last::<T, M>() {
@@ -44,21 +46,29 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
             1,
         )
     };
-    let whole = if warp::meets_in_fours::<T, M>() {
-        warp::shuffles_of_four(words)
-    } else if M::REREADS || warp::lanes_meet_last::<T, M>() {
-        0
-    } else {
-        reduce
+    // Of a tile's leaves.
+    let of_leaves = match Leaves::of::<T, M>() {
+        Leaves::Together { aside } => {
+            let met = words - M::ASIDE;
+            let aside = if aside { aside::shuffles::<T, M>() } else { 0 };
+            warp::shuffles_of_four(met) + warp::shuffles(met)[0] + aside
+        }
+        // Whole leaves and ragged ones.
+        Leaves::Apart if warp::meets_in_fours::<T, M>() => warp::shuffles_of_four(words) + reduce,
+        Leaves::Apart => 2 * reduce,
+        Leaves::InAnyOrder => reduce,
     };
-    let shuffles = (whole + reduce) + reduce_first + slots;
+    let shuffles = of_leaves + reduce_first + slots;
     // Ragged leaves, of small elements also whole ones that are not aligned; whole ones of others.
     let mut ragged = load::ragged_loads::<T>(0, 1);
     let words = ragged.words + ragged.bytes;
-    if T::BYTES >= 4 && !M::REREADS {
-        // A column, in a loop, or all of them.
-        let columns = if M::FOLDS_COLUMNS { 1 } else { vector_elements::<T>() };
-        ragged = load::element_loads::<T>(ROWS * columns);
+    if T::BYTES >= 4 {
+        // A column, or an element, in a loop; or all of them.
+        let (columns, elements) = match M::FOLDS_COLUMNS {
+            true => M::FOLDS_AGAIN,
+            false => (vector_elements::<T>(), 0),
+        };
+        ragged = load::element_loads::<T>(ROWS * columns + elements);
     }
     if !M::COMMUTES {
         return Instructions {
@@ -69,11 +79,7 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
             tickets: 1,
         };
     }
-    let whole = if thread::loads_words::<T, M>() && !M::REREADS {
-        words
-    } else {
-        0
-    };
+    let whole = if thread::loads_words::<T, M>() { words } else { 0 };
     let wide = load::wide_loads::<T>(ROWS);
     Instructions {
         vector_loads: wide.vectors + ragged.vectors,
@@ -89,7 +95,7 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
 #[must_use]
 pub const fn instructions_small<T: Source, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
-    let [reduce, reduce_octets, reduce_eight] = warp::shuffles(words);
+    let [reduce, reduce_octets, reduce_eight] = warp::shuffles_of::<T, M>();
     let reduce_first = words; // a loop
     let few_slots = reduce_eight + reduce_octets;
     Instructions {
@@ -107,11 +113,10 @@ pub const fn instructions_small<T: Source, M: Monoid<T>>() -> Instructions {
 /// ```
 ///
 /// The first `blocks` blocks fold the first extent, as many the next. Warps take the leaves of a tile in turns, so that a
-/// block reads its tile from one end to the other.
+/// block reads its tile from one end to the other; or each a run of neighbours, where these meet in the warp.
 ///
-/// The number of warps in a block and `leaves_per_warp` are powers of two, a tile has at most
-/// [`most_states`](block::most_states) leaves, and `blocks` is any number. None of them changes a bit. Where lanes
-/// [meet last](warp::lanes_meet_last) `leaves_per_warp` is any number, for a warp's leaves have one state together.
+/// The number of warps in a block is a power of two, at most [`most_states`](block::most_states); a warp folds as many leaves of a tile
+/// as [`Leaves::most`] has it, and `blocks` is any number. None of them changes a bit.
 ///
 /// # Safety
 ///
@@ -141,6 +146,8 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
     let tile_leaves = simt.warps() * leaves_per_warp;
     let mut turn = Turn::FIRST;
     let mut seen = Seen::nothing(op);
+    let mut carried = Carried::nothing(op);
+    let are_apart = matches!(Leaves::of::<T, M>(), Leaves::Apart);
     let mut tile = u64::from(block);
     let mut total = op.identity();
     while tile < meeting.tiles {
@@ -168,10 +175,16 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             }
             block::put(simt, simt.warp(), warp::reduce(simt, op, mine), turn);
         }
-        if warp::meets_in_fours::<T, M>() {
+        if warp::meets_in_fours::<T, M>() && are_apart {
             while at < whole {
-                // SAFETY: passed on to the caller; the leaves are some of those.
-                let state = unsafe { warp::fold_four(simt, op, input, first, (at, whole)) };
+                let mut four = Turns {
+                    simt,
+                    op,
+                    input,
+                    first: leaf(at),
+                    count: whole - at,
+                };
+                let state = warp::fold_four(simt, op, 0, &mut four);
                 let mine = at + simt.lane() * simt.warps();
                 if simt.lane() < warp::FOUR && mine < whole {
                     block::put_own(simt, mine, state, turn);
@@ -181,19 +194,32 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             // This warp's first of the others.
             at = whole + (u32::wrapping_sub(simt.warp(), whole) & (simt.warps() - 1));
         }
-        // The code of an operator that rereads is large, and stands once: where ragged leaves are folded.
-        while M::COMMUTES
-            && !M::REREADS
-            && !warp::lanes_meet_last::<T, M>()
-            && !warp::meets_in_fours::<T, M>()
-            && at < whole
-        {
+        if matches!(Leaves::of::<T, M>(), Leaves::Together { .. }) {
+            let run = Run {
+                simt,
+                op,
+                input,
+                first: leaf(simt.warp() * leaves_per_warp),
+                count: leaves_per_warp,
+            };
+            let state = if M::ASIDE > 0 {
+                let met = warp::reduce_rows(simt, Tree(op), leaves_per_warp, LANES, RunAside(run, &mut carried));
+                let met = warp::reduce(simt, Tree(op), met);
+                // What is set aside comes with the block's last tile.
+                let is_last = tile + u64::from(meeting.blocks) >= meeting.tiles;
+                aside::join(op, met, is_last.then(|| carried.total(simt, op)))
+            } else {
+                warp::reduce(simt, op, warp::reduce_rows(simt, op, leaves_per_warp, LANES, run))
+            };
+            block::put(simt, simt.warp(), state, turn);
+        }
+        while M::COMMUTES && are_apart && !warp::meets_in_fours::<T, M>() && at < whole {
             // SAFETY: passed on to the caller; the leaf is one of those.
             let state = unsafe { warp::fold_loadable(simt, op, input, leaf(at), &mut seen) };
             block::put(simt, at, state, turn);
             at += simt.warps();
         }
-        while !warp::lanes_meet_last::<T, M>() && at < tile_leaves {
+        while are_apart && at < tile_leaves {
             let state = if at < present {
                 // SAFETY: passed on to the caller.
                 unsafe { warp::fold_ragged(simt, op, input, leaf(at)) }
@@ -203,11 +229,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             block::put(simt, at, state, turn);
             at += simt.warps();
         }
-        let states = if warp::lanes_meet_last::<T, M>() {
-            simt.warps()
-        } else {
-            tile_leaves
-        };
+        let states = if are_apart { tile_leaves } else { simt.warps() };
         total = block::fold(simt, op, states, turn);
         turn = turn.next();
         if meeting.tiles > 1 && simt.thread() == 0 {
@@ -227,6 +249,81 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
     if simt.thread() == 0 && (meeting.tiles > 1 || block == 0) {
         // SAFETY: passed on to the caller.
         unsafe { finish(simt, op, input.len, total, output, extent.into()) }
+    }
+}
+
+/// A warp's next leaves of a tile, as many apart as there are warps, of those that can be read at once: those among the `count` from leaf
+/// `first` on. Others hold the identity.
+struct Turns<S, T: Source, M> {
+    simt: S,
+    op: M,
+    input: Input<T>,
+    first: u64,
+    count: u32,
+}
+
+impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Turns<S, T, M> {
+    #[inline(always)]
+    fn row(&mut self, number: u32) -> M::State {
+        let &mut Self { simt, op, input, .. } = self;
+        let at = number * simt.warps();
+        if at >= self.count {
+            return op.identity();
+        }
+        // SAFETY: the kernel's caller has it so; the leaf is one of those that are read at once.
+        unsafe { thread::load_leaf::<S, T, M>(simt, input, self.first + u64::from(at)) }.fold(simt, op)
+    }
+}
+
+/// A warp's leaves of a tile, where they are neighbours: `count` of them, from leaf `first` on. Those that are not there hold the
+/// identity.
+struct Run<S, T: Source, M> {
+    simt: S,
+    op: M,
+    input: Input<T>,
+    first: u64,
+    count: u32,
+}
+
+impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
+    /// The leaf of a row, if it is there.
+    #[inline(always)]
+    fn leaf(&self, number: u32) -> Option<u64> {
+        let leaf = self.first + u64::from(number);
+        (number < self.count && leaf < leaves::<T>(self.input.len)).then_some(leaf)
+    }
+}
+
+impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Run<S, T, M> {
+    #[inline(always)]
+    fn row(&mut self, number: u32) -> M::State {
+        let &mut Self { simt, op, input, .. } = self;
+        let Some(leaf) = self.leaf(number) else {
+            return op.identity();
+        };
+        // SAFETY: the kernel's caller has it so; the leaf is one of those that are read at once.
+        unsafe {
+            if leaf < thread::loadable_leaves::<T, M>(input) {
+                thread::load_leaf::<S, T, M>(simt, input, leaf).fold(simt, op)
+            } else {
+                thread::fold_ragged(simt, op, input, leaf)
+            }
+        }
+    }
+}
+
+/// The same, with what associates set aside.
+struct RunAside<'a, S, T: Source, M: Monoid<T>>(Run<S, T, M>, &'a mut Carried<T, M>);
+
+impl<S: Simt, T: Source, M: Monoid<T>> Row<TreeState<T, M>> for RunAside<'_, S, T, M> {
+    #[inline(always)]
+    fn row(&mut self, number: u32) -> TreeState<T, M> {
+        let Self(run, carried) = self;
+        let Some(leaf) = run.leaf(number) else {
+            return Tree(run.op).identity();
+        };
+        // SAFETY: the kernel's caller has it so.
+        unsafe { carried.fold_leaf(run.simt, run.op, run.input, leaf) }
     }
 }
 

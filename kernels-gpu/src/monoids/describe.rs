@@ -1,21 +1,26 @@
 //! Many answers about an array in one pass.
 
-use super::{
-    Arg, Best, Extremum, IgnoreNan, Moments2, Moments4, Monoid, NormL1, Skewness, Sum, SumOfSquares, Summary, Words,
-    extremum::Key, fold_column_in_pairs, sum::total, variance::is_small,
-};
+mod found;
+mod summed;
+
+pub use found::Found;
+pub use summed::Summed;
+
+use super::{IgnoreNan, Monoid, NormL1, Skewness, Sum, SumOfSquares, Summary, Words};
 use crate::{
-    element::{Element, Float, Rank, Wide},
-    tree::{self, Part, ROWS},
+    element::{Float, Wide},
+    tree::{Again, AtHand, Part, ROWS},
 };
+use found::{Finds, LARGEST, SMALLEST};
+use summed::{Finite, Sums};
 
 /// What there is to say of an array at once, as a [`Summary`]: counts, ends, sum, moments, norms.
 ///
 /// A NaN is counted, and left out of everything else, as pandas has it; infinities are counted, and take part. So where there
-/// is no NaN, each number is that of the operator that answers it alone, to the bit: [`Sum`], [`Extremum`], [`Arg`],
-/// [`MeanVariance`](super::MeanVariance) (also for the mean, which it has in f64), [`StdDev`](super::StdDev),
-/// [`Skewness`](super::Skewness), [`Kurtosis`](super::Kurtosis), [`NormL1`], [`NormL2`](super::NormL2),
-/// [`NormInf`](super::NormInf). Where there are some, each is the identity at its place in the tree.
+/// is no NaN, each number is that of the operator that answers it alone, to the bit: [`Sum`], [`Extremum`](super::Extremum),
+/// [`Arg`](super::Arg), [`MeanVariance`](super::MeanVariance) (also for the mean, which it has in f64),
+/// [`StdDev`](super::StdDev), [`Skewness`](super::Skewness), [`Kurtosis`](super::Kurtosis), [`NormL1`],
+/// [`NormL2`](super::NormL2), [`NormInf`](super::NormInf). Where there are some, each is the identity at its place in the tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Describe {
     /// What is taken off the number of elements to divide the variance by: 1 for an estimate from a sample, 0 for the elements
@@ -77,46 +82,48 @@ impl<T: Float> Monoid<T> for Describe {
         )
     }
 
-    const REREADS: bool = true;
-
-    /// A part without holes, NaNs and infinities has each number by its own operator, in as cheap a way as that has. Others are
-    /// few, and have little code.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn fold_part(self, part: impl Part<T>) -> Described<T> {
-        if let Some(part) = part.full() {
-            // A NaN is at both ends, and infinities each at one.
-            let smallest: Best<Key<T>> = SMALLEST.0.fold_part(part);
-            let largest: Best<Key<T>> = LARGEST.0.fold_part(part);
-            let is_finite = |arg: Arg, best| arg.value::<T>(best).to_f64().is_finite();
-            if is_finite(SMALLEST.0, smallest) && is_finite(LARGEST.0, largest) {
-                let sums = Summed {
-                    moments: tree::fold_part(Finite, part),
-                    sum: Sum.fold_part(part),
-                    magnitudes: NormL1.fold_part(part),
-                    squares: Monoid::<T>::fold_part(SumOfSquares, part),
-                };
-                let found = Found {
-                    smallest: SMALLEST.of_part(smallest, part),
-                    largest: LARGEST.of_part(largest, part),
-                    zeros: total(part, |value: T| i32::from(!value.is_nonzero())) as u64,
-                    infinities: (0, 0),
-                };
-                return (sums, found);
-            }
+        if let Some(part) = part.full()
+            && let (state, true) = self.fold_full(AtHand(part), false)
+        {
+            return state;
         }
-        // One after the other, the largest first: states that wait, of all together, take more registers than there are.
-        let found = tree::fold_part_in_turn(Finds, part);
-        let moments = tree::fold_part_in_turn(IgnoreNan(Skewness {}), part);
-        let others = IgnoreNan((Sum, (NormL1, SumOfSquares)));
-        let (sum, (magnitudes, squares)) = tree::fold_part_in_turn(others, part);
-        let sums = Summed {
-            moments,
-            sum,
-            magnitudes,
-            squares,
+        self.fold_again(AtHand(part))
+    }
+
+    const ASIDE: usize = Found::<T>::COUNT;
+
+    /// Where it is not between the ends, or one of infinity. Zeros are looked for once more in any case.
+    #[inline(always)]
+    fn may_change(self, (_, found): Described<T>, value: T) -> bool {
+        SMALLEST.may_change(found.smallest, value) | LARGEST.may_change(found.largest, value)
+    }
+
+    /// Without NaNs and infinities each number is had by its own operator, in as cheap a way as that has.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn fold_full(self, part: impl Again<T>, is_known: bool) -> (Described<T>, bool) {
+        let (found, is_finite) = if is_known {
+            (Finds::of_zeros(part), true)
+        } else {
+            Finds::of_finite(part)
         };
-        (sums, found)
+        // Together, a column at a time: what the columns need at once are more registers than there are.
+        let (moments, others) = part.fold_anew((Finite, (Sum, (NormL1, SumOfSquares))));
+        ((Summed::of(moments, others), found), is_finite)
+    }
+
+    const FOLDS_AGAIN: (usize, usize) = (2, 1);
+
+    /// One after the other: states that wait, of all together, take more registers than there are.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn fold_again(self, part: impl Again<T>) -> Described<T> {
+        let moments = part.fold(IgnoreNan(Skewness {}));
+        let others = part.fold(IgnoreNan((Sum, (NormL1, SumOfSquares))));
+        (Summed::of(moments, others), part.fold(Finds))
     }
 
     const FUSES: bool = true;
@@ -161,298 +168,6 @@ impl<T: Float> Monoid<T> for Describe {
 
 /// The bits of an f64 but its sign.
 const MAGNITUDE: u64 = i64::MAX as u64;
-
-/// What is rounded of the state of [`Describe`].
-#[derive(Clone, Copy)]
-pub struct Summed<T: Float> {
-    moments: Moments4,
-    sum: T::Wide,
-    magnitudes: T::Wide,
-    squares: f64,
-}
-
-/// The operator on it.
-#[derive(Clone, Copy)]
-struct Sums;
-
-impl<T: Float> Monoid<T> for Sums {
-    type State = Summed<T>;
-    type Answer = u64;
-
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn identity(self) -> Summed<T> {
-        Summed {
-            moments: Moments4::EMPTY,
-            sum: T::Wide::NOTHING,
-            magnitudes: T::Wide::NOTHING,
-            squares: 0.0,
-        }
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn lift(self, value: T, index: u64) -> Summed<T> {
-        if value.rank().unordered() {
-            return self.identity();
-        }
-        Summed {
-            moments: Moments4::of(value.to_f64()),
-            sum: value.wide(),
-            magnitudes: value.wide_magnitude(),
-            squares: SumOfSquares.lift(value, index),
-        }
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn combine(self, a: Summed<T>, b: Summed<T>) -> Summed<T> {
-        Summed {
-            moments: a.moments.combine(b.moments),
-            sum: a.sum.plus(b.sum),
-            magnitudes: a.magnitudes.plus(b.magnitudes),
-            squares: a.squares + b.squares,
-        }
-    }
-    const FOLDS_COLUMNS: bool = true;
-    #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> Summed<T> {
-        if column.iter().any(|value| value.rank().unordered()) {
-            return fold_column_in_pairs(self, column, index, pitch);
-        }
-        Summed {
-            moments: Moments4::of_column(column.map(T::to_f64), is_small::<T>()),
-            sum: Sum.fold_column(column, index, pitch),
-            magnitudes: NormL1.fold_column(column, index, pitch),
-            squares: SumOfSquares.fold_column(column, index, pitch),
-        }
-    }
-    /// How many numbers.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn finish(self, sums: Summed<T>, _: u64) -> u64 {
-        sums.moments.lower.count
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn empty(self) -> Option<u64> {
-        Some(0)
-    }
-}
-
-/// The moments of finite elements at every place: what it says of others is never asked for. So all counts that meet are equal
-/// and known to a compiler, and so are the moments of one element.
-#[derive(Clone, Copy)]
-struct Finite;
-
-impl<T: Float> Monoid<T> for Finite {
-    type State = Moments4;
-    type Answer = u64;
-
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn identity(self) -> Moments4 {
-        self.lift(T::from_bits(0), 0)
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn lift(self, value: T, _: u64) -> Moments4 {
-        let lower = Moments2 {
-            count: 1,
-            mean: value.to_f64(),
-            m2: 0.0,
-        };
-        Moments4 {
-            lower,
-            m3: 0.0,
-            m4: 0.0,
-        }
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn combine(self, a: Moments4, b: Moments4) -> Moments4 {
-        a.combine(b)
-    }
-    const FOLDS_COLUMNS: bool = true;
-    #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], _: u64, _: u64) -> Moments4 {
-        Moments4::of_column(column.map(T::to_f64), is_small::<T>())
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn finish(self, moments: Moments4, _: u64) -> u64 {
-        moments.lower.count
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn empty(self) -> Option<u64> {
-        Some(0)
-    }
-}
-
-/// What is exact of the state of [`Describe`].
-#[derive(Clone, Copy)]
-pub struct Found<T: Float> {
-    smallest: Best<Key<T>>,
-    largest: Best<Key<T>>,
-    zeros: u64,
-    /// +∞ and −∞.
-    infinities: (u64, u64),
-}
-
-/// The operator on it.
-#[derive(Clone, Copy)]
-struct Finds;
-
-impl<T: Float> Monoid<T> for Finds {
-    type State = Found<T>;
-    type Answer = u64;
-
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn identity(self) -> Found<T> {
-        Found {
-            smallest: Monoid::<T>::identity(SMALLEST.0),
-            largest: Monoid::<T>::identity(LARGEST.0),
-            zeros: 0,
-            infinities: (0, 0),
-        }
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn lift(self, value: T, index: u64) -> Found<T> {
-        if value.rank().unordered() {
-            return self.identity();
-        }
-        let is = |infinity: f64| u64::from(value.to_f64() == infinity);
-        Found {
-            smallest: SMALLEST.lift(value, index),
-            largest: LARGEST.lift(value, index),
-            zeros: u64::from(!value.is_nonzero()),
-            infinities: (is(f64::INFINITY), is(f64::NEG_INFINITY)),
-        }
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn combine(self, a: Found<T>, b: Found<T>) -> Found<T> {
-        Found {
-            smallest: SMALLEST.combine::<T>(a.smallest, b.smallest),
-            largest: LARGEST.combine::<T>(a.largest, b.largest),
-            zeros: a.zeros + b.zeros,
-            infinities: (a.infinities.0 + b.infinities.0, a.infinities.1 + b.infinities.1),
-        }
-    }
-    /// How many zeros.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn finish(self, found: Found<T>, _: u64) -> u64 {
-        found.zeros
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn empty(self) -> Option<u64> {
-        Some(0)
-    }
-}
-
-/// An end of the order and where it is: the key tells the zeros apart as [`Extremum`]'s does, while to the place they are equal as
-/// to [`Arg`]'s.
-#[derive(Clone, Copy)]
-struct Ends(Arg);
-
-impl Ends {
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn lift<T: Float>(self, value: T, index: u64) -> Best<Key<T>> {
-        Best {
-            key: Extremum { order: self.0.order }.lift(value, index),
-            place: index,
-        }
-    }
-
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn combine<T: Float>(self, a: Best<Key<T>>, b: Best<Key<T>>) -> Best<Key<T>> {
-        let alike = |best: Best<Key<T>>| Best {
-            // The key of nothing is that of no number.
-            key: if best.key == T::Rank::NOTHING {
-                best.key
-            } else {
-                T::Rank::of_key(best.key).zeros_alike().key()
-            },
-            ..best
-        };
-        Best {
-            key: if b.key > a.key { b.key } else { a.key },
-            place: Monoid::<T>::combine(self.0, alike(a), alike(b)).place,
-        }
-    }
-
-    /// Of a part whose best element, by [`Arg`], is known.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn of_part<T: Float>(self, best: Best<Key<T>>, part: impl Part<T>) -> Best<Key<T>> {
-        if best.key == self.0.lift(T::from_bits(0), 0).key {
-            // A zero: of which sign, it takes a second look to tell.
-            let key = Monoid::<T>::fold_part(Extremum { order: self.0.order }, part);
-            return Best { key, ..best };
-        }
-        best
-    }
-
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn value<T: Float>(self, best: Best<Key<T>>) -> Option<T> {
-        (best.place != u64::MAX).then(|| Monoid::<T>::finish(Extremum { order: self.0.order }, best.key, 0))
-    }
-}
-
-const SMALLEST: Ends = Ends(Arg::SMALLEST);
-const LARGEST: Ends = Ends(Arg::LARGEST);
-
-/// Words in a row, as nested pairs have them.
-type SumsRow<T> = (Moments4, ((<T as Element>::Wide, <T as Element>::Wide), f64));
-type FoundRow<T> = ((Best<Key<T>>, Best<Key<T>>), (u64, (u64, u64)));
-
-impl<T: Float> Words for Summed<T> {
-    const COUNT: usize = SumsRow::<T>::COUNT;
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn word(self, i: usize) -> u32 {
-        let row: SumsRow<T> = (self.moments, ((self.sum, self.magnitudes), self.squares));
-        row.word(i)
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn from_words(word: impl FnMut(usize) -> u32) -> Self {
-        let (moments, ((sum, magnitudes), squares)) = SumsRow::<T>::from_words(word);
-        Self {
-            moments,
-            sum,
-            magnitudes,
-            squares,
-        }
-    }
-}
-
-impl<T: Float> Words for Found<T> {
-    const COUNT: usize = FoundRow::<T>::COUNT;
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn word(self, i: usize) -> u32 {
-        let row: FoundRow<T> = ((self.smallest, self.largest), (self.zeros, self.infinities));
-        row.word(i)
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn from_words(word: impl FnMut(usize) -> u32) -> Self {
-        let ((smallest, largest), (zeros, infinities)) = FoundRow::<T>::from_words(word);
-        Self {
-            smallest,
-            largest,
-            zeros,
-            infinities,
-        }
-    }
-}
 
 #[cfg(test)]
 #[path = "describe_tests.rs"]

@@ -6,14 +6,14 @@ use proptest::prelude::*;
 
 use super::{
     super::{
-        CountInf, CountNonzero, Kurtosis, MeanVariance, NormInf, NormL2, Skewness, StdDev, Variance,
+        Arg, CountInf, CountNonzero, Extremum, Kurtosis, MeanVariance, NormInf, NormL2, Skewness, StdDev, Variance,
         testing::{Bits, answer, bits, fold, special_or_any},
     },
     *,
 };
 use crate::{
     element::{bf16, f16},
-    tree::{ROWS, row_elements, vector_elements},
+    tree::{self, ROWS, row_elements, vector_elements},
 };
 
 const OP: Describe = Describe { correction: 1.0 };

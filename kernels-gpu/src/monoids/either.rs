@@ -79,7 +79,6 @@ impl<T, A: Monoid<T>, B: Monoid<T, State = A::State>> Monoid<T> for Either<A, B>
     {
         self.first.fold_column(column, index, pitch)
     }
-    const REREADS: bool = A::REREADS;
     const FUSES: bool = A::FUSES || B::FUSES;
     #[inline(always)]
     fn finish(self, state: A::State, count: u64) -> A::Answer {

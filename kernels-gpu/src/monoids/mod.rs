@@ -57,7 +57,7 @@ pub use wide::Wide;
 
 use crate::{
     element::Item,
-    tree::{self, Part, ROWS},
+    tree::{self, Again, Part, ROWS},
 };
 
 /// How elements of type `T` fold into one answer.
@@ -107,6 +107,9 @@ pub trait Monoid<T>: Copy {
     /// Whether `value`, coming after elements that folded to `best`, could change the fold. An operator that selects
     /// says no to most, and a stage then spares itself the rest of the work. `best` folds at least one element, which may be one that
     /// a mask leaves out.
+    ///
+    /// Of an operator that sets something [`ASIDE`](Self::ASIDE): whether it could change that, but for what
+    /// [`fold_full`](Self::fold_full) looks for by itself. `best` is then what was set aside, of nothing at first.
     #[inline]
     fn may_change(self, best: Self::State, value: T) -> bool {
         let _ = (best, value);
@@ -159,8 +162,33 @@ pub trait Monoid<T>: Copy {
         fold_column_in_pairs(self, column, index, pitch)
     }
 
-    /// Whether [`fold_part`](Self::fold_part) asks for elements more than once. They are then all read before.
-    const REREADS: bool = false;
+    /// How many of the last words of a state associate to the bit, where the others do not: they are another state beside that, and
+    /// neither asks for the other. A lane sets them aside until its last leaf, and only the others meet in the tree.
+    const ASIDE: usize = 0;
+
+    /// The state of a part without a hole, in as cheap a way as most parts let it; and whether this one does, for otherwise the state
+    /// is any. Where `is_known`, none of its elements [may change](Self::may_change) what was set aside before, and what the state has
+    /// aside may then be anything that changes as much.
+    #[inline(always)]
+    fn fold_full(self, part: impl Again<T>, is_known: bool) -> (Self::State, bool)
+    where
+        T: Item,
+    {
+        let _ = is_known;
+        (part.fold(self), true)
+    }
+
+    /// How many operators [`fold_again`](Self::fold_again) asks that fold columns, and how many others, which associate.
+    const FOLDS_AGAIN: (usize, usize) = (1, 0);
+
+    /// The state of any part, for those that [`fold_full`](Self::fold_full) does not fold, which are few.
+    #[inline(always)]
+    fn fold_again(self, part: impl Again<T>) -> Self::State
+    where
+        T: Item,
+    {
+        part.fold(self)
+    }
 
     /// Whether it is written with fused multiply-adds. In the code of any other there must be none: a compiler would have
     /// contracted a multiplication and an addition, and changed bits.

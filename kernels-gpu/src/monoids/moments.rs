@@ -236,6 +236,18 @@ impl Moments4 {
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     #[must_use]
     pub fn combine(self, other: Self) -> Self {
+        if self.lower.count == other.lower.count {
+            self.combine_with_equal(other)
+        } else {
+            self.combine_by_parts(other)
+        }
+    }
+
+    /// The same bits, but of what underflows, in less code: one for all counts.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[must_use]
+    pub fn combine_by_parts(self, other: Self) -> Self {
         let (a, b) = if self.lower.count < other.lower.count {
             (other, self)
         } else {
@@ -265,6 +277,30 @@ impl Moments4 {
             lower,
             m3: fma(delta, m3, a.m3 + b.m3),
             m4: m4 + (a.m4 + b.m4),
+        }
+    }
+
+    /// The same where the counts are equal, and both parts a half, in half the operations: powers of two round nothing, so where they stand
+    /// does not matter.
+    #[inline(always)]
+    fn combine_with_equal(self, other: Self) -> Self {
+        let (low_a, low_b) = (self.lower, other.lower);
+        let meeting = Meeting::of_equals(low_a.count, (low_a.mean, low_b.mean));
+        let delta = meeting.delta;
+        let square = delta * delta;
+        let m4_square = 1.5 * (low_a.m2 + low_b.m2) + square * (0.25 * meeting.weight);
+        let m4 = fma(square, m4_square, 2.0 * delta * (other.m3 - self.m3)) + (self.m4 + other.m4);
+        // A square that is infinite makes it NaN, for the difference of the parts, which it is multiplied by, is zero.
+        let m3 = fma(square, 0.0, 1.5 * (low_b.m2 - low_a.m2));
+        let lower = Moments2 {
+            count: low_a.count + low_b.count,
+            mean: meeting.mean,
+            m2: meeting.m2((low_a.m2, low_b.m2)),
+        };
+        Self {
+            lower,
+            m3: fma(delta, m3, self.m3 + other.m3),
+            m4,
         }
     }
 

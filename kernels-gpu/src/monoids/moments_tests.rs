@@ -154,6 +154,36 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn equal_counts_meet_as_any_do(
+        values in prop::collection::vec(
+            prop_oneof![any::<f32>().prop_map(f64::from), -1e3..1e3, Just(0.0), Just(-0.0), Just(1e200), Just(-1e308)],
+            32,
+        ),
+    ) {
+        // Of 1, 2, 4, 8 and 16 elements each.
+        let mut states: Vec<Moments4> = values.into_iter().map(Moments4::of).collect();
+        while states.len() > 1 {
+            states = states
+                .chunks(2)
+                .map(|pair| {
+                    let (got, expected) = (pair[0].combine(pair[1]), pair[0].combine_by_parts(pair[1]));
+                    assert!(same(got, expected), "{:?} and {:?}: {got:?}, not {expected:?}", pair[0], pair[1]);
+                    got
+                })
+                .collect();
+        }
+    }
+}
+
+/// Skewness is NaN, not 0, where a square of a distance is infinite.
+#[test]
+fn elements_too_far_apart_have_no_skewness() {
+    let (skewness, _) = answer(Wide, &[1e200, -1e200]);
+    assert!(skewness.is_nan());
+}
+
 #[test]
 fn equal_elements_have_no_variance() {
     for x in [0.1_f32, -1e38, 1e-45, 3.0, -0.0] {

@@ -74,7 +74,6 @@ impl<T: Element, M: Monoid<T>> Monoid<Masked<T>> for Where<M> {
             fold_column_in_pairs(self, column, index, pitch)
         }
     }
-    const REREADS: bool = M::REREADS;
     const FUSES: bool = M::FUSES;
     #[inline]
     fn finish(self, state: M::State, count: u64) -> M::Answer {

@@ -6,12 +6,35 @@
 use super::{Moments2, Moments4, Monoid};
 use crate::{
     element::{Real, Type},
-    tree::ROWS,
+    tree::{self, ROWS},
 };
 
 /// Whether eight times an element is an f64.
 pub(super) const fn is_small<T: Real>() -> bool {
     !matches!(T::TYPE, Type::F64)
+}
+
+/// How states meet of elements of type `T`. A lane has so many small ones that registers are dearer than operations.
+trait Meets<T: Real> {
+    fn meet(self, other: Self) -> Self;
+}
+
+impl<T: Real> Meets<T> for Moments2 {
+    #[inline(always)]
+    fn meet(self, other: Self) -> Self {
+        self.combine(other)
+    }
+}
+
+impl<T: Real> Meets<T> for Moments4 {
+    #[inline(always)]
+    fn meet(self, other: Self) -> Self {
+        if tree::is_long::<T>() {
+            self.combine_by_parts(other)
+        } else {
+            self.combine(other)
+        }
+    }
 }
 
 /// An operator on moments: its state, and its answer.
@@ -41,7 +64,7 @@ macro_rules! operator {
             }
             #[inline]
             fn combine(self, a: $state, b: $state) -> $state {
-                a.combine(b)
+                Meets::<T>::meet(a, b)
             }
             const FOLDS_COLUMNS: bool = true;
             #[inline(always)]

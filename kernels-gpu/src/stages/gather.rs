@@ -14,8 +14,8 @@ use super::{
     in_order::{self, Apart},
     load::{ALL, Loads, Vectors, WORDS, each_row, element_loads, is_vector, load_element},
     mask, narrow,
+    part::{Loaded, folds_in_turn},
     source::{At, Read, Source},
-    thread::{Loaded, folds_in_turn},
 };
 use crate::{
     element::Item,

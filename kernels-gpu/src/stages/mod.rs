@@ -1,5 +1,6 @@
 //! How states meet: in a thread, a warp, a block, the grid; or in a team of lanes and warps. Each stage is the same for every operator.
 
+pub mod aside;
 pub mod block;
 pub mod extents;
 pub mod gather;
@@ -7,6 +8,7 @@ pub mod grid;
 pub mod in_order;
 pub mod load;
 mod mask;
+mod part;
 pub mod segments;
 pub mod source;
 pub mod table;

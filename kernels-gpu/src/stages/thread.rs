@@ -3,16 +3,17 @@
 use super::{
     extents::{Around, Input, after},
     in_order,
-    load::{ALL, Vectors, WORDS, each_row, shifted_by_bytes},
+    load::{ALL, Vectors, WORDS},
     narrow,
+    part::{Columns, Loaded, Unloaded, folds_whole_at_once},
     source::{Across, Aligned, At, Bytes, Ragged, Source, Whole, Words, load},
     warp,
 };
 use crate::{
     element::Item,
-    monoids::{self, Monoid},
+    monoids::Monoid,
     simt::Simt,
-    tree::{self, LANES, Part, ROWS, leaf_elements, pending::Pending, place, vector_elements},
+    tree::{self, Again, Part, ROWS, leaf_elements, vector_elements},
 };
 
 /// This lane's part of a whole leaf: one vector of each row.
@@ -75,6 +76,13 @@ impl<T: Source> Rows<T> {
         op.shift(state, self.base)
     }
 
+    /// [`Monoid::fold_full`] of what was read.
+    #[inline(always)]
+    pub fn fold_full<S: Simt, M: Monoid<T>>(self, simt: S, op: M, is_known: bool) -> (M::State, bool) {
+        let (state, is_folded) = op.fold_full(Kept { simt, rows: self }, is_known);
+        (op.shift(state, self.base), is_folded)
+    }
+
     /// What was read, for an operator that asks for no positions.
     #[inline(always)]
     pub fn part(self) -> impl Part<T> {
@@ -101,6 +109,24 @@ impl<T: Source> Rows<T> {
     #[inline(always)]
     pub fn may_change<M: Monoid<T>>(self, op: M, best: M::State) -> bool {
         tree::chain(MayChange { op, best }, self.part())
+    }
+}
+
+/// What was read, for several operators.
+#[derive(Clone, Copy)]
+struct Kept<S, T: Source> {
+    simt: S,
+    rows: Rows<T>,
+}
+
+impl<S: Simt, T: Source> Again<T> for Kept<S, T> {
+    #[inline(always)]
+    fn fold<M: Monoid<T>>(self, op: M) -> M::State {
+        op.fold_part(self.rows.loaded())
+    }
+    #[inline(always)]
+    fn fold_anew<M: Monoid<T>>(self, op: M) -> M::State {
+        op.fold_part(self.rows.anew(self.simt).loaded())
     }
 }
 
@@ -137,94 +163,19 @@ impl<T, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
     }
 }
 
-/// Whether the columns of a part are folded one after the other, in a loop: where there are so many that all at once would take more
-/// registers than there are. Of moments, which are made of a column at once, and of states of several words of two arrays.
-pub(super) const fn folds_in_turn<T: Source, M: Monoid<T>>() -> bool {
-    let is_heavy = M::FOLDS_COLUMNS || T::ARRAYS > 1 && !T::MASKED && <M::State as monoids::Words>::COUNT > 4;
-    T::BYTES < 4 && is_heavy && !M::REREADS
-}
-
-/// Whether those of a whole leaf that is aligned are folded all at once nonetheless, which is half as fast again: where registers
-/// suffice.
-const fn folds_whole_at_once<T: Source, M: Monoid<T>>() -> bool {
-    T::ARRAYS == 1 && <M::State as monoids::Words>::COUNT <= 6
-}
-
-/// A part that was read, of which the first `present` places hold elements.
-#[derive(Clone, Copy)]
-pub(super) struct Loaded<T: Source, const N: usize> {
-    pub(super) words: T::Each<Vectors<N>>,
-    pub(super) present: u32,
-}
-
-impl<T: Source, const N: usize> Part<T> for Loaded<T, N> {
-    const ROWS: usize = N;
-    const COLUMNS: usize = vector_elements::<T>();
-
-    #[inline(always)]
-    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
-        let place = place::<T>(row, column);
-        if (place as u32) < self.present {
-            op.lift(T::item(&self.words, row, column), place)
-        } else {
-            op.identity()
-        }
-    }
-
-    #[inline(always)]
-    fn full(self) -> Option<Self> {
-        let places = place::<T>(N - 1, vector_elements::<T>()) as u32;
-        (self.present >= places).then_some(Self { present: ALL, ..self })
-    }
-}
-
-impl<T: Source, const N: usize> Loaded<T, N> {
-    /// Folds what was read to one state.
-    #[inline(always)]
-    pub(super) fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
-        match (folds_in_turn::<T, M>(), vector_elements::<T>()) {
-            (true, 8) => self.fold_columns::<S, M, 3>(simt, op),
-            (true, 16) => self.fold_columns::<S, M, 4>(simt, op),
-            _ => op.fold_part(self),
-        }
-    }
-
-    /// The same of `2` to the power of `LEVELS` columns, one after the other: of all rows the first element each, and then what is left.
-    #[inline(always)]
-    fn fold_columns<S: Simt, M: Monoid<T>, const LEVELS: u32>(mut self, simt: S, op: M) -> M::State {
-        in_turn::<S, T, M, LEVELS>(simt, op, |column| {
-            let state = tree::fold_column(op, self, 0);
-            self.present = u32::saturating_sub(self.present, 1);
-            self.words = T::map(T::zip(self.words, T::pitches()), |(words, bytes)| {
-                each_row(|row| shifted_by_bytes(words[row], 0, bytes as u32))
-            });
-            op.shift(state, column.into())
-        })
-    }
-}
-
-/// A part that is read as it is folded, an element at a time, of which the first `present` places hold elements.
-#[derive(Clone, Copy)]
-struct Unloaded<S, T: Source> {
-    simt: S,
-    from: At<T>,
-    present: u32,
-}
-
-impl<S: Simt, T: Source> Part<T> for Unloaded<S, T> {
-    const COLUMNS: usize = vector_elements::<T>();
-
-    #[inline(always)]
-    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
-        let place = place::<T>(row, column);
-        if (place as u32) < self.present {
-            // SAFETY: this element lies inside the input.
-            let item = unsafe { T::read_item(self.simt, after::<T>(self.from, place)) };
-            op.lift(item, place)
-        } else {
-            op.identity()
-        }
-    }
+/// Reads and folds this lane's part of a leaf of any alignment and length, by [`Monoid::fold_again`].
+///
+/// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
+///
+/// # Safety
+///
+/// As [`fold_ragged`].
+#[inline(always)]
+pub unsafe fn fold_again<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
+    let base = base::<S, T>(simt, leaf);
+    let from = after::<T>(input.start, base);
+    let present = narrow(simt, u64::saturating_sub(input.len, base));
+    op.shift(op.fold_again(Columns { simt, from, present }), base)
 }
 
 /// Reads and folds this lane's part of a leaf of any alignment and length, places past the end giving the identity.
@@ -242,18 +193,6 @@ pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
     }
     let base = base::<S, T>(simt, leaf);
     let from = after::<T>(input.start, base);
-    if M::REREADS {
-        let present = narrow(simt, u64::saturating_sub(input.len, base));
-        // SAFETY: passed on to the caller; a whole leaf lies inside the input.
-        let words = unsafe {
-            if input.is_aligned() && leaf < input.whole_leaves() {
-                load::<S, T, _, ROWS>(simt, Whole, from, present, input.around)
-            } else {
-                load::<S, T, _, ROWS>(simt, Ragged, from, present, input.around)
-            }
-        };
-        return op.shift(Loaded::<T, ROWS> { words, present }.fold(simt, op), base);
-    }
     if T::BYTES < 4 && input.is_shifted(leaf) {
         // SAFETY: every aligned vector that the leaf touches may be read.
         let words = unsafe { load::<S, T, _, ROWS>(simt, Across, from, ALL, input.around) };
@@ -265,11 +204,7 @@ pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
         let words = unsafe { load::<S, T, _, ROWS>(simt, Bytes, from, present, input.around) };
         Loaded::<T, ROWS> { words, present }.fold(simt, op)
     } else if M::FOLDS_COLUMNS {
-        match vector_elements::<T>() {
-            4 => fold_columns::<S, T, M, 2>(simt, op, from, present),
-            2 => fold_columns::<S, T, M, 1>(simt, op, from, present),
-            _ => fold_columns::<S, T, M, 0>(simt, op, from, present),
-        }
+        Columns { simt, from, present }.fold(op)
     } else {
         op.fold_part(Unloaded::<S, T> { simt, from, present })
     };
@@ -292,7 +227,7 @@ pub unsafe fn fold_ragged_onto<S: Simt, T: Source, M: Monoid<T>>(
     leaf: u64,
     state: M::State,
 ) -> M::State {
-    if T::BYTES < 4 || M::REREADS || M::FOLDS_COLUMNS || !M::COMMUTES {
+    if T::BYTES < 4 || M::FOLDS_COLUMNS || !M::COMMUTES {
         // SAFETY: passed on to the caller.
         return op.combine(state, unsafe { fold_ragged(simt, op, input, leaf) });
     }
@@ -301,44 +236,6 @@ pub unsafe fn fold_ragged_onto<S: Simt, T: Source, M: Monoid<T>>(
     let present = narrow(simt, u64::saturating_sub(input.len, base));
     let mut part = Some(Unloaded::<S, T> { simt, from, present });
     op.fold_parts(state, || part.take())
-}
-
-/// Reads and folds `2` to the power of `LEVELS` columns, of which the first `present` places hold elements: one after the other, for
-/// an operator that folds a column at once holds all of it in registers, and four of them in too many.
-#[inline(always)]
-fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
-    simt: S,
-    op: M,
-    from: At<T>,
-    present: u32,
-) -> M::State {
-    in_turn::<S, T, M, LEVELS>(simt, op, |column| {
-        let part = Unloaded::<S, T> {
-            simt,
-            from: after::<T>(from, column.into()),
-            present: u32::saturating_sub(present, column),
-        };
-        op.shift(tree::fold_column(op, part, 0), column.into())
-    })
-}
-
-/// The state of `2` to the power of `LEVELS` columns, `of` giving that of each, one after the other in a loop.
-#[inline(always)]
-fn in_turn<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
-    simt: S,
-    op: M,
-    mut of: impl FnMut(u32) -> M::State,
-) -> M::State {
-    const { assert!(1 << LEVELS <= LANES, "a warp has as many threads") };
-    let mut columns = Pending::<M::State, LEVELS>::nothing(op);
-    // A number of turns that neither the compiler nor the assembler knows: either unrolls the loop otherwise.
-    let count = u32::min(simt.warps() * LANES, simt.anew(1 << LEVELS));
-    let mut column = 0;
-    while column < count {
-        columns.push(op, column, of(column));
-        column += 1;
-    }
-    columns.total(op, 1 << LEVELS)
 }
 
 /// Reads and folds an extent that has at most `N` rows of one leaf.

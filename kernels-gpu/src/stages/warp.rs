@@ -1,6 +1,6 @@
 //! Warp stage: 32 lanes meet in five shuffles.
 
-use super::{extents::Input, map_words, source::Source, thread};
+use super::{aside, block, extents::Input, map_words, source::Source, thread};
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
@@ -25,9 +25,20 @@ pub const fn lanes_meet_last<T: Source, M: Monoid<T>>() -> bool {
 #[must_use]
 pub const fn shuffles(words: usize) -> [usize; 3] {
     if is_large(words) {
-        [words; 3]
+        [words, words, shuffles_of_four(words)]
     } else {
         [5 * words, 3 * words, (4 + 2 + 1 + 2) * words]
+    }
+}
+
+/// The same of an operator's states, of which something may be set [aside].
+#[must_use]
+pub const fn shuffles_of<T, M: Monoid<T>>() -> [usize; 3] {
+    let [whole, octets, eight] = shuffles(M::State::COUNT);
+    if M::ASIDE > 0 {
+        [whole, octets, aside::shuffles_of_eight::<T, M>()]
+    } else {
+        [whole, octets, eight]
     }
 }
 
@@ -92,50 +103,114 @@ fn reduce_further<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut four: M::State, 
     four
 }
 
-/// Leaves whose states meet together in [`fold_four`].
+/// Rows whose states meet together in [`fold_four`].
 pub const FOUR: u32 = 4;
 
-/// Whether whole leaves are folded [four at a time](fold_four): where states have several words, so that combining them costs more
-/// than holding two, and not so many that two do not fit the registers beside the third.
+/// What a warp makes of its leaves of a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaves {
+    /// A state of each, which all meet in shared memory.
+    Apart,
+    /// One state of them all, which are neighbours: of states so large that shared memory has room for few. Where it has room, leaves are
+    /// read faster if warps take them in turns.
+    Together {
+        /// Whether something is [set aside](Monoid::ASIDE): it is the cheaper, the more leaves of an array a warp folds.
+        aside: bool,
+    },
+    /// One state of them all, whichever they are: lanes [meet last](lanes_meet_last).
+    InAnyOrder,
+}
+
+impl Leaves {
+    /// What it makes of those of an operator.
+    #[must_use]
+    pub const fn of<T: Source, M: Monoid<T>>() -> Self {
+        if lanes_meet_last::<T, M>() {
+            Self::InAnyOrder
+        } else if meets_in_fours::<T, M>() && is_large(M::State::COUNT) {
+            Self::Together { aside: M::ASIDE > 0 }
+        } else {
+            Self::Apart
+        }
+    }
+
+    /// The most that a warp may have of a tile, of `warps` in a block and states of `words` words. They are a power of two, but
+    /// [in any order](Self::InAnyOrder).
+    #[must_use]
+    pub const fn most(self, words: usize, warps: u32) -> u32 {
+        match self {
+            Self::Apart => block::most_states(words) / warps,
+            Self::Together { .. } => LANES,
+            // A kernel counts those of a tile in 32 bits.
+            Self::InAnyOrder => 1 << 24,
+        }
+    }
+}
+
+/// Whether a warp's leaves of a tile meet [four at a time](fold_four): where states have several words, so that combining them costs
+/// more than holding two, and what of them meets in the tree not so many that two do not fit the registers beside the third.
 #[must_use]
 pub const fn meets_in_fours<T: Source, M: Monoid<T>>() -> bool {
     let words = M::State::COUNT;
-    words > 1 && words < 12 && !M::SELECTS && !M::REREADS && !lanes_meet_last::<T, M>() && M::COMMUTES
+    (words > 1 && words < 12 || M::ASIDE > 0) && !M::SELECTS && !lanes_meet_last::<T, M>() && M::COMMUTES
 }
 
-/// Shuffles of a state of `words` words in the code of [`fold_four`].
+/// Shuffles of a state of `words` words in the code of [`fold_four`], and of [`reduce_rows`].
 #[must_use]
 pub const fn shuffles_of_four(words: usize) -> usize {
     (1 + 1 + 1) * words
 }
 
-/// Folds this warp's next four leaves of a tile that begins at leaf `first`, the first at `at.0` of the tile and the next as many
-/// further on as there are warps; of those from `at.1` on the state is the identity. Their states meet together: a lane combines six
-/// times, not twenty.
+/// States by number: a closure, or, of much code, what has a method that is always inlined.
+pub trait Row<State> {
+    /// This lane's state in row `number`.
+    fn row(&mut self, number: u32) -> State;
+}
+
+impl<State, F: FnMut(u32) -> State> Row<State> for F {
+    #[inline(always)]
+    fn row(&mut self, number: u32) -> State {
+        self(number)
+    }
+}
+
+/// Combines the 32 states of each of `rows` rows, neighbours first, `row(i)` being this lane's in row `i`, which is asked for once and
+/// in rising order: [four rows at a time](fold_four). `around` is a power of two from 4 to 32, and
+/// there are no more rows. Of rows past the last, up to a multiple of four, `row` gives the identity.
 ///
-/// Called by: all 32 lanes together · Valid in: lane `l` has leaf `l % 4` of them · Scratch: none
-///
-/// # Safety
-///
-/// `input` is valid and unwritten for the whole launch, and the leaves before `at.1` are of [`thread::loadable_leaves`].
+/// Called by: all 32 lanes together, with the same numbers · Valid in: lane `l` has row `l % around` · Scratch: none
 #[inline(always)]
-pub unsafe fn fold_four<S: Simt, T: Source, M: Monoid<T>>(
+pub fn reduce_rows<S: Simt, T, M: Monoid<T>>(
     simt: S,
     op: M,
-    input: Input<T>,
-    first: u64,
-    (mut at, end): (u32, u32),
+    rows: u32,
+    around: u32,
+    mut row: impl Row<M::State>,
 ) -> M::State {
-    // The first two together, and one that waits for the next. In a loop, so that the code of a leaf stands once.
+    let mut kept = op.identity();
+    let mut first = 0;
+    while first < rows {
+        let four = fold_four(simt, op, first, &mut row);
+        if simt.lane() % around / FOUR == first / FOUR {
+            kept = four;
+        }
+        first += FOUR;
+    }
+    kept
+}
+
+/// Combines the 32 states of each of four rows, from row `first` on, neighbours first: a lane combines six times, not twenty. In a loop,
+/// so that the code of a row stands once.
+///
+/// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 4` · Scratch: none
+#[inline(always)]
+pub fn fold_four<S: Simt, T, M: Monoid<T>>(simt: S, op: M, first: u32, row: &mut impl Row<M::State>) -> M::State {
+    // The first two together, and one that waits for the next.
     let (mut two, mut waiting) = (op.identity(), op.identity());
     let mut turn = 0;
     let turns = simt.anew(FOUR);
     while turn < turns {
-        let mut state = op.identity();
-        if at < end {
-            // SAFETY: passed on to the caller.
-            state = unsafe { thread::load_leaf::<S, T, M>(simt, input, first + u64::from(at)) }.fold(simt, op);
-        }
+        let mut state = row.row(first + turn);
         if turn & 1 != 0 {
             state = meet(simt, op, 1, waiting, state);
         }
@@ -144,7 +219,6 @@ pub unsafe fn fold_four<S: Simt, T: Source, M: Monoid<T>>(
         } else {
             waiting = state;
         }
-        at += simt.warps();
         turn += 1;
     }
     let four = meet(simt, op, 2, two, waiting);
@@ -169,19 +243,12 @@ fn meet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, low: M::State, hig
 /// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
 #[inline(always)]
 pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32) -> M::State) -> M::State {
+    if M::ASIDE > 0 {
+        return aside::reduce_eight(simt, op, state);
+    }
     if is_large(M::State::COUNT) {
-        let mut kept = op.identity();
-        let mut row = 0;
-        // Numbers of turns that no compiler knows: one unrolls the loop otherwise.
-        let rows = simt.anew(8);
-        while row < rows {
-            let total = reduce_first(simt, op, state(row), simt.anew(32));
-            if simt.lane() % 8 == row {
-                kept = total;
-            }
-            row += 1;
-        }
-        return kept;
+        // A number that no compiler knows: one unrolls the loop otherwise.
+        return reduce_rows(simt, op, simt.anew(8), 8, state);
     }
     // Written out, not an array: states of many words would lie in memory. All are asked for before any is combined.
     let (a, b, c, d) = (state(0), state(1), state(2), state(3));

@@ -4,7 +4,7 @@ use warpfold_kernels::{
     element::{Element, Type},
     kernels::{Arguments, SMALL_TILES, output::Output, whole},
     monoids::{Monoid, Words as _},
-    stages::{block::most_states, extents::Extents, grid::Meeting},
+    stages::{block::most_states, extents::Extents, grid::Meeting, warp::Leaves},
     tree::LANES,
 };
 
@@ -20,7 +20,7 @@ use crate::{
 pub struct Shape {
     /// Threads in a block: 32 · 2ᵏ, at most 1024.
     pub threads: u32,
-    /// Leaves of the canonical tree that a warp folds for one tile: a power of two, a tile having at most `most_states`.
+    /// Leaves of the canonical tree that a warp folds for one tile: a power of two, at most as many as [`Leaves::most`] has it.
     pub leaves_per_warp: u32,
     /// Blocks in the grid, launched as they are, be there more or fewer than tiles.
     pub blocks: u32,
@@ -64,9 +64,11 @@ pub fn reduce_all<T: Element, M: Monoid<T>>(
     seed: u64,
 ) -> Result<Folded<M::Answer, M::State>, Fault> {
     let powers = shape.threads.is_power_of_two() && shape.leaves_per_warp.is_power_of_two();
-    let leaves = shape.threads / LANES * shape.leaves_per_warp;
+    let warps = shape.threads / LANES;
     assert!(
-        powers && leaves <= most_states(M::State::COUNT),
+        powers
+            && warps <= most_states(M::State::COUNT)
+            && shape.leaves_per_warp <= Leaves::of::<T, M>().most(M::State::COUNT, warps),
         "{shape:?} is none that the kernel allows"
     );
     fold::<T, M>(values, misalign, shape, seed, |lane, told| {

@@ -4,7 +4,7 @@ use super::{
     super::{Entry, Instructions, Kernel, LIBRARY},
     Order, Width, instructions_extents, instructions_whole,
 };
-use crate::stages::table::Slot as _;
+use crate::stages::{table::Slot as _, warp::Leaves};
 #[cfg(target_arch = "nvptx64")]
 use {
     super::{Arguments, count_extents, count_whole},
@@ -57,7 +57,7 @@ const fn entry<T: Width>(name: &'static str, blocks: u32, instructions: Instruct
         kernel: Kernel::Distinct,
         family: "distinct",
         state_words: T::Slot::WORDS,
-        lanes_meet_last: true,
+        leaves: Leaves::InAnyOrder,
         answer_words: 2,
         answer_bytes: 8,
         max_threads: THREADS,

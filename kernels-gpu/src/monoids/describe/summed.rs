@@ -1,0 +1,170 @@
+//! What is rounded of a description: sums and moments, which must meet in the tree.
+
+use super::super::{
+    Moments2, Moments4, Monoid, NormL1, Sum, SumOfSquares, Words, fold_column_in_pairs, variance::is_small,
+};
+use crate::{
+    element::{Element, Float, Rank, Wide},
+    tree::ROWS,
+};
+
+/// What is rounded of the state of [`Describe`](super::Describe).
+#[derive(Clone, Copy)]
+pub struct Summed<T: Float> {
+    pub(super) moments: Moments4,
+    pub(super) sum: T::Wide,
+    pub(super) magnitudes: T::Wide,
+    pub(super) squares: f64,
+}
+
+impl<T: Float> Summed<T> {
+    pub(super) fn of(moments: Moments4, (sum, (magnitudes, squares)): (T::Wide, (T::Wide, f64))) -> Self {
+        Self {
+            moments,
+            sum,
+            magnitudes,
+            squares,
+        }
+    }
+}
+
+/// The operator on it.
+#[derive(Clone, Copy)]
+pub(super) struct Sums;
+
+impl<T: Float> Monoid<T> for Sums {
+    type State = Summed<T>;
+    type Answer = u64;
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn identity(self) -> Summed<T> {
+        Summed {
+            moments: Moments4::EMPTY,
+            sum: T::Wide::NOTHING,
+            magnitudes: T::Wide::NOTHING,
+            squares: 0.0,
+        }
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn lift(self, value: T, index: u64) -> Summed<T> {
+        if value.rank().unordered() {
+            return self.identity();
+        }
+        Summed {
+            moments: Moments4::of(value.to_f64()),
+            sum: value.wide(),
+            magnitudes: value.wide_magnitude(),
+            squares: SumOfSquares.lift(value, index),
+        }
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn combine(self, a: Summed<T>, b: Summed<T>) -> Summed<T> {
+        Summed {
+            moments: a.moments.combine(b.moments),
+            sum: a.sum.plus(b.sum),
+            magnitudes: a.magnitudes.plus(b.magnitudes),
+            squares: a.squares + b.squares,
+        }
+    }
+    const FOLDS_COLUMNS: bool = true;
+    #[inline(always)]
+    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> Summed<T> {
+        if column.iter().any(|value| value.rank().unordered()) {
+            return fold_column_in_pairs(self, column, index, pitch);
+        }
+        Summed {
+            moments: Moments4::of_column(column.map(T::to_f64), is_small::<T>()),
+            sum: Sum.fold_column(column, index, pitch),
+            magnitudes: NormL1.fold_column(column, index, pitch),
+            squares: SumOfSquares.fold_column(column, index, pitch),
+        }
+    }
+    /// How many numbers.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn finish(self, sums: Summed<T>, _: u64) -> u64 {
+        sums.moments.lower.count
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn empty(self) -> Option<u64> {
+        Some(0)
+    }
+}
+
+/// The moments of finite elements at every place: what it says of others is never asked for. So all counts that meet are equal
+/// and known to a compiler, and so are the moments of one element.
+#[derive(Clone, Copy)]
+pub(super) struct Finite;
+
+impl<T: Float> Monoid<T> for Finite {
+    type State = Moments4;
+    type Answer = u64;
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn identity(self) -> Moments4 {
+        self.lift(T::from_bits(0), 0)
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn lift(self, value: T, _: u64) -> Moments4 {
+        let lower = Moments2 {
+            count: 1,
+            mean: value.to_f64(),
+            m2: 0.0,
+        };
+        Moments4 {
+            lower,
+            m3: 0.0,
+            m4: 0.0,
+        }
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn combine(self, a: Moments4, b: Moments4) -> Moments4 {
+        a.combine(b)
+    }
+    const FOLDS_COLUMNS: bool = true;
+    #[inline(always)]
+    fn fold_column(self, column: [T; ROWS], _: u64, _: u64) -> Moments4 {
+        Moments4::of_column(column.map(T::to_f64), is_small::<T>())
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn finish(self, moments: Moments4, _: u64) -> u64 {
+        moments.lower.count
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn empty(self) -> Option<u64> {
+        Some(0)
+    }
+}
+
+/// Words in a row, as nested pairs have them.
+type Row<T> = (Moments4, ((<T as Element>::Wide, <T as Element>::Wide), f64));
+
+impl<T: Float> Words for Summed<T> {
+    const COUNT: usize = Row::<T>::COUNT;
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn word(self, i: usize) -> u32 {
+        let row: Row<T> = (self.moments, ((self.sum, self.magnitudes), self.squares));
+        row.word(i)
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn from_words(word: impl FnMut(usize) -> u32) -> Self {
+        let (moments, ((sum, magnitudes), squares)) = Row::<T>::from_words(word);
+        Self {
+            moments,
+            sum,
+            magnitudes,
+            squares,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What of a state associates waits: a lane sets it aside until its last leaf, and what must meet in the tree meets without it.
+//!
+//! Of an operator that has something [`ASIDE`](Monoid::ASIDE), [`Tree`] and `Aside` are the operators on either part of its states,
+//! of fewer words; so whatever lets states meet lets these.
+
+use core::marker::PhantomData;
+
+use super::{extents::Input, source::Source, thread, warp};
+use crate::{
+    monoids::{Monoid, Words},
+    simt::Simt,
+};
+
+/// The operator on what must meet in the tree.
+#[derive(Clone, Copy)]
+pub struct Tree<M>(pub M);
+
+/// The operator on what is set aside.
+#[derive(Clone, Copy)]
+struct Aside<M>(M);
+
+macro_rules! part {
+    ($op:ident, $state:ident, $doc:literal, $first:expr, $count:expr) => {
+        #[doc = $doc]
+        pub struct $state<T, M: Monoid<T>>(M::State, PhantomData<T>);
+
+        impl<T, M: Monoid<T>> Clone for $state<T, M> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<T, M: Monoid<T>> Copy for $state<T, M> {}
+
+        impl<T, M: Monoid<T>> $state<T, M> {
+            const FIRST: usize = $first;
+
+            #[inline(always)]
+            fn of(state: M::State) -> Self {
+                Self(state, PhantomData)
+            }
+
+            /// The state, its other part that of nothing.
+            #[inline(always)]
+            fn alone(self, op: M) -> M::State {
+                let nothing = op.identity();
+                M::State::from_words(|i| {
+                    if (Self::FIRST..Self::FIRST + Self::COUNT).contains(&i) {
+                        self.0.word(i)
+                    } else {
+                        nothing.word(i)
+                    }
+                })
+            }
+        }
+
+        impl<T, M: Monoid<T>> Words for $state<T, M> {
+            const COUNT: usize = $count;
+            #[inline(always)]
+            fn word(self, i: usize) -> u32 {
+                self.0.word(Self::FIRST + i)
+            }
+            #[inline(always)]
+            fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+                Self::of(M::State::from_words(|i| {
+                    if (Self::FIRST..Self::FIRST + Self::COUNT).contains(&i) {
+                        word(i - Self::FIRST)
+                    } else {
+                        0 // made good before it is asked for
+                    }
+                }))
+            }
+        }
+
+        impl<T, M: Monoid<T>> Monoid<T> for $op<M> {
+            type State = $state<T, M>;
+            type Answer = bool;
+
+            #[inline(always)]
+            fn identity(self) -> $state<T, M> {
+                $state::of(self.0.identity())
+            }
+            #[inline(always)]
+            fn lift(self, value: T, index: u64) -> $state<T, M> {
+                $state::of(self.0.lift(value, index))
+            }
+            #[inline(always)]
+            fn combine(self, a: $state<T, M>, b: $state<T, M>) -> $state<T, M> {
+                $state::of(self.0.combine(a.alone(self.0), b.alone(self.0)))
+            }
+            #[inline(always)]
+            fn finish(self, _: $state<T, M>, count: u64) -> bool {
+                count > 0
+            }
+            #[inline(always)]
+            fn empty(self) -> Option<bool> {
+                None
+            }
+        }
+    };
+}
+
+part!(
+    Tree,
+    TreeState,
+    "What must meet in the tree, of a state.",
+    0,
+    M::State::COUNT - M::ASIDE
+);
+part!(
+    Aside,
+    AsideState,
+    "What is set aside, of a state.",
+    M::State::COUNT - M::ASIDE,
+    M::ASIDE
+);
+
+/// What a lane has set aside.
+pub struct Carried<T, M: Monoid<T>> {
+    mine: AsideState<T, M>,
+    /// What the warp has, to tell what may change it: of numbers of elements it has too many.
+    seen: AsideState<T, M>,
+}
+
+/// How many shuffles stand in the code of [`Carried::fold_leaf`] and [`Carried::total`].
+#[must_use]
+pub const fn shuffles<T, M: Monoid<T>>() -> usize {
+    2 * warp::shuffles(M::ASIDE)[0]
+}
+
+impl<T: Source, M: Monoid<T>> Carried<T, M> {
+    /// Nothing yet.
+    #[inline(always)]
+    pub fn nothing(op: M) -> Self {
+        let nothing = Aside(op).identity();
+        Self {
+            mine: nothing,
+            seen: nothing,
+        }
+    }
+
+    /// What of this lane's part of a leaf must meet in the tree; the rest is set aside.
+    ///
+    /// Called by: all 32 lanes together, on leaves in rising order · Valid in: every lane, its own columns · Scratch: none
+    ///
+    /// # Safety
+    ///
+    /// As [`thread::fold_ragged`].
+    #[inline(always)]
+    pub unsafe fn fold_leaf<S: Simt>(&mut self, simt: S, op: M, input: Input<T>, leaf: u64) -> TreeState<T, M> {
+        let (mut is_known, mut is_folded) = (false, false);
+        let mut state = op.identity();
+        if leaf < thread::loadable_leaves::<T, M>(input) {
+            // SAFETY: passed on to the caller; the leaf is one of those.
+            let rows = unsafe { thread::load_leaf::<S, T, M>(simt, input, leaf) };
+            is_known = !simt.any(rows.may_change(op, self.seen.alone(op)));
+            (state, is_folded) = rows.fold_full(simt, op, is_known);
+        }
+        if !is_folded {
+            // SAFETY: passed on to the caller.
+            state = unsafe { thread::fold_again(simt, op, input, leaf) };
+        }
+        let aside = AsideState::of(state);
+        self.mine = Aside(op).combine(self.mine, aside);
+        if !is_known {
+            self.seen = Aside(op).combine(self.seen, warp::reduce(simt, Aside(op), aside));
+        }
+        TreeState::of(state)
+    }
+
+    /// What all lanes have set aside.
+    ///
+    /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
+    #[inline(always)]
+    pub fn total<S: Simt>(&self, simt: S, op: M) -> AsideState<T, M> {
+        warp::reduce(simt, Aside(op), self.mine)
+    }
+}
+
+/// A state of its two parts; without the second, of nothing set aside.
+#[inline(always)]
+pub fn join<T, M: Monoid<T>>(op: M, met: TreeState<T, M>, aside: Option<AsideState<T, M>>) -> M::State {
+    let aside = aside.unwrap_or(Aside(op).identity());
+    M::State::from_words(|i| {
+        let first = AsideState::<T, M>::FIRST;
+        if i < first { met.word(i) } else { aside.word(i - first) }
+    })
+}
+
+/// How many shuffles stand in the code of [`reduce_eight`].
+#[must_use]
+pub const fn shuffles_of_eight<T, M: Monoid<T>>() -> usize {
+    warp::shuffles_of_four(M::State::COUNT - M::ASIDE) + warp::shuffles(M::ASIDE)[0]
+}
+
+/// [`warp::reduce_eight`]: what is set aside of all eight rows comes with the first.
+#[inline(always)]
+pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32) -> M::State) -> M::State {
+    let mut mine = Aside(op).identity();
+    let met = warp::reduce_rows(simt, Tree(op), simt.anew(8), 8, |row| {
+        let state = state(row);
+        mine = Aside(op).combine(mine, AsideState::of(state));
+        TreeState::of(state)
+    });
+    let aside = warp::reduce(simt, Aside(op), mine);
+    join(op, met, simt.lane().is_multiple_of(8).then_some(aside))
+}

@@ -1,0 +1,185 @@
+//! A lane's part of a leaf: read, or to be read as it is folded; and the ways to fold it that a machine's registers ask for.
+
+use super::{
+    extents::after,
+    load::{ALL, Vectors, each_row, shifted_by_bytes},
+    source::{At, Source},
+};
+use crate::{
+    monoids::{self, Monoid},
+    simt::Simt,
+    tree::{self, Again, LANES, Part, ROWS, pending::Pending, place, vector_elements},
+};
+/// Whether the columns of a part are folded one after the other, in a loop: where there are so many that all at once would take more
+/// registers than there are. Of moments, which are made of a column at once, and of states of several words of two arrays.
+pub(super) const fn folds_in_turn<T: Source, M: Monoid<T>>() -> bool {
+    let is_heavy = M::FOLDS_COLUMNS || T::ARRAYS > 1 && !T::MASKED && <M::State as monoids::Words>::COUNT > 4;
+    T::BYTES < 4 && is_heavy
+}
+
+/// Whether those of a whole leaf that is aligned are folded all at once nonetheless, which is half as fast again: where registers
+/// suffice.
+pub(super) const fn folds_whole_at_once<T: Source, M: Monoid<T>>() -> bool {
+    T::ARRAYS == 1 && <M::State as monoids::Words>::COUNT <= 6
+}
+
+/// A part that was read, of which the first `present` places hold elements.
+#[derive(Clone, Copy)]
+pub(super) struct Loaded<T: Source, const N: usize> {
+    pub(super) words: T::Each<Vectors<N>>,
+    pub(super) present: u32,
+}
+
+impl<T: Source, const N: usize> Part<T> for Loaded<T, N> {
+    const ROWS: usize = N;
+    const COLUMNS: usize = vector_elements::<T>();
+
+    #[inline(always)]
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
+        let place = place::<T>(row, column);
+        if (place as u32) < self.present {
+            op.lift(T::item(&self.words, row, column), place)
+        } else {
+            op.identity()
+        }
+    }
+
+    #[inline(always)]
+    fn full(self) -> Option<Self> {
+        let places = place::<T>(N - 1, vector_elements::<T>()) as u32;
+        (self.present >= places).then_some(Self { present: ALL, ..self })
+    }
+}
+
+impl<T: Source, const N: usize> Loaded<T, N> {
+    /// Folds what was read to one state.
+    #[inline(always)]
+    pub(super) fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
+        match (folds_in_turn::<T, M>(), vector_elements::<T>()) {
+            (true, 8) => self.fold_columns::<S, M, 3>(simt, op),
+            (true, 16) => self.fold_columns::<S, M, 4>(simt, op),
+            _ => op.fold_part(self),
+        }
+    }
+
+    /// The same of `2` to the power of `LEVELS` columns, one after the other: of all rows the first element each, and then what is left.
+    #[inline(always)]
+    fn fold_columns<S: Simt, M: Monoid<T>, const LEVELS: u32>(mut self, simt: S, op: M) -> M::State {
+        in_turn::<S, T, M, LEVELS>(simt, op, |column| {
+            let state = tree::fold_column(op, self, 0);
+            self.present = u32::saturating_sub(self.present, 1);
+            self.words = T::map(T::zip(self.words, T::pitches()), |(words, bytes)| {
+                each_row(|row| shifted_by_bytes(words[row], 0, bytes as u32))
+            });
+            op.shift(state, column.into())
+        })
+    }
+}
+
+/// A part whose columns are read as they are folded, one after the other, of which the first `present` places hold elements.
+#[derive(Clone, Copy)]
+pub(super) struct Columns<S, T: Source> {
+    pub(super) simt: S,
+    pub(super) from: At<T>,
+    pub(super) present: u32,
+}
+
+impl<S: Simt, T: Source> Again<T> for Columns<S, T> {
+    #[inline(always)]
+    fn fold<M: Monoid<T>>(self, op: M) -> M::State {
+        let Self { simt, from, present } = self;
+        if M::ASSOCIATES {
+            return fold_elements(simt, op, from, present);
+        }
+        match vector_elements::<T>() {
+            16 => fold_columns::<S, T, M, 4>(simt, op, from, present),
+            8 => fold_columns::<S, T, M, 3>(simt, op, from, present),
+            4 => fold_columns::<S, T, M, 2>(simt, op, from, present),
+            2 => fold_columns::<S, T, M, 1>(simt, op, from, present),
+            _ => fold_columns::<S, T, M, 0>(simt, op, from, present),
+        }
+    }
+}
+
+/// A part that is read as it is folded, an element at a time, of which the first `present` places hold elements.
+#[derive(Clone, Copy)]
+pub(super) struct Unloaded<S, T: Source> {
+    pub(super) simt: S,
+    pub(super) from: At<T>,
+    pub(super) present: u32,
+}
+
+impl<S: Simt, T: Source> Part<T> for Unloaded<S, T> {
+    const COLUMNS: usize = vector_elements::<T>();
+
+    #[inline(always)]
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
+        let place = place::<T>(row, column);
+        if (place as u32) < self.present {
+            // SAFETY: this element lies inside the input.
+            let item = unsafe { T::read_item(self.simt, after::<T>(self.from, place)) };
+            op.lift(item, place)
+        } else {
+            op.identity()
+        }
+    }
+}
+
+/// Reads and folds `2` to the power of `LEVELS` columns, of which the first `present` places hold elements: one after the other, for
+/// an operator that folds a column at once holds all of it in registers, and four of them in too many.
+#[inline(always)]
+fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
+    simt: S,
+    op: M,
+    from: At<T>,
+    present: u32,
+) -> M::State {
+    in_turn::<S, T, M, LEVELS>(simt, op, |column| {
+        let part = Unloaded::<S, T> {
+            simt,
+            from: after::<T>(from, column.into()),
+            present: u32::saturating_sub(present, column),
+        };
+        op.shift(tree::fold_column(op, part, 0), column.into())
+    })
+}
+
+/// The same one element after the other, for an operator that associates.
+#[inline(always)]
+fn fold_elements<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, from: At<T>, present: u32) -> M::State {
+    let mut state = op.identity();
+    let mut number = 0;
+    while number < simt.anew((ROWS * vector_elements::<T>()) as u32) {
+        let (row, column) = (
+            number / vector_elements::<T>() as u32,
+            number % vector_elements::<T>() as u32,
+        );
+        let place = u64::from(row) * place::<T>(1, 0) + u64::from(column);
+        if (place as u32) < present {
+            // SAFETY: this element lies inside the input.
+            let item = unsafe { T::read_item(simt, after::<T>(from, place)) };
+            state = op.combine(state, op.lift(item, place));
+        }
+        number += 1;
+    }
+    state
+}
+
+/// The state of `2` to the power of `LEVELS` columns, `of` giving that of each, one after the other in a loop.
+#[inline(always)]
+fn in_turn<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
+    simt: S,
+    op: M,
+    mut of: impl FnMut(u32) -> M::State,
+) -> M::State {
+    const { assert!(1 << LEVELS <= LANES, "a warp has as many threads") };
+    let mut columns = Pending::<M::State, LEVELS>::nothing(op);
+    // A number of turns that neither the compiler nor the assembler knows: either unrolls the loop otherwise.
+    let count = u32::min(simt.warps() * LANES, simt.anew(1 << LEVELS));
+    let mut column = 0;
+    while column < count {
+        columns.push(op, column, of(column));
+        column += 1;
+    }
+    columns.total(op, 1 << LEVELS)
+}

@@ -43,7 +43,7 @@ entries! {
         };
         product: Product = |_| Product, {
             f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
-            i8: WIDE, i16: WIDE, i32: HEAVY, u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
+            i8: DEEP, i16: WIDE, i32: WIDE, u8: WIDE, u16: WIDE, u32: WIDE, u64: HEAVY,
         };
         norm_lp: NormLp = |told| NormLp { p: f64::from_bits(told.number) }, { f32: FULL, f64: FULL, f16: FULL, bf16: FULL };
         norm_l1: NormL1 = |_| NormL1, { f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE };

@@ -38,6 +38,7 @@ impl<T: Real> Monoid<T> for Product {
             tree::fold_part(self, part)
         }
     }
+    const ASSOCIATES: bool = T::Wide::EXACT;
     #[inline]
     fn finish(self, product: T::Wide, _: u64) -> T::Total {
         T::total(product)

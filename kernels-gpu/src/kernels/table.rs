@@ -113,9 +113,9 @@ entries! {
         (variance | std): Either<Variance, StdDev> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(Variance { correction }, StdDev { correction }, told)
-        }, { f32: DEEP, f64: WIDE, f16: FULL, bf16: FULL };
+        }, { f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL };
         mean_variance: MeanVariance = |told| MeanVariance { correction: f64::from_bits(told.number) }, {
-            f32: DEEP, f64: WIDE, f16: FULL, bf16: FULL,
+            f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL,
         };
         (skewness | kurtosis): Either<Skewness, Kurtosis> = |told| Either::told(Skewness {}, Kurtosis {}, told), {
             f32: DEEP, f64: DEEP, f16: FULL, bf16: FULL,

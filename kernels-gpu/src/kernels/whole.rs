@@ -244,9 +244,11 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             Some(folded) => total = folded,
             None => return,
         }
+    } else if block > 0 {
+        // A single tile's block, or that of none, needs nobody else; others have nothing to say.
+        return;
     }
-    // With a single tile, or none, its block needs nobody else; others have nothing to say.
-    if simt.thread() == 0 && (meeting.tiles > 1 || block == 0) {
+    if simt.thread() == 0 {
         // SAFETY: passed on to the caller.
         unsafe { finish(simt, op, input.len, total, output, extent.into()) }
     }

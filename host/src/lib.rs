@@ -15,6 +15,7 @@
 //! | the same on your stream, or in a CUDA graph | `gpu::Gpu::prepare`, then `gpu::Prepared::launch` | no |
 //! | any of these along axes | `gpu::Gpu::reduce_host_axes`, `reduce_axes`, `prepare_axes` | as above |
 //! | segments of any lengths | [`cpu::reduce_segments`], `gpu::Gpu::reduce_segments` and its kin, with [`layout::Segments`] | as above |
+//! | segments whose offsets are in device memory | `gpu::Gpu::prepare_segmented`, then `gpu::Segmented::launch` | no |
 //! | two arrays, element by element: [`ops::Dot`], [`ops::Cosine`] | [`cpu::reduce_pair`], `gpu::Gpu::reduce_pair` and their kin | as above |
 //! | the number of distinct elements | [`cpu::distinct`], `gpu::Gpu::distinct` and their kin | as above |
 //! | many arrays in one launch | `gpu::Gpu::reduce_batch`; `prepare_batch`, then `gpu::Batch::launch` | yes; no |

@@ -5,7 +5,7 @@ use warpfold::{
     cpu,
     gpu::Prepared,
     ops::{
-        ArgMax, Max, Mean, Reduction, StdDev, Sum, TakesMask, Where,
+        All, ArgMax, LogSumExp, Max, Mean, NormL2, NormInf, Product, Reduction, StdDev, Sum, TakesMask, Where,
         element::{Masked, bf16},
     },
 };
@@ -20,7 +20,13 @@ pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     of::<f32, _>(bench, Max, &mask)?;
     of::<f32, _>(bench, ArgMax, &mask)?;
     of::<f32, _>(bench, StdDev::default(), &mask)?;
+    of::<f32, _>(bench, Product, &mask)?;
+    of::<f32, _>(bench, NormL2, &mask)?;
+    of::<f32, _>(bench, NormInf, &mask)?;
+    of::<f32, _>(bench, LogSumExp, &mask)?;
+    of::<f32, _>(bench, All, &mask)?;
     of::<bf16, _>(bench, Sum, &mask)?;
+    of::<bf16, _>(bench, LogSumExp, &mask)?;
     of::<bf16, _>(bench, StdDev::default(), &mask)?;
     of::<u8, _>(bench, Sum, &mask)
 }

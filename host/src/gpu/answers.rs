@@ -52,6 +52,7 @@ impl Gpu {
                 gpu: self,
                 stream: scratch.stream.as_inner(),
                 inputs,
+                offsets: 0,
                 workspace: &mut workspace,
                 answer: answers.as_device_ptr().as_raw(),
                 state: 0,

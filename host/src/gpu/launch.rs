@@ -112,6 +112,8 @@ pub(super) struct Launch<'a> {
     pub(super) stream: CUstream,
     /// The arrays; 0 for a second that there is not.
     pub(super) inputs: [u64; 2],
+    /// The numbers of segments, where each launch brings its own.
+    pub(super) offsets: u64,
     pub(super) workspace: &'a mut Workspace,
     /// Where the answers go, packed; 0 for nowhere.
     pub(super) answer: u64,
@@ -146,7 +148,7 @@ pub(super) unsafe fn launch(
     let (start, around_first, around_end) = array(0);
     let (second, second_around_first, second_around_end) = array(1);
     let [spot, second_spot] = &place.arrays;
-    let layout = place.layout.as_ref().map_or(0, DeviceMemory::address);
+    let layout = place.layout.as_ref().map_or(launch.offsets, DeviceMemory::address);
     let (steps, blocks) = (plan.steps(), plan.blocks_that_meet());
     // In the order of `entries!`'s parameters.
     let (number, flags) = (told.number, told.flags());
@@ -198,7 +200,7 @@ pub(super) unsafe fn launch(
 pub(super) struct Place {
     /// In each array; nowhere in a second that there is not.
     pub(super) arrays: [Spot; 2],
-    /// The dimensions, where there are several; the numbers of segments.
+    /// The dimensions, where there are several; the numbers of segments, unless each launch brings its own.
     pub(super) layout: Option<DeviceMemory<u64>>,
 }
 

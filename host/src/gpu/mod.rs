@@ -16,6 +16,7 @@ mod modules;
 mod pairs;
 mod prepared;
 mod ready;
+mod segmented;
 mod segments;
 mod status;
 
@@ -39,6 +40,7 @@ pub use batch::Batch;
 pub use distinct::{PreparedDistinct, Table};
 pub use facts::Facts;
 pub use prepared::{Prepared, Workspace};
+pub use segmented::Segmented;
 
 use crate::{
     Error, cpu,
@@ -363,6 +365,7 @@ impl Gpu {
                 gpu: self,
                 stream: scratch.stream.as_inner(),
                 inputs,
+                offsets: 0,
                 workspace,
                 answer: output,
                 state: output + 4 * STATE_AT as u64,

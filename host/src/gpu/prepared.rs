@@ -152,6 +152,13 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
         Ok(Self::of(op, ready))
     }
 
+    /// Of an array in segments whose offsets come with each launch.
+    pub(super) fn segmented(gpu: &Gpu, op: R, len: u64, count: u64) -> Result<Self, Error> {
+        op.check()?;
+        let plan = Plan::segments(op.kernel()?, len, count)?;
+        Ok(Self::of(op, Ready::segmented(gpu, op.told(plan.entry), plan)?))
+    }
+
     fn of(op: R, ready: Ready) -> Self {
         let elements = PhantomData;
         Self { op, ready, elements }
@@ -243,7 +250,7 @@ impl<R: Reduction<T>, T: Element> Prepared<R, T> {
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
         // SAFETY: passed on to the caller.
-        unsafe { self.ready.launch_at(stream, [input, 0], answer, workspace) }
+        unsafe { self.ready.launch_at(stream, ([input, 0], 0), answer, workspace) }
     }
 }
 
@@ -292,7 +299,7 @@ impl<R: Reduction<Two<T>>, T: Element> Prepared<R, Two<T>> {
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
         // SAFETY: passed on to the caller.
-        unsafe { self.ready.launch_at(stream, inputs, answer, workspace) }
+        unsafe { self.ready.launch_at(stream, (inputs, 0), answer, workspace) }
     }
 }
 
@@ -344,6 +351,6 @@ where
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
         // SAFETY: passed on to the caller.
-        unsafe { self.ready.launch_at(stream, inputs, answer, workspace) }
+        unsafe { self.ready.launch_at(stream, (inputs, 0), answer, workspace) }
     }
 }

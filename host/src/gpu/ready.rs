@@ -75,6 +75,15 @@ impl Ready {
         Self::at(gpu, told, plan, place)
     }
 
+    /// Of an array in segments whose numbers come with each launch.
+    pub(super) fn segmented(gpu: &Gpu, told: Told, plan: Plan) -> Result<Self, Error> {
+        let spot = Spot {
+            reach: (0, plan.len),
+            ..Spot::default()
+        };
+        Self::at(gpu, told, plan, Place::new(plan.entry.arrays, |_| spot, None))
+    }
+
     fn at(gpu: &Gpu, told: Told, plan: Plan, place: Place) -> Result<Self, Error> {
         let element_bytes = plan.entry.element.bytes();
         for Spot { reach, .. } in place.arrays {
@@ -134,7 +143,7 @@ impl Ready {
         Ok(Workspace { words })
     }
 
-    /// Enqueues a launch on a stream.
+    /// Enqueues a launch on a stream; offsets are 0 but where each launch brings its own.
     ///
     /// # Safety
     ///
@@ -142,7 +151,7 @@ impl Ready {
     pub(super) unsafe fn launch_at(
         &self,
         stream: &Stream,
-        inputs: [u64; 2],
+        (inputs, offsets): ([u64; 2], u64),
         answer: u64,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
@@ -157,6 +166,7 @@ impl Ready {
                 gpu: &self.gpu,
                 stream,
                 inputs,
+                offsets,
                 workspace,
                 answer,
                 state: 0,

@@ -17,9 +17,16 @@ use super::{
 /// [`cpu::reduce_where`](crate::cpu::reduce_where), which says what is answered, and its kin; for a launch of your own it is
 /// `gpu.prepare::<Masked<T>, _>(Where(op), len)`.
 ///
-/// On the CPU it takes every operator of [`TakesMask`], of every type of elements that the operator has. GPUs have kernels of
-/// [`Sum`] (f16, bf16, f32, f64, i8, i32, i64, u8, u64, bool), of [`Mean`], [`Min`], [`Max`], [`Variance`] and [`StdDev`] (f16, bf16, f32,
-/// f64), and of [`ArgMin`] and [`ArgMax`] (f32, f64); of others their calls answer [`Error::NoKernel`](crate::Error::NoKernel).
+/// On the CPU it takes every operator of [`TakesMask`], of every type of elements that the operator has. GPUs have these:
+///
+/// | operators | elements |
+/// |---|---|
+/// | [`Sum`], [`Min`], [`Max`] | f16, bf16, f32, f64, i8 to i64, u8 to u64, bool |
+/// | [`Product`], [`Mean`], [`Variance`], [`StdDev`], [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`LogSumExp`] | f16, bf16, f32, f64 |
+/// | [`CountNonzero`], [`Any`], [`All`] | f32, f64, i8, u8, i32, u32, i64, u64, bool |
+/// | [`ArgMin`], [`ArgMax`], their last of equals | f32, f64 |
+///
+/// Of others their calls answer [`Error::NoKernel`](crate::Error::NoKernel).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Where<Op>(pub Op);
 
@@ -106,23 +113,23 @@ takes_mask! {
     ArgMaxLast, "arg_where": |_| monoids::Arg = monoids::Arg::LARGEST.last();
     Variance, "variance_where": |Variance { correction }| monoids::Variance = monoids::Variance { correction };
     StdDev, "std_where": |StdDev { correction }| monoids::StdDev = monoids::StdDev { correction };
-    Product, "": |_| monoids::Product = monoids::Product;
+    Product, "product_where": |_| monoids::Product = monoids::Product;
+    NormL1, "norm_l1_where": |_| monoids::NormL1 = monoids::NormL1;
+    NormL2, "norm_l2_where": |_| monoids::NormL2 = monoids::NormL2;
+    NormInf, "norm_inf_where": |_| monoids::NormInf = monoids::NormInf;
+    SumOfSquares, "sum_of_squares_where": |_| monoids::SumOfSquares = monoids::SumOfSquares;
+    CountNonzero, "count_nonzero_where": |_| monoids::CountNonzero = monoids::CountNonzero;
+    Any, "truth_where": |_| monoids::Truth = monoids::Truth::Any;
+    All, "truth_where": |_| monoids::Truth = monoids::Truth::All;
+    LogSumExp, "log_sum_exp_where": |_| monoids::LogSumExp = monoids::LogSumExp;
     MinMax, "": |_| (monoids::Extremum, monoids::Extremum) = (monoids::Extremum::SMALLEST, monoids::Extremum::LARGEST);
     ArgMinMax, "": |_| (monoids::Arg, monoids::Arg) = (monoids::Arg::SMALLEST, monoids::Arg::LARGEST);
     BitAnd, "": |_| monoids::Bits = monoids::Bits::And;
     BitOr, "": |_| monoids::Bits = monoids::Bits::Or;
     BitXor, "": |_| monoids::BitXor = monoids::BitXor;
-    NormL1, "": |_| monoids::NormL1 = monoids::NormL1;
-    NormL2, "": |_| monoids::NormL2 = monoids::NormL2;
-    NormInf, "": |_| monoids::NormInf = monoids::NormInf;
     NormLp, "": |NormLp { p }| monoids::NormLp = monoids::NormLp { p };
-    SumOfSquares, "": |_| monoids::SumOfSquares = monoids::SumOfSquares;
-    CountNonzero, "": |_| monoids::CountNonzero = monoids::CountNonzero;
     CountNan, "": |_| monoids::CountNan = monoids::CountNan;
     CountInf, "": |_| monoids::CountInf = monoids::CountInf;
-    Any, "": |_| monoids::Truth = monoids::Truth::Any;
-    All, "": |_| monoids::Truth = monoids::Truth::All;
-    LogSumExp, "": |_| monoids::LogSumExp = monoids::LogSumExp;
     MeanVariance, "": |MeanVariance { correction }| monoids::MeanVariance = monoids::MeanVariance { correction };
     Skewness, "": |_| monoids::Skewness = monoids::Skewness {};
     Kurtosis, "": |_| monoids::Kurtosis = monoids::Kurtosis {};

@@ -155,6 +155,8 @@ def reference(case, dtype, rows, places=None):
     """The answers that the rows should have, an element of the list for each part of an answer. Where they are what is selected of
     more places, it is the tree of these."""
     if case["op"] == "distinct":
+        # NumPy 2.4 leaves float16 with NaN unsorted on some CPUs with AVX-512, and then counts too many.
+        rows = rows.astype(np.float32) if rows.dtype == np.float16 else rows
         return [Exact([len(np.unique(row)) for row in rows])]
     if dtype in PARTS:
         return complex_reference(case, rows, places)

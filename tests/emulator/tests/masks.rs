@@ -5,7 +5,10 @@ mod beside;
 use warpfold::{
     Plan, cpu,
     layout::{Axes, Extents, Layout, Segments},
-    ops::{ArgMax, ArgMinLast, Max, Mean, Min, Reduction, StdDev, Sum, TakesMask, Variance, Where},
+    ops::{
+        All, Any, ArgMax, ArgMinLast, CountNonzero, LogSumExp, Max, Mean, Min, NormInf, NormL1, NormL2, Product, Reduction,
+        StdDev, Sum, SumOfSquares, TakesMask, Variance, Where,
+    },
     plan::Shape,
 };
 use warpfold_kernels::{
@@ -193,4 +196,23 @@ each! {
     std_dev_f32: StdDev::default(), float;
     variance_f64: Variance { correction: 0.0 }, f64::from;
     variance_f16: Variance { correction: 1.0 }, |byte| f16::from_bits(0x3c00 + u16::from(byte));
+    sum_u16: Sum, |byte| u16::from(byte) * 257;
+    product_f32: Product, |byte| 1.0 + f32::from(byte) * 1e-4;
+    product_bf16: Product, |byte| bf16::from_bits(0x3f80 + u16::from(byte % 3));
+    norm_l1_f32: NormL1, float;
+    norm_l1_f16: NormL1, |byte| f16::from_bits(0xbc00 + u16::from(byte));
+    norm_l2_f32: NormL2, float;
+    sum_of_squares_bf16: SumOfSquares, |byte| bf16::from_bits(0x3f80 + u16::from(byte));
+    norm_inf_f64: NormInf, |byte| 40.0 - f64::from(byte);
+    norm_inf_f16: NormInf, |byte| f16::from_bits(0xbc00 + u16::from(byte));
+    count_nonzero_f32: CountNonzero, |byte| f32::from(byte % 3);
+    count_nonzero_u8: CountNonzero, |byte| byte % 3;
+    any_bool: Any, |byte| byte == 7;
+    all_i32: All, |byte| i32::from(byte) - 3;
+    all_f64: All, |byte| f64::from(byte) - 3.0;
+    max_i8: Max, |byte| byte as i8;
+    min_u64: Min, |byte| u64::from(byte) << 56;
+    max_bool: Max, |byte| byte == 7;
+    log_sum_exp_f32: LogSumExp, float;
+    log_sum_exp_bf16: LogSumExp, |byte| bf16::from_bits(0x3f80 + u16::from(byte));
 }

@@ -51,7 +51,7 @@ fn tests() -> Vec<Test> {
         types: quick_every_type quick_statistics every_type_long quick_every_types_golden_bits;
         axes: quick_axes_of_every_type quick_axes_of_statistics axes_of_every_size quick_any_strides quick_axes_that_are_wrong;
         segments: quick_segments_of_every_type quick_segments_of_statistics segments_of_every_size quick_batch quick_batch_without_waiting
-            quick_segments_that_are_wrong;
+            quick_segments_by_offsets_on_the_device quick_segments_that_are_wrong;
         distinct: quick_distinct_of_every_type distinct_of_every_kind quick_distinct_along_axes quick_distinct_in_segments
             quick_distinct_launches_and_errors;
         complex128: quick_complex128;

@@ -5,7 +5,10 @@ use warpfold::{
     Error, cpu,
     gpu::Gpu,
     layout::{Axes, Layout, Segments},
-    ops::{ArgMax, ArgMinLast, Max, Mean, Min, Product, Reduction, StdDev, Sum, TakesMask, Variance, Where},
+    ops::{
+        All, Any, ArgMax, ArgMinLast, CountNonzero, Kurtosis, LogSumExp, Max, Mean, Min, NormInf, NormL1, NormL2, Product,
+        Reduction, StdDev, Sum, SumOfSquares, TakesMask, Variance, Where,
+    },
 };
 use warpfold_kernels::{
     element::{Element, Masked, bf16, f16},
@@ -170,6 +173,44 @@ macro_rules! each {
         $f::<bf16, _>($gpu, Variance { correction: 1.0 }, 0x3f80);
         $f::<f32, _>($gpu, Variance { correction: 0.0 }, SINGLE);
         $f::<f64, _>($gpu, Variance { correction: 0.0 }, DOUBLE);
+        $f::<u16, _>($gpu, Sum, 0);
+        $f::<i16, _>($gpu, Sum, 0);
+        $f::<u32, _>($gpu, Sum, 0);
+        $f::<u8, _>($gpu, Min, 1);
+        $f::<i8, _>($gpu, Max, 0x7f);
+        $f::<u16, _>($gpu, Max, 0);
+        $f::<i32, _>($gpu, Min, 0);
+        $f::<i64, _>($gpu, Max, 0);
+        $f::<f32, _>($gpu, Product, SINGLE);
+        $f::<f64, _>($gpu, Product, DOUBLE);
+        $f::<f16, _>($gpu, Product, 0x3c00);
+        $f::<bf16, _>($gpu, Product, 0x3f80);
+        $f::<f32, _>($gpu, NormL1, SINGLE);
+        $f::<f64, _>($gpu, NormL1, DOUBLE);
+        $f::<f16, _>($gpu, NormL1, 0x3c00);
+        $f::<bf16, _>($gpu, NormL1, 0x3f80);
+        $f::<f32, _>($gpu, NormL2, SINGLE);
+        $f::<f64, _>($gpu, SumOfSquares, DOUBLE);
+        $f::<f16, _>($gpu, SumOfSquares, 0x3c00);
+        $f::<bf16, _>($gpu, NormL2, 0x3f80);
+        $f::<f32, _>($gpu, NormInf, SINGLE);
+        $f::<f64, _>($gpu, NormInf, DOUBLE);
+        $f::<f16, _>($gpu, NormInf, 0x3c00);
+        $f::<bf16, _>($gpu, NormInf, 0x3f80);
+        $f::<f32, _>($gpu, CountNonzero, SINGLE);
+        $f::<f64, _>($gpu, CountNonzero, DOUBLE);
+        $f::<u8, _>($gpu, CountNonzero, 0);
+        $f::<i32, _>($gpu, CountNonzero, 0);
+        $f::<i64, _>($gpu, CountNonzero, 0);
+        $f::<f32, _>($gpu, All, SINGLE);
+        $f::<f64, _>($gpu, Any, DOUBLE);
+        $f::<i8, _>($gpu, All, 0);
+        $f::<u32, _>($gpu, Any, 0);
+        $f::<u64, _>($gpu, All, 0);
+        $f::<f32, _>($gpu, LogSumExp, SINGLE);
+        $f::<f64, _>($gpu, LogSumExp, DOUBLE);
+        $f::<f16, _>($gpu, LogSumExp, 0x3c00);
+        $f::<bf16, _>($gpu, LogSumExp, 0x3f80);
     }};
 }
 
@@ -195,12 +236,12 @@ pub fn quick_masks_that_are_wrong(gpu: &Gpu) {
     let [short, long] = [2, 3].map(|len| DeviceBuffer::from_slice(&vec![true; len]).expect("device memory"));
     let wrong = gpu.reduce_where(Sum, &input, &short).expect_err("another length");
     assert!(matches!(wrong, Error::MaskMismatch { .. }), "{wrong}");
-    let wrong = gpu.reduce_where(Product, &input, &long).expect_err("no kernel");
+    let wrong = gpu.reduce_where(Kurtosis, &input, &long).expect_err("no kernel");
     assert!(
         matches!(
             wrong,
             Error::NoKernel {
-                op: "prod",
+                op: "kurtosis",
                 element: "f32"
             }
         ),

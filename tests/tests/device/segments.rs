@@ -2,7 +2,7 @@
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold::{
-    Error, cpu,
+    Error, OffsetFault, cpu,
     gpu::Gpu,
     layout::Segments,
     ops::{self, OverNothing as _, Reduction},
@@ -232,6 +232,66 @@ pub fn quick_batch_without_waiting(gpu: &Gpu) {
     );
     let odd = gpu.prepare_batch_raw::<f32, _>(ops::Sum, &[(slices[0].as_device_ptr().as_raw() + 2, 5)]);
     assert!(matches!(odd, Err(Error::Misaligned { .. })));
+}
+
+/// Offsets that only the device has, others in each launch of one plan.
+pub fn quick_segments_by_offsets_on_the_device(gpu: &Gpu) {
+    const LEN: usize = 300_001;
+    let values: Vec<f32> = elements(&samples::ALL[0].array(Type::F32, LEN));
+    let input = DeviceBuffer::from_slice(&values).expect("device memory");
+    let prepared = gpu
+        .prepare_segmented::<f32, _>(ops::Sum, LEN as u64, 5)
+        .expect("a plan");
+    let ends = gpu
+        .prepare_segmented::<f32, _>(ops::Max, LEN as u64, 5)
+        .expect("a plan");
+    let mut workspace = prepared.workspace().expect("device memory");
+    let mut answers = DeviceBuffer::from_slice(&[0.0_f32; 5]).expect("device memory");
+    let stream = cust::stream::Stream::new(cust::stream::StreamFlags::DEFAULT, None).expect("a stream");
+    // All of it; much left out at both ends; one segment with nearly all, and empty ones; nothing at all.
+    for offsets in [
+        [0, 1, 4100, 4101, 70_000, LEN as u64],
+        [5000, 5003, 9000, 9128, 200_000, 200_001],
+        [3, 3, 10, 299_000, 299_000, 299_999],
+        [7; 6],
+    ] {
+        let on_device = DeviceBuffer::from_slice(&offsets).expect("device memory");
+        cust::context::CurrentContext::synchronize().expect("cuCtxSynchronize");
+        let mut found = [[0.0_f32; 5]; 2];
+        for (found, is_sum) in found.iter_mut().zip([true, false]) {
+            // SAFETY: all of them live until the stream was waited for, and the offsets rise and end within the array.
+            unsafe {
+                if is_sum {
+                    prepared.launch(&stream, &input, &on_device, &mut answers, &mut workspace)
+                } else {
+                    ends.launch(&stream, &input, &on_device, &mut answers, &mut workspace)
+                }
+            }
+            .expect("a launch");
+            stream.synchronize().expect("the fold");
+            answers.copy_to(found).expect("a copy");
+        }
+        for (i, range) in offsets.windows(2).enumerate() {
+            let segment = &values[range[0] as usize..range[1] as usize];
+            let sum = cpu::reduce(ops::Sum, segment).expect("a sum");
+            let most = cpu::reduce(ops::Max, segment).unwrap_or(f32::NAN);
+            assert_eq!(Bits::of(found[0][i]), Bits::of(sum), "sum {i} of {offsets:?}");
+            assert_eq!(Bits::of(found[1][i]), Bits::of(most), "max {i} of {offsets:?}");
+        }
+    }
+    let few = DeviceBuffer::from_slice(&[0_u64; 5]).expect("device memory");
+    // SAFETY: nothing is enqueued.
+    let [few, odd] = unsafe {
+        let raw = |offsets| prepared.launch_raw(&stream, input.as_device_ptr().as_raw(), offsets, 0, &mut workspace);
+        let odd = raw(few.as_device_ptr().as_raw() + 4);
+        [prepared.launch(&stream, &input, &few, &mut answers, &mut workspace), odd]
+    };
+    let missing = Err(Error::Offset {
+        at: 5,
+        fault: OffsetFault::Missing,
+    });
+    assert_eq!(format!("{few:?}"), format!("{missing:?}"));
+    assert!(matches!(odd, Err(Error::Misaligned { alignment: 8, .. })), "{odd:?}");
 }
 
 pub fn quick_segments_that_are_wrong(gpu: &Gpu) {

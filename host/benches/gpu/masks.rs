@@ -5,7 +5,7 @@ use warpfold::{
     cpu,
     gpu::Prepared,
     ops::{
-        All, ArgMax, LogSumExp, Max, Mean, NormL2, NormInf, Product, Reduction, StdDev, Sum, TakesMask, Where,
+        All, ArgMax, LogSumExp, Max, Mean, NormInf, NormL2, Product, Reduction, StdDev, Sum, TakesMask, Where,
         element::{Masked, bf16},
     },
 };

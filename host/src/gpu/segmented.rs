@@ -109,6 +109,10 @@ impl<R: Reduction<T>, T: Element> Segmented<R, T> {
     ) -> Result<(), Error> {
         check_alignment(offsets, size_of::<u64>())?;
         // SAFETY: passed on to the caller.
-        unsafe { self.0.ready.launch_at(stream, ([input, 0], offsets), answers, workspace) }
+        unsafe {
+            self.0
+                .ready
+                .launch_at(stream, ([input, 0], offsets), answers, workspace)
+        }
     }
 }

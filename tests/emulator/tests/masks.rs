@@ -6,8 +6,8 @@ use warpfold::{
     Plan, cpu,
     layout::{Axes, Extents, Layout, Segments},
     ops::{
-        All, Any, ArgMax, ArgMinLast, CountNonzero, LogSumExp, Max, Mean, Min, NormInf, NormL1, NormL2, Product, Reduction,
-        StdDev, Sum, SumOfSquares, TakesMask, Variance, Where,
+        All, Any, ArgMax, ArgMinLast, CountNonzero, LogSumExp, Max, Mean, Min, NormInf, NormL1, NormL2, Product,
+        Reduction, StdDev, Sum, SumOfSquares, TakesMask, Variance, Where,
     },
     plan::Shape,
 };

@@ -6,8 +6,8 @@ use warpfold::{
     gpu::Gpu,
     layout::{Axes, Layout, Segments},
     ops::{
-        All, Any, ArgMax, ArgMinLast, CountNonzero, Kurtosis, LogSumExp, Max, Mean, Min, NormInf, NormL1, NormL2, Product,
-        Reduction, StdDev, Sum, SumOfSquares, TakesMask, Variance, Where,
+        All, Any, ArgMax, ArgMinLast, CountNonzero, Kurtosis, LogSumExp, Max, Mean, Min, NormInf, NormL1, NormL2,
+        Product, Reduction, StdDev, Sum, SumOfSquares, TakesMask, Variance, Where,
     },
 };
 use warpfold_kernels::{

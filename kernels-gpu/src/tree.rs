@@ -7,7 +7,7 @@
 //! 2. the columns of a leaf: neighbours, until one state is left;
 //! 3. the leaves: neighbours, until one state is left.
 //!
-//! An operator may fold the eight elements of a column at once, in a way of its own ([`Monoid::fold_column`]), where all are there.
+//! An operator may fold the elements of a column at once, in a way of its own ([`Monoid::fold_column`]).
 //! A place past the end of the extent holds the operator's identity, which is neutral to the bit, so padding to a
 //! power of two changes nothing. The full text is `docs/canonical-tree.md`.
 //!
@@ -148,32 +148,76 @@ pub fn fold_exactly<T: Item, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::Stat
     }
 }
 
-/// What is at a place of a part.
-#[derive(Clone, Copy)]
-enum Place<T> {
-    Element(T),
-    Empty,
+/// A place of a column: an element, or nothing. Where there is nothing the value is one all the same, for what is no number at all a
+/// compiler would keep in a register from before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place<T> {
+    /// The element, if there is one.
+    pub value: T,
+    /// Whether there is.
+    pub is_there: bool,
 }
 
-impl<T> Place<T> {
+impl<T: Words> Place<T> {
+    /// An element.
     #[inline(always)]
-    fn lift<M: Monoid<T>>(self, op: M, index: u64) -> M::State {
-        match self {
-            Self::Element(value) => op.lift(value, index),
-            Self::Empty => op.identity(),
+    pub fn of(value: T) -> Self {
+        let is_there = true;
+        Self { value, is_there }
+    }
+
+    /// Nothing.
+    #[inline(always)]
+    #[must_use]
+    pub fn empty() -> Self {
+        let value = T::from_words(|_| 0);
+        Self { value, is_there: false }
+    }
+
+    /// What `f` makes of it.
+    #[inline(always)]
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Place<U> {
+        let Self { value, is_there } = self;
+        let value = f(value);
+        Place { value, is_there }
+    }
+
+    /// The same, but nothing unless `f` says yes.
+    #[inline(always)]
+    #[must_use]
+    pub fn filter(self, f: impl FnOnce(T) -> bool) -> Self {
+        let Self { value, is_there } = self;
+        let is_there = is_there & f(value);
+        Self { value, is_there }
+    }
+
+    /// The state of the element at `index`; the identity where there is none.
+    #[inline(always)]
+    pub fn lift<M: Monoid<T>>(self, op: M, index: u64) -> M::State {
+        if self.is_there {
+            op.lift(self.value, index)
+        } else {
+            op.identity()
         }
     }
 }
 
-/// The elements of places, if none is empty.
-#[inline(always)]
-fn whole<T: Copy>([a, b, c, d, e, f, g, h]: [Place<T>; ROWS]) -> Option<[T; ROWS]> {
-    use Place::Element;
-    match (a, b, c, d, e, f, g, h) {
-        (Element(a), Element(b), Element(c), Element(d), Element(e), Element(f), Element(g), Element(h)) => {
-            Some([a, b, c, d, e, f, g, h])
+/// For the sake of [`Monoid`]; it never travels.
+impl<T: Words> Words for Place<T> {
+    const COUNT: usize = T::COUNT + 1;
+    #[inline]
+    fn word(self, i: usize) -> u32 {
+        if i < T::COUNT {
+            self.value.word(i)
+        } else {
+            self.is_there.into()
         }
-        _ => None,
+    }
+    #[inline]
+    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+        let value = T::from_words(&mut word);
+        let is_there = word(T::COUNT) == 1;
+        Self { value, is_there }
     }
 }
 
@@ -181,47 +225,25 @@ fn whole<T: Copy>([a, b, c, d, e, f, g, h]: [Place<T>; ROWS]) -> Option<[T; ROWS
 #[derive(Clone, Copy)]
 struct Any;
 
-/// For the sake of [`Monoid`]; it never travels.
-impl<T: Words> Words for Place<T> {
-    const COUNT: usize = T::COUNT + 1;
-    #[inline]
-    fn word(self, i: usize) -> u32 {
-        match self {
-            Self::Element(value) if i < T::COUNT => value.word(i),
-            Self::Element(_) => 1,
-            Self::Empty => 0,
-        }
-    }
-    #[inline]
-    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
-        let value = T::from_words(&mut word);
-        if word(T::COUNT) == 1 {
-            Self::Element(value)
-        } else {
-            Self::Empty
-        }
-    }
-}
-
 impl<T: Item> Monoid<T> for Any {
     type State = Place<T>;
     type Answer = bool;
 
     #[inline(always)]
     fn identity(self) -> Place<T> {
-        Place::Empty
+        Place::empty()
     }
     #[inline(always)]
     fn lift(self, value: T, _: u64) -> Place<T> {
-        Place::Element(value)
+        Place::of(value)
     }
     #[inline(always)]
     fn combine(self, a: Place<T>, b: Place<T>) -> Place<T> {
-        if matches!(b, Place::Element(_)) { b } else { a }
+        if b.is_there { b } else { a }
     }
     #[inline(always)]
     fn finish(self, place: Place<T>, _: u64) -> bool {
-        matches!(place, Place::Element(_))
+        place.is_there
     }
     #[inline(always)]
     fn empty(self) -> Option<bool> {
@@ -266,29 +288,18 @@ struct ColumnsInPairs<P>(P);
 impl<T: Item, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInPairs<P> {
     #[inline(always)]
     fn state(self, op: M, column: usize) -> M::State {
-        if !M::FOLDS_COLUMNS || P::ROWS < ROWS {
+        if !M::FOLDS_COLUMNS {
             return in_pairs(op, Column { part: self.0, column }, P::ROWS);
         }
-        let at = |row| self.0.lift(Any, row, column);
+        let at = |row| {
+            if row < P::ROWS {
+                self.0.lift(Any, row, column)
+            } else {
+                Place::empty()
+            }
+        };
         let places = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
-        match whole(places) {
-            Some(values) => op.fold_column(values, place::<T>(0, column), place::<T>(1, 0)),
-            None => in_pairs(op, Places { places, column }, ROWS),
-        }
-    }
-}
-
-/// The elements of a column, read already.
-#[derive(Clone, Copy)]
-struct Places<T> {
-    places: [Place<T>; ROWS],
-    column: usize,
-}
-
-impl<T: Item, M: Monoid<T>> States<T, M> for Places<T> {
-    #[inline(always)]
-    fn state(self, op: M, row: usize) -> M::State {
-        self.places[row].lift(op, place::<T>(row, self.column))
+        op.fold_column(places, place::<T>(0, column), place::<T>(1, 0))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Variance and higher moments, log-sum-exp, norms of any power: operators whose states are rounded, against references that
 //! share nothing with them, and the kernels in the emulator against the CPU.
 
+use std::array;
+
 use approx::assert_relative_eq;
 use warpfold::{
     Plan, cpu,
@@ -14,7 +16,7 @@ use warpfold::{
 use warpfold_kernels::{
     kernels::Kernel,
     monoids::{self, Monoid},
-    tree::{ROWS, row_elements},
+    tree::{Place, ROWS, row_elements},
 };
 use warpfold_tests::{Bits, backends, cases, each_statistic, golden, operations, oracle};
 
@@ -410,7 +412,7 @@ fn the_emulator_gives_the_cpus_states_of_halves() {
     agrees::<bf16, _>(Kurtosis, false);
 }
 
-/// A leaf by the page on the tree, where columns that are whole are folded at once: of 8 and of 16 columns in a vector, and of states
+/// A leaf by the page on the tree, where the elements of a column are folded at once: of 8 and of 16 columns in a vector, and of states
 /// that have positions.
 #[test]
 fn columns_follow_the_tree() {
@@ -423,15 +425,9 @@ fn columns_follow_the_tree() {
     fn state<T: Element, M: Monoid<T>>(op: M, values: &[T]) -> M::State {
         let columns = row_elements::<T>();
         let column = |first: usize| {
-            let at = |row: usize| values.get(row * columns + first).copied();
-            let whole: Option<Vec<T>> = (0..ROWS).map(at).collect();
-            if let Some(whole) = whole {
-                let whole = whole.try_into().unwrap_or_else(|_| panic!("eight rows"));
-                return op.fold_column(whole, first as u64, columns as u64);
-            }
-            let lifted =
-                |row: usize| at(row).map_or(op.identity(), |value| op.lift(value, (row * columns + first) as u64));
-            meet((0..ROWS).map(lifted).collect(), |a, b| op.combine(a, b))
+            let at = |row: usize| values.get(row * columns + first);
+            let places: [_; ROWS] = array::from_fn(|row| at(row).map_or(Place::empty(), |value| Place::of(*value)));
+            op.fold_column(places, first as u64, columns as u64)
         };
         meet((0..columns).map(column).collect(), |a, b| op.combine(a, b))
     }

@@ -17,7 +17,7 @@ use warpfold_kernels::{
     element::Item,
     monoids::{Monoid, Words},
     stages::warp::is_large,
-    tree::{ROWS, leaf_elements, row_elements},
+    tree::{Place, ROWS, leaf_elements, row_elements},
 };
 
 use super::{any_order, in_order, short};
@@ -244,7 +244,8 @@ fn fold_strip<T: Item, M: Monoid<T>, const WORDS: usize>(
     let mut changed = !ragged.is_empty();
     for (j, leaf) in whole.enumerate() {
         if may_change(op, best, leaf) {
-            fold_columns(op, columns.leaf::<T>(j), leaf, (j * length) as u64);
+            let leaf = &leaf[..length];
+            fold_columns(op, columns.leaf::<T>(j), (j * length) as u64, |at| Place::of(leaf[at]));
             changed = true;
         } else {
             fill(op, columns.leaf::<T>(j));
@@ -253,7 +254,13 @@ fn fold_strip<T: Item, M: Monoid<T>, const WORDS: usize>(
     if !changed {
         return op.identity();
     }
-    if let Some(last) = ragged.last() {
+    if M::FOLDS_COLUMNS && !ragged.is_empty() {
+        let first = (leaves * length) as u64;
+        fold_columns(op, columns.leaf::<T>(leaves), first, |at| {
+            ragged.get(at).map_or(Place::empty(), |value| Place::of(*value))
+        });
+        leaves += 1;
+    } else if let Some(last) = ragged.last() {
         // Past the end anything but a hole: the state there is the identity, whatever is read.
         let padded = padded.get_or_insert_with(|| [*last; leaf_elements::<u8>()]);
         padded[..ragged.len()].copy_from_slice(ragged);
@@ -263,12 +270,6 @@ fn fold_strip<T: Item, M: Monoid<T>, const WORDS: usize>(
             let state = op.lift(padded[at], first + at as u64);
             if at < ragged.len() { state } else { op.identity() }
         });
-        if M::FOLDS_COLUMNS {
-            // The first columns may have an element in each row.
-            let whole = ragged.len().saturating_sub(length - const { row_elements::<T>() });
-            let columns = columns.leaf::<T>(leaves).map(|columns| &mut columns[..whole]);
-            fold_columns(op, columns, padded, first);
-        }
         leaves += 1;
     }
     while !leaves.is_power_of_two() {
@@ -306,19 +307,17 @@ fn may_change<T: Item, M: Monoid<T>>(op: M, best: Option<M::State>, leaf: &[T]) 
     }
 }
 
-/// The columns of a leaf, from the first on, whose places all hold elements; the leaf begins at `first` of its run.
+/// The columns of a leaf, which begins at `first` of its run, `place(at)` being what is at its place `at`.
 #[inline(always)]
 fn fold_columns<T: Item, M: Monoid<T>, const WORDS: usize>(
     op: M,
     mut columns: [&mut [u32]; WORDS],
-    leaf: &[T],
     first: u64,
+    place: impl Fn(usize) -> Place<T>,
 ) {
     let width = const { row_elements::<T>() };
-    let leaf = &leaf[..ROWS * width];
-    let count = columns[0].len().min(width);
-    for column in 0..count {
-        let values = array::from_fn(|row| leaf[row * width + column]);
+    for column in 0..width {
+        let values = array::from_fn(|row| place(row * width + column));
         set(
             &mut columns,
             column,

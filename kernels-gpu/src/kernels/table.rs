@@ -123,7 +123,7 @@ entries! {
         (variance_ignore_nan | std_ignore_nan): Either<IgnoreNan<Variance>, IgnoreNan<StdDev>> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(IgnoreNan(Variance { correction }), IgnoreNan(StdDev { correction }), told)
-        }, { f32: DEEP, f64: DEEP, f16: FULL, bf16: FULL };
+        }, { f32: DEEP, f64: DEEP, f16: DEEP, bf16: DEEP };
     }
 
     statistics: folds of two, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "statistics")) {
@@ -156,7 +156,7 @@ entries! {
         (variance_where | std_where): Either<Where<Variance>, Where<StdDev>> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(Where(Variance { correction }), Where(StdDev { correction }), told)
-        }, { f32: FULL, f64: FULL, f16: FULL, bf16: FULL };
+        }, { f32: DEEP, f64: DEEP, f16: DEEP, bf16: DEEP };
     }
 
     exponentials: folds of masked, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "exponentials")) {

@@ -143,6 +143,15 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
         })
     };
 
+    // For once, or once in a tile: a division then, and no register at every leaf.
+    let extent_anew = || {
+        if extents.count == 1 {
+            0
+        } else {
+            simt.block() / simt.anew(meeting.blocks).max(1)
+        }
+    };
+
     let tile_leaves = simt.warps() * leaves_per_warp;
     let mut turn = Turn::FIRST;
     let mut seen = Seen::nothing(op);
@@ -233,18 +242,20 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
         total = block::fold(simt, op, states, turn);
         turn = turn.next();
         if meeting.tiles > 1 && simt.thread() == 0 {
+            let slot = u64::from(extent_anew()) * meeting.tiles + tile;
             // SAFETY: passed on to the caller; each tile has one block.
-            unsafe { store(simt, meeting.slots, u64::from(extent) * meeting.tiles + tile, total) };
+            unsafe { store(simt, meeting.slots, slot, total) };
         }
         tile += u64::from(meeting.blocks);
     }
+    let extent = extent_anew();
     if meeting.tiles > 1 {
         // SAFETY: passed on to the caller.
         match unsafe { grid::last_block_folds(simt, op, meeting.of::<M::State>(extent.into())) } {
             Some(folded) => total = folded,
             None => return,
         }
-    } else if block > 0 {
+    } else if simt.block() != extent * meeting.blocks {
         // A single tile's block, or that of none, needs nobody else; others have nothing to say.
         return;
     }

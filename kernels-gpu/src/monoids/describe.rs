@@ -9,7 +9,7 @@ pub use summed::Summed;
 use super::{IgnoreNan, Monoid, NormL1, Skewness, Sum, SumOfSquares, Summary, Words};
 use crate::{
     element::{Float, Wide},
-    tree::{Again, AtHand, Part, ROWS},
+    tree::{Again, AtHand, Part, Place, ROWS},
 };
 use found::{Finds, LARGEST, SMALLEST};
 use summed::{Finite, Sums};
@@ -75,7 +75,7 @@ impl<T: Float> Monoid<T> for Describe {
 
     const FOLDS_COLUMNS: bool = true;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> Described<T> {
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Described<T> {
         (
             Sums.fold_column(column, index, pitch),
             Finds.fold_column(column, index, pitch),

@@ -4,7 +4,7 @@ use super::{Monoid, Words};
 use crate::{
     element::Item,
     kernels::Told,
-    tree::{Part, ROWS},
+    tree::{Part, Place, ROWS},
 };
 
 /// Two operators that fold alike: a sum and a mean, a variance and its root. It folds as the first and finishes as either, so that
@@ -73,7 +73,7 @@ impl<T, A: Monoid<T>, B: Monoid<T, State = A::State>> Monoid<T> for Either<A, B>
     }
     const FOLDS_COLUMNS: bool = A::FOLDS_COLUMNS;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> A::State
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> A::State
     where
         T: Item,
     {

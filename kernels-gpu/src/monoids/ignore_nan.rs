@@ -1,9 +1,9 @@
 //! Operators that leave NaN out.
 
-use super::{Monoid, fold_column_in_pairs};
+use super::Monoid;
 use crate::{
     element::{Float, Rank},
-    tree::{Part, ROWS},
+    tree::{Part, Place, ROWS},
 };
 
 /// `M` over the elements that are not NaN: a NaN lifts to the identity, which is neutral to the bit.
@@ -62,12 +62,8 @@ impl<T: Float, M: Monoid<T>> Monoid<T> for IgnoreNan<M> {
     }
     const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> M::State {
-        if column.iter().any(|value| value.rank().unordered()) {
-            fold_column_in_pairs(self, column, index, pitch)
-        } else {
-            self.0.fold_column(column, index, pitch)
-        }
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> M::State {
+        self.0.fold_column(numbers(column), index, pitch)
     }
     const FUSES: bool = M::FUSES;
     #[inline]
@@ -78,6 +74,12 @@ impl<T: Float, M: Monoid<T>> Monoid<T> for IgnoreNan<M> {
     fn empty(self) -> Option<M::Answer> {
         self.0.empty()
     }
+}
+
+/// A column without its NaNs.
+#[inline(always)]
+pub(super) fn numbers<T: Float>(column: [Place<T>; ROWS]) -> [Place<T>; ROWS] {
+    column.map(|place| place.filter(|value| !value.rank().unordered()))
 }
 
 /// A part in which a NaN is no element, in whichever way an operator folds it.

@@ -2,10 +2,10 @@
 
 use core::marker::PhantomData;
 
-use super::{Monoid, fold_column_in_pairs};
+use super::Monoid;
 use crate::{
     element::{Element, Item},
-    tree::{self, Part, ROWS},
+    tree::{self, Part, Place, ROWS},
 };
 
 /// What becomes of each element before it is folded. Its arithmetic is that of [`arithmetic`](crate::arithmetic) and of
@@ -87,16 +87,12 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
     }
     const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> M::State
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> M::State
     where
         T: Item,
     {
-        if M::FOLDS_COLUMNS {
-            let transformed = column.map(|value| self.transform.apply(value));
-            self.op.fold_column(transformed, index, pitch)
-        } else {
-            fold_column_in_pairs(self, column, index, pitch)
-        }
+        let transformed = column.map(|place| place.map(|value| self.transform.apply(value)));
+        self.op.fold_column(transformed, index, pitch)
     }
     const FUSES: bool = F::FUSES || M::FUSES;
     #[inline]

@@ -57,7 +57,7 @@ pub use wide::Wide;
 
 use crate::{
     element::Item,
-    tree::{self, Again, Part, ROWS},
+    tree::{self, Again, Part, Place, ROWS},
 };
 
 /// How elements of type `T` fold into one answer.
@@ -149,13 +149,14 @@ pub trait Monoid<T>: Copy {
     /// Whether the operator has a [`fold_column`](Self::fold_column) of its own.
     const FOLDS_COLUMNS: bool = false;
 
-    /// The state of a column of a leaf none of whose places is empty, its first element at `index` of its run and each a `pitch`
-    /// further on, a [row](tree::row_elements) of what memory holds: by `lift`, and `combine` in pairs of neighbours.
+    /// The state of a column of a leaf, its first place at `index` of its run and each a `pitch` further on, a
+    /// [row](tree::row_elements) of what memory holds; places past the end, and such as an operator in front leaves out, are empty. By
+    /// `lift`, the identity where there is no element, and `combine` in pairs of neighbours.
     ///
     /// An operator that sets [`FOLDS_COLUMNS`](Self::FOLDS_COLUMNS) does it in a way of its own, and of other bits: that way is then
-    /// the canonical one.
+    /// the canonical one. Of nothing it gives the identity.
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> Self::State
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Self::State
     where
         T: Item,
     {
@@ -205,11 +206,11 @@ pub trait Monoid<T>: Copy {
 #[inline(always)]
 fn fold_column_in_pairs<T: Item, M: Monoid<T>>(
     op: M,
-    [a, b, c, d, e, f, g, h]: [T; ROWS],
+    [a, b, c, d, e, f, g, h]: [Place<T>; ROWS],
     index: u64,
     pitch: u64,
 ) -> M::State {
-    let row = |row: u64, value| op.lift(value, index + row * pitch);
+    let row = |row: u64, place: Place<T>| place.lift(op, index + row * pitch);
     let low = op.combine(op.combine(row(0, a), row(1, b)), op.combine(row(2, c), row(3, d)));
     let high = op.combine(op.combine(row(4, e), row(5, f)), op.combine(row(6, g), row(7, h)));
     op.combine(low, high)

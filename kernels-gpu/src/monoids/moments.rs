@@ -9,7 +9,7 @@
 //! the canonical tree but at its ragged end) the formulas are symmetric as they stand, and need no division. Otherwise the
 //! larger state comes first.
 //!
-//! The eight elements of a column of a leaf are all at hand, and folded at once: their mean, then the powers of their distances
+//! The elements of a column of a leaf are all at hand, and folded at once: their mean, then the powers of their distances
 //! from it, which takes half the operations, and loses less.
 //!
 //! Infinities: the mean is what their sum has, ±∞ or NaN; everything else is NaN, as it is with a NaN.
@@ -112,18 +112,15 @@ impl Moments2 {
         }
     }
 
-    /// Of eight elements, by their distances from their mean. Where they are `small`, as all but f64 are, eight times one is a number,
-    /// and the mean takes fewer operations.
+    /// Of those elements of a column that are `there`, by their distances from their mean; the others are zeros that are neutral in a
+    /// sum. They `are_short` where they have at most 32 bits each.
     #[inline(always)]
     #[must_use]
-    pub fn of_column(column: [f64; ROWS], is_small: bool) -> Self {
-        let mean = mean_of(column, is_small);
-        let [first, rest @ ..] = column.map(|x| x - mean);
-        Self {
-            count: ROWS as u64,
-            mean,
-            m2: rest.into_iter().fold(first * first, |m2, x| fma(x, x, m2)),
-        }
+    pub fn of_column(column: [f64; ROWS], there: [bool; ROWS], are_short: bool) -> Self {
+        let (count, mean) = mean_of(column, there, are_short);
+        let [first, rest @ ..] = less(column, there, mean);
+        let m2 = rest.into_iter().fold(first * first, |m2, x| fma(x, x, m2));
+        Self { count, mean, m2 }
     }
 
     /// Of the elements of both. Neutral with [`EMPTY`](Self::EMPTY) and commutative, to the bit.
@@ -207,13 +204,13 @@ impl Moments4 {
         }
     }
 
-    /// Of eight elements, by their distances from their mean. Where they are `small`, as all but f64 are, eight times one is a number,
-    /// and the mean takes fewer operations.
+    /// Of those elements of a column that are `there`, by their distances from their mean; the others are zeros that are neutral in a
+    /// sum. They `are_short` where they have at most 32 bits each.
     #[inline(always)]
     #[must_use]
-    pub fn of_column(column: [f64; ROWS], is_small: bool) -> Self {
-        let mean = mean_of(column, is_small);
-        let [first, rest @ ..] = column.map(|x| x - mean);
+    pub fn of_column(column: [f64; ROWS], there: [bool; ROWS], are_short: bool) -> Self {
+        let (count, mean) = mean_of(column, there, are_short);
+        let [first, rest @ ..] = less(column, there, mean);
         let square = first * first;
         let powers = (square, square * first, square * square);
         let (m2, m3, m4) = rest.into_iter().fold(powers, |(m2, m3, m4), x| {
@@ -221,11 +218,7 @@ impl Moments4 {
             (fma(x, x, m2), fma(square, x, m3), fma(square, square, m4))
         });
         Self {
-            lower: Moments2 {
-                count: ROWS as u64,
-                mean,
-                m2,
-            },
+            lower: Moments2 { count, mean, m2 },
             m3,
             m4,
         }
@@ -326,15 +319,90 @@ impl Moments4 {
     }
 }
 
-/// The mean of eight elements, whose sum is made in pairs of neighbours. Where they are `small`, as all but f64 are, eight times one
-/// is a number, and they are divided after they were added, which are fewer operations with the same bits.
+/// The sum of a column, in pairs of neighbours.
 #[inline(always)]
-fn mean_of(column: [f64; ROWS], is_small: bool) -> f64 {
-    const PART: f64 = 1.0 / ROWS as f64;
-    let part = |x: f64| if is_small { x } else { PART * x };
-    let [a, b, c, d, e, f, g, h] = column.map(part);
-    let sum = ((a + b) + (c + d)) + ((e + f) + (g + h));
-    if is_small { PART * sum } else { sum }
+fn sum_of([a, b, c, d, e, f, g, h]: [f64; ROWS]) -> f64 {
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
+/// How many elements of a column are there, and their mean; 0 if there are none. Of equal elements it is what they are, exactly.
+#[inline(always)]
+fn mean_of(column: [f64; ROWS], there: [bool; ROWS], are_short: bool) -> (u64, f64) {
+    let count = there
+        .into_iter()
+        .fold(0_u32, |count, is_there| count + u32::from(is_there));
+    let mean = if count == 0 {
+        0.0
+    } else if are_short {
+        // The sum of eight equal ones is an f64, and so is their value the next to its product with a reciprocal.
+        sum_of(column) * reciprocal(count)
+    } else if count == ROWS as u32 {
+        mean_by_eighths(column, count)
+    } else {
+        // By what they are above the first.
+        let first = first_of(column, there);
+        let mean = first + sum_of(less(column, there, first)) * reciprocal(count);
+        // Infinities, and numbers that lie too far apart for a difference.
+        if mean.is_finite() {
+            mean
+        } else {
+            mean_by_eighths(column, count)
+        }
+    };
+    (count.into(), mean)
+}
+
+/// The mean of `count` elements by the sum of their eighths, which is finite wherever they are.
+#[inline(always)]
+fn mean_by_eighths(column: [f64; ROWS], count: u32) -> f64 {
+    let eighths = sum_of(column.map(|x| RECIPROCALS[ROWS] * x));
+    eighths * (ROWS as f64 * reciprocal(count))
+}
+
+/// The first element that is there.
+#[inline(always)]
+fn first_of([a, b, c, d, e, f, g, h]: [f64; ROWS], there: [bool; ROWS]) -> f64 {
+    let or = |row: usize, x: f64, later: f64| if there[row] { x } else { later };
+    or(0, a, or(1, b, or(2, c, or(3, d, or(4, e, or(5, f, or(6, g, h)))))))
+}
+
+/// What the elements of a column are above `from`; 0 where there is none.
+#[inline(always)]
+fn less([a, b, c, d, e, f, g, h]: [f64; ROWS], there: [bool; ROWS], from: f64) -> [f64; ROWS] {
+    let less = |row: usize, x: f64| if there[row] { x - from } else { 0.0 };
+    [
+        less(0, a),
+        less(1, b),
+        less(2, c),
+        less(3, d),
+        less(4, e),
+        less(5, f),
+        less(6, g),
+        less(7, h),
+    ]
+}
+
+/// The f64 next to one over each number of elements that a column can have.
+const RECIPROCALS: [f64; ROWS + 1] = [
+    1.0,
+    1.0,
+    1.0 / 2.0,
+    1.0 / 3.0,
+    1.0 / 4.0,
+    1.0 / 5.0,
+    1.0 / 6.0,
+    1.0 / 7.0,
+    1.0 / 8.0,
+];
+
+/// That of `count`, from 1 to 8. Chosen, not looked up: a table would be read from memory.
+#[inline(always)]
+fn reciprocal(count: u32) -> f64 {
+    let of = |bit: u32, then: f64, otherwise: f64| if count & bit != 0 { then } else { otherwise };
+    let [_, one, two, three, four, five, six, seven, eight] = RECIPROCALS;
+    let low = of(2, of(1, three, two), of(1, one, eight));
+    let high = of(2, of(1, seven, six), of(1, five, four));
+    of(4, high, low)
 }
 
 /// The moments of one element: 0 if it is finite, otherwise NaN. In integers: f64 units are few on most GPUs.

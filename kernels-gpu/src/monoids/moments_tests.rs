@@ -12,6 +12,7 @@ use crate::{
         Kurtosis, MeanVariance, Monoid, Skewness, StdDev, Variance,
         testing::{Same, answer, bits, check_laws, fold, same, special_or_any},
     },
+    tree::Place,
 };
 
 const U: f64 = 1.0 / (1_u64 << 53) as f64;
@@ -60,11 +61,12 @@ fn off(values: &[f64], k: u32, moment: f64) -> f64 {
     ratio(&(scaled - &exact), &exact).abs()
 }
 
-/// Folds eight neighbours at once, as kernels fold a column of eight, then the results in pairs; what is left over one by one.
+/// Folds eight neighbours at once, as kernels fold a column, and what is left over; then the results in pairs.
 fn fold_by_columns<M: Monoid<f32>>(op: M, values: &[f32]) -> M::State {
     let (columns, rest) = values.as_chunks();
-    let columns = columns.iter().map(|column| op.fold_column(*column, 0, 1));
-    let mut states: Vec<M::State> = columns.chain(rest.iter().map(|value| op.lift(*value, 0))).collect();
+    let last = core::array::from_fn(|row| rest.get(row).map_or(Place::empty(), |value| Place::of(*value)));
+    let columns = columns.iter().map(|column| column.map(Place::of)).chain([last]);
+    let mut states: Vec<M::State> = columns.map(|column| op.fold_column(column, 0, 1)).collect();
     while states.len() > 1 {
         let pair = |pair: &[M::State]| op.combine(pair[0], pair.get(1).copied().unwrap_or(op.identity()));
         states = states.chunks(2).map(pair).collect();
@@ -398,10 +400,10 @@ fn a_column_is_folded_at_once() {
         mean: 4.0,
         m2: 40.0,
     };
-    assert_eq!(Variance::default().fold_column(column, 0, 1), lower);
-    let moments = Skewness {}.fold_column(column, 0, 1);
+    assert_eq!(Variance::default().fold_column(column.map(Place::of), 0, 1), lower);
+    let moments = Skewness {}.fold_column(column.map(Place::of), 0, 1);
     assert_eq!((moments.lower, moments.m3, moments.m4), (lower, 0.0, 328.0));
-    let skewed = Skewness {}.fold_column([0.0_f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0], 0, 1);
+    let skewed = Skewness {}.fold_column([0.0_f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0].map(Place::of), 0, 1);
     assert_eq!((skewed.lower.m2, skewed.m3, skewed.m4), (56.0, 336.0, 2408.0));
 
     for (special, mean) in [
@@ -411,12 +413,62 @@ fn a_column_is_folded_at_once() {
     ] {
         let mut column = column;
         column[5] = special;
-        let state = Skewness {}.fold_column(column, 0, 1);
+        let state = Skewness {}.fold_column(column.map(Place::of), 0, 1);
         assert_eq!(state.lower.mean.to_bits() << 1 >> 52, mean.to_bits() << 1 >> 52);
         assert!(state.lower.mean == mean || mean.is_nan());
         assert!(state.lower.m2.is_nan() && state.m3.is_nan() && state.m4.is_nan());
     }
     // The sum of eight would be infinite, the mean is not.
-    let large = MeanVariance::default().fold_column([f64::MAX; 8], 0, 1);
+    let large = MeanVariance::default().fold_column([Place::of(f64::MAX); 8], 0, 1);
     assert_eq!((large.mean, large.m2), (f64::MAX, 0.0));
+}
+
+/// Of places that hold nothing it is as if they were not there, of one element it is what it lifts to, and of nothing the identity.
+#[test]
+fn a_column_has_any_places_empty() {
+    fn law<T: crate::element::Real>(value: impl Fn(u32) -> T) {
+        let op = Kurtosis {};
+        for places in 0..1_u32 << ROWS {
+            let column: [Place<T>; ROWS] =
+                core::array::from_fn(|row| Place::of(value(row as u32)).filter(|_| places >> row & 1 == 1));
+            let there: Vec<f64> = column
+                .iter()
+                .filter(|place| place.is_there)
+                .map(|place| place.value.to_f64())
+                .collect();
+            let state = op.fold_column(column, 0, 1);
+            assert_eq!(state.lower.count, there.len() as u64);
+            assert!(same(state.lower, Variance::default().fold_column(column, 0, 1)));
+            match there[..] {
+                [] => assert!(same(state, Moments4::EMPTY)),
+                [one] => assert!(same(state, Moments4::of(one))),
+                _ => {
+                    let mean = there.iter().sum::<f64>() / there.len() as f64;
+                    let m2: f64 = there.iter().map(|x| (x - mean).powi(2)).sum();
+                    assert!((state.lower.mean - mean).abs() <= 1e-15 * mean.abs(), "{places:b}");
+                    assert!((state.lower.m2 - m2).abs() <= 1e-14 * m2, "{places:b}");
+                }
+            }
+            // Equal elements: their value, and no variance.
+            let equal = op.fold_column(column.map(|place| place.map(|_| value(5))), 0, 1);
+            if !there.is_empty() {
+                let mean = value(5).to_f64();
+                assert_eq!(
+                    (equal.lower.mean, equal.lower.m2, equal.m3, equal.m4),
+                    (mean, 0.0, 0.0, 0.0)
+                );
+            }
+        }
+    }
+    law(|row| [0.1_f32, -7.5, 1e10, 3.0, 0.7, 16_777_213.0 / 3.0, -1e-3, 99.0][row as usize]);
+    law(|row| [0.1_f64, -7.5, 1e10, 3.0, 0.7, 1.0 / 3.0, -1e-3, 99.0][row as usize]);
+    law(|row| u32::MAX - 37 * row);
+    law(|row| i64::MAX - (1 << 53) * i64::from(row) * 77);
+}
+
+#[test]
+fn reciprocals_are_chosen_as_they_stand() {
+    for count in 1..=ROWS as u32 {
+        assert_eq!(reciprocal(count), 1.0 / f64::from(count));
+    }
 }

@@ -3,7 +3,7 @@
 use super::{Monoid, Words};
 use crate::{
     element::Item,
-    tree::{self, Part, ROWS},
+    tree::{self, Part, Place, ROWS},
 };
 
 impl<A: Words, B: Words> Words for (A, B) {
@@ -64,7 +64,7 @@ impl<T: Item, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
     }
     const FOLDS_COLUMNS: bool = A::FOLDS_COLUMNS || B::FOLDS_COLUMNS;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> Self::State {
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Self::State {
         (
             self.0.fold_column(column, index, pitch),
             self.1.fold_column(column, index, pitch),

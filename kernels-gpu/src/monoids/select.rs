@@ -1,9 +1,9 @@
 //! Operators under a mask.
 
-use super::{Monoid, fold_column_in_pairs};
+use super::Monoid;
 use crate::{
     element::{Element, Item, Masked},
-    tree::{Part, ROWS},
+    tree::{Part, Place, ROWS},
 };
 
 /// `M` over the elements that a mask selects: one that is not selected lifts to the identity, which is neutral to the bit, whatever
@@ -64,15 +64,12 @@ impl<T: Element, M: Monoid<T>> Monoid<Masked<T>> for Where<M> {
     }
     const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
     #[inline(always)]
-    fn fold_column(self, column: [Masked<T>; ROWS], index: u64, pitch: u64) -> M::State
+    fn fold_column(self, column: [Place<Masked<T>>; ROWS], index: u64, pitch: u64) -> M::State
     where
         Masked<T>: Item,
     {
-        if column.iter().all(|item| item.1) {
-            self.0.fold_column(column.map(|item| item.0), index, pitch)
-        } else {
-            fold_column_in_pairs(self, column, index, pitch)
-        }
+        let selected = column.map(|place| place.filter(|item| item.1).map(|item| item.0));
+        self.0.fold_column(selected, index, pitch)
     }
     const FUSES: bool = M::FUSES;
     #[inline]

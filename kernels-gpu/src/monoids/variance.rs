@@ -6,12 +6,14 @@
 use super::{Moments2, Moments4, Monoid};
 use crate::{
     element::{Real, Type},
-    tree::{self, ROWS},
+    tree::{self, Place, ROWS},
 };
 
-/// Whether eight times an element is an f64.
-pub(super) const fn is_small<T: Real>() -> bool {
-    !matches!(T::TYPE, Type::F64)
+/// What stands for an element that is not there: neutral in a sum.
+fn nothing<T: Real>() -> T {
+    let is_float = matches!(T::TYPE, Type::F16 | Type::Bf16 | Type::F32 | Type::F64);
+    let sign = if is_float { 1 << (8 * T::TYPE.bytes() - 1) } else { 0 };
+    T::from_bits(sign)
 }
 
 /// How states meet of elements of type `T`. A lane has so many small ones that registers are dearer than operations.
@@ -68,8 +70,11 @@ macro_rules! operator {
             }
             const FOLDS_COLUMNS: bool = true;
             #[inline(always)]
-            fn fold_column(self, column: [T; ROWS], _: u64, _: u64) -> $state {
-                $state::of_column(column.map(T::to_f64), is_small::<T>())
+            fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> $state {
+                let there = column.map(|place| place.is_there);
+                // Widened whatever is there: without a branch.
+                let column = column.map(|place| if place.is_there { place.value } else { nothing() }.to_f64());
+                $state::of_column(column, there, T::TYPE.bytes() <= 4)
             }
             const FUSES: bool = true;
             #[inline]

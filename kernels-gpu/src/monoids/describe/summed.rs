@@ -1,11 +1,9 @@
 //! What is rounded of a description: sums and moments, which must meet in the tree.
 
-use super::super::{
-    Moments2, Moments4, Monoid, NormL1, Sum, SumOfSquares, Words, fold_column_in_pairs, variance::is_small,
-};
+use super::super::{Moments2, Moments4, Monoid, NormL1, Skewness, Sum, SumOfSquares, Words, ignore_nan::numbers};
 use crate::{
     element::{Element, Float, Rank, Wide},
-    tree::ROWS,
+    tree::{Place, ROWS},
 };
 
 /// What is rounded of the state of [`Describe`](super::Describe).
@@ -71,12 +69,10 @@ impl<T: Float> Monoid<T> for Sums {
     }
     const FOLDS_COLUMNS: bool = true;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], index: u64, pitch: u64) -> Summed<T> {
-        if column.iter().any(|value| value.rank().unordered()) {
-            return fold_column_in_pairs(self, column, index, pitch);
-        }
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Summed<T> {
+        let column = numbers(column);
         Summed {
-            moments: Moments4::of_column(column.map(T::to_f64), is_small::<T>()),
+            moments: Skewness {}.fold_column(column, index, pitch),
             sum: Sum.fold_column(column, index, pitch),
             magnitudes: NormL1.fold_column(column, index, pitch),
             squares: SumOfSquares.fold_column(column, index, pitch),
@@ -130,8 +126,8 @@ impl<T: Float> Monoid<T> for Finite {
     }
     const FOLDS_COLUMNS: bool = true;
     #[inline(always)]
-    fn fold_column(self, column: [T; ROWS], _: u64, _: u64) -> Moments4 {
-        Moments4::of_column(column.map(T::to_f64), is_small::<T>())
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Moments4 {
+        Skewness {}.fold_column(column, index, pitch)
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]

@@ -132,19 +132,16 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
     meeting: Meeting,
     output: Output,
 ) {
-    let (extent, block, input) = if extents.count == 1 {
-        (0, simt.block(), extents.whole())
+    let (block, input) = if extents.count == 1 {
+        (simt.block(), extents.whole())
     } else {
         let blocks = meeting.blocks.max(1);
         let extent = simt.block() / blocks;
         // SAFETY: passed on to the caller.
-        (extent, simt.block() % blocks, unsafe {
-            extents.run(simt, extent.into())
-        })
+        (simt.block() % blocks, unsafe { extents.run(simt, extent.into()) })
     };
-
-    // For once, or once in a tile: a division then, and no register at every leaf.
-    let extent_anew = || {
+    // Asked for once, and once in a tile: a division each time, and no register while leaves are folded.
+    let extent = || {
         if extents.count == 1 {
             0
         } else {
@@ -242,13 +239,13 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
         total = block::fold(simt, op, states, turn);
         turn = turn.next();
         if meeting.tiles > 1 && simt.thread() == 0 {
-            let slot = u64::from(extent_anew()) * meeting.tiles + tile;
+            let slot = u64::from(extent()) * meeting.tiles + tile;
             // SAFETY: passed on to the caller; each tile has one block.
             unsafe { store(simt, meeting.slots, slot, total) };
         }
         tile += u64::from(meeting.blocks);
     }
-    let extent = extent_anew();
+    let extent = extent();
     if meeting.tiles > 1 {
         // SAFETY: passed on to the caller.
         match unsafe { grid::last_block_folds(simt, op, meeting.of::<M::State>(extent.into())) } {

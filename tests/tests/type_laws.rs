@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use warpfold::ops::{
-    ArgMax, ArgMaxLast, ArgMin, ArgMinLast, Cosine, Dot, Mapped, Max, Mean, Min, NormInf, NormL2, Reduction, StdDev,
-    Step, Sum, TakesMask, Then, Variance, Where,
+    All, Any, ArgMax, ArgMaxLast, ArgMin, ArgMinLast, Cosine, CountNonzero, Dot, LogSumExp, Mapped, Max, Mean, Min,
+    NormInf, NormL1, NormL2, Product, Reduction, StdDev, Step, Sum, SumOfSquares, TakesMask, Then, Variance, Where,
 };
 use warpfold_kernels::{
     element::{Element, Masked, Real, Two, Type, bf16, complex128, f16},
@@ -275,10 +275,19 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
         };
     }
     masked! {
-        Sum => f16 bf16 f32 f64 i8 i32 u8 u64;
+        Sum => f16 bf16 f32 f64 i8 i16 i32 u8 u16 u32 u64;
         Mean => f16 bf16 f32 f64;
-        Min => f16 bf16 f32 f64;
-        Max => f16 bf16 f32 f64;
+        Product => f16 bf16 f32 f64;
+        NormL1 => f16 bf16 f32 f64;
+        NormL2 => f16 bf16 f32 f64;
+        NormInf => f16 bf16 f32 f64;
+        SumOfSquares => f16 bf16 f32 f64;
+        LogSumExp => f16 bf16 f32 f64;
+        CountNonzero => f32 f64 u8 u32 u64;
+        Any => f32 f64 u8 u32 u64;
+        All => f32 f64 u8 u32 u64;
+        Min => f16 bf16 f32 f64 u8 u16 u32 u64 bool;
+        Max => f16 bf16 f32 f64 u8 u16 u32 u64 bool;
         ArgMin => f32 f64;
         ArgMax => f32 f64;
         ArgMinLast => f32 f64;
@@ -331,9 +340,14 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
     }
     assert!(Reduction::<f32>::built(Mapped(Max, Step::EXP)).is_none());
     assert!(Reduction::<i8>::built(Mapped(Sum, Step::ABS)).is_none());
-    // No signed integer is taken for an unsigned one, and what is not built is none.
-    assert!(Reduction::<Masked<i16>>::built(Where(Sum)).is_none());
-    assert!(Reduction::<Masked<u8>>::built(Where(Max)).is_none());
+    // A signed integer is taken for an unsigned one where it is told that it is none, or nothing comes of it; what is not built is none.
+    let signed = Reduction::<Masked<i16>>::entry(Where(Max));
+    assert_eq!(signed.element, Type::U16);
+    assert!(Reduction::<Masked<i16>>::told(Where(Max), signed).signed);
+    assert_eq!(Reduction::<Masked<i16>>::entry(Where(Sum)).element, Type::I16);
+    assert_eq!(Reduction::<Masked<i32>>::entry(Where(All)).element, Type::U32);
+    assert!(Reduction::<Masked<i16>>::built(Where(Any)).is_none());
+    assert!(Reduction::<Masked<u8>>::built(Where(ArgMax)).is_none());
     let mut names: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
     names.sort_unstable();
     assert_eq!(

@@ -138,8 +138,13 @@ pub fn emulated<I: Source, R: Reduction<I>, B: Element>(
             .map(|i| (0..words).map(|at| word(i * words + at)).collect())
             .collect()
     };
+    let packed: Vec<Vec<u32>> = each(answer, R::Answer::COUNT);
     Emulated {
-        answers: each(answer, R::Answer::COUNT),
+        // A byte or two of a number below zero are not its word.
+        answers: packed
+            .into_iter()
+            .map(|words| bits(R::Answer::from_words(|at| words[at])))
+            .collect(),
         states: each(state, R::State::COUNT),
     }
 }

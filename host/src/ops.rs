@@ -387,7 +387,7 @@ operator!(
     /// variance, standard deviation, skewness, kurtosis, the norms. NaNs are counted and left out of the rest; where there are
     /// none, each answer has the bits of the operator that answers it alone.
     ///
-    /// It reads the array once. On GPUs its arithmetic, some 70 instructions an element, sets the speed, and not the
+    /// It reads the array once. On GPUs its arithmetic, some 32 instructions an element, sets the speed, and not the
     /// memory; parts of the array that hold a NaN or an infinity take several times as long.
     Describe {
         /// What is taken off the number of elements to divide the variance by: 1 for an estimate from a sample, 0 for the

@@ -160,7 +160,7 @@ entries! {
     }
 
     exponentials: folds of masked, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "exponentials")) {
-        log_sum_exp_where: Where<LogSumExp> = |_| Where(LogSumExp), { f32: WIDE, f64: FULL, f16: DEEP, bf16: FULL };
+        log_sum_exp_where: Where<LogSumExp> = |_| Where(LogSumExp), { f32: WIDE, f64: FULL, f16: FULL, bf16: FULL };
     }
 
     // States of 26, 30 and 69 words, and so much code to combine two that one kernel of each type is enough.

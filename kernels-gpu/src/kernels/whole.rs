@@ -120,7 +120,7 @@ pub const fn instructions_small<T: Source, M: Monoid<T>>() -> Instructions {
 ///
 /// # Safety
 ///
-/// `extents` are valid and unwritten for the whole launch; an extent has `tiles` tiles; `slots` has room for every tile's state,
+/// `extents` are valid and unwritten for the whole launch; an extent has `tiles` tiles, fewer than 2³²; `slots` has room for every tile's state,
 /// and there is a ticket for each extent, at zero, unless there is but one tile; `output`'s pointers are null or valid. All
 /// threads of the grid call this alike.
 #[inline(always)]
@@ -154,10 +154,12 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
     let mut seen = Seen::nothing(op);
     let mut carried = Carried::nothing(op);
     let are_apart = matches!(Leaves::of::<T, M>(), Leaves::Apart);
-    let mut tile = u64::from(block);
+    let mut tile = block;
+    // Memory has room for no more: each has at least a leaf.
+    let tiles = narrow(simt, meeting.tiles);
     let mut total = op.identity();
-    while tile < meeting.tiles {
-        let first = tile * u64::from(tile_leaves);
+    while tile < tiles {
+        let first = u64::from(tile) * u64::from(tile_leaves);
         let leaf = |at: u32| first + u64::from(at);
         // How many leaves of the tile have elements, and how many of those can be read at once, which come first.
         let present = narrow(simt, u64::saturating_sub(leaves::<T>(input.len), first));
@@ -212,7 +214,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
                 let met = warp::reduce_rows(simt, Tree(op), leaves_per_warp, LANES, RunAside(run, &mut carried));
                 let met = warp::reduce(simt, Tree(op), met);
                 // What is set aside comes with the block's last tile.
-                let is_last = tile + u64::from(meeting.blocks) >= meeting.tiles;
+                let is_last = tile + meeting.blocks >= tiles;
                 aside::join(op, met, is_last.then(|| carried.total(simt, op)))
             } else {
                 warp::reduce(simt, op, warp::reduce_rows(simt, op, leaves_per_warp, LANES, run))
@@ -239,11 +241,11 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
         total = block::fold(simt, op, states, turn);
         turn = turn.next();
         if meeting.tiles > 1 && simt.thread() == 0 {
-            let slot = u64::from(extent()) * meeting.tiles + tile;
+            let slot = u64::from(extent()) * meeting.tiles + u64::from(tile);
             // SAFETY: passed on to the caller; each tile has one block.
             unsafe { store(simt, meeting.slots, slot, total) };
         }
-        tile += u64::from(meeting.blocks);
+        tile += meeting.blocks;
     }
     let extent = extent();
     if meeting.tiles > 1 {

@@ -5,7 +5,8 @@ use warpfold::{
     cpu,
     gpu::Prepared,
     ops::{
-        All, ArgMax, LogSumExp, Max, Mean, NormInf, NormL2, Product, Reduction, StdDev, Sum, TakesMask, Where,
+        All, ArgMax, CountNonzero, LogSumExp, Max, Mean, NormInf, NormL1, NormL2, Product, Reduction, StdDev, Sum,
+        TakesMask, Where,
         element::{Masked, bf16},
     },
 };
@@ -21,10 +22,13 @@ pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     of::<f32, _>(bench, ArgMax, &mask)?;
     of::<f32, _>(bench, StdDev::default(), &mask)?;
     of::<f32, _>(bench, Product, &mask)?;
+    of::<f32, _>(bench, NormL1, &mask)?;
     of::<f32, _>(bench, NormL2, &mask)?;
     of::<f32, _>(bench, NormInf, &mask)?;
     of::<f32, _>(bench, LogSumExp, &mask)?;
     of::<f32, _>(bench, All, &mask)?;
+    of::<f32, _>(bench, CountNonzero, &mask)?;
+    of::<f64, _>(bench, StdDev::default(), &mask)?;
     of::<bf16, _>(bench, Sum, &mask)?;
     of::<bf16, _>(bench, LogSumExp, &mask)?;
     of::<bf16, _>(bench, StdDev::default(), &mask)?;

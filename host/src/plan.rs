@@ -177,7 +177,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Shape`] where a number of `shape` is none that the entry's kernel takes.
+    /// [`Error::Shape`] where a number of `shape` is none that the entry's kernel takes, or makes 2³² tiles or more, which it does not
+    /// count (of an array of 16 TiB at least).
     pub fn with_shape(entry: &'static Entry, len: u64, shape: Shape) -> Result<Self, Error> {
         let Shape {
             warps,
@@ -195,6 +196,7 @@ impl Plan {
         } else {
             0
         };
+        legal &= tiles <= u64::from(u32::MAX);
         if entry.kernel == Kernel::Small {
             legal &= leaves_per_warp == 1 && tiles <= SMALL_TILES && u64::from(blocks) == tiles.max(1);
         }

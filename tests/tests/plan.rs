@@ -146,6 +146,24 @@ proptest! {
     }
 }
 
+/// A kernel counts tiles in 32 bits: a shape of more is refused, where it would leave out the rest.
+#[test]
+fn a_shape_has_no_more_tiles_than_a_kernel_counts() {
+    let entry = entries()[0];
+    let shape = Shape {
+        warps: 1,
+        leaves_per_warp: 1,
+        blocks: 1,
+    };
+    let most = u64::from(u32::MAX) * entry.element.leaf_elements();
+    assert_eq!(
+        Plan::with_shape(entry, most, shape).expect("a legal shape").tiles,
+        u64::from(u32::MAX)
+    );
+    let more = Plan::with_shape(entry, most + 1, shape);
+    assert!(matches!(more, Err(Error::Shape { .. })), "{more:?}");
+}
+
 /// What a fold met: how many elements, and which. Elements here carry their own index in their bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Census {

@@ -80,6 +80,9 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
             }
             check_known(op, samples, state);
         }
+        if M::ASKS_AT_ONCE {
+            check_at_once(op, samples, state);
+        }
         for value in samples {
             if M::SELECTS && !op.may_change(state, *value) {
                 let after = op.combine(state, op.lift(*value, 1000));
@@ -111,6 +114,23 @@ fn check_aside<T, M: Monoid<T>>(op: M, [a, b, c]: [M::State; 3], of: &dyn Debug)
     for (part, name) in [(0, "what meets in the tree, alone"), (1, "what is set aside, alone")] {
         let alone = op.combine(parts(a)[part], parts(b)[part]);
         same(parts(alone)[part], parts(both)[part], name, of);
+    }
+}
+
+/// Checks that no element of a word that may change a fold is missed.
+fn check_at_once<T: Element, M: Monoid<T>>(op: M, samples: &[T], best: M::State) {
+    let bits = 8 * size_of::<T>() as u32;
+    for first in 0..samples.len() {
+        let places = (0..32 / bits).map(|place| samples[(first + place as usize) % samples.len()]);
+        let word = places.clone().rev().fold(0, |word, value| {
+            u32::unbounded_shl(word, bits) | value.word(0) & (u32::MAX >> (32 - bits))
+        });
+        let expected = places.into_iter().any(|value| op.may_change(best, value));
+        let found = op.may_change_among(best, word) != 0;
+        assert!(
+            found || !expected,
+            "`may_change_among` of {word:#x}, elements from number {first} on"
+        );
     }
 }
 

@@ -136,14 +136,10 @@ macro_rules! float {
             #[inline]
             fn below(self) -> Option<Self> {
                 let nothing = self.is_nan() || self == Self::LOWEST;
-                let zero = self == 0.0;
-                (!nothing).then(|| {
-                    if zero {
-                        -$float::from_bits(1)
-                    } else {
-                        Self::of_key(self.key() - 1)
-                    }
-                })
+                let below_zero = -$float::from_bits(1);
+                let lower = Self::of_key(self.key() - 1);
+                // Without a branch: it is asked for with each element, and computed once where nothing parts the ways.
+                (!nothing).then_some(if self == 0.0 { below_zero } else { lower })
             }
         }
 

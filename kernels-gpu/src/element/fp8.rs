@@ -150,6 +150,12 @@ macro_rules! fp8 {
                     (bits >> $shift) as u8 & 0x7f | (bits >> 24) as u8 & 0x80
                 })
             }
+            const PACKED: bool = true;
+            #[inline(always)]
+            fn beyond(word: u32, zero: f32, bar: Option<f32>) -> u32 {
+                // Nothing is no higher than a NaN.
+                beyond(word, zero.is_sign_negative(), bar.unwrap_or(f32::NAN), $highest, $shift)
+            }
             #[inline]
             fn to_f64(self) -> f64 {
                 f64::from(self.to_f32())
@@ -208,6 +214,30 @@ fp8!(
     /// `float8_e5m2`, and `F8_E5M2` in `.safetensors` files.
     f8e5m2, F8E5M2, widen: widen_e5m2, nan: 0x7e, highest: 0x7c, shift: 21, format: Format { mantissa: 2, least: -14, bias: 15, infinite: true }
 );
+
+/// [`Real::beyond`] of numbers whose magnitudes are NaN past `highest`, and are ranks' bits without the lowest `shift`.
+///
+/// Magnitudes are compared by adding what another lacks of the sign bit: the sum has it where they are no less, and never runs into the
+/// next number. Above a bar that is no less than zero are positive numbers of a larger magnitude; above another all positive ones, and
+/// negative ones of a smaller magnitude. Either way a NaN is.
+#[inline(always)]
+fn beyond(word: u32, reversed: bool, bar: f32, highest: u32, shift: u32) -> u32 {
+    const EACH: u32 = 0x0101_0101;
+    const SIGNS: u32 = 0x80 * EACH;
+    let magnitudes = word & !SIGNS;
+    let positive = !word ^ if reversed { SIGNS } else { 0 };
+    let nan = magnitudes + (0x7f - highest) * EACH;
+    let bits = bar.to_bits() & 0x7fff_ffff;
+    let far = if bar >= 0.0 {
+        let larger = magnitudes + (0x7f - u32::min(bits >> shift, 0x7f)) * EACH;
+        larger & positive
+    } else {
+        let no_smaller = magnitudes + (0x80 - u32::min((bits + (1 << shift) - 1) >> shift, 0x80)) * EACH;
+        !no_smaller | positive
+    };
+    let any = if bar.is_nan() { SIGNS } else { 0 };
+    (far | nan | any) & SIGNS
+}
 
 #[inline]
 fn widen_e5m2(bits: u8) -> f32 {

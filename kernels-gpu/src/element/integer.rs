@@ -8,7 +8,7 @@ use super::{Element, Integer, Rank, Real, Type, Wide};
 macro_rules! integer {
     (
         $int:ident, $type:ident, bits: $bits:ident, rank: $rank:ident, flip: $flip:expr, $(sign: $sign:expr,)?
-        wide: $wide:ident, small: $small:expr
+        wide: $wide:ident, small: $small:expr $(, packed: $packed:ident)?
     ) => {
         impl Element for $int {
             const TYPE: Type = Type::$type;
@@ -52,6 +52,13 @@ macro_rules! integer {
             fn rank_as_signed(rank: $rank, yes: bool) -> $rank {
                 rank ^ ($sign & -$rank::from(yes))
             })?
+            $(
+                const PACKED: bool = true;
+                #[inline(always)]
+                fn beyond(word: u32, zero: i32, bar: Option<i32>) -> u32 {
+                    $packed(word, $bits::BITS, zero, bar)
+                }
+            )?
             #[inline]
             fn to_f64(self) -> f64 {
                 self as f64
@@ -71,14 +78,40 @@ macro_rules! integer {
     };
 }
 
-integer!(i8, I8, bits: u8, rank: i32, flip: 0x80, wide: i64, small: Some(i32::from));
-integer!(i16, I16, bits: u16, rank: i32, flip: 0x8000, wide: i64, small: Some(i32::from));
+integer!(i8, I8, bits: u8, rank: i32, flip: 0x80, wide: i64, small: Some(i32::from), packed: beyond);
+integer!(i16, I16, bits: u16, rank: i32, flip: 0x8000, wide: i64, small: Some(i32::from), packed: beyond);
 integer!(i32, I32, bits: u32, rank: i32, flip: 0, wide: i64, small: None);
 integer!(i64, I64, bits: u64, rank: i64, flip: 0, wide: i64, small: None);
-integer!(u8, U8, bits: u8, rank: i32, flip: 0, sign: 0x80, wide: u64, small: Some(i32::from));
-integer!(u16, U16, bits: u16, rank: i32, flip: 0, sign: 0x8000, wide: u64, small: Some(i32::from));
+integer!(u8, U8, bits: u8, rank: i32, flip: 0, sign: 0x80, wide: u64, small: Some(i32::from), packed: beyond);
+integer!(u16, U16, bits: u16, rank: i32, flip: 0, sign: 0x8000, wide: u64, small: Some(i32::from), packed: beyond);
 integer!(u32, U32, bits: u32, rank: i32, flip: i32::MIN, sign: i32::MIN, wide: u64, small: None);
 integer!(u64, U64, bits: u64, rank: i64, flip: i64::MIN, sign: i64::MIN, wide: u64, small: None);
+
+/// [`Real::beyond`] of elements of `bits` bits.
+///
+/// An element is no less than another number where its highest bit is set and its low bits are no less, if the other has that bit; where
+/// either is so, if it has not. Low bits are compared by adding what the other's lack of the highest bit: the sum has it where they are no
+/// less, and never runs into the next element.
+#[inline(always)]
+fn beyond(word: u32, bits: u32, zero: i32, bar: Option<i32>) -> u32 {
+    let all = (1 << bits) - 1;
+    let each = u32::MAX / all as u32;
+    let highest = each << (bits - 1);
+    let half = 1 << (bits - 1);
+    // The least number that is beyond, of those that elements are once some bits are turned over; there may be none.
+    let least = match bar {
+        None => 0,
+        Some(bar) => i32::clamp(bar - (zero & !all) + 1, 0, all + 1),
+    };
+    let (lacks, either) = if least <= half {
+        (half - least, u32::MAX)
+    } else {
+        (2 * half - least, 0)
+    };
+    let numbers = word ^ ((zero & all) as u32 * each);
+    let sums = (numbers & !highest) + lacks as u32 * each;
+    (sums & numbers | (sums | numbers) & either) & highest
+}
 
 impl Element for bool {
     const TYPE: Type = Type::Bool;
@@ -160,7 +193,7 @@ macro_rules! rank {
             }
             #[inline]
             fn below(self) -> Option<Self> {
-                (self != $int::MIN).then(|| self - 1)
+                (self != $int::MIN).then_some($int::wrapping_sub(self, 1))
             }
         }
     };

@@ -170,6 +170,17 @@ pub trait Real: Element {
         rank
     }
 
+    /// Whether several stand in a word and compare as the unsigned numbers of their bits, or of these with some turned over:
+    /// [`beyond`](Self::beyond) then compares them all at once.
+    const PACKED: bool = false;
+    /// Bits that are not all zero if a word holds an element whose rank is higher than `bar`, or any where there is no bar. `zero` is the
+    /// rank of an element without a bit, in the order that is asked for: it tells which are turned over.
+    #[inline]
+    fn beyond(word: u32, zero: Self::Rank, bar: Option<Self::Rank>) -> u32 {
+        let _ = (word, zero, bar);
+        unreachable!("asked of packed elements alone")
+    }
+
     /// In f64: exactly, but for integers of 64 bits, which are rounded.
     fn to_f64(self) -> f64;
     /// What is computed of one element in, before elements meet: f32 of floats of up to 32 bits, f64 of others.

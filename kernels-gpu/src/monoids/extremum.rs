@@ -56,6 +56,12 @@ impl Order {
         T::rank_as_signed(rank, self.signed).reversed(self.end == End::Smallest)
     }
 
+    /// [`Real::beyond`] in this order.
+    #[inline(always)]
+    pub(super) fn beyond<T: Real>(self, word: u32, bar: Option<T::Rank>) -> u32 {
+        T::beyond(word, self.rank::<T>(T::from_bits(0).rank()), bar)
+    }
+
     /// The way back.
     #[inline]
     pub(super) fn back<T: Real>(self, rank: T::Rank) -> T::Rank {
@@ -133,6 +139,11 @@ impl<T: Real> Monoid<T> for Extremum {
     #[inline]
     fn may_change(self, best: Key<T>, value: T) -> bool {
         !(self.order.rank::<T>(value.rank()) <= T::Rank::bar(best))
+    }
+    const ASKS_AT_ONCE: bool = T::PACKED;
+    #[inline(always)]
+    fn may_change_among(self, best: Key<T>, word: u32) -> u32 {
+        self.order.beyond::<T>(word, Some(T::Rank::bar(best)))
     }
     #[inline]
     fn finish(self, best: Key<T>, _: u64) -> T {

@@ -49,7 +49,7 @@ impl<T: Float, M: Monoid<T>> Monoid<T> for IgnoreNan<M> {
     #[inline]
     fn may_change(self, best: M::State, value: T) -> bool {
         // `best` is the identity where nothing but NaN came before: any number changes that.
-        !(M::SELECTS && value.rank().unordered()) && self.0.may_change(best, value)
+        !(M::SELECTS & value.rank().unordered()) & self.0.may_change(best, value)
     }
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> M::State {

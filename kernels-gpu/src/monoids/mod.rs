@@ -5,6 +5,8 @@
 //! the GPU, on the CPU and in the emulator.
 
 mod arg;
+#[cfg(test)]
+mod at_once_tests;
 mod bits;
 mod compensated;
 mod count;
@@ -114,6 +116,16 @@ pub trait Monoid<T>: Copy {
     fn may_change(self, best: Self::State, value: T) -> bool {
         let _ = (best, value);
         true
+    }
+
+    /// Whether [`may_change_among`](Self::may_change_among) asks of several elements at once: of 1 or 2 bytes.
+    const ASKS_AT_ONCE: bool = false;
+
+    /// Bits that are not all zero if `word`, which is all elements, holds one that [may change](Self::may_change) the fold.
+    #[inline(always)]
+    fn may_change_among(self, best: Self::State, word: u32) -> u32 {
+        let _ = (best, word);
+        u32::MAX
     }
 
     /// The state of a lane's part of a leaf.

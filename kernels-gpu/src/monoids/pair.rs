@@ -52,6 +52,11 @@ impl<T: Item, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
     fn may_change(self, best: Self::State, value: T) -> bool {
         self.0.may_change(best.0, value) | self.1.may_change(best.1, value)
     }
+    const ASKS_AT_ONCE: bool = A::ASKS_AT_ONCE && B::ASKS_AT_ONCE;
+    #[inline(always)]
+    fn may_change_among(self, best: Self::State, word: u32) -> u32 {
+        self.0.may_change_among(best.0, word) | self.1.may_change_among(best.1, word)
+    }
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> Self::State {
         match (Self::SELECTS, tree::is_long::<T>()) {

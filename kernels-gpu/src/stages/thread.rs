@@ -108,6 +108,12 @@ impl<T: Source> Rows<T> {
     /// Whether any element could change a fold of earlier elements, `best`.
     #[inline(always)]
     pub fn may_change<M: Monoid<T>>(self, op: M, best: M::State) -> bool {
+        if M::ASKS_AT_ONCE && T::ARRAYS == 1 {
+            let word = |word: u32| op.may_change_among(best, word);
+            let row = |[a, b, c, d]: [u32; WORDS]| word(a) | word(b) | word(c) | word(d);
+            let [a, b, c, d, e, f, g, h] = T::of(self.words, 0);
+            return row(a) | row(b) | row(c) | row(d) | row(e) | row(f) | row(g) | row(h) != 0;
+        }
         tree::chain(MayChange { op, best }, self.part())
     }
 }

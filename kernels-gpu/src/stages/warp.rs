@@ -15,10 +15,10 @@ pub const fn is_large(words: usize) -> bool {
 }
 
 /// Whether a lane combines all that it has folded of a tile before lanes meet: of operators that associate, on one array. Such as select
-/// would rather skip leaves that cannot matter, all but those of both ends of elements of one byte, of which each leaf has so many.
+/// would rather skip leaves that cannot matter.
 #[must_use]
 pub const fn lanes_meet_last<T: Source, M: Monoid<T>>() -> bool {
-    M::ASSOCIATES && T::ARRAYS == 1 && (!M::SELECTS || T::BYTES == 1 && M::State::COUNT > 1)
+    M::ASSOCIATES && T::ARRAYS == 1 && !M::SELECTS
 }
 
 /// How many shuffles of a state of `words` words stand in the code of [`reduce`], of [`reduce_octets`] and of [`reduce_eight`].

@@ -24,7 +24,7 @@ use crate::{
 /// * Two states may change places, and so may their answer; but [in order](crate::monoids::InOrder).
 /// * A state survives its journey as words, each of which is asked for once and in order.
 /// * A state that is shifted is one of elements further on.
-/// * What `may_change` says changes nothing, changes nothing.
+/// * What `may_change` says changes nothing, changes nothing; and `may_change_among` misses no element that may change something.
 /// * Of one that [associates](Monoid::ASSOCIATES), three states may meet in either order, and none is changed by a shift.
 /// * Of one that sets something [aside](Monoid::ASIDE), either part of a state is what it is without the other, what is aside associates,
 ///   `fold_full` and `fold_again` give what the canonical tree gives, and where nothing may change what is aside, nothing does.
@@ -120,6 +120,7 @@ fn check_aside<T, M: Monoid<T>>(op: M, [a, b, c]: [M::State; 3], of: &dyn Debug)
 /// Checks that no element of a word that may change a fold is missed.
 fn check_at_once<T: Element, M: Monoid<T>>(op: M, samples: &[T], best: M::State) {
     let bits = 8 * size_of::<T>() as u32;
+    assert!(bits < 32, "a word holds several elements");
     for first in 0..samples.len() {
         let places = (0..32 / bits).map(|place| samples[(first + place as usize) % samples.len()]);
         let word = places.clone().rev().fold(0, |word, value| {
@@ -286,6 +287,8 @@ mod tests {
         check_laws((Extremum::SMALLEST, Extremum::LARGEST), &SAMPLES);
         check_laws(Arg::LARGEST, &SAMPLES);
         check_laws(Sum, &[3_u8, 0, 255, 7]);
+        check_laws(Arg::SMALLEST.last(), &[3_u8, 0, 255, 7, 128, 3]);
+        check_laws((Extremum::SMALLEST, Extremum::LARGEST), &[3_i16, 0, -1, i16::MIN, 256]);
         let of_size = |op| Map { transform: Size, op };
         check_laws(of_size(Arg::LARGEST), &SAMPLES);
         check_laws(

@@ -138,7 +138,7 @@ macro_rules! float {
                 let nothing = self.is_nan() || self == Self::LOWEST;
                 let below_zero = -$float::from_bits(1);
                 let lower = Self::of_key(self.key() - 1);
-                // Without a branch: it is asked for with each element, and computed once where nothing parts the ways.
+                // Without a branch: it is asked for with each element, and then a compiler computes it once for all.
                 (!nothing).then_some(if self == 0.0 { below_zero } else { lower })
             }
         }

@@ -153,7 +153,7 @@ macro_rules! fp8 {
             const PACKED: bool = true;
             #[inline(always)]
             fn beyond(word: u32, zero: f32, bar: Option<f32>) -> u32 {
-                // Nothing is no higher than a NaN.
+                // No bar is as a NaN: whatever is compared with it is not below.
                 beyond(word, zero.is_sign_negative(), bar.unwrap_or(f32::NAN), $highest, $shift)
             }
             #[inline]

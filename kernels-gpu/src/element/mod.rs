@@ -170,15 +170,14 @@ pub trait Real: Element {
         rank
     }
 
-    /// Whether several stand in a word and compare as the unsigned numbers of their bits, or of these with some turned over:
-    /// [`beyond`](Self::beyond) then compares them all at once.
+    /// Whether several stand in a word, and [`beyond`](Self::beyond) compares them all at once.
     const PACKED: bool = false;
-    /// Bits that are not all zero if a word holds an element whose rank is higher than `bar`, or any where there is no bar. `zero` is the
-    /// rank of an element without a bit, in the order that is asked for: it tells which are turned over.
+    /// Bits that are not all zero if a word holds an element whose rank is higher than `bar`, or a NaN, or any where there is no bar.
+    /// `zero` is the rank of an element without a bit, in the order that is asked for, which it tells.
     #[inline]
     fn beyond(word: u32, zero: Self::Rank, bar: Option<Self::Rank>) -> u32 {
         let _ = (word, zero, bar);
-        unreachable!("asked of packed elements alone")
+        u32::MAX
     }
 
     /// In f64: exactly, but for integers of 64 bits, which are rounded.

@@ -119,10 +119,10 @@ impl Arg {
         self.order.rank::<T>(value.rank()).zeros_alike().key()
     }
 
-    /// What a value that comes later than `best` must rank above to win: as good a one loses, or wins. Where nothing was found yet,
-    /// because a mask left all of it out, even the lowest integer wins.
+    /// What a value that comes later than `best` must rank above to win, if it is not any that may: as good a one loses, or wins. Where
+    /// nothing was found yet, because all of it was left out, even the lowest integer wins.
     #[inline]
-    fn bar<T: Real>(self, best: Best<Key<T>>) -> Option<T::Rank> {
+    fn to_beat<T: Real>(self, best: Best<Key<T>>) -> Option<T::Rank> {
         let rank = T::Rank::of_key(best.key);
         let below = rank.below();
         if (self.ties == Ties::First) & (best.place != NOWHERE) {
@@ -194,14 +194,14 @@ impl<T: Real> Monoid<T> for Arg {
     #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
     #[inline]
     fn may_change(self, best: Best<Key<T>>, value: T) -> bool {
-        // A NaN compares false, so it may win. Both are asked: a branch for each element would cost more than comparing it.
-        let bar = self.bar::<T>(best);
+        // A NaN compares false, so it may win. No branch, which for each element would cost more than comparing it.
+        let bar = self.to_beat::<T>(best);
         bar.is_none() | !(self.order.rank::<T>(value.rank()) <= bar.unwrap_or(T::Rank::LOWEST))
     }
     const ASKS_AT_ONCE: bool = T::PACKED;
     #[inline(always)]
     fn may_change_among(self, best: Best<Key<T>>, word: u32) -> u32 {
-        self.order.beyond::<T>(word, self.bar::<T>(best))
+        self.order.beyond::<T>(word, self.to_beat::<T>(best))
     }
     #[inline]
     fn finish(self, best: Best<Key<T>>, _: u64) -> u64 {

@@ -118,10 +118,11 @@ pub trait Monoid<T>: Copy {
         true
     }
 
-    /// Whether [`may_change_among`](Self::may_change_among) asks of several elements at once: of 1 or 2 bytes.
+    /// Whether several elements in a word, of 1 or 2 bytes, are asked about at once, by [`may_change_among`](Self::may_change_among).
     const ASKS_AT_ONCE: bool = false;
 
-    /// Bits that are not all zero if `word`, which is all elements, holds one that [may change](Self::may_change) the fold.
+    /// Bits that are not all zero if `word`, which is elements as memory holds them, has one that [may change](Self::may_change) the fold.
+    /// A yes too many costs time, a no too many is a wrong fold.
     #[inline(always)]
     fn may_change_among(self, best: Self::State, word: u32) -> u32 {
         let _ = (best, word);

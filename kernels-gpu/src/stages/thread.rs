@@ -109,6 +109,7 @@ impl<T: Source> Rows<T> {
     #[inline(always)]
     pub fn may_change<M: Monoid<T>>(self, op: M, best: M::State) -> bool {
         if M::ASKS_AT_ONCE && T::ARRAYS == 1 {
+            const { assert!(!M::ASKS_AT_ONCE || T::BYTES < 4, "a word holds several elements") };
             let word = |word: u32| op.may_change_among(best, word);
             let row = |[a, b, c, d]: [u32; WORDS]| word(a) | word(b) | word(c) | word(d);
             let [a, b, c, d, e, f, g, h] = T::of(self.words, 0);

@@ -124,7 +124,7 @@ fn check_at_once<T: Element, M: Monoid<T>>(op: M, samples: &[T], best: M::State)
     for first in 0..samples.len() {
         let places = (0..32 / bits).map(|place| samples[(first + place as usize) % samples.len()]);
         let word = places.clone().rev().fold(0, |word, value| {
-            u32::unbounded_shl(word, bits) | value.word(0) & (u32::MAX >> (32 - bits))
+            word << bits | value.word(0) & (u32::MAX >> (32 - bits))
         });
         let expected = places.into_iter().any(|value| op.may_change(best, value));
         let found = op.may_change_among(best, word) != 0;

@@ -12,7 +12,7 @@ use warpfold_kernels::{
     kernels::{Entry, Kernel, Told, strided, whole::tile_elements},
     monoids::{Monoid, Words},
     stages::{block::most_states, team::most_warps, warp::Leaves},
-    tree::{Part, ROWS, place, vector_elements},
+    tree::{Part, ROWS, place, row_elements, vector_elements},
 };
 
 use crate::{
@@ -226,24 +226,28 @@ fn rows<T, P: Part<T>>(_: &P) -> usize {
     P::ROWS
 }
 
-/// An element as it is, and that it is there.
+fn columns<T, P: Part<T>>(_: &P) -> usize {
+    P::COLUMNS
+}
+
+/// An element as it is, the place that it is said to have, and that it is there.
 #[derive(Clone, Copy)]
 struct Read;
 
 impl<T: Element> Monoid<T> for Read {
-    type State = (u64, bool);
+    type State = ((u64, u64), bool);
     type Answer = bool;
 
-    fn identity(self) -> (u64, bool) {
-        (0, false)
+    fn identity(self) -> Self::State {
+        ((0, 0), false)
     }
-    fn lift(self, value: T, _: u64) -> (u64, bool) {
-        (bits_of(value), true)
+    fn lift(self, value: T, place: u64) -> Self::State {
+        ((bits_of(value), place), true)
     }
-    fn combine(self, a: (u64, bool), b: (u64, bool)) -> (u64, bool) {
+    fn combine(self, a: Self::State, b: Self::State) -> Self::State {
         if a.1 { a } else { b }
     }
-    fn finish(self, (_, present): (u64, bool), _: u64) -> bool {
+    fn finish(self, (_, present): Self::State, _: u64) -> bool {
         present
     }
     fn empty(self) -> Option<bool> {
@@ -282,15 +286,17 @@ impl<T: Element, const SELECTS: bool, const ASSOCIATES: bool> Monoid<T> for Asks
     }
     #[inline(never)]
     fn fold_part(self, part: impl Part<T>) -> Eight {
-        let place = |at: usize| {
-            let (row, column) = (at / vector_elements::<T>(), at % vector_elements::<T>());
-            if row >= rows(&part) {
-                return None;
+        // Where they are said to be, which is where the operator's own parts have them.
+        let mut places = vec![None; ROWS * vector_elements::<T>()];
+        for (row, column) in (0..rows(&part)).flat_map(|row| (0..columns(&part)).map(move |column| (row, column))) {
+            if let ((bits, place), true) = part.lift(Read, row, column) {
+                let (row, column) = (
+                    place as usize / row_elements::<T>(),
+                    place as usize % row_elements::<T>(),
+                );
+                places[row * vector_elements::<T>() + column] = Some(bits);
             }
-            let (bits, present) = part.lift(Read, row, column);
-            present.then_some(bits)
-        };
-        let places: Vec<Option<u64>> = (0..ROWS * vector_elements::<T>()).map(place).collect();
+        }
         self.0.fold_part(&places)
     }
     fn finish(self, state: Eight, count: u64) -> Eight {

@@ -53,11 +53,14 @@ fn operation(name: &str, ty: Type) -> Box<dyn Operation> {
     all.find(|op| op.name() == name && op.ty() == ty).expect("an operation")
 }
 
-/// Lengths about the edges of a vector, a row, a leaf and a tile.
+/// Lengths about the edges of a vector, of as many as lanes fold side by side, of a row, half a leaf, a leaf and a tile.
 fn edges(ty: Type, leaves: usize) -> Vec<u64> {
     let [vector, row, leaf] = operations::extents(ty);
-    let edges = [vector, 4 * vector, row, 2 * row, leaf, leaves * leaf, 3 * leaves * leaf];
-    let around = edges.into_iter().flat_map(|edge| [edge - 1, edge, edge + 1]);
+    let short = [vector, 2 * vector, 4 * vector, 8 * vector, 16 * vector, row, 2 * row];
+    let edges = short
+        .into_iter()
+        .chain([leaf / 2, leaf, leaves * leaf, 3 * leaves * leaf]);
+    let around = edges.flat_map(|edge| [edge - 1, edge, edge + 1]);
     [1, 2, 3].into_iter().chain(around).map(|len| len as u64).collect()
 }
 

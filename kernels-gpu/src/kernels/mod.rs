@@ -254,7 +254,7 @@ impl Entry {
                     (1, false) if all > 768 => 640,
                     (1, false) | (2, false) => 512,
                     (1, true) => 384,
-                    (_, false) if !is_large(words) && !M::FOLDS_COLUMNS => 384,
+                    _ if !is_large(words) && !M::FOLDS_COLUMNS => 384,
                     _ => 256,
                 };
                 let resident = if all < most { all } else { most };

@@ -1,11 +1,13 @@
 //! Extents of any lengths that follow one another: segments, each warp folding what begins in its range.
 
+mod short;
+
 use super::{
     Entry, Instructions,
     output::{Output, finish},
 };
 use crate::{
-    element::{Item, Type},
+    element::Type,
     monoids::{Monoid, Words},
     simt::Simt,
     stages::{
@@ -13,16 +15,12 @@ use crate::{
         grid::{self, Meeting},
         in_order, load,
         segments::{self, Piece, Segments},
-        shuffle,
         source::{At, Source},
         thread,
         warp::{self, Seen},
     },
-    tree::{LANES, ROWS, leaf_elements, pending::Pending, row_elements, vector_elements},
+    tree::{LANES, ROWS, leaf_elements, pending::Pending},
 };
-
-/// Vectors of short segments that a lane has in flight.
-const SLOTS: u32 = 4;
 
 /// The most leaves of a tile.
 pub const MOST_LEAVES: u32 = 1 << LEVELS;
@@ -60,40 +58,44 @@ pub const fn places(element: Type, len: u64, count: u64) -> u64 {
 #[must_use]
 pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
-    // Slots of a vector and of two; two rows, or a leaf, or a whole one.
-    let slots = SLOTS as usize;
-    let wide = load::wide_loads::<T>(slots + 2 * slots + 2 + 2 * ROWS);
-    // A vector of each lane's own segment, slots, two rows, a leaf.
-    let ragged = load::ragged_loads::<T>(1 + slots + 2 * slots + 2, 1);
+    // A leaf, or a whole one, shifted or not.
+    let wide = load::wide_loads::<T>(2 * ROWS);
+    let ragged = load::ragged_loads::<T>(0, 1);
     // A whole leaf that is not aligned.
     let whole = if thread::loads_words::<T, M>() {
-        let whole = load::ragged_loads::<T>(0, 1);
-        whole.words + whole.bytes
+        ragged.words + ragged.bytes
     } else {
         0
     };
-    let turns = 1 + 2 * slots + 2;
+    let shifted = thread::shifted_loads::<T>();
     // The search; the ends of a lane's first segment, of its next unless registers are dear, and of a tile; the address of a lane's.
     let ends = if are_dear(words) { 2 } else { 3 };
     let numbers = 1 + 2 * ends + T::ARRAYS;
-    // Slots meet and go to their segments' lanes; a wide leaf, two rows, others.
+    let address = 2 * T::ARRAYS + 1;
+    // A wide leaf, others; slots of tiles.
     let [reduce, reduce_octets, reduce_eight] = warp::shuffles_of::<T, M>();
-    let short = 2 * (4 + 1) * words;
     let meet = reduce_eight + reduce_octets;
     if !M::COMMUTES {
         // A leaf; no segment is short.
         return Instructions {
             vector_loads: in_order::loads::<T>().vectors,
             scalar_loads: in_order::loads::<T>().words + numbers * segments::NUMBER,
-            shuffles: (2 * T::ARRAYS + 1) + reduce + meet,
+            shuffles: address + reduce + meet,
             barriers: 0,
             tickets: 1,
         };
     }
+    let short = short::instructions::<T, M>();
     Instructions {
-        vector_loads: wide.vectors + ragged.vectors,
-        scalar_loads: wide.words + ragged.words + whole + turns * ragged.bytes + numbers * segments::NUMBER,
-        shuffles: (2 * slots + 1) * (2 * T::ARRAYS + 1) + short + 3 * reduce + meet,
+        vector_loads: wide.vectors + ragged.vectors + shifted.vectors + short.vector_loads,
+        scalar_loads: wide.words
+            + ragged.words
+            + ragged.bytes
+            + shifted.words
+            + whole
+            + short.scalar_loads
+            + numbers * segments::NUMBER,
+        shuffles: address + 2 * reduce + meet + short.shuffles,
         barriers: 0,
         tickets: 1,
     }
@@ -145,22 +147,8 @@ pub unsafe fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
         let exists = simt.ballot(mine.exists);
         let is_whole = mine.exists && !mine.is_tile(range);
         let len = if is_whole { mine.input.len as u32 } else { 0 };
-        let width = width::<S, T>(simt, len);
-        let is_short = M::COMMUTES && len <= width * vector_elements::<T>() as u32;
-        let short = Input {
-            len: if is_short { u64::from(len) } else { 0 },
-            ..mine.input
-        };
         // SAFETY: passed on to the caller.
-        let mut state = unsafe {
-            if !M::COMMUTES {
-                op.identity() // none is short
-            } else if width > LANES {
-                fold_short::<S, T, M, 2>(simt, op, segments, short, simt.anew(LANES))
-            } else {
-                fold_short::<S, T, M, 1>(simt, op, segments, short, width)
-            }
-        };
+        let (mut state, is_short) = unsafe { short::fold(simt, op, segments, mine.input, len) };
 
         let mut is_done = mine.exists;
         let tiles = simt.ballot(mine.exists && mine.is_tile(range));
@@ -199,28 +187,6 @@ pub unsafe fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
     }
 }
 
-/// How many vectors there are to be for each segment, of `len` elements this lane's: 1, 4, 8, 16 or 32, as many lanes reading one
-/// each, or 64, two each. Of those that have no more than that, the warp folds some one a turn if that saves turns: twice as many
-/// vectors take twice the turns for all, [`SLOTS`] lanes' worth in each.
-#[inline(always)]
-fn width<S: Simt, T: Item>(simt: S, len: u32) -> u32 {
-    let mut width = 1;
-    let most = 2 * LANES;
-    let len = if len > most * vector_elements::<T>() as u32 {
-        0
-    } else {
-        len
-    };
-    while width < most {
-        let longer = simt.ballot(len > width * vector_elements::<T>() as u32);
-        if u32::count_ones(longer) <= width / SLOTS {
-            break;
-        }
-        width = if width < SLOTS { SLOTS } else { 2 * width };
-    }
-    width
-}
-
 /// The addresses that lane `from` has, which each lane names for itself.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
@@ -232,80 +198,6 @@ fn address_of<S: Simt, T: Source>(simt: S, mine: At<T>, from: u32) -> At<T> {
         let high = u64::from(simt.shuffle((address >> 32) as u32, from));
         mine.with_addr((low | high << 32) as usize)
     })
-}
-
-/// Folds the `mine` of each lane by `width` lanes each, at most `N` vectors a lane.
-///
-/// Called by: all 32 lanes together · Valid in: every lane, its own · Scratch: none
-///
-/// # Safety
-///
-/// As [`reduce_segments`].
-#[inline(always)]
-unsafe fn fold_short<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
-    simt: S,
-    op: M,
-    segments: Segments<T>,
-    mine: Input<T>,
-    width: u32,
-) -> M::State {
-    let len = mine.len as u32;
-    if N == 1 && width == 1 {
-        // SAFETY: passed on to the caller.
-        return unsafe { thread::load_vectors::<S, T, 1>(simt, mine.start, 0, len, false, mine.around) }.fold(simt, op);
-    }
-    // Whether each vector is aligned, and whole or absent: fixed sizes mostly are. One way for all lanes: both would be taken
-    // one after the other.
-    let is_wide = mine.is_aligned() && len.is_multiple_of(vector_elements::<T>() as u32);
-    let ragged = simt.any(!is_wide && len > 0);
-    let mut state = op.identity();
-    // In each round lanes of one number after the other have a segment, `per` segments.
-    let lanes = u32::trailing_zeros(width);
-    let per = LANES >> lanes;
-    let first = (simt.lane() & (width - 1)) * vector_elements::<T>() as u32;
-    let mut round = 0;
-    while round < width {
-        // Where each slot's vector lies, and all of them before any is asked for: a shuffle between two loads would have the second
-        // wait for the first.
-        let slot = |slot: u32| {
-            let from = (round + slot) * per + (simt.lane() >> lanes);
-            (address_of::<S, T>(simt, mine.start, from), simt.shuffle(len, from))
-        };
-        let load = |(start, len): (At<T>, u32), wide: bool| {
-            let around = segments.around_of(start, len.into());
-            let present = simt.anew(u32::saturating_sub(len, first));
-            let from = after::<T>(start, first.into());
-            // SAFETY: passed on to the caller.
-            unsafe { thread::load_vectors::<S, T, N>(simt, from, first, present, wide, around) }
-        };
-        let (a, b, c, d) = (slot(0), slot(1), slot(2), slot(3));
-        // All are read before any is folded: the barrier keeps the assembler, which would spare registers, from folding the first
-        // vectors before it reads the last.
-        let folded = if ragged {
-            let (a, b, c, d) = (load(a, false), load(b, false), load(c, false), load(d, false));
-            simt.warp_barrier();
-            [a.fold(simt, op), b.fold(simt, op), c.fold(simt, op), d.fold(simt, op)]
-        } else {
-            let (a, b, c, d) = (load(a, true), load(b, true), load(c, true), load(d, true));
-            simt.warp_barrier();
-            [
-                a.fold_whole(simt, op),
-                b.fold_whole(simt, op),
-                c.fold_whole(simt, op),
-                d.fold_whole(simt, op),
-            ]
-        };
-        let totals = warp::reduce_four(simt, op, folded, width);
-        // The slot of this lane's own segment, of all rounds'.
-        let slot = simt.lane() >> (u32::trailing_zeros(LANES) - lanes);
-        let from = (simt.lane() & (per - 1)) << lanes | slot & (SLOTS - 1);
-        let total = shuffle(simt, totals, from);
-        if slot & !(SLOTS - 1) == round {
-            state = total;
-        }
-        round += SLOTS;
-    }
-    state
 }
 
 /// Folds a segment of at most a tile, or a tile of one.
@@ -362,12 +254,15 @@ unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(
     unsafe {
         if !M::COMMUTES {
             warp::reduce(simt, op, in_order::fold_leaf(simt, op, input, 0))
-        } else if thread::loadable_leaves::<T, M>(input) > 0 {
-            warp::fold_loadable(simt, op, input, 0, seen)
-        } else if input.len as u32 <= 2 * row_elements::<T>() as u32 {
-            warp::reduce(simt, op, thread::fold_rows::<S, T, M, 2>(simt, op, input))
+        } else if thread::loadable_leaves::<T, M>(input) > 0 || thread::is_shifted::<T, M>(input) {
+            let rows = if thread::loadable_leaves::<T, M>(input) > 0 {
+                thread::load_leaf::<S, T, M>(simt, input, 0)
+            } else {
+                thread::load_shifted(simt, input)
+            };
+            warp::fold_loaded(simt, op, rows, seen)
         } else {
-            warp::reduce(simt, op, thread::fold_rows::<S, T, M, ROWS>(simt, op, input))
+            warp::reduce(simt, op, thread::fold_rows_in_turn(simt, op, input))
         }
     }
 }

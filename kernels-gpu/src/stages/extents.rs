@@ -196,6 +196,16 @@ impl<T: Source> Input<T> {
         self.len / leaf_elements::<T>() as u64
     }
 
+    /// Whether all words that it touches may be read, in each array: of elements of whole words they may.
+    #[must_use]
+    pub fn has_words(self) -> bool {
+        T::BYTES >= 4
+            || T::all(T::map(
+                T::zip(self.start, T::zip(self.around, T::pitches())),
+                |(start, (around, pitch))| around.has_words(start.addr(), pitch * self.len as usize),
+            ))
+    }
+
     /// Whether leaf `leaf` of small elements can be read by aligned vectors: it is whole, and so are the vectors that it touches.
     pub(super) fn is_shifted(self, leaf: u64) -> bool {
         leaf < self.whole_leaves()
@@ -213,6 +223,11 @@ impl Around {
     /// Whether all from the address `first` up to `end` may be read.
     pub(super) fn has(self, first: usize, end: usize) -> bool {
         self.0 <= first && end <= self.1
+    }
+
+    /// Whether all aligned words that `bytes` bytes from the address `first` on touch may be read.
+    pub(super) fn has_words(self, first: usize, bytes: usize) -> bool {
+        self.has(first & !3, (first + bytes).next_multiple_of(4))
     }
 
     /// Whether all aligned vectors that `bytes` bytes from the address `first` on touch may be read.

@@ -12,7 +12,7 @@
 use super::{
     extents::Extents,
     in_order::{self, Apart},
-    load::{ALL, Loads, Vectors, WORDS, each_row, element_loads, is_vector, load_element},
+    load::{ALL, Loads, Vectors, WORDS, each_row, element_loads, is_vector, load_element, word_elements},
     mask, narrow,
     part::{Loaded, folds_in_turn},
     source::{At, Read, Source},
@@ -27,11 +27,6 @@ use crate::{
 /// Places from the first of a part to the last, and one.
 const fn span<T: Item>() -> u32 {
     place::<T>(ROWS - 1, vector_elements::<T>()) as u32
-}
-
-/// Elements in a word.
-const fn word_elements<T: Item>() -> usize {
-    if T::BYTES < 4 { 4 / T::BYTES } else { 1 }
 }
 
 /// Whether elements are small and have no mask, which would have to be exchanged in another way.

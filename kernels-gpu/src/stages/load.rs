@@ -16,6 +16,11 @@ pub type Vectors<const N: usize> = [[u32; WORDS]; N];
 /// As many places as a part may have: all hold elements.
 pub(super) const ALL: u32 = u32::MAX;
 
+/// Elements in a word: of larger ones, one.
+pub(super) const fn word_elements<T: Item>() -> usize {
+    if T::BYTES < 4 { 4 / T::BYTES } else { 1 }
+}
+
 /// Whether an element is a vector.
 pub(super) const fn is_vector<T: Item>() -> bool {
     T::BYTES == VECTOR_BYTES
@@ -76,9 +81,11 @@ pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
         return unsafe { load_words::<S, T, N>(simt, from, present) };
     }
     let rows = present.div_ceil(row_elements::<T>() as u32).clamp(1, N as u32);
-    let bytes = (rows - 1) as usize * LANES as usize * VECTOR_BYTES + VECTOR_BYTES;
-    let word = from.addr() & !3;
-    let by_words = N < ROWS && around.has(word, word + bytes + 4);
+    let before_last = (rows - 1) * row_elements::<T>() as u32;
+    let last = u32::saturating_sub(present, before_last).min(vector_elements::<T>() as u32);
+    let held = (before_last + last) as usize * size_of::<T>();
+    let bytes = before_last as usize * size_of::<T>() + VECTOR_BYTES;
+    let by_words = N < ROWS && (present == 0 || around.has_words(from.addr(), held));
     let by_vectors = N == ROWS && around.has_vectors(from.addr(), bytes);
     // SAFETY: every word, or every aligned vector, that is touched may be read; else only what is present is.
     unsafe {
@@ -138,8 +145,8 @@ pub(super) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
     })
 }
 
-/// By 4-byte loads: of elements of whole words those that are present, of smaller ones the words that the vectors touch, in
-/// rows of which a place is present, shifted into place.
+/// By 4-byte loads: of elements of whole words those that are present, of smaller ones the words that hold any of those, shifted into
+/// place.
 ///
 /// # Safety
 ///
@@ -152,18 +159,30 @@ pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
 ) -> Vectors<N> {
     let aligned = from.map_addr(|address| address & !3).cast::<u32>();
     let offset = from.addr() as u32 & 3;
+    let is_small = size_of::<T>() < 4;
     each_row(|row| {
         let first = row * LANES as usize * WORDS;
+        let here = u32::saturating_sub(present, place::<T>(row, 0) as u32).min(vector_elements::<T>() as u32);
+        // Of small elements, from the first word on.
+        let end = if here > 0 {
+            offset + here * size_of::<T>() as u32
+        } else {
+            0
+        };
         let word = |i: usize| {
-            let elements = if size_of::<T>() < 4 { 0 } else { 4 * i / size_of::<T>() };
-            if place::<T>(row, elements) as u32 >= present {
+            let is_present = if is_small {
+                (4 * i as u32) < end
+            } else {
+                (place::<T>(row, 4 * i / size_of::<T>()) as u32) < present
+            };
+            if !is_present {
                 return 0;
             }
             // SAFETY: passed on to the caller.
             unsafe { simt.load_input(aligned.wrapping_add(first + i)) }
         };
         let words = [word(0), word(1), word(2), word(3)];
-        if size_of::<T>() < 4 {
+        if is_small {
             shifted_by_bytes(words, word(4), offset)
         } else {
             words
@@ -324,26 +343,43 @@ pub const fn wide_loads<T: Source>(rows: usize) -> Loads {
 /// Of `rows` vectors fewer than [`ROWS`] at a time, and of as many as `leaves` leaves have.
 #[must_use]
 pub const fn ragged_loads<T: Source>(rows: usize, leaves: usize) -> Loads {
-    let mask = if T::MASKED {
-        mask::ragged_loads::<T>(rows, leaves)
-    } else {
-        wide_loads::<T>(0)
-    };
-    let (rows, leaves) = (rows * arrays::<T>(), leaves * arrays::<T>());
+    let words = word_loads::<T>(rows);
+    let leaves_of_arrays = leaves * arrays::<T>();
     let elements = if T::BYTES < 4 {
         Loads {
-            vectors: 2 * ROWS * leaves,
-            words: rows * (WORDS + 1),
+            vectors: 2 * ROWS * leaves_of_arrays,
+            words: 0,
             bytes: VECTOR_BYTES * arrays::<T>(),
         }
     } else {
         Loads {
             vectors: 0,
-            words: (rows + ROWS * leaves) * WORDS,
+            words: ROWS * leaves_of_arrays * WORDS,
             bytes: 0,
         }
     };
-    elements.and(mask)
+    let mask = if T::MASKED {
+        mask::ragged_loads::<T>(0, leaves)
+    } else {
+        wide_loads::<T>(0)
+    };
+    words.and(elements.and(Loads { bytes: 0, ..mask }))
+}
+
+/// Of `rows` vectors that are read by words whatever their alignment.
+#[must_use]
+pub const fn word_loads<T: Source>(rows: usize) -> Loads {
+    let touched = if T::BYTES < 4 { WORDS + 1 } else { WORDS };
+    let elements = Loads {
+        vectors: 0,
+        words: rows * touched * arrays::<T>(),
+        bytes: 0,
+    };
+    if T::MASKED {
+        elements.and(mask::ragged_loads::<T>(rows, 0))
+    } else {
+        elements
+    }
 }
 
 /// Of elements one by one, of whole words or, in an order of their own, of any size.

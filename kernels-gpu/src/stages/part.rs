@@ -2,7 +2,7 @@
 
 use super::{
     extents::after,
-    load::{ALL, Vectors, each_row, shifted_by_bytes},
+    load::{ALL, Vectors, each_row, shifted_by_bytes, word_elements},
     source::{At, Source},
 };
 use crate::{
@@ -62,6 +62,54 @@ impl<T: Source, const N: usize> Loaded<T, N> {
         }
     }
 
+    /// The same in a loop over the words of a vector, for code that shares the cache of instructions with much other. Unless the part
+    /// `has_many` rows, more than half, the others are left out.
+    #[inline(always)]
+    pub(super) fn fold_in_turn<S: Simt, M: Monoid<T>>(mut self, simt: S, op: M, has_many: bool) -> M::State {
+        if T::BYTES > 4 || T::ARRAYS > 1 || folds_in_turn::<T, M>() || M::FOLDS_COLUMNS {
+            return self.fold(simt, op);
+        }
+        let columns = word_elements::<T>();
+        in_turn::<S, T, M, 2>(simt, op, |turn| {
+            let half = |first, column| Half {
+                part: self,
+                first,
+                column,
+            };
+            // All columns of a word where no order changes a bit, else one after the other.
+            let state = if M::ASSOCIATES || M::SELECTS {
+                let low = op.fold_part(AllOf(half(0, 0)));
+                if has_many {
+                    op.combine(low, op.fold_part(AllOf(half(ROWS / 2, 0))))
+                } else {
+                    low
+                }
+            } else {
+                let of = |column| {
+                    let low = op.fold_part(half(0, column));
+                    if has_many {
+                        op.combine(low, op.fold_part(half(ROWS / 2, column)))
+                    } else {
+                        low
+                    }
+                };
+                match columns {
+                    1 => of(0),
+                    2 => op.combine(of(0), of(1)),
+                    _ => op.combine(op.combine(of(0), of(1)), op.combine(of(2), of(3))),
+                }
+            };
+            self.present = u32::saturating_sub(self.present, columns as u32);
+            self.words = T::map(self.words, |words| {
+                each_row(|row| {
+                    let [_, b, c, d] = words[row];
+                    [b, c, d, 0]
+                })
+            });
+            op.shift(state, u64::from(turn) * columns as u64)
+        })
+    }
+
     /// The same of `2` to the power of `LEVELS` columns, one after the other: of all rows the first element each, and then what is left.
     #[inline(always)]
     fn fold_columns<S: Simt, M: Monoid<T>, const LEVELS: u32>(mut self, simt: S, op: M) -> M::State {
@@ -73,6 +121,38 @@ impl<T: Source, const N: usize> Loaded<T, N> {
             });
             op.shift(state, column.into())
         })
+    }
+}
+
+/// Half of the rows of a part, from row `first` on, of one column.
+#[derive(Clone, Copy)]
+struct Half<T: Source, const N: usize> {
+    part: Loaded<T, N>,
+    first: usize,
+    column: usize,
+}
+
+impl<T: Source, const N: usize> Part<T> for Half<T, N> {
+    const ROWS: usize = N / 2;
+    const COLUMNS: usize = 1;
+
+    #[inline(always)]
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
+        self.part.lift(op, self.first + row, self.column + column)
+    }
+}
+
+/// The same of all columns of a word.
+#[derive(Clone, Copy)]
+struct AllOf<T: Source, const N: usize>(Half<T, N>);
+
+impl<T: Source, const N: usize> Part<T> for AllOf<T, N> {
+    const ROWS: usize = N / 2;
+    const COLUMNS: usize = word_elements::<T>();
+
+    #[inline(always)]
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
+        self.0.lift(op, row, column)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     extents::{Around, Input, after},
     in_order,
-    load::{ALL, Vectors, WORDS},
+    load::{ALL, Loads, Vectors, WORDS, ragged_loads},
     narrow,
     part::{Columns, Loaded, Unloaded, folds_whole_at_once},
     source::{Across, Aligned, At, Bytes, Ragged, Source, Whole, Words, load},
@@ -13,7 +13,7 @@ use crate::{
     element::Item,
     monoids::Monoid,
     simt::Simt,
-    tree::{self, Again, Part, ROWS, leaf_elements, vector_elements},
+    tree::{self, Again, Part, ROWS, leaf_elements, row_elements, vector_elements},
 };
 
 /// This lane's part of a whole leaf: one vector of each row.
@@ -61,6 +61,41 @@ pub unsafe fn load_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, input: Input<
         }
     };
     Rows { words, base }
+}
+
+/// Whether [`load_shifted`] can read the one leaf that an extent is.
+#[must_use]
+pub fn is_shifted<T: Source, M: Monoid<T>>(input: Input<T>) -> bool {
+    T::BYTES < 4 && M::COMMUTES && input.is_shifted(0)
+}
+
+/// Reads this lane's part of the one leaf that an extent is, of small elements that lie on no vector's boundary.
+///
+/// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
+///
+/// # Safety
+///
+/// `input` is valid and unwritten for the whole launch, so is what is around it, and it [is shifted](is_shifted).
+#[inline(always)]
+pub unsafe fn load_shifted<S: Simt, T: Source>(simt: S, input: Input<T>) -> Rows<T> {
+    let base = base::<S, T>(simt, 0);
+    let from = after::<T>(input.start, base);
+    // SAFETY: every aligned vector that the leaf touches may be read.
+    let words = unsafe { load::<S, T, _, ROWS>(simt, Across, from, ALL, input.around) };
+    Rows { words, base }
+}
+
+/// The loads of [`load_shifted`].
+#[must_use]
+pub const fn shifted_loads<T: Source>() -> Loads {
+    if T::BYTES < 4 {
+        Loads {
+            bytes: 0,
+            ..ragged_loads::<T>(0, 1)
+        }
+    } else {
+        ragged_loads::<T>(0, 0)
+    }
 }
 
 impl<T: Source> Rows<T> {
@@ -262,6 +297,21 @@ pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(simt: 
     unsafe { load_rows::<S, T, N>(simt, input, simt.lane()) }.fold(simt, op)
 }
 
+/// The same of an extent of at most a leaf, by less code.
+///
+/// Called by, Valid in, Scratch: as [`fold_rows`]
+///
+/// # Safety
+///
+/// As [`fold_ragged`].
+#[inline(always)]
+pub unsafe fn fold_rows_in_turn<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
+    // SAFETY: passed on to the caller.
+    let Short { part, base } = unsafe { load_rows::<S, T, ROWS>(simt, input, simt.lane()) };
+    let has_many = input.len as u32 > (ROWS / 2 * row_elements::<T>()) as u32;
+    op.shift(part.fold_in_turn(simt, op, has_many), base)
+}
+
 /// Reads vector `vector` of an extent that has at most one row of one leaf.
 ///
 /// Called by: any thread · Valid in: every lane · Scratch: none
@@ -276,13 +326,14 @@ pub unsafe fn load_row<S: Simt, T: Source>(simt: S, input: Input<T>, vector: u32
 }
 
 /// Reads `N` vectors from `from` on, a row apart, of which the first `present` places hold elements; by one load each where they are
-/// `wide`: all of a vector then, or nothing. They begin at place `first` of their extent.
+/// `wide`: all of a vector then, or nothing; else by words. They begin at place `first` of their extent.
 ///
 /// Called by: any thread · Valid in: every lane · Scratch: none
 ///
 /// # Safety
 ///
-/// As [`fold_ragged`]; vectors that are wide and not absent are aligned, and valid as a whole.
+/// As [`fold_ragged`]; vectors that are wide and not absent are aligned, and valid as a whole; of others all words that hold an element
+/// are valid, and nobody writes them.
 #[inline(always)]
 pub unsafe fn load_vectors<S: Simt, T: Source, const N: usize>(
     simt: S,
@@ -297,7 +348,7 @@ pub unsafe fn load_vectors<S: Simt, T: Source, const N: usize>(
         if wide {
             load::<S, T, _, N>(simt, Aligned, from, present, around)
         } else {
-            load::<S, T, _, N>(simt, Ragged, from, present, around)
+            load::<S, T, _, N>(simt, Words, from, present, around)
         }
     };
     Short {

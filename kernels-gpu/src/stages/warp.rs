@@ -1,6 +1,12 @@
 //! Warp stage: 32 lanes meet in five shuffles.
 
-use super::{aside, block, extents::Input, map_words, source::Source, thread};
+use super::{
+    aside, block,
+    extents::Input,
+    map_words,
+    source::Source,
+    thread::{self, Rows},
+};
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
@@ -190,7 +196,7 @@ pub fn reduce_rows<S: Simt, T, M: Monoid<T>>(
     let mut kept = op.identity();
     let mut first = 0;
     while first < rows {
-        let four = fold_four(simt, op, first, &mut row);
+        let four = fold_four(simt, op, first, simt.anew(LANES), &mut row);
         if simt.lane() % around / FOUR == first / FOUR {
             kept = four;
         }
@@ -199,12 +205,18 @@ pub fn reduce_rows<S: Simt, T, M: Monoid<T>>(
     kept
 }
 
-/// Combines the 32 states of each of four rows, from row `first` on, neighbours first: a lane combines six times, not twenty. In a loop,
-/// so that the code of a row stands once.
+/// Combines the states of each `width` neighbouring lanes, neighbours first, in each of four rows, from row `first` on: a lane combines
+/// six times, not twenty. In a loop, so that the code of a row stands once. `width` is a power of two from 4 to 32.
 ///
-/// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 4` · Scratch: none
+/// Called by: all 32 lanes together, with the same `width` · Valid in: lane `l` has row `l % 4` of its lanes
 #[inline(always)]
-pub fn fold_four<S: Simt, T, M: Monoid<T>>(simt: S, op: M, first: u32, row: &mut impl Row<M::State>) -> M::State {
+pub fn fold_four<S: Simt, T, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    first: u32,
+    width: u32,
+    row: &mut impl Row<M::State>,
+) -> M::State {
     // The first two together, and one that waits for the next.
     let (mut two, mut waiting) = (op.identity(), op.identity());
     let mut turn = 0;
@@ -222,7 +234,7 @@ pub fn fold_four<S: Simt, T, M: Monoid<T>>(simt: S, op: M, first: u32, row: &mut
         turn += 1;
     }
     let four = meet(simt, op, 2, two, waiting);
-    reduce_further(simt, op, four, simt.anew(LANES))
+    reduce_further(simt, op, four, width)
 }
 
 /// Of two rows a lane keeps `low`, and its partner, whose number differs in the bit `reach`, the other: each combined with what the
@@ -316,7 +328,24 @@ pub unsafe fn fold_loadable<S: Simt, T: Source, M: Monoid<T>>(
     seen: &mut Seen<M::State>,
 ) -> M::State {
     // SAFETY: passed on to the caller.
-    let mut rows = unsafe { thread::load_leaf::<S, T, M>(simt, input, leaf) };
+    fold_loaded(
+        simt,
+        op,
+        unsafe { thread::load_leaf::<S, T, M>(simt, input, leaf) },
+        seen,
+    )
+}
+
+/// The same of a leaf that was read.
+///
+/// Called by: all 32 lanes together, on leaves in rising order · Valid in: every lane · Scratch: none
+#[inline(always)]
+pub fn fold_loaded<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    mut rows: Rows<T>,
+    seen: &mut Seen<M::State>,
+) -> M::State {
     if M::SELECTS {
         if seen.anything && !simt.any(rows.may_change(op, seen.best)) {
             return op.identity();

@@ -1,0 +1,256 @@
+//! Short segments: 32 of them at once, of up to a few vectors by a lane each, of more by several lanes.
+
+use super::address_of;
+use crate::{
+    kernels::Instructions,
+    monoids::{Monoid, Words},
+    simt::Simt,
+    stages::{
+        extents::{Input, after},
+        load,
+        segments::Segments,
+        shuffle,
+        source::{At, Source},
+        thread::{self, Short},
+        warp,
+    },
+    tree::{LANES, pending::Pending, vector_elements},
+};
+
+/// Vectors of short segments that a lane has in flight.
+const SLOTS: u32 = 4;
+
+/// Vectors of a segment that a lane has in flight where it folds it alone.
+const AT_ONCE: u32 = 2;
+
+/// The most vectors of a segment that a lane folds alone, where some are not aligned; else it is as many as it has in flight.
+const MOST_ALONE: u32 = 2 * AT_ONCE;
+
+/// How often the instructions that matter stand in the code of [`fold`], of an operator that commutes.
+pub(super) const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
+    let words = <M::State as Words>::COUNT;
+    // Two of a lane's own, slots of a vector and, of such as are wide, of two.
+    let (own, slots) = (AT_ONCE as usize, SLOTS as usize);
+    let wide = load::wide_loads::<T>(own + slots + 2 * slots);
+    let ragged = load::word_loads::<T>(own + slots);
+    Instructions {
+        vector_loads: wide.vectors + ragged.vectors,
+        scalar_loads: wide.words + ragged.words + (own + slots) * ragged.bytes,
+        // Where segments lie that follow one another, and slots. Those meet, in two ways where there is a vector in each, and go to their
+        // segments' lanes.
+        shuffles: 2 * (1 + slots) * (2 * T::ARRAYS + 1) + (2 * (4 + 1)) * words + warp::shuffles_of_four(words),
+        barriers: 0,
+        tickets: 0,
+    }
+}
+
+/// Folds the first `len` elements of the `mine` of each lane, and whether it did: not if they are too many.
+///
+/// Called by: all 32 lanes together · Valid in: every lane, its own · Scratch: none
+///
+/// # Safety
+///
+/// As [`reduce_segments`](super::reduce_segments).
+#[inline(always)]
+pub(super) unsafe fn fold<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    segments: Segments<T>,
+    mine: Input<T>,
+    len: u32,
+) -> (M::State, bool) {
+    if !M::COMMUTES {
+        return (op.identity(), false);
+    }
+    // One way for all lanes: both would be taken one after the other.
+    let is_ragged = simt.any(len > 0 && !is_wide(mine));
+    let vectors = len.div_ceil(vector_elements::<T>() as u32);
+    let (most_alone, most) = if is_ragged {
+        (MOST_ALONE, LANES)
+    } else {
+        (AT_ONCE, 2 * LANES)
+    };
+    // Words outside what may be read hold the ends of some, which are folded as the long ones are.
+    let is_short = vectors <= most && (!is_ragged || len == 0 || mine.has_words());
+    let is_alone = vectors <= most_alone;
+    // SAFETY: passed on to the caller.
+    let mut state = unsafe { fold_alone(simt, op, mine, if is_short && is_alone { len } else { 0 }, is_ragged) };
+    let mut left = simt.ballot(is_short && !is_alone);
+    while left != 0 {
+        let (these, width) = take(simt, left, vectors);
+        // SAFETY: passed on to the caller.
+        let total = unsafe {
+            if width > LANES {
+                fold_beside::<S, T, M, 2>(simt, op, segments, mine, these, simt.anew(LANES), false)
+            } else {
+                fold_beside::<S, T, M, 1>(simt, op, segments, mine, these, width, is_ragged)
+            }
+        };
+        if these >> simt.lane() & 1 != 0 {
+            state = total;
+        }
+        left &= !these;
+    }
+    (state, is_short)
+}
+
+/// Whether each vector is aligned, and whole or absent: those of segments of one size mostly are.
+fn is_wide<T: Source>(input: Input<T>) -> bool {
+    input.is_aligned() && (input.len as u32).is_multiple_of(vector_elements::<T>() as u32)
+}
+
+/// Folds the first `len` elements of the `mine` of each lane, of at most [`MOST_ALONE`] vectors, by that lane.
+///
+/// Called by: all 32 lanes together · Valid in: every lane, its own · Scratch: none
+///
+/// # Safety
+///
+/// As [`fold_beside`].
+#[inline(always)]
+unsafe fn fold_alone<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    mine: Input<T>,
+    len: u32,
+    is_ragged: bool,
+) -> M::State {
+    let mut pending = Pending::<M::State, 1>::nothing(op);
+    let load = |vector: u32, wide: bool| {
+        let first = vector * vector_elements::<T>() as u32;
+        let from = after::<T>(mine.start, first.into());
+        let present = u32::saturating_sub(len, first);
+        // SAFETY: passed on to the caller.
+        unsafe { thread::load_vectors::<S, T, 1>(simt, from, first, present, wide, mine.around) }
+    };
+    let mut turn = 0;
+    while simt.any(len > turn * AT_ONCE * vector_elements::<T>() as u32) {
+        const { assert!(AT_ONCE == 2, "two vectors") };
+        let (first, second) = (turn * AT_ONCE, turn * AT_ONCE + 1);
+        let (a, b) = if is_ragged {
+            (load(first, false), load(second, false))
+        } else {
+            (load(first, true), load(second, true))
+        };
+        simt.warp_barrier();
+        pending.push(op, turn, op.combine(a.fold(simt, op), b.fold(simt, op)));
+        turn += 1;
+    }
+    pending.total(op, turn)
+}
+
+/// Of the segments whose lanes are set in `left`, this lane's of `vectors` vectors, those that the warp folds next, and how many vectors
+/// each of them has at most: 8, 16 or 32, a lane for each, or 64, two a lane. Twice as many take twice the turns, so it is as few as half
+/// of those that are left do with; but as many as all need where that is one turn all the same.
+///
+/// Called by: all 32 lanes together, with the same `left` · Valid in: every lane · Scratch: none
+#[inline(always)]
+fn take<S: Simt>(simt: S, left: u32, vectors: u32) -> (u32, u32) {
+    let all = u32::count_ones(left);
+    let mut width = SLOTS;
+    loop {
+        let these = left & simt.ballot(vectors <= width);
+        let enough = 2 * u32::count_ones(these) >= all && 2 * width * all > SLOTS * LANES;
+        let is_last = width == LANES && these != 0;
+        if these == left || enough || is_last {
+            return (these, width);
+        }
+        width *= 2;
+    }
+}
+
+/// The number of the set bit of `bits` that has `before` others below it.
+fn set_bit(bits: u32, mut before: u32) -> u32 {
+    let (mut number, mut half) = (0, LANES / 2);
+    while half > 0 {
+        let below = u32::count_ones(bits >> number & ((1 << half) - 1));
+        if before >= below {
+            before -= below;
+            number += half;
+        }
+        half /= 2;
+    }
+    number
+}
+
+/// Folds the `mine` of the lanes that are set in `these` by `width` lanes each, at most `N` vectors a lane; one, where they are ragged.
+///
+/// Called by: all 32 lanes together, with the same numbers · Valid in: those lanes, its own · Scratch: none
+///
+/// # Safety
+///
+/// As [`reduce_segments`](super::reduce_segments); all words that hold an element may be read.
+#[inline(always)]
+unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
+    simt: S,
+    op: M,
+    segments: Segments<T>,
+    mine: Input<T>,
+    these: u32,
+    width: u32,
+    is_ragged: bool,
+) -> M::State {
+    let mut state = op.identity();
+    // These segments one after the other, each known to the lane of its number.
+    let count = u32::count_ones(these);
+    let number = u32::count_ones(these & ((1 << simt.lane()) - 1));
+    let (start, len) = if these == u32::MAX {
+        (mine.start, mine.len as u32)
+    } else {
+        let from = set_bit(these, simt.lane());
+        let len = simt.shuffle(mine.len as u32, from);
+        let start = address_of::<S, T>(simt, mine.start, from);
+        (start, if simt.lane() < count { len } else { 0 })
+    };
+    // A slot has `per` of them.
+    let lanes = u32::trailing_zeros(width);
+    let per = LANES >> lanes;
+    let first = (simt.lane() & (width - 1)) * vector_elements::<T>() as u32;
+    let mut round = 0;
+    while round * per < count {
+        // Where each slot's vector lies, and all of them before any is asked for: a shuffle between two loads would have the second
+        // wait for the first.
+        let slot = |slot: u32| {
+            let from = (round + slot) * per + (simt.lane() >> lanes);
+            (address_of::<S, T>(simt, start, from), simt.shuffle(len, from))
+        };
+        let load = |(start, len): (At<T>, u32), wide: bool| {
+            let around = segments.around_of(start, len.into());
+            let present = simt.anew(u32::saturating_sub(len, first));
+            let from = after::<T>(start, first.into());
+            // SAFETY: passed on to the caller.
+            unsafe { thread::load_vectors::<S, T, N>(simt, from, first, present, wide, around) }
+        };
+        let (a, b, c, d) = (slot(0), slot(1), slot(2), slot(3));
+        // All are read before any is folded: the barrier keeps the assembler, which would spare registers, from folding the first
+        // vectors before it reads the last. And loads are behind a branch: the assembler has a copy of what follows a shuffle up to the
+        // next, for lanes apart, and in both each load would wait for the one before.
+        let totals = if is_ragged {
+            let (mut a, mut b, mut c, d) = (load(a, false), load(b, false), load(c, false), load(d, false));
+            simt.warp_barrier();
+            // By little code, which a batch of many lengths runs through again and again: more than the cache holds would wait for
+            // instructions.
+            let mut fold = |_| {
+                let slot = a;
+                (a, b, c) = (b, c, d);
+                slot.fold(simt, op)
+            };
+            warp::fold_four(simt, op, 0, width, &mut fold)
+        } else if simt.any(a.1 > 0) {
+            let (a, b, c, d) = (load(a, true), load(b, true), load(c, true), load(d, true));
+            simt.warp_barrier();
+            let whole = |slot: Short<T, N>| slot.fold_whole(simt, op);
+            warp::reduce_four(simt, op, [whole(a), whole(b), whole(c), whole(d)], width)
+        } else {
+            op.identity()
+        };
+        // The slot of this lane's own segment, of all rounds'.
+        let slot = number >> (u32::trailing_zeros(LANES) - lanes);
+        let from = (number & (per - 1)) << lanes | slot & (SLOTS - 1);
+        let total = shuffle(simt, totals, from);
+        if slot & !(SLOTS - 1) == round {
+            state = total;
+        }
+        round += SLOTS;
+    }
+    state
+}

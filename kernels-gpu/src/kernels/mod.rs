@@ -249,11 +249,12 @@ impl Entry {
                 let all = room.threads * room.blocks;
                 let most = match (words, T::BYTES < 4) {
                     // Twice the vectors.
-                    (1 | 2, _) if T::ARRAYS > 1 => 384,
+                    (1 | 2, false) if T::ARRAYS > 1 => 384,
                     _ if T::ARRAYS > 1 => 256,
-                    (1, false) if all > 768 => 640,
                     (1, false) | (2, false) => 512,
                     (1, true) => 384,
+                    // Which takes more to widen.
+                    (2, true) if matches!(T::ELEMENT, Type::F16) => 256,
                     _ if !is_large(words) && !M::FOLDS_COLUMNS => 384,
                     _ => 256,
                 };

@@ -192,7 +192,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
                     first: leaf(at),
                     count: whole - at,
                 };
-                let state = warp::fold_four(simt, op, 0, simt.anew(LANES), &mut four);
+                let state = warp::fold_four::<S, T, M, false>(simt, op, 0, simt.anew(LANES), &mut four);
                 let mine = at + simt.lane() * simt.warps();
                 if simt.lane() < warp::FOUR && mine < whole {
                     block::put_own(simt, mine, state, turn);

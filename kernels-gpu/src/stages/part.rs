@@ -71,34 +71,7 @@ impl<T: Source, const N: usize> Loaded<T, N> {
         }
         let columns = word_elements::<T>();
         in_turn::<S, T, M, 2>(simt, op, |turn| {
-            let half = |first, column| Half {
-                part: self,
-                first,
-                column,
-            };
-            // All columns of a word where no order changes a bit, else one after the other.
-            let state = if M::ASSOCIATES || M::SELECTS {
-                let low = op.fold_part(AllOf(half(0, 0)));
-                if has_many {
-                    op.combine(low, op.fold_part(AllOf(half(ROWS / 2, 0))))
-                } else {
-                    low
-                }
-            } else {
-                let of = |column| {
-                    let low = op.fold_part(half(0, column));
-                    if has_many {
-                        op.combine(low, op.fold_part(half(ROWS / 2, column)))
-                    } else {
-                        low
-                    }
-                };
-                match columns {
-                    1 => of(0),
-                    2 => op.combine(of(0), of(1)),
-                    _ => op.combine(op.combine(of(0), of(1)), op.combine(of(2), of(3))),
-                }
-            };
+            let state = self.fold_word(op, has_many);
             self.present = u32::saturating_sub(self.present, columns as u32);
             self.words = T::map(self.words, |words| {
                 each_row(|row| {
@@ -108,6 +81,55 @@ impl<T: Source, const N: usize> Loaded<T, N> {
             });
             op.shift(state, u64::from(turn) * columns as u64)
         })
+    }
+
+    /// Folds what the first words of vectors hold: all of it where no order changes a bit, else one column after the other.
+    #[inline(always)]
+    fn fold_word<M: Monoid<T>>(self, op: M, has_many: bool) -> M::State {
+        if M::ASSOCIATES || M::SELECTS {
+            let half = |first| {
+                AllOf(Half {
+                    part: self,
+                    first,
+                    column: 0,
+                })
+            };
+            let low = op.fold_part(half(0));
+            if !has_many {
+                return low;
+            }
+            return op.combine(low, op.fold_part(half(ROWS / 2)));
+        }
+        match word_elements::<T>() {
+            1 => self.fold_column(op, 0, has_many),
+            2 => op.combine(self.fold_column(op, 0, has_many), self.fold_column(op, 1, has_many)),
+            _ => op.combine(
+                op.combine(self.fold_column(op, 0, has_many), self.fold_column(op, 1, has_many)),
+                op.combine(self.fold_column(op, 2, has_many), self.fold_column(op, 3, has_many)),
+            ),
+        }
+    }
+
+    /// Folds a column.
+    #[inline(always)]
+    fn fold_column<M: Monoid<T>>(self, op: M, column: usize, has_many: bool) -> M::State {
+        let low = op.fold_part(Half {
+            part: self,
+            first: 0,
+            column,
+        });
+        if !has_many {
+            return low;
+        }
+        let first = ROWS / 2;
+        op.combine(
+            low,
+            op.fold_part(Half {
+                part: self,
+                first,
+                column,
+            }),
+        )
     }
 
     /// The same of `2` to the power of `LEVELS` columns, one after the other: of all rows the first element each, and then what is left.

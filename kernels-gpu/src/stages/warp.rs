@@ -196,7 +196,7 @@ pub fn reduce_rows<S: Simt, T, M: Monoid<T>>(
     let mut kept = op.identity();
     let mut first = 0;
     while first < rows {
-        let four = fold_four(simt, op, first, simt.anew(LANES), &mut row);
+        let four = fold_four::<S, T, M, false>(simt, op, first, simt.anew(LANES), &mut row);
         if simt.lane() % around / FOUR == first / FOUR {
             kept = four;
         }
@@ -206,11 +206,12 @@ pub fn reduce_rows<S: Simt, T, M: Monoid<T>>(
 }
 
 /// Combines the states of each `width` neighbouring lanes, neighbours first, in each of four rows, from row `first` on: a lane combines
-/// six times, not twenty. In a loop, so that the code of a row stands once. `width` is a power of two from 4 to 32.
+/// six times, not twenty. In a loop, so that the code of a row stands once: of `LITTLE` code none must count the turns, for a compiler
+/// has the first by itself then. `width` is a power of two from 4 to 32.
 ///
 /// Called by: all 32 lanes together, with the same `width` · Valid in: lane `l` has row `l % 4` of its lanes
 #[inline(always)]
-pub fn fold_four<S: Simt, T, M: Monoid<T>>(
+pub fn fold_four<S: Simt, T, M: Monoid<T>, const LITTLE: bool>(
     simt: S,
     op: M,
     first: u32,
@@ -219,7 +220,8 @@ pub fn fold_four<S: Simt, T, M: Monoid<T>>(
 ) -> M::State {
     // The first two together, and one that waits for the next.
     let (mut two, mut waiting) = (op.identity(), op.identity());
-    let mut turn = 0;
+    let next = |turn| if LITTLE { simt.anew(turn) } else { turn };
+    let mut turn = next(0);
     let turns = simt.anew(FOUR);
     while turn < turns {
         let mut state = row.row(first + turn);
@@ -231,7 +233,7 @@ pub fn fold_four<S: Simt, T, M: Monoid<T>>(
         } else {
             waiting = state;
         }
-        turn += 1;
+        turn = next(turn + 1);
     }
     let four = meet(simt, op, 2, two, waiting);
     reduce_further(simt, op, four, width)

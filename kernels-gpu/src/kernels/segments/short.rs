@@ -11,8 +11,7 @@ use crate::{
         segments::Segments,
         shuffle,
         source::{At, Source},
-        thread::{self, Short},
-        warp,
+        thread, warp,
     },
     tree::{LANES, pending::Pending, vector_elements},
 };
@@ -26,19 +25,30 @@ const AT_ONCE: u32 = 2;
 /// The most vectors of a segment that a lane folds alone, where some are not aligned; else it is as many as it has in flight.
 const MOST_ALONE: u32 = 2 * AT_ONCE;
 
+/// How many vectors of a segment a lane folds beside others, if all are wide: of two arrays, where states are large, it has no room for
+/// more than one.
+const fn most_beside<T: Source, M: Monoid<T>>() -> u32 {
+    if super::is_one_leaf(T::ARRAYS, <M::State as Words>::COUNT) {
+        1
+    } else {
+        2
+    }
+}
+
 /// How often the instructions that matter stand in the code of [`fold`], of an operator that commutes.
 pub(super) const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
     // Two of a lane's own, slots of a vector and, of such as are wide, of two.
     let (own, slots) = (AT_ONCE as usize, SLOTS as usize);
-    let wide = load::wide_loads::<T>(own + slots + 2 * slots);
+    let (ways, vectors) = if most_beside::<T, M>() > 1 { (2, 1 + 2) } else { (1, 1) };
+    let wide = load::wide_loads::<T>(own + vectors * slots);
     let ragged = load::word_loads::<T>(own + slots);
     Instructions {
         vector_loads: wide.vectors + ragged.vectors,
         scalar_loads: wide.words + ragged.words + (own + slots) * ragged.bytes,
         // Where segments lie that follow one another, and slots. Those meet, in two ways where there is a vector in each, and go to their
         // segments' lanes.
-        shuffles: 2 * (1 + slots) * (2 * T::ARRAYS + 1) + (2 * (4 + 1)) * words + warp::shuffles_of_four(words),
+        shuffles: ways * ((1 + slots) * (2 * T::ARRAYS + 1) + (4 + 1) * words) + warp::shuffles_of_four(words),
         barriers: 0,
         tickets: 0,
     }
@@ -68,7 +78,7 @@ pub(super) unsafe fn fold<S: Simt, T: Source, M: Monoid<T>>(
     let (most_alone, most) = if is_ragged {
         (MOST_ALONE, LANES)
     } else {
-        (AT_ONCE, 2 * LANES)
+        (AT_ONCE, most_beside::<T, M>() * LANES)
     };
     // Words outside what may be read hold the ends of some, which are folded as the long ones are.
     let is_short = vectors <= most && (!is_ragged || len == 0 || mine.has_words());
@@ -80,7 +90,7 @@ pub(super) unsafe fn fold<S: Simt, T: Source, M: Monoid<T>>(
         let (these, width) = take(simt, left, vectors);
         // SAFETY: passed on to the caller.
         let total = unsafe {
-            if width > LANES {
+            if most_beside::<T, M>() > 1 && width > LANES {
                 fold_beside::<S, T, M, 2>(simt, op, segments, mine, these, simt.anew(LANES), false)
             } else {
                 fold_beside::<S, T, M, 1>(simt, op, segments, mine, these, width, is_ragged)
@@ -225,21 +235,27 @@ unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
         // vectors before it reads the last. And loads are behind a branch: the assembler has a copy of what follows a shuffle up to the
         // next, for lanes apart, and in both each load would wait for the one before.
         let totals = if is_ragged {
-            let (mut a, mut b, mut c, d) = (load(a, false), load(b, false), load(c, false), load(d, false));
+            let (mut a, mut b, mut c, mut d) = (load(a, false), load(b, false), load(c, false), load(d, false));
             simt.warp_barrier();
             // By little code, which a batch of many lengths runs through again and again: more than the cache holds would wait for
             // instructions.
-            let mut fold = |_| {
+            let mut next = |_| {
                 let slot = a;
-                (a, b, c) = (b, c, d);
+                // In a circle: else a compiler has the first turns by themselves, after which all are the same.
+                (a, b, c, d) = (b, c, d, a);
                 slot.fold(simt, op)
             };
-            warp::fold_four(simt, op, 0, width, &mut fold)
+            warp::fold_four::<S, T, M, true>(simt, op, 0, width, &mut next)
         } else if simt.any(a.1 > 0) {
             let (a, b, c, d) = (load(a, true), load(b, true), load(c, true), load(d, true));
             simt.warp_barrier();
-            let whole = |slot: Short<T, N>| slot.fold_whole(simt, op);
-            warp::reduce_four(simt, op, [whole(a), whole(b), whole(c), whole(d)], width)
+            let folded = [
+                a.fold_whole(simt, op),
+                b.fold_whole(simt, op),
+                c.fold_whole(simt, op),
+                d.fold_whole(simt, op),
+            ];
+            warp::reduce_four(simt, op, folded, width)
         } else {
             op.identity()
         };

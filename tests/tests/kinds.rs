@@ -40,8 +40,8 @@ fn arrays(leaf: usize, bits: u32) -> Vec<(&'static str, Array)> {
             "zeros of both signs",
             Box::new(move |i| if i % 5 == 2 { sign } else { 0 }),
         ),
-        ("rising", Box::new(move |i| (8 * i / leaf) as u64)),
-        ("falling", Box::new(move |i| 120 - (8 * i / leaf) as u64)),
+        ("rising", Box::new(move |i| (4 * i / leaf) as u64)),
+        ("falling", Box::new(move |i| 120 - (4 * i / leaf) as u64)),
         ("one value", Box::new(|_| 17)),
     ]
 }

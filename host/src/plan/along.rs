@@ -14,6 +14,17 @@ use warpfold_kernels::{
 use super::{ALONE, MANY_BLOCKS, Plan, Shape, WARPS, blocks, warps_of_a_block};
 use crate::{Error, layout::Extents};
 
+/// Long rows that are many have few warps each: one for so many leaves, at most [`MOST_OF_FEW`], for then warps wait for one another less, skip
+/// more, and share an odd number of leaves evenly.
+const LEAVES_OF_A_WARP: u64 = 8;
+const MOST_OF_FEW: u64 = 4;
+
+/// But not in the kernels of the largest blocks, which fold a leaf in so few instructions that it does not matter.
+const MOST_THREADS_OF_FEW: u32 = 256;
+
+/// Warps that keep a large device busy.
+const MANY_WARPS: u64 = 4096;
+
 impl Plan {
     /// The tuned plan for a fold along axes with the operator of `entry`: it picks the kernel, too.
     ///
@@ -78,7 +89,14 @@ impl Plan {
     fn of_long_rows(entry: &'static Entry, len: u64, count: u64) -> Result<Self, Error> {
         let leaves = len.div_ceil(entry.element.leaf_elements());
         let up_to = |n: u64, most: u32| n.next_power_of_two().min(u64::from(most)) as u32;
-        let warps = up_to(leaves, (entry.max_threads / LANES).min(most_states(entry.state_words)));
+        let mut warps = up_to(leaves, (entry.max_threads / LANES).min(most_states(entry.state_words)));
+        if entry.max_threads <= MOST_THREADS_OF_FEW {
+            let mut few = 1 << (leaves / LEAVES_OF_A_WARP).clamp(1, MOST_OF_FEW).ilog2();
+            while count.saturating_mul(few) < MANY_WARPS && few < u64::from(warps) {
+                few *= 2;
+            }
+            warps = up_to(few, warps);
+        }
         let most = entry.leaves.most(entry.state_words, warps);
         let mut leaves_per_warp = up_to(leaves.div_ceil(warps.into()), most);
         let tiles = |leaves_per_warp: u32| leaves.div_ceil(u64::from(warps * leaves_per_warp));
@@ -220,6 +238,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn long_rows_have_few_warps_where_they_are_many() {
+        let warps = |op, rows, columns| plan(op, Type::F32, &[rows, columns], 1).shape.warps;
+        for (rows, columns, expected) in [
+            (1 << 14, 1 << 12, 1),
+            (1 << 13, 1 << 13, 1),
+            (1 << 12, 1 << 14, 2),
+            (1 << 13, 50_257, 4),
+            (1 << 10, 1 << 18, 4),
+            // A leaf each, or as many as keep the device busy.
+            (1 << 8, 1 << 12, 4),
+            (1 << 10, 1 << 14, 4),
+            (1 << 9, 1 << 14, 8),
+        ] {
+            assert_eq!(warps("arg", rows, columns), expected, "{rows} × {columns}");
+        }
+        // In a kernel of large blocks there are no fewer.
+        assert_eq!(
+            (warps("sum", 1 << 14, 1 << 12), warps("sum", 1 << 12, 1 << 14)),
+            (4, 16)
+        );
     }
 
     #[test]

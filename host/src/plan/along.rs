@@ -22,6 +22,9 @@ const MOST_OF_FEW: u64 = 4;
 /// But not in the kernels of the largest blocks, which fold a leaf in so few instructions that it does not matter.
 const MOST_THREADS_OF_FEW: u32 = 256;
 
+/// Columns of so many warps' widths have few warps each, too, if a lane then has more than one step.
+const MANY_GROUPS: u64 = 16;
+
 /// Warps that keep a large device busy.
 const MANY_WARPS: u64 = 4096;
 
@@ -132,13 +135,22 @@ impl Plan {
         // Units of a lane, were there but one warp for an answer.
         let units = parts.div_ceil(u64::from(LANES / answers));
         let most = entry.max_threads / LANES;
-        let warps = units.next_power_of_two().min(most.into()) as u32;
-        let steps = units.div_ceil(warps.into()).next_power_of_two().min(MOST_STEPS.into()) as u32;
-        let mut team = Team { answers, warps, steps };
         let tiles = |team: Team| parts.div_ceil(team.units());
-        while team.steps > 1 && groups.saturating_mul(tiles(team)) < MANY_BLOCKS {
-            team.steps /= 2;
-        }
+        let team_of = |warps: u32| {
+            let warps = units.next_power_of_two().min(warps.into()) as u32;
+            let steps = units.div_ceil(warps.into()).next_power_of_two().min(MOST_STEPS.into()) as u32;
+            let mut team = Team { answers, warps, steps };
+            while team.steps > 1 && groups.saturating_mul(tiles(team)) < MANY_BLOCKS {
+                team.steps /= 2;
+            }
+            team
+        };
+        let few = team_of(most.min(MOST_OF_FEW as u32));
+        let team = if groups >= MANY_GROUPS && few.steps > 1 {
+            few
+        } else {
+            team_of(most)
+        };
         let tiles = tiles(team);
         // Several teams a block, where they are small and many.
         let teams = (groups.saturating_mul(tiles) / MANY_BLOCKS).max(1).next_power_of_two();
@@ -261,6 +273,21 @@ mod tests {
             (warps("sum", 1 << 14, 1 << 12), warps("sum", 1 << 12, 1 << 14)),
             (4, 16)
         );
+    }
+
+    #[test]
+    fn columns_have_few_warps_where_they_are_many_and_tall() {
+        let warps = |rows, columns| plan("arg", Type::F32, &[rows, columns], 0).team.warps;
+        for (rows, columns, expected) in [
+            (1 << 14, 1 << 12, 4),
+            (1 << 15, 768, 4),
+            (1 << 10, 1 << 18, 4),
+            // Few columns; and not many elements.
+            (1 << 20, 64, 8),
+            (2000, 3000, 8),
+        ] {
+            assert_eq!(warps(rows, columns), expected, "{rows} × {columns}");
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ const MOST_OF_FEW: u64 = 4;
 /// But not in the kernels of the largest blocks, which fold a leaf in so few instructions that it does not matter.
 const MOST_THREADS_OF_FEW: u32 = 256;
 
-/// Columns of so many warps' widths have few warps each, too, if a lane then has more than one step.
+/// Columns of so many warps' widths have four warps each, those of [`MANY_BLOCKS`] two, if a lane then has more than one step.
 const MANY_GROUPS: u64 = 16;
 
 /// Warps that keep a large device busy.
@@ -145,7 +145,7 @@ impl Plan {
             }
             team
         };
-        let few = team_of(most.min(MOST_OF_FEW as u32));
+        let few = team_of(most.min(if groups >= MANY_BLOCKS { 2 } else { 4 }));
         let team = if groups >= MANY_GROUPS && few.steps > 1 {
             few
         } else {
@@ -281,7 +281,7 @@ mod tests {
         for (rows, columns, expected) in [
             (1 << 14, 1 << 12, 4),
             (1 << 15, 768, 4),
-            (1 << 10, 1 << 18, 4),
+            (1 << 10, 1 << 18, 2),
             // Few columns; and not many elements.
             (1 << 20, 64, 8),
             (2000, 3000, 8),

@@ -17,12 +17,13 @@ use crate::{Error, layout::Extents};
 /// Long rows that are many have few warps each: one for so many leaves, at most [`MOST_OF_FEW`], for then warps wait for one another less, skip
 /// more, and share an odd number of leaves evenly.
 const LEAVES_OF_A_WARP: u64 = 8;
-const MOST_OF_FEW: u64 = 4;
+const MOST_OF_FEW: u32 = 4;
 
 /// But not in the kernels of the largest blocks, which fold a leaf in so few instructions that it does not matter.
 const MOST_THREADS_OF_FEW: u32 = 256;
 
-/// Columns of so many warps' widths have four warps each, those of [`MANY_BLOCKS`] two, if a lane then has more than one step.
+/// Columns of so many warps' widths have [`MOST_OF_FEW`] warps each, those of [`MANY_BLOCKS`] half as many, if a lane then has more than
+/// one step.
 const MANY_GROUPS: u64 = 16;
 
 /// Warps that keep a large device busy.
@@ -94,7 +95,7 @@ impl Plan {
         let up_to = |n: u64, most: u32| n.next_power_of_two().min(u64::from(most)) as u32;
         let mut warps = up_to(leaves, (entry.max_threads / LANES).min(most_states(entry.state_words)));
         if entry.max_threads <= MOST_THREADS_OF_FEW {
-            let mut few = 1 << (leaves / LEAVES_OF_A_WARP).clamp(1, MOST_OF_FEW).ilog2();
+            let mut few = 1 << (leaves / LEAVES_OF_A_WARP).clamp(1, MOST_OF_FEW.into()).ilog2();
             while count.saturating_mul(few) < MANY_WARPS && few < u64::from(warps) {
                 few *= 2;
             }
@@ -145,7 +146,12 @@ impl Plan {
             }
             team
         };
-        let few = team_of(most.min(if groups >= MANY_BLOCKS { 2 } else { 4 }));
+        let few = if groups >= MANY_BLOCKS {
+            MOST_OF_FEW / 2
+        } else {
+            MOST_OF_FEW
+        };
+        let few = team_of(most.min(few));
         let team = if groups >= MANY_GROUPS && few.steps > 1 {
             few
         } else {

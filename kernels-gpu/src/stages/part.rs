@@ -69,6 +69,7 @@ impl<T: Source, const N: usize> Loaded<T, N> {
         if T::BYTES > 4 || T::ARRAYS > 1 || folds_in_turn::<T, M>() || M::FOLDS_COLUMNS {
             return self.fold(simt, op);
         }
+        const { assert!(N == ROWS, "half of a leaf's rows") };
         let columns = word_elements::<T>();
         in_turn::<S, T, M, 2>(simt, op, |turn| {
             let state = self.fold_word(op, has_many);

@@ -209,7 +209,7 @@ pub fn reduce_rows<S: Simt, T, M: Monoid<T>>(
 /// six times, not twenty. In a loop, so that the code of a row stands once: of `LITTLE` code none must count the turns, for a compiler
 /// has the first by itself then. `width` is a power of two from 4 to 32.
 ///
-/// Called by: all 32 lanes together, with the same `width` · Valid in: lane `l` has row `l % 4` of its lanes
+/// Called by: all 32 lanes together, with the same `width` · Valid in: lane `l` has row `l % 4` of its lanes · Scratch: none
 #[inline(always)]
 pub fn fold_four<S: Simt, T, M: Monoid<T>, const LITTLE: bool>(
     simt: S,

@@ -66,8 +66,11 @@ pub trait Part<T>: Copy {
     const ROWS: usize = ROWS;
     /// How many elements of a row it has: as many as a vector.
     const COLUMNS: usize;
+    /// Whether its elements are in registers, so that each may as well be asked for twice.
+    const AT_HAND: bool = false;
 
-    /// The state of the element at a row and a column; the identity where there is none. Each is best asked for once.
+    /// The state of the element at a row and a column; the identity where there is none. Each is best asked for once, unless they are
+    /// [at hand](Self::AT_HAND).
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State;
 
     /// The same part, known to a compiler to have an element at every place; `None` where it has not, or does not know.
@@ -97,6 +100,26 @@ impl<T: Item, P: Part<T>> Again<T> for AtHand<P> {
     #[inline(always)]
     fn fold<M: Monoid<T>>(self, op: M) -> M::State {
         op.fold_part(self.0)
+    }
+}
+
+/// `N` columns of a part, from column `first` on.
+#[derive(Clone, Copy)]
+pub struct Columns<P, const N: usize> {
+    /// The part.
+    pub part: P,
+    /// The first of them.
+    pub first: usize,
+}
+
+impl<T, P: Part<T>, const N: usize> Part<T> for Columns<P, N> {
+    const ROWS: usize = P::ROWS;
+    const COLUMNS: usize = N;
+    const AT_HAND: bool = P::AT_HAND;
+
+    #[inline(always)]
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
+        self.part.lift(op, row, self.first + column)
     }
 }
 

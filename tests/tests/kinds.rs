@@ -1,16 +1,16 @@
 //! The operators themselves, in the emulator: parts that are read a word at a time, leaves that cannot matter and are skipped, parts of
-//! segments that are folded in turn. Other tests have the emulator's kernels ask an operator by name, whose parts are its own.
+//! segments that are folded in turn, columns whose elements lie apart. Other tests have the emulator's kernels ask an operator by name, whose parts are its own.
 
 use warpfold::{
     Plan, cpu,
-    layout::Segments,
+    layout::{Axes, Extents, Layout, Segments},
     ops::{
         ArgMax, ArgMaxLast, ArgMin, ArgMinLast, ArgMinMax, LogSumExp, Max, Min, MinMax, Reduction, StdDev, Sum,
         element::{Element, bf16, f8e4m3, f8e5m2, f16},
     },
     plan::Shape,
 };
-use warpfold_kernels::tree::{leaf_elements, vector_elements};
+use warpfold_kernels::tree::{leaf_elements, row_elements, vector_elements};
 use warpfold_tests::{Bits, backends};
 
 /// The bits of element `i`.
@@ -111,9 +111,43 @@ fn in_segments<T: Element, R: Reduction<T>>(op: R) {
     }
 }
 
+/// Rows and columns, of a leaf's rows all, some of them, half, and some with a part of another.
+fn along_axes<T: Element, R: Reduction<T>>(op: R) {
+    let (vector, row, leaf) = (vector_elements::<T>(), row_elements::<T>(), leaf_elements::<T>());
+    let lens = [
+        vector - 1,
+        2 * row,
+        leaf / 2,
+        leaf / 2 + 3 * vector,
+        6 * row + 5,
+        leaf + row + 1,
+        2 * leaf,
+    ];
+    for (i, (name, bits)) in arrays(leaf / 8, 8 * size_of::<T>() as u32).into_iter().enumerate() {
+        // Two of each, in turns: of an odd number of columns, of one that words divide, and more of them than a warp's lanes.
+        for (len, others) in [
+            (lens[i % 7], [3, 36, 33][i % 3]),
+            (lens[(3 * i + 4) % 7], [36, 5, 4][i % 3]),
+        ] {
+            let values: Vec<T> = values(len * others, &bits);
+            for (shape, axis) in [([len, others], 0), ([others, len], 1)] {
+                let layout = Layout::c_order(&shape.map(|len| len as u64)).expect("small");
+                let axes = Axes::of(&[axis]);
+                let extents = Extents::new(&layout, &axes).expect("an axis");
+                let plan = Plan::along(op.entry(), &extents).expect("few blocks");
+                let answers = backends::emulator_along(op.monoid(), &values, &plan, &extents, i % 2, i as u64).0;
+                let expected = cpu::reduce_axes(op, &values, &layout, &axes).expect("elements");
+                let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
+                assert_eq!(bits(answers), bits(expected.answers), "{}, {name}, {plan}", R::NAME);
+            }
+        }
+    }
+}
+
 fn everywhere<T: Element, R: Reduction<T>>(op: R) {
     in_an_array(op);
     in_segments(op);
+    along_axes(op);
 }
 
 macro_rules! tests {

@@ -110,12 +110,17 @@ macro_rules! float {
             fn zeros_alike(self) -> Self {
                 self + 0.0
             }
+            #[inline]
+            fn higher(self, other: Self) -> Self {
+                $float::max(self, other)
+            }
             type Key = $int;
             const NOTHING: $int = $int::MIN;
+            const UNORDERED: $int = $int::MAX;
             #[inline]
             fn key(self) -> $int {
                 if self.is_nan() {
-                    $int::MAX
+                    Self::UNORDERED
                 } else {
                     $flip(self.to_bits() as $int)
                 }

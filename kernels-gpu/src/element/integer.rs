@@ -177,8 +177,13 @@ macro_rules! rank {
             fn zeros_alike(self) -> Self {
                 self
             }
+            #[inline]
+            fn higher(self, other: Self) -> Self {
+                Ord::max(self, other)
+            }
             type Key = Self;
             const NOTHING: Self = $int::MIN;
+            const UNORDERED: Self = $int::MAX;
             #[inline]
             fn key(self) -> Self {
                 self

@@ -228,6 +228,10 @@ pub trait Rank: Words + PartialOrd {
     /// +0.0 for either zero, anything else as it is.
     fn zeros_alike(self) -> Self;
 
+    /// The higher of two, in one instruction: of a number and a NaN the number, of two zeros either.
+    #[must_use]
+    fn higher(self, other: Self) -> Self;
+
     /// An integer of the same order, so that `max` is one instruction, and associative to the bit: −0.0 just below +0.0,
     /// NaN above everything.
     type Key: Words + Ord;
@@ -236,6 +240,8 @@ pub trait Rank: Words + PartialOrd {
     /// The key of no element, the lowest number there is: below the key of every float, and as a rank a NaN; of integers, which
     /// need all numbers, that of the lowest.
     const NOTHING: Self::Key;
+    /// The key of a NaN; of integers, which have none, that of the highest.
+    const UNORDERED: Self::Key;
     /// The rank of a key.
     fn of_key(key: Self::Key) -> Self;
 

@@ -262,10 +262,11 @@ impl Entry {
                 (64, resident / 64, segments::instructions::<T, M>())
             }
             Kernel::Strided => {
-                // Addresses take many registers, and so do the states that wait.
+                // Addresses take many registers, and so do the states that wait, if any do.
                 let (most, all) = (LANES * most_warps(words), room.threads * room.blocks);
                 let threads = if most < 256 { most } else { 256 };
-                let most_resident = if words < 3 && T::ARRAYS == 1 { 512 } else { 256 };
+                let few_words = words < 3 || M::IN_ANY_ORDER && T::BYTES > 1;
+                let most_resident = if few_words && T::ARRAYS == 1 { 512 } else { 256 };
                 let resident = if all < most_resident { all } else { most_resident };
                 (threads, resident / threads, strided::instructions::<T, M>())
             }

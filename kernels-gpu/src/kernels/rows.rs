@@ -118,7 +118,16 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
                 )
             };
             let (a, b, c, d) = (load(0), load(1), load(2), load(3));
-            let states = (a.fold(simt, op), b.fold(simt, op), c.fold(simt, op), d.fold(simt, op));
+            let states = if thread::has_whole_vectors::<T, M>(extents.len) {
+                (
+                    a.fold_whole(simt, op),
+                    b.fold_whole(simt, op),
+                    c.fold_whole(simt, op),
+                    d.fold_whole(simt, op),
+                )
+            } else {
+                (a.fold(simt, op), b.fold(simt, op), c.fold(simt, op), d.fold(simt, op))
+            };
             (lanes, SLOTS, states)
         }
         Width::Warp => {

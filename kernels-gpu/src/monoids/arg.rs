@@ -1,8 +1,8 @@
 //! Where the largest or the smallest value is.
 
-use super::{End, Monoid, Order, Words, extremum::Key};
+use super::{End, Monoid, Order, Words, extremum::Key, peak};
 use crate::{
-    element::{Rank, Real},
+    element::{Item as _, Rank, Real},
     kernels::Told,
     tree::{self, Part},
 };
@@ -168,11 +168,10 @@ impl<T: Real> Monoid<T> for Arg {
             a
         }
     }
-    /// One after the other, with indices of 32 bits.
+    /// With indices of 32 bits.
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> Best<Key<T>> {
-        let best = tree::fold_exactly(Near(self), part);
-        let (key, index) = best;
+        let (key, index) = Near(self).fold(part);
         if index == Near(self).nowhere() {
             return Monoid::<T>::identity(self);
         }
@@ -215,10 +214,21 @@ impl<T: Real> Monoid<T> for Arg {
 
 /// The same within a part, whose indices fit 32 bits. They stay what they are, whichever of equals is sought: places would each
 /// be a number that is not known before the launch, and kept in a register from one part to the next.
-#[derive(Clone, Copy)]
-struct Near(Arg);
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Near(pub(super) Arg);
 
 impl Near {
+    /// One element after the other, unless the highest may be looked for first: of a few that is slower, and of bytes it takes too many
+    /// registers.
+    #[inline(always)]
+    fn fold<T: Real, P: Part<T>>(self, part: P) -> (Key<T>, i32) {
+        if P::AT_HAND && P::ROWS * P::COLUMNS > 4 && T::BYTES > 1 {
+            peak::find(self, part)
+        } else {
+            tree::fold_exactly(self, part)
+        }
+    }
+
     /// The index of no element, which comes after all in the order that is preferred.
     #[inline(always)]
     fn nowhere(self) -> i32 {

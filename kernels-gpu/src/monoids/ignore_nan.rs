@@ -89,6 +89,7 @@ struct Numbers<P>(P);
 impl<T: Float, P: Part<T>> Part<T> for Numbers<P> {
     const ROWS: usize = P::ROWS;
     const COLUMNS: usize = P::COLUMNS;
+    const AT_HAND: bool = P::AT_HAND;
 
     #[inline(always)]
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {

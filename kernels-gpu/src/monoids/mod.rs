@@ -23,6 +23,7 @@ mod map;
 pub mod moments;
 mod norm;
 mod pair;
+mod peak;
 mod product;
 mod select;
 mod step;
@@ -103,7 +104,8 @@ pub trait Monoid<T>: Copy {
         state
     }
 
-    /// Whether the operator selects one of its elements, and [`may_change`](Self::may_change) is worth asking.
+    /// Whether the operator selects one of its elements, whichever order states meet in, and [`may_change`](Self::may_change) is worth
+    /// asking.
     const SELECTS: bool = false;
 
     /// Whether `value`, coming after elements that folded to `best`, could change the fold. An operator that selects
@@ -144,6 +146,9 @@ pub trait Monoid<T>: Copy {
     /// Whether `combine` is associative to the bit, and [`shift`](Self::shift) does nothing. States may then meet in any order, and a
     /// lane [combines](Self::fold_parts) what it has folded before it meets others: worth saying of an operator whose states are large.
     const ASSOCIATES: bool = false;
+
+    /// Whether no order that states meet in changes a bit, as follows from what else is said.
+    const IN_ANY_ORDER: bool = Self::ASSOCIATES || Self::SELECTS;
 
     /// `state` and all parts that `next` gives, of an operator that associates.
     ///

@@ -89,6 +89,7 @@ struct Selected<P>(P);
 impl<T: Element, P: Part<Masked<T>>> Part<T> for Selected<P> {
     const ROWS: usize = P::ROWS;
     const COLUMNS: usize = P::COLUMNS;
+    const AT_HAND: bool = P::AT_HAND;
 
     #[inline(always)]
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {

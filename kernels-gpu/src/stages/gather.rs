@@ -12,9 +12,12 @@
 use super::{
     extents::Extents,
     in_order::{self, Apart},
-    load::{ALL, Loads, Vectors, WORDS, each_row, element_loads, is_vector, load_element, word_elements},
+    load::{
+        ALL, Loads, Vectors, WORDS, each_row, element_loads, is_vector, load_element, rows_in_turns, vector,
+        word_elements,
+    },
     mask, narrow,
-    part::{Loaded, folds_in_turn},
+    part::{Loaded, is_cheaper_whole},
     source::{At, Read, Source},
 };
 use crate::{
@@ -48,16 +51,24 @@ pub fn share_words<T: Source>(extents: Extents<T>) -> bool {
         && is_whole(extents.count)
 }
 
-/// The answer whose parts a lane folds.
+/// The answer whose parts a lane folds; for a lane that has none, another lane's, that of [`stand_in`].
 #[derive(Clone, Copy)]
 pub struct Answer<T: Source> {
     /// The first element of its extent, in each array.
     pub start: At<T>,
-    /// Whether there is such an answer; the identity stands for one that there is not.
-    pub exists: bool,
     /// Whether all 32 lanes fold neighbouring answers, the first lane one whose number is a multiple of 32, and
     /// [`share_words`]: then they read together.
     pub shares_words: bool,
+}
+
+/// The answer that a lane folds if there is none for it, as it may: one that lies in a word as its own would.
+#[must_use]
+pub fn stand_in<S: Simt, T: Source>(simt: S, shares_words: bool) -> u64 {
+    if shares_words {
+        u64::from(simt.lane()) % word_elements::<T>() as u64
+    } else {
+        0
+    }
 }
 
 /// Reads and folds a part of the extent of an answer, its elements lying anywhere, from element `first` on.
@@ -76,46 +87,51 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     answer: Answer<T>,
     first: u64,
 ) -> M::State {
+    let start = answer.start;
     if !M::COMMUTES {
-        let start = answer.start;
-        let len = if answer.exists { extents.len } else { 0 };
         // SAFETY: passed on to the caller.
-        return unsafe { in_order::fold_part(simt, op, Apart { extents, start }, first, len) };
+        return unsafe { in_order::fold_part(simt, op, Apart { extents, start }, first, extents.len) };
     }
-    let left = u64::saturating_sub(extents.len, first);
-    let present = narrow(simt, if answer.exists { left } else { 0 });
-    let place = |array| Places {
-        extents,
-        array,
-        start: T::of(answer.start, array),
-        first,
-        present,
+    let present = narrow(simt, u64::saturating_sub(extents.len, first));
+    let is_whole = present >= span::<T>();
+    let places = |is_whole| {
+        move |array| Places {
+            extents,
+            array,
+            start: T::of(start, array),
+            first,
+            present,
+            is_whole,
+        }
     };
-    let words = if shares_words::<T>() && answer.shares_words {
-        // SAFETY: passed on to the caller.
-        unsafe { T::read(simt, T::each(|array| SharedWords(place(array)))) }
-    } else if answer.exists {
-        // SAFETY: passed on to the caller.
-        unsafe { T::read(simt, T::each(place)) }
-    } else {
-        return op.identity();
+    // SAFETY: passed on to the caller.
+    let words = unsafe {
+        if shares_words::<T>() && answer.shares_words {
+            T::read(simt, T::each(|array| SharedWords(places(false)(array))))
+        } else if reads_whole::<T, M>() && is_whole && extents.layout.is_null() {
+            T::read(simt, T::each(places(true)))
+        } else {
+            T::read(simt, T::each(places(false)))
+        }
     };
-    let state = if is_cheaper_whole::<T, M>() && present >= span::<T>() {
+    let loaded = Loaded::<T, ROWS> { words, present };
+    let state = if !is_cheaper_whole::<T, M>() {
+        loaded.fold(simt, op)
+    } else if is_whole {
         // Anew, so that the two ways share nothing: else elements would be unpacked before they part.
         let words = T::map(words, |words| {
             each_row::<ROWS>(|row| words[row].map(|word| simt.anew(word)))
         });
         Loaded::<T, ROWS> { words, present: ALL }.fold(simt, op)
     } else {
-        Loaded::<T, ROWS> { words, present }.fold(simt, op)
+        loaded.fold_by_rows(simt, op)
     };
     op.shift(state, first)
 }
 
-/// Whether a part of which no place is absent has code of its own, that tests none: for operators to which a test is as dear as
-/// an element, and where elements are many but not folded in a loop.
-const fn is_cheaper_whole<T: Source, M: Monoid<T>>() -> bool {
-    M::SELECTS || word_elements::<T>() > 1 && !folds_in_turn::<T, M>()
+/// Whether a part of which no place is absent is read by loads of its own, that test nothing.
+const fn reads_whole<T: Source, M: Monoid<T>>() -> bool {
+    is_cheaper_whole::<T, M>() && !T::MASKED && T::BYTES > 1
 }
 
 /// Where the elements of a part lie in one of the arrays: those from number `first` on of the extent that begins at `start`, of which
@@ -127,9 +143,11 @@ struct Places<T: Source> {
     start: *const T::Element,
     first: u64,
     present: u32,
+    /// Whether it is known to the compiler that all are.
+    is_whole: bool,
 }
 
-/// The words of a part, element by element. The answer exists.
+/// The words of a part, element by element.
 impl<T: Source> Read<ROWS> for Places<T> {
     #[inline(always)]
     unsafe fn read<S: Simt>(self, simt: S) -> Vectors<ROWS> {
@@ -218,7 +236,7 @@ fn exchanged<S: Simt, T: Item>(simt: S, word: u32) -> u32 {
 ///
 /// # Safety
 ///
-/// As [`fold_part`]; the answer exists.
+/// As [`fold_part`].
 #[inline(always)]
 unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let Places {
@@ -227,23 +245,27 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
         start,
         first,
         present,
+        is_whole,
     } = places;
     if is_vector::<T>() {
         // SAFETY: passed on to the caller.
         return unsafe { load_vectors(simt, places) };
     }
-    let element = |place: u64, from: *const T::Element| {
-        if place as u32 >= present {
-            return 0;
-        }
-        // SAFETY: passed on to the caller; the element is present.
-        unsafe { load_element(simt, from) }
-    };
     if extents.layout.is_null() {
+        let element = |place: u64, from: *const T::Element| {
+            let is_present = is_whole || (place as u32) < present;
+            if T::BYTES >= 4 && !is_present {
+                return 0;
+            }
+            // Of small ones, which share words, the first of all for one that is absent: no load waits for another's test then.
+            let from = if is_present { from } else { T::of(extents.start, array) };
+            // SAFETY: passed on to the caller; the element is present, or the first of the first extent, which is not empty.
+            unsafe { load_element(simt, from) }
+        };
         // From one to the next: as multiples of the step, all offsets would be kept from one part to the next.
         let step = T::of(extents.step, array) as isize;
         let mut from = start.wrapping_offset(first as isize * step);
-        let mut row_at = |row: usize| {
+        let row_at = |row: usize| {
             let mut at = from;
             from = from.wrapping_offset(row_elements::<T>() as isize * step);
             vector::<T>(|column| {
@@ -252,26 +274,12 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
                 element
             })
         };
-        if T::BYTES < 4 {
-            // So many small elements in two turns, as `load_bytes` has its rows: each takes a register until it has its place.
-            let mut rows = [[0; WORDS]; ROWS];
-            let turns = simt.anew(2) as usize;
-            let mut turn = 0;
-            while turn < turns {
-                let read = each_row::<{ ROWS / 2 }>(|row| row_at(turn * (ROWS / 2) + row));
-                let before = rows;
-                rows = each_row(|i| {
-                    if i < ROWS / 2 {
-                        before[i + ROWS / 2]
-                    } else {
-                        read[i - ROWS / 2]
-                    }
-                });
-                turn += 1;
-            }
-            rows
-        } else {
-            each_row(row_at)
+        // So many small elements in turns, as `load_bytes` has its rows: each takes a register until it has its place.
+        match (T::BYTES, is_whole) {
+            (2, true) => rows_in_turns::<S, { rows_at_once(2, true) }>(simt, row_at),
+            (2, false) => rows_in_turns::<S, { rows_at_once(2, false) }>(simt, row_at),
+            (1, _) => rows_in_turns::<S, { rows_at_once(1, false) }>(simt, row_at),
+            _ => each_row(row_at),
         }
     } else {
         // One by one, and as little code as that takes: each moves those before it down.
@@ -283,14 +291,25 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
             let place = place::<T>(turn / vector_elements::<T>(), turn % vector_elements::<T>());
             let mut bits = 0;
             if (place as u32) < present {
-                // SAFETY: passed on to the caller.
-                let offset = unsafe { T::of(extents.within(simt, first + place), array) };
-                bits = element(place, start.wrapping_offset(offset as isize));
+                // SAFETY: passed on to the caller; the element is present.
+                bits = unsafe {
+                    let offset = T::of(extents.within(simt, first + place), array);
+                    load_element(simt, start.wrapping_offset(offset as isize))
+                };
             }
             rows = moved_down::<T>(rows, bits);
             turn += 1;
         }
         rows
+    }
+}
+
+/// Rows whose elements, of so many bytes, are on their way at once; fewer where each is tested, for that takes registers, too.
+const fn rows_at_once(bytes: usize, is_whole: bool) -> usize {
+    match (bytes, is_whole) {
+        (1, _) | (2, false) => 2,
+        (2, true) => 4,
+        _ => ROWS,
     }
 }
 
@@ -307,6 +326,7 @@ unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vector
         start,
         first,
         present,
+        ..
     } = places;
     let load = |row: usize, offset: isize| {
         let is_present = (place::<T>(row, 0) as u32) < present;
@@ -338,7 +358,7 @@ unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vector
 ///
 /// # Safety
 ///
-/// As [`fold_part`]; the answer exists.
+/// As [`fold_part`].
 #[inline(always)]
 unsafe fn load_mask<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let Places {
@@ -347,6 +367,7 @@ unsafe fn load_mask<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
         start,
         first,
         present,
+        ..
     } = places;
     let start = start.cast::<u8>();
     let byte = |place: u64, from: *const u8| {
@@ -435,13 +456,18 @@ pub const fn shuffles<T: Source>() -> usize {
 
 /// How many loads of elements and words stand in the code of [`fold_part`].
 #[must_use]
-pub const fn loads<T: Source>() -> Loads {
+pub const fn loads<T: Source, M: Monoid<T>>() -> Loads {
     let shared = if shares_words::<T>() {
         ROWS * WORDS * T::ARRAYS
     } else {
         0
     };
-    let rows = if T::BYTES < 4 { ROWS / 2 } else { ROWS };
+    let whole = if reads_whole::<T, M>() {
+        rows_at_once(T::BYTES, true)
+    } else {
+        0
+    };
+    let rows = whole + rows_at_once(T::BYTES, false);
     // The rows, and one element that an index is made for.
     let elements = element_loads::<T>(rows * vector_elements::<T>() + 1);
     // Of a mask a row, in a loop.
@@ -454,22 +480,4 @@ pub const fn loads<T: Source>() -> Loads {
         words: elements.words + shared - in_loops,
         ..elements
     }
-}
-
-/// A vector made of its elements, which are asked for in order.
-#[inline(always)]
-fn vector<T: Item>(mut element: impl FnMut(usize) -> u64) -> [u32; WORDS] {
-    if T::BYTES == 8 {
-        let (a, b) = (element(0), element(1));
-        return [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32];
-    }
-    let mut word = |i: usize| match T::BYTES {
-        1 => {
-            let mut byte = |column: usize| (element(4 * i + column) as u32) << (8 * column);
-            byte(0) | byte(1) | byte(2) | byte(3)
-        }
-        2 => element(2 * i) as u32 | (element(2 * i + 1) as u32) << 16,
-        _ => element(i) as u32,
-    };
-    [word(0), word(1), word(2), word(3)]
 }

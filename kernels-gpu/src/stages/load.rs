@@ -275,6 +275,48 @@ pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
     rows
 }
 
+/// The rows of a part, `N` of them in a turn.
+#[inline(always)]
+pub(super) fn rows_in_turns<S: Simt, const N: usize>(
+    simt: S,
+    mut row: impl FnMut(usize) -> [u32; WORDS],
+) -> Vectors<ROWS> {
+    let mut rows = [[0; WORDS]; ROWS];
+    let turns = simt.anew((ROWS / N) as u32) as usize;
+    let mut turn = 0;
+    while turn < turns {
+        let read = each_row::<N>(|i| row(turn * N + i));
+        let before = rows;
+        rows = each_row(|i| {
+            if i + N < ROWS {
+                before[i + N]
+            } else {
+                read[i + N - ROWS]
+            }
+        });
+        turn += 1;
+    }
+    rows
+}
+
+/// A vector made of its elements, which are asked for in order.
+#[inline(always)]
+pub(super) fn vector<T: Item>(mut element: impl FnMut(usize) -> u64) -> [u32; WORDS] {
+    if T::BYTES == 8 {
+        let (a, b) = (element(0), element(1));
+        return [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32];
+    }
+    let mut word = |i: usize| match T::BYTES {
+        1 => {
+            let mut byte = |column: usize| (element(4 * i + column) as u32) << (8 * column);
+            byte(0) | byte(1) | byte(2) | byte(3)
+        }
+        2 => element(2 * i) as u32 | (element(2 * i + 1) as u32) << 16,
+        _ => element(i) as u32,
+    };
+    [word(0), word(1), word(2), word(3)]
+}
+
 /// Element `column` of a vector.
 #[inline(always)]
 pub(super) fn element<T: Element>(words: [u32; WORDS], column: usize) -> T {

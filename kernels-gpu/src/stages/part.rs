@@ -8,7 +8,7 @@ use super::{
 use crate::{
     monoids::{self, Monoid},
     simt::Simt,
-    tree::{self, Again, LANES, Part, ROWS, pending::Pending, place, vector_elements},
+    tree::{self, Again, LANES, Part, ROWS, pending::Pending, place, row_elements, vector_elements},
 };
 /// Whether the columns of a part are folded one after the other, in a loop: where there are so many that all at once would take more
 /// registers than there are. Of moments, which are made of a column at once, and of states of several words of two arrays.
@@ -23,6 +23,12 @@ pub(super) const fn folds_whole_at_once<T: Source, M: Monoid<T>>() -> bool {
     T::ARRAYS == 1 && <M::State as monoids::Words>::COUNT <= 6
 }
 
+/// Whether a part of which no place is absent has code of its own, that tests none: for operators to which a test is as dear as
+/// an element, and where elements are many but not folded in a loop.
+pub(super) const fn is_cheaper_whole<T: Source, M: Monoid<T>>() -> bool {
+    M::SELECTS || word_elements::<T>() > 1 && !folds_in_turn::<T, M>()
+}
+
 /// A part that was read, of which the first `present` places hold elements.
 #[derive(Clone, Copy)]
 pub(super) struct Loaded<T: Source, const N: usize> {
@@ -33,6 +39,7 @@ pub(super) struct Loaded<T: Source, const N: usize> {
 impl<T: Source, const N: usize> Part<T> for Loaded<T, N> {
     const ROWS: usize = N;
     const COLUMNS: usize = vector_elements::<T>();
+    const AT_HAND: bool = true;
 
     #[inline(always)]
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
@@ -84,10 +91,43 @@ impl<T: Source, const N: usize> Loaded<T, N> {
         })
     }
 
+    /// The same of a part whose last rows may be absent, by a test for each row; of another in a loop.
+    #[inline(always)]
+    pub(super) fn fold_by_rows<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
+        const { assert!(N == ROWS, "half of a leaf's rows") };
+        if T::BYTES == 1 {
+            return self.fold(simt, op);
+        }
+        let of_row = self.present % row_elements::<T>() as u32;
+        let has_many = self.rows() > ROWS as u32 / 2;
+        if T::BYTES == 2 && M::SELECTS || of_row != 0 && of_row < vector_elements::<T>() as u32 {
+            return self.fold_in_turn(simt, op, has_many);
+        }
+        if has_many {
+            return self.fold_whole_rows(op);
+        }
+        let words = T::map(self.words, |words| each_row(|row| words[row]));
+        let present = self.present;
+        Loaded::<T, { ROWS / 2 }> { words, present }.fold_whole_rows(op)
+    }
+
+    /// The same of a part whose rows are all there or absent, by a test for each.
+    #[inline(always)]
+    pub(super) fn fold_whole_rows<M: Monoid<T>>(self, op: M) -> M::State {
+        let (words, rows) = (self.words, self.rows());
+        op.fold_part(WholeRows::<T, N> { words, rows })
+    }
+
+    /// How many rows hold elements.
+    #[inline(always)]
+    fn rows(self) -> u32 {
+        self.present.div_ceil(row_elements::<T>() as u32)
+    }
+
     /// Folds what the first words of vectors hold: all of it where no order changes a bit, else one column after the other.
     #[inline(always)]
     fn fold_word<M: Monoid<T>>(self, op: M, has_many: bool) -> M::State {
-        if M::ASSOCIATES || M::SELECTS {
+        if M::IN_ANY_ORDER {
             let half = |first| {
                 AllOf(Half {
                     part: self,
@@ -147,6 +187,28 @@ impl<T: Source, const N: usize> Loaded<T, N> {
     }
 }
 
+/// A part that was read, whose first `rows` rows hold elements and whose others hold none.
+#[derive(Clone, Copy)]
+struct WholeRows<T: Source, const N: usize> {
+    words: T::Each<Vectors<N>>,
+    rows: u32,
+}
+
+impl<T: Source, const N: usize> Part<T> for WholeRows<T, N> {
+    const ROWS: usize = N;
+    const COLUMNS: usize = vector_elements::<T>();
+    const AT_HAND: bool = true;
+
+    #[inline(always)]
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
+        if (row as u32) < self.rows {
+            op.lift(T::item(&self.words, row, column), place::<T>(row, column))
+        } else {
+            op.identity()
+        }
+    }
+}
+
 /// Half of the rows of a part, from row `first` on, of one column.
 #[derive(Clone, Copy)]
 struct Half<T: Source, const N: usize> {
@@ -172,6 +234,7 @@ struct AllOf<T: Source, const N: usize>(Half<T, N>);
 impl<T: Source, const N: usize> Part<T> for AllOf<T, N> {
     const ROWS: usize = N / 2;
     const COLUMNS: usize = word_elements::<T>();
+    const AT_HAND: bool = true;
 
     #[inline(always)]
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {

@@ -5,7 +5,7 @@ use super::{
     in_order,
     load::{ALL, Loads, Vectors, WORDS, ragged_loads},
     narrow,
-    part::{Columns, Loaded, Unloaded, folds_whole_at_once},
+    part::{Columns, Loaded, Unloaded, folds_whole_at_once, is_cheaper_whole},
     source::{Across, Aligned, At, Bytes, Ragged, Source, Whole, Words, load},
     warp,
 };
@@ -294,7 +294,19 @@ pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(simt: 
         return unsafe { in_order::fold_leaf(simt, op, input, 0) };
     }
     // SAFETY: passed on to the caller.
-    unsafe { load_rows::<S, T, N>(simt, input, simt.lane()) }.fold(simt, op)
+    let Short { part, base } = unsafe { load_rows::<S, T, N>(simt, input, simt.lane()) };
+    let state = if has_whole_vectors::<T, M>(input.len) {
+        part.fold_whole_rows(op)
+    } else {
+        part.fold(simt, op)
+    };
+    op.shift(state, base)
+}
+
+/// Whether of each vector of extents of `len` elements all is present, or nothing, and [`fold_rows`] has code of its own for that.
+#[must_use]
+pub fn has_whole_vectors<T: Source, M: Monoid<T>>(len: u64) -> bool {
+    is_cheaper_whole::<T, M>() && T::BYTES > 1 && len.is_multiple_of(vector_elements::<T>() as u64)
 }
 
 /// The same of an extent of at most a leaf, by less code.

@@ -19,6 +19,10 @@ impl<State: Copy, const LEVELS: u32> Pending<State, LEVELS> {
     // Written out, not an array: one that is indexed by a number would lie in memory.
     #[inline(always)]
     pub(crate) fn push<T, M: Monoid<T, State = State>>(&mut self, op: M, number: u32, state: State) {
+        if M::IN_ANY_ORDER {
+            self.0 = op.combine(self.0, state);
+            return;
+        }
         if LEVELS == 0 || number & 1 == 0 {
             self.0 = state;
             return;
@@ -53,7 +57,7 @@ impl<State: Copy, const LEVELS: u32> Pending<State, LEVELS> {
     /// The state of all `count` units that came.
     #[inline(always)]
     pub(crate) fn total<T, M: Monoid<T, State = State>>(self, op: M, count: u32) -> State {
-        if count == 1 << LEVELS {
+        if M::IN_ANY_ORDER || count == 1 << LEVELS {
             return self.0;
         }
         let mut total = op.identity();

@@ -116,11 +116,11 @@ macro_rules! float {
             }
             type Key = $int;
             const NOTHING: $int = $int::MIN;
-            const UNORDERED: $int = $int::MAX;
+            const UNORDERED: Option<$int> = Some($int::MAX);
             #[inline]
             fn key(self) -> $int {
                 if self.is_nan() {
-                    Self::UNORDERED
+                    $int::MAX
                 } else {
                     $flip(self.to_bits() as $int)
                 }

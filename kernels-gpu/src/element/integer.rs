@@ -183,7 +183,7 @@ macro_rules! rank {
             }
             type Key = Self;
             const NOTHING: Self = $int::MIN;
-            const UNORDERED: Self = $int::MAX;
+            const UNORDERED: Option<Self> = None;
             #[inline]
             fn key(self) -> Self {
                 self

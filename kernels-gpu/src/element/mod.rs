@@ -240,8 +240,8 @@ pub trait Rank: Words + PartialOrd {
     /// The key of no element, the lowest number there is: below the key of every float, and as a rank a NaN; of integers, which
     /// need all numbers, that of the lowest.
     const NOTHING: Self::Key;
-    /// The key of a NaN; of integers, which have none, that of the highest.
-    const UNORDERED: Self::Key;
+    /// The key of a NaN, if there are any.
+    const UNORDERED: Option<Self::Key>;
     /// The rank of a key.
     fn of_key(key: Self::Key) -> Self;
 

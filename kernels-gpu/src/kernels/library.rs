@@ -132,6 +132,8 @@ pub struct Room {
     /// How many of those a multiprocessor must have registers for. With two, all of its 256 blocks run at once; without any bound
     /// the assembler would save registers where there is no occupancy to gain, and keep fewer loads in flight.
     pub(super) small_blocks: u32,
+    /// How many threads a multiprocessor must have registers for, at most, where [elements lie apart](Kernel::Strided).
+    pub(super) apart: u32,
 }
 
 impl Room {
@@ -141,6 +143,7 @@ impl Room {
         blocks: 2,
         small_threads: 512,
         small_blocks: 2,
+        apart: 512,
     };
     /// For operators that would spill then: 24 warps with 80 registers a thread.
     pub const HEAVY: Self = Self {
@@ -148,6 +151,7 @@ impl Room {
         blocks: 3,
         small_threads: 512,
         small_blocks: 2,
+        apart: 512,
     };
     /// For operators that would spill even then, and for many small elements in a vector: 16 warps with 128 registers a thread.
     pub const WIDE: Self = Self {
@@ -155,6 +159,12 @@ impl Room {
         blocks: 2,
         small_threads: 512,
         small_blocks: 1,
+        apart: 512,
+    };
+    /// The same, with all the registers that a thread can have where elements lie apart.
+    pub const WIDE_APART: Self = Self {
+        apart: 256,
+        ..Self::WIDE
     };
     /// For operators whose states are of many words, a column of them at a time: 12 warps with 168 registers a thread.
     pub const DEEP: Self = Self {
@@ -162,6 +172,7 @@ impl Room {
         blocks: 3,
         small_threads: 256,
         small_blocks: 1,
+        apart: 512,
     };
     /// For many states of two words: 8 warps with all the registers that a thread can have.
     pub const FULL: Self = Self {
@@ -169,5 +180,6 @@ impl Room {
         blocks: 1,
         small_threads: 256,
         small_blocks: 1,
+        apart: 512,
     };
 }

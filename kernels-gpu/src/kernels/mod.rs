@@ -264,9 +264,20 @@ impl Entry {
             Kernel::Strided => {
                 // Addresses take many registers, and so do the states that wait, if any do.
                 let (most, all) = (LANES * most_warps(words), room.threads * room.blocks);
-                let threads = if most < 256 { most } else { 256 };
-                let few_words = words < 3 || M::IN_ANY_ORDER && T::BYTES > 1;
-                let most_resident = if few_words && T::ARRAYS == 1 { 512 } else { 256 };
+                let (most_threads, most_resident) = match words {
+                    _ if T::ARRAYS > 1 => (256, 256),
+                    1 | 2 => (256, 512),
+                    // Those of no order, of which none waits.
+                    _ if M::IN_ANY_ORDER && T::BYTES > 2 => (256, 512),
+                    _ if M::IN_ANY_ORDER && T::BYTES == 2 => (128, 384),
+                    _ => (256, 256),
+                };
+                let threads = if most < most_threads { most } else { most_threads };
+                let most_resident = if room.apart < most_resident {
+                    room.apart
+                } else {
+                    most_resident
+                };
                 let resident = if all < most_resident { all } else { most_resident };
                 (threads, resident / threads, strided::instructions::<T, M>())
             }

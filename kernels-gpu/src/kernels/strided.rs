@@ -79,15 +79,13 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
     let number = u64::from(set) * u64::from(teams) + u64::from(team.number(simt));
     let answer = number * u64::from(team.answers) + u64::from(team.answer(simt));
     let exists = answer < extents.count;
-    let shares_words = team.answers == LANES && gather::share_words(extents);
-    let folded = if exists {
-        answer
-    } else {
-        gather::stand_in::<S, T>(simt, shares_words)
-    };
     // SAFETY: passed on to the caller.
-    let start = unsafe { extents.first(simt, folded) };
-    let read = gather::Answer { start, shares_words };
+    let start = unsafe { extents.first(simt, if exists { answer } else { 0 }) };
+    let read = gather::Answer {
+        start,
+        exists,
+        shares_words: team.answers == LANES && gather::share_words(extents),
+    };
 
     let before = u64::from(tile) * team.units();
     let left = u64::saturating_sub(parts(T::ELEMENT, extents.len), before);

@@ -60,7 +60,7 @@ entries! {
         count_inf: CountInf = |_| CountInf, { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
         truth: Truth = |told| Truth::told(told), {
             f32: HEAVY, f64: HEAVY, f16: DEEP, bf16: DEEP,
-            u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY,
+            u8: WIDE, u16: DEEP, u32: HEAVY, u64: HEAVY,
         };
         bits: Bits = |told| Bits::told(told), { u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY };
         bit_xor: BitXor = |_| BitXor, { u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY };
@@ -94,7 +94,7 @@ entries! {
             f32: WIDE, f64: WIDE, f16: WIDE, bf16: WIDE,
         };
         arg_mapped: Map<ToldStep<false>, Arg> = |told| Map::step(told, Arg::told(told.behind())), {
-            f32: WIDE, f64: WIDE, f16: WIDE, bf16: WIDE,
+            f32: WIDE, f64: WIDE, f16: WIDE_APART, bf16: WIDE_APART,
         };
         extremum_ignore_nan: IgnoreNan<Extremum> = |told| IgnoreNan(Extremum::told(told)), {
             f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE,

@@ -218,11 +218,12 @@ impl<T: Real> Monoid<T> for Arg {
 pub(super) struct Near(pub(super) Arg);
 
 impl Near {
-    /// One element after the other, unless the highest may be looked for first: of a few that is slower, and of bytes it takes too many
-    /// registers.
+    /// One element after the other, unless the highest may be looked for first: of a few that is slower, and so it is where the key is the
+    /// rank and there is no NaN; of bytes it takes too many registers.
     #[inline(always)]
     fn fold<T: Real, P: Part<T>>(self, part: P) -> (Key<T>, i32) {
-        if P::AT_HAND && P::ROWS * P::COLUMNS > 4 && T::BYTES > 1 {
+        let has_dear_keys = T::Rank::UNORDERED.is_some() && T::BYTES > 1;
+        if P::AT_HAND && P::ROWS * P::COLUMNS > 4 && has_dear_keys {
             peak::find(self, part)
         } else {
             tree::fold_exactly(self, part)

@@ -44,15 +44,15 @@ fn find_among<T: Real, P: Part<T>>(near: Near, part: P, first: usize) -> (Key<T>
     let (highest, any_nan) = chains(Highest(order), part);
     let columns = P::COLUMNS;
     // A NaN beats any number.
-    let (key, marks) = if any_nan {
-        let of = None;
-        (
-            T::Rank::UNORDERED,
-            chains(Marks::<T::Rank> { order, columns, of }, part),
-        )
-    } else {
-        let of = Some(highest);
-        (highest.zeros_alike().key(), chains(Marks { order, columns, of }, part))
+    let (key, marks) = match T::Rank::UNORDERED {
+        Some(key) if any_nan => {
+            let of = None;
+            (key, chains(Marks::<T::Rank> { order, columns, of }, part))
+        }
+        _ => {
+            let of = Some(highest);
+            (highest.zeros_alike().key(), chains(Marks { order, columns, of }, part))
+        }
     };
     if marks == 0 {
         return Monoid::<T>::identity(near);

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     element::Item,
-    monoids::Monoid,
+    monoids::{Monoid, Words as _},
     simt::Simt,
     tree::{ROWS, place, row_elements, vector_elements},
 };
@@ -51,24 +51,16 @@ pub fn share_words<T: Source>(extents: Extents<T>) -> bool {
         && is_whole(extents.count)
 }
 
-/// The answer whose parts a lane folds; for a lane that has none, another lane's, that of [`stand_in`].
+/// The answer whose parts a lane folds.
 #[derive(Clone, Copy)]
 pub struct Answer<T: Source> {
     /// The first element of its extent, in each array.
     pub start: At<T>,
+    /// Whether there is such an answer; the identity stands for one that there is not.
+    pub exists: bool,
     /// Whether all 32 lanes fold neighbouring answers, the first lane one whose number is a multiple of 32, and
     /// [`share_words`]: then they read together.
     pub shares_words: bool,
-}
-
-/// The answer that a lane folds if there is none for it, as it may: one that lies in a word as its own would.
-#[must_use]
-pub fn stand_in<S: Simt, T: Source>(simt: S, shares_words: bool) -> u64 {
-    if shares_words {
-        u64::from(simt.lane()) % word_elements::<T>() as u64
-    } else {
-        0
-    }
 }
 
 /// Reads and folds a part of the extent of an answer, its elements lying anywhere, from element `first` on.
@@ -89,10 +81,12 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
 ) -> M::State {
     let start = answer.start;
     if !M::COMMUTES {
+        let len = if answer.exists { extents.len } else { 0 };
         // SAFETY: passed on to the caller.
-        return unsafe { in_order::fold_part(simt, op, Apart { extents, start }, first, extents.len) };
+        return unsafe { in_order::fold_part(simt, op, Apart { extents, start }, first, len) };
     }
-    let present = narrow(simt, u64::saturating_sub(extents.len, first));
+    let left = u64::saturating_sub(extents.len, first);
+    let present = narrow(simt, if answer.exists { left } else { 0 });
     let is_whole = present >= span::<T>();
     let places = |is_whole| {
         move |array| Places {
@@ -108,6 +102,8 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     let words = unsafe {
         if shares_words::<T>() && answer.shares_words {
             T::read(simt, T::each(|array| SharedWords(places(false)(array))))
+        } else if !answer.exists {
+            return op.identity();
         } else if reads_whole::<T, M>() && is_whole && extents.layout.is_null() {
             T::read(simt, T::each(places(true)))
         } else {
@@ -115,7 +111,8 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
         }
     };
     let loaded = Loaded::<T, ROWS> { words, present };
-    let state = if !is_cheaper_whole::<T, M>() {
+    let state = if !is_cheaper_whole::<T, M>() || M::FUSES && M::State::COUNT == 1 && !is_whole {
+        // As it is; of exponentials of elements there is so much code that it stands here twice at most.
         loaded.fold(simt, op)
     } else if is_whole {
         // Anew, so that the two ways share nothing: else elements would be unpacked before they part.
@@ -129,9 +126,11 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     op.shift(state, first)
 }
 
-/// Whether a part of which no place is absent is read by loads of its own, that test nothing.
+/// Whether a part of which no place is absent is read by loads of its own, that test nothing: where there are registers for so many at
+/// once.
 const fn reads_whole<T: Source, M: Monoid<T>>() -> bool {
-    is_cheaper_whole::<T, M>() && !T::MASKED && T::BYTES > 1
+    let is_dear = M::SELECTS || M::FUSES;
+    is_cheaper_whole::<T, M>() && !T::MASKED && T::BYTES > 1 && !(T::BYTES == 2 && is_dear)
 }
 
 /// Where the elements of a part lie in one of the arrays: those from number `first` on of the extent that begins at `start`, of which
@@ -254,10 +253,10 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
     if extents.layout.is_null() {
         let element = |place: u64, from: *const T::Element| {
             let is_present = is_whole || (place as u32) < present;
-            if T::BYTES >= 4 && !is_present {
+            if T::BYTES != 2 && !is_present {
                 return 0;
             }
-            // Of small ones, which share words, the first of all for one that is absent: no load waits for another's test then.
+            // Of two that share a word, the first of all for one that is absent: no load waits for another's test then.
             let from = if is_present { from } else { T::of(extents.start, array) };
             // SAFETY: passed on to the caller; the element is present, or the first of the first extent, which is not empty.
             unsafe { load_element(simt, from) }
@@ -304,11 +303,11 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
     }
 }
 
-/// Rows whose elements, of so many bytes, are on their way at once; fewer where each is tested, for that takes registers, too.
+/// Rows whose elements, of so many bytes, are on their way at once; fewer where each has an address of its own, for that takes registers.
 const fn rows_at_once(bytes: usize, is_whole: bool) -> usize {
     match (bytes, is_whole) {
-        (1, _) | (2, false) => 2,
-        (2, true) => 4,
+        (2, false) => 2,
+        (1, _) | (2, true) => 4,
         _ => ROWS,
     }
 }

@@ -306,7 +306,7 @@ pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(simt: 
 /// Whether of each vector of extents of `len` elements all is present, or nothing, and [`fold_rows`] has code of its own for that.
 #[must_use]
 pub fn has_whole_vectors<T: Source, M: Monoid<T>>(len: u64) -> bool {
-    is_cheaper_whole::<T, M>() && T::BYTES > 1 && len.is_multiple_of(vector_elements::<T>() as u64)
+    is_cheaper_whole::<T, M>() && T::ARRAYS == 1 && T::BYTES > 1 && len.is_multiple_of(vector_elements::<T>() as u64)
 }
 
 /// The same of an extent of at most a leaf, by less code.

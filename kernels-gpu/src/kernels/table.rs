@@ -30,7 +30,7 @@ entries! {
         // The mean of a sum that has a sign.
         mean: Mean = |_| Mean, { i64: HEAVY };
         (sum_mapped | mean_mapped): Map<ToldStep<false>, Either<Sum, Mean>> = |told| Map::step(told, Either::told(Sum, Mean, told)), {
-            f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
+            f32: HEAVY, f64: HEAVY, f16: WIDE_APART, bf16: WIDE_APART,
         };
         (sum_exp | mean_exp): Map<ToldStep<true>, Either<Sum, Mean>> = |told| Map::exp(told, Either::told(Sum, Mean, told)), {
             f32: HEAVY, f64: FULL, f16: WIDE, bf16: WIDE,

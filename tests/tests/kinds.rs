@@ -5,7 +5,8 @@ use warpfold::{
     Plan, cpu,
     layout::{Axes, Extents, Layout, Segments},
     ops::{
-        ArgMax, ArgMaxLast, ArgMin, ArgMinLast, ArgMinMax, LogSumExp, Max, Min, MinMax, Reduction, StdDev, Sum,
+        ArgMax, ArgMaxLast, ArgMin, ArgMinLast, ArgMinMax, LogSumExp, Max, MeanVariance, Min, MinMax, Reduction,
+        StdDev, Sum,
         element::{Element, bf16, f8e4m3, f8e5m2, f16},
     },
     plan::Shape,
@@ -39,8 +40,12 @@ fn arrays(leaf: usize, bits: u32) -> Vec<(&'static str, Array)> {
             Box::new(move |i| if i % 5 == 2 { sign } else { 0 }),
         ),
         ("rising", Box::new(move |i| (4 * i / leaf) as u64)),
-        ("falling", Box::new(move |i| 120 - (4 * i / leaf) as u64)),
+        (
+            "falling",
+            Box::new(move |i| u64::saturating_sub(120, (4 * i / leaf) as u64)),
+        ),
         ("one value", Box::new(|_| 17)),
+        ("zeros below", Box::new(move |_| sign)),
     ]
 }
 
@@ -170,4 +175,5 @@ tests! {
     summing_halves { bf16 => Sum, LogSumExp }
     summing_others { f32 => Sum, LogSumExp; u8 => Sum }
     columns_of_halves { f16 => StdDev::default() }
+    columns_of_doubles { f64 => MeanVariance::default() }
 }

@@ -42,11 +42,13 @@ macro_rules! integer {
             }
             #[inline]
             fn from_rank(rank: $rank) -> Self {
-                // Of no element the nearest: where a mask selects none.
+                (Self::nearest(rank) ^ $flip) as $int
+            }
+            #[inline]
+            fn nearest(rank: $rank) -> $rank {
                 let (lowest, highest) = (Real::rank($int::MIN), Real::rank($int::MAX));
                 let rank = if rank < lowest { lowest } else { rank };
-                let rank = if rank > highest { highest } else { rank };
-                (rank ^ $flip) as $int
+                if rank > highest { highest } else { rank }
             }
             $(#[inline]
             fn rank_as_signed(rank: $rank, yes: bool) -> $rank {

@@ -163,6 +163,11 @@ pub trait Real: Element {
     fn rank(self) -> Self::Rank;
     /// The element of a rank; every NaN gives the same one.
     fn from_rank(rank: Self::Rank) -> Self;
+    /// The nearest rank that an element has, to one that none may have: that of no element.
+    #[inline]
+    fn nearest(rank: Self::Rank) -> Self::Rank {
+        rank
+    }
     /// The rank of the signed integer of the same bits, where `yes`, of the rank of an unsigned one; and the way back.
     #[inline]
     fn rank_as_signed(rank: Self::Rank, yes: bool) -> Self::Rank {

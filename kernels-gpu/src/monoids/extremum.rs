@@ -62,10 +62,10 @@ impl Order {
         T::beyond(word, self.rank::<T>(T::from_bits(0).rank()), bar)
     }
 
-    /// The way back.
+    /// The way back; of no element, where a mask selects none, to the nearest there is, before bits are turned that an element has.
     #[inline]
     pub(super) fn back<T: Real>(self, rank: T::Rank) -> T::Rank {
-        T::rank_as_signed(rank.reversed(self.end == End::Smallest), self.signed)
+        T::rank_as_signed(T::nearest(rank.reversed(self.end == End::Smallest)), self.signed)
     }
 }
 

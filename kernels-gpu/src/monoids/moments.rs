@@ -339,9 +339,10 @@ fn mean_of(column: [f64; ROWS], there: [bool; ROWS], are_short: bool) -> (u64, f
     } else if count == ROWS as u32 {
         mean_by_eighths(column, count)
     } else {
-        // By what they are above the first.
+        // By what they are below the first: so it is what they are where all are −0.0, too.
         let first = first_of(column, there);
-        let mean = first + sum_of(less(column, there, first)) * reciprocal(count);
+        let below = less(column.map(|x| -x), there, -first);
+        let mean = first - sum_of(below) * reciprocal(count);
         // Infinities, and numbers that lie too far apart for a difference.
         if mean.is_finite() {
             mean

@@ -439,7 +439,7 @@ fn by_the_page(column: [Option<f64>; ROWS], are_short: bool) -> Moments4 {
         [] => 0.0,
         _ if are_short => sum(-0.0, &|x| x) * part,
         [_, _, _, _, _, _, _, _] => eighths(),
-        [p, ..] => match p + sum(0.0, &|x| x - p) * part {
+        [p, ..] => match p - sum(0.0, &|x| p - x) * part {
             mean if mean.is_finite() => mean,
             _ => eighths() * (8.0 * part),
         },

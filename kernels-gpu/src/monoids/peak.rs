@@ -20,20 +20,20 @@ pub(super) fn find<T: Real, P: Part<T>>(near: Near, part: P) -> (Key<T>, i32) {
     if P::ROWS * P::COLUMNS <= MOST {
         find_among(near, part, 0)
     } else {
-        find_in_four::<T, P, 2>(near, part)
+        find_in_pairs(near, part)
     }
 }
 
-/// The same of four times `N` columns, so that small elements leave their words a few at a time: each takes a register then.
+/// The same of eight columns, two after two, so that small elements leave their words a few at a time: each takes a register then.
 #[inline(always)]
-fn find_in_four<T: Real, P: Part<T>, const N: usize>(near: Near, part: P) -> (Key<T>, i32) {
+fn find_in_pairs<T: Real, P: Part<T>>(near: Near, part: P) -> (Key<T>, i32) {
     // One after the other: the code of all stands here whatever its size, and no closure is for a compiler to call.
-    let found = find_among(near, Columns::<P, N> { part, first: 0 }, 0);
-    let next = find_among(near, Columns::<P, N> { part, first: N }, N);
+    let found = find_among(near, Columns::<P, 2> { part, first: 0 }, 0);
+    let next = find_among(near, Columns::<P, 2> { part, first: 2 }, 2);
     let found = Monoid::<T>::combine(near, found, next);
-    let next = find_among(near, Columns::<P, N> { part, first: 2 * N }, 2 * N);
+    let next = find_among(near, Columns::<P, 2> { part, first: 4 }, 4);
     let found = Monoid::<T>::combine(near, found, next);
-    let next = find_among(near, Columns::<P, N> { part, first: 3 * N }, 3 * N);
+    let next = find_among(near, Columns::<P, 2> { part, first: 6 }, 6);
     Monoid::<T>::combine(near, found, next)
 }
 

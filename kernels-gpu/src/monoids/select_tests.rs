@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::monoids::{
-    Arg, Bits, CountNonzero, CountedMean, Extremum, IgnoreNan, LogSumExp, Mean, NO_INDEX, Product, StdDev, Sum, Truth,
-    Variance,
+    Arg, Bits, CountNonzero, CountedMean, Extremum, IgnoreNan, LogSumExp, Mean, NO_INDEX, Order, Product, StdDev, Sum,
+    Truth, Variance,
     testing::{answer, bits, check_laws, fold, special_or_any},
 };
 
@@ -134,4 +134,17 @@ fn of_nothing_selected_there_is_what_the_documentation_says() {
     assert_eq!(answer(Where(Extremum::SMALLEST), &none), i16::MAX);
     assert_eq!(answer(Where(Sum), &none), 0);
     assert!(!answer(Where(Truth::Any), &none) && answer(Where(Truth::All), &none));
+    // Kernels have the bits of signed ones as unsigned elements, and are told.
+    let (largest, smallest) = (Extremum::LARGEST, Extremum::SMALLEST);
+    let signed = |op: Extremum| Extremum {
+        order: Order {
+            signed: true,
+            ..op.order
+        },
+    };
+    let (bytes, shorts) = (masked(&[3_u8, 4], 0), masked(&[3_u16, 4], 0));
+    assert_eq!(answer(Where(signed(largest)), &bytes), i8::MIN as u8);
+    assert_eq!(answer(Where(signed(smallest)), &bytes), i8::MAX as u8);
+    assert_eq!(answer(Where(signed(largest)), &shorts), i16::MIN as u16);
+    assert_eq!(answer(Where(signed(smallest)), &shorts), i16::MAX as u16);
 }

@@ -185,6 +185,18 @@ pub fn emulator_segments<T: Element, M: Monoid<T>>(
     })
 }
 
+/// A plan of segments with tiles of so many leaves, two warps to a block.
+#[must_use]
+pub fn in_tiles(mut plan: Plan, leaves: u32) -> Plan {
+    let ty = plan.entry.element;
+    let range = ty.leaf_elements() * u64::from(leaves);
+    plan.shape.leaves_per_warp = leaves;
+    plan.shape.warps = 2;
+    plan.shape.blocks = segments::places(ty, plan.len, plan.count).div_ceil(2 * range).max(1) as u32;
+    plan.tiles = plan.len / range;
+    plan
+}
+
 /// What is folded.
 #[derive(Clone, Copy)]
 enum Of<'a> {

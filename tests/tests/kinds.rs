@@ -5,13 +5,16 @@ use warpfold::{
     Plan, cpu,
     layout::{Axes, Extents, Layout, Segments},
     ops::{
-        ArgMax, ArgMaxLast, ArgMin, ArgMinLast, ArgMinMax, LogSumExp, Max, MeanVariance, Min, MinMax, Reduction,
-        StdDev, Sum,
+        ArgMax, ArgMaxLast, ArgMin, ArgMinLast, ArgMinMax, Describe, Exact, LogSumExp, Max, Mean, MeanVariance, Min,
+        MinMax, Reduction, StdDev, Sum,
         element::{Element, bf16, f8e4m3, f8e5m2, f16},
     },
     plan::Shape,
 };
-use warpfold_kernels::tree::{leaf_elements, row_elements, vector_elements};
+use warpfold_kernels::{
+    kernels::segments::most_leaves,
+    tree::{leaf_elements, row_elements, vector_elements},
+};
 use warpfold_tests::{Bits, backends};
 
 /// The bits of element `i`.
@@ -104,7 +107,8 @@ fn in_segments<T: Element, R: Reduction<T>>(op: R) {
     for (name, bits) in arrays(leaf, 8 * size_of::<T>() as u32) {
         let values: Vec<T> = values(segments.len() as usize, &bits);
         let plan = Plan::segments(op.entry(), segments.len(), segments.count() as u64).expect("few blocks");
-        for (apart, seed) in [(false, 0), (false, 1), (true, 1)] {
+        for (apart, seed, leaves) in [(false, 0, 1), (false, 1, most_leaves(plan.entry)), (true, 1, 2)] {
+            let plan = backends::in_tiles(plan, leaves);
             let (answers, _) = backends::emulator_segments(op.monoid(), &values, &plan, &segments, apart, seed);
             for (i, answer) in answers.into_iter().enumerate() {
                 let range = segments.get(i);
@@ -175,5 +179,7 @@ tests! {
     summing_halves { bf16 => Sum, LogSumExp }
     summing_others { f32 => Sum, LogSumExp; u8 => Sum }
     columns_of_halves { f16 => StdDev::default() }
+    descriptions { f32 => Describe::default(); f64 => Describe { correction: 0.0 } }
+    exact_sums { f64 => Exact(Sum), Exact(Mean) }
     columns_of_doubles { f64 => MeanVariance::default() }
 }

@@ -8,7 +8,7 @@ use warpfold::{
 };
 use warpfold_kernels::{
     element::{Element, Type, bf16},
-    kernels::segments::{MOST_LEAVES, places},
+    kernels::segments::MOST_LEAVES,
 };
 use warpfold_tests::{
     Bits, backends,
@@ -19,15 +19,11 @@ use warpfold_tests::{
 /// The tuned plan, or one of tiles of so many leaves.
 fn plan(op: &dyn Operation, segments: &Segments, leaves: Option<u32>) -> Plan {
     let (len, count) = (segments.len(), segments.count() as u64);
-    let mut plan = Plan::segments(op.entry(), len, count).expect("few blocks");
-    if let Some(leaves) = leaves {
-        let range = op.ty().leaf_elements() * u64::from(leaves);
-        plan.shape.leaves_per_warp = leaves;
-        plan.shape.warps = 2;
-        plan.shape.blocks = places(op.ty(), len, count).div_ceil(2 * range).max(1) as u32;
-        plan.tiles = len / range;
+    let plan = Plan::segments(op.entry(), len, count).expect("few blocks");
+    match leaves {
+        Some(leaves) => backends::in_tiles(plan, leaves),
+        None => plan,
     }
-    plan
 }
 
 /// The emulator's kernel, where segments follow one another and where they lie apart, against the CPU's answer for each alone.

@@ -43,7 +43,7 @@ where
     each(bench, LogSumExp, &pattern)
 }
 
-fn each<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
+pub(crate) fn each<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
     for (rows, columns) in [(100, 16), (50, 600), (60, 1001), (3, 40_000)] {
         for axis in [0, 1] {
             check(bench, op, pattern, (rows, columns), axis)?;

@@ -3,7 +3,8 @@
 //!
 //! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32, and
 //! `axes` is folds of matrices along their rows and columns, `segments` of arrays in segments of many kinds,
-//! `pairs` of two arrays, `masks` under a mask, `steps` behind a step, `distinct` counts of distinct elements, `exact` exact sums. Without a GPU
+//! `pairs` of two arrays, `masks` under a mask, `steps` behind a step, `distinct` counts of distinct elements, `exact` exact sums, `vast` what has the
+//! largest states along axes and in segments. Without a GPU
 //! it says so and ends well. `--shapes` times the kernel of any length in many shapes beside the tuned plan, which is how
 //! the table in `warpfold::plan` began.
 
@@ -15,6 +16,7 @@ mod pairs;
 mod segments;
 mod steps;
 mod types;
+mod vast;
 
 use std::{error::Error, ptr, time::Instant};
 
@@ -131,6 +133,9 @@ fn main() -> Outcome<()> {
     }
     if wanted("exact") && !shapes {
         exact::run(&bench)?;
+    }
+    if wanted("vast") && !shapes {
+        vast::run(&bench)?;
     }
     if wanted("types") && !shapes {
         types::run(&bench)?;

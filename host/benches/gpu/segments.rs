@@ -66,6 +66,10 @@ where
     each(bench, LogSumExp, &pattern, &small, &large)
 }
 
+pub(crate) fn all<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
+    each(bench, op, pattern, &kinds(pattern.len() as u64)?, &kinds(LEN)?)
+}
+
 fn each<T: Sample, R: Reduction<T>>(
     bench: &Bench,
     op: R,

@@ -43,17 +43,6 @@ pub enum Error {
         segment: usize,
     },
 
-    /// An operator that has one kernel, for whole arrays and extents that are a run each, asked to fold on a GPU along other axes or in
-    /// segments.
-    #[error(
-        "GPUs fold with {op} whole arrays and extents that are a run each: along other axes and in segments the CPU does, \
-         `cpu::reduce_axes` and its kin"
-    )]
-    WholeOnly {
-        /// The operator.
-        op: &'static str,
-    },
-
     /// Offsets that divide no array into segments.
     #[error("offset {at} of the segments {fault}")]
     Offset {

@@ -31,7 +31,7 @@ use cust::{
 };
 use warpfold_kernels::{
     element::{Element, Item},
-    kernels::MOST_WHOLE_WORDS,
+    kernels::MOST_VAST_WORDS,
     monoids::Words,
     tree::{LEAF_BYTES, VECTOR_BYTES, leaf_elements},
 };
@@ -82,7 +82,7 @@ struct Scratch {
 /// Words of the blocking calls' output: an answer and a state.
 const OUTPUT_WORDS: usize = 2 * STATE_AT;
 /// Where in it the state is: behind the largest answer. There is room for the largest state.
-const STATE_AT: usize = MOST_WHOLE_WORDS;
+const STATE_AT: usize = MOST_VAST_WORDS;
 
 impl Gpu {
     /// How many GPUs there are. Loads the driver.

@@ -24,7 +24,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// As [`prepare`](Self::prepare); [`Error::LengthOverflow`]; [`Error::GridOverflow`]; [`Error::WholeOnly`].
+    /// As [`prepare`](Self::prepare); [`Error::LengthOverflow`]; [`Error::GridOverflow`].
     pub fn prepare_segmented<T: Element, R: Reduction<T>>(
         &self,
         op: R,

@@ -17,7 +17,7 @@ pub struct Compensated<Op>(pub Op);
 pub struct Wide<Op>(pub Op);
 
 /// [`Sum`] or [`Mean`] of f32 or f64 as real numbers have it, rounded once: no order of the elements changes it. Its special values:
-/// [`monoids::Exact`]. The kernel of f64 folds arrays, and extents that are a run each; other extents and segments the CPU folds.
+/// [`monoids::Exact`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exact<Op>(pub Op);
 

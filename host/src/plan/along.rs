@@ -6,7 +6,8 @@ use warpfold_kernels::{
     kernels::{Entry, Kernel, rows::Width, strided},
     stages::{
         block::most_states,
-        team::{MOST_STEPS, Team},
+        team::{Team, most_steps},
+        warp::is_vast,
     },
     tree::LANES,
 };
@@ -26,6 +27,10 @@ const MOST_THREADS_OF_FEW: u32 = 256;
 /// one step.
 const MANY_GROUPS: u64 = 16;
 
+/// What memory gives at once. Of the largest states, of which none wait in a lane, so many bytes of neighbouring answers are a warp's: it has
+/// lanes for several parts of each, and tiles are larger.
+const SECTOR_BYTES: u64 = 32;
+
 /// Warps that keep a large device busy.
 const MANY_WARPS: u64 = 4096;
 
@@ -41,8 +46,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::GridOverflow`] where there would be more blocks than a grid can have, 2³¹ − 1; [`Error::WholeOnly`] where the
-    /// operator has no kernel for such extents.
+    /// [`Error::GridOverflow`] where there would be more blocks than a grid can have, 2³¹ − 1.
     pub fn along(entry: &'static Entry, extents: &Extents) -> Result<Self, Error> {
         Self::along_all(entry, std::slice::from_ref(extents))
     }
@@ -55,7 +59,7 @@ impl Plan {
     pub fn along_all(entry: &'static Entry, arrays: &[Extents]) -> Result<Self, Error> {
         let extents = &arrays[0];
         let &Extents { count, len, .. } = extents;
-        let kernel = |kernel| entry.with(kernel).ok_or(Error::WholeOnly { op: entry.op });
+        let kernel = |kernel| entry.with(kernel).expect("every operator has it");
         if len == 0 || arrays.iter().all(Extents::is_contiguous) {
             if count == 1 {
                 return Ok(Self::new(entry, len));
@@ -65,9 +69,9 @@ impl Plan {
             {
                 return Self::of_rows(rows, len, count);
             }
-            return Self::of_long_rows(kernel(Kernel::All)?, len, count);
+            return Self::of_long_rows(kernel(Kernel::All), len, count);
         }
-        Self::of_columns(kernel(Kernel::Strided)?, extents)
+        Self::of_columns(kernel(Kernel::Strided), extents)
     }
 
     /// Runs of at most a leaf.
@@ -126,8 +130,13 @@ impl Plan {
     fn of_columns(entry: &'static Entry, extents: &Extents) -> Result<Self, Error> {
         let &Extents { count, len, .. } = extents;
         // Lanes that are neighbours read what lies closest.
+        let most_answers = if is_vast(entry.state_words) {
+            SECTOR_BYTES / entry.element.bytes() as u64
+        } else {
+            LANES.into()
+        };
         let answers = if extents.answers_are_closer() || count >= u64::from(LANES) && len < u64::from(LANES) {
-            count.min(LANES.into()).next_power_of_two() as u32
+            count.min(most_answers).next_power_of_two() as u32
         } else {
             1
         };
@@ -135,11 +144,11 @@ impl Plan {
         let parts = strided::parts(entry.element, len);
         // Units of a lane, were there but one warp for an answer.
         let units = parts.div_ceil(u64::from(LANES / answers));
-        let most = entry.max_threads / LANES;
+        let (most, most_steps) = (entry.max_threads / LANES, most_steps(entry.state_words, entry.leaves));
         let tiles = |team: Team| parts.div_ceil(team.units());
         let team_of = |warps: u32| {
             let warps = units.next_power_of_two().min(warps.into()) as u32;
-            let steps = units.div_ceil(warps.into()).next_power_of_two().min(MOST_STEPS.into()) as u32;
+            let steps = units.div_ceil(warps.into()).next_power_of_two().min(most_steps.into()) as u32;
             let mut team = Team { answers, warps, steps };
             while team.steps > 1 && groups.saturating_mul(tiles(team)) < MANY_BLOCKS {
                 team.steps /= 2;
@@ -220,6 +229,8 @@ mod tests {
             ("sum", Type::U8),
             ("kurtosis", Type::F64),
             ("arg", Type::F16),
+            ("describe", Type::F32),
+            ("sum_exact", Type::F64),
         ] {
             for (rows, columns) in sizes.iter().flat_map(|rows| sizes.map(|columns| (*rows, columns))) {
                 for axis in [0, 1] {
@@ -235,7 +246,10 @@ mod tests {
                             let teams = sets * u64::from(plan.shape.warps / plan.team.warps);
                             assert!(teams * u64::from(plan.team.answers) >= plan.count, "{plan}");
                             assert!(plan.tiles * plan.team.units() >= parts, "{plan}");
-                            assert!(plan.team.steps <= MOST_STEPS, "{plan}");
+                            assert!(
+                                plan.team.steps <= most_steps(plan.entry.state_words, plan.entry.leaves),
+                                "{plan}"
+                            );
                         }
                         Kernel::Rows => {
                             let warps = u64::from(plan.shape.blocks) * u64::from(plan.shape.warps);

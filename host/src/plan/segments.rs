@@ -18,7 +18,7 @@ impl Plan {
     ///
     /// [`Error::GridOverflow`] where there would be more blocks than a grid can have, 2³¹ − 1.
     pub fn segments(entry: &'static Entry, len: u64, count: u64) -> Result<Self, Error> {
-        let entry = entry.with(Kernel::Segments).ok_or(Error::WholeOnly { op: entry.op })?;
+        let entry = entry.with(Kernel::Segments).expect("every operator has it");
         let places = segments::places(entry.element, len, count);
         let most = WARPS.min(entry.max_threads / LANES);
         let warps_of = |leaves: u32| places.div_ceil(entry.element.leaf_elements() * u64::from(leaves));
@@ -74,6 +74,8 @@ mod tests {
             ("arg", Type::F16),
             ("dot", Type::Bf16),
             ("cosine", Type::F32),
+            ("describe", Type::F32),
+            ("sum_exact", Type::F64),
         ] {
             let entry = find(op, element, Kernel::All).expect("built");
             for len in [0, 1, 1000, 1 << 20, (1 << 28) + 1, 1 << 36] {

@@ -6,7 +6,7 @@
 ///
 /// They stand in parts, of which each has entry points where its `if` says so, on the GPU: of f32, bf16 and u8, and of other elements
 /// where their `if` does, too. Operators of a part of `folds of two` fold [`Two`](crate::element::Two) elements at a time, `of masked`
-/// an element and the mask's, [`Masked`](crate::element::Masked); those of whole arrays alone have the one kernel. `a | b` are two that fold alike: see [`Either`](crate::monoids::Either). `ptx` is what
+/// an element and the mask's, [`Masked`](crate::element::Masked); those of vast states have the kernels that others could do with. `a | b` are two that fold alike: see [`Either`](crate::monoids::Either). `ptx` is what
 /// the crate embeds.
 #[doc(hidden)]
 #[macro_export]
@@ -16,9 +16,9 @@ macro_rules! entries {
         $($part:ident: folds of $arrays:ident, if $when:meta {
             $($op:tt: $monoid:ty = |$told:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? };)*
         })*
-        $((folds of whole arrays alone) $whole_part:ident, if $whole_when:meta {
-            $($whole_op:tt: $whole_monoid:ty = |$whole_told:pat_param| $whole_value:expr, {
-                $($whole_element:ident: $whole_room:ident),* $(,)?
+        $((folds of vast states) $vast_part:ident, if $vast_when:meta {
+            $($vast_op:tt: $vast_monoid:ty = |$vast_told:pat_param| $vast_value:expr, {
+                $($vast_element:ident: $vast_room:ident),* $(,)?
             };)*
         })?
     ) => {
@@ -30,7 +30,9 @@ macro_rules! entries {
             $crate::entries!(@new Strided, $op, "_strided", $arrays $element, $monoid, $room, $part),
             $crate::entries!(@new Segments, $op, "_segments", $arrays $element, $monoid, $room, $part),
         )*)*)* $($($(
-            $crate::entries!(@new All, $whole_op, "", one $whole_element, $whole_monoid, $whole_room, $whole_part),
+            $crate::entries!(@new All, $vast_op, "", one $vast_element, $vast_monoid, $vast_room, $vast_part),
+            $crate::entries!(@new Strided, $vast_op, "_strided", one $vast_element, $vast_monoid, $vast_room, $vast_part),
+            $crate::entries!(@new Segments, $vast_op, "_segments", one $vast_element, $vast_monoid, $vast_room, $vast_part),
         )*)*)?];
 
         /// What this crate has built.
@@ -50,8 +52,16 @@ macro_rules! entries {
         )*)*)*
         $($($(
             $crate::entries!(
-                @points $whole_when, $others, $whole_element; All, $whole_op, "", one $whole_element, $whole_monoid, $whole_room,
-                $whole_told, $whole_value
+                @points $vast_when, $others, $vast_element; All, $vast_op, "", one $vast_element, $vast_monoid, $vast_room,
+                $vast_told, $vast_value
+            );
+            $crate::entries!(
+                @points $vast_when, $others, $vast_element; Strided, $vast_op, "_strided", one $vast_element, $vast_monoid, $vast_room,
+                $vast_told, $vast_value
+            );
+            $crate::entries!(
+                @points $vast_when, $others, $vast_element; Segments, $vast_op, "_segments", one $vast_element, $vast_monoid, $vast_room,
+                $vast_told, $vast_value
             );
         )*)*)?
     };

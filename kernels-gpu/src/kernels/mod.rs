@@ -28,7 +28,7 @@ use crate::{
         grid::{self, Meeting},
         source::Source,
         team::{Team, most_warps},
-        warp::{Leaves, is_large},
+        warp::{FEW_WORDS, Leaves, is_large},
     },
     tree::LANES,
 };
@@ -227,8 +227,8 @@ impl Entry {
     ) -> Self {
         let words = <M::State as Words>::COUNT;
         let most = match kernel {
-            Kernel::All => MOST_WHOLE_WORDS,
-            _ => MOST_WORDS,
+            Kernel::Small | Kernel::Rows => MOST_WORDS,
+            _ => MOST_VAST_WORDS,
         };
         assert!(words >= 1 && words <= most, "a state has too many words");
         assert!(<M::Answer as Words>::COUNT <= most, "an answer has too many words");
@@ -305,11 +305,11 @@ impl Entry {
     }
 }
 
-/// The most 32-bit words of a state, and of an answer.
-pub const MOST_WORDS: usize = 16;
+/// The most 32-bit words of a state, and of an answer, of an operator that has every kernel.
+pub const MOST_WORDS: usize = FEW_WORDS;
 
-/// The same of an operator that folds whole arrays alone.
-pub const MOST_WHOLE_WORDS: usize = 70;
+/// The same of one of [vast](crate::stages::warp::is_vast) states.
+pub const MOST_VAST_WORDS: usize = 70;
 
 /// The entry of this crate that folds elements of a type with an operator in a kernel; none if it is not built.
 #[must_use]

@@ -11,18 +11,20 @@ use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
     stages::{
+        aside::Carried,
         extents::{Input, after},
         grid::{self, Meeting},
         in_order, load,
+        run::{self, Run},
         segments::{self, Piece, Segments},
         source::{At, Source},
         thread,
-        warp::{self, Seen},
+        warp::{self, Seen, is_vast},
     },
-    tree::{LANES, ROWS, leaf_elements, pending::Pending},
+    tree::{LANES, ROWS, leaf_elements, leaves, pending::Pending},
 };
 
-/// The most leaves of a tile.
+/// The most leaves of a tile; of states so large that a warp's leaves have one together, as many as it has lanes.
 pub const MOST_LEAVES: u32 = 1 << LEVELS;
 
 /// Of their subtrees that wait.
@@ -43,6 +45,8 @@ const fn is_one_leaf(arrays: usize, words: usize) -> bool {
 pub const fn most_leaves(entry: &Entry) -> u32 {
     if is_one_leaf(entry.arrays, entry.state_words) {
         1
+    } else if is_vast(entry.state_words) {
+        LANES
     } else {
         MOST_LEAVES
     }
@@ -73,14 +77,30 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let numbers = 1 + 2 * ends + T::ARRAYS;
     let address = 2 * T::ARRAYS + 1;
     // A wide leaf, others; slots of tiles.
-    let [reduce, reduce_octets, reduce_eight] = warp::shuffles_of::<T, M>();
-    let meet = reduce_eight + reduce_octets;
+    let [reduce, ..] = warp::shuffles_of::<T, M>();
+    let meet = grid::shuffles_of_last_warps::<T, M>();
     if !M::COMMUTES {
         // A leaf; no segment is short.
         return Instructions {
             vector_loads: in_order::loads::<T>().vectors,
             scalar_loads: in_order::loads::<T>().words + numbers * segments::NUMBER,
             shuffles: address + reduce + meet,
+            barriers: 0,
+            tickets: 1,
+        };
+    }
+    if is_vast(words) {
+        let (loads, shuffles) = if warp::lanes_meet_last::<T, M>() {
+            (thread::ragged_leaf_loads::<T, M>(), reduce)
+        } else {
+            (thread::leaf_loads::<T, M>(), run::shuffles::<T, M>())
+        };
+        // The search; the ends of a segment, its address, and its ends once more.
+        let numbers = 1 + 2 + T::ARRAYS + 2;
+        return Instructions {
+            vector_loads: loads.vectors,
+            scalar_loads: loads.words + loads.bytes + numbers * segments::NUMBER,
+            shuffles: shuffles + meet,
             barriers: 0,
             tickets: 1,
         };
@@ -109,6 +129,8 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
 /// of several tiles: tile's slot ─ last warp of 256 tiles, last warp of as many of those, … ─ finish
 /// ```
 ///
+/// Of the largest states no segment is short.
+///
 /// A tile has `leaves` leaves, a power of two, at most [`most_leaves`]; there are as many warps as tiles in [`places`]. No warp
 /// waits for another.
 ///
@@ -126,8 +148,11 @@ pub unsafe fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
     meeting: Meeting,
     output: Output,
 ) {
-    let range = u64::from(leaves) * leaf_elements::<T>() as u64;
-    let place = (u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp())) * range;
+    if is_vast(M::State::COUNT) {
+        // SAFETY: passed on to the caller.
+        return unsafe { reduce_one_by_one(simt, op, segments, leaves, meeting, output) };
+    }
+    let (place, range) = range_of::<S, T>(simt, leaves);
     // SAFETY: passed on to the caller.
     let first = unsafe { segments.first_from(simt, place) };
     // Of the one before, a tile may begin here.
@@ -187,6 +212,67 @@ pub unsafe fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
     }
 }
 
+/// Where this warp's range of the line begins, and how many places it has, those of so many leaves.
+fn range_of<S: Simt, T: Source>(simt: S, leaves: u32) -> (u64, u64) {
+    let range = u64::from(leaves) * leaf_elements::<T>() as u64;
+    let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
+    (warp * range, range)
+}
+
+/// The same where states are so large that no lane has room for one that waits: one segment after the other.
+///
+/// Called by: all 32 lanes together · Scratch: the segments' slots
+///
+/// # Safety
+///
+/// As [`reduce_segments`].
+#[inline(always)]
+unsafe fn reduce_one_by_one<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    segments: Segments<T>,
+    leaves: u32,
+    meeting: Meeting,
+    output: Output,
+) {
+    // Computed anew for each segment, as registers are few.
+    let here = || range_of::<S, T>(simt, simt.anew(leaves));
+    // SAFETY: passed on to the caller.
+    let mut number = unsafe { segments.first_from(simt, here().0) };
+    let mut before = 0;
+    if number > 0 {
+        // Of the one before, a tile may begin here.
+        number -= 1;
+        before = 1;
+    }
+    loop {
+        let (place, range) = here();
+        // SAFETY: passed on to the caller.
+        let piece = unsafe { segments.piece(simt, number, segments.ends(simt, number), place, range) };
+        if piece.exists {
+            // SAFETY: passed on to the caller; each tile is in one warp's range.
+            let mut total = Some(unsafe { fold_neighbours(simt, op, piece.input) });
+            let (place, range) = here();
+            // SAFETY: as above.
+            let piece = unsafe { segments.piece(simt, number, segments.ends(simt, number), place, range) };
+            if piece.is_tile(range) {
+                // SAFETY: as above.
+                total = total.and_then(|total| unsafe { meet(simt, op, piece, range, meeting, total) });
+            }
+            if let Some(total) = total
+                && simt.lane() == 0
+            {
+                // SAFETY: passed on to the caller; each segment has one such warp.
+                unsafe { finish(simt, op, piece.len, total, output, number) };
+            }
+        } else if before == 0 {
+            return;
+        }
+        before = 0;
+        number += 1;
+    }
+}
+
 /// The addresses that lane `from` has, which each lane names for itself.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
@@ -234,6 +320,38 @@ unsafe fn fold_run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Inpu
         number += 1;
     }
     pending.total(op, number)
+}
+
+/// Folds a segment of at most a tile, or a tile of one, whose leaves have one state together.
+///
+/// Called by, Valid in, Scratch: as [`fold_run`]
+///
+/// # Safety
+///
+/// As [`reduce_segments`].
+#[inline(always)]
+unsafe fn fold_neighbours<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
+    let count = leaves::<T>(input.len) as u32;
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if warp::lanes_meet_last::<T, M>() {
+            // All leaves as ragged ones are: whole ones at once take more registers than there are.
+            let (mut mine, mut leaf) = (op.identity(), 0);
+            while leaf < count {
+                mine = thread::fold_ragged_onto(simt, op, input, leaf.into(), mine);
+                leaf += 1;
+            }
+            return warp::reduce(simt, op, mine);
+        }
+        let all = Run {
+            simt,
+            op,
+            input,
+            first: 0,
+            count,
+        };
+        all.fold(&mut Carried::nothing(op), true)
+    }
 }
 
 /// Folds a leaf, or what there is of one.

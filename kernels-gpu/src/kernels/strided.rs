@@ -9,7 +9,15 @@ use crate::{
     element::Type,
     monoids::{Monoid, Words},
     simt::Simt,
-    stages::{extents::Extents, gather, grid, grid::Meeting, in_order, load, source::Source, store, team::Team},
+    stages::{
+        extents::Extents,
+        gather, grid,
+        grid::Meeting,
+        in_order, load,
+        source::Source,
+        store,
+        team::{Team, most_warps},
+    },
     tree::{LANES, ROWS, leaf_elements, vector_elements},
 };
 
@@ -35,7 +43,7 @@ pub const fn parts(element: Type, len: u64) -> u64 {
 pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     let words = <M::State as Words>::COUNT;
     let (loads, exchanges) = if M::COMMUTES {
-        (gather::loads::<T, M>(), gather::shuffles::<T>())
+        (gather::loads::<T, M>(), gather::shuffles::<T, M>())
     } else {
         (in_order::loads::<T>(), 0)
     };
@@ -44,8 +52,8 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
         scalar_loads: loads.words,
         // Loops: the parts, and the slots.
         shuffles: 2 * words + exchanges,
-        // Two meetings of two; the slots' writers and readers; and in the loop of slots.
-        barriers: 2 * 2 + 2 + 2,
+        // Two meetings of two, if any warps meet; the slots' writers and readers; and in the loop of slots.
+        barriers: if most_warps(words) > 1 { 2 * 2 } else { 0 } + 2 + 2,
         tickets: 1,
     }
 }

@@ -163,8 +163,8 @@ entries! {
         log_sum_exp_where: Where<LogSumExp> = |_| Where(LogSumExp), { f32: WIDE, f64: FULL, f16: FULL, bf16: FULL };
     }
 
-    // States of 26, 30 and 69 words, and so much code to combine two that one kernel of each type is enough.
-    (folds of whole arrays alone) statistics, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "statistics")) {
+    // States of 26, 30 and 69 words, and so much code to combine two that few kernels are enough.
+    (folds of vast states) statistics, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "statistics")) {
         describe: Describe = |told| Describe { correction: f64::from_bits(told.number) }, {
             f32: FULL, f64: FULL,
         };

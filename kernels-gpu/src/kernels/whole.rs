@@ -9,19 +9,19 @@ use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
     stages::{
-        aside,
-        aside::{Carried, Tree, TreeState},
+        aside::Carried,
         block,
         block::Turn,
         extents::{Extents, Input},
         grid,
         grid::Meeting,
-        in_order, load, narrow,
+        in_order, narrow,
+        run::{self, Run},
         source::Source,
         store, thread, warp,
         warp::{Leaves, Row, Seen},
     },
-    tree::{LANES, ROWS, leaves, vector_elements},
+    tree::{LANES, leaves},
 };
 
 /// Elements of a type in a tile: what one block folds to one state.
@@ -48,28 +48,13 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
     };
     // Of a tile's leaves.
     let of_leaves = match Leaves::of::<T, M>() {
-        Leaves::Together { aside } => {
-            let met = words - M::ASIDE;
-            let aside = if aside { aside::shuffles::<T, M>() } else { 0 };
-            warp::shuffles_of_four(met) + warp::shuffles(met)[0] + aside
-        }
+        Leaves::Together { .. } => run::shuffles::<T, M>(),
         // Whole leaves and ragged ones.
         Leaves::Apart if warp::meets_in_fours::<T, M>() => warp::shuffles_of_four(words) + reduce,
         Leaves::Apart => 2 * reduce,
         Leaves::InAnyOrder => reduce,
     };
     let shuffles = of_leaves + reduce_first + slots;
-    // Ragged leaves, of small elements also whole ones that are not aligned; whole ones of others.
-    let mut ragged = load::ragged_loads::<T>(0, 1);
-    let words = ragged.words + ragged.bytes;
-    if T::BYTES >= 4 {
-        // A column, or an element, in a loop; or all of them.
-        let (columns, elements) = match M::FOLDS_COLUMNS {
-            true => M::FOLDS_AGAIN,
-            false => (vector_elements::<T>(), 0),
-        };
-        ragged = load::element_loads::<T>(ROWS * columns + elements);
-    }
     if !M::COMMUTES {
         return Instructions {
             vector_loads: in_order::loads::<T>().vectors,
@@ -79,11 +64,10 @@ pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
             tickets: 1,
         };
     }
-    let whole = if thread::loads_words::<T, M>() { words } else { 0 };
-    let wide = load::wide_loads::<T>(ROWS);
+    let loads = thread::leaf_loads::<T, M>();
     Instructions {
-        vector_loads: wide.vectors + ragged.vectors,
-        scalar_loads: wide.words + ragged.words + ragged.bytes + whole,
+        vector_loads: loads.vectors,
+        scalar_loads: loads.words + loads.bytes,
         shuffles,
         // The block stage twice, one behind the ticket, and one between two rounds of slots.
         barriers: 2 + 1 + rounds,
@@ -210,15 +194,9 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
                 first: leaf(simt.warp() * leaves_per_warp),
                 count: leaves_per_warp,
             };
-            let state = if M::ASIDE > 0 {
-                let met = warp::reduce_rows(simt, Tree(op), leaves_per_warp, LANES, RunAside(run, &mut carried));
-                let met = warp::reduce(simt, Tree(op), met);
-                // What is set aside comes with the block's last tile.
-                let is_last = tile + meeting.blocks >= tiles;
-                aside::join(op, met, is_last.then(|| carried.total(simt, op)))
-            } else {
-                warp::reduce(simt, op, warp::reduce_rows(simt, op, leaves_per_warp, LANES, run))
-            };
+            // What is set aside comes with the block's last tile.
+            // SAFETY: passed on to the caller.
+            let state = unsafe { run.fold(&mut carried, tile + meeting.blocks >= tiles) };
             block::put(simt, simt.warp(), state, turn);
         }
         while M::COMMUTES && are_apart && !warp::meets_in_fours::<T, M>() && at < whole {
@@ -284,58 +262,6 @@ impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Turns<S, T, M> {
         }
         // SAFETY: the kernel's caller has it so; the leaf is one of those that are read at once.
         unsafe { thread::load_leaf::<S, T, M>(simt, input, self.first + u64::from(at)) }.fold(simt, op)
-    }
-}
-
-/// A warp's leaves of a tile, where they are neighbours: `count` of them, from leaf `first` on. Those that are not there hold the
-/// identity.
-struct Run<S, T: Source, M> {
-    simt: S,
-    op: M,
-    input: Input<T>,
-    first: u64,
-    count: u32,
-}
-
-impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
-    /// The leaf of a row, if it is there.
-    #[inline(always)]
-    fn leaf(&self, number: u32) -> Option<u64> {
-        let leaf = self.first + u64::from(number);
-        (number < self.count && leaf < leaves::<T>(self.input.len)).then_some(leaf)
-    }
-}
-
-impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Run<S, T, M> {
-    #[inline(always)]
-    fn row(&mut self, number: u32) -> M::State {
-        let &mut Self { simt, op, input, .. } = self;
-        let Some(leaf) = self.leaf(number) else {
-            return op.identity();
-        };
-        // SAFETY: the kernel's caller has it so; the leaf is one of those that are read at once.
-        unsafe {
-            if leaf < thread::loadable_leaves::<T, M>(input) {
-                thread::load_leaf::<S, T, M>(simt, input, leaf).fold(simt, op)
-            } else {
-                thread::fold_ragged(simt, op, input, leaf)
-            }
-        }
-    }
-}
-
-/// The same, with what associates set aside.
-struct RunAside<'a, S, T: Source, M: Monoid<T>>(Run<S, T, M>, &'a mut Carried<T, M>);
-
-impl<S: Simt, T: Source, M: Monoid<T>> Row<TreeState<T, M>> for RunAside<'_, S, T, M> {
-    #[inline(always)]
-    fn row(&mut self, number: u32) -> TreeState<T, M> {
-        let Self(run, carried) = self;
-        let Some(leaf) = run.leaf(number) else {
-            return Tree(run.op).identity();
-        };
-        // SAFETY: the kernel's caller has it so.
-        unsafe { carried.fold_leaf(run.simt, run.op, run.input, leaf) }
     }
 }
 

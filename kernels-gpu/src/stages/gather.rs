@@ -88,6 +88,8 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     let left = u64::saturating_sub(extents.len, first);
     let present = narrow(simt, if answer.exists { left } else { 0 });
     let is_whole = present >= span::<T>();
+    // The same for all lanes that read together.
+    let is_half = folds_half::<T, M>() && answer.shares_words && has_half::<T>(left);
     let places = |is_whole| {
         move |array| Places {
             extents,
@@ -98,10 +100,17 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
             is_whole,
         }
     };
+    let shared = T::each(|array| SharedWords(places(false)(array)));
+    if is_half {
+        // SAFETY: passed on to the caller.
+        let words = unsafe { T::read(simt, shared) };
+        let state = Loaded::<T, { ROWS / 2 }> { words, present }.fold_whole_rows(op);
+        return op.shift(state, first);
+    }
     // SAFETY: passed on to the caller.
     let words = unsafe {
         if shares_words::<T>() && answer.shares_words {
-            T::read(simt, T::each(|array| SharedWords(places(false)(array))))
+            T::read(simt, shared)
         } else if !answer.exists {
             return op.identity();
         } else if reads_whole::<T, M>() && is_whole && extents.layout.is_null() {
@@ -131,6 +140,19 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
 const fn reads_whole<T: Source, M: Monoid<T>>() -> bool {
     let is_dear = M::SELECTS || M::FUSES;
     is_cheaper_whole::<T, M>() && !T::MASKED && T::BYTES > 1 && !(T::BYTES == 2 && is_dear)
+}
+
+/// Whether half of a part, whose other half is absent, is read and exchanged by itself where words are shared: of elements of 2 bytes, of
+/// which a leaf has so many that there are extents of less.
+const fn folds_half<T: Source, M: Monoid<T>>() -> bool {
+    shares_words::<T>() && T::BYTES == 2 && is_cheaper_whole::<T, M>() && !M::FUSES
+}
+
+/// Whether a part with `left` places before its extent's end has elements in at most half of its rows, in each at every place or none.
+fn has_half<T: Item>(left: u64) -> bool {
+    let row = row_elements::<T>() as u64;
+    let of_row = left % row;
+    left <= ROWS as u64 / 2 * row && (of_row == 0 || of_row >= vector_elements::<T>() as u64)
 }
 
 /// Where the elements of a part lie in one of the arrays: those from number `first` on of the extent that begins at `start`, of which
@@ -164,21 +186,20 @@ impl<T: Source> Read<ROWS> for Places<T> {
 #[derive(Clone, Copy)]
 struct SharedWords<T: Source>(Places<T>);
 
-impl<T: Source> Read<ROWS> for SharedWords<T> {
+impl<T: Source, const N: usize> Read<N> for SharedWords<T> {
     #[inline(always)]
-    unsafe fn read<S: Simt>(self, simt: S) -> Vectors<ROWS> {
+    unsafe fn read<S: Simt>(self, simt: S) -> Vectors<N> {
         // SAFETY: passed on to the caller.
         unsafe { load_shared_words(simt, self.0) }
     }
     /// Never: elements that have a mask share no words.
     #[inline(always)]
-    unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<ROWS> {
-        // SAFETY: passed on to the caller.
-        unsafe { self.0.read_mask(simt) }
+    unsafe fn read_mask<S: Simt>(self, _: S) -> Vectors<N> {
+        each_row(|_| [0; WORDS])
     }
 }
 
-/// The words of a part whose elements share theirs with the neighbours'.
+/// The words of a part's first `N` rows, whose elements share theirs with the neighbours'.
 ///
 /// Called by: all 32 lanes together, with the same `first` · Valid in: every lane · Scratch: none
 ///
@@ -186,7 +207,7 @@ impl<T: Source> Read<ROWS> for SharedWords<T> {
 ///
 /// As [`fold_part`].
 #[inline(always)]
-unsafe fn load_shared_words<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+unsafe fn load_shared_words<S: Simt, T: Source, const N: usize>(simt: S, places: Places<T>) -> Vectors<N> {
     let Places {
         start, first, present, ..
     } = places;
@@ -197,7 +218,7 @@ unsafe fn load_shared_words<S: Simt, T: Source>(simt: S, places: Places<T>) -> V
     let offset = (first + u64::from(place_in_word)) as isize * step - place_in_word as isize;
     let mut from = start.wrapping_offset(offset);
     // All are read before any is exchanged.
-    let read = each_row::<ROWS>(|row| {
+    let read = each_row::<N>(|row| {
         let mut at = from;
         from = from.wrapping_offset(row_elements::<T>() as isize * step);
         let mut word = |i: usize| {
@@ -443,11 +464,16 @@ fn moved_down<T: Item>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
     })
 }
 
+/// How many rows of words that are shared are read in the code of [`fold_part`].
+const fn shared_rows<T: Source, M: Monoid<T>>() -> usize {
+    if folds_half::<T, M>() { ROWS + ROWS / 2 } else { ROWS }
+}
+
 /// How many shuffles stand in the code of [`fold_part`].
 #[must_use]
-pub const fn shuffles<T: Source>() -> usize {
+pub const fn shuffles<T: Source, M: Monoid<T>>() -> usize {
     if shares_words::<T>() {
-        u32::ilog2(word_elements::<T>() as u32) as usize * ROWS * WORDS * T::ARRAYS
+        u32::ilog2(word_elements::<T>() as u32) as usize * shared_rows::<T, M>() * WORDS * T::ARRAYS
     } else {
         0
     }
@@ -457,7 +483,7 @@ pub const fn shuffles<T: Source>() -> usize {
 #[must_use]
 pub const fn loads<T: Source, M: Monoid<T>>() -> Loads {
     let shared = if shares_words::<T>() {
-        ROWS * WORDS * T::ARRAYS
+        shared_rows::<T, M>() * WORDS * T::ARRAYS
     } else {
         0
     };

@@ -126,7 +126,7 @@ unsafe fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Me
 ///
 /// `meeting` is this launch's own, and each tile has one warp.
 #[inline(always)]
-pub unsafe fn last_warps_fold<S: Simt, T, M: Monoid<T>>(
+pub unsafe fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     meeting: Meeting,
@@ -161,8 +161,7 @@ pub unsafe fn last_warps_fold<S: Simt, T, M: Monoid<T>>(
             // Hands on to the warp what lane 0 saw with its ticket.
             simt.warp_barrier();
             // SAFETY: passed on to the caller.
-            let rows = unsafe { octet(simt, op, meeting.slots, 1 << apart, present) };
-            state = warp::reduce_octets(simt, op, rows);
+            state = unsafe { fold_octet(simt, op, meeting.slots, 1 << apart, present) };
             // The slots were read.
             simt.warp_barrier();
         }
@@ -271,6 +270,47 @@ unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, 
         }
     }
     warp::reduce(simt, op, kept)
+}
+
+/// Folds at most [`OCTET`] slots that lie `apart`, those from `present` on being the identity.
+///
+/// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
+///
+/// # Safety
+///
+/// As [`octet`].
+#[inline(always)]
+unsafe fn fold_octet<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    slots: *const u32,
+    apart: u64,
+    present: u32,
+) -> M::State {
+    if !warp::lanes_meet_last::<T, M>() {
+        // SAFETY: passed on to the caller.
+        let rows = unsafe { octet(simt, op, slots, apart, present) };
+        return warp::reduce_octets(simt, op, rows);
+    }
+    let mut mine = op.identity();
+    let mut slot = simt.lane();
+    while slot < present {
+        // SAFETY: the slot is present.
+        mine = op.combine(mine, unsafe { load(simt, slots, u64::from(slot) * apart) });
+        slot += LANES;
+    }
+    warp::reduce(simt, op, mine)
+}
+
+/// How many shuffles stand in the code of [`last_warps_fold`].
+#[must_use]
+pub const fn shuffles_of_last_warps<T: Source, M: Monoid<T>>() -> usize {
+    let [reduce, reduce_octets, reduce_eight] = warp::shuffles_of::<T, M>();
+    if warp::lanes_meet_last::<T, M>() {
+        reduce
+    } else {
+        reduce_eight + reduce_octets
+    }
 }
 
 /// Folds each of eight rows of 32 slots that lie `apart`, those from `present` on being the identity.

@@ -9,6 +9,7 @@ pub mod in_order;
 pub mod load;
 mod mask;
 mod part;
+pub mod run;
 pub mod segments;
 pub mod source;
 pub mod table;

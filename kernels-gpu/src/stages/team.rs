@@ -10,7 +10,10 @@
 //!
 //! All of these are powers of two, so each group of neighbours is a subtree.
 
-use super::{each_word, warp::with_partner};
+use super::{
+    each_word,
+    warp::{Leaves, is_vast, with_partner},
+};
 use crate::{
     monoids::{Monoid, Words},
     simt::{SHARED_WORDS, Simt},
@@ -21,8 +24,15 @@ use crate::{
 const BUFFER_WORDS: u32 = 1024;
 const _: () = assert!(BUFFER_WORDS as usize + 4 <= SHARED_WORDS);
 
-/// The most steps of a warp.
-pub const MOST_STEPS: u32 = 1 << LEVELS;
+/// The most steps of a warp whose states have `words` words, a power of two: one where they are so large that a lane has no room for
+/// any that wait, as they need not [in any order](Leaves::InAnyOrder).
+#[must_use]
+pub const fn most_steps(words: usize, leaves: Leaves) -> u32 {
+    match leaves {
+        Leaves::Apart | Leaves::Together { .. } if is_vast(words) => 1,
+        _ => 1 << LEVELS,
+    }
+}
 
 /// Of its subtrees that wait.
 const LEVELS: u32 = 5;
@@ -31,7 +41,7 @@ const LEVELS: u32 = 5;
 #[must_use]
 pub const fn most_warps(words: usize) -> u32 {
     let most = BUFFER_WORDS / (LANES * words as u32);
-    1 << u32::ilog2(most)
+    if most > 1 { 1 << u32::ilog2(most) } else { 1 }
 }
 
 /// Who folds an answer. All numbers are powers of two.
@@ -41,7 +51,7 @@ pub struct Team {
     pub answers: u32,
     /// Warps of an answer, each called a member.
     pub warps: u32,
-    /// Units that a lane takes, one after the other, at most [`MOST_STEPS`].
+    /// Units that a lane takes, one after the other, at most [`most_steps`].
     pub steps: u32,
 }
 
@@ -85,6 +95,26 @@ impl Team {
         count: u64,
         unit: impl Fn(u64) -> M::State,
     ) -> M::State {
+        let state = if is_vast(M::State::COUNT) {
+            self.fold_steps::<S, T, M, 0>(simt, op, count, unit)
+        } else {
+            self.fold_steps::<S, T, M, LEVELS>(simt, op, count, unit)
+        };
+        if self.warps == 1 || most_warps(M::State::COUNT) == 1 {
+            return state;
+        }
+        self.meet(simt, op, state)
+    }
+
+    /// The same of this warp's units alone, of which subtrees of at most `2` to the power of `LEVELS` steps wait.
+    #[inline(always)]
+    fn fold_steps<S: Simt, T, M: Monoid<T>, const LEVELS: u32>(
+        self,
+        simt: S,
+        op: M,
+        count: u64,
+        unit: impl Fn(u64) -> M::State,
+    ) -> M::State {
         let lanes = self.lanes();
         let first = u64::from(self.member(simt) * self.steps * lanes);
         let mut pending = Pending::<_, LEVELS>::nothing(op);
@@ -104,11 +134,7 @@ impl Team {
             pending.push(op, step, state);
             step += 1;
         }
-        let state = pending.total(op, step);
-        if self.warps == 1 {
-            return state;
-        }
-        self.meet(simt, op, state)
+        pending.total(op, step)
     }
 
     /// Combines the states of a team's members, lane by lane.

@@ -3,7 +3,7 @@
 use super::{
     extents::{Around, Input, after},
     in_order,
-    load::{ALL, Loads, Vectors, WORDS, ragged_loads},
+    load::{ALL, Loads, Vectors, WORDS, element_loads, ragged_loads, wide_loads},
     narrow,
     part::{Columns, Loaded, Unloaded, folds_whole_at_once, is_cheaper_whole},
     source::{Across, Aligned, At, Bytes, Ragged, Source, Whole, Words, load},
@@ -61,6 +61,39 @@ pub unsafe fn load_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, input: Input<
         }
     };
     Rows { words, base }
+}
+
+/// The loads of [`load_leaf`] and [`fold_ragged`], of an operator that commutes.
+#[must_use]
+pub const fn leaf_loads<T: Source, M: Monoid<T>>() -> Loads {
+    // Of small elements those of whole leaves that are not aligned are the same.
+    let ragged = ragged_leaf_loads::<T, M>();
+    let words = ragged_loads::<T>(0, 1);
+    let whole = if loads_words::<T, M>() {
+        words.words + words.bytes
+    } else {
+        0
+    };
+    let wide = wide_loads::<T>(ROWS);
+    Loads {
+        vectors: wide.vectors + ragged.vectors,
+        words: wide.words + ragged.words + whole,
+        bytes: ragged.bytes,
+    }
+}
+
+/// The loads of [`fold_ragged`], of an operator that commutes.
+#[must_use]
+pub const fn ragged_leaf_loads<T: Source, M: Monoid<T>>() -> Loads {
+    if T::BYTES < 4 {
+        return ragged_loads::<T>(0, 1);
+    }
+    // A column, or an element, in a loop; or all of them.
+    let (columns, elements) = match M::FOLDS_COLUMNS {
+        true => M::FOLDS_AGAIN,
+        false => (vector_elements::<T>(), 0),
+    };
+    element_loads::<T>(ROWS * columns + elements)
 }
 
 /// Whether [`load_shifted`] can read the one leaf that an extent is.

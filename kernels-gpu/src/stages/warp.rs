@@ -20,6 +20,15 @@ pub const fn is_large(words: usize) -> bool {
     words > 8
 }
 
+/// The most words of a state of which a lane has room for several, and a kernel's code for several ways to fold them.
+pub const FEW_WORDS: usize = 16;
+
+/// Whether states are larger than that: a warp folds one extent at a time then, a run of leaves by what little code there can be.
+#[must_use]
+pub const fn is_vast(words: usize) -> bool {
+    words > FEW_WORDS
+}
+
 /// Whether a lane combines all that it has folded of a tile before lanes meet: of operators that associate, on one array. Such as select
 /// would rather skip leaves that cannot matter.
 #[must_use]

@@ -9,7 +9,6 @@ use warpfold::{
 };
 use warpfold_kernels::{
     element::{Element, Type, bf16},
-    kernels::Kernel,
     monoids::Words,
 };
 use warpfold_tests::{
@@ -51,12 +50,6 @@ impl Case {
         })
     }
 
-    /// Whether each extent is a run.
-    fn is_of_runs(&self) -> bool {
-        let extents = Extents::new(&self.layout, &Axes::of(&[self.axis])).expect("an axis");
-        extents.is_contiguous()
-    }
-
     fn folded<T: Element, R: Reduction<T>>(&self, op: R, gpu: &Gpu) -> Result<Folded<R::Answer>, Error> {
         // SAFETY: the array has the layout's elements, and is waited for.
         unsafe { gpu.reduce_axes_raw::<T, R>(op, self.array.address(), &self.layout, &Axes::of(&[self.axis])) }
@@ -65,15 +58,6 @@ impl Case {
     fn answers<T: Element, R: Reduction<T>>(&self, op: R, gpu: &Gpu) -> Vec<Bits> {
         let folded = self.folded::<T, R>(op, gpu);
         folded.expect("not empty").answers.into_iter().map(Bits::of).collect()
-    }
-
-    fn has_no_kernel<T: Element, R: Reduction<T>>(&self, op: R, gpu: &Gpu) {
-        let folded = self.folded::<T, R>(op, gpu).map(|_| ());
-        assert!(
-            matches!(folded, Err(Error::WholeOnly { .. })),
-            "{}: {folded:?}",
-            R::NAME
-        );
     }
 }
 
@@ -124,10 +108,6 @@ pub fn quick_axes_of_every_type(gpu: &Gpu) {
 pub fn quick_axes_of_statistics(gpu: &Gpu) {
     fn agrees<T: Element, R: Reduction<T>>(op: R, gpu: &Gpu) {
         for case in cases(T::TYPE) {
-            if op.entry().with(Kernel::Strided).is_none() && !case.is_of_runs() {
-                case.has_no_kernel::<T, R>(op, gpu);
-                continue;
-            }
             let alone = |extent: Vec<u64>| backends::cpu(op, &elements::<T>(&extent)).expect("not empty");
             let expected: Vec<Bits> = case.extents().map(alone).collect();
             let what = (R::NAME, T::TYPE, &case.layout, case.axis);
@@ -170,6 +150,8 @@ pub fn axes_of_every_size(gpu: &Gpu) {
         agrees::<bf16, _>(ops::LogSumExp, gpu, i, shape, axis);
         agrees::<u8, _>(ops::Max, gpu, i, shape, axis);
         agrees::<f64, _>(ops::Sum, gpu, i, shape, axis);
+        agrees::<f64, _>(ops::Exact(ops::Sum), gpu, i, shape, axis);
+        agrees::<f32, _>(ops::Describe::default(), gpu, i, shape, axis);
     }
 }
 
@@ -209,6 +191,17 @@ pub fn quick_any_strides(gpu: &Gpu) {
             let answers = gpu
                 .reduce_host_axes(ops::Sum, &values, &layout, &axes)
                 .expect("not empty");
+            assert_eq!(bits(answers), bits(expected), "{layout:?} along {axes:?}");
+            let op = ops::Describe::default();
+            let expected = warpfold::cpu::reduce_axes(op, &values, &layout, &axes).expect("an array");
+            let answers = gpu.reduce_host_axes(op, &values, &layout, &axes).expect("an array");
+            assert_eq!(bits(answers), bits(expected), "{layout:?} along {axes:?}");
+            let (op, values) = (
+                ops::Exact(ops::Sum),
+                values.iter().map(|value| f64::from(*value)).collect::<Vec<_>>(),
+            );
+            let expected = warpfold::cpu::reduce_axes(op, &values, &layout, &axes).expect("an array");
+            let answers = gpu.reduce_host_axes(op, &values, &layout, &axes).expect("an array");
             assert_eq!(bits(answers), bits(expected), "{layout:?} along {axes:?}");
         }
     }

@@ -7,10 +7,7 @@ use warpfold::{
     layout::Segments,
     ops::{self, OverNothing as _, Reduction},
 };
-use warpfold_kernels::{
-    element::{Element, Type, bf16},
-    kernels::Kernel,
-};
+use warpfold_kernels::element::{Element, Type, bf16};
 use warpfold_tests::{
     Bits, backends, each_operation, each_statistic,
     operations::extents,
@@ -91,10 +88,6 @@ pub fn quick_segments_of_every_type(gpu: &Gpu) {
 
 pub fn quick_segments_of_statistics(gpu: &Gpu) {
     fn agrees<T: Element, R: Reduction<T>>(op: R, gpu: &Gpu) {
-        if op.entry().with(Kernel::Segments).is_none() {
-            // Of whole arrays alone.
-            return;
-        }
         for case in cases(T::TYPE) {
             case.agrees::<T, R>(op, gpu, |segment| backends::cpu(op, &elements::<T>(segment)));
         }
@@ -157,7 +150,9 @@ pub fn segments_of_every_size(gpu: &Gpu) {
         agrees::<f32, _>(ops::ArgMax, gpu, i, lens.clone());
         agrees::<bf16, _>(ops::LogSumExp, gpu, i, lens.clone());
         agrees::<u8, _>(ops::Max, gpu, i, lens.clone());
-        agrees::<f64, _>(ops::Sum, gpu, i, lens);
+        agrees::<f64, _>(ops::Sum, gpu, i, lens.clone());
+        agrees::<f64, _>(ops::Exact(ops::Sum), gpu, i, lens.clone());
+        agrees::<f32, _>(ops::Describe::default(), gpu, i, lens);
     }
 }
 

@@ -1,0 +1,99 @@
+//! Run stage: a warp folds leaves that are neighbours to one state, where states are too large for each leaf to have one.
+
+use super::{
+    aside::{self, Carried, Tree, TreeState},
+    extents::Input,
+    source::Source,
+    thread,
+    warp::{self, Row},
+};
+use crate::{
+    monoids::{Monoid, Words},
+    simt::Simt,
+    tree::{LANES, leaves},
+};
+
+/// How many shuffles stand in the code of [`Run::fold`].
+#[must_use]
+pub const fn shuffles<T: Source, M: Monoid<T>>() -> usize {
+    let met = M::State::COUNT - M::ASIDE;
+    let aside = if M::ASIDE > 0 { aside::shuffles::<T, M>() } else { 0 };
+    warp::shuffles_of_four(met) + warp::shuffles(met)[0] + aside
+}
+
+/// A warp's leaves of an extent, where they are neighbours: at most `count`, from leaf `first` on. Those that are not there hold the
+/// identity.
+#[derive(Clone, Copy)]
+pub struct Run<S, T: Source, M> {
+    /// The machine.
+    pub simt: S,
+    /// The operator.
+    pub op: M,
+    /// The extent.
+    pub input: Input<T>,
+    /// The first leaf.
+    pub first: u64,
+    /// How many there may be, at most 32.
+    pub count: u32,
+}
+
+impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
+    /// Folds them: [`Leaves::Together`](warp::Leaves::Together). What is set aside is `carried` on, and joins the state of the run that
+    /// `is_last`.
+    ///
+    /// Called by: all 32 lanes together, on runs in rising order · Valid in: every lane · Scratch: none
+    ///
+    /// # Safety
+    ///
+    /// `input` is valid and unwritten for the whole launch, and so is what is around it.
+    #[inline(always)]
+    pub unsafe fn fold(self, carried: &mut Carried<T, M>, is_last: bool) -> M::State {
+        let Self { simt, op, count, .. } = self;
+        if M::ASIDE == 0 {
+            return warp::reduce(simt, op, warp::reduce_rows(simt, op, count, LANES, self));
+        }
+        let met = warp::reduce_rows(simt, Tree(op), count, LANES, RunAside(self, carried));
+        let met = warp::reduce(simt, Tree(op), met);
+        aside::join(op, met, is_last.then(|| carried.total(simt, op)))
+    }
+
+    /// The leaf of a row, if it is there.
+    #[inline(always)]
+    fn leaf(&self, number: u32) -> Option<u64> {
+        let leaf = self.first + u64::from(number);
+        (number < self.count && leaf < leaves::<T>(self.input.len)).then_some(leaf)
+    }
+}
+
+impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Run<S, T, M> {
+    #[inline(always)]
+    fn row(&mut self, number: u32) -> M::State {
+        let &mut Self { simt, op, input, .. } = self;
+        let Some(leaf) = self.leaf(number) else {
+            return op.identity();
+        };
+        // SAFETY: `fold`'s caller has it so; the leaf is one of those that are read at once.
+        unsafe {
+            if leaf < thread::loadable_leaves::<T, M>(input) {
+                thread::load_leaf::<S, T, M>(simt, input, leaf).fold(simt, op)
+            } else {
+                thread::fold_ragged(simt, op, input, leaf)
+            }
+        }
+    }
+}
+
+/// The same, with what associates set aside.
+struct RunAside<'a, S, T: Source, M: Monoid<T>>(Run<S, T, M>, &'a mut Carried<T, M>);
+
+impl<S: Simt, T: Source, M: Monoid<T>> Row<TreeState<T, M>> for RunAside<'_, S, T, M> {
+    #[inline(always)]
+    fn row(&mut self, number: u32) -> TreeState<T, M> {
+        let Self(run, carried) = self;
+        let Some(leaf) = run.leaf(number) else {
+            return Tree(run.op).identity();
+        };
+        // SAFETY: `fold`'s caller has it so.
+        unsafe { carried.fold_leaf(run.simt, run.op, run.input, leaf) }
+    }
+}

@@ -180,6 +180,6 @@ tests! {
     summing_others { f32 => Sum, LogSumExp; u8 => Sum }
     columns_of_halves { f16 => StdDev::default() }
     descriptions { f32 => Describe::default(); f64 => Describe { correction: 0.0 } }
-    exact_sums { f64 => Exact(Sum), Exact(Mean) }
+    exact_sums { f32 => Exact(Sum), Exact(Mean); f64 => Exact(Sum), Exact(Mean) }
     columns_of_doubles { f64 => MeanVariance::default() }
 }

@@ -6,7 +6,7 @@
 ///
 /// They stand in parts, of which each has entry points where its `if` says so, on the GPU: of f32, bf16 and u8, and of other elements
 /// where their `if` does, too. Operators of a part of `folds of two` fold [`Two`](crate::element::Two) elements at a time, `of masked`
-/// an element and the mask's, [`Masked`](crate::element::Masked); those of vast states have the kernels that others could do with. `a | b` are two that fold alike: see [`Either`](crate::monoids::Either). `ptx` is what
+/// an element and the mask's, [`Masked`](crate::element::Masked); those of vast states have the three kernels that any extents can do with. `a | b` are two that fold alike: see [`Either`](crate::monoids::Either). `ptx` is what
 /// the crate embeds.
 #[doc(hidden)]
 #[macro_export]

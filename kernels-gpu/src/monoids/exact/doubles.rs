@@ -107,7 +107,9 @@ fn elements<P: Part<f64>>(part: P) -> [f64; ELEMENTS] {
         ($($row:literal)*) => {
             $(if $row < P::ROWS {
                 held[2 * $row] = part.lift(Itself, $row, 0);
-                held[2 * $row + 1] = part.lift(Itself, $row, 1);
+                if P::COLUMNS > 1 {
+                    held[2 * $row + 1] = part.lift(Itself, $row, 1);
+                }
             })*
         };
     }

@@ -63,7 +63,13 @@ pub(super) fn fold_parts<P: Part<f32>>(mut total: Fixed<11>, mut next: impl FnMu
 fn and_part<P: Part<f32>>(mut total: Fixed<11>, part: P) -> Fixed<11> {
     const { assert!(vector_elements::<f32>() == 4, "four columns are written out") };
     let row = |row: usize| {
-        let column = |column: usize| part.lift(Bits, row, column);
+        let column = |column: usize| {
+            if column < P::COLUMNS {
+                part.lift(Bits, row, column)
+            } else {
+                NEUTRAL
+            }
+        };
         [column(0), column(1), column(2), column(3)]
     };
     let mut held = [[NEUTRAL; 4]; 8];

@@ -372,7 +372,8 @@ impl Bench {
             _ => 2,
         };
         let mut workspace = prepared.workspace()?;
-        let answer = DeviceBuffer::<u64>::zeroed(2 * prepared.plan().count as usize)?;
+        let plan = prepared.plan();
+        let answer = DeviceBuffer::<u8>::zeroed(plan.entry.answer_bytes * plan.count.max(1) as usize)?;
         let mut launch = |i: usize| -> Outcome<()> {
             let start = (i % buffers) * stride + offset;
             let input = self.pool.as_device_ptr().as_raw() + (start * size_of::<T>()) as u64;

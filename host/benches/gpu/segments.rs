@@ -66,8 +66,8 @@ where
     each(bench, LogSumExp, &pattern, &small, &large)
 }
 
-pub(crate) fn all<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
-    each(bench, op, pattern, &kinds(pattern.len() as u64)?, &kinds(LEN)?)
+pub(crate) fn time<T: Sample, R: Reduction<T>>(bench: &Bench, op: R) -> Outcome<()> {
+    time_each::<T, R>(bench, op, &kinds(LEN)?)
 }
 
 fn each<T: Sample, R: Reduction<T>>(
@@ -80,7 +80,11 @@ fn each<T: Sample, R: Reduction<T>>(
     for (name, segments) in small {
         check(bench, op, pattern, name, segments)?;
     }
-    for (name, segments) in large {
+    time_each::<T, R>(bench, op, large)
+}
+
+fn time_each<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, kinds: &[(String, Segments)]) -> Outcome<()> {
+    for (name, segments) in kinds {
         let prepared = bench.gpu.prepare_segments::<T, R>(op, segments)?;
         let us = bench.time(&prepared, 0)?;
         println!(

@@ -1,8 +1,11 @@
 //! Operators of the largest states along axes and in segments: descriptions, and exact sums of f64.
 
-use warpfold::ops::{Describe, Exact, Reduction, Sum};
+use warpfold::{
+    layout::{Axes, Layout, Segments},
+    ops::{Describe, Exact, Reduction, Sum},
+};
 
-use super::{Bench, Outcome, Sample, axes, segments};
+use super::{Bench, Outcome, Sample, axes, segments, words};
 
 pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     of::<f32, _>(bench, Describe::default())?;
@@ -11,6 +14,45 @@ pub(crate) fn run(bench: &Bench) -> Outcome<()> {
 
 fn of<T: Sample, R: Reduction<T>>(bench: &Bench, op: R) -> Outcome<()> {
     let pattern = bench.fill::<T>()?;
-    axes::each(bench, op, &pattern)?;
-    segments::all(bench, op, &pattern)
+    check_columns(bench, op, &pattern)?;
+    check_segments(bench, op, &pattern)?;
+    axes::time::<T, R>(bench, op)?;
+    segments::time::<T, R>(bench, op)
+}
+
+/// Never time a wrong kernel: the bits are those of each extent alone, by the kernel of whole arrays. (Those are checked against the
+/// CPU's where they are timed; its own folds along axes take long to compile of so large states.)
+fn check_columns<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
+    let (rows, columns) = (3001, 20);
+    let layout = Layout::c_order(&[rows as u64, columns as u64])?;
+    let input = bench.pool.as_device_ptr().as_raw();
+    // SAFETY: within the pool.
+    let folded = unsafe { bench.gpu.reduce_axes_raw::<T, R>(op, input, &layout, &Axes::of(&[0]))? };
+    for (column, answer) in folded.answers.into_iter().enumerate() {
+        let alone: Vec<T> = pattern[column..].iter().step_by(columns).take(rows).copied().collect();
+        same(R::NAME, answer, bench.gpu.reduce_host(op, &alone)?)?;
+    }
+    Ok(())
+}
+
+/// The same of segments.
+fn check_segments<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
+    let segments = Segments::by_lens([3, 60, 1, 700, 5000, 400_000, 17])?;
+    let input = bench.pool.as_device_ptr().as_raw();
+    // SAFETY: within the pool.
+    let answers = unsafe { bench.gpu.reduce_segments_raw::<T, R>(op, input, &segments)? };
+    for (i, answer) in answers.into_iter().enumerate() {
+        let range = segments.get(i);
+        let alone = &pattern[range.start as usize..range.end as usize];
+        same(R::NAME, answer, bench.gpu.reduce_host(op, alone)?)?;
+    }
+    Ok(())
+}
+
+fn same<A: warpfold_kernels::monoids::Words>(name: &str, answer: A, alone: A) -> Outcome<()> {
+    if words(answer) == words(alone) {
+        Ok(())
+    } else {
+        Err(format!("{name}: an extent among others has other bits than alone").into())
+    }
 }

@@ -13,7 +13,7 @@ use crate::{
         extents::Extents,
         gather, grid,
         grid::Meeting,
-        in_order, load,
+        in_order, load, shared_words,
         source::Source,
         store,
         team::{Team, most_warps},
@@ -92,7 +92,7 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
     let read = gather::Answer {
         start,
         exists,
-        shares_words: team.answers == LANES && gather::share_words(extents),
+        shares_words: team.answers == LANES && shared_words::do_share(extents),
     };
 
     let before = u64::from(tile) * team.units();

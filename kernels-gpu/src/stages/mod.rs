@@ -11,6 +11,7 @@ mod mask;
 mod part;
 pub mod run;
 pub mod segments;
+pub mod shared_words;
 pub mod source;
 pub mod table;
 pub mod team;

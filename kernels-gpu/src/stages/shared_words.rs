@@ -1,0 +1,131 @@
+//! Thread stage for small elements of neighbouring answers that lie side by side: they share words.
+//!
+//! As many lanes as a word has elements read that many words together, each the elements of all their answers at another place, and
+//! exchange them:
+//!
+//! ```text
+//! lane            0        1        2        3                   0        1        2        3
+//! reads at place  0        1        2        3          has of   a        b        c        d
+//!                 a₀b₀c₀d₀ a₁b₁c₁d₁ a₂b₂c₂d₂ a₃b₃c₃d₃            a₀a₁a₂a₃ b₀b₁b₂b₃ c₀c₁c₂c₃ d₀d₁d₂d₃
+//! ```
+
+use super::{
+    extents::Extents,
+    gather::Places,
+    load::{Vectors, WORDS, each_row, word_elements},
+    part::is_cheaper_whole,
+    source::{Read, Source},
+};
+use crate::{
+    element::Item,
+    monoids::Monoid,
+    simt::Simt,
+    tree::{ROWS, place, row_elements, vector_elements},
+};
+
+/// Whether elements are small and have no mask, which would have to be exchanged in another way.
+pub(super) const fn can_share<T: Source>() -> bool {
+    word_elements::<T>() > 1 && !T::MASKED
+}
+
+/// Whether small elements of neighbouring answers share words, and each word has those of as many answers, in each array.
+#[must_use]
+pub fn do_share<T: Source>(extents: Extents<T>) -> bool {
+    let elements = word_elements::<T>() as u64;
+    let is_whole = |number: u64| number.is_multiple_of(elements);
+    let places = T::zip(extents.start, T::zip(extents.stride, extents.step));
+    can_share::<T>()
+        && extents.layout.is_null()
+        && T::all(T::map(places, |(start, (stride, step))| {
+            stride == 1 && start.addr().is_multiple_of(4) && is_whole(step as u64)
+        }))
+        && is_whole(extents.count)
+}
+
+/// Whether half of a part, whose other half is absent, is read and exchanged by itself where words are shared: of elements of 2 bytes, of
+/// which a leaf has so many that there are extents of less.
+pub(super) const fn folds_half<T: Source, M: Monoid<T>>() -> bool {
+    can_share::<T>() && T::BYTES == 2 && is_cheaper_whole::<T, M>() && !M::FUSES
+}
+
+/// Whether a part with `left` places before its extent's end has elements in at most half of its rows, in each at every place or none.
+pub(super) fn has_half<T: Item>(left: u64) -> bool {
+    let row = row_elements::<T>() as u64;
+    let of_row = left % row;
+    left <= ROWS as u64 / 2 * row && (of_row == 0 || of_row >= vector_elements::<T>() as u64)
+}
+
+/// The words of a part whose elements share theirs with the neighbours'.
+#[derive(Clone, Copy)]
+pub(super) struct SharedWords<T: Source>(pub(super) Places<T>);
+
+impl<T: Source, const N: usize> Read<N> for SharedWords<T> {
+    #[inline(always)]
+    unsafe fn read<S: Simt>(self, simt: S) -> Vectors<N> {
+        // SAFETY: passed on to the caller.
+        unsafe { load_shared_words(simt, self.0) }
+    }
+    /// Never: elements that have a mask share no words.
+    #[inline(always)]
+    unsafe fn read_mask<S: Simt>(self, _: S) -> Vectors<N> {
+        each_row(|_| [0; WORDS])
+    }
+}
+
+/// The words of a part's first `N` rows, whose elements share theirs with the neighbours'.
+///
+/// Called by: all 32 lanes together, with the same `first` · Valid in: every lane · Scratch: none
+///
+/// # Safety
+///
+/// As [`fold_part`](super::gather::fold_part).
+#[inline(always)]
+unsafe fn load_shared_words<S: Simt, T: Source, const N: usize>(simt: S, places: Places<T>) -> Vectors<N> {
+    let Places {
+        start, first, present, ..
+    } = places;
+    let elements = word_elements::<T>();
+    let place_in_word = simt.lane() % elements as u32;
+    let step = T::of(places.extents.step, places.array) as isize;
+    let left = simt.anew(u32::saturating_sub(present, place_in_word));
+    let offset = (first + u64::from(place_in_word)) as isize * step - place_in_word as isize;
+    let mut from = start.wrapping_offset(offset);
+    // All are read before any is exchanged.
+    let read = each_row::<N>(|row| {
+        let mut at = from;
+        from = from.wrapping_offset(row_elements::<T>() as isize * step);
+        let mut word = |i: usize| {
+            let here = at;
+            at = at.wrapping_offset(elements as isize * step);
+            if place::<T>(row, i * elements) as u32 >= left {
+                return 0;
+            }
+            // SAFETY: passed on to the caller; the word is of as many answers as it has elements, all at a place that is present.
+            unsafe { simt.load_input(here.cast()) }
+        };
+        [word(0), word(1), word(2), word(3)]
+    });
+    each_row(|row| read[row].map(|word| exchanged::<S, T>(simt, word)))
+}
+
+/// Of the words that some lanes read, each at another place, this lane's answer's elements at all of these places.
+///
+/// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
+#[inline(always)]
+fn exchanged<S: Simt, T: Item>(simt: S, word: u32) -> u32 {
+    let meet = |word: u32, reach: u32, [first, second]: [u32; 2]| {
+        let digits = if simt.lane() & reach == 0 { first } else { second };
+        simt.permute(word, simt.shuffle_xor(word, reach), digits)
+    };
+    // Halves of words; bytes, and then halves.
+    if T::BYTES == 2 {
+        meet(word, 1, [0x5410, 0x3276])
+    } else {
+        meet(meet(word, 1, [0x6240, 0x3715]), 2, [0x5410, 0x3276])
+    }
+}
+
+/// How many rows of words that are shared are read in the code of [`fold_part`](super::gather::fold_part).
+pub(super) const fn rows<T: Source, M: Monoid<T>>() -> usize {
+    if folds_half::<T, M>() { ROWS + ROWS / 2 } else { ROWS }
+}

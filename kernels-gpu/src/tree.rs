@@ -73,6 +73,14 @@ pub trait Part<T>: Copy {
     /// [at hand](Self::AT_HAND).
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State;
 
+    /// The state of all its elements, of an operator to which no order matters, from a loop over them: of a part that is a run of memory,
+    /// as on a CPU, where the compiler makes vectors of such a loop. `None` of any other.
+    #[inline(always)]
+    fn fold_in_loop<M: Monoid<T>>(self, op: M) -> Option<M::State> {
+        let _ = op;
+        None
+    }
+
     /// The same part, known to a compiler to have an element at every place; `None` where it has not, or does not know.
     #[inline(always)]
     fn full(self) -> Option<Self> {
@@ -139,6 +147,11 @@ pub const fn is_long<T: Item>() -> bool {
 /// count from the part's first element.
 #[inline(always)]
 pub fn fold_part<T: Item, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> M::State {
+    if M::ASSOCIATES
+        && let Some(state) = part.fold_in_loop(op)
+    {
+        return state;
+    }
     in_pairs(op, ColumnsInPairs(part), P::COLUMNS)
 }
 
@@ -152,12 +165,18 @@ pub fn fold_column<T: Item, M: Monoid<T>>(op: M, part: impl Part<T>, column: usi
 /// the fewest registers.
 #[inline(always)]
 pub fn chain<T, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> M::State {
+    if let Some(state) = part.fold_in_loop(op) {
+        return state;
+    }
     in_turn(op, Elements(part), P::ROWS * P::COLUMNS)
 }
 
 /// The same, but the columns in pairs: a few more registers, and soon done.
 #[inline(always)]
 pub fn chains<T, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> M::State {
+    if let Some(state) = part.fold_in_loop(op) {
+        return state;
+    }
     in_pairs(op, ColumnsInTurn(part), P::COLUMNS)
 }
 
@@ -349,7 +368,10 @@ fn in_pairs<T, M: Monoid<T>>(op: M, states: impl States<T, M>, count: usize) -> 
         2 => pairs::<2, T, M>(op, states, 0),
         4 => pairs::<4, T, M>(op, states, 0),
         8 => pairs::<8, T, M>(op, states, 0),
-        _ => pairs::<16, T, M>(op, states, 0),
+        _ => {
+            assert!(count == 16, "a vector has at most 16 elements");
+            pairs::<16, T, M>(op, states, 0)
+        }
     }
 }
 
@@ -389,7 +411,10 @@ fn in_turn<T, M: Monoid<T>>(op: M, states: impl States<T, M>, count: usize) -> M
         16 => turns::<16, T, M>(op, states, 0, nothing),
         32 => turns::<32, T, M>(op, states, 0, nothing),
         64 => turns::<64, T, M>(op, states, 0, nothing),
-        _ => turns::<128, T, M>(op, states, 0, nothing),
+        _ => {
+            assert!(count == 128, "a part has at most 128 elements");
+            turns::<128, T, M>(op, states, 0, nothing)
+        }
     }
 }
 

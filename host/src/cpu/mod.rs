@@ -10,9 +10,11 @@ mod in_order;
 mod masks;
 mod named;
 mod pairs;
+mod rows;
 mod run;
 mod segments;
 mod short;
+mod states;
 mod strided;
 mod values;
 
@@ -45,7 +47,7 @@ const TASK: usize = 1 << 17;
 /// NaN, ties, signed zeros: as each operator says ([`ops`](crate::ops)). Over nothing the answer is the operator's own
 /// (0, 1, NaN), if it has one.
 ///
-/// Cost: every byte is read once; no allocation; one thread up to 64 leaves (256 KiB), all of the pool's above.
+/// Cost: every byte is read once; no allocation; one thread up to 256 leaves (1 MiB), all of the pool's above.
 ///
 /// # Errors
 ///

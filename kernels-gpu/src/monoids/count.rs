@@ -105,6 +105,7 @@ impl<T: Element> Monoid<T> for Truth {
     fn combine(self, a: bool, b: bool) -> bool {
         a | b
     }
+    const ASSOCIATES: bool = true;
     #[inline]
     fn finish(self, found: bool, _: u64) -> bool {
         found != (self == Self::All)

@@ -95,6 +95,10 @@ impl<T: Float, P: Part<T>> Part<T> for Numbers<P> {
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         self.0.lift(IgnoreNan(op), row, column)
     }
+    #[inline(always)]
+    fn fold_in_loop<M: Monoid<T>>(self, op: M) -> Option<M::State> {
+        self.0.fold_in_loop(IgnoreNan(op))
+    }
 }
 
 #[cfg(test)]

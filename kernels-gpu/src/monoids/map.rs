@@ -145,6 +145,11 @@ impl<T, F: Transform<T>, P: Part<T>> Part<F::Output> for Transformed<T, F, P> {
         let transform = self.transform;
         self.part.lift(Map { transform, op }, row, column)
     }
+    #[inline(always)]
+    fn fold_in_loop<M: Monoid<F::Output>>(self, op: M) -> Option<M::State> {
+        let transform = self.transform;
+        self.part.fold_in_loop(Map { transform, op })
+    }
 }
 
 /// How a state of several fields travels as words: field after field, each of a type that is [`Words`](crate::monoids::Words) itself.

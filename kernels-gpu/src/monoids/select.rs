@@ -95,6 +95,10 @@ impl<T: Element, P: Part<Masked<T>>> Part<T> for Selected<P> {
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         self.0.lift(Where(op), row, column)
     }
+    #[inline(always)]
+    fn fold_in_loop<M: Monoid<T>>(self, op: M) -> Option<M::State> {
+        self.0.fold_in_loop(Where(op))
+    }
 }
 
 #[cfg(test)]

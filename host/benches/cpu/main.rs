@@ -1,15 +1,24 @@
-//! The CPU backend beside the speed of this machine's memory: `cargo bench -p warpfold --bench cpu`.
+//! The CPU backend beside the speed of this machine's memory and beside NumPy: `cargo bench -p warpfold --bench cpu`.
+//!
+//! First a table: each operator at a length that no cache holds and at lengths that caches hold, a plain read of the same bytes
+//! between two folds, and NumPy, on one thread, in a process of its own. Then criterion's own measurements, which remember the last run.
+//!
+//! `-- table` and `-- criterion` do one of them. A filter of criterion's is passed on.
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+mod numpy;
+mod table;
+
+use std::{env, fmt::Debug, hint::black_box};
+
+use criterion::{BenchmarkId, Criterion, Throughput};
 use rayon::prelude::*;
-use std::hint::black_box;
 use warpfold::{
     cpu,
-    ops::{ArgMax, Min, Reduction, Sum},
+    ops::{ArgMax, LogSumExp, Min, Reduction, StdDev, Sum},
 };
 
 /// The plainest way to touch every byte: each thread adds up its part as integers, in any order, in whole vectors.
-fn read(values: &[f32]) -> u32 {
+fn read<T: bytemuck::NoUninit>(values: &[T]) -> u32 {
     let words: &[u32] = bytemuck::cast_slice(values);
     let parts = words.len().div_ceil(rayon::current_num_threads()).max(1);
     words
@@ -20,7 +29,7 @@ fn read(values: &[f32]) -> u32 {
 
 fn op<R: Reduction<f32>>(criterion: &mut Criterion, op: R, values: &[f32])
 where
-    R::Answer: std::fmt::Debug,
+    R::Answer: Debug,
 {
     let mut group = criterion.benchmark_group("cpu");
     group.throughput(Throughput::Bytes(size_of_val(values) as u64));
@@ -29,7 +38,7 @@ where
     });
 }
 
-fn cpu(criterion: &mut Criterion) {
+fn folds(criterion: &mut Criterion) {
     for bits in [10, 20, 26] {
         // 251 is prime: no two tiles are alike.
         let values: Vec<f32> = (0..1_u32 << bits).map(|i| (i % 251) as f32 - 125.0).collect();
@@ -42,6 +51,8 @@ fn cpu(criterion: &mut Criterion) {
         op(criterion, Sum, &values);
         op(criterion, Min, &values);
         op(criterion, ArgMax, &values);
+        op(criterion, StdDev { correction: 1.0 }, &values);
+        op(criterion, LogSumExp, &values);
     }
 }
 
@@ -66,5 +77,15 @@ fn distinct(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, cpu, distinct);
-criterion_main!(benches);
+fn main() {
+    let asked = env::args().nth(1).unwrap_or_default();
+    if asked != "criterion" {
+        table::print();
+    }
+    if asked != "table" {
+        let mut criterion = Criterion::default().configure_from_args();
+        folds(&mut criterion);
+        distinct(&mut criterion);
+        criterion.final_summary();
+    }
+}

@@ -1,0 +1,84 @@
+//! NumPy in a process of its own, which times its own calls.
+
+use std::{
+    env,
+    io::{BufRead as _, BufReader, Write as _},
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+/// Answers each line, `OP TYPE COUNT`, by the shortest time of a call in seconds, `-` where it has no such type or operator. The
+/// array is that of our own side.
+const PROGRAM: &str = "
+import sys, time
+import numpy as np
+def norm(a): return np.sqrt(np.dot(a, a))
+def logsumexp(a):
+    m = a.max()
+    return m + np.log(np.exp(a - m).sum())
+calls = {'sum': np.sum, 'min': np.min, 'max': np.max, 'mean': np.mean, 'argmax': np.argmax, 'std': lambda a: np.std(a, ddof=1),
+         'l2': norm, 'logsumexp': logsumexp, 'count-nonzero': np.count_nonzero, 'any': np.any, 'all': np.all}
+array = (None, None)
+for line in sys.stdin:
+    op, dtype, count = line.split()
+    if op not in calls or dtype not in ('f32', 'f64', 'i32', 'u8', 'f16', 'i64'):
+        print('-', flush=True)
+        continue
+    name = {'f': 'float', 'i': 'int', 'u': 'uint'}[dtype[0]] + {'32': '32', '64': '64', '8': '8', '16': '16'}[dtype[1:]]
+    if array[0] != (dtype, count):
+        array = ((dtype, count), (np.arange(int(count)) % 251 - (0 if name[0] == 'u' else 125)).astype(name))
+    call, a, best, spent = calls[op], array[1], float('inf'), 0.0
+    call(a)
+    repeats = max(1, 200000 // len(a))
+    while spent < 0.15:
+        start = time.perf_counter()
+        for _ in range(repeats): call(a)
+        took = time.perf_counter() - start
+        best, spent = min(best, took / repeats), spent + took
+    print(best, flush=True)
+";
+
+/// The process.
+pub struct NumPy {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+}
+
+impl NumPy {
+    /// Starts it. None where there is no Python or no NumPy: that of `cargo xtask setup` is looked at first.
+    pub fn start() -> Option<Self> {
+        let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/numpy");
+        let folder = env::var_os("WARPFOLD_NUMPY").map_or(ours, Into::into);
+        let mut child = Command::new("python3")
+            .args(["-c", PROGRAM])
+            .env("PYTHONPATH", folder)
+            .env("OMP_NUM_THREADS", "1")
+            .env("OPENBLAS_NUM_THREADS", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        let (to, from) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
+        let mut this = Self { child, to, from };
+        this.seconds("sum", "f32", 1000)?;
+        Some(this)
+    }
+
+    /// How long a call takes.
+    pub fn seconds(&mut self, op: &str, element: &str, count: usize) -> Option<f64> {
+        writeln!(self.to, "{op} {element} {count}").ok()?;
+        let mut line = String::new();
+        self.from.read_line(&mut line).ok()?;
+        line.trim().parse().ok()
+    }
+}
+
+impl Drop for NumPy {
+    fn drop(&mut self) {
+        // It is measured with, not talked to again: whether it still runs is all the same.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

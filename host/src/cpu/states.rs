@@ -1,0 +1,109 @@
+//! States side by side, field by field: a structure of arrays, of which each step is a loop over neighbours that the compiler makes
+//! vector code of.
+
+use warpfold_kernels::monoids::{Monoid, Words};
+
+/// A field of a state: a word, or two together where a state's fields are that wide, so that none is taken apart.
+pub(super) trait Word: Copy {
+    /// Words in a field.
+    const WORDS: usize;
+    const ZERO: Self;
+
+    /// The field that begins with word `first` of `state`.
+    fn of(state: impl Words, first: usize) -> Self;
+    /// One of its words.
+    fn word(self, number: usize) -> u32;
+}
+
+impl Word for u32 {
+    const WORDS: usize = 1;
+    const ZERO: Self = 0;
+
+    #[inline(always)]
+    fn of(state: impl Words, first: usize) -> Self {
+        state.word(first)
+    }
+    #[inline(always)]
+    fn word(self, _: usize) -> u32 {
+        self
+    }
+}
+
+impl Word for u64 {
+    const WORDS: usize = 2;
+    const ZERO: Self = 0;
+
+    #[inline(always)]
+    fn of(state: impl Words, first: usize) -> Self {
+        Self::from(state.word(first)) | Self::from(state.word(first + 1)) << 32
+    }
+    #[inline(always)]
+    fn word(self, number: usize) -> u32 {
+        (self >> (32 * number)) as u32
+    }
+}
+
+/// `WIDTH` states of at most `FIELDS` fields.
+pub(super) struct States<W, const WIDTH: usize, const FIELDS: usize>([[W; WIDTH]; FIELDS]);
+
+/// Some of them, to be written.
+pub(super) struct Part<'a, W, const FIELDS: usize>([&'a mut [W]; FIELDS]);
+
+impl<W: Word, const FIELDS: usize> Part<'_, W, FIELDS> {
+    #[inline(always)]
+    pub(super) fn part(&mut self, first: usize, count: usize) -> Part<'_, W, FIELDS> {
+        Part(self.0.each_mut().map(|field| &mut field[first..first + count]))
+    }
+
+    #[inline(always)]
+    pub(super) fn set<S: Words>(&mut self, at: usize, state: S) {
+        for (number, field) in self.0.iter_mut().enumerate().take(S::COUNT / W::WORDS) {
+            field[at] = W::of(state, number * W::WORDS);
+        }
+    }
+}
+
+impl<W: Word, const WIDTH: usize, const FIELDS: usize> States<W, WIDTH, FIELDS> {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self([[W::ZERO; WIDTH]; FIELDS])
+    }
+
+    #[inline(always)]
+    pub(super) fn at<S: Words>(&self, at: usize) -> S {
+        S::from_words(|word| self.0[word / W::WORDS][at].word(word % W::WORDS))
+    }
+
+    /// `count` states from `first` on.
+    #[inline(always)]
+    pub(super) fn part(&mut self, first: usize, count: usize) -> Part<'_, W, FIELDS> {
+        Part(self.0.each_mut().map(|field| &mut field[first..first + count]))
+    }
+
+    /// Writes one state to all from `first` up to `end`.
+    #[inline(always)]
+    pub(super) fn fill<S: Words>(&mut self, first: usize, end: usize, state: S) {
+        let mut part = self.part(first, end - first);
+        for at in 0..end - first {
+            part.set(at, state);
+        }
+    }
+
+    /// Writes the first `count` states: each a pair of neighbours in `from`.
+    #[inline(always)]
+    pub(super) fn pair_up<T, M: Monoid<T>, const FROM: usize>(
+        &mut self,
+        op: M,
+        from: &States<W, FROM, FIELDS>,
+        count: usize,
+    ) {
+        // Slices of one known length: no bounds are checked in the loop, which would keep it from being vector code.
+        let from = from.0.each_ref().map(|field| &field.as_chunks::<2>().0[..count]);
+        let mut to = self.part(0, count);
+        for at in 0..count {
+            let a = M::State::from_words(|word| from[word / W::WORDS][at][0].word(word % W::WORDS));
+            let b = M::State::from_words(|word| from[word / W::WORDS][at][1].word(word % W::WORDS));
+            to.set(at, op.combine(a, b));
+        }
+    }
+}

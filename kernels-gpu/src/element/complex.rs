@@ -7,7 +7,7 @@
 //! have their own.
 
 use super::{
-    Element, Float, Normed, Rank, Type, Wide,
+    Accumulator, Element, Float, Level, Normed, Rank, Squares, Type, Unscaled, Wide,
     half::{f16, widen_f16},
 };
 use crate::monoids::Words;
@@ -94,14 +94,18 @@ impl Words for complex32 {
 /// Sums of either part.
 macro_rules! wide {
     ($($complex:ident of $part:ident),*) => {
-        $(impl Wide for $complex {
+        $(impl Accumulator for $complex {
             const NOTHING: Self = Self::new(-0.0, -0.0);
             const ZERO: Self = Self::new(0.0, 0.0);
-            const ONE: Self = Self::new(1.0, 0.0);
             #[inline]
             fn plus(self, other: Self) -> Self {
                 Self::new(self.re + other.re, self.im + other.im)
             }
+        }
+
+        impl Wide for $complex {
+            type Product = Self;
+            const ONE: Self = Self::new(1.0, 0.0);
             #[inline]
             fn times(self, other: Self) -> Self {
                 Self::new(
@@ -120,7 +124,7 @@ macro_rules! wide {
 wide!(complex64 of f32, complex128 of f64);
 
 macro_rules! complex {
-    ($complex:ident, $part:ident, $type:ident, $in:ident, |$element:ident| $wide:expr) => {
+    ($complex:ident, $part:ident, $type:ident, $in:ident, $scale:ident, |$element:ident| $wide:expr) => {
         impl Element for $complex {
             const TYPE: Type = Type::$type;
             #[inline]
@@ -141,6 +145,8 @@ macro_rules! complex {
                     <$part as Float>::from_f64(f64::from(wide.im)),
                 )
             }
+            sums_in_wide!();
+            type Scale = $scale;
             type Mean = Self;
             #[inline]
             fn mean(sum: $in, count: u64) -> Self {
@@ -153,12 +159,16 @@ macro_rules! complex {
     };
 }
 
-complex!(complex128, f64, Complex128, complex128, |element| element);
-complex!(complex64, f32, Complex64, complex64, |element| element);
-complex!(complex32, f16, Complex32, complex64, |element| complex64::new(
-    widen_f16(element.re.to_bits()),
-    widen_f16(element.im.to_bits())
-));
+complex!(complex128, f64, Complex128, complex128, Level, |element| element);
+complex!(complex64, f32, Complex64, complex64, Unscaled, |element| element);
+complex!(
+    complex32,
+    f16,
+    Complex32,
+    complex64,
+    Unscaled,
+    |element| complex64::new(widen_f16(element.re.to_bits()), widen_f16(element.im.to_bits()))
+);
 
 /// A size compares as its square, in f64: the squares of the parts are exact there, and neither over- nor underflow, so it is rounded
 /// once.
@@ -168,12 +178,12 @@ macro_rules! normed {
             type Size = f64;
             #[inline]
             fn size(self) -> f64 {
-                self.square()
+                self.squares().sum
             }
             type Largest = $part;
             #[inline]
             fn largest(size: f64) -> $part {
-                Self::norm_of_square(size)
+                <$part as Float>::root(size)
             }
             #[inline]
             fn is_nan(self) -> bool {
@@ -181,10 +191,9 @@ macro_rules! normed {
                 wide.re.unordered() | wide.im.unordered()
             }
             #[inline]
-            fn square(self) -> f64 {
+            fn squares(self) -> Squares<Unscaled> {
                 let wide = self.wide();
-                let (re, im) = (f64::from(wide.re), f64::from(wide.im));
-                re * re + im * im
+                Squares::of_two(f64::from(wide.re), f64::from(wide.im))
             }
             type Norm = $part;
             #[inline]
@@ -192,8 +201,8 @@ macro_rules! normed {
                 <$part as Float>::from_f64(value)
             }
             #[inline]
-            fn norm_of_square(square: f64) -> $part {
-                <$part as Float>::root(square)
+            fn norm_of_squares(squares: Squares<Unscaled>) -> $part {
+                <$part as Float>::root(squares.sum)
             }
         })*
     };
@@ -217,10 +226,9 @@ impl Normed for complex128 {
     fn is_nan(self) -> bool {
         self.re.unordered() | self.im.unordered()
     }
-    /// Of two squares rounded, and over- and underflowing, as those of f64.
     #[inline]
-    fn square(self) -> f64 {
-        self.re * self.re + self.im * self.im
+    fn squares(self) -> Squares<Level> {
+        Squares::of_two(self.re, self.im)
     }
     type Norm = f64;
     #[inline]
@@ -228,8 +236,8 @@ impl Normed for complex128 {
         Float::from_f64(value)
     }
     #[inline]
-    fn norm_of_square(square: f64) -> f64 {
-        Float::root(square)
+    fn norm_of_squares(squares: Squares<Level>) -> f64 {
+        <f64 as Normed>::norm_of_squares(squares)
     }
 }
 

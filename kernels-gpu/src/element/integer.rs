@@ -1,6 +1,6 @@
 //! Integers and bool.
 
-use super::{Element, Integer, Rank, Real, Type, Wide};
+use super::{Accumulator, Element, Integer, Rank, Real, Sum128, Type, Unscaled, Wide};
 
 /// An integer: its name, the unsigned one of its bits, what it compares as, what its sums are carried in. `flip` are the bits to
 /// turn over for the rank. The ranks of a signed integer and the unsigned one of the same bits differ in their sign bit alone, so
@@ -8,7 +8,7 @@ use super::{Element, Integer, Rank, Real, Type, Wide};
 macro_rules! integer {
     (
         $int:ident, $type:ident, bits: $bits:ident, rank: $rank:ident, flip: $flip:expr, $(sign: $sign:expr,)?
-        wide: $wide:ident, small: $small:expr $(, packed: $packed:ident)?
+        wide: $wide:ident, sums: $sums:ident $(($leaf_in_wide:literal))?, small: $small:expr $(, packed: $packed:ident)?
     ) => {
         impl Element for $int {
             const TYPE: Type = Type::$type;
@@ -26,10 +26,21 @@ macro_rules! integer {
             fn total(wide: $wide) -> $wide {
                 wide
             }
+            type Scale = Unscaled;
+            type Accumulator = $sums;
+            #[inline]
+            fn accumulator(wide: $wide) -> $sums {
+                $sums::from(wide)
+            }
+            $(const LEAF_IN_WIDE: bool = $leaf_in_wide;)?
+            #[inline]
+            fn sum(sum: $sums) -> $wide {
+                Whole::wrapped(sum) as $wide
+            }
             type Mean = f64;
             #[inline]
-            fn mean(sum: $wide, count: u64) -> f64 {
-                sum as f64 / count as f64
+            fn mean(sum: $sums, count: u64) -> f64 {
+                sum.rounded() / count as f64
             }
             const SMALL: Option<fn(Self) -> i32> = $small;
         }
@@ -80,14 +91,14 @@ macro_rules! integer {
     };
 }
 
-integer!(i8, I8, bits: u8, rank: i32, flip: 0x80, wide: i64, small: Some(i32::from), packed: beyond);
-integer!(i16, I16, bits: u16, rank: i32, flip: 0x8000, wide: i64, small: Some(i32::from), packed: beyond);
-integer!(i32, I32, bits: u32, rank: i32, flip: 0, wide: i64, small: None);
-integer!(i64, I64, bits: u64, rank: i64, flip: 0, wide: i64, small: None);
-integer!(u8, U8, bits: u8, rank: i32, flip: 0, sign: 0x80, wide: u64, small: Some(i32::from), packed: beyond);
-integer!(u16, U16, bits: u16, rank: i32, flip: 0, sign: 0x8000, wide: u64, small: Some(i32::from), packed: beyond);
-integer!(u32, U32, bits: u32, rank: i32, flip: i32::MIN, sign: i32::MIN, wide: u64, small: None);
-integer!(u64, U64, bits: u64, rank: i64, flip: i64::MIN, sign: i64::MIN, wide: u64, small: None);
+integer!(i8, I8, bits: u8, rank: i32, flip: 0x80, wide: i64, sums: i64, small: Some(i32::from), packed: beyond);
+integer!(i16, I16, bits: u16, rank: i32, flip: 0x8000, wide: i64, sums: i64, small: Some(i32::from), packed: beyond);
+integer!(i32, I32, bits: u32, rank: i32, flip: 0, wide: i64, sums: Sum128(true), small: None);
+integer!(i64, I64, bits: u64, rank: i64, flip: 0, wide: i64, sums: Sum128, small: None);
+integer!(u8, U8, bits: u8, rank: i32, flip: 0, sign: 0x80, wide: u64, sums: u64, small: Some(i32::from), packed: beyond);
+integer!(u16, U16, bits: u16, rank: i32, flip: 0, sign: 0x8000, wide: u64, sums: u64, small: Some(i32::from), packed: beyond);
+integer!(u32, U32, bits: u32, rank: i32, flip: i32::MIN, sign: i32::MIN, wide: u64, sums: Sum128(true), small: None);
+integer!(u64, U64, bits: u64, rank: i64, flip: i64::MIN, sign: i64::MIN, wide: u64, sums: Sum128, small: None);
 
 /// [`Real::beyond`] of elements of `bits` bits.
 ///
@@ -132,12 +143,33 @@ impl Element for bool {
     fn total(wide: i64) -> i64 {
         wide
     }
+    sums_in_wide!();
+    type Scale = Unscaled;
     type Mean = f64;
     #[inline]
     fn mean(sum: i64, count: u64) -> f64 {
-        i64::mean(sum, count)
+        i8::mean(sum, count)
     }
     const SMALL: Option<fn(Self) -> i32> = Some(i32::from);
+}
+
+/// Sums of integers.
+trait Whole {
+    /// Modulo 2⁶⁴.
+    fn wrapped(self) -> u64;
+    /// The nearest f64.
+    fn rounded(self) -> f64;
+}
+
+impl Whole for Sum128 {
+    #[inline]
+    fn wrapped(self) -> u64 {
+        self.low
+    }
+    #[inline]
+    fn rounded(self) -> f64 {
+        self.to_f64()
+    }
 }
 
 impl Real for bool {
@@ -211,15 +243,30 @@ rank!(i64);
 
 macro_rules! wide {
     ($int:ident) => {
-        impl Wide for $int {
+        impl Whole for $int {
+            #[inline]
+            fn wrapped(self) -> u64 {
+                self as u64
+            }
+            #[inline]
+            fn rounded(self) -> f64 {
+                self as f64
+            }
+        }
+
+        impl Accumulator for $int {
             const EXACT: bool = true;
             const NOTHING: Self = 0;
             const ZERO: Self = 0;
-            const ONE: Self = 1;
             #[inline]
             fn plus(self, other: Self) -> Self {
                 $int::wrapping_add(self, other)
             }
+        }
+
+        impl Wide for $int {
+            type Product = Self;
+            const ONE: Self = 1;
             #[inline]
             fn times(self, other: Self) -> Self {
                 $int::wrapping_mul(self, other)

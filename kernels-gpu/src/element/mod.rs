@@ -1,14 +1,29 @@
 //! The types of elements: how memory holds one, how two compare, and what their sums are carried in.
 //!
-//! | elements | compare as ([`Rank`]) | sums and products in ([`Wide`]) | their answer | mean | computed one by one in ([`Arithmetic`]) |
+//! | elements | compare as ([`Rank`]) | sums ([`Accumulator`]) and products in ([`Wide`]) | their answer | mean | computed one by one in ([`Arithmetic`]) |
 //! |---|---|---|---|---|---|
 //! | f16, bf16, f32 | f32 | f32 | as the elements | as the elements | f32 |
 //! | f64 | f64 | f64 | f64 | f64 | f64 |
 //! | f8e4m3, f8e5m2 | f32 | f32 | f32 | f32 | f32 |
 //! | complex32, complex64 | not | two f32 | as the elements | as the elements | not |
 //! | complex128 | not | two f64 | as the elements | as the elements | not |
-//! | bool, i8, i16, i32, i64 | i32, i64 | i64 | i64 | f64 | f64 |
-//! | u8, u16, u32, u64 | i32, i64 | u64 | u64 | f64 | f64 |
+//! | bool, i8, i16, i32, i64 | i32, i64 | i64; sums of i32 and i64 in 128 bits | i64 | f64 | f64 |
+//! | u8, u16, u32, u64 | i32, i64 | u64; sums of u32 and u64 in 128 bits | u64 | f64 | f64 |
+
+/// Sums of an [`Element`] that are carried in its [`Wide`].
+macro_rules! sums_in_wide {
+    () => {
+        type Accumulator = Self::Wide;
+        #[inline]
+        fn accumulator(wide: Self::Wide) -> Self::Wide {
+            wide
+        }
+        #[inline]
+        fn sum(sum: Self::Wide) -> Self::Total {
+            Self::total(sum)
+        }
+    };
+}
 
 mod complex;
 pub mod equality;
@@ -18,17 +33,26 @@ mod half;
 mod integer;
 mod item;
 mod normed;
+mod product;
 mod root;
+mod scale;
+mod sum128;
 
 pub use complex::{Complex, complex32, complex64, complex128};
 pub use fp8::{f8e4m3, f8e5m2};
 pub use half::{bf16, f16};
 pub use item::{Item, Masked, Two};
 pub use normed::Normed;
+pub use product::Extended;
+pub use scale::{Level, Scale, Squares, Unscaled};
+pub use sum128::Sum128;
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
-use crate::{monoids::Words, tree::LEAF_BYTES};
+use crate::{
+    monoids::Words,
+    tree::{LEAF_BYTES, ROWS},
+};
 
 /// A type of elements, as a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -132,7 +156,7 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
     /// The element that memory holds as the low bytes of `bits`; of more than 8 bytes the others are zeros.
     fn from_bits(bits: u64) -> Self;
 
-    /// What sums and products are carried in.
+    /// What products are carried in, and an element is widened to.
     type Wide: Wide;
     /// The element, exactly.
     fn wide(self) -> Self::Wide;
@@ -140,10 +164,23 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
     type Total: Words;
     /// The answer, rounded once; every NaN gives the same one.
     fn total(wide: Self::Wide) -> Self::Total;
+
+    /// What sums are carried in: [`Wide`](Self::Wide), but of integers of 32 and 64 bits 128 bits, so that the sum behind a mean never
+    /// wraps around.
+    type Accumulator: Accumulator;
+    /// A number, or a sum that did not wrap around, exactly.
+    fn accumulator(wide: Self::Wide) -> Self::Accumulator;
+    /// Whether sums of a leaf's elements are added up in [`Wide`](Self::Wide) first, which holds them though it is not the accumulator.
+    const LEAF_IN_WIDE: bool = false;
+    /// The sum, rounded once; of integers modulo 2⁶⁴.
+    fn sum(accumulator: Self::Accumulator) -> Self::Total;
     /// What a mean is answered as.
     type Mean: Words;
     /// The sum divided by the count: in f64, so that a count past 2²⁴ is not rounded first.
-    fn mean(sum: Self::Wide, count: u64) -> Self::Mean;
+    fn mean(sum: Self::Accumulator, count: u64) -> Self::Mean;
+
+    /// By what their squares, and higher powers, are scaled.
+    type Scale: Scale;
 
     /// The element as an i32, where 128 of them cannot overflow one: a lane then adds up its part of a leaf in 32 bits.
     const SMALL: Option<fn(Self) -> i32> = None;
@@ -196,7 +233,7 @@ pub trait Real: Element {
 }
 
 /// Elements that have fractions, infinities and NaN.
-pub trait Float: Real + Element<Mean = Self> {
+pub trait Float: Real + Element<Mean = Self, Accumulator = <Self as Element>::Wide> {
     /// Rounded once, to nearest even; every NaN gives the same one.
     fn from_f64(value: f64) -> Self;
     /// The square root of `square`, rounded once: of a sum of squares of such elements.
@@ -264,22 +301,44 @@ pub trait Rank: Words + PartialOrd {
     }
 }
 
-/// What sums and products are carried in: floats, or integers that wrap around.
-pub trait Wide: Words {
+/// What sums are carried in.
+pub trait Accumulator: Words {
     /// Neutral to the bit in a sum: −0.0, for -0.0 + 0.0 is 0.0.
     const NOTHING: Self;
     /// Zero, the sum of an empty extent.
     const ZERO: Self;
-    /// Neutral in a product.
-    const ONE: Self;
+    /// Whether sums are exact, modulo a power of two at least: then they associate.
+    const EXACT: bool = false;
     /// The sum.
     #[must_use]
     fn plus(self, other: Self) -> Self;
+}
+
+/// What elements become and products are carried in: floats, or integers that wrap around.
+pub trait Wide: Accumulator {
+    /// Neutral in a product.
+    const ONE: Self;
     /// The product.
     #[must_use]
     fn times(self, other: Self) -> Self;
     /// A small sum, exactly.
     fn of_small(small: i32) -> Self;
-    /// Whether sums are exact, modulo a power of two at least: then they associate.
-    const EXACT: bool = false;
+
+    /// What a product of many is carried in: of floats with an exponent of its own, so that it neither over- nor underflows on the way.
+    type Product: Product<Self>;
+}
+
+/// What products are carried in.
+pub trait Product<W>: Words {
+    /// Neutral to the bit.
+    const ONE: Self;
+    /// Of one factor.
+    fn of(factor: W) -> Self;
+    /// Of some factors of a column, in pairs of neighbours.
+    fn of_column(column: [W; ROWS]) -> Self;
+    /// The product.
+    #[must_use]
+    fn times(self, other: Self) -> Self;
+    /// Its value, rounded once more where it is subnormal.
+    fn value(self) -> W;
 }

@@ -1,6 +1,6 @@
 //! Elements that have a size: what norms are of.
 
-use super::{Element, Float, Rank};
+use super::{Element, Float, Rank, Scale as _, Squares};
 use crate::monoids::Words;
 
 /// Elements that have a size, and may be NaN: those that have fractions.
@@ -18,13 +18,13 @@ pub trait Normed: Element {
     fn is_nan(self) -> bool;
 
     /// The square of its size, in f64.
-    fn square(self) -> f64;
+    fn squares(self) -> Squares<Self::Scale>;
     /// What other norms are answered as.
     type Norm: Words;
     /// A norm that was computed in f64, rounded once; every NaN gives the same one.
     fn norm(value: f64) -> Self::Norm;
     /// The square root of a sum of squares of such elements, rounded once.
-    fn norm_of_square(square: f64) -> Self::Norm;
+    fn norm_of_squares(squares: Squares<Self::Scale>) -> Self::Norm;
 }
 
 /// Their sizes are their magnitudes, and norms are of their own type.
@@ -44,8 +44,8 @@ impl<T: Float> Normed for T {
         self.rank().unordered()
     }
     #[inline]
-    fn square(self) -> f64 {
-        self.to_f64() * self.to_f64()
+    fn squares(self) -> Squares<T::Scale> {
+        Squares::of(self.to_f64())
     }
     type Norm = Self;
     #[inline]
@@ -53,7 +53,8 @@ impl<T: Float> Normed for T {
         T::from_f64(value)
     }
     #[inline]
-    fn norm_of_square(square: f64) -> Self {
-        T::root(square)
+    fn norm_of_squares(squares: Squares<T::Scale>) -> Self {
+        // Elements that are scaled are f64, whose roots are no further rounded.
+        T::from_f64(squares.scale.back(T::root(squares.sum).to_f64()))
     }
 }

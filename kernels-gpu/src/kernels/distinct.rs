@@ -14,7 +14,7 @@ use crate::{
         Element, Item,
         equality::{Equality, bits, scattered},
     },
-    monoids::Sum,
+    monoids::CountNonzero,
     simt::Simt,
     stages::{
         extents::Extents,
@@ -188,7 +188,7 @@ pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
         }
         place += u64::from(AHEAD) * threads;
     }
-    let all = warp::reduce::<S, u64, Sum>(simt, Sum, counted);
+    let all = warp::reduce::<S, u64, CountNonzero>(simt, CountNonzero, counted);
     if simt.lane() == 0 && all > 0 {
         // SAFETY: passed on to the caller.
         unsafe { simt.add_wide(arguments.answer(0), all) }

@@ -24,11 +24,9 @@ entries! {
     sums: folds of one, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "sums")) {
         (sum | mean): Either<Sum, Mean> = |told| Either::told(Sum, Mean, told), {
             f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE,
-            i8: WIDE, i16: WIDE, i32: WIDE, u8: WIDE, u16: WIDE, u32: WIDE, u64: HEAVY,
+            i8: WIDE, i16: WIDE, i32: WIDE, i64: HEAVY, u8: WIDE, u16: WIDE, u32: WIDE, u64: HEAVY,
             f8e4m3: FULL, f8e5m2: FULL, complex32: WIDE, complex64: WIDE, complex128: HEAVY,
         };
-        // The mean of a sum that has a sign.
-        mean: Mean = |_| Mean, { i64: HEAVY };
         (sum_mapped | mean_mapped): Map<ToldStep<false>, Either<Sum, Mean>> = |told| Map::step(told, Either::told(Sum, Mean, told)), {
             f32: HEAVY, f64: HEAVY, f16: WIDE_APART, bf16: WIDE_APART,
         };

@@ -1,7 +1,7 @@
 //! Sums that carry the rounding errors along.
 
 use super::{Monoid, Words, sum::SumOrMean};
-use crate::element::{Element, Float, Wide};
+use crate::element::{Accumulator as _, Element, Float, Wide};
 
 /// A [`Sum`](super::Sum) or [`Mean`](super::Mean) in about twice the precision: of f32 in pairs of f32, of f64 in pairs of f64.
 ///

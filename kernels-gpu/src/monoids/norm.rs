@@ -2,7 +2,7 @@
 
 use super::Monoid;
 use crate::{
-    element::{Float, Normed, Rank, Wide},
+    element::{Accumulator as _, Float, Normed, Rank, Squares},
     tree::{self, Part},
 };
 
@@ -45,25 +45,24 @@ impl<T: Float> Monoid<T> for NormL1 {
 pub struct SumOfSquares;
 
 impl<T: Normed> Monoid<T> for SumOfSquares {
-    type State = f64;
+    type State = Squares<T::Scale>;
     type Answer = T::Norm;
 
     #[inline]
-    fn identity(self) -> f64 {
-        // Squares are never −0.0, so +0.0 is neutral to the bit.
-        0.0
+    fn identity(self) -> Squares<T::Scale> {
+        Squares::NOTHING
     }
     #[inline]
-    fn lift(self, value: T, _: u64) -> f64 {
-        value.square()
+    fn lift(self, value: T, _: u64) -> Squares<T::Scale> {
+        value.squares()
     }
     #[inline]
-    fn combine(self, a: f64, b: f64) -> f64 {
-        a + b
+    fn combine(self, a: Squares<T::Scale>, b: Squares<T::Scale>) -> Squares<T::Scale> {
+        a.plus(b)
     }
     #[inline]
-    fn finish(self, sum: f64, _: u64) -> T::Norm {
-        T::norm(sum)
+    fn finish(self, squares: Squares<T::Scale>, _: u64) -> T::Norm {
+        T::norm(squares.value())
     }
     #[inline]
     fn empty(self) -> Option<T::Norm> {
@@ -78,24 +77,24 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
 pub struct NormL2;
 
 impl<T: Normed> Monoid<T> for NormL2 {
-    type State = f64;
+    type State = Squares<T::Scale>;
     type Answer = T::Norm;
 
     #[inline]
-    fn identity(self) -> f64 {
+    fn identity(self) -> Squares<T::Scale> {
         Monoid::<T>::identity(SumOfSquares)
     }
     #[inline]
-    fn lift(self, value: T, index: u64) -> f64 {
+    fn lift(self, value: T, index: u64) -> Squares<T::Scale> {
         SumOfSquares.lift(value, index)
     }
     #[inline]
-    fn combine(self, a: f64, b: f64) -> f64 {
+    fn combine(self, a: Squares<T::Scale>, b: Squares<T::Scale>) -> Squares<T::Scale> {
         Monoid::<T>::combine(SumOfSquares, a, b)
     }
     #[inline]
-    fn finish(self, sum: f64, _: u64) -> T::Norm {
-        T::norm_of_square(sum)
+    fn finish(self, squares: Squares<T::Scale>, _: u64) -> T::Norm {
+        T::norm_of_squares(squares)
     }
     #[inline]
     fn empty(self) -> Option<T::Norm> {

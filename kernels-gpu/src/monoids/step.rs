@@ -2,7 +2,7 @@
 
 use super::{Map, Transform};
 use crate::{
-    element::{Arithmetic as _, Float as _, Real, Wide as _},
+    element::{Accumulator as _, Arithmetic as _, Float as _, Real, Wide as _},
     kernels::Told,
 };
 

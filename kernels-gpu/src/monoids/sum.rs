@@ -2,14 +2,14 @@
 
 use super::Monoid;
 use crate::{
-    element::{Element, Wide},
+    element::{Accumulator, Element, Wide},
     tree::{self, Part},
 };
 
 /// `x₀ + x₁ + …`, pairwise. Over nothing, 0.
 ///
 /// f16, bf16 and f32 are summed in f32, and the answer rounded once to their own type; FP8 in f32, which is its answer; f64 in f64: the error is at most
-/// `⌈log₂ n⌉ · u · Σ|xᵢ|` to first order, u being 2⁻²⁴ or 2⁻⁵³. Integers and bool are summed in 64 bits and wrap around there.
+/// `⌈log₂ n⌉ · u · Σ|xᵢ|` to first order, u being 2⁻²⁴ or 2⁻⁵³. Integers and bool are answered in 64 bits and wrap around there.
 ///
 /// The identity of floats is −0.0, the one float that is neutral to the bit (`-0.0 + 0.0` is `0.0`, but `-0.0 + -0.0` is
 /// `-0.0`). A sum over nothing is +0.0.
@@ -17,75 +17,107 @@ use crate::{
 pub struct Sum;
 
 impl<T: Element> Monoid<T> for Sum {
-    type State = T::Wide;
+    type State = T::Accumulator;
     type Answer = T::Total;
 
     #[inline]
-    fn identity(self) -> T::Wide {
-        T::Wide::NOTHING
+    fn identity(self) -> T::Accumulator {
+        T::Accumulator::NOTHING
     }
     #[inline]
-    fn lift(self, value: T, _: u64) -> T::Wide {
-        value.wide()
+    fn lift(self, value: T, _: u64) -> T::Accumulator {
+        T::accumulator(value.wide())
     }
     #[inline]
-    fn combine(self, a: T::Wide, b: T::Wide) -> T::Wide {
+    fn combine(self, a: T::Accumulator, b: T::Accumulator) -> T::Accumulator {
         a.plus(b)
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> T::Wide {
+    fn fold_part(self, part: impl Part<T>) -> T::Accumulator {
         match T::SMALL {
-            Some(small) => T::Wide::of_small(total(part, small)),
+            Some(small) => T::accumulator(T::Wide::of_small(total(part, small))),
+            None if T::LEAF_IN_WIDE => T::accumulator(tree::fold_part(SumInWide, part)),
             None => tree::fold_part(self, part),
         }
     }
-    const ASSOCIATES: bool = T::Wide::EXACT;
+    const ASSOCIATES: bool = T::Accumulator::EXACT;
     #[inline]
-    fn finish(self, sum: T::Wide, _: u64) -> T::Total {
-        T::total(sum)
+    fn finish(self, sum: T::Accumulator, _: u64) -> T::Total {
+        T::sum(sum)
     }
     #[inline]
     fn empty(self) -> Option<T::Total> {
-        Some(T::total(T::Wide::ZERO))
+        Some(T::sum(T::Accumulator::ZERO))
+    }
+}
+
+/// The sum of a leaf's elements or fewer, which [`Wide`] holds.
+#[derive(Clone, Copy)]
+struct SumInWide;
+
+impl<T: Element> Monoid<T> for SumInWide {
+    type State = T::Wide;
+    type Answer = T::Total;
+
+    #[inline(always)]
+    fn identity(self) -> T::Wide {
+        T::Wide::NOTHING
+    }
+    #[inline(always)]
+    fn lift(self, value: T, _: u64) -> T::Wide {
+        value.wide()
+    }
+    #[inline(always)]
+    fn combine(self, a: T::Wide, b: T::Wide) -> T::Wide {
+        a.plus(b)
+    }
+    const ASSOCIATES: bool = T::Wide::EXACT;
+    #[inline(always)]
+    fn finish(self, sum: T::Wide, _: u64) -> T::Total {
+        T::total(sum)
+    }
+    #[inline(always)]
+    fn empty(self) -> Option<T::Total> {
+        None
     }
 }
 
 /// The arithmetic mean: the [`Sum`], divided once by the count. NaN over nothing.
 ///
 /// The division is done in f64, so that a count past 2²⁴ is not rounded first. A sum that overflows gives an infinite
-/// mean. That of integers is an f64, of their sum in 64 bits.
+/// mean. That of integers is an f64, of their sum in as many bits as it needs: it never wraps around.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mean;
 
 impl<T: Element> Monoid<T> for Mean {
-    type State = T::Wide;
+    type State = T::Accumulator;
     type Answer = T::Mean;
 
     #[inline]
-    fn identity(self) -> T::Wide {
+    fn identity(self) -> T::Accumulator {
         Monoid::<T>::identity(Sum)
     }
     #[inline]
-    fn lift(self, value: T, index: u64) -> T::Wide {
+    fn lift(self, value: T, index: u64) -> T::Accumulator {
         Sum.lift(value, index)
     }
     #[inline]
-    fn combine(self, a: T::Wide, b: T::Wide) -> T::Wide {
+    fn combine(self, a: T::Accumulator, b: T::Accumulator) -> T::Accumulator {
         Monoid::<T>::combine(Sum, a, b)
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> T::Wide {
+    fn fold_part(self, part: impl Part<T>) -> T::Accumulator {
         Sum.fold_part(part)
     }
-    const ASSOCIATES: bool = T::Wide::EXACT;
+    const ASSOCIATES: bool = T::Accumulator::EXACT;
     #[inline]
-    fn finish(self, sum: T::Wide, count: u64) -> T::Mean {
+    fn finish(self, sum: T::Accumulator, count: u64) -> T::Mean {
         T::mean(sum, count)
     }
     #[inline]
     fn empty(self) -> Option<T::Mean> {
         // 0 / 0.
-        Some(T::mean(T::Wide::ZERO, 0))
+        Some(T::mean(T::Accumulator::ZERO, 0))
     }
 }
 
@@ -95,28 +127,28 @@ impl<T: Element> Monoid<T> for Mean {
 pub struct CountedMean;
 
 impl<T: Element> Monoid<T> for CountedMean {
-    type State = (T::Wide, u64);
+    type State = (T::Accumulator, u64);
     type Answer = T::Mean;
 
     #[inline]
-    fn identity(self) -> (T::Wide, u64) {
-        (T::Wide::NOTHING, 0)
+    fn identity(self) -> (T::Accumulator, u64) {
+        (T::Accumulator::NOTHING, 0)
     }
     #[inline]
-    fn lift(self, value: T, _: u64) -> (T::Wide, u64) {
-        (value.wide(), 1)
+    fn lift(self, value: T, _: u64) -> (T::Accumulator, u64) {
+        (T::accumulator(value.wide()), 1)
     }
     #[inline]
-    fn combine(self, a: (T::Wide, u64), b: (T::Wide, u64)) -> (T::Wide, u64) {
+    fn combine(self, a: (T::Accumulator, u64), b: (T::Accumulator, u64)) -> (T::Accumulator, u64) {
         (a.0.plus(b.0), a.1 + b.1)
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> (T::Wide, u64) {
+    fn fold_part(self, part: impl Part<T>) -> (T::Accumulator, u64) {
         let (sum, count) = tree::fold_part(FewCounted, part);
         (sum, count as u64)
     }
     #[inline]
-    fn finish(self, (sum, count): (T::Wide, u64), _: u64) -> T::Mean {
+    fn finish(self, (sum, count): (T::Accumulator, u64), _: u64) -> T::Mean {
         T::mean(sum, count)
     }
     #[inline]
@@ -130,23 +162,23 @@ impl<T: Element> Monoid<T> for CountedMean {
 struct FewCounted;
 
 impl<T: Element> Monoid<T> for FewCounted {
-    type State = (T::Wide, i32);
+    type State = (T::Accumulator, i32);
     type Answer = i32;
 
     #[inline(always)]
-    fn identity(self) -> (T::Wide, i32) {
-        (T::Wide::NOTHING, 0)
+    fn identity(self) -> (T::Accumulator, i32) {
+        (T::Accumulator::NOTHING, 0)
     }
     #[inline(always)]
-    fn lift(self, value: T, _: u64) -> (T::Wide, i32) {
-        (value.wide(), 1)
+    fn lift(self, value: T, _: u64) -> (T::Accumulator, i32) {
+        (T::accumulator(value.wide()), 1)
     }
     #[inline(always)]
-    fn combine(self, a: (T::Wide, i32), b: (T::Wide, i32)) -> (T::Wide, i32) {
+    fn combine(self, a: (T::Accumulator, i32), b: (T::Accumulator, i32)) -> (T::Accumulator, i32) {
         (a.0.plus(b.0), a.1 + b.1)
     }
     #[inline(always)]
-    fn finish(self, (_, count): (T::Wide, i32), _: u64) -> i32 {
+    fn finish(self, (_, count): (T::Accumulator, i32), _: u64) -> i32 {
         count
     }
     #[inline(always)]

@@ -1,0 +1,256 @@
+//! Powers of two that keep powers of numbers within f64.
+//!
+//! A sum of squares, or of fourth powers, may leave f64 where its root does not. So numbers are scaled before they are multiplied, by a power
+//! of two that their magnitude tells, which rounds nothing. Of two states the one of smaller numbers is scaled down to the other.
+
+use core::fmt::Debug;
+
+use super::Accumulator;
+use crate::monoids::Words;
+
+/// By what powers are scaled.
+pub trait Scale: Words + PartialEq + Debug {
+    /// That of zeros: no other is smaller.
+    const LEAST: Self;
+
+    /// That of a number.
+    fn of(x: f64) -> Self;
+    /// The larger of two.
+    #[must_use]
+    fn larger(self, other: Self) -> Self;
+    /// What a number is multiplied by.
+    fn factor(self) -> f64;
+    /// What is left to multiply by of a number that was scaled by this, to be scaled by a larger one. It may be so little that nothing is
+    /// left of the number.
+    fn to(self, larger: Self) -> f64;
+    /// What was made of scaled numbers, a root of their squares, say, as it would be of the numbers themselves.
+    fn back(self, value: f64) -> f64;
+}
+
+/// Of elements whose fourth powers f64 has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unscaled;
+
+impl Words for Unscaled {
+    const COUNT: usize = 0;
+    #[inline(always)]
+    fn word(self, _: usize) -> u32 {
+        0
+    }
+    #[inline(always)]
+    fn from_words(_: impl FnMut(usize) -> u32) -> Self {
+        Self
+    }
+}
+
+impl Scale for Unscaled {
+    const LEAST: Self = Self;
+
+    #[inline(always)]
+    fn of(_: f64) -> Self {
+        Self
+    }
+    #[inline(always)]
+    fn larger(self, _: Self) -> Self {
+        Self
+    }
+    #[inline(always)]
+    fn factor(self) -> f64 {
+        1.0
+    }
+    #[inline(always)]
+    fn to(self, _: Self) -> f64 {
+        1.0
+    }
+    #[inline(always)]
+    fn back(self, value: f64) -> f64 {
+        value
+    }
+}
+
+/// Of f64: numbers are multiplied by 2⁻⁴⁴⁰ to this power, from −2 to 2. Zero stands for magnitudes from 2⁻²⁰⁰ up to 2²⁴⁰, which are left as
+/// they are; and what is scaled lies there, too. So do the squares of 2⁶⁰ numbers add up to less than 2⁵⁴⁰, and fourth powers to 2¹⁰²⁰.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level(i32);
+
+/// Binary orders between two levels.
+const STEP: i32 = 440;
+
+/// An f64's exponent as its bits have it, of 2⁰.
+const BIAS: i32 = 1023;
+
+/// The exponents, as bits have them, at which the levels above the first begin.
+const BEGINS: [i32; 4] = [BIAS - 200 - STEP, BIAS - 200, BIAS - 200 + STEP, BIAS - 200 + 2 * STEP];
+
+/// A power of two.
+#[inline(always)]
+fn power(exponent: i32) -> f64 {
+    f64::from_bits(((BIAS + exponent) as u64) << 52)
+}
+
+impl Words for Level {
+    const COUNT: usize = 1;
+    #[inline(always)]
+    fn word(self, _: usize) -> u32 {
+        self.0 as u32
+    }
+    #[inline(always)]
+    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+        Self(word(0) as i32)
+    }
+}
+
+impl Scale for Level {
+    const LEAST: Self = Self(-2);
+
+    #[inline(always)]
+    fn of(x: f64) -> Self {
+        let exponent = (x.to_bits() >> 52) as i32 & 0x7ff;
+        let [a, b, c, d] = BEGINS;
+        let above =
+            i32::from(exponent >= a) + i32::from(exponent >= b) + i32::from(exponent >= c) + i32::from(exponent >= d);
+        Self(above - 2)
+    }
+    #[inline(always)]
+    fn larger(self, other: Self) -> Self {
+        if other.0 > self.0 { other } else { self }
+    }
+    #[inline(always)]
+    fn factor(self) -> f64 {
+        power(-STEP * self.0)
+    }
+    #[inline(always)]
+    fn to(self, larger: Self) -> f64 {
+        let levels = larger.0 - self.0;
+        power(-STEP * if levels > 2 { 2 } else { levels })
+    }
+    #[inline(always)]
+    fn back(self, value: f64) -> f64 {
+        value * power(STEP * self.0)
+    }
+}
+
+/// A sum of squares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Squares<S> {
+    /// That of the numbers, scaled.
+    pub sum: f64,
+    /// By which.
+    pub scale: S,
+}
+
+impl<S: Scale> Squares<S> {
+    /// Of one number.
+    #[inline(always)]
+    pub fn of(x: f64) -> Self {
+        let scale = S::of(x);
+        let x = x * scale.factor();
+        Self { sum: x * x, scale }
+    }
+
+    /// Of two numbers: their squares rounded, and then the sum.
+    #[inline(always)]
+    pub fn of_two(x: f64, y: f64) -> Self {
+        let scale = S::larger(S::of(x), S::of(y));
+        let (x, y) = (x * scale.factor(), y * scale.factor());
+        Self {
+            sum: x * x + y * y,
+            scale,
+        }
+    }
+
+    /// The sum, which may be too large for f64, or too small.
+    #[inline]
+    pub fn value(self) -> f64 {
+        self.scale.back(self.scale.back(self.sum))
+    }
+}
+
+impl<S: Scale> Accumulator for Squares<S> {
+    /// Squares are never −0.0, so +0.0 is neutral to the bit.
+    const NOTHING: Self = Self {
+        sum: 0.0,
+        scale: S::LEAST,
+    };
+    const ZERO: Self = Self::NOTHING;
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        let scale = S::larger(self.scale, other.scale);
+        let (a, b) = (self.scale.to(scale), other.scale.to(scale));
+        Self {
+            sum: self.sum * a * a + other.sum * b * b,
+            scale,
+        }
+    }
+}
+
+impl<S: Scale> Words for Squares<S> {
+    const COUNT: usize = 2 + S::COUNT;
+    #[inline(always)]
+    fn word(self, i: usize) -> u32 {
+        (self.sum, self.scale).word(i)
+    }
+    #[inline(always)]
+    fn from_words(word: impl FnMut(usize) -> u32) -> Self {
+        let (sum, scale) = Words::from_words(word);
+        Self { sum, scale }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec::Vec;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sum<S: Scale>(values: &[f64]) -> Squares<S> {
+        values.iter().fold(Squares::NOTHING, |sum, x| sum.plus(Squares::of(*x)))
+    }
+
+    #[test]
+    fn levels_leave_no_gap_and_bring_every_number_to_the_middle() {
+        for exponent in -1074..1024_i32 {
+            let x = if exponent < -1022 {
+                f64::from_bits(1 << (exponent + 1074))
+            } else {
+                power(exponent)
+            };
+            let scaled = x * Level::of(x).factor();
+            assert!((power(-200)..power(240)).contains(&scaled), "2^{exponent}");
+            assert_eq!(Level::of(x).back(scaled), x);
+            assert_eq!(Level::of(-x), Level::of(x));
+        }
+        assert_eq!(Level::of(0.0), Level::LEAST);
+        assert!((f64::INFINITY * Level::of(f64::INFINITY).factor()).is_infinite());
+    }
+
+    proptest! {
+        /// Where nothing leaves f64 on the way the bits are those of the plain sum.
+        #[test]
+        fn squares_that_fit_are_those_of_plain_f64(
+            values in prop::collection::vec((-1.0_f64..1.0, -160_i32..500), 1..40),
+        ) {
+            let values: Vec<f64> = values.iter().map(|(x, exponent)| x * power(*exponent)).collect();
+            prop_assert_eq!(sum::<Level>(&values).value(), sum::<Unscaled>(&values).sum);
+        }
+
+        /// All scaled by a power of two: so is the norm.
+        #[test]
+        fn norms_are_as_large_as_their_numbers(
+            values in prop::collection::vec(1.0_f64..2.0, 1..40),
+            exponent in -1000_i32..1000,
+        ) {
+            let scaled: Vec<f64> = values.iter().map(|x| x * power(exponent)).collect();
+            let of = |values: &[f64]| {
+                let squares = sum::<Level>(values);
+                squares.scale.back(squares.sum.sqrt())
+            };
+            prop_assert_eq!(of(&scaled), of(&values) * power(exponent));
+        }
+    }
+}

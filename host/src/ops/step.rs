@@ -138,9 +138,9 @@ mod tests {
     impl Reduction<f32> for Namesake {
         type Answer = f32;
         type State = f32;
-        type Monoid = monoids::Product;
-        fn monoid(self) -> monoids::Product {
-            monoids::Product
+        type Monoid = monoids::NormL1;
+        fn monoid(self) -> monoids::NormL1 {
+            monoids::NormL1
         }
     }
 

@@ -7,8 +7,7 @@ use std::{
     process,
 };
 
-use npyz::WriterBuilder;
-use warpfold::files::DType;
+use warpfold::files::{DType, npy_header};
 
 use crate::{Failure, answers::Answers};
 
@@ -52,18 +51,13 @@ impl Out {
     }
 }
 
-fn write(file: BufWriter<File>, answers: &Answers) -> io::Result<DType> {
+fn write(mut file: BufWriter<File>, answers: &Answers) -> io::Result<DType> {
     let dtype = match answers.dtype {
         DType::Bf16 | DType::F8E4M3 | DType::F8E5M2 => DType::F32,
         same => same,
     };
-    let mut file = npyz::WriteOptions::new_header_only()
-        .dtype(npyz::DType::new_scalar(
-            descr(dtype).parse().expect("a type that NumPy has"),
-        ))
-        .shape(&answers.shape)
-        .writer(file)
-        .write_header_only()?;
+    let header = npy_header(dtype, &answers.shape).map_err(io::Error::other)?;
+    file.write_all(&header)?;
     if dtype == answers.dtype {
         file.write_all(&answers.bytes)?;
     } else {
@@ -76,25 +70,4 @@ fn write(file: BufWriter<File>, answers: &Answers) -> io::Result<DType> {
     }
     file.into_inner()?.sync_all()?;
     Ok(dtype)
-}
-
-/// NumPy's code of a type of answers, little-endian.
-fn descr(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Bool => "|b1",
-        DType::I8 => "|i1",
-        DType::U8 => "|u1",
-        DType::I16 => "<i2",
-        DType::U16 => "<u2",
-        DType::I32 => "<i4",
-        DType::U32 => "<u4",
-        DType::I64 => "<i8",
-        DType::U64 => "<u8",
-        DType::F16 => "<f2",
-        DType::F32 => "<f4",
-        DType::F64 => "<f8",
-        DType::Complex64 => "<c8",
-        DType::Complex128 => "<c16",
-        other => unreachable!("no operator answers in {other}"),
-    }
 }

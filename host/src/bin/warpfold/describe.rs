@@ -109,6 +109,12 @@ fn of(dtype: DType) -> Option<Describer> {
 
 impl Reader {
     fn describe(&mut self, tensor: &Tensor) -> Array {
+        if let Some(error) = tensor.fault() {
+            return Array {
+                name: tensor.name().map(str::to_owned),
+                ..Array::unread(error.to_string())
+            };
+        }
         let outcome = match of(tensor.dtype()) {
             None => Outcome::Meaningless(format!("nothing describes elements of {}", tensor.dtype_name())),
             Some(describe) => match describe(self, tensor) {

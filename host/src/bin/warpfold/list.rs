@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
-use warpfold::files::TensorFile;
+use warpfold::files::{Tensor, TensorFile};
 
 use crate::{Failure, List, report::tuple};
 
@@ -44,10 +44,14 @@ fn table(file: &TensorFile) -> String {
         bytes.set_cell_alignment(CellAlignment::Right);
         bytes.set_padding((0, 0));
     }
+    let faults = file.tensors().iter().filter_map(Tensor::fault);
+    let faults: String = faults
+        .map(|fault| format!("\n{}", printable(OsStr::new(&fault.to_string()))))
+        .collect();
     let count = file.tensors().len();
     let bytes: u128 = file.tensors().iter().map(|tensor| u128::from(tensor.bytes())).sum();
     let plural = if count == 1 { "" } else { "s" };
-    format!("{}\n{count} array{plural}, {bytes} bytes", table.trim_fmt())
+    format!("{}{faults}\n{count} array{plural}, {bytes} bytes", table.trim_fmt())
 }
 
 /// A name from a file must not steer the terminal.
@@ -66,6 +70,9 @@ pub fn printable(name: &OsStr) -> String {
 struct Object<'a> {
     file: String,
     format: String,
+    /// Why it cannot be read, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
     name: Option<&'a str>,
     dtype: &'a str,
     shape: &'a [u64],
@@ -78,6 +85,7 @@ fn json(files: &[TensorFile]) -> Result<String, Failure> {
         objects.extend(file.tensors().iter().map(|tensor| Object {
             file: file.path().display().to_string(),
             format: file.format().to_string(),
+            error: tensor.fault().map(|fault| fault.to_string()),
             name: tensor.name(),
             dtype: tensor.dtype_name(),
             shape: tensor.shape(),

@@ -144,8 +144,11 @@ pub enum Error {
         to: Vec<u64>,
     },
 
-    /// A number of elements whose bytes do not fit in the address space.
-    #[error("an array of {elements} elements of {element_bytes} bytes does not fit in the address space")]
+    /// A number of elements whose bytes do not fit in memory, or in the address space.
+    #[error(
+        "{elements} elements of {element_bytes} bytes do not fit in memory: they are {} bytes",
+        u128::from(*elements) * *element_bytes as u128
+    )]
     LengthOverflow {
         /// Elements asked for.
         elements: u64,

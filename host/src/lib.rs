@@ -82,6 +82,7 @@ pub mod pieces;
 pub mod plan;
 #[cfg(feature = "cuda")]
 pub mod ptx;
+mod room;
 
 pub use error::{Error, OffsetFault, SafetensorsFault};
 pub use fold::{Fold, View, fold};

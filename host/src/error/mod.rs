@@ -144,8 +144,11 @@ pub enum Error {
         to: Vec<u64>,
     },
 
-    /// A number of elements whose bytes do not fit in the address space.
-    #[error("an array of {elements} elements of {element_bytes} bytes does not fit in the address space")]
+    /// A number of elements whose bytes do not fit in memory, or in the address space.
+    #[error(
+        "{elements} elements of {element_bytes} bytes do not fit in memory: they are {} bytes",
+        u128::from(*elements) * *element_bytes as u128
+    )]
     LengthOverflow {
         /// Elements asked for.
         elements: u64,
@@ -386,14 +389,25 @@ pub enum Error {
         fault: SafetensorsFault,
     },
 
-    /// A file that ends before its array does.
+    /// A pointer file of Git LFS, in place of the file that it points to.
+    #[error("{} is a Git LFS pointer, and not the file{}: `git lfs pull` fetches that", path.display(), pointed_to(oid, size))]
+    GitLfsPointer {
+        /// The pointer.
+        path: PathBuf,
+        /// What Git LFS calls the file: `sha256:` and its hash. None where the pointer does not say.
+        oid: Option<String>,
+        /// Bytes of the file. None where the pointer does not say.
+        size: Option<u64>,
+    },
+
+    /// A file, or what comes from a pipe, that ends before its array does.
     #[error("{} is cut short: {needed} bytes by its header, {found} bytes there", path.display())]
     Truncated {
         /// The file; `FILE:NAME` for a member of an archive.
         path: PathBuf,
-        /// Bytes of header and array.
+        /// Bytes up to the array's end.
         needed: u64,
-        /// Bytes of the file.
+        /// Bytes of the file; of a compressed member, those that could be inflated.
         found: u64,
     },
 
@@ -440,6 +454,22 @@ pub enum Error {
         /// NumPy's name of the type.
         dtype: String,
     },
+
+    /// Elements of a type that a `.npy` file cannot have.
+    #[error("NumPy has no type for elements of {dtype}")]
+    NotNumpy {
+        /// Their type.
+        dtype: &'static str,
+    },
+
+    /// An array of more axes than a `.npy` file can have.
+    #[error("an array of {axes} axes: a .npy file has at most {most}")]
+    TooManyAxes {
+        /// Axes of the array.
+        axes: usize,
+        /// Axes of a file's array.
+        most: usize,
+    },
 }
 
 impl Error {
@@ -472,6 +502,16 @@ fn build_ptx(package: &str) -> String {
         "`cargo xtask build-ptx`".into()
     } else {
         format!("`cargo xtask build-ptx --crate PATH`, PATH being the folder of {package},")
+    }
+}
+
+/// What a pointer says of a file, in parentheses.
+fn pointed_to(oid: &Option<String>, size: &Option<u64>) -> String {
+    match (oid, size) {
+        (Some(oid), Some(size)) => format!(" ({oid}, {size} bytes)"),
+        (Some(oid), None) => format!(" ({oid})"),
+        (None, Some(size)) => format!(" ({size} bytes)"),
+        (None, None) => String::new(),
     }
 }
 

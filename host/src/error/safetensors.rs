@@ -43,13 +43,15 @@ pub enum SafetensorsFault {
         tensor: String,
     },
 
-    /// An element type that the format does not have.
-    #[error("tensor {tensor:?} is of an unknown type, {dtype:?}")]
-    Dtype {
+    /// A tensor of more axes than are read.
+    #[error("tensor {tensor:?} has {axes} axes, and an array has at most {most}")]
+    TooManyAxes {
         /// The tensor.
         tensor: String,
-        /// Its type.
-        dtype: String,
+        /// Its axes.
+        axes: usize,
+        /// Axes that are read.
+        most: usize,
     },
 
     /// A tensor of 2⁶³ bytes or more.

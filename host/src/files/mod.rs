@@ -11,7 +11,10 @@
 //! | `.safetensors` | all | |
 //!
 //! Opening reads headers only. What they say is checked against the file's length, so that an array which is not all
-//! there is told before any of it is read. Data after the array of a `.npy` file is ignored, as NumPy does.
+//! there is told before any of it is read. Data after the array of a `.npy` file is ignored, as NumPy does. Of a file with
+//! several arrays, those that can be read are, whatever is wrong with another ([`Tensor::fault`]).
+//!
+//! Any number of files may be open at once: beyond the first 64, each is open only while it is read.
 //!
 //! ```
 //! use warpfold::{cpu, files::TensorFile, ops::Sum, pieces::Pieces};
@@ -30,10 +33,15 @@
 //! ```
 
 mod cursor;
+mod descr;
 mod dtype;
+mod elements;
+mod fault;
+mod lfs;
 mod npy;
 mod npz;
 mod order;
+mod python;
 mod safetensors;
 mod stream;
 mod tensor;
@@ -41,6 +49,7 @@ mod tensor;
 mod tests;
 
 use std::{
+    collections::HashMap,
     fmt,
     io::{self, Read},
     path::{Path, PathBuf},
@@ -50,12 +59,16 @@ use std::{
 pub use crate::ops::element::{complex64, complex128, f8e4m3, f8e5m2};
 pub use dtype::{DType, Element};
 pub use half::{bf16, f16};
+pub use npy::npy_header;
 pub use stream::{AlignedBytes, Piece, Stream};
 pub use tensor::Tensor;
 
 use crate::Error;
 use cursor::Cursor;
 use tensor::Place;
+
+/// The most axes that an array of a file may have: as many as NumPy's arrays.
+pub const MOST_AXES: usize = 64;
 
 /// What a file is, as its first bytes tell; not its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,13 +120,16 @@ pub struct TensorFile {
     path: Arc<Path>,
     format: Format,
     tensors: Vec<Tensor>,
+    /// Where each name is among them.
+    places: Arc<HashMap<Arc<str>, usize>>,
 }
 
 impl TensorFile {
     /// Opens `FILE`, or the one array `NAME` of it as `FILE:NAME`, and reads the headers of all its arrays.
     ///
     /// The file is the longest beginning of the path that is one: the path itself, or what is before a colon. So files and
-    /// arrays may have colons in their names. The file stays open until the last of its tensors is dropped.
+    /// arrays may have colons in their names. The first 64 files stay open until the last of their tensors is dropped,
+    /// whatever happens to their names; others are opened for each reading, and refused if they are no longer the same.
     ///
     /// Memory and cost: those of the headers (at most 100 MB of one); a member of a `.npz` file is inflated up to the end
     /// of its own.
@@ -122,13 +138,17 @@ impl TensorFile {
     ///
     /// [`Error::File`] where the system says no, as for a `.npz` or `.safetensors` file that comes from a pipe;
     /// [`Error::NotNpy`], [`Error::NotNpz`], [`Error::NotSafetensors`] for a foreign or damaged file;
-    /// [`Error::Truncated`]; [`Error::NoArray`] if there is no `NAME`.
+    /// [`Error::GitLfsPointer`]; [`Error::Truncated`]; [`Error::NoArray`] if there is no `NAME`, and its
+    /// [`fault`](Tensor::fault) if it cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let (path, name) = split(path.as_ref());
         let path: Arc<Path> = path.into();
         let mut file = Cursor::open(&path).map_err(|source| at(&path, source))?;
         let mut start = Vec::new();
         read_upto(&mut file, &mut start, npy::START).map_err(|source| at(&path, source))?;
+        if let Some(pointer) = lfs::pointer(&path, &mut start, &mut file)? {
+            return Err(pointer);
+        }
         let format = Format::of(&start, &path);
         if format != Format::Npy && file.len().is_none() {
             let reason = format!("a .{format} file is read from several places, and this is no regular file");
@@ -138,24 +158,31 @@ impl TensorFile {
             Format::Npy => {
                 let found = file.len();
                 let (layout, before) = npy::layout(&path, start, &mut file, found)?;
-                vec![Tensor::new(&path, None, layout, Place::Plain(file.at(before)))]
+                vec![Tensor::new(&path, None, layout, Ok(Place::Plain(file.at(before))))]
             }
             Format::Npz => npz::tensors(&path, &file)?,
             Format::Safetensors => safetensors::tensors(&path, &file)?,
         };
+        file.rest();
         if let Some(name) = name {
-            match tensors.iter().position(|tensor| tensor.name() == Some(&name)) {
-                Some(at) => tensors = vec![tensors.swap_remove(at)],
-                None => {
-                    return Err(Error::NoArray {
-                        path: path.to_path_buf(),
-                        name,
-                        names: names(&tensors),
-                    });
-                }
-            }
+            let found = tensors.iter().position(|tensor| tensor.name() == Some(&name));
+            let Some(found) = found else {
+                return Err(no_array(&path, name, &tensors));
+            };
+            let tensor = tensors.swap_remove(found);
+            tensor.fault().map_or(Ok(()), Err)?;
+            tensors = vec![tensor];
         }
-        Ok(Self { path, format, tensors })
+        let places = tensors
+            .iter()
+            .enumerate()
+            .filter_map(|(at, tensor)| Some((tensor.shared_name()?, at)));
+        Ok(Self {
+            places: Arc::new(places.collect()),
+            path,
+            format,
+            tensors,
+        })
     }
 
     /// The file, without the name of an array.
@@ -180,24 +207,21 @@ impl TensorFile {
     ///
     /// # Errors
     ///
-    /// [`Error::NoArray`], with the names there are.
+    /// [`Error::NoArray`], with the names there are; its [`fault`](Tensor::fault), if it has one.
     pub fn tensor(&self, name: &str) -> Result<&Tensor, Error> {
-        let found = self.tensors.iter().find(|tensor| tensor.name() == Some(name));
-        found.ok_or_else(|| Error::NoArray {
-            path: self.path.to_path_buf(),
-            name: name.to_owned(),
-            names: names(&self.tensors),
-        })
+        let found = self.places.get(name).map(|at| &self.tensors[*at]);
+        let tensor = found.ok_or_else(|| no_array(&self.path, name.to_owned(), &self.tensors))?;
+        tensor.fault().map_or(Ok(tensor), Err)
     }
 
     /// The array, if it is the only one.
     ///
     /// # Errors
     ///
-    /// [`Error::NotOneArray`], with the names there are.
+    /// [`Error::NotOneArray`], with the names there are; its [`fault`](Tensor::fault), if it has one.
     pub fn one(mut self) -> Result<Tensor, Error> {
         match (self.tensors.pop(), self.tensors.is_empty()) {
-            (Some(tensor), true) => Ok(tensor),
+            (Some(tensor), true) => tensor.fault().map_or(Ok(tensor), Err),
             (last, _) => {
                 self.tensors.extend(last);
                 Err(Error::NotOneArray {
@@ -223,6 +247,14 @@ fn split(path: &Path) -> (PathBuf, Option<String>) {
         }
     }
     (path.to_path_buf(), None)
+}
+
+fn no_array(path: &Path, name: String, tensors: &[Tensor]) -> Error {
+    Error::NoArray {
+        path: path.to_path_buf(),
+        name,
+        names: names(tensors),
+    }
 }
 
 fn names(tensors: &[Tensor]) -> Vec<String> {

@@ -1,13 +1,14 @@
 //! `.npz` archives: zip files of `.npy` members, stored or deflated.
 
-use std::{collections::HashSet, path::Path, sync::Arc};
+use std::{collections::HashSet, io, path::Path, sync::Arc};
 
 use zip::{CompressionMethod, ZipArchive, read::ZipFile, result::ZipError};
 
 use super::{
     cursor::Cursor,
+    fault::Fault,
     npy, read_upto,
-    tensor::{Place, Tensor, label},
+    tensor::{Layout, Place, Tensor, label},
 };
 use crate::Error;
 
@@ -16,17 +17,25 @@ pub(super) const MAGICS: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 /// The most bytes that one byte of deflate can come to.
 const MOST_INFLATED: u64 = 1032;
 
-/// The arrays of an archive, in the order of its directory. Members that are none are left out, unless they are called
-/// `.npy`.
+/// The arrays of an archive, in the order of its directory, and what is called `.npy` and is none that can be read. Other
+/// members that are none are left out.
 pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<Vec<Tensor>, Error> {
-    let mut archive = ZipArchive::new(file.at(0)).map_err(|error| not_npz(path, None, error))?;
+    let found = file.len().unwrap_or(0);
+    let not_npz = |error| match not_npz(path, None, error) {
+        Error::NotNpz { path, reason } => Error::NotNpz {
+            path,
+            reason: format!("{reason}; it has {found} bytes"),
+        },
+        other => other,
+    };
+    let mut archive = ZipArchive::new(file.at(0)).map_err(not_npz)?;
     if archive.has_duplicate_names() {
         return Err(bad(path, None, "two members have one name".into()));
     }
     let mut tensors = Vec::new();
     let mut names = HashSet::new();
     for index in 0..archive.len() {
-        let Some(tensor) = tensor(path, &mut archive, index, file.len().unwrap_or(0))? else {
+        let Some(tensor) = tensor(path, file, &mut archive, index).map_err(not_npz)? else {
             continue;
         };
         // `x` beside `x.npy`.
@@ -47,53 +56,73 @@ pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<Vec<Tensor>, Er
     Ok(tensors)
 }
 
-/// The array in a member, if it is one.
+/// The array in a member, if it is one or should be.
 fn tensor(
     path: &Arc<Path>,
+    file: &Cursor,
     archive: &mut ZipArchive<Cursor>,
     index: usize,
-    archive_bytes: u64,
-) -> Result<Option<Tensor>, Error> {
-    let entry = archive
-        .by_index_data(index)
-        .map_err(|error| not_npz(path, None, error))?;
-    let full_name = entry.name().map_err(|error| not_npz(path, None, error))?.into_owned();
-    let name = full_name.strip_suffix(".npy");
-    let called_npy = name.is_some();
-    let name = name.unwrap_or(&full_name).to_owned();
+) -> Result<Option<Tensor>, ZipError> {
+    let entry = archive.by_index_data(index)?;
+    let full_name = entry.name()?.into_owned();
     if entry.is_dir() {
         return Ok(None);
     }
+    let size = entry.size();
     let unreadable = match entry.compression() {
         _ if entry.encrypted() => Some("it is encrypted".into()),
         CompressionMethod::Stored | CompressionMethod::Deflated => None,
         method => Some(format!("it is compressed by {method}, and neither stored nor deflated")),
     };
-    match unreadable {
-        Some(reason) if called_npy => return Err(bad(path, Some(&name), reason)),
-        Some(_) => return Ok(None),
-        None => {}
-    }
+    let name = full_name.strip_suffix(".npy");
+    let called_npy = name.is_some();
+    let name = name.unwrap_or(&full_name).to_owned();
+    let place = match unreadable {
+        Some(_) if !called_npy => Ok(None),
+        Some(reason) => Err(bad(path, Some(&name), reason)),
+        None => member(path, &name, called_npy, archive, index, file.len().unwrap_or(0)),
+    };
+    Ok(match place {
+        Ok(None) => None,
+        Ok(Some((layout, before))) => {
+            let place = Place::Member {
+                archive: archive.clone(),
+                file: file.clone(),
+                index,
+                before,
+            };
+            Some(Tensor::new(path, Some(name), layout, Ok(place)))
+        }
+        // The archive's other arrays can be read all the same.
+        Err(error) => Some(Tensor::unknown(path, name, size, Fault::of(error))),
+    })
+}
 
-    let mut member = archive
-        .by_index(index)
-        .map_err(|error| not_npz(path, Some(&name), error))?;
-    let label = label(path, Some(&name));
+/// What array is in a member, and behind how many bytes of it, if there is one. Of a member not called `.npy`, its first
+/// bytes tell.
+fn member(
+    path: &Path,
+    name: &str,
+    called_npy: bool,
+    archive: &mut ZipArchive<Cursor>,
+    index: usize,
+    archive_bytes: u64,
+) -> Result<Option<(Layout, u64)>, Error> {
+    let mut member = match archive.by_index(index) {
+        Ok(member) => member,
+        Err(_) if !called_npy => return Ok(None),
+        Err(error) => return Err(not_npz(path, Some(name), error)),
+    };
+    let label = label(path, Some(name));
     let mut start = Vec::new();
-    read_upto(&mut member, &mut start, npy::START).map_err(|source| super::at(&label, source))?;
+    let read = read_upto(&mut member, &mut start, npy::START);
     if !called_npy && !start.starts_with(npy::MAGIC) {
         return Ok(None);
     }
-    check_size(&member, archive_bytes).map_err(|reason| bad(path, Some(&name), reason))?;
+    read.map_err(|source| super::at(&label, source))?;
+    check_size(&member, archive_bytes).map_err(|reason| bad(path, Some(name), reason))?;
     let found = member.size();
-    let (layout, before) = npy::layout(&label, start, &mut member, Some(found))?;
-    drop(member);
-    let place = Place::Member {
-        archive: archive.clone(),
-        index,
-        before,
-    };
-    Ok(Some(Tensor::new(path, Some(name), layout, place)))
+    npy::layout(&label, start, &mut member, Some(found)).map(Some)
 }
 
 /// Refuses a size that the member's bytes cannot come to, before anybody asks for the memory.
@@ -113,6 +142,9 @@ fn check_size(member: &ZipFile<'_, Cursor>, archive_bytes: u64) -> Result<(), St
 /// What a zip file's reader says, as an error of this crate.
 fn not_npz(path: &Path, name: Option<&str>, error: ZipError) -> Error {
     match error {
+        ZipError::Io(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
+            bad(path, name, "its directory leads behind its end".into())
+        }
         ZipError::Io(source) => super::at(&label(path, name), source),
         error => bad(path, name, error.to_string()),
     }
@@ -131,7 +163,7 @@ mod tests {
 
     use super::{
         super::{
-            Format,
+            DType, Format, TensorFile,
             tests::{Temporary, in_words, npy, refused, zipped},
         },
         *,
@@ -218,8 +250,11 @@ mod tests {
         let bad = |bytes: &[u8], says: &str| {
             refused(".npz", bytes, &format!("FILE is no .npz file that can be read: {says}"));
         };
-        bad(&good[..good.len() - 1], "invalid Zip archive: …");
-        bad(&good[..20], "invalid Zip archive: …");
+        for len in [good.len() - 1, 20] {
+            bad(&good[..len], "invalid Zip archive: …");
+            let error = Temporary::new(".npz", &good[..len]).open().unwrap_err().to_string();
+            assert!(error.ends_with(&format!("; it has {len} bytes")), "{error}");
+        }
         // Another name of the same length, so that there are two members of one name.
         let two = zipped(Stored, &[("a.npy", &a), ("b.npy", &a)]);
         bad(&replaced(&two, b"b.npy", b"a.npy"), "two members have one name");
@@ -248,6 +283,129 @@ mod tests {
             &in_headers(6, 8, 1),
             "FILE:a is no .npz file that can be read: it is encrypted",
         );
+    }
+
+    /// What is wrong with one member is told where it is asked for, and no other member is the worse for it.
+    #[test]
+    fn members_that_cannot_be_read_spoil_no_others() {
+        let good = array(3);
+        let whole = npy("'<u4'", "(3,)", &[0; 12]);
+        let of = |descr: &str| npy(descr, "(2,)", &[0; 64]);
+        let members = [
+            ("float8.npy", of("'|V1'"), "", ""),
+            ("delta.npy", of("'<m8[25us]'"), "<m8[25us]", ""),
+            ("date.npy", of("'<M8[ns]'"), "<M8[ns]", ""),
+            (
+                "record.npy",
+                of("[('a', '<f4'), ('b', '|u1')]"),
+                "[('a', '<f4'), ('b', '|u1')]",
+                "",
+            ),
+            ("object.npy", of("'|O'"), "object", ""),
+            (
+                "new.npy",
+                of("'<f5'"),
+                "unreadable",
+                "npy file that can be read: its header is damaged: '<f5' is no type that NumPy has",
+            ),
+            (
+                "none.npy",
+                b"not an array".to_vec(),
+                "unreadable",
+                "npy file that can be read: it starts with [6e, 6f, 74, 20, 61, 6e], not with the magic [93, 4e, 55, 4d, 50, 59]",
+            ),
+            (
+                "empty.npy",
+                vec![],
+                "unreadable",
+                "npy file that can be read: it is empty",
+            ),
+            (
+                "cut.npy",
+                whole[..whole.len() - 1].to_vec(),
+                "unreadable",
+                "is cut short: 140 bytes by its header, 139 bytes there",
+            ),
+            (
+                "deep.npy",
+                npy("'|u1'", &format!("({})", "1,".repeat(65)), &[1]),
+                "unreadable",
+                "npy file that can be read: its shape has 65 axes, and an array has at most 64",
+            ),
+            (
+                "damaged",
+                good[..12].to_vec(),
+                "unreadable",
+                "npy file that can be read: its header has 128 bytes, the file 12",
+            ),
+        ];
+        for method in [Stored, Deflated] {
+            let mut all: Vec<(&str, &[u8])> = vec![("first.npy", &good)];
+            all.extend(members.iter().map(|(name, bytes, ..)| (*name, &bytes[..])));
+            all.extend([("last.npy", &good[..]), ("notes.txt", b"no array")]);
+            let file = Temporary::new(".npz", &zipped(method, &all));
+            let opened = file.open().unwrap();
+            assert_eq!(opened.tensors().len(), members.len() + 2);
+            for name in ["first", "last"] {
+                assert_eq!(opened.tensor(name).unwrap().read::<u32>().unwrap(), [0, 7, 14]);
+                assert!(opened.tensor(name).unwrap().fault().is_none());
+            }
+            for (tensor, (name, bytes, dtype, says)) in opened.tensors()[1..].iter().zip(&members) {
+                let name = name.trim_end_matches(".npy");
+                let dtype = if dtype.is_empty() { "|V1" } else { dtype };
+                assert_eq!((tensor.name(), tensor.dtype()), (Some(name), DType::Other));
+                assert_eq!(tensor.dtype_name(), dtype);
+                if says.is_empty() {
+                    assert_eq!(tensor.shape(), [2], "{name}");
+                    assert!(tensor.fault().is_none() && matches!(tensor.read_bytes(), Err(Error::Dtype { .. })));
+                    continue;
+                }
+                assert_eq!(
+                    (tensor.shape(), tensor.len(), tensor.bytes()),
+                    (&[][..], 0, bytes.len() as u64)
+                );
+                for error in [
+                    tensor.fault().unwrap(),
+                    tensor.read::<u8>().unwrap_err(),
+                    tensor.read_bytes().map(drop).unwrap_err(),
+                    tensor.stream::<f32>(1).map(drop).unwrap_err(),
+                    opened.tensor(name).unwrap_err(),
+                    TensorFile::open(file.named(name)).unwrap_err(),
+                ] {
+                    let words = in_words(&error, &file.0);
+                    assert!(
+                        words.starts_with(&format!("FILE:{name} is")) && words.ends_with(says),
+                        "{words}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// The file ends before its directory says so, or has shrunk since.
+    #[test]
+    fn an_archive_that_shrinks_says_what_is_missing() {
+        for method in [Stored, Deflated] {
+            // Wide enough apart that deflate keeps most of it.
+            let data: Vec<u8> = (0..20_000_u32)
+                .flat_map(|i| i.wrapping_mul(i | 1).to_le_bytes())
+                .collect();
+            let written = npy("'<u4'", "(20000,)", &data);
+            let file = Temporary::new(".npz", &zipped(method, &[("a.npy", &written)]));
+            let tensor = file.open().unwrap().one().unwrap();
+            let opened = std::fs::OpenOptions::new().write(true).open(&file.0).unwrap();
+            for len in [40_000, 64, 10] {
+                opened.set_len(len).unwrap();
+                let streamed = tensor.stream::<u32>(1000).unwrap().last().unwrap().map(drop);
+                for error in [tensor.read::<u32>().map(drop), streamed, tensor.read_bytes().map(drop)] {
+                    let Err(Error::Truncated { path, needed, found }) = error else {
+                        panic!("{method} of {len}: {error:?}")
+                    };
+                    assert_eq!((path, needed), (file.named("a"), written.len() as u64));
+                    assert!(found < needed && (len < 100 || found > 1000), "{found}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -56,6 +56,9 @@ pub struct Stream<T: Element> {
     elements: PhantomData<T>,
 }
 
+/// An array of one piece and of no more bytes is read at once: starting a thread takes longer than that.
+const AT_ONCE: u64 = 1 << 18;
+
 impl<T: Element> Stream<T> {
     /// Starts the thread that reads pieces of `piece` elements of `element` bytes.
     pub(super) fn start(tensor: &Tensor, piece: usize, element: usize) -> Result<Self, Error> {
@@ -63,7 +66,9 @@ impl<T: Element> Stream<T> {
         // No piece is larger than the array.
         let most = tensor.bytes().div_ceil(element as u64).max(1);
         let piece = tensor.fitting((piece as u64).min(most) * element as u64)?;
-        let (full, pieces) = sync_channel(1);
+        let at_once = tensor.bytes() <= AT_ONCE.min(piece as u64);
+        // Then nobody takes a piece before the error that may come behind it.
+        let (full, pieces) = sync_channel(if at_once { 2 } else { 1 });
         let (spare, spares) = channel();
         let reader = Reader {
             tensor: tensor.clone(),
@@ -71,10 +76,12 @@ impl<T: Element> Stream<T> {
             full,
             spares,
         };
-        thread::Builder::new()
-            .name("warpfold reader".into())
-            .spawn(move || reader.run())
-            .map_err(|source| tensor.at(source))?;
+        if at_once {
+            reader.run();
+        } else {
+            let thread = thread::Builder::new().name("warpfold reader".into());
+            thread.spawn(move || reader.run()).map_err(|source| tensor.at(source))?;
+        }
         Ok(Self {
             pieces,
             spare,
@@ -155,11 +162,11 @@ impl Reader {
     }
 
     fn send(&self) -> Result<(), Stop> {
-        self.tensor.with_reader(|reader| {
+        self.tensor.with_elements(|elements| {
             let mut left = self.tensor.bytes();
             while left > 0 {
                 let len = usize::try_from(left).unwrap_or(self.piece).min(self.piece);
-                self.send_piece(len, |bytes| self.tensor.next(reader, bytes))?;
+                self.send_piece(len, |bytes| elements.fill(bytes))?;
                 left -= len as u64;
             }
             Ok(())

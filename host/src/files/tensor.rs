@@ -3,14 +3,14 @@
 use std::{
     borrow::Cow,
     ffi::OsString,
-    io::{self, Read},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use zip::ZipArchive;
 
-use super::{AlignedBytes, DType, Element, Stream, cursor::Cursor, order};
+use super::{AlignedBytes, DType, Element, Stream, cursor::Cursor, elements::Elements, fault::Fault, order};
 use crate::{Error, layout};
 
 /// An array of an open file: what is known of it, and ways to read its elements. They come in C order (the last index is
@@ -21,9 +21,9 @@ use crate::{Error, layout};
 #[derive(Clone, Debug)]
 pub struct Tensor {
     path: Arc<Path>,
-    name: Option<String>,
+    name: Option<Arc<str>>,
     layout: Layout,
-    place: Place,
+    place: Result<Place, Fault>,
 }
 
 /// What a header says of an array.
@@ -45,28 +45,61 @@ pub(super) struct Layout {
 pub(super) enum Place {
     /// As they are, from here on.
     Plain(Cursor),
-    /// In a member of an archive, behind so many bytes.
+    /// In a member of an archive, which is in `file`, behind so many bytes.
     Member {
         archive: ZipArchive<Cursor>,
+        file: Cursor,
         index: usize,
         before: u64,
     },
 }
 
 impl Tensor {
-    pub(super) fn new(path: &Arc<Path>, name: Option<String>, layout: Layout, place: Place) -> Self {
+    pub(super) fn new(path: &Arc<Path>, name: Option<String>, layout: Layout, place: Result<Place, Fault>) -> Self {
         Self {
             path: Arc::clone(path),
-            name,
+            name: name.map(Arc::from),
             layout,
             place,
         }
+    }
+
+    /// One of `bytes` that nothing else is known of.
+    pub(super) fn unknown(path: &Arc<Path>, name: String, bytes: u64, fault: Fault) -> Self {
+        let layout = Layout {
+            dtype: DType::Other,
+            dtype_name: Cow::Borrowed("unreadable"),
+            shape: Vec::new(),
+            len: 0,
+            bytes,
+            swap: false,
+            transposed: false,
+        };
+        Self::new(path, Some(name), layout, Err(fault))
+    }
+
+    /// Why it cannot be read, if that was found when the file was opened: the file's other arrays can be. What it is may
+    /// be unknown then: it is of [`DType::Other`], its shape is empty, and it has no elements. Whatever reads it answers
+    /// this error.
+    #[must_use]
+    pub fn fault(&self) -> Option<Error> {
+        self.place().err()
+    }
+
+    fn place(&self) -> Result<&Place, Error> {
+        self.place
+            .as_ref()
+            .map_err(|fault| fault.error(&self.path, self.name()))
     }
 
     /// Its name in the file. None for the array of a `.npy` file.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
+    }
+
+    pub(super) fn shared_name(&self) -> Option<Arc<str>> {
+        self.name.clone()
     }
 
     /// What to call it, and what [`TensorFile::open`](super::TensorFile::open) takes: `FILE`, or `FILE:NAME`.
@@ -117,8 +150,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongDtype`] if the elements cannot be read as `T`; [`Error::File`], also where memory runs out, the file
-    /// has shrunk, or compressed data is damaged; [`Error::LengthOverflow`] where the address space is too small.
+    /// [`Error::WrongDtype`] if the elements cannot be read as `T`; that of its [`fault`](Self::fault), if it has one;
+    /// [`Error::Truncated`] where the file, or what comes from a pipe, ends too early; [`Error::File`], also where memory
+    /// runs out or compressed data is damaged; [`Error::LengthOverflow`] where the address space is too small.
     pub fn read<T: Element>(&self) -> Result<Vec<T>, Error> {
         let mut values = self.room()?;
         self.fill(bytemuck::cast_slice_mut(&mut values))?;
@@ -129,8 +163,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::ShapeOverflow`].
+    /// That of its [`fault`](Self::fault), if it has one.
     pub fn layout(&self) -> Result<layout::Layout, Error> {
+        self.place()?;
         match self.transposed() {
             true => layout::Layout::fortran_order(self.shape()),
             false => layout::Layout::c_order(self.shape()),
@@ -147,7 +182,7 @@ impl Tensor {
     pub fn read_in_place<T: Element>(&self) -> Result<(Vec<T>, layout::Layout), Error> {
         let layout = self.layout()?;
         let mut values = self.room::<T>()?;
-        self.with_reader(|reader| self.next(reader, bytemuck::cast_slice_mut(&mut values)))?;
+        self.with_elements(|elements| elements.fill(bytemuck::cast_slice_mut(&mut values)))?;
         Ok((values, layout))
     }
 
@@ -213,6 +248,7 @@ impl Tensor {
     }
 
     fn check<T: Element>(&self) -> Result<(), Error> {
+        self.place()?;
         if T::reads(self.dtype()) {
             return Ok(());
         }
@@ -224,6 +260,7 @@ impl Tensor {
     }
 
     fn element_bytes(&self) -> Result<usize, Error> {
+        self.place()?;
         self.dtype().bytes().ok_or_else(|| Error::Dtype {
             path: self.label(),
             dtype: self.dtype_name().to_owned(),
@@ -254,47 +291,44 @@ impl Tensor {
         self.layout.transposed
     }
 
+    /// What the order of bytes is about, where that is not the machine's: so many bytes.
+    pub(super) fn swapped(&self) -> Option<usize> {
+        self.layout.swap.then(|| self.dtype().word())
+    }
+
     /// Fills `bytes` with all elements in C order.
     pub(super) fn fill(&self, bytes: &mut [u8]) -> Result<(), Error> {
-        self.with_reader(|reader| {
+        self.with_elements(|elements| {
             if !self.transposed() {
-                return self.next(reader, bytes);
+                return elements.fill(bytes);
             }
             let mut ordered = AlignedBytes::default();
             self.resize(&mut ordered, bytes.len())?;
-            self.next(reader, &mut ordered)?;
+            elements.fill(&mut ordered)?;
             order::to_c(&ordered, self.shape(), self.element_bytes()?, bytes);
             Ok(())
         })
     }
 
-    /// The next bytes of the file, words turned to the machine's order.
-    pub(super) fn next(&self, reader: &mut dyn Read, bytes: &mut [u8]) -> Result<(), Error> {
-        reader.read_exact(bytes).map_err(|source| self.at(source))?;
-        if self.layout.swap {
-            order::swap(bytes, self.dtype().word());
-        }
-        Ok(())
-    }
-
-    /// Gives `read` a reader at the first element.
-    pub(super) fn with_reader<E: From<Error>>(
+    /// Gives `read` the elements, at the first.
+    pub(super) fn with_elements<E: From<Error>>(
         &self,
-        read: impl FnOnce(&mut dyn Read) -> Result<(), E>,
+        read: impl FnOnce(&mut Elements<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        match &self.place {
-            Place::Plain(cursor) => read(&mut cursor.clone()),
-            Place::Member { archive, index, before } => {
-                let mut archive = archive.clone();
-                let mut member = archive.by_index(*index).map_err(|error| self.at(error.into()))?;
-                let mut skip = |bytes| {
-                    io::copy(&mut member.by_ref().take(bytes), &mut io::sink()).map_err(|source| self.at(source))
-                };
-                skip(*before)?;
-                read(&mut member)?;
-                // The checksum is looked at where a member ends.
-                io::copy(&mut member, &mut io::sink()).map_err(|source| self.at(source))?;
-                Ok(())
+        match self.place()? {
+            Place::Plain(cursor) => read(&mut Elements::plain(self, cursor.clone())),
+            Place::Member {
+                archive,
+                file,
+                index,
+                before,
+            } => {
+                let (mut archive, mut file) = (archive.clone(), file.clone());
+                let cut = |file: &mut Cursor, error: io::Error| Elements::failed(self, file, error, *before, 0);
+                let member = archive.by_index(*index).map_err(|error| cut(&mut file, error.into()))?;
+                let mut elements = Elements::member(self, member, file, *before)?;
+                read(&mut elements)?;
+                Ok(elements.finish()?)
             }
         }
     }

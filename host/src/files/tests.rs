@@ -41,12 +41,12 @@ impl Drop for Temporary {
     }
 }
 
-/// Opening such a file fails with these words, `FILE` being its path; with words that begin so where they end in `…`.
+/// Opening the one array of such a file fails with these words, `FILE` being its path; with words that begin so where they end in `…`.
 #[track_caller]
 pub fn refused(ends: &str, bytes: &[u8], says: &str) {
     let file = Temporary::new(ends, bytes);
-    match file.open() {
-        Ok(file) => panic!("{file:?}"),
+    match file.open().and_then(TensorFile::one) {
+        Ok(array) => panic!("{array:?}"),
         Err(error) => {
             let words = in_words(&error, &file.0);
             match says.strip_suffix('…') {
@@ -218,15 +218,155 @@ fn words_of_every_width_are_turned() {
 
 #[test]
 fn a_file_that_shrinks_is_an_error_behind_what_was_read() {
-    let file = Temporary::new(".npy", &npy("'<i8'", "(4,)", &[0; 32]));
-    let array = file.open().unwrap().one().unwrap();
-    let opened = fs::OpenOptions::new().write(true).open(&file.0).unwrap();
-    opened.set_len(opened.metadata().unwrap().len() - 8).unwrap();
-    let pieces: Vec<_> = array.stream::<i64>(3).unwrap().collect();
-    assert_eq!(pieces.len(), 2);
-    assert_eq!(**pieces[0].as_ref().unwrap(), [0; 3]);
-    assert!(matches!(pieces[1], Err(Error::File { .. })));
-    assert!(matches!(array.read::<i64>(), Err(Error::File { .. })));
+    let header = br#"{"a":{"dtype":"U8","shape":[5],"data_offsets":[0,5]},"w":{"dtype":"I64","shape":[4],"data_offsets":[5,37]}}"#;
+    let tensors = [&(header.len() as u64).to_le_bytes(), header.as_slice(), &[0; 37]].concat();
+    for (bytes, name) in [(npy("'<i8'", "(4,)", &[0; 32]), ""), (tensors, "w")] {
+        let file = Temporary::new("", &bytes);
+        let opened = file.open().unwrap();
+        let array = opened.tensors().last().unwrap();
+        let label = if name.is_empty() {
+            file.0.clone()
+        } else {
+            file.named(name)
+        };
+        let whole = bytes.len() as u64;
+        let shrunk = fs::OpenOptions::new().write(true).open(&file.0).unwrap();
+        // Within the array, and before it.
+        for len in [whole - 8, 3] {
+            shrunk.set_len(len).unwrap();
+            let pieces: Vec<_> = array.stream::<i64>(3).unwrap().collect();
+            if len > 3 {
+                assert_eq!(pieces.len(), 2);
+                assert_eq!(**pieces[0].as_ref().unwrap(), [0; 3]);
+            }
+            let Some(Err(streamed)) = pieces.into_iter().last() else {
+                panic!("no error")
+            };
+            for error in [
+                streamed,
+                array.read::<i64>().unwrap_err(),
+                array.read_bytes().map(drop).unwrap_err(),
+            ] {
+                assert_eq!(
+                    error.to_string(),
+                    format!(
+                        "{} is cut short: {whole} bytes by its header, {len} bytes there",
+                        label.display()
+                    )
+                );
+            }
+        }
+    }
+}
+
+/// Git has these in the place of large files that were not fetched.
+#[test]
+fn pointers_of_git_lfs_are_told() {
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n";
+    for ends in [".safetensors", ".npy", ".npz", ""] {
+        for (text, says) in [
+            (pointer, " (sha256:4d7a2146, 12345 bytes)"),
+            (&pointer[..58], " (sha256:4d7a)"),
+            (
+                &pointer.replace("oid", "ext-0 x\r\noid").replace("size", "since"),
+                " (sha256:4d7a2146)",
+            ),
+            ("version https://git-lfs.github.com/spec/v2\nsize 7", " (7 bytes)"),
+            (&pointer[..43], ""),
+        ] {
+            let file = Temporary::new(ends, text.as_bytes());
+            let error = file.open().unwrap_err();
+            assert!(matches!(error, Error::GitLfsPointer { .. }), "{error:?}");
+            assert_eq!(
+                in_words(&error, &file.0),
+                format!("FILE is a Git LFS pointer, and not the file{says}: `git lfs pull` fetches that")
+            );
+        }
+        for other in ["version 1", "version https://example.com/spec/v1", "v"] {
+            let error = Temporary::new(ends, other.as_bytes()).open().unwrap_err();
+            assert!(!matches!(error, Error::GitLfsPointer { .. }), "{error:?}");
+        }
+    }
+}
+
+/// Of many files, few are open at a time; and what was opened is what is read, or an error.
+#[cfg(target_os = "linux")]
+#[test]
+fn many_files_take_few_descriptors() {
+    use super::cursor::MOST_KEPT;
+
+    let number = |i: usize| npy("'<u8'", "(1,)", &(i as u64).to_le_bytes());
+    let zip = |i: usize| zipped(CompressionMethod::Deflated, &[("a.npy", &number(i))]);
+    let files: Vec<_> = (0..MOST_KEPT + 200)
+        .map(|i| match i % 2 {
+            0 => Temporary::new(".many", &number(i)),
+            _ => Temporary::new(".many", &zip(i)),
+        })
+        .collect();
+    let arrays: Vec<_> = files.iter().map(|file| file.open().unwrap().one().unwrap()).collect();
+    let open = || {
+        let descriptors = fs::read_dir("/proc/self/fd").unwrap();
+        let targets = descriptors.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+        targets
+            .filter(|path| path.extension().is_some_and(|ends| ends == "many"))
+            .count()
+    };
+    for _ in 0..2 {
+        for (i, array) in arrays.iter().enumerate() {
+            assert_eq!(array.read::<u64>().unwrap(), [i as u64]);
+        }
+        assert!(open() <= MOST_KEPT, "{}", open());
+    }
+
+    // Behind the name of one of the last there is another file now; one of the first may have stayed open.
+    for (i, array) in [arrays.len() - 2, arrays.len() - 1].map(|i| (i, &arrays[i])) {
+        let other = Temporary::new("", &npy("'<u8'", "(2,)", &[7; 16]));
+        fs::rename(&other.0, &files[i].0).unwrap();
+        let error = array.read::<u64>().unwrap_err().to_string();
+        assert!(error.contains("replaced or written to since it was opened"), "{error}");
+    }
+    drop(arrays);
+    assert_eq!(open(), 0);
+}
+
+/// Opening, looking up and reading are linear in the number of arrays.
+#[test]
+fn many_arrays_take_no_longer_each() {
+    use std::fmt::Write;
+
+    let start = std::time::Instant::now();
+    let count = 50_000;
+    let mut header = String::from("{");
+    for i in 0..count {
+        let (comma, end) = (if i == 0 { "" } else { "," }, i + 1);
+        write!(
+            header,
+            r#"{comma}"layers.{i}.weight":{{"dtype":"U8","shape":[],"data_offsets":[{i},{end}]}}"#
+        )
+        .unwrap();
+    }
+    header.push('}');
+    let data: Vec<u8> = (0..count).map(|i| i as u8).collect();
+    let bytes = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &data].concat();
+    let file = Temporary::new(".safetensors", &bytes);
+    let opened = file.open().unwrap();
+    for i in 0..count {
+        let array = opened.tensor(&format!("layers.{i}.weight")).unwrap();
+        let mut pieces = array.stream::<u8>(4096).unwrap();
+        assert_eq!(*pieces.next().unwrap().unwrap(), [i as u8]);
+        assert!(pieces.next().is_none());
+    }
+
+    let one = npy("'|u1'", "()", &[7]);
+    let names: Vec<String> = (0..count / 10).map(|i| format!("layers.{i}.npy")).collect();
+    let members: Vec<_> = names.iter().map(|name| (name.as_str(), &one[..])).collect();
+    let file = Temporary::new(".npz", &zipped(CompressionMethod::Deflated, &members));
+    let archive = file.open().unwrap();
+    for name in &names {
+        let array = archive.tensor(name.trim_end_matches(".npy")).unwrap();
+        assert_eq!(array.read::<u8>().unwrap(), [7]);
+    }
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 #[test]

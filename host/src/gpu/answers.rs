@@ -10,7 +10,7 @@ use super::{
     ready::Ready,
     status::{self, Status as _},
 };
-use crate::{Error, ops::Reduction};
+use crate::{Error, ops::Reduction, room::room};
 
 impl Gpu {
     /// Launches on the blocking calls' own stream, waits, and brings back the answers.
@@ -26,7 +26,10 @@ impl Gpu {
         // SAFETY: passed on to the caller.
         let packed = unsafe { self.packed(&prepared.ready, inputs)? };
         let bytes = prepared.plan().entry.answer_bytes;
-        Ok(packed.chunks_exact(bytes).map(unpack).collect())
+        let packed = packed.chunks_exact(bytes);
+        let mut answers = room(packed.len() as u64)?;
+        answers.extend(packed.map(unpack::<R::Answer>));
+        Ok(answers)
     }
 
     /// The same, as the device has them.
@@ -59,7 +62,8 @@ impl Gpu {
             })?;
         }
         scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
-        let mut packed = vec![0_u8; bytes];
+        let mut packed = room(bytes as u64)?;
+        packed.resize(bytes, 0_u8);
         answers.copy_to(&mut packed).or_fail("cuMemcpyDtoH")?;
         Ok(packed)
     }

@@ -22,6 +22,7 @@ use crate::{
     Error,
     layout::{Axes, Extents, Folded, Layout, Segments},
     plan::{DistinctPlan, distinct::first_slots},
+    room::room,
 };
 
 /// A count of distinct elements on one GPU: planned, its kernel loaded. Launch it as often as you like.
@@ -252,7 +253,8 @@ impl<T: Element> PreparedDistinct<T> {
             )?;
         }
         scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
-        let mut host = vec![0; count];
+        let mut host = room(count as u64)?;
+        host.resize(count, 0);
         answers.copy_to(&mut host).or_fail("cuMemcpyDtoH")?;
         Ok(host)
     }
@@ -308,7 +310,9 @@ impl Gpu {
     /// As [`prepare_distinct`](Self::prepare_distinct); [`Error::OutOfMemory`].
     pub fn prepare_distinct_segments<T: Element>(&self, segments: &Segments) -> Result<PreparedDistinct<T>, Error> {
         let plan = DistinctPlan::segments(T::TYPE, segments)?;
-        let numbers = [segments.offsets(), &first_slots(T::TYPE, segments)].concat();
+        let offsets = segments.offsets();
+        let mut numbers = room(2 * offsets.len() as u64)?;
+        numbers.extend(offsets.iter().copied().chain(first_slots(T::TYPE, segments)));
         let numbers = DeviceMemory::new(self, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))?;
         let spot = Spot {
             step: 1,

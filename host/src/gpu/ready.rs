@@ -12,6 +12,7 @@ use crate::{
     Error,
     layout::{Extents, Layout, Segments},
     plan::Plan,
+    room::room,
 };
 
 /// A plan, its kernel loaded and what its launches have in common in device memory.
@@ -64,7 +65,8 @@ impl Ready {
         segments: &Segments,
         addresses: &[u64],
     ) -> Result<Self, Error> {
-        let numbers = [segments.offsets(), addresses].concat();
+        let mut numbers = room((segments.offsets().len() + addresses.len()) as u64)?;
+        numbers.extend(segments.offsets().iter().chain(addresses));
         let numbers = DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))?;
         let spot = Spot {
             step: i64::from(!addresses.is_empty()),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Error, OffsetFault};
+use crate::{Error, OffsetFault, room::room};
 
 /// How an array is divided into segments, each folded to an answer of its own. Nothing of the array is left out; segments may be
 /// empty.
@@ -31,7 +31,8 @@ impl Segments {
     ///
     /// # Errors
     ///
-    /// [`Error::Offset`] if there is none, the first is not 0, or one is less than the one before.
+    /// [`Error::Offset`] if there is none, the first is not 0, or one is less than the one before; [`Error::LengthOverflow`] if
+    /// there is no memory for them.
     pub fn by_offsets(offsets: &[u64]) -> Result<Self, Error> {
         let fault = |at, fault| Err(Error::Offset { at, fault });
         match offsets.first() {
@@ -43,7 +44,9 @@ impl Segments {
             let (offset, before) = (offsets[at], offsets[at - 1]);
             return fault(at, OffsetFault::Falls { offset, before });
         }
-        Self::checked(offsets.to_vec())
+        let mut copied = room(offsets.len() as u64)?;
+        copied.extend_from_slice(offsets);
+        Self::checked(copied)
     }
 
     /// By the number of elements of each.
@@ -66,7 +69,8 @@ impl Segments {
     ///
     /// # Errors
     ///
-    /// [`Error::SegmentSize`] if `size` is 0 and `len` is not; [`Error::SegmentOverflow`] if there are 2⁶³ elements or more.
+    /// [`Error::SegmentSize`] if `size` is 0 and `len` is not; [`Error::SegmentOverflow`] if there are 2⁶³ elements or more;
+    /// [`Error::LengthOverflow`] if there is no memory for the offsets.
     pub fn by_size(len: u64, size: u64) -> Result<Self, Error> {
         if size == 0 && len > 0 {
             return Err(Error::SegmentSize { len });
@@ -74,7 +78,10 @@ impl Segments {
         if len > i64::MAX as u64 {
             return Err(Error::SegmentOverflow { segment: 0 });
         }
-        let mut offsets: Vec<u64> = (0..len).step_by(size.max(1) as usize).collect();
+        let size = size.max(1);
+        let count = len.div_ceil(size);
+        let mut offsets = room(count + 1)?;
+        offsets.extend((0..count).map(|segment| segment * size));
         offsets.push(len);
         Ok(Self { offsets })
     }
@@ -184,6 +191,12 @@ mod tests {
             Segments::by_lens([1, u64::MAX]),
             Err(Error::SegmentOverflow { segment: 1 })
         ));
+        let most = i64::MAX as u64;
+        assert!(matches!(
+            Segments::by_size(most, 1),
+            Err(Error::LengthOverflow { elements, element_bytes: 8 }) if elements == most + 1
+        ));
+        assert_eq!(Segments::by_size(most, most).expect("one").offsets(), [0, most]);
         assert!(matches!(Segments::by_size(7, 0), Err(Error::SegmentSize { len: 7 })));
         assert!(matches!(
             Segments::by_size(1 << 63, 1 << 62),

@@ -361,3 +361,56 @@ fn list_fails_as_a_whole() {
         "{error}"
     );
 }
+
+/// What cannot be read is listed with what is wrong, fails where it is asked for, and spoils nothing beside it.
+#[test]
+fn a_bad_array_among_good_ones_spoils_nothing() {
+    let good = npy(
+        1,
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }",
+        &bytes_of(&[1.5, 2.0]),
+    );
+    let cut = &good[..good.len() - 1];
+    let archive = Temporary::new(&npz(&[("cut.npy", cut), ("none.npy", b"nothing"), ("good.npy", &good)]));
+    let tensors = Temporary::new(&safetensors(&[
+        ("new", "Q7", &[3], &[0; 3]),
+        ("good", "F32", &[2], &bytes_of(&[1.5, 2.0])),
+    ]));
+    for file in [&archive, &tensors] {
+        assert_eq!(
+            json_on("cpu", "sum", named(file, "good").as_ref())["result"],
+            json!(3.5)
+        );
+    }
+    let path = archive.0.to_str().unwrap();
+    let says = format!("{path}:cut is cut short: 136 bytes by its header, 135 bytes there");
+    for device in [[].as_slice(), &["--axis", "0"]] {
+        runs::fails("sum", named(&archive, "cut").as_ref(), device, &[&says]);
+    }
+    runs::fails("sum", named(&tensors, "new").as_ref(), &[], &["Q7 cannot be folded"]);
+
+    let output = warpfold(["list", path]);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+    let lines: Vec<_> = text(&output.stdout).lines().collect();
+    assert_eq!(lines.len(), 7, "{lines:?}");
+    assert!(
+        lines[1].starts_with("cut ") && lines[3].starts_with("good "),
+        "{lines:?}"
+    );
+    assert!(
+        lines[4] == says && lines[5].starts_with(&format!("{path}:none is no .npy file")),
+        "{lines:?}"
+    );
+    let output = warpfold(["list", path, "--json"]);
+    let list: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&list[0]["error"], &list[2]["error"]), (&json!(says), &Value::Null));
+
+    for (file, ends_well) in [(&archive, false), (&tensors, true)] {
+        let output = warpfold(["describe", file.0.to_str().unwrap(), "--device", "cpu", "--json"]);
+        assert_eq!(output.status.success(), ends_well, "{}", text(&output.stderr));
+        let arrays: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+        let (last, others) = arrays.split_last().unwrap();
+        assert_eq!((&last["name"], &last["sum"]), (&json!("good"), &json!(3.5)));
+        assert!(others.iter().all(|array| array["error"].is_string()), "{others:?}");
+    }
+}

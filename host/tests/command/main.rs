@@ -6,7 +6,12 @@ mod axes;
 mod describe;
 mod distinct;
 mod masks;
+mod memory;
+mod names;
 mod nan;
+mod options;
+#[cfg(unix)]
+mod out;
 mod output;
 mod pairs;
 mod runs;
@@ -65,7 +70,9 @@ fn npy(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
         1 => bytes.extend((length as u16).to_le_bytes()),
         _ => bytes.extend((length as u32).to_le_bytes()),
     }
-    bytes.extend(format!("{header:<width$}\n", width = length - 1).bytes());
+    bytes.extend(header.bytes());
+    bytes.resize(prefix + length - 1, b' ');
+    bytes.push(b'\n');
     bytes.extend(data);
     bytes
 }

@@ -1,6 +1,6 @@
 //! Runs of `warpfold reduce` on the CPU, and a folder for what they write.
 
-use std::{fs, path::Path, process::Output};
+use std::{collections::BTreeMap, fs, path::Path, process::Output};
 
 use serde_json::Value;
 
@@ -56,6 +56,13 @@ impl Folder {
         entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect()
+    }
+
+    /// What is in each file.
+    pub fn contents(&self) -> BTreeMap<String, Vec<u8>> {
+        let names = self.names().into_iter();
+        let with_bytes = names.map(|name| (name.clone(), fs::read(self.file(&name)).unwrap()));
+        with_bytes.collect()
     }
 }
 

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use serde::{Serialize, Serializer};
 use warpfold::{
+    Error,
     files::{DType, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
     layout::Folded,
 };
 
-use crate::scalar::Scalar;
+use crate::{room::room, scalar::Scalar};
 
 /// What an operator answers: a number, complex or not, or a truth, or two of one type.
 pub trait Answer: Copy {
@@ -111,27 +112,41 @@ pub struct Answers {
 }
 
 impl Answers {
-    pub fn new<A: Answer>(folded: Folded<A>) -> Self {
-        let Folded { mut shape, answers } = folded;
+    pub fn new<A: Answer>(folded: Folded<A>) -> Result<Self, Error> {
+        let mut answers = Self::room::<A>(folded.shape)?;
+        answers.extend(folded.answers);
+        Ok(answers)
+    }
+
+    /// Room for an output of that shape, and none of it yet.
+    pub fn room<A: Answer>(mut shape: Vec<u64>) -> Result<Self, Error> {
         if A::PARTS > 1 {
             shape.push(A::PARTS);
         }
-        let mut bytes = Vec::with_capacity(answers.len() * size_of::<A>());
-        answers.into_iter().for_each(|answer| answer.write(&mut bytes));
-        Self {
-            dtype: A::DTYPE,
-            shape,
-            bytes,
-        }
+        Self::room_of(A::DTYPE, shape)
+    }
+
+    fn room_of(dtype: DType, shape: Vec<u64>) -> Result<Self, Error> {
+        let (count, size) = (shape.iter().product::<u64>(), dtype_bytes(dtype));
+        let bytes = room(count.saturating_mul(size as u64)).map_err(|_| Error::LengthOverflow {
+            elements: count,
+            element_bytes: size,
+        })?;
+        Ok(Self { dtype, shape, bytes })
+    }
+
+    /// The next answers.
+    pub fn extend<A: Answer>(&mut self, answers: Vec<A>) {
+        answers.into_iter().for_each(|answer| answer.write(&mut self.bytes));
     }
 
     /// The same numbers as another type has them.
-    pub fn cast(self, dtype: DType) -> Self {
-        let mut bytes = Vec::new();
+    pub fn cast(self, dtype: DType) -> Result<Self, Error> {
+        let mut cast = Self::room_of(dtype, self.shape.clone())?;
         for number in self.each(0..self.len()) {
-            number.write_as(dtype, &mut bytes);
+            number.write_as(dtype, &mut cast.bytes);
         }
-        Self { dtype, bytes, ..self }
+        Ok(cast)
     }
 
     /// How many numbers.
@@ -146,8 +161,12 @@ impl Answers {
     }
 
     fn size(&self) -> usize {
-        self.dtype.bytes().expect("a number of whole bytes")
+        dtype_bytes(self.dtype)
     }
+}
+
+fn dtype_bytes(dtype: DType) -> usize {
+    dtype.bytes().expect("a number of whole bytes")
 }
 
 /// A flat list.

@@ -4,16 +4,19 @@ use std::path::{Path, PathBuf};
 
 use warpfold::{
     Error,
-    files::{self, DType, Tensor, TensorFile},
+    files::{self, DType, Tensor},
     layout::{Axes, Extents, Layout},
 };
 
-use crate::{Failure, Reduce};
+use crate::{Failure, Reduce, reading, room::room};
 
 /// An array that is broadcast to the shape of another.
 pub struct Beside {
     pub tensor: Tensor,
+    /// As it was named.
     pub file: PathBuf,
+    /// Its file, without the name of an array.
+    pub path: PathBuf,
     /// Its layout in the file, broadcast.
     pub layout: Layout,
 }
@@ -59,21 +62,28 @@ impl Beside {
         is_of_type: impl Fn(&Tensor) -> Result<(), String>,
         broadcast: impl Fn(&Layout, &Layout) -> Result<Layout, Error>,
     ) -> Result<Self, Failure> {
-        let tensor = TensorFile::open(file)?.one()?;
+        let (path, tensor) = reading::open(file)?;
         is_of_type(&tensor).map_err(|problem| format!("{}: {problem}", tensor.label().display()))?;
         let layout = broadcast(&tensor.layout()?, &Layout::c_order(array.shape())?)
             .map_err(|error| format!("{}: {error}", file.display()))?;
         let file = file.to_owned();
-        Ok(Self { tensor, file, layout })
+        Ok(Self {
+            tensor,
+            file,
+            path,
+            layout,
+        })
     }
 
     /// An element for each of the array, in C order.
     pub fn elements<T: files::Element>(&self) -> Result<Vec<T>, Failure> {
         if self.tensor.shape() == self.layout.shape() {
-            return Ok(self.tensor.read::<T>()?);
+            return reading::in_order::<T>(&self.tensor);
         }
-        let read = self.tensor.read_in_place::<T>()?.0;
+        let read = reading::in_place::<T>(&self.tensor)?.0;
         let each = Extents::new(&self.layout, &Axes::of(&[]))?;
-        Ok((0..each.count).map(|i| read[each.start(i) as usize]).collect())
+        let mut elements = room(each.count).map_err(|error| format!("{}: {error}", self.file.display()))?;
+        elements.extend((0..each.count).map(|i| read[each.start(i) as usize]));
+        Ok(elements)
     }
 }

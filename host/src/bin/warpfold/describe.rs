@@ -5,7 +5,7 @@ use std::{borrow::Cow, path::Path, time::Instant};
 use bytemuck::NoUninit;
 use warpfold::{
     files::{self, DType, Tensor, TensorFile, bf16, f8e4m3, f8e5m2, f16},
-    ops::{Describe as Op, Reduction, Summary, element::Float},
+    ops::{Describe as Op, OverNothing, Reduction, Summary, element::Float},
     pieces::Pieces,
 };
 
@@ -19,35 +19,22 @@ use crate::{
 
 /// Does what the command line asks for.
 pub fn run(args: &Describe) -> Result<Summaries, Failure> {
-    // The files first: a wrong name is told before a device is woken.
-    let opened = args.files.iter().map(|path| (path, TensorFile::open(path)));
-    let opened: Vec<_> = opened.collect();
-    let tensors = || {
-        opened
-            .iter()
-            .flat_map(|(_, file)| file.as_ref().map_or(&[][..], TensorFile::tensors))
-    };
-    let describable = tensors().filter(|tensor| of(tensor.dtype()).is_some());
     if args.device == Wanted::Emulator {
         return Err("the emulator has no describe: --device cpu gives the same bits".into());
     }
-    let device = Device::open::<f32, Op>(args.device, Op::default())?;
+    let op = Op {
+        correction: args.correction,
+    };
+    let has_kernel_of_f64 = || Ok(<Op as OverNothing<f64>>::kernel(op).map(drop)?);
+    let device = Device::open::<f32, Op>(args.device, op, &has_kernel_of_f64)?.told();
     let start = Instant::now();
+    // What files hold is known when they are opened, which is one at a time: there may be more of them than can be open at once.
     let mut reader = Reader {
-        op: Op {
-            correction: args.correction,
-        },
-        progress: Progress::of_bytes(describable.map(Tensor::bytes).sum()),
+        op,
+        progress: Progress::of_bytes(args.files.iter().map(|path| size(path)).sum()),
         device,
     };
-    let files = opened.iter().map(|(path, file)| match file {
-        Ok(file) => (
-            file.path(),
-            file.tensors().iter().map(|tensor| reader.describe(tensor)).collect(),
-        ),
-        Err(error) => (path.as_path(), vec![Array::unread(error.to_string())]),
-    });
-    let files = files.map(|(path, arrays)| (named(path), arrays)).collect();
+    let files = args.files.iter().map(|path| reader.describe_file(path)).collect();
     Ok(Summaries {
         files,
         bytes: reader.progress.done(),
@@ -56,8 +43,9 @@ pub fn run(args: &Describe) -> Result<Summaries, Failure> {
     })
 }
 
-fn named(path: &Path) -> String {
-    path.display().to_string()
+/// Bytes of a file, as far as its name tells.
+fn size(path: &Path) -> u64 {
+    path.metadata().map_or(0, |metadata| metadata.len())
 }
 
 /// What describes, and how far it is.
@@ -108,7 +96,30 @@ fn of(dtype: DType) -> Option<Describer> {
 }
 
 impl Reader {
+    /// What a file is called, and its arrays.
+    fn describe_file(&mut self, path: &Path) -> (String, Vec<Array>) {
+        let (name, arrays) = match TensorFile::open(path) {
+            Ok(file) => {
+                let describable = file.tensors().iter().filter(|tensor| of(tensor.dtype()).is_some());
+                self.progress.expect(size(path), describable.map(Tensor::bytes).sum());
+                let arrays = file.tensors().iter().map(|tensor| self.describe(tensor));
+                (file.path().display().to_string(), arrays.collect())
+            }
+            Err(error) => {
+                self.progress.expect(size(path), 0);
+                (path.display().to_string(), vec![Array::unread(error.to_string())])
+            }
+        };
+        (name, arrays)
+    }
+
     fn describe(&mut self, tensor: &Tensor) -> Array {
+        if let Some(error) = tensor.fault() {
+            return Array {
+                name: tensor.name().map(str::to_owned),
+                ..Array::unread(error.to_string())
+            };
+        }
         let outcome = match of(tensor.dtype()) {
             None => Outcome::Meaningless(format!("nothing describes elements of {}", tensor.dtype_name())),
             Some(describe) => match describe(self, tensor) {

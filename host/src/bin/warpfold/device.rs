@@ -15,6 +15,7 @@ use warpfold::{
 use warpfold_emulator::Shape;
 
 use crate::Failure;
+pub use crate::opened::Opened;
 
 /// What `--device` asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +52,9 @@ pub enum Device {
     Emulator,
 }
 
+/// Whether GPUs have a kernel for what is folded, and if not why.
+pub type HasKernel<'a> = &'a dyn Fn() -> Result<(), Failure>;
+
 /// Bytes of a piece that the CPU folds, so that three of them are little memory.
 const CPU_PIECE: usize = 16 << 20;
 /// Bytes of a piece that the emulator folds: several tiles for each of its blocks.
@@ -66,12 +70,28 @@ const EMULATOR_SHAPE: Shape = Shape {
 pub const WHOLE_ONLY: &str = "the emulator folds no axes and no segments: --device cpu gives the same bits";
 
 impl Device {
-    /// The device that was asked for, ready to fold with `op`.
-    pub fn open<T: Item, R: Reduction<T>>(wanted: Wanted, op: R) -> Result<Self, Error> {
+    /// The device that was asked for, ready to fold with `op`. What `has_kernel` says is asked where a GPU would fold.
+    pub fn open<T: Item, R: Reduction<T>>(wanted: Wanted, op: R, has_kernel: HasKernel<'_>) -> Result<Opened, Failure> {
+        let usable = || -> Result<Self, Failure> {
+            let gpu = gpu::usable::<T, R>(op)?;
+            has_kernel()?;
+            Ok(gpu)
+        };
+        if wanted == Wanted::Best {
+            return Ok(Opened::best(usable()));
+        }
+        let device = Self::named(wanted)?;
+        if let Wanted::Gpu(_) = wanted {
+            has_kernel()?;
+        }
+        Ok(device.into())
+    }
+
+    /// A device that was asked for by its name.
+    pub fn named(wanted: Wanted) -> Result<Self, Error> {
         match wanted {
-            Wanted::Best => Ok(gpu::usable::<T, R>(op).unwrap_or(Self::Cpu)),
+            Wanted::Cpu | Wanted::Best => Ok(Self::Cpu),
             Wanted::Gpu(index) => gpu::open(index),
-            Wanted::Cpu => Ok(Self::Cpu),
             Wanted::Emulator => Ok(Self::Emulator),
         }
     }

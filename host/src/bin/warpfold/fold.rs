@@ -1,11 +1,11 @@
 //! A fold of an array, whatever its elements and its operator: what of it is compiled once.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use warpfold::{
     Error, Plan,
-    files::{self, DType, Tensor},
-    layout::{Axes, Extents, Folded, Layout, Segments},
+    files::{DType, Tensor},
+    layout::{Axes, Extents, Folded, Layout},
 };
 use warpfold_kernels::kernels::Entry;
 
@@ -15,24 +15,53 @@ use crate::{
     beside::Beside,
     device::{Device, WHOLE_ONLY, Wanted},
     folder::Folder,
-    name,
-    out::Out,
-    progress::Progress,
+    options::name,
+    out::{Input, Out},
+    reading,
     report::{Explained, Outcome, Report, Value},
+    scalar::Scalar,
+    segments::Division,
 };
 
 /// What is folded, and how.
 pub struct Fold<'a> {
     pub args: &'a Reduce,
     pub array: Tensor,
-    pub segments: Option<Segments>,
+    pub division: Option<Division>,
     pub mask: Option<Beside>,
     /// What the array is folded with, element by element.
     pub second: Option<Beside>,
     pub out: Option<Out>,
 }
 
-impl Fold<'_> {
+impl<'a> Fold<'a> {
+    /// Opens the files that a command line names. What it says of them alone is checked: a wrong name is told before a device is woken.
+    pub fn open(args: &'a Reduce) -> Result<Self, Failure> {
+        let (path, array) = reading::open(&args.file)?;
+        let offsets = args.offsets.as_ref().map(|file| reading::open(file)).transpose()?;
+        let mask = Beside::mask(args, &array)?;
+        let second = Beside::second(args, &array)?;
+        let mut inputs: Vec<Input<'_>> = vec![("the input", &path)];
+        inputs.extend(offsets.iter().map(|(path, _)| ("the array of --offsets", &**path)));
+        inputs.extend(mask.iter().map(|mask| ("the array of --where", &*mask.path)));
+        inputs.extend(second.iter().map(|second| ("the array of --with", &*second.path)));
+        let out = args.out.as_deref().map(|out| Out::new(out, &inputs)).transpose()?;
+        let len = array.len();
+        let division = match (args.segment_size, &args.offsets, &offsets) {
+            (Some(size), ..) => Some(Division::BySize { size, len }),
+            (None, Some(file), Some((_, offsets))) => Some(Division::by_offsets(file, offsets, len)?),
+            _ => None,
+        };
+        Ok(Self {
+            args,
+            array,
+            division,
+            mask,
+            second,
+            out,
+        })
+    }
+
     /// Folds, writes the answers where that is asked for, and says what came of it.
     pub fn run(&self, folder: &dyn Folder) -> Result<Report, Failure> {
         if self.args.dtype_out.is_some() && matches!(folder.dtype(), DType::Complex64 | DType::Complex128) {
@@ -42,33 +71,18 @@ impl Fold<'_> {
             [] => None,
             _ => Some(self.axes()?),
         };
-        let is_whole = axes.is_none() && self.segments.is_none();
+        let is_whole = axes.is_none() && self.division.is_none();
         if self.args.device == Wanted::Emulator && !is_whole {
             return Err(WHOLE_ONLY.into());
         }
-        let mut device = folder.open(self.args.device)?;
-        let has_no_kernel = || {
-            folder
-                .entry()
-                .is_ok_and(|entry| self.plan(entry, axes.as_ref()).is_err())
-        };
-        if self.args.device == Wanted::Best && !is_whole && has_no_kernel() {
-            device = Device::Cpu;
+        if let Some(out) = &self.out {
+            let axes = self.axes_out(axes.as_ref())?;
+            out.check(axes + usize::from(folder.parts() > 1))?;
         }
-        let start = Instant::now();
-        let (answers, elements) = match (&self.segments, &axes) {
-            (Some(segments), _) => (folder.segments(&device, segments)?, vec![]),
-            (None, Some(axes)) => (folder.along(&device, axes)?, vec![]),
-            (None, None) => folder.whole(&device)?,
-        };
-        let seconds = start.elapsed().as_secs_f64();
-        let answers = match self.args.dtype_out {
-            None => answers,
-            Some(dtype) => answers.cast(dtype),
-        };
-        let out = self.out.as_ref().map(|out| out.write(&answers)).transpose()?;
+        let plan = || self.plan(folder.entry()?, axes.as_ref());
+        let device = folder.open(self.args.device, &|| plan().map(drop))?.told();
         let explain = || -> Result<Explained, Failure> {
-            let plan = self.plan(folder.entry()?, axes.as_ref())?;
+            let plan = plan()?;
             let (on, memory) = device.memory();
             Ok(Explained {
                 plan: plan.to_string(),
@@ -77,8 +91,31 @@ impl Fold<'_> {
             })
         };
         let explained = self.args.explain.then(explain).transpose()?;
+        let start = Instant::now();
+        let (answers, elements) = match (&self.division, &axes) {
+            (Some(division), _) => (folder.segments(&device, division)?, vec![]),
+            (None, Some(axes)) => (folder.along(&device, axes)?, vec![]),
+            (None, None) => folder.whole(&device)?,
+        };
+        self.report(folder.name(), &device, (answers, elements), explained, start.elapsed())
+    }
+
+    /// What came of it: answers, and the elements that they tell of. The answers are written where that is asked for.
+    pub fn report(
+        &self,
+        op: &'static str,
+        device: &Device,
+        (answers, elements): (Answers, Vec<Scalar>),
+        explained: Option<Explained>,
+        elapsed: Duration,
+    ) -> Result<Report, Failure> {
+        let answers = match self.args.dtype_out {
+            None => answers,
+            Some(dtype) => answers.cast(dtype).map_err(|error| self.in_file(error))?,
+        };
+        let out = self.out.as_ref().map(|out| out.write(&answers)).transpose()?;
         Ok(Report {
-            op: folder.name(),
+            op,
             file: self.args.file.display().to_string(),
             with: self.args.with.as_ref().map(|with| with.display().to_string()),
             device: device.name(),
@@ -86,7 +123,7 @@ impl Fold<'_> {
             dtype: self.array.dtype_name().to_owned(),
             shape: self.array.shape().to_vec(),
             outcome: match &self.args.axis[..] {
-                [] if self.segments.is_some() => Outcome::Segments(answers),
+                [] if self.division.is_some() => Outcome::Segments(answers),
                 [] => Outcome::Whole(Value {
                     result: answers.each(0..answers.len()).collect(),
                     elements,
@@ -96,15 +133,15 @@ impl Fold<'_> {
             cast_to: self.args.dtype_out,
             explained,
             out: self.args.out.clone().zip(out),
-            seconds,
+            seconds: elapsed.as_secs_f64(),
             bytes: self.array.bytes() + self.second.as_ref().map_or(0, |second| second.tensor.bytes()),
         })
     }
 
     /// What a GPU launches for the array in its memory.
     fn plan(&self, entry: &'static Entry, axes: Option<&Axes>) -> Result<Plan, Failure> {
-        let (axes, layout) = match (&self.segments, axes) {
-            (Some(segments), _) => return Ok(Plan::segments(entry, segments.len(), segments.count() as u64)?),
+        let (axes, layout) = match (&self.division, axes) {
+            (Some(division), _) => return Ok(Plan::segments(entry, division.len(), division.count())?),
             (None, None) => return Ok(Plan::new(entry, self.array.len())),
             (None, Some(axes)) => (axes, self.array.layout()?),
         };
@@ -116,7 +153,7 @@ impl Fold<'_> {
     }
 
     /// Axes that the array has: known before any of it is read.
-    fn axes(&self) -> Result<Axes, Failure> {
+    pub fn axes(&self) -> Result<Axes, Failure> {
         let axes = Axes::of(&self.args.axis);
         let axes = if self.args.keepdim { axes.keepdim() } else { axes };
         let layout = Layout::c_order(self.array.shape())?;
@@ -124,39 +161,28 @@ impl Fold<'_> {
         Ok(axes)
     }
 
-    /// Gives `fold` the whole array, a piece of `len` elements at a time.
-    pub fn each_piece<Read: files::Element>(
-        &self,
-        len: usize,
-        fold: &mut dyn FnMut(&[Read]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let mut progress = Progress::of_bytes(self.array.bytes());
-        for piece in self.array.stream::<Read>(len)? {
-            let piece = piece?;
-            fold(&piece)?;
-            progress.advance(size_of_val(&*piece) as u64);
-        }
-        assert_eq!(
-            progress.done(),
-            self.array.bytes(),
-            "the reader ended early without saying why"
-        );
-        Ok(())
+    /// How many axes the output has, if an answer is one number.
+    fn axes_out(&self, axes: Option<&Axes>) -> Result<usize, Failure> {
+        Ok(match (&self.division, axes) {
+            (Some(_), _) => 1,
+            (None, Some(axes)) => Extents::new(&Layout::c_order(self.array.shape())?, axes)?.shape.len(),
+            (None, None) if self.args.keepdim => self.array.shape().len(),
+            (None, None) => 0,
+        })
     }
 
     /// The one answer of the whole array.
-    pub fn one<A: Answer>(&self, answer: A) -> Answers {
+    pub fn one<A: Answer>(&self, answer: A) -> Result<Answers, Error> {
         Answers::new(Folded {
             shape: vec![1; if self.args.keepdim { self.array.shape().len() } else { 0 }],
             answers: vec![answer],
         })
     }
 
-    /// One answer for each segment, or what is wrong with the file.
-    pub fn of_segments<A: Answer>(&self, answers: Result<Vec<A>, Failure>) -> Result<Answers, Failure> {
-        let answers = answers.map_err(|error| self.in_file(error))?;
-        let shape = vec![answers.len() as u64];
-        Ok(Answers::new(Folded { shape, answers }))
+    /// The answers along axes, or what is wrong with the file.
+    pub fn along<A: Answer>(&self, folded: Result<Folded<A>, Failure>) -> Result<Answers, Failure> {
+        let folded = folded.map_err(|error| self.in_file(error))?;
+        Answers::new(folded).map_err(|error| self.in_file(error))
     }
 
     pub fn in_file(&self, error: impl Into<Failure>) -> Failure {

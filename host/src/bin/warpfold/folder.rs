@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use warpfold::{
     Error,
     files::DType,
-    layout::{Axes, Segments},
+    layout::Axes,
     ops::{
         OverNothing as _, Reduction, TakesMask, Where,
         element::{Masked, Real, Two},
@@ -19,10 +19,12 @@ use crate::{
     Failure,
     answers::{Answer, Answers},
     beside::Beside,
-    device::{Device, Wanted},
+    device::{Device, HasKernel, Opened, Wanted},
     fold::Fold,
+    reading::{self, each_piece},
     reduce::Element,
     scalar::Scalar,
+    segments::Division,
 };
 
 /// An operator of one type of elements.
@@ -31,14 +33,16 @@ pub trait Folder {
     fn name(&self) -> &'static str;
     /// The type of its answers.
     fn dtype(&self) -> DType;
+    /// How many numbers an answer is.
+    fn parts(&self) -> u64;
     /// Its kernel.
     fn entry(&self) -> Result<&'static Entry, Error>;
     /// The device that was asked for, ready to fold with it.
-    fn open(&self, wanted: Wanted) -> Result<Device, Error>;
+    fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure>;
     /// The answer of the whole array, a piece at a time, and the elements that it tells of.
     fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure>;
     /// The answer of each segment.
-    fn segments(&self, device: &Device, segments: &Segments) -> Result<Answers, Failure>;
+    fn segments(&self, device: &Device, division: &Division) -> Result<Answers, Failure>;
     /// The answers along axes, of the array as it lies in the file.
     fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure>;
 }
@@ -202,33 +206,39 @@ impl<T: Element, R: Reduction<T, Answer: Answer>> Folder for Plain<'_, T, R> {
     fn dtype(&self) -> DType {
         R::Answer::DTYPE
     }
+    fn parts(&self) -> u64 {
+        R::Answer::PARTS
+    }
     fn entry(&self) -> Result<&'static Entry, Error> {
         self.op.kernel()
     }
-    fn open(&self, wanted: Wanted) -> Result<Device, Error> {
-        Device::open::<T, R>(wanted, self.op)
+    fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure> {
+        Device::open::<T, R>(wanted, self.op, has_kernel)
     }
     fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
         let Self { fold, op, .. } = *self;
         let len = device.piece::<T>()?;
         let mut pieces = Pieces::<R, T>::new(op, len as u64)?;
-        fold.each_piece::<T::Read>(len, &mut |piece| {
-            let state = device.fold(op, &T::of(piece))?;
+        each_piece::<T::Read>(&fold.array, len, &mut |piece| {
+            let state = device.fold(op, &T::of(piece)?)?;
             let pushed = pieces.push(state, piece.len() as u64);
             pushed.map_err(|error| fold.in_file(error))
         })?;
         let (answer, state) = pieces.finish().map_err(|error| fold.in_file(error))?;
-        Ok((fold.one(answer), (self.elements)(state)))
+        Ok((fold.one(answer)?, (self.elements)(state)))
     }
-    fn segments(&self, device: &Device, segments: &Segments) -> Result<Answers, Failure> {
-        let read = self.fold.array.read::<T::Read>()?;
-        self.fold
-            .of_segments(device.fold_segments(self.op, &T::of(&read), segments))
+    fn segments(&self, device: &Device, division: &Division) -> Result<Answers, Failure> {
+        let Self { fold, op, .. } = *self;
+        division.fold::<T::Read, _>(&fold.array, device.piece::<T>()?, &mut |values, _, segments| {
+            let answers = device.fold_segments(op, &T::of(values)?, segments);
+            answers.map_err(|error| fold.in_file(error))
+        })
     }
     fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure> {
-        let (read, layout) = self.fold.array.read_in_place::<T::Read>()?;
-        let folded = device.fold_axes(self.op, &T::of(&read), &layout, axes);
-        folded.map(Answers::new).map_err(|error| self.fold.in_file(error))
+        let (read, layout) = reading::in_place::<T::Read>(&self.fold.array)?;
+        let values = T::of(&read).map_err(|error| self.fold.in_file(error))?;
+        let folded = device.fold_axes(self.op, &values, &layout, axes);
+        self.fold.along(folded)
     }
 }
 
@@ -252,36 +262,48 @@ where
     fn dtype(&self) -> DType {
         <Where<Op> as Reduction<Masked<T>>>::Answer::DTYPE
     }
+    fn parts(&self) -> u64 {
+        <Where<Op> as Reduction<Masked<T>>>::Answer::PARTS
+    }
     fn entry(&self) -> Result<&'static Entry, Error> {
         Where(self.op).kernel()
     }
-    fn open(&self, wanted: Wanted) -> Result<Device, Error> {
-        Device::open::<Masked<T>, Where<Op>>(wanted, Where(self.op))
+    fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure> {
+        Device::open::<Masked<T>, Where<Op>>(wanted, Where(self.op), has_kernel)
     }
     fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
         let Self { fold, op, mask, .. } = *self;
         let mask = mask.elements::<u8>()?;
         let len = device.piece::<Masked<T>>()?;
         let mut pieces = Pieces::<Where<Op>, Masked<T>>::new(Where(op), len as u64)?;
-        fold.each_piece::<T::Read>(len, &mut |piece| {
+        each_piece::<T::Read>(&fold.array, len, &mut |piece| {
             let mask = &mask[pieces.len() as usize..][..piece.len()];
-            let state = device.fold_where(op, &T::of(piece), mask)?;
+            let state = device.fold_where(op, &T::of(piece)?, mask)?;
             let pushed = pieces.push(state, piece.len() as u64);
             pushed.map_err(|error| fold.in_file(error))
         })?;
         let (answer, state) = pieces.finish().map_err(|error| fold.in_file(error))?;
-        Ok((fold.one(answer), (self.elements)(state)))
+        Ok((fold.one(answer)?, (self.elements)(state)))
     }
-    fn segments(&self, device: &Device, segments: &Segments) -> Result<Answers, Failure> {
-        let (read, mask) = (self.fold.array.read::<T::Read>()?, self.mask.elements::<u8>()?);
-        let answers = device.fold_where_segments(self.op, &T::of(&read), &mask, segments);
-        self.fold.of_segments(answers)
+    fn segments(&self, device: &Device, division: &Division) -> Result<Answers, Failure> {
+        let Self { fold, op, mask, .. } = *self;
+        let mask = mask.elements::<u8>()?;
+        division.fold::<T::Read, _>(
+            &fold.array,
+            device.piece::<Masked<T>>()?,
+            &mut |values, first, segments| {
+                let mask = &mask[first..][..values.len()];
+                let answers = device.fold_where_segments(op, &T::of(values)?, mask, segments);
+                answers.map_err(|error| fold.in_file(error))
+            },
+        )
     }
     fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure> {
-        let (read, layout) = self.fold.array.read_in_place::<T::Read>()?;
-        let mask = self.mask.tensor.read_in_place::<u8>()?.0;
-        let folded = device.fold_where_axes(self.op, (&T::of(&read), &layout), (&mask, &self.mask.layout), axes);
-        folded.map(Answers::new).map_err(|error| self.fold.in_file(error))
+        let (read, layout) = reading::in_place::<T::Read>(&self.fold.array)?;
+        let mask = reading::in_place::<u8>(&self.mask.tensor)?.0;
+        let values = T::of(&read).map_err(|error| self.fold.in_file(error))?;
+        let folded = device.fold_where_axes(self.op, (&values, &layout), (&mask, &self.mask.layout), axes);
+        self.fold.along(folded)
     }
 }
 
@@ -299,36 +321,47 @@ impl<T: Element, R: Reduction<Two<T>, Answer: Answer>> Folder for OfTwo<'_, T, R
     fn dtype(&self) -> DType {
         R::Answer::DTYPE
     }
+    fn parts(&self) -> u64 {
+        R::Answer::PARTS
+    }
     fn entry(&self) -> Result<&'static Entry, Error> {
         self.op.kernel()
     }
-    fn open(&self, wanted: Wanted) -> Result<Device, Error> {
-        Device::open::<Two<T>, R>(wanted, self.op)
+    fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure> {
+        Device::open::<Two<T>, R>(wanted, self.op, has_kernel)
     }
     fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
         let Self { fold, op, second, .. } = *self;
         let second = second.elements::<T::Read>()?;
         let len = device.piece::<Two<T>>()?;
         let mut pieces = Pieces::<R, Two<T>>::new(op, len as u64)?;
-        fold.each_piece::<T::Read>(len, &mut |piece| {
+        each_piece::<T::Read>(&fold.array, len, &mut |piece| {
             let second = &second[pieces.len() as usize..][..piece.len()];
-            let state = device.fold_pair(op, &T::of(piece), &T::of(second))?;
+            let state = device.fold_pair(op, &T::of(piece)?, &T::of(second)?)?;
             let pushed = pieces.push(state, piece.len() as u64);
             pushed.map_err(|error| fold.in_file(error))
         })?;
         let (answer, _) = pieces.finish().map_err(|error| fold.in_file(error))?;
-        Ok((fold.one(answer), vec![]))
+        Ok((fold.one(answer)?, vec![]))
     }
-    fn segments(&self, device: &Device, segments: &Segments) -> Result<Answers, Failure> {
-        let (first, second) = (self.fold.array.read::<T::Read>()?, self.second.elements::<T::Read>()?);
-        let answers = device.fold_pair_segments(self.op, &T::of(&first), &T::of(&second), segments);
-        self.fold.of_segments(answers)
+    fn segments(&self, device: &Device, division: &Division) -> Result<Answers, Failure> {
+        let Self { fold, op, second, .. } = *self;
+        let second = second.elements::<T::Read>()?;
+        division.fold::<T::Read, _>(
+            &fold.array,
+            device.piece::<Two<T>>()?,
+            &mut |values, first, segments| {
+                let (values, second) = (T::of(values)?, T::of(&second[first..][..values.len()])?);
+                let answers = device.fold_pair_segments(op, &values, &second, segments);
+                answers.map_err(|error| fold.in_file(error))
+            },
+        )
     }
     fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure> {
-        let (first, layout) = self.fold.array.read_in_place::<T::Read>()?;
-        let second = self.second.tensor.read_in_place::<T::Read>()?.0;
-        let (first, second) = (T::of(&first), T::of(&second));
+        let (first, layout) = reading::in_place::<T::Read>(&self.fold.array)?;
+        let second = reading::in_place::<T::Read>(&self.second.tensor)?.0;
+        let (first, second) = (T::of(&first)?, T::of(&second)?);
         let folded = device.fold_pair_axes(self.op, (&first, &layout), (&second, &self.second.layout), axes);
-        folded.map(Answers::new).map_err(|error| self.fold.in_file(error))
+        self.fold.along(folded)
     }
 }

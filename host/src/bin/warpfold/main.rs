@@ -26,9 +26,12 @@ mod fold;
 #[cfg(not(test))]
 mod folder;
 mod list;
+mod opened;
+mod options;
 #[cfg(not(test))]
 mod out;
 mod progress;
+mod reading;
 #[cfg(not(test))]
 mod reduce;
 /// Unit tests run no command. They are compiled without its folds, each operator of each type on each device: that is most of the
@@ -40,20 +43,26 @@ mod reduce {
     }
 }
 mod report;
+mod room;
 mod scalar;
+#[cfg(not(test))]
 mod segments;
+mod shown;
 mod summaries;
 mod table;
+#[cfg(not(test))]
+mod unfinished;
 
 use std::{
-    io::{self, Write},
+    io::{self, BufWriter, Write},
     path::PathBuf,
-    process::ExitCode,
+    process::{self, ExitCode},
 };
 
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{Parser, Subcommand, ValueEnum};
 
 use device::Wanted;
+use shown::Shown;
 use warpfold::files::DType;
 
 /// What the command fails with: printed as it is.
@@ -79,7 +88,7 @@ enum Command {
     ///
     /// The file is read in pieces, so it may be larger than the memory of the device and of the machine (Fortran-order
     /// arrays of several dimensions apart: those are put in order in memory first). The bits of the answer depend on
-    /// neither pieces nor device. Along axes and in segments the array is read as a whole and must fit in memory; each
+    /// neither pieces nor device. Along axes and in segments of --offsets the array is read as a whole and must fit in memory; each
     /// answer has the bits that its elements alone would give.
     Reduce(Reduce),
     /// Describes the arrays of .npy, .npz and .safetensors files: what they hold of NaNs, infinities and zeros, their ends, sum,
@@ -107,7 +116,7 @@ struct Describe {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// What is taken off the number of elements to divide the variance by.
-    #[arg(long, default_value_t = 1.0, value_parser = correction, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 1.0, value_parser = options::correction, allow_hyphen_values = true)]
     correction: f64,
     /// best, gpu, gpu:N or cpu. Best is the first GPU if one can be used, else the CPU.
     #[arg(long, default_value = "best")]
@@ -130,9 +139,9 @@ struct Reduce {
     op: Op,
     /// The array: a file of one, or FILE:NAME. Its elements are numbered in C order, as NumPy does.
     file: PathBuf,
-    /// For var, std and meanvar: what is taken off the number of elements to divide by.
-    #[arg(long, default_value_t = 1.0, value_parser = correction, allow_negative_numbers = true)]
-    correction: f64,
+    /// For var, std and meanvar: what is taken off the number of elements to divide by; without it 1.
+    #[arg(long, value_parser = options::correction, allow_hyphen_values = true)]
+    correction: Option<f64>,
     /// What becomes of NaN. Ignore, which sum, prod, mean, min, max, argmin, argmax (and the last of equals), var and std can,
     /// answers for the elements that are not NaN, under NumPy's names of such operators: nansum, nanmean. Of NaN alone the sum is
     /// -0.0, the product 1, an index 18446744073709551615, and the rest NaN. Integers have no NaN.
@@ -143,14 +152,14 @@ struct Reduce {
     #[arg(long, value_enum, value_name = "WHICH")]
     ties: Option<Ties>,
     /// For lp: the power, finite and above 0.
-    #[arg(long, value_parser = power, required_if_eq("op", "lp"))]
+    #[arg(long, value_parser = options::power, required_if_eq("op", "lp"), allow_hyphen_values = true)]
     ord: Option<f64>,
     /// How sum and mean of floats are computed. The report's op then says so: sum-exact.
     #[arg(long, value_name = "HOW", default_value = "native")]
     accuracy: Accuracy,
     /// An axis to fold along, the first of them 0 and the last -1; several times, or with commas, for several. The elements
     /// of each answer are numbered in C order of the axes that are folded. Without it the whole array is folded.
-    #[arg(long, value_name = "A", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(long, value_name = "A", value_delimiter = ',', allow_hyphen_values = true)]
     axis: Vec<i64>,
     /// The output keeps the folded axes, each with one index.
     #[arg(long)]
@@ -161,7 +170,7 @@ struct Reduce {
     #[arg(long, value_name = "OFFSETS", conflicts_with_all = ["axis", "keepdim", "segment_size"])]
     offsets: Option<PathBuf>,
     /// The same in segments of N elements, the last of them shorter where N does not divide the array.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["axis", "keepdim"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true, conflicts_with_all = ["axis", "keepdim"])]
     segment_size: Option<u64>,
     /// Folds the elements that MASK selects, an array of bool or uint8 (a file of one, or FILE:NAME) whose shape is the array's or
     /// broadcasts to it as NumPy's `where` does; those that it does not select never show, and indices are those in the whole array. Of
@@ -280,59 +289,6 @@ enum Op {
     Distinct,
 }
 
-impl Op {
-    /// Whether it can leave NaN out.
-    fn can_ignore_nan(self) -> bool {
-        matches!(
-            self,
-            Self::Sum
-                | Self::Prod
-                | Self::Mean
-                | Self::Min
-                | Self::Max
-                | Self::Argmin
-                | Self::Argmax
-                | Self::ArgminLast
-                | Self::ArgmaxLast
-                | Self::Var
-                | Self::Std
-        )
-    }
-}
-
-impl Reduce {
-    /// The operator that the arguments come to; an error for what no single argument tells is wrong.
-    fn settle(&mut self) -> Result<(), clap::Error> {
-        self.op = match (self.op, self.ties) {
-            (op, None) | (op @ (Op::Argmin | Op::Argmax), Some(Ties::First)) => op,
-            (Op::Argmin, Some(Ties::Last)) => Op::ArgminLast,
-            (Op::Argmax, Some(Ties::Last)) => Op::ArgmaxLast,
-            (op, Some(_)) => {
-                let problem = format!("{} has no ties to choose among: leave out --ties", name(op));
-                return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
-            }
-        };
-        if self.nan == Nan::Ignore && !self.op.can_ignore_nan() {
-            let problem = format!("{} has no way to ignore NaN: leave out --nan ignore", name(self.op));
-            return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
-        }
-        if matches!(self.op, Op::Distinct) && (self.mask.is_some() || self.accuracy != Accuracy::Native) {
-            let problem =
-                "distinct elements are counted exactly, and of all the array: leave out --where and --accuracy";
-            return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
-        }
-        if self.with.is_some() && !matches!(self.op, Op::Dot | Op::Cosine) {
-            let problem = format!("{} folds one array: leave out --with", name(self.op));
-            return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
-        }
-        if self.nan == Nan::Ignore && self.accuracy != Accuracy::Native {
-            let problem = "NaN is ignored in the native accuracy alone: leave out --nan ignore or --accuracy";
-            return Err(Cli::command().error(ErrorKind::ArgumentConflict, problem));
-        }
-        Ok(())
-    }
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Accuracy {
     /// Pairwise, in the elements' precision or float32: what any other operator has.
@@ -345,71 +301,66 @@ enum Accuracy {
     Exact,
 }
 
-/// A choice as the command line has it.
-fn name(value: impl ValueEnum) -> String {
-    let value = value.to_possible_value().expect("no choice is hidden");
-    value.get_name().to_owned()
-}
-
-/// A correction that a variance can have.
-fn correction(text: &str) -> Result<f64, String> {
-    let correction: f64 = text.parse().map_err(|_| "it is no number")?;
-    if correction.is_finite() {
-        Ok(correction)
-    } else {
-        Err("it must be finite".into())
-    }
-}
-
-/// A power that a norm can have.
-fn power(text: &str) -> Result<f64, String> {
-    let power: f64 = text.parse().map_err(|_| "it is no number")?;
-    if power.is_finite() && power > 0.0 {
-        Ok(power)
-    } else {
-        Err("it must be finite and above 0; there are l1, l2 and linf, too".into())
-    }
-}
-
 fn main() -> ExitCode {
-    let Cli { mut command } = Cli::parse();
+    let Cli { mut command } = Cli::try_parse().unwrap_or_else(|error| wrong(&error));
     if let Command::Reduce(reduce) = &mut command {
-        reduce.settle().unwrap_or_else(|error| error.exit());
+        reduce.settle().unwrap_or_else(|error| wrong(&error));
     }
-    match run(&command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("warpfold: {error}");
-            ExitCode::FAILURE
-        }
+    let failures = run(&command).unwrap_or_else(|error| vec![error]);
+    for error in &failures {
+        eprintln!("warpfold: {}", Shown(error));
+    }
+    if failures.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 
-fn run(command: &Command) -> Result<(), Failure> {
-    let mut failed = None;
-    let text = match command {
-        Command::Devices => device::list(),
-        Command::List(list) => list::run(list)?,
+/// Says what is wrong with a command line, which may hold names from a folder, and ends the program.
+fn wrong<T>(error: &clap::Error) -> T {
+    let text = error.to_string();
+    let lines: Vec<String> = text.lines().map(|line| Shown(line).to_string()).collect();
+    if lines.iter().map(String::as_str).eq(text.lines()) {
+        // With its colours.
+        error.exit();
+    }
+    eprintln!("{}", lines.join("\n"));
+    process::exit(error.exit_code());
+}
+
+/// Does what is asked for. Answers what could not be read, where the rest was done.
+fn run(command: &Command) -> Result<Vec<Failure>, Failure> {
+    // Not println, which panics where nobody reads on.
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut failures = vec![];
+    match command {
+        Command::Devices => writeln!(out, "{}", device::list())?,
+        Command::List(list) => writeln!(out, "{}", list::run(list)?)?,
         Command::Reduce(reduce) => {
             let report = match reduce.op {
                 Op::Distinct => distinct::run(reduce)?,
                 _ => reduce::run(reduce)?,
             };
-            if reduce.json { report.json()? } else { report.text() }
+            if reduce.json {
+                report.write_json(&mut out)?;
+            } else {
+                writeln!(out, "{}", report.text())?;
+            }
         }
         Command::Describe(describe) => {
             let summaries = describe::run(describe)?;
-            failed = summaries.failure();
-            if describe.json {
+            failures = summaries.failures();
+            let text = if describe.json {
                 summaries.json()?
             } else if describe.csv {
                 summaries.csv()?
             } else {
                 summaries.text(describe.wide)
-            }
+            };
+            writeln!(out, "{text}")?;
         }
-    };
-    // Not println, which panics where nobody reads on.
-    writeln!(io::stdout(), "{text}")?;
-    failed.map_or(Ok(()), Err)
+    }
+    out.flush()?;
+    Ok(failures)
 }

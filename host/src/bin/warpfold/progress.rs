@@ -26,6 +26,12 @@ impl Progress {
         }
     }
 
+    /// As many bytes of those that were expected are others.
+    pub fn expect(&mut self, were: u64, are: u64) {
+        let expected = self.bar.length().unwrap_or(0);
+        self.bar.set_length(expected.saturating_sub(were) + are);
+    }
+
     /// Bytes so far.
     pub fn done(&self) -> u64 {
         self.bar.position()

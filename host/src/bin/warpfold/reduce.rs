@@ -5,39 +5,22 @@ use std::borrow::Cow;
 use bytemuck::NoUninit;
 use warpfold::{
     Error,
-    files::{self, DType, TensorFile, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
+    files::{self, DType, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
     ops::{self, element, monoids::Arg},
 };
 
 use crate::{
     Accuracy, Failure, Nan, Op, Reduce,
-    beside::Beside,
     fold::Fold,
     folder::{Choice, Folder, ignoring, masked, masked_ignoring, pair, plain},
-    out::Out,
     report::Report,
-    segments,
+    room::room,
 };
 
 /// Does what the command line asks for.
 pub fn run(args: &Reduce) -> Result<Report, Failure> {
-    // The file first: a wrong name is told before a device is woken.
-    let file = TensorFile::open(&args.file)?;
-    let out = args.out.as_deref().map(|out| Out::new(out, file.path())).transpose()?;
-    let array = file.one()?;
-    let dtype = array.dtype();
-    let segments = segments::of(args, array.len())?;
-    let mask = Beside::mask(args, &array)?;
-    let second = Beside::second(args, &array)?;
-    let fold = &Fold {
-        args,
-        array,
-        segments,
-        mask,
-        second,
-        out,
-    };
-    let folder = match dtype {
+    let fold = &Fold::open(args)?;
+    let folder = match fold.array.dtype() {
         DType::Bool => of::<bool>(fold),
         DType::U8 => of::<u8>(fold),
         DType::I8 => of::<i8>(fold),
@@ -84,8 +67,8 @@ pub trait Element: element::Element + NoUninit {
     /// What a file's elements are read as.
     type Read: files::Element;
 
-    /// The elements that were read.
-    fn of(read: &[Self::Read]) -> Cow<'_, [Self]>;
+    /// The elements that were read; an error where there is no memory for what they are turned into.
+    fn of(read: &[Self::Read]) -> Result<Cow<'_, [Self]>, Error>;
 
     /// Over all elements.
     fn plain<'a>(fold: &'a Fold<'a>) -> Choice<'a>;
@@ -118,7 +101,7 @@ macro_rules! among {
         None
     }};
     ($how:ident $fold:ident: moments $($more:ident)*) => {{
-        let correction = $fold.args.correction;
+        let correction = $fold.args.correction.unwrap_or(1.0);
         match $fold.args.op {
             Op::Var => $how::run::<Self, _>($fold, ops::Variance { correction }),
             Op::Std => $how::run::<Self, _>($fold, ops::StdDev { correction }),
@@ -126,7 +109,7 @@ macro_rules! among {
         }
     }};
     ($how:ident $fold:ident: shape $($more:ident)*) => {{
-        let correction = $fold.args.correction;
+        let correction = $fold.args.correction.unwrap_or(1.0);
         match $fold.args.op {
             Op::Meanvar => $how::run::<Self, _>($fold, ops::MeanVariance { correction }),
             Op::Skew => $how::run::<Self, _>($fold, ops::Skewness),
@@ -239,7 +222,7 @@ macro_rules! element {
     ) => {
         impl Element for $element {
             type Read = $read;
-            fn of(read: &[$read]) -> Cow<'_, [Self]> {
+            fn of(read: &[$read]) -> Result<Cow<'_, [Self]>, Error> {
                 $of(read)
             }
             fn plain<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
@@ -273,14 +256,14 @@ macro_rules! element {
     };
     ($element:ty, integers) => {
         element!(
-            $element, read as Self, Cow::from;
+            $element, read as Self, |read| Ok(Cow::from(read));
             plain: bits pairs truths product ordered sums;
             masked: truths product ordered sums;
         );
     };
     ($element:ty, floats $($accuracy:ident)*) => {
         element!(
-            $element, read as Self, Cow::from;
+            $element, read as Self, |read| Ok(Cow::from(read));
             plain: products moments shape scales l2 linf floats nans pairs truths product ordered sums;
             masked: moments shape scales l2 linf floats nans truths product ordered sums;
             ignoring: moments product ordered sums;
@@ -289,7 +272,7 @@ macro_rules! element {
     };
     ($element:ty, fp8) => {
         element!(
-            $element, read as Self, Cow::from;
+            $element, read as Self, |read| Ok(Cow::from(read));
             plain: linf nans ordered sums;
             ignoring: ;
         );
@@ -297,7 +280,11 @@ macro_rules! element {
 }
 
 element!(
-    bool, read as u8, |read: &[u8]| read.iter().map(|byte| *byte != 0).collect();
+    bool, read as u8, |read: &[u8]| {
+        let mut truths = room(read.len() as u64)?;
+        truths.extend(read.iter().map(|byte| *byte != 0));
+        Ok(truths.into())
+    };
     plain: truths product ordered sums;
     masked: truths product ordered sums;
 );
@@ -316,12 +303,12 @@ element!(f64, floats Compensated Exact);
 element!(f8e4m3, fp8);
 element!(f8e5m2, fp8);
 element!(
-    complex64, read as Self, Cow::from;
+    complex64, read as Self, |read| Ok(Cow::from(read));
     plain: l2 linf sums;
     ignoring: ;
 );
 element!(
-    complex128, read as Self, Cow::from;
+    complex128, read as Self, |read| Ok(Cow::from(read));
     plain: l2 linf sums;
     ignoring: ;
 );

@@ -1,11 +1,11 @@
 //! What a fold came to, in text and in JSON.
 
-use std::path::PathBuf;
+use std::{io::Write, path::PathBuf};
 
 use serde::{Serialize, Serializer};
 use warpfold::files::DType;
 
-use crate::{Failure, answers::Answers, scalar::Scalar, table};
+use crate::{Failure, answers::Answers, scalar::Scalar, shown::Shown, table};
 
 /// The outcome of one fold.
 pub struct Report {
@@ -83,12 +83,15 @@ impl Report {
                 format!(" to {} {}", answers.dtype, tuple(&answers.shape)),
             ),
         };
-        let with = self.with.as_ref().map_or(String::new(), |with| format!(" with {with}"));
+        let with = self
+            .with
+            .as_ref()
+            .map_or(String::new(), |with| format!(" with {}", Shown(with)));
         let mut text = format!(
             "{answers}{}{along} of {}{with}: {} {}{to}, {} bytes in {:.6} s, {:.3} GB/s, on {}",
             self.op,
-            self.file,
-            self.dtype,
+            Shown(&self.file),
+            Shown(&self.dtype),
             tuple(&self.shape),
             self.bytes,
             self.seconds,
@@ -105,13 +108,13 @@ impl Report {
             text += &format!("\n{plan}\npredicted for {predicted_for}: {predicted:.2} µs");
         }
         if let Some((path, dtype)) = &self.out {
-            text += &format!("\nwritten to {} as {dtype}", path.display());
+            text += &format!("\nwritten to {} as {dtype}", Shown(path.display()));
         }
         text
     }
 
-    /// One object.
-    pub fn json(&self) -> Result<String, Failure> {
+    /// One object, of a line. There may be too many answers to have all their text in memory.
+    pub fn write_json(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let value = match &self.outcome {
             Outcome::Whole(value) => Some(value),
             _ => None,
@@ -144,7 +147,8 @@ impl Report {
             bytes: self.bytes,
             gb_per_s: self.gb_per_s(),
         };
-        Ok(serde_json::to_string(&object)?)
+        serde_json::to_writer(&mut *out, &object)?;
+        Ok(writeln!(out)?)
     }
 
     fn gb_per_s(&self) -> f64 {

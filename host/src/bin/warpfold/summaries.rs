@@ -1,12 +1,10 @@
 //! What `warpfold describe` found, in text, in JSON and as CSV.
 
-use std::ffi::OsStr;
-
 use comfy_table::{CellAlignment, Table, presets};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use warpfold::ops::{Summary, element::Float};
 
-use crate::{Failure, list::printable, report::tuple, scalar::Scalar};
+use crate::{Failure, report::tuple, scalar::Scalar, shown::Shown};
 
 /// Of all files.
 pub struct Summaries {
@@ -155,14 +153,13 @@ impl Summaries {
             .flat_map(|(file, arrays)| arrays.iter().map(move |array| (&**file, array)))
     }
 
-    /// What could not be read, if anything.
-    pub fn failure(&self) -> Option<Failure> {
+    /// What could not be read.
+    pub fn failures(&self) -> Vec<Failure> {
         let unread = self.arrays().filter_map(|(_, array)| match &array.outcome {
-            Outcome::Unread(error) => Some(&**error),
+            Outcome::Unread(error) => Some(error.clone().into()),
             _ => None,
         });
-        let errors: Vec<_> = unread.collect();
-        (!errors.is_empty()).then(|| errors.join("\nwarpfold: ").into())
+        unread.collect()
     }
 
     /// A table for each file, under its name where there are several, and a line for all of them.
@@ -170,15 +167,12 @@ impl Summaries {
         let columns: &[&str] = if wide { &FIELDS } else { &FEW };
         let mut parts = Vec::new();
         for (file, arrays) in &self.files {
-            let title = (self.files.len() > 1).then(|| printable(OsStr::new(file)));
+            let title = (self.files.len() > 1).then(|| Shown(file).to_string());
             let rows = arrays.iter().filter(|array| array.dtype.is_some());
             let table = (rows.clone().count() > 0).then(|| table(rows, columns));
             let wrong = arrays.iter().filter(|array| array.dtype.is_some()).filter_map(|array| {
-                let error = printable(OsStr::new(array.error()?));
-                Some(format!(
-                    "{}: {error}",
-                    printable(OsStr::new(array.name.as_deref().unwrap_or(file)))
-                ))
+                let (name, error) = (array.name.as_deref().unwrap_or(file), array.error()?);
+                Some(format!("{}: {}", Shown(name), Shown(error)))
             });
             let lines: Vec<_> = title.into_iter().chain(table).chain(wrong).collect();
             if !lines.is_empty() {
@@ -255,8 +249,8 @@ fn table<'a>(arrays: impl Iterator<Item = &'a Array>, columns: &[&str]) -> Strin
         let name = array.name.as_deref().unwrap_or("-");
         let before = [
             mark.to_owned(),
-            printable(OsStr::new(name)),
-            printable(OsStr::new(array.dtype.as_deref().unwrap_or_default())),
+            Shown(name).to_string(),
+            Shown(array.dtype.as_deref().unwrap_or_default()).to_string(),
             tuple(array.shape.as_deref().unwrap_or_default()),
         ];
         let cell = |column: &&str| {

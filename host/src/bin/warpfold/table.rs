@@ -91,7 +91,7 @@ mod tests {
     fn text(shape: &[u64]) -> String {
         let answers = (0..shape.iter().product::<u64>()).collect();
         let shape = shape.to_vec();
-        array(&Answers::new(Folded { shape, answers }))
+        array(&Answers::new(Folded { shape, answers }).unwrap())
     }
 
     #[test]
@@ -120,6 +120,6 @@ mod tests {
             shape: vec![2],
             answers: vec![(1.5_f32, -2.0), (0.0, f32::NAN)],
         };
-        assert_eq!(array(&Answers::new(pairs)), "[[ 1.5 -2.0]\n [ 0.0  NaN]]");
+        assert_eq!(array(&Answers::new(pairs).unwrap()), "[[ 1.5 -2.0]\n [ 0.0  NaN]]");
     }
 }

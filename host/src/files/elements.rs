@@ -1,0 +1,140 @@
+//! The bytes of an array's elements, as they come.
+
+use std::io::{self, Read};
+
+use zip::read::ZipFile;
+
+use super::{Tensor, cursor::Cursor, order};
+use crate::Error;
+
+/// Where an array is read: the next element, and how far that is from the start of the file, or of an archive's member.
+pub(super) struct Elements<'a> {
+    tensor: &'a Tensor,
+    source: Source<'a>,
+    /// Where the first element is.
+    start: u64,
+    /// Where the next one is.
+    at: u64,
+}
+
+enum Source<'a> {
+    Plain(Cursor),
+    /// A member, and the file that its archive is in.
+    Member(Box<ZipFile<'a, Cursor>>, Cursor),
+}
+
+impl<'a> Elements<'a> {
+    /// Those of a file, which `cursor` is at the first of.
+    pub fn plain(tensor: &'a Tensor, cursor: Cursor) -> Self {
+        Self {
+            tensor,
+            start: cursor.before(),
+            at: cursor.before(),
+            source: Source::Plain(cursor),
+        }
+    }
+
+    /// Those of a member, behind `before` other bytes.
+    pub fn member(tensor: &'a Tensor, member: ZipFile<'a, Cursor>, file: Cursor, before: u64) -> Result<Self, Error> {
+        let mut elements = Self {
+            tensor,
+            start: before,
+            at: 0,
+            source: Source::Member(Box::new(member), file),
+        };
+        elements.skip(before)?;
+        Ok(elements)
+    }
+
+    /// Fills `bytes` with the next elements, words turned to the machine's order.
+    pub fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+        let mut done = 0;
+        while done < bytes.len() {
+            match self.read(&mut bytes[done..])? {
+                0 => return Err(self.cut()),
+                read => done += read,
+            }
+        }
+        if let Some(word) = self.tensor.swapped() {
+            order::swap(bytes, word);
+        }
+        Ok(())
+    }
+
+    /// Reads what is behind the elements of a member: its checksum is looked at where it ends.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        match &mut self.source {
+            Source::Plain(_) => Ok(()),
+            Source::Member(member, _) => {
+                let rest = io::copy(member, &mut io::sink());
+                rest.map(drop).map_err(|source| self.tensor.at(source))
+            }
+        }
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<(), Error> {
+        let mut buffer = [0; 1024];
+        let mut left = bytes;
+        while left > 0 {
+            let most = left.min(buffer.len() as u64) as usize;
+            match self.read(&mut buffer[..most])? {
+                0 => return Err(self.cut()),
+                read => left -= read as u64,
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Error> {
+        loop {
+            let read = match &mut self.source {
+                Source::Plain(cursor) => cursor.read(bytes),
+                Source::Member(member, _) => member.read(bytes),
+            };
+            match read {
+                Ok(read) => {
+                    self.at += read as u64;
+                    return Ok(read);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    return Err(match &mut self.source {
+                        Source::Plain(_) => self.tensor.at(error),
+                        Source::Member(_, file) => Self::failed(self.tensor, file, error, self.start, self.at),
+                    });
+                }
+            }
+        }
+    }
+
+    /// That the bytes end before the elements do.
+    fn cut(&mut self) -> Error {
+        let found = match &mut self.source {
+            // A file that has shrunk may end before the first element.
+            Source::Plain(cursor) => cursor.found().unwrap_or(self.at).min(self.at),
+            Source::Member(..) => self.at,
+        };
+        Error::Truncated {
+            path: self.tensor.label(),
+            needed: self.start + self.tensor.bytes(),
+            found,
+        }
+    }
+
+    /// Why a member cannot be read on, of which `found` bytes were, `start` of them before its elements. In what is left of
+    /// an archive that has shrunk, a wrong checksum is no more than that.
+    pub fn failed(tensor: &Tensor, file: &mut Cursor, error: io::Error, start: u64, found: u64) -> Error {
+        let needed = start + tensor.bytes();
+        let shrunk = file
+            .found()
+            .is_ok_and(|now| file.len().is_some_and(|before| now < before));
+        if shrunk {
+            let path = tensor.label();
+            return Error::Truncated { path, needed, found };
+        }
+        tensor.at(io::Error::new(
+            error.kind(),
+            format!("{error}, after {found} of {needed} bytes"),
+        ))
+    }
+}

@@ -195,6 +195,7 @@ fn usable<T: Element>() -> Option<Device> {
 }
 
 #[cfg(not(feature = "cuda"))]
+#[expect(clippy::extra_unused_type_parameters, reason = "it is called as that of a GPU is")]
 fn usable<T: Element>() -> Option<Device> {
     None
 }

@@ -26,22 +26,31 @@
 //! | an array of a file | `files::TensorFile`, then any of these | |
 //!
 //! ```
-//! # #[cfg(feature = "cuda")]
-//! # fn main() -> Result<(), warpfold::Error> {
-//! use warpfold::{cpu, gpu::Gpu, ops::{ArgMax, Sum}};
+//! use warpfold::{cpu, ops::{ArgMax, Sum}};
 //!
-//! let values: Vec<f32> = (1..=1_000_000).map(|i| 1.0 / i as f32).collect();
-//! let sum = cpu::reduce(Sum, &values)?;
-//! assert_eq!(cpu::reduce(ArgMax, &values)?, 0);
-//!
-//! match Gpu::new(0).and_then(|gpu| gpu.reduce_host(Sum, &values)) {
-//!     Ok(on_gpu) => assert_eq!(on_gpu.to_bits(), sum.to_bits()),
-//!     Err(error) => println!("on the CPU alone: {error}"),
+//! fn main() -> Result<(), warpfold::Error> {
+//!     let values: Vec<f32> = (1..=1_000_000).map(|i| 1.0 / i as f32).collect();
+//!     println!("{}; the largest is at {}", cpu::reduce(Sum, &values)?, cpu::reduce(ArgMax, &values)?);
+//!     Ok(())
 //! }
-//! # Ok(())
-//! # }
-//! # #[cfg(not(feature = "cuda"))]
-//! # fn main() {}
+//! ```
+//!
+//! The same on a GPU, with the feature `cuda`:
+//!
+#![cfg_attr(feature = "cuda", doc = "```")]
+#![cfg_attr(not(feature = "cuda"), doc = "```ignore")]
+//! use warpfold::{cpu, gpu::Gpu, ops::Sum};
+//!
+//! fn main() -> Result<(), warpfold::Error> {
+//!     let values: Vec<f32> = (1..=1_000_000).map(|i| 1.0 / i as f32).collect();
+//!     let sum = cpu::reduce(Sum, &values)?;
+//!     println!("{sum}");
+//!     match Gpu::new(0).and_then(|gpu| gpu.reduce_host(Sum, &values)) {
+//!         Ok(on_gpu) => assert_eq!(on_gpu.to_bits(), sum.to_bits()),
+//!         Err(error) => println!("on the CPU alone: {error}"),
+//!     }
+//!     Ok(())
+//! }
 //! ```
 //!
 //! Along axes every answer has the bits that its elements alone would give: neither their neighbours nor the strides they are
@@ -52,17 +61,30 @@
 //!
 //! # Features
 //!
-//! * `cuda` (default): the GPU backend, on cust. The driver is loaded when a GPU is first asked for, so a program starts
-//!   without one and `gpu::Gpu::new` answers [`Error::NoDriver`]. Building it needs what cust's build script looks for: a
-//!   CUDA installation, or `CUDA_LIBRARY_PATH` naming a folder with `lib64` (the workspace sets it to a stand-in; cargo
-//!   does not pass that on to crates that depend on this one).
-//! * `files` (with `command`): [`files`], the arrays of `.npy`, `.npz` and `.safetensors` files.
+//! None is on by default: the crate then is the CPU backend alone, and builds and runs anywhere.
+//!
+//! * `cuda`: the GPU backend `gpu`, on cust. The driver is loaded when a GPU is first asked for, so a program starts without one, and
+//!   `gpu::Gpu::new` answers [`Error::NoDriver`].
+//! * `files`: `files`, the arrays of `.npy`, `.npz` and `.safetensors` files.
 //! * `ndarray`: `ndarray`, arrays of the crate of that name, of any strides, and answers as such arrays.
-//! * `command` (default): the command `warpfold`.
+//! * `command`: the command `warpfold`, and `files`. On GPUs it folds with `command,cuda`.
 //!
-//! Without `cuda` the crate is the CPU backend alone, and builds anywhere.
+//! ## What `cuda` needs
 //!
-//! The kernels' PTX is embedded when this crate is built, if `cargo xtask build-ptx` was run before.
+//! * cust's build script looks for a CUDA toolkit in `/usr/local/cuda*` and `/opt/cuda`, and fails where there is none.
+//! * A toolkit elsewhere is named by the variable `CUDA_LIBRARY_PATH`: the folder that has `lib64`.
+//! * Without a toolkit let it name a folder whose `lib64` has an empty `libcuda.so`, as `host/driver/stub` in warpfold's repository.
+//!
+//! A workspace that depends on this crate sets it in its own `.cargo/config.toml`, for cargo reads no dependency's:
+//!
+//! ```toml
+//! [env]
+//! CUDA_LIBRARY_PATH = "/path/to/warpfold/host/driver/stub"
+//! ```
+//!
+//! The kernels' PTX is embedded when this crate is built, from where `cargo xtask build-ptx`, run in warpfold's repository, left it;
+//! or from the folder that `WARPFOLD_PTX_DIR` names. Where there is none, the build script warns, and GPU calls answer
+//! [`Error::NoPtx`].
 
 #![cfg_attr(doctest, doc = include_str!("../../docs/canonical-tree.md"))]
 #![cfg_attr(all(doctest, feature = "cuda"), doc = include_str!("../../README.md"))]

@@ -7,6 +7,7 @@ mod demo;
 mod facts;
 mod generator;
 mod kernel_crate;
+mod outside;
 mod paths;
 mod process;
 mod ptx;

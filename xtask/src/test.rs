@@ -14,7 +14,7 @@ use crate::{
     build_ptx::{self, seconds},
     compare,
     generator::{Codegen, Generator, stand_in},
-    paths,
+    outside, paths,
     process::cargo,
     report, setup, tidy,
 };
@@ -77,21 +77,19 @@ const CARGO_STEPS: [(&str, &[&str]); 8] = [
         &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
     ),
     (
-        "without the GPU backend",
-        &["check", "-p", "warpfold", "--no-default-features"],
-    ),
-    (
-        "the command and ndarray's arrays without it",
+        "clippy of the command without the GPU backend",
         &[
-            "check",
+            "clippy",
             "-p",
             "warpfold",
-            "--no-default-features",
             "--features",
             "command,ndarray",
-            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
         ],
     ),
+    ("docs without features", &["doc", "-p", "warpfold", "--no-deps"]),
     ("docs", &["doc", "--workspace", "--no-deps"]),
     ("tests", &["test", "--workspace", "--no-fail-fast"]),
 ];
@@ -115,6 +113,8 @@ pub fn run(args: &Args) -> Result<()> {
         this.tests = (arguments[0] == "test").then_some(tests);
         done.push(this);
     }
+    // Last, for it downloads nothing: the steps before have all it needs.
+    done.push(step("a crate outside the workspace", outside::run));
     conclude(&done)
 }
 

@@ -1,6 +1,7 @@
 //! For the build script of a crate that has kernels: embeds the PTX that `cargo xtask build-ptx` made of it.
 //!
-//! Of a crate of your own it is the whole script: a `main` that calls [`ptx`].
+//! Of a crate of your own it is the whole script: a `main` that calls [`ptx`]. Neither it nor `warpfold-kernels` needs CUDA, or PTX: without
+//! them an operator of your own folds on the CPU. On GPUs it does with the feature `cuda` of the crate `warpfold`.
 
 use std::{
     collections::BTreeSet,
@@ -27,26 +28,28 @@ pub fn ptx() {
     ptx_in(there.then_some(&folder));
 }
 
-/// Embeds the PTX in `folder`, `ARCH/FAMILY.ptx`; none without one. It is compressed: as text it would be most of a program.
+/// Embeds the PTX in `folder`, `ARCH/FAMILY.ptx`; none without one. It is compressed: as text it would be most of a program. Gives how
+/// many modules there were.
 ///
 /// # Panics
 ///
 /// As [`ptx`].
-pub fn ptx_in(folder: Option<&PathBuf>) {
+pub fn ptx_in(folder: Option<&PathBuf>) -> usize {
     println!("cargo::rerun-if-changed=build.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let embedded = match folder {
+    let (modules, embedded) = match folder {
         Some(folder) => {
             println!("cargo::rerun-if-changed={}", folder.display());
             embed(folder, &out).unwrap_or_else(|error| panic!("cannot embed the PTX in {}: {error}", folder.display()))
         }
-        None => expression(&[], &BTreeSet::new()),
+        None => (0, expression(&[], &BTreeSet::new())),
     };
     fs::write(out.join("warpfold_ptx.rs"), embedded).expect("OUT_DIR can be written");
+    modules
 }
 
-/// Copies the PTX to `out`, so that what is compiled is what the script saw, and gives what to compile.
-fn embed(folder: &Path, out: &Path) -> io::Result<String> {
+/// Copies the PTX to `out`, so that what is compiled is what the script saw. Gives how many modules there are, and what to compile.
+fn embed(folder: &Path, out: &Path) -> io::Result<(usize, String)> {
     let mut modules = vec![];
     let mut generators = BTreeSet::new();
     for entry in fs::read_dir(folder)? {
@@ -71,7 +74,7 @@ fn embed(folder: &Path, out: &Path) -> io::Result<String> {
         }
     }
     modules.sort();
-    Ok(expression(&modules, &generators))
+    Ok((modules.len(), expression(&modules, &generators)))
 }
 
 /// An `Embedded` of `warpfold_kernels::kernels`, as Rust source.
@@ -108,8 +111,9 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         fs::create_dir_all(&out).unwrap();
-        let source = embed(&ptx, &out).unwrap();
+        let (modules, source) = embed(&ptx, &out).unwrap();
         fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(modules, 2);
         let archs: Vec<&str> = source
             .lines()
             .filter_map(|line| line.split("Ptx { arch: ").nth(1))

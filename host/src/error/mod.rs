@@ -499,9 +499,9 @@ impl Error {
 /// What to run for the kernels of a package.
 fn build_ptx(package: &str) -> String {
     if package == warpfold_kernels::kernels::LIBRARY.package {
-        "`cargo xtask build-ptx`".into()
+        "`cargo xtask build-ptx` in warpfold's repository".into()
     } else {
-        format!("`cargo xtask build-ptx --crate PATH`, PATH being the folder of {package},")
+        format!("`cargo xtask build-ptx --crate PATH` in warpfold's repository, PATH being the folder of {package},")
     }
 }
 

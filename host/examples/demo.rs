@@ -1,7 +1,8 @@
 //! What `cargo xtask demo` runs: folds a small real file, then a gigabyte, on the best device there is, and says where,
 //! how fast, and how near that is to the memory's speed.
 //!
-//! `cargo run --release --example demo`; needs no GPU. `WARPFOLD_DATA_DIR` names a folder to read the file from.
+//! `cargo run --release --example demo`; needs no GPU. An argument is the number of elements, for a gigabyte of them.
+//! `WARPFOLD_DATA_DIR` names a folder to read the file from.
 
 use std::{env, error::Error, fmt::Debug, fs, hint::black_box, path::PathBuf, time::Instant};
 
@@ -28,6 +29,8 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 const LARGE: usize = 1 << 28;
 /// Elements of a piece, for the check on a machine without a GPU.
 const PIECE: usize = 1 << 22;
+/// Pairs of a fold and a read that are timed on a CPU.
+const ROUNDS: usize = 5;
 /// Elements for the check in the emulator.
 const EMULATED: usize = 20_000;
 
@@ -49,7 +52,8 @@ fn main() -> Outcome<()> {
         cpu::vector_instructions()
     );
     small(gpu.as_ref())?;
-    let values = large();
+    let asked = env::args().nth(1).map(|elements| elements.parse()).transpose()?;
+    let values = large(asked.unwrap_or(LARGE));
     match gpu {
         Some(gpu) => on_gpu(&gpu, &values),
         None => on_cpu(&values),
@@ -81,8 +85,7 @@ fn fold<R: Reduction<f32>>(gpu: Option<&Gpu>, op: R, values: &[f32]) -> Outcome<
 }
 
 /// Numbers close about 1, scattered by integer arithmetic, so that their product stays in range.
-fn large() -> Vec<f32> {
-    let mut len = LARGE;
+fn large(mut len: usize) -> Vec<f32> {
     while len * size_of::<f32>() > available_memory() / 2 {
         len /= 2;
     }
@@ -140,13 +143,8 @@ fn on_gpu(gpu: &Gpu, values: &[f32]) -> Outcome<()> {
 
 /// Folds on all cores; compares with a fold in pieces, and with the kernel in the emulator.
 fn on_cpu(values: &[f32]) -> Outcome<()> {
-    let seconds = timed(|| {
-        black_box(read(values));
-        Ok(())
-    })?;
-    let read = Speed::of(bytes(values), seconds).gb_per_s;
-    println!("the memory's speed: {read:.1} GB/s, a plain read by the same threads");
-    let table = Table::new(vec![("of read", Some(read))]);
+    println!("the memory's speed is that of a plain read by the same threads, timed between two folds");
+    let table = Table::new(vec![("read", None), ("of read", None)]);
     table.cpu(Sum, values)?;
     table.cpu(Product, values)?;
     table.cpu(Mean, values)?;
@@ -196,18 +194,34 @@ impl Table {
         let mut answers = [R::Answer::zeroed()];
         answer.copy_to(&mut answers)?;
         let [answer] = answers;
-        self.row(op, answer, Speed::of(bytes(values), seconds));
+        let speed = Speed::of(bytes(values), seconds);
+        self.row(op, answer, &speed);
+        for (_, of) in &self.yardsticks {
+            match of {
+                Some(of) => print!(" {:>7.0}%", 100.0 * speed.gb_per_s / of),
+                None => print!(" {:>8}", "-"),
+            }
+        }
+        println!();
         same(op, answer, cpu::reduce(op, values)?)
     }
 
     fn cpu<R: Reduction<f32, Answer: Debug>>(&self, op: R, values: &[f32]) -> Outcome<()> {
         let mut answer = None;
-        let seconds = timed(|| {
-            answer = Some(cpu::reduce(op, values)?);
-            Ok(())
-        })?;
-        let answer = answer.ok_or("nothing was timed")?;
-        self.row(op, answer, Speed::of(bytes(values), seconds));
+        let (mut folds, mut reads) = (vec![], vec![]);
+        for _ in 0..ROUNDS {
+            folds.push(seconds(|| answer = Some(cpu::reduce(op, values))));
+            reads.push(seconds(|| black_box(read(values))));
+        }
+        let answer = answer.ok_or("nothing was timed")??;
+        let speeds = [folds, reads].map(|seconds| Speed::of(bytes(values), middle(seconds)));
+        let [fold, read] = &speeds;
+        self.row(op, answer, fold);
+        println!(
+            " {:>8.1} {:>7.0}%",
+            read.gb_per_s,
+            100.0 * fold.gb_per_s / read.gb_per_s
+        );
         same(op, answer, in_pieces(op, values)?)?;
 
         let some = &values[..EMULATED.min(values.len())];
@@ -220,20 +234,10 @@ impl Table {
         same(op, emulated.answer, cpu::reduce(op, some)?)
     }
 
-    fn row<R: Reduction<f32>>(&self, _: R, answer: impl Debug, speed: Speed) {
-        let (ms, gb_per_s) = (speed.seconds * 1e3, speed.gb_per_s);
-        print!(
-            "  {:<8} {:>14} {ms:>10.3} {gb_per_s:>8.1}",
-            R::NAME,
-            format!("{answer:?}")
-        );
-        for (_, of) in &self.yardsticks {
-            match of {
-                Some(of) => print!(" {:>7.0}%", 100.0 * gb_per_s / of),
-                None => print!(" {:>8}", "-"),
-            }
-        }
-        println!();
+    /// The first columns of a row.
+    fn row<R: Reduction<f32>>(&self, _: R, answer: impl Debug, speed: &Speed) {
+        let (ms, gb_per_s, answer) = (speed.seconds * 1e3, speed.gb_per_s, format!("{answer:?}"));
+        print!("  {:<8} {answer:>14} {ms:>10.3} {gb_per_s:>8.1}", R::NAME);
     }
 }
 
@@ -265,13 +269,11 @@ fn on_stream(stream: &Stream, mut enqueue: impl FnMut() -> Outcome<()>) -> Outco
     })
 }
 
-/// Median seconds of what `work` takes on the clock.
-fn timed(mut work: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
-    median(5, || {
-        let start = Instant::now();
-        work()?;
-        Ok(start.elapsed().as_secs_f64())
-    })
+/// Seconds that `work` takes on the clock.
+fn seconds<A>(work: impl FnOnce() -> A) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64()
 }
 
 /// The median of several timings after a warm-up: `rounds` of them, or fewer once they add up to a second.
@@ -281,8 +283,12 @@ fn median(rounds: usize, mut seconds: impl FnMut() -> Outcome<f64>) -> Outcome<f
     while timed.len() < rounds && timed.iter().sum::<f64>() < 1.0 {
         timed.push(seconds()?);
     }
-    timed.sort_by(f64::total_cmp);
-    Ok(timed[timed.len() / 2])
+    Ok(middle(timed))
+}
+
+fn middle(mut of: Vec<f64>) -> f64 {
+    of.sort_by(f64::total_cmp);
+    of[of.len() / 2]
 }
 
 struct Speed {

@@ -3,6 +3,8 @@
 mod accuracy;
 mod arrays;
 mod axes;
+#[cfg(feature = "cuda")]
+mod demo;
 mod describe;
 mod distinct;
 mod masks;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Temporary, fails, json_of, npy, text, warpfold};
+use super::{Temporary, fails, json_of, npy, runs, text, warpfold};
 
 /// A `.npy` file of elements of a type that NumPy writes as `descr`.
 fn file(descr: &str, elements: &[Vec<u8>]) -> Temporary {
@@ -135,4 +135,62 @@ fn an_operator_without_a_meaning_is_named() {
     }
     // The operator that has one.
     fails("max", &file("<i4", &[]), &["max", "empty"]);
+}
+
+/// Answers that a narrower, or a shorter, way to them would get wrong.
+#[test]
+fn nothing_overflows_on_the_way() {
+    const ONE: u16 = 0x3c00;
+    let halves = || bytes(&[ONE; 70_000], u16::to_le_bytes);
+    let signed = || bytes(&[i64::MAX, 1], i64::to_le_bytes);
+    let unsigned = || bytes(&[u64::MAX; 3], u64::to_le_bytes);
+    let large = || bytes(&[3e200, 4e200], f64::to_le_bytes);
+    let little = || bytes(&[3e-200, 4e-200], f64::to_le_bytes);
+    let many = || bytes(&(0..56_u8).map(f32::from).collect::<Vec<_>>(), f32::to_le_bytes);
+    for (descr, elements, op, arguments, expected) in [
+        ("<f2", halves(), "sum", &["--dtype-out", "float32"][..], 70_000.0),
+        ("<f2", halves(), "sum", &["--dtype-out", "float64"], 70_000.0),
+        (
+            "<f2",
+            halves(),
+            "sum",
+            &["--accuracy", "wide", "--dtype-out", "float64"],
+            70_000.0,
+        ),
+        ("<f2", halves(), "sumsq", &["--dtype-out", "float32"], 70_000.0),
+        ("<i8", signed(), "mean", &[], 4_611_686_018_427_387_904.0),
+        ("<u8", unsigned(), "mean", &[], 1.844_674_407_370_955_2e19),
+        ("<f8", large(), "l2", &[], 5e200),
+        ("<f8", little(), "l2", &[], 5e-200),
+        ("<f8", large(), "std", &["--correction", "0"], 5e199),
+        ("<f4", many(), "prod", &[], 0.0),
+    ] {
+        let file = file(descr, &elements);
+        let whole = runs::json_of(op, &file.0, arguments);
+        assert_eq!(
+            whole["result"].as_f64(),
+            Some(expected),
+            "{op} of {descr} {arguments:?}"
+        );
+        let along = runs::json_of(op, &file.0, &[arguments, &["--axis", "0"]].concat());
+        assert_eq!(answer(&along, 0), Some(expected), "{op} of {descr} along an axis");
+    }
+    // In segments, and under a mask.
+    let mask = file("|u1", &bytes(&[1_u8; 70_000], u8::to_le_bytes));
+    let file = file("<f2", &halves());
+    let wide = ["--dtype-out", "float32"];
+    let segments = runs::json_of("sum", &file.0, &[&wide[..], &["--segment-size", "69999"]].concat());
+    assert_eq!(segments["answers"], json!([69_999.0, 1.0]));
+    let masked = runs::json_of(
+        "sum",
+        &file.0,
+        &[&wide[..], &["--where", mask.0.to_str().unwrap()]].concat(),
+    );
+    assert_eq!(masked["result"], json!(70_000.0));
+}
+
+/// One of the answers along an axis; of a single one there is no list.
+fn answer(object: &Value, at: usize) -> Option<f64> {
+    let answers = &object["answers"];
+    answers.as_f64().or_else(|| answers[at].as_f64())
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use warpfold::{
     Error,
-    files::{self, DType, Tensor},
+    files::{DType, Tensor},
     layout::{Axes, Extents, Layout},
 };
 
@@ -76,7 +76,7 @@ impl Beside {
     }
 
     /// An element for each of the array, in C order.
-    pub fn elements<T: files::Element>(&self) -> Result<Vec<T>, Failure> {
+    pub fn elements<T: reading::Read>(&self) -> Result<Vec<T>, Failure> {
         if self.tensor.shape() == self.layout.shape() {
             return reading::in_order::<T>(&self.tensor);
         }

@@ -10,7 +10,7 @@ use warpfold::{
 use warpfold_kernels::kernels::Entry;
 
 use crate::{
-    Failure, Reduce,
+    Accuracy, Failure, Reduce,
     answers::{Answer, Answers},
     beside::Beside,
     device::{Device, WHOLE_ONLY, Wanted},
@@ -60,6 +60,27 @@ impl<'a> Fold<'a> {
             second,
             out,
         })
+    }
+
+    /// What the elements are folded as: of answers in a wider float than the elements are, where the operator rounds, that type. So they are
+    /// carried and rounded in the type that is asked for.
+    pub fn folded_as(&self) -> DType {
+        let own = self.array.dtype();
+        let is_narrow = matches!(own, DType::F16 | DType::Bf16);
+        let is_narrower = is_narrow || matches!(own, DType::F32 | DType::F8E4M3 | DType::F8E5M2);
+        match self.args.dtype_out {
+            Some(DType::F32) if is_narrow && self.args.op.rounds() => DType::F32,
+            Some(DType::F64) if is_narrower && self.args.op.rounds() => DType::F64,
+            _ => own,
+        }
+    }
+
+    /// How accurate: nothing is wider than what is folded as f64.
+    pub fn accuracy(&self) -> Accuracy {
+        match (self.args.accuracy, self.folded_as()) {
+            (Accuracy::Wide, DType::F64) if self.array.dtype() != DType::F64 => Accuracy::Native,
+            (accuracy, _) => accuracy,
+        }
     }
 
     /// Folds, writes the answers where that is asked for, and says what came of it.

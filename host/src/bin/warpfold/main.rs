@@ -184,7 +184,8 @@ struct Reduce {
     #[arg(long, value_name = "FILE", required_if_eq_any([("op", "dot"), ("op", "cosine")]))]
     with: Option<PathBuf>,
     /// The type of the answers, by NumPy's names: each is cast as Rust's `as` does it, a float to the nearest float or toward 0, to the
-    /// nearest integer that there is, a wider integer to its low bits, and whatever is not 0 to true. Folds are computed as without.
+    /// nearest integer that there is, a wider integer to its low bits, and whatever is not 0 to true. Floats are folded as they are, but as
+    /// float32 or float64 where that is asked for and wider than they, of all operators that round.
     #[arg(long, value_name = "TYPE", value_parser = answers::dtype)]
     dtype_out: Option<DType>,
     /// Writes the answers to a .npy file, of their own type (bfloat16 and FP8, which NumPy does not have, as float32) and in C

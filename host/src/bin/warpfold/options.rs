@@ -72,6 +72,30 @@ const USES: [Use; 7] = [
     },
 ];
 
+impl Op {
+    /// Whether answers are rounded to their type: those that elements are added up or multiplied for.
+    pub fn rounds(self) -> bool {
+        matches!(
+            self,
+            Self::Sum
+                | Self::Prod
+                | Self::Mean
+                | Self::L1
+                | Self::L2
+                | Self::Lp
+                | Self::Sumsq
+                | Self::Logsumexp
+                | Self::Var
+                | Self::Std
+                | Self::Meanvar
+                | Self::Skew
+                | Self::Kurtosis
+                | Self::Dot
+                | Self::Cosine
+        )
+    }
+}
+
 impl Reduce {
     /// The operator that the arguments come to; an error for what no single argument tells is wrong.
     pub fn settle(&mut self) -> Result<(), clap::Error> {

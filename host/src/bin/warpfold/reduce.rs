@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytemuck::NoUninit;
 use warpfold::{
     Error,
-    files::{self, DType, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
+    files::{DType, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
     ops::{self, element, monoids::Arg},
 };
 
@@ -13,6 +13,7 @@ use crate::{
     Accuracy, Failure, Nan, Op, Reduce,
     fold::Fold,
     folder::{Choice, Folder, ignoring, masked, masked_ignoring, pair, plain},
+    reading::Read,
     report::Report,
     room::room,
 };
@@ -20,7 +21,7 @@ use crate::{
 /// Does what the command line asks for.
 pub fn run(args: &Reduce) -> Result<Report, Failure> {
     let fold = &Fold::open(args)?;
-    let folder = match fold.array.dtype() {
+    let folder = match fold.folded_as() {
         DType::Bool => of::<bool>(fold),
         DType::U8 => of::<u8>(fold),
         DType::I8 => of::<i8>(fold),
@@ -51,7 +52,7 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
 
 /// What folds elements of a type as the command line says.
 fn of<'a, T: Element>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failure> {
-    let (folder, otherwise) = match (&fold.mask, fold.args.nan, fold.args.accuracy) {
+    let (folder, otherwise) = match (&fold.mask, fold.args.nan, fold.accuracy()) {
         (Some(mask), Nan::Propagate, Accuracy::Native) => (T::masked(fold), fold.no_mask(mask)),
         (Some(mask), Nan::Ignore, _) => (T::masked_ignoring(fold), fold.no_mask(mask)),
         (Some(_), ..) => (T::masked_accurate(fold), fold.no_such_accuracy()),
@@ -65,7 +66,7 @@ fn of<'a, T: Element>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failur
 /// Elements that the command folds: each operator that it has a meaning for.
 pub trait Element: element::Element + NoUninit {
     /// What a file's elements are read as.
-    type Read: files::Element;
+    type Read: Read;
 
     /// The elements that were read; an error where there is no memory for what they are turned into.
     fn of(read: &[Self::Read]) -> Result<Cow<'_, [Self]>, Error>;
@@ -238,7 +239,7 @@ macro_rules! element {
                 among!(masked_ignoring fold: $($ignoring)*)
             })?
             $(fn accurate<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
-                match (fold.args.accuracy, fold.args.op) {
+                match (fold.accuracy(), fold.args.op) {
                     $(
                         (Accuracy::$accuracy, Op::Sum) => plain::run::<Self, _>(fold, ops::$accuracy(ops::Sum)),
                         (Accuracy::$accuracy, Op::Mean) => plain::run::<Self, _>(fold, ops::$accuracy(ops::Mean)),
@@ -247,7 +248,7 @@ macro_rules! element {
                 }
             }
             fn masked_accurate<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
-                match (fold.args.accuracy, fold.args.op) {
+                match (fold.accuracy(), fold.args.op) {
                     $((Accuracy::$accuracy, Op::Sum) => masked::run::<Self, _>(fold, ops::$accuracy(ops::Sum)),)*
                     _ => None,
                 }

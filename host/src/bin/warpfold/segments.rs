@@ -63,7 +63,7 @@ impl Division {
     }
 
     /// Folds each segment of an array: those of one size as many at a time as a piece of so many elements holds, others at once.
-    pub fn fold<Read: Element, A: Answer>(
+    pub fn fold<Read: reading::Read, A: Answer>(
         &self,
         array: &Tensor,
         piece: usize,

@@ -7,7 +7,7 @@
 //! have their own.
 
 use super::{
-    Accumulator, Element, Float, Level, Normed, Rank, Squares, Type, Unscaled, Wide,
+    Accumulator, Element, Factor, Float, Normed, Rank, Squares, Type, Unscaled, Wide,
     half::{f16, widen_f16},
 };
 use crate::monoids::Words;
@@ -159,7 +159,7 @@ macro_rules! complex {
     };
 }
 
-complex!(complex128, f64, Complex128, complex128, Level, |element| element);
+complex!(complex128, f64, Complex128, complex128, Factor, |element| element);
 complex!(complex64, f32, Complex64, complex64, Unscaled, |element| element);
 complex!(
     complex32,
@@ -178,7 +178,7 @@ macro_rules! normed {
             type Size = f64;
             #[inline]
             fn size(self) -> f64 {
-                self.squares().sum
+                self.square(1.0)
             }
             type Largest = $part;
             #[inline]
@@ -191,9 +191,14 @@ macro_rules! normed {
                 wide.re.unordered() | wide.im.unordered()
             }
             #[inline]
-            fn squares(self) -> Squares<Unscaled> {
+            fn reach(self) -> f64 {
+                0.0
+            }
+            #[inline]
+            fn square(self, _: f64) -> f64 {
                 let wide = self.wide();
-                Squares::of_two(f64::from(wide.re), f64::from(wide.im))
+                let (re, im) = (f64::from(wide.re), f64::from(wide.im));
+                re * re + im * im
             }
             type Norm = $part;
             #[inline]
@@ -227,8 +232,14 @@ impl Normed for complex128 {
         self.re.unordered() | self.im.unordered()
     }
     #[inline]
-    fn squares(self) -> Squares<Level> {
-        Squares::of_two(self.re, self.im)
+    fn reach(self) -> f64 {
+        let (re, im) = (self.re.magnitude(), self.im.magnitude());
+        if im > re { im } else { re }
+    }
+    #[inline]
+    fn square(self, factor: f64) -> f64 {
+        let (re, im) = (self.re * factor, self.im * factor);
+        re * re + im * im
     }
     type Norm = f64;
     #[inline]
@@ -236,7 +247,7 @@ impl Normed for complex128 {
         Float::from_f64(value)
     }
     #[inline]
-    fn norm_of_squares(squares: Squares<Level>) -> f64 {
+    fn norm_of_squares(squares: Squares<Factor>) -> f64 {
         <f64 as Normed>::norm_of_squares(squares)
     }
 }

@@ -1,6 +1,6 @@
 //! f32 and f64.
 
-use super::{Accumulator, Arithmetic, Element, Extended, Float, Level, Rank, Real, Type, Unscaled, Wide, root};
+use super::{Accumulator, Arithmetic, Element, Extended, Factor, Float, Rank, Real, Type, Unscaled, Wide, root};
 use crate::arithmetic::{double, single};
 
 /// What f32 and f64 have alike, which is everything but their widths.
@@ -175,4 +175,4 @@ macro_rules! float {
 }
 
 float!(f32, u32, i32, F32, nan: 0x7fc0_0000, flip: flip_32, canonical: canonical_f32, scale: Unscaled, root: root::root, exp: single::exp);
-float!(f64, u64, i64, F64, nan: 0x7ff8_0000_0000_0000, flip: flip_64, canonical: canonical_f64, scale: Level, root: double::sqrt, exp: double::exp);
+float!(f64, u64, i64, F64, nan: 0x7ff8_0000_0000_0000, flip: flip_64, canonical: canonical_f64, scale: Factor, root: double::sqrt, exp: double::exp);

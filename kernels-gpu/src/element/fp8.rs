@@ -189,8 +189,13 @@ macro_rules! fp8 {
                 self.0 & 0x7f > $highest
             }
             #[inline]
-            fn squares(self) -> Squares<Unscaled> {
-                Squares::of(self.to_f32().into())
+            fn reach(self) -> f64 {
+                0.0
+            }
+            #[inline]
+            fn square(self, _: f64) -> f64 {
+                // Exactly: 8 bits at most, and no exponent that f32 has not.
+                f64::from(self.to_f32() * self.to_f32())
             }
             type Norm = f32;
             #[inline]

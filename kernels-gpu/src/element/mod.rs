@@ -44,7 +44,7 @@ pub use half::{bf16, f16};
 pub use item::{Item, Masked, Two};
 pub use normed::Normed;
 pub use product::Extended;
-pub use scale::{Level, Scale, Squares, Unscaled};
+pub use scale::{Factor, Scale, Squares, Unscaled};
 pub use sum128::Sum128;
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};

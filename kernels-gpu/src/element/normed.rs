@@ -17,8 +17,10 @@ pub trait Normed: Element {
     /// Whether it is a NaN.
     fn is_nan(self) -> bool;
 
-    /// The square of its size, in f64.
-    fn squares(self) -> Squares<Self::Scale>;
+    /// The magnitude that its square is scaled by, if it is.
+    fn reach(self) -> f64;
+    /// The square of its size times a factor, in f64.
+    fn square(self, factor: f64) -> f64;
     /// What other norms are answered as.
     type Norm: Words;
     /// A norm that was computed in f64, rounded once; every NaN gives the same one.
@@ -44,8 +46,13 @@ impl<T: Float> Normed for T {
         self.rank().unordered()
     }
     #[inline]
-    fn squares(self) -> Squares<T::Scale> {
-        Squares::of(self.to_f64())
+    fn reach(self) -> f64 {
+        f64::from_bits(self.to_f64().to_bits() & (u64::MAX >> 1))
+    }
+    #[inline]
+    fn square(self, factor: f64) -> f64 {
+        let size = self.to_f64() * factor;
+        size * size
     }
     type Norm = Self;
     #[inline]

@@ -12,6 +12,8 @@ use crate::monoids::Words;
 pub trait Scale: Words + PartialEq + Debug {
     /// That of zeros: no other is smaller.
     const LEAST: Self;
+    /// Whether anything is scaled.
+    const SCALES: bool = false;
 
     /// That of a number.
     fn of(x: f64) -> Self;
@@ -68,65 +70,65 @@ impl Scale for Unscaled {
     }
 }
 
-/// Of f64: numbers are multiplied by 2⁻⁴⁴⁰ to this power, from −2 to 2. Zero stands for magnitudes from 2⁻²⁰⁰ up to 2²⁴⁰, which are left as
-/// they are; and what is scaled lies there, too. So do the squares of 2⁶⁰ numbers add up to less than 2⁵⁴⁰, and fourth powers to 2¹⁰²⁰.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level(i32);
-
-/// Binary orders between two levels.
-const STEP: i32 = 440;
-
-/// An f64's exponent as its bits have it, of 2⁰.
-const BIAS: i32 = 1023;
-
-/// The exponents, as bits have them, at which the levels above the first begin.
-const BEGINS: [i32; 4] = [BIAS - 200 - STEP, BIAS - 200, BIAS - 200 + STEP, BIAS - 200 + 2 * STEP];
+/// Of f64: what numbers are multiplied by, a power of two. It is 1 for magnitudes from 2⁻²⁰⁰ up to 2²⁴⁰, and for every 440 binary orders
+/// above or below that many less or more; so what is scaled lies there, too. The squares of 2⁶⁰ numbers then add up to less than 2⁵⁴⁰, and
+/// their fourth powers to 2¹⁰²⁰.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Factor(f64);
 
 /// A power of two.
-#[inline(always)]
-fn power(exponent: i32) -> f64 {
-    f64::from_bits(((BIAS + exponent) as u64) << 52)
+const fn power(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
-impl Words for Level {
-    const COUNT: usize = 1;
+impl Words for Factor {
+    const COUNT: usize = f64::COUNT;
     #[inline(always)]
-    fn word(self, _: usize) -> u32 {
-        self.0 as u32
+    fn word(self, i: usize) -> u32 {
+        self.0.word(i)
     }
     #[inline(always)]
-    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
-        Self(word(0) as i32)
+    fn from_words(word: impl FnMut(usize) -> u32) -> Self {
+        Self(f64::from_words(word))
     }
 }
 
-impl Scale for Level {
-    const LEAST: Self = Self(-2);
+impl Scale for Factor {
+    const LEAST: Self = Self(power(880));
+    const SCALES: bool = true;
 
     #[inline(always)]
     fn of(x: f64) -> Self {
-        let exponent = (x.to_bits() >> 52) as i32 & 0x7ff;
-        let [a, b, c, d] = BEGINS;
-        let above =
-            i32::from(exponent >= a) + i32::from(exponent >= b) + i32::from(exponent >= c) + i32::from(exponent >= d);
-        Self(above - 2)
+        let x = f64::from_bits(x.to_bits() & (u64::MAX >> 1));
+        // Selected, not looked up, and no branch: it is asked of each column.
+        let small = if x >= power(-640) { power(440) } else { power(880) };
+        let large = if x >= power(680) { power(-880) } else { power(-440) };
+        let factor = if x >= power(-200) { 1.0 } else { small };
+        Self(if x >= power(240) { large } else { factor })
     }
     #[inline(always)]
     fn larger(self, other: Self) -> Self {
-        if other.0 > self.0 { other } else { self }
+        if other.0 < self.0 { other } else { self }
     }
     #[inline(always)]
     fn factor(self) -> f64 {
-        power(-STEP * self.0)
+        self.0
     }
     #[inline(always)]
     fn to(self, larger: Self) -> f64 {
-        let levels = larger.0 - self.0;
-        power(-STEP * if levels > 2 { 2 } else { levels })
+        larger.0 * self.inverse()
     }
     #[inline(always)]
     fn back(self, value: f64) -> f64 {
-        value * power(STEP * self.0)
+        value * self.inverse()
+    }
+}
+
+impl Factor {
+    /// One over it: the exponent turned round.
+    #[inline(always)]
+    fn inverse(self) -> f64 {
+        f64::from_bits((2046 << 52) - self.0.to_bits())
     }
 }
 
@@ -146,17 +148,6 @@ impl<S: Scale> Squares<S> {
         let scale = S::of(x);
         let x = x * scale.factor();
         Self { sum: x * x, scale }
-    }
-
-    /// Of two numbers: their squares rounded, and then the sum.
-    #[inline(always)]
-    pub fn of_two(x: f64, y: f64) -> Self {
-        let scale = S::larger(S::of(x), S::of(y));
-        let (x, y) = (x * scale.factor(), y * scale.factor());
-        Self {
-            sum: x * x + y * y,
-            scale,
-        }
     }
 
     /// The sum, which may be too large for f64, or too small.
@@ -213,20 +204,20 @@ mod tests {
     }
 
     #[test]
-    fn levels_leave_no_gap_and_bring_every_number_to_the_middle() {
+    fn factors_leave_no_gap_and_bring_every_number_to_the_middle() {
         for exponent in -1074..1024_i32 {
             let x = if exponent < -1022 {
                 f64::from_bits(1 << (exponent + 1074))
             } else {
                 power(exponent)
             };
-            let scaled = x * Level::of(x).factor();
+            let scaled = x * Factor::of(x).factor();
             assert!((power(-200)..power(240)).contains(&scaled), "2^{exponent}");
-            assert_eq!(Level::of(x).back(scaled), x);
-            assert_eq!(Level::of(-x), Level::of(x));
+            assert_eq!(Factor::of(x).back(scaled), x);
+            assert_eq!(Factor::of(-x), Factor::of(x));
         }
-        assert_eq!(Level::of(0.0), Level::LEAST);
-        assert!((f64::INFINITY * Level::of(f64::INFINITY).factor()).is_infinite());
+        assert_eq!(Factor::of(0.0), Factor::LEAST);
+        assert!((f64::INFINITY * Factor::of(f64::INFINITY).factor()).is_infinite());
     }
 
     proptest! {
@@ -236,7 +227,7 @@ mod tests {
             values in prop::collection::vec((-1.0_f64..1.0, -160_i32..500), 1..40),
         ) {
             let values: Vec<f64> = values.iter().map(|(x, exponent)| x * power(*exponent)).collect();
-            prop_assert_eq!(sum::<Level>(&values).value(), sum::<Unscaled>(&values).sum);
+            prop_assert_eq!(sum::<Factor>(&values).value(), sum::<Unscaled>(&values).sum);
         }
 
         /// All scaled by a power of two: so is the norm.
@@ -247,7 +238,7 @@ mod tests {
         ) {
             let scaled: Vec<f64> = values.iter().map(|x| x * power(exponent)).collect();
             let of = |values: &[f64]| {
-                let squares = sum::<Level>(values);
+                let squares = sum::<Factor>(values);
                 squares.scale.back(squares.sum.sqrt())
             };
             prop_assert_eq!(of(&scaled), of(&values) * power(exponent));

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     arithmetic::oracle::{fixed, ratio},
-    element::{Level, Real},
+    element::{Factor, Real},
     monoids::{
         Kurtosis, MeanVariance, Monoid, Skewness, StdDev, Variance,
         testing::{Same, answer, bits, check_laws, fold, same, special_or_any},
@@ -23,19 +23,19 @@ const U: f64 = 1.0 / (1_u64 << 53) as f64;
 struct Wide;
 
 impl Monoid<f64> for Wide {
-    type State = Moments4<Level>;
+    type State = Moments4<Factor>;
     type Answer = (f64, f64);
 
-    fn identity(self) -> Moments4<Level> {
+    fn identity(self) -> Moments4<Factor> {
         Moments4::EMPTY
     }
-    fn lift(self, value: f64, _: u64) -> Moments4<Level> {
+    fn lift(self, value: f64, _: u64) -> Moments4<Factor> {
         Moments4::of(value)
     }
-    fn combine(self, a: Moments4<Level>, b: Moments4<Level>) -> Moments4<Level> {
+    fn combine(self, a: Moments4<Factor>, b: Moments4<Factor>) -> Moments4<Factor> {
         a.combine(b)
     }
-    fn finish(self, state: Moments4<Level>, _: u64) -> (f64, f64) {
+    fn finish(self, state: Moments4<Factor>, _: u64) -> (f64, f64) {
         let one = |x: f64| if x.is_nan() { f64::NAN } else { x };
         (one(state.skewness()), one(state.kurtosis()))
     }
@@ -304,7 +304,7 @@ fn edges() {
             count: 5,
             mean: f64::MAX,
             m2: 0.0,
-            scale: Level::of(f64::MAX),
+            scale: Factor::of(f64::MAX),
         }
     );
     assert_eq!(wide(&[f64::MAX, -f64::MAX, f64::MAX]).variance(1.0), f64::INFINITY);

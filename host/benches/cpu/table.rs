@@ -81,7 +81,7 @@ fn row<T: Made, R: Reduction<T>>(op: R, long: &[T]) -> Row {
         let values = &long[..count];
         let repeats = (1_000_000 / count).max(1);
         let shortest = (0..20)
-            .map(|_| seconds(|| (0..repeats).for_each(|_| drop(black_box(fold(values))))))
+            .map(|_| seconds(|| (0..repeats).for_each(|_| _ = black_box(fold(values)))))
             .fold(f64::INFINITY, f64::min);
         shortest / repeats as f64 * 1e6
     });

@@ -100,6 +100,7 @@ impl<W: Word, const WIDTH: usize, const FIELDS: usize> States<W, WIDTH, FIELDS> 
         // Slices of one known length: no bounds are checked in the loop, which would keep it from being vector code.
         let from = from.0.each_ref().map(|field| &field.as_chunks::<2>().0[..count]);
         let mut to = self.part(0, count);
+        #[expect(clippy::needless_range_loop, reason = "every field of every array is indexed alike")]
         for at in 0..count {
             let a = M::State::from_words(|word| from[word / W::WORDS][at][0].word(word % W::WORDS));
             let b = M::State::from_words(|word| from[word / W::WORDS][at][1].word(word % W::WORDS));

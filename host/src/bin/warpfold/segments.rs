@@ -4,7 +4,7 @@ use std::{borrow::Cow, path::Path};
 
 use warpfold::{
     Error,
-    files::{DType, Element, Tensor},
+    files::{DType, Tensor},
     layout::Segments,
 };
 
@@ -108,7 +108,7 @@ fn integers(array: &Tensor) -> Result<Vec<u64>, Failure> {
     }
 }
 
-fn numbers<T: Element + TryInto<u64> + std::fmt::Display>(array: &Tensor) -> Result<Vec<u64>, Failure> {
+fn numbers<T: reading::Read + TryInto<u64> + std::fmt::Display>(array: &Tensor) -> Result<Vec<u64>, Failure> {
     let read = reading::in_order::<T>(array)?;
     let mut numbers = room(array.len())?;
     for (at, number) in read.into_iter().enumerate() {

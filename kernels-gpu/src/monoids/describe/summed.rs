@@ -16,10 +16,7 @@ pub struct Summed<T: Float> {
 }
 
 impl<T: Float> Summed<T> {
-    pub(super) fn of(
-        moments: Moments4<T::Scale>,
-        (sum, (magnitudes, squares)): (T::Wide, (T::Wide, Squares<T::Scale>)),
-    ) -> Self {
+    pub(super) fn of(moments: Moments4<T::Scale>, (sum, (magnitudes, squares)): Others<T>) -> Self {
         Self {
             moments,
             sum,
@@ -144,6 +141,12 @@ impl<T: Float> Monoid<T> for Finite {
         Some(0)
     }
 }
+
+/// What is carried beside the moments: the sum, that of magnitudes, that of squares.
+type Others<T> = (
+    <T as Element>::Wide,
+    (<T as Element>::Wide, Squares<<T as Element>::Scale>),
+);
 
 /// Words in a row, as nested pairs have them.
 type Row<T> = (

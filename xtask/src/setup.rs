@@ -38,6 +38,7 @@ pub fn run() -> Result<()> {
         Some(folder) => println!("NumPy: {}", folder.display()),
         None => println!("NumPy: none that set-up has; answers are compared with it where Python finds one by itself"),
     }
+    ensure_valgrind();
     match nvvm::search()? {
         Ok(toolchain) => println!("for --codegen nvvm: {}", toolchain.version),
         Err(_) => {
@@ -303,6 +304,22 @@ pub fn ensure_numpy() -> Option<PathBuf> {
             println!("warning: no NumPy, so answers are not compared with it: {error:#}");
             None
         }
+    }
+}
+
+/// Gets valgrind, which counts the CPU backend's instructions, where the distribution's packages are ours to install.
+pub fn ensure_valgrind() {
+    if on_path("valgrind").is_some() {
+        return;
+    }
+    let got = if ways_here().contains(&Way::Packages) {
+        println!("installing valgrind, which counts instructions");
+        apt_update().and_then(|()| apt_install(&["valgrind"]))
+    } else {
+        Err(anyhow::anyhow!("it is not here, and packages are not ours to install"))
+    };
+    if let Err(error) = got {
+        println!("warning: no valgrind, so the CPU backend's instructions are not counted: {error:#}");
     }
 }
 

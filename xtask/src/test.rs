@@ -113,6 +113,7 @@ pub fn run(args: &Args) -> Result<()> {
         this.tests = (arguments[0] == "test").then_some(tests);
         done.push(this);
     }
+    done.push(step("instructions of the CPU backend", instructions));
     // Last, for it downloads nothing: the steps before have all it needs.
     done.push(step("a crate outside the workspace", outside::run));
     conclude(&done)
@@ -139,6 +140,15 @@ fn as_nvvm_has_them() -> Result<()> {
     let generator = Generator::StandIn(compiler);
     build_ptx::prove_default(&setup::Tools { generator, ..tools })?;
     stand_in::check_builder()
+}
+
+/// Counts what the CPU backend runs for each element, in a build of its own: what is counted is the release profile.
+fn instructions() -> Result<()> {
+    setup::ensure_valgrind();
+    run_cargo(
+        &["run", "--release", "--package", "warpfold-instructions"],
+        &mut Counts::default(),
+    )
 }
 
 fn step(name: &'static str, run: impl FnOnce() -> Result<()>) -> Done {

@@ -4,13 +4,14 @@
 //! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32, and
 //! `axes` is folds of matrices along their rows and columns, `segments` of arrays in segments of many kinds,
 //! `pairs` of two arrays, `masks` under a mask, `steps` behind a step, `distinct` counts of distinct elements, `exact` exact sums, `vast` what has the
-//! largest states along axes and in segments. Without a GPU
+//! largest states along axes and in segments, and `first-calls` is what a process waits for at its first call. Without a GPU
 //! it says so and ends well. `--shapes` times the kernel of any length in many shapes beside the tuned plan, which is how
 //! the table in `warpfold::plan` began.
 
 mod axes;
 mod distinct;
 mod exact;
+mod first_calls;
 mod masks;
 mod pairs;
 mod segments;
@@ -49,6 +50,11 @@ const PATTERN: usize = 1 << 22;
 
 fn main() -> Outcome<()> {
     let asked: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    match &asked[..] {
+        [call, name] if call == "first-call" => return first_calls::one(name),
+        [calls] if calls == "first-calls" => return first_calls::run(),
+        _ => {}
+    }
     let shapes = asked.iter().any(|arg| arg == "--shapes");
     let wanted = |name: &str| asked.iter().all(|arg| arg.starts_with("--")) || asked.iter().any(|arg| arg == name);
     let gpu = match Gpu::new(0) {

@@ -1,0 +1,76 @@
+//! What a process waits for at its first call of an operator, most of it the driver compiling PTX: `-- first-calls`. Each is a process of
+//! its own, with the driver's cache off.
+
+use std::{env, process::Command, time::Instant};
+
+use bytemuck::NoUninit;
+use warpfold::{
+    gpu::Gpu,
+    ops::{
+        ArgMax, Describe, LogSumExp, Max, NormL2, NormLp, Product, Reduction, Skewness, StdDev, Sum,
+        element::{Element, bf16, f16},
+    },
+};
+
+use super::Outcome;
+
+/// The elements of a call, which are copied to the device: a millisecond or two of what is told.
+const COUNT: usize = 1 << 22;
+
+macro_rules! calls {
+    ($($name:literal: $op:expr, $element:ty;)*) => {
+        const CALLS: &[&str] = &[$($name),*];
+
+        /// Does the call of that name, and tells its milliseconds.
+        pub(crate) fn one(name: &str) -> Outcome<()> {
+            let gpu = Gpu::new(0)?;
+            gpu.make_current()?;
+            match name {
+                $($name => call::<$element, _>(&gpu, $op),)*
+                _ => Err(format!("no call {name}").into()),
+            }
+        }
+    };
+}
+
+calls! {
+    "sum f32": Sum, f32;
+    "max f32": Max, f32;
+    "argmax f32": ArgMax, f32;
+    "prod f32": Product, f32;
+    "l2 f64": NormL2, f64;
+    "logsumexp f32": LogSumExp, f32;
+    "std f32": StdDev { correction: 1.0 }, f32;
+    "std f64": StdDev { correction: 1.0 }, f64;
+    "skew f32": Skewness, f32;
+    "describe f32": Describe { correction: 1.0 }, f32;
+    "sum bf16": Sum, bf16;
+    "sum f16": Sum, f16;
+    "argmax f16": ArgMax, f16;
+    "std f16": StdDev { correction: 1.0 }, f16;
+    "lp f16": NormLp { p: 3.0 }, f16;
+}
+
+fn call<T: Element + NoUninit, R: Reduction<T>>(gpu: &Gpu, op: R) -> Outcome<()> {
+    let values = vec![T::from_bits(0); COUNT];
+    let start = Instant::now();
+    gpu.reduce_host(op, &values)?;
+    println!("{:.1}", start.elapsed().as_secs_f64() * 1e3);
+    Ok(())
+}
+
+pub(crate) fn run() -> Outcome<()> {
+    println!("first call of a process,ms");
+    for name in CALLS {
+        let output = Command::new(env::current_exe()?)
+            .args(["first-call", name])
+            .env("CUDA_CACHE_DISABLE", "1")
+            .output()?;
+        let (printed, errors) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        println!("{name},{}{}", printed.trim(), errors.trim());
+    }
+    Ok(())
+}

@@ -87,6 +87,7 @@
 //! [`Error::NoPtx`].
 
 #![cfg_attr(doctest, doc = include_str!("../../docs/canonical-tree.md"))]
+#![cfg_attr(doctest, doc = include_str!("../../docs/library.md"))]
 #![cfg_attr(all(doctest, feature = "cuda"), doc = include_str!("../../README.md"))]
 
 pub mod cpu;

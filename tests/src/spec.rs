@@ -68,11 +68,7 @@ pub fn answer(op: &str, values: &[f32]) -> Option<Bits> {
         "l1" | "l2" | "linf" | "sumsq" | "sum-compensated" | "sum-wide" | "sum-exact" if len == 0 => number(0.0),
         "mean-compensated" | "mean-wide" | "mean-exact" if len == 0 => number(f32::NAN),
         "sum" => number(sum(values)),
-        "prod" => number(product(
-            COLUMNS,
-            &values.iter().copied().map(f64::from).collect::<Vec<_>>(),
-            false,
-        ) as f32),
+        "prod" => number(fold(values, 1.0, |a, b| a * b)),
         "mean" => number((f64::from(sum(values)) / len as f64) as f32),
         "sum-compensated" => number(compensated(COLUMNS, values) as f32),
         "mean-compensated" => number((compensated(COLUMNS, values) / len as f64) as f32),
@@ -170,33 +166,6 @@ fn exact(values: &[f32], divisor: u64) -> f32 {
         _ if values.iter().all(|value| value.to_bits() == (-0.0_f32).to_bits()) => -0.0,
         _ => oracle::sum(values.iter().copied()).nearest(divisor),
     }
-}
-
-/// A product as if no exponent were too large or too small: a number from 1 up to 2, and by what power of two it is to be multiplied. Each
-/// product is rounded to an f32 unless they are `wide`, and the last to what such a number can be.
-fn product(columns: usize, values: &[f64], wide: bool) -> f64 {
-    let round = |x: f64| if wide { x } else { f64::from(x as f32) };
-    let normal = |(mut x, mut exponent): (f64, i64)| {
-        if x == 0.0 || !x.is_finite() {
-            return (x, 0);
-        }
-        for step in [512, 64, 8, 1] {
-            let by = 2_f64.powi(step);
-            while x.abs() >= by {
-                (x, exponent) = (x / by, exponent + i64::from(step));
-            }
-            while x.abs() * by < 2.0 {
-                (x, exponent) = (x * by, exponent - i64::from(step));
-            }
-        }
-        (x, exponent)
-    };
-    let states: Vec<(f64, i64)> = values.iter().map(|&x| normal((x, 0))).collect();
-    let (x, exponent) = fold_columns(columns, &states, (1.0, 0), |a, b| normal((round(a.0 * b.0), a.1 + b.1)));
-    // In two steps, the first of which is exact.
-    let exponent = exponent.clamp(-1200, 1200) as i32;
-    let first = if exponent < 0 { exponent + 200 } else { exponent - 200 };
-    round(x * 2_f64.powi(first) * 2_f64.powi(exponent - first))
 }
 
 fn magnitudes(values: &[f32]) -> Vec<f32> {

@@ -33,9 +33,7 @@ mod half;
 mod integer;
 mod item;
 mod normed;
-mod product;
 mod root;
-mod scale;
 mod sum128;
 
 pub use complex::{Complex, complex32, complex64, complex128};
@@ -43,16 +41,11 @@ pub use fp8::{f8e4m3, f8e5m2};
 pub use half::{bf16, f16};
 pub use item::{Item, Masked, Two};
 pub use normed::Normed;
-pub use product::Extended;
-pub use scale::{Factor, Scale, Squares, Unscaled};
 pub use sum128::Sum128;
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
-use crate::{
-    monoids::Words,
-    tree::{LEAF_BYTES, ROWS},
-};
+use crate::{monoids::Words, tree::LEAF_BYTES};
 
 /// A type of elements, as a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -178,9 +171,6 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
     type Mean: Words;
     /// The sum divided by the count: in f64, so that a count past 2²⁴ is not rounded first.
     fn mean(sum: Self::Accumulator, count: u64) -> Self::Mean;
-
-    /// By what their squares, and higher powers, are scaled.
-    type Scale: Scale;
 
     /// The element as an i32, where 128 of them cannot overflow one: a lane then adds up its part of a leaf in 32 bits.
     const SMALL: Option<fn(Self) -> i32> = None;
@@ -323,22 +313,4 @@ pub trait Wide: Accumulator {
     fn times(self, other: Self) -> Self;
     /// A small sum, exactly.
     fn of_small(small: i32) -> Self;
-
-    /// What a product of many is carried in: of floats with an exponent of its own, so that it neither over- nor underflows on the way.
-    type Product: Product<Self>;
-}
-
-/// What products are carried in.
-pub trait Product<W>: Words {
-    /// Neutral to the bit.
-    const ONE: Self;
-    /// Of one factor.
-    fn of(factor: W) -> Self;
-    /// Of some factors of a column, in pairs of neighbours.
-    fn of_column(column: [W; ROWS]) -> Self;
-    /// The product.
-    #[must_use]
-    fn times(self, other: Self) -> Self;
-    /// Its value, rounded once more where it is subnormal.
-    fn value(self) -> W;
 }

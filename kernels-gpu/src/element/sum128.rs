@@ -61,7 +61,7 @@ impl Sum128 {
             low as f64
         } else {
             // The upper 64 bits, of which the last says whether there is anything below: more than the conversion keeps.
-            let zeros = leading_zeros(high);
+            let zeros = zeros_above(high);
             let upper = high << zeros | if zeros == 0 { 0 } else { low >> (64 - zeros) };
             let sticky = u64::from(low << zeros != 0);
             (upper | sticky) as f64 * f64::from_bits(u64::from(1023 + 64 - zeros) << 52)
@@ -72,7 +72,7 @@ impl Sum128 {
 
 /// By halves: one of the code generators has it wrong of 64 bits.
 #[inline]
-fn leading_zeros(value: u64) -> u32 {
+fn zeros_above(value: u64) -> u32 {
     let upper = (value >> 32) as u32;
     if upper == 0 {
         32 + u32::leading_zeros(value as u32)

@@ -1,9 +1,9 @@
 //! Products of two arrays, element by element: their dot product, and the cosine of the angle between them.
 
-use super::{Monoid, Words};
+use super::Monoid;
 use crate::{
     arithmetic::double,
-    element::{Accumulator as _, Float, Scale, Squares, Two, Wide},
+    element::{Accumulator as _, Float, Two, Wide},
 };
 
 /// `a₀·b₀ + a₁·b₁ + …`, pairwise. Over nothing, 0.
@@ -50,7 +50,8 @@ impl<T: Float> Monoid<Two<T>> for Dot {
 ///
 /// Products of f16, bf16 and f32 are exact in f64, and no sum over- or underflows there: with `d = ⌈log₂ n⌉` and `C` the cosine of
 /// the magnitudes, the error is at most `(d · (C + 1) + 3) · 2⁻⁵³` to first order before the answer is rounded. Of f64, products are
-/// rounded, and each array is scaled by a power of two, so that no sum over- or underflows there either.
+/// rounded, and each array's sum of squares must be within f64: NaN where one is not finite, a NaN or a wrong number where it
+/// underflows (elements all below some 10⁻¹⁵⁴).
 ///
 /// It is symmetric to the bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -58,73 +59,54 @@ pub struct Cosine;
 
 /// The sum of products, and each array's of squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Products<S> {
-    /// Of both arrays' elements, each scaled as its array's squares are.
+pub struct Products {
+    /// Of both arrays' elements.
     pub both: f64,
     /// Of the first array's.
-    pub first: Squares<S>,
+    pub first: f64,
     /// Of the second array's.
-    pub second: Squares<S>,
+    pub second: f64,
 }
 
-impl<S: Scale> Words for Products<S> {
-    const COUNT: usize = <(f64, (Squares<S>, Squares<S>))>::COUNT;
-    #[inline(always)]
-    fn word(self, i: usize) -> u32 {
-        (self.both, (self.first, self.second)).word(i)
-    }
-    #[inline(always)]
-    fn from_words(word: impl FnMut(usize) -> u32) -> Self {
-        let (both, (first, second)) = Words::from_words(word);
-        Self { both, first, second }
-    }
-}
-
-impl<S: Scale> Products<S> {
-    /// The sum of products, where the arrays are scaled as they are in a state of larger numbers, or of as large ones.
-    #[inline(always)]
-    fn both_in(self, state: Self) -> f64 {
-        self.both * self.first.scale.to(state.first.scale) * self.second.scale.to(state.second.scale)
-    }
-}
+crate::words_of_fields!(Products {
+    both: f64,
+    first: f64,
+    second: f64
+});
 
 impl<T: Float> Monoid<Two<T>> for Cosine {
-    type State = Products<T::Scale>;
+    type State = Products;
     type Answer = T;
 
     #[inline]
-    fn identity(self) -> Products<T::Scale> {
+    fn identity(self) -> Products {
         // Neutral to the bit: a product may be −0.0, a square never is.
         Products {
             both: -0.0,
-            first: Squares::NOTHING,
-            second: Squares::NOTHING,
+            first: 0.0,
+            second: 0.0,
         }
     }
     #[inline]
-    fn lift(self, Two(a, b): Two<T>, _: u64) -> Products<T::Scale> {
+    fn lift(self, Two(a, b): Two<T>, _: u64) -> Products {
         let (a, b) = (a.to_f64(), b.to_f64());
-        let (first, second): (Squares<T::Scale>, Squares<T::Scale>) = (Squares::of(a), Squares::of(b));
         Products {
-            both: (a * first.scale.factor()) * (b * second.scale.factor()),
-            first,
-            second,
+            both: a * b,
+            first: a * a,
+            second: b * b,
         }
     }
     #[inline]
-    fn combine(self, a: Products<T::Scale>, b: Products<T::Scale>) -> Products<T::Scale> {
-        let both = 0.0;
-        let (first, second) = (a.first.plus(b.first), a.second.plus(b.second));
-        let sums = Products { both, first, second };
+    fn combine(self, a: Products, b: Products) -> Products {
         Products {
-            both: a.both_in(sums) + b.both_in(sums),
-            ..sums
+            both: a.both + b.both,
+            first: a.first + b.first,
+            second: a.second + b.second,
         }
     }
     #[inline]
-    fn finish(self, sums: Products<T::Scale>, _: u64) -> T {
-        // The scales cancel out.
-        T::from_f64(cosine(sums.both, sums.first.sum, sums.second.sum))
+    fn finish(self, sums: Products, _: u64) -> T {
+        T::from_f64(cosine(sums))
     }
     #[inline]
     fn empty(self) -> Option<T> {
@@ -137,7 +119,7 @@ const ROOTED: core::ops::Range<f64> = 1e-280..1e300;
 
 #[allow(clippy::manual_clamp)] // `clamp` has a panic in it
 #[inline]
-fn cosine(both: f64, first: f64, second: f64) -> f64 {
+fn cosine(Products { both, first, second }: Products) -> f64 {
     let square = first * second;
     let norms = if ROOTED.contains(&square) {
         // One root, so that an array and itself have a cosine of 1: the root of a rounded square is the number.

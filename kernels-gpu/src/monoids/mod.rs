@@ -30,7 +30,7 @@ mod step;
 mod sum;
 mod summary;
 #[cfg(test)]
-pub(crate) mod testing;
+mod testing;
 mod variance;
 mod wide;
 

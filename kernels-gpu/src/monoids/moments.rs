@@ -17,7 +17,6 @@
 use super::Words;
 use crate::{
     arithmetic::double::{fma, sqrt},
-    element::{Scale, Unscaled},
     tree::ROWS,
 };
 
@@ -30,23 +29,22 @@ use crate::{
 /// * `m2` is within `(4 · d + 4 · d · M / σ) · 2⁻⁵³` of the exact one, relatively: Chan's bound, linear in the condition
 ///   number where `E[x²] − E[x]²` is quadratic.
 ///
-/// Where elements are f32, nothing over- or underflows. Where they are f64, distances are [scaled](Scale) before they are squared, so
-/// that nothing does either.
+/// Where elements are f32, nothing over- or underflows. Where they are f64, `m2` is the variance times the number of
+/// elements, and infinite where that is past f64's largest number (elements further apart than about 10¹⁵⁴); distances
+/// below about 10⁻¹⁵⁴ have squares that underflow.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moments2<S = Unscaled> {
+pub struct Moments2 {
     /// How many elements.
     pub count: u64,
     /// Their mean; 0 if there are none.
     pub mean: f64,
-    /// `Σ (xᵢ − mean)²`, the distances scaled.
+    /// `Σ (xᵢ − mean)²`.
     pub m2: f64,
-    /// By what distances are scaled.
-    pub scale: S,
 }
 
 /// How a larger and a smaller state meet.
 struct Meeting {
-    /// The smaller one's mean less the larger one's, scaled.
+    /// The smaller one's mean less the larger one's.
     delta: f64,
     /// The mean of all.
     mean: f64,
@@ -59,7 +57,7 @@ struct Meeting {
 impl Meeting {
     /// Of states that have `counts` elements, the first not fewer than the second, and `means`.
     #[inline(always)]
-    fn of<S: Scale>(counts: (u64, u64), means: (f64, f64), scale: S) -> Self {
+    fn of(counts: (u64, u64), means: (f64, f64)) -> Self {
         let (larger, smaller) = (counts.0 as f64, counts.1 as f64);
         let part = smaller / (larger + smaller);
         let delta = means.1 - means.0;
@@ -70,7 +68,7 @@ impl Meeting {
             means.0 * (1.0 - part) + means.1 * part
         };
         Self {
-            delta: difference(means, scale),
+            delta,
             mean,
             parts: (1.0 - part, part),
             weight: larger * part,
@@ -79,9 +77,9 @@ impl Meeting {
 
     /// Of states that have `count` elements each: the same numbers, for their part is a half, and symmetric.
     #[inline(always)]
-    fn of_equals<S: Scale>(count: u64, means: (f64, f64), scale: S) -> Self {
+    fn of_equals(count: u64, means: (f64, f64)) -> Self {
         Self {
-            delta: difference(means, scale),
+            delta: means.1 - means.0,
             mean: 0.5 * means.0 + 0.5 * means.1,
             parts: (0.5, 0.5),
             weight: 0.5 * count as f64,
@@ -95,19 +93,12 @@ impl Meeting {
     }
 }
 
-/// The second of two numbers less the first, scaled first: so it is finite wherever they are.
-#[inline(always)]
-fn difference<S: Scale>((a, b): (f64, f64), scale: S) -> f64 {
-    b * scale.factor() - a * scale.factor()
-}
-
-impl<S: Scale> Moments2<S> {
+impl Moments2 {
     /// Of no elements.
     pub const EMPTY: Self = Self {
         count: 0,
         mean: 0.0,
         m2: 0.0,
-        scale: S::LEAST,
     };
 
     /// Of one element.
@@ -118,7 +109,6 @@ impl<S: Scale> Moments2<S> {
             count: 1,
             mean: x,
             m2: nothing(x),
-            scale: S::of(x),
         }
     }
 
@@ -128,21 +118,9 @@ impl<S: Scale> Moments2<S> {
     #[must_use]
     pub fn of_column(column: [f64; ROWS], there: [bool; ROWS], are_short: bool) -> Self {
         let (count, mean) = mean_of(column, there, are_short);
-        let scale = scale_of(column);
-        let [first, rest @ ..] = distances(column, there, mean, scale);
+        let [first, rest @ ..] = less(column, there, mean);
         let m2 = rest.into_iter().fold(first * first, |m2, x| fma(x, x, m2));
-        Self { count, mean, m2, scale }
-    }
-
-    /// The same, scaled as larger numbers are.
-    #[inline(always)]
-    fn scaled(self, scale: S) -> Self {
-        let by = self.scale.to(scale);
-        Self {
-            m2: self.m2 * by * by,
-            scale,
-            ..self
-        }
+        Self { count, mean, m2 }
     }
 
     /// Of the elements of both. Neutral with [`EMPTY`](Self::EMPTY) and commutative, to the bit.
@@ -154,41 +132,34 @@ impl<S: Scale> Moments2<S> {
         } else {
             (self, other)
         };
-        let scale = a.scale.larger(b.scale);
         let meeting = if a.count == b.count {
-            Meeting::of_equals(a.count, (a.mean, b.mean), scale)
+            Meeting::of_equals(a.count, (a.mean, b.mean))
         } else if b.count == 0 {
             return a;
         } else {
-            Meeting::of((a.count, b.count), (a.mean, b.mean), scale)
+            Meeting::of((a.count, b.count), (a.mean, b.mean))
         };
         Self {
             count: a.count + b.count,
             mean: meeting.mean,
-            m2: meeting.m2((a.scaled(scale).m2, b.scaled(scale).m2)),
-            scale,
+            m2: meeting.m2((a.m2, b.m2)),
         }
     }
 
-    /// The second moment divided by `count − correction`, or by 0 where that is negative; NaN where it is not above 0. A correction of
-    /// 1 gives the unbiased estimate, 0 the variance of the elements themselves. It may be too large for f64, or too small.
+    /// `m2` divided by `count − correction`, or by 0 where that is negative; NaN where it is not above 0. A correction of 1
+    /// gives the unbiased estimate, 0 the variance of the elements themselves.
     #[inline]
     #[must_use]
     pub fn variance(self, correction: f64) -> f64 {
-        self.scale.back(self.scale.back(self.scaled_variance(correction)))
+        let divisor = self.count as f64 - correction;
+        if divisor > 0.0 { self.m2 / divisor } else { f64::NAN }
     }
 
-    /// The standard deviation: the root of the [`variance`](Self::variance), and finite wherever it is a number that f64 has.
+    /// The standard deviation: the root of the [`variance`](Self::variance).
     #[inline]
     #[must_use]
     pub fn std(self, correction: f64) -> f64 {
-        self.scale.back(sqrt(self.scaled_variance(correction)))
-    }
-
-    #[inline]
-    fn scaled_variance(self, correction: f64) -> f64 {
-        let divisor = self.count as f64 - correction;
-        if divisor > 0.0 { self.m2 / divisor } else { f64::NAN }
+        sqrt(self.variance(correction))
     }
 
     /// [`mean`](Self#structfield.mean), and NaN over nothing.
@@ -201,18 +172,20 @@ impl<S: Scale> Moments2<S> {
 
 /// Count, mean and moments up to the fourth.
 ///
-/// Count, mean and second moment are those of [`Moments2`], to the bit. Nothing over- or underflows, as there.
+/// Count, mean and second moment are those of [`Moments2`], to the bit. Where elements are f32, nothing over- or
+/// underflows. Where they are f64, `m4` is infinite for elements further apart than about 10⁷⁷, and the answers NaN then;
+/// and distances below about 10⁻⁷⁷ have powers that underflow.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moments4<S = Unscaled> {
-    /// Count, mean and second moment, and by what distances are scaled.
-    pub lower: Moments2<S>,
+pub struct Moments4 {
+    /// Count, mean and second moment.
+    pub lower: Moments2,
     /// `Σ (xᵢ − mean)³`.
     pub m3: f64,
     /// `Σ (xᵢ − mean)⁴`.
     pub m4: f64,
 }
 
-impl<S: Scale> Moments4<S> {
+impl Moments4 {
     /// Of no elements.
     pub const EMPTY: Self = Self {
         lower: Moments2::EMPTY,
@@ -237,8 +210,7 @@ impl<S: Scale> Moments4<S> {
     #[must_use]
     pub fn of_column(column: [f64; ROWS], there: [bool; ROWS], are_short: bool) -> Self {
         let (count, mean) = mean_of(column, there, are_short);
-        let scale = scale_of(column);
-        let [first, rest @ ..] = distances(column, there, mean, scale);
+        let [first, rest @ ..] = less(column, there, mean);
         let square = first * first;
         let powers = (square, square * first, square * square);
         let (m2, m3, m4) = rest.into_iter().fold(powers, |(m2, m3, m4), x| {
@@ -246,21 +218,9 @@ impl<S: Scale> Moments4<S> {
             (fma(x, x, m2), fma(square, x, m3), fma(square, square, m4))
         });
         Self {
-            lower: Moments2 { count, mean, m2, scale },
+            lower: Moments2 { count, mean, m2 },
             m3,
             m4,
-        }
-    }
-
-    /// The same, scaled as larger numbers are.
-    #[inline(always)]
-    fn scaled(self, scale: S) -> Self {
-        let by = self.lower.scale.to(scale);
-        let square = by * by;
-        Self {
-            lower: self.lower.scaled(scale),
-            m3: self.m3 * square * by,
-            m4: self.m4 * square * square,
         }
     }
 
@@ -286,21 +246,18 @@ impl<S: Scale> Moments4<S> {
         } else {
             (self, other)
         };
-        let scale = a.lower.scale.larger(b.lower.scale);
-        let (a, b) = (a.scaled(scale), b.scaled(scale));
         let (low_a, low_b) = (a.lower, b.lower);
         let meeting = if low_a.count == low_b.count {
-            Meeting::of_equals(low_a.count, (low_a.mean, low_b.mean), scale)
+            Meeting::of_equals(low_a.count, (low_a.mean, low_b.mean))
         } else if low_b.count == 0 {
             return a;
         } else {
-            Meeting::of((low_a.count, low_b.count), (low_a.mean, low_b.mean), scale)
+            Meeting::of((low_a.count, low_b.count), (low_a.mean, low_b.mean))
         };
         let lower = Moments2 {
             count: low_a.count + low_b.count,
             mean: meeting.mean,
             m2: meeting.m2((low_a.m2, low_b.m2)),
-            scale,
         };
         // Each line is symmetric where the parts are equal: a difference changes its sign as delta does.
         let (delta, (p, q)) = (meeting.delta, meeting.parts);
@@ -320,25 +277,22 @@ impl<S: Scale> Moments4<S> {
     /// does not matter.
     #[inline(always)]
     fn combine_with_equal(self, other: Self) -> Self {
-        let scale = self.lower.scale.larger(other.lower.scale);
-        let (a, b) = (self.scaled(scale), other.scaled(scale));
-        let (low_a, low_b) = (a.lower, b.lower);
-        let meeting = Meeting::of_equals(low_a.count, (low_a.mean, low_b.mean), scale);
+        let (low_a, low_b) = (self.lower, other.lower);
+        let meeting = Meeting::of_equals(low_a.count, (low_a.mean, low_b.mean));
         let delta = meeting.delta;
         let square = delta * delta;
         let m4_square = 1.5 * (low_a.m2 + low_b.m2) + square * (0.25 * meeting.weight);
-        let m4 = fma(square, m4_square, 2.0 * delta * (b.m3 - a.m3)) + (a.m4 + b.m4);
+        let m4 = fma(square, m4_square, 2.0 * delta * (other.m3 - self.m3)) + (self.m4 + other.m4);
         // A square that is infinite makes it NaN, for the difference of the parts, which it is multiplied by, is zero.
         let m3 = fma(square, 0.0, 1.5 * (low_b.m2 - low_a.m2));
         let lower = Moments2 {
             count: low_a.count + low_b.count,
             mean: meeting.mean,
             m2: meeting.m2((low_a.m2, low_b.m2)),
-            scale,
         };
         Self {
             lower,
-            m3: fma(delta, m3, a.m3 + b.m3),
+            m3: fma(delta, m3, self.m3 + other.m3),
             m4,
         }
     }
@@ -413,28 +367,6 @@ fn first_of([a, b, c, d, e, f, g, h]: [f64; ROWS], there: [bool; ROWS]) -> f64 {
     or(0, a, or(1, b, or(2, c, or(3, d, or(4, e, or(5, f, or(6, g, h)))))))
 }
 
-/// By what the distances of a column's elements are scaled; what is not there is a zero.
-#[inline(always)]
-fn scale_of<S: Scale>([a, b, c, d, e, f, g, h]: [f64; ROWS]) -> S {
-    // By the largest magnitude, as an integer of the same order: a NaN's is above all.
-    let larger = |a: f64, b: f64| {
-        const MAGNITUDE: u64 = u64::MAX >> 1;
-        let (a, b) = (a.to_bits() & MAGNITUDE, b.to_bits() & MAGNITUDE);
-        f64::from_bits(if b > a { b } else { a })
-    };
-    S::of(larger(
-        larger(larger(a, b), larger(c, d)),
-        larger(larger(e, f), larger(g, h)),
-    ))
-}
-
-/// What the elements of a column are above their mean, scaled; 0 where there is none.
-#[inline(always)]
-fn distances<S: Scale>(column: [f64; ROWS], there: [bool; ROWS], mean: f64, scale: S) -> [f64; ROWS] {
-    let factor = scale.factor();
-    less(column.map(|x| x * factor), there, mean * factor)
-}
-
 /// What the elements of a column are above `from`; 0 where there is none.
 #[inline(always)]
 fn less([a, b, c, d, e, f, g, h]: [f64; ROWS], there: [bool; ROWS], from: f64) -> [f64; ROWS] {
@@ -486,22 +418,22 @@ fn nothing(x: f64) -> f64 {
 }
 
 /// Words in a row, as nested pairs have them.
-type Row2<S> = (u64, (f64, (f64, S)));
-type Row4<S> = (Row2<S>, (f64, f64));
+type Row2 = (u64, (f64, f64));
+type Row4 = (Row2, (f64, f64));
 
-impl<S: Scale> Moments2<S> {
+impl Moments2 {
     #[inline]
-    fn row(self) -> Row2<S> {
-        (self.count, (self.mean, (self.m2, self.scale)))
+    fn row(self) -> Row2 {
+        (self.count, (self.mean, self.m2))
     }
     #[inline]
-    fn from_row((count, (mean, (m2, scale))): Row2<S>) -> Self {
-        Self { count, mean, m2, scale }
+    fn from_row((count, (mean, m2)): Row2) -> Self {
+        Self { count, mean, m2 }
     }
 }
 
-impl<S: Scale> Words for Moments2<S> {
-    const COUNT: usize = Row2::<S>::COUNT;
+impl Words for Moments2 {
+    const COUNT: usize = Row2::COUNT;
     #[inline]
     fn word(self, i: usize) -> u32 {
         self.row().word(i)
@@ -512,8 +444,8 @@ impl<S: Scale> Words for Moments2<S> {
     }
 }
 
-impl<S: Scale> Words for Moments4<S> {
-    const COUNT: usize = Row4::<S>::COUNT;
+impl Words for Moments4 {
+    const COUNT: usize = Row4::COUNT;
     #[inline]
     fn word(self, i: usize) -> u32 {
         (self.lower.row(), (self.m3, self.m4)).word(i)

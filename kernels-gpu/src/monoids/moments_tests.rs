@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     arithmetic::oracle::{fixed, ratio},
-    element::{Factor, Real},
     monoids::{
         Kurtosis, MeanVariance, Monoid, Skewness, StdDev, Variance,
         testing::{Same, answer, bits, check_laws, fold, same, special_or_any},
@@ -23,19 +22,19 @@ const U: f64 = 1.0 / (1_u64 << 53) as f64;
 struct Wide;
 
 impl Monoid<f64> for Wide {
-    type State = Moments4<Factor>;
+    type State = Moments4;
     type Answer = (f64, f64);
 
-    fn identity(self) -> Moments4<Factor> {
+    fn identity(self) -> Moments4 {
         Moments4::EMPTY
     }
-    fn lift(self, value: f64, _: u64) -> Moments4<Factor> {
+    fn lift(self, value: f64, _: u64) -> Moments4 {
         Moments4::of(value)
     }
-    fn combine(self, a: Moments4<Factor>, b: Moments4<Factor>) -> Moments4<Factor> {
+    fn combine(self, a: Moments4, b: Moments4) -> Moments4 {
         a.combine(b)
     }
-    fn finish(self, state: Moments4<Factor>, _: u64) -> (f64, f64) {
+    fn finish(self, state: Moments4, _: u64) -> (f64, f64) {
         let one = |x: f64| if x.is_nan() { f64::NAN } else { x };
         (one(state.skewness()), one(state.kurtosis()))
     }
@@ -63,7 +62,7 @@ fn off(values: &[f64], k: u32, moment: f64) -> f64 {
 }
 
 /// Folds eight neighbours at once, as kernels fold a column, and what is left over; then the results in pairs.
-fn fold_by_columns<T: Real, M: Monoid<T>>(op: M, values: &[T]) -> M::State {
+fn fold_by_columns<M: Monoid<f32>>(op: M, values: &[f32]) -> M::State {
     let (columns, rest) = values.as_chunks();
     let last = core::array::from_fn(|row| rest.get(row).map_or(Place::empty(), |value| Place::of(*value)));
     let columns = columns.iter().map(|column| column.map(Place::of)).chain([last]);
@@ -148,7 +147,7 @@ proptest! {
     #[test]
     fn equal_counts_are_no_special_case(means in [-1e30_f64..1e30, -1e30_f64..1e30], count in 1..1_u64 << 40) {
         let [a, b] = means;
-        let (general, equal) = (Meeting::of((count, count), (a, b), Unscaled), Meeting::of_equals(count, (a, b), Unscaled));
+        let (general, equal) = (Meeting::of((count, count), (a, b)), Meeting::of_equals(count, (a, b)));
         prop_assert_eq!(general.delta.to_bits(), equal.delta.to_bits());
         prop_assert_eq!(general.parts, equal.parts);
         prop_assert_eq!(general.weight.to_bits(), equal.weight.to_bits());
@@ -161,7 +160,7 @@ proptest! {
     #[test]
     fn equal_counts_meet_as_any_do(
         values in prop::collection::vec(
-            prop_oneof![any::<f32>().prop_map(f64::from), -1e3..1e3, Just(0.0), Just(-0.0), Just(1e60), Just(-1e70)],
+            prop_oneof![any::<f32>().prop_map(f64::from), -1e3..1e3, Just(0.0), Just(-0.0), Just(1e200), Just(-1e308)],
             32,
         ),
     ) {
@@ -180,47 +179,11 @@ proptest! {
     }
 }
 
-/// Whatever elements are multiplied by: their shape is the same, and their spread as large as they are.
+/// Skewness is NaN, not 0, where a square of a distance is infinite.
 #[test]
-fn nothing_over_or_underflows_where_the_answer_fits() {
-    let shape = [3.0_f64, 4.0, 4.0, -1.0, 10.0, 3.5, 2.0, 2.25, 0.5, -7.0];
-    for by in [
-        f64::MIN_POSITIVE,
-        1e-300,
-        1e-200,
-        1e-100,
-        1e-70,
-        1.0,
-        1e70,
-        1e100,
-        1e200,
-        1e300,
-        1e307,
-    ] {
-        // By a power of two near it, so that nothing is rounded.
-        let by = f64::from_bits(by.to_bits() >> 52 << 52);
-        let scaled = shape.map(|x| x * by);
-        let (plain, moments) = (fold(Wide, &shape), fold(Wide, &scaled));
-        assert_eq!(moments.lower.std(0.0), plain.lower.std(0.0) * by, "{by:e}");
-        assert_eq!(moments.lower.mean(), plain.lower.mean() * by, "{by:e}");
-        assert_eq!(moments.skewness(), plain.skewness(), "{by:e}");
-        assert_eq!(moments.kurtosis(), plain.kurtosis(), "{by:e}");
-        let by_columns = fold_by_columns(StdDev { correction: 0.0 }, &scaled);
-        assert_eq!(
-            by_columns.std(0.0),
-            fold_by_columns(StdDev { correction: 0.0 }, &shape).std(0.0) * by,
-            "{by:e}"
-        );
-    }
-    // The largest and the smallest among others.
-    let (std, kurtosis) = (
-        |values: &[f64]| fold(Wide, values).lower.std(0.0),
-        |values: &[f64]| fold(Wide, values).kurtosis(),
-    );
-    assert_eq!(std(&[3e200, 4e200]), 5e199);
-    assert_eq!(std(&[f64::MAX, -f64::MAX]), f64::MAX);
-    assert_eq!(std(&[1e200, 0.0, 1e-200, 1e200]), 5e199);
-    assert_eq!(kurtosis(&[1e300, -1e300, 1e-300, 0.0]), -1.0);
+fn elements_too_far_apart_have_no_skewness() {
+    let (skewness, _) = answer(Wide, &[1e200, -1e200]);
+    assert!(skewness.is_nan());
 }
 
 #[test]
@@ -303,15 +266,14 @@ fn edges() {
         Moments2 {
             count: 5,
             mean: f64::MAX,
-            m2: 0.0,
-            scale: Factor::of(f64::MAX),
+            m2: 0.0
         }
     );
     assert_eq!(wide(&[f64::MAX, -f64::MAX, f64::MAX]).variance(1.0), f64::INFINITY);
     assert!((wide(&[f64::MAX, -f64::MAX, f64::MAX]).mean / f64::MAX - 1.0 / 3.0).abs() < 1e-15);
     assert_eq!(wide(&[9e153, -9e153]).variance(0.0), 9e153 * 9e153);
-    // The sum of squares would not fit.
-    assert_eq!(wide(&[1e154, -1e154]).variance(0.0), 1e154 * 1e154);
+    // The variance would fit, their sum of squares does not.
+    assert_eq!(wide(&[1e154, -1e154]).variance(0.0), f64::INFINITY);
 }
 
 #[test]
@@ -437,7 +399,6 @@ fn a_column_is_folded_at_once() {
         count: 8,
         mean: 4.0,
         m2: 40.0,
-        scale: Unscaled,
     };
     assert_eq!(Variance::default().fold_column(column.map(Place::of), 0, 1), lower);
     let moments = Skewness {}.fold_column(column.map(Place::of), 0, 1);
@@ -463,7 +424,7 @@ fn a_column_is_folded_at_once() {
 }
 
 /// A column as the page on the tree has it; elements `are_short` of at most 32 bits.
-fn by_the_page<S: Scale>(column: [Option<f64>; ROWS], are_short: bool) -> Moments4<S> {
+fn by_the_page(column: [Option<f64>; ROWS], are_short: bool) -> Moments4 {
     let sum = |nothing: f64, of: &dyn Fn(f64) -> f64| {
         let mut sums = column.map(|x| x.map_or(nothing, of)).to_vec();
         while sums.len() > 1 {
@@ -483,16 +444,14 @@ fn by_the_page<S: Scale>(column: [Option<f64>; ROWS], are_short: bool) -> Moment
             _ => eighths() * (8.0 * part),
         },
     };
-    let scale = there.iter().fold(S::LEAST, |scale, x| scale.larger(S::of(*x)));
-    let by = scale.factor();
-    let [e, rest @ ..] = column.map(|x| x.map_or(0.0, |x| x * by - mean * by));
+    let [e, rest @ ..] = column.map(|x| x.map_or(0.0, |x| x - mean));
     let (mut m2, mut m3, mut m4) = (e * e, e * e * e, e * e * (e * e));
     for e in rest {
         (m2, m3, m4) = (e.mul_add(e, m2), (e * e).mul_add(e, m3), (e * e).mul_add(e * e, m4));
     }
     let count = there.len() as u64;
     Moments4 {
-        lower: Moments2 { count, mean, m2, scale },
+        lower: Moments2 { count, mean, m2 },
         m3,
         m4,
     }
@@ -501,7 +460,7 @@ fn by_the_page<S: Scale>(column: [Option<f64>; ROWS], are_short: bool) -> Moment
 /// Whatever places hold nothing; and of equal elements their value, and no variance.
 #[test]
 fn a_column_has_any_places_empty() {
-    fn law<T: Real>(values: [T; ROWS]) {
+    fn law<T: crate::element::Real>(values: [T; ROWS]) {
         let op = Kurtosis {};
         for places in 0..1_u32 << ROWS {
             let is_there = |row: usize| places >> row & 1 == 1;
@@ -520,8 +479,6 @@ fn a_column_has_any_places_empty() {
     }
     law([0.1_f32, -7.5, 1e10, 3.0, 0.7, 16_777_213.0 / 3.0, -1e-3, 99.0]);
     law([0.1_f64, -7.5, 1e10, 3.0, 0.7, 1.0 / 3.0, -1e-3, 99.0]);
-    law([1e200_f64, -7.5e200, 1e-210, 3.0, -0.0, 1e300, -1e-3, 99.0]);
-    law([1e-200_f64, -7.5e-201, 1e-210, 3e-100, 0.7e-90, 1e-300, 0.0, 99e-90]);
     law([u32::MAX, 3, u32::MAX - 1, 0, 7, u32::MAX - 37, 1, 99]);
     law([i64::MAX, i64::MIN, 3, -7, i64::MAX / 3, i64::MAX - 77, 0, 1]);
     // Too far apart for a difference, and infinite.

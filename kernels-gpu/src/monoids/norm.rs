@@ -2,8 +2,8 @@
 
 use super::Monoid;
 use crate::{
-    element::{Accumulator as _, Float, Normed, Rank, Scale as _, Squares},
-    tree::{self, Part, Place, ROWS},
+    element::{Accumulator as _, Float, Normed, Rank},
+    tree::{self, Part},
 };
 
 /// `|x₀| + |x₁| + …`, pairwise, in f32 for f16, bf16 and f32 and in f64 for f64: a relative error of at most
@@ -45,48 +45,25 @@ impl<T: Float> Monoid<T> for NormL1 {
 pub struct SumOfSquares;
 
 impl<T: Normed> Monoid<T> for SumOfSquares {
-    type State = Squares<T::Scale>;
+    type State = f64;
     type Answer = T::Norm;
 
     #[inline]
-    fn identity(self) -> Squares<T::Scale> {
-        Squares::NOTHING
+    fn identity(self) -> f64 {
+        // Squares are never −0.0, so +0.0 is neutral to the bit.
+        0.0
     }
     #[inline]
-    fn lift(self, value: T, _: u64) -> Squares<T::Scale> {
-        let scale = T::Scale::of(value.reach());
-        let sum = value.square(scale.factor());
-        Squares { sum, scale }
+    fn lift(self, value: T, _: u64) -> f64 {
+        value.square()
     }
     #[inline]
-    fn combine(self, a: Squares<T::Scale>, b: Squares<T::Scale>) -> Squares<T::Scale> {
-        a.plus(b)
-    }
-    /// The bits are those of pairs: it is less code.
-    const FOLDS_COLUMNS: bool = T::Scale::SCALES;
-    #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> Squares<T::Scale> {
-        let [a, b, c, d, e, f, g, h] = column;
-        let larger = |a: f64, b: f64| if b > a { b } else { a };
-        let reach = |place: Place<T>| if place.is_there { place.value.reach() } else { 0.0 };
-        let low = larger(larger(reach(a), reach(b)), larger(reach(c), reach(d)));
-        let high = larger(larger(reach(e), reach(f)), larger(reach(g), reach(h)));
-        let scale = T::Scale::of(larger(low, high));
-        let factor = scale.factor();
-        let square = |place: Place<T>| {
-            if place.is_there {
-                place.value.square(factor)
-            } else {
-                0.0
-            }
-        };
-        let low = (square(a) + square(b)) + (square(c) + square(d));
-        let high = (square(e) + square(f)) + (square(g) + square(h));
-        Squares { sum: low + high, scale }
+    fn combine(self, a: f64, b: f64) -> f64 {
+        a + b
     }
     #[inline]
-    fn finish(self, squares: Squares<T::Scale>, _: u64) -> T::Norm {
-        T::norm(squares.value())
+    fn finish(self, sum: f64, _: u64) -> T::Norm {
+        T::norm(sum)
     }
     #[inline]
     fn empty(self) -> Option<T::Norm> {
@@ -101,29 +78,24 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
 pub struct NormL2;
 
 impl<T: Normed> Monoid<T> for NormL2 {
-    type State = Squares<T::Scale>;
+    type State = f64;
     type Answer = T::Norm;
 
     #[inline]
-    fn identity(self) -> Squares<T::Scale> {
+    fn identity(self) -> f64 {
         Monoid::<T>::identity(SumOfSquares)
     }
     #[inline]
-    fn lift(self, value: T, index: u64) -> Squares<T::Scale> {
+    fn lift(self, value: T, index: u64) -> f64 {
         SumOfSquares.lift(value, index)
     }
     #[inline]
-    fn combine(self, a: Squares<T::Scale>, b: Squares<T::Scale>) -> Squares<T::Scale> {
+    fn combine(self, a: f64, b: f64) -> f64 {
         Monoid::<T>::combine(SumOfSquares, a, b)
     }
-    const FOLDS_COLUMNS: bool = T::Scale::SCALES;
-    #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Squares<T::Scale> {
-        SumOfSquares.fold_column(column, index, pitch)
-    }
     #[inline]
-    fn finish(self, squares: Squares<T::Scale>, _: u64) -> T::Norm {
-        T::norm_of_squares(squares)
+    fn finish(self, sum: f64, _: u64) -> T::Norm {
+        T::norm_of_square(sum)
     }
     #[inline]
     fn empty(self) -> Option<T::Norm> {

@@ -2,36 +2,35 @@
 
 use super::Monoid;
 use crate::{
-    element::{Accumulator as _, Product as _, Real, Wide},
-    tree::{self, Part, Place, ROWS},
+    element::{Accumulator as _, Real, Wide},
+    tree::{self, Part},
 };
 
 /// `x₀ · x₁ · …`, pairwise. Over nothing, 1.
 ///
-/// In f32 of f16, bf16 and f32, in f64 of f64, with a relative error of at most `(n − 1) · u` to first order. A float's state has an
-/// [exponent of its own](crate::element::Extended), so nothing over- or underflows on the way: the answer is a zero where an element is,
-/// and none infinite or NaN. Integers are answered in 64 bits and wrap around there.
+/// In the types of [`Sum`](super::Sum): for floats a relative error of at most `(n − 1) · u` to first order, as long as
+/// nothing over- or underflows on the way; integers wrap around.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Product;
 
 impl<T: Real> Monoid<T> for Product {
-    type State = <T::Wide as Wide>::Product;
+    type State = T::Wide;
     type Answer = T::Total;
 
     #[inline]
-    fn identity(self) -> Self::State {
-        Self::State::ONE
+    fn identity(self) -> T::Wide {
+        T::Wide::ONE
     }
     #[inline]
-    fn lift(self, value: T, _: u64) -> Self::State {
-        Self::State::of(value.wide())
+    fn lift(self, value: T, _: u64) -> T::Wide {
+        value.wide()
     }
     #[inline]
-    fn combine(self, a: Self::State, b: Self::State) -> Self::State {
+    fn combine(self, a: T::Wide, b: T::Wide) -> T::Wide {
         a.times(b)
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> Self::State {
+    fn fold_part(self, part: impl Part<T>) -> T::Wide {
         // The product of small integers is exact.
         if T::SMALL.is_some() {
             tree::chain(self, part)
@@ -40,21 +39,9 @@ impl<T: Real> Monoid<T> for Product {
         }
     }
     const ASSOCIATES: bool = T::Wide::EXACT;
-    /// The bits are those of pairs: it is less code.
-    const FOLDS_COLUMNS: bool = !T::Wide::EXACT;
-    #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> Self::State {
-        Self::State::of_column(column.map(|place| {
-            if place.is_there {
-                place.value.wide()
-            } else {
-                T::Wide::ONE
-            }
-        }))
-    }
     #[inline]
-    fn finish(self, product: Self::State, _: u64) -> T::Total {
-        T::total(product.value())
+    fn finish(self, product: T::Wide, _: u64) -> T::Total {
+        T::total(product)
     }
     #[inline]
     fn empty(self) -> Option<T::Total> {

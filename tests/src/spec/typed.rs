@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use super::{compensated, fold_columns, product};
+use super::{compensated, fold_columns};
 use crate::Bits;
 
 /// What an answer over `elements` is: operators over `ty`, one of `f16`, `bf16`, `f32`, `f64`, `f8e4m3`, `f8e5m2`, `i8` to
@@ -164,21 +164,8 @@ impl Float {
             let identity = if values.is_empty() { 0.0 } else { -0.0 };
             fold_columns(self.columns(), &values, identity, |a, b| a + b)
         };
-        // As if no square were too large or too small: all are scaled by a power of two where one is near the ends of f64.
-        let scale = {
-            let largest = magnitudes().into_iter().filter(|x| x.is_finite()).fold(0.0, f64::max);
-            match largest {
-                0.0 => 0,
-                _ if (1e-60..1e70).contains(&largest) => 0,
-                // Not above 1000, so that the power is a number.
-                _ => (largest.log2() as i32).clamp(-1000, 1000),
-            }
-        };
         let squares = || {
-            let squares: Vec<f64> = values
-                .iter()
-                .map(|value| (value * 2_f64.powi(-scale)).powi(2))
-                .collect();
+            let squares: Vec<f64> = values.iter().map(|value| value * value).collect();
             fold_columns(self.columns(), &squares, 0.0, |a, b| a + b)
         };
         let largest = |order: fn(f64) -> f64| {
@@ -193,16 +180,15 @@ impl Float {
         };
         match op {
             "sum" => Some(computed.round(sum(&values))),
-            "prod" => number(product(self.columns(), &values, self.bytes == 8)),
+            "prod" => number(self.fold(&values, 1.0, |a, b| a * b, |a, b| a * b)),
             "mean" => Some(computed.round(sum(&values) / values.len() as f64)),
             "sum-compensated" => number(self.compensated(&values)),
             "mean-compensated" => number(self.compensated(&values) / values.len() as f64),
             "sum-wide" => number(in_f64()),
             "mean-wide" => number(in_f64() / values.len() as f64),
             "l1" => number(sum(&magnitudes())),
-            "l2" if scale != 0 => number(squares().sqrt() * 2_f64.powi(scale)),
             "l2" => Some(computed.root(squares())),
-            "sumsq" => number(squares() * 2_f64.powi(scale) * 2_f64.powi(scale)),
+            "sumsq" => number(squares()),
             "linf" => number(magnitudes().into_iter().reduce(larger).unwrap_or(0.0)),
             "max" => largest(|value| value),
             "min" => largest(|value| -value),
@@ -238,7 +224,7 @@ impl Float {
         match op {
             _ if values.is_empty() => self.answer(op, elements),
             "sum" => Some(self.round(sum())),
-            "prod" => Some(self.round(product(self.columns(), &with(1.0), self.bytes == 8))),
+            "prod" => Some(self.round(self.fold(&with(1.0), 1.0, |a, b| a * b, |a, b| a * b))),
             "mean" if numbers.is_empty() => Some(self.round(f64::NAN)),
             "mean" => Some(self.round(sum() / numbers.len() as f64)),
             // No order changes a bit of the others, so they may as well be asked of the numbers alone.

@@ -202,7 +202,8 @@ impl Tensor {
         Ok(bytes)
     }
 
-    /// All elements in pieces of `piece`, the last one shorter. A thread of its own reads ahead by two pieces.
+    /// All elements in pieces of `piece`, the last one shorter. A thread of its own reads ahead by two pieces; an array of
+    /// one piece, and of no more than 256 KiB, is read by the caller's before this returns.
     ///
     /// Memory: three pieces and those that the caller keeps; for a Fortran-order array of more than one dimension, twice
     /// the array besides, for it can only be put in order as a whole. A deflated member is inflated as it is read.

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     build_ptx::{self, seconds},
-    compare,
+    compare, demo,
     generator::{Codegen, Generator, stand_in},
     outside, paths,
     process::cargo,
@@ -114,6 +114,7 @@ pub fn run(args: &Args) -> Result<()> {
         done.push(this);
     }
     done.push(step("instructions of the CPU backend", instructions));
+    done.push(step("what the demo prints", demo::check));
     // Last, for it downloads nothing: the steps before have all it needs.
     done.push(step("a crate outside the workspace", outside::run));
     conclude(&done)

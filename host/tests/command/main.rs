@@ -3,8 +3,6 @@
 mod accuracy;
 mod arrays;
 mod axes;
-#[cfg(feature = "cuda")]
-mod demo;
 mod describe;
 mod distinct;
 mod masks;

@@ -177,8 +177,9 @@ fn is_folded_as_unsigned(op: &str, ty: Type) -> bool {
     match op {
         "count-nonzero" | "any" | "all" | "bit-and" | "bit-or" | "bit-xor" => true,
         "min" | "max" | "argmin" | "argmax" | "argmin-last" | "argmax-last" | "minmax" | "argminmax" => ty.is_signed(),
-        "sum" | "prod" => matches!(ty, Type::I64 | Type::Bool),
-        "mean" => ty == Type::Bool,
+        "prod" => matches!(ty, Type::I64 | Type::Bool),
+        // Of i64 in 128 bits, which are not those of the unsigned ones.
+        "sum" | "mean" => ty == Type::Bool,
         _ => false,
     }
 }

@@ -103,7 +103,7 @@ impl<T: Item, M: Monoid<T>> WithSimd for Run<'_, T, M> {
         if M::ASSOCIATES {
             return any_order::fold_leaves(self.op, self.values, self.starts, self.lens, self.states);
         }
-        const { assert!(M::ASSOCIATES || M::State::COUNT <= 32, "a state has at most 32 words") };
+        const { assert!(M::State::COUNT <= 40, "a state has at most 40 words") };
         if const { align_of::<M::State>() == 8 && M::State::COUNT % 2 == 0 } {
             match const { M::State::COUNT / 2 } {
                 1 => self.fold::<u64, 1>(),
@@ -112,7 +112,7 @@ impl<T: Item, M: Monoid<T>> WithSimd for Run<'_, T, M> {
                 4 => self.fold::<u64, 4>(),
                 5 => self.fold::<u64, 5>(),
                 6..=8 => self.fold::<u64, 8>(),
-                _ => self.fold::<u64, 16>(),
+                _ => self.fold::<u64, 20>(),
             }
         } else {
             match M::State::COUNT {
@@ -122,7 +122,7 @@ impl<T: Item, M: Monoid<T>> WithSimd for Run<'_, T, M> {
                 4 => self.fold::<u32, 4>(),
                 5..=8 => self.fold::<u32, 8>(),
                 9..=16 => self.fold::<u32, 16>(),
-                _ => self.fold::<u32, 32>(),
+                _ => self.fold::<u32, 40>(),
             }
         }
     }

@@ -144,6 +144,8 @@ fn nothing_overflows_on_the_way() {
     let halves = || bytes(&[ONE; 70_000], u16::to_le_bytes);
     let signed = || bytes(&[i64::MAX, 1], i64::to_le_bytes);
     let unsigned = || bytes(&[u64::MAX; 3], u64::to_le_bytes);
+    let large = || bytes(&[3e200, 4e200], f64::to_le_bytes);
+    let little = || bytes(&[3e-200, 4e-200], f64::to_le_bytes);
     for (descr, elements, op, arguments, expected) in [
         ("<f2", halves(), "sum", &["--dtype-out", "float32"][..], 70_000.0),
         ("<f2", halves(), "sum", &["--dtype-out", "float64"], 70_000.0),
@@ -157,6 +159,9 @@ fn nothing_overflows_on_the_way() {
         ("<f2", halves(), "sumsq", &["--dtype-out", "float32"], 70_000.0),
         ("<i8", signed(), "mean", &[], 4_611_686_018_427_387_904.0),
         ("<u8", unsigned(), "mean", &[], 1.844_674_407_370_955_2e19),
+        ("<f8", large(), "l2", &[], 5e200),
+        ("<f8", little(), "l2", &[], 5e-200),
+        ("<f8", large(), "std", &["--correction", "0"], 5e199),
     ] {
         let file = file(descr, &elements);
         let whole = runs::json_of(op, &file.0, arguments);

@@ -7,7 +7,7 @@
 //! have their own.
 
 use super::{
-    Accumulator, Element, Float, Normed, Rank, Type, Wide,
+    Accumulator, Element, Factor, Float, Normed, Rank, Squares, Type, Unscaled, Wide,
     half::{f16, widen_f16},
 };
 use crate::monoids::Words;
@@ -123,7 +123,7 @@ macro_rules! wide {
 wide!(complex64 of f32, complex128 of f64);
 
 macro_rules! complex {
-    ($complex:ident, $part:ident, $type:ident, $in:ident, |$element:ident| $wide:expr) => {
+    ($complex:ident, $part:ident, $type:ident, $in:ident, $scale:ident, |$element:ident| $wide:expr) => {
         impl Element for $complex {
             const TYPE: Type = Type::$type;
             #[inline]
@@ -145,6 +145,7 @@ macro_rules! complex {
                 )
             }
             sums_in_wide!();
+            type Scale = $scale;
             type Mean = Self;
             #[inline]
             fn mean(sum: $in, count: u64) -> Self {
@@ -157,12 +158,16 @@ macro_rules! complex {
     };
 }
 
-complex!(complex128, f64, Complex128, complex128, |element| element);
-complex!(complex64, f32, Complex64, complex64, |element| element);
-complex!(complex32, f16, Complex32, complex64, |element| complex64::new(
-    widen_f16(element.re.to_bits()),
-    widen_f16(element.im.to_bits())
-));
+complex!(complex128, f64, Complex128, complex128, Factor, |element| element);
+complex!(complex64, f32, Complex64, complex64, Unscaled, |element| element);
+complex!(
+    complex32,
+    f16,
+    Complex32,
+    complex64,
+    Unscaled,
+    |element| complex64::new(widen_f16(element.re.to_bits()), widen_f16(element.im.to_bits()))
+);
 
 /// A size compares as its square, in f64: the squares of the parts are exact there, and neither over- nor underflow, so it is rounded
 /// once.
@@ -172,12 +177,12 @@ macro_rules! normed {
             type Size = f64;
             #[inline]
             fn size(self) -> f64 {
-                self.square()
+                self.square(1.0)
             }
             type Largest = $part;
             #[inline]
             fn largest(size: f64) -> $part {
-                Self::norm_of_square(size)
+                <$part as Float>::root(size)
             }
             #[inline]
             fn is_nan(self) -> bool {
@@ -185,7 +190,11 @@ macro_rules! normed {
                 wide.re.unordered() | wide.im.unordered()
             }
             #[inline]
-            fn square(self) -> f64 {
+            fn reach(self) -> f64 {
+                0.0
+            }
+            #[inline]
+            fn square(self, _: f64) -> f64 {
                 let wide = self.wide();
                 let (re, im) = (f64::from(wide.re), f64::from(wide.im));
                 re * re + im * im
@@ -196,8 +205,8 @@ macro_rules! normed {
                 <$part as Float>::from_f64(value)
             }
             #[inline]
-            fn norm_of_square(square: f64) -> $part {
-                <$part as Float>::root(square)
+            fn norm_of_squares(squares: Squares<Unscaled>) -> $part {
+                <$part as Float>::root(squares.sum)
             }
         })*
     };
@@ -221,10 +230,15 @@ impl Normed for complex128 {
     fn is_nan(self) -> bool {
         self.re.unordered() | self.im.unordered()
     }
-    /// Of two squares rounded, and over- and underflowing, as those of f64.
     #[inline]
-    fn square(self) -> f64 {
-        self.re * self.re + self.im * self.im
+    fn reach(self) -> f64 {
+        let (re, im) = (self.re.magnitude(), self.im.magnitude());
+        if im > re { im } else { re }
+    }
+    #[inline]
+    fn square(self, factor: f64) -> f64 {
+        let (re, im) = (self.re * factor, self.im * factor);
+        re * re + im * im
     }
     type Norm = f64;
     #[inline]
@@ -232,8 +246,8 @@ impl Normed for complex128 {
         Float::from_f64(value)
     }
     #[inline]
-    fn norm_of_square(square: f64) -> f64 {
-        Float::root(square)
+    fn norm_of_squares(squares: Squares<Factor>) -> f64 {
+        <f64 as Normed>::norm_of_squares(squares)
     }
 }
 

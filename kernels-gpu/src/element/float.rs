@@ -1,11 +1,11 @@
 //! f32 and f64.
 
-use super::{Accumulator, Arithmetic, Element, Float, Rank, Real, Type, Wide, root};
+use super::{Accumulator, Arithmetic, Element, Factor, Float, Rank, Real, Type, Unscaled, Wide, root};
 use crate::arithmetic::{double, single};
 
 /// What f32 and f64 have alike, which is everything but their widths.
 macro_rules! float {
-    ($float:ident, $bits:ident, $int:ident, $type:ident, nan: $nan:literal, flip: $flip:ident, canonical: $canonical:ident, root: $root:path, exp: $exp:path) => {
+    ($float:ident, $bits:ident, $int:ident, $type:ident, nan: $nan:literal, flip: $flip:ident, canonical: $canonical:ident, scale: $scale:ident, root: $root:path, exp: $exp:path) => {
         /// A float's bits as an integer of the same order, and back: those of negative numbers order the other way round.
         const fn $flip(bits: $int) -> $int {
             bits ^ ((bits >> ($int::BITS - 1)) & $int::MAX)
@@ -42,6 +42,7 @@ macro_rules! float {
                 $canonical(wide)
             }
             sums_in_wide!();
+            type Scale = $scale;
             type Mean = Self;
             #[inline]
             fn mean(sum: Self, count: u64) -> Self {
@@ -172,5 +173,5 @@ macro_rules! float {
     };
 }
 
-float!(f32, u32, i32, F32, nan: 0x7fc0_0000, flip: flip_32, canonical: canonical_f32, root: root::root, exp: single::exp);
-float!(f64, u64, i64, F64, nan: 0x7ff8_0000_0000_0000, flip: flip_64, canonical: canonical_f64, root: double::sqrt, exp: double::exp);
+float!(f32, u32, i32, F32, nan: 0x7fc0_0000, flip: flip_32, canonical: canonical_f32, scale: Unscaled, root: root::root, exp: single::exp);
+float!(f64, u64, i64, F64, nan: 0x7ff8_0000_0000_0000, flip: flip_64, canonical: canonical_f64, scale: Factor, root: double::sqrt, exp: double::exp);

@@ -5,7 +5,7 @@
 //! largest is, has their type.
 
 use super::{
-    Element, Normed, Rank, Real, Type,
+    Element, Normed, Rank, Real, Squares, Type, Unscaled,
     half::{Format, widen_f16},
 };
 use crate::monoids::Words;
@@ -118,6 +118,7 @@ macro_rules! fp8 {
                 <f32 as Element>::total(wide)
             }
             sums_in_wide!();
+            type Scale = Unscaled;
             type Mean = f32;
             #[inline]
             fn mean(sum: f32, count: u64) -> f32 {
@@ -188,7 +189,11 @@ macro_rules! fp8 {
                 self.0 & 0x7f > $highest
             }
             #[inline]
-            fn square(self) -> f64 {
+            fn reach(self) -> f64 {
+                0.0
+            }
+            #[inline]
+            fn square(self, _: f64) -> f64 {
                 // Exactly: 8 bits at most, and no exponent that f32 has not.
                 f64::from(self.to_f32() * self.to_f32())
             }
@@ -198,8 +203,8 @@ macro_rules! fp8 {
                 <f32 as Normed>::norm(value)
             }
             #[inline]
-            fn norm_of_square(square: f64) -> f32 {
-                <f32 as Normed>::norm_of_square(square)
+            fn norm_of_squares(squares: Squares<Unscaled>) -> f32 {
+                <f32 as Normed>::norm_of_squares(squares)
             }
         }
     };

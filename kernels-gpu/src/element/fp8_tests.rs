@@ -59,7 +59,7 @@ where
         }
         assert_eq!(f64::from(number.into()).to_bits(), expected.to_bits());
         assert_eq!((number.to_f64(), f64::from(number.wide())), (expected, expected));
-        assert_eq!(number.square(), expected * expected);
+        assert_eq!(number.square(1.0), expected * expected);
         assert_eq!(again(T::from_rank(number.rank())), bits);
         assert_eq!(again(T::largest(number.size())), bits & 0x7f);
         // Through its key, as extrema do it.

@@ -3,7 +3,7 @@
 //! The host has the types of the crate `half` for them, so that a caller's arrays are folded as they are; the kernels,
 //! which have no dependencies, have their own.
 
-use super::{Element, Float, Real, Type, root::root};
+use super::{Element, Float, Real, Type, Unscaled, root::root};
 use crate::monoids::Words;
 
 #[cfg(feature = "half")]
@@ -74,6 +74,7 @@ macro_rules! half {
                 <Self as Float>::from_f64(f64::from(wide))
             }
             sums_in_wide!();
+            type Scale = Unscaled;
             type Mean = Self;
             #[inline]
             fn mean(sum: f32, count: u64) -> Self {

@@ -1,6 +1,6 @@
 //! Integers and bool.
 
-use super::{Accumulator, Element, Integer, Rank, Real, Sum128, Type, Wide};
+use super::{Accumulator, Element, Integer, Rank, Real, Sum128, Type, Unscaled, Wide};
 
 /// An integer: its name, the unsigned one of its bits, what it compares as, what its sums are carried in. `flip` are the bits to
 /// turn over for the rank. The ranks of a signed integer and the unsigned one of the same bits differ in their sign bit alone, so
@@ -26,6 +26,7 @@ macro_rules! integer {
             fn total(wide: $wide) -> $wide {
                 wide
             }
+            type Scale = Unscaled;
             type Accumulator = $sums;
             #[inline]
             fn accumulator(wide: $wide) -> $sums {
@@ -143,6 +144,7 @@ impl Element for bool {
         wide
     }
     sums_in_wide!();
+    type Scale = Unscaled;
     type Mean = f64;
     #[inline]
     fn mean(sum: i64, count: u64) -> f64 {

@@ -34,6 +34,7 @@ mod integer;
 mod item;
 mod normed;
 mod root;
+mod scale;
 mod sum128;
 
 pub use complex::{Complex, complex32, complex64, complex128};
@@ -41,7 +42,10 @@ pub use fp8::{f8e4m3, f8e5m2};
 pub use half::{bf16, f16};
 pub use item::{Item, Masked, Two};
 pub use normed::Normed;
+pub use scale::{Factor, Scale, Squares, Unscaled};
 pub use sum128::Sum128;
+
+pub(crate) use scale::in_pairs;
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
@@ -171,6 +175,9 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
     type Mean: Words;
     /// The sum divided by the count: in f64, so that a count past 2²⁴ is not rounded first.
     fn mean(sum: Self::Accumulator, count: u64) -> Self::Mean;
+
+    /// By what their squares, and higher powers, are scaled.
+    type Scale: Scale;
 
     /// The element as an i32, where 128 of them cannot overflow one: a lane then adds up its part of a leaf in 32 bits.
     const SMALL: Option<fn(Self) -> i32> = None;

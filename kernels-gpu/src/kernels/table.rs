@@ -46,7 +46,7 @@ entries! {
         norm_lp: NormLp = |told| NormLp { p: f64::from_bits(told.number) }, { f32: FULL, f64: FULL, f16: FULL, bf16: FULL };
         norm_l1: NormL1 = |_| NormL1, { f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE };
         (sum_of_squares | norm_l2): Either<SumOfSquares, NormL2> = |told| Either::told(SumOfSquares, NormL2, told), {
-            f32: HEAVY, f64: HEAVY, f16: FULL, bf16: FULL, complex32: WIDE, complex64: WIDE, complex128: HEAVY,
+            f32: HEAVY, f64: WIDE, f16: FULL, bf16: FULL, complex32: WIDE, complex64: WIDE, complex128: WIDE,
         };
         count_nonzero: CountNonzero = |_| CountNonzero, {
             f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
@@ -126,7 +126,7 @@ entries! {
 
     statistics: folds of two, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "statistics")) {
         dot: Dot = |_| Dot, { f32: WIDE, f64: WIDE, f16: FULL, bf16: WIDE };
-        cosine: Cosine = |_| Cosine, { f32: FULL, f64: WIDE, f16: FULL, bf16: FULL };
+        cosine: Cosine = |_| Cosine, { f32: FULL, f64: FULL, f16: FULL, bf16: FULL };
     }
 
     masks: folds of masked, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "masks")) {
@@ -139,7 +139,7 @@ entries! {
         norm_l1_where: Where<NormL1> = |_| Where(NormL1), { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
         (sum_of_squares_where | norm_l2_where): Either<Where<SumOfSquares>, Where<NormL2>> = |told| {
             Either::told(Where(SumOfSquares), Where(NormL2), told)
-        }, { f32: WIDE, f64: HEAVY, f16: FULL, bf16: FULL };
+        }, { f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL };
         norm_inf_where: Where<NormInf> = |_| Where(NormInf), { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
         count_nonzero_where: Where<CountNonzero> = |_| Where(CountNonzero), {
             f32: HEAVY, f64: HEAVY, u8: FULL, u32: HEAVY, u64: HEAVY,

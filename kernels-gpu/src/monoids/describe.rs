@@ -8,7 +8,7 @@ pub use summed::Summed;
 
 use super::{IgnoreNan, Monoid, NormL1, Skewness, Sum, SumOfSquares, Summary, Words};
 use crate::{
-    element::{Accumulator as _, Float},
+    element::{Accumulator as _, Float, Normed as _},
     tree::{Again, AtHand, Part, Place, ROWS},
 };
 use found::{Finds, LARGEST, SMALLEST};
@@ -155,7 +155,7 @@ impl<T: Float> Monoid<T> for Describe {
             skewness: T::measure(moments.skewness()),
             kurtosis: T::measure(moments.kurtosis()),
             l1: sum(sums.magnitudes),
-            l2: T::root(sums.squares),
+            l2: T::norm_of_squares(sums.squares),
             linf: T::measure(if high > low { high } else { low }),
         }
     }

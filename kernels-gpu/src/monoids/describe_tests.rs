@@ -27,12 +27,13 @@ fn state_bits<T: Float>((sums, found): Described<T>) -> Bits {
         moments.lower.m2,
         moments.m3,
         moments.m4,
-        sums.squares,
+        sums.squares.sum,
     ]
     .map(one);
+    let scales = [bits(moments.lower.scale), bits(sums.squares.scale)].concat();
     let wide = |wide: T::Wide| bits(T::total(wide));
     let counts = bits(moments.lower.count);
-    let rest = [counts, wide(sums.sum), wide(sums.magnitudes), bits(found)].concat();
+    let rest = [counts, wide(sums.sum), wide(sums.magnitudes), bits(found), scales].concat();
     floats.into_iter().flat_map(bits).chain(rest).collect()
 }
 

@@ -1,9 +1,10 @@
 //! Products of two arrays, element by element: their dot product, and the cosine of the angle between them.
 
-use super::Monoid;
+use super::{Monoid, Words};
 use crate::{
     arithmetic::double,
-    element::{Accumulator as _, Float, Two, Wide},
+    element::{Accumulator as _, Float, Scale, Squares, Two, Wide, in_pairs},
+    tree::{Place, ROWS},
 };
 
 /// `a₀·b₀ + a₁·b₁ + …`, pairwise. Over nothing, 0.
@@ -50,76 +51,132 @@ impl<T: Float> Monoid<Two<T>> for Dot {
 ///
 /// Products of f16, bf16 and f32 are exact in f64, and no sum over- or underflows there: with `d = ⌈log₂ n⌉` and `C` the cosine of
 /// the magnitudes, the error is at most `(d · (C + 1) + 3) · 2⁻⁵³` to first order before the answer is rounded. Of f64, products are
-/// rounded, and each array's sum of squares must be within f64: NaN where one is not finite, a NaN or a wrong number where it
-/// underflows (elements all below some 10⁻¹⁵⁴).
+/// rounded, and each array is scaled by a power of two, so that no sum over- or underflows there either.
 ///
 /// It is symmetric to the bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cosine;
 
-/// The sum of products, and each array's of squares.
+/// The sum of products, and each array's of squares. In this order in memory: in another the compiler merges what two branches store, by an
+/// address that they choose, so states cannot stay in registers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Products {
-    /// Of both arrays' elements.
+#[repr(C)]
+pub struct Products<S> {
+    /// Of both arrays' elements, each scaled as its array's squares are.
     pub both: f64,
     /// Of the first array's.
-    pub first: f64,
+    pub first: Squares<S>,
     /// Of the second array's.
-    pub second: f64,
+    pub second: Squares<S>,
 }
 
-crate::words_of_fields!(Products {
-    both: f64,
-    first: f64,
-    second: f64
-});
+impl<S: Scale> Words for Products<S> {
+    const COUNT: usize = <(f64, (Squares<S>, Squares<S>))>::COUNT;
+    #[inline(always)]
+    fn word(self, i: usize) -> u32 {
+        (self.both, (self.first, self.second)).word(i)
+    }
+    #[inline(always)]
+    fn from_words(word: impl FnMut(usize) -> u32) -> Self {
+        let (both, (first, second)) = Words::from_words(word);
+        Self { both, first, second }
+    }
+}
+
+impl<S: Scale> Products<S> {
+    /// The sum of products, where the arrays are scaled as they are in a state of larger numbers, or of as large ones.
+    #[inline(always)]
+    fn both_in(self, state: Self) -> f64 {
+        self.both * self.first.scale.to(state.first.scale) * self.second.scale.to(state.second.scale)
+    }
+}
 
 impl<T: Float> Monoid<Two<T>> for Cosine {
-    type State = Products;
+    type State = Products<T::Scale>;
     type Answer = T;
 
-    #[inline]
-    fn identity(self) -> Products {
+    #[inline(always)]
+    fn identity(self) -> Products<T::Scale> {
         // Neutral to the bit: a product may be −0.0, a square never is.
         Products {
             both: -0.0,
-            first: 0.0,
-            second: 0.0,
+            first: Squares::NOTHING,
+            second: Squares::NOTHING,
         }
     }
-    #[inline]
-    fn lift(self, Two(a, b): Two<T>, _: u64) -> Products {
+    #[inline(always)]
+    fn lift(self, Two(a, b): Two<T>, _: u64) -> Products<T::Scale> {
         let (a, b) = (a.to_f64(), b.to_f64());
+        let (first, second): (Squares<T::Scale>, Squares<T::Scale>) = (Squares::of(a), Squares::of(b));
         Products {
-            both: a * b,
-            first: a * a,
-            second: b * b,
+            both: (a * first.scale.factor()) * (b * second.scale.factor()),
+            first,
+            second,
         }
     }
-    #[inline]
-    fn combine(self, a: Products, b: Products) -> Products {
+    #[inline(always)]
+    fn combine(self, a: Products<T::Scale>, b: Products<T::Scale>) -> Products<T::Scale> {
+        let both = 0.0;
+        let (first, second) = (a.first.plus(b.first), a.second.plus(b.second));
+        let sums = Products { both, first, second };
         Products {
-            both: a.both + b.both,
-            first: a.first + b.first,
-            second: a.second + b.second,
+            both: a.both_in(sums) + b.both_in(sums),
+            ..sums
         }
     }
-    #[inline]
-    fn finish(self, sums: Products, _: u64) -> T {
-        T::from_f64(cosine(sums))
+    /// The bits are those of pairs: it is less code.
+    const FOLDS_COLUMNS: bool = T::Scale::SCALES;
+    #[inline(always)]
+    fn fold_column(self, column: [Place<Two<T>>; ROWS], _: u64, _: u64) -> Products<T::Scale> {
+        let of = |place: Place<Two<T>>| match place.is_there {
+            true => (place.value.0.to_f64(), place.value.1.to_f64()),
+            // Neutral, and so is its product.
+            false => (-0.0, 0.0),
+        };
+        let scaled = |column: [f64; ROWS]| {
+            let scale = T::Scale::of_column(column);
+            (column.map(|x| x * scale.factor()), scale)
+        };
+        let (a, first) = scaled(column.map(|place| of(place).0));
+        let (b, second) = scaled(column.map(|place| of(place).1));
+        let sum = |products| in_pairs(products, |a: f64, b: f64| a + b);
+        Products {
+            both: sum(products(a, b)),
+            first: Squares {
+                sum: sum(products(a, a)),
+                scale: first,
+            },
+            second: Squares {
+                sum: sum(products(b, b)),
+                scale: second,
+            },
+        }
     }
-    #[inline]
+    #[inline(always)]
+    fn finish(self, sums: Products<T::Scale>, _: u64) -> T {
+        // The scales cancel out.
+        T::from_f64(cosine(sums.both, sums.first.sum, sums.second.sum))
+    }
+    #[inline(always)]
     fn empty(self) -> Option<T> {
         Some(T::from_f64(f64::NAN))
     }
+}
+
+/// The products of two columns, element by element.
+#[inline(always)]
+fn products(a: [f64; ROWS], b: [f64; ROWS]) -> [f64; ROWS] {
+    let [p, q, r, s, t, u, v, w] = a;
+    let [i, j, k, l, m, n, o, x] = b;
+    [p * i, q * j, r * k, s * l, t * m, u * n, v * o, w * x]
 }
 
 /// The least and the most product of squares whose root is taken: far enough from the ends of f64 that nothing is lost.
 const ROOTED: core::ops::Range<f64> = 1e-280..1e300;
 
 #[allow(clippy::manual_clamp)] // `clamp` has a panic in it
-#[inline]
-fn cosine(Products { both, first, second }: Products) -> f64 {
+#[inline(always)]
+fn cosine(both: f64, first: f64, second: f64) -> f64 {
     let square = first * second;
     let norms = if ROOTED.contains(&square) {
         // One root, so that an array and itself have a cosine of 1: the root of a rounded square is the number.

@@ -16,9 +16,9 @@ use crate::{
     },
 };
 
-impl Same for Products {
+impl<S: Scale> Same for Products<S> {
     fn floats(self) -> Vec<f64> {
-        [self.both, self.first, self.second].to_vec()
+        [[self.both].to_vec(), self.first.floats(), self.second.floats()].concat()
     }
 }
 
@@ -115,11 +115,16 @@ fn nothing_over_or_underflows_where_the_answer_fits() {
     for size in [f32::MAX, 1e-45, f32::MIN_POSITIVE] {
         assert_eq!(cosine_of(&[size, size], &[size, 0.0]), 0.5_f32.sqrt(), "{size:e}");
     }
-    // Of f64 too, as long as sums of squares fit.
-    assert_eq!(cosine_of(&[1e150_f64, 0.0], &[1e-150, 0.0]), 1.0);
-    assert_eq!(cosine_of(&[3e-150_f64, 4e-150], &[3e-150, 4e-150]), 1.0);
-    assert!(cosine_of(&[1e200_f64], &[1.0]).is_nan());
-    assert!(cosine_of(&[1e200_f64, 0.0], &[0.0, 1.0]).is_nan());
+    // Of f64 too, whatever either array is scaled by.
+    for size in [f64::MAX, 1e200, 1e150, 1.0, 1e-150, 1e-200, f64::MIN_POSITIVE] {
+        for other in [f64::MAX, 1e100, 1e-300] {
+            assert!(
+                (cosine_of(&[size, 0.0, size], &[other, other, 0.0]) - 0.5).abs() < 2e-16,
+                "{size:e} {other:e}"
+            );
+            assert_eq!(cosine_of(&[size, 0.0], &[0.0, other]), 0.0, "{size:e} {other:e}");
+        }
+    }
 }
 
 #[test]

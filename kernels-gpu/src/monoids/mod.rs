@@ -30,7 +30,7 @@ mod step;
 mod sum;
 mod summary;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod variance;
 mod wide;
 

@@ -14,9 +14,13 @@
 //!
 //! Infinities: the mean is what their sum has, ±∞ or NaN; everything else is NaN, as it is with a NaN.
 
+mod column;
+
+use self::column::{distances, mean_of};
 use super::Words;
 use crate::{
     arithmetic::double::{fma, sqrt},
+    element::{Scale, Unscaled},
     tree::ROWS,
 };
 
@@ -29,22 +33,23 @@ use crate::{
 /// * `m2` is within `(4 · d + 4 · d · M / σ) · 2⁻⁵³` of the exact one, relatively: Chan's bound, linear in the condition
 ///   number where `E[x²] − E[x]²` is quadratic.
 ///
-/// Where elements are f32, nothing over- or underflows. Where they are f64, `m2` is the variance times the number of
-/// elements, and infinite where that is past f64's largest number (elements further apart than about 10¹⁵⁴); distances
-/// below about 10⁻¹⁵⁴ have squares that underflow.
+/// Where elements are f32, nothing over- or underflows. Where they are f64, distances are [scaled](Scale) before they are squared, so
+/// that nothing does either.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moments2 {
+pub struct Moments2<S = Unscaled> {
     /// How many elements.
     pub count: u64,
     /// Their mean; 0 if there are none.
     pub mean: f64,
-    /// `Σ (xᵢ − mean)²`.
+    /// `Σ (xᵢ − mean)²`, the distances scaled.
     pub m2: f64,
+    /// By what distances are scaled.
+    pub scale: S,
 }
 
 /// How a larger and a smaller state meet.
 struct Meeting {
-    /// The smaller one's mean less the larger one's.
+    /// The smaller one's mean less the larger one's, scaled.
     delta: f64,
     /// The mean of all.
     mean: f64,
@@ -57,7 +62,7 @@ struct Meeting {
 impl Meeting {
     /// Of states that have `counts` elements, the first not fewer than the second, and `means`.
     #[inline(always)]
-    fn of(counts: (u64, u64), means: (f64, f64)) -> Self {
+    fn of<S: Scale>(counts: (u64, u64), means: (f64, f64), scale: S) -> Self {
         let (larger, smaller) = (counts.0 as f64, counts.1 as f64);
         let part = smaller / (larger + smaller);
         let delta = means.1 - means.0;
@@ -68,7 +73,7 @@ impl Meeting {
             means.0 * (1.0 - part) + means.1 * part
         };
         Self {
-            delta,
+            delta: difference(means, scale),
             mean,
             parts: (1.0 - part, part),
             weight: larger * part,
@@ -77,9 +82,9 @@ impl Meeting {
 
     /// Of states that have `count` elements each: the same numbers, for their part is a half, and symmetric.
     #[inline(always)]
-    fn of_equals(count: u64, means: (f64, f64)) -> Self {
+    fn of_equals<S: Scale>(count: u64, means: (f64, f64), scale: S) -> Self {
         Self {
-            delta: means.1 - means.0,
+            delta: difference(means, scale),
             mean: 0.5 * means.0 + 0.5 * means.1,
             parts: (0.5, 0.5),
             weight: 0.5 * count as f64,
@@ -93,22 +98,30 @@ impl Meeting {
     }
 }
 
-impl Moments2 {
+/// The second of two numbers less the first, scaled first: so it is finite wherever they are.
+#[inline(always)]
+fn difference<S: Scale>((a, b): (f64, f64), scale: S) -> f64 {
+    b * scale.factor() - a * scale.factor()
+}
+
+impl<S: Scale> Moments2<S> {
     /// Of no elements.
     pub const EMPTY: Self = Self {
         count: 0,
         mean: 0.0,
         m2: 0.0,
+        scale: S::LEAST,
     };
 
     /// Of one element.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn of(x: f64) -> Self {
         Self {
             count: 1,
             mean: x,
             m2: nothing(x),
+            scale: S::of(x),
         }
     }
 
@@ -118,13 +131,25 @@ impl Moments2 {
     #[must_use]
     pub fn of_column(column: [f64; ROWS], there: [bool; ROWS], are_short: bool) -> Self {
         let (count, mean) = mean_of(column, there, are_short);
-        let [first, rest @ ..] = less(column, there, mean);
+        let scale = S::of_column(column);
+        let [first, rest @ ..] = distances(column, there, mean, scale);
         let m2 = rest.into_iter().fold(first * first, |m2, x| fma(x, x, m2));
-        Self { count, mean, m2 }
+        Self { count, mean, m2, scale }
+    }
+
+    /// The same, scaled as larger numbers are.
+    #[inline(always)]
+    fn scaled(self, scale: S) -> Self {
+        let by = self.scale.to(scale);
+        Self {
+            m2: self.m2 * by * by,
+            scale,
+            ..self
+        }
     }
 
     /// Of the elements of both. Neutral with [`EMPTY`](Self::EMPTY) and commutative, to the bit.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn combine(self, other: Self) -> Self {
         let (a, b) = if self.count < other.count {
@@ -132,34 +157,41 @@ impl Moments2 {
         } else {
             (self, other)
         };
+        let scale = a.scale.larger(b.scale);
         let meeting = if a.count == b.count {
-            Meeting::of_equals(a.count, (a.mean, b.mean))
+            Meeting::of_equals(a.count, (a.mean, b.mean), scale)
         } else if b.count == 0 {
             return a;
         } else {
-            Meeting::of((a.count, b.count), (a.mean, b.mean))
+            Meeting::of((a.count, b.count), (a.mean, b.mean), scale)
         };
         Self {
             count: a.count + b.count,
             mean: meeting.mean,
-            m2: meeting.m2((a.m2, b.m2)),
+            m2: meeting.m2((a.scaled(scale).m2, b.scaled(scale).m2)),
+            scale,
         }
     }
 
-    /// `m2` divided by `count − correction`, or by 0 where that is negative; NaN where it is not above 0. A correction of 1
-    /// gives the unbiased estimate, 0 the variance of the elements themselves.
+    /// The second moment divided by `count − correction`, or by 0 where that is negative; NaN where it is not above 0. A correction of
+    /// 1 gives the unbiased estimate, 0 the variance of the elements themselves. It may be too large for f64, or too small.
     #[inline]
     #[must_use]
     pub fn variance(self, correction: f64) -> f64 {
-        let divisor = self.count as f64 - correction;
-        if divisor > 0.0 { self.m2 / divisor } else { f64::NAN }
+        self.scale.back(self.scale.back(self.scaled_variance(correction)))
     }
 
-    /// The standard deviation: the root of the [`variance`](Self::variance).
+    /// The standard deviation: the root of the [`variance`](Self::variance), and finite wherever it is a number that f64 has.
     #[inline]
     #[must_use]
     pub fn std(self, correction: f64) -> f64 {
-        sqrt(self.variance(correction))
+        self.scale.back(sqrt(self.scaled_variance(correction)))
+    }
+
+    #[inline]
+    fn scaled_variance(self, correction: f64) -> f64 {
+        let divisor = self.count as f64 - correction;
+        if divisor > 0.0 { self.m2 / divisor } else { f64::NAN }
     }
 
     /// [`mean`](Self#structfield.mean), and NaN over nothing.
@@ -172,20 +204,18 @@ impl Moments2 {
 
 /// Count, mean and moments up to the fourth.
 ///
-/// Count, mean and second moment are those of [`Moments2`], to the bit. Where elements are f32, nothing over- or
-/// underflows. Where they are f64, `m4` is infinite for elements further apart than about 10⁷⁷, and the answers NaN then;
-/// and distances below about 10⁻⁷⁷ have powers that underflow.
+/// Count, mean and second moment are those of [`Moments2`], to the bit. Nothing over- or underflows, as there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moments4 {
-    /// Count, mean and second moment.
-    pub lower: Moments2,
+pub struct Moments4<S = Unscaled> {
+    /// Count, mean and second moment, and by what distances are scaled.
+    pub lower: Moments2<S>,
     /// `Σ (xᵢ − mean)³`.
     pub m3: f64,
     /// `Σ (xᵢ − mean)⁴`.
     pub m4: f64,
 }
 
-impl Moments4 {
+impl<S: Scale> Moments4<S> {
     /// Of no elements.
     pub const EMPTY: Self = Self {
         lower: Moments2::EMPTY,
@@ -194,7 +224,7 @@ impl Moments4 {
     };
 
     /// Of one element.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn of(x: f64) -> Self {
         Self {
@@ -210,7 +240,8 @@ impl Moments4 {
     #[must_use]
     pub fn of_column(column: [f64; ROWS], there: [bool; ROWS], are_short: bool) -> Self {
         let (count, mean) = mean_of(column, there, are_short);
-        let [first, rest @ ..] = less(column, there, mean);
+        let scale = S::of_column(column);
+        let [first, rest @ ..] = distances(column, there, mean, scale);
         let square = first * first;
         let powers = (square, square * first, square * square);
         let (m2, m3, m4) = rest.into_iter().fold(powers, |(m2, m3, m4), x| {
@@ -218,15 +249,26 @@ impl Moments4 {
             (fma(x, x, m2), fma(square, x, m3), fma(square, square, m4))
         });
         Self {
-            lower: Moments2 { count, mean, m2 },
+            lower: Moments2 { count, mean, m2, scale },
             m3,
             m4,
         }
     }
 
+    /// The same, scaled as larger numbers are.
+    #[inline(always)]
+    fn scaled(self, scale: S) -> Self {
+        let by = self.lower.scale.to(scale);
+        let square = by * by;
+        Self {
+            lower: self.lower.scaled(scale),
+            m3: self.m3 * square * by,
+            m4: self.m4 * square * square,
+        }
+    }
+
     /// Of the elements of both. Neutral with [`EMPTY`](Self::EMPTY) and commutative, to the bit.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     #[must_use]
     pub fn combine(self, other: Self) -> Self {
         if self.lower.count == other.lower.count {
@@ -237,8 +279,7 @@ impl Moments4 {
     }
 
     /// The same bits, but of what underflows, in less code: one for all counts.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     #[must_use]
     pub fn combine_by_parts(self, other: Self) -> Self {
         let (a, b) = if self.lower.count < other.lower.count {
@@ -246,18 +287,21 @@ impl Moments4 {
         } else {
             (self, other)
         };
+        let scale = a.lower.scale.larger(b.lower.scale);
+        let (a, b) = (a.scaled(scale), b.scaled(scale));
         let (low_a, low_b) = (a.lower, b.lower);
         let meeting = if low_a.count == low_b.count {
-            Meeting::of_equals(low_a.count, (low_a.mean, low_b.mean))
+            Meeting::of_equals(low_a.count, (low_a.mean, low_b.mean), scale)
         } else if low_b.count == 0 {
             return a;
         } else {
-            Meeting::of((low_a.count, low_b.count), (low_a.mean, low_b.mean))
+            Meeting::of((low_a.count, low_b.count), (low_a.mean, low_b.mean), scale)
         };
         let lower = Moments2 {
             count: low_a.count + low_b.count,
             mean: meeting.mean,
             m2: meeting.m2((low_a.m2, low_b.m2)),
+            scale,
         };
         // Each line is symmetric where the parts are equal: a difference changes its sign as delta does.
         let (delta, (p, q)) = (meeting.delta, meeting.parts);
@@ -277,22 +321,25 @@ impl Moments4 {
     /// does not matter.
     #[inline(always)]
     fn combine_with_equal(self, other: Self) -> Self {
-        let (low_a, low_b) = (self.lower, other.lower);
-        let meeting = Meeting::of_equals(low_a.count, (low_a.mean, low_b.mean));
+        let scale = self.lower.scale.larger(other.lower.scale);
+        let (a, b) = (self.scaled(scale), other.scaled(scale));
+        let (low_a, low_b) = (a.lower, b.lower);
+        let meeting = Meeting::of_equals(low_a.count, (low_a.mean, low_b.mean), scale);
         let delta = meeting.delta;
         let square = delta * delta;
         let m4_square = 1.5 * (low_a.m2 + low_b.m2) + square * (0.25 * meeting.weight);
-        let m4 = fma(square, m4_square, 2.0 * delta * (other.m3 - self.m3)) + (self.m4 + other.m4);
+        let m4 = fma(square, m4_square, 2.0 * delta * (b.m3 - a.m3)) + (a.m4 + b.m4);
         // A square that is infinite makes it NaN, for the difference of the parts, which it is multiplied by, is zero.
         let m3 = fma(square, 0.0, 1.5 * (low_b.m2 - low_a.m2));
         let lower = Moments2 {
             count: low_a.count + low_b.count,
             mean: meeting.mean,
             m2: meeting.m2((low_a.m2, low_b.m2)),
+            scale,
         };
         Self {
             lower,
-            m3: fma(delta, m3, self.m3 + other.m3),
+            m3: fma(delta, m3, a.m3 + b.m3),
             m4,
         }
     }
@@ -319,93 +366,6 @@ impl Moments4 {
     }
 }
 
-/// The sum of a column, in pairs of neighbours.
-#[inline(always)]
-fn sum_of([a, b, c, d, e, f, g, h]: [f64; ROWS]) -> f64 {
-    ((a + b) + (c + d)) + ((e + f) + (g + h))
-}
-
-/// How many elements of a column are there, and their mean; 0 if there are none. Of equal elements it is what they are, exactly.
-#[inline(always)]
-fn mean_of(column: [f64; ROWS], there: [bool; ROWS], are_short: bool) -> (u64, f64) {
-    let count = there
-        .into_iter()
-        .fold(0_u32, |count, is_there| count + u32::from(is_there));
-    let mean = if count == 0 {
-        0.0
-    } else if are_short {
-        // The sum of eight equal ones is an f64, and so is their value the next to its product with a reciprocal.
-        sum_of(column) * reciprocal(count)
-    } else if count == ROWS as u32 {
-        mean_by_eighths(column, count)
-    } else {
-        // By what they are below the first: so it is what they are where all are −0.0, too.
-        let first = first_of(column, there);
-        let below = less(column.map(|x| -x), there, -first);
-        let mean = first - sum_of(below) * reciprocal(count);
-        // Infinities, and numbers that lie too far apart for a difference.
-        if mean.is_finite() {
-            mean
-        } else {
-            mean_by_eighths(column, count)
-        }
-    };
-    (count.into(), mean)
-}
-
-/// The mean of `count` elements by the sum of their eighths, which is finite wherever they are.
-#[inline(always)]
-fn mean_by_eighths(column: [f64; ROWS], count: u32) -> f64 {
-    let eighths = sum_of(column.map(|x| RECIPROCALS[ROWS] * x));
-    eighths * (ROWS as f64 * reciprocal(count))
-}
-
-/// The first element that is there.
-#[inline(always)]
-fn first_of([a, b, c, d, e, f, g, h]: [f64; ROWS], there: [bool; ROWS]) -> f64 {
-    let or = |row: usize, x: f64, later: f64| if there[row] { x } else { later };
-    or(0, a, or(1, b, or(2, c, or(3, d, or(4, e, or(5, f, or(6, g, h)))))))
-}
-
-/// What the elements of a column are above `from`; 0 where there is none.
-#[inline(always)]
-fn less([a, b, c, d, e, f, g, h]: [f64; ROWS], there: [bool; ROWS], from: f64) -> [f64; ROWS] {
-    let less = |row: usize, x: f64| if there[row] { x - from } else { 0.0 };
-    [
-        less(0, a),
-        less(1, b),
-        less(2, c),
-        less(3, d),
-        less(4, e),
-        less(5, f),
-        less(6, g),
-        less(7, h),
-    ]
-}
-
-/// The f64 next to one over each number of elements that a column can have.
-const RECIPROCALS: [f64; ROWS + 1] = [
-    1.0,
-    1.0,
-    1.0 / 2.0,
-    1.0 / 3.0,
-    1.0 / 4.0,
-    1.0 / 5.0,
-    1.0 / 6.0,
-    1.0 / 7.0,
-    1.0 / 8.0,
-];
-
-/// That of `count`, from 1 to 8. Chosen, not looked up: a table would be read from memory.
-#[inline(always)]
-fn reciprocal(count: u32) -> f64 {
-    let of = |bit: u32, then: f64, otherwise: f64| if count & bit != 0 { then } else { otherwise };
-    let [_, one, two, three, four, five, six, seven, eight] = RECIPROCALS;
-    let low = of(2, of(1, three, two), of(1, one, eight));
-    let high = of(2, of(1, seven, six), of(1, five, four));
-    of(4, high, low)
-}
-
 /// The moments of one element: 0 if it is finite, otherwise NaN. In integers: f64 units are few on most GPUs.
 #[inline(always)]
 fn nothing(x: f64) -> f64 {
@@ -418,22 +378,22 @@ fn nothing(x: f64) -> f64 {
 }
 
 /// Words in a row, as nested pairs have them.
-type Row2 = (u64, (f64, f64));
-type Row4 = (Row2, (f64, f64));
+type Row2<S> = (u64, (f64, (f64, S)));
+type Row4<S> = (Row2<S>, (f64, f64));
 
-impl Moments2 {
+impl<S: Scale> Moments2<S> {
     #[inline]
-    fn row(self) -> Row2 {
-        (self.count, (self.mean, self.m2))
+    fn row(self) -> Row2<S> {
+        (self.count, (self.mean, (self.m2, self.scale)))
     }
     #[inline]
-    fn from_row((count, (mean, m2)): Row2) -> Self {
-        Self { count, mean, m2 }
+    fn from_row((count, (mean, (m2, scale))): Row2<S>) -> Self {
+        Self { count, mean, m2, scale }
     }
 }
 
-impl Words for Moments2 {
-    const COUNT: usize = Row2::COUNT;
+impl<S: Scale> Words for Moments2<S> {
+    const COUNT: usize = Row2::<S>::COUNT;
     #[inline]
     fn word(self, i: usize) -> u32 {
         self.row().word(i)
@@ -444,13 +404,13 @@ impl Words for Moments2 {
     }
 }
 
-impl Words for Moments4 {
-    const COUNT: usize = Row4::COUNT;
-    #[inline]
+impl<S: Scale> Words for Moments4<S> {
+    const COUNT: usize = Row4::<S>::COUNT;
+    #[inline(always)]
     fn word(self, i: usize) -> u32 {
         (self.lower.row(), (self.m3, self.m4)).word(i)
     }
-    #[inline]
+    #[inline(always)]
     fn from_words(word: impl FnMut(usize) -> u32) -> Self {
         let (lower, (m3, m4)) = Row4::from_words(word);
         Self {

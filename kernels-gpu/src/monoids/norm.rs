@@ -2,8 +2,8 @@
 
 use super::Monoid;
 use crate::{
-    element::{Accumulator as _, Float, Normed, Rank},
-    tree::{self, Part},
+    element::{Accumulator as _, Float, Normed, Rank, Scale as _, Squares, in_pairs},
+    tree::{self, Part, Place, ROWS},
 };
 
 /// `|x₀| + |x₁| + …`, pairwise, in f32 for f16, bf16 and f32 and in f64 for f64: a relative error of at most
@@ -39,31 +39,43 @@ impl<T: Float> Monoid<T> for NormL1 {
 
 /// `x₀² + x₁² + …`, summed in f64 and rounded to the elements' type once. Squares of f16, bf16 and f32 are exact in f64 and
 /// cannot over- or underflow there, so the answer is infinite only if an element is, or if it is too large for its type:
-/// a relative error of at most `⌈log₂ n⌉ · 2⁻⁵³` to first order before that rounding. Squares of f64 are rounded, and over-
-/// and underflow as f64 does.
+/// a relative error of at most `⌈log₂ n⌉ · 2⁻⁵³` to first order before that rounding. Squares of f64 are rounded, of numbers that are
+/// [scaled](crate::element::Scale) where they would over- or underflow, so the answer is infinite only where it is too large.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SumOfSquares;
 
 impl<T: Normed> Monoid<T> for SumOfSquares {
-    type State = f64;
+    type State = Squares<T::Scale>;
     type Answer = T::Norm;
 
     #[inline]
-    fn identity(self) -> f64 {
-        // Squares are never −0.0, so +0.0 is neutral to the bit.
-        0.0
+    fn identity(self) -> Squares<T::Scale> {
+        Squares::NOTHING
     }
     #[inline]
-    fn lift(self, value: T, _: u64) -> f64 {
-        value.square()
+    fn lift(self, value: T, _: u64) -> Squares<T::Scale> {
+        let scale = T::Scale::of(value.reach());
+        let sum = value.square(scale.factor());
+        Squares { sum, scale }
     }
     #[inline]
-    fn combine(self, a: f64, b: f64) -> f64 {
-        a + b
+    fn combine(self, a: Squares<T::Scale>, b: Squares<T::Scale>) -> Squares<T::Scale> {
+        a.plus(b)
+    }
+    /// The bits are those of pairs: it is less code.
+    const FOLDS_COLUMNS: bool = T::Scale::SCALES;
+    #[inline(always)]
+    fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> Squares<T::Scale> {
+        let of =
+            |place: Place<T>, of: fn(T, f64) -> f64, factor| if place.is_there { of(place.value, factor) } else { 0.0 };
+        let scale = T::Scale::of_column(column.map(|place| of(place, |x, _| x.reach(), 1.0)));
+        let squares = column.map(|place| of(place, T::square, scale.factor()));
+        let sum = in_pairs(squares, |a, b| a + b);
+        Squares { sum, scale }
     }
     #[inline]
-    fn finish(self, sum: f64, _: u64) -> T::Norm {
-        T::norm(sum)
+    fn finish(self, squares: Squares<T::Scale>, _: u64) -> T::Norm {
+        T::norm(squares.value())
     }
     #[inline]
     fn empty(self) -> Option<T::Norm> {
@@ -72,30 +84,35 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
 }
 
 /// `√(x₀² + x₁² + …)`: the f64 sum of [`SumOfSquares`], its root rounded to the elements' type once. Of f16, bf16 and f32 it
-/// is finite wherever the norm itself fits, and subnormal numbers count; of f64 where the sum of squares fits an f64. Of FP8 it is an
-/// f32; of complex numbers that of their moduli, which is real.
+/// is finite wherever the norm itself fits, and subnormal numbers count. Of FP8 it is an f32; of complex numbers that of their moduli,
+/// which is real.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NormL2;
 
 impl<T: Normed> Monoid<T> for NormL2 {
-    type State = f64;
+    type State = Squares<T::Scale>;
     type Answer = T::Norm;
 
     #[inline]
-    fn identity(self) -> f64 {
+    fn identity(self) -> Squares<T::Scale> {
         Monoid::<T>::identity(SumOfSquares)
     }
     #[inline]
-    fn lift(self, value: T, index: u64) -> f64 {
+    fn lift(self, value: T, index: u64) -> Squares<T::Scale> {
         SumOfSquares.lift(value, index)
     }
     #[inline]
-    fn combine(self, a: f64, b: f64) -> f64 {
+    fn combine(self, a: Squares<T::Scale>, b: Squares<T::Scale>) -> Squares<T::Scale> {
         Monoid::<T>::combine(SumOfSquares, a, b)
     }
+    const FOLDS_COLUMNS: bool = T::Scale::SCALES;
+    #[inline(always)]
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Squares<T::Scale> {
+        SumOfSquares.fold_column(column, index, pitch)
+    }
     #[inline]
-    fn finish(self, sum: f64, _: u64) -> T::Norm {
-        T::norm_of_square(sum)
+    fn finish(self, squares: Squares<T::Scale>, _: u64) -> T::Norm {
+        T::norm_of_squares(squares)
     }
     #[inline]
     fn empty(self) -> Option<T::Norm> {

@@ -7,6 +7,7 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::{Fixed, Moments2, Moments4, Monoid, Pair, Scaled, Words};
+use crate::element::{Scale, Squares};
 
 /// A value as words; all NaNs of a state count as one, so compare floats by [`same`].
 pub type Bits = Vec<u32>;
@@ -114,15 +115,23 @@ impl Same for Scaled<f64> {
     }
 }
 
-impl Same for Moments2 {
+impl<S: Scale> Same for Moments2<S> {
     fn floats(self) -> Vec<f64> {
-        [self.count as f64, self.mean, self.m2].to_vec()
+        let mut floats = [self.count as f64, self.mean, self.m2].to_vec();
+        floats.extend(bits(self.scale).into_iter().map(f64::from));
+        floats
     }
 }
 
-impl Same for Moments4 {
+impl<S: Scale> Same for Moments4<S> {
     fn floats(self) -> Vec<f64> {
         [self.lower.floats(), [self.m3, self.m4].to_vec()].concat()
+    }
+}
+
+impl<S: Scale> Same for Squares<S> {
+    fn floats(self) -> Vec<f64> {
+        [self.sum, self.scale.factor()].to_vec()
     }
 }
 

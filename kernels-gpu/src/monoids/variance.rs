@@ -21,14 +21,14 @@ trait Meets<T: Real> {
     fn meet(self, other: Self) -> Self;
 }
 
-impl<T: Real> Meets<T> for Moments2 {
+impl<T: Real> Meets<T> for Moments2<T::Scale> {
     #[inline(always)]
     fn meet(self, other: Self) -> Self {
         self.combine(other)
     }
 }
 
-impl<T: Real> Meets<T> for Moments4 {
+impl<T: Real> Meets<T> for Moments4<T::Scale> {
     #[inline(always)]
     fn meet(self, other: Self) -> Self {
         if tree::is_long::<T>() {
@@ -53,24 +53,24 @@ macro_rules! operator {
         }
 
         impl<T: Real> Monoid<T> for $name {
-            type State = $state;
+            type State = $state<T::Scale>;
             type Answer = $answer;
 
             #[inline]
-            fn identity(self) -> $state {
+            fn identity(self) -> $state<T::Scale> {
                 $state::EMPTY
             }
             #[inline]
-            fn lift(self, value: T, _: u64) -> $state {
+            fn lift(self, value: T, _: u64) -> $state<T::Scale> {
                 $state::of(value.to_f64())
             }
             #[inline]
-            fn combine(self, a: $state, b: $state) -> $state {
+            fn combine(self, a: $state<T::Scale>, b: $state<T::Scale>) -> $state<T::Scale> {
                 Meets::<T>::meet(a, b)
             }
             const FOLDS_COLUMNS: bool = true;
             #[inline(always)]
-            fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> $state {
+            fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> $state<T::Scale> {
                 let there = column.map(|place| place.is_there);
                 // Widened whatever is there: without a branch.
                 let column = column.map(|place| if place.is_there { place.value } else { nothing() }.to_f64());
@@ -78,7 +78,7 @@ macro_rules! operator {
             }
             const FUSES: bool = true;
             #[inline]
-            fn finish(self, $moments: $state, _: u64) -> $answer {
+            fn finish(self, $moments: $state<T::Scale>, _: u64) -> $answer {
                 let $op = self;
                 $finish
             }

@@ -164,8 +164,21 @@ impl Float {
             let identity = if values.is_empty() { 0.0 } else { -0.0 };
             fold_columns(self.columns(), &values, identity, |a, b| a + b)
         };
+        // As if no square were too large or too small: all are scaled by a power of two where one is near the ends of f64.
+        let scale = {
+            let largest = magnitudes().into_iter().filter(|x| x.is_finite()).fold(0.0, f64::max);
+            match largest {
+                0.0 => 0,
+                _ if (1e-60..1e70).contains(&largest) => 0,
+                // Not above 1000, so that the power is a number.
+                _ => (largest.log2() as i32).clamp(-1000, 1000),
+            }
+        };
         let squares = || {
-            let squares: Vec<f64> = values.iter().map(|value| value * value).collect();
+            let squares: Vec<f64> = values
+                .iter()
+                .map(|value| (value * 2_f64.powi(-scale)).powi(2))
+                .collect();
             fold_columns(self.columns(), &squares, 0.0, |a, b| a + b)
         };
         let largest = |order: fn(f64) -> f64| {
@@ -187,8 +200,9 @@ impl Float {
             "sum-wide" => number(in_f64()),
             "mean-wide" => number(in_f64() / values.len() as f64),
             "l1" => number(sum(&magnitudes())),
+            "l2" if scale != 0 => number(squares().sqrt() * 2_f64.powi(scale)),
             "l2" => Some(computed.root(squares())),
-            "sumsq" => number(squares()),
+            "sumsq" => number(squares() * 2_f64.powi(scale) * 2_f64.powi(scale)),
             "linf" => number(magnitudes().into_iter().reduce(larger).unwrap_or(0.0)),
             "max" => largest(|value| value),
             "min" => largest(|value| -value),

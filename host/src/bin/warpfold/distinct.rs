@@ -116,7 +116,6 @@ fn usable<T: Element>() -> Result<Device, Error> {
 }
 
 #[cfg(not(feature = "cuda"))]
-#[expect(clippy::extra_unused_type_parameters, reason = "it is called as that of a GPU is")]
 fn usable<T: Element>() -> Result<Device, Error> {
     Device::named(Wanted::Gpu(0))
 }

@@ -2,21 +2,21 @@
 
 use super::super::{Moments2, Moments4, Monoid, NormL1, Skewness, Sum, SumOfSquares, Words, ignore_nan::numbers};
 use crate::{
-    element::{Accumulator as _, Element, Float, Rank},
+    element::{Accumulator as _, Element, Float, Rank, Scale as _, Squares},
     tree::{Place, ROWS},
 };
 
 /// What is rounded of the state of [`Describe`](super::Describe).
 #[derive(Clone, Copy)]
 pub struct Summed<T: Float> {
-    pub(super) moments: Moments4,
+    pub(super) moments: Moments4<T::Scale>,
     pub(super) sum: T::Wide,
     pub(super) magnitudes: T::Wide,
-    pub(super) squares: f64,
+    pub(super) squares: Squares<T::Scale>,
 }
 
 impl<T: Float> Summed<T> {
-    pub(super) fn of(moments: Moments4, (sum, (magnitudes, squares)): (T::Wide, (T::Wide, f64))) -> Self {
+    pub(super) fn of(moments: Moments4<T::Scale>, (sum, (magnitudes, squares)): Others<T>) -> Self {
         Self {
             moments,
             sum,
@@ -41,7 +41,7 @@ impl<T: Float> Monoid<T> for Sums {
             moments: Moments4::EMPTY,
             sum: T::Wide::NOTHING,
             magnitudes: T::Wide::NOTHING,
-            squares: 0.0,
+            squares: Squares::NOTHING,
         }
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -64,7 +64,7 @@ impl<T: Float> Monoid<T> for Sums {
             moments: a.moments.combine(b.moments),
             sum: a.sum.plus(b.sum),
             magnitudes: a.magnitudes.plus(b.magnitudes),
-            squares: a.squares + b.squares,
+            squares: a.squares.plus(b.squares),
         }
     }
     const FOLDS_COLUMNS: bool = true;
@@ -97,21 +97,22 @@ impl<T: Float> Monoid<T> for Sums {
 pub(super) struct Finite;
 
 impl<T: Float> Monoid<T> for Finite {
-    type State = Moments4;
+    type State = Moments4<T::Scale>;
     type Answer = u64;
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn identity(self) -> Moments4 {
+    fn identity(self) -> Moments4<T::Scale> {
         self.lift(T::from_bits(0), 0)
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn lift(self, value: T, _: u64) -> Moments4 {
+    fn lift(self, value: T, _: u64) -> Moments4<T::Scale> {
         let lower = Moments2 {
             count: 1,
             mean: value.to_f64(),
             m2: 0.0,
+            scale: T::Scale::of(value.to_f64()),
         };
         Moments4 {
             lower,
@@ -121,17 +122,17 @@ impl<T: Float> Monoid<T> for Finite {
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn combine(self, a: Moments4, b: Moments4) -> Moments4 {
+    fn combine(self, a: Moments4<T::Scale>, b: Moments4<T::Scale>) -> Moments4<T::Scale> {
         a.combine(b)
     }
     const FOLDS_COLUMNS: bool = true;
     #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Moments4 {
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Moments4<T::Scale> {
         Skewness {}.fold_column(column, index, pitch)
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn finish(self, moments: Moments4, _: u64) -> u64 {
+    fn finish(self, moments: Moments4<T::Scale>, _: u64) -> u64 {
         moments.lower.count
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -141,8 +142,20 @@ impl<T: Float> Monoid<T> for Finite {
     }
 }
 
+/// What is carried beside the moments: the sum, that of magnitudes, that of squares.
+type Others<T> = (
+    <T as Element>::Wide,
+    (<T as Element>::Wide, Squares<<T as Element>::Scale>),
+);
+
 /// Words in a row, as nested pairs have them.
-type Row<T> = (Moments4, ((<T as Element>::Wide, <T as Element>::Wide), f64));
+type Row<T> = (
+    Moments4<<T as Element>::Scale>,
+    (
+        (<T as Element>::Wide, <T as Element>::Wide),
+        Squares<<T as Element>::Scale>,
+    ),
+);
 
 impl<T: Float> Words for Summed<T> {
     const COUNT: usize = Row::<T>::COUNT;

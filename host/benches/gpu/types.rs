@@ -27,6 +27,7 @@ pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     moments::<bf16>(bench)?;
     moments::<f16>(bench)?;
     moments::<f32>(bench)?;
+    moments::<f64>(bench)?;
     bits::<u8>(bench)?;
     bits::<i32>(bench)?;
     bits::<i64>(bench)
@@ -80,10 +81,12 @@ where
 /// Moments, whose states are f64 whatever the elements.
 fn moments<T: Sample>(bench: &Bench) -> Outcome<()>
 where
+    NormL2: Reduction<T>,
     StdDev: Reduction<T>,
     Skewness: Reduction<T>,
 {
     let pattern = bench.fill::<T>()?;
+    op(bench, NormL2, &pattern)?;
     op(bench, StdDev::default(), &pattern)?;
     op(bench, Skewness, &pattern)
 }

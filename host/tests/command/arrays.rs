@@ -227,8 +227,8 @@ fn wide_complex_numbers_are_summed_and_measured() {
             asked("mean", &["--segment-size", "1"])["answers"][2],
             json!({"re": -1.5, "im": 8.0})
         );
-        // As of f64, squares overflow.
-        assert_eq!(asked("l2", &[])["result"], json!("inf"));
+        // As of f64, squares do not overflow; the other elements are too small to be seen.
+        assert_eq!(asked("l2", &[])["result"], json!(modulus));
         let out = file.0.with_extension("out.npy");
         let object = asked("sum", &["--out", out.to_str().unwrap()]);
         assert_eq!(object["out"]["dtype"], "complex128");

@@ -159,7 +159,8 @@ fn nothing_overflows_on_the_way() {
         ("<f2", halves(), "sumsq", &["--dtype-out", "float32"], 70_000.0),
         ("<i8", signed(), "mean", &[], 4_611_686_018_427_387_904.0),
         ("<u8", unsigned(), "mean", &[], 1.844_674_407_370_955_2e19),
-        ("<f8", large(), "l2", &[], 5e200),
+        // The f64 next to the norm of these two f64, which 5e200 is not.
+        ("<f8", large(), "l2", &[], 4.999_999_999_999_999_5e200),
         ("<f8", little(), "l2", &[], 5e-200),
         ("<f8", large(), "std", &["--correction", "0"], 5e199),
     ] {

@@ -252,7 +252,8 @@ operator!(
     Sum: monoids::Sum = monoids::Sum, "sum", "sum"; for all and fp8 and complex
 );
 operator!(
-    /// The product, pairwise. 1 over nothing.
+    /// The product, pairwise. 1 over nothing. Integers wrap around. **Products of floats over- and underflow on the way**, where the
+    /// answer may not: 0 · 1 · … · 55 of f32 is NaN, for a half of it is infinite.
     Product: monoids::Product = monoids::Product, "prod", "product"; for all
 );
 operator!(
@@ -314,8 +315,7 @@ operator!(
     NormL1: monoids::NormL1 = monoids::NormL1, "l1", "norm_l1"; for floats
 );
 operator!(
-    /// The root of the sum of squares, summed in f64 and rounded once: for elements of up to 32 bits finite wherever the norm
-    /// itself fits. 0 over nothing. On GPUs with few f64 units the arithmetic, not the memory, sets the speed.
+    /// The root of the sum of squares, summed in f64 and rounded once: finite wherever the norm itself fits. 0 over nothing. On GPUs with few f64 units the arithmetic, not the memory, sets the speed.
     NormL2: monoids::NormL2 = monoids::NormL2, "l2", "norm_l2"; for floats and complex
 );
 operator!(

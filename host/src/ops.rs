@@ -315,7 +315,8 @@ operator!(
     NormL1: monoids::NormL1 = monoids::NormL1, "l1", "norm_l1"; for floats
 );
 operator!(
-    /// The root of the sum of squares, summed in f64 and rounded once: finite wherever the norm itself fits. 0 over nothing. On GPUs with few f64 units the arithmetic, not the memory, sets the speed.
+    /// The root of the sum of squares, summed in f64 and rounded once: finite wherever the norm itself fits. 0 over
+    /// nothing. On GPUs with few f64 units the arithmetic, not the memory, sets the speed.
     NormL2: monoids::NormL2 = monoids::NormL2, "l2", "norm_l2"; for floats and complex
 );
 operator!(

@@ -139,12 +139,12 @@ impl Factor {
     }
 }
 
-/// What a column's eight come to, where neighbours meet in pairs.
+/// Combines a column's eight, neighbours in pairs.
 #[inline(always)]
-pub(crate) fn in_pairs<X>([a, b, c, d, e, f, g, h]: [X; ROWS], meet: impl Fn(X, X) -> X) -> X {
-    let low = meet(meet(a, b), meet(c, d));
-    let high = meet(meet(e, f), meet(g, h));
-    meet(low, high)
+pub(crate) fn in_pairs<X>([a, b, c, d, e, f, g, h]: [X; ROWS], combine: impl Fn(X, X) -> X) -> X {
+    let low = combine(combine(a, b), combine(c, d));
+    let high = combine(combine(e, f), combine(g, h));
+    combine(low, high)
 }
 
 /// A sum of squares.

@@ -9,7 +9,7 @@ use crate::{
 /// `x₀ · x₁ · …`, pairwise. Over nothing, 1.
 ///
 /// In the types of [`Sum`](super::Sum): for floats a relative error of at most `(n − 1) · u` to first order, as long as nothing over- or
-/// underflows on the way. It may where the answer does not: numbers meet in pairs, and a zero does not make up for an infinity, so the
+/// underflows on the way. It may where the answer does not: numbers are combined in pairs, and a zero does not make up for an infinity, so the
 /// product of 0, 1, …, 55 in f32 is NaN. States with an exponent of their own would mend that, and took 7.0 instructions an element on a
 /// CPU where these take 0.52. Where factors reach far, fold f64, or add up logarithms. Integers wrap around.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

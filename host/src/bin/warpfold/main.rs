@@ -228,6 +228,7 @@ enum Ties {
 #[derive(Clone, Copy, ValueEnum)]
 enum Op {
     Sum,
+    /// The product. Of floats it over- and underflows on the way, for they are combined in pairs: infinity times 0 is NaN.
     Prod,
     Mean,
     Min,

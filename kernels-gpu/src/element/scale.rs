@@ -107,11 +107,11 @@ impl Scale for Factor {
     #[inline(always)]
     fn of(x: f64) -> Self {
         let x = f64::from_bits(x.to_bits() & (u64::MAX >> 1));
-        // Selected, not looked up, and no branch: it is asked of each column.
+        // Selected, not looked up, and no branch: it is asked of each column. A NaN is less than nothing, so it ends with the largest.
         let small = if x >= power(-640) { power(440) } else { power(880) };
-        let large = if x >= power(680) { power(-880) } else { power(-440) };
+        let large = if x < power(680) { power(-440) } else { power(-880) };
         let factor = if x >= power(-200) { 1.0 } else { small };
-        Self(if x >= power(240) { large } else { factor })
+        Self(if x < power(240) { factor } else { large })
     }
     #[inline(always)]
     fn larger(self, other: Self) -> Self {
@@ -232,6 +232,7 @@ mod tests {
             assert_eq!(Factor::of(-x), Factor::of(x));
         }
         assert_eq!(Factor::of(0.0), Factor::LEAST);
+        assert_eq!(Factor::of(f64::NAN), Factor::of(f64::INFINITY));
         assert!((f64::INFINITY * Factor::of(f64::INFINITY).factor()).is_infinite());
     }
 

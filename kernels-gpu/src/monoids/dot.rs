@@ -95,7 +95,8 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
     type State = Products<T::Scale>;
     type Answer = T;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn identity(self) -> Products<T::Scale> {
         // Neutral to the bit: a product may be −0.0, a square never is.
         Products {
@@ -104,7 +105,8 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
             second: Squares::NOTHING,
         }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn lift(self, Two(a, b): Two<T>, _: u64) -> Products<T::Scale> {
         let (a, b) = (a.to_f64(), b.to_f64());
         let (first, second): (Squares<T::Scale>, Squares<T::Scale>) = (Squares::of(a), Squares::of(b));
@@ -114,7 +116,8 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
             second,
         }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn combine(self, a: Products<T::Scale>, b: Products<T::Scale>) -> Products<T::Scale> {
         let both = 0.0;
         let (first, second) = (a.first.plus(b.first), a.second.plus(b.second));
@@ -152,12 +155,14 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
             },
         }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn finish(self, sums: Products<T::Scale>, _: u64) -> T {
         // The scales cancel out.
         T::from_f64(cosine(sums.both, sums.first.sum, sums.second.sum))
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn empty(self) -> Option<T> {
         Some(T::from_f64(f64::NAN))
     }

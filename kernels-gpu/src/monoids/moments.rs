@@ -114,7 +114,8 @@ impl<S: Scale> Moments2<S> {
     };
 
     /// Of one element.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     #[must_use]
     pub fn of(x: f64) -> Self {
         Self {
@@ -149,7 +150,8 @@ impl<S: Scale> Moments2<S> {
     }
 
     /// Of the elements of both. Neutral with [`EMPTY`](Self::EMPTY) and commutative, to the bit.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     #[must_use]
     pub fn combine(self, other: Self) -> Self {
         let (a, b) = if self.count < other.count {
@@ -224,7 +226,8 @@ impl<S: Scale> Moments4<S> {
     };
 
     /// Of one element.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     #[must_use]
     pub fn of(x: f64) -> Self {
         Self {
@@ -268,7 +271,8 @@ impl<S: Scale> Moments4<S> {
     }
 
     /// Of the elements of both. Neutral with [`EMPTY`](Self::EMPTY) and commutative, to the bit.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     #[must_use]
     pub fn combine(self, other: Self) -> Self {
         if self.lower.count == other.lower.count {
@@ -279,7 +283,8 @@ impl<S: Scale> Moments4<S> {
     }
 
     /// The same bits, but of what underflows, in less code: one for all counts.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     #[must_use]
     pub fn combine_by_parts(self, other: Self) -> Self {
         let (a, b) = if self.lower.count < other.lower.count {
@@ -406,11 +411,13 @@ impl<S: Scale> Words for Moments2<S> {
 
 impl<S: Scale> Words for Moments4<S> {
     const COUNT: usize = Row4::<S>::COUNT;
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn word(self, i: usize) -> u32 {
         (self.lower.row(), (self.m3, self.m4)).word(i)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn from_words(word: impl FnMut(usize) -> u32) -> Self {
         let (lower, (m3, m4)) = Row4::from_words(word);
         Self {

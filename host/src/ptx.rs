@@ -1,4 +1,4 @@
-//! The kernels' PTX, embedded when this crate was built: a module for each architecture and family.
+//! The kernels' PTX, embedded when this crate was built: a module for each architecture and entry.
 
 use std::io::Read as _;
 
@@ -28,8 +28,8 @@ pub(crate) struct Ptx {
 pub(crate) fn find(entry: &Entry, compute_capability: (u32, u32)) -> Result<Ptx, Error> {
     let modules = entry.library.ptx.as_ref().unwrap_or(&OWN).modules;
     let package = entry.library.package;
-    let ptx = choose(modules, entry.family, compute_capability).ok_or_else(|| Error::NoPtx {
-        family: entry.family,
+    let ptx = choose(modules, entry.name, compute_capability).ok_or_else(|| Error::NoPtx {
+        entry: entry.name,
         package,
         compute_capability,
         built: archs_of(modules),
@@ -72,11 +72,11 @@ pub fn generator() -> Option<&'static str> {
 }
 
 /// PTX runs on its own architecture and on every later one.
-fn choose(table: &[Packed], family: &str, (major, minor): (u32, u32)) -> Option<Ptx> {
+fn choose(table: &[Packed], name: &str, (major, minor): (u32, u32)) -> Option<Ptx> {
     let device = 10 * major + minor;
     table
         .iter()
-        .filter(|row| row.family == family && row.arch <= device)
+        .filter(|row| row.name == name && row.arch <= device)
         .max_by_key(|row| row.arch)
         .map(|row| Ptx {
             arch: row.arch,
@@ -101,11 +101,11 @@ mod tests {
     use super::*;
 
     fn sample() -> Vec<Packed> {
-        let row = |arch, family, text: &str| {
+        let row = |arch, name, text: &str| {
             let mut packed = ZlibEncoder::new(vec![], Compression::fast());
             packed.write_all(text.as_bytes()).expect("memory");
             let packed = packed.finish().expect("memory").leak();
-            Packed { arch, family, packed }
+            Packed { arch, name, packed }
         };
         vec![
             row(75, "sum", "sum for 75"),
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_device_takes_the_newest_module_it_can() {
-        let text = |family, device| choose(&sample(), family, device).map(|ptx| ptx.text);
+        let text = |name, device| choose(&sample(), name, device).map(|ptx| ptx.text);
         for (device, answer) in [
             ((7, 5), "sum for 75"),
             ((8, 0), "sum for 80"),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_device_or_another_family_takes_none() {
+    fn an_older_device_or_another_entry_takes_none() {
         assert_eq!(choose(&sample(), "sum", (7, 0)), None);
         assert_eq!(choose(&sample(), "rows", (9, 0)), None);
         assert_eq!(choose(&[], "sum", (9, 0)), None);
@@ -150,12 +150,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_embedded_is_ptx_for_every_family() {
+    fn what_is_embedded_is_ptx_of_every_entry() {
         for arch in archs() {
             for entry in warpfold_kernels::kernels::entries() {
                 let device = (arch / 10, arch % 10);
                 let ptx =
-                    find(entry, device).expect("every family is built for the oldest architecture, of this source");
+                    find(entry, device).expect("every entry is built for the oldest architecture, of this source");
                 assert!(ptx.arch <= arch);
                 assert!(
                     ptx.text.contains(&format!(".entry {}(", entry.name)),

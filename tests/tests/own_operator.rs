@@ -222,13 +222,13 @@ fn an_operator_in_order_is_right() {
 fn entries_are_of_their_own_library() {
     let census = Reduction::<f32>::entry(TakeCensus);
     assert_eq!((census.state_words, census.answer_words), (MOST_WORDS, MOST_WORDS));
-    assert_eq!((census.name, census.family), ("census_f32", "census_f32"));
+    assert_eq!(census.name, "census_f32");
     assert_eq!(census.library, &own_operator::LIBRARY);
     assert_eq!(own_operator::ENTRIES.len(), 6 * Kernel::ALL.len());
     for entry in own_operator::ENTRIES {
         for kernel in Kernel::ALL {
             let other = entry.with(kernel).expect("each kernel");
-            assert_eq!((other.family, other.kernel), (entry.family, kernel));
+            assert_eq!((other.op, other.element, other.kernel), (entry.op, entry.element, kernel));
         }
     }
     assert!(warpfold_kernels::kernels::entry("census_f32").is_none());

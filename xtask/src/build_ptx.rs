@@ -1,4 +1,4 @@
-//! `cargo xtask build-ptx`: the kernels' Rust to PTX, once for each architecture, a file for each family, checked.
+//! `cargo xtask build-ptx`: the kernels' Rust to PTX, once for each architecture, a module for each entry, checked.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use warpfold_kernels::kernels::PARTS_OF_NEWER;
+use warpfold_kernels::kernels::{PARTS, PARTS_OF_NEWER};
 
 use crate::{
     facts::{self, Figures, Violation},
@@ -19,6 +19,7 @@ use crate::{
     process::write_if_changed,
     ptx::Module,
     ptxas::{Outcome, Ptxas},
+    record::{Record, Verdict},
     report::{self, Build, Report, Row},
     setup::{self, Tools},
 };
@@ -26,6 +27,9 @@ use crate::{
 /// What is built unless said otherwise: a base, and what is better on an architecture with instructions that the base has not. The
 /// driver compiles the newest that a device can take.
 const DEFAULT_ARCHS: [&str; 2] = ["sm_75", "sm_90"];
+
+/// The most bytes of PTX text that all modules of a default build may have: every one of them is compiled by somebody's driver.
+const MOST_BYTES: usize = 184_000_000;
 
 /// Devices that the PTX is assembled for in the checks: those of the default architectures, for each takes minutes.
 const DEVICES: [u32; 2] = [75, 90];
@@ -51,6 +55,9 @@ pub struct Args {
     /// as long.
     #[arg(long)]
     every_device: bool,
+    /// Record what the code is made of now, in kernels-gpu/facts: after a change of the kernels, or of the compiler.
+    #[arg(long)]
+    bless: bool,
 }
 
 /// What is asked of a build beside the PTX.
@@ -58,6 +65,7 @@ pub struct Args {
 struct Checks {
     unproven: bool,
     every_device: bool,
+    bless: bool,
 }
 
 impl Checks {
@@ -86,6 +94,7 @@ pub fn run(args: &Args) -> Result<()> {
     let checks = Checks {
         unproven: args.unproven,
         every_device: args.every_device,
+        bless: args.bless,
     };
     build(&kernels, &args.arch, &tools, checks).map(|_| ())
 }
@@ -205,8 +214,11 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
             let devices: Vec<_> = build.devices.iter().map(|device| format!("sm_{device}")).collect();
             println!("  assembled for {}", devices.join(", "));
         }
+        let violations = violations.into_iter().chain(recorded(kernels, wanted, &build, tools, checks)?);
+        let violations: Vec<_> = violations.collect();
         if violations.is_empty() {
-            kernels.mark_current(arch, &stamp)?;
+            // What was recorded just now is part of it.
+            kernels.mark_current(arch, &kernels.stamp(tools)?)?;
         }
         builds.push(build);
         wrong.extend(violations);
@@ -216,6 +228,7 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
         report.put(build.clone());
     }
     report.save(&kernels.cache)?;
+    wrong.extend(weigh(kernels, &builds));
     let lines = gathered(&wrong);
     for line in &lines {
         println!("{}: {line}", if checks.unproven { "warning" } else { "error" });
@@ -229,6 +242,61 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
     }
     println!();
     Ok(builds)
+}
+
+/// What is recorded of a build beside what it is; or writes that down.
+fn recorded(
+    kernels: &KernelCrate,
+    wanted: &Wanted,
+    build: &Build,
+    tools: &Tools,
+    checks: Checks,
+) -> Result<Vec<(String, Violation)>> {
+    let arch = &build.arch;
+    let parts: &[&str] = if arch == DEFAULT_ARCHS[0] { &PARTS } else { &PARTS_OF_NEWER };
+    let is_default = DEFAULT_ARCHS.contains(&&**arch) && wanted.parts == parts;
+    if !(kernels.ours && is_default && matches!(tools.generator, Generator::Llvm(_))) {
+        return Ok(vec![]);
+    }
+    let is = Record::of(build);
+    if checks.bless {
+        println!("  recorded what the code of {arch} is made of");
+        is.save(arch)?;
+        return Ok(vec![]);
+    }
+    match Record::load(arch).compare(&is) {
+        Verdict::Same => Ok(vec![]),
+        Verdict::OtherTools => {
+            println!("  what is recorded of {arch} was made by other tools, and is not compared");
+            Ok(vec![])
+        }
+        Verdict::Differs(lines) => {
+            println!("{}", lines.join("\n"));
+            let violation = Violation {
+                entry: format!("{} entries of {arch}", lines.len()),
+                what: "not as they are recorded; if that is meant, run again with --bless".to_owned(),
+                extent: None,
+            };
+            Ok(vec![(arch.clone(), violation)])
+        }
+    }
+}
+
+/// Says how much PTX there is, and whether it is too much.
+fn weigh(kernels: &KernelCrate, builds: &[Build]) -> Option<(String, Violation)> {
+    let sizes = || builds.iter().flat_map(|build| &build.entries).map(|row| row.counts.bytes);
+    let (entries, bytes) = (sizes().count(), sizes().sum::<usize>());
+    println!("\n{:.1} MB of PTX, {entries} entries", bytes as f64 / 1e6);
+    let is_default = kernels.ours && builds.iter().all(|build| DEFAULT_ARCHS.contains(&&*build.arch));
+    (is_default && bytes > MOST_BYTES).then(|| {
+        let what = format!("{bytes} bytes of PTX, where {MOST_BYTES} are the most");
+        let violation = Violation {
+            entry: "all entries".to_owned(),
+            what,
+            extent: None,
+        };
+        ("in all".to_owned(), violation)
+    })
 }
 
 /// One line for each thing that is wrong, with the places where it is.
@@ -281,7 +349,7 @@ pub fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
-/// Takes the compiler's PTX apart by family and judges it; the files lie in the cache until they are published.
+/// Takes the compiler's PTX apart by module and judges it; the files lie in the cache until they are published.
 fn check(
     kernels: &KernelCrate,
     wanted: &Wanted,
@@ -310,9 +378,9 @@ fn check(
 
     let staged = kernels.staged(arch);
     let _ = fs::remove_dir_all(&staged);
-    let mut families: BTreeMap<&str, (&Module, Vec<&Part>)> = BTreeMap::new();
+    let mut files: BTreeMap<&str, (&Module, Vec<&Part>)> = BTreeMap::new();
     for (module, part) in &parts {
-        let (_, members) = families.entry(&part.family).or_insert((module, vec![]));
+        let (_, members) = files.entry(&part.module).or_insert((module, vec![]));
         members.push(part);
     }
     let mut build = Build {
@@ -323,19 +391,19 @@ fn check(
         entries: vec![],
     };
     write_if_changed(&staged.join("build.txt"), &format!("{}\n", build.generator))?;
-    // Assembling takes longer than all else: a family on each core.
+    // Assembling takes longer than all else: a module on each core.
     let devices = checks.devices(generator::number(arch).context("an architecture is a number")?, tools);
-    let assembled: Vec<Assembled> = families
+    let assembled: Vec<Assembled> = files
         .par_iter()
-        .map(|(family, (module, members))| {
-            let of_family = |name: &str| {
+        .map(|(name, (module, members))| {
+            let of_file = |name: &str| {
                 let part = members.iter().find(|part| part.item.name == name);
                 part.map(|part| part.bounds)
             };
-            let file = staged.join(format!("{family}.ptx"));
+            let file = staged.join(format!("{name}.ptx"));
             let notes = members.iter().filter_map(|part| part.note);
             let notes: String = notes.map(|note| format!("{note}\n")).collect();
-            write_if_changed(&file, &(notes + &module.select(of_family)))?;
+            write_if_changed(&file, &(notes + &module.select(of_file)))?;
             match &tools.ptxas {
                 Some(ptxas) => assemble(ptxas, &file, arch, &devices, members),
                 None => Ok(Assembled {
@@ -346,11 +414,13 @@ fn check(
         })
         .collect::<Result<_>>()?;
     let mut on_devices = vec![];
-    for ((family, (_, members)), assembled) in families.iter().zip(assembled) {
-        for (part, figures) in members.iter().zip(assembled.own) {
-            let counted = facts::count(&part.item.text);
-            build.entries.push(Row::new(family, &part.item.name, counted, figures));
-        }
+    for ((_, members), assembled) in files.values().zip(assembled) {
+        let rows = members.iter().zip(assembled.own).map(|(part, figures)| Row {
+            name: part.item.name.clone(),
+            counts: facts::count(&part.item.text),
+            figures,
+        });
+        build.entries.extend(rows);
         build.devices = assembled.devices;
         on_devices.extend(assembled.wrong);
     }
@@ -361,7 +431,7 @@ fn check(
     Ok((build, wrong))
 }
 
-/// What ptxas said of a family.
+/// What ptxas said of a module.
 #[derive(Default)]
 struct Assembled {
     /// The devices that it knows.
@@ -371,7 +441,7 @@ struct Assembled {
     wrong: Vec<(String, Violation)>,
 }
 
-/// Assembles a family for devices that will load it, and judges each.
+/// Assembles a module for devices that will load it, and judges each.
 fn assemble(ptxas: &Ptxas, file: &Path, arch: &str, devices: &BTreeSet<u32>, members: &[&Part]) -> Result<Assembled> {
     let arch = generator::number(arch).context("an architecture is a number")?;
     let mut assembled = Assembled {

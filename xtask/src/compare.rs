@@ -2,8 +2,7 @@
 
 use crate::report::{Build, Row, columns};
 
-/// A table for each architecture that both have built. Instructions are counted against the source in each build, so they are
-/// equal where both were found good; what differs is what the assembler made of the rest.
+/// A table for each architecture that both have built.
 pub fn tables(one: &[Build], other: &[Build]) -> String {
     let mut text = String::new();
     for other in other {
@@ -41,10 +40,10 @@ fn table(one: &Build, other: &Build) -> String {
 fn values(row: &Row) -> [String; 7] {
     let figure = |of: Option<u32>| of.map_or("-".to_owned(), |figure| figure.to_string());
     [
-        format!("{}+{}", row.vector_loads, row.scalar_loads),
-        row.shuffles.to_string(),
-        row.barriers.to_string(),
-        row.atomics.to_string(),
+        format!("{}+{}", row.counts.wide_loads, row.counts.scalar_loads),
+        row.counts.shuffles.to_string(),
+        row.counts.barriers.to_string(),
+        row.counts.atomics.to_string(),
         figure(row.figures.map(|figures| figures.registers)),
         figure(row.figures.map(|figures| figures.shared)),
         figure(row.figures.map(|figures| figures.spill_stores + figures.spill_loads)),
@@ -65,18 +64,17 @@ fn cells(name: &str, one: Option<[String; 7]>, other: Option<[String; 7]>) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use warpfold_kernels::kernels::Instructions;
-
     use super::*;
-    use crate::facts::Figures;
+    use crate::facts::{Counts, Figures};
 
     fn build(generator: &str, entry: &str, barriers: usize, registers: u32) -> Build {
-        let counted = Instructions {
-            vector_loads: 8,
+        let counts = Counts {
+            wide_loads: 8,
             scalar_loads: 32,
             shuffles: 5,
             barriers,
-            tickets: 1,
+            atomics: 1,
+            ..Counts::default()
         };
         let figures = Figures {
             registers,
@@ -87,7 +85,11 @@ mod tests {
             generator: generator.to_owned(),
             ptxas: None,
             devices: vec![],
-            entries: vec![Row::new("sum", entry, counted, Some(figures))],
+            entries: vec![Row {
+                name: entry.to_owned(),
+                counts,
+                figures: Some(figures),
+            }],
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use warpfold_kernels::kernels::{Entry, Facts, Instructions, Note, PARTS, PARTS_OF_NEWER, entries, entry};
+use warpfold_kernels::kernels::{Entry, Facts, Note, PARTS, PARTS_OF_NEWER, entries, entry};
 
 use crate::{
     facts::{Expected, Violation},
@@ -76,8 +76,8 @@ impl Wanted {
 pub struct Part<'a> {
     /// Its text.
     pub item: &'a Item,
-    /// The file it goes to.
-    pub family: String,
+    /// The module it goes to: its own; of a user's entry that is no operator's, the crate's.
+    pub module: String,
     /// Its launch bounds.
     pub bounds: Bounds,
     /// What must hold of it.
@@ -88,31 +88,23 @@ pub struct Part<'a> {
 
 /// What a user's crate states of an entry.
 struct Stated<'a> {
-    family: &'a str,
     name: &'a str,
     facts: Facts,
 }
 
 impl<'a> Part<'a> {
     /// An entry of which the facts are known.
-    fn of(item: &'a Item, family: &str, facts: Facts) -> Self {
-        let [max_threads, min_blocks, _, _, fuses, counts @ ..] = facts;
-        let [vector_loads, scalar_loads, shuffles, barriers, tickets] = counts.map(|count| count as usize);
+    fn of(item: &'a Item, facts: Facts) -> Self {
+        let [max_threads, min_blocks, _, _, fuses, barriers] = facts;
         Self {
             item,
-            family: family.to_owned(),
+            module: item.name.clone(),
             bounds: Bounds {
                 max_threads,
                 min_blocks: (min_blocks > 0).then_some(min_blocks),
             },
-            expected: Expected::Counts {
-                counts: Instructions {
-                    vector_loads,
-                    scalar_loads,
-                    shuffles,
-                    barriers,
-                    tickets,
-                },
+            expected: Expected::AsWritten {
+                barriers: barriers as usize,
                 fuses: fuses > 0,
             },
             note: Some(Note {
@@ -132,7 +124,10 @@ impl KernelCrate {
         let own = paths::root().join("kernels-gpu");
         let (folder, sources) = match generator {
             Generator::Nvvm(_) => (paths::nvvm().join("kernels"), nvvm::sources()),
-            _ => (own.clone(), vec![own.join("Cargo.toml"), own.join("src")]),
+            _ => (
+                own.clone(),
+                vec![own.join("Cargo.toml"), own.join("src"), own.join("facts")],
+            ),
         };
         Ok(Self {
             folder,
@@ -191,14 +186,14 @@ impl KernelCrate {
         let known = entry(&item.name);
         if self.ours {
             let entry: &Entry = known?;
-            return Some(Part::of(item, entry.family, entry.facts()));
+            return Some(Part::of(item, entry.facts()));
         }
         if let Some(stated) = theirs.iter().find(|stated| stated.name == item.name) {
-            return Some(Part::of(item, stated.family, stated.facts));
+            return Some(Part::of(item, stated.facts));
         }
         known.is_none().then(|| Part {
             item,
-            family: self.library.clone(),
+            module: self.library.clone(),
             bounds: Bounds {
                 max_threads: MAX_THREADS,
                 // Without it the assembler may save registers and keep fewer loads in flight.
@@ -210,19 +205,18 @@ impl KernelCrate {
     }
 
     /// What a user's crate states of its entries, as `operators!` has it written into the PTX: variables named
-    /// `CRATE$FAMILY$ENTRY`.
+    /// `CRATE$ENTRY`.
     fn stated<'a>(&self, module: &'a Module) -> Result<Vec<Stated<'a>>> {
         let mut all = vec![];
         for item in module.variables() {
-            let mut names = item.name.split('$');
-            let (Some(library), Some(family), Some(name)) = (names.next(), names.next(), names.next()) else {
+            let Some((library, name)) = item.name.split_once('$') else {
                 continue;
             };
             if library == self.library {
                 let words: Vec<u32> = item.words();
                 let facts = words.try_into().ok();
                 let facts = facts.with_context(|| format!("{} is none that this xtask can read", item.name))?;
-                all.push(Stated { family, name, facts });
+                all.push(Stated { name, facts });
             }
         }
         Ok(all)
@@ -241,10 +235,10 @@ impl KernelCrate {
 
     /// Whether `folder` has an architecture's PTX of those parts, made from what is there now and found good.
     pub fn is_current(&self, folder: &Path, parts: &[&str], stamp: &str) -> bool {
-        let mut families = self.entries(parts).map(|entry| entry.family);
+        let mut modules = self.entries(parts).map(|entry| entry.name);
         self.ours
             && fs::read_to_string(folder.join(STAMP)).is_ok_and(|old| old == stamp)
-            && families.all(|family| folder.join(format!("{family}.ptx")).is_file())
+            && modules.all(|name| folder.join(format!("{name}.ptx")).is_file())
     }
 
     /// What the PTX and the checks depend on, as a short text: sources, compiler, assembler, and this very program.
@@ -408,9 +402,9 @@ mod tests {
         let module = Module::parse(
             ".visible .entry sum_f32()\n{\nret;\n}\n.visible .entry theirs()\n{\nret;\n}\n\
              .visible .entry mine_rows_f32()\n{\nret;\n}\n\
-             .visible .global .align 4 .b8 my_ops$mine_f32$mine_rows_f32[40] = {0, 2, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, \
-             0, 0, 0, 0, 8, 0, 0, 0, 16, 0, 0, 0, 5, 0, 0, 0, 4, 0, 0, 0, 1};\n\
-             .visible .global .align 4 .b8 warpfold_kernels$sum_f32$sum_f32[40] = {0};\n",
+             .visible .global .align 4 .b8 my_ops$mine_rows_f32[24] = {0, 2, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, \
+             0, 0, 0, 0, 4, 0, 0, 0};\n\
+             .visible .global .align 4 .b8 warpfold_kernels$sum_f32[24] = {0};\n",
         );
         let ours = |ours| KernelCrate {
             folder: PathBuf::new(),
@@ -424,12 +418,12 @@ mod tests {
         };
         let of = |kernels: &KernelCrate| -> Vec<(String, String)> {
             let parts = kernels.parts(&module).unwrap().into_iter();
-            parts.map(|part| (part.item.name.clone(), part.family)).collect()
+            parts.map(|part| (part.item.name.clone(), part.module)).collect()
         };
-        let named = |entry: &str, family: &str| (entry.to_owned(), family.to_owned());
+        let named = |entry: &str, module: &str| (entry.to_owned(), module.to_owned());
         assert_eq!(
             of(&ours(false)),
-            [named("theirs", "my_ops"), named("mine_rows_f32", "mine_f32")]
+            [named("theirs", "my_ops"), named("mine_rows_f32", "mine_rows_f32")]
         );
         assert_eq!(of(&ours(true)), [named("sum_f32", "sum_f32")]);
 
@@ -438,12 +432,12 @@ mod tests {
         let parts = theirs.parts(&module).unwrap();
         assert_eq!(
             parts[1].note.unwrap().to_string(),
-            "// mine_rows_f32 [512, 2, 1, 1, 0, 8, 16, 5, 4, 1]"
+            "// mine_rows_f32 [512, 2, 1, 1, 0, 4]"
         );
         assert_eq!(
             (parts[1].bounds.max_threads, parts[1].bounds.min_blocks),
             (512, Some(2))
         );
-        assert!(matches!(parts[1].expected, Expected::Counts { counts, fuses: false } if counts.barriers == 4));
+        assert!(matches!(parts[1].expected, Expected::AsWritten { barriers: 4, fuses: false }));
     }
 }

@@ -12,6 +12,7 @@ mod paths;
 mod process;
 mod ptx;
 mod ptxas;
+mod record;
 mod report;
 mod setup;
 mod test;

@@ -23,7 +23,7 @@ pub fn own_operator() -> PathBuf {
     root().join("host/examples/own-operator")
 }
 
-/// Finished PTX: `ARCH/FAMILY.ptx`.
+/// Finished PTX: `ARCH/ENTRY.ptx`.
 pub fn ptx() -> PathBuf {
     env::var_os("WARPFOLD_PTX_DIR").map_or_else(|| target().join("ptx"), PathBuf::from)
 }

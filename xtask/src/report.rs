@@ -4,9 +4,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use warpfold_kernels::kernels::Instructions;
 
-use crate::{facts::Figures, process::write_if_changed};
+use crate::{
+    facts::{Counts, Figures},
+    process::write_if_changed,
+};
 
 /// Everything that was built.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -33,38 +35,12 @@ pub struct Build {
 /// One entry point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The module it is loaded with.
-    pub family: String,
     /// Its symbol.
     pub name: String,
-    /// 16-byte loads of the input.
-    pub vector_loads: usize,
-    /// Single-element loads of the input.
-    pub scalar_loads: usize,
-    /// Shuffles.
-    pub shuffles: usize,
-    /// Barriers.
-    pub barriers: usize,
-    /// Atomic operations.
-    pub atomics: usize,
+    /// What it is made of.
+    pub counts: Counts,
     /// Figures on the architecture itself.
     pub figures: Option<Figures>,
-}
-
-impl Row {
-    /// An entry's row.
-    pub fn new(family: &str, name: &str, counted: Instructions, figures: Option<Figures>) -> Self {
-        Self {
-            family: family.to_owned(),
-            name: name.to_owned(),
-            vector_loads: counted.vector_loads,
-            scalar_loads: counted.scalar_loads,
-            shuffles: counted.shuffles,
-            barriers: counted.barriers,
-            atomics: counted.tickets,
-            figures,
-        }
-    }
 }
 
 impl Report {
@@ -92,37 +68,33 @@ impl Report {
 pub fn table(build: &Build) -> String {
     let heads = [
         "entry",
-        "family",
-        "regs",
-        "spills",
-        "stack",
-        "shared",
+        "bytes",
+        "instructions",
         "wide loads",
         "scalar",
         "shuffles",
         "barriers",
         "atomics",
+        "fused",
+        "regs",
+        "shared",
+        "spills",
+        "stack",
     ];
-    let row = |row: &Row| {
+    let rows = build.entries.iter().map(|row| {
         let figure = |of: fn(&Figures) -> u32| row.figures.as_ref().map_or("-".to_owned(), |f| of(f).to_string());
-        vec![
-            row.name.clone(),
-            row.family.clone(),
+        let figures = [
             figure(|f| f.registers),
+            figure(|f| f.shared),
             figure(|f| f.spill_stores + f.spill_loads),
             figure(|f| f.stack),
-            figure(|f| f.shared),
-            row.vector_loads.to_string(),
-            row.scalar_loads.to_string(),
-            row.shuffles.to_string(),
-            row.barriers.to_string(),
-            row.atomics.to_string(),
-        ]
-    };
-    let rows = build.entries.iter().map(row);
+        ];
+        let counts = row.counts.columns().map(|count| count.to_string());
+        [row.name.clone()].into_iter().chain(counts).chain(figures).collect()
+    });
     columns(
         std::iter::once(heads.map(str::to_owned).to_vec()).chain(rows).collect(),
-        2,
+        1,
     )
 }
 
@@ -155,19 +127,26 @@ mod tests {
     use super::*;
 
     fn build(arch: &str) -> Build {
-        let counted = Instructions {
-            vector_loads: 8,
-            scalar_loads: 32,
-            shuffles: 29,
-            barriers: 6,
-            tickets: 1,
+        let row = Row {
+            name: "sum_f32".to_owned(),
+            counts: Counts {
+                bytes: 30_000,
+                instructions: 900,
+                wide_loads: 8,
+                scalar_loads: 32,
+                shuffles: 29,
+                barriers: 6,
+                atomics: 1,
+                fused: 0,
+            },
+            figures: None,
         };
         Build {
             arch: arch.to_owned(),
             generator: "rustc".to_owned(),
             ptxas: None,
             devices: vec![],
-            entries: vec![Row::new("sum", "sum_f32", counted, None)],
+            entries: vec![row],
         }
     }
 
@@ -186,6 +165,6 @@ mod tests {
         let table = table(&build("sm_90"));
         let row = table.lines().nth(1).unwrap();
         let cells: Vec<_> = row.split_whitespace().collect();
-        assert_eq!(cells, ["sum_f32", "sum", "-", "-", "-", "-", "8", "32", "29", "6", "1"]);
+        assert_eq!(cells, ["sum_f32", "30000", "900", "8", "32", "29", "6", "1", "0", "-", "-", "-", "-"]);
     }
 }

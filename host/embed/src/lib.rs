@@ -28,7 +28,7 @@ pub fn ptx() {
     ptx_in(there.then_some(&folder));
 }
 
-/// Embeds the PTX in `folder`, `ARCH/FAMILY.ptx`; none without one. It is compressed: as text it would be most of a program. Gives how
+/// Embeds the PTX in `folder`, `ARCH/ENTRY.ptx`; none without one. It is compressed: as text it would be most of a program. Gives how
 /// many modules there were.
 ///
 /// # Panics
@@ -81,8 +81,8 @@ fn embed(folder: &Path, out: &Path) -> io::Result<(usize, String)> {
 fn expression(modules: &[(u32, String, String)], generators: &BTreeSet<String>) -> String {
     let modules: String = modules
         .iter()
-        .map(|(arch, family, file)| {
-            format!("    Ptx {{ arch: {arch}, family: {family:?}, packed: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\")) }},\n")
+        .map(|(arch, name, file)| {
+            format!("    Ptx {{ arch: {arch}, name: {name:?}, packed: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\")) }},\n")
         })
         .collect();
     let generators: Vec<&str> = generators.iter().map(String::as_str).collect();
@@ -119,7 +119,7 @@ mod tests {
             .filter_map(|line| line.split("Ptx { arch: ").nth(1))
             .collect();
         assert!(
-            archs.len() == 2 && archs[0].starts_with("75, family: \"mine_f32\"") && archs[1].starts_with("90,"),
+            archs.len() == 2 && archs[0].starts_with("75, name: \"mine_f32\"") && archs[1].starts_with("90,"),
             "{source}"
         );
         assert!(

@@ -211,12 +211,12 @@ pub enum Error {
 
     /// This build has no kernels for the device.
     #[error(
-        "no PTX of family {family} for compute capability {}.{} (built for: {built:?}); run {} and build again",
+        "no PTX of {entry} for compute capability {}.{} (built for: {built:?}); run {} and build again",
         compute_capability.0, compute_capability.1, build_ptx(package)
     )]
     NoPtx {
-        /// The family of kernels.
-        family: &'static str,
+        /// The kernel.
+        entry: &'static str,
         /// The package that they are of.
         package: &'static str,
         /// The device's compute capability.
@@ -238,10 +238,10 @@ pub enum Error {
     },
 
     /// The driver cannot read this build's PTX.
-    #[error("the driver (for CUDA {}.{}) is too old for the PTX of family {family}: update it", driver / 1000, driver % 1000 / 10)]
+    #[error("the driver (for CUDA {}.{}) is too old for the PTX of {entry}: update it", driver / 1000, driver % 1000 / 10)]
     DriverTooOld {
-        /// The family of kernels.
-        family: &'static str,
+        /// The kernel.
+        entry: &'static str,
         /// The newest CUDA version it supports, as 1000 × major + 10 × minor.
         driver: i32,
     },

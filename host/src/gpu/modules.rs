@@ -1,4 +1,4 @@
-//! The kernels' modules, loaded one family at a time, when first asked for.
+//! The kernels' modules, each loaded when first asked for.
 
 use std::{
     collections::hash_map::{self, HashMap},
@@ -18,11 +18,11 @@ use crate::{Error, ptx};
 /// The modules that one device has loaded.
 pub(super) struct Modules {
     compute_capability: (u32, u32),
-    loaded: Mutex<HashMap<Family, Module>>,
+    loaded: Mutex<HashMap<Name, Module>>,
 }
 
-/// Where a library is, for two crates may have families of one name; and the family.
-type Family = (usize, &'static str);
+/// Where a library is, for two crates may have entries of one name; and the entry.
+type Name = (usize, &'static str);
 
 impl Modules {
     pub(super) fn new(compute_capability: (u32, u32)) -> Self {
@@ -35,8 +35,8 @@ impl Modules {
     /// The entry's function, valid until [`unload`](Self::unload). The device's context is current.
     pub(super) fn function(&self, entry: &'static Entry) -> Result<Function, Error> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        let family = (ptr::from_ref(entry.library).addr(), entry.family);
-        let module = match loaded.entry(family) {
+        let name = (ptr::from_ref(entry.library).addr(), entry.name);
+        let module = match loaded.entry(name) {
             hash_map::Entry::Occupied(there) => there.into_mut(),
             hash_map::Entry::Vacant(place) => place.insert(self.load(entry)?),
         };
@@ -46,7 +46,7 @@ impl Modules {
 
     fn load(&self, entry: &'static Entry) -> Result<Module, Error> {
         let ptx = ptx::find(entry, self.compute_capability)?;
-        Module::from_ptx(&ptx.text, &[]).map_err(|error| load_error(entry.family, error, status::code(error)))
+        Module::from_ptx(&ptx.text, &[]).map_err(|error| load_error(entry.name, error, status::code(error)))
     }
 
     /// Unloads everything. The device's context is current, and no launch is under way.
@@ -56,10 +56,10 @@ impl Modules {
 }
 
 /// What it means that a module does not load: `code` is the driver's own, where cust's `error` has no name for it.
-fn load_error(family: &'static str, error: CudaError, code: u32) -> Error {
+fn load_error(entry: &'static str, error: CudaError, code: u32) -> Error {
     match code {
         UNSUPPORTED_PTX_VERSION => Error::DriverTooOld {
-            family,
+            entry,
             driver: warpfold_driver::driver_version().unwrap_or(0),
         },
         code => Error::Driver {
@@ -76,9 +76,9 @@ mod tests {
 
     #[test]
     fn a_driver_too_old_for_the_ptx_is_told_from_other_failures() {
-        let too_old = load_error("sum", CudaError::UnknownError, UNSUPPORTED_PTX_VERSION);
+        let too_old = load_error("sum_f32", CudaError::UnknownError, UNSUPPORTED_PTX_VERSION);
         assert!(
-            matches!(too_old, Error::DriverTooOld { family: "sum", .. }),
+            matches!(too_old, Error::DriverTooOld { entry: "sum_f32", .. }),
             "{too_old}"
         );
         assert!(too_old.to_string().contains("too old"), "{too_old}");

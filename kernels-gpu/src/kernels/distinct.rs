@@ -8,7 +8,6 @@ mod points;
 
 pub use points::{ENTRIES, find};
 
-use super::Instructions;
 use crate::{
     element::{
         Element, Item,
@@ -103,33 +102,6 @@ pub const fn chunks(order: Order, len: u64, count: u64, rows: u32) -> u64 {
         Order::Across => u64::saturating_mul(count.div_ceil(lanes), len.div_ceil(rows)),
         Order::Along => u64::saturating_mul(len, count).div_ceil(lanes * rows),
         Order::Whole | Order::Segments => len.div_ceil(lanes * rows),
-    }
-}
-
-/// How often the instructions that matter stand in the code of [`count_whole`].
-#[must_use]
-pub const fn instructions_whole<T: Width>() -> Instructions {
-    Instructions {
-        vector_loads: 0,
-        scalar_loads: AHEAD as usize * T::BYTES.div_ceil(4),
-        shuffles: warp::shuffles(2)[0],
-        // The near cache is empty.
-        barriers: 1,
-        // The claim of a slot, and a warp's count.
-        tickets: 2,
-    }
-}
-
-/// The same of [`count_extents`].
-#[must_use]
-pub const fn instructions_extents<T: Width>() -> Instructions {
-    Instructions {
-        vector_loads: 0,
-        scalar_loads: T::BYTES.div_ceil(4),
-        shuffles: 0,
-        barriers: 0,
-        // The claim of a slot; a lane's count where its extent ends, and in the end.
-        tickets: 3,
     }
 }
 

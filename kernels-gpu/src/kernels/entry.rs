@@ -83,11 +83,10 @@ macro_rules! entries {
             $crate::kernels::Kernel::$kernel,
             $crate::kernels::Room::$room,
             $crate::entries!(@also $($also)?),
-            // The operator, the symbol, the module, and the part of the build.
+            // The operator, the symbol, and the part of the build.
             [
                 stringify!($op),
                 concat!(stringify!($op), $infix, "_", stringify!($element)),
-                concat!(stringify!($op), "_", stringify!($element)),
                 stringify!($part),
             ],
         )
@@ -176,8 +175,7 @@ macro_rules! entries {
             /// and runs nothing of it.
             #[used]
             #[unsafe(export_name = concat!(
-                env!("CARGO_CRATE_NAME"), "$", stringify!($op), "_", stringify!($element), "$",
-                stringify!($op), $infix, "_", stringify!($element),
+                env!("CARGO_CRATE_NAME"), "$", stringify!($op), $infix, "_", stringify!($element),
             ))]
             static FACTS: $crate::kernels::Facts =
                 $crate::entries!(@new $kernel, $op, $infix, $arrays $element, $monoid, $room, $op).facts();

@@ -48,7 +48,7 @@ impl PartialEq for Library {
 /// PTX in a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Embedded {
-    /// A module for each architecture and family.
+    /// A module for each architecture and entry.
     pub modules: &'static [Ptx],
     /// What made them; none where there are none.
     pub generator: Option<&'static str>,
@@ -59,21 +59,20 @@ pub struct Embedded {
 pub struct Ptx {
     /// The architecture it was compiled for: 90 for compute capability 9.0.
     pub arch: u32,
-    /// The family of its entries.
-    pub family: &'static str,
+    /// Its entry; of what a user's crate has beside its operators, the crate.
+    pub name: &'static str,
     /// Its text, compressed by zlib.
     pub packed: &'static [u8],
 }
 
 /// What the build must know of an entry: largest block, blocks of that size (0 if it does not matter), words of the state and of
-/// the answer, whether it fuses, and how often each instruction stands in its code.
-pub type Facts = [u32; 10];
+/// the answer, whether it fuses, and how many barriers it has.
+pub type Facts = [u32; 6];
 
 impl Entry {
     /// What the build must know of it.
     #[must_use]
     pub const fn facts(&self) -> Facts {
-        let counts = self.instructions;
         let blocks = match self.min_blocks {
             Some(blocks) => blocks,
             None => 0,
@@ -84,11 +83,7 @@ impl Entry {
             self.state_words as u32,
             self.answer_words as u32,
             self.fuses as u32,
-            counts.vector_loads as u32,
-            counts.scalar_loads as u32,
-            counts.shuffles as u32,
-            counts.barriers as u32,
-            counts.tickets as u32,
+            self.barriers,
         ]
     }
 

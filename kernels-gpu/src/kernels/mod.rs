@@ -56,8 +56,6 @@ pub struct Entry {
     pub masked: bool,
     /// What it runs.
     pub kernel: Kernel,
-    /// The module it is loaded with: entries of one family are built into one PTX file.
-    pub family: &'static str,
     /// 32-bit words of its state, the unit of its slots.
     pub state_words: usize,
     /// What a warp makes of its leaves of a tile: it may have more of them where it makes one state.
@@ -72,8 +70,8 @@ pub struct Entry {
     pub min_blocks: Option<u32>,
     /// Whether its source has fused multiply-adds.
     pub fuses: bool,
-    /// How often each instruction that matters stands in its code, by the source.
-    pub instructions: Instructions,
+    /// Barriers in its source: as many must stand in its code.
+    pub barriers: u32,
 }
 
 /// What an entry point runs.
@@ -223,7 +221,7 @@ impl Entry {
         kernel: Kernel,
         room: Room,
         also: Option<&'static str>,
-        [op, name, family, part]: [&'static str; 4],
+        [op, name, part]: [&'static str; 3],
     ) -> Self {
         let words = <M::State as Words>::COUNT;
         let most = match kernel {
@@ -232,17 +230,13 @@ impl Entry {
         };
         assert!(words >= 1 && words <= most, "a state has too many words");
         assert!(<M::Answer as Words>::COUNT <= most, "an answer has too many words");
-        let (max_threads, blocks, instructions) = match kernel {
+        let (max_threads, blocks, barriers) = match kernel {
             Kernel::Distinct => panic!("no operator has it"),
-            Kernel::All => (room.threads, room.blocks, whole::instructions::<T, M>()),
-            Kernel::Small => (
-                room.small_threads,
-                room.small_blocks,
-                whole::instructions_small::<T, M>(),
-            ),
+            Kernel::All => (room.threads, room.blocks, whole::barriers::<T, M>()),
+            Kernel::Small => (room.small_threads, room.small_blocks, whole::BARRIERS_SMALL),
             // Of large states four slots take all registers there are.
-            Kernel::Rows if is_large(words) => (room.threads, 1, rows::instructions::<T, M>()),
-            Kernel::Rows => (room.threads, room.blocks, rows::instructions::<T, M>()),
+            Kernel::Rows if is_large(words) => (room.threads, 1, 0),
+            Kernel::Rows => (room.threads, room.blocks, 0),
             Kernel::Segments => {
                 // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments'
                 // slots and of a leaf.
@@ -259,7 +253,7 @@ impl Entry {
                     _ => 256,
                 };
                 let resident = if all < most { all } else { most };
-                (64, resident / 64, segments::instructions::<T, M>())
+                (64, resident / 64, 0)
             }
             Kernel::Strided => {
                 // Addresses take many registers, and so do the states that wait, if any do.
@@ -279,7 +273,7 @@ impl Entry {
                     most_resident
                 };
                 let resident = if all < most_resident { all } else { most_resident };
-                (threads, resident / threads, strided::instructions::<T, M>())
+                (threads, resident / threads, strided::barriers(words))
             }
         };
         Self {
@@ -292,7 +286,6 @@ impl Entry {
             arrays: T::ARRAYS,
             masked: T::MASKED,
             kernel,
-            family,
             state_words: words,
             leaves: Leaves::of::<T, M>(),
             answer_words: <M::Answer as Words>::COUNT,
@@ -300,7 +293,7 @@ impl Entry {
             max_threads,
             min_blocks: Some(blocks),
             fuses: M::FUSES,
-            instructions,
+            barriers,
         }
     }
 }
@@ -326,19 +319,4 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
 #[must_use]
 pub fn entry(name: &str) -> Option<&'static Entry> {
     entries().find(|entry| entry.name == name)
-}
-
-/// How often each instruction that matters stands in an entry's PTX.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Instructions {
-    /// 16-byte loads of the input.
-    pub vector_loads: usize,
-    /// Single-element loads of the input: the path for a ragged end or an unaligned start.
-    pub scalar_loads: usize,
-    /// Shuffles.
-    pub shuffles: usize,
-    /// Barriers.
-    pub barriers: usize,
-    /// Tickets drawn: atomic read-modify-writes.
-    pub tickets: usize,
 }

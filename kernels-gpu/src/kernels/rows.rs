@@ -1,20 +1,20 @@
 //! Extents of at most a leaf that lie in runs: rows, several to a warp where they are short.
 
 use super::{
-    Instructions,
     output::{Output, finish},
 };
 use crate::{
     element::Type,
-    monoids::{Monoid, Words},
+    monoids::Monoid,
     simt::Simt,
     stages::{
         extents::{Extents, Input},
-        in_order, load,
+        in_order,
         source::Source,
-        thread, warp,
+        thread::{self, Short},
+        warp,
     },
-    tree::{LANES, VECTOR_BYTES, row_elements},
+    tree::{LANES, VECTOR_BYTES},
 };
 
 /// Rows of a leaf's width that a warp has in flight, where the extents have no more than one.
@@ -53,32 +53,6 @@ impl Width {
     }
 }
 
-/// How often the instructions that matter stand in the code of [`reduce_rows`].
-#[must_use]
-pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
-    let words = <M::State as Words>::COUNT;
-    if !M::COMMUTES {
-        return Instructions {
-            vector_loads: in_order::loads::<T>().vectors,
-            scalar_loads: in_order::loads::<T>().words,
-            shuffles: words, // a loop
-            barriers: 0,
-            tickets: 0,
-        };
-    }
-    // Four extents of a row, or one of two, four or eight.
-    let (wide, turns) = (4 + 2 + 4 + 8, 4 + 3);
-    let wide = load::wide_loads::<T>(wide);
-    let ragged = load::ragged_loads::<T>(4 + 2 + 4, 1);
-    Instructions {
-        vector_loads: wide.vectors + ragged.vectors,
-        scalar_loads: wide.words + ragged.words + turns * ragged.bytes,
-        shuffles: words, // a loop
-        barriers: 0,
-        tickets: 0,
-    }
-}
-
 /// Folds each extent, of at most a leaf, to its answer.
 ///
 /// ```text
@@ -98,68 +72,44 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
         // SAFETY: passed on to the caller.
         return unsafe { reduce_in_order(simt, op, extents, first, output) };
     }
-    let none = op.identity();
-    let (lanes, slots, states) = match width {
-        Width::Lanes(lanes) => {
-            let number = |slot: u32| first + u64::from(slot * (LANES / lanes) + simt.lane() / lanes);
-            let vector = simt.lane() % lanes;
-            // All are read before any is folded.
-            // SAFETY: passed on to the caller.
-            let load = |slot| unsafe {
-                let number = number(slot);
-                let len = if number < extents.count { extents.len } else { 0 };
-                thread::load_row(
-                    simt,
-                    Input {
-                        len,
-                        ..extents.run(simt, number)
-                    },
-                    vector,
-                )
-            };
-            let (a, b, c, d) = (load(0), load(1), load(2), load(3));
-            let states = if thread::has_whole_vectors::<T, M>(extents.len) {
-                (
-                    a.fold_whole(simt, op),
-                    b.fold_whole(simt, op),
-                    c.fold_whole(simt, op),
-                    d.fold_whole(simt, op),
-                )
-            } else {
-                (a.fold(simt, op), b.fold(simt, op), c.fold(simt, op), d.fold(simt, op))
-            };
-            (lanes, SLOTS, states)
-        }
-        Width::Warp => {
+    let (lanes, slots) = match width {
+        Width::Lanes(lanes) => (lanes, SLOTS),
+        Width::Warp => (LANES, 1),
+    };
+    let number = |slot: u32| first + u64::from(slot * (LANES / lanes) + simt.lane() / lanes);
+    let mut vectors = [Short::<T, 1>::nothing(); SLOTS as usize];
+    let mut long = op.identity();
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if slots == 1 {
             if first >= extents.count {
                 return;
             }
-            // SAFETY: passed on to the caller.
-            let input = unsafe { extents.run(simt, first) };
-            let rows = extents.len.div_ceil(row_elements::<T>() as u64);
-            // SAFETY: passed on to the caller; the rows hold the extent.
-            let state = unsafe {
-                match rows {
-                    0..=2 => thread::fold_rows::<S, T, M, 2>(simt, op, input),
-                    3..=4 => thread::fold_rows::<S, T, M, 4>(simt, op, input),
-                    _ => thread::fold_rows::<S, T, M, 8>(simt, op, input),
-                }
+            long = thread::fold_rows(simt, op, extents.run(simt, first));
+        } else {
+            let load = |slot| {
+                let number = number(slot);
+                let len = if number < extents.count { extents.len } else { 0 };
+                let run = extents.run(simt, number);
+                thread::load_row(simt, Input { len, ..run }, simt.lane() % lanes)
             };
-            (LANES, 1, (state, none, none, none))
+            // All are read before any is folded.
+            vectors = [load(0), load(1), load(2), load(3)];
         }
-    };
+    }
     // A loop, so that what is the same for each slot stands here once.
-    let mut slot = 0;
-    let (mut state, mut next, mut third, mut last) = states;
+    let mut slot = simt.anew(0);
     while slot < slots {
+        let [vector, b, c, d] = vectors;
+        vectors = [b, c, d, vector];
+        let state = if slots == 1 { long } else { vector.fold(simt, op) };
         let total = warp::reduce_first(simt, op, state, lanes);
-        let number = first + u64::from(slot * (LANES / lanes) + simt.lane() / lanes);
+        let number = number(slot);
         if simt.lane().is_multiple_of(lanes) && number < extents.count {
             // SAFETY: passed on to the caller; each extent has one such lane.
             unsafe { finish(simt, op, extents.len, total, output, number) };
         }
-        (state, next, third, last) = (next, third, last, none);
-        slot += 1;
+        slot = simt.anew(slot + 1);
     }
 }
 

@@ -3,7 +3,7 @@
 mod short;
 
 use super::{
-    Entry, Instructions,
+    Entry,
     output::{Output, finish},
 };
 use crate::{
@@ -14,14 +14,14 @@ use crate::{
         aside::Carried,
         extents::{Input, after},
         grid::{self, Meeting},
-        in_order, load,
-        run::{self, Run},
+        in_order,
+        run::Run,
         segments::{self, Piece, Segments},
         source::{At, Source},
         thread,
         warp::{self, Seen, is_vast},
     },
-    tree::{LANES, ROWS, leaf_elements, leaves, pending::Pending},
+    tree::{LANES, leaf_elements, leaves, pending::Pending},
 };
 
 /// The most leaves of a tile; of states so large that a warp's leaves have one together, as many as it has lanes.
@@ -56,69 +56,6 @@ pub const fn most_leaves(entry: &Entry) -> u32 {
 #[must_use]
 pub const fn places(element: Type, len: u64, count: u64) -> u64 {
     u64::saturating_add(len, u64::saturating_mul(count, segments::cost(element)))
-}
-
-/// How often the instructions that matter stand in the code of [`reduce_segments`].
-#[must_use]
-pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
-    let words = <M::State as Words>::COUNT;
-    // A leaf, or a whole one, shifted or not.
-    let wide = load::wide_loads::<T>(2 * ROWS);
-    let ragged = load::ragged_loads::<T>(0, 1);
-    // A whole leaf that is not aligned.
-    let whole = if thread::loads_words::<T, M>() {
-        ragged.words + ragged.bytes
-    } else {
-        0
-    };
-    let shifted = thread::shifted_loads::<T>();
-    // The search; the ends of a lane's first segment, of its next unless registers are dear, and of a tile; the address of a lane's.
-    let ends = if are_dear(words) { 2 } else { 3 };
-    let numbers = 1 + 2 * ends + T::ARRAYS;
-    let address = 2 * T::ARRAYS + 1;
-    // A wide leaf, others; slots of tiles.
-    let [reduce, ..] = warp::shuffles_of::<T, M>();
-    let meet = grid::shuffles_of_last_warps::<T, M>();
-    if !M::COMMUTES {
-        // A leaf; no segment is short.
-        return Instructions {
-            vector_loads: in_order::loads::<T>().vectors,
-            scalar_loads: in_order::loads::<T>().words + numbers * segments::NUMBER,
-            shuffles: address + reduce + meet,
-            barriers: 0,
-            tickets: 1,
-        };
-    }
-    if is_vast(words) {
-        let (loads, shuffles) = if warp::lanes_meet_last::<T, M>() {
-            (thread::ragged_leaf_loads::<T, M>(), reduce)
-        } else {
-            (thread::leaf_loads::<T, M>(), run::shuffles::<T, M>())
-        };
-        // The search; the ends of a segment, its address, and its ends once more.
-        let numbers = 1 + 2 + T::ARRAYS + 2;
-        return Instructions {
-            vector_loads: loads.vectors,
-            scalar_loads: loads.words + loads.bytes + numbers * segments::NUMBER,
-            shuffles: shuffles + meet,
-            barriers: 0,
-            tickets: 1,
-        };
-    }
-    let short = short::instructions::<T, M>();
-    Instructions {
-        vector_loads: wide.vectors + ragged.vectors + shifted.vectors + short.vector_loads,
-        scalar_loads: wide.words
-            + ragged.words
-            + ragged.bytes
-            + shifted.words
-            + whole
-            + short.scalar_loads
-            + numbers * segments::NUMBER,
-        shuffles: address + 2 * reduce + meet + short.shuffles,
-        barriers: 0,
-        tickets: 1,
-    }
 }
 
 /// Folds each segment to its answer.
@@ -314,12 +251,12 @@ unsafe fn fold_run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Inpu
         };
         // SAFETY: passed on to the caller.
         let state = unsafe { fold_leaf(simt, op, here, &mut seen) };
-        pending.push(op, number, op.shift(state, u64::from(number * leaf)));
+        pending.push(simt, op, number, op.shift(state, u64::from(number * leaf)));
         start = after::<T>(start, leaf.into());
         left -= len;
         number += 1;
     }
-    pending.total(op, number)
+    pending.total(simt, op, number)
 }
 
 /// Folds a segment of at most a tile, or a tile of one, whose leaves have one state together.
@@ -338,7 +275,7 @@ unsafe fn fold_neighbours<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
             // All leaves as ragged ones are: whole ones at once take more registers than there are.
             let (mut mine, mut leaf) = (op.identity(), 0);
             while leaf < count {
-                mine = thread::fold_ragged_onto(simt, op, input, leaf.into(), mine);
+                mine = op.combine(mine, thread::fold_ragged(simt, op, input, leaf.into()));
                 leaf += 1;
             }
             return warp::reduce(simt, op, mine);
@@ -380,7 +317,7 @@ unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(
             };
             warp::fold_loaded(simt, op, rows, seen)
         } else {
-            warp::reduce(simt, op, thread::fold_rows_in_turn(simt, op, input))
+            warp::reduce(simt, op, thread::fold_rows(simt, op, input))
         }
     }
 }

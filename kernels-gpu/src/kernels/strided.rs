@@ -2,12 +2,11 @@
 //! what they read lies together.
 
 use super::{
-    Instructions,
     output::{Output, finish},
 };
 use crate::{
     element::Type,
-    monoids::{Monoid, Words},
+    monoids::Monoid,
     simt::Simt,
     stages::{
         extents::Extents,
@@ -38,24 +37,11 @@ pub const fn parts(element: Type, len: u64) -> u64 {
     first_row.div_ceil(row / PARTS)
 }
 
-/// How often the instructions that matter stand in the code of [`reduce_strided`].
+/// Barriers in [`reduce_strided`], of states of `words` words: two meetings of two, if any warps meet; the slots' writers and readers; and in
+/// the loop of slots.
 #[must_use]
-pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
-    let words = <M::State as Words>::COUNT;
-    let (loads, exchanges) = if M::COMMUTES {
-        (gather::loads::<T, M>(), gather::shuffles::<T, M>())
-    } else {
-        (in_order::loads::<T>(), 0)
-    };
-    Instructions {
-        vector_loads: loads.vectors,
-        scalar_loads: loads.words,
-        // Loops: the parts, and the slots.
-        shuffles: 2 * words + exchanges,
-        // Two meetings of two, if any warps meet; the slots' writers and readers; and in the loop of slots.
-        barriers: if most_warps(words) > 1 { 2 * 2 } else { 0 } + 2 + 2,
-        tickets: 1,
-    }
+pub const fn barriers(words: usize) -> u32 {
+    if most_warps(words) > 1 { 8 } else { 4 }
 }
 
 /// Folds each extent to its answer.

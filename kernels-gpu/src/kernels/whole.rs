@@ -1,12 +1,11 @@
 //! Extents of any length, each by one block or by several: whole arrays, and rows of more than a leaf.
 
 use super::{
-    Instructions,
     output::{Output, finish},
 };
 use crate::{
     element::Type,
-    monoids::{Monoid, Words},
+    monoids::Monoid,
     simt::Simt,
     stages::{
         aside::Carried,
@@ -14,9 +13,8 @@ use crate::{
         block::Turn,
         extents::{Extents, Input},
         grid,
-        grid::Meeting,
-        in_order, narrow,
-        run::{self, Run},
+        grid::Meeting, narrow,
+        run::Run,
         source::Source,
         store, thread, warp,
         warp::{Leaves, Row, Seen},
@@ -30,65 +28,14 @@ pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u
     element.leaf_elements() * warps as u64 * leaves_per_warp as u64
 }
 
-/// How often the instructions that matter stand in the code of [`reduce_all`]: each stage's own count, once for each place it is
-/// called from.
+/// Barriers in [`reduce_all`]: the block's two, one behind the ticket, and, unless lanes meet last, one between two rounds of slots.
 #[must_use]
-pub const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
-    let words = <M::State as Words>::COUNT;
-    let [reduce, reduce_octets, reduce_eight] = warp::shuffles_of::<T, M>();
-    let reduce_first = words; // a loop
-    // A whole leaf and a ragged one; the block stage; few slots; a run of slots and the block stage. Or a thread's slots.
-    let (slots, rounds) = if warp::lanes_meet_last::<T, M>() {
-        (reduce + reduce_first, 0)
-    } else {
-        (
-            (reduce_eight + reduce_octets) + (reduce_eight + reduce) + reduce_first,
-            1,
-        )
-    };
-    // Of a tile's leaves.
-    let of_leaves = match Leaves::of::<T, M>() {
-        Leaves::Together { .. } => run::shuffles::<T, M>(),
-        // Whole leaves and ragged ones.
-        Leaves::Apart if warp::meets_in_fours::<T, M>() => warp::shuffles_of_four(words) + reduce,
-        Leaves::Apart => 2 * reduce,
-        Leaves::InAnyOrder => reduce,
-    };
-    let shuffles = of_leaves + reduce_first + slots;
-    if !M::COMMUTES {
-        return Instructions {
-            vector_loads: in_order::loads::<T>().vectors,
-            scalar_loads: in_order::loads::<T>().words,
-            shuffles: reduce + reduce_first + slots,
-            barriers: 2 + 1 + rounds,
-            tickets: 1,
-        };
-    }
-    let loads = thread::leaf_loads::<T, M>();
-    Instructions {
-        vector_loads: loads.vectors,
-        scalar_loads: loads.words + loads.bytes,
-        shuffles,
-        // The block stage twice, one behind the ticket, and one between two rounds of slots.
-        barriers: 2 + 1 + rounds,
-        tickets: 1,
-    }
+pub const fn barriers<T: Source, M: Monoid<T>>() -> u32 {
+    if warp::lanes_meet_last::<T, M>() { 3 } else { 4 }
 }
 
-/// The same for [`reduce_small`].
-#[must_use]
-pub const fn instructions_small<T: Source, M: Monoid<T>>() -> Instructions {
-    let words = <M::State as Words>::COUNT;
-    let [reduce, reduce_octets, reduce_eight] = warp::shuffles_of::<T, M>();
-    let reduce_first = words; // a loop
-    let few_slots = reduce_eight + reduce_octets;
-    Instructions {
-        // A leaf, whole or ragged; the block stage; few slots.
-        shuffles: reduce + reduce_first + few_slots,
-        barriers: 1,
-        ..instructions::<T, M>()
-    }
-}
+/// Barriers in [`reduce_small`].
+pub const BARRIERS_SMALL: u32 = 1;
 
 /// Folds each extent to its answer.
 ///
@@ -162,7 +109,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             });
             while at < tile_leaves.min(present) {
                 // SAFETY: passed on to the caller.
-                mine = unsafe { thread::fold_ragged_onto(simt, op, input, leaf(at), mine) };
+                mine = op.combine(mine, unsafe { thread::fold_ragged(simt, op, input, leaf(at)) });
                 at += simt.warps();
             }
             block::put(simt, simt.warp(), warp::reduce(simt, op, mine), turn);

@@ -115,8 +115,6 @@ impl<T: Float> Monoid<T> for Describe {
         ((Summed::of(moments, others), found), is_finite)
     }
 
-    const FOLDS_AGAIN: (usize, usize) = (2, 1);
-
     /// One after the other: states that wait, of all together, take more registers than there are.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]

@@ -26,25 +26,30 @@ impl<T: Float> Monoid<T> for NormLp {
     type State = Scaled<f64>;
     type Answer = T;
 
-    #[inline]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn identity(self) -> Scaled<f64> {
         Scaled::<f64>::EMPTY
     }
-    #[inline]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn lift(self, value: T, _: u64) -> Scaled<f64> {
         // ln 0 is −∞, and stays it: a term that is 0.
         Scaled::<f64>::of(self.p * double::ln(value.to_f64().abs()))
     }
-    #[inline]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn combine(self, a: Scaled<f64>, b: Scaled<f64>) -> Scaled<f64> {
         a.combine(b)
     }
     const FUSES: bool = true;
-    #[inline]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn finish(self, state: Scaled<f64>, _: u64) -> T {
         T::from_f64(double::exp(state.ln() / self.p))
     }
-    #[inline]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn empty(self) -> Option<T> {
         Some(T::from_f64(0.0))
     }

@@ -197,9 +197,6 @@ pub trait Monoid<T>: Copy {
         (part.fold(self), true)
     }
 
-    /// How many operators [`fold_again`](Self::fold_again) asks that fold columns, and how many others, which associate.
-    const FOLDS_AGAIN: (usize, usize) = (1, 0);
-
     /// The state of any part, for those that [`fold_full`](Self::fold_full) does not fold, which are few.
     #[inline(always)]
     fn fold_again(self, part: impl Again<T>) -> Self::State

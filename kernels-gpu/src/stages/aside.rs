@@ -121,12 +121,6 @@ pub struct Carried<T, M: Monoid<T>> {
     seen: AsideState<T, M>,
 }
 
-/// How many shuffles stand in the code of [`Carried::fold_leaf`] and [`Carried::total`].
-#[must_use]
-pub const fn shuffles<T, M: Monoid<T>>() -> usize {
-    2 * warp::shuffles(M::ASIDE)[0]
-}
-
 impl<T: Source, M: Monoid<T>> Carried<T, M> {
     /// Nothing yet.
     #[inline(always)]
@@ -184,12 +178,6 @@ pub fn join<T, M: Monoid<T>>(op: M, met: TreeState<T, M>, aside: Option<AsideSta
         let first = AsideState::<T, M>::FIRST;
         if i < first { met.word(i) } else { aside.word(i - first) }
     })
-}
-
-/// How many shuffles stand in the code of [`reduce_eight`].
-#[must_use]
-pub const fn shuffles_of_eight<T, M: Monoid<T>>() -> usize {
-    warp::shuffles_of_four(M::State::COUNT - M::ASIDE) + warp::shuffles(M::ASIDE)[0]
 }
 
 /// [`warp::reduce_eight`]: what is set aside of all eight rows comes with the first.

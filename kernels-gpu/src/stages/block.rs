@@ -2,12 +2,12 @@
 
 use super::{
     each_word,
-    warp::{self, is_large},
+    warp::{self, combines_in_loops, is_large},
 };
 use crate::{
     monoids::{Monoid, Words},
     simt::{SHARED_WORDS, Simt},
-    tree::LANES,
+    tree::{LANES, pending::Pending},
 };
 
 /// States that a lane of the first warp folds by itself.
@@ -99,7 +99,17 @@ pub fn fold<S: Simt, T, M: Monoid<T>>(simt: S, op: M, count: u32, turn: Turn) ->
     if is_large(M::State::COUNT) {
         return warp::reduce_first(simt, op, state(0), count);
     }
-    let mine = op.combine(op.combine(state(0), state(1)), op.combine(state(2), state(3)));
+    let mine = if combines_in_loops(M::State::COUNT) {
+        let mut pending = Pending::<M::State, 2>::nothing(op);
+        let mut i = simt.anew(0);
+        while i < PER_LANE {
+            pending.push(simt, op, i, state(i));
+            i = simt.anew(i + 1);
+        }
+        pending.total(simt, op, PER_LANE)
+    } else {
+        op.combine(op.combine(state(0), state(1)), op.combine(state(2), state(3)))
+    };
     warp::reduce_first(simt, op, mine, count.div_ceil(PER_LANE))
 }
 

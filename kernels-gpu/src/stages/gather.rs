@@ -5,25 +5,19 @@ use super::{
     extents::Extents,
     in_order::{self, Apart},
     load::{
-        ALL, Loads, Vectors, WORDS, each_row, element_loads, is_vector, load_element, rows_in_turns, vector,
-        word_elements,
+        Vectors, WORDS, each_row, is_vector, load_element, rows_in_turns, vector,
     },
     mask, narrow,
-    part::{Loaded, is_cheaper_whole},
-    shared_words::{self, SharedWords, can_share, folds_half, has_half},
+    part::Loaded,
+    shared_words::{SharedWords, can_share},
     source::{At, Read, Source},
 };
 use crate::{
     element::Item,
-    monoids::{Monoid, Words as _},
+    monoids::Monoid,
     simt::Simt,
     tree::{ROWS, place, row_elements, vector_elements},
 };
-
-/// Places from the first of a part to the last, and one.
-const fn span<T: Item>() -> u32 {
-    place::<T>(ROWS - 1, vector_elements::<T>()) as u32
-}
 
 /// The answer whose parts a lane folds.
 #[derive(Clone, Copy)]
@@ -61,59 +55,24 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     }
     let left = u64::saturating_sub(extents.len, first);
     let present = narrow(simt, if answer.exists { left } else { 0 });
-    let is_whole = present >= span::<T>();
-    // The same for all lanes that read together.
-    let is_half = folds_half::<T, M>() && answer.shares_words && has_half::<T>(left);
-    let places = |is_whole| {
-        move |array| Places {
-            extents,
-            array,
-            start: T::of(start, array),
-            first,
-            present,
-            is_whole,
-        }
-    };
-    let shared = T::each(|array| SharedWords(places(false)(array)));
-    if is_half {
-        // SAFETY: passed on to the caller.
-        let words = unsafe { T::read(simt, shared) };
-        let state = Loaded::<T, { ROWS / 2 }> { words, present }.fold_whole_rows(op);
-        return op.shift(state, first);
-    }
+    let places = T::each(|array| Places {
+        extents,
+        array,
+        start: T::of(start, array),
+        first,
+        present,
+    });
     // SAFETY: passed on to the caller.
     let words = unsafe {
         if can_share::<T>() && answer.shares_words {
-            T::read(simt, shared)
+            T::read(simt, T::map(places, SharedWords))
         } else if !answer.exists {
             return op.identity();
-        } else if reads_whole::<T, M>() && is_whole && extents.layout.is_null() {
-            T::read(simt, T::each(places(true)))
         } else {
-            T::read(simt, T::each(places(false)))
+            T::read(simt, places)
         }
     };
-    let loaded = Loaded::<T, ROWS> { words, present };
-    let state = if !is_cheaper_whole::<T, M>() || M::FUSES && M::State::COUNT == 1 && !is_whole {
-        // As it is; of exponentials of elements there is so much code that it stands here twice at most.
-        loaded.fold(simt, op)
-    } else if is_whole {
-        // Anew, so that the two ways share nothing: else elements would be unpacked before they part.
-        let words = T::map(words, |words| {
-            each_row::<ROWS>(|row| words[row].map(|word| simt.anew(word)))
-        });
-        Loaded::<T, ROWS> { words, present: ALL }.fold(simt, op)
-    } else {
-        loaded.fold_by_rows(simt, op)
-    };
-    op.shift(state, first)
-}
-
-/// Whether a part of which no place is absent is read by loads of its own, that test nothing: where there are registers for so many at
-/// once.
-const fn reads_whole<T: Source, M: Monoid<T>>() -> bool {
-    let is_dear = M::SELECTS || M::FUSES;
-    is_cheaper_whole::<T, M>() && !T::MASKED && T::BYTES > 1 && !(T::BYTES == 2 && is_dear)
+    op.shift(Loaded::<T, ROWS> { words, present }.fold(simt, op), first)
 }
 
 /// Where the elements of a part lie in one of the arrays: those from number `first` on of the extent that begins at `start`, of which
@@ -125,8 +84,6 @@ pub(super) struct Places<T: Source> {
     pub(super) start: *const T::Element,
     pub(super) first: u64,
     pub(super) present: u32,
-    /// Whether it is known to the compiler that all are.
-    is_whole: bool,
 }
 
 /// The words of a part, element by element.
@@ -156,7 +113,6 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
         start,
         first,
         present,
-        is_whole,
     } = places;
     if is_vector::<T>() {
         // SAFETY: passed on to the caller.
@@ -164,7 +120,7 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
     }
     if extents.layout.is_null() {
         let element = |place: u64, from: *const T::Element| {
-            let is_present = is_whole || (place as u32) < present;
+            let is_present = (place as u32) < present;
             if T::BYTES != 2 && !is_present {
                 return 0;
             }
@@ -186,10 +142,9 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
             })
         };
         // So many small elements in turns, as `load_bytes` has its rows: each takes a register until it has its place.
-        match (T::BYTES, is_whole) {
-            (2, true) => rows_in_turns::<S, { rows_at_once(2, true) }>(simt, row_at),
-            (2, false) => rows_in_turns::<S, { rows_at_once(2, false) }>(simt, row_at),
-            (1, _) => rows_in_turns::<S, { rows_at_once(1, false) }>(simt, row_at),
+        match T::BYTES {
+            2 => rows_in_turns::<S, 2>(simt, row_at),
+            1 => rows_in_turns::<S, 4>(simt, row_at),
             _ => each_row(row_at),
         }
     } else {
@@ -212,15 +167,6 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
             turn += 1;
         }
         rows
-    }
-}
-
-/// Rows whose elements, of so many bytes, are on their way at once; fewer where each has an address of its own, for that takes registers.
-const fn rows_at_once(bytes: usize, is_whole: bool) -> usize {
-    match (bytes, is_whole) {
-        (2, false) => 2,
-        (1, _) | (2, true) => 4,
-        _ => ROWS,
     }
 }
 
@@ -353,42 +299,4 @@ fn moved_down<T: Item>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
         };
         [word(0), word(1), word(2), word(3)]
     })
-}
-
-/// How many shuffles stand in the code of [`fold_part`].
-#[must_use]
-pub const fn shuffles<T: Source, M: Monoid<T>>() -> usize {
-    if can_share::<T>() {
-        u32::ilog2(word_elements::<T>() as u32) as usize * shared_words::rows::<T, M>() * WORDS * T::ARRAYS
-    } else {
-        0
-    }
-}
-
-/// How many loads of elements and words stand in the code of [`fold_part`].
-#[must_use]
-pub const fn loads<T: Source, M: Monoid<T>>() -> Loads {
-    let shared = if can_share::<T>() {
-        shared_words::rows::<T, M>() * WORDS * T::ARRAYS
-    } else {
-        0
-    };
-    let whole = if reads_whole::<T, M>() {
-        rows_at_once(T::BYTES, true)
-    } else {
-        0
-    };
-    let rows = whole + rows_at_once(T::BYTES, false);
-    // The rows, and one element that an index is made for.
-    let elements = element_loads::<T>(rows * vector_elements::<T>() + 1);
-    // Of a mask a row, in a loop.
-    let in_loops = if T::MASKED {
-        (rows - 1) * vector_elements::<T>()
-    } else {
-        0
-    };
-    Loads {
-        words: elements.words + shared - in_loops,
-        ..elements
-    }
 }

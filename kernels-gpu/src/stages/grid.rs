@@ -54,12 +54,18 @@ pub unsafe fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M,
         // SAFETY: passed on to the caller.
         return all_hear(simt, last).then(|| unsafe { fold_in_any_order(simt, op, meeting) });
     }
+    // Few slots are the first warp's affair: no barrier.
     if meeting.tiles <= OCTET {
-        // SAFETY: passed on to the caller.
-        return unsafe { first_warp_folds(simt, op, meeting, last) };
+        if simt.warp() != 0 || !simt.any(last) {
+            return None;
+        }
+        // Hands on to the warp what thread 0 saw with its ticket: a vote orders no memory.
+        simt.warp_barrier();
+    } else if !all_hear(simt, last) {
+        return None;
     }
     // SAFETY: passed on to the caller.
-    all_hear(simt, last).then(|| unsafe { fold_slots(simt, op, meeting) })
+    Some(unsafe { fold_slots(simt, op, meeting) })
 }
 
 /// Whether this is the last block to arrive, which then sees the slots that all blocks stored.
@@ -201,7 +207,7 @@ unsafe fn fold_in_any_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: M
 
 /// Folds all slots, neighbours first. The number of warps is a power of two.
 ///
-/// Called by: all threads of the last block together · Valid in: thread 0 · Scratch: the slots and the shared buffers
+/// Called by: all threads of the last block together, or, of at most [`OCTET`] slots, of its first warp · Valid in: thread 0 · Scratch: the slots and the shared buffers
 ///
 /// # Safety
 ///
@@ -219,8 +225,11 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting)
         for g in 0..groups {
             let first = (g << group) + u64::from(simt.warp() * run);
             // SAFETY: passed on to the caller.
-            let mine = unsafe { fold_run(simt, op, meeting.slots, first, left) };
-            total = block::reduce(simt, op, mine, turn);
+            total = unsafe { fold_run(simt, op, meeting.slots, first, left) };
+            if meeting.tiles <= OCTET {
+                return total;
+            }
+            total = block::reduce(simt, op, total, turn);
             turn = turn.next();
             if groups > 1 {
                 // Slot g was read by this group or one before it: other warps are behind the block stage's barrier, the
@@ -300,17 +309,6 @@ unsafe fn fold_octet<S: Simt, T: Source, M: Monoid<T>>(
         slot += LANES;
     }
     warp::reduce(simt, op, mine)
-}
-
-/// How many shuffles stand in the code of [`last_warps_fold`].
-#[must_use]
-pub const fn shuffles_of_last_warps<T: Source, M: Monoid<T>>() -> usize {
-    let [reduce, reduce_octets, reduce_eight] = warp::shuffles_of::<T, M>();
-    if warp::lanes_meet_last::<T, M>() {
-        reduce
-    } else {
-        reduce_eight + reduce_octets
-    }
 }
 
 /// Folds each of eight rows of 32 slots that lie `apart`, those from `present` on being the identity.

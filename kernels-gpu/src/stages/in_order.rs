@@ -3,7 +3,6 @@
 
 use super::{
     extents::{Extents, Input, after},
-    load::{Loads, element_loads},
     narrow,
     source::{At, Source},
 };
@@ -17,12 +16,6 @@ use crate::{
 #[must_use]
 pub const fn part_elements<T: Source>() -> u64 {
     (ROWS * vector_elements::<T>()) as u64
-}
-
-/// How many loads stand in the code of a part: those of eight elements, in a loop.
-#[must_use]
-pub const fn loads<T: Source>() -> Loads {
-    element_loads::<T>(ROWS)
 }
 
 /// Reads and folds this lane's part of leaf `leaf`, what is past the end giving the identity.
@@ -130,10 +123,10 @@ fn fold_eights<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
             present: u32::saturating_sub(part.present, before),
             ..part
         };
-        pending.push(op, number, op.shift(tree::fold_column(op, eight, 0), before.into()));
+        pending.push(simt, op, number, op.shift(tree::fold_column(op, eight, 0), before.into()));
         number += 1;
     }
-    pending.total(op, 1 << LEVELS)
+    pending.total(simt, op, 1 << LEVELS)
 }
 
 /// Eight elements from number `first` on, of which the first `present` are there: as a column of a part.

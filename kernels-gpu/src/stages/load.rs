@@ -1,6 +1,6 @@
 //! How a lane reads its vectors: whole, in part, of any alignment.
 
-use super::{extents::Around, mask, source::Source};
+use super::extents::Around;
 use crate::{
     element::{Element, Item},
     simt::Simt,
@@ -337,105 +337,5 @@ fn element_bits<T: Element>(words: [u32; WORDS], column: usize) -> u64 {
         word | u64::from(words[first / 4 + 1]) << 32
     } else {
         word >> (8 * (first % 4))
-    }
-}
-
-/// How often each kind of load stands in the code that reads vectors of any alignment.
-#[derive(Clone, Copy)]
-pub struct Loads {
-    /// Of 16 bytes.
-    pub vectors: usize,
-    /// Of 4 bytes.
-    pub words: usize,
-    /// Of a byte, once however many vectors there are.
-    pub bytes: usize,
-}
-
-impl Loads {
-    /// These and others.
-    const fn and(self, others: Self) -> Self {
-        Self {
-            vectors: self.vectors + others.vectors,
-            words: self.words + others.words,
-            bytes: self.bytes + others.bytes,
-        }
-    }
-}
-
-/// Arrays of elements, without a mask.
-const fn arrays<T: Source>() -> usize {
-    if T::MASKED { 1 } else { T::ARRAYS }
-}
-
-/// Of `rows` vectors that are read by one load each, where they are aligned.
-#[must_use]
-pub const fn wide_loads<T: Source>(rows: usize) -> Loads {
-    let elements = Loads {
-        vectors: rows * arrays::<T>(),
-        words: 0,
-        bytes: 0,
-    };
-    if T::MASKED {
-        elements.and(mask::wide_loads::<T>(rows))
-    } else {
-        elements
-    }
-}
-
-/// Of `rows` vectors fewer than [`ROWS`] at a time, and of as many as `leaves` leaves have.
-#[must_use]
-pub const fn ragged_loads<T: Source>(rows: usize, leaves: usize) -> Loads {
-    let words = word_loads::<T>(rows);
-    let leaves_of_arrays = leaves * arrays::<T>();
-    let elements = if T::BYTES < 4 {
-        Loads {
-            vectors: 2 * ROWS * leaves_of_arrays,
-            words: 0,
-            bytes: VECTOR_BYTES * arrays::<T>(),
-        }
-    } else {
-        Loads {
-            vectors: 0,
-            words: ROWS * leaves_of_arrays * WORDS,
-            bytes: 0,
-        }
-    };
-    let mask = if T::MASKED {
-        mask::ragged_loads::<T>(0, leaves)
-    } else {
-        wide_loads::<T>(0)
-    };
-    words.and(elements.and(Loads { bytes: 0, ..mask }))
-}
-
-/// Of `rows` vectors that are read by words whatever their alignment.
-#[must_use]
-pub const fn word_loads<T: Source>(rows: usize) -> Loads {
-    let touched = if T::BYTES < 4 { WORDS + 1 } else { WORDS };
-    let elements = Loads {
-        vectors: 0,
-        words: rows * touched * arrays::<T>(),
-        bytes: 0,
-    };
-    if T::MASKED {
-        elements.and(mask::ragged_loads::<T>(rows, 0))
-    } else {
-        elements
-    }
-}
-
-/// Of elements one by one, of whole words or, in an order of their own, of any size.
-#[must_use]
-pub const fn element_loads<T: Source>(elements: usize) -> Loads {
-    let mask = if T::MASKED { elements } else { 0 };
-    let (vectors, words) = match T::BYTES {
-        VECTOR_BYTES => (1, 0),
-        8 => (0, 2),
-        _ => (0, 1),
-    };
-    Loads {
-        vectors: elements * vectors * arrays::<T>(),
-        words: elements * words * arrays::<T>() + mask,
-        bytes: 0,
     }
 }

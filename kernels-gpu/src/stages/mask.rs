@@ -3,12 +3,12 @@
 
 use super::{
     extents::Around,
-    load::{Loads, Vectors, WORDS, each_row, shifted_by_bytes},
+    load::{Vectors, WORDS, each_row, shifted_by_bytes},
 };
 use crate::{
     element::{Element, Item},
     simt::Simt,
-    tree::{ROWS, place, row_elements, vector_elements},
+    tree::{place, row_elements, vector_elements},
 };
 
 /// Whether the bytes of a vector's elements are a vector themselves.
@@ -178,27 +178,4 @@ pub(super) fn packed<T: Item>(mut byte: impl FnMut(usize) -> u32) -> [u32; WORDS
     let mut at = |i: usize| if i < vector_elements::<T>() { byte(i) } else { 0 };
     let mut word = |i: usize| at(i) | at(i + 1) << 8 | at(i + 2) << 16 | at(i + 3) << 24;
     [word(0), word(4), word(8), word(12)]
-}
-
-/// How often each kind of load stands in the code that reads `rows` rows of an aligned mask.
-pub(super) const fn wide_loads<T: Item>(rows: usize) -> Loads {
-    let (vectors, words) = match vector_elements::<T>() {
-        16 => (rows, 0),
-        8 => (0, 2 * rows),
-        _ => (0, rows),
-    };
-    Loads {
-        vectors,
-        words,
-        bytes: 0,
-    }
-}
-
-/// The same of `rows` rows fewer than [`ROWS`] at a time, and of as many as `leaves` leaves have, of any alignment.
-pub(super) const fn ragged_loads<T: Item>(rows: usize, leaves: usize) -> Loads {
-    Loads {
-        vectors: 0,
-        words: (rows + ROWS * leaves) * touched::<T>(),
-        bytes: vector_elements::<T>(),
-    }
 }

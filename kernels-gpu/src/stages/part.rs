@@ -1,4 +1,7 @@
-//! A lane's part of a leaf: read, or to be read as it is folded; and the ways to fold it that a machine's registers ask for.
+//! A lane's part of a leaf: read, or to be read as it is folded; and how much of it a piece of code folds at once.
+//!
+//! Code is a cost like time: what stands in it once for each of a part's elements stands there 32 to 128 times. So all but the cheapest
+//! folds are loops over a vector's words: a turn folds the columns of the first words, and moves the others down.
 
 use super::{
     extents::after,
@@ -8,25 +11,26 @@ use super::{
 use crate::{
     monoids::{self, Monoid},
     simt::Simt,
-    tree::{self, Again, LANES, Part, ROWS, pending::Pending, place, row_elements, vector_elements},
+    tree::{self, Again, LANES, Part, ROWS, pending::Pending, place, vector_elements},
 };
-/// Whether the columns of a part are folded one after the other, in a loop: where there are so many that all at once would take more
-/// registers than there are. Of moments, which are made of a column at once, and of states of several words of two arrays.
-pub(super) const fn folds_in_turn<T: Source, M: Monoid<T>>() -> bool {
-    let is_heavy = M::FOLDS_COLUMNS || T::ARRAYS > 1 && !T::MASKED && <M::State as monoids::Words>::COUNT > 4;
-    T::BYTES < 4 && is_heavy
+
+/// Whether an operator has so much code for an element, or a column, that it stands in loops however few there are.
+const fn is_heavy<T: Source, M: Monoid<T>>() -> bool {
+    M::FUSES || M::FOLDS_COLUMNS
 }
 
-/// Whether those of a whole leaf that is aligned are folded all at once nonetheless, which is half as fast again: where registers
-/// suffice.
-pub(super) const fn folds_whole_at_once<T: Source, M: Monoid<T>>() -> bool {
-    T::ARRAYS == 1 && <M::State as monoids::Words>::COUNT <= 6
+/// Whether all elements of `rows` rows are folded at once, without a loop: where that is little code. What is known to be whole needs no
+/// tests.
+const fn folds_at_once<T: Source, M: Monoid<T>>(rows: usize, is_whole: bool) -> bool {
+    let words = <M::State as monoids::Words>::COUNT;
+    let is_little = T::BYTES >= 4 && T::ARRAYS == 1 && words <= 4;
+    vector_elements::<T>() == 1 || !is_heavy::<T, M>() && (rows == 1 || is_whole && is_little)
 }
 
-/// Whether a part of which no place is absent has code of its own, that tests none: for operators to which a test is as dear as
-/// an element, and where elements are many but not folded in a loop.
-pub(super) const fn is_cheaper_whole<T: Source, M: Monoid<T>>() -> bool {
-    M::SELECTS || word_elements::<T>() > 1 && !folds_in_turn::<T, M>()
+/// The columns that a turn of the loop folds: those of a word; of heavy operators, and of two arrays' states of several words, one.
+const fn columns_in_turn<T: Source, M: Monoid<T>>() -> usize {
+    let is_wide = T::ARRAYS > 1 && !T::MASKED && <M::State as monoids::Words>::COUNT > 4;
+    if is_heavy::<T, M>() || is_wide { 1 } else { word_elements::<T>() }
 }
 
 /// A part that was read, of which the first `present` places hold elements.
@@ -62,183 +66,62 @@ impl<T: Source, const N: usize> Loaded<T, N> {
     /// Folds what was read to one state.
     #[inline(always)]
     pub(super) fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
-        match (folds_in_turn::<T, M>(), vector_elements::<T>()) {
-            (true, 8) => self.fold_columns::<S, M, 3>(simt, op),
-            (true, 16) => self.fold_columns::<S, M, 4>(simt, op),
-            _ => op.fold_part(self),
+        self.fold_turns::<S, M, false>(simt, op)
+    }
+
+    /// The same of a part of which all is present.
+    #[inline(always)]
+    pub(super) fn fold_whole<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
+        Self { present: ALL, ..self }.fold_turns::<S, M, true>(simt, op)
+    }
+
+    #[inline(always)]
+    fn fold_turns<S: Simt, M: Monoid<T>, const WHOLE: bool>(self, simt: S, op: M) -> M::State {
+        if const { folds_at_once::<T, M>(N, WHOLE) } {
+            return op.fold_part(self);
+        }
+        match const { (vector_elements::<T>() / columns_in_turn::<T, M>(), columns_in_turn::<T, M>()) } {
+            (2, 1) => self.fold_columns::<S, M, WHOLE, 1, 1>(simt, op),
+            (4, 1) => self.fold_columns::<S, M, WHOLE, 2, 1>(simt, op),
+            (8, 1) => self.fold_columns::<S, M, WHOLE, 3, 1>(simt, op),
+            (16, 1) => self.fold_columns::<S, M, WHOLE, 4, 1>(simt, op),
+            (4, 2) => self.fold_columns::<S, M, WHOLE, 2, 2>(simt, op),
+            _ => self.fold_columns::<S, M, WHOLE, 2, 4>(simt, op),
         }
     }
 
-    /// The same in a loop over the words of a vector, for code that shares the cache of instructions with much other. Unless the part
-    /// `has_many` rows, more than half, the others are left out.
+    /// Folds `2` to the power of `LEVELS` times `COLUMNS` columns, as many in a turn.
     #[inline(always)]
-    pub(super) fn fold_in_turn<S: Simt, M: Monoid<T>>(mut self, simt: S, op: M, has_many: bool) -> M::State {
-        if T::BYTES > 4 || T::ARRAYS > 1 || folds_in_turn::<T, M>() || M::FOLDS_COLUMNS {
-            return self.fold(simt, op);
-        }
-        const { assert!(N == ROWS, "half of a leaf's rows") };
-        let columns = word_elements::<T>();
-        in_turn::<S, T, M, 2>(simt, op, |turn| {
-            let state = self.fold_word(op, has_many);
-            self.present = u32::saturating_sub(self.present, columns as u32);
-            self.words = T::map(self.words, |words| {
-                each_row(|row| {
-                    let [_, b, c, d] = words[row];
-                    [b, c, d, 0]
-                })
-            });
-            op.shift(state, u64::from(turn) * columns as u64)
-        })
-    }
-
-    /// The same of a part whose last rows may be absent, by a test for each row; of another in a loop.
-    #[inline(always)]
-    pub(super) fn fold_by_rows<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
-        const { assert!(N == ROWS, "half of a leaf's rows") };
-        if T::BYTES == 1 {
-            return self.fold(simt, op);
-        }
-        let of_row = self.present % row_elements::<T>() as u32;
-        let has_many = self.rows() > ROWS as u32 / 2;
-        if T::BYTES == 2 && M::SELECTS || of_row != 0 && of_row < vector_elements::<T>() as u32 {
-            return self.fold_in_turn(simt, op, has_many);
-        }
-        if has_many {
-            return self.fold_whole_rows(op);
-        }
-        let words = T::map(self.words, |words| each_row(|row| words[row]));
-        let present = self.present;
-        Loaded::<T, { ROWS / 2 }> { words, present }.fold_whole_rows(op)
-    }
-
-    /// The same of a part whose rows are all there or absent, by a test for each.
-    #[inline(always)]
-    pub(super) fn fold_whole_rows<M: Monoid<T>>(self, op: M) -> M::State {
-        let (words, rows) = (self.words, self.rows());
-        op.fold_part(WholeRows::<T, N> { words, rows })
-    }
-
-    /// How many rows hold elements.
-    #[inline(always)]
-    fn rows(self) -> u32 {
-        self.present.div_ceil(row_elements::<T>() as u32)
-    }
-
-    /// Folds what the first words of vectors hold: all of it where no order changes a bit, else one column after the other.
-    #[inline(always)]
-    fn fold_word<M: Monoid<T>>(self, op: M, has_many: bool) -> M::State {
-        if M::IN_ANY_ORDER {
-            let half = |first| {
-                AllOf(Half {
-                    part: self,
-                    first,
-                    column: 0,
-                })
-            };
-            let low = op.fold_part(half(0));
-            if !has_many {
-                return low;
+    fn fold_columns<S: Simt, M: Monoid<T>, const WHOLE: bool, const LEVELS: u32, const COLUMNS: usize>(
+        mut self,
+        simt: S,
+        op: M,
+    ) -> M::State {
+        let mut pending = Pending::<M::State, LEVELS>::nothing(op);
+        let (turns, mut turn) = (turns(simt, LEVELS), 0);
+        while turn < turns {
+            let columns: tree::Columns<Self, COLUMNS> = tree::Columns { part: self, first: 0 };
+            let state = op.shift(op.fold_part(columns), u64::from(turn) * COLUMNS as u64);
+            pending.push(simt, op, turn, state);
+            if !WHOLE {
+                self.present = u32::saturating_sub(self.present, COLUMNS as u32);
             }
-            return op.combine(low, op.fold_part(half(ROWS / 2)));
-        }
-        match word_elements::<T>() {
-            1 => self.fold_column(op, 0, has_many),
-            2 => op.combine(self.fold_column(op, 0, has_many), self.fold_column(op, 1, has_many)),
-            _ => op.combine(
-                op.combine(self.fold_column(op, 0, has_many), self.fold_column(op, 1, has_many)),
-                op.combine(self.fold_column(op, 2, has_many), self.fold_column(op, 3, has_many)),
-            ),
-        }
-    }
-
-    /// Folds a column.
-    #[inline(always)]
-    fn fold_column<M: Monoid<T>>(self, op: M, column: usize, has_many: bool) -> M::State {
-        let low = op.fold_part(Half {
-            part: self,
-            first: 0,
-            column,
-        });
-        if !has_many {
-            return low;
-        }
-        let first = ROWS / 2;
-        op.combine(
-            low,
-            op.fold_part(Half {
-                part: self,
-                first,
-                column,
-            }),
-        )
-    }
-
-    /// The same of `2` to the power of `LEVELS` columns, one after the other: of all rows the first element each, and then what is left.
-    #[inline(always)]
-    fn fold_columns<S: Simt, M: Monoid<T>, const LEVELS: u32>(mut self, simt: S, op: M) -> M::State {
-        in_turn::<S, T, M, LEVELS>(simt, op, |column| {
-            let state = tree::fold_column(op, self, 0);
-            self.present = u32::saturating_sub(self.present, 1);
             self.words = T::map(T::zip(self.words, T::pitches()), |(words, bytes)| {
-                each_row(|row| shifted_by_bytes(words[row], 0, bytes as u32))
+                each_row(|row| moved_down(words[row], COLUMNS * bytes))
             });
-            op.shift(state, column.into())
-        })
-    }
-}
-
-/// A part that was read, whose first `rows` rows hold elements and whose others hold none.
-#[derive(Clone, Copy)]
-struct WholeRows<T: Source, const N: usize> {
-    words: T::Each<Vectors<N>>,
-    rows: u32,
-}
-
-impl<T: Source, const N: usize> Part<T> for WholeRows<T, N> {
-    const ROWS: usize = N;
-    const COLUMNS: usize = vector_elements::<T>();
-    const AT_HAND: bool = true;
-
-    #[inline(always)]
-    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
-        if (row as u32) < self.rows {
-            op.lift(T::item(&self.words, row, column), place::<T>(row, column))
-        } else {
-            op.identity()
+            turn += 1;
         }
+        pending.total(simt, op, 1 << LEVELS)
     }
 }
 
-/// Half of the rows of a part, from row `first` on, of one column.
-#[derive(Clone, Copy)]
-struct Half<T: Source, const N: usize> {
-    part: Loaded<T, N>,
-    first: usize,
-    column: usize,
-}
-
-impl<T: Source, const N: usize> Part<T> for Half<T, N> {
-    const ROWS: usize = N / 2;
-    const COLUMNS: usize = 1;
-
-    #[inline(always)]
-    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
-        self.part.lift(op, self.first + row, self.column + column)
-    }
-}
-
-/// The same of all columns of a word.
-#[derive(Clone, Copy)]
-struct AllOf<T: Source, const N: usize>(Half<T, N>);
-
-impl<T: Source, const N: usize> Part<T> for AllOf<T, N> {
-    const ROWS: usize = N / 2;
-    const COLUMNS: usize = word_elements::<T>();
-    const AT_HAND: bool = true;
-
-    #[inline(always)]
-    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
-        self.0.lift(op, row, column)
+/// A vector without its first bytes: `bytes` of them, a constant.
+#[inline(always)]
+fn moved_down([a, b, c, d]: [u32; 4], bytes: usize) -> [u32; 4] {
+    match bytes {
+        4 => [b, c, d, 0],
+        8 => [c, d, 0, 0],
+        _ => shifted_by_bytes([a, b, c, d], 0, bytes as u32),
     }
 }
 
@@ -300,14 +183,18 @@ fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
     from: At<T>,
     present: u32,
 ) -> M::State {
-    in_turn::<S, T, M, LEVELS>(simt, op, |column| {
+    let mut pending = Pending::<M::State, LEVELS>::nothing(op);
+    let (turns, mut column) = (turns(simt, LEVELS), 0);
+    while column < turns {
         let part = Unloaded::<S, T> {
             simt,
             from: after::<T>(from, column.into()),
             present: u32::saturating_sub(present, column),
         };
-        op.shift(tree::fold_column(op, part, 0), column.into())
-    })
+        pending.push(simt, op, column, op.shift(tree::fold_column(op, part, 0), column.into()));
+        column += 1;
+    }
+    pending.total(simt, op, 1 << LEVELS)
 }
 
 /// The same one element after the other, for an operator that associates.
@@ -331,21 +218,7 @@ fn fold_elements<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, from: At<T>, 
     state
 }
 
-/// The state of `2` to the power of `LEVELS` columns, `of` giving that of each, one after the other in a loop.
-#[inline(always)]
-fn in_turn<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
-    simt: S,
-    op: M,
-    mut of: impl FnMut(u32) -> M::State,
-) -> M::State {
-    const { assert!(1 << LEVELS <= LANES, "a warp has as many threads") };
-    let mut columns = Pending::<M::State, LEVELS>::nothing(op);
-    // A number of turns that neither the compiler nor the assembler knows: either unrolls the loop otherwise.
-    let count = u32::min(simt.warps() * LANES, simt.anew(1 << LEVELS));
-    let mut column = 0;
-    while column < count {
-        columns.push(op, column, of(column));
-        column += 1;
-    }
-    columns.total(op, 1 << LEVELS)
+/// `2` to the power of `levels` turns: a number that neither the compiler nor the assembler knows, for either unrolls the loop otherwise.
+fn turns<S: Simt>(simt: S, levels: u32) -> u32 {
+    u32::min(simt.warps() * LANES, simt.anew(1 << levels))
 }

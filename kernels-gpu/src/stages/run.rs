@@ -8,18 +8,10 @@ use super::{
     warp::{self, Row},
 };
 use crate::{
-    monoids::{Monoid, Words},
+    monoids::Monoid,
     simt::Simt,
     tree::{LANES, leaves},
 };
-
-/// How many shuffles stand in the code of [`Run::fold`].
-#[must_use]
-pub const fn shuffles<T: Source, M: Monoid<T>>() -> usize {
-    let met = M::State::COUNT - M::ASIDE;
-    let aside = if M::ASIDE > 0 { aside::shuffles::<T, M>() } else { 0 };
-    warp::shuffles_of_four(met) + warp::shuffles(met)[0] + aside
-}
 
 /// A warp's leaves of an extent, where they are neighbours: at most `count`, from leaf `first` on. Those that are not there hold the
 /// identity.

@@ -13,14 +13,12 @@ use super::{
     extents::Extents,
     gather::Places,
     load::{Vectors, WORDS, each_row, word_elements},
-    part::is_cheaper_whole,
     source::{Read, Source},
 };
 use crate::{
     element::Item,
-    monoids::Monoid,
     simt::Simt,
-    tree::{ROWS, place, row_elements, vector_elements},
+    tree::{place, row_elements},
 };
 
 /// Whether elements are small and have no mask, which would have to be exchanged in another way.
@@ -40,19 +38,6 @@ pub fn do_share<T: Source>(extents: Extents<T>) -> bool {
             stride == 1 && start.addr().is_multiple_of(4) && is_whole(step as u64)
         }))
         && is_whole(extents.count)
-}
-
-/// Whether half of a part, whose other half is absent, is read and exchanged by itself where words are shared: of elements of 2 bytes, of
-/// which a leaf has so many that there are extents of less.
-pub(super) const fn folds_half<T: Source, M: Monoid<T>>() -> bool {
-    can_share::<T>() && T::BYTES == 2 && is_cheaper_whole::<T, M>() && !M::FUSES
-}
-
-/// Whether a part with `left` places before its extent's end has elements in at most half of its rows, in each at every place or none.
-pub(super) fn has_half<T: Item>(left: u64) -> bool {
-    let row = row_elements::<T>() as u64;
-    let of_row = left % row;
-    left <= ROWS as u64 / 2 * row && (of_row == 0 || of_row >= vector_elements::<T>() as u64)
 }
 
 /// The words of a part whose elements share theirs with the neighbours'.
@@ -123,9 +108,4 @@ fn exchanged<S: Simt, T: Item>(simt: S, word: u32) -> u32 {
     } else {
         meet(meet(word, 1, [0x6240, 0x3715]), 2, [0x5410, 0x3276])
     }
-}
-
-/// How many rows of words that are shared are read in the code of [`fold_part`](super::gather::fold_part).
-pub(super) const fn rows<T: Source, M: Monoid<T>>() -> usize {
-    if folds_half::<T, M>() { ROWS + ROWS / 2 } else { ROWS }
 }

@@ -131,10 +131,10 @@ impl Team {
                 state = with_partner(simt, op, state, reach);
                 reach *= 2;
             }
-            pending.push(op, step, state);
+            pending.push(simt, op, step, state);
             step += 1;
         }
-        pending.total(op, step)
+        pending.total(simt, op, step)
     }
 
     /// Combines the states of a team's members, lane by lane.
@@ -151,10 +151,10 @@ impl Team {
             let mut member = 0;
             while member < self.warps {
                 let state = M::State::from_words(|word| simt.load_shared(at(simt.warp() + member, word)));
-                pending.push(op, member, state);
+                pending.push(simt, op, member, state);
                 member += 1;
             }
-            total = pending.total(op, member);
+            total = pending.total(simt, op, member);
         }
         // The buffer is free again.
         simt.barrier();

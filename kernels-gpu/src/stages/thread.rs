@@ -3,9 +3,9 @@
 use super::{
     extents::{Around, Input, after},
     in_order,
-    load::{ALL, Loads, Vectors, WORDS, element_loads, ragged_loads, wide_loads},
+    load::{ALL, Vectors, WORDS, each_row},
     narrow,
-    part::{Columns, Loaded, Unloaded, folds_whole_at_once, is_cheaper_whole},
+    part::{Columns, Loaded},
     source::{Across, Aligned, At, Bytes, Ragged, Source, Whole, Words, load},
     warp,
 };
@@ -13,7 +13,7 @@ use crate::{
     element::Item,
     monoids::Monoid,
     simt::Simt,
-    tree::{self, Again, Part, ROWS, leaf_elements, row_elements, vector_elements},
+    tree::{self, Again, Part, ROWS, leaf_elements, vector_elements},
 };
 
 /// This lane's part of a whole leaf: one vector of each row.
@@ -63,39 +63,6 @@ pub unsafe fn load_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, input: Input<
     Rows { words, base }
 }
 
-/// The loads of [`load_leaf`] and [`fold_ragged`], of an operator that commutes.
-#[must_use]
-pub const fn leaf_loads<T: Source, M: Monoid<T>>() -> Loads {
-    // Of small elements those of whole leaves that are not aligned are the same.
-    let ragged = ragged_leaf_loads::<T, M>();
-    let words = ragged_loads::<T>(0, 1);
-    let whole = if loads_words::<T, M>() {
-        words.words + words.bytes
-    } else {
-        0
-    };
-    let wide = wide_loads::<T>(ROWS);
-    Loads {
-        vectors: wide.vectors + ragged.vectors,
-        words: wide.words + ragged.words + whole,
-        bytes: ragged.bytes,
-    }
-}
-
-/// The loads of [`fold_ragged`], of an operator that commutes.
-#[must_use]
-pub const fn ragged_leaf_loads<T: Source, M: Monoid<T>>() -> Loads {
-    if T::BYTES < 4 {
-        return ragged_loads::<T>(0, 1);
-    }
-    // A column, or an element, in a loop; or all of them.
-    let (columns, elements) = match M::FOLDS_COLUMNS {
-        true => M::FOLDS_AGAIN,
-        false => (vector_elements::<T>(), 0),
-    };
-    element_loads::<T>(ROWS * columns + elements)
-}
-
 /// Whether [`load_shifted`] can read the one leaf that an extent is.
 #[must_use]
 pub fn is_shifted<T: Source, M: Monoid<T>>(input: Input<T>) -> bool {
@@ -118,30 +85,11 @@ pub unsafe fn load_shifted<S: Simt, T: Source>(simt: S, input: Input<T>) -> Rows
     Rows { words, base }
 }
 
-/// The loads of [`load_shifted`].
-#[must_use]
-pub const fn shifted_loads<T: Source>() -> Loads {
-    if T::BYTES < 4 {
-        Loads {
-            bytes: 0,
-            ..ragged_loads::<T>(0, 1)
-        }
-    } else {
-        ragged_loads::<T>(0, 0)
-    }
-}
-
 impl<T: Source> Rows<T> {
     /// Folds what was read to one state.
     #[inline(always)]
     pub fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
-        let loaded = self.loaded();
-        let state = if folds_whole_at_once::<T, M>() {
-            op.fold_part(loaded)
-        } else {
-            loaded.fold(simt, op)
-        };
-        op.shift(state, self.base)
+        op.shift(self.loaded().fold_whole(simt, op), self.base)
     }
 
     /// [`Monoid::fold_full`] of what was read.
@@ -271,49 +219,26 @@ pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
     if T::BYTES < 4 && input.is_shifted(leaf) {
         // SAFETY: every aligned vector that the leaf touches may be read.
         let words = unsafe { load::<S, T, _, ROWS>(simt, Across, from, ALL, input.around) };
-        return op.shift(Loaded::<T, ROWS> { words, present: ALL }.fold(simt, op), base);
+        return op.shift(Loaded::<T, ROWS> { words, present: ALL }.fold_whole(simt, op), base);
     }
     let present = narrow(simt, u64::saturating_sub(input.len, base));
-    let state = if T::BYTES < 4 {
-        // SAFETY: passed on to the caller.
-        let words = unsafe { load::<S, T, _, ROWS>(simt, Bytes, from, present, input.around) };
-        Loaded::<T, ROWS> { words, present }.fold(simt, op)
-    } else if M::FOLDS_COLUMNS {
+    let state = if T::BYTES >= 4 && M::FOLDS_COLUMNS {
         Columns { simt, from, present }.fold(op)
     } else {
-        op.fold_part(Unloaded::<S, T> { simt, from, present })
+        // SAFETY: passed on to the caller.
+        let words = unsafe {
+            if T::BYTES < 4 {
+                load::<S, T, _, ROWS>(simt, Bytes, from, present, input.around)
+            } else {
+                load::<S, T, _, ROWS>(simt, Words, from, present, input.around)
+            }
+        };
+        Loaded::<T, ROWS> { words, present }.fold(simt, op)
     };
     op.shift(state, base)
 }
 
-/// A state and that of this lane's part of a leaf, as [`fold_ragged`] gives it, of an operator that associates: its
-/// [`fold_parts`](Monoid::fold_parts) may need no state of the part alone.
-///
-/// Called by, Valid in, Scratch: as [`fold_ragged`]
-///
-/// # Safety
-///
-/// As [`fold_ragged`].
-#[inline(always)]
-pub unsafe fn fold_ragged_onto<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    input: Input<T>,
-    leaf: u64,
-    state: M::State,
-) -> M::State {
-    if T::BYTES < 4 || M::FOLDS_COLUMNS || !M::COMMUTES {
-        // SAFETY: passed on to the caller.
-        return op.combine(state, unsafe { fold_ragged(simt, op, input, leaf) });
-    }
-    let base = base::<S, T>(simt, leaf);
-    let from = after::<T>(input.start, base);
-    let present = narrow(simt, u64::saturating_sub(input.len, base));
-    let mut part = Some(Unloaded::<S, T> { simt, from, present });
-    op.fold_parts(state, || part.take())
-}
-
-/// Reads and folds an extent that has at most `N` rows of one leaf.
+/// Reads and folds an extent of at most a leaf.
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
 ///
@@ -321,40 +246,10 @@ pub unsafe fn fold_ragged_onto<S: Simt, T: Source, M: Monoid<T>>(
 ///
 /// As [`fold_ragged`].
 #[inline(always)]
-pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(simt: S, op: M, input: Input<T>) -> M::State {
-    if !M::COMMUTES {
-        // SAFETY: passed on to the caller.
-        return unsafe { in_order::fold_leaf(simt, op, input, 0) };
-    }
-    // SAFETY: passed on to the caller.
-    let Short { part, base } = unsafe { load_rows::<S, T, N>(simt, input, simt.lane()) };
-    let state = if has_whole_vectors::<T, M>(input.len) {
-        part.fold_whole_rows(op)
-    } else {
-        part.fold(simt, op)
-    };
-    op.shift(state, base)
-}
-
-/// Whether of each vector of extents of `len` elements all is present, or nothing, and [`fold_rows`] has code of its own for that.
-#[must_use]
-pub fn has_whole_vectors<T: Source, M: Monoid<T>>(len: u64) -> bool {
-    is_cheaper_whole::<T, M>() && T::ARRAYS == 1 && T::BYTES > 1 && len.is_multiple_of(vector_elements::<T>() as u64)
-}
-
-/// The same of an extent of at most a leaf, by less code.
-///
-/// Called by, Valid in, Scratch: as [`fold_rows`]
-///
-/// # Safety
-///
-/// As [`fold_ragged`].
-#[inline(always)]
-pub unsafe fn fold_rows_in_turn<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
+pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
     // SAFETY: passed on to the caller.
     let Short { part, base } = unsafe { load_rows::<S, T, ROWS>(simt, input, simt.lane()) };
-    let has_many = input.len as u32 > (ROWS / 2 * row_elements::<T>()) as u32;
-    op.shift(part.fold_in_turn(simt, op, has_many), base)
+    op.shift(part.fold(simt, op), base)
 }
 
 /// Reads vector `vector` of an extent that has at most one row of one leaf.
@@ -416,16 +311,15 @@ impl<T: Source, const N: usize> Short<T, N> {
         op.shift(self.part.fold(simt, op), self.base)
     }
 
-    /// The same where each vector's places all hold elements, or none do.
+    /// No elements.
     #[inline(always)]
-    pub fn fold_whole<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
-        if N > 1 {
-            return self.fold(simt, op);
+    #[must_use]
+    pub fn nothing() -> Self {
+        let words = T::each(|_| each_row(|_| [0; WORDS]));
+        Self {
+            part: Loaded { words, present: 0 },
+            base: 0,
         }
-        let Loaded { words, present } = self.part;
-        let whole = Loaded::<T, N> { words, present: ALL };
-        let state = op.shift(whole.fold(simt, op), self.base);
-        if present == 0 { op.identity() } else { state }
     }
 }
 

@@ -20,6 +20,13 @@ pub const fn is_large(words: usize) -> bool {
     words > 8
 }
 
+/// Whether the code that combines two states stands in loops, once for each stage: of all states but those of a word, which are combined in
+/// an instruction or a few.
+#[must_use]
+pub const fn combines_in_loops(words: usize) -> bool {
+    words > 1
+}
+
 /// The most words of a state of which a lane has room for several, and a kernel's code for several ways to fold them.
 pub const FEW_WORDS: usize = 16;
 
@@ -36,33 +43,12 @@ pub const fn lanes_meet_last<T: Source, M: Monoid<T>>() -> bool {
     M::ASSOCIATES && T::ARRAYS == 1 && !M::SELECTS
 }
 
-/// How many shuffles of a state of `words` words stand in the code of [`reduce`], of [`reduce_octets`] and of [`reduce_eight`].
-#[must_use]
-pub const fn shuffles(words: usize) -> [usize; 3] {
-    if is_large(words) {
-        [words, words, shuffles_of_four(words)]
-    } else {
-        [5 * words, 3 * words, (4 + 2 + 1 + 2) * words]
-    }
-}
-
-/// The same of an operator's states, of which something may be set [aside].
-#[must_use]
-pub const fn shuffles_of<T, M: Monoid<T>>() -> [usize; 3] {
-    let [whole, octets, eight] = shuffles(M::State::COUNT);
-    if M::ASIDE > 0 {
-        [whole, octets, aside::shuffles_of_eight::<T, M>()]
-    } else {
-        [whole, octets, eight]
-    }
-}
-
 /// Combines the 32 states of a warp, neighbours first.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
 #[inline(always)]
 pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::State {
-    if is_large(M::State::COUNT) {
+    if combines_in_loops(M::State::COUNT) {
         return reduce_first(simt, op, state, simt.anew(32));
     }
     let state = reduce_octets(simt, op, state);
@@ -75,7 +61,7 @@ pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::S
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
 #[inline(always)]
 pub fn reduce_octets<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::State {
-    if is_large(M::State::COUNT) {
+    if combines_in_loops(M::State::COUNT) {
         return reduce_first(simt, op, state, simt.anew(8));
     }
     let state = with_partner(simt, op, state, 1);
@@ -96,18 +82,7 @@ pub fn reduce_first<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut state: M::Stat
     state
 }
 
-/// Combines the states of each `width` neighbouring lanes, neighbours first, in each of four rows, of which a lane has `state.0` to
-/// `state.3`; `width` is a power of two from 4 to 32. At each of the first two steps a lane hands on half the rows it holds.
-///
-/// Called by: all 32 lanes together, with the same `width` · Valid in: lane `l` has row `l % 4` of its lanes · Scratch: none
-#[inline(always)]
-pub fn reduce_four<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: [M::State; 4], width: u32) -> M::State {
-    let meet = |reach, low, high| meet(simt, op, reach, low, high);
-    let [a, b, c, d] = state;
-    reduce_further(simt, op, meet(2, meet(1, a, b), meet(1, c, d)), width)
-}
-
-/// What is left of [`reduce_four`] once lanes have one row each, in a loop.
+/// What is left of [`fold_four`] once lanes have one row each, in a loop.
 #[inline(always)]
 fn reduce_further<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut four: M::State, width: u32) -> M::State {
     let mut reach = 4;
@@ -168,12 +143,6 @@ impl Leaves {
 pub const fn meets_in_fours<T: Source, M: Monoid<T>>() -> bool {
     let words = M::State::COUNT;
     (words > 1 && words < 12 || M::ASIDE > 0) && !M::SELECTS && !lanes_meet_last::<T, M>() && M::COMMUTES
-}
-
-/// Shuffles of a state of `words` words in the code of [`fold_four`], and of [`reduce_rows`].
-#[must_use]
-pub const fn shuffles_of_four(words: usize) -> usize {
-    (1 + 1 + 1) * words
 }
 
 /// States by number: a closure, or, of much code, what has a method that is always inlined.
@@ -269,13 +238,22 @@ pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32
     if M::ASIDE > 0 {
         return aside::reduce_eight(simt, op, state);
     }
-    if is_large(M::State::COUNT) {
+    if M::State::COUNT > 2 {
         // A number that no compiler knows: one unrolls the loop otherwise.
         return reduce_rows(simt, op, simt.anew(8), 8, state);
     }
-    // Written out, not an array: states of many words would lie in memory. All are asked for before any is combined.
+    // All are asked for before any is combined.
     let (a, b, c, d) = (state(0), state(1), state(2), state(3));
     let (e, f, g, h) = (state(4), state(5), state(6), state(7));
+    if combines_in_loops(M::State::COUNT) {
+        let mut rows = [a, b, c, d, e, f, g, h];
+        let next = |_| {
+            let [a, b, c, d, e, f, g, h] = rows;
+            rows = [b, c, d, e, f, g, h, a];
+            a
+        };
+        return reduce_rows(simt, op, simt.anew(8), 8, next);
+    }
     let meet = |reach, low, high| meet(simt, op, reach, low, high);
     let low = meet(2, meet(1, a, b), meet(1, c, d));
     let high = meet(2, meet(1, e, f), meet(1, g, h));

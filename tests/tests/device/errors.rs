@@ -44,12 +44,12 @@ pub fn quick_no_kernels_for_the_device(gpu: &Gpu) {
     let old = Gpu::with_kernels_for(gpu.facts().index, (7, 0)).expect("the same device");
     match old.prepare::<f32, _>(Sum, 1).map(|_| ()) {
         Err(Error::NoPtx {
-            family,
+            entry,
             compute_capability,
             built,
             ..
         }) => {
-            assert_eq!((family, compute_capability), ("sum_f32", (7, 0)));
+            assert_eq!((entry, compute_capability), ("sum_f32", (7, 0)));
             assert_eq!(built, warpfold::ptx::archs());
         }
         other => panic!("{other:?}"),

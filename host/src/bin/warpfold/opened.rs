@@ -71,7 +71,7 @@ mod tests {
             element: "f16",
         };
         let old = Error::DriverTooOld {
-            family: "sum",
+            entry: "sum_f32",
             driver: 11_040,
         };
         for (error, says) in [

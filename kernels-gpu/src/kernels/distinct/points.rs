@@ -1,8 +1,8 @@
 //! The entries, and their entry points.
 
 use super::{
-    super::{Entry, Instructions, Kernel, LIBRARY},
-    Order, Width, instructions_extents, instructions_whole,
+    super::{Entry, Kernel, LIBRARY},
+    Order, Width,
 };
 use crate::stages::{table::Slot as _, warp::Leaves};
 #[cfg(target_arch = "nvptx64")]
@@ -19,16 +19,16 @@ const THREADS: u32 = 256;
 const WHOLE_BLOCKS: u32 = 6;
 const EXTENTS_BLOCKS: u32 = 3;
 
-/// The entries: of whole arrays and of extents, by the width of elements.
+/// The entries: of whole arrays, whose blocks have a near cache and so a barrier, and of extents, by the width of elements.
 pub static ENTRIES: [Entry; 8] = [
-    entry::<u8>("distinct_u8", WHOLE_BLOCKS, instructions_whole::<u8>()),
-    entry::<u16>("distinct_u16", WHOLE_BLOCKS, instructions_whole::<u16>()),
-    entry::<u32>("distinct_u32", WHOLE_BLOCKS, instructions_whole::<u32>()),
-    entry::<u64>("distinct_u64", WHOLE_BLOCKS, instructions_whole::<u64>()),
-    entry::<u8>("distinct_extents_u8", EXTENTS_BLOCKS, instructions_extents::<u8>()),
-    entry::<u16>("distinct_extents_u16", EXTENTS_BLOCKS, instructions_extents::<u16>()),
-    entry::<u32>("distinct_extents_u32", EXTENTS_BLOCKS, instructions_extents::<u32>()),
-    entry::<u64>("distinct_extents_u64", EXTENTS_BLOCKS, instructions_extents::<u64>()),
+    entry::<u8>("distinct_u8", WHOLE_BLOCKS, 1),
+    entry::<u16>("distinct_u16", WHOLE_BLOCKS, 1),
+    entry::<u32>("distinct_u32", WHOLE_BLOCKS, 1),
+    entry::<u64>("distinct_u64", WHOLE_BLOCKS, 1),
+    entry::<u8>("distinct_extents_u8", EXTENTS_BLOCKS, 0),
+    entry::<u16>("distinct_extents_u16", EXTENTS_BLOCKS, 0),
+    entry::<u32>("distinct_extents_u32", EXTENTS_BLOCKS, 0),
+    entry::<u64>("distinct_extents_u64", EXTENTS_BLOCKS, 0),
 ];
 
 /// The entry for elements of so many bytes, 1, 2, 4 or 8, in an order.
@@ -44,7 +44,7 @@ pub fn find(bytes: usize, order: Order) -> &'static Entry {
     &ENTRIES[first + width]
 }
 
-const fn entry<T: Width>(name: &'static str, blocks: u32, instructions: Instructions) -> Entry {
+const fn entry<T: Width>(name: &'static str, blocks: u32, barriers: u32) -> Entry {
     Entry {
         library: &LIBRARY,
         name,
@@ -55,7 +55,6 @@ const fn entry<T: Width>(name: &'static str, blocks: u32, instructions: Instruct
         arrays: 1,
         masked: false,
         kernel: Kernel::Distinct,
-        family: "distinct",
         state_words: T::Slot::WORDS,
         leaves: Leaves::InAnyOrder,
         answer_words: 2,
@@ -63,7 +62,7 @@ const fn entry<T: Width>(name: &'static str, blocks: u32, instructions: Instruct
         max_threads: THREADS,
         min_blocks: Some(blocks),
         fuses: false,
-        instructions,
+        barriers,
     }
 }
 

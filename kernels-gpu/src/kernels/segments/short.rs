@@ -2,12 +2,10 @@
 
 use super::address_of;
 use crate::{
-    kernels::Instructions,
     monoids::{Monoid, Words},
     simt::Simt,
     stages::{
         extents::{Input, after},
-        load,
         segments::Segments,
         shuffle,
         source::{At, Source},
@@ -32,25 +30,6 @@ const fn most_beside<T: Source, M: Monoid<T>>() -> u32 {
         1
     } else {
         2
-    }
-}
-
-/// How often the instructions that matter stand in the code of [`fold`], of an operator that commutes.
-pub(super) const fn instructions<T: Source, M: Monoid<T>>() -> Instructions {
-    let words = <M::State as Words>::COUNT;
-    // Two of a lane's own, slots of a vector and, of such as are wide, of two.
-    let (own, slots) = (AT_ONCE as usize, SLOTS as usize);
-    let (ways, vectors) = if most_beside::<T, M>() > 1 { (2, 1 + 2) } else { (1, 1) };
-    let wide = load::wide_loads::<T>(own + vectors * slots);
-    let ragged = load::word_loads::<T>(own + slots);
-    Instructions {
-        vector_loads: wide.vectors + ragged.vectors,
-        scalar_loads: wide.words + ragged.words + (own + slots) * ragged.bytes,
-        // Where segments lie that follow one another, and slots. Those meet, in two ways where there is a vector in each, and go to their
-        // segments' lanes.
-        shuffles: ways * ((1 + slots) * (2 * T::ARRAYS + 1) + (4 + 1) * words) + warp::shuffles_of_four(words),
-        barriers: 0,
-        tickets: 0,
     }
 }
 
@@ -142,10 +121,10 @@ unsafe fn fold_alone<S: Simt, T: Source, M: Monoid<T>>(
             (load(first, true), load(second, true))
         };
         simt.warp_barrier();
-        pending.push(op, turn, op.combine(a.fold(simt, op), b.fold(simt, op)));
+        pending.push(simt, op, turn, op.combine(a.fold(simt, op), b.fold(simt, op)));
         turn += 1;
     }
-    pending.total(op, turn)
+    pending.total(simt, op, turn)
 }
 
 /// Of the segments whose lanes are set in `left`, this lane's of `vectors` vectors, those that the warp folds next, and how many vectors
@@ -249,13 +228,13 @@ unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
         } else if simt.any(a.1 > 0) {
             let (a, b, c, d) = (load(a, true), load(b, true), load(c, true), load(d, true));
             simt.warp_barrier();
-            let folded = [
-                a.fold_whole(simt, op),
-                b.fold_whole(simt, op),
-                c.fold_whole(simt, op),
-                d.fold_whole(simt, op),
-            ];
-            warp::reduce_four(simt, op, folded, width)
+            let mut rows = [a, b, c, d];
+            let mut next = |_| {
+                let [a, b, c, d] = rows;
+                rows = [b, c, d, a];
+                a.fold(simt, op)
+            };
+            warp::fold_four::<S, T, M, true>(simt, op, 0, width, &mut next)
         } else {
             op.identity()
         };

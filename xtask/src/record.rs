@@ -1,0 +1,173 @@
+//! What is recorded of every entry's code: a line each in a file for each architecture, so that a change of the kernels shows what it
+//! did to which of them, and none changes unseen.
+
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::{
+    facts::Figures,
+    paths,
+    process::write_if_changed,
+    report::{Build, Row},
+};
+
+/// The heads of the columns; those of the last two are ptxas's figures.
+const HEADS: &str = "entry bytes instructions wide-loads scalar-loads shuffles barriers atomics fused registers shared";
+
+/// What is recorded of an architecture's entries.
+#[derive(Debug, Default, PartialEq)]
+pub struct Record {
+    /// The code generator and the assembler that they were recorded with: those of others differ.
+    made_by: String,
+    lines: BTreeMap<String, String>,
+}
+
+/// How a build and what is recorded differ.
+#[derive(Debug, PartialEq)]
+pub enum Verdict {
+    /// Not at all.
+    Same,
+    /// Other tools made it, so nothing is compared.
+    OtherTools,
+    /// A line of each entry that does.
+    Differs(Vec<String>),
+}
+
+impl Record {
+    /// What is recorded of an architecture; nothing where nothing is.
+    pub fn load(arch: &str) -> Self {
+        Self::parse(&fs::read_to_string(file(arch)).unwrap_or_default())
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut lines = text.lines();
+        let made_by = lines.next().unwrap_or_default().to_owned();
+        let lines = lines.skip(1).filter_map(|line| {
+            let (name, rest) = line.split_once(' ')?;
+            Some((name.to_owned(), rest.to_owned()))
+        });
+        Self {
+            made_by,
+            lines: lines.collect(),
+        }
+    }
+
+    /// That of a build.
+    pub fn of(build: &Build) -> Self {
+        let ptxas = build.ptxas.as_deref().unwrap_or("none");
+        Self {
+            made_by: format!("{}; ptxas {ptxas}", build.generator),
+            lines: build.entries.iter().map(|row| (row.name.clone(), line(row))).collect(),
+        }
+    }
+
+    /// How `built` differs from it.
+    pub fn compare(&self, built: &Self) -> Verdict {
+        if self.made_by != built.made_by {
+            return Verdict::OtherTools;
+        }
+        let mut names: Vec<&String> = self.lines.keys().chain(built.lines.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let nothing = String::from("nothing");
+        let differences = names.into_iter().filter_map(|name| {
+            let was = self.lines.get(name).unwrap_or(&nothing);
+            let is = built.lines.get(name).unwrap_or(&nothing);
+            (was != is).then(|| format!("{name}: {was} -> {is}"))
+        });
+        let differences: Vec<String> = differences.collect();
+        if differences.is_empty() {
+            Verdict::Same
+        } else {
+            Verdict::Differs(differences)
+        }
+    }
+
+    /// Writes it down.
+    pub fn save(&self, arch: &str) -> Result<()> {
+        write_if_changed(&file(arch), &self.text()).with_context(|| format!("the facts of {arch}"))
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("{}\n{HEADS}\n", self.made_by);
+        for (name, line) in &self.lines {
+            let _ = writeln!(text, "{name} {line}");
+        }
+        text
+    }
+}
+
+/// Where the facts of an architecture are recorded.
+fn file(arch: &str) -> PathBuf {
+    folder().join(format!("{arch}.txt"))
+}
+
+/// Where facts are recorded.
+pub fn folder() -> PathBuf {
+    paths::root().join("kernels-gpu/facts")
+}
+
+fn line(row: &Row) -> String {
+    let figures = row.figures.unwrap_or(Figures::default());
+    let figures = [figures.registers as usize, figures.shared as usize];
+    let numbers = row.counts.columns().into_iter().chain(figures);
+    numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Counts;
+
+    fn build(names: &[&str], shuffles: usize) -> Build {
+        let row = |name: &&str| Row {
+            name: (*name).to_owned(),
+            counts: Counts {
+                shuffles,
+                ..Counts::default()
+            },
+            figures: None,
+        };
+        Build {
+            arch: "sm_75".to_owned(),
+            generator: "llvm: a".to_owned(),
+            ptxas: Some("13.0".to_owned()),
+            devices: vec![],
+            entries: names.iter().map(row).collect(),
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let record = Record::of(&build(&["sum_f32", "max_f32"], 5));
+        assert_eq!(Record::parse(&record.text()), record);
+        assert_eq!(record.compare(&record), Verdict::Same);
+    }
+
+    #[test]
+    fn what_changed_came_and_went_is_named() {
+        let record = Record::of(&build(&["sum_f32", "max_f32"], 5));
+        let Verdict::Differs(lines) = record.compare(&Record::of(&build(&["sum_f32", "arg_f32"], 6))) else {
+            panic!("they differ");
+        };
+        assert_eq!(
+            lines,
+            [
+                "arg_f32: nothing -> 0 0 0 0 6 0 0 0 0 0",
+                "max_f32: 0 0 0 0 5 0 0 0 0 0 -> nothing",
+                "sum_f32: 0 0 0 0 5 0 0 0 0 0 -> 0 0 0 0 6 0 0 0 0 0"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_other_tools_made_is_not_compared() {
+        let record = Record::of(&build(&["sum_f32"], 5));
+        let other = Build {
+            ptxas: None,
+            ..build(&["sum_f32"], 6)
+        };
+        assert_eq!(record.compare(&Record::of(&other)), Verdict::OtherTools);
+    }
+}

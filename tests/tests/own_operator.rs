@@ -228,7 +228,10 @@ fn entries_are_of_their_own_library() {
     for entry in own_operator::ENTRIES {
         for kernel in Kernel::ALL {
             let other = entry.with(kernel).expect("each kernel");
-            assert_eq!((other.op, other.element, other.kernel), (entry.op, entry.element, kernel));
+            assert_eq!(
+                (other.op, other.element, other.kernel),
+                (entry.op, entry.element, kernel)
+            );
         }
     }
     assert!(warpfold_kernels::kernels::entry("census_f32").is_none());

@@ -214,7 +214,9 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
             let devices: Vec<_> = build.devices.iter().map(|device| format!("sm_{device}")).collect();
             println!("  assembled for {}", devices.join(", "));
         }
-        let violations = violations.into_iter().chain(recorded(kernels, wanted, &build, tools, checks)?);
+        let violations = violations
+            .into_iter()
+            .chain(recorded(kernels, wanted, &build, tools, checks)?);
         let violations: Vec<_> = violations.collect();
         if violations.is_empty() {
             // What was recorded just now is part of it.
@@ -253,7 +255,11 @@ fn recorded(
     checks: Checks,
 ) -> Result<Vec<(String, Violation)>> {
     let arch = &build.arch;
-    let parts: &[&str] = if arch == DEFAULT_ARCHS[0] { &PARTS } else { &PARTS_OF_NEWER };
+    let parts: &[&str] = if arch == DEFAULT_ARCHS[0] {
+        &PARTS
+    } else {
+        &PARTS_OF_NEWER
+    };
     let is_default = DEFAULT_ARCHS.contains(&&**arch) && wanted.parts == parts;
     if !(kernels.ours && is_default && matches!(tools.generator, Generator::Llvm(_))) {
         return Ok(vec![]);
@@ -284,7 +290,12 @@ fn recorded(
 
 /// Says how much PTX there is, and whether it is too much.
 fn weigh(kernels: &KernelCrate, builds: &[Build]) -> Option<(String, Violation)> {
-    let sizes = || builds.iter().flat_map(|build| &build.entries).map(|row| row.counts.bytes);
+    let sizes = || {
+        builds
+            .iter()
+            .flat_map(|build| &build.entries)
+            .map(|row| row.counts.bytes)
+    };
     let (entries, bytes) = (sizes().count(), sizes().sum::<usize>());
     println!("\n{:.1} MB of PTX, {entries} entries", bytes as f64 / 1e6);
     let is_default = kernels.ours && builds.iter().all(|build| DEFAULT_ARCHS.contains(&&*build.arch));

@@ -438,6 +438,12 @@ mod tests {
             (parts[1].bounds.max_threads, parts[1].bounds.min_blocks),
             (512, Some(2))
         );
-        assert!(matches!(parts[1].expected, Expected::AsWritten { barriers: 4, fuses: false }));
+        assert!(matches!(
+            parts[1].expected,
+            Expected::AsWritten {
+                barriers: 4,
+                fuses: false
+            }
+        ));
     }
 }

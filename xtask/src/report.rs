@@ -165,6 +165,11 @@ mod tests {
         let table = table(&build("sm_90"));
         let row = table.lines().nth(1).unwrap();
         let cells: Vec<_> = row.split_whitespace().collect();
-        assert_eq!(cells, ["sum_f32", "30000", "900", "8", "32", "29", "6", "1", "0", "-", "-", "-", "-"]);
+        assert_eq!(
+            cells,
+            [
+                "sum_f32", "30000", "900", "8", "32", "29", "6", "1", "0", "-", "-", "-", "-"
+            ]
+        );
     }
 }

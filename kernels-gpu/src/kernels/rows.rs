@@ -1,8 +1,6 @@
 //! Extents of at most a leaf that lie in runs: rows, several to a warp where they are short.
 
-use super::{
-    output::{Output, finish},
-};
+use super::output::{Output, finish};
 use crate::{
     element::Type,
     monoids::Monoid,

@@ -275,7 +275,7 @@ unsafe fn fold_neighbours<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
             // All leaves as ragged ones are: whole ones at once take more registers than there are.
             let (mut mine, mut leaf) = (op.identity(), 0);
             while leaf < count {
-                mine = op.combine(mine, thread::fold_ragged(simt, op, input, leaf.into()));
+                mine = thread::fold_ragged_onto(simt, op, input, leaf.into(), mine);
                 leaf += 1;
             }
             return warp::reduce(simt, op, mine);

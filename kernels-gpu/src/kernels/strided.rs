@@ -1,9 +1,7 @@
 //! Extents whose elements lie anywhere: columns, middle axes, any strides. Neighbouring lanes fold neighbouring extents, so that
 //! what they read lies together.
 
-use super::{
-    output::{Output, finish},
-};
+use super::output::{Output, finish};
 use crate::{
     element::Type,
     monoids::Monoid,

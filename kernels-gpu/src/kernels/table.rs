@@ -132,7 +132,7 @@ entries! {
     masks: folds of masked, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "masks")) {
         sum_where: Where<Sum> = |_| Where(Sum), {
             f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
-            i8: FULL, i16: FULL, i32: WIDE, u8: FULL, u16: FULL, u32: WIDE, u64: HEAVY,
+            i8: FULL, i16: FULL, i32: WIDE, u8: FULL, u16: FULL, u32: WIDE, u64: WIDE,
         };
         mean_where: Where<CountedMean> = |_| Where(CountedMean), { f32: WIDE, f64: WIDE, f16: DEEP, bf16: DEEP };
         product_where: Where<Product> = |_| Where(Product), { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
@@ -140,15 +140,15 @@ entries! {
         (sum_of_squares_where | norm_l2_where): Either<Where<SumOfSquares>, Where<NormL2>> = |told| {
             Either::told(Where(SumOfSquares), Where(NormL2), told)
         }, { f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL };
-        norm_inf_where: Where<NormInf> = |_| Where(NormInf), { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
+        norm_inf_where: Where<NormInf> = |_| Where(NormInf), { f32: WIDE, f64: WIDE, f16: WIDE, bf16: WIDE };
         count_nonzero_where: Where<CountNonzero> = |_| Where(CountNonzero), {
-            f32: HEAVY, f64: HEAVY, u8: FULL, u32: HEAVY, u64: HEAVY,
+            f32: WIDE, f64: HEAVY, u8: FULL, u32: WIDE, u64: HEAVY,
         };
         truth_where: Where<Truth> = |told| Where(Truth::told(told)), {
             f32: HEAVY, f64: HEAVY, u8: FULL, u32: HEAVY, u64: HEAVY,
         };
         extremum_where: Where<Extremum> = |told| Where(Extremum::told(told)), {
-            f32: HEAVY, f64: WIDE, f16: WIDE, bf16: WIDE, u8: FULL, u16: FULL, u32: WIDE, u64: WIDE, bool: FULL,
+            f32: WIDE, f64: WIDE, f16: WIDE, bf16: WIDE, u8: FULL, u16: FULL, u32: WIDE, u64: WIDE, bool: FULL,
         };
         arg_where: Where<Arg> = |told| Where(Arg::told(told)), { f32: WIDE, f64: WIDE };
         (variance_where | std_where): Either<Where<Variance>, Where<StdDev>> = |told| {

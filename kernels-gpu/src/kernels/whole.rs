@@ -1,8 +1,6 @@
 //! Extents of any length, each by one block or by several: whole arrays, and rows of more than a leaf.
 
-use super::{
-    output::{Output, finish},
-};
+use super::output::{Output, finish};
 use crate::{
     element::Type,
     monoids::Monoid,
@@ -13,7 +11,8 @@ use crate::{
         block::Turn,
         extents::{Extents, Input},
         grid,
-        grid::Meeting, narrow,
+        grid::Meeting,
+        narrow,
         run::Run,
         source::Source,
         store, thread, warp,
@@ -109,7 +108,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             });
             while at < tile_leaves.min(present) {
                 // SAFETY: passed on to the caller.
-                mine = op.combine(mine, unsafe { thread::fold_ragged(simt, op, input, leaf(at)) });
+                mine = unsafe { thread::fold_ragged_onto(simt, op, input, leaf(at), mine) };
                 at += simt.warps();
             }
             block::put(simt, simt.warp(), warp::reduce(simt, op, mine), turn);
@@ -232,6 +231,8 @@ pub unsafe fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(
     let mine = unsafe {
         if leaf < thread::loadable_leaves::<T, M>(input) {
             thread::load_leaf::<S, T, M>(simt, input, leaf).fold(simt, op)
+        } else if warp::lanes_meet_last::<T, M>() {
+            thread::fold_ragged_onto(simt, op, input, leaf, op.identity())
         } else {
             thread::fold_ragged(simt, op, input, leaf)
         }

@@ -4,17 +4,16 @@
 use super::{
     extents::Extents,
     in_order::{self, Apart},
-    load::{
-        Vectors, WORDS, each_row, is_vector, load_element, rows_in_turns, vector,
-    },
+    load::{Vectors, WORDS, each_row, is_vector, load_element, rows_in_turns, vector},
     mask, narrow,
     part::Loaded,
     shared_words::{SharedWords, can_share},
     source::{At, Read, Source},
+    warp::is_vast,
 };
 use crate::{
     element::Item,
-    monoids::Monoid,
+    monoids::{Monoid, Words as _},
     simt::Simt,
     tree::{ROWS, place, row_elements, vector_elements},
 };
@@ -72,7 +71,13 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
             T::read(simt, places)
         }
     };
-    op.shift(Loaded::<T, ROWS> { words, present }.fold(simt, op), first)
+    let loaded = Loaded::<T, ROWS> { words, present };
+    let state = if !is_vast(M::State::COUNT) && present > place::<T>(ROWS - 1, vector_elements::<T>() - 1) as u32 {
+        loaded.fold_whole(simt, op)
+    } else {
+        loaded.fold(simt, op)
+    };
+    op.shift(state, first)
 }
 
 /// Where the elements of a part lie in one of the arrays: those from number `first` on of the extent that begins at `start`, of which

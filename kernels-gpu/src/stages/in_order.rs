@@ -123,7 +123,12 @@ fn fold_eights<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
             present: u32::saturating_sub(part.present, before),
             ..part
         };
-        pending.push(simt, op, number, op.shift(tree::fold_column(op, eight, 0), before.into()));
+        pending.push(
+            simt,
+            op,
+            number,
+            op.shift(tree::fold_column(op, eight, 0), before.into()),
+        );
         number += 1;
     }
     pending.total(simt, op, 1 << LEVELS)

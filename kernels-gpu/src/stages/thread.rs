@@ -5,7 +5,7 @@ use super::{
     in_order,
     load::{ALL, Vectors, WORDS, each_row},
     narrow,
-    part::{Columns, Loaded},
+    part::{Columns, Loaded, Unloaded},
     source::{Across, Aligned, At, Bytes, Ragged, Source, Whole, Words, load},
     warp,
 };
@@ -13,7 +13,7 @@ use crate::{
     element::Item,
     monoids::Monoid,
     simt::Simt,
-    tree::{self, Again, Part, ROWS, leaf_elements, vector_elements},
+    tree::{self, Again, Part, ROWS, leaf_elements, row_elements, vector_elements},
 };
 
 /// This lane's part of a whole leaf: one vector of each row.
@@ -238,6 +238,33 @@ pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
     op.shift(state, base)
 }
 
+/// A state and that of this lane's part of a leaf, as [`fold_ragged`] gives it, of an operator that associates: its
+/// [`fold_parts`](Monoid::fold_parts) may need no state of the part alone.
+///
+/// Called by, Valid in, Scratch: as [`fold_ragged`]
+///
+/// # Safety
+///
+/// As [`fold_ragged`].
+#[inline(always)]
+pub unsafe fn fold_ragged_onto<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    input: Input<T>,
+    leaf: u64,
+    state: M::State,
+) -> M::State {
+    if T::BYTES < 4 || M::FOLDS_COLUMNS || !M::COMMUTES {
+        // SAFETY: passed on to the caller.
+        return op.combine(state, unsafe { fold_ragged(simt, op, input, leaf) });
+    }
+    let base = base::<S, T>(simt, leaf);
+    let from = after::<T>(input.start, base);
+    let present = narrow(simt, u64::saturating_sub(input.len, base));
+    let mut part = Some(Unloaded::<S, T> { simt, from, present });
+    op.fold_parts(state, || part.take())
+}
+
 /// Reads and folds an extent of at most a leaf.
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
@@ -249,7 +276,8 @@ pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
 pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
     // SAFETY: passed on to the caller.
     let Short { part, base } = unsafe { load_rows::<S, T, ROWS>(simt, input, simt.lane()) };
-    op.shift(part.fold(simt, op), base)
+    let rows = (input.len as u32).div_ceil(row_elements::<T>() as u32);
+    op.shift(part.fold_first_rows(simt, op, rows), base)
 }
 
 /// Reads vector `vector` of an extent that has at most one row of one leaf.

@@ -246,13 +246,8 @@ pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32
     let (a, b, c, d) = (state(0), state(1), state(2), state(3));
     let (e, f, g, h) = (state(4), state(5), state(6), state(7));
     if combines_in_loops(M::State::COUNT) {
-        let mut rows = [a, b, c, d, e, f, g, h];
-        let next = |_| {
-            let [a, b, c, d, e, f, g, h] = rows;
-            rows = [b, c, d, e, f, g, h, a];
-            a
-        };
-        return reduce_rows(simt, op, simt.anew(8), 8, next);
+        let rows = [a, b, c, d, e, f, g, h];
+        return reduce_rows(simt, op, simt.anew(8), 8, InCircle(rows));
     }
     let meet = |reach, low, high| meet(simt, op, reach, low, high);
     let low = meet(2, meet(1, a, b), meet(1, c, d));
@@ -260,6 +255,18 @@ pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32
     let eight = meet(4, low, high);
     let sixteen = with_partner(simt, op, eight, 8);
     with_partner(simt, op, sixteen, 16)
+}
+
+/// Eight states that are asked for in order.
+struct InCircle<State>([State; 8]);
+
+impl<State: Copy> Row<State> for InCircle<State> {
+    #[inline(always)]
+    fn row(&mut self, _: u32) -> State {
+        let [first, b, c, d, e, f, g, h] = self.0;
+        self.0 = [b, c, d, e, f, g, h, first];
+        first
+    }
 }
 
 /// A lane's state and that of the lane whose number differs in the bit `reach`, combined.

@@ -2,14 +2,15 @@
 
 use super::address_of;
 use crate::{
-    monoids::{Monoid, Words},
+    monoids::Monoid,
     simt::Simt,
     stages::{
         extents::{Input, after},
         segments::Segments,
         shuffle,
         source::{At, Source},
-        thread, warp,
+        thread::{self, Short},
+        warp::{self, Row},
     },
     tree::{LANES, pending::Pending, vector_elements},
 };
@@ -22,16 +23,6 @@ const AT_ONCE: u32 = 2;
 
 /// The most vectors of a segment that a lane folds alone, where some are not aligned; else it is as many as it has in flight.
 const MOST_ALONE: u32 = 2 * AT_ONCE;
-
-/// How many vectors of a segment a lane folds beside others, if all are wide: of two arrays, where states are large, it has no room for
-/// more than one.
-const fn most_beside<T: Source, M: Monoid<T>>() -> u32 {
-    if super::is_one_leaf(T::ARRAYS, <M::State as Words>::COUNT) {
-        1
-    } else {
-        2
-    }
-}
 
 /// Folds the first `len` elements of the `mine` of each lane, and whether it did: not if they are too many.
 ///
@@ -54,13 +45,9 @@ pub(super) unsafe fn fold<S: Simt, T: Source, M: Monoid<T>>(
     // One way for all lanes: both would be taken one after the other.
     let is_ragged = simt.any(len > 0 && !is_wide(mine));
     let vectors = len.div_ceil(vector_elements::<T>() as u32);
-    let (most_alone, most) = if is_ragged {
-        (MOST_ALONE, LANES)
-    } else {
-        (AT_ONCE, most_beside::<T, M>() * LANES)
-    };
+    let most_alone = if is_ragged { MOST_ALONE } else { AT_ONCE };
     // Words outside what may be read hold the ends of some, which are folded as the long ones are.
-    let is_short = vectors <= most && (!is_ragged || len == 0 || mine.has_words());
+    let is_short = vectors <= LANES && (!is_ragged || len == 0 || mine.has_words());
     let is_alone = vectors <= most_alone;
     // SAFETY: passed on to the caller.
     let mut state = unsafe { fold_alone(simt, op, mine, if is_short && is_alone { len } else { 0 }, is_ragged) };
@@ -68,13 +55,7 @@ pub(super) unsafe fn fold<S: Simt, T: Source, M: Monoid<T>>(
     while left != 0 {
         let (these, width) = take(simt, left, vectors);
         // SAFETY: passed on to the caller.
-        let total = unsafe {
-            if most_beside::<T, M>() > 1 && width > LANES {
-                fold_beside::<S, T, M, 2>(simt, op, segments, mine, these, simt.anew(LANES), false)
-            } else {
-                fold_beside::<S, T, M, 1>(simt, op, segments, mine, these, width, is_ragged)
-            }
-        };
+        let total = unsafe { fold_beside(simt, op, segments, mine, these, width, is_ragged) };
         if these >> simt.lane() & 1 != 0 {
             state = total;
         }
@@ -103,7 +84,7 @@ unsafe fn fold_alone<S: Simt, T: Source, M: Monoid<T>>(
     len: u32,
     is_ragged: bool,
 ) -> M::State {
-    let mut pending = Pending::<M::State, 1>::nothing(op);
+    let mut pending = Pending::<M::State, 2>::nothing(op);
     let load = |vector: u32, wide: bool| {
         let first = vector * vector_elements::<T>() as u32;
         let from = after::<T>(mine.start, first.into());
@@ -115,20 +96,26 @@ unsafe fn fold_alone<S: Simt, T: Source, M: Monoid<T>>(
     while simt.any(len > turn * AT_ONCE * vector_elements::<T>() as u32) {
         const { assert!(AT_ONCE == 2, "two vectors") };
         let (first, second) = (turn * AT_ONCE, turn * AT_ONCE + 1);
-        let (a, b) = if is_ragged {
-            (load(first, false), load(second, false))
+        let mut both = if is_ragged {
+            [load(first, false), load(second, false)]
         } else {
-            (load(first, true), load(second, true))
+            [load(first, true), load(second, true)]
         };
         simt.warp_barrier();
-        pending.push(simt, op, turn, op.combine(a.fold(simt, op), b.fold(simt, op)));
+        let mut i = simt.anew(0);
+        while i < AT_ONCE {
+            let [vector, next] = both;
+            both = [next, vector];
+            pending.push(simt, op, turn * AT_ONCE + i, vector.fold(simt, op));
+            i = simt.anew(i + 1);
+        }
         turn += 1;
     }
-    pending.total(simt, op, turn)
+    pending.total(simt, op, turn * AT_ONCE)
 }
 
 /// Of the segments whose lanes are set in `left`, this lane's of `vectors` vectors, those that the warp folds next, and how many vectors
-/// each of them has at most: 8, 16 or 32, a lane for each, or 64, two a lane. Twice as many take twice the turns, so it is as few as half
+/// each of them has at most: 4, 8, 16 or 32, a lane for each. Twice as many take twice the turns, so it is as few as half
 /// of those that are left do with; but as many as all need where that is one turn all the same.
 ///
 /// Called by: all 32 lanes together, with the same `left` · Valid in: every lane · Scratch: none
@@ -161,7 +148,7 @@ fn set_bit(bits: u32, mut before: u32) -> u32 {
     number
 }
 
-/// Folds the `mine` of the lanes that are set in `these` by `width` lanes each, at most `N` vectors a lane; one, where they are ragged.
+/// Folds the `mine` of the lanes that are set in `these` by `width` lanes each, a vector a lane.
 ///
 /// Called by: all 32 lanes together, with the same numbers · Valid in: those lanes, its own · Scratch: none
 ///
@@ -169,7 +156,7 @@ fn set_bit(bits: u32, mut before: u32) -> u32 {
 ///
 /// As [`reduce_segments`](super::reduce_segments); all words that hold an element may be read.
 #[inline(always)]
-unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
+unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     segments: Segments<T>,
@@ -207,37 +194,21 @@ unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
             let present = simt.anew(u32::saturating_sub(len, first));
             let from = after::<T>(start, first.into());
             // SAFETY: passed on to the caller.
-            unsafe { thread::load_vectors::<S, T, N>(simt, from, first, present, wide, around) }
+            unsafe { thread::load_vectors::<S, T, 1>(simt, from, first, present, wide, around) }
         };
         let (a, b, c, d) = (slot(0), slot(1), slot(2), slot(3));
         // All are read before any is folded: the barrier keeps the assembler, which would spare registers, from folding the first
         // vectors before it reads the last. And loads are behind a branch: the assembler has a copy of what follows a shuffle up to the
         // next, for lanes apart, and in both each load would wait for the one before.
-        let totals = if is_ragged {
-            let (mut a, mut b, mut c, mut d) = (load(a, false), load(b, false), load(c, false), load(d, false));
-            simt.warp_barrier();
-            // By little code, which a batch of many lengths runs through again and again: more than the cache holds would wait for
-            // instructions.
-            let mut next = |_| {
-                let slot = a;
-                // In a circle: else a compiler has the first turns by themselves, after which all are the same.
-                (a, b, c, d) = (b, c, d, a);
-                slot.fold(simt, op)
-            };
-            warp::fold_four::<S, T, M, true>(simt, op, 0, width, &mut next)
-        } else if simt.any(a.1 > 0) {
-            let (a, b, c, d) = (load(a, true), load(b, true), load(c, true), load(d, true));
-            simt.warp_barrier();
-            let mut rows = [a, b, c, d];
-            let mut next = |_| {
-                let [a, b, c, d] = rows;
-                rows = [b, c, d, a];
-                a.fold(simt, op)
-            };
-            warp::fold_four::<S, T, M, true>(simt, op, 0, width, &mut next)
+        let slots = if is_ragged {
+            [load(a, false), load(b, false), load(c, false), load(d, false)]
         } else {
-            op.identity()
+            [load(a, true), load(b, true), load(c, true), load(d, true)]
         };
+        simt.warp_barrier();
+        // By little code, which a batch of many lengths runs through again and again: more than the cache holds would wait for
+        // instructions.
+        let totals = warp::fold_four::<S, T, M, true>(simt, op, 0, width, &mut Slots { simt, op, slots });
         // The slot of this lane's own segment, of all rounds'.
         let slot = number >> (u32::trailing_zeros(LANES) - lanes);
         let from = (number & (per - 1)) << lanes | slot & (SLOTS - 1);
@@ -248,4 +219,21 @@ unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
         round += SLOTS;
     }
     state
+}
+
+/// Vectors of four segments, which are folded one after the other.
+struct Slots<S, T: Source, M> {
+    simt: S,
+    op: M,
+    slots: [Short<T, 1>; SLOTS as usize],
+}
+
+impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Slots<S, T, M> {
+    #[inline(always)]
+    fn row(&mut self, _: u32) -> M::State {
+        let [slot, b, c, d] = self.slots;
+        // In a circle: else a compiler has the first turns by themselves, after which all are the same.
+        self.slots = [b, c, d, slot];
+        slot.fold(self.simt, self.op)
+    }
 }

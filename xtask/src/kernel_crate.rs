@@ -253,8 +253,7 @@ impl KernelCrate {
             file.hash(&mut hasher);
             fs::read(&file)?.hash(&mut hasher);
         }
-        let program = fs::metadata(env::current_exe()?)?;
-        (program.len(), program.modified()?).hash(&mut hasher);
+        fs::read(env::current_exe()?)?.hash(&mut hasher);
         tools.generator.version().hash(&mut hasher);
         tools.ptxas.as_ref().map(|ptxas| &ptxas.version).hash(&mut hasher);
         Ok(format!("{:016x}\n", hasher.finish()))

@@ -2,6 +2,7 @@
 
 use std::{
     env, fs,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -10,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     paths,
-    process::{capture, on_path},
+    process::{capture, on_path, write_if_changed},
 };
 
 /// The variable that names a ptxas.
@@ -39,6 +40,11 @@ pub enum Outcome {
 /// Where setup puts the package.
 pub fn folder() -> PathBuf {
     paths::tools().join("ptxas")
+}
+
+/// Where what it said is kept.
+fn verdicts() -> PathBuf {
+    paths::target().join("kernels/verdicts")
 }
 
 /// Looks for ptxas: the one that the variable names, or else on the search path, in a CUDA installation, in setup's
@@ -97,8 +103,22 @@ fn release(said: &str) -> Option<&str> {
 }
 
 impl Ptxas {
-    /// Assembles a file for a device, and gives what ptxas says of its functions.
+    /// Assembles a file for a device, and gives what ptxas says of its functions: what it said of the same text before, if it was asked.
     pub fn assemble(&self, file: &Path, device: u32) -> Result<Outcome> {
+        let mut hasher = DefaultHasher::new();
+        (fs::read(file)?, device, &self.version).hash(&mut hasher);
+        let kept = verdicts().join(format!("{:016x}", hasher.finish()));
+        if let Ok(said) = fs::read_to_string(&kept) {
+            return Ok(Outcome::Assembled(said));
+        }
+        let outcome = self.ask(file, device)?;
+        if let Outcome::Assembled(said) = &outcome {
+            write_if_changed(&kept, said)?;
+        }
+        Ok(outcome)
+    }
+
+    fn ask(&self, file: &Path, device: u32) -> Result<Outcome> {
         let output = Command::new(&self.path)
             .args(["-v", &format!("-arch=sm_{device}"), "-o", "/dev/null"])
             .arg(file)

@@ -46,7 +46,7 @@ entries! {
         norm_lp: NormLp = |told| NormLp { p: f64::from_bits(told.number) }, { f32: FULL, f64: FULL, f16: FULL, bf16: FULL };
         norm_l1: NormL1 = |_| NormL1, { f32: LIGHT, f64: HEAVY, f16: WIDE, bf16: WIDE };
         (sum_of_squares | norm_l2): Either<SumOfSquares, NormL2> = |told| Either::told(SumOfSquares, NormL2, told), {
-            f32: HEAVY, f64: WIDE, f16: FULL, bf16: FULL, complex32: WIDE, complex64: WIDE, complex128: WIDE,
+            f32: HEAVY, f64: WIDE, f16: FULL, bf16: FULL, complex32: WIDE_APART, complex64: WIDE, complex128: WIDE,
         };
         count_nonzero: CountNonzero = |_| CountNonzero, {
             f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE,
@@ -150,7 +150,7 @@ entries! {
         extremum_where: Where<Extremum> = |told| Where(Extremum::told(told)), {
             f32: WIDE, f64: WIDE, f16: WIDE, bf16: WIDE, u8: FULL, u16: FULL, u32: WIDE, u64: WIDE, bool: FULL,
         };
-        arg_where: Where<Arg> = |told| Where(Arg::told(told)), { f32: WIDE, f64: WIDE };
+        arg_where: Where<Arg> = |told| Where(Arg::told(told)), { f32: DEEP, f64: WIDE };
         (variance_where | std_where): Either<Where<Variance>, Where<StdDev>> = |told| {
             let correction = f64::from_bits(told.number);
             Either::told(Where(Variance { correction }), Where(StdDev { correction }), told)

@@ -7,7 +7,7 @@ use super::{
     load::{Vectors, WORDS, each_row, is_vector, load_element, rows_in_turns, vector},
     mask, narrow,
     part::Loaded,
-    shared_words::{SharedWords, can_share},
+    shared_words::{SharedWords, can_share, folds_half},
     source::{At, Read, Source},
     warp::is_vast,
 };
@@ -61,6 +61,12 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
         first,
         present,
     });
+    // The same for all lanes that read together: half of the leaf's rows.
+    if folds_half::<T>() && answer.shares_words && left <= (ROWS / 2 * row_elements::<T>()) as u64 {
+        // SAFETY: passed on to the caller.
+        let words = unsafe { T::read(simt, T::map(places, SharedWords)) };
+        return op.shift(Loaded::<T, { ROWS / 2 }> { words, present }.fold(simt, op), first);
+    }
     // SAFETY: passed on to the caller.
     let words = unsafe {
         if can_share::<T>() && answer.shares_words {

@@ -31,29 +31,31 @@ const fn folds_at_once<T: Source, M: Monoid<T>>(rows: usize, is_whole: bool) -> 
     match (T::BYTES, rows, is_whole) {
         (16, ..) => true,
         _ if is_vast(words) => true,
-        (_, 1, _) => !is_heavy || words <= 2,
+        (_, 1 | 2, _) => !is_heavy || words <= 2,
         (4 | 8, _, true) => !is_heavy || M::FOLDS_COLUMNS || words <= 2,
         (2, _, true) => words <= 2 && !M::FOLDS_COLUMNS && T::ARRAYS == 1,
         _ => false,
     }
 }
 
-/// Whether a part's first rows are folded at once, row by row, the others being passed over.
+/// Whether a part's first rows are folded at once, row by row, the others being passed over. An operator that selects looks for the places
+/// of few enough elements that a word has a bit for each: not those of all columns of small ones.
 const fn folds_first_rows<T: Source, M: Monoid<T>>() -> bool {
-    T::BYTES >= 2
-        && !is_heavy::<T, M>()
-        && <M::State as monoids::Words>::COUNT <= 4
-        && (T::ARRAYS == 1 || T::BYTES >= 4)
+    let is_little = !is_heavy::<T, M>() && <M::State as monoids::Words>::COUNT <= 4;
+    match T::BYTES {
+        1 => false,
+        2 => is_little && T::ARRAYS == 1 && !M::SELECTS,
+        _ => is_little,
+    }
 }
 
-/// The columns that a turn of the loop folds: those of a word; of heavy operators, and of two arrays' states of several words, one.
+/// The columns that a turn of the loop folds: those of a word; one of an operator that folds a column at once, of much code for states of
+/// several words, and of two arrays' such states.
 const fn columns_in_turn<T: Source, M: Monoid<T>>() -> usize {
-    let is_wide = T::ARRAYS > 1 && !T::MASKED && <M::State as monoids::Words>::COUNT > 4;
-    if is_heavy::<T, M>() || is_wide {
-        1
-    } else {
-        word_elements::<T>()
-    }
+    let words = <M::State as monoids::Words>::COUNT;
+    let is_dear = M::FOLDS_COLUMNS || M::FUSES && words > 2;
+    let is_wide = T::ARRAYS > 1 && !T::MASKED && words > 4;
+    if is_dear || is_wide { 1 } else { word_elements::<T>() }
 }
 
 /// A part that was read, of which the first `present` places hold elements.

@@ -40,6 +40,12 @@ pub fn do_share<T: Source>(extents: Extents<T>) -> bool {
         && is_whole(extents.count)
 }
 
+/// Whether the first half of a part's rows is read and exchanged by itself, where the others are absent: of elements of 2 bytes, of which a
+/// leaf has so many that there are extents of less.
+pub(super) const fn folds_half<T: Source>() -> bool {
+    can_share::<T>() && T::BYTES == 2
+}
+
 /// The words of a part whose elements share theirs with the neighbours'.
 #[derive(Clone, Copy)]
 pub(super) struct SharedWords<T: Source>(pub(super) Places<T>);

@@ -2,7 +2,7 @@
 
 use super::address_of;
 use crate::{
-    monoids::Monoid,
+    monoids::{Monoid, Words},
     simt::Simt,
     stages::{
         extents::{Input, after},
@@ -23,6 +23,16 @@ const AT_ONCE: u32 = 2;
 
 /// The most vectors of a segment that a lane folds alone, where some are not aligned; else it is as many as it has in flight.
 const MOST_ALONE: u32 = 2 * AT_ONCE;
+
+/// How many vectors of a segment a lane folds beside others, if all are wide: of two arrays, where states are large, it has no room for
+/// more than one.
+const fn most_beside<T: Source, M: Monoid<T>>() -> u32 {
+    if super::is_one_leaf(T::ARRAYS, <M::State as Words>::COUNT) {
+        1
+    } else {
+        2
+    }
+}
 
 /// Folds the first `len` elements of the `mine` of each lane, and whether it did: not if they are too many.
 ///
@@ -45,9 +55,13 @@ pub(super) unsafe fn fold<S: Simt, T: Source, M: Monoid<T>>(
     // One way for all lanes: both would be taken one after the other.
     let is_ragged = simt.any(len > 0 && !is_wide(mine));
     let vectors = len.div_ceil(vector_elements::<T>() as u32);
-    let most_alone = if is_ragged { MOST_ALONE } else { AT_ONCE };
+    let (most_alone, most) = if is_ragged {
+        (MOST_ALONE, LANES)
+    } else {
+        (AT_ONCE, most_beside::<T, M>() * LANES)
+    };
     // Words outside what may be read hold the ends of some, which are folded as the long ones are.
-    let is_short = vectors <= LANES && (!is_ragged || len == 0 || mine.has_words());
+    let is_short = vectors <= most && (!is_ragged || len == 0 || mine.has_words());
     let is_alone = vectors <= most_alone;
     // SAFETY: passed on to the caller.
     let mut state = unsafe { fold_alone(simt, op, mine, if is_short && is_alone { len } else { 0 }, is_ragged) };
@@ -55,7 +69,13 @@ pub(super) unsafe fn fold<S: Simt, T: Source, M: Monoid<T>>(
     while left != 0 {
         let (these, width) = take(simt, left, vectors);
         // SAFETY: passed on to the caller.
-        let total = unsafe { fold_beside(simt, op, segments, mine, these, width, is_ragged) };
+        let total = unsafe {
+            if most_beside::<T, M>() > 1 && width > LANES {
+                fold_beside::<S, T, M, 2>(simt, op, segments, mine, these, simt.anew(LANES), false)
+            } else {
+                fold_beside::<S, T, M, 1>(simt, op, segments, mine, these, width, is_ragged)
+            }
+        };
         if these >> simt.lane() & 1 != 0 {
             state = total;
         }
@@ -115,7 +135,7 @@ unsafe fn fold_alone<S: Simt, T: Source, M: Monoid<T>>(
 }
 
 /// Of the segments whose lanes are set in `left`, this lane's of `vectors` vectors, those that the warp folds next, and how many vectors
-/// each of them has at most: 4, 8, 16 or 32, a lane for each. Twice as many take twice the turns, so it is as few as half
+/// each of them has at most: 4, 8, 16 or 32, a lane for each, or 64, two a lane. Twice as many take twice the turns, so it is as few as half
 /// of those that are left do with; but as many as all need where that is one turn all the same.
 ///
 /// Called by: all 32 lanes together, with the same `left` · Valid in: every lane · Scratch: none
@@ -148,7 +168,7 @@ fn set_bit(bits: u32, mut before: u32) -> u32 {
     number
 }
 
-/// Folds the `mine` of the lanes that are set in `these` by `width` lanes each, a vector a lane.
+/// Folds the `mine` of the lanes that are set in `these` by `width` lanes each, at most `N` vectors a lane; one, where they are ragged.
 ///
 /// Called by: all 32 lanes together, with the same numbers · Valid in: those lanes, its own · Scratch: none
 ///
@@ -156,7 +176,7 @@ fn set_bit(bits: u32, mut before: u32) -> u32 {
 ///
 /// As [`reduce_segments`](super::reduce_segments); all words that hold an element may be read.
 #[inline(always)]
-unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>>(
+unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     simt: S,
     op: M,
     segments: Segments<T>,
@@ -194,13 +214,13 @@ unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>>(
             let present = simt.anew(u32::saturating_sub(len, first));
             let from = after::<T>(start, first.into());
             // SAFETY: passed on to the caller.
-            unsafe { thread::load_vectors::<S, T, 1>(simt, from, first, present, wide, around) }
+            unsafe { thread::load_vectors::<S, T, N>(simt, from, first, present, wide, around) }
         };
         let (a, b, c, d) = (slot(0), slot(1), slot(2), slot(3));
         // All are read before any is folded: the barrier keeps the assembler, which would spare registers, from folding the first
         // vectors before it reads the last. And loads are behind a branch: the assembler has a copy of what follows a shuffle up to the
         // next, for lanes apart, and in both each load would wait for the one before.
-        let slots = if is_ragged {
+        let slots = if N == 1 && is_ragged {
             [load(a, false), load(b, false), load(c, false), load(d, false)]
         } else {
             [load(a, true), load(b, true), load(c, true), load(d, true)]
@@ -222,13 +242,13 @@ unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>>(
 }
 
 /// Vectors of four segments, which are folded one after the other.
-struct Slots<S, T: Source, M> {
+struct Slots<S, T: Source, M, const N: usize> {
     simt: S,
     op: M,
-    slots: [Short<T, 1>; SLOTS as usize],
+    slots: [Short<T, N>; SLOTS as usize],
 }
 
-impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Slots<S, T, M> {
+impl<S: Simt, T: Source, M: Monoid<T>, const N: usize> Row<M::State> for Slots<S, T, M, N> {
     #[inline(always)]
     fn row(&mut self, _: u32) -> M::State {
         let [slot, b, c, d] = self.slots;

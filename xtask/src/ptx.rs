@@ -1,4 +1,4 @@
-//! PTX as text: taken apart into its declarations and functions, and put together again, a family at a time.
+//! PTX as text: taken apart into its declarations and functions, and put together again, a module at a time.
 
 use std::collections::HashSet;
 
@@ -314,7 +314,7 @@ $L1: ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];
     }
 
     #[test]
-    fn a_family_takes_what_it_needs_and_no_more() {
+    fn a_module_takes_what_it_needs_and_no_more() {
         let module = Module::parse(MODULE);
         let first = module.select(bounds("first"));
         assert!(first.contains("used[4096]") && first.contains(".entry first"));

@@ -61,7 +61,7 @@ entries! {
             u8: WIDE, u16: DEEP, u32: HEAVY, u64: HEAVY,
         };
         bits: Bits = |told| Bits::told(told), { u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY };
-        bit_xor: BitXor = |_| BitXor, { u8: WIDE, u16: WIDE, u32: HEAVY, u64: HEAVY };
+        bit_xor: BitXor = |_| BitXor, { u8: FULL, u16: WIDE, u32: HEAVY, u64: HEAVY };
         sum_ignore_nan: IgnoreNan<Sum> = |_| IgnoreNan(Sum), { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
         product_ignore_nan: IgnoreNan<Product> = |_| IgnoreNan(Product), { f32: HEAVY, f64: HEAVY, f16: WIDE, bf16: WIDE };
         mean_ignore_nan: IgnoreNan<CountedMean> = |_| IgnoreNan(CountedMean), { f32: WIDE, f64: WIDE, f16: FULL, bf16: FULL };

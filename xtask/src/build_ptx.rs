@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use warpfold_kernels::kernels::{PARTS, PARTS_OF_NEWER};
+use warpfold_kernels::kernels::PARTS_OF_NEWER;
 
 use crate::{
     facts::{self, Figures, Violation},
@@ -19,17 +19,15 @@ use crate::{
     process::write_if_changed,
     ptx::Module,
     ptxas::{Outcome, Ptxas},
-    record::{Record, Verdict},
+    record,
     report::{self, Build, Report, Row},
     setup::{self, Tools},
+    weight,
 };
 
 /// What is built unless said otherwise: a base, and what is better on an architecture with instructions that the base has not. The
 /// driver compiles the newest that a device can take.
-const DEFAULT_ARCHS: [&str; 2] = ["sm_75", "sm_90"];
-
-/// The most bytes of PTX text that all modules of a default build may have: every one of them is compiled by somebody's driver.
-const MOST_BYTES: usize = 118_000_000;
+pub const DEFAULT_ARCHS: [&str; 2] = ["sm_75", "sm_90"];
 
 /// Devices that the PTX is assembled for in the checks: those of the default architectures, for each takes minutes.
 const DEVICES: [u32; 2] = [75, 90];
@@ -216,7 +214,7 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
         }
         let violations = violations
             .into_iter()
-            .chain(recorded(kernels, wanted, &build, tools, checks)?);
+            .chain(record::check(kernels, wanted, &build, tools, checks.bless)?);
         let violations: Vec<_> = violations.collect();
         if violations.is_empty() {
             // What was recorded just now is part of it.
@@ -230,7 +228,7 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
         report.put(build.clone());
     }
     report.save(&kernels.cache)?;
-    wrong.extend(weigh(kernels, &builds));
+    wrong.extend(weight::check(kernels, &builds));
     let lines = gathered(&wrong);
     for line in &lines {
         println!("{}: {line}", if checks.unproven { "warning" } else { "error" });
@@ -244,70 +242,6 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
     }
     println!();
     Ok(builds)
-}
-
-/// What is recorded of a build beside what it is; or writes that down.
-fn recorded(
-    kernels: &KernelCrate,
-    wanted: &Wanted,
-    build: &Build,
-    tools: &Tools,
-    checks: Checks,
-) -> Result<Vec<(String, Violation)>> {
-    let arch = &build.arch;
-    let parts: &[&str] = if arch == DEFAULT_ARCHS[0] {
-        &PARTS
-    } else {
-        &PARTS_OF_NEWER
-    };
-    let is_default = DEFAULT_ARCHS.contains(&&**arch) && wanted.parts == parts;
-    if !(kernels.ours && is_default && matches!(tools.generator, Generator::Llvm(_))) {
-        return Ok(vec![]);
-    }
-    let is = Record::of(build);
-    if checks.bless {
-        println!("  recorded what the code of {arch} is made of");
-        is.save(arch)?;
-        return Ok(vec![]);
-    }
-    match Record::load(arch).compare(&is) {
-        Verdict::Same => Ok(vec![]),
-        Verdict::OtherTools => {
-            println!("  what is recorded of {arch} was made by other tools, and is not compared");
-            Ok(vec![])
-        }
-        Verdict::Differs(lines) => {
-            println!("{}", lines.join("\n"));
-            let violation = Violation {
-                entry: format!("{} entries of {arch}", lines.len()),
-                what: "not as they are recorded; if that is meant, run again with --bless".to_owned(),
-                extent: None,
-            };
-            Ok(vec![(arch.clone(), violation)])
-        }
-    }
-}
-
-/// Says how much PTX there is, and whether it is too much.
-fn weigh(kernels: &KernelCrate, builds: &[Build]) -> Option<(String, Violation)> {
-    let sizes = || {
-        builds
-            .iter()
-            .flat_map(|build| &build.entries)
-            .map(|row| row.counts.bytes)
-    };
-    let (entries, bytes) = (sizes().count(), sizes().sum::<usize>());
-    println!("\n{:.1} MB of PTX, {entries} entries", bytes as f64 / 1e6);
-    let is_default = kernels.ours && builds.iter().all(|build| DEFAULT_ARCHS.contains(&&*build.arch));
-    (is_default && bytes > MOST_BYTES).then(|| {
-        let what = format!("{bytes} bytes of PTX, where {MOST_BYTES} are the most");
-        let violation = Violation {
-            entry: "all entries".to_owned(),
-            what,
-            extent: None,
-        };
-        ("in all".to_owned(), violation)
-    })
 }
 
 /// One line for each thing that is wrong, with the places where it is.

@@ -17,6 +17,7 @@ mod report;
 mod setup;
 mod test;
 mod tidy;
+mod weight;
 
 use std::process::ExitCode;
 

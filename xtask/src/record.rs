@@ -4,12 +4,17 @@
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf};
 
 use anyhow::{Context, Result};
+use warpfold_kernels::kernels::{PARTS, PARTS_OF_NEWER};
 
 use crate::{
-    facts::Figures,
+    build_ptx::DEFAULT_ARCHS,
+    facts::Violation,
+    generator::Generator,
+    kernel_crate::{KernelCrate, Wanted},
     paths,
     process::write_if_changed,
     report::{Build, Row},
+    setup::Tools,
 };
 
 /// The heads of the columns; those of the last two are ptxas's figures.
@@ -105,6 +110,48 @@ impl Record {
     }
 }
 
+/// What is recorded of a build beside what it is; or writes that down.
+pub fn check(
+    kernels: &KernelCrate,
+    wanted: &Wanted,
+    build: &Build,
+    tools: &Tools,
+    bless: bool,
+) -> Result<Vec<(String, Violation)>> {
+    let arch = &build.arch;
+    let parts: &[&str] = if arch == DEFAULT_ARCHS[0] {
+        &PARTS
+    } else {
+        &PARTS_OF_NEWER
+    };
+    let is_default = DEFAULT_ARCHS.contains(&&**arch) && wanted.parts == parts;
+    if !(kernels.ours && is_default && matches!(tools.generator, Generator::Llvm(_))) {
+        return Ok(vec![]);
+    }
+    let is = Record::of(build);
+    if bless {
+        println!("  recorded what the code of {arch} is made of");
+        is.save(arch)?;
+        return Ok(vec![]);
+    }
+    match Record::load(arch).compare(&is) {
+        Verdict::Same => Ok(vec![]),
+        Verdict::OtherTools => {
+            println!("  what is recorded of {arch} was made by other tools, and is not compared");
+            Ok(vec![])
+        }
+        Verdict::Differs(lines) => {
+            println!("{}", lines.join("\n"));
+            let violation = Violation {
+                entry: format!("{} entries of {arch}", lines.len()),
+                what: "not as they are recorded; if that is meant, run again with --bless".to_owned(),
+                extent: None,
+            };
+            Ok(vec![(arch.clone(), violation)])
+        }
+    }
+}
+
 /// Whether two lines are of the same code.
 fn are_alike(was: &str, is: &str) -> bool {
     let numbers = |line: &str| line.split(' ').map(str::parse).collect::<Result<Vec<u64>, _>>();
@@ -133,7 +180,7 @@ pub fn folder() -> PathBuf {
 }
 
 fn line(row: &Row) -> String {
-    let figures = row.figures.unwrap_or(Figures::default());
+    let figures = row.figures.unwrap_or_default();
     let figures = [figures.registers as usize, figures.shared as usize];
     let numbers = row.counts.columns().into_iter().chain(figures);
     numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(" ")

@@ -1,5 +1,5 @@
 //! Thread stage for elements that lie apart: a lane reads its part of a leaf element by element, or with its neighbours by
-//! [`shared_words`], and folds it as it folds any.
+//! [`shared_words`](super::shared_words), and folds it as it folds any.
 
 use super::{
     extents::Extents,
@@ -26,7 +26,7 @@ pub struct Answer<T: Source> {
     /// Whether there is such an answer; the identity stands for one that there is not.
     pub exists: bool,
     /// Whether all 32 lanes fold neighbouring answers, the first lane one whose number is a multiple of 32, and
-    /// [`do_share`](shared_words::do_share): then they read together.
+    /// [`do_share`](super::shared_words::do_share): then they read together.
     pub shares_words: bool,
 }
 

@@ -192,6 +192,21 @@ pub fn rounded_floats(op: &str) -> Option<usize> {
     }
 }
 
+/// Whether the states of an operator are moments: a count of two words, and numbers of f64 behind it.
+fn has_moments(op: &str) -> bool {
+    let op = op.strip_prefix("nan").unwrap_or(op);
+    matches!(op, "var" | "std" | "meanvar" | "skew" | "kurtosis")
+}
+
+/// One for all NaNs among words that are f64, of which the second is the higher.
+fn with_one_nan(words: &mut [u32]) {
+    for pair in words.as_chunks_mut::<2>().0 {
+        if f64::from_bits(u64::from(pair[1]) << 32 | u64::from(pair[0])).is_nan() {
+            *pair = [0, 0x7ff8_0000];
+        }
+    }
+}
+
 /// The words of an answer or of a state, to compare and to print.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Bits(pub Vec<u32>);
@@ -202,10 +217,14 @@ impl Bits {
         Self((0..W::COUNT).map(|i| value.word(i)).collect())
     }
 
-    /// The words of a state of `R`. The states of sums and products are plain floats, and a NaN among them has the
-    /// payload that the hardware made: an answer is canonical, a state need not be. Here all such NaNs are one.
+    /// The words of a state of `R`. The states of sums, products and moments are plain floats, and a NaN among them has the
+    /// sign and payload that the hardware made: an answer is canonical, a state need not be. Here all such NaNs are one.
     pub fn of_state<T: Element, R: Reduction<T>>(_: R, state: R::State) -> Self {
         let mut bits = Self::of(state);
+        if has_moments(R::NAME) {
+            with_one_nan(&mut bits.0[2..]);
+            return bits;
+        }
         let is_float = matches!(
             T::TYPE,
             Type::F16 | Type::Bf16 | Type::F32 | Type::F64 | Type::F8E4M3 | Type::F8E5M2

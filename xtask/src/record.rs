@@ -20,11 +20,11 @@ use crate::{
 /// The heads of the columns; those of the last two are ptxas's figures.
 const HEADS: &str = "entry bytes instructions wide-loads scalar-loads shuffles barriers atomics fused registers shared";
 
-/// Of these columns, bytes, instructions and registers, a few per cent depend on where the source lies: on the order that the compiler has
-/// functions in, and the length of the labels that it gives them.
+/// Of these columns, bytes, instructions and registers, a little depends on what else the compiler has in the module: on the order of
+/// functions, and the length of the labels that it gives them. Built beside fewer entries, those of 70 had up to 1.7 % fewer bytes.
 const LOOSE: [usize; 3] = [0, 1, 8];
 
-/// How much those may differ: a twentieth, or so much.
+/// How much those may differ: a fortieth, or so much.
 const SLACK: u64 = 8;
 
 /// What is recorded of an architecture's entries.
@@ -161,7 +161,7 @@ fn are_alike(was: &str, is: &str) -> bool {
     was.len() == is.len()
         && was.iter().zip(&is).enumerate().all(|(column, (was, is))| {
             let slack = if LOOSE.contains(&column) {
-                SLACK.max(was / 20)
+                SLACK.max(was / 40)
             } else {
                 0
             };
@@ -236,8 +236,8 @@ mod tests {
     fn sizes_may_differ_a_little_and_counts_not_at_all() {
         let was = "30000 900 8 32 26 4 1 0 54 4112";
         for (is, alike) in [
-            ("30900 905 8 32 26 4 1 0 56 4112", true),
-            ("33000 900 8 32 26 4 1 0 54 4112", false),
+            ("30700 905 8 32 26 4 1 0 56 4112", true),
+            ("30800 900 8 32 26 4 1 0 54 4112", false),
             ("30000 900 8 32 27 4 1 0 54 4112", false),
             ("30000 900 8 32 26 4 1 0 64 4112", false),
             ("30000 900 8 32 26 4 1 0 54", false),

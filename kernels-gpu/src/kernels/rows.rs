@@ -54,7 +54,7 @@ impl Width {
 /// Folds each extent, of at most a leaf, to its answer.
 ///
 /// ```text
-/// thread: 1, 2, 4 or 8 vectors ─ warp: as many shuffles as the lanes of an extent need ─ finish
+/// thread: a vector of each of 4 extents, or 8 of one ─ warp: as many shuffles as the lanes of an extent need ─ finish
 /// ```
 ///
 /// # Safety

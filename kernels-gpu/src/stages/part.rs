@@ -23,8 +23,7 @@ const fn is_heavy<T: Source, M: Monoid<T>>() -> bool {
 /// Whether all elements of `rows` rows are folded at once, without a loop: where that is little code, or pays. What is known to be whole
 /// needs no tests.
 ///
-/// Measured on an H100 on 2026-11-25, whole leaves in a loop: std of f32 takes 1.05 (2³⁰ elements) to 1.37 times as long (2¹²), the largest
-/// of bf16 columns 1.6 times.
+/// On H100s on 2026-11-25 std of 2²⁸ f32 took 377 µs with whole leaves in a loop, and 362 at once.
 const fn folds_at_once<T: Source, M: Monoid<T>>(rows: usize, is_whole: bool) -> bool {
     let words = <M::State as monoids::Words>::COUNT;
     let is_heavy = is_heavy::<T, M>();

@@ -58,11 +58,13 @@
 //! your own a [`Map`](monoids::Map).
 
 mod accuracy;
+mod count;
 mod ignore_nan;
 mod mask;
 mod step;
 
 pub use accuracy::{Compensated, Exact, Wide};
+pub use count::{All, Any, CountInf, CountNan, CountNonzero};
 pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
 pub use mask::{AnswerWhere, MaskElement, TakesMask, Where};
 pub use step::{Mapped, Step, Then};
@@ -326,26 +328,6 @@ operator!(
 operator!(
     /// The sum of squares, summed in f64 and rounded once. 0 over nothing. Its speed is as [`NormL2`]'s.
     SumOfSquares: monoids::SumOfSquares = monoids::SumOfSquares, "sumsq", "sum_of_squares"; for floats
-);
-operator!(
-    /// How many elements are not zero; a NaN is not. 0 over nothing.
-    CountNonzero: monoids::CountNonzero = monoids::CountNonzero, "count-nonzero", "count_nonzero"; for all
-);
-operator!(
-    /// How many elements are NaN. 0 over nothing.
-    CountNan: monoids::CountNan = monoids::CountNan, "count-nan", "count_nan"; for floats and fp8
-);
-operator!(
-    /// How many elements are +∞ or −∞. 0 over nothing.
-    CountInf: monoids::CountInf = monoids::CountInf, "count-inf", "count_inf"; for floats
-);
-operator!(
-    /// Whether any element is not zero; a NaN is not. False over nothing.
-    Any: monoids::Truth = monoids::Truth::Any, "any", "truth", monoids::Truth::Any.parameter(); for all
-);
-operator!(
-    /// Whether no element is zero; a NaN is not. True over nothing.
-    All: monoids::Truth = monoids::Truth::All, "all", "truth", monoids::Truth::All.parameter(); for all
 );
 operator!(
     /// The logarithm of the sum of exponentials, without overflow. All −∞ gives −∞, as nothing does; a +∞ gives +∞; a NaN

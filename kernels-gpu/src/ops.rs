@@ -8,7 +8,7 @@
 //! rest.
 
 use crate::{
-    element::Item,
+    element::{Item, Type},
     kernels::{self, Entry, Kernel, Library, Told},
     monoids::{self, InOrder, Monoid, Words},
 };
@@ -65,6 +65,8 @@ pub trait Reduction<T: Item>: Operator {
     type State: Words + Send + Sync + 'static;
     /// The operator that kernels, CPU backend and emulator share.
     type Monoid: Monoid<T, State = Self::State, Answer = Self::Answer> + Send + Sync;
+    /// The type of elements its kernels are built for, where the operator is to fold bits, of whatever they are.
+    const BUILT: Type = T::ELEMENT;
 
     /// The operator.
     fn monoid(self) -> Self::Monoid;
@@ -81,7 +83,7 @@ pub trait Reduction<T: Item>: Operator {
     /// The same, or none: under a mask ([`Masked`](crate::element::Masked)) and behind a [step](crate::monoids::Step) GPUs have kernels
     /// of some operators alone.
     fn built(self) -> Option<&'static Entry> {
-        Self::LIBRARY.find(Self::ENTRY, T::ELEMENT, Kernel::All)
+        Self::LIBRARY.find(Self::ENTRY, Self::BUILT, Kernel::All)
     }
 
     /// What its kernels are told, `entry` being one of them.
@@ -172,13 +174,12 @@ macro_rules! commute {
 }
 
 commute! {
-    Arg BitXor Bits Cosine CountInf CountNan CountNonzero CountedMean Describe Dot Extremum Kurtosis LogSumExp Mean MeanVariance
+    Arg BitXor Bits Cosine Count CountedMean Describe Dot Extremum Kurtosis LogSumExp Mean MeanVariance
     NormInf NormL1 NormL2 NormLp Product Skewness StdDev Sum SumOfSquares Truth Variance
 }
 
 impl<F, M: Commutative> Commutative for monoids::Map<F, M> {}
-impl<M: Commutative> Commutative for monoids::IgnoreNan<M> {}
-impl<M: Commutative> Commutative for monoids::Where<M> {}
+impl<F, M: Commutative> Commutative for monoids::Filtered<F, M> {}
 impl<A: Commutative, B: Commutative> Commutative for (A, B) {}
 impl<M> Commutative for monoids::Compensated<M> {}
 impl<M> Commutative for monoids::Wide<M> {}
@@ -270,8 +271,8 @@ pub trait OwnOperator: Copy + Send + Sync + 'static {
 /// }
 /// ```
 ///
-/// It makes the kernels' entry points, where the crate is compiled by `cargo xtask build-ptx --crate PATH`; the list `ENTRIES` of
-/// them, and `LIBRARY`, with the PTX that the package's build script embeds (`fn main() { warpfold_embed::ptx(); }`); and it
+/// It makes the kernels' entry points, where the crate is compiled by `cargo xtask build-ptx --crate PATH`; and `LIBRARY`, the list of
+/// them, with the PTX that the package's build script embeds (`fn main() { warpfold_embed::ptx(); }`); and it
 /// implements [`Operator`](crate::ops::Operator) and [`Reduction`](crate::ops::Reduction), so that the host library's calls take
 /// the operator. The package `own-operator`, among the host library's examples, is a whole one.
 ///
@@ -285,7 +286,7 @@ macro_rules! operators {
                 $(
                     $name: <$op as $crate::ops::OwnOperator>::Monoid = |told| $crate::ops::OwnOperator::monoid(
                         <$op as $crate::ops::OwnOperator>::of_parameter(told.number)
-                    ), { $($element: $room),* };
+                    ), { $($element: $room),* }, with small;
                 )*
             }
         }

@@ -1,8 +1,7 @@
 //! A crate that has kernels: ours, or a user's own.
 
 use std::{
-    env, fs,
-    hash::{DefaultHasher, Hash, Hasher},
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -17,6 +16,7 @@ use crate::{
     process::{capture, cargo, write_if_changed},
     ptx::{Bounds, Item, Module},
     setup::Tools,
+    stamp,
 };
 
 /// The largest block of an entry that was not made by `operators!`, and does not say.
@@ -241,22 +241,10 @@ impl KernelCrate {
             && modules.all(|name| folder.join(format!("{name}.ptx")).is_file())
     }
 
-    /// What the PTX and the checks depend on, as a short text: sources, compiler, assembler, and this very program.
+    /// What the PTX and the checks depend on, as a short text: sources, compiler, assembler, and what of this program makes and checks it.
     pub fn stamp(&self, tools: &Tools) -> Result<String> {
-        let mut hasher = DefaultHasher::new();
-        let mut files = vec![];
-        for source in &self.sources {
-            files_below(source, &mut files)?;
-        }
-        files.sort();
-        for file in files {
-            file.hash(&mut hasher);
-            fs::read(&file)?.hash(&mut hasher);
-        }
-        fs::read(env::current_exe()?)?.hash(&mut hasher);
-        tools.generator.version().hash(&mut hasher);
-        tools.ptxas.as_ref().map(|ptxas| &ptxas.version).hash(&mut hasher);
-        Ok(format!("{:016x}\n", hasher.finish()))
+        let assembler = tools.ptxas.as_ref().map_or("none", |ptxas| &ptxas.version);
+        stamp::of(&self.sources, &[&tools.generator.version(), assembler])
     }
 
     /// Entry points that the table has and the PTX has not.
@@ -347,18 +335,6 @@ impl Package {
             }
         })
     }
-}
-
-/// The file itself, or those below a folder.
-fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    if folder.is_file() {
-        files.push(folder.to_owned());
-        return Ok(());
-    }
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        files_below(&entry?.path(), files)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod ptxas;
 mod record;
 mod report;
 mod setup;
+mod stamp;
 mod test;
 mod tidy;
 mod weight;

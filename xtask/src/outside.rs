@@ -111,7 +111,8 @@ fn make(folder: &Path) -> Result<()> {
         let found = examples.next();
         found.with_context(|| format!("the README has no example {what}"))
     };
-    let operator = blocks(&readme, "rust,ignore").find(|block| block.contains("operators!"));
+    let library = fs::read_to_string(paths::root().join("docs/library.md"))?;
+    let operator = blocks(&library, "rust,ignore").find(|block| block.contains("operators!"));
     let host = paths::root().join("host");
     let kernels = paths::root().join("kernels-gpu");
     // No debug information: it would be most of what is compiled here.
@@ -142,7 +143,9 @@ fn make(folder: &Path) -> Result<()> {
         ("own/build.rs", b"fn main() {\n    warpfold_embed::ptx();\n}\n"),
         (
             "own/src/lib.rs",
-            operator.context("the README has no operator of one's own")?.as_bytes(),
+            operator
+                .context("docs/library.md has no operator of one's own")?
+                .as_bytes(),
         ),
     ];
     for (name, bytes) in files {

@@ -4,6 +4,7 @@ use std::{
     env,
     io::{BufRead, BufReader},
     ops::AddAssign,
+    path::Path,
     process::{Command, Stdio},
     time::Instant,
 };
@@ -50,8 +51,11 @@ struct Done {
     outcome: Result<()>,
 }
 
+/// The tests that need a GPU.
+const DEVICE: &str = "device";
+
 /// Cargo's steps, the quick ones first. The first three share one compilation of the dependencies.
-const CARGO_STEPS: [(&str, &[&str]); 8] = [
+const CARGO_STEPS: [(&str, &[&str]); 9] = [
     ("format", &["fmt", "--all", "--check"]),
     (
         "format of the nvvm builder",
@@ -75,6 +79,19 @@ const CARGO_STEPS: [(&str, &[&str]); 8] = [
     (
         "clippy",
         &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+    ),
+    (
+        "clippy of the device tests",
+        &[
+            "clippy",
+            "-p",
+            "warpfold-tests",
+            "--test",
+            DEVICE,
+            "--",
+            "-D",
+            "warnings",
+        ],
     ),
     (
         "clippy of the command without the GPU backend",
@@ -113,6 +130,10 @@ pub fn run(args: &Args) -> Result<()> {
         this.tests = (arguments[0] == "test").then_some(tests);
         done.push(this);
     }
+    let mut tests = Counts::default();
+    let mut on_device = step("tests on a GPU", || device_tests(&mut tests));
+    on_device.tests = Some(tests);
+    done.push(on_device);
     done.push(step("instructions of the CPU backend", instructions));
     done.push(step("what the demo prints", demo::check));
     // Last, for it downloads nothing: the steps before have all it needs.
@@ -142,6 +163,20 @@ fn as_nvvm_has_them() -> Result<()> {
     build_ptx::prove_default(&setup::Tools { generator, ..tools })?;
     stand_in::check_builder()
 }
+
+/// Runs the tests that need a GPU, where there is one or `WARPFOLD_REQUIRE_GPU` says so.
+fn device_tests(tests: &mut Counts) -> Result<()> {
+    let is_required = env::var_os("WARPFOLD_REQUIRE_GPU").is_some_and(|value| value == "1");
+    if !is_required && !GPU_FILES.iter().any(|file| Path::new(file).exists()) {
+        println!("skipped: no NVIDIA driver is here; that they compile was checked by clippy");
+        tests.skipped += 1;
+        return Ok(());
+    }
+    run_cargo(&["test", "-p", "warpfold-tests", "--test", DEVICE], tests)
+}
+
+/// One of them is there where an NVIDIA driver is: on Linux, and in its subsystem of Windows.
+const GPU_FILES: [&str; 2] = ["/dev/nvidiactl", "/dev/dxg"];
 
 /// Counts what the CPU backend runs for each element, in a build of its own: what is counted is the release profile.
 fn instructions() -> Result<()> {

@@ -8,7 +8,10 @@ use cust::{
     sys::{CUfunction, CUstream},
 };
 use warpfold_driver::sys;
-use warpfold_kernels::kernels::Told;
+use warpfold_kernels::{
+    kernels::{self, Array, Told},
+    stages::{extents::Around, mask::NO_MASK},
+};
 
 use super::{
     Gpu, Workspace,
@@ -110,7 +113,7 @@ pub(super) fn check_alignment(address: u64, alignment: usize) -> Result<(), Erro
 pub(super) struct Launch<'a> {
     pub(super) gpu: &'a Gpu,
     pub(super) stream: CUstream,
-    /// The arrays; 0 for a second that there is not.
+    /// The arrays; 0 for a second, or a mask, that there is not.
     pub(super) inputs: [u64; 2],
     /// The numbers of segments, where each launch brings its own.
     pub(super) offsets: u64,
@@ -139,46 +142,46 @@ pub(super) unsafe fn launch(
         check_alignment(input, plan.entry.pitch(array))?;
     }
     let tickets = launch.workspace.for_launch(plan, launch.gpu)?;
-    let slots = tickets + 4 * plan.ticket_words() as u64;
     let array = |i: usize| {
+        let Spot {
+            first,
+            stride,
+            step,
+            reach,
+        } = place.arrays[i];
+        let is_no_mask = plan.entry.masked && i == 1 && launch.inputs[1] == 0;
         let at = |element: u64| launch.inputs[i] + element * plan.entry.pitch(i) as u64;
-        let Spot { first, reach, .. } = place.arrays[i];
-        (at(first), at(reach.0), at(reach.1))
+        let [start, begin, end] = if is_no_mask {
+            [NO_MASK, 0, u64::MAX]
+        } else {
+            [first, reach.0, reach.1].map(at)
+        };
+        Array {
+            start: device(start),
+            stride,
+            step,
+            around: Around(begin as usize, end as usize),
+        }
     };
-    let (start, around_first, around_end) = array(0);
-    let (second, second_around_first, second_around_end) = array(1);
-    let [spot, second_spot] = &place.arrays;
-    let layout = place.layout.as_ref().map_or(launch.offsets, DeviceMemory::address);
-    let (steps, blocks) = (plan.steps(), plan.blocks_that_meet());
-    // In the order of `entries!`'s parameters.
-    let (number, flags) = (told.number, told.flags());
-    let mut arguments: [*const c_void; 24] = [
-        ptr::from_ref(&start).cast(),
-        ptr::from_ref(&plan.len).cast(),
-        ptr::from_ref(&number).cast(),
-        ptr::from_ref(&flags).cast(),
-        ptr::from_ref(&plan.count).cast(),
-        ptr::from_ref(&spot.stride).cast(),
-        ptr::from_ref(&spot.step).cast(),
-        ptr::from_ref(&layout).cast(),
-        ptr::from_ref(&around_first).cast(),
-        ptr::from_ref(&around_end).cast(),
-        ptr::from_ref(&plan.tiles).cast(),
-        ptr::from_ref(&slots).cast(),
-        ptr::from_ref(&tickets).cast(),
-        ptr::from_ref(&launch.answer).cast(),
-        ptr::from_ref(&launch.state).cast(),
-        ptr::from_ref(&blocks).cast(),
-        ptr::from_ref(&steps).cast(),
-        ptr::from_ref(&plan.team.answers).cast(),
-        ptr::from_ref(&plan.team.warps).cast(),
-        ptr::from_ref(&second).cast(),
-        ptr::from_ref(&second_spot.stride).cast(),
-        ptr::from_ref(&second_spot.step).cast(),
-        ptr::from_ref(&second_around_first).cast(),
-        ptr::from_ref(&second_around_end).cast(),
-    ];
-    // SAFETY: the arguments match the entry's parameters; that what they point to is valid is the caller's word.
+    let mut passed = kernels::Launch {
+        arrays: [array(0), array(1)],
+        len: plan.len,
+        count: plan.count,
+        layout: device(place.layout.as_ref().map_or(launch.offsets, DeviceMemory::address)),
+        slots: device(tickets + 4 * plan.ticket_words() as u64),
+        tiles: plan.tiles,
+        tickets: device(tickets),
+        answer: device(launch.answer),
+        state: device(launch.state),
+        number: told.number,
+        flags: told.flags().into(),
+        blocks: plan.blocks_that_meet().into(),
+        steps: plan.steps().into(),
+        answers: plan.team.answers.into(),
+        warps: plan.team.warps.into(),
+    };
+    let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
+    // SAFETY: every entry has this one parameter; that what they point to is valid is the caller's word.
     check("cuLaunchKernel", unsafe {
         sys::cuLaunchKernel(
             function.0.cast(),
@@ -194,6 +197,11 @@ pub(super) unsafe fn launch(
             ptr::null_mut(),
         )
     })
+}
+
+/// An address of the device, as its kernels have it.
+fn device<T>(address: u64) -> *mut T {
+    ptr::without_provenance_mut(address as usize)
 }
 
 /// Where the extents lie.

@@ -1,7 +1,10 @@
 //! A launch made ready, whatever its operator and its elements: this is compiled once, and not with each of them.
 
 use cust::{memory::DeviceBuffer, stream::Stream};
-use warpfold_kernels::kernels::{Kernel, Told};
+use warpfold_kernels::{
+    kernels::{Kernel, Told},
+    stages::mask::NO_MASK,
+};
 
 use super::{
     Gpu, Workspace,
@@ -43,15 +46,18 @@ impl Ready {
         layouts: &[&Layout],
         extents: &[Extents],
     ) -> Result<Self, Error> {
+        // A mask that there is not lies as the array does.
+        let at = |i: usize| i.min(extents.len() - 1);
         let dimensions = extents[0].has_several().then(|| {
-            let numbers = Extents::dimensions_of(extents);
+            let each: Vec<Extents> = (0..plan.entry.arrays).map(|i| extents[at(i)].clone()).collect();
+            let numbers = Extents::dimensions_of(&each);
             DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))
         });
         let spot = |i: usize| Spot {
-            first: extents[i].offset,
-            stride: extents[i].stride(),
-            step: extents[i].stride_within(),
-            reach: layouts[i].reach().unwrap_or((0, 0)),
+            first: extents[at(i)].offset,
+            stride: extents[at(i)].stride(),
+            step: extents[at(i)].stride_within(),
+            reach: layouts[at(i)].reach().unwrap_or((0, 0)),
         };
         let place = Place::new(plan.entry.arrays, spot, dimensions.transpose()?);
         Self::at(gpu, told, plan, place)
@@ -65,8 +71,10 @@ impl Ready {
         segments: &Segments,
         addresses: &[u64],
     ) -> Result<Self, Error> {
-        let mut numbers = room((segments.offsets().len() + addresses.len()) as u64)?;
+        let no_masks = if plan.entry.masked { addresses.len() } else { 0 };
+        let mut numbers = room((segments.offsets().len() + addresses.len() + no_masks) as u64)?;
         numbers.extend(segments.offsets().iter().chain(addresses));
+        numbers.resize(numbers.len() + no_masks, NO_MASK);
         let numbers = DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))?;
         let spot = Spot {
             step: i64::from(!addresses.is_empty()),

@@ -1,10 +1,15 @@
 //! The policy for NaN.
 
-use warpfold_kernels::{element::Float, monoids, monoids::Monoid};
+use warpfold_kernels::{
+    element::Float,
+    kernels::{Entry, Told},
+    monoids,
+    monoids::Monoid,
+};
 
 use super::{
     ArgMax, ArgMaxLast, ArgMin, ArgMinLast, BadParameter, Max, Mean, Min, Operator, Product, Reduction, StdDev, Sum,
-    Variance,
+    TakesMask, Variance,
 };
 
 pub use warpfold_kernels::monoids::NO_INDEX;
@@ -35,21 +40,15 @@ pub use warpfold_kernels::monoids::NO_INDEX;
 pub struct IgnoreNan<Op>(pub Op);
 
 /// Operators that [`IgnoreNan`] takes.
-pub trait SkipsNan: Operator {
+pub trait SkipsNan: TakesMask {
     /// What [`IgnoreNan`] of it is called in errors.
     const NAME_IGNORING: &'static str;
-    /// Its name in the table of kernels.
-    const ENTRY_IGNORING: &'static str;
-    /// What folds the elements that are not NaN, and answers for as many as there were.
-    type Counted: Send + Sync;
-
-    /// The operator.
-    fn counted(self) -> Self::Counted;
 }
 
 impl<Op: SkipsNan> Operator for IgnoreNan<Op> {
     const NAME: &'static str = Op::NAME_IGNORING;
-    const ENTRY: &'static str = Op::ENTRY_IGNORING;
+    // Without a mask.
+    const ENTRY: &'static str = Op::ENTRY_WHERE;
 
     fn parameter(self) -> u64 {
         self.0.parameter()
@@ -71,34 +70,36 @@ where
     type Monoid = monoids::IgnoreNan<Op::Counted>;
 
     fn monoid(self) -> Self::Monoid {
-        monoids::IgnoreNan(self.0.counted())
+        monoids::IgnoreNan(self.0.counted(T::TYPE))
+    }
+
+    fn told(self, entry: &Entry) -> Told {
+        Told {
+            also: entry.also == Some(Self::ENTRY),
+            numbers_only: true,
+            ..self.0.told(entry)
+        }
     }
 }
 
 macro_rules! skips_nan {
-    ($($op:ident: $name:literal, $entry:literal, |$self:pat_param| $monoid:ty = $value:expr;)*) => {
+    ($($op:ident: $name:literal;)*) => {
         $(impl SkipsNan for $op {
             const NAME_IGNORING: &'static str = $name;
-            const ENTRY_IGNORING: &'static str = $entry;
-            type Counted = $monoid;
-            fn counted(self) -> $monoid {
-                let $self = self;
-                $value
-            }
         })*
     };
 }
 
 skips_nan! {
-    Sum: "nansum", "sum_ignore_nan", |_| monoids::Sum = monoids::Sum;
-    Product: "nanprod", "product_ignore_nan", |_| monoids::Product = monoids::Product;
-    Mean: "nanmean", "mean_ignore_nan", |_| monoids::CountedMean = monoids::CountedMean;
-    Min: "nanmin", "extremum_ignore_nan", |_| monoids::Extremum = monoids::Extremum::SMALLEST;
-    Max: "nanmax", "extremum_ignore_nan", |_| monoids::Extremum = monoids::Extremum::LARGEST;
-    ArgMin: "nanargmin", "arg_ignore_nan", |_| monoids::Arg = monoids::Arg::SMALLEST;
-    ArgMax: "nanargmax", "arg_ignore_nan", |_| monoids::Arg = monoids::Arg::LARGEST;
-    ArgMinLast: "nanargmin-last", "arg_ignore_nan", |_| monoids::Arg = monoids::Arg::SMALLEST.last();
-    ArgMaxLast: "nanargmax-last", "arg_ignore_nan", |_| monoids::Arg = monoids::Arg::LARGEST.last();
-    Variance: "nanvar", "variance_ignore_nan", |Variance { correction }| monoids::Variance = monoids::Variance { correction };
-    StdDev: "nanstd", "std_ignore_nan", |StdDev { correction }| monoids::StdDev = monoids::StdDev { correction };
+    Sum: "nansum";
+    Product: "nanprod";
+    Mean: "nanmean";
+    Min: "nanmin";
+    Max: "nanmax";
+    ArgMin: "nanargmin";
+    ArgMax: "nanargmax";
+    ArgMinLast: "nanargmin-last";
+    ArgMaxLast: "nanargmax-last";
+    Variance: "nanvar";
+    StdDev: "nanstd";
 }

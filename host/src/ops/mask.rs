@@ -1,16 +1,16 @@
 //! Operators under a mask.
 
 use warpfold_kernels::{
-    element::{Element, Masked},
+    element::{Element, Masked, Type},
+    kernels::{Entry, Told},
     monoids,
     monoids::Monoid,
 };
 
 use super::{
-    All, Any, ArgMax, ArgMaxLast, ArgMin, ArgMinLast, ArgMinMax, BadParameter, BitAnd, BitOr, BitXor, Compensated,
-    CountInf, CountNan, CountNonzero, Exact, IgnoreNan, Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax,
-    NormInf, NormL1, NormL2, NormLp, Operator, Product, Reduction, Skewness, SkipsNan, StdDev, Sum, SumOfSquares,
-    Variance, Wide,
+    ArgMax, ArgMaxLast, ArgMin, ArgMinLast, ArgMinMax, BadParameter, BitAnd, BitOr, BitXor, Compensated, Exact,
+    IgnoreNan, Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator,
+    Product, Reduction, Skewness, SkipsNan, StdDev, Sum, SumOfSquares, Variance, Wide,
 };
 
 /// The operator `Op` over the elements that a mask selects, as NumPy's `where=`. The calls for it wrap the operator themselves:
@@ -23,8 +23,9 @@ use super::{
 /// |---|---|
 /// | [`Sum`], [`Min`], [`Max`] | f16, bf16, f32, f64, i8 to i64, u8 to u64, bool |
 /// | [`Product`], [`Mean`], [`Variance`], [`StdDev`], [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`LogSumExp`] | f16, bf16, f32, f64 |
-/// | [`CountNonzero`], [`Any`], [`All`] | f32, f64, i8, u8, i32, u32, i64, u64, bool |
-/// | [`ArgMin`], [`ArgMax`], their last of equals | f32, f64 |
+/// | [`CountNonzero`](super::CountNonzero), [`Any`](super::Any), [`All`](super::All), [`CountNan`](super::CountNan), [`CountInf`](super::CountInf) | those of the operator |
+/// | [`ArgMin`], [`ArgMax`], their last of equals | f16, bf16, f32, f64 |
+/// | [`IgnoreNan`] of any of these that it takes | f16, bf16, f32, f64 |
 ///
 /// Of others their calls answer [`Error::NoKernel`](crate::Error::NoKernel).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,8 +48,8 @@ pub trait TakesMask: Operator {
     /// What folds the elements that are selected, and answers for as many as there were.
     type Counted: Send + Sync;
 
-    /// The operator.
-    fn counted(self) -> Self::Counted;
+    /// The operator, of elements of that type.
+    fn counted(self, element: Type) -> Self::Counted;
 }
 
 impl<Op: TakesMask> Operator for Where<Op> {
@@ -73,19 +74,26 @@ where
     type Answer = Op::Answer;
     type State = <Op::Counted as Monoid<T>>::State;
     type Monoid = monoids::Where<Op::Counted>;
+    const BUILT: Type = <Op as Reduction<T>>::BUILT;
 
     fn monoid(self) -> Self::Monoid {
-        monoids::Where(self.0.counted())
+        monoids::Where(self.0.counted(T::TYPE))
+    }
+
+    fn told(self, entry: &Entry) -> Told {
+        Told {
+            also: entry.also == Some(Self::ENTRY),
+            ..self.0.told(entry)
+        }
     }
 }
 
-/// What leaves NaN out counts already.
 impl<Op: SkipsNan> TakesMask for IgnoreNan<Op> {
-    const ENTRY_WHERE: &'static str = "";
+    const ENTRY_WHERE: &'static str = Op::ENTRY_WHERE;
     type Counted = monoids::IgnoreNan<Op::Counted>;
 
-    fn counted(self) -> Self::Counted {
-        monoids::IgnoreNan(self.0.counted())
+    fn counted(self, element: Type) -> Self::Counted {
+        monoids::IgnoreNan(self.0.counted(element))
     }
 }
 
@@ -94,7 +102,7 @@ macro_rules! takes_mask {
         $(impl TakesMask for $op {
             const ENTRY_WHERE: &'static str = $entry;
             type Counted = $monoid;
-            fn counted(self) -> $monoid {
+            fn counted(self, _: Type) -> $monoid {
                 let $self = self;
                 $value
             }
@@ -118,9 +126,6 @@ takes_mask! {
     NormL2, "norm_l2_where": |_| monoids::NormL2 = monoids::NormL2;
     NormInf, "norm_inf_where": |_| monoids::NormInf = monoids::NormInf;
     SumOfSquares, "sum_of_squares_where": |_| monoids::SumOfSquares = monoids::SumOfSquares;
-    CountNonzero, "count_nonzero_where": |_| monoids::CountNonzero = monoids::CountNonzero;
-    Any, "truth_where": |_| monoids::Truth = monoids::Truth::Any;
-    All, "truth_where": |_| monoids::Truth = monoids::Truth::All;
     LogSumExp, "log_sum_exp_where": |_| monoids::LogSumExp = monoids::LogSumExp;
     MinMax, "": |_| (monoids::Extremum, monoids::Extremum) = (monoids::Extremum::SMALLEST, monoids::Extremum::LARGEST);
     ArgMinMax, "": |_| (monoids::Arg, monoids::Arg) = (monoids::Arg::SMALLEST, monoids::Arg::LARGEST);
@@ -128,8 +133,6 @@ takes_mask! {
     BitOr, "": |_| monoids::Bits = monoids::Bits::Or;
     BitXor, "": |_| monoids::BitXor = monoids::BitXor;
     NormLp, "": |NormLp { p }| monoids::NormLp = monoids::NormLp { p };
-    CountNan, "": |_| monoids::CountNan = monoids::CountNan;
-    CountInf, "": |_| monoids::CountInf = monoids::CountInf;
     MeanVariance, "": |MeanVariance { correction }| monoids::MeanVariance = monoids::MeanVariance { correction };
     Skewness, "": |_| monoids::Skewness = monoids::Skewness {};
     Kurtosis, "": |_| monoids::Kurtosis = monoids::Kurtosis {};

@@ -1,7 +1,7 @@
 //! A step in front of an operator.
 
 use warpfold_kernels::{
-    element::Real,
+    element::{Real, Type},
     kernels::{self, Entry, Kernel, Told},
     monoids,
 };
@@ -94,9 +94,18 @@ impl<T: Real, Op: Reduction<T::Computed>> Reduction<T> for Mapped<Op> {
             number: self.parameter(),
             also: entry.also == Some(self.name_of_entry()),
             then: step.then,
-            behind: op.parameter() as u8,
+            mode: op.parameter() as u8,
             ..Told::default()
         }
+    }
+}
+
+/// What a step of such elements is computed in: [`Real::Computed`].
+fn computed(element: Type) -> Type {
+    if element.is_float() && element != Type::F64 {
+        Type::F32
+    } else {
+        Type::F64
     }
 }
 
@@ -104,9 +113,9 @@ impl<Op: TakesMask> TakesMask for Mapped<Op> {
     const ENTRY_WHERE: &'static str = "";
     type Counted = monoids::Map<Step, Op::Counted>;
 
-    fn counted(self) -> Self::Counted {
+    fn counted(self, element: Type) -> Self::Counted {
         let Self(op, transform) = self;
-        let op = op.counted();
+        let op = op.counted(computed(element));
         monoids::Map { transform, op }
     }
 }
@@ -121,7 +130,7 @@ mod tests {
     /// The library of another crate.
     static ANOTHER: Library = Library {
         package: "another",
-        entries: &[],
+        lists: &[],
         ptx: None,
     };
 

@@ -112,7 +112,6 @@ fn eight_bits_are_folded_as_the_numbers_that_they_are() {
         }
     }
     assert_eq!(json_of("cpu", "argmin", &e4m3.0)["value"], json!(-448.0));
-    assert_eq!(json_of("emulator", "sum", &e4m3.0)["result"], json!(449.5));
     for (op, more, says) in [
         (
             "prod",

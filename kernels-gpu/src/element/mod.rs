@@ -126,6 +126,54 @@ impl Type {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
+    /// The unsigned integer of the same size.
+    ///
+    /// # Panics
+    ///
+    /// If there is none: of complex128.
+    #[must_use]
+    pub const fn bits(self) -> Self {
+        match self.bytes() {
+            1 => Self::U8,
+            2 => Self::U16,
+            4 => Self::U32,
+            8 => Self::U64,
+            _ => panic!("no integer is as large"),
+        }
+    }
+
+    /// Whether it is a real number with a fraction, whose highest bit is its sign.
+    #[must_use]
+    pub const fn is_float(self) -> bool {
+        matches!(
+            self,
+            Self::F16 | Self::Bf16 | Self::F32 | Self::F64 | Self::F8E4M3 | Self::F8E5M2
+        )
+    }
+
+    /// The bits of +∞, of a float that has it.
+    #[must_use]
+    pub const fn infinity(self) -> Option<u64> {
+        Some(match self {
+            Self::F16 => 0x7c00,
+            Self::Bf16 => 0x7f80,
+            Self::F32 => 0x7f80_0000,
+            Self::F64 => 0x7ff0_0000_0000_0000,
+            Self::F8E5M2 => 0x7c,
+            _ => return None,
+        })
+    }
+
+    /// The lowest bits of a NaN without a sign, of a float; all that are higher are NaN, too.
+    #[must_use]
+    pub const fn lowest_nan(self) -> Option<u64> {
+        match (self, self.infinity()) {
+            (Self::F8E4M3, _) => Some(0x7f),
+            (_, Some(infinity)) => Some(infinity + 1),
+            _ => None,
+        }
+    }
+
     /// Bytes of one element, which is also its alignment.
     #[must_use]
     pub const fn bytes(self) -> usize {

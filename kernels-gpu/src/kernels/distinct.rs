@@ -10,10 +10,10 @@ pub use points::{ENTRIES, find};
 
 use crate::{
     element::{
-        Element, Item,
+        Element, Item, Type,
         equality::{Equality, bits, scattered},
     },
-    monoids::CountNonzero,
+    monoids::Count,
     simt::Simt,
     stages::{
         extents::Extents,
@@ -160,7 +160,7 @@ pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
         }
         place += u64::from(AHEAD) * threads;
     }
-    let all = warp::reduce::<S, u64, CountNonzero>(simt, CountNonzero, counted);
+    let all = warp::reduce::<S, u64, Count>(simt, Count::nonzero(Type::U64), counted);
     if simt.lane() == 0 && all > 0 {
         // SAFETY: passed on to the caller.
         unsafe { simt.add_wide(arguments.answer(0), all) }

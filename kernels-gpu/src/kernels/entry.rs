@@ -6,7 +6,7 @@
 ///
 /// They stand in parts, of which each has entry points where its `if` says so, on the GPU: of f32, bf16 and u8, and of other elements
 /// where their `if` does, too. Operators of a part of `folds of two` fold [`Two`](crate::element::Two) elements at a time, `of masked`
-/// an element and the mask's, [`Masked`](crate::element::Masked); those of vast states have the three kernels that any extents can do with. `a | b` are two that fold alike: see [`Either`](crate::monoids::Either). `ptx` is what
+/// an element and the mask's, [`Masked`](crate::element::Masked); those of vast states have the three kernels that any extents can do with. Those `with small` have a kernel more for one extent of few tiles ([`Kernel::Small`](crate::kernels::Kernel)). `a | b` are two that fold alike: see [`Either`](crate::monoids::Either). `ptx` is what
 /// the crate embeds.
 #[doc(hidden)]
 #[macro_export]
@@ -14,7 +14,7 @@ macro_rules! entries {
     (
         ptx: $ptx:expr, of other elements if $others:meta;
         $($part:ident: folds of $arrays:ident, if $when:meta {
-            $($op:tt: $monoid:ty = |$told:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? };)*
+            $($op:tt: $monoid:ty = |$told:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? }, $few:ident small;)*
         })*
         $((folds of vast states) $vast_part:ident, if $vast_when:meta {
             $($vast_op:tt: $vast_monoid:ty = |$vast_told:pat_param| $vast_value:expr, {
@@ -22,30 +22,36 @@ macro_rules! entries {
             };)*
         })?
     ) => {
-        /// Every entry point of this crate.
-        pub static ENTRIES: &[$crate::kernels::Entry] = &[$($($(
-            $crate::entries!(@new All, $op, "", $arrays $element, $monoid, $room, $part),
-            $crate::entries!(@new Small, $op, "_small", $arrays $element, $monoid, $room, $part),
-            $crate::entries!(@new Rows, $op, "_rows", $arrays $element, $monoid, $room, $part),
-            $crate::entries!(@new Strided, $op, "_strided", $arrays $element, $monoid, $room, $part),
-            $crate::entries!(@new Segments, $op, "_segments", $arrays $element, $monoid, $room, $part),
+        /// Every entry point of this crate, operator by operator.
+        static ENTRIES: &[&[$crate::kernels::Entry]] = &[$($($(
+            &[
+                $crate::entries!(@new All, $op, "", $arrays $element, $monoid, $room, $part),
+                $crate::entries!(@new Rows, $op, "_rows", $arrays $element, $monoid, $room, $part),
+                $crate::entries!(@new Strided, $op, "_strided", $arrays $element, $monoid, $room, $part),
+                $crate::entries!(@new Segments, $op, "_segments", $arrays $element, $monoid, $room, $part),
+            ],
+            $crate::entries!(@new_if $few, Small, $op, "_small", $arrays $element, $monoid, $room, $part),
         )*)*)* $($($(
-            $crate::entries!(@new All, $vast_op, "", one $vast_element, $vast_monoid, $vast_room, $vast_part),
-            $crate::entries!(@new Strided, $vast_op, "_strided", one $vast_element, $vast_monoid, $vast_room, $vast_part),
-            $crate::entries!(@new Segments, $vast_op, "_segments", one $vast_element, $vast_monoid, $vast_room, $vast_part),
+            &[
+                $crate::entries!(@new All, $vast_op, "", one $vast_element, $vast_monoid, $vast_room, $vast_part),
+                $crate::entries!(@new Strided, $vast_op, "_strided", one $vast_element, $vast_monoid, $vast_room, $vast_part),
+                $crate::entries!(@new Segments, $vast_op, "_segments", one $vast_element, $vast_monoid, $vast_room, $vast_part),
+            ],
         )*)*)?];
 
         /// What this crate has built.
         pub static LIBRARY: $crate::kernels::Library = $crate::kernels::Library {
             package: env!("CARGO_PKG_NAME"),
             // Of no use on the GPU, where statics cannot know each other.
-            entries: if cfg!(target_arch = "nvptx64") { &[] } else { ENTRIES },
+            lists: if cfg!(target_arch = "nvptx64") { &[] } else { ENTRIES },
             ptx: $ptx,
         };
 
         $($($(
             $crate::entries!(@points $when, $others, $element; All, $op, "", $arrays $element, $monoid, $room, $told, $value);
-            $crate::entries!(@points $when, $others, $element; Small, $op, "_small", $arrays $element, $monoid, $room, $told, $value);
+            $crate::entries!(
+                @points_if $few; $when, $others, $element; Small, $op, "_small", $arrays $element, $monoid, $room, $told, $value
+            );
             $crate::entries!(@points $when, $others, $element; Rows, $op, "_rows", $arrays $element, $monoid, $room, $told, $value);
             $crate::entries!(@points $when, $others, $element; Strided, $op, "_strided", $arrays $element, $monoid, $room, $told, $value);
             $crate::entries!(@points $when, $others, $element; Segments, $op, "_segments", $arrays $element, $monoid, $room, $told, $value);
@@ -91,6 +97,16 @@ macro_rules! entries {
             ],
         )
     };
+    (@new_if with, $($rest:tt)*) => {
+        &[$crate::entries!(@new $($rest)*)]
+    };
+    (@new_if without, $($rest:tt)*) => {
+        &[]
+    };
+    (@points_if with; $($rest:tt)*) => {
+        $crate::entries!(@points $($rest)*);
+    };
+    (@points_if without; $($rest:tt)*) => {};
     // A build of a sample has these types of elements alone, which `Type::is_sampled` knows.
     (@points $when:meta, $others:meta, f32; $($point:tt)*) => {
         $crate::entries!(@point $when, $($point)*);
@@ -114,57 +130,15 @@ macro_rules! entries {
         #[cfg(all(target_arch = "nvptx64", $when))]
         const _: () = {
             $crate::kernel! {
-                /// One of `kernels::Kernel`; what it is told is `kernels::Arguments`.
+                /// One of `kernels::Kernel`.
                 ///
                 /// # Safety
                 ///
                 /// As [`kernels::run`](crate::kernels::run).
                 #[unsafe(export_name = concat!(stringify!($op), $infix, "_", stringify!($element)))]
-                pub unsafe fn entry(
-                    start: *const $element,
-                    len: u64,
-                    number: u64,
-                    flags: u32,
-                    count: u64,
-                    stride: i64,
-                    step: i64,
-                    layout: *const u64,
-                    around_first: usize,
-                    around_end: usize,
-                    tiles: u64,
-                    slots: *mut u32,
-                    tickets: *mut u32,
-                    answer: *mut u8,
-                    state: *mut u32,
-                    blocks: u32,
-                    steps: u32,
-                    answers: u32,
-                    warps: u32,
-                    second: *const $element, // of a mask its address
-                    second_stride: i64,
-                    second_step: i64,
-                    second_around_first: usize,
-                    second_around_end: usize,
-                ) {
-                    let $told = $crate::kernels::Told::new(number, flags);
-                    let around = $crate::stages::extents::Around(around_first, around_end);
-                    let second_around = $crate::stages::extents::Around(second_around_first, second_around_end);
-                    let arguments = $crate::kernels::Arguments::<$crate::entries!(@item $arrays $element)> {
-                        extents: $crate::stages::extents::Extents {
-                            start: $crate::entries!(@each $arrays $element, start, second),
-                            len,
-                            count,
-                            stride: $crate::entries!(@each $arrays $element, stride, second_stride),
-                            step: $crate::entries!(@each $arrays $element, step, second_step),
-                            layout,
-                            around: $crate::entries!(@each $arrays $element, around, second_around),
-                        },
-                        meeting: $crate::stages::grid::Meeting { slots, tiles, tickets, blocks },
-                        output: $crate::kernels::output::Output { answer, state },
-                        steps,
-                        answers,
-                        warps,
-                    };
+                pub unsafe fn entry(launch: $crate::kernels::Launch) {
+                    let $told = launch.told();
+                    let arguments = launch.arguments::<$crate::entries!(@item $arrays $element)>();
                     let simt = $crate::simt::nvptx::Nvptx;
                     // SAFETY: passed on to the launcher.
                     unsafe { $crate::kernels::run(simt, $value, $crate::kernels::Kernel::$kernel, arguments) }
@@ -180,9 +154,5 @@ macro_rules! entries {
             static FACTS: $crate::kernels::Facts =
                 $crate::entries!(@new $kernel, $op, $infix, $arrays $element, $monoid, $room, $op).facts();
         };
-    };
-    // What the launch says of each array of an item.
-    (@each $arrays:ident $element:ident, $first:expr, $second:expr) => {
-        <$crate::entries!(@item $arrays $element) as $crate::stages::source::Source>::each(|array| if array == 0 { $first } else { $second })
     };
 }

@@ -9,13 +9,18 @@ use crate::element::Type;
 pub struct Library {
     /// The crate's package.
     pub package: &'static str,
-    /// Its entry points.
-    pub entries: &'static [Entry],
+    /// Its entry points, in lists; [`entries`](Self::entries) are all of them.
+    pub lists: &'static [&'static [Entry]],
     /// Their PTX; none for this crate's, which the host library embeds.
     pub ptx: Option<Embedded>,
 }
 
 impl Library {
+    /// Its entry points.
+    pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + use<> {
+        self.lists.iter().copied().flatten()
+    }
+
     /// The entry that folds elements of a type with an operator in a kernel; none if it is not built. Where an operator folds signed
     /// integers or bool as it does unsigned ones (their sums in 64 bits, counts, bitwise operations, extrema once
     /// [told](super::Told::signed)), it is built for the unsigned type alone, and its entry is that one's.
@@ -25,7 +30,7 @@ impl Library {
             let is = |entry: &&Entry| {
                 (entry.op == op || entry.also == Some(op)) && entry.element == element && entry.kernel == kernel
             };
-            self.entries.iter().find(is)
+            self.entries().find(is)
         };
         built(element).or_else(|| built(element.unsigned()))
     }

@@ -1,6 +1,6 @@
 //! Entry points: what the host launches.
 //!
-//! [`ENTRIES`] is made from one list, `table.rs`: operators, and the types of elements each is built for. A kernel's symbol is
+//! [`LIBRARY`] is made from one list, `table.rs`: operators, and the types of elements each is built for. A kernel's symbol is
 //! the operator's name, the kernel's, and the type's: `sum_f32`, `sum_small_f32`, `sum_rows_f32`, `sum_strided_f32`,
 //! `sum_segments_f32`.
 //!
@@ -8,6 +8,7 @@
 
 pub mod distinct;
 mod entry;
+mod launch;
 mod library;
 pub mod output;
 pub mod rows;
@@ -16,23 +17,22 @@ pub mod strided;
 mod table;
 pub mod whole;
 
+pub use launch::{Arguments, Array, Launch};
 pub use library::{Embedded, Facts, Library, Note, Ptx, Room};
-pub use table::{ENTRIES, LIBRARY, PARTS, PARTS_OF_NEWER};
+pub use table::{LIBRARY, PARTS, PARTS_OF_NEWER};
 
 use crate::{
     element::Type,
     monoids::{Monoid, Then, Words},
     simt::Simt,
     stages::{
-        extents::Extents,
-        grid::{self, Meeting},
+        grid,
         source::Source,
         team::{Team, most_warps},
         warp::{FEW_WORDS, Leaves, is_large},
     },
     tree::LANES,
 };
-use output::Output;
 
 /// What the host and the build know of an entry point. The code that runs is in [`whole`], [`rows`], [`strided`] and
 /// [`segments`].
@@ -96,23 +96,6 @@ impl Kernel {
     pub const ALL: [Self; 5] = [Self::All, Self::Small, Self::Rows, Self::Strided, Self::Segments];
 }
 
-/// What a launch tells an entry point.
-#[derive(Clone, Copy)]
-pub struct Arguments<T: Source> {
-    /// What is folded.
-    pub extents: Extents<T>,
-    /// Where blocks meet.
-    pub meeting: Meeting,
-    /// Where the answers go.
-    pub output: Output,
-    /// Leaves that each warp folds of a tile; steps of a team; leaves of a tile of segments.
-    pub steps: u32,
-    /// Answers in a warp of a team.
-    pub answers: u32,
-    /// Warps of a team.
-    pub warps: u32,
-}
-
 /// What a launch tells an entry point of its operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
@@ -124,8 +107,10 @@ pub struct Told {
     pub signed: bool,
     /// Behind a [`Step`](crate::monoids::Step), which the number is then of: what becomes of an element less the number.
     pub then: Then,
-    /// The number of the operator behind a step, which is small.
-    pub behind: u8,
+    /// Whether a NaN is left out, as what a mask does not select.
+    pub numbers_only: bool,
+    /// A small number more: that of the operator behind a step, or how a [`Count`](crate::monoids::Count) compares.
+    pub mode: u8,
 }
 
 impl Told {
@@ -143,7 +128,8 @@ impl Told {
                 2 => Then::Square,
                 _ => Then::Exp,
             },
-            behind: (flags >> 8) as u8,
+            numbers_only: flags & 16 != 0,
+            mode: (flags >> 8) as u8,
         }
     }
 
@@ -152,7 +138,7 @@ impl Told {
     #[must_use]
     pub fn behind(self) -> Self {
         Self {
-            number: self.behind.into(),
+            number: self.mode.into(),
             ..self
         }
     }
@@ -160,7 +146,11 @@ impl Told {
     /// What a launch passes beside the number.
     #[must_use]
     pub fn flags(self) -> u32 {
-        u32::from(self.also) | u32::from(self.signed) << 1 | (self.then as u32) << 2 | u32::from(self.behind) << 8
+        u32::from(self.also)
+            | u32::from(self.signed) << 1
+            | (self.then as u32) << 2
+            | u32::from(self.numbers_only) << 4
+            | u32::from(self.mode) << 8
     }
 }
 
@@ -312,7 +302,7 @@ pub fn find(op: &str, element: Type, kernel: Kernel) -> Option<&'static Entry> {
 
 /// Every entry point of this crate: those of operators, and those that are no folds.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    ENTRIES.iter().chain(&distinct::ENTRIES)
+    LIBRARY.entries().chain(&distinct::ENTRIES)
 }
 
 /// The entry point of that name.

@@ -74,28 +74,42 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
         Width::Lanes(lanes) => (lanes, SLOTS),
         Width::Warp => (LANES, 1),
     };
+    if slots == 1 && first >= extents.count {
+        return;
+    }
     let number = |slot: u32| first + u64::from(slot * (LANES / lanes) + simt.lane() / lanes);
+    let nowhere = Input {
+        len: 0,
+        ..extents.whole()
+    };
+    let run = |number: u64, run: Input<T>| if number < extents.count { run } else { nowhere };
+    let mut runs = [nowhere; SLOTS as usize];
+    let mut first_run = extents.regular(first);
+    if !extents.layout.is_null() {
+        // A loop, so that the code that looks dimensions up stands here once; of a single slot, the last has it.
+        let mut slot = simt.anew(0);
+        while slot < slots {
+            let [_, b, c, d] = runs;
+            // SAFETY: passed on to the caller.
+            let here = unsafe { extents.run(simt, number(slot)) };
+            runs = [b, c, d, run(number(slot), here)];
+            slot = simt.anew(slot + 1);
+        }
+        first_run = runs[SLOTS as usize - 1];
+    } else if slots > 1 {
+        let of = |slot| run(number(slot), extents.regular(number(slot)));
+        runs = [of(0), of(1), of(2), of(3)];
+    }
     let mut vectors = [Short::<T, 1>::nothing(); SLOTS as usize];
     let mut long = op.identity();
     // SAFETY: passed on to the caller.
     unsafe {
         if slots == 1 {
-            if first >= extents.count {
-                return;
-            }
-            long = thread::fold_rows(simt, op, extents.run(simt, first));
+            long = thread::fold_rows(simt, op, first_run);
         } else {
-            let load = |slot| {
-                let number = number(slot);
-                let len = if number < extents.count { extents.len } else { 0 };
-                let run = extents.run(simt, number);
-                thread::load_row(simt, Input { len, ..run }, simt.lane() % lanes)
-            };
-            // All are read before any is folded.
-            vectors = [load(0), load(1), load(2), load(3)];
+            vectors = thread::load_rows_of(simt, runs, simt.lane() % lanes);
         }
     }
-    // A loop, so that what is the same for each slot stands here once.
     let mut slot = simt.anew(0);
     while slot < slots {
         let [vector, b, c, d] = vectors;

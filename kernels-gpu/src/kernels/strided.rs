@@ -65,11 +65,8 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
     output: Output,
 ) {
     let tiles = (meeting.tiles as u32).max(1);
-    let set = simt.block() / tiles;
     let tile = simt.block() % tiles;
-    let teams = simt.warps() / team.warps.max(1);
-    let number = u64::from(set) * u64::from(teams) + u64::from(team.number(simt));
-    let answer = number * u64::from(team.answers) + u64::from(team.answer(simt));
+    let answer = numbers(simt, team, tiles).2;
     let exists = answer < extents.count;
     // SAFETY: passed on to the caller.
     let start = unsafe { extents.first(simt, if exists { answer } else { 0 }) };
@@ -92,6 +89,8 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
         // SAFETY: passed on to the caller; where the team's answers are those of a whole warp, all its lanes are at one unit.
         unsafe { gather::fold_part(simt, op, extents, read, first) }
     });
+    // Computed anew, as registers are few while parts are folded.
+    let (set, number, answer) = numbers(simt, team, simt.anew(tiles));
     // One lane a team has an answer.
     let holds = team.member(simt) == 0 && simt.lane() < team.answers;
     if tiles > 1 {
@@ -138,8 +137,18 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
             left = turns;
         }
     }
-    if holds && exists {
+    if holds && answer < extents.count {
         // SAFETY: passed on to the caller; each answer has one such lane.
         unsafe { finish(simt, op, extents.len, total, output, answer) };
     }
+}
+
+/// The number of this thread's set of teams, of its team, and of its answer, where a set has a block for each of `tiles` tiles.
+#[inline(always)]
+fn numbers<S: Simt>(simt: S, team: Team, tiles: u32) -> (u32, u64, u64) {
+    let set = simt.block() / tiles.max(1);
+    let teams = simt.warps() / team.warps.max(1);
+    let number = u64::from(set) * u64::from(teams) + u64::from(team.number(simt));
+    let answer = number * u64::from(team.answers) + u64::from(team.answer(simt));
+    (set, number, answer)
 }

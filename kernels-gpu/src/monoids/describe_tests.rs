@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{
     super::{
-        Arg, CountInf, CountNonzero, Extremum, Kurtosis, MeanVariance, NormInf, NormL2, Skewness, StdDev, Variance,
+        Arg, Count, Extremum, Kurtosis, MeanVariance, NormInf, NormL2, Skewness, StdDev, Variance,
         testing::{Bits, answer, bits, fold, special_or_any},
     },
     *,
@@ -62,10 +62,10 @@ fn agrees_with_each<T: Float>(values: &[f32]) {
     is(bits(summary.l2), bits(answer(NormL2, values)));
     let count = values.len() as u64;
     assert_eq!((summary.count, summary.nan), (count, 0));
-    assert_eq!(summary.zeros, count - answer(CountNonzero, values));
+    assert_eq!(summary.zeros, count - answer(Count::nonzero(T::TYPE), values));
     assert_eq!(bits(summary.linf), bits(answer(NormInf, values)));
     let infinities = summary.positive_infinities + summary.negative_infinities;
-    assert_eq!(infinities, answer(CountInf, values));
+    assert_eq!(infinities, answer(Count::infinite(T::TYPE), values));
     let count = |infinity: f64| values.iter().filter(|value| value.to_f64() == infinity).count() as u64;
     assert_eq!(summary.positive_infinities, count(f64::INFINITY));
     assert_eq!(summary.negative_infinities, count(f64::NEG_INFINITY));

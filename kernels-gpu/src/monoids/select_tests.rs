@@ -5,9 +5,10 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::element::Type;
 use crate::monoids::{
-    Arg, Bits, CountNonzero, CountedMean, Extremum, IgnoreNan, LogSumExp, Mean, NO_INDEX, Order, Product, StdDev, Sum,
-    Truth, Variance,
+    Arg, Bits, Count, CountedMean, Extremum, IgnoreNan, LogSumExp, Mean, NO_INDEX, Order, Product, StdDev, Sum, Truth,
+    Variance,
     testing::{answer, bits, check_laws, fold, special_or_any},
 };
 
@@ -46,7 +47,7 @@ proptest! {
         is_plain(Arg::LARGEST.last(), Arg::LARGEST.last(), &values);
         is_plain(Variance { correction: 0.0 }, Variance { correction: 0.0 }, &values);
         is_plain(IgnoreNan(Sum), IgnoreNan(Sum), &values);
-        is_plain(CountNonzero, CountNonzero, &values);
+        is_plain(Count::nonzero(Type::F32), Count::nonzero(Type::F32), &values);
     }
 
     /// What is left out is NaN here, and never shows.
@@ -133,7 +134,7 @@ fn of_nothing_selected_there_is_what_the_documentation_says() {
     assert_eq!(answer(Where(Extremum::LARGEST), &none), i16::MIN);
     assert_eq!(answer(Where(Extremum::SMALLEST), &none), i16::MAX);
     assert_eq!(answer(Where(Sum), &none), 0);
-    assert!(!answer(Where(Truth::Any), &none) && answer(Where(Truth::All), &none));
+    assert!(!answer(Where(Truth::any(Type::F32)), &none) && answer(Where(Truth::all(Type::F32)), &none));
     // Kernels have the bits of signed ones as unsigned elements, and are told.
     let (largest, smallest) = (Extremum::LARGEST, Extremum::SMALLEST);
     let signed = |op: Extremum| Extremum {
@@ -147,4 +148,20 @@ fn of_nothing_selected_there_is_what_the_documentation_says() {
     assert_eq!(answer(Where(signed(smallest)), &bytes), i8::MAX as u8);
     assert_eq!(answer(Where(signed(largest)), &shorts), i16::MIN as u16);
     assert_eq!(answer(Where(signed(smallest)), &shorts), i16::MAX as u16);
+}
+
+/// As a launch without a mask passes it; and under one, of what is selected.
+#[test]
+fn numbers_that_are_selected() {
+    let values = [f32::NAN, 1.0, -4.0, f32::NAN, 2.5];
+    let told = |numbers_only| Told {
+        numbers_only,
+        ..Told::default()
+    };
+    let op = |numbers_only| WhereNumbers::told(Extremum::SMALLEST, told(numbers_only));
+    let all = masked(&values, u32::MAX);
+    assert_eq!(answer(op(true), &all), -4.0);
+    assert!(answer(op(false), &all).is_nan());
+    let some = masked(&values, 0b10010);
+    assert_eq!((answer(op(true), &some), answer(op(false), &some)), (1.0, 1.0));
 }

@@ -200,7 +200,7 @@ mod tests {
         let told = Told {
             number: step.minus.to_bits(),
             then: step.then,
-            behind: behind as u8,
+            mode: behind as u8,
             ..Told::default()
         };
         assert_eq!(Told::new(told.number, told.flags()), told, "as it arrives");

@@ -109,6 +109,14 @@ pub trait Simt: Copy {
     /// As [`load_input_vector`](Self::load_input_vector), where it is wanted.
     unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32) -> [u32; 4];
 
+    /// Reads the first `count` of four words of the kernel's input, each by a load of its own, and gives zeros for the others, without a
+    /// branch.
+    ///
+    /// # Safety
+    ///
+    /// `from` is 4-byte aligned and valid for `count` words, which nobody writes while the kernel runs.
+    unsafe fn load_input_words(self, count: u32, from: *const u32) -> [u32; 4];
+
     /// Reads one word of the kernel's input.
     ///
     /// # Safety

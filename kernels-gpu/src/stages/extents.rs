@@ -83,6 +83,17 @@ impl<T: Source> Extents<T> {
         }
     }
 
+    /// The same where there is no layout: extents lie a stride apart.
+    #[inline(always)]
+    pub fn regular(self, number: u64) -> Input<T> {
+        let offset = T::map(self.stride, |stride| (number as i64 * stride) as isize);
+        Input {
+            start: T::further(self.start, offset),
+            len: self.len,
+            around: self.around,
+        }
+    }
+
     /// The address of the first element of an extent.
     ///
     /// # Safety
@@ -90,12 +101,11 @@ impl<T: Source> Extents<T> {
     /// As [`run`](Self::run).
     #[inline(always)]
     pub unsafe fn first<S: Simt>(self, simt: S, number: u64) -> At<T> {
-        let offset = if self.layout.is_null() {
-            T::map(self.stride, |stride| number as i64 * stride)
-        } else {
-            // SAFETY: passed on to the caller.
-            unsafe { self.offset(simt, Of::Kept, number) }
-        };
+        if self.layout.is_null() {
+            return self.regular(number).start;
+        }
+        // SAFETY: passed on to the caller.
+        let offset = unsafe { self.offset(simt, Of::Kept, number) };
         T::further(self.start, T::map(offset, |offset| offset as isize))
     }
 
@@ -168,7 +178,8 @@ pub(crate) fn after<T: Source>(start: At<T>, items: u64) -> At<T> {
 }
 
 /// The addresses that may be read: from the first on, before the second.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Around(pub usize, pub usize);
 
 impl<T: Source> Input<T> {
@@ -199,11 +210,10 @@ impl<T: Source> Input<T> {
     /// Whether all words that it touches may be read, in each array: of elements of whole words they may.
     #[must_use]
     pub fn has_words(self) -> bool {
-        T::BYTES >= 4
-            || T::all(T::map(
-                T::zip(self.start, T::zip(self.around, T::pitches())),
-                |(start, (around, pitch))| around.has_words(start.addr(), pitch * self.len as usize),
-            ))
+        T::all(T::map(
+            T::zip(self.start, T::zip(self.around, T::pitches())),
+            |(start, (around, pitch))| pitch >= 4 || around.has_words(start.addr(), pitch * self.len as usize),
+        ))
     }
 
     /// Whether leaf `leaf` of small elements can be read by aligned vectors: it is whole, and so are the vectors that it touches.

@@ -106,6 +106,9 @@ impl<T: Source> Read<ROWS> for Places<T> {
     }
     #[inline(always)]
     unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<ROWS> {
+        if !mask::is_there(self.start) {
+            return mask::all::<T, ROWS>();
+        }
         // SAFETY: passed on to the caller.
         unsafe { load_mask(simt, self) }
     }
@@ -135,9 +138,9 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
             if T::BYTES != 2 && !is_present {
                 return 0;
             }
-            // Of two that share a word, the first of all for one that is absent: no load waits for another's test then.
-            let from = if is_present { from } else { T::of(extents.start, array) };
-            // SAFETY: passed on to the caller; the element is present, or the first of the first extent, which is not empty.
+            // Of two that share a word, the extent's first for one that is absent: no load waits for another's test then.
+            let from = if is_present { from } else { start };
+            // SAFETY: passed on to the caller; the element is present, or the first of its extent, which is not empty.
             unsafe { load_element(simt, from) }
         };
         // From one to the next: as multiples of the step, all offsets would be kept from one part to the next.

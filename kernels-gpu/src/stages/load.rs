@@ -81,17 +81,10 @@ pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
         return unsafe { load_words::<S, T, N>(simt, from, present) };
     }
     let rows = present.div_ceil(row_elements::<T>() as u32).clamp(1, N as u32);
-    let before_last = (rows - 1) * row_elements::<T>() as u32;
-    let last = u32::saturating_sub(present, before_last).min(vector_elements::<T>() as u32);
-    let held = (before_last + last) as usize * size_of::<T>();
-    let bytes = before_last as usize * size_of::<T>() + VECTOR_BYTES;
-    let by_words = N < ROWS && (present == 0 || around.has_words(from.addr(), held));
-    let by_vectors = N == ROWS && around.has_vectors(from.addr(), bytes);
-    // SAFETY: every word, or every aligned vector, that is touched may be read; else only what is present is.
+    let bytes = (rows - 1) as usize * row_elements::<T>() * size_of::<T>() + VECTOR_BYTES;
+    // SAFETY: every aligned vector that is touched may be read; else only what is present is.
     unsafe {
-        if by_words {
-            load_words::<S, T, N>(simt, from, present)
-        } else if by_vectors {
+        if around.has_vectors(from.addr(), bytes) {
             load_across::<S, T, N>(simt, from, present)
         } else {
             load_bytes::<S, T, N>(simt, from, present)
@@ -159,33 +152,27 @@ pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
 ) -> Vectors<N> {
     let aligned = from.map_addr(|address| address & !3).cast::<u32>();
     let offset = from.addr() as u32 & 3;
-    let is_small = size_of::<T>() < 4;
     each_row(|row| {
-        let first = row * LANES as usize * WORDS;
+        let from = aligned.wrapping_add(row * LANES as usize * WORDS);
         let here = u32::saturating_sub(present, place::<T>(row, 0) as u32).min(vector_elements::<T>() as u32);
-        // Of small elements, from the first word on.
-        let end = if here > 0 {
+        if size_of::<T>() >= 4 {
+            // SAFETY: passed on to the caller.
+            return unsafe { simt.load_input_words(here * (size_of::<T>() / 4) as u32, from) };
+        }
+        let bytes = if here > 0 {
             offset + here * size_of::<T>() as u32
         } else {
             0
         };
-        let word = |i: usize| {
-            let is_present = if is_small {
-                (4 * i as u32) < end
+        // SAFETY: passed on to the caller; a vector lies across five words at most.
+        unsafe {
+            let words = simt.load_input_words(bytes.div_ceil(4), from);
+            let last = if bytes > VECTOR_BYTES as u32 {
+                simt.load_input(from.wrapping_add(WORDS))
             } else {
-                (place::<T>(row, 4 * i / size_of::<T>()) as u32) < present
+                0
             };
-            if !is_present {
-                return 0;
-            }
-            // SAFETY: passed on to the caller.
-            unsafe { simt.load_input(aligned.wrapping_add(first + i)) }
-        };
-        let words = [word(0), word(1), word(2), word(3)];
-        if is_small {
-            shifted_by_bytes(words, word(4), offset)
-        } else {
-            words
+            shifted_by_bytes(words, last, offset)
         }
     })
 }

@@ -11,6 +11,23 @@ use crate::{
     tree::{place, row_elements, vector_elements},
 };
 
+/// The address of a mask that there is not: everything is selected, and nothing read. Addresses of its elements have the highest bit, too,
+/// which none in memory has.
+pub const NO_MASK: u64 = 3 << 62;
+
+/// Whether an address is of a mask.
+pub(super) fn is_there<T>(from: *const T) -> bool {
+    (from.addr() as u64) < 1 << 63
+}
+
+/// A mask's part that selects everything.
+pub(super) fn all<T: Item, const N: usize>() -> Vectors<N> {
+    let word = |i: usize| {
+        if 4 * i < vector_elements::<T>() { 0x0101_0101 } else { 0 }
+    };
+    each_row(|_| [word(0), word(1), word(2), word(3)])
+}
+
 /// Whether the bytes of a vector's elements are a vector themselves.
 const fn is_vector<T: Item>() -> bool {
     vector_elements::<T>() == 4 * WORDS

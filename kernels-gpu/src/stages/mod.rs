@@ -7,7 +7,7 @@ pub mod gather;
 pub mod grid;
 pub mod in_order;
 pub mod load;
-mod mask;
+pub mod mask;
 mod part;
 pub mod run;
 pub mod segments;

@@ -189,7 +189,10 @@ impl<T: Element> Source for Masked<T> {
     #[inline(always)]
     unsafe fn read_item<S: Simt>(simt: S, from: Two<*const T>) -> Self {
         // SAFETY: passed on to the caller.
-        unsafe { Self(T::read_item(simt, from.0), simt.load_input_byte(from.1.cast()) != 0) }
+        unsafe {
+            let selected = !mask::is_there(from.1) || simt.load_input_byte(from.1.cast()) != 0;
+            Self(T::read_item(simt, from.0), selected)
+        }
     }
     #[inline(always)]
     fn item<const N: usize>(vectors: &Two<Vectors<N>>, row: usize, column: usize) -> Self {
@@ -238,7 +241,7 @@ pub(super) unsafe fn load<S: Simt, T: Source, W: Way, const N: usize>(
 }
 
 /// A way to read vectors, by a function of [`load`](super::load).
-pub(super) trait Way: Copy {
+pub(crate) trait Way: Copy {
     /// # Safety
     ///
     /// As the function says.
@@ -280,6 +283,9 @@ impl<W: Way, T: Element, const N: usize> Read<N> for By<W, T> {
     }
     #[inline(always)]
     unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<N> {
+        if !mask::is_there(self.from) {
+            return mask::all::<T, N>();
+        }
         let from = self.from.cast();
         // SAFETY: passed on to the caller.
         unsafe { self.way.mask::<S, T, N>(simt, from, self.present, self.around) }
@@ -328,6 +334,7 @@ ways! {
     Whole: |_present, _around| load_whole(), load_whole();
     Aligned: |present, _around| load_wide(present), load_wide(present);
     Words: |present, around| load_words(present), load_ragged(present, around);
+    Within: |present, _around| load_words(present), load_words(present);
     Across: |present, _around| load_across(present), load_words(present);
     Bytes: |present, _around| load_bytes(present), load_bytes(present);
     Ragged: |present, around| load_ragged(present, around), load_ragged(present, around);

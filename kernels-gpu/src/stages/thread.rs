@@ -6,7 +6,7 @@ use super::{
     load::{ALL, Vectors, WORDS, each_row},
     narrow,
     part::{Columns, Loaded, Unloaded},
-    source::{Across, Aligned, At, Bytes, Ragged, Source, Whole, Words, load},
+    source::{Across, Aligned, At, Bytes, Ragged, Source, Way, Whole, Within, Words, load},
     warp,
 };
 use crate::{
@@ -275,22 +275,51 @@ pub unsafe fn fold_ragged_onto<S: Simt, T: Source, M: Monoid<T>>(
 #[inline(always)]
 pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
     // SAFETY: passed on to the caller.
-    let Short { part, base } = unsafe { load_rows::<S, T, ROWS>(simt, input, simt.lane()) };
+    let Short { part, base } = unsafe {
+        if has_whole_vectors(input) {
+            load_rows::<S, T, _, ROWS>(simt, Aligned, input, simt.lane())
+        } else {
+            load_rows::<S, T, _, ROWS>(simt, Ragged, input, simt.lane())
+        }
+    };
     let rows = (input.len as u32).div_ceil(row_elements::<T>() as u32);
     op.shift(part.fold_first_rows(simt, op, rows), base)
 }
 
-/// Reads vector `vector` of an extent that has at most one row of one leaf.
+/// Reads vector `vector` of each of four extents that have at most one row of one leaf, all in flight together.
 ///
 /// Called by: any thread · Valid in: every lane · Scratch: none
 ///
 /// # Safety
 ///
-/// As [`fold_ragged`].
+/// As [`fold_ragged`], for each.
 #[inline(always)]
-pub unsafe fn load_row<S: Simt, T: Source>(simt: S, input: Input<T>, vector: u32) -> Short<T, 1> {
-    // SAFETY: passed on to the caller.
-    unsafe { load_rows(simt, input, vector) }
+pub unsafe fn load_rows_of<S: Simt, T: Source>(simt: S, inputs: [Input<T>; 4], vector: u32) -> [Short<T, 1>; 4] {
+    let [a, b, c, d] = inputs;
+    // One way for all of them.
+    if has_whole_vectors(a) && has_whole_vectors(b) && has_whole_vectors(c) && has_whole_vectors(d) {
+        // SAFETY: passed on to the caller.
+        let load = |input| unsafe { load_rows::<S, T, _, 1>(simt, Aligned, input, vector) };
+        return [load(a), load(b), load(c), load(d)];
+    }
+    if a.has_words() && b.has_words() && c.has_words() && d.has_words() {
+        // SAFETY: passed on to the caller.
+        let load = |input| unsafe { load_rows::<S, T, _, 1>(simt, Within, input, vector) };
+        return [load(a), load(b), load(c), load(d)];
+    }
+    // At an end of what may be read, which few warps meet: little code, one after the other.
+    let mut read = [Short::nothing(); 4];
+    let mut left = inputs;
+    let mut turn = simt.anew(0);
+    while turn < 4 {
+        let [input, b, c, d] = left;
+        left = [b, c, d, input];
+        let [_, f, g, h] = read;
+        // SAFETY: passed on to the caller.
+        read = [f, g, h, unsafe { load_rows::<S, T, _, 1>(simt, Bytes, input, vector) }];
+        turn = simt.anew(turn + 1);
+    }
+    read
 }
 
 /// Reads `N` vectors from `from` on, a row apart, of which the first `present` places hold elements; by one load each where they are
@@ -316,7 +345,7 @@ pub unsafe fn load_vectors<S: Simt, T: Source, const N: usize>(
         if wide {
             load::<S, T, _, N>(simt, Aligned, from, present, around)
         } else {
-            load::<S, T, _, N>(simt, Words, from, present, around)
+            load::<S, T, _, N>(simt, Within, from, present, around)
         }
     };
     Short {
@@ -351,24 +380,29 @@ impl<T: Source, const N: usize> Short<T, N> {
     }
 }
 
+/// Whether of each vector of an extent all is present, or nothing, and it is aligned.
+#[inline(always)]
+fn has_whole_vectors<T: Source>(input: Input<T>) -> bool {
+    input.is_aligned() && input.len.is_multiple_of(vector_elements::<T>() as u64)
+}
+
 /// Vector `vector` of each row.
 ///
 /// # Safety
 ///
-/// As [`fold_ragged`].
+/// As [`fold_ragged`], and as the way has it.
 #[inline(always)]
-unsafe fn load_rows<S: Simt, T: Source, const N: usize>(simt: S, input: Input<T>, vector: u32) -> Short<T, N> {
+unsafe fn load_rows<S: Simt, T: Source, W: Way, const N: usize>(
+    simt: S,
+    way: W,
+    input: Input<T>,
+    vector: u32,
+) -> Short<T, N> {
     let base = u64::from(vector) * vector_elements::<T>() as u64;
     let from = after::<T>(input.start, base);
     let present = narrow(simt, u64::saturating_sub(input.len, base));
-    // Then of a vector all is present, or nothing.
-    let words = if input.is_aligned() && input.len.is_multiple_of(vector_elements::<T>() as u64) {
-        // SAFETY: passed on to the caller.
-        unsafe { load::<S, T, _, N>(simt, Aligned, from, present, input.around) }
-    } else {
-        // SAFETY: passed on to the caller.
-        unsafe { load::<S, T, _, N>(simt, Ragged, from, present, input.around) }
-    };
+    // SAFETY: passed on to the caller.
+    let words = unsafe { load::<S, T, _, N>(simt, way, from, present, input.around) };
     let part = Loaded { words, present };
     Short { part, base }
 }

@@ -204,6 +204,16 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
+    unsafe fn load_input_words(self, count: u32, from: *const u32) -> [u32; 4] {
+        let mut words = [0; 4];
+        for (i, word) in words.iter_mut().enumerate().take(count as usize) {
+            // SAFETY: passed on to the caller.
+            *word = unsafe { self.load_input(from.wrapping_add(i)) };
+        }
+        words
+    }
+
+    #[track_caller]
     unsafe fn load_input(self, from: *const u32) -> u32 {
         self.count_load();
         let Context { machine, place, .. } = self.context;

@@ -50,10 +50,10 @@ fn whole<T: Float, R: Reduction<Two<T>>>(op: R) {
         };
         let tuned = Plan::new(op.entry(), len as u64);
         let many = Plan::with_shape(op.entry(), len as u64, shape).expect("legal");
-        assert!(tuned.entry.kernel == Kernel::Small && many.entry.kernel == Kernel::All);
+        assert!(tuned.entry.kernel == Kernel::All && many.entry.kernel == Kernel::All);
         for plan in [tuned, many] {
             for misaligned in [[0, 0], [0, 1], [i % vector, (i + 1) % vector], [vector - 1, vector - 1]] {
-                let emulated = emulated::<Two<T>, _, _>(op, (&a, &b), &plan, &Of::Whole, misaligned, i as u64);
+                let emulated = emulated::<Two<T>, _, _>(op.monoid(), (&a, &b), &plan, &Of::Whole, misaligned, i as u64);
                 assert_eq!(emulated.answers, expected, "{plan}, misaligned by {misaligned:?}");
                 assert_eq!(emulated.states, state, "{plan}, misaligned by {misaligned:?}");
             }
@@ -75,7 +75,7 @@ fn along<T: Float, R: Reduction<Two<T>>>(op: R) -> Vec<Kernel> {
         let extents = Extents::of_pair(first, second, &axes).expect("one shape");
         let plan = Plan::along_all(op.entry(), &extents).expect("few blocks");
         kernels.push(plan.entry.kernel);
-        let emulated = emulated::<Two<T>, _, _>(op, (&a, &b), &plan, &Of::Along(&extents), misaligned, 7);
+        let emulated = emulated::<Two<T>, _, _>(op.monoid(), (&a, &b), &plan, &Of::Along(&extents), misaligned, 7);
         assert_eq!(emulated.answers, expected, "{plan}: {first:?}, {second:?}");
     };
     // A query against rows: of a few lanes' width, of more than a row, of more than a leaf; and of odd length.
@@ -133,7 +133,7 @@ fn segments<T: Float, R: Reduction<Two<T>>>(op: R) {
             ([0, 1], Of::Segments(&segments)),
             ([0, 0], Of::Apart(&segments)),
         ] {
-            let emulated = emulated::<Two<T>, _, _>(op, (&a, &b), &plan, &of, misaligned, i as u64);
+            let emulated = emulated::<Two<T>, _, _>(op.monoid(), (&a, &b), &plan, &of, misaligned, i as u64);
             assert_eq!(emulated.answers, expected, "{plan}");
             for (segment, state) in emulated
                 .states

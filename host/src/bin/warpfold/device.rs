@@ -127,27 +127,29 @@ impl Device {
         }
     }
 
-    /// Folds one piece.
+    /// Folds one piece; not on the emulator, which has [`emulate`].
     pub fn fold<T: Element + NoUninit, R: Reduction<T>>(&self, op: R, values: &[T]) -> Result<R::State, Failure> {
-        match self {
-            Self::Emulator => Ok(warpfold_emulator::reduce_all(op.monoid(), values, 0, EMULATOR_SHAPE, 0)?.state),
-            _ => self.fold_for_real(op, values),
-        }
-    }
-
-    /// The same but on the emulator, which this program then has no kernel of `op` for.
-    pub fn fold_for_real<T: Element + NoUninit, R: Reduction<T>>(
-        &self,
-        op: R,
-        values: &[T],
-    ) -> Result<R::State, Failure> {
         match self {
             #[cfg(feature = "cuda")]
             Self::Gpu(gpu) => Ok(gpu::fold(gpu, op, values)?),
             Self::Cpu => Ok(cpu::fold(op, values)),
-            Self::Emulator => Err(format!("the emulator has no {}: --device cpu gives the same bits", R::NAME).into()),
+            Self::Emulator => Err(not_emulated(R::NAME)),
         }
     }
+}
+
+/// Folds one piece on the emulator.
+pub fn emulate<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> Result<R::State, Failure> {
+    Ok(warpfold_emulator::reduce_all(op.monoid(), values, 0, EMULATOR_SHAPE, 0)?.state)
+}
+
+/// That this program has no kernel for the emulator.
+pub fn not_emulated(op: &str) -> Failure {
+    format!(
+        "the emulator has no {op} here, but sum, mean, min, max, argmin, argmax, argmin-last, argmax-last, l1, l2, logsumexp, var and std of \
+         float32 and float64, each over all elements of a whole array: --device cpu gives the same bits"
+    )
+    .into()
 }
 
 impl Device {
@@ -184,7 +186,7 @@ impl Device {
 }
 
 /// What the emulator says to a mask.
-const NO_MASK: &str = "the emulator takes no mask here: --device cpu gives the same bits";
+pub const NO_MASK: &str = "the emulator takes no mask here: --device cpu gives the same bits";
 
 /// Of what a mask selects.
 impl Device {
@@ -246,7 +248,7 @@ impl Device {
 }
 
 /// What the emulator says to a second array.
-const NO_SECOND: &str = "the emulator takes no second array here: --device cpu gives the same bits";
+pub const NO_SECOND: &str = "the emulator takes no second array here: --device cpu gives the same bits";
 
 /// Of two arrays, element by element.
 impl Device {

@@ -10,10 +10,10 @@ use warpfold::{
 use warpfold_kernels::kernels::Entry;
 
 use crate::{
-    Accuracy, Failure, Reduce,
+    Accuracy, Failure, Nan, Reduce,
     answers::{Answer, Answers},
     beside::Beside,
-    device::{Device, WHOLE_ONLY, Wanted},
+    device::{Device, NO_MASK, NO_SECOND, WHOLE_ONLY, Wanted, not_emulated},
     folder::Folder,
     options::name,
     out::{Input, Out},
@@ -208,6 +208,20 @@ impl<'a> Fold<'a> {
 
     pub fn in_file(&self, error: impl Into<Failure>) -> Failure {
         format!("{}: {}", self.args.file.display(), error.into()).into()
+    }
+
+    /// Whether every element is folded, as it is and by itself.
+    pub fn is_plain(&self) -> bool {
+        let native = self.accuracy() == Accuracy::Native && self.args.nan == Nan::Propagate;
+        native && self.mask.is_none() && self.second.is_none()
+    }
+
+    pub fn not_emulated(&self) -> Failure {
+        match (&self.mask, &self.second) {
+            (Some(_), _) => NO_MASK.into(),
+            (_, Some(_)) => NO_SECOND.into(),
+            _ => not_emulated(&format!("{} of {}", name(self.args.op), self.array.dtype_name())),
+        }
     }
 
     pub fn no_such_accuracy(&self) -> Failure {

@@ -19,7 +19,7 @@ use crate::{
     Failure,
     answers::{Answer, Answers},
     beside::Beside,
-    device::{Device, HasKernel, Opened, Wanted},
+    device::{Device, HasKernel, Opened, Wanted, emulate},
     fold::Fold,
     reading::{self, each_piece},
     reduce::Element,
@@ -77,12 +77,43 @@ pub mod plain {
         op: R,
         elements: impl Fn(R::State) -> Vec<Scalar> + 'static,
     ) -> Choice<'a> {
-        let (elements, items) = (Box::new(elements), PhantomData);
         Some(Box::new(Plain::<T, R> {
             fold,
             op,
-            elements,
-            items,
+            elements: Box::new(elements),
+            piece: |device, op, values| device.fold(op, values),
+        }))
+    }
+}
+
+/// Operators over all elements of a whole array, on the emulator.
+pub mod emulated {
+    use super::*;
+
+    /// As [`plain::run`].
+    pub fn run<'a, T: Element, R: Reduction<T, Answer: Answer>>(fold: &'a Fold<'a>, op: R) -> Choice<'a> {
+        locate::<T, R>(fold, op, |_| vec![])
+    }
+
+    /// As [`plain::arg`].
+    pub fn arg<'a, T, R>(fold: &'a Fold<'a>, op: R, arg: Arg) -> Choice<'a>
+    where
+        T: Element + Real + Into<Scalar>,
+        R: Reduction<T, Answer = u64, State = Best<Key<T>>>,
+    {
+        locate::<T, R>(fold, op, move |best| vec![arg.value::<T>(best).into()])
+    }
+
+    fn locate<'a, T: Element, R: Reduction<T, Answer: Answer>>(
+        fold: &'a Fold<'a>,
+        op: R,
+        elements: impl Fn(R::State) -> Vec<Scalar> + 'static,
+    ) -> Choice<'a> {
+        Some(Box::new(Plain::<T, R> {
+            fold,
+            op,
+            elements: Box::new(elements),
+            piece: |_, op, values| emulate(op, values),
         }))
     }
 }
@@ -196,7 +227,8 @@ struct Plain<'a, T: Element, R: Reduction<T>> {
     fold: &'a Fold<'a>,
     op: R,
     elements: Elements<R::State>,
-    items: PhantomData<fn(T)>,
+    /// Folds a piece.
+    piece: fn(&Device, R, &[T]) -> Result<R::State, Failure>,
 }
 
 impl<T: Element, R: Reduction<T, Answer: Answer>> Folder for Plain<'_, T, R> {
@@ -220,7 +252,7 @@ impl<T: Element, R: Reduction<T, Answer: Answer>> Folder for Plain<'_, T, R> {
         let len = device.piece::<T>()?;
         let mut pieces = Pieces::<R, T>::new(op, len as u64)?;
         each_piece::<T::Read>(&fold.array, len, &mut |piece| {
-            let state = device.fold(op, &T::of(piece)?)?;
+            let state = (self.piece)(device, op, &T::of(piece)?)?;
             let pushed = pieces.push(state, piece.len() as u64);
             pushed.map_err(|error| fold.in_file(error))
         })?;

@@ -11,8 +11,9 @@ use warpfold::{
 
 use crate::{
     Accuracy, Failure, Nan, Op, Reduce,
+    device::Wanted,
     fold::Fold,
-    folder::{Choice, Folder, ignoring, masked, masked_ignoring, pair, plain},
+    folder::{Choice, Folder, emulated, ignoring, masked, masked_ignoring, pair, plain},
     reading::Read,
     report::Report,
     room::room,
@@ -60,7 +61,11 @@ fn of<'a, T: Element>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failur
         (_, _, Accuracy::Native) => (T::plain(fold), fold.meaningless()),
         _ => (T::accurate(fold), fold.no_such_accuracy()),
     };
-    folder.ok_or(otherwise)
+    let folder = folder.ok_or(otherwise)?;
+    if fold.args.device == Wanted::Emulator {
+        return T::emulated(fold).ok_or_else(|| fold.not_emulated());
+    }
+    Ok(folder)
 }
 
 /// Elements that the command folds: each operator that it has a meaning for.
@@ -87,6 +92,10 @@ pub trait Element: element::Element + NoUninit {
     }
     /// In another accuracy.
     fn accurate<'a>(_fold: &'a Fold<'a>) -> Choice<'a> {
+        None
+    }
+    /// Over all elements, on the emulator, which the command has few kernels for: each is much code.
+    fn emulated<'a>(_fold: &'a Fold<'a>) -> Choice<'a> {
         None
     }
     /// In another accuracy, over those that a mask selects.
@@ -220,6 +229,7 @@ macro_rules! element {
         $(masked: $($masked:ident)*;)?
         $(ignoring: $($ignoring:ident)*;)?
         $(accurate: $($accuracy:ident)*;)?
+        $(emulated: $($emulated:ident)*;)?
     ) => {
         impl Element for $element {
             type Read = $read;
@@ -237,6 +247,12 @@ macro_rules! element {
             }
             fn masked_ignoring<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
                 among!(masked_ignoring fold: $($ignoring)*)
+            })?
+            $(fn emulated<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
+                if !fold.is_plain() {
+                    return None;
+                }
+                among!(emulated fold: $($emulated)*)
             })?
             $(fn accurate<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
                 match (fold.accuracy(), fold.args.op) {
@@ -262,13 +278,14 @@ macro_rules! element {
             masked: truths product ordered sums;
         );
     };
-    ($element:ty, floats $($accuracy:ident)*) => {
+    ($element:ty, floats $($accuracy:ident)* $(; emulated $($emulated:ident)*)?) => {
         element!(
             $element, read as Self, |read| Ok(Cow::from(read));
             plain: products moments shape scales l2 linf floats nans pairs truths product ordered sums;
             masked: moments shape scales l2 linf floats nans truths product ordered sums;
             ignoring: moments product ordered sums;
             accurate: $($accuracy)*;
+            $(emulated: $($emulated)*;)?
         );
     };
     ($element:ty, fp8) => {
@@ -299,8 +316,8 @@ element!(u64, integers);
 element!(i64, integers);
 element!(f16, floats Wide);
 element!(bf16, floats Wide);
-element!(f32, floats Compensated Wide Exact);
-element!(f64, floats Compensated Exact);
+element!(f32, floats Compensated Wide Exact; emulated moments scales l2 ordered sums);
+element!(f64, floats Compensated Exact; emulated moments scales l2 ordered sums);
 element!(f8e4m3, fp8);
 element!(f8e5m2, fp8);
 element!(

@@ -155,7 +155,7 @@ fn take<S: Simt>(simt: S, left: u32, vectors: u32) -> (u32, u32) {
 }
 
 /// The number of the set bit of `bits` that has `before` others below it.
-fn set_bit(bits: u32, mut before: u32) -> u32 {
+fn set_bit<S: Simt>(simt: S, bits: u32, mut before: u32) -> u32 {
     let (mut number, mut half) = (0, LANES / 2);
     while half > 0 {
         let below = u32::count_ones(bits >> number & ((1 << half) - 1));
@@ -163,7 +163,7 @@ fn set_bit(bits: u32, mut before: u32) -> u32 {
             before -= below;
             number += half;
         }
-        half /= 2;
+        half = simt.anew(half / 2);
     }
     number
 }
@@ -192,7 +192,7 @@ unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     let (start, len) = if these == u32::MAX {
         (mine.start, mine.len as u32)
     } else {
-        let from = set_bit(these, simt.lane());
+        let from = set_bit(simt, these, simt.lane());
         let len = simt.shuffle(mine.len as u32, from);
         let start = address_of::<S, T>(simt, mine.start, from);
         (start, if simt.lane() < count { len } else { 0 })

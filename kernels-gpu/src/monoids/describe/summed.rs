@@ -1,6 +1,6 @@
 //! What is rounded of a description: sums and moments, which must meet in the tree.
 
-use super::super::{Moments2, Moments4, Monoid, NormL1, Skewness, Sum, SumOfSquares, Words, ignore_nan::numbers};
+use super::super::{Moments2, Moments4, Monoid, NormL1, Skewness, Sum, SumOfSquares, Words, filtered::numbers};
 use crate::{
     element::{Accumulator as _, Element, Float, Rank, Scale as _, Squares},
     tree::{Place, ROWS},

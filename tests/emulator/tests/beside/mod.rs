@@ -5,17 +5,18 @@ use std::ptr;
 use warpfold::{
     Plan,
     layout::{Extents, Segments},
-    ops::Reduction,
 };
 use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
     element::Element,
-    kernels::{Arguments, output::Output, run},
-    monoids::Words,
+    kernels::{Arguments, Kernel, output::Output, rows, segments, strided, whole},
+    monoids::{Monoid, Words},
     stages::{
         extents::{self, Around},
         grid::Meeting,
+        mask::NO_MASK,
         source::Source,
+        team::Team,
     },
     tree::vector_elements,
 };
@@ -40,9 +41,10 @@ pub struct Emulated {
     pub states: Vec<Vec<u32>>,
 }
 
-/// What the kernel that a plan names answers, the arrays' first elements being `misaligned` elements past a boundary of 16 bytes.
-pub fn emulated<I: Source, R: Reduction<I>, B: Element>(
-    op: R,
+/// What the kernel that a plan names answers, the arrays' first elements being `misaligned` elements past a boundary of 16 bytes. A mask of
+/// nothing is none: everything is selected.
+pub fn emulated<I: Source, M: Monoid<I>, B: Element>(
+    op: M,
     arrays: (&[I::Element], &[B]),
     plan: &Plan,
     of: &Of<'_>,
@@ -53,16 +55,27 @@ pub fn emulated<I: Source, R: Reduction<I>, B: Element>(
     let first = memory.input("first", arrays.0, misaligned[0]);
     let second = memory.input("second", arrays.1, misaligned[1]);
     let bytes = [size_of_val(arrays.0), size_of_val(arrays.1)];
-    let starts = [first, second.cast()];
+    let is_masked = !I::MASKED || !arrays.1.is_empty();
+    let starts = [
+        first,
+        if is_masked {
+            second.cast()
+        } else {
+            ptr::without_provenance(NO_MASK as usize)
+        },
+    ];
     let around = |array: usize| {
         let start = starts[array].addr();
+        if array == 1 && !is_masked {
+            return Around(0, usize::MAX);
+        }
         Around(start, start + bytes[array])
     };
-    let slots = memory.words("slots", plan.slots() * R::State::COUNT);
+    let slots = memory.words("slots", plan.slots() * M::State::COUNT);
     let tickets = memory.words_from("tickets", &vec![0; plan.ticket_words()]);
     let count = plan.count as usize;
-    let answer = memory.packed("answer", count * R::Answer::COUNT, R::Answer::UNIT);
-    let state = memory.words("state", count * R::State::COUNT);
+    let answer = memory.packed("answer", count * M::Answer::COUNT, M::Answer::UNIT);
+    let state = memory.words("state", count * M::State::COUNT);
     let one = extents::Extents::<I> {
         count: plan.count,
         around: I::each(around),
@@ -94,6 +107,10 @@ pub fn emulated<I: Source, R: Reduction<I>, B: Element>(
                 numbers.push(memory.input("segment", part, misalign).addr() as u64);
             }
             for segment in 0..segments.count() {
+                if !is_masked {
+                    numbers.push(NO_MASK);
+                    continue;
+                }
                 let misalign = (1 + segment) % vector_elements::<I>();
                 let part = &arrays.1[elements(segments, segment)];
                 numbers.push(memory.input("segment beside", part, misalign).addr() as u64);
@@ -123,7 +140,32 @@ pub fn emulated<I: Source, R: Reduction<I>, B: Element>(
     let config = Launch::new(plan.shape.blocks, plan.threads(), seed);
     let ran = launch(&config, &mut memory, |lane| {
         // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
-        unsafe { run(lane, op.monoid(), plan.entry.kernel, arguments) }
+        unsafe {
+            // Not any of `kernels::run`, which would all be compiled for each operator.
+            match plan.entry.kernel {
+                Kernel::All => {
+                    whole::reduce_all(lane, op, extents, arguments.steps, arguments.meeting, arguments.output);
+                }
+                Kernel::Rows => rows::reduce_rows(lane, op, extents, arguments.output),
+                Kernel::Strided => {
+                    let Arguments {
+                        answers, warps, steps, ..
+                    } = arguments;
+                    let team = Team { answers, warps, steps };
+                    strided::reduce_strided(lane, op, extents, team, arguments.meeting, arguments.output);
+                }
+                Kernel::Segments => {
+                    let Arguments {
+                        steps, meeting, output, ..
+                    } = arguments;
+                    segments::reduce_segments(lane, op, extents.segments(), steps, meeting, output);
+                }
+                Kernel::Small => {
+                    whole::reduce_small(lane, op, extents.whole(), arguments.meeting, arguments.output);
+                }
+                Kernel::Distinct => panic!("no operator has it"),
+            }
+        }
     });
     if let Err(fault) = ran {
         panic!("{plan}, misaligned by {misaligned:?}, seed {seed}: {fault}");
@@ -138,14 +180,14 @@ pub fn emulated<I: Source, R: Reduction<I>, B: Element>(
             .map(|i| (0..words).map(|at| word(i * words + at)).collect())
             .collect()
     };
-    let packed: Vec<Vec<u32>> = each(answer, R::Answer::COUNT);
+    let packed: Vec<Vec<u32>> = each(answer, M::Answer::COUNT);
     Emulated {
         // A byte or two of a number below zero are not its word.
         answers: packed
             .into_iter()
-            .map(|words| bits(R::Answer::from_words(|at| words[at])))
+            .map(|words| bits(M::Answer::from_words(|at| words[at])))
             .collect(),
-        states: each(state, R::State::COUNT),
+        states: each(state, M::State::COUNT),
     }
 }
 

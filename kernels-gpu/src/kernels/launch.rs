@@ -1,0 +1,118 @@
+//! What a launch passes to an entry point.
+
+use super::{Told, output::Output};
+use crate::stages::{
+    extents::{Around, Extents},
+    grid::Meeting,
+    source::{At, Source},
+};
+
+/// All of it, in one parameter: the host writes what the kernel reads. Each field is of 64 bits, for rustc passes the whole as an array
+/// of those, and halves of one would be taken apart in registers.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Launch {
+    /// The arrays that are folded together; nowhere a second, if there is but one.
+    pub arrays: [Array; 2],
+    /// [`Extents::len`].
+    pub len: u64,
+    /// [`Extents::count`].
+    pub count: u64,
+    /// [`Extents::layout`].
+    pub layout: *const u64,
+    /// [`Meeting::slots`].
+    pub slots: *mut u32,
+    /// [`Meeting::tiles`].
+    pub tiles: u64,
+    /// [`Meeting::tickets`].
+    pub tickets: *mut u32,
+    /// [`Output::answer`].
+    pub answer: *mut u8,
+    /// [`Output::state`].
+    pub state: *mut u32,
+    /// [`Told::number`].
+    pub number: u64,
+    /// [`Told::flags`].
+    pub flags: u64,
+    /// [`Meeting::blocks`].
+    pub blocks: u64,
+    /// [`Arguments::steps`].
+    pub steps: u64,
+    /// [`Arguments::answers`].
+    pub answers: u64,
+    /// [`Arguments::warps`].
+    pub warps: u64,
+}
+
+/// Where one of its arrays lies: as [`Extents`] have it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Array {
+    /// The first element of the first extent.
+    pub start: *const u8,
+    /// From the start of an extent to that of the next, in elements.
+    pub stride: i64,
+    /// From an element of an extent to the next, in elements.
+    pub step: i64,
+    /// Memory that may be read.
+    pub around: Around,
+}
+
+impl Launch {
+    /// What is passed of the operator.
+    #[inline(always)]
+    #[must_use]
+    pub fn told(&self) -> Told {
+        Told::new(self.number, self.flags as u32)
+    }
+
+    /// The rest, of a kernel that folds items of `T`.
+    #[inline(always)]
+    #[must_use]
+    pub fn arguments<T: Source>(&self) -> Arguments<T> {
+        let [first, second] = self.arrays;
+        let each = |array: usize| if array == 0 { first } else { second };
+        let start: At<T> = T::each(|array| each(array).start.cast());
+        Arguments {
+            extents: Extents {
+                start,
+                len: self.len,
+                count: self.count,
+                stride: T::each(|array| each(array).stride),
+                step: T::each(|array| each(array).step),
+                layout: self.layout,
+                around: T::each(|array| each(array).around),
+            },
+            meeting: Meeting {
+                slots: self.slots,
+                tiles: self.tiles,
+                tickets: self.tickets,
+                blocks: self.blocks as u32,
+            },
+            output: Output {
+                answer: self.answer,
+                state: self.state,
+            },
+            steps: self.steps as u32,
+            answers: self.answers as u32,
+            warps: self.warps as u32,
+        }
+    }
+}
+
+/// The same, as a kernel takes it.
+#[derive(Clone, Copy)]
+pub struct Arguments<T: Source> {
+    /// What is folded.
+    pub extents: Extents<T>,
+    /// Where blocks meet.
+    pub meeting: Meeting,
+    /// Where the answers go.
+    pub output: Output,
+    /// Leaves that each warp folds of a tile; steps of a team; leaves of a tile of segments.
+    pub steps: u32,
+    /// Answers in a warp of a team.
+    pub answers: u32,
+    /// Warps of a team.
+    pub warps: u32,
+}

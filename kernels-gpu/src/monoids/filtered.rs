@@ -1,0 +1,225 @@
+//! Operators over some of the elements: those that a mask selects, those that are numbers.
+
+use core::marker::PhantomData;
+
+use super::Monoid;
+use crate::{
+    element::{Element, Float, Item, Masked, Rank},
+    kernels::Told,
+    tree::{Part, Place, ROWS},
+};
+
+/// `M` over the elements that a filter keeps: any other lifts to the identity, which is neutral to the bit, whatever it is.
+///
+/// All others stay where they are in the canonical tree. So the bits of an operator that rounds are those of the tree with holes,
+/// not of the array of what is kept; where all is kept, they are those of `M`. An operator that is exact has the same answer either
+/// way, and indices are those in the whole array.
+///
+/// Where nothing is kept, the answer is what the identity finishes to: −0.0 of a sum (its identity, and equal to 0), 1 of a product,
+/// NaN of a mean, of a variance and of the largest and the smallest of floats, and of an index [`NO_INDEX`](super::NO_INDEX); the
+/// largest and the smallest of integers, which have no NaN, are then the lowest and the highest number there is. Over nothing it is
+/// that of `M`.
+///
+/// The count that `finish` takes is that of all elements. An operator that divides by the number of those that were folded counts
+/// them in its state, as [`CountedMean`](super::CountedMean) and the moments do, and [`Mean`](super::Mean) does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Filtered<F, M> {
+    /// What is kept.
+    pub filter: F,
+    /// The operator.
+    pub op: M,
+}
+
+/// Which elements are folded.
+pub trait Filter<I>: Copy {
+    /// What the operator folds of them.
+    type Kept: Element;
+
+    /// The element of an item, and whether it is kept.
+    fn keep(self, item: I) -> (Self::Kept, bool);
+}
+
+/// Numbers are kept, and a NaN is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Numbers;
+
+impl<T: Float> Filter<T> for Numbers {
+    type Kept = T;
+    #[inline]
+    fn keep(self, value: T) -> (T, bool) {
+        (value, !value.rank().unordered())
+    }
+}
+
+/// A column without its NaNs.
+#[inline(always)]
+pub(super) fn numbers<T: Float>(column: [Place<T>; ROWS]) -> [Place<T>; ROWS] {
+    column.map(|place| place.filter(|value| Numbers.keep(value).1))
+}
+
+/// What a mask selects is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Selected;
+
+impl<T: Element> Filter<Masked<T>> for Selected {
+    type Kept = T;
+    #[inline]
+    fn keep(self, Masked(value, selected): Masked<T>) -> (T, bool) {
+        (value, selected)
+    }
+}
+
+/// What a mask selects is kept, and of that what is no NaN, where a launch passes so. Kernels that leave NaN out are those for masks,
+/// [without one](crate::stages::mask::NO_MASK).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SelectedNumbers {
+    /// Whether a NaN is left out.
+    pub numbers_only: bool,
+}
+
+impl<T: Float> Filter<Masked<T>> for SelectedNumbers {
+    type Kept = T;
+    #[inline]
+    fn keep(self, Masked(value, selected): Masked<T>) -> (T, bool) {
+        (value, selected & !(self.numbers_only & value.rank().unordered()))
+    }
+}
+
+/// `M` over the elements that are not NaN.
+pub type IgnoreNan<M> = Filtered<Numbers, M>;
+
+/// `M` over the elements that a mask selects.
+pub type Where<M> = Filtered<Selected, M>;
+
+/// The same, or over those of them that are not NaN.
+pub type WhereNumbers<M> = Filtered<SelectedNumbers, M>;
+
+/// `op` over the elements that are not NaN.
+#[allow(non_snake_case)] // as the type is called
+pub const fn IgnoreNan<M>(op: M) -> IgnoreNan<M> {
+    Filtered { filter: Numbers, op }
+}
+
+/// `op` over the elements that a mask selects.
+#[allow(non_snake_case)] // as the type is called
+pub const fn Where<M>(op: M) -> Where<M> {
+    Filtered { filter: Selected, op }
+}
+
+impl<M> WhereNumbers<M> {
+    /// By what a launch passes.
+    #[inline(always)]
+    #[must_use]
+    pub fn told(op: M, told: Told) -> Self {
+        let numbers_only = told.numbers_only;
+        let filter = SelectedNumbers { numbers_only };
+        Self { filter, op }
+    }
+}
+
+impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> Monoid<I> for Filtered<F, M> {
+    type State = M::State;
+    type Answer = M::Answer;
+
+    #[inline]
+    fn identity(self) -> M::State {
+        self.op.identity()
+    }
+    #[inline]
+    fn lift(self, item: I, index: u64) -> M::State {
+        let (value, is_kept) = self.filter.keep(item);
+        if is_kept {
+            self.op.lift(value, index)
+        } else {
+            self.op.identity()
+        }
+    }
+    #[inline]
+    fn combine(self, a: M::State, b: M::State) -> M::State {
+        self.op.combine(a, b)
+    }
+    #[inline]
+    fn shift(self, state: M::State, by: u64) -> M::State {
+        self.op.shift(state, by)
+    }
+    const SELECTS: bool = M::SELECTS;
+    #[inline]
+    fn may_change(self, best: M::State, item: I) -> bool {
+        let (value, is_kept) = self.filter.keep(item);
+        // `best` is the identity where nothing was kept before: any element changes that.
+        (!M::SELECTS | is_kept) & self.op.may_change(best, value)
+    }
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<I>) -> M::State {
+        self.op.fold_part(Kept::of(self.filter, part))
+    }
+    const ASSOCIATES: bool = M::ASSOCIATES;
+    #[inline(always)]
+    fn fold_parts<P: Part<I>>(self, state: M::State, mut next: impl FnMut() -> Option<P>) -> M::State {
+        self.op.fold_parts(state, || Some(Kept::of(self.filter, next()?)))
+    }
+    const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
+    #[inline(always)]
+    fn fold_column(self, column: [Place<I>; ROWS], index: u64, pitch: u64) -> M::State {
+        let kept = |place: Place<I>| {
+            let there = place.filter(|item| self.filter.keep(item).1);
+            there.map(|item| self.filter.keep(item).0)
+        };
+        self.op.fold_column(column.map(kept), index, pitch)
+    }
+    const FUSES: bool = M::FUSES;
+    #[inline]
+    fn finish(self, state: M::State, count: u64) -> M::Answer {
+        self.op.finish(state, count)
+    }
+    #[inline]
+    fn empty(self) -> Option<M::Answer> {
+        self.op.empty()
+    }
+}
+
+/// A part in which only what is kept is an element, in whichever way an operator folds it.
+struct Kept<I, F, P> {
+    filter: F,
+    part: P,
+    items: PhantomData<fn(I)>,
+}
+
+impl<I, F: Copy, P: Copy> Copy for Kept<I, F, P> {}
+impl<I, F: Copy, P: Copy> Clone for Kept<I, F, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<I, F, P> Kept<I, F, P> {
+    #[inline(always)]
+    fn of(filter: F, part: P) -> Self {
+        let items = PhantomData;
+        Self { filter, part, items }
+    }
+}
+
+impl<T: Element, I: Item, F: Filter<I, Kept = T>, P: Part<I>> Part<T> for Kept<I, F, P> {
+    const ROWS: usize = P::ROWS;
+    const COLUMNS: usize = P::COLUMNS;
+    const AT_HAND: bool = P::AT_HAND;
+
+    #[inline(always)]
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
+        let filter = self.filter;
+        self.part.lift(Filtered { filter, op }, row, column)
+    }
+    #[inline(always)]
+    fn fold_in_loop<M: Monoid<T>>(self, op: M) -> Option<M::State> {
+        let filter = self.filter;
+        self.part.fold_in_loop(Filtered { filter, op })
+    }
+}
+
+#[cfg(test)]
+#[path = "ignore_nan_tests.rs"]
+mod ignore_nan_tests;
+#[cfg(test)]
+#[path = "select_tests.rs"]
+mod select_tests;

@@ -18,7 +18,7 @@ use warpfold_kernels::{element::Element, tree::leaf_elements};
 use crate::{
     Error, cpu,
     layout::{Axes, Extents, Layout},
-    ops::{OverNothing as _, Reduction},
+    ops::{EmptyInput as _, Reduction},
     pieces::Pieces,
 };
 

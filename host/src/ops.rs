@@ -84,7 +84,7 @@ pub use warpfold_kernels::{
 use crate::{Error, layout::Segments};
 
 /// What becomes of empty extents.
-pub trait OverNothing<T: Item>: Reduction<T> {
+pub trait EmptyInput<T: Item>: Reduction<T> {
     /// Whether the operator's own parameters, if it has any, have a meaning.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ pub trait OverNothing<T: Item>: Reduction<T> {
     }
 }
 
-impl<T: Item, R: Reduction<T>> OverNothing<T> for R {}
+impl<T: Item, R: Reduction<T>> EmptyInput<T> for R {}
 
 /// An operator without parameters of its own: `Name: monoid = value, "name", "entry"[, parameter] for elements`.
 macro_rules! operator {

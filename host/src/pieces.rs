@@ -8,7 +8,7 @@ use warpfold_kernels::{element::Item, monoids::Monoid, tree::leaf_elements};
 
 use crate::{
     Error,
-    ops::{OverNothing as _, Reduction},
+    ops::{EmptyInput as _, Reduction},
 };
 
 /// Combines the states of consecutive pieces.

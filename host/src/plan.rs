@@ -14,7 +14,7 @@ use warpfold_kernels::{
     simt::MAX_WARPS,
     stages::{
         block::most_states,
-        warp::{Leaves, is_large},
+        warp::{Partials, is_large},
     },
     tree::LANES,
 };
@@ -30,8 +30,8 @@ use crate::Error;
 pub struct Shape {
     /// Warps in a block, at most 32 and no more than the entry's largest block.
     pub warps: u32,
-    /// Leaves that each warp folds of a tile, at most [as many](Leaves::most) as the entry's have room. Any number of them where they
-    /// meet [in any order](Leaves::InAnyOrder).
+    /// Leaves that each warp folds of a tile, at most [as many](Partials::most) as the entry's have room. Any number of them where they
+    /// meet [in any order](Partials::PerThread).
     pub leaves_per_warp: u32,
     /// Blocks in the grid, at least 1.
     pub blocks: u32,
@@ -98,8 +98,8 @@ impl Plan {
     /// | up to 2²⁵ | 256 tiles |
     /// | up to 2²⁶ | 512 tiles of 128 leaves, in blocks small enough to run all at once |
     /// | more | tiles of 128 leaves, in the largest blocks where 32 warps fit a multiprocessor, else in blocks of 4 warps |
-    /// | where something is [set aside](Leaves::Together) | as many blocks as run at once |
-    /// | more than 2²⁵, where leaves meet [in any order](Leaves::InAnyOrder) | a tile for each block that runs at once |
+    /// | where something is [set aside](Partials::PerRun) | as many blocks as run at once |
+    /// | more than 2²⁵, where leaves meet [in any order](Partials::PerThread) | a tile for each block that runs at once |
     ///
     /// The blocks of 4 warps are of 2026-11-22: at 2²⁸ argmax takes 242 to 244 µs in them and 253 in blocks of 8, the compensated sum
     /// 240 and 248, the exact one 326 and 343.
@@ -124,23 +124,23 @@ impl Plan {
             _ => (most_warps / 2).max(WARPS / 2).min(most_warps),
         };
         let warps = warps.min(most_states(entry.state_words));
-        let most_leaves = entry.leaves.most(entry.state_words, warps);
+        let most_leaves = entry.partials.most(entry.state_words, warps);
         // Blocks that run at once.
         let resident = u64::from(entry.min_blocks.unwrap_or(1) * (most_warps / warps)) * MULTIPROCESSORS;
-        if entry.leaves == Leaves::InAnyOrder {
+        if entry.partials == Partials::PerThread {
             // A warp's leaves have one state together, so a tile may have as many as there are for a block.
             let tiles = if leaves <= FEW_LEAVES { SMALL_TILES } else { resident };
             let leaves_per_warp = leaves.div_ceil(tiles * u64::from(warps));
             return Self::of(entry, len, warps, leaves_per_warp.min(most_leaves.into()) as u32);
         }
-        let of_a_tile = match entry.leaves {
-            Leaves::Together { aside: false } if leaves <= MANY_LEAVES => TILE_LEAVES / 2,
+        let of_a_tile = match entry.partials {
+            Partials::PerRun { aside: false } if leaves <= MANY_LEAVES => TILE_LEAVES / 2,
             _ => TILE_LEAVES,
         };
         let most_leaves = most_leaves.min(of_a_tile / warps);
         let leaves_per_warp = up_to(leaves.div_ceil(SMALL_TILES * u64::from(warps)), most_leaves);
         let mut plan = Self::of(entry, len, warps, leaves_per_warp);
-        if entry.leaves == (Leaves::Together { aside: true }) {
+        if entry.partials == (Partials::PerRun { aside: true }) {
             plan.shape.blocks = plan.shape.blocks.min(resident as u32);
         }
         plan
@@ -151,7 +151,7 @@ impl Plan {
     fn of_few(entry: &'static Entry, len: u64) -> Option<Self> {
         let leaves = len.div_ceil(entry.element.leaf_elements()).max(1);
         let most_warps = (entry.max_threads / LANES).min(most_states(entry.state_words));
-        let most_tiles = if entry.leaves == Leaves::InAnyOrder && is_large(entry.state_words) {
+        let most_tiles = if entry.partials == Partials::PerThread && is_large(entry.state_words) {
             1
         } else {
             SMALL_TILES
@@ -164,7 +164,7 @@ impl Plan {
         };
         let is_few = leaves <= most_tiles * u64::from(most_warps);
         // Those that are the cheaper, the more leaves a warp has, are given more.
-        let takes_one = entry.kernel == Kernel::Small || !matches!(entry.leaves, Leaves::Together { .. });
+        let takes_one = entry.kernel == Kernel::Small || !matches!(entry.partials, Partials::PerRun { .. });
         (is_few && takes_one).then(|| Self::of(entry, len, warps, 1))
     }
 
@@ -202,8 +202,8 @@ impl Plan {
         let mut legal = warps.is_power_of_two()
             && warps <= MAX_WARPS.min(entry.max_threads / LANES)
             && warps <= most_states(entry.state_words)
-            && (leaves_per_warp.is_power_of_two() || entry.leaves == Leaves::InAnyOrder)
-            && (1..=entry.leaves.most(entry.state_words, warps)).contains(&leaves_per_warp)
+            && (leaves_per_warp.is_power_of_two() || entry.partials == Partials::PerThread)
+            && (1..=entry.partials.most(entry.state_words, warps)).contains(&leaves_per_warp)
             && (1..=i32::MAX as u32).contains(&blocks);
         let tiles = if legal {
             len.div_ceil(whole::tile_elements(entry.element, warps, leaves_per_warp))

@@ -3,11 +3,11 @@
 //! * [`monoids`] — the operators: `identity`, `lift`, `combine`, `finish`. They never see the machine.
 //! * [`element`] — the types of elements, and what operators may ask of one.
 //! * [`ops`] — operators as callers name them, and those of your own.
-//! * [`stages`] — thread, warp, block, grid: how states meet. They know no operator by name.
+//! * [`stages`] — thread, warp, block, grid: how states are combined. They know no operator by name.
 //! * [`kernels`] — entry points: one line a stage.
 //! * [`arithmetic`] — elementary functions for operators.
 //! * [`simt`] — the machine itself: thread numbers, shuffles, barriers, loads, the ticket.
-//! * [`tree`] — the canonical tree: which two states meet, as a function of the length alone.
+//! * [`tree`] — the canonical tree: which two states are combined, as a function of the length alone.
 //!
 //! With the feature `testing` there is `testing`, which checks the laws of an operator.
 //!

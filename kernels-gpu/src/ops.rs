@@ -1,7 +1,7 @@
 //! Operators as callers name them, and operators of your own.
 //!
 //! A [monoid](crate::monoids) says how elements fold. An operator is what a caller passes: it has a name, kernels, and for each
-//! type of elements that those are built for a [`Reduction`], whose monoid folds. Its kernels are told one number, so a monoid
+//! type of elements that those are built for a [`Reduction`], whose monoid folds. Its kernels are passed one number, so a monoid
 //! with a parameter is made anew on the GPU.
 //!
 //! One of your own is a type that implements [`OwnOperator`], in a crate of its own; [`operators!`](crate::operators) makes the
@@ -9,7 +9,7 @@
 
 use crate::{
     element::{Item, Type},
-    kernels::{self, Entry, Kernel, Library, Told},
+    kernels::{self, Entry, Kernel, Library, OpParams},
     monoids::{self, InOrder, Monoid, Words},
 };
 
@@ -22,7 +22,7 @@ pub trait Operator: Copy + Send + Sync + 'static {
     /// What its kernels are built in.
     const LIBRARY: &'static Library = &kernels::LIBRARY;
 
-    /// The number that its kernels are told.
+    /// The number that its kernels are passed.
     fn parameter(self) -> u64 {
         0
     }
@@ -86,13 +86,13 @@ pub trait Reduction<T: Item>: Operator {
         Self::LIBRARY.find(Self::ENTRY, Self::BUILT, Kernel::All)
     }
 
-    /// What its kernels are told, `entry` being one of them.
-    fn told(self, entry: &Entry) -> Told {
-        Told {
+    /// What its kernels are passed, `entry` being one of them.
+    fn params(self, entry: &Entry) -> OpParams {
+        OpParams {
             number: self.parameter(),
             also: entry.also == Some(Self::ENTRY),
             signed: entry.element != T::ELEMENT && T::ELEMENT.is_signed(),
-            ..Told::default()
+            ..OpParams::default()
         }
     }
 }
@@ -102,7 +102,7 @@ pub trait Reduction<T: Item>: Operator {
 ///
 /// Kernels and CPU fold what is in registers before they fold what is beside it: a lane's states are of columns that interleave with
 /// its neighbours', and lanes meet crosswise. So a monoid is folded as it is only if it makes this promise, as all of this crate's do,
-/// and [`Map`](monoids::Map), [`IgnoreNan`](monoids::IgnoreNan) and tuples of those that make it. One that depends on the order of
+/// and [`Map`](monoids::Map), [`IgnoreNan`](monoids::Filtered) and tuples of those that make it. One that depends on the order of
 /// elements (the composition of maps, a running difference, text joined to text) does not compile:
 ///
 /// ```compile_fail,E0277
@@ -236,7 +236,7 @@ impl<M> Commutative for monoids::Exact<M> {}
 /// # assert_eq!(SumOfCubes.combine(cubes[0], cubes[1]), 9.0);
 /// ```
 ///
-/// Then a line of [`operators!`](crate::operators) builds its kernels: `sum_of_cubes: SumOfCubes, { f32: HEAVY };`.
+/// Then a line of [`operators!`](crate::operators) builds its kernels: `sum_of_cubes: SumOfCubes, { f32: REGS_80 };`.
 pub trait OwnOperator: Copy + Send + Sync + 'static {
     /// What folds: the operator itself, if it is a monoid, or another that it makes, such as a
     /// [`Map`](crate::monoids::Map).
@@ -245,7 +245,7 @@ pub trait OwnOperator: Copy + Send + Sync + 'static {
     /// The monoid.
     fn monoid(self) -> Self::Monoid;
 
-    /// The one number that the kernels are told: all that tells two values of this type apart.
+    /// The one number that the kernels are passed: all that tells two values of this type apart.
     fn parameter(self) -> u64 {
         0
     }
@@ -260,14 +260,14 @@ pub trait OwnOperator: Copy + Send + Sync + 'static {
 }
 
 /// Builds operators of your own: each with a name, of letters, digits and underscores, that no other of the crate has, and the
-/// types of elements it is built for, each with its [`Room`](crate::kernels::Room). To be called once, in the root of a library:
+/// types of elements it is built for, each with its [`LaunchBounds`](crate::kernels::LaunchBounds). To be called once, in the root of a library:
 ///
 /// ```ignore
 /// #![no_std]
 /// #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 ///
 /// warpfold_kernels::operators! {
-///     sum_of_cubes: SumOfCubes, { f32: HEAVY };
+///     sum_of_cubes: SumOfCubes, { f32: REGS_80 };
 /// }
 /// ```
 ///
@@ -284,8 +284,8 @@ macro_rules! operators {
             ptx: Some($crate::embedded!()), of other elements if all();
             all: folds of one, if all() {
                 $(
-                    $name: <$op as $crate::ops::OwnOperator>::Monoid = |told| $crate::ops::OwnOperator::monoid(
-                        <$op as $crate::ops::OwnOperator>::of_parameter(told.number)
+                    $name: <$op as $crate::ops::OwnOperator>::Monoid = |params| $crate::ops::OwnOperator::monoid(
+                        <$op as $crate::ops::OwnOperator>::of_parameter(params.number)
                     ), { $($element: $room),* }, with small;
                 )*
             }

@@ -26,8 +26,8 @@ use crate::{
 /// * A state that is shifted is one of elements further on.
 /// * What `may_change` says changes nothing, changes nothing; and `may_change_among` misses no element that may change something.
 /// * Of one that [associates](Monoid::ASSOCIATES), three states may meet in either order, and none is changed by a shift.
-/// * Of one that sets something [aside](Monoid::ASIDE), either part of a state is what it is without the other, what is aside associates,
-///   `fold_full` and `fold_again` give what the canonical tree gives, and where nothing may change what is aside, nothing does.
+/// * Of one that sets something [aside](Monoid::UNORDERED), either part of a state is what it is without the other, what is aside associates,
+///   `fold_fast` and `fold_slow` give what the canonical tree gives, and where nothing may change what is aside, nothing does.
 /// * A `fold_part` of the operator's own gives what the canonical tree gives.
 ///
 /// NaNs of a state count as one, for their payloads are the hardware's choice: words that differ are let pass where both are a NaN,
@@ -74,7 +74,7 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
                 );
             }
         }
-        if M::ASIDE > 0 {
+        if M::UNORDERED > 0 {
             for b in &runs {
                 check_aside(op, [state, fold(op, b, 100), fold(op, &runs[0], 300)], &(a, b));
             }
@@ -143,18 +143,18 @@ fn check_known<T: Element, M: Monoid<T>>(op: M, samples: &[T], before: M::State)
             let len = ROWS * vector_elements::<T>();
             let part = AtHand(Cycle { samples, first, len });
             let expected = tree::fold_part(op, part.0);
-            let (state, is_folded) = op.fold_full(part, false);
+            let (state, is_folded) = op.fold_fast(part, false);
             if is_folded {
-                same(state, expected, "`fold_full`", &first);
+                same(state, expected, "`fold_fast`", &first);
             }
-            same(op.fold_again(part), expected, "`fold_again`", &first);
+            same(op.fold_slow(part), expected, "`fold_slow`", &first);
             if samples.iter().any(|value| op.may_change(before, *value)) {
                 continue;
             }
-            let (state, is_folded) = op.fold_full(part, true);
+            let (state, is_folded) = op.fold_fast(part, true);
             if is_folded {
                 let tree = |state| part_of::<T, M>(op, state, false);
-                same(tree(state), tree(expected), "`fold_full` of what is known", &first);
+                same(tree(state), tree(expected), "`fold_fast` of what is known", &first);
                 let after = |state| part_of::<T, M>(op, op.combine(before, op.shift(state, 1000)), true);
                 same(after(state), after(expected), "what may change nothing", &first);
             }
@@ -166,7 +166,7 @@ fn check_known<T: Element, M: Monoid<T>>(op: M, samples: &[T], before: M::State)
 fn part_of<T, M: Monoid<T>>(op: M, state: M::State, aside: bool) -> M::State {
     let nothing = op.identity();
     M::State::from_words(|i| {
-        if (i >= M::State::COUNT - M::ASIDE) == aside {
+        if (i >= M::State::COUNT - M::UNORDERED) == aside {
             state.word(i)
         } else {
             nothing.word(i)
@@ -343,7 +343,7 @@ mod tests {
             fn combine(self, a: (u32, f32), b: (u32, f32)) -> (u32, f32) {
                 (a.0 + b.0, a.1 + b.1)
             }
-            const ASIDE: usize = 1;
+            const UNORDERED: usize = 1;
             fn finish(self, state: (u32, f32), _: u64) -> u32 {
                 state.0
             }

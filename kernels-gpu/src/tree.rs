@@ -1,4 +1,4 @@
-//! The canonical tree, version 1: which two states meet, as a function of the length alone.
+//! The canonical tree, version 1: which two states are combined, as a function of the length alone.
 //!
 //! Element `i` of an extent sits in **leaf** `i / LEAF`. A leaf is [`ROWS`] rows of [`row_elements`] columns, in
 //! index order. States meet in pairs of neighbours, always `(0,1) (2,3) …`, then the results in pairs again:
@@ -98,7 +98,7 @@ pub trait Again<T>: Copy {
 
     /// The same by code that shares nothing with that before: what is computed of all elements is computed again, and not kept.
     #[inline(always)]
-    fn fold_anew<M: Monoid<T>>(self, op: M) -> M::State {
+    fn fold_opaque<M: Monoid<T>>(self, op: M) -> M::State {
         self.fold(op)
     }
 }

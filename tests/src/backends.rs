@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use warpfold::{
     Error, Plan, cpu, layout,
-    ops::{OverNothing as _, Reduction},
+    ops::{EmptyInput as _, Reduction},
     pieces::Pieces,
     plan::Shape,
 };
@@ -16,7 +16,7 @@ use warpfold_kernels::{
     stages::{
         extents::{Around, Extents},
         grid::Meeting,
-        warp::Leaves,
+        warp::Partials,
     },
     tree::vector_elements,
 };
@@ -63,7 +63,7 @@ pub fn pieces<T: Element, R: Reduction<T>>(op: R, values: &[T], piece: usize) ->
 /// The shape, with as many leaves for each warp as a tile has room for: states of many words have less.
 #[must_use]
 pub fn fit<T: Element, R: Reduction<T>>(_: R, shape: Shape) -> Shape {
-    let most = Leaves::of::<T, R::Monoid>().most(R::State::COUNT, shape.warps);
+    let most = Partials::of::<T, R::Monoid>().most(R::State::COUNT, shape.warps);
     Shape {
         leaves_per_warp: shape.leaves_per_warp.min(most),
         ..shape
@@ -118,15 +118,22 @@ pub fn emulator<T: Element, R: Reduction<T>>(
     op.check_extent(plan.len).ok()?;
     let monoid = op.monoid();
     // Not any of `kernels::run`, which would all be compiled for each operator.
-    let (answers, states) = emulate::<T, R::Monoid>(values, plan, misalign, seed, Of::Whole, |lane, told| {
+    let (answers, states) = emulate::<T, R::Monoid>(values, plan, misalign, seed, Of::Whole, |lane, params| {
         // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
         unsafe {
             match plan.entry.kernel {
                 Kernel::All => {
-                    whole::reduce_all(lane, monoid, told.extents, told.steps, told.meeting, told.output);
+                    whole::reduce_all(
+                        lane,
+                        monoid,
+                        params.extents,
+                        params.steps,
+                        params.meeting,
+                        params.output,
+                    );
                 }
                 Kernel::Small => {
-                    whole::reduce_small(lane, monoid, told.extents.whole(), told.meeting, told.output);
+                    whole::reduce_small(lane, monoid, params.extents.whole(), params.meeting, params.output);
                 }
                 Kernel::Rows | Kernel::Strided | Kernel::Segments | Kernel::Distinct => {
                     panic!("{plan} is of no whole array")
@@ -153,9 +160,9 @@ pub fn emulator_along<T: Element, M: Monoid<T>>(
     misalign: usize,
     seed: u64,
 ) -> (Vec<M::Answer>, Vec<M::State>) {
-    emulate::<T, M>(values, plan, misalign, seed, Of::Extents(extents), |lane, told| {
+    emulate::<T, M>(values, plan, misalign, seed, Of::Extents(extents), |lane, params| {
         // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
-        unsafe { run(lane, op, plan.entry.kernel, told) }
+        unsafe { run(lane, op, plan.entry.kernel, params) }
     })
 }
 
@@ -178,10 +185,10 @@ pub fn emulator_segments<T: Element, M: Monoid<T>>(
         Of::Segments(segments)
     };
     let misalign = seed as usize % vector_elements::<T>();
-    emulate::<T, M>(values, plan, misalign, seed, of, |lane, told| {
-        let (extents, leaves) = (told.extents.segments(), told.steps);
+    emulate::<T, M>(values, plan, misalign, seed, of, |lane, params| {
+        let (extents, leaves) = (params.extents.segments(), params.steps);
         // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
-        unsafe { segments::reduce_segments(lane, op, extents, leaves, told.meeting, told.output) }
+        unsafe { segments::reduce_segments(lane, op, extents, leaves, params.meeting, params.output) }
     })
 }
 

@@ -9,9 +9,9 @@ use warpfold::{Plan, cpu, layout, ops::Reduction};
 use warpfold_emulator::{Shape, reduce_all, reduce_small};
 use warpfold_kernels::{
     element::{Element, Type},
-    kernels::{Entry, Kernel, Told, strided, whole::tile_elements},
+    kernels::{Entry, Kernel, OpParams, strided, whole::tile_elements},
     monoids::{Monoid, Words},
-    stages::{block::most_states, team::most_warps, warp::Leaves},
+    stages::{block::most_states, team::most_warps, warp::Partials},
     tree::{Part, ROWS, place, row_elements, vector_elements},
 };
 
@@ -61,7 +61,7 @@ pub trait Operation: Sync {
     /// Its whole-array kernel.
     fn entry(&self) -> &'static Entry;
     /// What its kernels are told.
-    fn told(&self) -> Told;
+    fn params(&self) -> OpParams;
     /// Words of a state, and of an answer.
     fn words(&self) -> (usize, usize);
 
@@ -126,8 +126,8 @@ impl<T: Element, R: Reduction<T>> Operation for Of<T, R> {
     fn entry(&self) -> &'static Entry {
         self.0.entry()
     }
-    fn told(&self) -> Told {
-        self.0.told(self.0.entry())
+    fn params(&self) -> OpParams {
+        self.0.params(self.0.entry())
     }
     fn words(&self) -> (usize, usize) {
         (R::State::COUNT, R::Answer::COUNT)
@@ -318,7 +318,7 @@ fn emulate<T: Element>(
     seed: u64,
 ) -> (Eight, Eight) {
     let folded = match (kernel, op.selects()) {
-        (Kernel::All, _) if op.entry().leaves == Leaves::InAnyOrder => {
+        (Kernel::All, _) if op.entry().partials == Partials::PerThread => {
             reduce_all(Asks::<false, true>(op), values, misalign, shape, seed)
         }
         (Kernel::All, false) => reduce_all(Asks::<false>(op), values, misalign, shape, seed),

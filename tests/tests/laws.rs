@@ -4,7 +4,7 @@
 //! shortcut of the operators that select.
 
 use proptest::prelude::*;
-use warpfold::ops::{OverNothing as _, Reduction};
+use warpfold::ops::{EmptyInput as _, Reduction};
 use warpfold_kernels::monoids::{Best, Monoid, Words};
 use warpfold_tests::{Bits, cases, each_operator, rounded_floats, spec};
 

@@ -10,7 +10,7 @@ use warpfold::ops::{
 };
 use warpfold_kernels::{
     element::{Element, Masked, Real, Two, Type, bf16, complex128, f16},
-    kernels::{Kernel, LIBRARY, MOST_WORDS, Told},
+    kernels::{Kernel, LIBRARY, MOST_WORDS, OpParams},
     monoids::Words,
     tree::ROWS,
 };
@@ -195,7 +195,7 @@ const BUT_SMALL: [Kernel; 4] = [Kernel::All, Kernel::Rows, Kernel::Strided, Kern
 /// parameter tells them apart.
 #[test]
 fn every_operator_has_its_entries_and_every_entry_its_operator() {
-    let mut seen = BTreeMap::<&'static str, Vec<(&'static str, Told)>>::new();
+    let mut seen = BTreeMap::<&'static str, Vec<(&'static str, OpParams)>>::new();
     for op in operations::all() {
         let all = op.entry();
         assert_eq!(all.kernel, Kernel::All);
@@ -208,16 +208,16 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
             assert_eq!(all.with(entry.kernel), Some(entry));
             let of = seen.entry(entry.name).or_default();
             // Once for signed integers and unsigned ones.
-            let told = Told {
+            let params = OpParams {
                 signed: false,
-                ..op.told()
+                ..op.params()
             };
-            if !of.contains(&(op.name(), told)) {
-                of.push((op.name(), told));
+            if !of.contains(&(op.name(), params)) {
+                of.push((op.name(), params));
             }
         }
     }
-    fn statistic<T: Element, R: Reduction<T>>(op: R, seen: &mut BTreeMap<&'static str, Vec<(&'static str, Told)>>) {
+    fn statistic<T: Element, R: Reduction<T>>(op: R, seen: &mut BTreeMap<&'static str, Vec<(&'static str, OpParams)>>) {
         for kernel in Kernel::ALL {
             let Some(entry) = op.entry().with(kernel) else {
                 let is_vast = <R::State as Words>::COUNT > MOST_WORDS;
@@ -228,7 +228,9 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
             let words = (<R::State as Words>::COUNT, <R::Answer as Words>::COUNT);
             assert_eq!((entry.state_words, entry.answer_words), words, "{}", entry.name);
             assert_eq!(entry.element, T::TYPE);
-            seen.entry(entry.name).or_default().push((R::NAME, op.told(op.entry())));
+            seen.entry(entry.name)
+                .or_default()
+                .push((R::NAME, op.params(op.entry())));
         }
     }
     each_statistic!(statistic(&mut seen));
@@ -237,13 +239,15 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
     statistic::<complex128, _>(Mean, &mut seen);
     statistic::<complex128, _>(NormL2, &mut seen);
     statistic::<complex128, _>(NormInf, &mut seen);
-    fn pair<T: Element, R: Reduction<Two<T>>>(op: R, seen: &mut BTreeMap<&'static str, Vec<(&'static str, Told)>>) {
+    fn pair<T: Element, R: Reduction<Two<T>>>(op: R, seen: &mut BTreeMap<&'static str, Vec<(&'static str, OpParams)>>) {
         for kernel in BUT_SMALL {
             let entry = op.entry().with(kernel).expect("each kernel is built");
             let words = (<R::State as Words>::COUNT, <R::Answer as Words>::COUNT);
             assert_eq!((entry.state_words, entry.answer_words), words, "{}", entry.name);
             assert_eq!((entry.element, entry.arrays), (T::TYPE, 2), "{}", entry.name);
-            seen.entry(entry.name).or_default().push((R::NAME, op.told(op.entry())));
+            seen.entry(entry.name)
+                .or_default()
+                .push((R::NAME, op.params(op.entry())));
         }
     }
     pair::<f16, _>(Dot, &mut seen);
@@ -254,7 +258,7 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
     pair::<bf16, _>(Cosine, &mut seen);
     pair::<f32, _>(Cosine, &mut seen);
     pair::<f64, _>(Cosine, &mut seen);
-    fn masked<T: Element, Op: TakesMask>(op: Op, seen: &mut BTreeMap<&'static str, Vec<(&'static str, Told)>>)
+    fn masked<T: Element, Op: TakesMask>(op: Op, seen: &mut BTreeMap<&'static str, Vec<(&'static str, OpParams)>>)
     where
         Where<Op>: Reduction<Masked<T>>,
     {
@@ -269,8 +273,8 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
             assert_eq!([entry.pitch(0), entry.pitch(1)], [T::TYPE.bytes(), 1]);
             // Of its own type: a signed integer's must not be found in the unsigned one's place, which sums what is no sum of its.
             assert_eq!(entry.element, T::TYPE, "{}", entry.name);
-            let told = Where(op).told(entry);
-            seen.entry(entry.name).or_default().push((Op::NAME, told));
+            let params = Where(op).params(entry);
+            seen.entry(entry.name).or_default().push((Op::NAME, params));
         }
     }
     macro_rules! masked {
@@ -302,7 +306,7 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
     fn mapped<T: Real, Op: Reduction<T::Computed>>(
         op: Op,
         steps: &[Step],
-        seen: &mut BTreeMap<&'static str, Vec<(&'static str, Told)>>,
+        seen: &mut BTreeMap<&'static str, Vec<(&'static str, OpParams)>>,
     ) {
         for step in steps {
             let op = Mapped(op, *step);
@@ -316,8 +320,8 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
                     "{}",
                     entry.name
                 );
-                let told = Reduction::<T>::told(op, entry);
-                seen.entry(entry.name).or_default().push((Op::NAME, told));
+                let params = Reduction::<T>::params(op, entry);
+                seen.entry(entry.name).or_default().push((Op::NAME, params));
             }
         }
     }
@@ -347,7 +351,7 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
     // A signed integer is taken for an unsigned one where it is told that it is none, or nothing comes of it; what is not built is none.
     let signed = Reduction::<Masked<i16>>::entry(Where(Max));
     assert_eq!(signed.element, Type::U16);
-    assert!(Reduction::<Masked<i16>>::told(Where(Max), signed).signed);
+    assert!(Reduction::<Masked<i16>>::params(Where(Max), signed).signed);
     assert_eq!(Reduction::<Masked<i16>>::entry(Where(Sum)).element, Type::I16);
     assert_eq!(Reduction::<Masked<i32>>::entry(Where(All)).element, Type::U32);
     assert!(Reduction::<Masked<u8>>::built(Where(ArgMax)).is_none());
@@ -358,8 +362,8 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
         Reduction::<f32>::entry(IgnoreNan(StdDev::default())).name,
         "variance_where_f32"
     );
-    let told = |entry| Reduction::<Masked<f32>>::told(Where(IgnoreNan(Sum)), entry);
-    assert!(told(Reduction::<Masked<f32>>::entry(Where(Sum))).numbers_only);
+    let params = |entry| Reduction::<Masked<f32>>::params(Where(IgnoreNan(Sum)), entry);
+    assert!(params(Reduction::<Masked<f32>>::entry(Where(Sum))).numbers_only);
     let mut names: Vec<&str> = LIBRARY.entries().map(|entry| entry.name).collect();
     names.sort_unstable();
     assert_eq!(
@@ -368,8 +372,8 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
         "an entry twice, or of no operator"
     );
     for (entry, ops) in seen {
-        for (i, (op, told)) in ops.iter().enumerate() {
-            let alike = ops[..i].iter().find(|(_, other)| other == told);
+        for (i, (op, params)) in ops.iter().enumerate() {
+            let alike = ops[..i].iter().find(|(_, other)| other == params);
             assert_eq!(alike, None, "{entry} cannot tell {op} from it");
         }
     }

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Error,
     layout::{Axes, Extents, Folded, Layout},
-    ops::{OverNothing as _, Reduction},
+    ops::{EmptyInput as _, Reduction},
 };
 
 /// Folds an array along axes: one answer for each index of the axes that are kept.

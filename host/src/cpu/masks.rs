@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error,
     layout::{Axes, Extents, Folded, Layout, Segments},
-    ops::{AnswerWhere, MaskElement, OverNothing as _, Reduction, TakesMask, Where},
+    ops::{AnswerWhere, EmptyInput as _, MaskElement, Reduction, TakesMask, Where},
     pieces,
 };
 

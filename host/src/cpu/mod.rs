@@ -36,7 +36,7 @@ use warpfold_kernels::{
 
 use crate::{
     Error,
-    ops::{OverNothing as _, Reduction},
+    ops::{EmptyInput as _, Reduction},
 };
 
 /// Bytes of short extents that a thread folds before it takes others.

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Error,
     layout::Segments,
-    ops::{OverNothing as _, Reduction},
+    ops::{EmptyInput as _, Reduction},
 };
 
 /// Folds each segment of an array to an answer: what [`reduce`](super::reduce) gives for its elements alone, to the bit.

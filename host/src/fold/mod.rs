@@ -17,7 +17,7 @@ pub use view::View;
 use crate::{
     Error, cpu,
     layout::{Axes, Extents, Folded, Layout, Segments},
-    ops::{IgnoreNan, Mapped, Operator, OverNothing as _, Reduction, SkipsNan, Step, element::Element},
+    ops::{EmptyInput as _, IgnoreNan, Mapped, Operator, Reduction, SkipsNan, Step, element::Element},
     plan::Plan,
 };
 

@@ -190,7 +190,7 @@ impl<T: Element> PreparedDistinct<T> {
         clear(table, words)?;
         let start = input + self.spot.first * T::TYPE.bytes() as u64;
         let layout = self.layout.as_ref().map_or(0, DeviceMemory::address);
-        let (kind, highest) = Equality::of(T::TYPE).told();
+        let (kind, highest) = Equality::of(T::TYPE).params();
         let order = plan.order as u32;
         // In the order of the entries' parameters.
         let mut arguments: [*const c_void; 13] = [

@@ -9,7 +9,7 @@ use cust::{
 };
 use warpfold_driver::sys;
 use warpfold_kernels::{
-    kernels::{self, Array, Told},
+    kernels::{self, Array, OpParams},
     stages::{extents::Around, mask::NO_MASK},
 };
 
@@ -124,17 +124,17 @@ pub(super) struct Launch<'a> {
     pub(super) state: u64,
 }
 
-/// Enqueues one launch of `plan`, the operator being `told`. The context is current.
+/// Enqueues one launch of `plan`, with its operator's `params`. The context is current.
 ///
 /// # Safety
 ///
-/// `function` is the plan's entry, `told` what its operator tells it, and its module stays loaded; the inputs are valid for what
+/// `function` is the plan's entry, `params` what its operator passes to it, and its module stays loaded; the inputs are valid for what
 /// `place` says is read and unwritten, `answer` and `state` are 0 or valid for an answer or a state of each extent, and the
 /// workspace is used by nothing else, all until the stream has passed the launch.
 pub(super) unsafe fn launch(
     function: Function,
     plan: &Plan,
-    told: Told,
+    params: OpParams,
     place: &Place,
     launch: Launch<'_>,
 ) -> Result<(), Error> {
@@ -173,8 +173,8 @@ pub(super) unsafe fn launch(
         tickets: device(tickets),
         answer: device(launch.answer),
         state: device(launch.state),
-        number: told.number,
-        flags: told.flags().into(),
+        number: params.number,
+        flags: params.flags().into(),
         blocks: plan.blocks_that_meet().into(),
         steps: plan.steps().into(),
         answers: plan.team.answers.into(),

@@ -44,7 +44,7 @@ pub use segmented::Segmented;
 
 use crate::{
     Error, cpu,
-    ops::{OverNothing as _, Reduction},
+    ops::{EmptyInput as _, Reduction},
     pieces::Pieces,
     plan::{Plan, Shape},
 };

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     Error,
     layout::{Extents, Layout, Segments},
-    ops::{MaskElement, OverNothing as _, Reduction, TakesMask, Where},
+    ops::{EmptyInput as _, MaskElement, Reduction, TakesMask, Where},
     plan::Plan,
 };
 
@@ -128,7 +128,7 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
     /// Of a whole array.
     pub(super) fn new(gpu: &Gpu, op: R, plan: Plan) -> Result<Self, Error> {
         op.check_extent(plan.len)?;
-        Ok(Self::of(op, Ready::whole(gpu, op.told(plan.entry), plan)?))
+        Ok(Self::of(op, Ready::whole(gpu, op.params(plan.entry), plan)?))
     }
 
     /// Along axes, each array with its layout, of which `extents` were made.
@@ -140,7 +140,7 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
         let plan = Plan::along_all(op.kernel()?, extents)?;
         Ok(Self::of(
             op,
-            Ready::along(gpu, op.told(plan.entry), plan, layouts, extents)?,
+            Ready::along(gpu, op.params(plan.entry), plan, layouts, extents)?,
         ))
     }
 
@@ -148,7 +148,7 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
     pub(super) fn segments(gpu: &Gpu, op: R, segments: &Segments, addresses: &[u64]) -> Result<Self, Error> {
         op.check_segments(segments)?;
         let plan = Plan::segments(op.kernel()?, segments.len(), segments.count() as u64)?;
-        let ready = Ready::segments(gpu, op.told(plan.entry), plan, segments, addresses)?;
+        let ready = Ready::segments(gpu, op.params(plan.entry), plan, segments, addresses)?;
         Ok(Self::of(op, ready))
     }
 
@@ -156,7 +156,7 @@ impl<R: Reduction<T>, T: Item> Prepared<R, T> {
     pub(super) fn segmented(gpu: &Gpu, op: R, len: u64, count: u64) -> Result<Self, Error> {
         op.check()?;
         let plan = Plan::segments(op.kernel()?, len, count)?;
-        Ok(Self::of(op, Ready::segmented(gpu, op.told(plan.entry), plan)?))
+        Ok(Self::of(op, Ready::segmented(gpu, op.params(plan.entry), plan)?))
     }
 
     fn of(op: R, ready: Ready) -> Self {

@@ -2,7 +2,7 @@
 
 use cust::{memory::DeviceBuffer, stream::Stream};
 use warpfold_kernels::{
-    kernels::{Kernel, Told},
+    kernels::{Kernel, OpParams},
     stages::mask::NO_MASK,
 };
 
@@ -22,26 +22,26 @@ use crate::{
 pub(super) struct Ready {
     gpu: Gpu,
     pub(super) plan: Plan,
-    told: Told,
+    params: OpParams,
     place: Place,
     function: Function,
 }
 
 impl Ready {
     /// Of a whole array.
-    pub(super) fn whole(gpu: &Gpu, told: Told, plan: Plan) -> Result<Self, Error> {
+    pub(super) fn whole(gpu: &Gpu, params: OpParams, plan: Plan) -> Result<Self, Error> {
         let spot = Spot {
             step: 1,
             reach: (0, plan.len),
             ..Spot::default()
         };
-        Self::at(gpu, told, plan, Place::new(plan.entry.arrays, |_| spot, None))
+        Self::at(gpu, params, plan, Place::new(plan.entry.arrays, |_| spot, None))
     }
 
     /// Along axes, each array with its layout, of which `extents` were made.
     pub(super) fn along(
         gpu: &Gpu,
-        told: Told,
+        params: OpParams,
         plan: Plan,
         layouts: &[&Layout],
         extents: &[Extents],
@@ -60,13 +60,13 @@ impl Ready {
             reach: layouts[at(i)].reach().unwrap_or((0, 0)),
         };
         let place = Place::new(plan.entry.arrays, spot, dimensions.transpose()?);
-        Self::at(gpu, told, plan, place)
+        Self::at(gpu, params, plan, place)
     }
 
     /// Of an array in segments, or where there are `addresses` of arrays that lie apart.
     pub(super) fn segments(
         gpu: &Gpu,
-        told: Told,
+        params: OpParams,
         plan: Plan,
         segments: &Segments,
         addresses: &[u64],
@@ -82,19 +82,19 @@ impl Ready {
             ..Spot::default()
         };
         let place = Place::new(plan.entry.arrays, |_| spot, Some(numbers));
-        Self::at(gpu, told, plan, place)
+        Self::at(gpu, params, plan, place)
     }
 
     /// Of an array in segments whose numbers come with each launch.
-    pub(super) fn segmented(gpu: &Gpu, told: Told, plan: Plan) -> Result<Self, Error> {
+    pub(super) fn segmented(gpu: &Gpu, params: OpParams, plan: Plan) -> Result<Self, Error> {
         let spot = Spot {
             reach: (0, plan.len),
             ..Spot::default()
         };
-        Self::at(gpu, told, plan, Place::new(plan.entry.arrays, |_| spot, None))
+        Self::at(gpu, params, plan, Place::new(plan.entry.arrays, |_| spot, None))
     }
 
-    fn at(gpu: &Gpu, told: Told, plan: Plan, place: Place) -> Result<Self, Error> {
+    fn at(gpu: &Gpu, params: OpParams, plan: Plan, place: Place) -> Result<Self, Error> {
         let element_bytes = plan.entry.element.bytes();
         for Spot { reach, .. } in place.arrays {
             if reach.1 > (isize::MAX as u64) / element_bytes as u64 {
@@ -111,7 +111,7 @@ impl Ready {
             plan,
             place,
             function,
-            told,
+            params,
         })
     }
 
@@ -192,6 +192,6 @@ impl Ready {
             return Ok(());
         }
         // SAFETY: the function is this plan's, and `gpu` keeps its module loaded; the rest is passed on.
-        unsafe { launch::launch(self.function, &self.plan, self.told, &self.place, launch) }
+        unsafe { launch::launch(self.function, &self.plan, self.params, &self.place, launch) }
     }
 }

@@ -2,7 +2,7 @@
 
 use warpfold_kernels::{
     element::{Element, Type, bf16, f8e4m3, f8e5m2, f16},
-    kernels::{Entry, Told},
+    kernels::{Entry, OpParams},
     monoids,
     monoids::Monoid,
 };
@@ -40,8 +40,8 @@ macro_rules! by_bits {
             fn monoid(self) -> monoids::$monoid {
                 monoids::$monoid::$make(<$element as Element>::TYPE)
             }
-            fn told(self, _: &Entry) -> Told {
-                Reduction::<$element>::monoid(self).tell()
+            fn params(self, _: &Entry) -> OpParams {
+                Reduction::<$element>::monoid(self).params()
             }
         })*
     )*};

@@ -2,7 +2,7 @@
 
 use warpfold_kernels::{
     element::Float,
-    kernels::{Entry, Told},
+    kernels::{Entry, OpParams},
     monoids,
     monoids::Monoid,
 };
@@ -73,11 +73,11 @@ where
         monoids::IgnoreNan(self.0.counted(T::TYPE))
     }
 
-    fn told(self, entry: &Entry) -> Told {
-        Told {
+    fn params(self, entry: &Entry) -> OpParams {
+        OpParams {
             also: entry.also == Some(Self::ENTRY),
             numbers_only: true,
-            ..self.0.told(entry)
+            ..self.0.params(entry)
         }
     }
 }

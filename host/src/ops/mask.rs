@@ -2,7 +2,7 @@
 
 use warpfold_kernels::{
     element::{Element, Masked, Type},
-    kernels::{Entry, Told},
+    kernels::{Entry, OpParams},
     monoids,
     monoids::Monoid,
 };
@@ -80,10 +80,10 @@ where
         monoids::Where(self.0.counted(T::TYPE))
     }
 
-    fn told(self, entry: &Entry) -> Told {
-        Told {
+    fn params(self, entry: &Entry) -> OpParams {
+        OpParams {
             also: entry.also == Some(Self::ENTRY),
-            ..self.0.told(entry)
+            ..self.0.params(entry)
         }
     }
 }

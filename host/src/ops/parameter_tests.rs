@@ -4,14 +4,14 @@ use crate::{
     Error, cpu,
     layout::{Axes, Layout, Segments},
     ops::{
-        Describe, IgnoreNan, Mapped, Max, MeanVariance, NormLp, OverNothing, Reduction, StdDev, Step, Sum, TakesMask,
+        Describe, EmptyInput, IgnoreNan, Mapped, Max, MeanVariance, NormLp, Reduction, StdDev, Step, Sum, TakesMask,
         Variance, Where, element::Masked,
     },
     pieces::Pieces,
 };
 
 fn check<R: Reduction<f64>>(op: R) -> Result<(), Error> {
-    OverNothing::<f64>::check(op)
+    EmptyInput::<f64>::check(op)
 }
 
 #[track_caller]

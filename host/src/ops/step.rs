@@ -2,7 +2,7 @@
 
 use warpfold_kernels::{
     element::{Real, Type},
-    kernels::{self, Entry, Kernel, Told},
+    kernels::{self, Entry, Kernel, OpParams},
     monoids,
 };
 
@@ -88,14 +88,14 @@ impl<T: Real, Op: Reduction<T::Computed>> Reduction<T> for Mapped<Op> {
         Self::LIBRARY.find(self.name_of_entry(), T::TYPE, Kernel::All)
     }
 
-    fn told(self, entry: &Entry) -> Told {
+    fn params(self, entry: &Entry) -> OpParams {
         let Self(op, step) = self;
-        Told {
+        OpParams {
             number: self.parameter(),
             also: entry.also == Some(self.name_of_entry()),
             then: step.then,
             mode: op.parameter() as u8,
-            ..Told::default()
+            ..OpParams::default()
         }
     }
 }

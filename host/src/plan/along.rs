@@ -105,7 +105,7 @@ impl Plan {
             }
             warps = up_to(few, warps);
         }
-        let most = entry.leaves.most(entry.state_words, warps);
+        let most = entry.partials.most(entry.state_words, warps);
         let mut leaves_per_warp = up_to(leaves.div_ceil(warps.into()), most);
         let tiles = |leaves_per_warp: u32| leaves.div_ceil(u64::from(warps * leaves_per_warp));
         while leaves_per_warp > 1 && count.saturating_mul(tiles(leaves_per_warp)) < MANY_BLOCKS {
@@ -144,7 +144,7 @@ impl Plan {
         let parts = strided::parts(entry.element, len);
         // Units of a lane, were there but one warp for an answer.
         let units = parts.div_ceil(u64::from(LANES / answers));
-        let (most, most_steps) = (entry.max_threads / LANES, most_steps(entry.state_words, entry.leaves));
+        let (most, most_steps) = (entry.max_threads / LANES, most_steps(entry.state_words, entry.partials));
         let tiles = |team: Team| parts.div_ceil(team.units());
         let team_of = |warps: u32| {
             let warps = units.next_power_of_two().min(warps.into()) as u32;
@@ -247,7 +247,7 @@ mod tests {
                             assert!(teams * u64::from(plan.team.answers) >= plan.count, "{plan}");
                             assert!(plan.tiles * plan.team.units() >= parts, "{plan}");
                             assert!(
-                                plan.team.steps <= most_steps(plan.entry.state_words, plan.entry.leaves),
+                                plan.team.steps <= most_steps(plan.entry.state_words, plan.entry.partials),
                                 "{plan}"
                             );
                         }

@@ -2,7 +2,7 @@
 //!
 //! All NaN are one value, as in NumPy's `unique`, and so are −0.0 and +0.0; of a complex number each part's zeros are one, and any
 //! number with a NaN in it is the one NaN. All else is told apart by its bits. The rule is data, not code of each type: a kernel that
-//! knows no more of elements than how wide they are is told it.
+//! knows no more of elements than how wide they are is passed it.
 
 use super::{Element, Type};
 
@@ -44,16 +44,16 @@ impl Equality {
         Self { kind, highest }
     }
 
-    /// As a launch tells it.
+    /// As a launch passes it.
     #[must_use]
-    pub const fn told(self) -> (u32, u64) {
+    pub const fn params(self) -> (u32, u64) {
         (self.kind as u32, self.highest)
     }
 
-    /// By what a launch tells.
+    /// By what a launch passes.
     #[inline(always)]
     #[must_use]
-    pub const fn of_told(kind: u32, highest: u64) -> Self {
+    pub const fn of_params(kind: u32, highest: u64) -> Self {
         let kind = match kind {
             0 => Kind::Bits,
             1 => Kind::Truth,
@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn launches_tell_all_of_it() {
         for ty in [Type::Bool, Type::U64, Type::F16, Type::F8E4M3, Type::Complex64] {
-            let (kind, highest) = Equality::of(ty).told();
-            assert_eq!(Equality::of_told(kind, highest), Equality::of(ty));
+            let (kind, highest) = Equality::of(ty).params();
+            assert_eq!(Equality::of_params(kind, highest), Equality::of(ty));
         }
     }
 

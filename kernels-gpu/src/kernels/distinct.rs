@@ -1,7 +1,7 @@
 //! How many distinct elements there are: of a whole array, of extents, of segments.
 //!
 //! No fold of small states: what is carried is the set of what was seen. So it has no monoid, but a [table](crate::stages::table) in
-//! global memory, and entries of its own, one for each width of elements, which are told [what makes two the
+//! global memory, and entries of its own, one for each width of elements, which are passed [what makes two the
 //! same](crate::element::equality).
 
 mod points;
@@ -60,10 +60,10 @@ pub enum Order {
 }
 
 impl Order {
-    /// By what a launch tells: the order's number.
+    /// By what a launch passes: the order's number.
     #[inline(always)]
     #[must_use]
-    pub const fn of_told(number: u32) -> Self {
+    pub const fn of_params(number: u32) -> Self {
         match number {
             0 => Self::Whole,
             1 => Self::Along,
@@ -73,7 +73,7 @@ impl Order {
     }
 }
 
-/// What a launch tells.
+/// What a launch passes.
 #[derive(Clone, Copy)]
 pub struct Arguments<T: Source> {
     /// The elements. Of segments `len` is that of all together, and the layout the numbers: each one's first element and that of all,
@@ -137,7 +137,7 @@ pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
         let mut elements = [read(0), read(1), read(2), read(3)];
         let left = (len - 1 - place) / threads.max(1) + 1;
         // A number of turns that no compiler knows: this is much code, and stands once.
-        let present = simt.anew(left.min(AHEAD.into()) as u32);
+        let present = simt.opaque(left.min(AHEAD.into()) as u32);
         for _ in 0..present {
             let (key, scattered) = arguments.key(elements[0]);
             let near = near::<T::Slot>(scattered);
@@ -153,7 +153,7 @@ pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
                 if is_zero {
                     has_zero = true;
                 } else {
-                    T::Slot::post_shared(simt, near, key);
+                    T::Slot::store_relaxed(simt, near, key);
                 }
             }
             elements = [elements[1], elements[2], elements[3], 0];
@@ -163,7 +163,7 @@ pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
     let all = warp::reduce::<S, u64, Count>(simt, Count::nonzero(Type::U64), counted);
     if simt.lane() == 0 && all > 0 {
         // SAFETY: passed on to the caller.
-        unsafe { simt.add_wide(arguments.answer(0), all) }
+        unsafe { simt.atomic_add_u64(arguments.answer(0), all) }
     }
 }
 
@@ -177,7 +177,7 @@ pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
 ///
 /// # Safety
 ///
-/// `extents` are valid and unwritten for the whole launch; the table has the slots that are told, all of them empty, and more of an
+/// `extents` are valid and unwritten for the whole launch; the table has the slots that are passed, all of them empty, and more of an
 /// extent's than it has distinct elements; the answers are valid, and 0. Nothing else touches table and answers during the launch. All
 /// threads of the grid call this alike.
 #[inline(always)]
@@ -200,7 +200,7 @@ pub unsafe fn count_extents<S: Simt, T: Width>(simt: S, arguments: Arguments<T>)
                 let found = unsafe { arguments.find(simt, walk) };
                 if found.number != here.number && counted > 0 {
                     // SAFETY: passed on to the caller.
-                    unsafe { simt.add_wide(arguments.answer(here.number), counted) };
+                    unsafe { simt.atomic_add_u64(arguments.answer(here.number), counted) };
                     counted = 0;
                 }
                 here = found;
@@ -220,7 +220,7 @@ pub unsafe fn count_extents<S: Simt, T: Width>(simt: S, arguments: Arguments<T>)
     }
     if counted > 0 {
         // SAFETY: passed on to the caller.
-        unsafe { simt.add_wide(arguments.answer(here.number), counted) }
+        unsafe { simt.atomic_add_u64(arguments.answer(here.number), counted) }
     }
 }
 

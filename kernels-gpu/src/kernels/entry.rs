@@ -1,7 +1,7 @@
 //! From an operator and a type of elements to entry points.
 
-/// The entries of a crate and their entry points: operators, each made from what its launch [tells](crate::kernels::Told), and the
-/// types of elements each is built for, each with its [`Room`](crate::kernels::Room). `table.rs` is made by it, and so is what
+/// The entries of a crate and their entry points: operators, each made from what its launch [passes](crate::kernels::OpParams), and the
+/// types of elements each is built for, each with its [`LaunchBounds`](crate::kernels::LaunchBounds). `table.rs` is made by it, and so is what
 /// [`operators!`](crate::operators) makes of a crate of your own.
 ///
 /// They stand in parts, of which each has entry points where its `if` says so, on the GPU: of f32, bf16 and u8, and of other elements
@@ -14,7 +14,7 @@ macro_rules! entries {
     (
         ptx: $ptx:expr, of other elements if $others:meta;
         $($part:ident: folds of $arrays:ident, if $when:meta {
-            $($op:tt: $monoid:ty = |$told:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? }, $few:ident small;)*
+            $($op:tt: $monoid:ty = |$params:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? }, $few:ident small;)*
         })*
         $((folds of vast states) $vast_part:ident, if $vast_when:meta {
             $($vast_op:tt: $vast_monoid:ty = |$vast_told:pat_param| $vast_value:expr, {
@@ -48,13 +48,13 @@ macro_rules! entries {
         };
 
         $($($(
-            $crate::entries!(@points $when, $others, $element; All, $op, "", $arrays $element, $monoid, $room, $told, $value);
+            $crate::entries!(@points $when, $others, $element; All, $op, "", $arrays $element, $monoid, $room, $params, $value);
             $crate::entries!(
-                @points_if $few; $when, $others, $element; Small, $op, "_small", $arrays $element, $monoid, $room, $told, $value
+                @points_if $few; $when, $others, $element; Small, $op, "_small", $arrays $element, $monoid, $room, $params, $value
             );
-            $crate::entries!(@points $when, $others, $element; Rows, $op, "_rows", $arrays $element, $monoid, $room, $told, $value);
-            $crate::entries!(@points $when, $others, $element; Strided, $op, "_strided", $arrays $element, $monoid, $room, $told, $value);
-            $crate::entries!(@points $when, $others, $element; Segments, $op, "_segments", $arrays $element, $monoid, $room, $told, $value);
+            $crate::entries!(@points $when, $others, $element; Rows, $op, "_rows", $arrays $element, $monoid, $room, $params, $value);
+            $crate::entries!(@points $when, $others, $element; Strided, $op, "_strided", $arrays $element, $monoid, $room, $params, $value);
+            $crate::entries!(@points $when, $others, $element; Segments, $op, "_segments", $arrays $element, $monoid, $room, $params, $value);
         )*)*)*
         $($($(
             $crate::entries!(
@@ -87,7 +87,7 @@ macro_rules! entries {
         $crate::kernels::Entry::new::<$crate::entries!(@item $arrays $element), $monoid>(
             &LIBRARY,
             $crate::kernels::Kernel::$kernel,
-            $crate::kernels::Room::$room,
+            $crate::kernels::LaunchBounds::$room,
             $crate::entries!(@also $($also)?),
             // The operator, the symbol, and the part of the build.
             [
@@ -125,7 +125,7 @@ macro_rules! entries {
     };
     (
         @point $when:meta, $kernel:ident, $op:ident, $infix:literal, $arrays:ident $element:ident, $monoid:ty,
-        $room:ident, $told:pat_param, $value:expr
+        $room:ident, $params:pat_param, $value:expr
     ) => {
         #[cfg(all(target_arch = "nvptx64", $when))]
         const _: () = {
@@ -137,7 +137,7 @@ macro_rules! entries {
                 /// As [`kernels::run`](crate::kernels::run).
                 #[unsafe(export_name = concat!(stringify!($op), $infix, "_", stringify!($element)))]
                 pub unsafe fn entry(launch: $crate::kernels::Launch) {
-                    let $told = launch.told();
+                    let $params = launch.params();
                     let arguments = launch.arguments::<$crate::entries!(@item $arrays $element)>();
                     let simt = $crate::simt::nvptx::Nvptx;
                     // SAFETY: passed on to the launcher.

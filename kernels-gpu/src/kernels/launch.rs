@@ -1,6 +1,6 @@
 //! What a launch passes to an entry point.
 
-use super::{Told, output::Output};
+use super::{OpParams, output::Output};
 use crate::stages::{
     extents::{Around, Extents},
     grid::Meeting,
@@ -30,9 +30,9 @@ pub struct Launch {
     pub answer: *mut u8,
     /// [`Output::state`].
     pub state: *mut u32,
-    /// [`Told::number`].
+    /// [`OpParams::number`].
     pub number: u64,
-    /// [`Told::flags`].
+    /// [`OpParams::flags`].
     pub flags: u64,
     /// [`Meeting::blocks`].
     pub blocks: u64,
@@ -62,8 +62,8 @@ impl Launch {
     /// What is passed of the operator.
     #[inline(always)]
     #[must_use]
-    pub fn told(&self) -> Told {
-        Told::new(self.number, self.flags as u32)
+    pub fn params(&self) -> OpParams {
+        OpParams::new(self.number, self.flags as u32)
     }
 
     /// The rest, of a kernel that folds items of `T`.

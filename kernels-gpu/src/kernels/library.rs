@@ -23,7 +23,7 @@ impl Library {
 
     /// The entry that folds elements of a type with an operator in a kernel; none if it is not built. Where an operator folds signed
     /// integers or bool as it does unsigned ones (their sums in 64 bits, counts, bitwise operations, extrema once
-    /// [told](super::Told::signed)), it is built for the unsigned type alone, and its entry is that one's.
+    /// [told](super::OpParams::signed)), it is built for the unsigned type alone, and its entry is that one's.
     #[must_use]
     pub fn find(&self, op: &str, element: Type, kernel: Kernel) -> Option<&'static Entry> {
         let built = |element: Type| {
@@ -36,7 +36,7 @@ impl Library {
     }
 }
 
-/// Its entries know it, so it is told by its name.
+/// Its entries know it, so it is shown by its name.
 impl fmt::Debug for Library {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.package)
@@ -122,7 +122,7 @@ impl fmt::Display for Note<'_> {
 ///
 /// Take the first that does: `cargo xtask build-ptx` fails where registers spill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct LaunchBounds {
     /// The largest block of [`Kernel::All`].
     pub(super) threads: u32,
     /// How many of those a multiprocessor must have registers for.
@@ -136,9 +136,9 @@ pub struct Room {
     pub(super) apart: u32,
 }
 
-impl Room {
+impl LaunchBounds {
     /// 32 warps with 64 registers a thread.
-    pub const LIGHT: Self = Self {
+    pub const REGS_64: Self = Self {
         threads: 512,
         blocks: 2,
         small_threads: 512,
@@ -146,7 +146,7 @@ impl Room {
         apart: 512,
     };
     /// For operators that would spill then: 24 warps with 80 registers a thread.
-    pub const HEAVY: Self = Self {
+    pub const REGS_80: Self = Self {
         threads: 256,
         blocks: 3,
         small_threads: 512,
@@ -154,7 +154,7 @@ impl Room {
         apart: 512,
     };
     /// For operators that would spill even then, and for many small elements in a vector: 16 warps with 128 registers a thread.
-    pub const WIDE: Self = Self {
+    pub const REGS_128: Self = Self {
         threads: 256,
         blocks: 2,
         small_threads: 512,
@@ -162,12 +162,12 @@ impl Room {
         apart: 512,
     };
     /// The same, with all the registers that a thread can have where elements lie apart.
-    pub const WIDE_APART: Self = Self {
+    pub const REGS_128_STRIDED_255: Self = Self {
         apart: 256,
-        ..Self::WIDE
+        ..Self::REGS_128
     };
     /// For operators whose states are of many words, a column of them at a time: 12 warps with 168 registers a thread.
-    pub const DEEP: Self = Self {
+    pub const REGS_168: Self = Self {
         threads: 128,
         blocks: 3,
         small_threads: 256,
@@ -175,7 +175,7 @@ impl Room {
         apart: 512,
     };
     /// For many states of two words: 8 warps with all the registers that a thread can have.
-    pub const FULL: Self = Self {
+    pub const REGS_255: Self = Self {
         threads: 256,
         blocks: 1,
         small_threads: 256,

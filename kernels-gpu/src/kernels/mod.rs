@@ -18,7 +18,7 @@ mod table;
 pub mod whole;
 
 pub use launch::{Arguments, Array, Launch};
-pub use library::{Embedded, Facts, Library, Note, Ptx, Room};
+pub use library::{Embedded, Facts, LaunchBounds, Library, Note, Ptx};
 pub use table::{LIBRARY, PARTS, PARTS_OF_NEWER};
 
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
         grid,
         source::Source,
         team::{Team, most_warps},
-        warp::{FEW_WORDS, Leaves, is_large},
+        warp::{FEW_WORDS, Partials, is_large},
     },
     tree::LANES,
 };
@@ -44,7 +44,7 @@ pub struct Entry {
     pub name: &'static str,
     /// The operator it folds with. Entries of one operator and different kernels give the same bits.
     pub op: &'static str,
-    /// Another that folds alike, and that it finishes as where it is told so.
+    /// Another that folds alike, and that it finishes as where a launch says so.
     pub also: Option<&'static str>,
     /// The part of the build that has it.
     pub part: &'static str,
@@ -59,7 +59,7 @@ pub struct Entry {
     /// 32-bit words of its state, the unit of its slots.
     pub state_words: usize,
     /// What a warp makes of its leaves of a tile: it may have more of them where it makes one state.
-    pub leaves: Leaves,
+    pub partials: Partials,
     /// 32-bit words of its answer.
     pub answer_words: usize,
     /// Bytes of its answer in memory.
@@ -96,9 +96,9 @@ impl Kernel {
     pub const ALL: [Self; 5] = [Self::All, Self::Small, Self::Rows, Self::Strided, Self::Segments];
 }
 
-/// What a launch tells an entry point of its operator.
+/// What a launch passes an entry point of its operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct OpParams {
     /// The operator's own [parameter](crate::ops::Operator::parameter).
     pub number: u64,
     /// Whether the other of the entry's two operators finishes: [`Entry::also`].
@@ -113,7 +113,7 @@ pub struct Told {
     pub mode: u8,
 }
 
-impl Told {
+impl OpParams {
     /// By what a launch passes.
     #[inline(always)]
     #[must_use]
@@ -133,7 +133,7 @@ impl Told {
         }
     }
 
-    /// What the operator behind a step is told.
+    /// What the operator behind a step is passed.
     #[inline(always)]
     #[must_use]
     pub fn behind(self) -> Self {
@@ -184,7 +184,7 @@ pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kern
 }
 
 /// Tiles that [`Kernel::Small`] takes.
-pub const SMALL_TILES: u64 = grid::OCTET;
+pub const SMALL_TILES: u64 = grid::SLOTS_PER_WARP;
 
 impl Entry {
     /// Bytes from an element to the next in an array by its number: of a mask one.
@@ -209,7 +209,7 @@ impl Entry {
     pub const fn new<T: Source, M: Monoid<T>>(
         library: &'static Library,
         kernel: Kernel,
-        room: Room,
+        room: LaunchBounds,
         also: Option<&'static str>,
         [op, name, part]: [&'static str; 3],
     ) -> Self {
@@ -277,7 +277,7 @@ impl Entry {
             masked: T::MASKED,
             kernel,
             state_words: words,
-            leaves: Leaves::of::<T, M>(),
+            partials: Partials::of::<T, M>(),
             answer_words: <M::Answer as Words>::COUNT,
             answer_bytes: <M::Answer as Words>::COUNT * <M::Answer as Words>::UNIT,
             max_threads,

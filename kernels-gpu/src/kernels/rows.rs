@@ -87,13 +87,13 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
     let mut first_run = extents.regular(first);
     if !extents.layout.is_null() {
         // A loop, so that the code that looks dimensions up stands here once; of a single slot, the last has it.
-        let mut slot = simt.anew(0);
+        let mut slot = simt.opaque(0);
         while slot < slots {
             let [_, b, c, d] = runs;
             // SAFETY: passed on to the caller.
             let here = unsafe { extents.run(simt, number(slot)) };
             runs = [b, c, d, run(number(slot), here)];
-            slot = simt.anew(slot + 1);
+            slot = simt.opaque(slot + 1);
         }
         first_run = runs[SLOTS as usize - 1];
     } else if slots > 1 {
@@ -110,7 +110,7 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
             vectors = thread::load_rows_of(simt, runs, simt.lane() % lanes);
         }
     }
-    let mut slot = simt.anew(0);
+    let mut slot = simt.opaque(0);
     while slot < slots {
         let [vector, b, c, d] = vectors;
         vectors = [b, c, d, vector];
@@ -121,7 +121,7 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
             // SAFETY: passed on to the caller; each extent has one such lane.
             unsafe { finish(simt, op, extents.len, total, output, number) };
         }
-        slot = simt.anew(slot + 1);
+        slot = simt.opaque(slot + 1);
     }
 }
 
@@ -143,7 +143,7 @@ unsafe fn reduce_in_order<S: Simt, T: Source, M: Monoid<T>>(
     while number < extents.count.min(first + u64::from(count)) {
         // SAFETY: passed on to the caller.
         let part = unsafe { in_order::fold_leaf(simt, op, extents.run(simt, number), 0) };
-        let total = warp::reduce_first(simt, op, part, simt.anew(LANES));
+        let total = warp::reduce_first(simt, op, part, simt.opaque(LANES));
         if simt.lane() == 0 {
             // SAFETY: passed on to the caller; each extent has one such lane.
             unsafe { finish(simt, op, extents.len, total, output, number) };

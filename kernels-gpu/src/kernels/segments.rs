@@ -173,7 +173,7 @@ unsafe fn reduce_one_by_one<S: Simt, T: Source, M: Monoid<T>>(
     output: Output,
 ) {
     // Computed anew for each segment, as registers are few.
-    let here = || range_of::<S, T>(simt, simt.anew(leaves));
+    let here = || range_of::<S, T>(simt, simt.opaque(leaves));
     // SAFETY: passed on to the caller.
     let mut number = unsafe { segments.first_from(simt, here().0) };
     let mut before = 0;
@@ -271,7 +271,7 @@ unsafe fn fold_neighbours<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
     let count = leaves::<T>(input.len) as u32;
     // SAFETY: passed on to the caller.
     unsafe {
-        if warp::lanes_meet_last::<T, M>() {
+        if warp::accumulates_per_thread::<T, M>() {
             // All leaves as ragged ones are: whole ones at once take more registers than there are.
             let (mut mine, mut leaf) = (op.identity(), 0);
             while leaf < count {

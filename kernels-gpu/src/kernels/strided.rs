@@ -10,10 +10,11 @@ use crate::{
         extents::Extents,
         gather, grid,
         grid::Meeting,
-        in_order, load, shared_words,
+        in_order, load,
         source::Source,
         store,
         team::{Team, most_warps},
+        transposed_loads,
     },
     tree::{LANES, ROWS, leaf_elements, vector_elements},
 };
@@ -73,7 +74,7 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
     let read = gather::Answer {
         start,
         exists,
-        shares_words: team.answers == LANES && shared_words::do_share(extents),
+        shares_words: team.answers == LANES && transposed_loads::do_share(extents),
     };
 
     let before = u64::from(tile) * team.units();
@@ -90,7 +91,7 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
         unsafe { gather::fold_part(simt, op, extents, read, first) }
     });
     // Computed anew, as registers are few while parts are folded.
-    let (set, number, answer) = numbers(simt, team, simt.anew(tiles));
+    let (set, number, answer) = numbers(simt, team, simt.opaque(tiles));
     // One lane a team has an answer.
     let holds = team.member(simt) == 0 && simt.lane() < team.answers;
     if tiles > 1 {

@@ -16,7 +16,7 @@ use crate::{
         run::Run,
         source::Source,
         store, thread, warp,
-        warp::{Leaves, Row, Seen},
+        warp::{Partials, Row, Seen},
     },
     tree::{LANES, leaves},
 };
@@ -27,10 +27,10 @@ pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u
     element.leaf_elements() * warps as u64 * leaves_per_warp as u64
 }
 
-/// Barriers in [`reduce_all`]: the block's two, one behind the ticket, and, unless lanes meet last, one between two rounds of slots.
+/// Barriers in [`reduce_all`]: the block's two, one behind the ticket, and, unless threads accumulate, one between two rounds of slots.
 #[must_use]
 pub const fn barriers<T: Source, M: Monoid<T>>() -> u32 {
-    if warp::lanes_meet_last::<T, M>() { 3 } else { 4 }
+    if warp::accumulates_per_thread::<T, M>() { 3 } else { 4 }
 }
 
 /// Barriers in [`reduce_small`].
@@ -46,7 +46,7 @@ pub const BARRIERS_SMALL: u32 = 1;
 /// block reads its tile from one end to the other; or each a run of neighbours, where these meet in the warp.
 ///
 /// The number of warps in a block is a power of two, at most [`most_states`](block::most_states); a warp folds as many leaves of a tile
-/// as [`Leaves::most`] has it, and `blocks` is any number. None of them changes a bit.
+/// as [`Partials::most`] has it, and `blocks` is any number. None of them changes a bit.
 ///
 /// # Safety
 ///
@@ -75,7 +75,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
         if extents.count == 1 {
             0
         } else {
-            simt.block() / simt.anew(meeting.blocks).max(1)
+            simt.block() / simt.opaque(meeting.blocks).max(1)
         }
     };
 
@@ -83,7 +83,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
     let mut turn = Turn::FIRST;
     let mut seen = Seen::nothing(op);
     let mut carried = Carried::nothing(op);
-    let are_apart = matches!(Leaves::of::<T, M>(), Leaves::Apart);
+    let are_apart = matches!(Partials::of::<T, M>(), Partials::PerLeaf);
     let mut tile = block;
     // Memory has room for no more: each has at least a leaf.
     let tiles = narrow(simt, meeting.tiles);
@@ -96,7 +96,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
         let loadable = narrow(simt, u64::saturating_sub(thread::loadable_leaves::<T, M>(input), first));
         let whole = tile_leaves.min(loadable);
         let mut at = simt.warp();
-        if warp::lanes_meet_last::<T, M>() {
+        if warp::accumulates_per_thread::<T, M>() {
             let mut mine = op.fold_parts(op.identity(), || {
                 if at >= whole {
                     return None;
@@ -113,7 +113,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             }
             block::put(simt, simt.warp(), warp::reduce(simt, op, mine), turn);
         }
-        if warp::meets_in_fours::<T, M>() && are_apart {
+        if warp::reduces_four_leaves::<T, M>() && are_apart {
             while at < whole {
                 let mut four = Turns {
                     simt,
@@ -122,7 +122,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
                     first: leaf(at),
                     count: whole - at,
                 };
-                let state = warp::fold_four::<S, T, M, false>(simt, op, 0, simt.anew(LANES), &mut four);
+                let state = warp::fold_four::<S, T, M, false>(simt, op, 0, simt.opaque(LANES), &mut four);
                 let mine = at + simt.lane() * simt.warps();
                 if simt.lane() < warp::FOUR && mine < whole {
                     block::put_own(simt, mine, state, turn);
@@ -132,7 +132,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             // This warp's first of the others.
             at = whole + (u32::wrapping_sub(simt.warp(), whole) & (simt.warps() - 1));
         }
-        if matches!(Leaves::of::<T, M>(), Leaves::Together { .. }) {
+        if matches!(Partials::of::<T, M>(), Partials::PerRun { .. }) {
             let run = Run {
                 simt,
                 op,
@@ -145,7 +145,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             let state = unsafe { run.fold(&mut carried, tile + meeting.blocks >= tiles) };
             block::put(simt, simt.warp(), state, turn);
         }
-        while M::COMMUTES && are_apart && !warp::meets_in_fours::<T, M>() && at < whole {
+        while M::COMMUTES && are_apart && !warp::reduces_four_leaves::<T, M>() && at < whole {
             // SAFETY: passed on to the caller; the leaf is one of those.
             let state = unsafe { warp::fold_loadable(simt, op, input, leaf(at), &mut seen) };
             block::put(simt, at, state, turn);
@@ -211,7 +211,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Turns<S, T, M> {
     }
 }
 
-/// Folds one extent of at most [`grid::OCTET`] tiles, each warp folding one leaf and each block one tile: no loop, little code, so the first instruction of every stage is soon fetched.
+/// Folds one extent of at most [`grid::SLOTS_PER_WARP`] tiles, each warp folding one leaf and each block one tile: no loop, little code, so the first instruction of every stage is soon fetched.
 ///
 /// The number of warps in a block is a power of two, at most 32; there is a block for each tile, and at least one.
 ///
@@ -231,7 +231,7 @@ pub unsafe fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(
     let mine = unsafe {
         if leaf < thread::loadable_leaves::<T, M>(input) {
             thread::load_leaf::<S, T, M>(simt, input, leaf).fold(simt, op)
-        } else if warp::lanes_meet_last::<T, M>() {
+        } else if warp::accumulates_per_thread::<T, M>() {
             thread::fold_ragged_onto(simt, op, input, leaf, op.identity())
         } else {
             thread::fold_ragged(simt, op, input, leaf)

@@ -3,7 +3,7 @@
 use super::{End, Monoid, Order, Words, extremum::Key, peak};
 use crate::{
     element::{Item as _, Rank, Real},
-    kernels::Told,
+    kernels::OpParams,
     tree::{self, Part},
 };
 
@@ -29,7 +29,7 @@ pub struct Best<Key> {
 /// The place of no element.
 const NOWHERE: u64 = u64::MAX;
 
-/// The index that is answered where [`IgnoreNan`](super::IgnoreNan) leaves no element to have one: none has it, for arrays are
+/// The index that is answered where [`IgnoreNan`](super::Filtered) leaves no element to have one: none has it, for arrays are
 /// shorter.
 pub const NO_INDEX: u64 = u64::MAX;
 
@@ -83,21 +83,25 @@ impl Arg {
         }
     }
 
-    /// By what a launch tells: the number [`parameter`](Self::parameter).
+    /// By what a launch passes: the number [`parameter`](Self::parameter).
     #[inline]
     #[must_use]
-    pub fn told(told: Told) -> Self {
+    pub fn of_params(params: OpParams) -> Self {
         Self {
-            order: Order::told(told),
-            ties: if told.number & 2 == 2 { Ties::Last } else { Ties::First },
+            order: Order::of_params(params),
+            ties: if params.number & 2 == 2 {
+                Ties::Last
+            } else {
+                Ties::First
+            },
         }
     }
 
-    /// The same of signed integers, if a launch tells so.
+    /// The same of signed integers, if a launch passes so.
     #[inline]
     #[must_use]
-    pub fn signed(mut self, told: Told) -> Self {
-        self.order.signed = told.signed;
+    pub fn signed(mut self, params: OpParams) -> Self {
+        self.order.signed = params.signed;
         self
     }
 

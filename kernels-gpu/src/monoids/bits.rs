@@ -3,7 +3,7 @@
 use super::Monoid;
 use crate::{
     element::Integer,
-    kernels::Told,
+    kernels::OpParams,
     tree::{self, Part},
 };
 
@@ -20,8 +20,8 @@ impl Bits {
     /// By the number that a launch passes: 1 for those that all have.
     #[inline]
     #[must_use]
-    pub fn told(told: Told) -> Self {
-        if told.number == 1 { Self::And } else { Self::Or }
+    pub fn of_params(params: OpParams) -> Self {
+        if params.number == 1 { Self::And } else { Self::Or }
     }
 
     /// The number that a launch passes.

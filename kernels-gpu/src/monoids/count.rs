@@ -6,7 +6,7 @@
 use super::{Monoid, sum::total};
 use crate::{
     element::{Element, Type},
-    kernels::Told,
+    kernels::OpParams,
     tree::Part,
 };
 
@@ -66,21 +66,21 @@ impl Count {
     /// By what a launch passes.
     #[inline(always)]
     #[must_use]
-    pub fn told(told: Told) -> Self {
+    pub fn of_params(params: OpParams) -> Self {
         Self {
-            first: told.number,
-            is_only: told.mode & 2 != 0,
-            of_magnitude: told.mode & 1 != 0,
+            first: params.number,
+            is_only: params.mode & 2 != 0,
+            of_magnitude: params.mode & 1 != 0,
         }
     }
 
     /// What a launch passes.
     #[must_use]
-    pub fn tell(self) -> Told {
-        Told {
+    pub fn params(self) -> OpParams {
+        OpParams {
             number: self.first,
             mode: u8::from(self.of_magnitude) | u8::from(self.is_only) << 1,
-            ..Told::default()
+            ..OpParams::default()
         }
     }
 
@@ -185,20 +185,20 @@ impl Truth {
     /// By what a launch passes.
     #[inline(always)]
     #[must_use]
-    pub fn told(told: Told) -> Self {
+    pub fn of_params(params: OpParams) -> Self {
         Self {
-            all: told.number == 1,
-            of_magnitude: told.mode == 1,
+            all: params.number == 1,
+            of_magnitude: params.mode == 1,
         }
     }
 
     /// What a launch passes.
     #[must_use]
-    pub fn tell(self) -> Told {
-        Told {
+    pub fn params(self) -> OpParams {
+        OpParams {
             number: self.all.into(),
             mode: self.of_magnitude.into(),
-            ..Told::default()
+            ..OpParams::default()
         }
     }
 }
@@ -314,10 +314,10 @@ mod tests {
             let singles: Vec<f32> = bits.iter().map(|bits| f32::from_bits(*bits as u32)).collect();
             let words: Vec<u32> = bits.iter().map(|bits| *bits as u32).collect();
             for count in [Count::nonzero(Type::F32), Count::nan(Type::F32), Count::infinite(Type::F32)] {
-                prop_assert_eq!(answer(Count::told(count.tell()), &words), answer(count, &singles));
+                prop_assert_eq!(answer(Count::of_params(count.params()), &words), answer(count, &singles));
             }
             for truth in [Truth::any(Type::F32), Truth::all(Type::F32)] {
-                prop_assert_eq!(answer(Truth::told(truth.tell()), &words), answer(truth, &singles));
+                prop_assert_eq!(answer(Truth::of_params(truth.params()), &words), answer(truth, &singles));
             }
         }
     }

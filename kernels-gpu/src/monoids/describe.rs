@@ -86,14 +86,14 @@ impl<T: Float> Monoid<T> for Describe {
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn fold_part(self, part: impl Part<T>) -> Described<T> {
         if let Some(part) = part.full()
-            && let (state, true) = self.fold_full(AtHand(part), false)
+            && let (state, true) = self.fold_fast(AtHand(part), false)
         {
             return state;
         }
-        self.fold_again(AtHand(part))
+        self.fold_slow(AtHand(part))
     }
 
-    const ASIDE: usize = Found::<T>::COUNT;
+    const UNORDERED: usize = Found::<T>::COUNT;
 
     /// Where it is not between the ends, or one of infinity. Zeros are looked for once more in any case.
     #[inline(always)]
@@ -104,21 +104,21 @@ impl<T: Float> Monoid<T> for Describe {
     /// Without NaNs and infinities each number is had by its own operator, in as cheap a way as that has.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn fold_full(self, part: impl Again<T>, is_known: bool) -> (Described<T>, bool) {
+    fn fold_fast(self, part: impl Again<T>, is_known: bool) -> (Described<T>, bool) {
         let (found, is_finite) = if is_known {
             (Finds::of_zeros(part), true)
         } else {
             Finds::of_finite(part)
         };
         // Together, a column at a time: what the columns need at once are more registers than there are.
-        let (moments, others) = part.fold_anew((Finite, (Sum, (NormL1, SumOfSquares))));
+        let (moments, others) = part.fold_opaque((Finite, (Sum, (NormL1, SumOfSquares))));
         ((Summed::of(moments, others), found), is_finite)
     }
 
     /// One after the other: states that wait, of all together, take more registers than there are.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn fold_again(self, part: impl Again<T>) -> Described<T> {
+    fn fold_slow(self, part: impl Again<T>) -> Described<T> {
         let moments = part.fold(IgnoreNan(Skewness {}));
         let others = part.fold(IgnoreNan((Sum, (NormL1, SumOfSquares))));
         (Summed::of(moments, others), part.fold(Finds))

@@ -3,7 +3,7 @@
 use super::{Monoid, Words};
 use crate::{
     element::Item,
-    kernels::Told,
+    kernels::OpParams,
     tree::{Part, Place, ROWS},
 };
 
@@ -18,14 +18,14 @@ pub struct Either<A, B> {
 }
 
 impl<A, B> Either<A, B> {
-    /// By what a launch tells.
+    /// By what a launch passes.
     #[inline(always)]
     #[must_use]
-    pub fn told(first: A, second: B, told: Told) -> Self {
+    pub fn of_params(first: A, second: B, params: OpParams) -> Self {
         Self {
             first,
             second,
-            is_second: told.also,
+            is_second: params.also,
         }
     }
 }
@@ -123,19 +123,19 @@ mod tests {
         },
     };
 
-    /// Folding as either gives what the one that is told of gives.
+    /// Folding as either gives what the one that is asked for gives.
     fn is_either<T: Element, A: Monoid<T, State: Same>, B: Monoid<T, State = A::State>>(
         first: A,
         second: B,
         run: &[T],
     ) {
         let either = |also| {
-            Either::told(
+            Either::of_params(
                 first,
                 second,
-                Told {
+                OpParams {
                     also,
-                    ..Told::default()
+                    ..OpParams::default()
                 },
             )
         };
@@ -147,22 +147,25 @@ mod tests {
     }
 
     /// Signed integers, folded as the unsigned ones of their bits.
-    fn is_told<S: Element, U: Element, M: Monoid<S>, N: Monoid<U>>(own: M, told: N, run: &[u64])
+    fn is_passed<S: Element, U: Element, M: Monoid<S>, N: Monoid<U>>(own: M, params: N, run: &[u64])
     where
         M::State: Debug,
     {
         let (signed, unsigned): (Vec<S>, Vec<U>) =
             run.iter().map(|&bits| (S::from_bits(bits), U::from_bits(bits))).unzip();
-        assert_eq!(bits(fold(own, &signed)), bits(fold(told, &unsigned)));
+        assert_eq!(bits(fold(own, &signed)), bits(fold(params, &unsigned)));
         // As the host reads it.
-        let words = bits(answer(told, &unsigned));
+        let words = bits(answer(params, &unsigned));
         assert_eq!(bits(answer(own, &signed)), bits(M::Answer::from_words(|i| words[i])));
         // An operator that selects says no to the same elements.
         let last = run.len() - 1;
-        let (state, other) = (fold(own, &signed[..last.max(1)]), fold(told, &unsigned[..last.max(1)]));
+        let (state, other) = (
+            fold(own, &signed[..last.max(1)]),
+            fold(params, &unsigned[..last.max(1)]),
+        );
         assert_eq!(
             own.may_change(state, signed[last]),
-            told.may_change(other, unsigned[last])
+            params.may_change(other, unsigned[last])
         );
     }
 
@@ -179,13 +182,13 @@ mod tests {
         #[test]
         fn signed_integers_fold_as_the_unsigned_ones_of_their_bits(run in prop::collection::vec(any::<u64>(), 1..9)) {
             for number in 0..4 {
-                let (own, told) = (Told { number, ..Told::default() }, Told { number, signed: true, ..Told::default() });
+                let (own, params) = (OpParams { number, ..OpParams::default() }, OpParams { number, signed: true, ..OpParams::default() });
                 macro_rules! each {
                     ($($signed:ty, $unsigned:ty;)*) => {$(
-                        is_told::<$signed, $unsigned, _, _>(Extremum::told(own), Extremum::told(told), &run);
-                        is_told::<$signed, $unsigned, _, _>(Arg::told(own), Arg::told(told), &run);
-                        let ends = |told| (Arg::SMALLEST.signed(told), Extremum::LARGEST.signed(told));
-                        is_told::<$signed, $unsigned, _, _>(ends(own), ends(told), &run);
+                        is_passed::<$signed, $unsigned, _, _>(Extremum::of_params(own), Extremum::of_params(params), &run);
+                        is_passed::<$signed, $unsigned, _, _>(Arg::of_params(own), Arg::of_params(params), &run);
+                        let ends = |params| (Arg::SMALLEST.signed(params), Extremum::LARGEST.signed(params));
+                        is_passed::<$signed, $unsigned, _, _>(ends(own), ends(params), &run);
                     )*};
                 }
                 each!(i8, u8; i16, u16; i32, u32; i64, u64;);

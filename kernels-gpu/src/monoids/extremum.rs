@@ -3,7 +3,7 @@
 use super::Monoid;
 use crate::{
     element::{Rank, Real},
-    kernels::Told,
+    kernels::OpParams,
     tree::{self, Part},
 };
 
@@ -37,12 +37,12 @@ impl Order {
         signed: false,
     };
 
-    /// By what a launch tells: bit 0 of the number is for the smallest.
+    /// By what a launch passes: bit 0 of the number is for the smallest.
     #[inline]
-    pub(super) fn told(told: Told) -> Self {
+    pub(super) fn of_params(params: OpParams) -> Self {
         Self {
-            signed: told.signed,
-            ..if told.number & 1 == 1 {
+            signed: params.signed,
+            ..if params.number & 1 == 1 {
                 Self::FALLING
             } else {
                 Self::RISING
@@ -86,20 +86,20 @@ impl Extremum {
     /// The smallest.
     pub const SMALLEST: Self = Self { order: Order::FALLING };
 
-    /// By what a launch tells: the number [`parameter`](Self::parameter).
+    /// By what a launch passes: the number [`parameter`](Self::parameter).
     #[inline]
     #[must_use]
-    pub fn told(told: Told) -> Self {
+    pub fn of_params(params: OpParams) -> Self {
         Self {
-            order: Order::told(told),
+            order: Order::of_params(params),
         }
     }
 
-    /// The same of signed integers, if a launch tells so.
+    /// The same of signed integers, if a launch passes so.
     #[inline]
     #[must_use]
-    pub fn signed(mut self, told: Told) -> Self {
-        self.order.signed = told.signed;
+    pub fn signed(mut self, params: OpParams) -> Self {
+        self.order.signed = params.signed;
         self
     }
 

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::Monoid;
 use crate::{
     element::{Element, Float, Item, Masked, Rank},
-    kernels::Told,
+    kernels::OpParams,
     tree::{Part, Place, ROWS},
 };
 
@@ -110,8 +110,8 @@ impl<M> WhereNumbers<M> {
     /// By what a launch passes.
     #[inline(always)]
     #[must_use]
-    pub fn told(op: M, told: Told) -> Self {
-        let numbers_only = told.numbers_only;
+    pub fn of_params(op: M, params: OpParams) -> Self {
+        let numbers_only = params.numbers_only;
         let filter = SelectedNumbers { numbers_only };
         Self { filter, op }
     }

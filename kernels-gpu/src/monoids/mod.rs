@@ -50,7 +50,7 @@ pub use map::{Map, Transform};
 pub use moments::{Moments2, Moments4};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
 pub use product::Product;
-pub use step::{Step, Then, ToldStep};
+pub use step::{Step, StepOfParams, Then};
 pub use sum::{CountedMean, Mean, Sum, SumOrMean};
 pub use summary::Summary;
 pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
@@ -102,7 +102,7 @@ pub trait Monoid<T>: Copy {
         state
     }
 
-    /// Whether the operator selects one of its elements, whichever order states meet in, and [`may_change`](Self::may_change) is worth
+    /// Whether the operator selects one of its elements, whichever order states are combined in, and [`may_change`](Self::may_change) is worth
     /// asking.
     const SELECTS: bool = false;
 
@@ -110,8 +110,8 @@ pub trait Monoid<T>: Copy {
     /// says no to most, and a stage then spares itself the rest of the work. `best` folds at least one element, which may be one that
     /// a mask leaves out.
     ///
-    /// Of an operator that sets something [`ASIDE`](Self::ASIDE): whether it could change that, but for what
-    /// [`fold_full`](Self::fold_full) looks for by itself. `best` is then what was set aside, of nothing at first.
+    /// Of an operator that sets something [`UNORDERED`](Self::UNORDERED): whether it could change that, but for what
+    /// [`fold_fast`](Self::fold_fast) looks for by itself. `best` is then what was set aside, of nothing at first.
     #[inline]
     fn may_change(self, best: Self::State, value: T) -> bool {
         let _ = (best, value);
@@ -145,7 +145,7 @@ pub trait Monoid<T>: Copy {
     /// lane [combines](Self::fold_parts) what it has folded before it meets others: worth saying of an operator whose states are large.
     const ASSOCIATES: bool = false;
 
-    /// Whether no order that states meet in changes a bit, as follows from what else is said.
+    /// Whether no order that states are combined in changes a bit, as follows from what else is said.
     const IN_ANY_ORDER: bool = Self::ASSOCIATES || Self::SELECTS;
 
     /// `state` and all parts that `next` gives, of an operator that associates.
@@ -180,14 +180,14 @@ pub trait Monoid<T>: Copy {
     }
 
     /// How many of the last words of a state associate to the bit, where the others do not: they are another state beside that, and
-    /// neither asks for the other. A lane sets them aside until its last leaf, and only the others meet in the tree.
-    const ASIDE: usize = 0;
+    /// neither asks for the other. A lane sets them aside until its last leaf, and only the others are combined in the tree.
+    const UNORDERED: usize = 0;
 
     /// The state of a part without a hole, in as cheap a way as most parts let it; and whether this one does, for otherwise the state
     /// is any. Where `is_known`, none of its elements [may change](Self::may_change) what was set aside before, and what the state has
     /// aside may then be anything that changes as much.
     #[inline(always)]
-    fn fold_full(self, part: impl Again<T>, is_known: bool) -> (Self::State, bool)
+    fn fold_fast(self, part: impl Again<T>, is_known: bool) -> (Self::State, bool)
     where
         T: Item,
     {
@@ -195,9 +195,9 @@ pub trait Monoid<T>: Copy {
         (part.fold(self), true)
     }
 
-    /// The state of any part, for those that [`fold_full`](Self::fold_full) does not fold, which are few.
+    /// The state of any part, for those that [`fold_fast`](Self::fold_fast) does not fold, which are few.
     #[inline(always)]
-    fn fold_again(self, part: impl Again<T>) -> Self::State
+    fn fold_slow(self, part: impl Again<T>) -> Self::State
     where
         T: Item,
     {

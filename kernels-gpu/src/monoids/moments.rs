@@ -1,7 +1,7 @@
 //! Mean and central moments in one pass: variance, standard deviation, skewness, kurtosis.
 //!
 //! A state is the number of elements, their mean, and sums of powers of their distances from it, so nothing cancels as it
-//! does in `E[x²] − E[x]²`. Two states meet by the formulas of T. F. Chan, G. H. Golub and R. J. LeVeque (*Updating
+//! does in `E[x²] − E[x]²`. Two states are combined by the formulas of T. F. Chan, G. H. Golub and R. J. LeVeque (*Updating
 //! Formulae and a Pairwise Algorithm for Computing Sample Variances*, 1979) and P. Pébay (*Formulas for Robust, One-Pass
 //! Parallel Computation of Covariances and Arbitrary-Order Statistical Moments*, 2008).
 //!

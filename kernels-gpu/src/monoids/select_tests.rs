@@ -135,7 +135,7 @@ fn of_nothing_selected_there_is_what_the_documentation_says() {
     assert_eq!(answer(Where(Extremum::SMALLEST), &none), i16::MAX);
     assert_eq!(answer(Where(Sum), &none), 0);
     assert!(!answer(Where(Truth::any(Type::F32)), &none) && answer(Where(Truth::all(Type::F32)), &none));
-    // Kernels have the bits of signed ones as unsigned elements, and are told.
+    // Kernels have the bits of signed ones as unsigned elements, and a flag says so.
     let (largest, smallest) = (Extremum::LARGEST, Extremum::SMALLEST);
     let signed = |op: Extremum| Extremum {
         order: Order {
@@ -154,11 +154,11 @@ fn of_nothing_selected_there_is_what_the_documentation_says() {
 #[test]
 fn numbers_that_are_selected() {
     let values = [f32::NAN, 1.0, -4.0, f32::NAN, 2.5];
-    let told = |numbers_only| Told {
+    let params = |numbers_only| OpParams {
         numbers_only,
-        ..Told::default()
+        ..OpParams::default()
     };
-    let op = |numbers_only| WhereNumbers::told(Extremum::SMALLEST, told(numbers_only));
+    let op = |numbers_only| WhereNumbers::of_params(Extremum::SMALLEST, params(numbers_only));
     let all = masked(&values, u32::MAX);
     assert_eq!(answer(op(true), &all), -4.0);
     assert!(answer(op(false), &all).is_nan());

@@ -3,7 +3,7 @@
 use super::{Map, Transform};
 use crate::{
     element::{Accumulator as _, Arithmetic as _, Float as _, Real, Wide as _},
-    kernels::Told,
+    kernels::OpParams,
 };
 
 /// What becomes of each element before it is folded: a number is taken off it, and of what is left it is the magnitude, the
@@ -127,36 +127,36 @@ impl<T: Real> Transform<T> for Step {
     const FUSES: bool = true;
 }
 
-/// A step that a launch tells: the exponential, which is much code, or any other. Each has kernels of its own.
+/// A step that a launch passes: the exponential, which is much code, or any other. Each has kernels of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ToldStep<const EXP: bool>(Step);
+pub struct StepOfParams<const EXP: bool>(Step);
 
-impl<M> Map<ToldStep<false>, M> {
-    /// By what a launch tells: any step but the exponential.
+impl<M> Map<StepOfParams<false>, M> {
+    /// By what a launch passes: any step but the exponential.
     #[inline(always)]
     #[must_use]
-    pub fn step(told: Told, op: M) -> Self {
-        let transform = ToldStep::told(told);
+    pub fn step(params: OpParams, op: M) -> Self {
+        let transform = StepOfParams::of_params(params);
         Self { transform, op }
     }
 }
 
-impl<M> Map<ToldStep<true>, M> {
-    /// By what a launch tells: the exponential.
+impl<M> Map<StepOfParams<true>, M> {
+    /// By what a launch passes: the exponential.
     #[inline(always)]
     #[must_use]
-    pub fn exp(told: Told, op: M) -> Self {
-        let transform = ToldStep::told(told);
+    pub fn exp(params: OpParams, op: M) -> Self {
+        let transform = StepOfParams::of_params(params);
         Self { transform, op }
     }
 }
 
-impl<const EXP: bool> ToldStep<EXP> {
+impl<const EXP: bool> StepOfParams<EXP> {
     #[inline(always)]
-    fn told(told: Told) -> Self {
+    fn of_params(params: OpParams) -> Self {
         Self(Step {
-            minus: f64::from_bits(told.number),
-            then: match told.then {
+            minus: f64::from_bits(params.number),
+            then: match params.then {
                 _ if EXP => Then::Exp,
                 Then::Exp => Then::Itself,
                 then => then,
@@ -165,7 +165,7 @@ impl<const EXP: bool> ToldStep<EXP> {
     }
 }
 
-impl<T: Real, const EXP: bool> Transform<T> for ToldStep<EXP> {
+impl<T: Real, const EXP: bool> Transform<T> for StepOfParams<EXP> {
     type Output = T::Computed;
 
     #[inline(always)]
@@ -196,15 +196,15 @@ mod tests {
     const THEN: [Then; 4] = [Then::Itself, Then::Magnitude, Then::Square, Then::Exp];
 
     /// As the launch of `op`, whose number is small, behind `step` tells it.
-    fn told(step: Step, behind: u64) -> Told {
-        let told = Told {
+    fn params(step: Step, behind: u64) -> OpParams {
+        let params = OpParams {
             number: step.minus.to_bits(),
             then: step.then,
             mode: behind as u8,
-            ..Told::default()
+            ..OpParams::default()
         };
-        assert_eq!(Told::new(told.number, told.flags()), told, "as it arrives");
-        told
+        assert_eq!(OpParams::new(params.number, params.flags()), params, "as it arrives");
+        params
     }
 
     proptest! {
@@ -229,20 +229,20 @@ mod tests {
                 let mapped = |op| Map { transform: step, op };
                 let expected = bits(answer(mapped(Sum), &run));
                 let folded = match then {
-                    Then::Exp => bits(answer(Map::exp(told(step, 0), Sum), &run)),
-                    _ => bits(answer(Map::step(told(step, 0), Sum), &run)),
+                    Then::Exp => bits(answer(Map::exp(params(step, 0), Sum), &run)),
+                    _ => bits(answer(Map::step(params(step, 0), Sum), &run)),
                 };
                 prop_assert_eq!(folded, expected, "{:?}", step);
                 for arg in [Arg::LARGEST, Arg::SMALLEST.last()] {
-                    let told = told(step, arg.parameter());
+                    let params = params(step, arg.parameter());
                     if then != Then::Exp {
                         let op = Map { transform: step, op: arg };
                         prop_assert_eq!(
-                            bits(answer(Map::step(told, Arg::told(told.behind())), &run)),
+                            bits(answer(Map::step(params, Arg::of_params(params.behind())), &run)),
                             bits(answer(op, &run)),
                             "{:?} behind {:?}", arg, step
                         );
-                        prop_assert_eq!(Extremum::told(told.behind()).order, arg.order);
+                        prop_assert_eq!(Extremum::of_params(params.behind()).order, arg.order);
                     }
                 }
             }

@@ -122,7 +122,7 @@ impl<T: Element> Monoid<T> for Mean {
 }
 
 /// The [`Mean`] by an operator that counts the elements itself, and so divides by the number of those that were folded: what
-/// [`IgnoreNan`](super::IgnoreNan) needs. NaN over nothing.
+/// [`IgnoreNan`](super::Filtered) needs. NaN over nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CountedMean;
 

@@ -16,7 +16,7 @@ fn nothing<T: Real>() -> T {
     T::from_bits(sign)
 }
 
-/// How states meet of elements of type `T`. A lane has so many small ones that registers are dearer than operations.
+/// How states are combined of elements of type `T`. A lane has so many small ones that registers are dearer than operations.
 trait Meets<T: Real> {
     fn meet(self, other: Self) -> Self;
 }

@@ -66,13 +66,13 @@ pub trait Simt: Copy {
 
     /// The same word, of which the compiler does not know that it is: what follows is computed anew rather than kept in
     /// registers from before.
-    fn anew(self, word: u32) -> u32 {
+    fn opaque(self, word: u32) -> u32 {
         word
     }
 
     /// A word made of bytes of two: the lowest digit of `digits`, in base 16, says which its lowest byte is, 0 to 3 being those of
     /// `low` and 4 to 7 those of `high`.
-    fn permute(self, low: u32, high: u32, digits: u32) -> u32 {
+    fn byte_perm(self, low: u32, high: u32, digits: u32) -> u32 {
         let bytes = u64::from(low) | u64::from(high) << 32;
         let byte = |i: u32| ((bytes >> (8 * (digits >> (4 * i) & 7))) as u32 & 0xff) << (8 * i);
         byte(0) | byte(1) | byte(2) | byte(3)
@@ -176,18 +176,18 @@ pub trait Simt: Copy {
     /// `counter` is 4-byte aligned, valid for 4 bytes and used for nothing else.
     unsafe fn ticket(self, counter: *mut u32, last: u32) -> u32;
 
-    /// Reads a word that other threads may change meanwhile, by [`exchange_if`](Self::exchange_if): relaxed, so it orders nothing.
+    /// Reads a word that other threads may change meanwhile, by [`compare_exchange`](Self::compare_exchange): relaxed, so it orders nothing.
     ///
     /// # Safety
     ///
     /// `from` is 4-byte aligned and valid for 4 bytes, which this launch touches by operations like this alone.
-    unsafe fn peek(self, from: *const u32) -> u32;
+    unsafe fn load_relaxed(self, from: *const u32) -> u32;
 
     /// The same of two words at once.
     ///
     /// # Safety
     ///
-    /// As [`peek`](Self::peek), for 8 bytes and their alignment.
+    /// As [`load_relaxed`](Self::load_relaxed), for 8 bytes and their alignment.
     unsafe fn peek_wide(self, from: *const u64) -> u64;
 
     /// Writes `new` where `old` is, at once, and gives what was there: compare-and-swap, at the scope of the GPU. Relaxed: it orders
@@ -195,14 +195,14 @@ pub trait Simt: Copy {
     ///
     /// # Safety
     ///
-    /// As [`peek`](Self::peek); valid for writes, too.
-    unsafe fn exchange_if(self, at: *mut u32, old: u32, new: u32) -> u32;
+    /// As [`load_relaxed`](Self::load_relaxed); valid for writes, too.
+    unsafe fn compare_exchange(self, at: *mut u32, old: u32, new: u32) -> u32;
 
     /// The same of two words at once.
     ///
     /// # Safety
     ///
-    /// As [`exchange_if`](Self::exchange_if), for 8 bytes and their alignment.
+    /// As [`compare_exchange`](Self::compare_exchange), for 8 bytes and their alignment.
     unsafe fn exchange_if_wide(self, at: *mut u64, old: u64, new: u64) -> u64;
 
     /// Adds to two words at once, at the scope of the GPU, wrapping around. Relaxed.
@@ -210,19 +210,19 @@ pub trait Simt: Copy {
     /// # Safety
     ///
     /// As [`exchange_if_wide`](Self::exchange_if_wide).
-    unsafe fn add_wide(self, to: *mut u64, addend: u64);
+    unsafe fn atomic_add_u64(self, to: *mut u64, addend: u64);
 
     /// Reads word `at` of the block's shared memory, `at < SHARED_WORDS`, which other threads may write meanwhile, by
-    /// [`post_shared`](Self::post_shared): relaxed, so it orders nothing.
+    /// [`store_relaxed`](Self::store_relaxed): relaxed, so it orders nothing.
     fn peek_shared(self, at: u32) -> u32;
 
     /// Writes word `at` of the block's shared memory, `at < SHARED_WORDS`, which other threads may read or write meanwhile, like this
     /// alone: relaxed.
-    fn post_shared(self, at: u32, word: u32);
+    fn store_relaxed(self, at: u32, word: u32);
 
     /// [`peek_shared`](Self::peek_shared) of words `at` and `at + 1` at once, `at` being even.
     fn peek_shared_wide(self, at: u32) -> u64;
 
-    /// [`post_shared`](Self::post_shared) of words `at` and `at + 1` at once, `at` being even.
+    /// [`store_relaxed`](Self::store_relaxed) of words `at` and `at + 1` at once, `at` being even.
     fn post_shared_wide(self, at: u32, words: u64);
 }

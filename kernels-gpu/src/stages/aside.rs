@@ -1,7 +1,7 @@
-//! What of a state associates waits: a lane sets it aside until its last leaf, and what must meet in the tree meets without it.
+//! What of a state associates waits: a lane sets it aside until its last leaf, and what must be combined in the tree is combined without it.
 //!
-//! Of an operator that has something [`ASIDE`](Monoid::ASIDE), [`Tree`] and `Aside` are the operators on either part of its states,
-//! of fewer words; so whatever lets states meet lets these.
+//! Of an operator that has something [`UNORDERED`](Monoid::UNORDERED), [`Tree`] and `Aside` are the operators on either part of its states,
+//! of fewer words; so whatever combines states combines these.
 
 use core::marker::PhantomData;
 
@@ -11,7 +11,7 @@ use crate::{
     simt::Simt,
 };
 
-/// The operator on what must meet in the tree.
+/// The operator on what must be combined in the tree.
 #[derive(Clone, Copy)]
 pub struct Tree<M>(pub M);
 
@@ -104,14 +104,14 @@ part!(
     TreeState,
     "What must meet in the tree, of a state.",
     0,
-    M::State::COUNT - M::ASIDE
+    M::State::COUNT - M::UNORDERED
 );
 part!(
     Aside,
     AsideState,
     "What is set aside, of a state.",
-    M::State::COUNT - M::ASIDE,
-    M::ASIDE
+    M::State::COUNT - M::UNORDERED,
+    M::UNORDERED
 );
 
 /// What a lane has set aside.
@@ -132,7 +132,7 @@ impl<T: Source, M: Monoid<T>> Carried<T, M> {
         }
     }
 
-    /// What of this lane's part of a leaf must meet in the tree; the rest is set aside.
+    /// What of this lane's part of a leaf must be combined in the tree; the rest is set aside.
     ///
     /// Called by: all 32 lanes together, on leaves in rising order · Valid in: every lane, its own columns · Scratch: none
     ///
@@ -147,11 +147,11 @@ impl<T: Source, M: Monoid<T>> Carried<T, M> {
             // SAFETY: passed on to the caller; the leaf is one of those.
             let rows = unsafe { thread::load_leaf::<S, T, M>(simt, input, leaf) };
             is_known = !simt.any(rows.may_change(op, self.seen.alone(op)));
-            (state, is_folded) = rows.fold_full(simt, op, is_known);
+            (state, is_folded) = rows.fold_fast(simt, op, is_known);
         }
         if !is_folded {
             // SAFETY: passed on to the caller.
-            state = unsafe { thread::fold_again(simt, op, input, leaf) };
+            state = unsafe { thread::fold_slow(simt, op, input, leaf) };
         }
         let aside = AsideState::of(state);
         self.mine = Aside(op).combine(self.mine, aside);
@@ -184,7 +184,7 @@ pub fn join<T, M: Monoid<T>>(op: M, met: TreeState<T, M>, aside: Option<AsideSta
 #[inline(always)]
 pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32) -> M::State) -> M::State {
     let mut mine = Aside(op).identity();
-    let met = warp::reduce_rows(simt, Tree(op), simt.anew(8), 8, |row| {
+    let met = warp::reduce_rows(simt, Tree(op), simt.opaque(8), 8, |row| {
         let state = state(row);
         mine = Aside(op).combine(mine, AsideState::of(state));
         TreeState::of(state)

@@ -1,4 +1,4 @@
-//! Block stage: states meet in shared memory, and the first warp folds them.
+//! Block stage: states are combined in shared memory, and the first warp folds them.
 
 use super::{
     each_word,
@@ -65,7 +65,7 @@ pub fn put<S: Simt, W: Words>(simt: S, at: u32, state: W, turn: Turn) {
 ///
 /// Called by: any thread · Scratch: as [`put`]
 pub fn put_own<S: Simt, W: Words>(simt: S, at: u32, state: W, turn: Turn) {
-    let words = simt.anew(turn.word(at, W::COUNT));
+    let words = simt.opaque(turn.word(at, W::COUNT));
     each_word(state, |i, word| simt.store_shared(words + i as u32, word));
 }
 
@@ -86,8 +86,8 @@ pub fn fold<S: Simt, T, M: Monoid<T>>(simt: S, op: M, count: u32, turn: Turn) ->
     } else {
         PER_LANE * simt.lane()
     };
-    let words = simt.anew(turn.word(first, M::State::COUNT));
-    let left = simt.anew(u32::saturating_sub(count, first));
+    let words = simt.opaque(turn.word(first, M::State::COUNT));
+    let left = simt.opaque(u32::saturating_sub(count, first));
     let state = |i: u32| {
         if i < left {
             let at = words + i * M::State::COUNT as u32;
@@ -101,10 +101,10 @@ pub fn fold<S: Simt, T, M: Monoid<T>>(simt: S, op: M, count: u32, turn: Turn) ->
     }
     let mine = if combines_in_loops(M::State::COUNT) {
         let mut pending = Pending::<M::State, 2>::nothing(op);
-        let mut i = simt.anew(0);
+        let mut i = simt.opaque(0);
         while i < PER_LANE {
             pending.push(simt, op, i, state(i));
-            i = simt.anew(i + 1);
+            i = simt.opaque(i + 1);
         }
         pending.total(simt, op, PER_LANE)
     } else {

@@ -1,5 +1,5 @@
 //! Thread stage for elements that lie apart: a lane reads its part of a leaf element by element, or with its neighbours by
-//! [`shared_words`](super::shared_words), and folds it as it folds any.
+//! [`transposed_loads`](super::transposed_loads), and folds it as it folds any.
 
 use super::{
     extents::Extents,
@@ -7,8 +7,8 @@ use super::{
     load::{Vectors, WORDS, each_row, is_vector, load_element, rows_in_turns, vector},
     mask, narrow,
     part::Loaded,
-    shared_words::{SharedWords, can_share, folds_half},
     source::{At, Read, Source},
+    transposed_loads::{TransposedLoads, can_share, folds_half},
     warp::is_vast,
 };
 use crate::{
@@ -26,7 +26,7 @@ pub struct Answer<T: Source> {
     /// Whether there is such an answer; the identity stands for one that there is not.
     pub exists: bool,
     /// Whether all 32 lanes fold neighbouring answers, the first lane one whose number is a multiple of 32, and
-    /// [`do_share`](super::shared_words::do_share): then they read together.
+    /// [`do_share`](super::transposed_loads::do_share): then they read together.
     pub shares_words: bool,
 }
 
@@ -64,13 +64,13 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     // The same for all lanes that read together: half of the leaf's rows.
     if folds_half::<T>() && answer.shares_words && left <= (ROWS / 2 * row_elements::<T>()) as u64 {
         // SAFETY: passed on to the caller.
-        let words = unsafe { T::read(simt, T::map(places, SharedWords)) };
+        let words = unsafe { T::read(simt, T::map(places, TransposedLoads)) };
         return op.shift(Loaded::<T, { ROWS / 2 }> { words, present }.fold(simt, op), first);
     }
     // SAFETY: passed on to the caller.
     let words = unsafe {
         if can_share::<T>() && answer.shares_words {
-            T::read(simt, T::map(places, SharedWords))
+            T::read(simt, T::map(places, TransposedLoads))
         } else if !answer.exists {
             return op.identity();
         } else {
@@ -165,7 +165,7 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
         // One by one, and as little code as that takes: each moves those before it down.
         let mut rows = [[0; WORDS]; ROWS];
         // A number of turns that no compiler knows, as in `load_bytes`.
-        let turns = simt.anew((ROWS * vector_elements::<T>()) as u32) as usize;
+        let turns = simt.opaque((ROWS * vector_elements::<T>()) as u32) as usize;
         let mut turn = 0;
         while turn < turns {
             let place = place::<T>(turn / vector_elements::<T>(), turn % vector_elements::<T>());
@@ -210,7 +210,7 @@ unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vector
     }
     let mut rows = [[0; WORDS]; ROWS];
     // A number of turns that no compiler knows, as in `load_bytes`.
-    let turns = simt.anew(ROWS as u32) as usize;
+    let turns = simt.opaque(ROWS as u32) as usize;
     let mut row = 0;
     while row < turns {
         let mut offset = 0;
@@ -254,7 +254,7 @@ unsafe fn load_mask<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
         let mut from = start.wrapping_offset(first as isize * step);
         let mut rows = [[0; WORDS]; ROWS];
         // A row a turn, which no compiler counts: all at once would take a register for each byte until it has its place.
-        let mut turn = simt.anew(0);
+        let mut turn = simt.opaque(0);
         while turn < ROWS as u32 {
             let mut at = from;
             let read = mask::packed::<T>(|column| {
@@ -265,13 +265,13 @@ unsafe fn load_mask<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
             from = from.wrapping_offset(row_elements::<T>() as isize * step);
             let before = rows;
             rows = each_row(|i| if i + 1 < ROWS { before[i + 1] } else { read });
-            turn = simt.anew(turn + 1);
+            turn = simt.opaque(turn + 1);
         }
         rows
     } else {
         // A bit each, which moves those before it down.
         let mut bits = [0_u32; WORDS];
-        let turns = simt.anew((ROWS * columns) as u32) as usize;
+        let turns = simt.opaque((ROWS * columns) as u32) as usize;
         let mut turn = 0;
         while turn < turns {
             let place = place::<T>(turn / columns, turn % columns);

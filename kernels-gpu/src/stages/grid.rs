@@ -36,7 +36,7 @@ impl Meeting {
 const ROWS: u32 = 8;
 
 /// Slots that one warp folds at once.
-pub const OCTET: u64 = (ROWS * LANES) as u64;
+pub const SLOTS_PER_WARP: u64 = (ROWS * LANES) as u64;
 
 /// Folds the slots of all tiles, neighbours first, in the last block to arrive. `None` in every other.
 ///
@@ -50,12 +50,12 @@ pub const OCTET: u64 = (ROWS * LANES) as u64;
 pub unsafe fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
     // SAFETY: passed on to the caller.
     let last = unsafe { draws_last(simt, meeting) };
-    if warp::lanes_meet_last::<T, M>() {
+    if warp::accumulates_per_thread::<T, M>() {
         // SAFETY: passed on to the caller.
         return all_hear(simt, last).then(|| unsafe { fold_in_any_order(simt, op, meeting) });
     }
     // Few slots are the first warp's affair: no barrier.
-    if meeting.tiles <= OCTET {
+    if meeting.tiles <= SLOTS_PER_WARP {
         if simt.warp() != 0 || !simt.any(last) {
             return None;
         }
@@ -91,7 +91,7 @@ fn all_hear<S: Simt>(simt: S, said: bool) -> bool {
     simt.load_shared(block::NOTICE) == 1
 }
 
-/// The same for at most [`OCTET`] tiles, by the block's first warp alone: no barrier, and less code.
+/// The same for at most [`SLOTS_PER_WARP`] tiles, by the block's first warp alone: no barrier, and less code.
 ///
 /// Called by, Valid in: as [`last_block_folds`] · Scratch: the slots
 ///
@@ -104,7 +104,7 @@ pub unsafe fn last_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting:
     unsafe { first_warp_folds(simt, op, meeting, draws_last(simt, meeting)) }
 }
 
-/// The first warp's fold of at most [`OCTET`] slots, if its thread 0 drew the `last` ticket.
+/// The first warp's fold of at most [`SLOTS_PER_WARP`] slots, if its thread 0 drew the `last` ticket.
 ///
 /// # Safety
 ///
@@ -117,11 +117,11 @@ unsafe fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Me
     // Hands on to the warp what thread 0 saw with its ticket: a vote orders no memory.
     simt.warp_barrier();
     // SAFETY: passed on to the caller.
-    let rows = unsafe { octet(simt, op, meeting.slots, 1, meeting.tiles as u32) };
-    Some(warp::reduce_octets(simt, op, rows))
+    let rows = unsafe { reduce_8_rows(simt, op, meeting.slots, 1, meeting.tiles as u32) };
+    Some(warp::reduce_8_lanes(simt, op, rows))
 }
 
-/// Folds the states of all tiles, neighbours first, where each is a warp's: the last warp to arrive of each [`OCTET`] tiles folds
+/// Folds the states of all tiles, neighbours first, where each is a warp's: the last warp to arrive of each [`SLOTS_PER_WARP`] tiles folds
 /// theirs, the last of as many of those all of them, and so on. `None` in every warp but the last of all.
 ///
 /// Slots and tickets have a place for each tile; `meeting.blocks` is not asked for.
@@ -144,8 +144,11 @@ pub unsafe fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
     let mut place = tile;
     let mut members = meeting.tiles;
     while members > 1 {
-        let group = place / OCTET;
-        let (first, present) = (group * OCTET, (members - group * OCTET).min(OCTET) as u32);
+        let group = place / SLOTS_PER_WARP;
+        let (first, present) = (
+            group * SLOTS_PER_WARP,
+            (members - group * SLOTS_PER_WARP).min(SLOTS_PER_WARP) as u32,
+        );
         if present > 1 {
             let here = first << apart;
             let meeting = Meeting {
@@ -167,12 +170,12 @@ pub unsafe fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
             // Hands on to the warp what lane 0 saw with its ticket.
             simt.warp_barrier();
             // SAFETY: passed on to the caller.
-            state = unsafe { fold_octet(simt, op, meeting.slots, 1 << apart, present) };
+            state = unsafe { fold_warp_slots(simt, op, meeting.slots, 1 << apart, present) };
             // The slots were read.
             simt.warp_barrier();
         }
-        (place, members) = (group, members.div_ceil(OCTET));
-        apart += u32::trailing_zeros(OCTET as u32);
+        (place, members) = (group, members.div_ceil(SLOTS_PER_WARP));
+        apart += u32::trailing_zeros(SLOTS_PER_WARP as u32);
         level += 1;
     }
     Some(state)
@@ -207,7 +210,7 @@ unsafe fn fold_in_any_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: M
 
 /// Folds all slots, neighbours first. The number of warps is a power of two.
 ///
-/// Called by: all threads of the last block together, or, of at most [`OCTET`] slots, of its first warp · Valid in: thread 0 · Scratch: the slots and the shared buffers
+/// Called by: all threads of the last block together, or, of at most [`SLOTS_PER_WARP`] slots, of its first warp · Valid in: thread 0 · Scratch: the slots and the shared buffers
 ///
 /// # Safety
 ///
@@ -226,7 +229,7 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting)
             let first = (g << group) + u64::from(simt.warp() * run);
             // SAFETY: passed on to the caller.
             total = unsafe { fold_run(simt, op, meeting.slots, first, left) };
-            if meeting.tiles <= OCTET {
+            if meeting.tiles <= SLOTS_PER_WARP {
                 return total;
             }
             total = block::reduce(simt, op, total, turn);
@@ -261,12 +264,12 @@ unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, 
     let mut kept = op.identity();
     let present = u64::saturating_sub(end, first).min(u64::from(LANES * LANES)) as u32;
     // A number of turns that no compiler knows: one unrolls the loop otherwise, and this is code that one block runs once.
-    let octets = present.div_ceil(ROWS * LANES);
-    for i in 0..octets {
+    let turns = present.div_ceil(ROWS * LANES);
+    for i in 0..turns {
         let before = i * ROWS * LANES;
         // SAFETY: passed on to the caller.
         let totals = unsafe {
-            octet(
+            reduce_8_rows(
                 simt,
                 op,
                 at::<M::State>(slots, first + u64::from(before)),
@@ -281,25 +284,25 @@ unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, 
     warp::reduce(simt, op, kept)
 }
 
-/// Folds at most [`OCTET`] slots that lie `apart`, those from `present` on being the identity.
+/// Folds at most [`SLOTS_PER_WARP`] slots that lie `apart`, those from `present` on being the identity.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
 ///
 /// # Safety
 ///
-/// As [`octet`].
+/// As [`reduce_8_rows`].
 #[inline(always)]
-unsafe fn fold_octet<S: Simt, T: Source, M: Monoid<T>>(
+unsafe fn fold_warp_slots<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     slots: *const u32,
     apart: u64,
     present: u32,
 ) -> M::State {
-    if !warp::lanes_meet_last::<T, M>() {
+    if !warp::accumulates_per_thread::<T, M>() {
         // SAFETY: passed on to the caller.
-        let rows = unsafe { octet(simt, op, slots, apart, present) };
-        return warp::reduce_octets(simt, op, rows);
+        let rows = unsafe { reduce_8_rows(simt, op, slots, apart, present) };
+        return warp::reduce_8_lanes(simt, op, rows);
     }
     let mut mine = op.identity();
     let mut slot = simt.lane();
@@ -320,10 +323,16 @@ unsafe fn fold_octet<S: Simt, T: Source, M: Monoid<T>>(
 /// The slots up to `present` are valid and synchronised with.
 // The large stages are inlined, all of them: a call would put states of many words into memory.
 #[inline(always)]
-unsafe fn octet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, apart: u64, present: u32) -> M::State {
+unsafe fn reduce_8_rows<S: Simt, T, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    slots: *const u32,
+    apart: u64,
+    present: u32,
+) -> M::State {
     // One address for the eight loads, and comparisons of one number, in 32 bits: this shares the registers of the whole kernel.
     let column = at::<M::State>(slots, u64::from(simt.lane()) * apart);
-    let left = simt.anew(u32::saturating_sub(present, simt.lane()));
+    let left = simt.opaque(u32::saturating_sub(present, simt.lane()));
     warp::reduce_eight(simt, op, |row| {
         if row * LANES < left {
             // SAFETY: the slot is present.

@@ -114,7 +114,7 @@ fn fold_eights<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
 ) -> M::State {
     let mut pending = Pending::<M::State, LEVELS>::nothing(op);
     // A number of turns that no compiler knows: one unrolls the loop otherwise.
-    let count = simt.anew(1 << LEVELS);
+    let count = simt.opaque(1 << LEVELS);
     let mut number = 0;
     while number < count {
         let before = number * ROWS as u32;

@@ -241,7 +241,7 @@ pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
 ) -> Vectors<N> {
     let mut rows = [[0; WORDS]; N];
     // A number of turns that no compiler knows: one unrolls the loop otherwise, and this is code that is seldom run.
-    let turns = simt.anew(N as u32);
+    let turns = simt.opaque(N as u32);
     for row in 0..turns {
         let first = row * row_elements::<T>() as u32;
         let elements = u32::saturating_sub(present, first).min(vector_elements::<T>() as u32);
@@ -269,7 +269,7 @@ pub(super) fn rows_in_turns<S: Simt, const N: usize>(
     mut row: impl FnMut(usize) -> [u32; WORDS],
 ) -> Vectors<ROWS> {
     let mut rows = [[0; WORDS]; ROWS];
-    let turns = simt.anew((ROWS / N) as u32) as usize;
+    let turns = simt.opaque((ROWS / N) as u32) as usize;
     let mut turn = 0;
     while turn < turns {
         let read = each_row::<N>(|i| row(turn * N + i));

@@ -170,7 +170,7 @@ pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
 ) -> Vectors<N> {
     let mut rows = [[0; WORDS]; N];
     // No compiler knows how many turns there are nor counts them: so short a loop would be unrolled even so.
-    let mut row = simt.anew(0);
+    let mut row = simt.opaque(0);
     while row < N as u32 {
         let first = row * row_elements::<T>() as u32;
         let bytes = u32::saturating_sub(present, first);
@@ -184,7 +184,7 @@ pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
         });
         let before = rows;
         rows = each_row(|i| if i + 1 < N { before[i + 1] } else { read });
-        row = simt.anew(row + 1);
+        row = simt.opaque(row + 1);
     }
     rows
 }

@@ -1,4 +1,4 @@
-//! How states meet: in a thread, a warp, a block, the grid; or in a team of lanes and warps. Each stage is the same for every operator.
+//! How states are combined: in a thread, a warp, a block, the grid; or in a team of lanes and warps. Each stage is the same for every operator.
 
 pub mod aside;
 pub mod block;
@@ -11,11 +11,11 @@ pub mod mask;
 mod part;
 pub mod run;
 pub mod segments;
-pub mod shared_words;
 pub mod source;
 pub mod table;
 pub mod team;
 pub mod thread;
+pub mod transposed_loads;
 pub mod warp;
 
 use crate::{monoids::Words, simt::Simt};
@@ -23,7 +23,7 @@ use crate::{monoids::Words, simt::Simt};
 /// A count in 32 bits, as far as they reach: what is compared with it is then compared in 32 bits, whatever a compiler knows of
 /// where it comes from.
 pub(crate) fn narrow<S: Simt>(simt: S, count: u64) -> u32 {
-    simt.anew(count.min(u64::from(u32::MAX)) as u32)
+    simt.opaque(count.min(u64::from(u32::MAX)) as u32)
 }
 
 /// Every word of `state` through `f`.

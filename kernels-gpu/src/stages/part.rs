@@ -251,7 +251,7 @@ fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
 fn fold_elements<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, from: At<T>, present: u32) -> M::State {
     let mut state = op.identity();
     let mut number = 0;
-    while number < simt.anew((ROWS * vector_elements::<T>()) as u32) {
+    while number < simt.opaque((ROWS * vector_elements::<T>()) as u32) {
         let (row, column) = (
             number / vector_elements::<T>() as u32,
             number % vector_elements::<T>() as u32,
@@ -269,5 +269,5 @@ fn fold_elements<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, from: At<T>, 
 
 /// `2` to the power of `levels` turns: a number that neither the compiler nor the assembler knows, for either unrolls the loop otherwise.
 fn turns<S: Simt>(simt: S, levels: u32) -> u32 {
-    u32::min(simt.warps() * LANES, simt.anew(1 << levels))
+    u32::min(simt.warps() * LANES, simt.opaque(1 << levels))
 }

@@ -30,7 +30,7 @@ pub struct Run<S, T: Source, M> {
 }
 
 impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
-    /// Folds them: [`Leaves::Together`](warp::Leaves::Together). What is set aside is `carried` on, and joins the state of the run that
+    /// Folds them: [`Partials::PerRun`](warp::Partials::PerRun). What is set aside is `carried` on, and joins the state of the run that
     /// `is_last`.
     ///
     /// Called by: all 32 lanes together, on runs in rising order · Valid in: every lane · Scratch: none
@@ -41,7 +41,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
     #[inline(always)]
     pub unsafe fn fold(self, carried: &mut Carried<T, M>, is_last: bool) -> M::State {
         let Self { simt, op, count, .. } = self;
-        if M::ASIDE == 0 {
+        if M::UNORDERED == 0 {
             return warp::reduce(simt, op, warp::reduce_rows(simt, op, count, LANES, self));
         }
         let met = warp::reduce_rows(simt, Tree(op), count, LANES, RunAside(self, carried));

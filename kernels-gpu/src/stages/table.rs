@@ -23,22 +23,22 @@ pub trait Slot: Copy + Eq + 'static {
     /// The key.
     fn to_key(self) -> u64;
 
-    /// [`Simt::peek`] of a slot.
+    /// [`Simt::load_relaxed`] of a slot.
     ///
     /// # Safety
     ///
-    /// As [`Simt::peek`].
-    unsafe fn peek<S: Simt>(simt: S, from: *const Self) -> Self;
-    /// [`Simt::exchange_if`] of an empty slot.
+    /// As [`Simt::load_relaxed`].
+    unsafe fn load_relaxed<S: Simt>(simt: S, from: *const Self) -> Self;
+    /// [`Simt::compare_exchange`] of an empty slot.
     ///
     /// # Safety
     ///
-    /// As [`Simt::exchange_if`].
+    /// As [`Simt::compare_exchange`].
     unsafe fn claim<S: Simt>(simt: S, at: *mut Self, new: Self) -> Self;
     /// [`Simt::peek_shared`] of slot `at` of the shared memory.
     fn peek_shared<S: Simt>(simt: S, at: u32) -> Self;
-    /// [`Simt::post_shared`].
-    fn post_shared<S: Simt>(simt: S, at: u32, key: Self);
+    /// [`Simt::store_relaxed`].
+    fn store_relaxed<S: Simt>(simt: S, at: u32, key: Self);
 }
 
 impl Slot for u32 {
@@ -55,22 +55,22 @@ impl Slot for u32 {
         self.into()
     }
     #[inline(always)]
-    unsafe fn peek<S: Simt>(simt: S, from: *const Self) -> Self {
+    unsafe fn load_relaxed<S: Simt>(simt: S, from: *const Self) -> Self {
         // SAFETY: passed on to the caller.
-        unsafe { simt.peek(from) }
+        unsafe { simt.load_relaxed(from) }
     }
     #[inline(always)]
     unsafe fn claim<S: Simt>(simt: S, at: *mut Self, new: Self) -> Self {
         // SAFETY: passed on to the caller.
-        unsafe { simt.exchange_if(at, Self::EMPTY, new) }
+        unsafe { simt.compare_exchange(at, Self::EMPTY, new) }
     }
     #[inline(always)]
     fn peek_shared<S: Simt>(simt: S, at: u32) -> Self {
         simt.peek_shared(at)
     }
     #[inline(always)]
-    fn post_shared<S: Simt>(simt: S, at: u32, key: Self) {
-        simt.post_shared(at, key);
+    fn store_relaxed<S: Simt>(simt: S, at: u32, key: Self) {
+        simt.store_relaxed(at, key);
     }
 }
 
@@ -88,7 +88,7 @@ impl Slot for u64 {
         self
     }
     #[inline(always)]
-    unsafe fn peek<S: Simt>(simt: S, from: *const Self) -> Self {
+    unsafe fn load_relaxed<S: Simt>(simt: S, from: *const Self) -> Self {
         // SAFETY: passed on to the caller.
         unsafe { simt.peek_wide(from) }
     }
@@ -102,7 +102,7 @@ impl Slot for u64 {
         simt.peek_shared_wide(2 * at)
     }
     #[inline(always)]
-    fn post_shared<S: Simt>(simt: S, at: u32, key: Self) {
+    fn store_relaxed<S: Simt>(simt: S, at: u32, key: Self) {
         simt.post_shared_wide(2 * at, key);
     }
 }
@@ -117,7 +117,7 @@ pub struct Region<K> {
 }
 
 impl<K: Slot> Region<K> {
-    /// Puts a key in the table, unless it is there. Whether it was not: of all lanes that bring a key, one is told so.
+    /// Puts a key in the table, unless it is there. Whether it was not: of all lanes that bring a key, one hears so.
     ///
     /// Called by: each lane by itself · Valid in: that lane · Scratch: the table
     ///
@@ -136,7 +136,7 @@ impl<K: Slot> Region<K> {
         loop {
             let here = self.first.wrapping_add(at as usize);
             // SAFETY: passed on to the caller.
-            let mut found = unsafe { K::peek(simt, here) };
+            let mut found = unsafe { K::load_relaxed(simt, here) };
             if found == K::EMPTY {
                 // SAFETY: passed on to the caller.
                 found = unsafe { K::claim(simt, here, content) };

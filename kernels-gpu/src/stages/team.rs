@@ -12,7 +12,7 @@
 
 use super::{
     each_word,
-    warp::{Leaves, is_vast, with_partner},
+    warp::{Partials, is_vast, with_partner},
 };
 use crate::{
     monoids::{Monoid, Words},
@@ -25,11 +25,11 @@ const BUFFER_WORDS: u32 = 1024;
 const _: () = assert!(BUFFER_WORDS as usize + 4 <= SHARED_WORDS);
 
 /// The most steps of a warp whose states have `words` words, a power of two: one where they are so large that a lane has no room for
-/// any that wait, as they need not [in any order](Leaves::InAnyOrder).
+/// any that wait, as they need not [in any order](Partials::PerThread).
 #[must_use]
-pub const fn most_steps(words: usize, leaves: Leaves) -> u32 {
+pub const fn most_steps(words: usize, leaves: Partials) -> u32 {
     match leaves {
-        Leaves::Apart | Leaves::Together { .. } if is_vast(words) => 1,
+        Partials::PerLeaf | Partials::PerRun { .. } if is_vast(words) => 1,
         _ => 1 << LEVELS,
     }
 }

@@ -28,7 +28,7 @@ pub struct Rows<T: Source> {
 /// worth it. Others are as fast reading elements as they fold them, and spare themselves the registers.
 #[must_use]
 pub const fn loads_words<T: Source, M: Monoid<T>>() -> bool {
-    (M::SELECTS || M::FOLDS_COLUMNS || warp::lanes_meet_last::<T, M>() && T::BYTES >= 8) && T::BYTES >= 4
+    (M::SELECTS || M::FOLDS_COLUMNS || warp::accumulates_per_thread::<T, M>() && T::BYTES >= 8) && T::BYTES >= 4
 }
 
 /// How many leaves [`load_leaf`] can read: the first.
@@ -92,10 +92,10 @@ impl<T: Source> Rows<T> {
         op.shift(self.loaded().fold_whole(simt, op), self.base)
     }
 
-    /// [`Monoid::fold_full`] of what was read.
+    /// [`Monoid::fold_fast`] of what was read.
     #[inline(always)]
-    pub fn fold_full<S: Simt, M: Monoid<T>>(self, simt: S, op: M, is_known: bool) -> (M::State, bool) {
-        let (state, is_folded) = op.fold_full(Kept { simt, rows: self }, is_known);
+    pub fn fold_fast<S: Simt, M: Monoid<T>>(self, simt: S, op: M, is_known: bool) -> (M::State, bool) {
+        let (state, is_folded) = op.fold_fast(Kept { simt, rows: self }, is_known);
         (op.shift(state, self.base), is_folded)
     }
 
@@ -113,8 +113,8 @@ impl<T: Source> Rows<T> {
 
     /// The same, for a second look that shares nothing with the first: registers are dearer than instructions.
     #[inline(always)]
-    pub fn anew<S: Simt>(self, simt: S) -> Self {
-        let row = |row: [u32; WORDS]| row.map(|word| simt.anew(word));
+    pub fn opaque<S: Simt>(self, simt: S) -> Self {
+        let row = |row: [u32; WORDS]| row.map(|word| simt.opaque(word));
         let words = T::map(self.words, |[a, b, c, d, e, f, g, h]| {
             [row(a), row(b), row(c), row(d), row(e), row(f), row(g), row(h)]
         });
@@ -148,8 +148,8 @@ impl<S: Simt, T: Source> Again<T> for Kept<S, T> {
         op.fold_part(self.rows.loaded())
     }
     #[inline(always)]
-    fn fold_anew<M: Monoid<T>>(self, op: M) -> M::State {
-        op.fold_part(self.rows.anew(self.simt).loaded())
+    fn fold_opaque<M: Monoid<T>>(self, op: M) -> M::State {
+        op.fold_part(self.rows.opaque(self.simt).loaded())
     }
 }
 
@@ -186,7 +186,7 @@ impl<T, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
     }
 }
 
-/// Reads and folds this lane's part of a leaf of any alignment and length, by [`Monoid::fold_again`].
+/// Reads and folds this lane's part of a leaf of any alignment and length, by [`Monoid::fold_slow`].
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
 ///
@@ -194,11 +194,11 @@ impl<T, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
 ///
 /// As [`fold_ragged`].
 #[inline(always)]
-pub unsafe fn fold_again<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
+pub unsafe fn fold_slow<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
     let base = base::<S, T>(simt, leaf);
     let from = after::<T>(input.start, base);
     let present = narrow(simt, u64::saturating_sub(input.len, base));
-    op.shift(op.fold_again(Columns { simt, from, present }), base)
+    op.shift(op.fold_slow(Columns { simt, from, present }), base)
 }
 
 /// Reads and folds this lane's part of a leaf of any alignment and length, places past the end giving the identity.
@@ -310,14 +310,14 @@ pub unsafe fn load_rows_of<S: Simt, T: Source>(simt: S, inputs: [Input<T>; 4], v
     // At an end of what may be read, which few warps meet: little code, one after the other.
     let mut read = [Short::nothing(); 4];
     let mut left = inputs;
-    let mut turn = simt.anew(0);
+    let mut turn = simt.opaque(0);
     while turn < 4 {
         let [input, b, c, d] = left;
         left = [b, c, d, input];
         let [_, f, g, h] = read;
         // SAFETY: passed on to the caller.
         read = [f, g, h, unsafe { load_rows::<S, T, _, 1>(simt, Bytes, input, vector) }];
-        turn = simt.anew(turn + 1);
+        turn = simt.opaque(turn + 1);
     }
     read
 }

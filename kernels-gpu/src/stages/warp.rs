@@ -39,7 +39,7 @@ pub const fn is_vast(words: usize) -> bool {
 /// Whether a lane combines all that it has folded of a tile before lanes meet: of operators that associate, on one array. Such as select
 /// would rather skip leaves that cannot matter.
 #[must_use]
-pub const fn lanes_meet_last<T: Source, M: Monoid<T>>() -> bool {
+pub const fn accumulates_per_thread<T: Source, M: Monoid<T>>() -> bool {
     M::ASSOCIATES && T::ARRAYS == 1 && !M::SELECTS
 }
 
@@ -49,9 +49,9 @@ pub const fn lanes_meet_last<T: Source, M: Monoid<T>>() -> bool {
 #[inline(always)]
 pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::State {
     if combines_in_loops(M::State::COUNT) {
-        return reduce_first(simt, op, state, simt.anew(32));
+        return reduce_first(simt, op, state, simt.opaque(32));
     }
-    let state = reduce_octets(simt, op, state);
+    let state = reduce_8_lanes(simt, op, state);
     let state = with_partner(simt, op, state, 8);
     with_partner(simt, op, state, 16)
 }
@@ -60,9 +60,9 @@ pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::S
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
 #[inline(always)]
-pub fn reduce_octets<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::State {
+pub fn reduce_8_lanes<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::State {
     if combines_in_loops(M::State::COUNT) {
-        return reduce_first(simt, op, state, simt.anew(8));
+        return reduce_first(simt, op, state, simt.opaque(8));
     }
     let state = with_partner(simt, op, state, 1);
     let state = with_partner(simt, op, state, 2);
@@ -93,56 +93,58 @@ fn reduce_further<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut four: M::State, 
     four
 }
 
-/// Rows whose states meet together in [`fold_four`].
+/// Rows whose states are combined together in [`fold_four`].
 pub const FOUR: u32 = 4;
 
 /// What a warp makes of its leaves of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leaves {
+pub enum Partials {
     /// A state of each, which all meet in shared memory.
-    Apart,
+    PerLeaf,
     /// One state of them all, which are neighbours: of states so large that shared memory has room for few. Where it has room, leaves are
     /// read faster if warps take them in turns.
-    Together {
-        /// Whether something is [set aside](Monoid::ASIDE): it is the cheaper, the more leaves of an array a warp folds.
+    PerRun {
+        /// Whether something is [set aside](Monoid::UNORDERED): it is the cheaper, the more leaves of an array a warp folds.
         aside: bool,
     },
-    /// One state of them all, whichever they are: lanes [meet last](lanes_meet_last).
-    InAnyOrder,
+    /// One state of them all, whichever they are: threads [accumulate](accumulates_per_thread).
+    PerThread,
 }
 
-impl Leaves {
+impl Partials {
     /// What it makes of those of an operator.
     #[must_use]
     pub const fn of<T: Source, M: Monoid<T>>() -> Self {
-        if lanes_meet_last::<T, M>() {
-            Self::InAnyOrder
-        } else if meets_in_fours::<T, M>() && is_large(M::State::COUNT) {
-            Self::Together { aside: M::ASIDE > 0 }
+        if accumulates_per_thread::<T, M>() {
+            Self::PerThread
+        } else if reduces_four_leaves::<T, M>() && is_large(M::State::COUNT) {
+            Self::PerRun {
+                aside: M::UNORDERED > 0,
+            }
         } else {
-            Self::Apart
+            Self::PerLeaf
         }
     }
 
     /// The most that a warp may have of a tile, of `warps` in a block and states of `words` words. They are a power of two, but
-    /// [in any order](Self::InAnyOrder).
+    /// [in any order](Self::PerThread).
     #[must_use]
     pub const fn most(self, words: usize, warps: u32) -> u32 {
         match self {
-            Self::Apart => block::most_states(words) / warps,
-            Self::Together { .. } => LANES,
+            Self::PerLeaf => block::most_states(words) / warps,
+            Self::PerRun { .. } => LANES,
             // A kernel counts those of a tile in 32 bits.
-            Self::InAnyOrder => 1 << 24,
+            Self::PerThread => 1 << 24,
         }
     }
 }
 
 /// Whether a warp's leaves of a tile meet [four at a time](fold_four): where states have several words, so that combining them costs
-/// more than holding two, and what of them meets in the tree not so many that two do not fit the registers beside the third.
+/// more than holding two, and what of them is combined in the tree not so many that two do not fit the registers beside the third.
 #[must_use]
-pub const fn meets_in_fours<T: Source, M: Monoid<T>>() -> bool {
+pub const fn reduces_four_leaves<T: Source, M: Monoid<T>>() -> bool {
     let words = M::State::COUNT;
-    (words > 1 && words < 12 || M::ASIDE > 0) && !M::SELECTS && !lanes_meet_last::<T, M>() && M::COMMUTES
+    (words > 1 && words < 12 || M::UNORDERED > 0) && !M::SELECTS && !accumulates_per_thread::<T, M>() && M::COMMUTES
 }
 
 /// States by number: a closure, or, of much code, what has a method that is always inlined.
@@ -174,7 +176,7 @@ pub fn reduce_rows<S: Simt, T, M: Monoid<T>>(
     let mut kept = op.identity();
     let mut first = 0;
     while first < rows {
-        let four = fold_four::<S, T, M, false>(simt, op, first, simt.anew(LANES), &mut row);
+        let four = fold_four::<S, T, M, false>(simt, op, first, simt.opaque(LANES), &mut row);
         if simt.lane() % around / FOUR == first / FOUR {
             kept = four;
         }
@@ -198,9 +200,9 @@ pub fn fold_four<S: Simt, T, M: Monoid<T>, const LITTLE: bool>(
 ) -> M::State {
     // The first two together, and one that waits for the next.
     let (mut two, mut waiting) = (op.identity(), op.identity());
-    let next = |turn| if LITTLE { simt.anew(turn) } else { turn };
+    let next = |turn| if LITTLE { simt.opaque(turn) } else { turn };
     let mut turn = next(0);
-    let turns = simt.anew(FOUR);
+    let turns = simt.opaque(FOUR);
     while turn < turns {
         let mut state = row.row(first + turn);
         if turn & 1 != 0 {
@@ -235,19 +237,19 @@ fn meet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, low: M::State, hig
 /// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
 #[inline(always)]
 pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32) -> M::State) -> M::State {
-    if M::ASIDE > 0 {
+    if M::UNORDERED > 0 {
         return aside::reduce_eight(simt, op, state);
     }
     if M::State::COUNT > 2 {
         // A number that no compiler knows: one unrolls the loop otherwise.
-        return reduce_rows(simt, op, simt.anew(8), 8, state);
+        return reduce_rows(simt, op, simt.opaque(8), 8, state);
     }
     // All are asked for before any is combined.
     let (a, b, c, d) = (state(0), state(1), state(2), state(3));
     let (e, f, g, h) = (state(4), state(5), state(6), state(7));
     if combines_in_loops(M::State::COUNT) {
         let rows = [a, b, c, d, e, f, g, h];
-        return reduce_rows(simt, op, simt.anew(8), 8, InCircle(rows));
+        return reduce_rows(simt, op, simt.opaque(8), 8, InCircle(rows));
     }
     let meet = |reach, low, high| meet(simt, op, reach, low, high);
     let low = meet(2, meet(1, a, b), meet(1, c, d));
@@ -347,7 +349,7 @@ pub fn fold_loaded<S: Simt, T: Source, M: Monoid<T>>(
             return op.identity();
         }
         seen.anything = true;
-        rows = rows.anew(simt);
+        rows = rows.opaque(simt);
     }
     let total = reduce(simt, op, rows.fold(simt, op));
     if M::SELECTS {

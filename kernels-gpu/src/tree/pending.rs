@@ -26,18 +26,18 @@ impl<State: Copy, const LEVELS: u32> Pending<State, LEVELS> {
             return;
         }
         let mut state = state;
-        let (mut left, mut level) = (number, simt.anew(0));
+        let (mut left, mut level) = (number, simt.opaque(0));
         while left & 1 != 0 && level < LEVELS {
             state = op.combine(self.0[0], state);
             self.turn();
             left >>= 1;
-            level = simt.anew(level + 1);
+            level = simt.opaque(level + 1);
         }
         self.0[0] = state;
         let mut back = if level == 0 { LEVELS } else { level };
         while back < LEVELS {
             self.turn();
-            back = simt.anew(back + 1);
+            back = simt.opaque(back + 1);
         }
     }
 
@@ -47,13 +47,13 @@ impl<State: Copy, const LEVELS: u32> Pending<State, LEVELS> {
         if M::IN_ANY_ORDER || count == 1 << LEVELS {
             return self.0[0];
         }
-        let (mut total, mut left) = (op.identity(), simt.anew(count));
+        let (mut total, mut left) = (op.identity(), simt.opaque(count));
         while left != 0 {
             if left & 1 != 0 {
                 total = op.combine(self.0[0], total);
             }
             self.turn();
-            left = simt.anew(left >> 1);
+            left = simt.opaque(left >> 1);
         }
         total
     }

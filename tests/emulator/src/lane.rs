@@ -261,7 +261,7 @@ impl Simt for Lane<'_> {
         self.draw(counter, last, Fence::AcquireRelease, Location::caller())
     }
     #[track_caller]
-    unsafe fn peek(self, from: *const u32) -> u32 {
+    unsafe fn load_relaxed(self, from: *const u32) -> u32 {
         self.atomic(from.addr(), 1, Location::caller(), |word| word) as u32
     }
 
@@ -271,7 +271,7 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
-    unsafe fn exchange_if(self, at: *mut u32, old: u32, new: u32) -> u32 {
+    unsafe fn compare_exchange(self, at: *mut u32, old: u32, new: u32) -> u32 {
         let exchange = |word| if word == u64::from(old) { u64::from(new) } else { word };
         self.atomic(at.addr(), 1, Location::caller(), exchange) as u32
     }
@@ -287,7 +287,7 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
-    unsafe fn add_wide(self, to: *mut u64, addend: u64) {
+    unsafe fn atomic_add_u64(self, to: *mut u64, addend: u64) {
         self.atomic(to.addr(), 2, Location::caller(), |words| words.wrapping_add(addend));
     }
 
@@ -297,7 +297,7 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
-    fn post_shared(self, at: u32, word: u32) {
+    fn store_relaxed(self, at: u32, word: u32) {
         self.atomic_shared(at, 1, Some(word.into()), Location::caller());
     }
 

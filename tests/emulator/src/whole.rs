@@ -4,7 +4,7 @@ use warpfold_kernels::{
     element::{Element, Type},
     kernels::{Arguments, SMALL_TILES, output::Output, whole},
     monoids::{Monoid, Words as _},
-    stages::{block::most_states, extents::Extents, grid::Meeting, warp::Leaves},
+    stages::{block::most_states, extents::Extents, grid::Meeting, warp::Partials},
     tree::LANES,
 };
 
@@ -20,7 +20,7 @@ use crate::{
 pub struct Shape {
     /// Threads in a block: 32 · 2ᵏ, at most 1024.
     pub threads: u32,
-    /// Leaves of the canonical tree that a warp folds for one tile: a power of two, at most as many as [`Leaves::most`] has it.
+    /// Leaves of the canonical tree that a warp folds for one tile: a power of two, at most as many as [`Partials::most`] has it.
     pub leaves_per_warp: u32,
     /// Blocks in the grid, launched as they are, be there more or fewer than tiles.
     pub blocks: u32,
@@ -68,12 +68,12 @@ pub fn reduce_all<T: Element, M: Monoid<T>>(
     assert!(
         powers
             && warps <= most_states(M::State::COUNT)
-            && shape.leaves_per_warp <= Leaves::of::<T, M>().most(M::State::COUNT, warps),
+            && shape.leaves_per_warp <= Partials::of::<T, M>().most(M::State::COUNT, warps),
         "{shape:?} is none that the kernel allows"
     );
-    fold::<T, M>(values, misalign, shape, seed, |lane, told| {
+    fold::<T, M>(values, misalign, shape, seed, |lane, params| {
         // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { whole::reduce_all(lane, op, told.extents, told.steps, told.meeting, told.output) };
+        unsafe { whole::reduce_all(lane, op, params.extents, params.steps, params.meeting, params.output) };
     })
 }
 
@@ -104,9 +104,9 @@ pub fn reduce_small<T: Element, M: Monoid<T>>(
         "{tiles} tiles of {threads} threads are none that the kernel allows"
     );
     shape.blocks = tiles.max(1) as u32;
-    fold::<T, M>(values, misalign, shape, seed, |lane, told| {
+    fold::<T, M>(values, misalign, shape, seed, |lane, params| {
         // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { whole::reduce_small(lane, op, told.extents.whole(), told.meeting, told.output) };
+        unsafe { whole::reduce_small(lane, op, params.extents.whole(), params.meeting, params.output) };
     })
 }
 

@@ -891,7 +891,7 @@ fn claim(lane: Lane<'_>, slots: *mut u64, claimed: *mut u64) {
             if lane.peek_wide(slots.wrapping_add(slot)) == 0
                 && lane.exchange_if_wide(slots.wrapping_add(slot), 0, me) == 0
             {
-                lane.add_wide(claimed, 1 << 31);
+                lane.atomic_add_u64(claimed, 1 << 31);
                 return;
             }
         }
@@ -932,7 +932,7 @@ fn a_plain_access_to_a_claimed_word_is_a_race() {
                 plain(lane, words);
             } else {
                 // SAFETY: the machine checks every access.
-                unsafe { lane.exchange_if(words, 0, 1) };
+                unsafe { lane.compare_exchange(words, 0, 1) };
             }
         })
     };
@@ -944,20 +944,20 @@ fn a_plain_access_to_a_claimed_word_is_a_race() {
         // SAFETY: the machine checks every access.
         unsafe { lane.load(words) };
     };
-    let peek = |lane: Lane<'_>, words: *mut u32| {
+    let load_relaxed = |lane: Lane<'_>, words: *mut u32| {
         // SAFETY: the machine checks every access.
-        unsafe { lane.peek(words) };
+        unsafe { lane.load_relaxed(words) };
     };
     always_caught(is_race, |seed| on_words(seed, store));
     always_caught(is_race, |seed| on_words(seed, load));
-    always_passes(|seed| on_words(seed, peek));
+    always_passes(|seed| on_words(seed, load_relaxed));
 }
 
 /// Thread 0 writes a word and says so in another; who sees that reads the first.
 fn tell(lane: Lane<'_>, synchronise: impl Fn(Lane<'_>)) {
     if lane.thread() == 0 {
         lane.store_shared(4, 5);
-        lane.post_shared(0, 1);
+        lane.store_relaxed(0, 1);
     }
     synchronise(lane);
     if lane.peek_shared(0) == 1 {
@@ -1008,7 +1008,7 @@ fn relaxed_operations_are_aligned_and_within_their_buffers() {
             run_on_words(Launch::new(1, 32, seed), 4, move |lane, words| {
                 let at = words.cast::<u8>().wrapping_add(offset).cast::<u64>();
                 // SAFETY: the machine checks every access.
-                unsafe { lane.add_wide(at, 1) };
+                unsafe { lane.atomic_add_u64(at, 1) };
             })
         }
     };

@@ -1,6 +1,6 @@
 //! Folds under a mask on the emulator: the CPU's bits, and no fault, in every kernel.
 
-mod beside;
+mod second_input;
 
 use warpfold::{
     Plan, cpu,
@@ -14,11 +14,11 @@ use warpfold::{
 };
 use warpfold_kernels::{
     element::{Element, Float, Masked, bf16, f16},
-    kernels::{Kernel, Told},
+    kernels::{Kernel, OpParams},
     tree::{leaf_elements, row_elements, vector_elements},
 };
 
-use beside::{Of, bits, emulated};
+use second_input::{Of, bits, emulated};
 
 /// Small numbers, of which 251 come in turns, and whether each is selected: a few of them, or most, or all but one.
 fn array<T: Element>(len: usize, seed: usize, of: impl Fn(u8) -> T) -> (Vec<T>, Vec<u8>) {
@@ -156,11 +156,11 @@ where
     Op: Reduction<T>,
     Op::Counted: Monoid<T, Answer = <Op as Reduction<T>>::Answer, State: Send + Sync + 'static>,
 {
-    let monoid = WhereNumbers::told(
+    let monoid = WhereNumbers::of_params(
         op.counted(T::TYPE),
-        Told {
+        OpParams {
             numbers_only: true,
-            ..Told::default()
+            ..OpParams::default()
         },
     );
     let check = |plan: &Plan, values: &[T], launched: &Of<'_>, misaligned: usize, expected: &[Vec<u32>]| {
@@ -246,7 +246,7 @@ macro_rules! each {
 
 /// What GPUs fold of floats: they are passed whether NaN is left out, too.
 fn floats<T: Float, Op: TakesMask>(op: Op, _: impl Fn(u8) -> T) -> WhereNumbers<Op::Counted> {
-    WhereNumbers::told(op.counted(T::TYPE), Told::default())
+    WhereNumbers::of_params(op.counted(T::TYPE), OpParams::default())
 }
 
 /// What GPUs fold of integers, and of bits.

@@ -1,6 +1,6 @@
 //! Folds of two arrays on the emulator: the CPU's bits, and no fault, in every kernel.
 
-mod beside;
+mod second_input;
 
 use warpfold::{
     Plan, cpu,
@@ -14,7 +14,7 @@ use warpfold_kernels::{
     tree::{leaf_elements, row_elements, vector_elements},
 };
 
-use beside::{Of, bits, emulated};
+use second_input::{Of, bits, emulated};
 
 /// Numbers of either sign and of many sizes, the same ones for the same seed; their cycle is prime, so that swapped tiles show.
 fn numbers<T: Float>(len: usize, seed: usize) -> Vec<T> {

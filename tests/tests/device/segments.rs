@@ -5,7 +5,7 @@ use warpfold::{
     Error, OffsetFault, cpu,
     gpu::Gpu,
     layout::Segments,
-    ops::{self, OverNothing as _, Reduction},
+    ops::{self, EmptyInput as _, Reduction},
 };
 use warpfold_kernels::element::{Element, Type, bf16};
 use warpfold_tests::{

@@ -16,8 +16,8 @@ pub use distance::MeanDistance;
 pub use geometric_mean::{GeometricMean, Logs};
 
 warpfold_kernels::operators! {
-    geometric_mean: GeometricMean, { f32: FULL, f64: WIDE };
-    mean_distance: MeanDistance, { f32: LIGHT };
-    census: TakeCensus, { f32: FULL };
-    compose: Compose, { u8: WIDE, u32: WIDE };
+    geometric_mean: GeometricMean, { f32: REGS_255, f64: REGS_128 };
+    mean_distance: MeanDistance, { f32: REGS_64 };
+    census: TakeCensus, { f32: REGS_255 };
+    compose: Compose, { u8: REGS_128, u32: REGS_128 };
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, path::Path, time::Instant};
 use bytemuck::NoUninit;
 use warpfold::{
     files::{self, DType, Tensor, TensorFile, bf16, f8e4m3, f8e5m2, f16},
-    ops::{Describe as Op, OverNothing, Reduction, Summary, element::Float},
+    ops::{Describe as Op, EmptyInput, Reduction, Summary, element::Float},
     pieces::Pieces,
 };
 
@@ -25,7 +25,7 @@ pub fn run(args: &Describe) -> Result<Summaries, Failure> {
     let op = Op {
         correction: args.correction,
     };
-    let has_kernel_of_f64 = || Ok(<Op as OverNothing<f64>>::kernel(op).map(drop)?);
+    let has_kernel_of_f64 = || Ok(<Op as EmptyInput<f64>>::kernel(op).map(drop)?);
     let device = Device::open::<f32, Op>(args.device, op, &has_kernel_of_f64)?.told();
     let start = Instant::now();
     // What files hold is known when they are opened, which is one at a time: there may be more of them than can be open at once.

@@ -12,7 +12,6 @@ use warpfold_kernels::kernels::Entry;
 use crate::{
     Accuracy, Failure, Nan, Reduce,
     answers::{Answer, Answers},
-    beside::Beside,
     device::{Device, NO_MASK, NO_SECOND, WHOLE_ONLY, Wanted, not_emulated},
     folder::Folder,
     options::name,
@@ -20,6 +19,7 @@ use crate::{
     reading,
     report::{Explained, Outcome, Report, Value},
     scalar::Scalar,
+    second_input::SecondInput,
     segments::Division,
 };
 
@@ -28,9 +28,9 @@ pub struct Fold<'a> {
     pub args: &'a Reduce,
     pub array: Tensor,
     pub division: Option<Division>,
-    pub mask: Option<Beside>,
+    pub mask: Option<SecondInput>,
     /// What the array is folded with, element by element.
-    pub second: Option<Beside>,
+    pub second: Option<SecondInput>,
     pub out: Option<Out>,
 }
 
@@ -39,8 +39,8 @@ impl<'a> Fold<'a> {
     pub fn open(args: &'a Reduce) -> Result<Self, Failure> {
         let (path, array) = reading::open(&args.file)?;
         let offsets = args.offsets.as_ref().map(|file| reading::open(file)).transpose()?;
-        let mask = Beside::mask(args, &array)?;
-        let second = Beside::second(args, &array)?;
+        let mask = SecondInput::mask(args, &array)?;
+        let second = SecondInput::second(args, &array)?;
         let mut inputs: Vec<Input<'_>> = vec![("the input", &path)];
         inputs.extend(offsets.iter().map(|(path, _)| ("the array of --offsets", &**path)));
         inputs.extend(mask.iter().map(|mask| ("the array of --where", &*mask.path)));
@@ -239,7 +239,7 @@ impl<'a> Fold<'a> {
         .into()
     }
 
-    pub fn no_mask(&self, mask: &Beside) -> Failure {
+    pub fn no_mask(&self, mask: &SecondInput) -> Failure {
         format!(
             "{} of {} has no mask here: leave out --where {}",
             name(self.args.op),

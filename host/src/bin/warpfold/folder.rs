@@ -7,7 +7,7 @@ use warpfold::{
     files::DType,
     layout::Axes,
     ops::{
-        OverNothing as _, Reduction, TakesMask, Where,
+        EmptyInput as _, Reduction, TakesMask, Where,
         element::{Masked, Real, Two},
         monoids::{Arg, Best, Key},
     },
@@ -18,12 +18,12 @@ use warpfold_kernels::kernels::Entry;
 use crate::{
     Failure,
     answers::{Answer, Answers},
-    beside::Beside,
     device::{Device, HasKernel, Opened, Wanted, emulate},
     fold::Fold,
     reading::{self, each_piece},
     reduce::Element,
     scalar::Scalar,
+    second_input::SecondInput,
     segments::Division,
 };
 
@@ -281,7 +281,7 @@ where
     fold: &'a Fold<'a>,
     op: Op,
     elements: Elements<<Where<Op> as Reduction<Masked<T>>>::State>,
-    mask: &'a Beside,
+    mask: &'a SecondInput,
 }
 
 impl<T: Element, Op: TakesMask> Folder for UnderMask<'_, T, Op>
@@ -342,7 +342,7 @@ where
 struct OfTwo<'a, T: Element, R: Reduction<Two<T>>> {
     fold: &'a Fold<'a>,
     op: R,
-    second: &'a Beside,
+    second: &'a SecondInput,
     items: PhantomData<fn(T)>,
 }
 

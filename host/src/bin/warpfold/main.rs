@@ -5,9 +5,9 @@
 #![cfg_attr(test, allow(dead_code, unused_imports))]
 
 mod answers;
-mod beside;
 #[cfg(not(test))]
 mod describe;
+mod second_input;
 /// As [`reduce`].
 #[cfg(test)]
 mod describe {

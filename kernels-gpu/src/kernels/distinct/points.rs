@@ -4,7 +4,7 @@ use super::{
     super::{Entry, Kernel, LIBRARY},
     Order, Width,
 };
-use crate::stages::{table::Slot as _, warp::Leaves};
+use crate::stages::{table::Slot as _, warp::Partials};
 #[cfg(target_arch = "nvptx64")]
 use {
     super::{Arguments, count_extents, count_whole},
@@ -56,7 +56,7 @@ const fn entry<T: Width>(name: &'static str, blocks: u32, barriers: u32) -> Entr
         masked: false,
         kernel: Kernel::Distinct,
         state_words: T::Slot::WORDS,
-        leaves: Leaves::InAnyOrder,
+        partials: Partials::PerThread,
         answer_words: 2,
         answer_bytes: 8,
         max_threads: THREADS,
@@ -110,8 +110,8 @@ macro_rules! points {
                         };
                         let arguments = Arguments {
                             extents,
-                            order: Order::of_told(order),
-                            equality: Equality::of_told(kind, highest),
+                            order: Order::of_params(order),
+                            equality: Equality::of_params(kind, highest),
                             table,
                             slots,
                             answers,

@@ -71,7 +71,7 @@ pub(super) unsafe fn fold<S: Simt, T: Source, M: Monoid<T>>(
         // SAFETY: passed on to the caller.
         let total = unsafe {
             if most_beside::<T, M>() > 1 && width > LANES {
-                fold_beside::<S, T, M, 2>(simt, op, segments, mine, these, simt.anew(LANES), false)
+                fold_beside::<S, T, M, 2>(simt, op, segments, mine, these, simt.opaque(LANES), false)
             } else {
                 fold_beside::<S, T, M, 1>(simt, op, segments, mine, these, width, is_ragged)
             }
@@ -122,12 +122,12 @@ unsafe fn fold_alone<S: Simt, T: Source, M: Monoid<T>>(
             [load(first, true), load(second, true)]
         };
         simt.warp_barrier();
-        let mut i = simt.anew(0);
+        let mut i = simt.opaque(0);
         while i < AT_ONCE {
             let [vector, next] = both;
             both = [next, vector];
             pending.push(simt, op, turn * AT_ONCE + i, vector.fold(simt, op));
-            i = simt.anew(i + 1);
+            i = simt.opaque(i + 1);
         }
         turn += 1;
     }
@@ -163,7 +163,7 @@ fn set_bit<S: Simt>(simt: S, bits: u32, mut before: u32) -> u32 {
             before -= below;
             number += half;
         }
-        half = simt.anew(half / 2);
+        half = simt.opaque(half / 2);
     }
     number
 }
@@ -211,7 +211,7 @@ unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
         };
         let load = |(start, len): (At<T>, u32), wide: bool| {
             let around = segments.around_of(start, len.into());
-            let present = simt.anew(u32::saturating_sub(len, first));
+            let present = simt.opaque(u32::saturating_sub(len, first));
             let from = after::<T>(start, first.into());
             // SAFETY: passed on to the caller.
             unsafe { thread::load_vectors::<S, T, N>(simt, from, first, present, wide, around) }

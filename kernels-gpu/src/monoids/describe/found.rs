@@ -270,7 +270,7 @@ impl Ends {
     fn of_part<T: Float>(self, best: Best<Key<T>>, part: impl Again<T>) -> Best<Key<T>> {
         if best.key == self.0.lift(T::from_bits(0), 0).key {
             // A zero: of which sign, it takes a second look to tell.
-            let key = part.fold_anew(Extremum { order: self.0.order });
+            let key = part.fold_opaque(Extremum { order: self.0.order });
             return Best { key, ..best };
         }
         best

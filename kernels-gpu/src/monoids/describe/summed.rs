@@ -1,4 +1,4 @@
-//! What is rounded of a description: sums and moments, which must meet in the tree.
+//! What is rounded of a description: sums and moments, which must be combined in the tree.
 
 use super::super::{Moments2, Moments4, Monoid, NormL1, Skewness, Sum, SumOfSquares, Words, filtered::numbers};
 use crate::{

@@ -79,7 +79,7 @@ impl Simt for Nvptx {
         // SAFETY: the trait has all 32 lanes call this together.
         unsafe { vote_any_sync(ALL, yes) }
     }
-    fn anew(self, word: u32) -> u32 {
+    fn opaque(self, word: u32) -> u32 {
         let same;
         // SAFETY: copies a register.
         unsafe {
@@ -87,7 +87,7 @@ impl Simt for Nvptx {
         }
         same
     }
-    fn permute(self, low: u32, high: u32, digits: u32) -> u32 {
+    fn byte_perm(self, low: u32, high: u32, digits: u32) -> u32 {
         let word;
         // SAFETY: picks bytes of registers.
         unsafe {
@@ -231,7 +231,7 @@ impl Simt for Nvptx {
         }
         drawn
     }
-    unsafe fn peek(self, from: *const u32) -> u32 {
+    unsafe fn load_relaxed(self, from: *const u32) -> u32 {
         let word;
         // SAFETY: the caller vouches for the address.
         unsafe {
@@ -249,7 +249,7 @@ impl Simt for Nvptx {
         }
         words
     }
-    unsafe fn exchange_if(self, at: *mut u32, old: u32, new: u32) -> u32 {
+    unsafe fn compare_exchange(self, at: *mut u32, old: u32, new: u32) -> u32 {
         let found;
         // SAFETY: the caller vouches for the address.
         unsafe {
@@ -267,7 +267,7 @@ impl Simt for Nvptx {
         }
         found
     }
-    unsafe fn add_wide(self, to: *mut u64, addend: u64) {
+    unsafe fn atomic_add_u64(self, to: *mut u64, addend: u64) {
         // SAFETY: the caller vouches for the address.
         unsafe {
             asm!("red.relaxed.gpu.global.add.u64 [{}], {};", in(reg64) to, in(reg64) addend,
@@ -283,7 +283,7 @@ impl Simt for Nvptx {
         }
         word
     }
-    fn post_shared(self, at: u32, word: u32) {
+    fn store_relaxed(self, at: u32, word: u32) {
         // SAFETY: the trait bounds `at` by the declaration's size.
         unsafe {
             asm!("st.relaxed.cta.shared.u32 [{}], {};", in(reg32) shared_address(at), in(reg32) word,

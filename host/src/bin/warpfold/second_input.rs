@@ -11,7 +11,7 @@ use warpfold::{
 use crate::{Failure, Reduce, reading, room::room};
 
 /// An array that is broadcast to the shape of another.
-pub struct Beside {
+pub struct SecondInput {
     pub tensor: Tensor,
     /// As it was named.
     pub file: PathBuf,
@@ -21,7 +21,7 @@ pub struct Beside {
     pub layout: Layout,
 }
 
-impl Beside {
+impl SecondInput {
     /// The mask that a command line names, if it names one: of truths or bytes.
     pub fn mask(args: &Reduce, array: &Tensor) -> Result<Option<Self>, Failure> {
         let open = |file: &PathBuf| {

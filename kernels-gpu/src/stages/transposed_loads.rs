@@ -48,13 +48,13 @@ pub(super) const fn folds_half<T: Source>() -> bool {
 
 /// The words of a part whose elements share theirs with the neighbours'.
 #[derive(Clone, Copy)]
-pub(super) struct SharedWords<T: Source>(pub(super) Places<T>);
+pub(super) struct TransposedLoads<T: Source>(pub(super) Places<T>);
 
-impl<T: Source, const N: usize> Read<N> for SharedWords<T> {
+impl<T: Source, const N: usize> Read<N> for TransposedLoads<T> {
     #[inline(always)]
     unsafe fn read<S: Simt>(self, simt: S) -> Vectors<N> {
         // SAFETY: passed on to the caller.
-        unsafe { load_shared_words(simt, self.0) }
+        unsafe { load_transposed(simt, self.0) }
     }
     /// Never: elements that have a mask share no words.
     #[inline(always)]
@@ -71,14 +71,14 @@ impl<T: Source, const N: usize> Read<N> for SharedWords<T> {
 ///
 /// As [`fold_part`](super::gather::fold_part).
 #[inline(always)]
-unsafe fn load_shared_words<S: Simt, T: Source, const N: usize>(simt: S, places: Places<T>) -> Vectors<N> {
+unsafe fn load_transposed<S: Simt, T: Source, const N: usize>(simt: S, places: Places<T>) -> Vectors<N> {
     let Places {
         start, first, present, ..
     } = places;
     let elements = word_elements::<T>();
     let place_in_word = simt.lane() % elements as u32;
     let step = T::of(places.extents.step, places.array) as isize;
-    let left = simt.anew(u32::saturating_sub(present, place_in_word));
+    let left = simt.opaque(u32::saturating_sub(present, place_in_word));
     let offset = (first + u64::from(place_in_word)) as isize * step - place_in_word as isize;
     let mut from = start.wrapping_offset(offset);
     // All are read before any is exchanged.
@@ -106,7 +106,7 @@ unsafe fn load_shared_words<S: Simt, T: Source, const N: usize>(simt: S, places:
 fn exchanged<S: Simt, T: Item>(simt: S, word: u32) -> u32 {
     let meet = |word: u32, reach: u32, [first, second]: [u32; 2]| {
         let digits = if simt.lane() & reach == 0 { first } else { second };
-        simt.permute(word, simt.shuffle_xor(word, reach), digits)
+        simt.byte_perm(word, simt.shuffle_xor(word, reach), digits)
     };
     // Halves of words; bytes, and then halves.
     if T::BYTES == 2 {

@@ -154,8 +154,11 @@ mod tests {
         for arch in archs() {
             for entry in warpfold_kernels::kernels::entries() {
                 let device = (arch / 10, arch % 10);
-                let ptx =
-                    find(entry, device).expect("every entry is built for the oldest architecture, of this source");
+                let ptx = match find(entry, device) {
+                    // A demo leaves a sample.
+                    Err(Error::NoPtx { .. }) if !entry.element.is_sampled() => continue,
+                    found => found.expect("every entry is built for the oldest architecture, of this source"),
+                };
                 assert!(ptx.arch <= arch);
                 assert!(
                     ptx.text.contains(&format!(".entry {}(", entry.name)),

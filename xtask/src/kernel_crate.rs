@@ -141,6 +141,15 @@ impl KernelCrate {
         })
     }
 
+    /// A sample of the same, with files of its own on the way.
+    pub fn sampled(self) -> Self {
+        let mut cache = self.cache.into_os_string();
+        cache.push("-sample");
+        let cache = cache.into();
+        let sample = true;
+        Self { cache, sample, ..self }
+    }
+
     /// The code generator that a user's crate, in `folder`, takes our kernels for, if it says.
     pub fn users_codegen(folder: &Path) -> Result<Option<Codegen>> {
         Ok(Package::at(folder)?.codegen())

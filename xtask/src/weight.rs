@@ -14,7 +14,8 @@ pub fn check(kernels: &KernelCrate, builds: &[Build]) -> Option<(String, Violati
             .map(|row| row.counts.bytes)
     };
     let (entries, bytes) = (sizes().count(), sizes().sum::<usize>());
-    println!("\n{:.1} MB of PTX, {entries} entries", bytes as f64 / 1e6);
+    let of = if kernels.sample { ", a sample" } else { "" };
+    println!("\n{:.1} MB of PTX, {entries} entries{of}", bytes as f64 / 1e6);
     let is_default = kernels.ours
         && builds
             .iter()

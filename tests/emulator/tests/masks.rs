@@ -151,9 +151,9 @@ where
 }
 
 /// What is folded where NaN is left out, without a mask: in every kernel, of the array alone.
-fn numbers<T: Float, Op: SkipsNan>(op: Op, of: impl Fn(u8) -> T)
+fn numbers<T: Float, Op>(op: Op, of: impl Fn(u8) -> T)
 where
-    Op: Reduction<T>,
+    Op: SkipsNan + Reduction<T>,
     Op::Counted: Monoid<T, Answer = <Op as Reduction<T>>::Answer, State: Send + Sync + 'static>,
 {
     let monoid = WhereNumbers::of_params(

@@ -248,8 +248,9 @@ impl Compiler {
         // Fat LTO and one unit leave no calls. There is nothing to link: the assembly is the product. JumpThreading copies
         // barriers into divergent branches (rust-lang/rust 137086). Whatever its size, a function is inlined; and no lanes of
         // vectors are looked for in straight-line code, which the target hardly has and which costs registers.
+        let sample = if kernels.sample { "--cfg warpfold_sample" } else { "" };
         let flags = format!(
-            "-C target-cpu={arch} {} --emit=asm -C linker=true -Zmir-enable-passes=-JumpThreading -C no-vectorize-slp -C no-vectorize-loops -C llvm-args=-inline-threshold=1000000 {more_flags}",
+            "-C target-cpu={arch} {} --emit=asm -C linker=true -Zmir-enable-passes=-JumpThreading -C no-vectorize-slp -C no-vectorize-loops -C llvm-args=-inline-threshold=1000000 {sample} {more_flags}",
             language(arch)
         );
         capture(

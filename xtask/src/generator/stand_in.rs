@@ -17,16 +17,15 @@ use crate::{
     process::{cargo, succeed, write_if_changed},
 };
 
-/// Flags of the compiler: a sample of the entry points, for what is checked here is the same in each type of elements; the tool
-/// attributes that `cuda_std`'s macros leave, registered as cuda_builder registers them, and
+/// Flags of the compiler: the tool attributes that `cuda_std`'s macros leave, registered as cuda_builder registers them, and
 /// the calling convention that makes an entry point of a kernel here.
-pub const FLAGS: &str = "--cfg warpfold_sample \
+pub const FLAGS: &str = "\
     -Zcrate-attr=feature(register_tool) -Zcrate-attr=register_tool(nvvm_internal) -Zcrate-attr=feature(abi_ptx)";
 
 /// The architecture that is checked.
 pub const ARCH: &str = "sm_90";
 
-/// The crate of kernels with the stand-in in `cuda_std`'s place.
+/// The crate of kernels with the stand-in in `cuda_std`'s place: a sample, for what is checked here is the same in each type of elements.
 pub fn kernels() -> Result<KernelCrate> {
     let cache = paths::target().join("kernels/stand-in");
     Ok(KernelCrate {

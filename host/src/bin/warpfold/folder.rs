@@ -53,6 +53,9 @@ pub type Choice<'a> = Option<Box<dyn Folder + 'a>>;
 /// Of the state of the whole array, the elements that its answer tells of.
 type Elements<State> = Box<dyn Fn(State) -> Vec<Scalar>>;
 
+/// Folds a piece on a device.
+type Piece<R, T, State> = fn(&Device, R, &[T]) -> Result<State, Failure>;
+
 /// Operators over all elements.
 pub mod plain {
     use super::*;
@@ -227,8 +230,7 @@ struct Plain<'a, T: Element, R: Reduction<T>> {
     fold: &'a Fold<'a>,
     op: R,
     elements: Elements<R::State>,
-    /// Folds a piece.
-    piece: fn(&Device, R, &[T]) -> Result<R::State, Failure>,
+    piece: Piece<R, T, R::State>,
 }
 
 impl<T: Element, R: Reduction<T, Answer: Answer>> Folder for Plain<'_, T, R> {

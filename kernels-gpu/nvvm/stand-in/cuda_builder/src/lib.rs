@@ -58,7 +58,8 @@ impl CudaBuilder {
         }
     }
     pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
-        args.iter().for_each(|arg| self.params += &format!("{}\n", arg.as_ref()));
+        args.iter()
+            .for_each(|arg| self.params += &format!("{}\n", arg.as_ref()));
         self
     }
     pub fn release(mut self, release: bool) -> Self {

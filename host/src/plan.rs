@@ -88,7 +88,7 @@ impl Plan {
     /// The tuned plan for `len` elements and the operator of `entry`: it picks the kernel, too.
     ///
     /// Measured on one H200, driver 580, 2026-11-20: CUDA-graph replays over rotating buffers, f32 sum, both
-    /// kernels in the legal shapes of each length from 2¹⁰ to 2³⁰ against each other. What won (the README has the speeds;
+    /// kernels in the legal shapes of each length from 2¹⁰ to 2³⁰ against each other. What won (docs/figures.md has the speeds;
     /// `cargo bench --bench gpu -- sum --shapes` tries the kernel of any length again):
     ///
     /// | elements | shape |
@@ -147,7 +147,7 @@ impl Plan {
     }
 
     /// A leaf for each warp, where blocks are so few that one warp folds their slots, and so small that as many multiprocessors as there
-    /// are read: at 2¹⁴ sums of f32 without NaN took 4.4 µs in two blocks of 8 warps, on an H100 on 2026-11-25.
+    /// are read: at 2¹⁴ sums of f32 without NaN took 4.4 µs in two blocks of 8 warps, and 4.2 in four of 4, on an H100 on 2026-11-25.
     fn of_few(entry: &'static Entry, len: u64) -> Option<Self> {
         let leaves = len.div_ceil(entry.element.leaf_elements()).max(1);
         let most_warps = (entry.max_threads / LANES).min(most_states(entry.state_words));
@@ -245,8 +245,8 @@ impl Plan {
         }
     }
 
-    /// Bytes that the launch must read and write, of two arrays every element of both, and a mask where its kernel takes one: the
-    /// speed of light is these over the memory's bandwidth.
+    /// Bytes that the launch must read and write, of two arrays every element of both, and a mask where its kernel takes one (though
+    /// none is read where NaN alone is left out): the speed of light is these over the memory's bandwidth.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let of_an_answer = match self.entry.kernel {
@@ -259,7 +259,7 @@ impl Plan {
         elements.saturating_add(self.count.saturating_mul(of_an_answer as u64))
     }
 
-    /// What the launch is told of the work of a warp: its leaves of a tile, or its steps.
+    /// What the launch passes of the work of a warp: its leaves of a tile, or its steps.
     #[must_use]
     pub fn steps(&self) -> u32 {
         match self.entry.kernel {

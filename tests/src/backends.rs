@@ -118,7 +118,7 @@ pub fn emulator<T: Element, R: Reduction<T>>(
     op.check_extent(plan.len).ok()?;
     let monoid = op.monoid();
     // Not any of `kernels::run`, which would all be compiled for each operator.
-    let (answers, states) = emulate::<T, R::Monoid>(values, plan, misalign, seed, Of::Whole, |lane, params| {
+    let (answers, states) = emulate::<T, R::Monoid>(values, plan, misalign, seed, Of::Whole, |lane, arguments| {
         // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
         unsafe {
             match plan.entry.kernel {
@@ -126,14 +126,20 @@ pub fn emulator<T: Element, R: Reduction<T>>(
                     whole::reduce_all(
                         lane,
                         monoid,
-                        params.extents,
-                        params.steps,
-                        params.meeting,
-                        params.output,
+                        arguments.extents,
+                        arguments.steps,
+                        arguments.meeting,
+                        arguments.output,
                     );
                 }
                 Kernel::Small => {
-                    whole::reduce_small(lane, monoid, params.extents.whole(), params.meeting, params.output);
+                    whole::reduce_small(
+                        lane,
+                        monoid,
+                        arguments.extents.whole(),
+                        arguments.meeting,
+                        arguments.output,
+                    );
                 }
                 Kernel::Rows | Kernel::Strided | Kernel::Segments | Kernel::Distinct => {
                     panic!("{plan} is of no whole array")
@@ -160,9 +166,9 @@ pub fn emulator_along<T: Element, M: Monoid<T>>(
     misalign: usize,
     seed: u64,
 ) -> (Vec<M::Answer>, Vec<M::State>) {
-    emulate::<T, M>(values, plan, misalign, seed, Of::Extents(extents), |lane, params| {
+    emulate::<T, M>(values, plan, misalign, seed, Of::Extents(extents), |lane, arguments| {
         // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
-        unsafe { run(lane, op, plan.entry.kernel, params) }
+        unsafe { run(lane, op, plan.entry.kernel, arguments) }
     })
 }
 
@@ -185,10 +191,10 @@ pub fn emulator_segments<T: Element, M: Monoid<T>>(
         Of::Segments(segments)
     };
     let misalign = seed as usize % vector_elements::<T>();
-    emulate::<T, M>(values, plan, misalign, seed, of, |lane, params| {
-        let (extents, leaves) = (params.extents.segments(), params.steps);
+    emulate::<T, M>(values, plan, misalign, seed, of, |lane, arguments| {
+        let (extents, leaves) = (arguments.extents.segments(), arguments.steps);
         // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
-        unsafe { segments::reduce_segments(lane, op, extents, leaves, params.meeting, params.output) }
+        unsafe { segments::reduce_segments(lane, op, extents, leaves, arguments.meeting, arguments.output) }
     })
 }
 

@@ -60,7 +60,7 @@ pub trait Operation: Sync {
     fn ty(&self) -> Type;
     /// Its whole-array kernel.
     fn entry(&self) -> &'static Entry;
-    /// What its kernels are told.
+    /// What its kernels are passed.
     fn params(&self) -> OpParams;
     /// Words of a state, and of an answer.
     fn words(&self) -> (usize, usize);

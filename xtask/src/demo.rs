@@ -15,7 +15,9 @@ pub struct Args {
 /// Runs the task.
 pub fn run(args: &Args) -> Result<()> {
     if build_ptx::build_sample(&setup::ensure(Codegen::Llvm)?)? {
-        println!("these are the kernels of f32, bf16 and u8; `cargo xtask build-ptx` builds those of all types");
+        println!(
+            "these are the kernels of f32, bf16 and u8, but for counts, any and all of the first two; `cargo xtask build-ptx` builds all"
+        );
     }
     let status = cargo()
         .args(["run", "--release", "--package", "warpfold", "--example", "demo", "--"])

@@ -95,7 +95,7 @@ struct Stated<'a> {
 impl<'a> Part<'a> {
     /// An entry of which the facts are known.
     fn of(item: &'a Item, facts: Facts) -> Self {
-        let [max_threads, min_blocks, _, _, fuses, barriers] = facts;
+        let [max_threads, min_blocks, _, _, fuses, barriers, _] = facts;
         Self {
             item,
             module: item.name.clone(),
@@ -386,9 +386,9 @@ mod tests {
         let module = Module::parse(
             ".visible .entry sum_f32()\n{\nret;\n}\n.visible .entry theirs()\n{\nret;\n}\n\
              .visible .entry mine_rows_f32()\n{\nret;\n}\n\
-             .visible .global .align 4 .b8 my_ops$mine_rows_f32[24] = {0, 2, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, \
-             0, 0, 0, 0, 4, 0, 0, 0};\n\
-             .visible .global .align 4 .b8 warpfold_kernels$sum_f32[24] = {0};\n",
+             .visible .global .align 4 .b8 my_ops$mine_rows_f32[28] = {0, 2, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, \
+             0, 0, 0, 0, 4, 0, 0, 0, 192, 0, 0, 0};\n\
+             .visible .global .align 4 .b8 warpfold_kernels$sum_f32[28] = {0};\n",
         );
         let ours = |ours| KernelCrate {
             folder: PathBuf::new(),
@@ -416,7 +416,7 @@ mod tests {
         let parts = theirs.parts(&module).unwrap();
         assert_eq!(
             parts[1].note.unwrap().to_string(),
-            "// mine_rows_f32 [512, 2, 1, 1, 0, 4]"
+            "// mine_rows_f32 [512, 2, 1, 1, 0, 4, 192]"
         );
         assert_eq!(
             (parts[1].bounds.max_threads, parts[1].bounds.min_blocks),

@@ -11,14 +11,16 @@ use anyhow::{Context, Result};
 use crate::paths;
 
 /// Of this program what makes PTX and checks it.
-const MAKERS: [&str; 9] = [
+const MAKERS: [&str; 11] = [
     "build_ptx.rs",
     "facts.rs",
     "generator",
     "kernel_crate.rs",
+    "process.rs",
     "ptx.rs",
     "ptxas.rs",
     "record.rs",
+    "setup.rs",
     "stamp.rs",
     "weight.rs",
 ];
@@ -55,7 +57,10 @@ fn code(text: &str) -> Vec<&str> {
     let tests = lines
         .windows(2)
         .position(|pair| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{'));
-    lines[..tests.unwrap_or(lines.len())].to_vec()
+    // Nothing but that module is behind it.
+    let is_last =
+        |at: &usize| lines[*at..].iter().filter(|line| **line == "}").count() == 1 && lines.last() == Some(&"}");
+    lines[..tests.filter(is_last).unwrap_or(lines.len())].to_vec()
 }
 
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {

@@ -149,7 +149,7 @@ pub(super) unsafe fn launch(
             step,
             reach,
         } = place.arrays[i];
-        let is_no_mask = plan.entry.masked && i == 1 && launch.inputs[1] == 0;
+        let is_no_mask = params.numbers_only && plan.entry.masked && i == 1 && launch.inputs[1] == 0;
         let at = |element: u64| launch.inputs[i] + element * plan.entry.pitch(i) as u64;
         let [start, begin, end] = if is_no_mask {
             [NO_MASK, 0, u64::MAX]

@@ -24,7 +24,7 @@ pub use warpfold_kernels::monoids::NO_INDEX;
 /// An empty one has what `Op` has.
 ///
 /// All other elements keep their places in the canonical tree, so where there is no NaN the bits are `Op`'s, and where
-/// there is one, those of the tree with a hole. Reading the memory sets the speed, as for `Op`.
+/// there is one, those of the tree with a hole. On GPUs it folds by the kernels for masks.
 ///
 /// ```
 /// use warpfold::{cpu, ops::{ArgMax, IgnoreNan, Max, Mean, NO_INDEX}};

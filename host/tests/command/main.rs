@@ -283,9 +283,9 @@ fn the_emulator_streams_too() {
 #[test]
 fn what_the_emulator_has_no_kernel_for_is_said() {
     for (op, option, value, says) in [
-        ("prod", "--nan", "propagate", "no prod of float32 here"),
-        ("max", "--nan", "ignore", "no max of float32 here"),
-        ("sum", "--accuracy", "exact", "no sum of float32 here"),
+        ("prod", "--nan", "propagate", "no prod of float32 as"),
+        ("max", "--nan", "ignore", "no max of float32 as"),
+        ("sum", "--accuracy", "exact", "no sum of float32 as"),
     ] {
         let output = warpfold(["reduce", op, DATA, option, value, "--device", "emulator"]);
         assert_eq!(output.status.code(), Some(1));

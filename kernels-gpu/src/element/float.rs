@@ -11,7 +11,7 @@ macro_rules! float {
             bits ^ ((bits >> ($int::BITS - 1)) & $int::MAX)
         }
 
-        /// A NaN answer has one bit pattern everywhere: hardware differs in the payloads and signs it makes. OpParams by its bits,
+        /// A NaN answer has one bit pattern everywhere: hardware differs in the payloads and signs it makes. It is told by its bits,
         /// and chosen as bits: to LLVM one NaN is as good as another, and it drops a choice between two (after a square root
         /// it did).
         #[inline]

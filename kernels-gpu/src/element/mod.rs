@@ -151,6 +151,12 @@ impl Type {
         )
     }
 
+    /// Whether it has two parts.
+    #[must_use]
+    pub const fn is_complex(self) -> bool {
+        matches!(self, Self::Complex32 | Self::Complex64 | Self::Complex128)
+    }
+
     /// The bits of +∞, of a float that has it.
     #[must_use]
     pub const fn infinity(self) -> Option<u64> {

@@ -145,7 +145,7 @@ pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
             let is_known = if is_zero {
                 has_zero
             } else {
-                T::Slot::peek_shared(simt, near) == key
+                T::Slot::load_shared_relaxed(simt, near) == key
             };
             if !is_known {
                 // SAFETY: passed on to the caller.
@@ -153,7 +153,7 @@ pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
                 if is_zero {
                     has_zero = true;
                 } else {
-                    T::Slot::store_relaxed(simt, near, key);
+                    T::Slot::store_shared_relaxed(simt, near, key);
                 }
             }
             elements = [elements[1], elements[2], elements[3], 0];

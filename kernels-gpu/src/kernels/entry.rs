@@ -14,28 +14,28 @@ macro_rules! entries {
     (
         ptx: $ptx:expr, of other elements if $others:meta;
         $($part:ident: folds of $arrays:ident, if $when:meta {
-            $($op:tt: $monoid:ty = |$params:pat_param| $value:expr, { $($element:ident: $room:ident),* $(,)? }, $few:ident small;)*
+            $($op:tt: $monoid:ty = |$params:pat_param| $value:expr, { $($element:ident: $bounds:ident),* $(,)? }, $few:ident small;)*
         })*
         $((folds of vast states) $vast_part:ident, if $vast_when:meta {
-            $($vast_op:tt: $vast_monoid:ty = |$vast_told:pat_param| $vast_value:expr, {
-                $($vast_element:ident: $vast_room:ident),* $(,)?
+            $($vast_op:tt: $vast_monoid:ty = |$vast_params:pat_param| $vast_value:expr, {
+                $($vast_element:ident: $vast_bounds:ident),* $(,)?
             };)*
         })?
     ) => {
         /// Every entry point of this crate, operator by operator.
         static ENTRIES: &[&[$crate::kernels::Entry]] = &[$($($(
             &[
-                $crate::entries!(@new All, $op, "", $arrays $element, $monoid, $room, $part),
-                $crate::entries!(@new Rows, $op, "_rows", $arrays $element, $monoid, $room, $part),
-                $crate::entries!(@new Strided, $op, "_strided", $arrays $element, $monoid, $room, $part),
-                $crate::entries!(@new Segments, $op, "_segments", $arrays $element, $monoid, $room, $part),
+                $crate::entries!(@new All, $op, "", $arrays $element, $monoid, $bounds, $part),
+                $crate::entries!(@new Rows, $op, "_rows", $arrays $element, $monoid, $bounds, $part),
+                $crate::entries!(@new Strided, $op, "_strided", $arrays $element, $monoid, $bounds, $part),
+                $crate::entries!(@new Segments, $op, "_segments", $arrays $element, $monoid, $bounds, $part),
             ],
-            $crate::entries!(@new_if $few, Small, $op, "_small", $arrays $element, $monoid, $room, $part),
+            $crate::entries!(@new_if $few, Small, $op, "_small", $arrays $element, $monoid, $bounds, $part),
         )*)*)* $($($(
             &[
-                $crate::entries!(@new All, $vast_op, "", one $vast_element, $vast_monoid, $vast_room, $vast_part),
-                $crate::entries!(@new Strided, $vast_op, "_strided", one $vast_element, $vast_monoid, $vast_room, $vast_part),
-                $crate::entries!(@new Segments, $vast_op, "_segments", one $vast_element, $vast_monoid, $vast_room, $vast_part),
+                $crate::entries!(@new All, $vast_op, "", one $vast_element, $vast_monoid, $vast_bounds, $vast_part),
+                $crate::entries!(@new Strided, $vast_op, "_strided", one $vast_element, $vast_monoid, $vast_bounds, $vast_part),
+                $crate::entries!(@new Segments, $vast_op, "_segments", one $vast_element, $vast_monoid, $vast_bounds, $vast_part),
             ],
         )*)*)?];
 
@@ -48,26 +48,26 @@ macro_rules! entries {
         };
 
         $($($(
-            $crate::entries!(@points $when, $others, $element; All, $op, "", $arrays $element, $monoid, $room, $params, $value);
+            $crate::entries!(@points $when, $others, $element; All, $op, "", $arrays $element, $monoid, $bounds, $params, $value);
             $crate::entries!(
-                @points_if $few; $when, $others, $element; Small, $op, "_small", $arrays $element, $monoid, $room, $params, $value
+                @points_if $few; $when, $others, $element; Small, $op, "_small", $arrays $element, $monoid, $bounds, $params, $value
             );
-            $crate::entries!(@points $when, $others, $element; Rows, $op, "_rows", $arrays $element, $monoid, $room, $params, $value);
-            $crate::entries!(@points $when, $others, $element; Strided, $op, "_strided", $arrays $element, $monoid, $room, $params, $value);
-            $crate::entries!(@points $when, $others, $element; Segments, $op, "_segments", $arrays $element, $monoid, $room, $params, $value);
+            $crate::entries!(@points $when, $others, $element; Rows, $op, "_rows", $arrays $element, $monoid, $bounds, $params, $value);
+            $crate::entries!(@points $when, $others, $element; Strided, $op, "_strided", $arrays $element, $monoid, $bounds, $params, $value);
+            $crate::entries!(@points $when, $others, $element; Segments, $op, "_segments", $arrays $element, $monoid, $bounds, $params, $value);
         )*)*)*
         $($($(
             $crate::entries!(
-                @points $vast_when, $others, $vast_element; All, $vast_op, "", one $vast_element, $vast_monoid, $vast_room,
-                $vast_told, $vast_value
+                @points $vast_when, $others, $vast_element; All, $vast_op, "", one $vast_element, $vast_monoid, $vast_bounds,
+                $vast_params, $vast_value
             );
             $crate::entries!(
-                @points $vast_when, $others, $vast_element; Strided, $vast_op, "_strided", one $vast_element, $vast_monoid, $vast_room,
-                $vast_told, $vast_value
+                @points $vast_when, $others, $vast_element; Strided, $vast_op, "_strided", one $vast_element, $vast_monoid, $vast_bounds,
+                $vast_params, $vast_value
             );
             $crate::entries!(
-                @points $vast_when, $others, $vast_element; Segments, $vast_op, "_segments", one $vast_element, $vast_monoid, $vast_room,
-                $vast_told, $vast_value
+                @points $vast_when, $others, $vast_element; Segments, $vast_op, "_segments", one $vast_element, $vast_monoid, $vast_bounds,
+                $vast_params, $vast_value
             );
         )*)*)?
     };
@@ -81,13 +81,13 @@ macro_rules! entries {
         $crate::entries!(@new $kernel, ($op), $($rest)*)
     };
     (
-        @new $kernel:ident, ($op:ident $(| $also:ident)?), $infix:literal, $arrays:ident $element:ident, $monoid:ty, $room:ident,
+        @new $kernel:ident, ($op:ident $(| $also:ident)?), $infix:literal, $arrays:ident $element:ident, $monoid:ty, $bounds:ident,
         $part:ident
     ) => {
         $crate::kernels::Entry::new::<$crate::entries!(@item $arrays $element), $monoid>(
             &LIBRARY,
             $crate::kernels::Kernel::$kernel,
-            $crate::kernels::LaunchBounds::$room,
+            $crate::kernels::LaunchBounds::$bounds,
             $crate::entries!(@also $($also)?),
             // The operator, the symbol, and the part of the build.
             [
@@ -125,7 +125,7 @@ macro_rules! entries {
     };
     (
         @point $when:meta, $kernel:ident, $op:ident, $infix:literal, $arrays:ident $element:ident, $monoid:ty,
-        $room:ident, $params:pat_param, $value:expr
+        $bounds:ident, $params:pat_param, $value:expr
     ) => {
         #[cfg(all(target_arch = "nvptx64", $when))]
         const _: () = {
@@ -152,7 +152,7 @@ macro_rules! entries {
                 env!("CARGO_CRATE_NAME"), "$", stringify!($op), $infix, "_", stringify!($element),
             ))]
             static FACTS: $crate::kernels::Facts =
-                $crate::entries!(@new $kernel, $op, $infix, $arrays $element, $monoid, $room, $op).facts();
+                $crate::entries!(@new $kernel, $op, $infix, $arrays $element, $monoid, $bounds, $op).facts();
         };
     };
 }

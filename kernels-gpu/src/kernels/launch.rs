@@ -12,7 +12,7 @@ use crate::stages::{
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Launch {
-    /// The arrays that are folded together; nowhere a second, if there is but one.
+    /// The arrays that are folded together; the second is zeros if there is but one.
     pub arrays: [Array; 2],
     /// [`Extents::len`].
     pub len: u64,
@@ -44,7 +44,7 @@ pub struct Launch {
     pub warps: u64,
 }
 
-/// Where one of its arrays lies: as [`Extents`] have it.
+/// Where one of the arrays lies, as [`Extents`] have it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Array {
@@ -100,7 +100,7 @@ impl Launch {
     }
 }
 
-/// The same, as a kernel takes it.
+/// A launch, as a kernel that folds items of `T` takes it.
 #[derive(Clone, Copy)]
 pub struct Arguments<T: Source> {
     /// What is folded.

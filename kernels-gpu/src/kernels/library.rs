@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Entry, Kernel};
+use super::{Entry, Kernel, Launch};
 use crate::element::Type;
 
 /// What one crate has built: this one, or one of a user's own.
@@ -23,7 +23,7 @@ impl Library {
 
     /// The entry that folds elements of a type with an operator in a kernel; none if it is not built. Where an operator folds signed
     /// integers or bool as it does unsigned ones (their sums in 64 bits, counts, bitwise operations, extrema once
-    /// [told](super::OpParams::signed)), it is built for the unsigned type alone, and its entry is that one's.
+    /// [passed](super::OpParams::signed)), it is built for the unsigned type alone, and its entry is that one's.
     #[must_use]
     pub fn find(&self, op: &str, element: Type, kernel: Kernel) -> Option<&'static Entry> {
         let built = |element: Type| {
@@ -71,8 +71,8 @@ pub struct Ptx {
 }
 
 /// What the build must know of an entry: largest block, blocks of that size (0 if it does not matter), words of the state and of
-/// the answer, whether it fuses, and how many barriers it has.
-pub type Facts = [u32; 6];
+/// the answer, whether it fuses, how many barriers it has, and the bytes of what a launch passes.
+pub type Facts = [u32; 7];
 
 impl Entry {
     /// What the build must know of it.
@@ -89,6 +89,7 @@ impl Entry {
             self.answer_words as u32,
             self.fuses as u32,
             self.barriers,
+            size_of::<Launch>() as u32,
         ]
     }
 

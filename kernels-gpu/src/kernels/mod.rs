@@ -209,7 +209,7 @@ impl Entry {
     pub const fn new<T: Source, M: Monoid<T>>(
         library: &'static Library,
         kernel: Kernel,
-        room: LaunchBounds,
+        launch_bounds: LaunchBounds,
         also: Option<&'static str>,
         [op, name, part]: [&'static str; 3],
     ) -> Self {
@@ -222,15 +222,19 @@ impl Entry {
         assert!(<M::Answer as Words>::COUNT <= most, "an answer has too many words");
         let (max_threads, blocks, barriers) = match kernel {
             Kernel::Distinct => panic!("no operator has it"),
-            Kernel::All => (room.threads, room.blocks, whole::barriers::<T, M>()),
-            Kernel::Small => (room.small_threads, room.small_blocks, whole::BARRIERS_SMALL),
+            Kernel::All => (launch_bounds.threads, launch_bounds.blocks, whole::barriers::<T, M>()),
+            Kernel::Small => (
+                launch_bounds.small_threads,
+                launch_bounds.small_blocks,
+                whole::BARRIERS_SMALL,
+            ),
             // Of large states four slots take all registers there are.
-            Kernel::Rows if is_large(words) => (room.threads, 1, 0),
-            Kernel::Rows => (room.threads, room.blocks, 0),
+            Kernel::Rows if is_large(words) => (launch_bounds.threads, 1, 0),
+            Kernel::Rows => (launch_bounds.threads, launch_bounds.blocks, 0),
             Kernel::Segments => {
                 // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments'
                 // slots and of a leaf.
-                let all = room.threads * room.blocks;
+                let all = launch_bounds.threads * launch_bounds.blocks;
                 let most = match (words, T::BYTES < 4) {
                     // Twice the vectors.
                     (1 | 2, false) if T::ARRAYS > 1 => 384,
@@ -247,7 +251,7 @@ impl Entry {
             }
             Kernel::Strided => {
                 // Addresses take many registers, and so do the states that wait, if any do.
-                let (most, all) = (LANES * most_warps(words), room.threads * room.blocks);
+                let (most, all) = (LANES * most_warps(words), launch_bounds.threads * launch_bounds.blocks);
                 let (most_threads, most_resident) = match words {
                     _ if T::ARRAYS > 1 => (256, 256),
                     1 | 2 => (256, 512),
@@ -257,8 +261,8 @@ impl Entry {
                     _ => (256, 256),
                 };
                 let threads = if most < most_threads { most } else { most_threads };
-                let most_resident = if room.apart < most_resident {
-                    room.apart
+                let most_resident = if launch_bounds.apart < most_resident {
+                    launch_bounds.apart
                 } else {
                     most_resident
                 };

@@ -97,7 +97,7 @@ impl Arg {
         }
     }
 
-    /// The same of signed integers, if a launch passes so.
+    /// The same of signed integers, if a launch says so.
     #[inline]
     #[must_use]
     pub fn signed(mut self, params: OpParams) -> Self {

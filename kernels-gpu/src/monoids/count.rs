@@ -23,8 +23,13 @@ pub struct Count {
 
 impl Count {
     /// The elements of a type that are not zero; neither zero counts, a NaN does.
+    ///
+    /// # Panics
+    ///
+    /// If they are complex.
     #[must_use]
     pub const fn nonzero(element: Type) -> Self {
+        assert!(!element.is_complex(), "numbers of one sign");
         Self {
             first: 1,
             is_only: false,
@@ -164,8 +169,13 @@ pub struct Truth {
 
 impl Truth {
     /// Whether any element of a type is not zero. False over nothing.
+    ///
+    /// # Panics
+    ///
+    /// If they are complex.
     #[must_use]
     pub const fn any(element: Type) -> Self {
+        assert!(!element.is_complex(), "numbers of one sign");
         let of_magnitude = element.is_float();
         Self {
             all: false,
@@ -174,6 +184,10 @@ impl Truth {
     }
 
     /// Whether no element of a type is zero. True over nothing.
+    ///
+    /// # Panics
+    ///
+    /// If they are complex.
     #[must_use]
     pub const fn all(element: Type) -> Self {
         Self {
@@ -214,12 +228,13 @@ impl<T: Element> Monoid<T> for Truth {
     }
     #[inline]
     fn lift(self, value: T, _: u64) -> bool {
-        let bits = if T::COUNT == 1 {
-            value.word(0).into()
+        let magnitude = magnitude::<T>(self.of_magnitude);
+        let is_nonzero = if T::COUNT == 1 {
+            value.word(0) & magnitude as u32 != 0
         } else {
-            bits(value)
+            bits(value) & magnitude != 0
         };
-        (bits & magnitude::<T>(self.of_magnitude) != 0) != self.all
+        is_nonzero != self.all
     }
     #[inline]
     fn combine(self, a: bool, b: bool) -> bool {

@@ -147,25 +147,25 @@ mod tests {
     }
 
     /// Signed integers, folded as the unsigned ones of their bits.
-    fn is_passed<S: Element, U: Element, M: Monoid<S>, N: Monoid<U>>(own: M, params: N, run: &[u64])
+    fn folds_alike<S: Element, U: Element, M: Monoid<S>, N: Monoid<U>>(own: M, unsigned_op: N, run: &[u64])
     where
         M::State: Debug,
     {
         let (signed, unsigned): (Vec<S>, Vec<U>) =
             run.iter().map(|&bits| (S::from_bits(bits), U::from_bits(bits))).unzip();
-        assert_eq!(bits(fold(own, &signed)), bits(fold(params, &unsigned)));
+        assert_eq!(bits(fold(own, &signed)), bits(fold(unsigned_op, &unsigned)));
         // As the host reads it.
-        let words = bits(answer(params, &unsigned));
+        let words = bits(answer(unsigned_op, &unsigned));
         assert_eq!(bits(answer(own, &signed)), bits(M::Answer::from_words(|i| words[i])));
         // An operator that selects says no to the same elements.
         let last = run.len() - 1;
         let (state, other) = (
             fold(own, &signed[..last.max(1)]),
-            fold(params, &unsigned[..last.max(1)]),
+            fold(unsigned_op, &unsigned[..last.max(1)]),
         );
         assert_eq!(
             own.may_change(state, signed[last]),
-            params.may_change(other, unsigned[last])
+            unsigned_op.may_change(other, unsigned[last])
         );
     }
 
@@ -185,10 +185,10 @@ mod tests {
                 let (own, params) = (OpParams { number, ..OpParams::default() }, OpParams { number, signed: true, ..OpParams::default() });
                 macro_rules! each {
                     ($($signed:ty, $unsigned:ty;)*) => {$(
-                        is_passed::<$signed, $unsigned, _, _>(Extremum::of_params(own), Extremum::of_params(params), &run);
-                        is_passed::<$signed, $unsigned, _, _>(Arg::of_params(own), Arg::of_params(params), &run);
+                        folds_alike::<$signed, $unsigned, _, _>(Extremum::of_params(own), Extremum::of_params(params), &run);
+                        folds_alike::<$signed, $unsigned, _, _>(Arg::of_params(own), Arg::of_params(params), &run);
                         let ends = |params| (Arg::SMALLEST.signed(params), Extremum::LARGEST.signed(params));
-                        is_passed::<$signed, $unsigned, _, _>(ends(own), ends(params), &run);
+                        folds_alike::<$signed, $unsigned, _, _>(ends(own), ends(params), &run);
                     )*};
                 }
                 each!(i8, u8; i16, u16; i32, u32; i64, u64;);

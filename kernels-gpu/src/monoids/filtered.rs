@@ -69,7 +69,7 @@ impl<T: Element> Filter<Masked<T>> for Selected {
     }
 }
 
-/// What a mask selects is kept, and of that what is no NaN, where a launch passes so. Kernels that leave NaN out are those for masks,
+/// What a mask selects is kept, and of that what is no NaN, where a launch says so. Kernels that leave NaN out are those for masks,
 /// [without one](crate::stages::mask::NO_MASK).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SelectedNumbers {

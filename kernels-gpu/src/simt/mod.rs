@@ -109,7 +109,7 @@ pub trait Simt: Copy {
     /// As [`load_input_vector`](Self::load_input_vector), where it is wanted.
     unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32) -> [u32; 4];
 
-    /// Reads the first `count` of four words of the kernel's input, each by a load of its own, and gives zeros for the others, without a
+    /// Reads the first `count`, at most 4, of four words of the kernel's input, each by a load of its own, and gives zeros for the others, without a
     /// branch.
     ///
     /// # Safety
@@ -188,7 +188,7 @@ pub trait Simt: Copy {
     /// # Safety
     ///
     /// As [`load_relaxed`](Self::load_relaxed), for 8 bytes and their alignment.
-    unsafe fn peek_wide(self, from: *const u64) -> u64;
+    unsafe fn load_relaxed_u64(self, from: *const u64) -> u64;
 
     /// Writes `new` where `old` is, at once, and gives what was there: compare-and-swap, at the scope of the GPU. Relaxed: it orders
     /// nothing but the changes of this word, of which all threads see one order.
@@ -203,26 +203,26 @@ pub trait Simt: Copy {
     /// # Safety
     ///
     /// As [`compare_exchange`](Self::compare_exchange), for 8 bytes and their alignment.
-    unsafe fn exchange_if_wide(self, at: *mut u64, old: u64, new: u64) -> u64;
+    unsafe fn compare_exchange_u64(self, at: *mut u64, old: u64, new: u64) -> u64;
 
     /// Adds to two words at once, at the scope of the GPU, wrapping around. Relaxed.
     ///
     /// # Safety
     ///
-    /// As [`exchange_if_wide`](Self::exchange_if_wide).
+    /// As [`compare_exchange_u64`](Self::compare_exchange_u64).
     unsafe fn atomic_add_u64(self, to: *mut u64, addend: u64);
 
     /// Reads word `at` of the block's shared memory, `at < SHARED_WORDS`, which other threads may write meanwhile, by
-    /// [`store_relaxed`](Self::store_relaxed): relaxed, so it orders nothing.
-    fn peek_shared(self, at: u32) -> u32;
+    /// [`store_shared_relaxed`](Self::store_shared_relaxed): relaxed, so it orders nothing.
+    fn load_shared_relaxed(self, at: u32) -> u32;
 
     /// Writes word `at` of the block's shared memory, `at < SHARED_WORDS`, which other threads may read or write meanwhile, like this
     /// alone: relaxed.
-    fn store_relaxed(self, at: u32, word: u32);
+    fn store_shared_relaxed(self, at: u32, word: u32);
 
-    /// [`peek_shared`](Self::peek_shared) of words `at` and `at + 1` at once, `at` being even.
-    fn peek_shared_wide(self, at: u32) -> u64;
+    /// [`load_shared_relaxed`](Self::load_shared_relaxed) of words `at` and `at + 1` at once, `at` being even.
+    fn load_shared_relaxed_u64(self, at: u32) -> u64;
 
-    /// [`store_relaxed`](Self::store_relaxed) of words `at` and `at + 1` at once, `at` being even.
-    fn post_shared_wide(self, at: u32, words: u64);
+    /// [`store_shared_relaxed`](Self::store_shared_relaxed) of words `at` and `at + 1` at once, `at` being even.
+    fn store_shared_relaxed_u64(self, at: u32, words: u64);
 }

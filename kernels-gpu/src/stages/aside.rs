@@ -1,6 +1,6 @@
 //! What of a state associates waits: a lane sets it aside until its last leaf, and what must be combined in the tree is combined without it.
 //!
-//! Of an operator that has something [`UNORDERED`](Monoid::UNORDERED), [`Tree`] and `Aside` are the operators on either part of its states,
+//! Of an operator that has [`UNORDERED`](Monoid::UNORDERED) words, [`Tree`] and `Aside` are the operators on either part of its states,
 //! of fewer words; so whatever combines states combines these.
 
 use core::marker::PhantomData;

@@ -1,6 +1,7 @@
 //! Where the extents of a launch lie: each is folded to an answer of its own.
 
 use super::{
+    mask,
     segments::Segments,
     source::{At, Source},
 };
@@ -212,7 +213,10 @@ impl<T: Source> Input<T> {
     pub fn has_words(self) -> bool {
         T::all(T::map(
             T::zip(self.start, T::zip(self.around, T::pitches())),
-            |(start, (around, pitch))| pitch >= 4 || around.has_words(start.addr(), pitch * self.len as usize),
+            |(start, (around, pitch))| {
+                let is_read = !T::MASKED || mask::is_there(start);
+                pitch >= 4 || !is_read || around.has_words(start.addr(), pitch * self.len as usize)
+            },
         ))
     }
 

@@ -82,9 +82,12 @@ pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
     }
     let rows = present.div_ceil(row_elements::<T>() as u32).clamp(1, N as u32);
     let bytes = (rows - 1) as usize * row_elements::<T>() * size_of::<T>() + VECTOR_BYTES;
-    // SAFETY: every aligned vector that is touched may be read; else only what is present is.
+    let held = present.min(vector_elements::<T>() as u32) as usize * size_of::<T>();
+    // SAFETY: every word, or every aligned vector, that is touched may be read; else only what is present is.
     unsafe {
-        if around.has_vectors(from.addr(), bytes) {
+        if N == 1 && (present == 0 || around.has_words(from.addr(), held)) {
+            load_words::<S, T, N>(simt, from, present)
+        } else if N > 1 && around.has_vectors(from.addr(), bytes) {
             load_across::<S, T, N>(simt, from, present)
         } else {
             load_bytes::<S, T, N>(simt, from, present)
@@ -166,7 +169,7 @@ pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
         };
         // SAFETY: passed on to the caller; a vector lies across five words at most.
         unsafe {
-            let words = simt.load_input_words(bytes.div_ceil(4), from);
+            let words = simt.load_input_words(bytes.div_ceil(4).min(4), from);
             let last = if bytes > VECTOR_BYTES as u32 {
                 simt.load_input(from.wrapping_add(WORDS))
             } else {

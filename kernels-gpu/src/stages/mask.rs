@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The address of a mask that there is not: everything is selected, and nothing read. Addresses of its elements have the highest bit, too,
-/// which none in memory has.
+/// which none in memory has, for no offset reaches 2⁶².
 pub const NO_MASK: u64 = 3 << 62;
 
 /// Whether an address is of a mask.
@@ -128,7 +128,7 @@ pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
     }
 }
 
-/// By the words that rows of which a place is present touch, shifted into place.
+/// By the words that hold a place that is present, shifted into place.
 ///
 /// # Safety
 ///
@@ -142,12 +142,11 @@ pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
     let offset = from.addr() as u32 & 3;
     let aligned = from.map_addr(|address| address & !3);
     each_row(|row| {
-        let is_present = (place::<T>(row, 0) as u32) < present;
+        let here = u32::saturating_sub(present, place::<T>(row, 0) as u32).min(vector_elements::<T>() as u32);
+        let end = if here > 0 { offset + here } else { 0 };
         let from = aligned.wrapping_add(row * row_elements::<T>());
         let word = |i: usize| {
-            // The last is touched only across its border.
-            let is_touched = 4 * i < offset as usize + vector_elements::<T>();
-            if i >= touched::<T>() || !(is_present && is_touched) {
+            if i >= touched::<T>() || 4 * i as u32 >= end {
                 return 0;
             }
             // SAFETY: passed on to the caller.

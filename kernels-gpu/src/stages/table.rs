@@ -35,10 +35,10 @@ pub trait Slot: Copy + Eq + 'static {
     ///
     /// As [`Simt::compare_exchange`].
     unsafe fn claim<S: Simt>(simt: S, at: *mut Self, new: Self) -> Self;
-    /// [`Simt::peek_shared`] of slot `at` of the shared memory.
-    fn peek_shared<S: Simt>(simt: S, at: u32) -> Self;
-    /// [`Simt::store_relaxed`].
-    fn store_relaxed<S: Simt>(simt: S, at: u32, key: Self);
+    /// [`Simt::load_shared_relaxed`] of slot `at` of the shared memory.
+    fn load_shared_relaxed<S: Simt>(simt: S, at: u32) -> Self;
+    /// [`Simt::store_shared_relaxed`].
+    fn store_shared_relaxed<S: Simt>(simt: S, at: u32, key: Self);
 }
 
 impl Slot for u32 {
@@ -65,12 +65,12 @@ impl Slot for u32 {
         unsafe { simt.compare_exchange(at, Self::EMPTY, new) }
     }
     #[inline(always)]
-    fn peek_shared<S: Simt>(simt: S, at: u32) -> Self {
-        simt.peek_shared(at)
+    fn load_shared_relaxed<S: Simt>(simt: S, at: u32) -> Self {
+        simt.load_shared_relaxed(at)
     }
     #[inline(always)]
-    fn store_relaxed<S: Simt>(simt: S, at: u32, key: Self) {
-        simt.store_relaxed(at, key);
+    fn store_shared_relaxed<S: Simt>(simt: S, at: u32, key: Self) {
+        simt.store_shared_relaxed(at, key);
     }
 }
 
@@ -90,20 +90,20 @@ impl Slot for u64 {
     #[inline(always)]
     unsafe fn load_relaxed<S: Simt>(simt: S, from: *const Self) -> Self {
         // SAFETY: passed on to the caller.
-        unsafe { simt.peek_wide(from) }
+        unsafe { simt.load_relaxed_u64(from) }
     }
     #[inline(always)]
     unsafe fn claim<S: Simt>(simt: S, at: *mut Self, new: Self) -> Self {
         // SAFETY: passed on to the caller.
-        unsafe { simt.exchange_if_wide(at, Self::EMPTY, new) }
+        unsafe { simt.compare_exchange_u64(at, Self::EMPTY, new) }
     }
     #[inline(always)]
-    fn peek_shared<S: Simt>(simt: S, at: u32) -> Self {
-        simt.peek_shared_wide(2 * at)
+    fn load_shared_relaxed<S: Simt>(simt: S, at: u32) -> Self {
+        simt.load_shared_relaxed_u64(2 * at)
     }
     #[inline(always)]
-    fn store_relaxed<S: Simt>(simt: S, at: u32, key: Self) {
-        simt.post_shared_wide(2 * at, key);
+    fn store_shared_relaxed<S: Simt>(simt: S, at: u32, key: Self) {
+        simt.store_shared_relaxed_u64(2 * at, key);
     }
 }
 

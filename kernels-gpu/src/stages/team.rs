@@ -27,8 +27,8 @@ const _: () = assert!(BUFFER_WORDS as usize + 4 <= SHARED_WORDS);
 /// The most steps of a warp whose states have `words` words, a power of two: one where they are so large that a lane has no room for
 /// any that wait, as they need not [in any order](Partials::PerThread).
 #[must_use]
-pub const fn most_steps(words: usize, leaves: Partials) -> u32 {
-    match leaves {
+pub const fn most_steps(words: usize, partials: Partials) -> u32 {
+    match partials {
         Partials::PerLeaf | Partials::PerRun { .. } if is_vast(words) => 1,
         _ => 1 << LEVELS,
     }

@@ -302,6 +302,12 @@ pub unsafe fn load_rows_of<S: Simt, T: Source>(simt: S, inputs: [Input<T>; 4], v
         let load = |input| unsafe { load_rows::<S, T, _, 1>(simt, Aligned, input, vector) };
         return [load(a), load(b), load(c), load(d)];
     }
+    if T::MASKED {
+        // Each lane as it can: a mask may be one row for all, and end with each.
+        // SAFETY: passed on to the caller.
+        let load = |input| unsafe { load_rows::<S, T, _, 1>(simt, Ragged, input, vector) };
+        return [load(a), load(b), load(c), load(d)];
+    }
     if a.has_words() && b.has_words() && c.has_words() && d.has_words() {
         // SAFETY: passed on to the caller.
         let load = |input| unsafe { load_rows::<S, T, _, 1>(simt, Within, input, vector) };

@@ -266,7 +266,7 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
-    unsafe fn peek_wide(self, from: *const u64) -> u64 {
+    unsafe fn load_relaxed_u64(self, from: *const u64) -> u64 {
         self.atomic(from.addr(), 2, Location::caller(), |words| words)
     }
 
@@ -277,7 +277,7 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
-    unsafe fn exchange_if_wide(self, at: *mut u64, old: u64, new: u64) -> u64 {
+    unsafe fn compare_exchange_u64(self, at: *mut u64, old: u64, new: u64) -> u64 {
         self.atomic(
             at.addr(),
             2,
@@ -292,22 +292,22 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
-    fn peek_shared(self, at: u32) -> u32 {
+    fn load_shared_relaxed(self, at: u32) -> u32 {
         self.atomic_shared(at, 1, None, Location::caller()) as u32
     }
 
     #[track_caller]
-    fn store_relaxed(self, at: u32, word: u32) {
+    fn store_shared_relaxed(self, at: u32, word: u32) {
         self.atomic_shared(at, 1, Some(word.into()), Location::caller());
     }
 
     #[track_caller]
-    fn peek_shared_wide(self, at: u32) -> u64 {
+    fn load_shared_relaxed_u64(self, at: u32) -> u64 {
         self.atomic_shared(at, 2, None, Location::caller())
     }
 
     #[track_caller]
-    fn post_shared_wide(self, at: u32, words: u64) {
+    fn store_shared_relaxed_u64(self, at: u32, words: u64) {
         self.atomic_shared(at, 2, Some(words), Location::caller());
     }
 }

@@ -71,9 +71,18 @@ pub fn reduce_all<T: Element, M: Monoid<T>>(
             && shape.leaves_per_warp <= Partials::of::<T, M>().most(M::State::COUNT, warps),
         "{shape:?} is none that the kernel allows"
     );
-    fold::<T, M>(values, misalign, shape, seed, |lane, params| {
+    fold::<T, M>(values, misalign, shape, seed, |lane, arguments| {
         // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { whole::reduce_all(lane, op, params.extents, params.steps, params.meeting, params.output) };
+        unsafe {
+            whole::reduce_all(
+                lane,
+                op,
+                arguments.extents,
+                arguments.steps,
+                arguments.meeting,
+                arguments.output,
+            )
+        };
     })
 }
 
@@ -104,9 +113,9 @@ pub fn reduce_small<T: Element, M: Monoid<T>>(
         "{tiles} tiles of {threads} threads are none that the kernel allows"
     );
     shape.blocks = tiles.max(1) as u32;
-    fold::<T, M>(values, misalign, shape, seed, |lane, params| {
+    fold::<T, M>(values, misalign, shape, seed, |lane, arguments| {
         // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { whole::reduce_small(lane, op, params.extents.whole(), params.meeting, params.output) };
+        unsafe { whole::reduce_small(lane, op, arguments.extents.whole(), arguments.meeting, arguments.output) };
     })
 }
 

@@ -888,8 +888,8 @@ fn claim(lane: Lane<'_>, slots: *mut u64, claimed: *mut u64) {
     for slot in 0..8 {
         // SAFETY: the machine checks every access.
         unsafe {
-            if lane.peek_wide(slots.wrapping_add(slot)) == 0
-                && lane.exchange_if_wide(slots.wrapping_add(slot), 0, me) == 0
+            if lane.load_relaxed_u64(slots.wrapping_add(slot)) == 0
+                && lane.compare_exchange_u64(slots.wrapping_add(slot), 0, me) == 0
             {
                 lane.atomic_add_u64(claimed, 1 << 31);
                 return;
@@ -957,10 +957,10 @@ fn a_plain_access_to_a_claimed_word_is_a_race() {
 fn tell(lane: Lane<'_>, synchronise: impl Fn(Lane<'_>)) {
     if lane.thread() == 0 {
         lane.store_shared(4, 5);
-        lane.store_relaxed(0, 1);
+        lane.store_shared_relaxed(0, 1);
     }
     synchronise(lane);
-    if lane.peek_shared(0) == 1 {
+    if lane.load_shared_relaxed(0) == 1 {
         assert_eq!(lane.load_shared(4), 5);
     }
 }
@@ -994,8 +994,8 @@ fn relaxed_shared_words_do_not_race_and_order_nothing() {
             let both = 3 << 32 | 3;
             lane.store_shared(lane.thread(), 0);
             lane.barrier();
-            lane.post_shared_wide(2 * (lane.thread() % 2), both);
-            let found = lane.peek_shared_wide(2 * (lane.thread() % 2));
+            lane.store_shared_relaxed_u64(2 * (lane.thread() % 2), both);
+            let found = lane.load_shared_relaxed_u64(2 * (lane.thread() % 2));
             assert_eq!(found, both);
         })
     });

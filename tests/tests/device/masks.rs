@@ -6,8 +6,8 @@ use warpfold::{
     gpu::Gpu,
     layout::{Axes, Layout, Segments},
     ops::{
-        All, Any, ArgMax, ArgMinLast, CountNonzero, Kurtosis, LogSumExp, Max, Mean, Min, NormInf, NormL1, NormL2,
-        Product, Reduction, StdDev, Sum, SumOfSquares, TakesMask, Variance, Where,
+        All, Any, ArgMax, ArgMinLast, CountInf, CountNan, CountNonzero, IgnoreNan, Kurtosis, LogSumExp, Max, Mean, Min,
+        NormInf, NormL1, NormL2, Product, Reduction, StdDev, Sum, SumOfSquares, TakesMask, Variance, Where,
     },
 };
 use warpfold_kernels::{
@@ -211,6 +211,14 @@ macro_rules! each {
         $f::<f64, _>($gpu, LogSumExp, DOUBLE);
         $f::<f16, _>($gpu, LogSumExp, 0x3c00);
         $f::<bf16, _>($gpu, LogSumExp, 0x3f80);
+        $f::<f32, _>($gpu, IgnoreNan(Sum), SINGLE);
+        $f::<f64, _>($gpu, IgnoreNan(StdDev::default()), DOUBLE);
+        $f::<bf16, _>($gpu, IgnoreNan(ArgMax), 0x7f80);
+        $f::<f16, _>($gpu, ArgMinLast, 0x3c00);
+        $f::<f16, _>($gpu, CountNan, 0x7c00);
+        $f::<f32, _>($gpu, CountInf, SINGLE);
+        $f::<bf16, _>($gpu, Any, 0);
+        $f::<i16, _>($gpu, CountNonzero, 0);
     }};
 }
 

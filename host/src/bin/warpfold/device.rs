@@ -146,8 +146,8 @@ pub fn emulate<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> Result<R::St
 /// That this program has no kernel for the emulator.
 pub fn not_emulated(op: &str) -> Failure {
     format!(
-        "the emulator has no {op} here, but sum, mean, min, max, argmin, argmax, argmin-last, argmax-last, l1, l2, logsumexp, var and std of \
-         float32 and float64, each over all elements of a whole array: --device cpu gives the same bits"
+        "the emulator has no {op} as it is asked for, but sum, mean, min, max, argmin, argmax, argmin-last, argmax-last, l1, l2, logsumexp, \
+         var and std of float32 and float64, each of a whole array, with its NaNs and in native accuracy: --device cpu gives the same bits"
     )
     .into()
 }

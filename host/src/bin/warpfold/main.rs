@@ -193,7 +193,7 @@ struct Reduce {
     #[arg(long, value_name = "OUT.npy")]
     out: Option<PathBuf>,
     /// best, gpu, gpu:N, cpu or emulator. Best is the first GPU if one can be used, else the CPU. The emulator has sum, mean, min, max,
-    /// argmin, argmax, l1, l2, logsumexp, var and std of float32 and float64, each of a whole array.
+    /// argmin, argmax (and -last), l1, l2, logsumexp, var and std of float32 and float64, each of a whole array.
     #[arg(long, default_value = "best")]
     device: Wanted,
     /// Says, too, what a GPU launches for the array in its memory, and how long that takes by the model of `Plan::predicted_time`: on the

@@ -240,7 +240,7 @@ impl Simt for Nvptx {
         }
         word
     }
-    unsafe fn peek_wide(self, from: *const u64) -> u64 {
+    unsafe fn load_relaxed_u64(self, from: *const u64) -> u64 {
         let words;
         // SAFETY: the caller vouches for the address.
         unsafe {
@@ -258,7 +258,7 @@ impl Simt for Nvptx {
         }
         found
     }
-    unsafe fn exchange_if_wide(self, at: *mut u64, old: u64, new: u64) -> u64 {
+    unsafe fn compare_exchange_u64(self, at: *mut u64, old: u64, new: u64) -> u64 {
         let found;
         // SAFETY: the caller vouches for the address.
         unsafe {
@@ -274,7 +274,7 @@ impl Simt for Nvptx {
                 options(nostack, preserves_flags));
         }
     }
-    fn peek_shared(self, at: u32) -> u32 {
+    fn load_shared_relaxed(self, at: u32) -> u32 {
         let word;
         // SAFETY: the trait bounds `at` by the declaration's size.
         unsafe {
@@ -283,14 +283,14 @@ impl Simt for Nvptx {
         }
         word
     }
-    fn store_relaxed(self, at: u32, word: u32) {
+    fn store_shared_relaxed(self, at: u32, word: u32) {
         // SAFETY: the trait bounds `at` by the declaration's size.
         unsafe {
             asm!("st.relaxed.cta.shared.u32 [{}], {};", in(reg32) shared_address(at), in(reg32) word,
                 options(nostack, preserves_flags));
         }
     }
-    fn peek_shared_wide(self, at: u32) -> u64 {
+    fn load_shared_relaxed_u64(self, at: u32) -> u64 {
         let words;
         // SAFETY: the trait bounds `at` by the declaration's size, which is aligned, and has it even.
         unsafe {
@@ -299,7 +299,7 @@ impl Simt for Nvptx {
         }
         words
     }
-    fn post_shared_wide(self, at: u32, words: u64) {
+    fn store_shared_relaxed_u64(self, at: u32, words: u64) {
         // SAFETY: the trait bounds `at` by the declaration's size, which is aligned, and has it even.
         unsafe {
             asm!("st.relaxed.cta.shared.u64 [{}], {};", in(reg32) shared_address(at), in(reg64) words,

@@ -44,34 +44,33 @@ impl FromStr for NvvmArch {
 
 /// A build, and what it was told.
 pub struct CudaBuilder {
-    params: String,
+    told: String,
     to: PathBuf,
 }
 
 #[allow(missing_docs)]
 impl CudaBuilder {
     pub fn new(path_to_crate_root: impl AsRef<Path>) -> Self {
-        let params = format!("{}\n", path_to_crate_root.as_ref().display());
+        let told = format!("{}\n", path_to_crate_root.as_ref().display());
         Self {
-            params,
+            told,
             to: PathBuf::new(),
         }
     }
     pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
-        args.iter()
-            .for_each(|arg| self.params += &format!("{}\n", arg.as_ref()));
+        args.iter().for_each(|arg| self.told += &format!("{}\n", arg.as_ref()));
         self
     }
     pub fn release(mut self, release: bool) -> Self {
-        self.params += &format!("release {release}\n");
+        self.told += &format!("release {release}\n");
         self
     }
     pub fn arch(mut self, arch: NvvmArch) -> Self {
-        self.params += &format!("arch {arch:?}\n");
+        self.told += &format!("arch {arch:?}\n");
         self
     }
     pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
-        self.params += &format!("fma_contraction {fma_contraction}\n");
+        self.told += &format!("fma_contraction {fma_contraction}\n");
         self
     }
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
@@ -79,7 +78,7 @@ impl CudaBuilder {
         self
     }
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
-        fs::write(&self.to, self.params).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
+        fs::write(&self.to, self.told).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
         Ok(self.to)
     }
 }

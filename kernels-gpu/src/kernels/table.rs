@@ -126,7 +126,7 @@ entries! {
         norm_inf_where: WhereNumbers<NormInf> = |params| WhereNumbers::of_params(NormInf, params), {
             f32: REGS_128, f64: REGS_128, f16: REGS_128, bf16: REGS_128,
         }, with small;
-        count_where: Where<Count> = |params| Where(Count::of_params(params)), { u8: REGS_255, u16: REGS_255, u32: REGS_128, u64: REGS_80 }, with small;
+        count_where: Where<Count> = |params| Where(Count::of_params(params)), { u8: REGS_255, u16: REGS_255, u32: REGS_128, u64: REGS_128 }, with small;
         truth_where: Where<Truth> = |params| Where(Truth::of_params(params)), { u8: REGS_255, u16: REGS_255, u32: REGS_80, u64: REGS_80 }, with small;
         extremum_where: WhereNumbers<Extremum> = |params| WhereNumbers::of_params(Extremum::of_params(params), params), {
             f32: REGS_128, f64: REGS_128, f16: REGS_128, bf16: REGS_128,

@@ -56,6 +56,9 @@ use status::Status as _;
 /// One GPU: its context, its kernels, and a stream and a workspace for blocking calls.
 ///
 /// Cheap to clone; clones share everything. Safe to use from many threads: blocking calls take turns.
+///
+/// With the last clone the device's primary context ends, unless somebody else retains it. What cust made in that context, such as a stream,
+/// is to be dropped before: in a struct of both, let the `Gpu` be the last field.
 #[derive(Clone)]
 pub struct Gpu {
     inner: Arc<Inner>,

@@ -46,7 +46,7 @@ impl Ready {
         layouts: &[&Layout],
         extents: &[Extents],
     ) -> Result<Self, Error> {
-        // A mask that there is not lies as the array does.
+        // A mask that there is not has the array's layout.
         let at = |i: usize| i.min(extents.len() - 1);
         let dimensions = extents[0].has_several().then(|| {
             let each: Vec<Extents> = (0..plan.entry.arrays).map(|i| extents[at(i)].clone()).collect();

@@ -90,7 +90,7 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
         // SAFETY: passed on to the caller; where the team's answers are those of a whole warp, all its lanes are at one unit.
         unsafe { gather::fold_part(simt, op, extents, read, first) }
     });
-    // Computed anew, as registers are few while parts are folded.
+    // Computed again, as registers are few while parts are folded.
     let (set, number, answer) = numbers(simt, team, simt.opaque(tiles));
     // One lane a team has an answer.
     let holds = team.member(simt) == 0 && simt.lane() < team.answers;

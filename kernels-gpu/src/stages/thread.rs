@@ -313,7 +313,7 @@ pub unsafe fn load_rows_of<S: Simt, T: Source>(simt: S, inputs: [Input<T>; 4], v
         let load = |input| unsafe { load_rows::<S, T, _, 1>(simt, Within, input, vector) };
         return [load(a), load(b), load(c), load(d)];
     }
-    // At an end of what may be read, which few warps meet: little code, one after the other.
+    // At an end of what may be read, which few warps reach: little code, one after the other.
     let mut read = [Short::nothing(); 4];
     let mut left = inputs;
     let mut turn = simt.opaque(0);

@@ -191,7 +191,7 @@ where
         let axes = Axes::of(&[axis]);
         let folded = cpu::reduce_axes(IgnoreNan(op), &values, &layout, &axes).expect("a shape");
         let expected: Vec<_> = folded.answers.into_iter().map(bits).collect();
-        // A mask that there is not lies as the array does.
+        // A mask that there is not has the array's layout.
         let extents = Extents::new(&layout, &axes).expect("an axis");
         let plan = Plan::along(Reduction::<T>::entry(IgnoreNan(op)), &extents).expect("few blocks");
         check(&plan, &values, &Of::Along(&[extents.clone(), extents]), 0, &expected);

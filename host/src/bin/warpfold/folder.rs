@@ -80,11 +80,22 @@ pub mod plain {
         op: R,
         elements: impl Fn(R::State) -> Vec<Scalar> + 'static,
     ) -> Choice<'a> {
+        by::<T, R>(fold, op, elements, |device, op, values| device.fold(op, values))
+    }
+
+    /// The same, a piece being folded by `piece`.
+    pub fn by<'a, T: Element, R: Reduction<T, Answer: Answer>>(
+        fold: &'a Fold<'a>,
+        op: R,
+        elements: impl Fn(R::State) -> Vec<Scalar> + 'static,
+        piece: Piece<R, T, R::State>,
+    ) -> Choice<'a> {
+        let elements = Box::new(elements);
         Some(Box::new(Plain::<T, R> {
             fold,
             op,
-            elements: Box::new(elements),
-            piece: |device, op, values| device.fold(op, values),
+            elements,
+            piece,
         }))
     }
 }
@@ -95,7 +106,7 @@ pub mod emulated {
 
     /// As [`plain::run`].
     pub fn run<'a, T: Element, R: Reduction<T, Answer: Answer>>(fold: &'a Fold<'a>, op: R) -> Choice<'a> {
-        locate::<T, R>(fold, op, |_| vec![])
+        plain::by::<T, R>(fold, op, |_| vec![], |_, op, values| emulate(op, values))
     }
 
     /// As [`plain::arg`].
@@ -104,20 +115,8 @@ pub mod emulated {
         T: Element + Real + Into<Scalar>,
         R: Reduction<T, Answer = u64, State = Best<Key<T>>>,
     {
-        locate::<T, R>(fold, op, move |best| vec![arg.value::<T>(best).into()])
-    }
-
-    fn locate<'a, T: Element, R: Reduction<T, Answer: Answer>>(
-        fold: &'a Fold<'a>,
-        op: R,
-        elements: impl Fn(R::State) -> Vec<Scalar> + 'static,
-    ) -> Choice<'a> {
-        Some(Box::new(Plain::<T, R> {
-            fold,
-            op,
-            elements: Box::new(elements),
-            piece: |_, op, values| emulate(op, values),
-        }))
+        let element = move |best| vec![arg.value::<T>(best).into()];
+        plain::by::<T, R>(fold, op, element, |_, op, values| emulate(op, values))
     }
 }
 

@@ -6,24 +6,28 @@
 //! `docs/canonical-tree.md`. So the GPU's model, the grid, the address, the number of CPU threads and the size of pieces
 //! change no bit of an answer.
 //!
-//! | to fold | call | waits |
-//! |---|---|---|
-//! | an array in host memory, on the CPU | [`cpu::reduce`] | yes |
-//! | the same along axes, whatever its strides | [`cpu::reduce_axes`], with a [`layout::Layout`] | yes |
-//! | an array in host memory, on a GPU, in pieces that fit | `gpu::Gpu::reduce_host` | yes |
-//! | an array in device memory | `gpu::Gpu::reduce`, or `reduce_raw` for a bare address | yes |
-//! | the same on your stream, or in a CUDA graph | `gpu::Gpu::prepare`, then `gpu::Prepared::launch` | no |
-//! | any of these along axes | `gpu::Gpu::reduce_host_axes`, `reduce_axes`, `prepare_axes` | as above |
-//! | segments of any lengths | [`cpu::reduce_segments`], `gpu::Gpu::reduce_segments` and its kin, with [`layout::Segments`] | as above |
-//! | segments whose offsets are in device memory | `gpu::Gpu::prepare_segmented`, then `gpu::Segmented::launch` | no |
-//! | two arrays, element by element: [`ops::Dot`], [`ops::Cosine`] | [`cpu::reduce_pair`], `gpu::Gpu::reduce_pair` and their kin | as above |
-//! | the number of distinct elements | [`cpu::distinct`], `gpu::Gpu::distinct` and their kin | as above |
-//! | many arrays in one launch | `gpu::Gpu::reduce_batch`; `prepare_batch`, then `gpu::Batch::launch` | yes; no |
-//! | what a step makes of each element first, in the same pass | any of these, with [`ops::Mapped`] | as above |
-//! | any of these, put together step by step | [`fold`](fn@fold), as `fold(Sum).axis(-1).keepdim().on_cpu(view)` | as above |
-//! | an array in host memory, by name | [`cpu::sum`], [`cpu::mean`], [`cpu::max`] and their like | yes |
-//! | an array that comes in pieces | [`pieces::Pieces`] | |
-//! | an array of a file | `files::TensorFile`, then any of these | |
+//! A fold is an operator, of an operand, over an extent, on a target. [`fold`](fn@fold) puts any of them together:
+//! `fold(Sum).axis(-1).masked(&mask).on(&gpu, view)`.
+//!
+//! | | |
+//! |---|---|
+//! | operators | [`ops`]; what a step makes of each element first: [`ops::Mapped`] |
+//! | operands | one array, two of them, one under a mask; in host memory or a GPU's: [`operand`] |
+//! | extents | the whole, along axes of any strides, in segments of any lengths |
+//! | targets | `on_cpu`; `on(&gpu, …)`; `prepare(&gpu, …)`, for a stream of yours or a CUDA graph |
+//!
+//! | short names, and the rest | call |
+//! |---|---|
+//! | an array on the CPU | [`cpu::reduce`], [`cpu::reduce_axes`], [`cpu::reduce_segments`]; by name [`cpu::sum`], [`cpu::max`] and their like |
+//! | one in host memory, on a GPU, in pieces that fit | `gpu::Gpu::reduce_host`, `reduce_host_axes`, `reduce_host_segments` |
+//! | one in device memory | `gpu::Gpu::reduce`, `reduce_axes`, `reduce_segments`; at a bare address `operand::DeviceView::from_raw` |
+//! | the same on your stream, or in a CUDA graph | `gpu::Gpu::prepare`, `prepare_axes`, `prepare_segments`, then `gpu::Prepared::launch` |
+//! | segments whose offsets are in device memory | `gpu::Gpu::prepare_segmented`, then `gpu::Segmented::launch` |
+//! | many arrays in one launch | `gpu::Gpu::reduce_batch`; `prepare_batch`, then `gpu::Batch::launch` |
+//! | the number of distinct elements | [`cpu::distinct`], `gpu::Gpu::distinct` and their kin |
+//! | an array that comes in pieces | [`pieces::Pieces`] |
+//! | an operator that is chosen while the program runs | [`dynamic`] |
+//! | an array of a file | `files::TensorFile`, then any of these |
 //!
 //! ```
 //! use warpfold::{cpu, ops::{ArgMax, Sum}};
@@ -91,6 +95,7 @@
 #![cfg_attr(all(doctest, feature = "cuda"), doc = include_str!("../../README.md"))]
 
 pub mod cpu;
+pub mod dynamic;
 mod error;
 #[cfg(feature = "files")]
 pub mod files;
@@ -100,6 +105,7 @@ pub mod gpu;
 pub mod layout;
 #[cfg(feature = "ndarray")]
 pub mod ndarray;
+pub mod operand;
 pub mod ops;
 pub mod pieces;
 pub mod plan;
@@ -108,5 +114,8 @@ pub mod ptx;
 mod room;
 
 pub use error::{Error, OffsetFault, SafetensorsFault};
-pub use fold::{Fold, View, fold};
+pub use fold::{Fold, fold};
+#[cfg(feature = "cuda")]
+pub use operand::DeviceView;
+pub use operand::View;
 pub use plan::Plan;

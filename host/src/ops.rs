@@ -13,8 +13,8 @@
 //! | [`Compensated`] `Sum` and `Mean` | f32, f64 |
 //! | [`Wide`] `Sum` and `Mean` | f16, bf16, f32 |
 //! | [`Exact`] `Sum` and `Mean` | f32, f64 |
-//! | [`Dot`] and [`Cosine`] of two arrays: [`cpu::reduce_pair`](crate::cpu::reduce_pair) and its kin | f16, bf16, f32, f64 |
-//! | [`Where`] of most, under a mask: [`cpu::reduce_where`](crate::cpu::reduce_where) and its kin | those of the operator |
+//! | [`Dot`] and [`Cosine`] of [two arrays](crate::operand) | f16, bf16, f32, f64 |
+//! | most [under a mask](crate::Fold::masked) | those of the operator |
 //!
 //! The number of distinct elements is no fold, and so no operator's: [`cpu::distinct`](crate::cpu::distinct).
 //!
@@ -58,20 +58,22 @@
 //! your own a [`Map`](monoids::Map).
 
 mod accuracy;
+pub(crate) mod algebra;
+mod any;
 mod count;
 mod ignore_nan;
 mod mask;
 mod step;
 
 pub use accuracy::{Compensated, Exact, Wide};
+pub use any::AnyOp;
 pub use count::{All, Any, CountInf, CountNan, CountNonzero};
 pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
 pub use mask::{AnswerWhere, MaskElement, TakesMask, Where};
 pub use step::{Mapped, Step, Then};
 
 use warpfold_kernels::{
-    element::{Item, Two, bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
-    kernels::Entry,
+    element::{Two, bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
     monoids::Monoid,
 };
 
@@ -80,72 +82,6 @@ pub use warpfold_kernels::{
     monoids::{self, Summary},
     ops::{BadParameter, Commutative, Operator, OwnOperator, Reduction},
 };
-
-use crate::{Error, layout::Segments};
-
-/// What becomes of empty extents.
-pub trait EmptyInput<T: Item>: Reduction<T> {
-    /// Whether the operator's own parameters, if it has any, have a meaning.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Parameter`] for a correction or a power that has none.
-    fn check(self) -> Result<(), Error> {
-        match self.bad_parameter() {
-            None => Ok(()),
-            Some(BadParameter { name, value, must }) => Err(Error::Parameter {
-                op: Self::NAME,
-                name,
-                value,
-                must,
-            }),
-        }
-    }
-
-    /// What is known of its whole-array kernel.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoKernel`] where GPUs have none: of some operators under a mask and behind a step.
-    fn kernel(self) -> Result<&'static Entry, Error> {
-        self.built().ok_or(Error::NoKernel {
-            op: Self::NAME,
-            element: T::ELEMENT.name(),
-        })
-    }
-
-    /// Whether there is an answer over `len` elements.
-    ///
-    /// # Errors
-    ///
-    /// As [`check`](Self::check); [`Error::EmptyExtent`] where `len` is 0 and the operator has no answer over nothing.
-    fn check_extent(self, len: u64) -> Result<(), Error> {
-        self.check()?;
-        if len == 0 && self.monoid().empty().is_none() {
-            Err(Error::EmptyExtent { op: Self::NAME })
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Whether there is an answer over each segment.
-    ///
-    /// # Errors
-    ///
-    /// As [`check`](Self::check); [`Error::EmptySegment`] where one is empty and the operator has no answer over nothing.
-    fn check_segments(self, segments: &Segments) -> Result<(), Error> {
-        self.check()?;
-        match segments.first_empty() {
-            Some(segment) if self.monoid().empty().is_none() => Err(Error::EmptySegment {
-                op: Self::NAME,
-                segment,
-            }),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl<T: Item, R: Reduction<T>> EmptyInput<T> for R {}
 
 /// An operator without parameters of its own: `Name: monoid = value, "name", "entry"[, parameter] for elements`.
 macro_rules! operator {

@@ -4,11 +4,16 @@
 //! by themselves and combined as the tree combines them, give what one fold of the whole would give. Which device
 //! folded which piece does not matter.
 
-use warpfold_kernels::{element::Item, monoids::Monoid, tree::leaf_elements};
+use std::{fmt, marker::PhantomData, sync::Arc};
+
+use warpfold_kernels::{element::Item, monoids::Monoid};
 
 use crate::{
     Error,
-    ops::{EmptyInput as _, Reduction},
+    ops::{
+        Reduction,
+        algebra::{Algebra, Typed, of_words, unpacked, words},
+    },
 };
 
 /// Combines the states of consecutive pieces.
@@ -28,34 +33,109 @@ use crate::{
 /// assert_eq!(pieces.finish()?.0, cpu::reduce(Sum, &values)?);
 /// # Ok::<(), warpfold::Error>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Pieces<R: Reduction<T>, T: Item> {
-    op: R,
-    piece: u64,
-    len: u64,
-    /// Subtrees still without their right neighbour, largest first: one for each bit of the number of whole pieces,
-    /// and one for the short last piece.
-    waiting: Vec<R::State>,
+#[derive(Clone)]
+pub struct Pieces<R: Reduction<I>, I: Item> {
+    pieces: AnyPieces,
+    op: PhantomData<fn(R, I)>,
 }
 
-impl<R: Reduction<T>, T: Item> Pieces<R, T> {
+impl<R: Reduction<I>, I: Item> Pieces<R, I> {
     /// No piece yet; each but the last will have `piece` elements.
     ///
     /// # Errors
     ///
     /// [`Error::PieceLength`] if `piece` is not a power of two leaves; [`Error::Parameter`].
     pub fn new(op: R, piece: u64) -> Result<Self, Error> {
+        Ok(Self {
+            pieces: AnyPieces::new(Arc::new(Typed::<R, I>::new(op)), piece)?,
+            op: PhantomData,
+        })
+    }
+
+    /// Elements of each piece but the last.
+    #[must_use]
+    pub fn piece(&self) -> u64 {
+        self.pieces.piece
+    }
+
+    /// Elements so far.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.pieces.len
+    }
+
+    /// Whether there are no elements so far.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pieces.len == 0
+    }
+
+    /// Takes the next piece: the `state` of its `len` elements, positions counted from its own start. A piece of no
+    /// elements changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PieceOrder`] if the piece is longer than the others, or comes after a shorter one;
+    /// [`Error::LengthOverflow`] if there are 2⁶⁴ elements or more. The pieces so far stay as they were.
+    pub fn push(&mut self, state: R::State, len: u64) -> Result<(), Error> {
+        self.pieces.push(&words(state), len)
+    }
+
+    /// The answer and the state of all pieces together.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyExtent`] where there were no elements and the operator has no answer for that.
+    pub fn finish(self) -> Result<(R::Answer, R::State), Error> {
+        let (answer, state) = self.pieces.finish()?;
+        let answer = unpacked(&answer).next().expect("one answer");
+        Ok((answer, of_words(&state)))
+    }
+
+    /// The state of all pieces together; of none the identity.
+    #[must_use]
+    pub fn state(self) -> R::State {
+        of_words(&self.pieces.state())
+    }
+}
+
+impl<R: Reduction<I>, I: Item> fmt::Debug for Pieces<R, I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pieces.fmt(f)
+    }
+}
+
+/// [`Pieces`] of an operator that is chosen while the program runs: states are words, answers bytes.
+#[derive(Clone)]
+pub struct AnyPieces {
+    algebra: Arc<dyn Algebra>,
+    piece: u64,
+    len: u64,
+    /// Subtrees still without their right neighbour, largest first: one for each bit of the number of whole pieces,
+    /// and one for the short last piece.
+    waiting: Vec<Vec<u32>>,
+}
+
+impl AnyPieces {
+    pub(crate) fn new(algebra: Arc<dyn Algebra>, piece: u64) -> Result<Self, Error> {
+        let op = algebra.any();
         op.check()?;
-        let leaf = leaf_elements::<T>() as u64;
+        let leaf = op.leaf_elements();
         if !piece.is_multiple_of(leaf) || !(piece / leaf).is_power_of_two() {
             return Err(Error::PieceLength { piece, leaf });
         }
         Ok(Self {
-            op,
+            algebra,
             piece,
             len: 0,
             waiting: Vec::new(),
         })
+    }
+
+    /// Elements of each piece but the last.
+    #[must_use]
+    pub fn piece(&self) -> u64 {
+        self.piece
     }
 
     /// Elements so far.
@@ -70,14 +150,16 @@ impl<R: Reduction<T>, T: Item> Pieces<R, T> {
         self.len == 0
     }
 
-    /// Takes the next piece: the `state` of its `len` elements, positions counted from its own start. A piece of no
-    /// elements changes nothing.
+    /// [`Pieces::push`], of the words of a state.
     ///
     /// # Errors
     ///
-    /// [`Error::PieceOrder`] if the piece is longer than the others, or comes after a shorter one;
-    /// [`Error::LengthOverflow`] if there are 2⁶⁴ elements or more. The pieces so far stay as they were.
-    pub fn push(&mut self, state: R::State, len: u64) -> Result<(), Error> {
+    /// As that.
+    ///
+    /// # Panics
+    ///
+    /// If these are fewer words than a state has.
+    pub fn push(&mut self, state: &[u32], len: u64) -> Result<(), Error> {
         if len == 0 {
             return Ok(());
         }
@@ -88,19 +170,20 @@ impl<R: Reduction<T>, T: Item> Pieces<R, T> {
                 before: self.len,
             });
         }
-        let overflow = Error::LengthOverflow {
+        let overflow = || Error::LengthOverflow {
             elements: u64::MAX,
-            element_bytes: T::BYTES,
+            element_bytes: self.algebra.any().element_bytes(),
         };
-        let end = self.len.checked_add(len).ok_or(overflow)?;
-        let op = self.op.monoid();
-        let mut state = op.shift(state, self.len);
+        let end = self.len.checked_add(len).ok_or_else(overflow)?;
+        let mut state = state[..self.algebra.words()].to_vec();
+        self.algebra.shift(&mut state, self.len);
         if len == self.piece {
             // Binary addition: each carry is a pair of neighbours of one size.
             let mut carries = (self.len / self.piece).trailing_ones();
             while carries > 0 {
-                let left = self.waiting.pop().expect("one state waits for each bit");
-                state = op.combine(left, state);
+                let mut left = self.waiting.pop().expect("one state waits for each bit");
+                self.algebra.combine(&mut left, &state);
+                state = left;
                 carries -= 1;
             }
         }
@@ -109,19 +192,40 @@ impl<R: Reduction<T>, T: Item> Pieces<R, T> {
         Ok(())
     }
 
-    /// The answer and the state of all pieces together.
+    /// [`Pieces::finish`]: the answer, packed, and the words of the state.
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyExtent`] where there were no elements and the operator has no answer for that.
-    pub fn finish(mut self) -> Result<(R::Answer, R::State), Error> {
-        let op = self.op.monoid();
+    /// As that.
+    pub fn finish(self) -> Result<(Vec<u8>, Vec<u32>), Error> {
+        let (algebra, len) = (self.algebra.clone(), self.len);
+        algebra.any().check_extent(len)?;
+        let state = self.state();
+        let mut answer = algebra.over_nothing();
+        algebra.finish(&state, len, &mut answer);
+        Ok((answer, state))
+    }
+
+    /// The words of the state of all pieces together: [`Pieces::state`].
+    #[must_use]
+    pub fn state(mut self) -> Vec<u32> {
         // What is missing to a power of two is identities, neutral to the bit.
-        let mut state = self.waiting.pop().unwrap_or_else(|| op.identity());
-        while let Some(left) = self.waiting.pop() {
-            state = op.combine(left, state);
+        let mut state = self.waiting.pop().unwrap_or_else(|| self.algebra.identity());
+        while let Some(mut left) = self.waiting.pop() {
+            self.algebra.combine(&mut left, &state);
+            state = left;
         }
-        Ok((finish::<R, T>(self.op, self.len, state)?, state))
+        state
+    }
+}
+
+impl fmt::Debug for AnyPieces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnyPieces")
+            .field("op", &self.algebra.any().name())
+            .field("piece", &self.piece)
+            .field("len", &self.len)
+            .finish_non_exhaustive()
     }
 }
 

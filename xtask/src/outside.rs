@@ -42,7 +42,7 @@ const RUNS: [Run; 5] = [
     Run::of("matrix", "ndarray", "[1, 2]\n"),
     Run {
         warns: Some("run `cargo xtask build-ptx` in "),
-        ..Run::of("gpu", "cuda", "14.392729\non the CPU alone: ")
+        ..Run::of("gpu", "cuda", "on the CPU alone: ")
     },
 ];
 

@@ -6,7 +6,8 @@ use warpfold_kernels::{
     tree::{Part, ROWS, leaf_elements, row_elements, vector_elements},
 };
 
-use super::run::{Lens, may_change};
+use super::run::may_change;
+use crate::ops::algebra::Lens;
 
 /// Folds extents: the one that starts at `starts[i]` to `states[i]`.
 pub(super) fn fold_each<T: Item, M: Monoid<T>>(

@@ -1,23 +1,19 @@
 //! Folds along axes.
 
-use std::marker::PhantomData;
-
-use pulp::Arch;
-use warpfold_kernels::{
-    element::{Element, Item},
-    monoids::{Monoid, Words},
-    tree::leaf_elements,
-};
+use warpfold_kernels::element::Element;
 
 use super::{
-    TASK, filled, fold_tree, join,
-    run::{self, Lens},
-    strided::{self, Arrays, OneArray},
+    TASK,
+    erased::{AnyFold, Fold},
+    filled, fold_tree, join,
+    source::One,
+    strided,
 };
 use crate::{
     Error,
+    dynamic::Answers,
     layout::{Axes, Extents, Folded, Layout},
-    ops::{EmptyInput as _, Reduction},
+    ops::{Reduction, algebra::Lens},
 };
 
 /// Folds an array along axes: one answer for each index of the axes that are kept.
@@ -55,82 +51,64 @@ pub fn reduce_axes<T: Element, R: Reduction<T>>(
     axes: &Axes,
 ) -> Result<Folded<R::Answer>, Error> {
     layout.check(values.len() as u64)?;
-    let extents = &Extents::new(layout, axes)?;
-    reduce(op, OneArray { values, extents })
+    let folded = fold_along(&Fold::new(op, One(values)), &[Extents::new(layout, axes)?])?;
+    folded.unpacked()
 }
 
-/// The same of the items of one array or of two.
-pub(super) fn reduce<T: Item, R: Reduction<T>, A: Arrays<T>>(op: R, arrays: A) -> Result<Folded<R::Answer>, Error> {
-    let extents = arrays.extents();
+/// The same of one array or of two, each with its extents.
+pub(super) fn fold_along(fold: &dyn AnyFold, each: &[Extents]) -> Result<Answers, Error> {
+    let (algebra, extents) = (fold.algebra(), &each[0]);
+    let op = algebra.any();
     op.check()?;
     if extents.count > 0 {
         op.check_extent(extents.len)?;
     }
-    let over_nothing = op.monoid().empty().unwrap_or_else(|| R::Answer::from_words(|_| 0));
-    let mut answers = filled(over_nothing, extents.count)?;
+    let mut bytes = filled(&algebra.over_nothing(), extents.count)?;
     if extents.len > 0 {
-        fold_extents(Arch::new(), op.monoid(), arrays, 0, &mut answers);
+        fold_extents(fold, each, 0, &mut bytes);
     }
-    Ok(Folded {
+    Ok(Answers {
         shape: extents.shape.clone(),
-        answers,
+        bytes,
     })
 }
 
-/// The answers of extents from number `first` on. None of them is empty.
-fn fold_extents<T, M, A>(arch: Arch, op: M, arrays: A, first: u64, answers: &mut [M::Answer])
-where
-    T: Item,
-    M: Monoid<T, State: Send, Answer: Send> + Send + Sync,
-    A: Arrays<T>,
-{
-    let extents = arrays.extents();
-    let in_place = arrays.in_place();
-    let len = extents.len as usize;
-    let group = match in_place {
-        Some(_) => (TASK / (len * size_of::<T>())).max(1),
-        None => strided::group::<T>(extents.len),
+/// The answers of extents from number `first` on, packed.
+fn fold_extents(fold: &dyn AnyFold, each: &[Extents], first: u64, answers: &mut [u8]) {
+    let (algebra, extents) = (fold.algebra(), &each[0]);
+    let answer_bytes = algebra.over_nothing().len();
+    let count = answers.len() / answer_bytes;
+    let (len, leaf) = (extents.len as usize, algebra.any().leaf_elements());
+    let in_place = fold.in_place(each);
+    let group = if in_place {
+        (TASK / (len * fold.item_bytes())).max(1)
+    } else {
+        strided::group(leaf, extents.len)
     };
-    let groups = answers.len().div_ceil(group);
+    let groups = count.div_ceil(group);
     if groups > 1 {
         let half = groups / 2 * group;
-        let (low, high) = answers.split_at_mut(half);
-        join(true, &mut || fold_extents(arch, op, arrays, first, low), &mut || {
-            fold_extents(arch, op, arrays, first + half as u64, high)
+        let (low, high) = answers.split_at_mut(half * answer_bytes);
+        join(true, &mut || fold_extents(fold, each, first, low), &mut || {
+            fold_extents(fold, each, first + half as u64, high)
         });
         return;
     }
-    let starts = || {
-        let mut starts = vec![0; answers.len()];
+    let states = if in_place {
+        let mut starts = vec![0; count];
         extents.starts(first, &mut starts);
-        starts
+        let mut states = vec![0; count * algebra.words()];
+        if extents.len <= leaf {
+            fold.each(0..fold.len(), &starts, Lens::All(len), &mut states);
+        } else {
+            for (start, state) in starts.iter().zip(states.chunks_exact_mut(algebra.words())) {
+                let start = *start as usize;
+                fold_tree(fold, start..start + len, 0, state);
+            }
+        }
+        states
+    } else {
+        strided::fold_tree(fold, each, (first, count), (0, extents.len))
     };
-    let states = match in_place {
-        Some(values) if len <= leaf_elements::<T>() => {
-            let mut states = vec![op.identity(); answers.len()];
-            run::fold_each(arch, op, values, &starts(), Lens::All(len), &mut states);
-            states
-        }
-        Some(values) => {
-            let extent = |start: &i64| &values[*start as usize..][..len];
-            starts()
-                .iter()
-                .map(|start| fold_tree(arch, op, extent(start), 0))
-                .collect()
-        }
-        None => {
-            let group = strided::Group {
-                arch,
-                op,
-                arrays,
-                first,
-                count: answers.len(),
-                items: PhantomData,
-            };
-            group.fold()
-        }
-    };
-    for (answer, state) in answers.iter_mut().zip(states) {
-        *answer = op.finish(state, extents.len);
-    }
+    algebra.finish_each(&states, Lens::All(len), answers);
 }

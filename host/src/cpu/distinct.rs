@@ -17,13 +17,11 @@ use warpfold_kernels::{
     stages::table::Slot,
 };
 
-use super::{
-    filled,
-    strided::{Arrays as _, OneArray},
-};
+use super::source::gather;
 use crate::{
     Error,
     layout::{Axes, Extents, Folded, Layout, Segments},
+    room::room,
 };
 
 /// Elements that one thread counts by itself, in one table: 128 KiB of 4 bytes.
@@ -84,7 +82,7 @@ pub fn distinct_axes<T: Element>(values: &[T], layout: &Layout, axes: &Axes) -> 
     const { assert!(has_key::<T>(), "elements of at most 8 bytes have keys") };
     layout.check(values.len() as u64)?;
     let extents = Extents::new(layout, axes)?;
-    let mut answers = filled(0, extents.count)?;
+    let mut answers = zeros(extents.count)?;
     if extents.len > 0 {
         if T::TYPE.bytes() == 8 {
             count_extents::<T, u64>(values, &extents, &mut answers);
@@ -117,12 +115,19 @@ pub fn distinct_axes<T: Element>(values: &[T], layout: &Layout, axes: &Axes) -> 
 pub fn distinct_segments<T: Element>(values: &[T], segments: &Segments) -> Result<Vec<u64>, Error> {
     const { assert!(has_key::<T>(), "elements of at most 8 bytes have keys") };
     segments.check(values.len() as u64)?;
-    let mut answers = filled(0, segments.count() as u64)?;
+    let mut answers = zeros(segments.count() as u64)?;
     if T::TYPE.bytes() == 8 {
         count_segments::<T, u64>(values, segments, &mut answers);
     } else {
         count_segments::<T, u32>(values, segments, &mut answers);
     }
+    Ok(answers)
+}
+
+/// An answer for each extent.
+fn zeros(count: u64) -> Result<Vec<u64>, Error> {
+    let mut answers = room(count)?;
+    answers.resize(count as usize, 0);
     Ok(answers)
 }
 
@@ -138,19 +143,18 @@ fn count_extents<T: Element, K: Key>(values: &[T], extents: &Extents, answers: &
     let len = extents.len as usize;
     // Neighbours together, so that what a cache line holds for several of them is read once.
     let group = (FEW / len).max(1);
-    let array = OneArray { values, extents };
     answers.par_chunks_mut(group).enumerate().for_each_init(
         || (Table::<K>::default(), vec![]),
         |(table, starts), (i, answers)| {
             let first = (i * group) as u64;
-            if let Some(values) = array.in_place() {
+            if extents.is_contiguous() {
                 starts.resize(answers.len(), 0);
                 extents.starts(first, starts);
                 for (answer, start) in answers.iter_mut().zip(starts) {
                     *answer = count(&values[*start as usize..][..len], table);
                 }
             } else {
-                let gathered = array.gather(first, answers.len(), 0, len, len);
+                let gathered = gather(values, extents, (first, answers.len()), (0, len), len);
                 for (answer, extent) in answers.iter_mut().zip(gathered.chunks_exact(len)) {
                     *answer = count(extent, table);
                 }

@@ -6,7 +6,7 @@ use warpfold_kernels::{
     tree::{self, Part, ROWS},
 };
 
-use super::run::Lens;
+use crate::ops::algebra::Lens;
 
 /// Folds extents: the one that starts at `starts[i]` to `states[i]`, positions counted from its start.
 pub(super) fn fold_each<T: Item, M: Monoid<T>>(

@@ -6,37 +6,42 @@
 mod any_order;
 mod axes;
 mod distinct;
+pub(crate) mod erased;
 mod in_order;
-mod masks;
 mod named;
-mod pairs;
+mod plain;
 mod rows;
 mod run;
 mod segments;
 mod short;
+pub(crate) mod source;
 mod states;
 mod strided;
-mod values;
 
 pub use axes::reduce_axes;
 pub use distinct::{distinct, distinct_axes, distinct_segments};
-pub use masks::{fold_where, reduce_where, reduce_where_axes, reduce_where_segments};
 pub use named::*;
-pub use pairs::{fold_pair, reduce_pair, reduce_pair_axes, reduce_pair_segments};
 pub use segments::reduce_segments;
 
+use std::ops::Range;
+
+use erased::{AnyFold, Fold};
 use pulp::Arch;
 use run::RUN;
-use values::Values;
-use warpfold_kernels::{
-    element::{Element, Item},
-    monoids::Monoid,
-    tree::leaf_elements,
-};
+use source::One;
+use warpfold_kernels::{element::Element, tree::leaf_elements};
 
 use crate::{
     Error,
-    ops::{EmptyInput as _, Reduction},
+    dynamic::Answers,
+    fold::Extent,
+    operand::Shapes,
+    ops::{
+        AnyOp, Reduction,
+        algebra::{Lens, of_words},
+    },
+    pieces,
+    room::room,
 };
 
 /// Bytes of short extents that a thread folds before it takes others.
@@ -74,8 +79,8 @@ const TASK: usize = 1 << 17;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 pub fn reduce<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> Result<R::Answer, Error> {
-    op.check()?;
-    crate::pieces::finish::<R, T>(op, values.len() as u64, fold(op, values))
+    AnyOp::of::<T, R>(op).check()?;
+    pieces::finish::<R, T>(op, values.len() as u64, fold(op, values))
 }
 
 /// Folds `values` to the state of a run, to go on with: see [`Pieces`](crate::pieces::Pieces).
@@ -83,29 +88,62 @@ pub fn reduce<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> Result<R::Ans
 /// Positions count from the start of `values`. The state of nothing is the operator's identity. Cost as [`reduce`].
 #[must_use]
 pub fn fold<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> R::State {
-    fold_tree(Arch::new(), op.monoid(), values, 0)
+    if values.len() <= RUN * leaf_elements::<T>() {
+        return run::fold(Arch::new(), op.monoid(), values, 0);
+    }
+    of_words(&fold_all(&Fold::new(op, One(values))))
 }
 
-/// A subtree whose element 0 has index `first`. The halves part at a power of two leaves, as the canonical tree does.
-fn fold_tree<T, M, V>(arch: Arch, op: M, values: V, first: u64) -> M::State
-where
-    T: Item,
-    M: Monoid<T, State: Send> + Send + Sync,
-    V: Values<T>,
-{
-    let leaf = leaf_elements::<T>();
-    let leaves = values.len().div_ceil(leaf);
-    if leaves <= V::LEAVES {
-        return run::fold(arch, op, &values.run(), first);
+/// The answers of arrays of any kind, over extents of any kind.
+pub(crate) fn answers(fold: &dyn AnyFold, shapes: &Shapes, extent: Extent<'_>) -> Result<Answers, Error> {
+    match (extent, shapes.run()?) {
+        (Extent::Whole, Some(len)) => {
+            let algebra = fold.algebra();
+            algebra.any().check_extent(len)?;
+            let mut bytes = algebra.over_nothing();
+            algebra.finish(&fold_all(fold), len, &mut bytes);
+            Ok(Answers { shape: vec![], bytes })
+        }
+        (Extent::In(segments), _) => {
+            shapes.in_order()?;
+            segments::fold_in(fold, segments)
+        }
+        (extent, _) => axes::fold_along(fold, &shapes.along(&extent.axes())?.extents),
+    }
+}
+
+/// The words of the state of all of arrays in order, to go on with.
+pub(crate) fn state(fold: &dyn AnyFold, shapes: &Shapes) -> Result<Vec<u32>, Error> {
+    shapes.in_order()?;
+    Ok(fold_all(fold))
+}
+
+fn fold_all(fold: &dyn AnyFold) -> Vec<u32> {
+    let mut state = vec![0; fold.algebra().words()];
+    fold_tree(fold, 0..fold.len(), 0, &mut state);
+    state
+}
+
+/// A subtree whose first element has that position. The halves part at a power of two leaves, as the canonical tree does.
+fn fold_tree(fold: &dyn AnyFold, items: Range<usize>, position: u64, state: &mut [u32]) {
+    let algebra = fold.algebra();
+    let leaf = algebra.any().leaf_elements() as usize;
+    let leaves = items.len().div_ceil(leaf);
+    if leaves <= fold.leaves_at_once() {
+        let len = items.len();
+        fold.each(items, &[0], Lens::All(len), state);
+        algebra.shift(state, position);
+        return;
     }
     let half = leaves.next_power_of_two() / 2 * leaf;
-    let (mut low, mut high) = (op.identity(), op.identity());
+    let middle = items.start + half;
+    let mut high = vec![0; state.len()];
     join(
         leaves > RUN,
-        &mut || low = fold_tree(arch, op, values.part(0, half), first),
-        &mut || high = fold_tree(arch, op, values.part(half, values.len() - half), first + half as u64),
+        &mut || fold_tree(fold, items.start..middle, position, state),
+        &mut || fold_tree(fold, middle..items.end, position + half as u64, &mut high),
     );
-    op.combine(low, high)
+    algebra.combine(state, &high);
 }
 
 /// Does both, and where it is worth it asks another thread to help. What is done has no type here: rayon's part of it is compiled
@@ -119,17 +157,18 @@ fn join(is_worth_it: bool, low: &mut (dyn FnMut() + Send), high: &mut (dyn FnMut
     }
 }
 
-/// `count` answers, all the same.
-fn filled<A: Copy>(answer: A, count: u64) -> Result<Vec<A>, Error> {
-    let mut answers = Vec::new();
-    usize::try_from(count)
-        .ok()
-        .filter(|count| answers.try_reserve_exact(*count).is_ok())
-        .map(|count| answers.resize(count, answer))
-        .ok_or(Error::LengthOverflow {
-            elements: count,
-            element_bytes: size_of::<A>(),
-        })?;
+/// `count` answers, all the same, packed.
+fn filled(answer: &[u8], count: u64) -> Result<Vec<u8>, Error> {
+    let bytes = count.saturating_mul(answer.len() as u64);
+    let mut answers = room::<u8>(bytes).map_err(|_| Error::LengthOverflow {
+        elements: count,
+        element_bytes: answer.len(),
+    })?;
+    if answer.iter().all(|byte| *byte == 0) {
+        answers.resize(bytes as usize, 0);
+    } else {
+        (0..count).for_each(|_| answers.extend_from_slice(answer));
+    }
     Ok(answers)
 }
 
@@ -143,12 +182,12 @@ pub fn threads() -> usize {
 #[must_use]
 pub fn vector_instructions() -> &'static str {
     match Arch::new() {
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        #[cfg(target_arch = "x86_64")]
         Arch::V4(_) => "AVX-512",
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        #[cfg(target_arch = "x86_64")]
         Arch::V3(_) => "AVX2",
         #[cfg(target_arch = "aarch64")]
         Arch::Neon(_) => "NEON",
-        _ => "the compiler's baseline",
+        _ => "none: column by column",
     }
 }

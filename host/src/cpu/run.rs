@@ -19,11 +19,12 @@ use warpfold_kernels::{
 };
 
 use super::{
-    any_order, in_order,
+    any_order, in_order, plain,
     rows::Rows,
     short,
     states::{States, Word},
 };
+use crate::ops::algebra::Lens;
 
 /// Leaves in the largest run: 1 MiB, long beside handing it to another thread.
 pub(super) const RUN: usize = 256;
@@ -43,15 +44,6 @@ pub(super) fn fold<T: Item, M: Monoid<T>>(arch: Arch, op: M, values: &[T], first
     op.shift(state[0], first)
 }
 
-/// How many elements extents have.
-#[derive(Clone, Copy)]
-pub(super) enum Lens<'a> {
-    /// So many, all of them.
-    All(usize),
-    /// Each its own number.
-    Each(&'a [usize]),
-}
-
 /// Folds extents of at most [`RUN`] leaves each: the one that starts at `starts[i]` to `states[i]`,
 /// positions counted from its start. All in one call, for short ones take less time than its buffers.
 pub(super) fn fold_each<T: Item, M: Monoid<T>>(
@@ -68,22 +60,21 @@ pub(super) fn fold_each<T: Item, M: Monoid<T>>(
     if const { M::ASSOCIATES && is_large(M::State::COUNT) } {
         return any_order::fold_each(op, values, starts, lens, states);
     }
-    arch.dispatch(Run {
+    let run = Run {
         op,
         values,
         starts,
         lens,
         states,
-    });
-}
-
-impl Lens<'_> {
-    /// Of extent `i`.
-    pub(super) fn of(self, i: usize) -> usize {
-        match self {
-            Self::All(len) => len,
-            Self::Each(lens) => lens[i],
-        }
+    };
+    match arch {
+        #[cfg(target_arch = "x86_64")]
+        Arch::V4(simd) => Simd::vectorize(simd, run),
+        #[cfg(target_arch = "x86_64")]
+        Arch::V3(simd) => Simd::vectorize(simd, run),
+        #[cfg(target_arch = "aarch64")]
+        Arch::Neon(simd) => Simd::vectorize(simd, run),
+        _ => plain::fold_each(run.op, run.values, run.starts, run.lens, run.states),
     }
 }
 
@@ -283,7 +274,7 @@ mod tests {
                 fold(arch, Arg::SMALLEST, &values, 5),
             )
         };
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = pulp::x86::V3::try_new() {
             assert_eq!(all(Arch::V3(avx2)), all(Arch::Scalar));
         }

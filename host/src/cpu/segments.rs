@@ -1,21 +1,19 @@
 //! Folds in segments.
 
-use pulp::Arch;
-use warpfold_kernels::{
-    element::{Element, Item},
-    monoids::{Monoid, Words},
-    tree::leaf_elements,
-};
+use warpfold_kernels::element::Element;
 
 use super::{
-    TASK, filled, fold_tree, join,
-    run::{self, Lens, RUN},
-    values::Values,
+    TASK,
+    erased::{AnyFold, Fold},
+    filled, fold_tree, join,
+    run::RUN,
+    source::One,
 };
 use crate::{
     Error,
+    dynamic::Answers,
     layout::Segments,
-    ops::{EmptyInput as _, Reduction},
+    ops::{Reduction, algebra::Lens},
 };
 
 /// Folds each segment of an array to an answer: what [`reduce`](super::reduce) gives for its elements alone, to the bit.
@@ -43,60 +41,49 @@ pub fn reduce_segments<T: Element, R: Reduction<T>>(
     values: &[T],
     segments: &Segments,
 ) -> Result<Vec<R::Answer>, Error> {
-    reduce(op, values, segments)
+    let folded = fold_in(&Fold::new(op, One(values)), segments)?;
+    Ok(folded.unpacked()?.answers)
 }
 
-/// The same of the items of one array or of two.
-pub(super) fn reduce<T: Item, R: Reduction<T>, V: Values<T>>(
-    op: R,
-    values: V,
-    segments: &Segments,
-) -> Result<Vec<R::Answer>, Error> {
-    segments.check(values.len() as u64)?;
-    op.check_segments(segments)?;
-    let monoid = op.monoid();
-    let over_nothing = monoid.empty().unwrap_or_else(|| R::Answer::from_words(|_| 0));
-    let mut answers = filled(over_nothing, segments.count() as u64)?;
-    fold(Arch::new(), monoid, values, segments.offsets(), &mut answers);
-    Ok(answers)
+/// The same of one array or of two.
+pub(super) fn fold_in(fold: &dyn AnyFold, segments: &Segments) -> Result<Answers, Error> {
+    segments.check(fold.len() as u64)?;
+    let algebra = fold.algebra();
+    algebra.any().check_segments(segments)?;
+    let count = segments.count() as u64;
+    let mut bytes = filled(&algebra.over_nothing(), count)?;
+    fold_segments(fold, segments.offsets(), &mut bytes);
+    Ok(Answers {
+        shape: vec![count],
+        bytes,
+    })
 }
 
-/// The answers of the segments between `offsets` that are not empty.
-fn fold<T, M, V>(arch: Arch, op: M, values: V, offsets: &[u64], answers: &mut [M::Answer])
-where
-    T: Item,
-    M: Monoid<T, State: Send, Answer: Send> + Send + Sync,
-    V: Values<T>,
-{
-    let elements = (offsets[answers.len()] - offsets[0]) as usize;
-    let half = answers.len() / 2;
-    if half > 0 && (elements * size_of::<T>() > TASK || size_of_val(answers) > TASK) {
-        let (low, high) = answers.split_at_mut(half);
-        join(
-            true,
-            &mut || fold(arch, op, values, &offsets[..=half], low),
-            &mut || fold(arch, op, values, &offsets[half..], high),
-        );
+/// The answers, packed, of the segments between `offsets` that are not empty.
+fn fold_segments(fold: &dyn AnyFold, offsets: &[u64], answers: &mut [u8]) {
+    let (algebra, count) = (fold.algebra(), offsets.len() - 1);
+    let first = offsets[0] as usize;
+    let elements = offsets[count] as usize - first;
+    let half = count / 2;
+    if half > 0 && (elements * fold.item_bytes() > TASK || answers.len() > TASK) {
+        let (low, high) = answers.split_at_mut(answers.len() / count * half);
+        join(true, &mut || fold_segments(fold, &offsets[..=half], low), &mut || {
+            fold_segments(fold, &offsets[half..], high)
+        });
         return;
     }
     let lens: Vec<usize> = offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize).collect();
-    let values = values.part(offsets[0] as usize, elements);
-    let starts: Vec<i64> = offsets[..lens.len()]
-        .iter()
-        .map(|start| (*start - offsets[0]) as i64)
-        .collect();
-    let mut states = vec![op.identity(); lens.len()];
-    if elements <= RUN * leaf_elements::<T>() {
-        run::fold_each(arch, op, &values.run(), &starts, Lens::Each(&lens), &mut states);
+    let starts = offsets.iter().map(|start| (*start - offsets[0]) as i64);
+    let starts: Vec<i64> = starts.take(count).collect();
+    let mut states = vec![0; count * algebra.words()];
+    if elements as u64 <= RUN as u64 * algebra.any().leaf_elements() {
+        fold.each(first..first + elements, &starts, Lens::Each(&lens), &mut states);
     } else {
         // A segment by itself: it is shared among threads.
-        for ((start, len), state) in starts.iter().zip(&lens).zip(&mut states) {
-            *state = fold_tree(arch, op, values.part(*start as usize, *len), 0);
+        for ((start, len), state) in starts.iter().zip(&lens).zip(states.chunks_exact_mut(algebra.words())) {
+            let start = first + *start as usize;
+            fold_tree(fold, start..start + len, 0, state);
         }
     }
-    for ((answer, len), state) in answers.iter_mut().zip(lens).zip(states) {
-        if len > 0 {
-            *answer = op.finish(state, len as u64);
-        }
-    }
+    algebra.finish_each(&states, Lens::Each(&lens), answers);
 }

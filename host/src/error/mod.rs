@@ -302,6 +302,17 @@ pub enum Error {
         array: Vec<u64>,
     },
 
+    /// An array that is to be divided into segments, but whose layout is not of all its memory in order.
+    #[error(
+        "segments are of elements in order, all of their memory: those of shape {shape:?} by strides {strides:?} are not"
+    )]
+    NotInOrder {
+        /// The layout's shape.
+        shape: Vec<u64>,
+        /// Its strides.
+        strides: Vec<i64>,
+    },
+
     /// An operator that GPUs have no kernel of for such elements, under a mask, or behind a step.
     #[error(
         "GPUs have no such kernel of {op} for elements of type {element}: the CPU folds them, by the same calls of `cpu`"
@@ -476,13 +487,13 @@ pub enum Error {
 
 impl Error {
     /// That a mask has a byte for each element.
-    pub(crate) fn check_mask(elements: usize, mask: usize) -> Result<(), Self> {
+    pub(crate) fn check_mask(elements: u64, mask: u64) -> Result<(), Self> {
         if elements == mask {
             return Ok(());
         }
         Err(Self::MaskMismatch {
-            mask: vec![mask as u64],
-            array: vec![elements as u64],
+            mask: vec![mask],
+            array: vec![elements],
         })
     }
 

@@ -1,162 +1,115 @@
 //! The last steps on a GPU.
 
-use bytemuck::NoUninit;
-use cust::memory::{DeviceCopy, DeviceSlice};
+use std::sync::Arc;
 
-use super::{Along, Fold, In, Output, View, Whole, each, the_one};
+use warpfold_kernels::element::Item;
+
+use super::{Along, Fold, In, Output, Over, Whole, each};
 use crate::{
     Error,
     gpu::{Gpu, Prepared},
-    layout::{Axes, Folded, Layout},
-    ops::{Operator, Reduction, element::Element},
+    operand::{Layouts, Operand, Shape, Shapes},
+    ops::{
+        AnyOp, Operator, Reduction,
+        algebra::{Typed, of_words},
+    },
+    pieces::AnyPieces,
 };
 
-impl<Op: Operator, Out> Fold<Op, Whole, Out> {
-    /// Folds an array in host memory on a GPU: [`Gpu::reduce_host`], of a [`View`] with a layout [`Gpu::reduce_host_axes`].
+impl<Op: Operator, E: Over, Out, Mask> Fold<Op, E, Out, Mask> {
+    /// Folds on a GPU, and waits: to one answer, or to [`Folded`](crate::layout::Folded) answers along axes, or to a `Vec` of them in segments, with the bits of
+    /// [`on_cpu`](Fold::on_cpu).
+    ///
+    /// Arrays in the GPU's memory are folded where they are, of any alignment: one launch, one copy of the answers, one synchronisation. What other
+    /// streams still write to them must have been waited for. Arrays in host memory are copied to the device: where they are folded whole in pieces
+    /// no larger than the memory that is free, so their size is not limited by the device's.
     ///
     /// # Errors
     ///
-    /// As that call.
-    pub fn on<'a, T: Element + NoUninit>(self, gpu: &Gpu, array: impl Into<View<'a, T>>) -> Result<Out::Number, Error>
+    /// As `on_cpu`; [`Error::NoKernel`]; [`Error::NoPtx`] where this build has no kernels for the device; [`Error::DriverTooOld`] where the driver
+    /// cannot read them; [`Error::ForeignMemory`] of an array in another GPU's memory; [`Error::Misaligned`]; [`Error::OutOfMemory`];
+    /// [`Error::GridOverflow`]; [`Error::Driver`].
+    pub fn on<'a, O>(self, gpu: &Gpu, operand: O) -> Result<E::Answers<Out::Number>, Error>
     where
-        Op: Reduction<T>,
-        Out: Output<Op::Answer>,
+        O: Operand<'a, Op, Mask>,
+        Out: Output<<O::Op as Reduction<O::Item>>::Answer>,
     {
-        let View { values, layout } = array.into();
-        let answer = match layout {
-            None => gpu.reduce_host(self.op, values)?,
-            Some(layout) => the_one(gpu.reduce_host_axes(self.op, values, &layout, &Axes::all())?),
-        };
-        Ok(Out::of(answer))
-    }
-
-    /// Folds an array in device memory: [`Gpu::reduce`].
-    ///
-    /// # Errors
-    ///
-    /// As that call.
-    pub fn on_device<T: Element + DeviceCopy>(self, gpu: &Gpu, array: &DeviceSlice<T>) -> Result<Out::Number, Error>
-    where
-        Op: Reduction<T>,
-        Out: Output<Op::Answer>,
-    {
-        gpu.reduce(self.op, array).map(Out::of)
+        let (op, placed) = (O::op(self.op), operand.place(self.mask));
+        let any = AnyOp::of::<O::Item, O::Op>(op);
+        let answers = gpu.answers(&any, &placed, self.over.extent(), &|piece| {
+            pieces::<O::Item, _>(op, piece)
+        })?;
+        Ok(each::<E, Out, _>(answers.unpacked()?))
     }
 }
 
+fn pieces<I: Item, R: Reduction<I>>(op: R, piece: u64) -> Result<AnyPieces, Error> {
+    AnyPieces::new(Arc::new(Typed::<R, I>::new(op)), piece)
+}
+
+impl<Op: Operator, Out, Mask> Fold<Op, Whole, Out, Mask> {
+    /// Folds on a GPU to the state of a run, to go on with: see [`Pieces`](crate::pieces::Pieces). Positions count from its start; the state of nothing is the operator's
+    /// identity.
+    ///
+    /// # Errors
+    ///
+    /// As [`on`](Fold::on), but for [`Error::EmptyExtent`]; [`Error::NotInOrder`].
+    pub fn state_on<'a, O>(self, gpu: &Gpu, operand: O) -> Result<<O::Op as Reduction<O::Item>>::State, Error>
+    where
+        O: Operand<'a, Op, Mask>,
+    {
+        let (op, placed) = (O::op(self.op), operand.place(self.mask));
+        let any = AnyOp::of::<O::Item, O::Op>(op);
+        let words = gpu.state(&any, &placed, &|piece| pieces::<O::Item, _>(op, piece))?;
+        Ok(of_words(&words))
+    }
+}
+
+/// Launches for a stream and a workspace of yours, of items of a type: an element's, [`Two`](crate::ops::element::Two) of them, or with
+/// [`Where`](crate::ops::Where) of an operator [`Masked`](crate::ops::element::Masked). Answers in device memory have the operator's own type.
 impl<Op: Operator> Fold<Op, Whole> {
-    /// A launch for a stream and a workspace of yours: [`Gpu::prepare`]. Answers in device memory have the operator's own type.
+    /// Of arrays of `len` elements: [`Gpu::prepare`].
     ///
     /// # Errors
     ///
     /// As that call.
-    pub fn prepare<T: Element>(self, gpu: &Gpu, len: u64) -> Result<Prepared<Op, T>, Error>
+    pub fn prepare<I: Item>(self, gpu: &Gpu, len: u64) -> Result<Prepared<Op, I>, Error>
     where
-        Op: Reduction<T>,
+        Op: Reduction<I>,
     {
         gpu.prepare(self.op, len)
     }
 }
 
-impl<Op: Operator, Out> Fold<Op, Along, Out> {
-    /// Folds an array in host memory on a GPU: [`Gpu::reduce_host_axes`].
-    ///
-    /// # Errors
-    ///
-    /// As that call.
-    pub fn on<'a, T: Element + NoUninit>(
-        self,
-        gpu: &Gpu,
-        array: impl Into<View<'a, T>>,
-    ) -> Result<Folded<Out::Number>, Error>
-    where
-        Op: Reduction<T>,
-        Out: Output<Op::Answer>,
-    {
-        let (values, layout) = array.into().with_layout()?;
-        let folded = gpu.reduce_host_axes(self.op, values, &layout, &self.over.axes())?;
-        Ok(each::<Out, _>(folded))
-    }
-
-    /// Folds an array in device memory: [`Gpu::reduce_axes`].
-    ///
-    /// # Errors
-    ///
-    /// As that call.
-    pub fn on_device<T: Element + DeviceCopy>(
-        self,
-        gpu: &Gpu,
-        array: &DeviceSlice<T>,
-        layout: &Layout,
-    ) -> Result<Folded<Out::Number>, Error>
-    where
-        Op: Reduction<T>,
-        Out: Output<Op::Answer>,
-    {
-        let folded = gpu.reduce_axes(self.op, array, layout, &self.over.axes())?;
-        Ok(each::<Out, _>(folded))
-    }
-}
-
 impl<Op: Operator> Fold<Op, Along> {
-    /// A launch for a stream and a workspace of yours: [`Gpu::prepare_axes`]. Answers in device memory have the operator's own type.
+    /// Of an array of that layout, or of two arrays, or an array and its mask, of two layouts.
     ///
     /// # Errors
     ///
-    /// As that call.
-    pub fn prepare<T: Element>(self, gpu: &Gpu, layout: &Layout) -> Result<Prepared<Op, T>, Error>
+    /// As [`Gpu::prepare_axes`]; [`Error::PairMismatch`], [`Error::MaskMismatch`].
+    pub fn prepare<I: Item>(self, gpu: &Gpu, layouts: impl Layouts<I>) -> Result<Prepared<Op, I>, Error>
     where
-        Op: Reduction<T>,
+        Op: Reduction<I>,
     {
-        gpu.prepare_axes(self.op, layout, &self.over.axes())
-    }
-}
-
-impl<Op: Operator, Out> Fold<Op, In, Out> {
-    /// Folds an array in host memory on a GPU: [`Gpu::reduce_host_segments`].
-    ///
-    /// # Errors
-    ///
-    /// As that call.
-    pub fn on<T: Element + NoUninit>(self, gpu: &Gpu, values: &[T]) -> Result<Vec<Out::Number>, Error>
-    where
-        Op: Reduction<T>,
-        Out: Output<Op::Answer>,
-    {
-        let answers = gpu.reduce_host_segments(self.op, values, &self.over.0)?;
-        Ok(answers.into_iter().map(Out::of).collect())
-    }
-
-    /// Folds an array in device memory: [`Gpu::reduce_segments`].
-    ///
-    /// # Errors
-    ///
-    /// As that call.
-    pub fn on_device<T: Element + DeviceCopy>(
-        self,
-        gpu: &Gpu,
-        array: &DeviceSlice<T>,
-    ) -> Result<Vec<Out::Number>, Error>
-    where
-        Op: Reduction<T>,
-        Out: Output<Op::Answer>,
-    {
-        let answers = gpu.reduce_segments(self.op, array, &self.over.0)?;
-        Ok(answers.into_iter().map(Out::of).collect())
+        let any = AnyOp::of::<I, Op>(self.op);
+        let (ready, _) = gpu.ready(&any, &layouts.shapes(), self.over.extent())?;
+        Ok(Prepared::of(self.op, ready))
     }
 }
 
 impl<Op: Operator> Fold<Op, In> {
-    /// A launch for a stream and a workspace of yours: [`Gpu::prepare_segments`]. Answers in device memory have the operator's own
-    /// type.
+    /// Of arrays of as many elements as the segments are of.
     ///
     /// # Errors
     ///
-    /// As that call.
-    pub fn prepare<T: Element>(self, gpu: &Gpu) -> Result<Prepared<Op, T>, Error>
+    /// As [`Gpu::prepare_segments`].
+    pub fn prepare<I: Item>(self, gpu: &Gpu) -> Result<Prepared<Op, I>, Error>
     where
-        Op: Reduction<T>,
+        Op: Reduction<I>,
     {
-        gpu.prepare_segments(self.op, &self.over.0)
+        let any = AnyOp::of::<I, Op>(self.op);
+        let shapes = Shapes::one(Shape::of(self.over.0.len() as usize));
+        let (ready, _) = gpu.ready(&any, &shapes, self.over.extent())?;
+        Ok(Prepared::of(self.op, ready))
     }
 }

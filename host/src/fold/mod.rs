@@ -1,23 +1,24 @@
 //! A fold put together step by step: what, along which axes or in which segments, with which options, where.
 //!
-//! It computes nothing itself: each chain of steps ends in one of the library's calls, named at that step.
+//! A fold is an operator, over an [extent](Over), of an [operand](crate::operand), on a target: every kind of each goes with every kind of
+//! the others.
 
+mod extent;
 #[cfg(feature = "cuda")]
 mod gpu;
-mod masked;
 mod options;
-mod view;
 
 use std::marker::PhantomData;
 
-pub use masked::MaskedFold;
+pub use extent::{Along, Extent, In, Over, Whole};
 pub use options::{Cast, HasCorrection, HasTies, Output, Own, To};
-pub use view::View;
 
 use crate::{
-    Error, cpu,
+    Error,
+    cpu::{self, erased::Fold as CpuFold},
     layout::{Axes, Extents, Folded, Layout, Segments},
-    ops::{EmptyInput as _, IgnoreNan, Mapped, Operator, Reduction, SkipsNan, Step, element::Element},
+    operand::{HostOperand, NoMask, Under},
+    ops::{AnyOp, IgnoreNan, Mapped, Operator, Reduction, SkipsNan, Step, algebra::of_words, element::Item},
     plan::Plan,
 };
 
@@ -35,8 +36,8 @@ use crate::{
 /// | [`mapped`](Fold::mapped) | what becomes of each element first | all operators of f32 or f64 |
 /// | [`masked`](Fold::masked) | what is left out by a mask | operators of [`TakesMask`](crate::ops::TakesMask) |
 ///
-/// and the last one is `on_cpu`, `on` (a GPU, an array in host memory), `on_device` (one in device memory), `prepare` (a launch for a
-/// stream and a workspace of yours) or `plan`.
+/// and the last one is where it is folded: `on_cpu`, `on` (a GPU, an operand in host memory or in its own), `prepare` (a launch for a
+/// stream and a workspace of yours) or `plan`. The [operand](crate::operand) is an array, or for operators of two arrays both of them.
 ///
 /// ```
 /// use warpfold::{fold, ops::{ArgMax, Exact, Mean, StdDev, Step, Sum}};
@@ -87,6 +88,7 @@ pub fn fold<Op: Operator>(op: Op) -> Fold<Op> {
     Fold {
         op,
         over: Whole,
+        mask: NoMask,
         out: PhantomData,
     }
 }
@@ -94,55 +96,35 @@ pub fn fold<Op: Operator>(op: Op) -> Fold<Op> {
 /// A fold that is being put together: see [`fold`].
 #[derive(Clone, Debug)]
 #[must_use = "nothing is folded before its last step"]
-pub struct Fold<Op, Over = Whole, Out = Own> {
+pub struct Fold<Op, Extent = Whole, Out = Own, Mask = NoMask> {
     op: Op,
-    over: Over,
+    over: Extent,
+    mask: Mask,
     out: PhantomData<fn() -> Out>,
 }
 
-/// All of an array, to one answer.
-#[derive(Clone, Copy, Debug)]
-pub struct Whole;
-
-/// Along axes, to an answer for each index of those that are kept.
-#[derive(Clone, Debug)]
-pub struct Along {
-    /// None for all.
-    axes: Option<Vec<i64>>,
-    keepdim: bool,
-}
-
-/// In segments, to an answer for each.
-#[derive(Clone, Debug)]
-pub struct In(Segments);
-
-impl Along {
-    fn axes(&self) -> Axes {
-        let axes = self.axes.as_ref().map_or_else(Axes::all, |axes| Axes::of(axes));
-        if self.keepdim { axes.keepdim() } else { axes }
-    }
-}
-
-impl<Op: Operator, Over, Out> Fold<Op, Over, Out> {
+impl<Op: Operator, Extent, Out, Mask> Fold<Op, Extent, Out, Mask> {
     /// The same fold by another operator.
-    fn by<Other: Operator>(self, op: Other) -> Fold<Other, Over, Out> {
+    fn by<Other: Operator>(self, op: Other) -> Fold<Other, Extent, Out, Mask> {
         Fold {
             op,
             over: self.over,
+            mask: self.mask,
             out: PhantomData,
         }
     }
 
-    fn over<Other>(self, over: Other) -> Fold<Op, Other, Out> {
+    fn over<Other>(self, over: Other) -> Fold<Op, Other, Out, Mask> {
         Fold {
             op: self.op,
             over,
+            mask: self.mask,
             out: PhantomData,
         }
     }
 
     /// Leaves NaN out: [`IgnoreNan`].
-    pub fn ignore_nan(self) -> Fold<IgnoreNan<Op>, Over, Out>
+    pub fn ignore_nan(self) -> Fold<IgnoreNan<Op>, Extent, Out, Mask>
     where
         Op: SkipsNan,
     {
@@ -151,7 +133,10 @@ impl<Op: Operator, Over, Out> Fold<Op, Over, Out> {
     }
 
     /// In another accuracy: `accuracy(Exact)`, or [`Compensated`](crate::ops::Compensated), or [`Wide`](crate::ops::Wide).
-    pub fn accuracy<Accurate: Operator>(self, accuracy: impl FnOnce(Op) -> Accurate) -> Fold<Accurate, Over, Out> {
+    pub fn accuracy<Accurate: Operator>(
+        self,
+        accuracy: impl FnOnce(Op) -> Accurate,
+    ) -> Fold<Accurate, Extent, Out, Mask> {
         let op = accuracy(self.op);
         self.by(op)
     }
@@ -166,7 +151,7 @@ impl<Op: Operator, Over, Out> Fold<Op, Over, Out> {
     }
 
     /// Of equals the last is answered, and not the first.
-    pub fn last_of_equals(self) -> Fold<Op::Last, Over, Out>
+    pub fn last_of_equals(self) -> Fold<Op::Last, Extent, Out, Mask>
     where
         Op: HasTies,
     {
@@ -175,7 +160,7 @@ impl<Op: Operator, Over, Out> Fold<Op, Over, Out> {
     }
 
     /// Of what a step makes of each element: [`Mapped`].
-    pub fn mapped(self, step: Step) -> Fold<Mapped<Op>, Over, Out> {
+    pub fn mapped(self, step: Step) -> Fold<Mapped<Op>, Extent, Out, Mask> {
         let op = Mapped(self.op, step);
         self.by(op)
     }
@@ -183,152 +168,202 @@ impl<Op: Operator, Over, Out> Fold<Op, Over, Out> {
     /// Answers as `Number`, by a cast as Rust's `as` does it: what does not fit is rounded, cut off, or the nearest number there is.
     /// The fold itself is as it was, and rounded to the type of its elements: 70,000 ones of f16 have an infinite sum, as f32 too. A
     /// wider sum needs wider elements; the command's `--dtype-out` widens them. [`accuracy`](Self::accuracy) changes what is rounded before.
-    pub fn output<Number>(self) -> Fold<Op, Over, To<Number>> {
+    pub fn output<Number>(self) -> Fold<Op, Extent, To<Number>, Mask> {
         Fold {
             op: self.op,
             over: self.over,
+            mask: self.mask,
             out: PhantomData,
         }
     }
 }
 
-impl<Op: Operator, Out> Fold<Op, Whole, Out> {
+impl<Op: Operator, Extent, Out> Fold<Op, Extent, Out> {
+    /// Folds what a mask selects, as NumPy's `where=` does: a slice or a [`View`](crate::View) of truths, or of bytes that select where they
+    /// are not 0; on a GPU in device memory, too. A mask with a layout is broadcast to the array's shape; without one it has as many elements as the
+    /// array, or along axes as the last of them.
+    ///
+    /// What is not selected never shows, be it a NaN. All else keeps its place in the canonical tree, so where all is selected the bits are those
+    /// without a mask, and where some is not, those of the tree with holes, as of [`IgnoreNan`]. Indices are those in the whole array; the mean
+    /// and the variance divide by the number of elements that are selected.
+    ///
+    /// Where nothing is selected a sum is −0.0 (which equals 0) or 0, a product 1, an index [`NO_INDEX`](crate::ops::NO_INDEX); a mean, a
+    /// variance and the largest and the smallest of floats are NaN, and the largest and the smallest of integers the lowest and the
+    /// highest number of their type. A count is 0, and other operators answer as over nothing. An array without elements has what the
+    /// operator has over nothing; a segment of which nothing is selected is not taken for one without elements.
+    ///
+    /// Cost: every byte of both is read once.
+    ///
+    /// ```
+    /// use warpfold::{View, fold, layout::{Layout, Segments}, ops::{ArgMax, Max, Mean, Sum}};
+    ///
+    /// let (values, mask) = ([1.0_f32, f32::NAN, 5.0, 9.0], [true, false, true, false]);
+    /// assert_eq!(fold(Sum).masked(&mask).on_cpu(&values)?, 6.0);
+    /// assert_eq!(fold(Mean).masked(&mask).on_cpu(&values)?, 3.0);
+    /// assert_eq!(fold(ArgMax).masked(&[1_u8, 0, 1, 0]).on_cpu(&values)?, 2);
+    ///
+    /// let values = [1.0_f32, 2.0, 3.0, 4.0, 5.0, 60.0];
+    /// let matrix = View::new(&values, &Layout::c_order(&[2, 3])?)?;
+    /// assert_eq!(fold(Mean).axis(1).masked(&[true, true, false]).on_cpu(matrix)?.answers, [1.5, 4.5]);
+    ///
+    /// let (values, halves) = ([1_i32, 7, 3, 4], Segments::by_lens([2, 2])?);
+    /// assert_eq!(fold(Max).segments(halves).masked(&[true, false, true, true]).on_cpu(&values)?, [1, 4]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn masked<M>(self, mask: M) -> Fold<Op, Extent, Out, Under<M>> {
+        Fold {
+            op: self.op,
+            over: self.over,
+            mask: Under(mask),
+            out: PhantomData,
+        }
+    }
+}
+
+impl<Op: Operator, Out, Mask> Fold<Op, Whole, Out, Mask> {
     /// Along one axis, negative ones counted from the last; [again](Fold::axis) for more of them.
-    pub fn axis(self, axis: i64) -> Fold<Op, Along, Out> {
+    pub fn axis(self, axis: i64) -> Fold<Op, Along, Out, Mask> {
         self.axes(&[axis])
     }
 
     /// Along these axes, in any order; along none of them every element is an extent of its own.
-    pub fn axes(self, axes: &[i64]) -> Fold<Op, Along, Out> {
-        self.over(Along {
-            axes: Some(axes.to_vec()),
-            keepdim: false,
-        })
+    pub fn axes(self, axes: &[i64]) -> Fold<Op, Along, Out, Mask> {
+        self.along(Axes::of(axes))
+    }
+
+    /// Along these axes, and keeping them or not, as they say.
+    pub fn along(self, axes: Axes) -> Fold<Op, Along, Out, Mask> {
+        self.over(Along(axes))
     }
 
     /// Along all axes, which the output keeps, each with one index.
-    pub fn keepdim(self) -> Fold<Op, Along, Out> {
-        self.over(Along {
-            axes: None,
-            keepdim: true,
-        })
+    pub fn keepdim(self) -> Fold<Op, Along, Out, Mask> {
+        self.along(Axes::all().keepdim())
     }
 
     /// In segments.
-    pub fn segments(self, segments: Segments) -> Fold<Op, In, Out> {
+    pub fn segments(self, segments: Segments) -> Fold<Op, In, Out, Mask> {
         self.over(In(segments))
-    }
-
-    /// Folds on the CPU: [`cpu::reduce`], of a [`View`] with a layout [`cpu::reduce_axes`].
-    ///
-    /// # Errors
-    ///
-    /// As that call.
-    pub fn on_cpu<'a, T: Element>(self, array: impl Into<View<'a, T>>) -> Result<Out::Number, Error>
-    where
-        Op: Reduction<T>,
-        Out: Output<Op::Answer>,
-    {
-        let View { values, layout } = array.into();
-        let answer = match layout {
-            None => cpu::reduce(self.op, values)?,
-            Some(layout) => the_one(cpu::reduce_axes(self.op, values, &layout, &Axes::all())?),
-        };
-        Ok(Out::of(answer))
-    }
-
-    /// The launch for an array of `len` elements: [`Plan::new`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoKernel`].
-    pub fn plan<T: Element>(self, len: u64) -> Result<Plan, Error>
-    where
-        Op: Reduction<T>,
-    {
-        Ok(Plan::new(self.op.kernel()?, len))
     }
 }
 
-impl<Op: Operator, Out> Fold<Op, Along, Out> {
+impl<Op: Operator, Out, Mask> Fold<Op, Along, Out, Mask> {
     /// Along this axis, too.
     pub fn axis(mut self, axis: i64) -> Self {
-        self.over.axes.get_or_insert_default().push(axis);
+        self.over.0 = self.over.0.and(axis);
         self
     }
 
     /// The output keeps the folded axes, each with one index.
     pub fn keepdim(mut self) -> Self {
-        self.over.keepdim = true;
+        self.over.0 = self.over.0.keepdim();
         self
     }
+}
 
-    /// Folds on the CPU: [`cpu::reduce_axes`].
+impl<Op: Operator, Extent: Over, Out, Mask> Fold<Op, Extent, Out, Mask> {
+    /// Folds on the CPU: to one answer, or to [`Folded`] answers along axes, or to a `Vec` of them in segments. Each has the bits that its elements
+    /// alone would give.
+    ///
+    /// Cost: as [`cpu::reduce`], [`cpu::reduce_axes`], [`cpu::reduce_segments`]. Of two arrays and of an array and its mask, extents that are
+    /// no runs of memory are gathered a leaf at a time.
     ///
     /// # Errors
     ///
-    /// As that call.
-    pub fn on_cpu<'a, T: Element>(self, array: impl Into<View<'a, T>>) -> Result<Folded<Out::Number>, Error>
+    /// As those calls; [`Error::PairMismatch`] of two arrays of different shapes; [`Error::MaskMismatch`] of a mask that is not of the array's
+    /// shape, nor broadcasts to it; [`Error::NotInOrder`] of segments of a [`View`](crate::View) that is not all of its memory in order.
+    ///
+    /// ```
+    /// use warpfold::{View, fold, layout::{Layout, Segments}, ops::{Cosine, Dot}};
+    ///
+    /// let (a, b) = ([1.0_f32, 2.0, 2.0], [2.0_f32, 4.0, 4.0]);
+    /// assert_eq!(fold(Dot).on_cpu((&a, &b))?, 18.0);
+    /// assert_eq!(fold(Cosine).on_cpu((&a, &b))?, 1.0);
+    /// assert_eq!(fold(Dot).segments(Segments::by_lens([2, 0, 1])?).on_cpu((&a, &b))?, [10.0, 0.0, 8.0]);
+    ///
+    /// // A query against many rows: each array has strides of its own.
+    /// let (rows, query) = ([1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0_f32, 0.0, -1.0]);
+    /// let matrix = Layout::c_order(&[2, 3])?;
+    /// let repeated = Layout::c_order(&[3])?.broadcast(&[2, 3])?;
+    /// let dots = fold(Dot).axis(-1).on_cpu((View::new(&rows, &matrix)?, View::new(&query, &repeated)?))?;
+    /// assert_eq!(dots.answers, [-2.0, -2.0]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn on_cpu<'a, O>(self, operand: O) -> Result<Extent::Answers<Out::Number>, Error>
     where
-        Op: Reduction<T>,
-        Out: Output<Op::Answer>,
+        O: HostOperand<'a, Op, Mask>,
+        Out: Output<<O::Op as Reduction<O::Item>>::Answer>,
     {
-        let (values, layout) = array.into().with_layout()?;
-        let folded = cpu::reduce_axes(self.op, values, &layout, &self.over.axes())?;
-        Ok(each::<Out, _>(folded))
+        let (source, shapes) = operand.place(self.mask);
+        let answers = cpu::answers(&CpuFold::new(O::op(self.op), source), &shapes, self.over.extent())?;
+        Ok(each::<Extent, Out, _>(answers.unpacked()?))
     }
+}
 
+impl<Op: Operator, Out, Mask> Fold<Op, Whole, Out, Mask> {
+    /// Folds on the CPU to the state of a run, to go on with: see [`Pieces`](crate::pieces::Pieces). Positions count from its start.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PairMismatch`], [`Error::MaskMismatch`], [`Error::NotInOrder`].
+    pub fn state_on_cpu<'a, O>(self, operand: O) -> Result<<O::Op as Reduction<O::Item>>::State, Error>
+    where
+        O: HostOperand<'a, Op, Mask>,
+    {
+        let (source, shapes) = operand.place(self.mask);
+        Ok(of_words(&cpu::state(&CpuFold::new(O::op(self.op), source), &shapes)?))
+    }
+}
+
+/// Plans, for items of a type: an element's, [`Two`](crate::ops::element::Two) of them, or with [`Where`](crate::ops::Where) of an operator
+/// [`Masked`](crate::ops::element::Masked).
+impl<Op: Operator, Out> Fold<Op, Whole, Out> {
+    /// The launch for an array of `len` elements: [`Plan::new`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoKernel`].
+    pub fn plan<I: Item>(self, len: u64) -> Result<Plan, Error>
+    where
+        Op: Reduction<I>,
+    {
+        Ok(Plan::new(AnyOp::of(self.op).kernel()?, len))
+    }
+}
+
+impl<Op: Operator, Out> Fold<Op, Along, Out> {
     /// The launch for an array of that layout: [`Plan::along`].
     ///
     /// # Errors
     ///
     /// As that call, and as [`Extents::new`].
-    pub fn plan<T: Element>(self, layout: &Layout) -> Result<Plan, Error>
+    pub fn plan<I: Item>(self, layout: &Layout) -> Result<Plan, Error>
     where
-        Op: Reduction<T>,
+        Op: Reduction<I>,
     {
-        Plan::along(self.op.kernel()?, &Extents::new(layout, &self.over.axes())?)
+        Plan::along(AnyOp::of(self.op).kernel()?, &Extents::new(layout, &self.over.0)?)
     }
 }
 
 impl<Op: Operator, Out> Fold<Op, In, Out> {
-    /// Folds on the CPU: [`cpu::reduce_segments`].
-    ///
-    /// # Errors
-    ///
-    /// As that call.
-    pub fn on_cpu<T: Element>(self, values: &[T]) -> Result<Vec<Out::Number>, Error>
-    where
-        Op: Reduction<T>,
-        Out: Output<Op::Answer>,
-    {
-        let answers = cpu::reduce_segments(self.op, values, &self.over.0)?;
-        Ok(answers.into_iter().map(Out::of).collect())
-    }
-
     /// The launch: [`Plan::segments`].
     ///
     /// # Errors
     ///
     /// As that call.
-    pub fn plan<T: Element>(self) -> Result<Plan, Error>
+    pub fn plan<I: Item>(self) -> Result<Plan, Error>
     where
-        Op: Reduction<T>,
+        Op: Reduction<I>,
     {
         let In(segments) = &self.over;
-        Plan::segments(self.op.kernel()?, segments.len(), segments.count() as u64)
+        Plan::segments(AnyOp::of(self.op).kernel()?, segments.len(), segments.count() as u64)
     }
 }
 
-/// The answer of a fold along all axes.
-fn the_one<A>(folded: Folded<A>) -> A {
-    let mut answers = folded.answers.into_iter();
-    answers.next().expect("nothing is kept, so there is one answer")
-}
-
-fn each<Out: Output<A>, A>(folded: Folded<A>) -> Folded<Out::Number> {
-    Folded {
+/// What becomes of answers.
+fn each<E: Over, Out: Output<A>, A>(folded: Folded<A>) -> E::Answers<Out::Number> {
+    E::answers(Folded {
         shape: folded.shape,
         answers: folded.answers.into_iter().map(Out::of).collect(),
-    }
+    })
 }

@@ -1,43 +1,22 @@
 //! Blocking calls for many answers: what goes to the device, and what comes back.
 
-use bytemuck::NoUninit;
 use cust::memory::{CopyDestination, DeviceBuffer};
-use warpfold_kernels::{element::Item, monoids::Words};
 
 use super::{
-    Gpu, Prepared,
+    Gpu,
     launch::{self, Bound, Launch},
     ready::Ready,
     status::{self, Status as _},
 };
-use crate::{Error, ops::Reduction, room::room};
+use crate::{Error, room::room};
 
 impl Gpu {
-    /// Launches on the blocking calls' own stream, waits, and brings back the answers.
+    /// Launches on the blocking calls' own stream, waits, and brings back the answers, packed as the device has them.
     ///
     /// # Safety
     ///
     /// The inputs are valid for what is read of them, and nobody writes that during the call.
-    pub(super) unsafe fn answers<T: Item, R: Reduction<T>>(
-        &self,
-        prepared: &Prepared<R, T>,
-        inputs: [u64; 2],
-    ) -> Result<Vec<R::Answer>, Error> {
-        // SAFETY: passed on to the caller.
-        let packed = unsafe { self.packed(&prepared.ready, inputs)? };
-        let bytes = prepared.plan().entry.answer_bytes;
-        let packed = packed.chunks_exact(bytes);
-        let mut answers = room(packed.len() as u64)?;
-        answers.extend(packed.map(unpack::<R::Answer>));
-        Ok(answers)
-    }
-
-    /// The same, as the device has them.
-    ///
-    /// # Safety
-    ///
-    /// As [`answers`](Self::answers).
-    unsafe fn packed(&self, ready: &Ready, inputs: [u64; 2]) -> Result<Vec<u8>, Error> {
+    pub(super) unsafe fn packed(&self, ready: &Ready, inputs: [u64; 2]) -> Result<Vec<u8>, Error> {
         let bytes = ready.plan.count as usize * ready.plan.entry.answer_bytes;
         if bytes == 0 {
             return Ok(vec![]);
@@ -70,15 +49,8 @@ impl Gpu {
 }
 
 /// An array in device memory. The context is current, and so it must be where the array is dropped.
-pub(super) fn upload<T: NoUninit>(values: &[T]) -> Result<DeviceBuffer<u8>, Error> {
-    let bytes: &[u8] = bytemuck::cast_slice(values);
+pub(super) fn upload(bytes: &[u8]) -> Result<DeviceBuffer<u8>, Error> {
     let array = DeviceBuffer::from_slice(bytes).map_err(|error| status::memory(bytes.len(), error))?;
     launch::wait_for_default_stream()?;
     Ok(array)
-}
-
-/// A packed value.
-pub(super) fn unpack<W: Words>(bytes: &[u8]) -> W {
-    let word = |i: usize| bytes[i * W::UNIT..][..W::UNIT].iter().rev();
-    W::from_words(|i| word(i).fold(0, |word, byte| word << 8 | u32::from(*byte)))
 }

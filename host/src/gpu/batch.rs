@@ -6,8 +6,12 @@ use cust::{
 };
 use warpfold_kernels::element::Element;
 
-use super::{Gpu, Prepared, Workspace, launch::check_alignment};
-use crate::{Error, Plan, layout::Segments, ops::Reduction};
+use super::{Gpu, Prepared, Workspace, launch::check_alignment, ready::Ready};
+use crate::{
+    Error, Plan,
+    layout::Segments,
+    ops::{AnyOp, Reduction, algebra::unpacked},
+};
 
 impl Gpu {
     /// Folds many arrays in device memory in one launch, each to an answer, and waits for them: the gradients of a model. The
@@ -35,7 +39,8 @@ impl Gpu {
         let Batch(prepared) = self.prepare_batch(op, arrays)?;
         // SAFETY: the addresses are those of slices, which are valid as far as cust's types can tell, and the call waits. No
         // address is made from the input's.
-        unsafe { self.answers(&prepared, [0, 0]) }
+        let packed = unsafe { self.packed(&prepared.ready, [0, 0])? };
+        Ok(unpacked(&packed).collect())
     }
 
     /// The same, planned, its kernel loaded and the arrays' addresses on the device, for asynchronous calls: to be launched as often
@@ -73,7 +78,8 @@ impl Gpu {
         for address in &addresses {
             check_alignment(*address, size_of::<T>())?;
         }
-        Prepared::segments(self, op, &segments, &addresses).map(Batch)
+        let ready = Ready::segments(self, &AnyOp::of::<T, R>(op), &segments, &addresses)?;
+        Ok(Batch(Prepared::of(op, ready)))
     }
 }
 
@@ -115,11 +121,11 @@ impl<R: Reduction<T>, T: Element> Batch<R, T> {
     where
         R::Answer: DeviceCopy,
     {
-        self.0.check(&[], answers.len())?;
+        self.0.ready.check(std::iter::empty(), answers.len())?;
         // SAFETY: passed on to the caller. No address is made from the input's.
         unsafe {
             self.0
-                .launch_raw(stream, 0, answers.as_device_ptr().as_raw(), workspace)
+                .launch_raw(stream, [0, 0], answers.as_device_ptr().as_raw(), workspace)
         }
     }
 }

@@ -363,7 +363,7 @@ impl Gpu {
     /// As [`distinct`](Self::distinct); [`Error::OutOfMemory`] where array and table do not fit on the device.
     pub fn distinct_host<T: Element + NoUninit>(&self, values: &[T]) -> Result<u64, Error> {
         let _bound = Bound::to(self.context())?;
-        let input = upload(values)?;
+        let input = upload(bytemuck::cast_slice(values))?;
         // SAFETY: the buffer holds the array, and the call waits.
         unsafe { self.distinct_raw::<T>(input.as_device_ptr().as_raw(), values.len() as u64) }
     }
@@ -423,7 +423,7 @@ impl Gpu {
     ) -> Result<Folded<u64>, Error> {
         layout.check(values.len() as u64)?;
         let _bound = Bound::to(self.context())?;
-        let input = upload(values)?;
+        let input = upload(bytemuck::cast_slice(values))?;
         // SAFETY: the buffer holds the array, and the call waits.
         unsafe { self.distinct_axes_raw::<T>(input.as_device_ptr().as_raw(), layout, axes) }
     }
@@ -473,7 +473,7 @@ impl Gpu {
     ) -> Result<Vec<u64>, Error> {
         segments.check(values.len() as u64)?;
         let _bound = Bound::to(self.context())?;
-        let input = upload(values)?;
+        let input = upload(bytemuck::cast_slice(values))?;
         // SAFETY: the buffer holds the array, and the call waits.
         unsafe { self.distinct_segments_raw::<T>(input.as_device_ptr().as_raw(), segments) }
     }

@@ -1,28 +1,25 @@
 //! The GPU backend, on cust.
 //!
-//! [`Gpu`] is one device. [`Gpu::reduce`] answers and waits; [`Gpu::prepare`] gives a [`Prepared`] whose launches only
-//! enqueue, on a stream of the caller's, and can be captured in a CUDA graph.
+//! [`Gpu`] is one device. [`fold(op).on(&gpu, operand)`](crate::Fold::on) answers and waits, as [`Gpu::reduce`] does and its kin, which are short
+//! names for it; [`Gpu::prepare`] gives a [`Prepared`] whose launches only enqueue, on a stream of the caller's, and can be captured in a CUDA
+//! graph.
 //!
 //! All launches and driver calls of the crate are in this room.
 
 mod answers;
-mod axes;
 mod batch;
 mod distinct;
 mod facts;
+mod fold;
 mod launch;
-mod masks;
 mod modules;
-mod pairs;
 mod prepared;
 mod ready;
 mod segmented;
-mod segments;
 mod status;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytemuck::NoUninit;
 use cust::{
     context::Context,
     device::Device,
@@ -30,9 +27,8 @@ use cust::{
     stream::{Stream, StreamFlags},
 };
 use warpfold_kernels::{
-    element::{Element, Item},
+    element::Item,
     kernels::MOST_VAST_WORDS,
-    monoids::Words,
     tree::{LEAF_BYTES, VECTOR_BYTES, leaf_elements},
 };
 
@@ -43,9 +39,8 @@ pub use prepared::{Prepared, Workspace};
 pub use segmented::Segmented;
 
 use crate::{
-    Error, cpu,
-    ops::{EmptyInput as _, Reduction},
-    pieces::Pieces,
+    Error,
+    ops::{AnyOp, Reduction},
     plan::{Plan, Shape},
 };
 use launch::{Bound, Launch};
@@ -177,7 +172,7 @@ impl Gpu {
     ///
     /// [`Error::NoKernel`].
     pub fn plan<T: Item, R: Reduction<T>>(&self, op: R, len: u64) -> Result<Plan, Error> {
-        Ok(Plan::new(op.kernel()?, len))
+        Ok(Plan::new(AnyOp::of::<T, R>(op).kernel()?, len))
     }
 
     /// A launch of `op` over `len` elements, planned, its kernel loaded, for asynchronous calls. Of two arrays
@@ -189,7 +184,11 @@ impl Gpu {
     /// that has no meaning; [`Error::NoPtx`] where this build has
     /// no kernels for the device; [`Error::DriverTooOld`] where the driver cannot read them; [`Error::Driver`].
     pub fn prepare<T: Item, R: Reduction<T>>(&self, op: R, len: u64) -> Result<Prepared<R, T>, Error> {
-        Prepared::new(self, op, Plan::new(op.kernel()?, len))
+        let any = AnyOp::of::<T, R>(op);
+        Ok(Prepared::of(
+            op,
+            Ready::whole(self, &any, Plan::new(any.kernel()?, len))?,
+        ))
     }
 
     /// The same in a given shape, for tuning and for tests.
@@ -203,65 +202,9 @@ impl Gpu {
         len: u64,
         shape: Shape,
     ) -> Result<Prepared<R, T>, Error> {
-        Prepared::new(self, op, Plan::with_shape(op.kernel()?, len, shape)?)
-    }
-
-    /// Folds an array in device memory, of any alignment, and waits for the answer.
-    ///
-    /// One launch, one copy of the answer, one synchronisation. The workspace is kept between calls. What other streams
-    /// still write to `input` must have been waited for.
-    ///
-    /// # Errors
-    ///
-    /// As [`prepare`](Self::prepare); [`Error::ForeignMemory`] where `input` is not this GPU's; [`Error::OutOfMemory`] for
-    /// the workspace.
-    pub fn reduce<T: Element + DeviceCopy, R: Reduction<T>>(
-        &self,
-        op: R,
-        input: &DeviceSlice<T>,
-    ) -> Result<R::Answer, Error> {
-        self.check_array(input)?;
-        // SAFETY: the slice is valid for its length as far as cust's types can tell, and the call waits for the launch.
-        unsafe { self.reduce_raw::<T, R>(op, input.as_device_ptr().as_raw(), input.len() as u64) }
-    }
-
-    /// The same for `len` elements at the device address `input`, such as another framework's tensor.
-    ///
-    /// # Errors
-    ///
-    /// As [`reduce`](Self::reduce), and [`Error::Misaligned`] for an address that is no multiple of an element's bytes.
-    ///
-    /// # Safety
-    ///
-    /// `input` is valid for reads of `len` elements in this GPU's context, and nobody writes them during the call.
-    pub unsafe fn reduce_raw<T: Element, R: Reduction<T>>(
-        &self,
-        op: R,
-        input: u64,
-        len: u64,
-    ) -> Result<R::Answer, Error> {
-        let prepared = self.prepare::<T, R>(op, len)?;
-        // SAFETY: passed on to the caller.
-        let words = unsafe { self.run(&mut self.scratch(), &prepared.ready, [input, 0])? };
-        Ok(answers::unpack(bytemuck::cast_slice(&words)))
-    }
-
-    /// Folds an array in host memory and waits for the answer.
-    ///
-    /// The array is copied to the device in pieces no larger than the memory that is free, so its size is not limited by
-    /// the device's; the answer is the same to the bit. The device memory for a piece is kept for the next call.
-    ///
-    /// # Errors
-    ///
-    /// As [`reduce`](Self::reduce).
-    pub fn reduce_host<T: Element + NoUninit, R: Reduction<T>>(&self, op: R, input: &[T]) -> Result<R::Answer, Error> {
-        op.check_extent(input.len() as u64)?;
-        let piece = self.piece_len::<T>()?;
-        let mut pieces = Pieces::<R, T>::new(op, piece as u64)?;
-        for chunk in input.chunks(piece) {
-            pieces.push(self.fold_host(op, chunk)?, chunk.len() as u64)?;
-        }
-        Ok(pieces.finish()?.0)
+        let any = AnyOp::of::<T, R>(op);
+        let plan = Plan::with_shape(any.kernel()?, len, shape)?;
+        Ok(Prepared::of(op, Ready::whole(self, &any, plan)?))
     }
 
     /// A length for the pieces of an array in host memory: a subtree of the canonical tree, of at most 256 MiB and half
@@ -271,36 +214,18 @@ impl Gpu {
     ///
     /// [`Error::Driver`].
     pub fn piece_len<T: Item>(&self) -> Result<usize, Error> {
-        let bytes = (self.inner.facts.free_memory(self)? / 2).min(256 << 20);
         // Of two arrays, that of both.
-        let leaves = bytes / (LEAF_BYTES * size_of::<T>() / T::BYTES);
-        Ok(leaf_elements::<T>() << leaves.max(1).ilog2())
+        let leaf = LEAF_BYTES * size_of::<T>() / T::BYTES;
+        Ok(leaf_elements::<T>() << self.piece_leaves(leaf)?)
     }
 
-    /// Folds one piece of an array in host memory to its state, for [`Pieces`].
-    ///
-    /// # Errors
-    ///
-    /// As [`reduce`](Self::reduce); [`Error::OutOfMemory`] where the piece does not fit on the device.
-    pub fn fold_host<T: Element + NoUninit, R: Reduction<T>>(&self, op: R, piece: &[T]) -> Result<R::State, Error> {
-        if piece.is_empty() {
-            return Ok(cpu::fold(op, piece));
-        }
-        let prepared = self.prepare::<T, R>(op, piece.len() as u64)?;
-        self.fold_staged(&prepared, &[bytemuck::cast_slice(piece)])
+    /// The same in leaves of so many bytes, the logarithm of their number.
+    fn piece_leaves(&self, leaf_bytes: usize) -> Result<u32, Error> {
+        let bytes = (self.inner.facts.free_memory(self)? / 2).min(256 << 20);
+        Ok((bytes / leaf_bytes).max(1).ilog2())
     }
 
-    /// Copies arrays of host memory to the device, side by side, and folds them to a state.
-    fn fold_staged<T: Item, R: Reduction<T>>(
-        &self,
-        prepared: &Prepared<R, T>,
-        arrays: &[&[u8]],
-    ) -> Result<R::State, Error> {
-        let words = self.run_staged(&prepared.ready, arrays)?;
-        Ok(R::State::from_words(|i| words[STATE_AT + i]))
-    }
-
-    /// The same to the words of an output.
+    /// Copies arrays of host memory to the device, side by side, and folds them: the words of an output.
     fn run_staged(&self, ready: &Ready, arrays: &[&[u8]]) -> Result<[u32; OUTPUT_WORDS], Error> {
         let room = |array: &&[u8]| array.len().next_multiple_of(VECTOR_BYTES);
         let needed = arrays.iter().map(room).sum();
@@ -343,7 +268,7 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// As [`reduce_raw`](Self::reduce_raw).
+    /// As [`packed`](Self::packed).
     unsafe fn run(
         &self,
         scratch: &mut Option<Scratch>,

@@ -14,12 +14,13 @@ use super::{
 use crate::{
     Error,
     layout::{Extents, Layout, Segments},
+    ops::AnyOp,
     plan::Plan,
     room::room,
 };
 
 /// A plan, its kernel loaded and what its launches have in common in device memory.
-pub(super) struct Ready {
+pub(crate) struct Ready {
     gpu: Gpu,
     pub(super) plan: Plan,
     params: OpParams,
@@ -29,23 +30,23 @@ pub(super) struct Ready {
 
 impl Ready {
     /// Of a whole array.
-    pub(super) fn whole(gpu: &Gpu, params: OpParams, plan: Plan) -> Result<Self, Error> {
+    pub(super) fn whole(gpu: &Gpu, op: &AnyOp, plan: Plan) -> Result<Self, Error> {
+        op.check_extent(plan.len)?;
         let spot = Spot {
             step: 1,
             reach: (0, plan.len),
             ..Spot::default()
         };
-        Self::at(gpu, params, plan, Place::new(plan.entry.arrays, |_| spot, None))
+        Self::at(gpu, op, plan, Place::new(plan.entry.arrays, |_| spot, None))
     }
 
     /// Along axes, each array with its layout, of which `extents` were made.
-    pub(super) fn along(
-        gpu: &Gpu,
-        params: OpParams,
-        plan: Plan,
-        layouts: &[&Layout],
-        extents: &[Extents],
-    ) -> Result<Self, Error> {
+    pub(super) fn along(gpu: &Gpu, op: &AnyOp, layouts: &[Layout], extents: &[Extents]) -> Result<Self, Error> {
+        op.check()?;
+        if extents[0].count > 0 {
+            op.check_extent(extents[0].len)?;
+        }
+        let plan = Plan::along_all(op.kernel()?, extents)?;
         // A mask that there is not has the array's layout.
         let at = |i: usize| i.min(extents.len() - 1);
         let dimensions = extents[0].has_several().then(|| {
@@ -60,17 +61,13 @@ impl Ready {
             reach: layouts[at(i)].reach().unwrap_or((0, 0)),
         };
         let place = Place::new(plan.entry.arrays, spot, dimensions.transpose()?);
-        Self::at(gpu, params, plan, place)
+        Self::at(gpu, op, plan, place)
     }
 
     /// Of an array in segments, or where there are `addresses` of arrays that lie apart.
-    pub(super) fn segments(
-        gpu: &Gpu,
-        params: OpParams,
-        plan: Plan,
-        segments: &Segments,
-        addresses: &[u64],
-    ) -> Result<Self, Error> {
+    pub(super) fn segments(gpu: &Gpu, op: &AnyOp, segments: &Segments, addresses: &[u64]) -> Result<Self, Error> {
+        op.check_segments(segments)?;
+        let plan = Plan::segments(op.kernel()?, segments.len(), segments.count() as u64)?;
         let no_masks = if plan.entry.masked { addresses.len() } else { 0 };
         let mut numbers = room((segments.offsets().len() + addresses.len() + no_masks) as u64)?;
         numbers.extend(segments.offsets().iter().chain(addresses));
@@ -82,19 +79,21 @@ impl Ready {
             ..Spot::default()
         };
         let place = Place::new(plan.entry.arrays, |_| spot, Some(numbers));
-        Self::at(gpu, params, plan, place)
+        Self::at(gpu, op, plan, place)
     }
 
     /// Of an array in segments whose numbers come with each launch.
-    pub(super) fn segmented(gpu: &Gpu, params: OpParams, plan: Plan) -> Result<Self, Error> {
+    pub(super) fn segmented(gpu: &Gpu, op: &AnyOp, len: u64, count: u64) -> Result<Self, Error> {
+        op.check()?;
+        let plan = Plan::segments(op.kernel()?, len, count)?;
         let spot = Spot {
             reach: (0, plan.len),
             ..Spot::default()
         };
-        Self::at(gpu, params, plan, Place::new(plan.entry.arrays, |_| spot, None))
+        Self::at(gpu, op, plan, Place::new(plan.entry.arrays, |_| spot, None))
     }
 
-    fn at(gpu: &Gpu, params: OpParams, plan: Plan, place: Place) -> Result<Self, Error> {
+    fn at(gpu: &Gpu, op: &AnyOp, plan: Plan, place: Place) -> Result<Self, Error> {
         let element_bytes = plan.entry.element.bytes();
         for Spot { reach, .. } in place.arrays {
             if reach.1 > (isize::MAX as u64) / element_bytes as u64 {
@@ -111,7 +110,7 @@ impl Ready {
             plan,
             place,
             function,
-            params,
+            params: op.params(),
         })
     }
 
@@ -125,9 +124,9 @@ impl Ready {
     }
 
     /// Whether inputs of so many elements and an output of so many answers are what was prepared for.
-    pub(super) fn check(&self, inputs: &[usize], answers: usize) -> Result<(), Error> {
+    pub(super) fn check(&self, inputs: impl Iterator<Item = usize>, answers: usize) -> Result<(), Error> {
         for (spot, input) in self.place.arrays.iter().zip(inputs) {
-            let (prepared, got) = (spot.reach.1, *input as u64);
+            let (prepared, got) = (spot.reach.1, input as u64);
             let fits = if self.is_whole() {
                 got == prepared
             } else {

@@ -6,8 +6,11 @@ use cust::{
 };
 use warpfold_kernels::element::Element;
 
-use super::{Gpu, Prepared, Workspace, launch::check_alignment};
-use crate::{Error, OffsetFault, Plan, ops::Reduction};
+use super::{Gpu, Prepared, Workspace, launch::check_alignment, ready::Ready};
+use crate::{
+    Error, OffsetFault, Plan,
+    ops::{AnyOp, Reduction},
+};
 
 impl Gpu {
     /// A fold in `count` segments of an array that has room for `len` elements, planned and its kernel loaded, for asynchronous calls:
@@ -31,7 +34,8 @@ impl Gpu {
         len: u64,
         count: u64,
     ) -> Result<Segmented<R, T>, Error> {
-        Prepared::segmented(self, op, len, count).map(Segmented)
+        let ready = Ready::segmented(self, &AnyOp::of::<T, R>(op), len, count)?;
+        Ok(Segmented(Prepared::of(op, ready)))
     }
 }
 
@@ -78,7 +82,7 @@ impl<R: Reduction<T>, T: Element> Segmented<R, T> {
         T: DeviceCopy,
         R::Answer: DeviceCopy,
     {
-        self.0.check(&[input.len()], answers.len())?;
+        self.0.ready.check([input.len()].into_iter(), answers.len())?;
         if (offsets.len() as u64) < self.plan().count + 1 {
             return Err(Error::Offset {
                 at: offsets.len(),

@@ -43,6 +43,12 @@ impl Axes {
         Self { keepdim: true, ..self }
     }
 
+    /// Another one, too; of all of them no more.
+    pub(crate) fn and(mut self, axis: i64) -> Self {
+        self.axes.get_or_insert_default().push(axis);
+        self
+    }
+
     pub(super) fn keeps_dims(&self) -> bool {
         self.keepdim
     }

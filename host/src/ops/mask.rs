@@ -13,9 +13,8 @@ use super::{
     Product, Reduction, Skewness, SkipsNan, StdDev, Sum, SumOfSquares, Variance, Wide,
 };
 
-/// The operator `Op` over the elements that a mask selects, as NumPy's `where=`. The calls for it wrap the operator themselves:
-/// [`cpu::reduce_where`](crate::cpu::reduce_where), which says what is answered, and its kin; for a launch of your own it is
-/// `gpu.prepare::<Masked<T>, _>(Where(op), len)`.
+/// The operator `Op` over the elements that a mask selects, as NumPy's `where=`. [`Fold::masked`](crate::Fold::masked) wraps the operator itself, and
+/// says what is answered; for a launch of your own it is `gpu.prepare::<Masked<T>, _>(Where(op), len)`.
 ///
 /// On the CPU it takes every operator of [`TakesMask`], of every type of elements that the operator has. GPUs have these:
 ///
@@ -35,7 +34,7 @@ pub struct Where<Op>(pub Op);
 pub type AnswerWhere<Op, T> = <Where<Op> as Reduction<Masked<T>>>::Answer;
 
 /// Elements of a mask: `bool`, or bytes, which select where they are not 0.
-pub trait MaskElement: Element {}
+pub trait MaskElement: Element + bytemuck::NoUninit {}
 
 impl MaskElement for bool {}
 impl MaskElement for u8 {}

@@ -1,17 +1,17 @@
 //! What an operator's parameters must be.
 
 use crate::{
-    Error, cpu,
+    Error, cpu, fold,
     layout::{Axes, Layout, Segments},
     ops::{
-        Describe, EmptyInput, IgnoreNan, Mapped, Max, MeanVariance, NormLp, Reduction, StdDev, Step, Sum, TakesMask,
+        AnyOp, Describe, IgnoreNan, Mapped, Max, MeanVariance, NormLp, Reduction, StdDev, Step, Sum, TakesMask,
         Variance, Where, element::Masked,
     },
     pieces::Pieces,
 };
 
 fn check<R: Reduction<f64>>(op: R) -> Result<(), Error> {
-    EmptyInput::<f64>::check(op)
+    AnyOp::of::<f64, R>(op).check()
 }
 
 #[track_caller]
@@ -49,13 +49,11 @@ where
 {
     for values in [&[1.0, 2.0][..], &[]] {
         let mask = vec![true; values.len()];
-        names(cpu::reduce_where(op, values, &mask).err(), name, value);
-        let line = Layout::c_order(&[values.len() as u64]).expect("small");
-        let folded = cpu::reduce_where_axes(op, (values, &line), (&mask, &line), &Axes::all());
-        names(folded.err(), name, value);
+        names(fold(op).masked(&mask).on_cpu(values).err(), name, value);
+        names(fold(op).axis(0).masked(&mask).on_cpu(values).err(), name, value);
         let segments = Segments::by_lens([values.len() as u64]).expect("small");
         names(
-            cpu::reduce_where_segments(op, values, &mask, &segments).err(),
+            fold(op).segments(segments).masked(&mask).on_cpu(values).err(),
             name,
             value,
         );

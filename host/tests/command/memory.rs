@@ -116,7 +116,7 @@ fn many_segments_are_folded_as_rows_are() {
         &single.0,
         &["--with", single.0.to_str().unwrap(), "--segment-size", "1000000"],
     );
-    let dot = |values: &[f32]| warpfold::cpu::reduce_pair(warpfold::ops::Dot, values, values).unwrap();
+    let dot = |values: &[f32]| warpfold::fold(warpfold::ops::Dot).on_cpu((values, values)).unwrap();
     let expected: Vec<f32> = values.chunks(1_000_000).map(dot).collect();
     let answers: Vec<f32> = dots["answers"]
         .as_array()

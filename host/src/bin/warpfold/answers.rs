@@ -6,7 +6,6 @@ use serde::{Serialize, Serializer};
 use warpfold::{
     Error,
     files::{DType, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
-    layout::Folded,
 };
 
 use crate::{room::room, scalar::Scalar};
@@ -16,68 +15,24 @@ pub trait Answer: Copy {
     const DTYPE: DType;
     /// How many there are.
     const PARTS: u64 = 1;
-
-    /// Appends its bytes, little-endian.
-    fn write(self, bytes: &mut Vec<u8>);
 }
 
 macro_rules! answer {
     ($($number:ty => $dtype:ident),* $(,)?) => {
         $(impl Answer for $number {
             const DTYPE: DType = DType::$dtype;
-            fn write(self, bytes: &mut Vec<u8>) {
-                bytes.extend(self.to_le_bytes());
-            }
         })*
     };
 }
 
 answer!(
-    f16 => F16, bf16 => Bf16, f32 => F32, f64 => F64, i8 => I8, i16 => I16, i32 => I32, i64 => I64,
-    u8 => U8, u16 => U16, u32 => U32, u64 => U64,
+    f16 => F16, bf16 => Bf16, f32 => F32, f64 => F64, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
+    u32 => U32, u64 => U64, f8e4m3 => F8E4M3, f8e5m2 => F8E5M2, complex64 => Complex64, complex128 => Complex128, bool => Bool,
 );
-
-macro_rules! fp8 {
-    ($($number:ty => $dtype:ident),*) => {
-        $(impl Answer for $number {
-            const DTYPE: DType = DType::$dtype;
-            fn write(self, bytes: &mut Vec<u8>) {
-                bytes.push(self.to_bits());
-            }
-        })*
-    };
-}
-
-fp8!(f8e4m3 => F8E4M3, f8e5m2 => F8E5M2);
-
-macro_rules! complex {
-    ($($number:ty => $dtype:ident),*) => {
-        $(impl Answer for $number {
-            const DTYPE: DType = DType::$dtype;
-            fn write(self, bytes: &mut Vec<u8>) {
-                self.re.write(bytes);
-                self.im.write(bytes);
-            }
-        })*
-    };
-}
-
-complex!(complex64 => Complex64, complex128 => Complex128);
-
-impl Answer for bool {
-    const DTYPE: DType = DType::Bool;
-    fn write(self, bytes: &mut Vec<u8>) {
-        bytes.push(self.into());
-    }
-}
 
 impl<A: Answer> Answer for (A, A) {
     const DTYPE: DType = A::DTYPE;
     const PARTS: u64 = 2;
-    fn write(self, bytes: &mut Vec<u8>) {
-        self.0.write(bytes);
-        self.1.write(bytes);
-    }
 }
 
 /// The types that answers can be cast to: those that NumPy's files can have, and bfloat16.
@@ -111,21 +66,39 @@ pub struct Answers {
     pub bytes: Vec<u8>,
 }
 
-impl Answers {
-    pub fn new<A: Answer>(folded: Folded<A>) -> Result<Self, Error> {
-        let mut answers = Self::room::<A>(folded.shape)?;
-        answers.extend(folded.answers);
-        Ok(answers)
+/// What an operator's answers are.
+#[derive(Clone, Copy)]
+pub struct AnswerType {
+    pub dtype: DType,
+    /// How many numbers an answer is.
+    pub parts: u64,
+}
+
+impl AnswerType {
+    pub fn of<A: Answer>() -> Self {
+        Self {
+            dtype: A::DTYPE,
+            parts: A::PARTS,
+        }
+    }
+
+    /// Answers of that shape, whose bytes these are.
+    pub fn answers(self, mut shape: Vec<u64>, bytes: Vec<u8>) -> Answers {
+        if self.parts > 1 {
+            shape.push(self.parts);
+        }
+        let dtype = self.dtype;
+        Answers { dtype, shape, bytes }
     }
 
     /// Room for an output of that shape, and none of it yet.
-    pub fn room<A: Answer>(mut shape: Vec<u64>) -> Result<Self, Error> {
-        if A::PARTS > 1 {
-            shape.push(A::PARTS);
-        }
-        Self::room_of(A::DTYPE, shape)
+    pub fn room(self, shape: Vec<u64>) -> Result<Answers, Error> {
+        let answers = self.answers(shape, vec![]);
+        Answers::room_of(answers.dtype, answers.shape)
     }
+}
 
+impl Answers {
     fn room_of(dtype: DType, shape: Vec<u64>) -> Result<Self, Error> {
         let (count, size) = (shape.iter().product::<u64>(), dtype_bytes(dtype));
         let bytes = room(count.saturating_mul(size as u64)).map_err(|_| Error::LengthOverflow {
@@ -133,11 +106,6 @@ impl Answers {
             element_bytes: size,
         })?;
         Ok(Self { dtype, shape, bytes })
-    }
-
-    /// The next answers.
-    pub fn extend<A: Answer>(&mut self, answers: Vec<A>) {
-        answers.into_iter().for_each(|answer| answer.write(&mut self.bytes));
     }
 
     /// The same numbers as another type has them.

@@ -4,10 +4,13 @@ use std::{borrow::Cow, path::Path, time::Instant};
 
 use bytemuck::NoUninit;
 use warpfold::{
+    Error, cpu,
     files::{self, DType, Tensor, TensorFile, bf16, f8e4m3, f8e5m2, f16},
-    ops::{Describe as Op, EmptyInput, Reduction, Summary, element::Float},
+    ops::{AnyOp, Describe as Op, Reduction, Summary, element::Float},
     pieces::Pieces,
 };
+#[cfg(feature = "cuda")]
+use warpfold::{dynamic::Target, fold};
 
 use crate::{
     Describe, Failure,
@@ -25,8 +28,8 @@ pub fn run(args: &Describe) -> Result<Summaries, Failure> {
     let op = Op {
         correction: args.correction,
     };
-    let has_kernel_of_f64 = || Ok(<Op as EmptyInput<f64>>::kernel(op).map(drop)?);
-    let device = Device::open::<f32, Op>(args.device, op, &has_kernel_of_f64)?.told();
+    let has_kernel_of_f64 = || Ok(AnyOp::of::<f64, Op>(op).kernel().map(drop)?);
+    let device = Device::open(args.device, &AnyOp::of::<f32, Op>(op), &has_kernel_of_f64)?.told();
     let start = Instant::now();
     // What files hold is known when they are opened, which is one at a time: there may be more of them than can be open at once.
     let mut reader = Reader {
@@ -145,15 +148,27 @@ impl Reader {
         T: Float + NoUninit,
         Op: Reduction<T, Answer = Summary<T>>,
     {
-        let len = self.device.piece::<T>()?;
+        let len = self.device.piece(&AnyOp::of::<T, Op>(self.op))?;
         let mut pieces = Pieces::<Op, T>::new(self.op, len as u64)?;
         for piece in tensor.stream::<Read>(len)? {
             let piece = piece?;
-            let state = self.device.fold(self.op, &of(&piece))?;
-            pieces.push(state, piece.len() as u64)?;
+            pieces.push(self.state(&of(&piece))?, piece.len() as u64)?;
             self.progress.advance(size_of_val(&*piece) as u64);
         }
         Ok(pieces.finish()?.0)
+    }
+}
+
+impl Reader {
+    fn state<T: Float + NoUninit>(&self, values: &[T]) -> Result<<Op as Reduction<T>>::State, Error>
+    where
+        Op: Reduction<T>,
+    {
+        match &self.device {
+            #[cfg(feature = "cuda")]
+            Device::Folding(Target::Gpu(gpu)) => fold(self.op).state_on(gpu, values),
+            _ => Ok(cpu::fold(self.op, values)),
+        }
     }
 }
 

@@ -2,14 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-use bytemuck::NoUninit;
 use warpfold::{
     Error, cpu,
-    layout::{Axes, Folded, Layout, Segments},
-    ops::{
-        AnswerWhere, Reduction, TakesMask, Where,
-        element::{Element, Item, Masked, Two},
-    },
+    dynamic::Target,
+    ops::{AnyOp, Reduction, element::Element},
     plan::Memory,
 };
 use warpfold_emulator::Shape;
@@ -46,17 +42,13 @@ impl FromStr for Wanted {
 
 /// What folds.
 pub enum Device {
-    #[cfg(feature = "cuda")]
-    Gpu(warpfold::gpu::Gpu),
-    Cpu,
+    Folding(Target),
     Emulator,
 }
 
 /// Whether GPUs have a kernel for what is folded, and if not why.
 pub type HasKernel<'a> = &'a dyn Fn() -> Result<(), Failure>;
 
-/// Bytes of a piece that the CPU folds, so that three of them are little memory.
-const CPU_PIECE: usize = 16 << 20;
 /// Bytes of a piece that the emulator folds: several tiles for each of its blocks.
 const EMULATOR_PIECE: usize = 1 << 18;
 /// The emulator's launch: small blocks, more tiles than blocks. None of it changes a bit.
@@ -71,9 +63,9 @@ pub const WHOLE_ONLY: &str = "the emulator folds no axes and no segments: --devi
 
 impl Device {
     /// The device that was asked for, ready to fold with `op`. What `has_kernel` says is asked where a GPU would fold.
-    pub fn open<T: Item, R: Reduction<T>>(wanted: Wanted, op: R, has_kernel: HasKernel<'_>) -> Result<Opened, Failure> {
+    pub fn open(wanted: Wanted, op: &AnyOp, has_kernel: HasKernel<'_>) -> Result<Opened, Failure> {
         let usable = || -> Result<Self, Failure> {
-            let gpu = gpu::usable::<T, R>(op)?;
+            let gpu = gpu::usable(op)?;
             has_kernel()?;
             Ok(gpu)
         };
@@ -90,7 +82,7 @@ impl Device {
     /// A device that was asked for by its name.
     pub fn named(wanted: Wanted) -> Result<Self, Error> {
         match wanted {
-            Wanted::Cpu | Wanted::Best => Ok(Self::Cpu),
+            Wanted::Cpu | Wanted::Best => Ok(Self::Folding(Target::Cpu)),
             Wanted::Gpu(index) => gpu::open(index),
             Wanted::Emulator => Ok(Self::Emulator),
         }
@@ -100,8 +92,8 @@ impl Device {
     pub fn name(&self) -> String {
         match self {
             #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => format!("gpu:{}", gpu.facts().index),
-            Self::Cpu => "cpu".into(),
+            Self::Folding(Target::Gpu(gpu)) => format!("gpu:{}", gpu.facts().index),
+            Self::Folding(Target::Cpu) => "cpu".into(),
             Self::Emulator => "emulator".into(),
         }
     }
@@ -109,7 +101,7 @@ impl Device {
     /// Which device's time is predicted, and from what: of this one, or where it is no GPU that says so of an H200.
     pub fn memory(&self) -> (String, Memory) {
         #[cfg(feature = "cuda")]
-        if let Self::Gpu(gpu) = self
+        if let Self::Folding(Target::Gpu(gpu)) = self
             && let Some(memory) = gpu.facts().memory_model()
         {
             return (gpu.facts().name.clone(), memory);
@@ -118,22 +110,18 @@ impl Device {
     }
 
     /// How many elements it takes at once.
-    pub fn piece<T: Item>(&self) -> Result<usize, Error> {
+    pub fn piece(&self, op: &AnyOp) -> Result<usize, Error> {
         match self {
-            #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => gpu.piece_len::<T>(),
-            Self::Cpu => Ok(CPU_PIECE / size_of::<T>()),
-            Self::Emulator => Ok(EMULATOR_PIECE / size_of::<T>()),
+            Self::Folding(target) => Ok(target.piece(op)? as usize),
+            Self::Emulator => Ok(EMULATOR_PIECE / op.leaf_bytes() * op.leaf_elements() as usize),
         }
     }
 
-    /// Folds one piece; not on the emulator, which has [`emulate`].
-    pub fn fold<T: Element + NoUninit, R: Reduction<T>>(&self, op: R, values: &[T]) -> Result<R::State, Failure> {
+    /// What folds arrays of any kind: not the emulator.
+    pub fn folding(&self, otherwise: &'static str) -> Result<&Target, Failure> {
         match self {
-            #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => Ok(gpu::fold(gpu, op, values)?),
-            Self::Cpu => Ok(cpu::fold(op, values)),
-            Self::Emulator => Err(not_emulated(R::NAME)),
+            Self::Folding(target) => Ok(target),
+            Self::Emulator => Err(otherwise.into()),
         }
     }
 }
@@ -152,160 +140,18 @@ pub fn not_emulated(op: &str) -> Failure {
     .into()
 }
 
-impl Device {
-    /// Folds along axes.
-    pub fn fold_axes<T: Element + NoUninit, R: Reduction<T>>(
-        &self,
-        op: R,
-        values: &[T],
-        layout: &Layout,
-        axes: &Axes,
-    ) -> Result<Folded<R::Answer>, Failure> {
-        match self {
-            Self::Cpu => Ok(cpu::reduce_axes(op, values, layout, axes)?),
-            #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => Ok(gpu.reduce_host_axes(op, values, layout, axes)?),
-            Self::Emulator => Err(WHOLE_ONLY.into()),
-        }
-    }
-
-    /// Folds in segments.
-    pub fn fold_segments<T: Element + NoUninit, R: Reduction<T>>(
-        &self,
-        op: R,
-        values: &[T],
-        segments: &Segments,
-    ) -> Result<Vec<R::Answer>, Failure> {
-        match self {
-            Self::Cpu => Ok(cpu::reduce_segments(op, values, segments)?),
-            #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => Ok(gpu.reduce_host_segments(op, values, segments)?),
-            Self::Emulator => Err(WHOLE_ONLY.into()),
-        }
-    }
-}
-
 /// What the emulator says to a mask.
 pub const NO_MASK: &str = "the emulator takes no mask here: --device cpu gives the same bits";
 
-/// Of what a mask selects.
-impl Device {
-    /// Folds one piece.
-    pub fn fold_where<T: Element + NoUninit, Op: TakesMask>(
-        &self,
-        op: Op,
-        values: &[T],
-        mask: &[u8],
-    ) -> Result<<Where<Op> as Reduction<Masked<T>>>::State, Failure>
-    where
-        Where<Op>: Reduction<Masked<T>>,
-    {
-        match self {
-            Self::Cpu => Ok(cpu::fold_where(op, values, mask)?),
-            #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => Ok(gpu.fold_host_where(op, values, mask)?),
-            Self::Emulator => Err(NO_MASK.into()),
-        }
-    }
-
-    /// Folds along axes.
-    pub fn fold_where_axes<T: Element + NoUninit, Op: TakesMask>(
-        &self,
-        op: Op,
-        array: (&[T], &Layout),
-        mask: (&[u8], &Layout),
-        axes: &Axes,
-    ) -> Result<Folded<AnswerWhere<Op, T>>, Failure>
-    where
-        Where<Op>: Reduction<Masked<T>>,
-    {
-        match self {
-            Self::Cpu => Ok(cpu::reduce_where_axes(op, array, mask, axes)?),
-            #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => Ok(gpu.reduce_host_where_axes(op, array, mask, axes)?),
-            Self::Emulator => Err(NO_MASK.into()),
-        }
-    }
-
-    /// Folds in segments.
-    pub fn fold_where_segments<T: Element + NoUninit, Op: TakesMask>(
-        &self,
-        op: Op,
-        values: &[T],
-        mask: &[u8],
-        segments: &Segments,
-    ) -> Result<Vec<AnswerWhere<Op, T>>, Failure>
-    where
-        Where<Op>: Reduction<Masked<T>>,
-    {
-        match self {
-            Self::Cpu => Ok(cpu::reduce_where_segments(op, values, mask, segments)?),
-            #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => Ok(gpu.reduce_host_where_segments(op, values, mask, segments)?),
-            Self::Emulator => Err(NO_MASK.into()),
-        }
-    }
-}
-
 /// What the emulator says to a second array.
 pub const NO_SECOND: &str = "the emulator takes no second array here: --device cpu gives the same bits";
-
-/// Of two arrays, element by element.
-impl Device {
-    /// Folds one piece.
-    pub fn fold_pair<T: Element + NoUninit, R: Reduction<Two<T>>>(
-        &self,
-        op: R,
-        first: &[T],
-        second: &[T],
-    ) -> Result<R::State, Failure> {
-        match self {
-            Self::Cpu => Ok(cpu::fold_pair(op, first, second)?),
-            #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => Ok(gpu.fold_host_pair(op, first, second)?),
-            Self::Emulator => Err(NO_SECOND.into()),
-        }
-    }
-
-    /// Folds along axes.
-    pub fn fold_pair_axes<T: Element + NoUninit, R: Reduction<Two<T>>>(
-        &self,
-        op: R,
-        first: (&[T], &Layout),
-        second: (&[T], &Layout),
-        axes: &Axes,
-    ) -> Result<Folded<R::Answer>, Failure> {
-        match self {
-            Self::Cpu => Ok(cpu::reduce_pair_axes(op, first, second, axes)?),
-            #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => Ok(gpu.reduce_host_pair_axes(op, first, second, axes)?),
-            Self::Emulator => Err(NO_SECOND.into()),
-        }
-    }
-
-    /// Folds in segments.
-    pub fn fold_pair_segments<T: Element + NoUninit, R: Reduction<Two<T>>>(
-        &self,
-        op: R,
-        first: &[T],
-        second: &[T],
-        segments: &Segments,
-    ) -> Result<Vec<R::Answer>, Failure> {
-        match self {
-            Self::Cpu => Ok(cpu::reduce_pair_segments(op, first, second, segments)?),
-            #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => Ok(gpu.reduce_host_pair_segments(op, first, second, segments)?),
-            Self::Emulator => Err(NO_SECOND.into()),
-        }
-    }
-}
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => write!(f, "{}", gpu.facts()),
-            Self::Cpu => {
+            Self::Folding(Target::Gpu(gpu)) => write!(f, "{}", gpu.facts()),
+            Self::Folding(Target::Cpu) => {
                 let threads = cpu::threads();
                 let plural = if threads == 1 { "" } else { "s" };
                 write!(f, "cpu ({threads} thread{plural}, {})", cpu::vector_instructions())
@@ -324,7 +170,7 @@ pub fn list() -> String {
             .collect(),
         Err(error) => vec![format!("gpu   none: {error}")],
     };
-    lines.extend([Device::Cpu, Device::Emulator].map(|device| device.to_string()));
+    lines.extend([Device::Folding(Target::Cpu), Device::Emulator].map(|device| device.to_string()));
     lines.push(format!("kernels   {}", gpu::kernels()));
     lines.join("\n")
 }
@@ -332,32 +178,19 @@ pub fn list() -> String {
 /// The GPU's side, where the build has one.
 #[cfg(feature = "cuda")]
 mod gpu {
-    use bytemuck::NoUninit;
-    use warpfold::{
-        Error,
-        gpu::Gpu,
-        ops::{
-            Reduction,
-            element::{Element, Item},
-        },
-        pieces::Pieces,
-        ptx,
-    };
+    use warpfold::{Error, dynamic::Target, gpu::Gpu, ops::AnyOp, ptx};
 
     use super::Device;
 
-    /// Pieces that are not halved any more where device memory runs out: 4 MiB.
-    const LEAST_PIECE: usize = 4 << 20;
-
     pub fn open(index: usize) -> Result<Device, Error> {
-        Gpu::new(index).map(Device::Gpu)
+        Ok(Device::Folding(Target::Gpu(Gpu::new(index)?)))
     }
 
     /// The first GPU, if this build has a kernel of `op` that its driver takes.
-    pub fn usable<T: Item, R: Reduction<T>>(op: R) -> Result<Device, Error> {
+    pub fn usable(op: &AnyOp) -> Result<Device, Error> {
         let gpu = Gpu::new(0)?;
-        gpu.prepare::<T, R>(op, 1)?;
-        Ok(Device::Gpu(gpu))
+        gpu.load(op)?;
+        Ok(Device::Folding(Target::Gpu(gpu)))
     }
 
     /// The PTX in this program, and the code generator that made it.
@@ -372,29 +205,11 @@ mod gpu {
     pub fn all() -> Result<Vec<Result<Device, Error>>, Error> {
         Ok((0..Gpu::count()?).map(open).collect())
     }
-
-    /// Folds one piece; in halves where another program has taken the device's memory meanwhile.
-    pub fn fold<T: Element + NoUninit, R: Reduction<T>>(gpu: &Gpu, op: R, values: &[T]) -> Result<R::State, Error> {
-        match gpu.fold_host(op, values) {
-            Err(Error::OutOfMemory { .. }) if size_of_val(values) > LEAST_PIECE => {
-                let half = values.len().next_power_of_two() / 2;
-                let mut halves = Pieces::<R, T>::new(op, half as u64)?;
-                for values in values.chunks(half) {
-                    halves.push(fold(gpu, op, values)?, values.len() as u64)?;
-                }
-                Ok(halves.finish()?.1)
-            }
-            folded => folded,
-        }
-    }
 }
 
 #[cfg(not(feature = "cuda"))]
 mod gpu {
-    use warpfold::{
-        Error,
-        ops::{Reduction, element::Item},
-    };
+    use warpfold::{Error, ops::AnyOp};
 
     use super::Device;
 
@@ -404,7 +219,7 @@ mod gpu {
         })
     }
 
-    pub fn usable<T: Item, R: Reduction<T>>(_op: R) -> Result<Device, Error> {
+    pub fn usable(_op: &AnyOp) -> Result<Device, Error> {
         open(0)
     }
 

@@ -11,6 +11,7 @@ use warpfold::{
 
 use crate::{
     Failure, Reduce,
+    answers::AnswerType,
     device::{Device, Opened, Wanted},
     fold::Fold,
     reading,
@@ -70,19 +71,20 @@ impl Count<'_> {
             })
         };
         let explained = fold.args.explain.then(explain).transpose()?;
-        let start = Instant::now();
+        let (start, count) = (Instant::now(), AnswerType::of::<u64>());
         let answers = match &fold.division {
             Some(division) => {
-                let piece = device.piece::<T>()?;
-                division.fold::<T::Read, _>(&fold.array, piece, &mut |values, _, segments| {
+                let piece = PIECE / size_of::<T>();
+                division.fold::<T::Read>(&fold.array, piece, count, &mut |values, _, segments| {
                     let answers = count_segments(&device, &T::of(values)?, segments);
-                    answers.map_err(|error| fold.in_file(error))
+                    Ok(bytes(&answers.map_err(|error| fold.in_file(error))?))
                 })?
             }
             None => {
                 let (values, layout) = reading::in_place::<T::Read>(&fold.array)?;
                 let folded = count_axes(&device, &T::of(&values)?, &layout, &axes);
-                fold.along(folded.map_err(Failure::from))?
+                let folded = folded.map_err(|error| fold.in_file(error))?;
+                count.answers(folded.shape, bytes(&folded.answers))
             }
         };
         fold.report("distinct", &device, (answers, vec![]), explained, start.elapsed())
@@ -98,6 +100,14 @@ impl Count<'_> {
     }
 }
 
+/// Bytes of an array that are counted at a time.
+const PIECE: usize = 16 << 20;
+
+/// Counts as a file has them.
+fn bytes(counts: &[u64]) -> Vec<u8> {
+    counts.iter().flat_map(|count| count.to_le_bytes()).collect()
+}
+
 /// The device that was asked for, ready to count.
 fn open<T: Element>(wanted: Wanted) -> Result<Opened, Failure> {
     match wanted {
@@ -109,10 +119,13 @@ fn open<T: Element>(wanted: Wanted) -> Result<Opened, Failure> {
 
 /// The first GPU, if this build has a kernel for the elements that its driver takes.
 #[cfg(feature = "cuda")]
+use warpfold::dynamic::Target;
+
+#[cfg(feature = "cuda")]
 fn usable<T: Element>() -> Result<Device, Error> {
     let gpu = warpfold::gpu::Gpu::new(0)?;
     gpu.prepare_distinct::<T>(1)?;
-    Ok(Device::Gpu(gpu))
+    Ok(Device::Folding(Target::Gpu(gpu)))
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -123,7 +136,7 @@ fn usable<T: Element>() -> Result<Device, Error> {
 fn count_axes<T: Element>(device: &Device, values: &[T], layout: &Layout, axes: &Axes) -> Result<Folded<u64>, Error> {
     match device {
         #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu.distinct_host_axes(values, layout, axes),
+        Device::Folding(Target::Gpu(gpu)) => gpu.distinct_host_axes(values, layout, axes),
         _ => cpu::distinct_axes(values, layout, axes),
     }
 }
@@ -131,7 +144,7 @@ fn count_axes<T: Element>(device: &Device, values: &[T], layout: &Layout, axes: 
 fn count_segments<T: Element>(device: &Device, values: &[T], segments: &Segments) -> Result<Vec<u64>, Error> {
     match device {
         #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu.distinct_host_segments(values, segments),
+        Device::Folding(Target::Gpu(gpu)) => gpu.distinct_host_segments(values, segments),
         _ => cpu::distinct_segments(values, segments),
     }
 }

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use warpfold::{
     Error, Plan,
     files::{DType, Tensor},
-    layout::{Axes, Extents, Folded, Layout},
+    layout::{Axes, Extents, Layout},
 };
 use warpfold_kernels::kernels::Entry;
 
 use crate::{
     Accuracy, Failure, Nan, Reduce,
-    answers::{Answer, Answers},
+    answers::{AnswerType, Answers},
     device::{Device, NO_MASK, NO_SECOND, WHOLE_ONLY, Wanted, not_emulated},
     folder::Folder,
     options::name,
@@ -85,7 +85,7 @@ impl<'a> Fold<'a> {
 
     /// Folds, writes the answers where that is asked for, and says what came of it.
     pub fn run(&self, folder: &dyn Folder) -> Result<Report, Failure> {
-        if self.args.dtype_out.is_some() && matches!(folder.dtype(), DType::Complex64 | DType::Complex128) {
+        if self.args.dtype_out.is_some() && matches!(folder.answer().dtype, DType::Complex64 | DType::Complex128) {
             return Err("complex answers are not cast to another type: leave out --dtype-out".into());
         }
         let axes = match self.args.axis[..] {
@@ -98,7 +98,7 @@ impl<'a> Fold<'a> {
         }
         if let Some(out) = &self.out {
             let axes = self.axes_out(axes.as_ref())?;
-            out.check(axes + usize::from(folder.parts() > 1))?;
+            out.check(axes + usize::from(folder.answer().parts > 1))?;
         }
         let plan = || self.plan(folder.entry()?, axes.as_ref());
         let device = folder.open(self.args.device, &|| plan().map(drop))?.told();
@@ -193,17 +193,9 @@ impl<'a> Fold<'a> {
     }
 
     /// The one answer of the whole array.
-    pub fn one<A: Answer>(&self, answer: A) -> Result<Answers, Error> {
-        Answers::new(Folded {
-            shape: vec![1; if self.args.keepdim { self.array.shape().len() } else { 0 }],
-            answers: vec![answer],
-        })
-    }
-
-    /// The answers along axes, or what is wrong with the file.
-    pub fn along<A: Answer>(&self, folded: Result<Folded<A>, Failure>) -> Result<Answers, Failure> {
-        let folded = folded.map_err(|error| self.in_file(error))?;
-        Answers::new(folded).map_err(|error| self.in_file(error))
+    pub fn one(&self, answer: AnswerType, bytes: Vec<u8>) -> Answers {
+        let axes = if self.args.keepdim { self.array.shape().len() } else { 0 };
+        answer.answers(vec![1; axes], bytes)
     }
 
     pub fn in_file(&self, error: impl Into<Failure>) -> Failure {

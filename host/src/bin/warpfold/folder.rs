@@ -1,29 +1,26 @@
-//! What folds elements of one type with one operator: all of the command that is compiled for each of them.
-
-use std::marker::PhantomData;
+//! What folds elements of one type with one operator, and how an array of a file is brought to it.
 
 use warpfold::{
-    Error,
-    files::DType,
+    Error, View,
+    dynamic::{Arrays, Function, function, function_of_two, function_where},
+    fold::Extent,
     layout::Axes,
     ops::{
-        EmptyInput as _, Reduction, TakesMask, Where,
+        IgnoreNan, Reduction, TakesMask, Where,
         element::{Masked, Real, Two},
-        monoids::{Arg, Best, Key},
+        monoids::{Arg, Best, Key, Words},
     },
-    pieces::Pieces,
 };
 use warpfold_kernels::kernels::Entry;
 
 use crate::{
     Failure,
-    answers::{Answer, Answers},
-    device::{Device, HasKernel, Opened, Wanted, emulate},
+    answers::{Answer, AnswerType, Answers},
+    device::{Device, HasKernel, Opened, WHOLE_ONLY, Wanted, emulate, not_emulated},
     fold::Fold,
     reading::{self, each_piece},
     reduce::Element,
     scalar::Scalar,
-    second_input::SecondInput,
     segments::Division,
 };
 
@@ -31,10 +28,8 @@ use crate::{
 pub trait Folder {
     /// The operator's name.
     fn name(&self) -> &'static str;
-    /// The type of its answers.
-    fn dtype(&self) -> DType;
-    /// How many numbers an answer is.
-    fn parts(&self) -> u64;
+    /// What its answers are.
+    fn answer(&self) -> AnswerType;
     /// Its kernel.
     fn entry(&self) -> Result<&'static Entry, Error>;
     /// The device that was asked for, ready to fold with it.
@@ -47,100 +42,125 @@ pub trait Folder {
     fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure>;
 }
 
-/// A folder, if there is one.
-pub type Choice<'a> = Option<Box<dyn Folder + 'a>>;
+/// The operator that was asked for, if there is one of such elements.
+pub type Choice<T> = Option<Chosen<T>>;
 
-/// Of the state of the whole array, the elements that its answer tells of.
-type Elements<State> = Box<dyn Fn(State) -> Vec<Scalar>>;
+/// An operator of elements of type `T`: all that is compiled for each of them is in here.
+pub struct Chosen<T> {
+    function: Box<dyn Function<T>>,
+    answer: AnswerType,
+    /// Of the words of the state of the whole array, the elements that its answer tells of.
+    elements: Elements,
+    /// Folds a piece on the emulator to the words of a state, if this program has its kernel there.
+    emulated: Option<Emulated<T>>,
+}
 
-/// Folds a piece on a device.
-type Piece<R, T, State> = fn(&Device, R, &[T]) -> Result<State, Failure>;
+type Elements = Box<dyn Fn(&[u32]) -> Vec<Scalar>>;
+type Emulated<T> = Box<dyn Fn(&[T]) -> Result<Vec<u32>, Failure>>;
+
+impl<T> Chosen<T> {
+    fn new<A: Answer>(
+        function: Box<dyn Function<T>>,
+        elements: impl Fn(&[u32]) -> Vec<Scalar> + 'static,
+    ) -> Option<Self> {
+        Some(Self {
+            function,
+            answer: AnswerType::of::<A>(),
+            elements: Box::new(elements),
+            emulated: None,
+        })
+    }
+}
+
+/// The element that a state of `arg` tells of.
+fn selected<T: Real + Into<Scalar>>(arg: Arg) -> impl Fn(&[u32]) -> Vec<Scalar>
+where
+    Best<Key<T>>: Words,
+{
+    move |state| vec![arg.value::<T>(Best::from_words(|word| state[word])).into()]
+}
 
 /// Operators over all elements.
 pub mod plain {
     use super::*;
 
     /// Answers that speak for themselves.
-    pub fn run<'a, T: Element, R: Reduction<T, Answer: Answer>>(fold: &'a Fold<'a>, op: R) -> Choice<'a> {
-        locate::<T, R>(fold, op, |_| vec![])
+    pub fn run<T: Element, R: Reduction<T, Answer: Answer>>(op: R) -> Choice<T> {
+        Chosen::new::<R::Answer>(function(op), |_| vec![])
     }
 
     /// An index, as `arg` finds it but for NaN; of the whole array, the element there, too.
-    pub fn arg<'a, T, R>(fold: &'a Fold<'a>, op: R, arg: Arg) -> Choice<'a>
+    pub fn arg<T, R>(op: R, arg: Arg) -> Choice<T>
     where
         T: Element + Real + Into<Scalar>,
         R: Reduction<T, Answer = u64, State = Best<Key<T>>>,
     {
-        locate::<T, R>(fold, op, move |best| vec![arg.value::<T>(best).into()])
+        Chosen::new::<u64>(function(op), selected::<T>(arg))
     }
 
-    /// Answers, and the elements that they tell of.
-    pub fn locate<'a, T: Element, R: Reduction<T, Answer: Answer>>(
-        fold: &'a Fold<'a>,
-        op: R,
-        elements: impl Fn(R::State) -> Vec<Scalar> + 'static,
-    ) -> Choice<'a> {
-        by::<T, R>(fold, op, elements, |device, op, values| device.fold(op, values))
-    }
-
-    /// The same, a piece being folded by `piece`.
-    pub fn by<'a, T: Element, R: Reduction<T, Answer: Answer>>(
-        fold: &'a Fold<'a>,
-        op: R,
-        elements: impl Fn(R::State) -> Vec<Scalar> + 'static,
-        piece: Piece<R, T, R::State>,
-    ) -> Choice<'a> {
-        let elements = Box::new(elements);
-        Some(Box::new(Plain::<T, R> {
-            fold,
-            op,
-            elements,
-            piece,
-        }))
+    /// Two indices, and the elements there.
+    pub fn two_args<T, R>(op: R) -> Choice<T>
+    where
+        T: Element + Real + Into<Scalar>,
+        R: Reduction<T, Answer = (u64, u64), State = (Best<Key<T>>, Best<Key<T>>)>,
+    {
+        Chosen::new::<(u64, u64)>(function(op), |state| {
+            let best = R::State::from_words(|word| state[word]);
+            let smallest = Arg::SMALLEST.value::<T>(best.0);
+            vec![smallest.into(), Arg::LARGEST.value::<T>(best.1).into()]
+        })
     }
 }
 
-/// Operators over all elements of a whole array, on the emulator.
+/// Operators over all elements of a whole array, on the emulator, too.
 pub mod emulated {
     use super::*;
 
     /// As [`plain::run`].
-    pub fn run<'a, T: Element, R: Reduction<T, Answer: Answer>>(fold: &'a Fold<'a>, op: R) -> Choice<'a> {
-        plain::by::<T, R>(fold, op, |_| vec![], |_, op, values| emulate(op, values))
+    pub fn run<T: Element, R: Reduction<T, Answer: Answer>>(op: R) -> Choice<T> {
+        on_emulator(op, plain::run(op)?)
     }
 
     /// As [`plain::arg`].
-    pub fn arg<'a, T, R>(fold: &'a Fold<'a>, op: R, arg: Arg) -> Choice<'a>
+    pub fn arg<T, R>(op: R, arg: Arg) -> Choice<T>
     where
         T: Element + Real + Into<Scalar>,
         R: Reduction<T, Answer = u64, State = Best<Key<T>>>,
     {
-        let element = move |best| vec![arg.value::<T>(best).into()];
-        plain::by::<T, R>(fold, op, element, |_, op, values| emulate(op, values))
+        on_emulator(op, plain::arg(op, arg)?)
+    }
+
+    fn on_emulator<T: Element, R: Reduction<T>>(op: R, chosen: Chosen<T>) -> Choice<T> {
+        let fold = move |values: &[T]| {
+            let state = emulate(op, values)?;
+            Ok((0..R::State::COUNT).map(|word| state.word(word)).collect())
+        };
+        Some(Chosen {
+            emulated: Some(Box::new(fold)),
+            ..chosen
+        })
     }
 }
 
 /// Operators over the elements that are not NaN.
 pub mod ignoring {
-    use warpfold::ops::IgnoreNan;
-
     use super::*;
 
     /// As [`plain::run`].
-    pub fn run<'a, T: Element, Op>(fold: &'a Fold<'a>, op: Op) -> Choice<'a>
+    pub fn run<T: Element, Op>(op: Op) -> Choice<T>
     where
         IgnoreNan<Op>: Reduction<T, Answer: Answer>,
     {
-        plain::run::<T, _>(fold, IgnoreNan(op))
+        plain::run(IgnoreNan(op))
     }
 
     /// As [`plain::arg`].
-    pub fn arg<'a, T, Op>(fold: &'a Fold<'a>, op: Op, arg: Arg) -> Choice<'a>
+    pub fn arg<T, Op>(op: Op, arg: Arg) -> Choice<T>
     where
         T: Element + Real + Into<Scalar>,
         IgnoreNan<Op>: Reduction<T, Answer = u64, State = Best<Key<T>>>,
     {
-        plain::arg::<T, _>(fold, IgnoreNan(op), arg)
+        plain::arg(IgnoreNan(op), arg)
     }
 }
 
@@ -149,63 +169,44 @@ pub mod masked {
     use super::*;
 
     /// As [`plain::run`].
-    pub fn run<'a, T: Element, Op: TakesMask>(fold: &'a Fold<'a>, op: Op) -> Choice<'a>
+    pub fn run<T: Element, Op: TakesMask>(op: Op) -> Choice<T>
     where
         Where<Op>: Reduction<Masked<T>, Answer: Answer>,
     {
-        locate::<T, Op>(fold, op, |_| vec![])
+        Chosen::new::<<Where<Op> as Reduction<Masked<T>>>::Answer>(function_where(op), |_| vec![])
     }
 
     /// As [`plain::arg`].
-    pub fn arg<'a, T, Op: TakesMask>(fold: &'a Fold<'a>, op: Op, arg: Arg) -> Choice<'a>
+    pub fn arg<T, Op: TakesMask>(op: Op, arg: Arg) -> Choice<T>
     where
         T: Element + Real + Into<Scalar>,
         Where<Op>: Reduction<Masked<T>, Answer = u64, State = Best<Key<T>>>,
     {
-        locate::<T, Op>(fold, op, move |best| vec![arg.value::<T>(best).into()])
-    }
-
-    fn locate<'a, T: Element, Op: TakesMask>(
-        fold: &'a Fold<'a>,
-        op: Op,
-        elements: impl Fn(<Where<Op> as Reduction<Masked<T>>>::State) -> Vec<Scalar> + 'static,
-    ) -> Choice<'a>
-    where
-        Where<Op>: Reduction<Masked<T>, Answer: Answer>,
-    {
-        let (elements, mask) = (Box::new(elements), fold.mask.as_ref()?);
-        Some(Box::new(UnderMask::<T, Op> {
-            fold,
-            op,
-            elements,
-            mask,
-        }))
+        Chosen::new::<u64>(function_where(op), selected::<T>(arg))
     }
 }
 
 /// Operators over the elements that a mask selects and that are not NaN.
 pub mod masked_ignoring {
-    use warpfold::ops::IgnoreNan;
-
     use super::*;
 
     /// As [`plain::run`].
-    pub fn run<'a, T: Element, Op>(fold: &'a Fold<'a>, op: Op) -> Choice<'a>
+    pub fn run<T: Element, Op>(op: Op) -> Choice<T>
     where
         IgnoreNan<Op>: TakesMask,
         Where<IgnoreNan<Op>>: Reduction<Masked<T>, Answer: Answer>,
     {
-        masked::run::<T, _>(fold, IgnoreNan(op))
+        masked::run(IgnoreNan(op))
     }
 
     /// As [`plain::arg`].
-    pub fn arg<'a, T, Op>(fold: &'a Fold<'a>, op: Op, arg: Arg) -> Choice<'a>
+    pub fn arg<T, Op>(op: Op, arg: Arg) -> Choice<T>
     where
         T: Element + Real + Into<Scalar>,
         IgnoreNan<Op>: TakesMask,
         Where<IgnoreNan<Op>>: Reduction<Masked<T>, Answer = u64, State = Best<Key<T>>>,
     {
-        masked::arg::<T, _>(fold, IgnoreNan(op), arg)
+        masked::arg(IgnoreNan(op), arg)
     }
 }
 
@@ -214,187 +215,106 @@ pub mod pair {
     use super::*;
 
     /// As [`plain::run`].
-    pub fn run<'a, T: Element, R: Reduction<Two<T>, Answer: Answer>>(fold: &'a Fold<'a>, op: R) -> Choice<'a> {
-        let (second, items) = (fold.second.as_ref()?, PhantomData);
-        Some(Box::new(OfTwo::<T, R> {
-            fold,
-            op,
-            second,
-            items,
-        }))
+    pub fn run<T: Element, R: Reduction<Two<T>, Answer: Answer>>(op: R) -> Choice<T> {
+        Chosen::new::<R::Answer>(function_of_two(op), |_| vec![])
     }
 }
 
-struct Plain<'a, T: Element, R: Reduction<T>> {
-    fold: &'a Fold<'a>,
-    op: R,
-    elements: Elements<R::State>,
-    piece: Piece<R, T, R::State>,
+/// An array that is folded by what was chosen.
+pub struct Folding<'a, T> {
+    pub fold: &'a Fold<'a>,
+    pub chosen: Chosen<T>,
 }
 
-impl<T: Element, R: Reduction<T, Answer: Answer>> Folder for Plain<'_, T, R> {
+/// What is read beside the array.
+enum Second<T> {
+    None,
+    Array(Vec<T>),
+    Mask(Vec<u8>),
+}
+
+impl<T: Element> Second<T> {
+    /// An element for each of the array, in C order.
+    fn in_order(fold: &Fold<'_>) -> Result<Self, Failure> {
+        Ok(match (&fold.mask, &fold.second) {
+            (Some(mask), _) => Self::Mask(mask.elements::<u8>()?),
+            (_, Some(second)) => Self::Array(T::of(&second.elements::<T::Read>()?)?.into_owned()),
+            _ => Self::None,
+        })
+    }
+
+    /// The array with so many of these from one on.
+    fn part<'s>(&'s self, values: &'s [T], first: usize) -> Arrays<'s, T> {
+        let arrays = Arrays::one(values);
+        match self {
+            Self::None => arrays,
+            Self::Array(second) => arrays.with(&second[first..][..values.len()]),
+            Self::Mask(mask) => arrays.masked(&mask[first..][..values.len()]),
+        }
+    }
+}
+
+impl<T: Element> Folder for Folding<'_, T> {
     fn name(&self) -> &'static str {
-        R::NAME
+        self.chosen.function.op().name()
     }
-    fn dtype(&self) -> DType {
-        R::Answer::DTYPE
-    }
-    fn parts(&self) -> u64 {
-        R::Answer::PARTS
+    fn answer(&self) -> AnswerType {
+        self.chosen.answer
     }
     fn entry(&self) -> Result<&'static Entry, Error> {
-        self.op.kernel()
+        self.chosen.function.op().kernel()
     }
     fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure> {
-        Device::open::<T, R>(wanted, self.op, has_kernel)
+        Device::open(wanted, self.chosen.function.op(), has_kernel)
     }
     fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
-        let Self { fold, op, .. } = *self;
-        let len = device.piece::<T>()?;
-        let mut pieces = Pieces::<R, T>::new(op, len as u64)?;
+        let (fold, function) = (self.fold, &self.chosen.function);
+        let second = Second::<T>::in_order(fold)?;
+        let len = device.piece(function.op())?;
+        let mut pieces = function.pieces(len as u64)?;
         each_piece::<T::Read>(&fold.array, len, &mut |piece| {
-            let state = (self.piece)(device, op, &T::of(piece)?)?;
-            let pushed = pieces.push(state, piece.len() as u64);
+            let values = T::of(piece)?;
+            let state = match (device, &self.chosen.emulated) {
+                (Device::Folding(target), _) => function.state(target, &second.part(&values, pieces.len() as usize))?,
+                (Device::Emulator, Some(emulated)) => emulated(&values)?,
+                (Device::Emulator, None) => return Err(not_emulated(self.name())),
+            };
+            let pushed = pieces.push(&state, piece.len() as u64);
             pushed.map_err(|error| fold.in_file(error))
         })?;
-        let (answer, state) = pieces.finish().map_err(|error| fold.in_file(error))?;
-        Ok((fold.one(answer)?, (self.elements)(state)))
+        let (bytes, state) = pieces.finish().map_err(|error| fold.in_file(error))?;
+        Ok((fold.one(self.answer(), bytes), (self.chosen.elements)(&state)))
     }
     fn segments(&self, device: &Device, division: &Division) -> Result<Answers, Failure> {
-        let Self { fold, op, .. } = *self;
-        division.fold::<T::Read, _>(&fold.array, device.piece::<T>()?, &mut |values, _, segments| {
-            let answers = device.fold_segments(op, &T::of(values)?, segments);
-            answers.map_err(|error| fold.in_file(error))
+        let (fold, function) = (self.fold, &self.chosen.function);
+        let target = device.folding(WHOLE_ONLY)?;
+        let second = Second::<T>::in_order(fold)?;
+        let piece = device.piece(function.op())?;
+        division.fold::<T::Read>(&fold.array, piece, self.answer(), &mut |values, first, segments| {
+            let values = T::of(values)?;
+            let answers = function.answers(target, &second.part(&values, first), Extent::In(segments));
+            Ok(answers.map_err(|error| fold.in_file(error))?.bytes)
         })
     }
     fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure> {
-        let (read, layout) = reading::in_place::<T::Read>(&self.fold.array)?;
-        let values = T::of(&read).map_err(|error| self.fold.in_file(error))?;
-        let folded = device.fold_axes(self.op, &values, &layout, axes);
-        self.fold.along(folded)
-    }
-}
-
-struct UnderMask<'a, T: Element, Op: TakesMask>
-where
-    Where<Op>: Reduction<Masked<T>>,
-{
-    fold: &'a Fold<'a>,
-    op: Op,
-    elements: Elements<<Where<Op> as Reduction<Masked<T>>>::State>,
-    mask: &'a SecondInput,
-}
-
-impl<T: Element, Op: TakesMask> Folder for UnderMask<'_, T, Op>
-where
-    Where<Op>: Reduction<Masked<T>, Answer: Answer>,
-{
-    fn name(&self) -> &'static str {
-        Op::NAME
-    }
-    fn dtype(&self) -> DType {
-        <Where<Op> as Reduction<Masked<T>>>::Answer::DTYPE
-    }
-    fn parts(&self) -> u64 {
-        <Where<Op> as Reduction<Masked<T>>>::Answer::PARTS
-    }
-    fn entry(&self) -> Result<&'static Entry, Error> {
-        Where(self.op).kernel()
-    }
-    fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure> {
-        Device::open::<Masked<T>, Where<Op>>(wanted, Where(self.op), has_kernel)
-    }
-    fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
-        let Self { fold, op, mask, .. } = *self;
-        let mask = mask.elements::<u8>()?;
-        let len = device.piece::<Masked<T>>()?;
-        let mut pieces = Pieces::<Where<Op>, Masked<T>>::new(Where(op), len as u64)?;
-        each_piece::<T::Read>(&fold.array, len, &mut |piece| {
-            let mask = &mask[pieces.len() as usize..][..piece.len()];
-            let state = device.fold_where(op, &T::of(piece)?, mask)?;
-            let pushed = pieces.push(state, piece.len() as u64);
-            pushed.map_err(|error| fold.in_file(error))
-        })?;
-        let (answer, state) = pieces.finish().map_err(|error| fold.in_file(error))?;
-        Ok((fold.one(answer)?, (self.elements)(state)))
-    }
-    fn segments(&self, device: &Device, division: &Division) -> Result<Answers, Failure> {
-        let Self { fold, op, mask, .. } = *self;
-        let mask = mask.elements::<u8>()?;
-        division.fold::<T::Read, _>(
-            &fold.array,
-            device.piece::<Masked<T>>()?,
-            &mut |values, first, segments| {
-                let mask = &mask[first..][..values.len()];
-                let answers = device.fold_where_segments(op, &T::of(values)?, mask, segments);
-                answers.map_err(|error| fold.in_file(error))
-            },
-        )
-    }
-    fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure> {
-        let (read, layout) = reading::in_place::<T::Read>(&self.fold.array)?;
-        let mask = reading::in_place::<u8>(&self.mask.tensor)?.0;
-        let values = T::of(&read).map_err(|error| self.fold.in_file(error))?;
-        let folded = device.fold_where_axes(self.op, (&values, &layout), (&mask, &self.mask.layout), axes);
-        self.fold.along(folded)
-    }
-}
-
-struct OfTwo<'a, T: Element, R: Reduction<Two<T>>> {
-    fold: &'a Fold<'a>,
-    op: R,
-    second: &'a SecondInput,
-    items: PhantomData<fn(T)>,
-}
-
-impl<T: Element, R: Reduction<Two<T>, Answer: Answer>> Folder for OfTwo<'_, T, R> {
-    fn name(&self) -> &'static str {
-        R::NAME
-    }
-    fn dtype(&self) -> DType {
-        R::Answer::DTYPE
-    }
-    fn parts(&self) -> u64 {
-        R::Answer::PARTS
-    }
-    fn entry(&self) -> Result<&'static Entry, Error> {
-        self.op.kernel()
-    }
-    fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure> {
-        Device::open::<Two<T>, R>(wanted, self.op, has_kernel)
-    }
-    fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
-        let Self { fold, op, second, .. } = *self;
-        let second = second.elements::<T::Read>()?;
-        let len = device.piece::<Two<T>>()?;
-        let mut pieces = Pieces::<R, Two<T>>::new(op, len as u64)?;
-        each_piece::<T::Read>(&fold.array, len, &mut |piece| {
-            let second = &second[pieces.len() as usize..][..piece.len()];
-            let state = device.fold_pair(op, &T::of(piece)?, &T::of(second)?)?;
-            let pushed = pieces.push(state, piece.len() as u64);
-            pushed.map_err(|error| fold.in_file(error))
-        })?;
-        let (answer, _) = pieces.finish().map_err(|error| fold.in_file(error))?;
-        Ok((fold.one(answer)?, vec![]))
-    }
-    fn segments(&self, device: &Device, division: &Division) -> Result<Answers, Failure> {
-        let Self { fold, op, second, .. } = *self;
-        let second = second.elements::<T::Read>()?;
-        division.fold::<T::Read, _>(
-            &fold.array,
-            device.piece::<Two<T>>()?,
-            &mut |values, first, segments| {
-                let (values, second) = (T::of(values)?, T::of(&second[first..][..values.len()])?);
-                let answers = device.fold_pair_segments(op, &values, &second, segments);
-                answers.map_err(|error| fold.in_file(error))
-            },
-        )
-    }
-    fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure> {
-        let (first, layout) = reading::in_place::<T::Read>(&self.fold.array)?;
-        let second = reading::in_place::<T::Read>(&self.second.tensor)?.0;
-        let (first, second) = (T::of(&first)?, T::of(&second)?);
-        let folded = device.fold_pair_axes(self.op, (&first, &layout), (&second, &self.second.layout), axes);
-        self.fold.along(folded)
+        let (fold, target) = (self.fold, device.folding(WHOLE_ONLY)?);
+        let (read, layout) = reading::in_place::<T::Read>(&fold.array)?;
+        let values = T::of(&read).map_err(|error| fold.in_file(error))?;
+        let arrays = Arrays::one(View::new(&values, &layout)?);
+        let (second, mask);
+        let arrays = match (&fold.mask, &fold.second) {
+            (Some(by), _) => {
+                mask = reading::in_place::<u8>(&by.tensor)?.0;
+                arrays.masked(View::new(&mask, &by.layout)?)
+            }
+            (_, Some(with)) => {
+                second = T::of(&reading::in_place::<T::Read>(&with.tensor)?.0)?.into_owned();
+                arrays.with(View::new(&second, &with.layout)?)
+            }
+            _ => arrays,
+        };
+        let answers = self.chosen.function.answers(target, &arrays, Extent::Along(axes));
+        let answers = answers.map_err(|error| fold.in_file(error))?;
+        Ok(self.answer().answers(answers.shape, answers.bytes))
     }
 }

@@ -1,6 +1,6 @@
 //! The device that folds where the best one is asked for.
 
-use warpfold::Error;
+use warpfold::{Error, dynamic::Target};
 
 use crate::{Failure, device::Device, shown::Shown};
 
@@ -19,7 +19,7 @@ impl<D> From<D> for Opened<D> {
 impl Opened {
     /// The best device: the first GPU if it can be used for what is folded, else the CPU.
     pub fn best(gpu: Result<Device, impl Into<Failure>>) -> Self {
-        Self::first(gpu.map_err(Into::into), Device::Cpu)
+        Self::first(gpu.map_err(Into::into), Device::Folding(Target::Cpu))
     }
 
     /// The device. Where it is not the one that is expected, a line on standard error says why.

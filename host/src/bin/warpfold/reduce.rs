@@ -13,7 +13,7 @@ use crate::{
     Accuracy, Failure, Nan, Op, Reduce,
     device::Wanted,
     fold::Fold,
-    folder::{Choice, Folder, emulated, ignoring, masked, masked_ignoring, pair, plain},
+    folder::{Choice, Folder, Folding, emulated, ignoring, masked, masked_ignoring, pair, plain},
     reading::Read,
     report::Report,
     room::room,
@@ -53,7 +53,7 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
 
 /// What folds elements of a type as the command line says.
 fn of<'a, T: Element>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failure> {
-    let (folder, otherwise) = match (&fold.mask, fold.args.nan, fold.accuracy()) {
+    let (chosen, otherwise) = match (&fold.mask, fold.args.nan, fold.accuracy()) {
         (Some(mask), Nan::Propagate, Accuracy::Native) => (T::masked(fold), fold.no_mask(mask)),
         (Some(mask), Nan::Ignore, _) => (T::masked_ignoring(fold), fold.no_mask(mask)),
         (Some(_), ..) => (T::masked_accurate(fold), fold.no_such_accuracy()),
@@ -61,11 +61,11 @@ fn of<'a, T: Element>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failur
         (_, _, Accuracy::Native) => (T::plain(fold), fold.meaningless()),
         _ => (T::accurate(fold), fold.no_such_accuracy()),
     };
-    let folder = folder.ok_or(otherwise)?;
+    let mut chosen = chosen.ok_or(otherwise)?;
     if fold.args.device == Wanted::Emulator {
-        return T::emulated(fold).ok_or_else(|| fold.not_emulated());
+        chosen = T::emulated(fold).ok_or_else(|| fold.not_emulated())?;
     }
-    Ok(folder)
+    Ok(Box::new(Folding { fold, chosen }))
 }
 
 /// Elements that the command folds: each operator that it has a meaning for.
@@ -77,29 +77,29 @@ pub trait Element: element::Element + NoUninit {
     fn of(read: &[Self::Read]) -> Result<Cow<'_, [Self]>, Error>;
 
     /// Over all elements.
-    fn plain<'a>(fold: &'a Fold<'a>) -> Choice<'a>;
+    fn plain(fold: &Fold<'_>) -> Choice<Self>;
     /// Over those that a mask selects.
-    fn masked<'a>(_fold: &'a Fold<'a>) -> Choice<'a> {
+    fn masked(_fold: &Fold<'_>) -> Choice<Self> {
         None
     }
     /// Over those that are not NaN: all there are, of what has none.
-    fn ignoring<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
+    fn ignoring(fold: &Fold<'_>) -> Choice<Self> {
         Self::plain(fold)
     }
     /// Over those that a mask selects and that are not NaN.
-    fn masked_ignoring<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
+    fn masked_ignoring(fold: &Fold<'_>) -> Choice<Self> {
         Self::masked(fold)
     }
     /// In another accuracy.
-    fn accurate<'a>(_fold: &'a Fold<'a>) -> Choice<'a> {
+    fn accurate(_fold: &Fold<'_>) -> Choice<Self> {
         None
     }
     /// Over all elements, on the emulator, which the command has few kernels for: each is much code.
-    fn emulated<'a>(_fold: &'a Fold<'a>) -> Choice<'a> {
+    fn emulated(_fold: &Fold<'_>) -> Choice<Self> {
         None
     }
     /// In another accuracy, over those that a mask selects.
-    fn masked_accurate<'a>(_fold: &'a Fold<'a>) -> Choice<'a> {
+    fn masked_accurate(_fold: &Fold<'_>) -> Choice<Self> {
         None
     }
 }
@@ -113,108 +113,104 @@ macro_rules! among {
     ($how:ident $fold:ident: moments $($more:ident)*) => {{
         let correction = $fold.args.correction.unwrap_or(1.0);
         match $fold.args.op {
-            Op::Var => $how::run::<Self, _>($fold, ops::Variance { correction }),
-            Op::Std => $how::run::<Self, _>($fold, ops::StdDev { correction }),
+            Op::Var => $how::run::<Self, _>(ops::Variance { correction }),
+            Op::Std => $how::run::<Self, _>(ops::StdDev { correction }),
             _ => among!($how $fold: $($more)*),
         }
     }};
     ($how:ident $fold:ident: shape $($more:ident)*) => {{
         let correction = $fold.args.correction.unwrap_or(1.0);
         match $fold.args.op {
-            Op::Meanvar => $how::run::<Self, _>($fold, ops::MeanVariance { correction }),
-            Op::Skew => $how::run::<Self, _>($fold, ops::Skewness),
-            Op::Kurtosis => $how::run::<Self, _>($fold, ops::Kurtosis),
-            Op::Lp => $how::run::<Self, _>($fold, ops::NormLp { p: $fold.args.ord? }),
+            Op::Meanvar => $how::run::<Self, _>(ops::MeanVariance { correction }),
+            Op::Skew => $how::run::<Self, _>(ops::Skewness),
+            Op::Kurtosis => $how::run::<Self, _>(ops::Kurtosis),
+            Op::Lp => $how::run::<Self, _>(ops::NormLp { p: $fold.args.ord? }),
             _ => among!($how $fold: $($more)*),
         }
     }};
     ($how:ident $fold:ident: products $($more:ident)*) => {
         match $fold.args.op {
-            Op::Dot => pair::run::<Self, _>($fold, ops::Dot),
-            Op::Cosine => pair::run::<Self, _>($fold, ops::Cosine),
+            Op::Dot => pair::run::<Self, _>(ops::Dot),
+            Op::Cosine => pair::run::<Self, _>(ops::Cosine),
             _ => among!($how $fold: $($more)*),
         }
     };
     ($how:ident $fold:ident: pairs $($more:ident)*) => {
         match $fold.args.op {
-            Op::Minmax => $how::run::<Self, _>($fold, ops::MinMax),
-            Op::Argminmax => $how::locate::<Self, _>($fold, ops::ArgMinMax, |best| {
-                let smallest = Arg::SMALLEST.value::<Self>(best.0);
-                let largest = Arg::LARGEST.value::<Self>(best.1);
-                vec![smallest.into(), largest.into()]
-            }),
+            Op::Minmax => $how::run::<Self, _>(ops::MinMax),
+            Op::Argminmax => $how::two_args::<Self, _>(ops::ArgMinMax),
             _ => among!($how $fold: $($more)*),
         }
     };
     ($how:ident $fold:ident: ordered $($more:ident)*) => {
         match $fold.args.op {
-            Op::Min => $how::run::<Self, _>($fold, ops::Min),
-            Op::Max => $how::run::<Self, _>($fold, ops::Max),
-            Op::Argmin => $how::arg::<Self, _>($fold, ops::ArgMin, Arg::SMALLEST),
-            Op::Argmax => $how::arg::<Self, _>($fold, ops::ArgMax, Arg::LARGEST),
-            Op::ArgminLast => $how::arg::<Self, _>($fold, ops::ArgMinLast, Arg::SMALLEST),
-            Op::ArgmaxLast => $how::arg::<Self, _>($fold, ops::ArgMaxLast, Arg::LARGEST),
+            Op::Min => $how::run::<Self, _>(ops::Min),
+            Op::Max => $how::run::<Self, _>(ops::Max),
+            Op::Argmin => $how::arg::<Self, _>(ops::ArgMin, Arg::SMALLEST),
+            Op::Argmax => $how::arg::<Self, _>(ops::ArgMax, Arg::LARGEST),
+            Op::ArgminLast => $how::arg::<Self, _>(ops::ArgMinLast, Arg::SMALLEST),
+            Op::ArgmaxLast => $how::arg::<Self, _>(ops::ArgMaxLast, Arg::LARGEST),
             _ => among!($how $fold: $($more)*),
         }
     };
     ($how:ident $fold:ident: bits $($more:ident)*) => {
         match $fold.args.op {
-            Op::BitAnd => $how::run::<Self, _>($fold, ops::BitAnd),
-            Op::BitOr => $how::run::<Self, _>($fold, ops::BitOr),
-            Op::BitXor => $how::run::<Self, _>($fold, ops::BitXor),
+            Op::BitAnd => $how::run::<Self, _>(ops::BitAnd),
+            Op::BitOr => $how::run::<Self, _>(ops::BitOr),
+            Op::BitXor => $how::run::<Self, _>(ops::BitXor),
             _ => among!($how $fold: $($more)*),
         }
     };
     ($how:ident $fold:ident: floats $($more:ident)*) => {
         match $fold.args.op {
-            Op::Sumsq => $how::run::<Self, _>($fold, ops::SumOfSquares),
-            Op::CountInf => $how::run::<Self, _>($fold, ops::CountInf),
+            Op::Sumsq => $how::run::<Self, _>(ops::SumOfSquares),
+            Op::CountInf => $how::run::<Self, _>(ops::CountInf),
             _ => among!($how $fold: $($more)*),
         }
     };
     ($how:ident $fold:ident: scales $($more:ident)*) => {
         match $fold.args.op {
-            Op::L1 => $how::run::<Self, _>($fold, ops::NormL1),
-            Op::Logsumexp => $how::run::<Self, _>($fold, ops::LogSumExp),
+            Op::L1 => $how::run::<Self, _>(ops::NormL1),
+            Op::Logsumexp => $how::run::<Self, _>(ops::LogSumExp),
             _ => among!($how $fold: $($more)*),
         }
     };
     ($how:ident $fold:ident: l2 $($more:ident)*) => {
         match $fold.args.op {
-            Op::L2 => $how::run::<Self, _>($fold, ops::NormL2),
+            Op::L2 => $how::run::<Self, _>(ops::NormL2),
             _ => among!($how $fold: $($more)*),
         }
     };
     ($how:ident $fold:ident: linf $($more:ident)*) => {
         match $fold.args.op {
-            Op::Linf => $how::run::<Self, _>($fold, ops::NormInf),
+            Op::Linf => $how::run::<Self, _>(ops::NormInf),
             _ => among!($how $fold: $($more)*),
         }
     };
     ($how:ident $fold:ident: nans $($more:ident)*) => {
         match $fold.args.op {
-            Op::CountNan => $how::run::<Self, _>($fold, ops::CountNan),
+            Op::CountNan => $how::run::<Self, _>(ops::CountNan),
             _ => among!($how $fold: $($more)*),
         }
     };
     ($how:ident $fold:ident: truths $($more:ident)*) => {
         match $fold.args.op {
-            Op::CountNonzero => $how::run::<Self, _>($fold, ops::CountNonzero),
-            Op::Any => $how::run::<Self, _>($fold, ops::Any),
-            Op::All => $how::run::<Self, _>($fold, ops::All),
+            Op::CountNonzero => $how::run::<Self, _>(ops::CountNonzero),
+            Op::Any => $how::run::<Self, _>(ops::Any),
+            Op::All => $how::run::<Self, _>(ops::All),
             _ => among!($how $fold: $($more)*),
         }
     };
     ($how:ident $fold:ident: product $($more:ident)*) => {
         match $fold.args.op {
-            Op::Prod => $how::run::<Self, _>($fold, ops::Product),
+            Op::Prod => $how::run::<Self, _>(ops::Product),
             _ => among!($how $fold: $($more)*),
         }
     };
     ($how:ident $fold:ident: sums $($more:ident)*) => {
         match $fold.args.op {
-            Op::Sum => $how::run::<Self, _>($fold, ops::Sum),
-            Op::Mean => $how::run::<Self, _>($fold, ops::Mean),
+            Op::Sum => $how::run::<Self, _>(ops::Sum),
+            Op::Mean => $how::run::<Self, _>(ops::Mean),
             _ => among!($how $fold: $($more)*),
         }
     };
@@ -236,36 +232,36 @@ macro_rules! element {
             fn of(read: &[$read]) -> Result<Cow<'_, [Self]>, Error> {
                 $of(read)
             }
-            fn plain<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
+            fn plain(fold: &Fold<'_>) -> Choice<Self> {
                 among!(plain fold: $($plain)*)
             }
-            $(fn masked<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
+            $(fn masked(fold: &Fold<'_>) -> Choice<Self> {
                 among!(masked fold: $($masked)*)
             })?
-            $(fn ignoring<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
+            $(fn ignoring(fold: &Fold<'_>) -> Choice<Self> {
                 among!(ignoring fold: $($ignoring)*)
             }
-            fn masked_ignoring<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
+            fn masked_ignoring(fold: &Fold<'_>) -> Choice<Self> {
                 among!(masked_ignoring fold: $($ignoring)*)
             })?
-            $(fn emulated<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
+            $(fn emulated(fold: &Fold<'_>) -> Choice<Self> {
                 if !fold.is_plain() {
                     return None;
                 }
                 among!(emulated fold: $($emulated)*)
             })?
-            $(fn accurate<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
+            $(fn accurate(fold: &Fold<'_>) -> Choice<Self> {
                 match (fold.accuracy(), fold.args.op) {
                     $(
-                        (Accuracy::$accuracy, Op::Sum) => plain::run::<Self, _>(fold, ops::$accuracy(ops::Sum)),
-                        (Accuracy::$accuracy, Op::Mean) => plain::run::<Self, _>(fold, ops::$accuracy(ops::Mean)),
+                        (Accuracy::$accuracy, Op::Sum) => plain::run::<Self, _>(ops::$accuracy(ops::Sum)),
+                        (Accuracy::$accuracy, Op::Mean) => plain::run::<Self, _>(ops::$accuracy(ops::Mean)),
                     )*
                     _ => None,
                 }
             }
-            fn masked_accurate<'a>(fold: &'a Fold<'a>) -> Choice<'a> {
+            fn masked_accurate(fold: &Fold<'_>) -> Choice<Self> {
                 match (fold.accuracy(), fold.args.op) {
-                    $((Accuracy::$accuracy, Op::Sum) => masked::run::<Self, _>(fold, ops::$accuracy(ops::Sum)),)*
+                    $((Accuracy::$accuracy, Op::Sum) => masked::run::<Self, _>(ops::$accuracy(ops::Sum)),)*
                     _ => None,
                 }
             })?

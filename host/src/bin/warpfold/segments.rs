@@ -10,7 +10,7 @@ use warpfold::{
 
 use crate::{
     Failure,
-    answers::{Answer, Answers},
+    answers::{AnswerType, Answers},
     reading,
     room::room,
 };
@@ -27,8 +27,8 @@ pub enum Division {
 /// Segments of one size that are folded at once, if a piece of the array has as many: their offsets are 8 MiB then.
 const MOST_AT_ONCE: u64 = 1 << 20;
 
-/// Folds the elements of some segments. The first of them has that index in the array.
-type Fold<'a, Read, A> = &'a mut dyn FnMut(&[Read], usize, &Segments) -> Result<Vec<A>, Failure>;
+/// Folds the elements of some segments to the bytes of answers. The first of them has that index in the array.
+type Fold<'a, Read> = &'a mut dyn FnMut(&[Read], usize, &Segments) -> Result<Vec<u8>, Failure>;
 
 impl Division {
     pub fn by_offsets(file: &Path, offsets: &Tensor, len: u64) -> Result<Self, Failure> {
@@ -63,16 +63,17 @@ impl Division {
     }
 
     /// Folds each segment of an array: those of one size as many at a time as a piece of so many elements holds, others at once.
-    pub fn fold<Read: reading::Read, A: Answer>(
+    pub fn fold<Read: reading::Read>(
         &self,
         array: &Tensor,
         piece: usize,
-        fold: Fold<'_, Read, A>,
+        answer: AnswerType,
+        fold: Fold<'_, Read>,
     ) -> Result<Answers, Failure> {
         let named = |error: Error| format!("{}: {error}", array.label().display());
-        let mut answers = Answers::room::<A>(vec![self.count()]).map_err(named)?;
+        let mut answers = answer.room(vec![self.count()]).map_err(named)?;
         match self {
-            Self::ByOffsets(segments) => answers.extend(fold(&reading::in_order(array)?, 0, segments)?),
+            Self::ByOffsets(segments) => answers.bytes.extend(fold(&reading::in_order(array)?, 0, segments)?),
             Self::BySize { size, len } => {
                 let size = (*size).min(*len).max(1);
                 let at_once = (piece as u64 / size).clamp(1, MOST_AT_ONCE);
@@ -80,7 +81,7 @@ impl Division {
                 let mut first = 0;
                 reading::each_piece(array, piece, &mut |values| {
                     let segments = Segments::by_size(values.len() as u64, size)?;
-                    answers.extend(fold(values, first, &segments)?);
+                    answers.bytes.extend(fold(values, first, &segments)?);
                     first += values.len();
                     Ok(())
                 })?;

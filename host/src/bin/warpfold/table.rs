@@ -86,12 +86,11 @@ impl Table<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold::layout::Folded;
+    use crate::answers::AnswerType;
 
     fn text(shape: &[u64]) -> String {
-        let answers = (0..shape.iter().product::<u64>()).collect();
-        let shape = shape.to_vec();
-        array(&Answers::new(Folded { shape, answers }).unwrap())
+        let bytes = (0..shape.iter().product::<u64>()).flat_map(u64::to_le_bytes).collect();
+        array(&AnswerType::of::<u64>().answers(shape.to_vec(), bytes))
     }
 
     #[test]
@@ -116,10 +115,11 @@ mod tests {
 
     #[test]
     fn pairs_are_the_last_axis() {
-        let pairs = Folded {
-            shape: vec![2],
-            answers: vec![(1.5_f32, -2.0), (0.0, f32::NAN)],
-        };
-        assert_eq!(array(&Answers::new(pairs).unwrap()), "[[ 1.5 -2.0]\n [ 0.0  NaN]]");
+        let bytes = [1.5_f32, -2.0, 0.0, f32::NAN]
+            .into_iter()
+            .flat_map(f32::to_le_bytes)
+            .collect();
+        let pairs = AnswerType::of::<(f32, f32)>().answers(vec![2], bytes);
+        assert_eq!(array(&pairs), "[[ 1.5 -2.0]\n [ 0.0  NaN]]");
     }
 }

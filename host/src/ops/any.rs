@@ -1,0 +1,124 @@
+//! An operator over items of one type, the types forgotten.
+
+use warpfold_kernels::{
+    element::{Item, Type},
+    kernels::{Entry, OpParams},
+    monoids::Monoid as _,
+};
+
+use super::{BadParameter, Reduction};
+use crate::{Error, layout::Segments};
+
+/// What every call must know of an operator over items of one type, but the fold itself: the code that reads it is compiled once.
+#[derive(Clone, Copy, Debug)]
+pub struct AnyOp {
+    name: &'static str,
+    element: Type,
+    leaf_bytes: usize,
+    answers_nothing: bool,
+    bad_parameter: Option<BadParameter>,
+    built: Option<&'static Entry>,
+    params: OpParams,
+}
+
+impl AnyOp {
+    /// Of that operator.
+    #[must_use]
+    pub fn of<I: Item, R: Reduction<I>>(op: R) -> Self {
+        let built = op.built();
+        Self {
+            name: R::NAME,
+            element: I::ELEMENT,
+            leaf_bytes: I::ELEMENT.leaf_elements() as usize * size_of::<I>(),
+            answers_nothing: op.monoid().empty().is_some(),
+            bad_parameter: op.bad_parameter(),
+            built,
+            params: built.map_or_else(OpParams::default, |entry| op.params(entry)),
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Elements of a leaf.
+    #[must_use]
+    pub fn leaf_elements(&self) -> u64 {
+        self.element.leaf_elements()
+    }
+
+    /// Bytes of an element.
+    #[must_use]
+    pub fn element_bytes(&self) -> usize {
+        self.element.bytes()
+    }
+
+    /// Bytes of a leaf's items on the host.
+    #[must_use]
+    pub fn leaf_bytes(&self) -> usize {
+        self.leaf_bytes
+    }
+
+    /// What its kernels are passed.
+    #[must_use]
+    pub fn params(&self) -> OpParams {
+        self.params
+    }
+
+    /// What is known of its whole-array kernel.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoKernel`] where GPUs have none: of some operators under a mask and behind a step.
+    pub fn kernel(&self) -> Result<&'static Entry, Error> {
+        self.built.ok_or(Error::NoKernel {
+            op: self.name,
+            element: self.element.name(),
+        })
+    }
+
+    /// Whether the operator's own parameters, if it has any, have a meaning.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] for a correction or a power that has none.
+    pub fn check(&self) -> Result<(), Error> {
+        match self.bad_parameter {
+            None => Ok(()),
+            Some(BadParameter { name, value, must }) => Err(Error::Parameter {
+                op: self.name,
+                name,
+                value,
+                must,
+            }),
+        }
+    }
+
+    /// Whether there is an answer over `len` elements.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check); [`Error::EmptyExtent`] where `len` is 0 and the operator has no answer over nothing.
+    pub fn check_extent(&self, len: u64) -> Result<(), Error> {
+        self.check()?;
+        if len == 0 && !self.answers_nothing {
+            return Err(Error::EmptyExtent { op: self.name });
+        }
+        Ok(())
+    }
+
+    /// Whether there is an answer over each segment.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check); [`Error::EmptySegment`] where one is empty and the operator has no answer over nothing.
+    pub fn check_segments(&self, segments: &Segments) -> Result<(), Error> {
+        self.check()?;
+        match segments.first_empty() {
+            Some(segment) if !self.answers_nothing => Err(Error::EmptySegment { op: self.name, segment }),
+            _ => Ok(()),
+        }
+    }
+}

@@ -27,6 +27,11 @@ fn numbers<T>(len: usize, of: impl Fn(u8) -> T) -> (Vec<T>, Vec<bool>) {
     (values, (0..len).map(truth).collect())
 }
 
+/// Elements of an array, and where they lie.
+fn view<'a, T: Element>(values: &'a [T], layout: &Layout) -> View<'a, T> {
+    View::new(values, layout).expect("within the array")
+}
+
 fn bits<W: Words>(value: W) -> Vec<u32> {
     (0..W::COUNT).map(|i| value.word(i)).collect()
 }
@@ -41,17 +46,17 @@ where
     for len in lengths().filter(|len| *len > 0) {
         let (values, mask) = numbers(len, |byte| f32::from(byte) / 97.0 - 1.1);
         let plain = cpu::reduce(op, &values).unwrap();
-        let all = cpu::reduce_where(op, &values, &vec![true; len]).unwrap();
+        let all = fold(op).masked(&vec![true; len]).on_cpu(&values).unwrap();
         assert_eq!(bits(all), bits(plain), "{len}");
         let items = values.iter().zip(&mask);
         let holes: Vec<f32> = items.map(|(x, truth)| if *truth { *x } else { f32::NAN }).collect();
         let expected = bits(cpu::reduce(IgnoreNan(op), &holes).unwrap());
         for values in [&values, &holes] {
-            assert_eq!(bits(cpu::reduce_where(op, values, &mask).unwrap()), expected, "{len}");
+            assert_eq!(bits(fold(op).masked(&mask).on_cpu(values).unwrap()), expected, "{len}");
         }
         // Bytes select where they are not 0.
         let bytes: Vec<u8> = (0..).zip(&mask).map(|(i, truth)| u8::from(*truth) << (i % 8)).collect();
-        assert_eq!(bits(cpu::reduce_where(op, &holes, &bytes).unwrap()), expected, "{len}");
+        assert_eq!(bits(fold(op).masked(&bytes).on_cpu(&holes).unwrap()), expected, "{len}");
     }
 }
 
@@ -82,33 +87,33 @@ fn what_is_exact_is_that_of_the_elements_that_are_left() {
         };
         let (least, most) = (*left.iter().min().unwrap(), *left.iter().max().unwrap());
         assert_eq!(
-            cpu::reduce_where(Sum, &values, &mask).unwrap(),
+            fold(Sum).masked(&mask).on_cpu(&values).unwrap(),
             left.iter().sum::<i64>()
         );
-        assert_eq!(cpu::reduce_where(MinMax, &values, &mask).unwrap(), (least, most));
+        assert_eq!(fold(MinMax).masked(&mask).on_cpu(&values).unwrap(), (least, most));
         assert_eq!(
-            cpu::reduce_where(ArgMax, &values, &mask).unwrap(),
+            fold(ArgMax).masked(&mask).on_cpu(&values).unwrap(),
             find(most).unwrap() as u64
         );
         assert_eq!(
-            cpu::reduce_where(ArgMin, &values, &mask).unwrap(),
+            fold(ArgMin).masked(&mask).on_cpu(&values).unwrap(),
             find(least).unwrap() as u64
         );
         assert_eq!(
-            cpu::reduce_where(BitOr, &values, &mask).unwrap(),
+            fold(BitOr).masked(&mask).on_cpu(&values).unwrap(),
             left.iter().fold(0, |a, b| a | b)
         );
         let nonzero = left.iter().filter(|x| **x != 0).count() as u64;
-        assert_eq!(cpu::reduce_where(CountNonzero, &values, &mask).unwrap(), nonzero);
+        assert_eq!(fold(CountNonzero).masked(&mask).on_cpu(&values).unwrap(), nonzero);
         let mean = left.iter().sum::<i64>() as f64 / left.len() as f64;
-        assert_eq!(cpu::reduce_where(Mean, &values, &mask).unwrap(), mean);
+        assert_eq!(fold(Mean).masked(&mask).on_cpu(&values).unwrap(), mean);
         let singles: Vec<f32> = values.iter().map(|x| *x as f32 * 0.1).collect();
         let exact: Vec<f32> = (0..)
             .zip(&singles)
             .filter(|(i, _): &(usize, _)| mask[*i])
             .map(|(_, x)| *x)
             .collect();
-        let sum = cpu::reduce_where(Exact(Sum), &singles, &mask).unwrap();
+        let sum = fold(Exact(Sum)).masked(&mask).on_cpu(&singles).unwrap();
         assert_eq!(sum.to_bits(), cpu::reduce(Exact(Sum), &exact).unwrap().to_bits());
     }
 }
@@ -122,20 +127,23 @@ fn rounded_answers_are_near_those_in_f64() {
         .collect();
     let near = |answer: f32, exact: f64| assert!((f64::from(answer) / exact - 1.0).abs() < 1e-6, "{answer} {exact}");
     let sum: f64 = left.iter().sum();
-    near(cpu::reduce_where(Sum, &values, &mask).unwrap(), sum);
+    near(fold(Sum).masked(&mask).on_cpu(&values).unwrap(), sum);
     let mean = sum / left.len() as f64;
-    near(cpu::reduce_where(Mean, &values, &mask).unwrap(), mean);
+    near(fold(Mean).masked(&mask).on_cpu(&values).unwrap(), mean);
     let squares: f64 = left.iter().map(|x| (x - mean) * (x - mean)).sum();
     near(
-        cpu::reduce_where(Variance { correction: 1.0 }, &values, &mask).unwrap(),
+        fold(Variance { correction: 1.0 })
+            .masked(&mask)
+            .on_cpu(&values)
+            .unwrap(),
         squares / (left.len() - 1) as f64,
     );
     near(
-        cpu::reduce_where(NormL2, &values, &mask).unwrap(),
+        fold(NormL2).masked(&mask).on_cpu(&values).unwrap(),
         left.iter().map(|x| x * x).sum::<f64>().sqrt(),
     );
     near(
-        cpu::reduce_where(LogSumExp, &values, &mask).unwrap(),
+        fold(LogSumExp).masked(&mask).on_cpu(&values).unwrap(),
         left.iter().map(|x| x.exp()).sum::<f64>().ln(),
     );
     // Halves are folded in f32 and rounded once.
@@ -147,9 +155,12 @@ fn rounded_answers_are_near_those_in_f64() {
         .map(|(x, truth)| if *truth { *x } else { f32::NAN })
         .collect();
     let mean = cpu::reduce(IgnoreNan(Mean), &holes).unwrap();
-    assert!((cpu::reduce_where(Mean, &halves, &mask).unwrap().to_f64() - f64::from(mean)).abs() < 1e-3);
+    assert!((fold(Mean).masked(&mask).on_cpu(&halves).unwrap().to_f64() - f64::from(mean)).abs() < 1e-3);
     let brains = [bf16::from_bits(0x3f80); 4];
-    assert_eq!(cpu::reduce_where(Sum, &brains, &[1_u8, 0, 1, 1]).unwrap().to_f64(), 3.0);
+    assert_eq!(
+        fold(Sum).masked(&[1_u8, 0, 1, 1]).on_cpu(&brains).unwrap().to_f64(),
+        3.0
+    );
 }
 
 #[test]
@@ -157,22 +168,25 @@ fn of_nothing_selected() {
     for len in [1, 3, 5000] {
         let (values, none) = (vec![f32::NAN; len], vec![false; len]);
         assert_eq!(
-            cpu::reduce_where(Sum, &values, &none).unwrap().to_bits(),
+            fold(Sum).masked(&none).on_cpu(&values).unwrap().to_bits(),
             (-0.0_f32).to_bits()
         );
-        assert_eq!(cpu::reduce_where(Product, &values, &none).unwrap(), 1.0);
-        assert!(cpu::reduce_where(Mean, &values, &none).unwrap().is_nan());
-        assert!(cpu::reduce_where(Max, &values, &none).unwrap().is_nan());
-        assert!(cpu::reduce_where(StdDev::default(), &values, &none).unwrap().is_nan());
-        assert_eq!(cpu::reduce_where(ArgMax, &values, &none).unwrap(), NO_INDEX);
-        assert_eq!(cpu::reduce_where(LogSumExp, &values, &none).unwrap(), f32::NEG_INFINITY);
-        assert_eq!(cpu::reduce_where(Min, &vec![1_u8; len], &none).unwrap(), u8::MAX);
-        assert_eq!(cpu::reduce_where(Max, &vec![1_i16; len], &none).unwrap(), i16::MIN);
-        assert_eq!(cpu::reduce_where(Max, &vec![1_u32; len], &none).unwrap(), 0);
-        assert_eq!(cpu::reduce_where(Min, &vec![1_i64; len], &none).unwrap(), i64::MAX);
-        assert_eq!(cpu::reduce_where(ArgMin, &vec![0_u8; len], &none).unwrap(), NO_INDEX);
-        assert!(!cpu::reduce_where(Any, &vec![1_u8; len], &none).unwrap());
-        assert!(cpu::reduce_where(All, &vec![0_u8; len], &none).unwrap());
+        assert_eq!(fold(Product).masked(&none).on_cpu(&values).unwrap(), 1.0);
+        assert!(fold(Mean).masked(&none).on_cpu(&values).unwrap().is_nan());
+        assert!(fold(Max).masked(&none).on_cpu(&values).unwrap().is_nan());
+        assert!(fold(StdDev::default()).masked(&none).on_cpu(&values).unwrap().is_nan());
+        assert_eq!(fold(ArgMax).masked(&none).on_cpu(&values).unwrap(), NO_INDEX);
+        assert_eq!(
+            fold(LogSumExp).masked(&none).on_cpu(&values).unwrap(),
+            f32::NEG_INFINITY
+        );
+        assert_eq!(fold(Min).masked(&none).on_cpu(&vec![1_u8; len]).unwrap(), u8::MAX);
+        assert_eq!(fold(Max).masked(&none).on_cpu(&vec![1_i16; len]).unwrap(), i16::MIN);
+        assert_eq!(fold(Max).masked(&none).on_cpu(&vec![1_u32; len]).unwrap(), 0);
+        assert_eq!(fold(Min).masked(&none).on_cpu(&vec![1_i64; len]).unwrap(), i64::MAX);
+        assert_eq!(fold(ArgMin).masked(&none).on_cpu(&vec![0_u8; len]).unwrap(), NO_INDEX);
+        assert!(!fold(Any).masked(&none).on_cpu(&vec![1_u8; len]).unwrap());
+        assert!(fold(All).masked(&none).on_cpu(&vec![0_u8; len]).unwrap());
     }
 }
 
@@ -183,15 +197,15 @@ fn the_lowest_integer_is_found() {
         let values = vec![0_u8; len];
         let mask: Vec<bool> = (0..len).map(|i| i >= len * 2 / 3).collect();
         let first = (len * 2 / 3) as u64;
-        assert_eq!(cpu::reduce_where(ArgMax, &values, &mask).unwrap(), first);
-        assert_eq!(cpu::reduce_where(ArgMin, &values, &mask).unwrap(), first);
-        assert_eq!(cpu::reduce_where(ArgMaxLast, &values, &mask).unwrap(), len as u64 - 1);
+        assert_eq!(fold(ArgMax).masked(&mask).on_cpu(&values).unwrap(), first);
+        assert_eq!(fold(ArgMin).masked(&mask).on_cpu(&values).unwrap(), first);
+        assert_eq!(fold(ArgMaxLast).masked(&mask).on_cpu(&values).unwrap(), len as u64 - 1);
     }
 }
 
 #[test]
 fn mismatches_and_emptiness() {
-    let wrong = cpu::reduce_where(Sum, &[1.0_f32, 2.0], &[true]);
+    let wrong = fold(Sum).masked(&[true]).on_cpu(&[1.0_f32, 2.0]);
     assert!(
         matches!(&wrong, Err(Error::MaskMismatch { mask, array }) if (&mask[..], &array[..]) == (&[1][..], &[2][..]))
     );
@@ -202,21 +216,27 @@ fn mismatches_and_emptiness() {
             .contains("shape [1] is not one of an array of shape [2]")
     );
     let segments = Segments::by_lens([2]).unwrap();
-    let wrong = cpu::reduce_where_segments(Sum, &[1.0_f32, 2.0], &[true; 3], &segments);
+    let wrong = fold(Sum)
+        .segments(segments.clone())
+        .masked(&[true; 3])
+        .on_cpu(&[1.0_f32, 2.0]);
     assert!(matches!(wrong, Err(Error::MaskMismatch { .. })));
     let (matrix, axes) = (Layout::c_order(&[2, 3]).unwrap(), Axes::of(&[0]));
     for shape in [&[3, 2][..], &[2], &[1, 2, 3]] {
         let mask = Layout::c_order(shape).unwrap();
-        let wrong = cpu::reduce_where_axes(Sum, (&[0.0_f32; 6], &matrix), (&[true; 6], &mask), &axes);
+        let wrong = fold(Sum)
+            .along(axes.clone())
+            .masked(view(&[true; 6], &mask))
+            .on_cpu(view(&[0.0_f32; 6], &matrix));
         assert!(
             matches!(wrong, Err(Error::MaskMismatch { mask, .. }) if mask == shape),
             "{shape:?}"
         );
     }
-    let outside = cpu::reduce_where_axes(Sum, (&[0.0_f32; 6], &matrix), (&[true; 5], &matrix), &axes);
+    let outside = View::new(&[true; 5], &matrix);
     assert!(matches!(outside, Err(Error::OutOfBounds { len: 5, .. })));
-    assert_eq!(cpu::reduce_where::<f32, _, bool>(Sum, &[], &[]).unwrap().to_bits(), 0);
-    let empty = cpu::reduce_where::<f32, _, u8>(Max, &[], &[]);
+    assert_eq!(fold(Sum).masked(&[true; 0]).on_cpu(&[0.0_f32; 0]).unwrap().to_bits(), 0);
+    let empty = fold(Max).masked(&[0_u8; 0]).on_cpu(&[0.0_f32; 0]);
     assert!(matches!(empty, Err(Error::EmptyExtent { op: "max" })));
 }
 
@@ -247,10 +267,10 @@ fn pieces_give_the_whole() {
     let (values, mask) = numbers(50_001, |byte| f32::from(byte) - 60.0);
     let mut pieces = Pieces::<_, Masked<f32>>::new(Where(Mean), 8192).unwrap();
     for (values, mask) in values.chunks(8192).zip(mask.chunks(8192)) {
-        let state = cpu::fold_where(Mean, values, mask).unwrap();
+        let state = fold(Mean).masked(mask).state_on_cpu(values).unwrap();
         pieces.push(state, values.len() as u64).unwrap();
     }
-    let whole = cpu::reduce_where(Mean, &values, &mask).unwrap();
+    let whole = fold(Mean).masked(&mask).on_cpu(&values).unwrap();
     assert_eq!(pieces.finish().unwrap().0.to_bits(), whole.to_bits());
 }
 
@@ -269,13 +289,13 @@ proptest! {
         };
         let (values, mask) = numbers((rows * columns) as usize, |byte| f32::from(byte) / 97.0 - 1.1);
         let axes = Axes::of(&[axis]);
-        let folded = cpu::reduce_where_axes(Mean, (&values, &matrix), (&mask, &mask_layout), &axes).unwrap();
+        let folded = fold(Mean).along(axes.clone()).masked(view(&mask, &mask_layout)).on_cpu(view(&values, &matrix)).unwrap();
         let [one, two] = Extents::of_masked(&matrix, &mask_layout, &axes).unwrap();
         for (i, answer) in (0..).zip(folded.answers) {
             let place = |extents: &Extents, j| extents.start(i).wrapping_add_signed(extents.step(j)) as usize;
             let row: Vec<f32> = (0..one.len).map(|j| values[place(&one, j)]).collect();
             let truths: Vec<bool> = (0..two.len).map(|j| mask[place(&two, j)]).collect();
-            prop_assert_eq!(bits(answer), bits(cpu::reduce_where(Mean, &row, &truths).unwrap()));
+            prop_assert_eq!(bits(answer), bits(fold(Mean).masked(&truths).on_cpu(&row).unwrap()));
         }
     }
 
@@ -283,10 +303,10 @@ proptest! {
     fn each_segment_is_as_if_alone(lens in prop::collection::vec(0..3000_u64, 0..40), one in 0..200_000_u64) {
         let segments = Segments::by_lens(lens.into_iter().chain([one])).unwrap();
         let (values, mask) = numbers(segments.len() as usize, |byte| f32::from(byte) / 97.0 - 1.1);
-        let answers = cpu::reduce_where_segments(Sum, &values, &mask, &segments).unwrap();
+        let answers = fold(Sum).segments(segments.clone()).masked(&mask).on_cpu(&values).unwrap();
         for (i, answer) in answers.into_iter().enumerate() {
             let range = segments.get(i).start as usize..segments.get(i).end as usize;
-            let alone = cpu::reduce_where(Sum, &values[range.clone()], &mask[range]).unwrap();
+            let alone = fold(Sum).masked(&mask[range.clone()]).on_cpu(&values[range]).unwrap();
             prop_assert_eq!(answer.to_bits(), alone.to_bits());
         }
     }
@@ -298,11 +318,11 @@ fn golden_bits() {
     let wide: Vec<f64> = values.iter().map(|x| f64::from(*x) * 1.1).collect();
     let single = |answer: Result<f32, Error>| u64::from(answer.unwrap().to_bits());
     let golden = [
-        single(cpu::reduce_where(Sum, &values, &mask)),
-        single(cpu::reduce_where(Mean, &values, &mask)),
-        single(cpu::reduce_where(StdDev::default(), &values, &mask)),
-        cpu::reduce_where(Sum, &wide, &mask).unwrap().to_bits(),
-        cpu::reduce_where(StdDev::default(), &wide, &mask).unwrap().to_bits(),
+        single(fold(Sum).masked(&mask).on_cpu(&values)),
+        single(fold(Mean).masked(&mask).on_cpu(&values)),
+        single(fold(StdDev::default()).masked(&mask).on_cpu(&values)),
+        fold(Sum).masked(&mask).on_cpu(&wide).unwrap().to_bits(),
+        fold(StdDev::default()).masked(&mask).on_cpu(&wide).unwrap().to_bits(),
     ];
     assert_eq!(
         golden,

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use warpfold::{
-    Error, cpu,
+    Error, View, cpu, fold,
     layout::{Axes, Layout, Segments},
     ops::{
         Cosine, Dot, Reduction, Sum,
@@ -19,6 +19,11 @@ fn numbers<T: Float>(len: usize, seed: usize) -> Vec<T> {
     (0..len).map(|i| T::from_f64(number(i))).collect()
 }
 
+/// Elements of an array, and where they lie.
+fn view<'a, T: Element>(values: &'a [T], layout: &Layout) -> View<'a, T> {
+    View::new(values, layout).expect("within the array")
+}
+
 fn lengths() -> impl Iterator<Item = usize> {
     EDGES.into_iter().flat_map(|edge| [edge - 1, edge, edge + 1])
 }
@@ -29,19 +34,19 @@ fn a_dot_product_has_the_bits_of_the_sum_of_products() {
     for len in lengths() {
         let (a, b) = (numbers::<f32>(len, 1), numbers::<f32>(len, 2));
         let products: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a * b).collect();
-        let dot = cpu::reduce_pair(Dot, &a, &b).unwrap();
+        let dot = fold(Dot).on_cpu((&a, &b)).unwrap();
         assert_eq!(dot.to_bits(), cpu::reduce(Sum, &products).unwrap().to_bits(), "{len}");
         let (a, b) = (numbers::<f64>(len, 1), numbers::<f64>(len, 2));
         let products: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a * b).collect();
-        let dot = cpu::reduce_pair(Dot, &a, &b).unwrap();
+        let dot = fold(Dot).on_cpu((&a, &b)).unwrap();
         assert_eq!(dot.to_bits(), cpu::reduce(Sum, &products).unwrap().to_bits(), "{len}");
         let ones = vec![f16::from_f64(1.0); len];
         let a = numbers::<f16>(len, 3);
-        let dot = cpu::reduce_pair(Dot, &a, &ones).unwrap();
+        let dot = fold(Dot).on_cpu((&a, &ones)).unwrap();
         assert_eq!(dot.to_bits(), cpu::reduce(Sum, &a).unwrap().to_bits(), "{len}");
         let ones = vec![bf16::from_f64(1.0); len];
         let a = numbers::<bf16>(len, 3);
-        let dot = cpu::reduce_pair(Dot, &ones, &a).unwrap();
+        let dot = fold(Dot).on_cpu((&ones, &a)).unwrap();
         assert_eq!(dot.to_bits(), cpu::reduce(Sum, &a).unwrap().to_bits(), "{len}");
     }
 }
@@ -55,18 +60,20 @@ fn golden_bits() {
         R: Reduction<Two<f32>, Answer = f32> + Reduction<Two<f64>, Answer = f64>,
     {
         [
-            cpu::reduce_pair(op, &numbers::<f32>(LEN, 1), &numbers(LEN, 2))
+            fold(op)
+                .on_cpu((&numbers::<f32>(LEN, 1), &numbers(LEN, 2)))
                 .unwrap()
                 .to_bits()
                 .into(),
-            cpu::reduce_pair(op, &numbers::<f64>(LEN, 1), &numbers(LEN, 2))
+            fold(op)
+                .on_cpu((&numbers::<f64>(LEN, 1), &numbers(LEN, 2)))
                 .unwrap()
                 .to_bits(),
         ]
     }
     assert_eq!(bits(Dot), [0xc68c_c26b, 0xc0d1_984d_63d2_ee37]);
     assert_eq!(bits(Cosine), [0xbe9b_686d, 0xbfd3_6d0d_956d_3166]);
-    let half = cpu::reduce_pair(Dot, &numbers::<f16>(LEN, 1), &numbers(LEN, 2)).unwrap();
+    let half = fold(Dot).on_cpu((&numbers::<f16>(LEN, 1), &numbers(LEN, 2))).unwrap();
     assert_eq!(half.to_bits(), 0xf466);
 }
 
@@ -76,32 +83,37 @@ fn pieces_give_the_whole() {
     let mut pieces = Pieces::<_, Two<f32>>::new(Cosine, 8192).unwrap();
     for (a, b) in a.chunks(8192).zip(b.chunks(8192)) {
         pieces
-            .push(cpu::fold_pair(Cosine, a, b).unwrap(), a.len() as u64)
+            .push(fold(Cosine).state_on_cpu((a, b)).unwrap(), a.len() as u64)
             .unwrap();
     }
-    let whole = cpu::reduce_pair(Cosine, &a, &b).unwrap();
+    let whole = fold(Cosine).on_cpu((&a, &b)).unwrap();
     assert_eq!(pieces.finish().unwrap().0.to_bits(), whole.to_bits());
 }
 
 #[test]
 fn mismatches_and_emptiness() {
     assert!(matches!(
-        cpu::reduce_pair(Dot, &[1.0_f32, 2.0], &[1.0]),
+        fold(Dot).on_cpu((&[1.0_f32, 2.0], &[1.0])),
         Err(Error::PairMismatch { first, second }) if (&first[..], &second[..]) == (&[2][..], &[1][..])
     ));
     let segments = Segments::by_lens([2]).unwrap();
-    let wrong = cpu::reduce_pair_segments(Dot, &[1.0_f32, 2.0], &[1.0], &segments);
+    let wrong = fold(Dot).segments(segments.clone()).on_cpu((&[1.0_f32, 2.0], &[1.0]));
     assert!(wrong.unwrap_err().to_string().contains("[2] and [1]"));
     let (two, three) = (Layout::c_order(&[2, 3]).unwrap(), Layout::c_order(&[3, 2]).unwrap());
     let axes = Axes::of(&[0]);
-    let wrong = cpu::reduce_pair_axes(Dot, (&[0.0_f32; 6], &two), (&[0.0; 6], &three), &axes);
+    let wrong = fold(Dot)
+        .along(axes.clone())
+        .on_cpu((view(&[0.0_f32; 6], &two), view(&[0.0; 6], &three)));
     assert!(wrong.unwrap_err().to_string().contains("[2, 3] and [3, 2]"));
-    let outside = cpu::reduce_pair_axes(Dot, (&[0.0_f32; 6], &two), (&[0.0; 5], &two), &axes);
+    let outside = View::new(&[0.0_f32; 5], &two);
     assert!(matches!(outside, Err(Error::OutOfBounds { len: 5, .. })));
-    assert_eq!(cpu::reduce_pair::<f32, _>(Dot, &[], &[]).unwrap().to_bits(), 0);
-    assert!(cpu::reduce_pair::<f64, _>(Cosine, &[], &[]).unwrap().is_nan());
+    assert_eq!(fold(Dot).on_cpu((&[0.0_f32; 0], &[0.0; 0])).unwrap().to_bits(), 0);
+    assert!(fold(Cosine).on_cpu((&[0.0_f64; 0], &[0.0; 0])).unwrap().is_nan());
     let nothing = Layout::c_order(&[2, 0]).unwrap();
-    let empty = cpu::reduce_pair_axes::<f32, _>(Dot, (&[], &nothing), (&[], &nothing), &Axes::of(&[1])).unwrap();
+    let empty = fold(Dot)
+        .along(Axes::of(&[1]))
+        .on_cpu((view::<f32>(&[], &nothing), view(&[], &nothing)))
+        .unwrap();
     assert_eq!(empty.answers, [0.0, 0.0]);
 }
 
@@ -115,7 +127,9 @@ fn along<T: Float, R: Reduction<Two<T>, Answer: PartialEq + std::fmt::Debug>>(
     let room = |layout: &Layout| layout.reach().map_or(0, |reach| reach.1 as usize);
     let (a, b) = (numbers::<T>(room(first), 7), numbers::<T>(room(second), 8));
     let axes = Axes::of(&[axis]);
-    let answers = cpu::reduce_pair_axes(op, (&a, first), (&b, second), &axes)
+    let answers = fold(op)
+        .along(axes.clone())
+        .on_cpu((view(&a, first), view(&b, second)))
         .unwrap()
         .answers;
     let [one, two] = warpfold::layout::Extents::of_pair(first, second, &axes).unwrap();
@@ -124,7 +138,7 @@ fn along<T: Float, R: Reduction<Two<T>, Answer: PartialEq + std::fmt::Debug>>(
             let place = |j| extents.start(i).wrapping_add_signed(extents.step(j)) as usize;
             (0..extents.len).map(|j| values[place(j)]).collect()
         };
-        let alone = cpu::reduce_pair(op, &of(&a, &one), &of(&b, &two)).unwrap();
+        let alone = fold(op).on_cpu((&of(&a, &one), &of(&b, &two))).unwrap();
         assert_eq!(answer, alone, "answer {i} of {first:?}, {second:?} along {axis}");
     }
 }
@@ -152,10 +166,10 @@ proptest! {
         let lens: Vec<u64> = lens.into_iter().chain([one]).collect();
         let segments = Segments::by_lens(lens).unwrap();
         let (a, b) = (numbers::<f32>(segments.len() as usize, 1), numbers::<f32>(segments.len() as usize, 2));
-        let answers = cpu::reduce_pair_segments(Dot, &a, &b, &segments).unwrap();
+        let answers = fold(Dot).segments(segments.clone()).on_cpu((&a, &b)).unwrap();
         for (i, answer) in answers.into_iter().enumerate() {
             let range = segments.get(i).start as usize..segments.get(i).end as usize;
-            let alone = cpu::reduce_pair(Dot, &a[range.clone()], &b[range]).unwrap();
+            let alone = fold(Dot).on_cpu((&a[range.clone()], &b[range])).unwrap();
             prop_assert_eq!(answer.to_bits(), alone.to_bits());
         }
     }
@@ -164,8 +178,8 @@ proptest! {
     fn the_order_of_the_two_does_not_matter(len in 0..70_000_usize) {
         let (a, b) = (numbers::<f32>(len, 1), numbers::<f32>(len, 2));
         for (a, b) in [(&a, &b), (&b, &a)] {
-            prop_assert_eq!(cpu::reduce_pair(Dot, a, b).unwrap().to_bits(), cpu::reduce_pair(Dot, b, a).unwrap().to_bits());
-            let cosine = |a, b| cpu::reduce_pair::<f32, _>(Cosine, a, b).unwrap().to_bits();
+            prop_assert_eq!(fold(Dot).on_cpu((a, b)).unwrap().to_bits(), fold(Dot).on_cpu((b, a)).unwrap().to_bits());
+            let cosine = |a: &Vec<f32>, b: &Vec<f32>| fold(Cosine).on_cpu((a, b)).unwrap().to_bits();
             prop_assert_eq!(cosine(a, b), cosine(b, a));
         }
     }

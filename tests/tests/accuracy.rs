@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use warpfold::{
-    Plan, cpu,
+    Plan, cpu, fold,
     layout::{Axes, Layout, Segments},
     ops::{
         Compensated, Exact, Mapped, Mean, Reduction, Step, Sum, Wide,
@@ -198,7 +198,7 @@ fn exact_sums_of_doubles_are_the_same_everywhere() {
             .filter(|(_, selected)| **selected)
             .map(|(value, _)| *value),
     );
-    assert_eq!(cpu::reduce_where(Exact(Sum), &values, &mask).unwrap(), selected);
+    assert_eq!(fold(Exact(Sum)).masked(&mask).on_cpu(&values).unwrap(), selected);
     let magnitudes = exact(&mut values.iter().map(|value| value.abs()));
     assert_eq!(cpu::reduce(Mapped(Exact(Sum), Step::ABS), &values).unwrap(), magnitudes);
     let all = exact(&mut values.iter().copied());

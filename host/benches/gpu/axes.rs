@@ -1,7 +1,7 @@
 //! Matrices, folded along their rows and along their columns.
 
 use warpfold::{
-    cpu,
+    cpu, fold,
     layout::{Axes, Layout},
     ops::{ArgMax, LogSumExp, Max, Reduction, Sum, element::bf16},
 };
@@ -79,9 +79,8 @@ fn check<T: Sample, R: Reduction<T>>(
 ) -> Outcome<()> {
     let (layout, axes) = (Layout::c_order(&[rows as u64, columns as u64])?, Axes::of(&[axis]));
     let expected = cpu::reduce_axes(op, &pattern[..rows * columns], &layout, &axes)?;
-    let input = bench.pool.as_device_ptr().as_raw();
-    // SAFETY: within the pool.
-    let answers = unsafe { bench.gpu.reduce_axes_raw::<T, R>(op, input, &layout, &axes)? };
+    let input = bench.view::<T>(0, rows * columns).with_layout(&layout)?;
+    let answers = fold(op).along(axes).on(&bench.gpu, input)?;
     let bits = |answers: Vec<R::Answer>| answers.into_iter().map(words).collect::<Vec<_>>();
     if bits(answers.answers) == bits(expected.answers) {
         Ok(())

@@ -28,7 +28,7 @@ use cust::{
     stream::{Stream, StreamFlags},
 };
 use warpfold::{
-    cpu,
+    DeviceView, cpu,
     gpu::{Gpu, Prepared},
     ops::{
         All, Any, ArgMax, ArgMin, ArgMinMax, Compensated, CountInf, CountNan, CountNonzero, Describe, Exact, IgnoreNan,
@@ -197,6 +197,14 @@ struct Bench {
 }
 
 impl Bench {
+    /// Elements of the pool, from number `first` on: any bits are elements.
+    fn view<T: Element>(&self, first: usize, len: usize) -> DeviceView<'_, T> {
+        let [first, bytes] = [first, len].map(|elements| elements * size_of::<T>());
+        assert!(first + bytes <= 4 * self.pool.len(), "within the pool");
+        // SAFETY: they are, and the pool lives as long as the view.
+        unsafe { DeviceView::from_raw(self.pool.as_device_ptr().as_raw() + first as u64, len as u64) }
+    }
+
     fn new(gpu: Gpu) -> Outcome<Self> {
         let pattern: Vec<f32> = (0..PATTERN as u32)
             .map(|i| {
@@ -385,7 +393,7 @@ impl Bench {
             let input = self.pool.as_device_ptr().as_raw() + (start * size_of::<T>()) as u64;
             let answer = answer.as_device_ptr().as_raw();
             // SAFETY: pool, answer and workspace outlive the graph, whose replays `median` waits for.
-            unsafe { prepared.launch_raw(&self.stream, input, answer, &mut workspace)? };
+            unsafe { prepared.launch_raw(&self.stream, [input, 0], answer, &mut workspace)? };
             Ok(())
         };
         let graph = Graph::capture(&self.stream, || (0..inner).try_for_each(&mut launch))?;

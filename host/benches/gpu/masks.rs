@@ -2,7 +2,7 @@
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold::{
-    cpu,
+    fold,
     gpu::Prepared,
     ops::{
         All, ArgMax, CountNonzero, LogSumExp, Max, Mean, NormInf, NormL1, NormL2, Product, Reduction, StdDev, Sum,
@@ -55,14 +55,13 @@ where
     Where<Op>: Reduction<Masked<T>>,
 {
     let pattern = bench.fill::<T>()?;
-    let (pool, bytes) = (bench.pool.as_device_ptr().as_raw(), size_of::<T>() as u64);
+    let bytes = size_of::<T>() as u64;
     for (len, first) in [(1000, 0), (100_001, 64), (100_001, 3), (1 << 21, 0)] {
         let mut selected = vec![0_u8; len];
         mask.index(first..first + len).copy_to(&mut selected)?;
-        let inputs = [pool, mask.as_device_ptr().as_raw() + first as u64];
-        // SAFETY: within the pool and the mask.
-        let on_gpu = words(unsafe { bench.gpu.reduce_where_raw::<T, Op>(op, inputs, len as u64)? });
-        if on_gpu != words(cpu::reduce_where(op, &pattern[..len], &selected)?) {
+        let slice = mask.index(first..first + len);
+        let on_gpu = words(fold(op).masked(&slice).on(&bench.gpu, bench.view::<T>(0, len))?);
+        if on_gpu != words(fold(op).masked(&selected).on_cpu(&pattern[..len])?) {
             return Err(format!("{} of {len} under a mask: GPU and CPU differ", Op::NAME).into());
         }
     }
@@ -100,7 +99,7 @@ where
         let inputs = [pool + buffer * bytes, mask + buffer * len];
         let answer = answer.as_device_ptr().as_raw();
         // SAFETY: pool, mask, answer and workspace outlive the graph, whose replays `median` waits for.
-        unsafe { prepared.launch_where_raw(&bench.stream, inputs, answer, &mut workspace)? };
+        unsafe { prepared.launch_raw(&bench.stream, inputs, answer, &mut workspace)? };
         Ok(())
     };
     let graph = Graph::capture(&bench.stream, || (0..inner).try_for_each(&mut launch))?;

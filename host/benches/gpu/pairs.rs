@@ -3,9 +3,9 @@
 
 use cust::memory::DeviceBuffer;
 use warpfold::{
-    cpu,
+    fold,
     gpu::Prepared,
-    layout::{Axes, Layout},
+    layout::Layout,
     ops::{
         Cosine, Dot, Reduction,
         element::{Two, bf16},
@@ -23,7 +23,6 @@ pub(crate) fn run(bench: &Bench) -> Outcome<()> {
 
 fn of<T: Sample, R: Reduction<Two<T>>>(bench: &Bench, op: R) -> Outcome<()> {
     let pattern = bench.fill::<T>()?;
-    let pool = bench.pool.as_device_ptr().as_raw();
     let bytes = size_of::<T>() as u64;
     for (len, second) in [
         (1000, 4000),
@@ -31,10 +30,9 @@ fn of<T: Sample, R: Reduction<Two<T>>>(bench: &Bench, op: R) -> Outcome<()> {
         (1 << 21, 1 << 20),
         (1 << 21, (1 << 20) + 1),
     ] {
-        let inputs = [pool, pool + second as u64 * bytes];
-        // SAFETY: within the pool.
-        let on_gpu = words(unsafe { bench.gpu.reduce_pair_raw::<T, R>(op, inputs, len as u64)? });
-        if on_gpu != words(cpu::reduce_pair(op, &pattern[..len], &pattern[second..][..len])?) {
+        let both = (bench.view::<T>(0, len), bench.view::<T>(second, len));
+        let on_gpu = words(fold(op).on(&bench.gpu, both)?);
+        if on_gpu != words(fold(op).on_cpu((&pattern[..len], &pattern[second..][..len]))?) {
             return Err(format!("{} of {len}: GPU and CPU differ", R::NAME).into());
         }
     }
@@ -54,9 +52,7 @@ fn of<T: Sample, R: Reduction<Two<T>>>(bench: &Bench, op: R) -> Outcome<()> {
     for (rows, columns) in [(32_768, 768), (262_144, 128), (4096, 16_384)] {
         let matrix = Layout::c_order(&[rows, columns])?;
         let query = Layout::c_order(&[columns])?.broadcast(&[rows, columns])?;
-        let prepared = bench
-            .gpu
-            .prepare_pair_axes::<T, R>(op, &matrix, &query, &Axes::of(&[-1]))?;
+        let prepared = fold(op).axis(-1).prepare::<Two<T>>(&bench.gpu, (&matrix, &query))?;
         let us = time(bench, &prepared, [rows * columns, columns])?;
         let moved = (rows * columns + columns + rows) * bytes;
         println!(
@@ -85,7 +81,7 @@ fn time<T: Sample, R: Reduction<Two<T>>>(
         let from = pool + i % buffers * both;
         let answer = answer.as_device_ptr().as_raw();
         // SAFETY: pool, answer and workspace outlive the graph, whose replays `median` waits for.
-        unsafe { prepared.launch_pair_raw(&bench.stream, [from, from + first], answer, &mut workspace)? };
+        unsafe { prepared.launch_raw(&bench.stream, [from, from + first], answer, &mut workspace)? };
         Ok(())
     };
     let graph = Graph::capture(&bench.stream, || (0..inner).try_for_each(&mut launch))?;

@@ -2,7 +2,7 @@
 //! the elements, the offsets and the answers.
 
 use warpfold::{
-    cpu,
+    cpu, fold,
     layout::Segments,
     ops::{ArgMax, LogSumExp, Max, Reduction, Sum, element::bf16},
 };
@@ -107,9 +107,8 @@ fn check<T: Sample, R: Reduction<T>>(
     segments: &Segments,
 ) -> Outcome<()> {
     let expected = cpu::reduce_segments(op, pattern, segments)?;
-    let input = bench.pool.as_device_ptr().as_raw();
-    // SAFETY: within the pool.
-    let answers = unsafe { bench.gpu.reduce_segments_raw::<T, R>(op, input, segments)? };
+    let input = bench.view::<T>(0, segments.len() as usize);
+    let answers = fold(op).segments(segments.clone()).on(&bench.gpu, input)?;
     let bits = |answers: Vec<R::Answer>| answers.into_iter().map(words).collect::<Vec<_>>();
     if bits(answers) == bits(expected) {
         Ok(())

@@ -1,7 +1,7 @@
 //! Elements other than f32, of as many bytes.
 
 use warpfold::{
-    cpu,
+    cpu, fold,
     ops::{
         ArgMax, BitXor, CountNonzero, Max, MinMax, NormInf, NormL2, Reduction, Skewness, StdDev, Sum,
         element::{bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
@@ -101,11 +101,8 @@ where
 }
 
 pub(crate) fn op<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
-    let pool = bench.pool.as_device_ptr().as_raw();
     for (len, misalign) in [(1, 0), (1000, 1), (100_001, 1), (100_001, 0), (pattern.len() - 1, 1)] {
-        let address = pool + (misalign * size_of::<T>()) as u64;
-        // SAFETY: within the pool.
-        let on_gpu = words(unsafe { bench.gpu.reduce_raw::<T, R>(op, address, len as u64)? });
+        let on_gpu = words(fold(op).on(&bench.gpu, bench.view::<T>(misalign, len))?);
         if on_gpu != words(cpu::reduce(op, &pattern[misalign..misalign + len])?) {
             return Err(format!("{} of {len} {}: GPU and CPU differ", R::NAME, T::TYPE.name()).into());
         }

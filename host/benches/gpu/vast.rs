@@ -1,7 +1,8 @@
 //! Operators of the largest states along axes and in segments: descriptions, and exact sums of f64.
 
 use warpfold::{
-    layout::{Axes, Layout, Segments},
+    fold,
+    layout::{Layout, Segments},
     ops::{Describe, Exact, Reduction, Sum},
 };
 
@@ -25,9 +26,8 @@ fn of<T: Sample, R: Reduction<T>>(bench: &Bench, op: R) -> Outcome<()> {
 fn check_columns<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
     let (rows, columns) = (3001, 20);
     let layout = Layout::c_order(&[rows as u64, columns as u64])?;
-    let input = bench.pool.as_device_ptr().as_raw();
-    // SAFETY: within the pool.
-    let folded = unsafe { bench.gpu.reduce_axes_raw::<T, R>(op, input, &layout, &Axes::of(&[0]))? };
+    let input = bench.view::<T>(0, rows * columns).with_layout(&layout)?;
+    let folded = fold(op).axis(0).on(&bench.gpu, input)?;
     for (column, answer) in folded.answers.into_iter().enumerate() {
         let alone: Vec<T> = pattern[column..].iter().step_by(columns).take(rows).copied().collect();
         same(R::NAME, answer, bench.gpu.reduce_host(op, &alone)?)?;
@@ -38,9 +38,8 @@ fn check_columns<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]
 /// The same of segments.
 fn check_segments<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
     let segments = Segments::by_lens([3, 60, 1, 700, 5000, 400_000, 17])?;
-    let input = bench.pool.as_device_ptr().as_raw();
-    // SAFETY: within the pool.
-    let answers = unsafe { bench.gpu.reduce_segments_raw::<T, R>(op, input, &segments)? };
+    let input = bench.view::<T>(0, segments.len() as usize);
+    let answers = fold(op).segments(segments.clone()).on(&bench.gpu, input)?;
     for (i, answer) in answers.into_iter().enumerate() {
         let range = segments.get(i);
         let alone = &pattern[range.start as usize..range.end as usize];

@@ -22,7 +22,7 @@ use super::{
     any_order, in_order, plain,
     rows::Rows,
     short,
-    states::{States, Word},
+    states::{States, Word, meet},
 };
 use crate::ops::algebra::Lens;
 
@@ -69,7 +69,10 @@ pub(super) fn fold_each<T: Item, M: Monoid<T>>(
     };
     match arch {
         #[cfg(target_arch = "x86_64")]
-        Arch::V4(simd) => Simd::vectorize(simd, run),
+        // Of two arrays and under a mask items are put together first, which takes longer than the fold.
+        Arch::V4(simd) if const { size_of::<T>() == T::BYTES } => Simd::vectorize(simd, run),
+        #[cfg(target_arch = "x86_64")]
+        Arch::V4(simd) => Simd::vectorize(*simd, run),
         #[cfg(target_arch = "x86_64")]
         Arch::V3(simd) => Simd::vectorize(simd, run),
         #[cfg(target_arch = "aarch64")]
@@ -90,30 +93,30 @@ impl<T: Item, M: Monoid<T>> WithSimd for Run<'_, T, M> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         if M::ASSOCIATES {
             return any_order::fold_leaves(self.op, self.values, self.starts, self.lens, self.states);
         }
         const { assert!(M::ASSOCIATES || M::State::COUNT <= 40, "a state has at most 40 words") };
         if const { align_of::<M::State>() == 8 && M::State::COUNT % 2 == 0 } {
             match const { M::State::COUNT / 2 } {
-                1 => self.fold::<u64, 1>(),
-                2 => self.fold::<u64, 2>(),
-                3 => self.fold::<u64, 3>(),
-                4 => self.fold::<u64, 4>(),
-                5 => self.fold::<u64, 5>(),
-                6..=8 => self.fold::<u64, 8>(),
-                _ => self.fold::<u64, 20>(),
+                1 => self.fold::<S, u64, 1>(simd),
+                2 => self.fold::<S, u64, 2>(simd),
+                3 => self.fold::<S, u64, 3>(simd),
+                4 => self.fold::<S, u64, 4>(simd),
+                5 => self.fold::<S, u64, 5>(simd),
+                6..=8 => self.fold::<S, u64, 8>(simd),
+                _ => self.fold::<S, u64, 20>(simd),
             }
         } else {
             match M::State::COUNT {
-                1 => self.fold::<u32, 1>(),
-                2 => self.fold::<u32, 2>(),
-                3 => self.fold::<u32, 3>(),
-                4 => self.fold::<u32, 4>(),
-                5..=8 => self.fold::<u32, 8>(),
-                9..=16 => self.fold::<u32, 16>(),
-                _ => self.fold::<u32, 40>(),
+                1 => self.fold::<S, u32, 1>(simd),
+                2 => self.fold::<S, u32, 2>(simd),
+                3 => self.fold::<S, u32, 3>(simd),
+                4 => self.fold::<S, u32, 4>(simd),
+                5..=8 => self.fold::<S, u32, 8>(simd),
+                9..=16 => self.fold::<S, u32, 16>(simd),
+                _ => self.fold::<S, u32, 40>(simd),
             }
         }
     }
@@ -122,7 +125,7 @@ impl<T: Item, M: Monoid<T>> WithSimd for Run<'_, T, M> {
 impl<T: Item, M: Monoid<T>> Run<'_, T, M> {
     /// `FIELDS` is at least those of a state.
     #[inline(always)]
-    fn fold<W: Word, const FIELDS: usize>(self) {
+    fn fold<S: Simd, W: Word, const FIELDS: usize>(self, simd: S) {
         let Self {
             op,
             values,
@@ -142,15 +145,15 @@ impl<T: Item, M: Monoid<T>> Run<'_, T, M> {
             let (starts, states) = (&starts[first..next], &mut states[first..next]);
             first = next;
             if len <= const { row_elements::<T>() } {
-                short::fold(op, values, starts, len, states, &mut columns, &mut pairs);
+                short::fold(simd, op, values, starts, len, states, &mut columns, &mut pairs);
                 continue;
             }
             for (start, state) in starts.iter().zip(states) {
                 let extent = &values[*start as usize..][..len];
                 *state = if M::SELECTS {
-                    select(op, extent, &mut columns, &mut pairs)
+                    select(simd, op, extent, &mut columns, &mut pairs)
                 } else {
-                    fold_strips(op, extent, &mut columns, &mut pairs)
+                    fold_strips(simd, op, extent, &mut columns, &mut pairs)
                 };
             }
         }
@@ -159,7 +162,8 @@ impl<T: Item, M: Monoid<T>> Run<'_, T, M> {
 
 /// Strips, neighbours first.
 #[inline(always)]
-fn fold_strips<T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
+fn fold_strips<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
+    simd: S,
     op: M,
     values: &[T],
     columns: &mut States<W, WIDTH, FIELDS>,
@@ -170,7 +174,7 @@ fn fold_strips<T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
     let mut waiting = [op.identity(); usize::BITS as usize];
     let mut count = 0;
     for (i, strip) in values.chunks(length).enumerate() {
-        let mut state = op.shift(fold_leaves(op, strip, columns, pairs), (i * length) as u64);
+        let mut state = op.shift(fold_leaves(simd, op, strip, columns, pairs), (i * length) as u64);
         for _ in 0..i.trailing_ones() {
             count -= 1;
             state = op.combine(waiting[count], state);
@@ -189,7 +193,8 @@ fn fold_strips<T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
 
 /// The fold by an operator that selects, to which no order matters: leaf after leaf, but those that cannot change the best so far.
 #[inline(always)]
-fn select<T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
+fn select<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
+    simd: S,
     op: M,
     values: &[T],
     columns: &mut States<W, WIDTH, FIELDS>,
@@ -199,7 +204,7 @@ fn select<T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
     let mut best = op.identity();
     for (i, leaf) in values.chunks(length).enumerate() {
         if i == 0 || may_change(op, best, leaf) {
-            let state = op.shift(fold_leaves(op, leaf, columns, pairs), (i * length) as u64);
+            let state = op.shift(fold_leaves(simd, op, leaf, columns, pairs), (i * length) as u64);
             best = op.combine(best, state);
         }
     }
@@ -218,7 +223,8 @@ pub(super) fn may_change<T: Item, M: Monoid<T>>(op: M, best: M::State, leaf: &[T
 
 /// Folds the leaves of a strip or fewer, positions counted from the first element.
 #[inline(always)]
-fn fold_leaves<T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
+fn fold_leaves<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
+    simd: S,
     op: M,
     values: &[T],
     columns: &mut States<W, WIDTH, FIELDS>,
@@ -240,19 +246,10 @@ fn fold_leaves<T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
     }
     let even = leaves.next_power_of_two();
     columns.fill(leaves * width, even * width, op.identity());
-    // The columns of a leaf, then the leaves: neighbours both times, so one loop.
-    let mut width = even * width;
-    loop {
-        pairs.pair_up(op, columns, width / 2);
-        if width == 2 {
-            return pairs.at(0);
-        }
-        columns.pair_up(op, pairs, width / 4);
-        if width == 4 {
-            return columns.at(0);
-        }
-        width /= 4;
-    }
+    // The columns of a leaf, then the leaves: neighbours both times.
+    let mut state = [op.identity()];
+    meet(simd, op, columns, pairs, even * width, &mut state);
+    state[0]
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! States side by side, field by field: a structure of arrays, of which each step is a loop over neighbours that the compiler makes
 //! vector code of.
 
+use pulp::{Simd, WithSimd};
 use warpfold_kernels::monoids::{Monoid, Words};
 
 /// A field of a state: a word, or two together where a state's fields are that wide, so that none is taken apart.
@@ -91,12 +92,7 @@ impl<W: Word, const WIDTH: usize, const FIELDS: usize> States<W, WIDTH, FIELDS> 
 
     /// Writes the first `count` states: each a pair of neighbours in `from`.
     #[inline(always)]
-    pub(super) fn pair_up<T, M: Monoid<T>, const FROM: usize>(
-        &mut self,
-        op: M,
-        from: &States<W, FROM, FIELDS>,
-        count: usize,
-    ) {
+    fn pair_up<T, M: Monoid<T>, const FROM: usize>(&mut self, op: M, from: &States<W, FROM, FIELDS>, count: usize) {
         // Slices of one known length: no bounds are checked in the loop, which would keep it from being vector code.
         let from = from.0.each_ref().map(|field| &field.as_chunks::<2>().0[..count]);
         let mut to = self.part(0, count);
@@ -105,6 +101,66 @@ impl<W: Word, const WIDTH: usize, const FIELDS: usize> States<W, WIDTH, FIELDS> 
             let a = M::State::from_words(|word| from[word / W::WORDS][at][0].word(word % W::WORDS));
             let b = M::State::from_words(|word| from[word / W::WORDS][at][1].word(word % W::WORDS));
             to.set(at, op.combine(a, b));
+        }
+    }
+}
+
+/// Each `width` columns, a power of two, are combined to a state, neighbours first. What folds them is compiled once for the short extents and the
+/// long ones of an operator.
+#[inline(always)]
+pub(super) fn meet<S: Simd, T, M: Monoid<T>, W: Word, const WIDTH: usize, const HALF: usize, const FIELDS: usize>(
+    simd: S,
+    op: M,
+    columns: &mut States<W, WIDTH, FIELDS>,
+    pairs: &mut States<W, HALF, FIELDS>,
+    width: usize,
+    states: &mut [M::State],
+) {
+    simd.vectorize(Meet {
+        op,
+        columns,
+        pairs,
+        width,
+        states,
+    });
+}
+
+struct Meet<'a, T, M: Monoid<T>, W, const WIDTH: usize, const HALF: usize, const FIELDS: usize> {
+    op: M,
+    columns: &'a mut States<W, WIDTH, FIELDS>,
+    pairs: &'a mut States<W, HALF, FIELDS>,
+    width: usize,
+    states: &'a mut [M::State],
+}
+
+impl<T, M: Monoid<T>, W: Word, const WIDTH: usize, const HALF: usize, const FIELDS: usize> WithSimd
+    for Meet<'_, T, M, W, WIDTH, HALF, FIELDS>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self {
+            op,
+            columns,
+            pairs,
+            mut width,
+            states,
+        } = self;
+        let count = states.len();
+        while width > 1 {
+            pairs.pair_up(op, columns, count * width / 2);
+            if width == 2 {
+                for (i, state) in states.iter_mut().enumerate() {
+                    *state = pairs.at(i);
+                }
+                return;
+            }
+            columns.pair_up(op, pairs, count * width / 4);
+            width /= 4;
+        }
+        for (i, state) in states.iter_mut().enumerate() {
+            *state = columns.at(i);
         }
     }
 }

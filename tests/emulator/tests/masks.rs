@@ -3,7 +3,7 @@
 mod second_input;
 
 use warpfold::{
-    Plan, cpu,
+    Plan, View, cpu, fold,
     layout::{Axes, Extents, Layout, Segments},
     ops::{
         All, Any, ArgMax, ArgMinLast, CountNan, CountNonzero, IgnoreNan, LogSumExp, Max, Mean, Min, NormInf, NormL1,
@@ -50,8 +50,8 @@ where
     ];
     for (i, len) in lens.into_iter().enumerate() {
         let (values, mask) = array(len, i, &of);
-        let expected = vec![bits(cpu::reduce_where(op, &values, &mask).expect("one length"))];
-        let state = vec![bits(cpu::fold_where(op, &values, &mask).expect("one length"))];
+        let expected = vec![bits(fold(op).masked(&mask).on_cpu(&values).expect("one length"))];
+        let state = vec![bits(fold(op).masked(&mask).state_on_cpu(&values).expect("one length"))];
         let shape = Shape {
             warps: 2,
             leaves_per_warp: 2,
@@ -84,7 +84,11 @@ where
         let values = array(room(layout), 3, &of).0;
         let mask = array(room(mask_layout), kernels.len(), &of).1;
         let axes = Axes::of(&[axis]);
-        let expected = cpu::reduce_where_axes(op, (&values, layout), (&mask, mask_layout), &axes).expect("one shape");
+        let expected = fold(op)
+            .along(axes.clone())
+            .masked(View::new(&mask, mask_layout).expect("in the array"))
+            .on_cpu(View::new(&values, layout).expect("in the array"))
+            .expect("one shape");
         let expected: Vec<_> = expected.answers.into_iter().map(bits).collect();
         let extents = Extents::of_masked(layout, mask_layout, &axes).expect("one shape");
         let plan = Plan::along_all(Where(op).entry(), &extents).expect("few blocks");
@@ -135,7 +139,11 @@ where
     {
         let segments = Segments::by_lens(lens).expect("few");
         let (values, mask) = array(segments.len() as usize, i, &of);
-        let expected = cpu::reduce_where_segments(op, &values, &mask, &segments).expect("one length");
+        let expected = fold(op)
+            .segments(segments.clone())
+            .masked(&mask)
+            .on_cpu(&values)
+            .expect("one length");
         let expected: Vec<_> = expected.into_iter().map(bits).collect();
         let plan = Plan::segments(Where(op).entry(), segments.len(), segments.count() as u64).expect("few blocks");
         for (misaligned, of) in [

@@ -3,7 +3,7 @@
 mod second_input;
 
 use warpfold::{
-    Plan, cpu,
+    Plan, View, fold,
     layout::{Axes, Extents, Layout, Segments},
     ops::{Cosine, Dot, Reduction},
     plan::Shape,
@@ -41,8 +41,8 @@ fn whole<T: Float, R: Reduction<Two<T>>>(op: R) {
     ];
     for (i, len) in lens.into_iter().enumerate() {
         let (a, b) = (numbers::<T>(len, 1), numbers::<T>(len, 2));
-        let expected = vec![bits(cpu::reduce_pair(op, &a, &b).expect("one length"))];
-        let state = vec![bits(cpu::fold_pair(op, &a, &b).expect("one length"))];
+        let expected = vec![bits(fold(op).on_cpu((&a, &b)).expect("one length"))];
+        let state = vec![bits(fold(op).state_on_cpu((&a, &b)).expect("one length"))];
         let shape = Shape {
             warps: 2,
             leaves_per_warp: 2,
@@ -70,7 +70,13 @@ fn along<T: Float, R: Reduction<Two<T>>>(op: R) -> Vec<Kernel> {
         let room = |layout: &Layout| layout.reach().expect("elements").1 as usize;
         let (a, b) = (numbers::<T>(room(first), 3), numbers::<T>(room(second), 4));
         let axes = Axes::of(&[axis]);
-        let expected = cpu::reduce_pair_axes(op, (&a, first), (&b, second), &axes).expect("one shape");
+        let expected = fold(op)
+            .along(axes.clone())
+            .on_cpu((
+                View::new(&a, first).expect("in the array"),
+                View::new(&b, second).expect("in the array"),
+            ))
+            .expect("one shape");
         let expected: Vec<_> = expected.answers.into_iter().map(bits).collect();
         let extents = Extents::of_pair(first, second, &axes).expect("one shape");
         let plan = Plan::along_all(op.entry(), &extents).expect("few blocks");
@@ -125,7 +131,10 @@ fn segments<T: Float, R: Reduction<Two<T>>>(op: R) {
         let segments = Segments::by_lens(lens).expect("few");
         let len = segments.len() as usize;
         let (a, b) = (numbers::<T>(len, 5), numbers::<T>(len, 6));
-        let expected = cpu::reduce_pair_segments(op, &a, &b, &segments).expect("one length");
+        let expected = fold(op)
+            .segments(segments.clone())
+            .on_cpu((&a, &b))
+            .expect("one length");
         let expected: Vec<_> = expected.into_iter().map(bits).collect();
         let plan = Plan::segments(op.entry(), segments.len(), segments.count() as u64).expect("few blocks");
         for (misaligned, of) in [
@@ -143,7 +152,9 @@ fn segments<T: Float, R: Reduction<Two<T>>>(op: R) {
             {
                 let elements = segments.get(segment);
                 let elements = elements.start as usize..elements.end as usize;
-                let expected = cpu::fold_pair(op, &a[elements.clone()], &b[elements]).expect("one length");
+                let expected = fold(op)
+                    .state_on_cpu((&a[elements.clone()], &b[elements]))
+                    .expect("one length");
                 assert_eq!(state, bits(expected), "{plan}, segment {segment}");
             }
         }

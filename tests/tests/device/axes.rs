@@ -2,7 +2,7 @@
 
 use cust::memory::DeviceBuffer;
 use warpfold::{
-    Error,
+    DeviceView, Error, fold,
     gpu::Gpu,
     layout::{Axes, Extents, Folded, Layout},
     ops::{self, Reduction},
@@ -18,6 +18,14 @@ use warpfold_tests::{
 };
 
 use crate::types::{Array, Cpu};
+
+/// An array at an address, as a layout has it: the test has its elements there, and keeps them for as long.
+fn view<'a, T: Element>(address: u64, layout: &Layout) -> DeviceView<'a, T> {
+    let len = layout.reach().map_or(0, |reach| reach.1);
+    // SAFETY: as above.
+    let view = unsafe { DeviceView::from_raw(address, len) };
+    view.with_layout(layout).expect("within the array")
+}
 
 /// An array of a type, a layout of it, and the axis that is folded.
 struct Case {
@@ -51,8 +59,8 @@ impl Case {
     }
 
     fn folded<T: Element, R: Reduction<T>>(&self, op: R, gpu: &Gpu) -> Result<Folded<R::Answer>, Error> {
-        // SAFETY: the array has the layout's elements, and is waited for.
-        unsafe { gpu.reduce_axes_raw::<T, R>(op, self.array.address(), &self.layout, &Axes::of(&[self.axis])) }
+        let view = view::<T>(self.array.address(), &self.layout);
+        fold(op).axis(self.axis).on(gpu, view)
     }
 
     fn answers<T: Element, R: Reduction<T>>(&self, op: R, gpu: &Gpu) -> Vec<Bits> {
@@ -180,8 +188,9 @@ pub fn quick_any_strides(gpu: &Gpu) {
             let axes: Vec<i64> = (0..rank).filter(|axis| folded >> axis & 1 == 1).collect();
             let axes = Axes::of(&axes);
             let expected = warpfold::cpu::reduce_axes(ops::ArgMin, &values, &layout, &axes).expect("not empty");
-            // SAFETY: the layout lies within the array, and is waited for.
-            let answers = unsafe { gpu.reduce_axes_raw::<f32, _>(ops::ArgMin, array.address(), &layout, &axes) };
+            let answers = fold(ops::ArgMin)
+                .along(axes.clone())
+                .on(gpu, view::<f32>(array.address(), &layout));
             assert_eq!(
                 bits(answers.expect("not empty")),
                 bits(expected),

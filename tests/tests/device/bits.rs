@@ -1,6 +1,6 @@
 //! The GPU gives the CPU's bits.
 
-use warpfold::{cpu, gpu::Gpu, ops::Reduction, pieces::Pieces, plan::Shape};
+use warpfold::{cpu, fold, gpu::Gpu, ops::Reduction, pieces::Pieces, plan::Shape};
 use warpfold_kernels::tree::LANES;
 use warpfold_tests::{Bits, backends, cases, each_operator, golden};
 
@@ -207,7 +207,7 @@ pub fn quick_pieces(gpu: &Gpu) {
             let state = if i % 3 == 1 {
                 cpu::fold(op, part)
             } else {
-                gpu.fold_host(op, part).expect("a piece that fits")
+                fold(op).state_on(gpu, part).expect("a piece that fits")
             };
             pieces.push(state, part.len() as u64).expect("pieces in order");
         }

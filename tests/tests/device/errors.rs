@@ -6,7 +6,7 @@ use cust::{
     memory::{CopyDestination, DeviceBuffer, DevicePointer, DeviceSlice},
 };
 use warpfold::{
-    Error,
+    DeviceView, Error, fold,
     gpu::Gpu,
     ops::{ArgMax, Max, Reduction, Sum},
     plan::Shape,
@@ -27,8 +27,8 @@ pub fn quick_emptiness(gpu: &Gpu) {
         let nothing = DeviceBuffer::from_slice(&[]).expect("no memory is needed");
         assert_eq!(backends::answer(gpu.reduce(op, &nothing)), expected, "{}", R::NAME);
         // SAFETY: no element is read.
-        let raw = unsafe { gpu.reduce_raw(op, 0, 0) };
-        assert_eq!(backends::answer(raw), expected, "{}", R::NAME);
+        let nowhere = unsafe { DeviceView::<f32>::from_raw(0, 0) };
+        assert_eq!(backends::answer(fold(op).on(gpu, nowhere)), expected, "{}", R::NAME);
         assert_eq!(backends::answer(gpu.reduce_host(op, &[])), expected, "{}", R::NAME);
         match gpu.prepare(op, 0) {
             Ok(prepared) => assert_eq!(Some(launch_and_wait(&prepared, &Array::new(&[], 0))), expected),
@@ -91,12 +91,12 @@ pub fn quick_wrong_arguments(gpu: &Gpu) {
             (input.address(), answer.address() + 1),
         ] {
             let wrong = if input % 4 == 0 { answer } else { input };
-            match error(prepared.launch_raw(&stream, input, answer, &mut workspace)) {
+            match error(prepared.launch_raw(&stream, [input, 0], answer, &mut workspace)) {
                 Error::Misaligned { address, alignment: 4 } => assert_eq!(address, wrong),
                 other => panic!("{other}"),
             }
         }
-        match gpu.reduce_raw::<f32, _>(Sum, input.address() + 3, 1) {
+        match fold(Sum).on(gpu, DeviceView::<f32>::from_raw(input.address() + 3, 1)) {
             Err(Error::Misaligned { address, alignment: 4 }) => assert_eq!(address, input.address() + 3),
             other => panic!("{other:?}"),
         }
@@ -118,7 +118,7 @@ pub fn quick_wrong_arguments(gpu: &Gpu) {
             .and_then(|one| one.workspace())
             .expect("a workspace");
         assert!(prepared.plan().workspace_words() > 0 && !small.fits(long.plan()));
-        match error(long.launch_raw(&stream, input.address(), answer.address(), &mut small)) {
+        match error(long.launch_raw(&stream, [input.address(), 0], answer.address(), &mut small)) {
             Error::WorkspaceTooSmall { needed, got } => {
                 assert_eq!((needed, got), (4 * long.plan().workspace_words(), small.bytes()));
             }
@@ -182,7 +182,7 @@ pub fn quick_a_stream_of_another_context(gpu: &Gpu) {
     let foreign = stream();
     let launch = |workspace: &mut _| {
         // SAFETY: nothing is launched.
-        unsafe { prepared.launch_raw(&foreign, input.address(), answer.address(), workspace) }
+        unsafe { prepared.launch_raw(&foreign, [input.address(), 0], answer.address(), workspace) }
     };
     // Whichever context is current, the stream's own is what counts.
     assert!(matches!(launch(&mut workspace), Err(Error::ForeignStream)));
@@ -227,7 +227,8 @@ pub fn quick_out_of_memory(gpu: &Gpu) {
     keeps_free_memory(|| {
         check(prepared.workspace().err());
         // SAFETY: nothing is launched, for want of a workspace.
-        check(unsafe { gpu.reduce_raw::<f32, _>(Sum, input.address(), LEN) }.err());
+        let input = unsafe { DeviceView::<f32>::from_raw(input.address(), LEN) };
+        check(fold(Sum).on(gpu, input).err());
     });
     assert_eq!(reduce(gpu, Sum, &input), backends::cpu(Sum, &values));
 }

@@ -129,7 +129,7 @@ fn agrees<R: Reduction<f32>>(op: R, gpu: &Gpu, input: &DeviceSlice<f32>, pattern
     let mut workspace = prepared.workspace().expect("a workspace");
     let address = input.as_device_ptr().as_raw();
     // SAFETY: everything lives until the stream has been waited for.
-    unsafe { prepared.launch_raw(&stream, address, answer.address(), &mut workspace) }.expect("launched");
+    unsafe { prepared.launch_raw(&stream, [address, 0], answer.address(), &mut workspace) }.expect("launched");
     stream.synchronize().expect("cuStreamSynchronize");
     assert_eq!(
         Some(answer.read(prepared.plan().entry)),

@@ -2,7 +2,7 @@
 
 use cust::memory::DeviceBuffer;
 use warpfold::{
-    Error, cpu,
+    DeviceView, Error, View, fold,
     gpu::Gpu,
     layout::{Axes, Layout, Segments},
     ops::{
@@ -39,9 +39,20 @@ impl<T: Element> Array<T> {
         }
     }
 
-    fn address(&self) -> u64 {
-        self.buffer.as_device_ptr().as_raw() + (self.misalign * size_of::<T>()) as u64
+    fn on_device(&self) -> DeviceView<'_, T> {
+        let address = self.buffer.as_device_ptr().as_raw() + (self.misalign * size_of::<T>()) as u64;
+        // SAFETY: the buffer holds the elements, and lives as long as the view.
+        unsafe { DeviceView::from_raw(address, self.values.len() as u64) }
     }
+
+    fn on_device_as(&self, layout: &Layout) -> DeviceView<'_, T> {
+        self.on_device().with_layout(layout).expect("within the array")
+    }
+}
+
+/// Elements of an array, and where they lie.
+fn view<'a, T: Element>(values: &'a [T], layout: &Layout) -> View<'a, T> {
+    View::new(values, layout).expect("within the array")
 }
 
 /// Numbers whose bits are few, above `base`.
@@ -68,10 +79,11 @@ where
     for (i, len) in lens.iter().enumerate().filter(|(_, len)| **len > 0) {
         for misaligned in [[0, 0], [0, 1], [i % vector_elements::<T>(), (i + 3) % 16]] {
             let (values, truths) = (array::<T>(base, *len, misaligned[0]), mask(*len, i, misaligned[1]));
-            let inputs = [values.address(), truths.address()];
-            // SAFETY: array and mask have so many elements, and are waited for.
-            let answer = unsafe { gpu.reduce_where_raw::<T, Op>(op, inputs, *len as u64) };
-            let expected = cpu::reduce_where(op, &values.values, &truths.values).expect("one length");
+            let answer = fold(op).masked(truths.on_device()).on(gpu, values.on_device());
+            let expected = fold(op)
+                .masked(&truths.values)
+                .on_cpu(&values.values)
+                .expect("one length");
             let what = format!("{} of {len} {}, misaligned by {misaligned:?}", Op::NAME, T::TYPE.name());
             check(answer.map(|answer| vec![answer]), vec![expected], &what);
         }
@@ -104,11 +116,10 @@ where
         let room = |layout: &Layout| layout.reach().expect("elements").1 as usize;
         let (values, truths) = (array::<T>(base, room(layout), 0), mask(room(of_mask), 1, 1));
         let axes = Axes::of(&[axis]);
-        let (input, bytes) = ((values.address(), layout), (truths.address(), of_mask));
-        // SAFETY: array and mask have the layouts' elements, and are waited for.
-        let answers = unsafe { gpu.reduce_where_axes_raw::<T, Op>(op, input, bytes, &axes) };
-        let (input, bytes) = ((&values.values[..], layout), (&truths.values[..], of_mask));
-        let expected = cpu::reduce_where_axes(op, input, bytes, &axes).expect("one shape");
+        let on_device = fold(op).along(axes.clone()).masked(truths.on_device_as(of_mask));
+        let answers = on_device.on(gpu, values.on_device_as(layout));
+        let on_cpu = fold(op).along(axes).masked(view(&truths.values, of_mask));
+        let expected = on_cpu.on_cpu(view(&values.values, layout)).expect("one shape");
         let what = format!("{} of {}: {layout:?}, {of_mask:?}", Op::NAME, T::TYPE.name());
         check(answers.map(|folded| folded.answers), expected.answers, &what);
     };
@@ -136,10 +147,13 @@ where
     let len = segments.len() as usize;
     for misalign in [0, 1] {
         let (values, truths) = (array::<T>(base, len, 0), mask(len, 2, misalign));
-        let inputs = [values.address(), truths.address()];
-        // SAFETY: array and mask have the segments' elements, and are waited for.
-        let answers = unsafe { gpu.reduce_where_segments_raw::<T, Op>(op, inputs, &segments) };
-        let expected = cpu::reduce_where_segments(op, &values.values, &truths.values, &segments).expect("one length");
+        let on_device = fold(op).segments(segments.clone()).masked(truths.on_device());
+        let answers = on_device.on(gpu, values.on_device());
+        let expected = fold(op)
+            .segments(segments.clone())
+            .masked(&truths.values)
+            .on_cpu(&values.values)
+            .expect("one length");
         check(answers, expected, &format!("{} of {}", Op::NAME, T::TYPE.name()));
     }
 }
@@ -242,9 +256,9 @@ pub fn quick_masks_that_are_wrong(gpu: &Gpu) {
     let values = [1.0_f32, 2.0, f32::NAN];
     let input = DeviceBuffer::from_slice(&values).expect("device memory");
     let [short, long] = [2, 3].map(|len| DeviceBuffer::from_slice(&vec![true; len]).expect("device memory"));
-    let wrong = gpu.reduce_where(Sum, &input, &short).expect_err("another length");
+    let wrong = fold(Sum).masked(&short).on(gpu, &input).expect_err("another length");
     assert!(matches!(wrong, Error::MaskMismatch { .. }), "{wrong}");
-    let wrong = gpu.reduce_where(Kurtosis, &input, &long).expect_err("no kernel");
+    let wrong = fold(Kurtosis).masked(&long).on(gpu, &input).expect_err("no kernel");
     assert!(
         matches!(
             wrong,
@@ -255,8 +269,9 @@ pub fn quick_masks_that_are_wrong(gpu: &Gpu) {
         ),
         "{wrong}"
     );
-    let host = gpu
-        .reduce_host_where(Sum, &values, &[true, true, false])
+    let host = fold(Sum)
+        .masked(&[true, true, false])
+        .on(gpu, &values)
         .expect("an answer");
     assert_eq!(host, 3.0);
 }

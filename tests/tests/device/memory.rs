@@ -4,8 +4,9 @@ use std::thread;
 
 use cust::memory::{CopyDestination, DeviceBuffer, mem_get_info};
 use warpfold::{
-    Error,
+    Error, fold,
     gpu::Gpu,
+    layout::{Axes, Layout},
     ops::{ArgMin, Reduction, Sum},
     plan::Shape,
 };
@@ -135,12 +136,14 @@ pub fn a_full_device_folds_in_smaller_pieces(_: &Gpu) {
         }
     }
     let before = free();
-    match gpu.fold_host(Sum, &values) {
+    // Along axes an array is on the device all at once.
+    let line = Layout::c_order(&[1, values.len() as u64]).expect("small");
+    match gpu.reduce_host_axes(Sum, &values, &line, &Axes::of(&[1])) {
         Err(Error::OutOfMemory { bytes, free, total }) => {
             assert_eq!(bytes, size_of_val(&values[..]));
             assert!(free < bytes && bytes < total, "{bytes} bytes, {free} free of {total}");
         }
-        other => panic!("{:?} where {} bytes are free", other.map(Bits::of), before),
+        other => panic!("{other:?} where {before} bytes are free"),
     }
     let piece = gpu.piece_len::<f32>().expect("free memory");
     assert!(piece < values.len(), "pieces of {piece} where {before} bytes are free");
@@ -148,13 +151,15 @@ pub fn a_full_device_folds_in_smaller_pieces(_: &Gpu) {
         backends::answer(gpu.reduce_host(Sum, &values)),
         backends::cpu(Sum, &values)
     );
+    let state = fold(Sum).state_on(&gpu, &values);
+    assert_eq!(state.map(Bits::of).ok(), backends::cpu(Sum, &values));
     drop(filling);
     assert!(
         mem_get_info().expect("cuMemGetInfo").0 > before,
         "the filling came back"
     );
     assert_eq!(
-        gpu.fold_host(Sum, &values).map(Bits::of).ok(),
+        fold(Sum).state_on(&gpu, &values).map(Bits::of).ok(),
         backends::cpu(Sum, &values)
     );
 }

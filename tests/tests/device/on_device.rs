@@ -145,7 +145,7 @@ pub fn launch<R: Reduction<f32>>(
     workspace: &mut Workspace,
 ) {
     // SAFETY: the tests keep all four until they have waited for the stream, and lend a workspace to one stream only.
-    let launched = unsafe { prepared.launch_raw(stream, input.address(), answer.address(), workspace) };
+    let launched = unsafe { prepared.launch_raw(stream, [input.address(), 0], answer.address(), workspace) };
     launched.unwrap_or_else(|error| panic!("{}: {error}", prepared.plan()));
 }
 

@@ -3,13 +3,13 @@
 use bytemuck::NoUninit;
 use cust::memory::DeviceBuffer;
 use warpfold::{
-    Error, cpu,
+    DeviceView, Error, View, fold,
     gpu::Gpu,
     layout::{Axes, Layout, Segments},
     ops::{Cosine, Dot, Reduction},
 };
 use warpfold_kernels::{
-    element::{Float, Two, bf16, f16},
+    element::{Element, Float, Two, bf16, f16},
     tree::{leaf_elements, row_elements, vector_elements},
 };
 use warpfold_tests::Bits;
@@ -45,9 +45,20 @@ impl<T: Float> Array<T> {
         }
     }
 
-    fn address(&self) -> u64 {
-        self.buffer.as_device_ptr().as_raw() + (self.misalign * size_of::<T>()) as u64
+    fn on_device(&self) -> DeviceView<'_, T> {
+        let address = self.buffer.as_device_ptr().as_raw() + (self.misalign * size_of::<T>()) as u64;
+        // SAFETY: the buffer holds the elements, and lives as long as the view.
+        unsafe { DeviceView::from_raw(address, self.values.len() as u64) }
     }
+
+    fn on_device_as(&self, layout: &Layout) -> DeviceView<'_, T> {
+        self.on_device().with_layout(layout).expect("within the array")
+    }
+}
+
+/// Elements of an array, and where they lie.
+fn view<'a, T: Element>(values: &'a [T], layout: &Layout) -> View<'a, T> {
+    View::new(values, layout).expect("within the array")
 }
 
 fn whole<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R, lens: &[usize]) {
@@ -55,9 +66,8 @@ fn whole<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R, lens: &[usize]) {
     for (i, len) in lens.iter().enumerate() {
         for misaligned in [[0, 0], [i % vector, (i + 1) % vector]] {
             let [a, b] = [0, 1].map(|array| Array::<T>::new(*len, array, misaligned[array]));
-            // SAFETY: the arrays have so many elements, and are waited for.
-            let answer = unsafe { gpu.reduce_pair_raw::<T, R>(op, [a.address(), b.address()], *len as u64) };
-            let expected = cpu::reduce_pair(op, &a.values, &b.values).expect("one length");
+            let answer = fold(op).on(gpu, (a.on_device(), b.on_device()));
+            let expected = fold(op).on_cpu((&a.values, &b.values)).expect("one length");
             assert_eq!(
                 Bits::of(answer.expect("an answer")),
                 Bits::of(expected),
@@ -73,9 +83,12 @@ fn along<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R, first: &Layout, secon
     let room = |layout: &Layout| layout.reach().expect("elements").1 as usize;
     let (a, b) = (Array::<T>::new(room(first), 1, 0), Array::<T>::new(room(second), 2, 1));
     let axes = Axes::of(&[axis]);
-    // SAFETY: the arrays have the layouts' elements, and are waited for.
-    let answers = unsafe { gpu.reduce_pair_axes_raw::<T, R>(op, (a.address(), first), (b.address(), second), &axes) };
-    let expected = cpu::reduce_pair_axes(op, (&a.values, first), (&b.values, second), &axes).expect("one shape");
+    let on_device = (a.on_device_as(first), b.on_device_as(second));
+    let answers = fold(op).along(axes.clone()).on(gpu, on_device);
+    let expected = fold(op)
+        .along(axes.clone())
+        .on_cpu((view(&a.values, first), view(&b.values, second)))
+        .expect("one shape");
     let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
     assert_eq!(
         bits(answers.expect("answers").answers),
@@ -90,25 +103,28 @@ fn along<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R, first: &Layout, secon
 fn of_host<T: Float + NoUninit, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
     let [a, b] = [1, 2].map(|seed| Array::<T>::new(3 * 1000, seed, 0).values);
     let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
-    let state = gpu.fold_host_pair(op, &a, &b).expect("a state");
-    let expected = cpu::fold_pair(op, &a, &b).expect("one length");
+    let state = fold(op).state_on(gpu, (&a, &b)).expect("a state");
+    let expected = fold(op).state_on_cpu((&a, &b)).expect("one length");
     assert_eq!(Bits::of(state), Bits::of(expected), "{}", R::NAME);
     let (matrix, axes) = (Layout::c_order(&[3, 1000]).expect("small"), Axes::of(&[-1]));
     let query = Layout::c_order(&[1000])
         .expect("small")
         .broadcast(&[3, 1000])
         .expect("it repeats");
-    let (first, second) = ((&a[..], &matrix), (&b[..1000], &query));
-    let answers = gpu.reduce_host_pair_axes(op, first, second, &axes).expect("answers");
-    let expected = cpu::reduce_pair_axes(op, first, second, &axes).expect("one shape");
+    let both = || (view(&a, &matrix), view(&b[..1000], &query));
+    let answers = fold(op).along(axes.clone()).on(gpu, both()).expect("answers");
+    let expected = fold(op).along(axes.clone()).on_cpu(both()).expect("one shape");
     assert_eq!(bits(answers.answers), bits(expected.answers), "{}", R::NAME);
     let segments = Segments::by_lens([7, 0, 2000, 993]).expect("few");
-    let answers = gpu.reduce_host_pair_segments(op, &a, &b, &segments).expect("answers");
-    let expected = cpu::reduce_pair_segments(op, &a, &b, &segments).expect("one length");
+    let answers = fold(op).segments(segments.clone()).on(gpu, (&a, &b)).expect("answers");
+    let expected = fold(op)
+        .segments(segments.clone())
+        .on_cpu((&a, &b))
+        .expect("one length");
     assert_eq!(bits(answers), bits(expected), "{}", R::NAME);
-    let wrong = gpu.reduce_host_pair_segments(op, &a, &b[1..], &segments);
+    let wrong = fold(op).segments(segments).on(gpu, (&a, &b[1..]));
     assert!(matches!(wrong, Err(Error::PairMismatch { .. })));
-    let wrong = gpu.reduce_host_pair_axes(op, first, (&b[..999], &query), &axes);
+    let wrong = View::new(&b[..999], &query);
     assert!(matches!(wrong, Err(Error::OutOfBounds { .. })));
 }
 
@@ -144,9 +160,13 @@ fn segments<T: Float, R: Reduction<Two<T>>>(gpu: &Gpu, op: R) {
     let len = segments.len() as usize;
     for misalign in [0, 1] {
         let (a, b) = (Array::<T>::new(len, 1, 0), Array::<T>::new(len, 2, misalign));
-        // SAFETY: the arrays have the segments' elements, and are waited for.
-        let answers = unsafe { gpu.reduce_pair_segments_raw::<T, R>(op, [a.address(), b.address()], &segments) };
-        let expected = cpu::reduce_pair_segments(op, &a.values, &b.values, &segments).expect("one length");
+        let answers = fold(op)
+            .segments(segments.clone())
+            .on(gpu, (a.on_device(), b.on_device()));
+        let expected = fold(op)
+            .segments(segments.clone())
+            .on_cpu((&a.values, &b.values))
+            .expect("one length");
         let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
         assert_eq!(
             bits(answers.expect("answers")),
@@ -197,15 +217,11 @@ pub fn quick_pairs_in_segments(gpu: &Gpu) {
 pub fn quick_pairs_that_are_wrong(gpu: &Gpu) {
     let (a, b) = (Array::<f32>::new(100, 1, 0), Array::<f32>::new(200, 2, 0));
     let [on_device, longer] = [&a, &b].map(|array| DeviceBuffer::from_slice(&array.values).expect("device memory"));
-    let wrong = gpu.reduce_pair(Dot, &on_device, &longer).expect_err("another length");
+    let wrong = fold(Dot).on(gpu, (&on_device, &longer)).expect_err("another length");
     assert!(matches!(wrong, Error::PairMismatch { .. }), "{wrong}");
-    let wrong = gpu
-        .reduce_host_pair(Dot, &a.values, &b.values)
-        .expect_err("another length");
+    let wrong = fold(Dot).on(gpu, (&a.values, &b.values)).expect_err("another length");
     assert!(wrong.to_string().contains("[100] and [200]"), "{wrong}");
-    let host = gpu
-        .reduce_host_pair(Dot, &a.values, &b.values[..100])
-        .expect("an answer");
-    let expected = cpu::reduce_pair(Dot, &a.values, &b.values[..100]).expect("one length");
+    let host = fold(Dot).on(gpu, (&a.values, &b.values[..100])).expect("an answer");
+    let expected = fold(Dot).on_cpu((&a.values, &b.values[..100])).expect("one length");
     assert_eq!(host.to_bits(), expected.to_bits());
 }

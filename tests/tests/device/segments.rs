@@ -2,10 +2,10 @@
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold::{
-    Error, OffsetFault, cpu,
+    DeviceView, Error, OffsetFault, cpu, fold,
     gpu::Gpu,
     layout::Segments,
-    ops::{self, EmptyInput as _, Reduction},
+    ops::{self, AnyOp, Reduction},
 };
 use warpfold_kernels::element::{Element, Type, bf16};
 use warpfold_tests::{
@@ -39,8 +39,9 @@ impl Case {
     }
 
     fn answers<T: Element, R: Reduction<T>>(&self, op: R, gpu: &Gpu) -> Vec<Bits> {
-        // SAFETY: the array has the segments' elements, and is waited for.
-        let answers = unsafe { gpu.reduce_segments_raw::<T, R>(op, self.array.address(), &self.segments) };
+        // SAFETY: the array has the segments' elements, and outlives the view.
+        let view = unsafe { DeviceView::<T>::from_raw(self.array.address(), self.segments.len()) };
+        let answers = fold(op).segments(self.segments.clone()).on(gpu, view);
         let answers = answers.expect("an answer of each");
         answers.into_iter().map(Bits::of).collect()
     }
@@ -112,7 +113,7 @@ fn drawn(len: u64, of: impl Fn(u64) -> u64) -> Vec<u64> {
 /// Segments of all lengths, empty ones among them, and long ones whose tiles meet in one turn and in two.
 pub fn segments_of_every_size(gpu: &Gpu) {
     fn agrees<T: Element, R: Reduction<T>>(op: R, gpu: &Gpu, number: usize, lens: Vec<u64>) {
-        let lens = if op.check_extent(0).is_err() {
+        let lens = if AnyOp::of::<T, R>(op).check_extent(0).is_err() {
             lens.into_iter().map(|len| len.max(1)).collect()
         } else {
             lens

@@ -8,6 +8,7 @@ use std::{
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold::{
+    DeviceView, fold,
     gpu::Gpu,
     ops::{ArgMax, Max, Mean, Min, Reduction, Sum},
     plan::Shape,
@@ -39,7 +40,7 @@ fn one_bit_pattern<R: Reduction<f32>>(op: R, gpu: &Gpu, input: &Array, values: &
         for i in 0..launches {
             let answer = answers.as_device_ptr().as_raw() + (i * bytes) as u64;
             // SAFETY: everything lives until the stream has been waited for; nothing else uses the workspace.
-            unsafe { prepared.launch_raw(&stream, input.address(), answer, &mut workspace) }.expect("launched");
+            unsafe { prepared.launch_raw(&stream, [input.address(), 0], answer, &mut workspace) }.expect("launched");
         }
         stream.synchronize().expect("cuStreamSynchronize");
         let mut packed = vec![0; answers.len()];
@@ -193,8 +194,13 @@ pub fn blocking_calls_from_threads(gpu: &Gpu) {
         let expected = backends::cpu(op, values);
         for _ in 0..25 {
             // SAFETY: the array outlives the scope of the threads, and nobody writes to it.
-            let raw = unsafe { gpu.reduce_raw(op, input.address(), values.len() as u64) };
-            assert_eq!(backends::answer(raw), expected, "{} in device memory", R::NAME);
+            let view = unsafe { DeviceView::<f32>::from_raw(input.address(), values.len() as u64) };
+            assert_eq!(
+                backends::answer(fold(op).on(gpu, view)),
+                expected,
+                "{} in device memory",
+                R::NAME
+            );
             let from_host = gpu.reduce_host(op, &values[..50_000]);
             assert_eq!(
                 backends::answer(from_host),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bytemuck::NoUninit;
 use cust::memory::DeviceBuffer;
-use warpfold::{cpu, gpu::Gpu, ops::Reduction};
+use warpfold::{DeviceView, cpu, fold, gpu::Gpu, ops::Reduction};
 use warpfold_kernels::{
     element::{Element, Type},
     tree::VECTOR_BYTES,
@@ -71,8 +71,9 @@ impl Cpu {
 
 /// The GPU's answer; `None` where the operator has none over nothing.
 fn reduce<T: Element, R: Reduction<T>>(gpu: &Gpu, op: R, array: &Array) -> Option<Bits> {
-    // SAFETY: the array has so many elements of the type, and is waited for.
-    backends::answer(unsafe { gpu.reduce_raw::<T, R>(op, array.address(), array.elements.len() as u64) })
+    // SAFETY: the array has so many elements of the type, and outlives the view.
+    let view = unsafe { DeviceView::<T>::from_raw(array.address(), array.elements.len() as u64) };
+    backends::answer(fold(op).on(gpu, view))
 }
 
 /// An array of each type that the lengths and misalignments of a test ask for.
@@ -124,7 +125,7 @@ pub fn quick_statistics(gpu: &Gpu) {
         for len in [row + 1, leaf, 3 * leaf + 5, 300_001] {
             let array = samples::PLAIN.array(T::TYPE, len);
             let elements: Vec<T> = array.into_iter().map(T::from_bits).collect();
-            let state = gpu.fold_host(op, &elements).expect("a state");
+            let state = fold(op).state_on(gpu, &elements).expect("a state");
             let expected = cpu::fold(op, &elements);
             assert_eq!(
                 Bits::of(state),

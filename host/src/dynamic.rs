@@ -165,7 +165,7 @@ pub trait Function<T>: Send + Sync {
     /// What is known of it.
     fn op(&self) -> &AnyOp;
 
-    /// Folds to answers, as [`Fold::on_cpu`](crate::Fold::on_cpu) and [`Fold::on`](crate::Fold::on).
+    /// Folds to answers, as [`Fold::on_cpu`](crate::Fold::on_cpu) and `Fold::on`.
     ///
     /// # Errors
     ///

@@ -18,7 +18,7 @@ use warpfold_kernels::{element::Element, tree::leaf_elements};
 use crate::{
     Error, cpu,
     layout::{Axes, Extents, Layout},
-    ops::{AnyOp, Reduction},
+    ops::{OpFacts, Reduction},
     pieces::Pieces,
 };
 
@@ -94,7 +94,7 @@ where
         }
         None => {
             let extents = Extents::new(&shape_of(&array)?, axes)?;
-            AnyOp::of::<T, R>(op).check_extent(extents.len)?;
+            OpFacts::of::<T, R>(op).check_extent(extents.len)?;
             let folded = axes.folded(array.ndim())?;
             let kept: Vec<Axis> = (0..array.ndim()).filter(|axis| !folded[*axis]).map(Axis).collect();
             let mut answers = Vec::new();

@@ -66,7 +66,7 @@ mod mask;
 mod step;
 
 pub use accuracy::{Compensated, Exact, Wide};
-pub use any::AnyOp;
+pub use any::{AnyOp, OpFacts};
 pub use count::{All, Any, CountInf, CountNan, CountNonzero};
 pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
 pub use mask::{AnswerWhere, MaskElement, TakesMask, Where};

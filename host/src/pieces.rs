@@ -118,7 +118,7 @@ pub struct AnyPieces {
 
 impl AnyPieces {
     pub(crate) fn new(algebra: Arc<dyn Algebra>, piece: u64) -> Result<Self, Error> {
-        let op = algebra.any();
+        let op = algebra.facts();
         op.check()?;
         let leaf = op.leaf_elements();
         if !piece.is_multiple_of(leaf) || !(piece / leaf).is_power_of_two() {
@@ -172,7 +172,7 @@ impl AnyPieces {
         }
         let overflow = || Error::LengthOverflow {
             elements: u64::MAX,
-            element_bytes: self.algebra.any().element_bytes(),
+            element_bytes: self.algebra.facts().element_bytes(),
         };
         let end = self.len.checked_add(len).ok_or_else(overflow)?;
         let mut state = state[..self.algebra.words()].to_vec();
@@ -199,7 +199,7 @@ impl AnyPieces {
     /// As that.
     pub fn finish(self) -> Result<(Vec<u8>, Vec<u32>), Error> {
         let (algebra, len) = (self.algebra.clone(), self.len);
-        algebra.any().check_extent(len)?;
+        algebra.facts().check_extent(len)?;
         let state = self.state();
         let mut answer = algebra.over_nothing();
         algebra.finish(&state, len, &mut answer);
@@ -222,7 +222,7 @@ impl AnyPieces {
 impl fmt::Debug for AnyPieces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AnyPieces")
-            .field("op", &self.algebra.any().name())
+            .field("op", &self.algebra.facts().name())
             .field("piece", &self.piece)
             .field("len", &self.len)
             .finish_non_exhaustive()

@@ -258,8 +258,17 @@ fn steps_of_a_fold() {
         .on_cpu(&values)
         .unwrap();
     assert_eq!(answers, [8.0, 2.0]);
-    let wrong = fold(Sum).segments(segments).masked(of(&mask)).on_cpu(&values);
-    assert!(matches!(wrong, Err(Error::MaskMismatch { mask, .. }) if mask == [2, 3]));
+    // A layout of all the memory in order is as good as none.
+    let answers = fold(Sum).segments(segments.clone()).masked(of(&mask)).on_cpu(matrix());
+    assert_eq!(answers.unwrap(), [8, 2]);
+    let backwards = Layout::strided(&[6], &[-1], 5).unwrap();
+    let wrong = fold(Sum)
+        .segments(segments)
+        .masked(view(&mask, &backwards))
+        .on_cpu(&values);
+    assert!(matches!(wrong, Err(Error::NotInOrder { shape, strides }) if (&shape[..], &strides[..]) == (&[6], &[-1])));
+    let whole = fold(Sum).masked(view(&mask, &backwards)).on_cpu(&values);
+    assert_eq!(whole.unwrap(), 5 + 3 + 4 + 6);
 }
 
 #[test]

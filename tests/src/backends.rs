@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use warpfold::{
     Error, Plan, cpu, layout,
-    ops::{AnyOp, Reduction},
+    ops::{OpFacts, Reduction},
     pieces::Pieces,
     plan::Shape,
 };
@@ -115,7 +115,7 @@ pub fn emulator<T: Element, R: Reduction<T>>(
     misalign: usize,
     seed: u64,
 ) -> Option<Emulated> {
-    AnyOp::of::<T, R>(op).check_extent(plan.len).ok()?;
+    OpFacts::of::<T, R>(op).check_extent(plan.len).ok()?;
     let monoid = op.monoid();
     // Not any of `kernels::run`, which would all be compiled for each operator.
     let (answers, states) = emulate::<T, R::Monoid>(values, plan, misalign, seed, Of::Whole, |lane, arguments| {

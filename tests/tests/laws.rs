@@ -4,7 +4,7 @@
 //! shortcut of the operators that select.
 
 use proptest::prelude::*;
-use warpfold::ops::{AnyOp, Reduction};
+use warpfold::ops::{OpFacts, Reduction};
 use warpfold_kernels::monoids::{Best, Monoid, Words};
 use warpfold_tests::{Bits, cases, each_operator, rounded_floats, spec};
 
@@ -201,7 +201,7 @@ fn nothing_has_the_answer_that_semantics_give_it() {
     fn law<R: Reduction<f32>>(op: R) {
         let empty = op.monoid().empty().map(Bits::of);
         assert_eq!(empty, spec::answer(R::NAME, &[]), "{}", R::NAME);
-        let any = AnyOp::of::<f32, R>(op);
+        let any = OpFacts::of::<f32, R>(op);
         assert_eq!(any.check_extent(0).is_ok(), empty.is_some(), "{}", R::NAME);
         assert!(any.check_extent(1).is_ok(), "{}", R::NAME);
     }

@@ -58,7 +58,7 @@ pub fn reduce_axes<T: Element, R: Reduction<T>>(
 /// The same of one array or of two, each with its extents.
 pub(super) fn fold_along(fold: &dyn AnyFold, each: &[Extents]) -> Result<Answers, Error> {
     let (algebra, extents) = (fold.algebra(), &each[0]);
-    let op = algebra.any();
+    let op = algebra.facts();
     op.check()?;
     if extents.count > 0 {
         op.check_extent(extents.len)?;
@@ -78,7 +78,7 @@ fn fold_extents(fold: &dyn AnyFold, each: &[Extents], first: u64, answers: &mut 
     let (algebra, extents) = (fold.algebra(), &each[0]);
     let answer_bytes = algebra.over_nothing().len();
     let count = answers.len() / answer_bytes;
-    let (len, leaf) = (extents.len as usize, algebra.any().leaf_elements());
+    let (len, leaf) = (extents.len as usize, algebra.facts().leaf_elements());
     let in_place = fold.in_place(each);
     let group = if in_place {
         (TASK / (len * fold.item_bytes())).max(1)

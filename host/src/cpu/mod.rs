@@ -37,7 +37,7 @@ use crate::{
     fold::Extent,
     operand::Shapes,
     ops::{
-        AnyOp, Reduction,
+        OpFacts, Reduction,
         algebra::{Lens, of_words},
     },
     pieces,
@@ -79,7 +79,7 @@ const TASK: usize = 1 << 17;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 pub fn reduce<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> Result<R::Answer, Error> {
-    AnyOp::of::<T, R>(op).check()?;
+    OpFacts::of::<T, R>(op).check()?;
     pieces::finish::<R, T>(op, values.len() as u64, fold(op, values))
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn answers(fold: &dyn AnyFold, shapes: &Shapes, extent: Extent<'_>) -
     match (extent, shapes.run()?) {
         (Extent::Whole, Some(len)) => {
             let algebra = fold.algebra();
-            algebra.any().check_extent(len)?;
+            algebra.facts().check_extent(len)?;
             let mut bytes = algebra.over_nothing();
             algebra.finish(&fold_all(fold), len, &mut bytes);
             Ok(Answers { shape: vec![], bytes })
@@ -127,7 +127,7 @@ fn fold_all(fold: &dyn AnyFold) -> Vec<u32> {
 /// A subtree whose first element has that position. The halves part at a power of two leaves, as the canonical tree does.
 fn fold_tree(fold: &dyn AnyFold, items: Range<usize>, position: u64, state: &mut [u32]) {
     let algebra = fold.algebra();
-    let leaf = algebra.any().leaf_elements() as usize;
+    let leaf = algebra.facts().leaf_elements() as usize;
     let leaves = items.len().div_ceil(leaf);
     if leaves <= fold.leaves_at_once() {
         let len = items.len();

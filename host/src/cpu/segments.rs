@@ -49,7 +49,7 @@ pub fn reduce_segments<T: Element, R: Reduction<T>>(
 pub(super) fn fold_in(fold: &dyn AnyFold, segments: &Segments) -> Result<Answers, Error> {
     segments.check(fold.len() as u64)?;
     let algebra = fold.algebra();
-    algebra.any().check_segments(segments)?;
+    algebra.facts().check_segments(segments)?;
     let count = segments.count() as u64;
     let mut bytes = filled(&algebra.over_nothing(), count)?;
     fold_segments(fold, segments.offsets(), &mut bytes);
@@ -76,7 +76,7 @@ fn fold_segments(fold: &dyn AnyFold, offsets: &[u64], answers: &mut [u8]) {
     let starts = offsets.iter().map(|start| (*start - offsets[0]) as i64);
     let starts: Vec<i64> = starts.take(count).collect();
     let mut states = vec![0; count * algebra.words()];
-    if elements as u64 <= RUN as u64 * algebra.any().leaf_elements() {
+    if elements as u64 <= RUN as u64 * algebra.facts().leaf_elements() {
         fold.each(first..first + elements, &starts, Lens::Each(&lens), &mut states);
     } else {
         // A segment by itself: it is shared among threads.

@@ -25,7 +25,7 @@ pub(super) fn fold_tree(
     (first, end): (u64, u64),
 ) -> Vec<u32> {
     let algebra = fold.algebra();
-    let leaf = algebra.any().leaf_elements();
+    let leaf = algebra.facts().leaf_elements();
     let leaves = (end - first).div_ceil(leaf);
     if leaves <= 1 {
         let mut states = vec![0; count * algebra.words()];

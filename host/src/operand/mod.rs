@@ -5,7 +5,7 @@
 //! | `&values`: a slice, an array, a `Vec` | one array in host memory, of one axis |
 //! | [`View`] | one in host memory, as its layout says |
 //! | `&buffer`: cust's `DeviceSlice`, `DeviceBuffer` | one in device memory, of one axis |
-//! | [`DeviceView`] | one in device memory, as its layout says, or at an address from elsewhere |
+//! | `DeviceView` | one in device memory, as its layout says, or at an address from elsewhere |
 //! | `(first, second)` of those of one kind | two arrays, element by element |
 //! | any single one, after [`masked`](crate::Fold::masked) | what the mask selects of it |
 
@@ -51,6 +51,10 @@ pub(crate) struct Shape {
 
 /// Extents along axes, of each array, and the layouts that they are of.
 pub(crate) struct Along {
+    #[cfg_attr(
+        not(feature = "cuda"),
+        expect(dead_code, reason = "a launch is told how far they reach")
+    )]
     pub(crate) layouts: Vec<Layout>,
     pub(crate) extents: Vec<Extents>,
 }

@@ -7,12 +7,12 @@ use warpfold_kernels::{
     monoids::{Monoid, Words},
 };
 
-use super::{AnyOp, Reduction};
+use super::{OpFacts, Reduction};
 
 /// What it takes to put states together and to finish them, all types forgotten. Slices hold one state after the other.
 pub(crate) trait Algebra: Send + Sync {
     /// What is known of the operator.
-    fn any(&self) -> AnyOp;
+    fn facts(&self) -> &OpFacts;
     /// Words of a state.
     fn words(&self) -> usize;
     /// The state of nothing.
@@ -51,26 +51,31 @@ impl Lens<'_> {
 }
 
 /// An operator over items of one type.
-pub(crate) struct Typed<R, I>(pub(crate) R, PhantomData<fn(I)>);
+pub(crate) struct Typed<R, I> {
+    pub(crate) op: R,
+    facts: OpFacts,
+    items: PhantomData<fn(I)>,
+}
 
 impl<R: Reduction<I>, I: Item> Typed<R, I> {
     pub(crate) fn new(op: R) -> Self {
-        Self(op, PhantomData)
+        let (facts, items) = (OpFacts::of::<I, R>(op), PhantomData);
+        Self { op, facts, items }
     }
 }
 
 impl<R: Reduction<I>, I: Item> Algebra for Typed<R, I> {
-    fn any(&self) -> AnyOp {
-        AnyOp::of::<I, R>(self.0)
+    fn facts(&self) -> &OpFacts {
+        &self.facts
     }
     fn words(&self) -> usize {
         R::State::COUNT
     }
     fn identity(&self) -> Vec<u32> {
-        words(self.0.monoid().identity())
+        words(self.op.monoid().identity())
     }
     fn combine(&self, low: &mut [u32], high: &[u32]) {
-        let op = self.0.monoid();
+        let op = self.op.monoid();
         let each = low
             .chunks_exact_mut(R::State::COUNT)
             .zip(high.chunks_exact(R::State::COUNT));
@@ -79,13 +84,13 @@ impl<R: Reduction<I>, I: Item> Algebra for Typed<R, I> {
         }
     }
     fn shift(&self, states: &mut [u32], by: u64) {
-        let op = self.0.monoid();
+        let op = self.op.monoid();
         for state in states.chunks_exact_mut(R::State::COUNT) {
             write(op.shift(of_words(state), by), state);
         }
     }
     fn finish_each(&self, states: &[u32], lens: Lens<'_>, answers: &mut [u8]) {
-        let op = self.0.monoid();
+        let op = self.op.monoid();
         let answers = answers.chunks_exact_mut(R::Answer::COUNT * R::Answer::UNIT);
         for (i, (state, answer)) in states.chunks_exact(R::State::COUNT).zip(answers).enumerate() {
             let len = lens.of(i);
@@ -95,7 +100,7 @@ impl<R: Reduction<I>, I: Item> Algebra for Typed<R, I> {
         }
     }
     fn over_nothing(&self) -> Vec<u8> {
-        let answer = self.0.monoid().empty().unwrap_or_else(|| R::Answer::from_words(|_| 0));
+        let answer = self.op.monoid().empty().unwrap_or_else(|| R::Answer::from_words(|_| 0));
         let mut bytes = vec![0; R::Answer::COUNT * R::Answer::UNIT];
         pack(answer, &mut bytes);
         bytes

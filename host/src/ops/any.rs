@@ -1,5 +1,7 @@
 //! An operator over items of one type, the types forgotten.
 
+use std::ops::Deref;
+
 use warpfold_kernels::{
     element::{Item, Type},
     kernels::{Entry, OpParams},
@@ -9,14 +11,20 @@ use warpfold_kernels::{
 use super::{BadParameter, Reduction};
 use crate::{Error, layout::Segments};
 
-/// What every call must know of an operator over items of one type, but the fold itself: the code that reads it is compiled once.
+/// What calls must know of an operator over items of one type, but the fold itself: the code that reads it is compiled once.
 #[derive(Clone, Copy, Debug)]
-pub struct AnyOp {
+pub struct OpFacts {
     name: &'static str,
     element: Type,
     leaf_bytes: usize,
     answers_nothing: bool,
     bad_parameter: Option<BadParameter>,
+}
+
+/// The same, and its kernel on GPUs.
+#[derive(Clone, Copy, Debug)]
+pub struct AnyOp {
+    facts: OpFacts,
     built: Option<&'static Entry>,
     params: OpParams,
 }
@@ -27,13 +35,49 @@ impl AnyOp {
     pub fn of<I: Item, R: Reduction<I>>(op: R) -> Self {
         let built = op.built();
         Self {
+            facts: OpFacts::of::<I, R>(op),
+            built,
+            params: built.map_or_else(OpParams::default, |entry| op.params(entry)),
+        }
+    }
+
+    /// What its kernels are passed.
+    #[must_use]
+    pub fn params(&self) -> OpParams {
+        self.params
+    }
+
+    /// What is known of its whole-array kernel.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoKernel`] where GPUs have none: of some operators under a mask and behind a step.
+    pub fn kernel(&self) -> Result<&'static Entry, Error> {
+        self.built.ok_or(Error::NoKernel {
+            op: self.name,
+            element: self.element.name(),
+        })
+    }
+}
+
+impl Deref for AnyOp {
+    type Target = OpFacts;
+
+    fn deref(&self) -> &OpFacts {
+        &self.facts
+    }
+}
+
+impl OpFacts {
+    /// Of that operator.
+    #[must_use]
+    pub fn of<I: Item, R: Reduction<I>>(op: R) -> Self {
+        Self {
             name: R::NAME,
             element: I::ELEMENT,
             leaf_bytes: I::ELEMENT.leaf_elements() as usize * size_of::<I>(),
             answers_nothing: op.monoid().empty().is_some(),
             bad_parameter: op.bad_parameter(),
-            built,
-            params: built.map_or_else(OpParams::default, |entry| op.params(entry)),
         }
     }
 
@@ -59,24 +103,6 @@ impl AnyOp {
     #[must_use]
     pub fn leaf_bytes(&self) -> usize {
         self.leaf_bytes
-    }
-
-    /// What its kernels are passed.
-    #[must_use]
-    pub fn params(&self) -> OpParams {
-        self.params
-    }
-
-    /// What is known of its whole-array kernel.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoKernel`] where GPUs have none: of some operators under a mask and behind a step.
-    pub fn kernel(&self) -> Result<&'static Entry, Error> {
-        self.built.ok_or(Error::NoKernel {
-            op: self.name,
-            element: self.element.name(),
-        })
     }
 
     /// Whether the operator's own parameters, if it has any, have a meaning.

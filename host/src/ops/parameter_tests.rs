@@ -4,14 +4,14 @@ use crate::{
     Error, cpu, fold,
     layout::{Axes, Layout, Segments},
     ops::{
-        AnyOp, Describe, IgnoreNan, Mapped, Max, MeanVariance, NormLp, Reduction, StdDev, Step, Sum, TakesMask,
+        Describe, IgnoreNan, Mapped, Max, MeanVariance, NormLp, OpFacts, Reduction, StdDev, Step, Sum, TakesMask,
         Variance, Where, element::Masked,
     },
     pieces::Pieces,
 };
 
 fn check<R: Reduction<f64>>(op: R) -> Result<(), Error> {
-    AnyOp::of::<f64, R>(op).check()
+    OpFacts::of::<f64, R>(op).check()
 }
 
 #[track_caller]

@@ -5,7 +5,7 @@ use warpfold::{
     DeviceView, Error, OffsetFault, cpu, fold,
     gpu::Gpu,
     layout::Segments,
-    ops::{self, AnyOp, Reduction},
+    ops::{self, OpFacts, Reduction},
 };
 use warpfold_kernels::element::{Element, Type, bf16};
 use warpfold_tests::{
@@ -113,7 +113,7 @@ fn drawn(len: u64, of: impl Fn(u64) -> u64) -> Vec<u64> {
 /// Segments of all lengths, empty ones among them, and long ones whose tiles meet in one turn and in two.
 pub fn segments_of_every_size(gpu: &Gpu) {
     fn agrees<T: Element, R: Reduction<T>>(op: R, gpu: &Gpu, number: usize, lens: Vec<u64>) {
-        let lens = if AnyOp::of::<T, R>(op).check_extent(0).is_err() {
+        let lens = if OpFacts::of::<T, R>(op).check_extent(0).is_err() {
             lens.into_iter().map(|len| len.max(1)).collect()
         } else {
             lens

@@ -14,6 +14,7 @@ mod exact;
 mod first_calls;
 mod masks;
 mod pairs;
+mod sample;
 mod segments;
 mod steps;
 mod types;
@@ -21,7 +22,6 @@ mod vast;
 
 use std::{error::Error, ptr, time::Instant};
 
-use bytemuck::NoUninit;
 use cust::{
     event::{Event, EventFlags},
     memory::{CopyDestination, DeviceBuffer},
@@ -34,12 +34,14 @@ use warpfold::{
         All, Any, ArgMax, ArgMin, ArgMinMax, Compensated, CountInf, CountNan, CountNonzero, Describe, Exact, IgnoreNan,
         Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product,
         Reduction, Skewness, StdDev, Sum, SumOfSquares, Variance, Wide,
-        element::{Element, Float, bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
+        element::Element,
     },
     plan::{Plan, Shape},
 };
 use warpfold_driver::sys;
 use warpfold_kernels::monoids::Words;
+
+pub(crate) use sample::Sample;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -154,40 +156,6 @@ fn name<Op: Operator>(_: Op) -> &'static str {
     Op::NAME
 }
 
-/// Elements to fill the pool with.
-trait Sample: Element + NoUninit {
-    /// One for a number in [-0.5, 0.5).
-    fn of(number: f32) -> Self;
-}
-
-macro_rules! sample {
-    ($($element:ty: |$number:ident| $of:expr;)*) => {
-        $(impl Sample for $element {
-            fn of($number: f32) -> Self {
-                $of
-            }
-        })*
-    };
-}
-
-sample! {
-    f32: |number| number;
-    bf16: |number| Float::from_f64(number.into());
-    f16: |number| Float::from_f64(number.into());
-    // Of all digits.
-    f64: |number| Self::from(number) * 1.234_567_890_123_456_7;
-    f8e4m3: |number| Self::from_f32(number);
-    f8e5m2: |number| Self::from_f32(number);
-    complex32: |number| Self::new(f16::of(number), f16::of(0.5 - number));
-    complex64: |number| Self::new(number, 0.5 - number);
-    complex128: |number| Self::new(f64::of(number), f64::of(0.5 - number));
-    i8: |number| (number * 256.0) as Self;
-    u8: |number| (number * 256.0 + 128.0) as Self;
-    i16: |number| (number * 65536.0) as Self;
-    i32: |number| (number * 4e9) as Self;
-    i64: |number| (number * 1e19) as Self;
-}
-
 struct Bench {
     stream: Stream,
     pool: DeviceBuffer<f32>,
@@ -199,10 +167,10 @@ struct Bench {
 impl Bench {
     /// Elements of the pool, from number `first` on: any bits are elements.
     fn view<T: Element>(&self, first: usize, len: usize) -> DeviceView<'_, T> {
-        let [first, bytes] = [first, len].map(|elements| elements * size_of::<T>());
-        assert!(first + bytes <= 4 * self.pool.len(), "within the pool");
+        assert!((first + len) * size_of::<T>() <= 4 * self.pool.len(), "within the pool");
+        let address = self.pool.as_device_ptr().as_raw() + (first * size_of::<T>()) as u64;
         // SAFETY: they are, and the pool lives as long as the view.
-        unsafe { DeviceView::from_raw(self.pool.as_device_ptr().as_raw() + first as u64, len as u64) }
+        unsafe { DeviceView::from_raw(address, len as u64) }
     }
 
     fn new(gpu: Gpu) -> Outcome<Self> {

@@ -2,6 +2,7 @@
 
 mod offset;
 mod safetensors;
+mod shapes;
 mod words;
 
 use std::{io, path::PathBuf};
@@ -303,9 +304,7 @@ pub enum Error {
     },
 
     /// An array that is to be divided into segments, but whose layout is not of all its memory in order.
-    #[error(
-        "segments are of elements in order, all of their memory: those of shape {shape:?} by strides {strides:?} are not"
-    )]
+    #[error("segments are of elements in order: those of shape {shape:?} by strides {strides:?} are in another")]
     NotInOrder {
         /// The layout's shape.
         shape: Vec<u64>,
@@ -483,28 +482,4 @@ pub enum Error {
         /// Axes of a file's array.
         most: usize,
     },
-}
-
-impl Error {
-    /// That a mask has a byte for each element.
-    pub(crate) fn check_mask(elements: u64, mask: u64) -> Result<(), Self> {
-        if elements == mask {
-            return Ok(());
-        }
-        Err(Self::MaskMismatch {
-            mask: vec![mask],
-            array: vec![elements],
-        })
-    }
-
-    /// That two arrays to be folded together have the same shape.
-    pub(crate) fn check_pair(first: &[u64], second: &[u64]) -> Result<(), Self> {
-        if first == second {
-            return Ok(());
-        }
-        Err(Self::PairMismatch {
-            first: first.to_vec(),
-            second: second.to_vec(),
-        })
-    }
 }

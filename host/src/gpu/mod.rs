@@ -13,6 +13,7 @@ mod facts;
 mod fold;
 mod launch;
 mod modules;
+pub(crate) mod operand;
 mod prepared;
 mod ready;
 mod segmented;

@@ -61,7 +61,7 @@ pub enum Order {
 
 impl Order {
     /// By what a launch passes: the order's number.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     pub const fn of_params(number: u32) -> Self {
         match number {
@@ -116,7 +116,7 @@ pub const fn chunks(order: Order, len: u64, count: u64, rows: u32) -> u64 {
 /// # Safety
 ///
 /// As [`count_extents`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
     empty_near(simt);
     let threads = u64::from(simt.blocks()) * u64::from(simt.threads());
@@ -180,7 +180,7 @@ pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
 /// `extents` are valid and unwritten for the whole launch; the table has the slots that are passed, all of them empty, and more of an
 /// extent's than it has distinct elements; the answers are valid, and 0. Nothing else touches table and answers during the launch. All
 /// threads of the grid call this alike.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn count_extents<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
     let Arguments { order, rows, .. } = arguments;
     let warps = u64::from(simt.blocks()) * u64::from(simt.warps());
@@ -269,7 +269,7 @@ impl<T: Width> Arguments<T> {
     }
 
     /// An element's key, and that scattered.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn key(&self, bits: u64) -> (T::Slot, u64) {
         let key = self.equality.key(bits, 8 * T::BYTES as u32);
         (T::Slot::of_key(key), scattered(key))
@@ -280,7 +280,7 @@ impl<T: Width> Arguments<T> {
     }
 
     /// This lane's part of a chunk.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn walk<S: Simt>(&self, simt: S, chunk: u64) -> Walk {
         let rows = u64::from(self.rows);
         let lane = u64::from(simt.lane());
@@ -316,7 +316,7 @@ impl<T: Width> Arguments<T> {
     /// # Safety
     ///
     /// As [`count_extents`].
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn find<S: Simt>(&self, simt: S, walk: Walk) -> Here<T, T::Slot> {
         let len = self.extents.len.max(1);
         let (number, first, end) = match self.order {
@@ -368,7 +368,7 @@ impl<T: Width> Arguments<T> {
     /// # Safety
     ///
     /// As [`count_extents`]; there is one.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn number<S: Simt>(&self, simt: S, at: u64) -> u64 {
         let from = self.extents.layout.wrapping_add(at as usize).cast::<u32>();
         // SAFETY: passed on to the caller.
@@ -380,7 +380,7 @@ impl<T: Width> Arguments<T> {
     /// # Safety
     ///
     /// As [`count_extents`]; there is one.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn element<S: Simt>(&self, simt: S, here: &Here<T, T::Slot>, number: u64) -> u64 {
         let by = if self.order == Order::Segments {
             T::each(|_| number as i64)

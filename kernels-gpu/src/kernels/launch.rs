@@ -60,14 +60,14 @@ pub struct Array {
 
 impl Launch {
     /// What is passed of the operator.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     pub fn params(&self) -> OpParams {
         OpParams::new(self.number, self.flags as u32)
     }
 
     /// The rest, of a kernel that folds items of `T`.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     pub fn arguments<T: Source>(&self) -> Arguments<T> {
         let [first, second] = self.arrays;

@@ -115,7 +115,7 @@ pub struct OpParams {
 
 impl OpParams {
     /// By what a launch passes.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     pub fn new(number: u64, flags: u32) -> Self {
         Self {
@@ -134,7 +134,7 @@ impl OpParams {
     }
 
     /// What the operator behind a step is passed.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     pub fn behind(self) -> Self {
         Self {
@@ -159,7 +159,7 @@ impl OpParams {
 /// # Safety
 ///
 /// As the kernel's own function says.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kernel, arguments: Arguments<T>) {
     let Arguments {
         extents,

@@ -20,7 +20,7 @@ pub struct Output {
 /// # Safety
 ///
 /// `output`'s pointers are null or valid, and no other thread touches what is that extent's.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn finish<S: Simt, T, M: Monoid<T>>(simt: S, op: M, len: u64, total: M::State, output: Output, number: u64) {
     if !output.state.is_null() {
         // SAFETY: passed on to the caller.
@@ -41,7 +41,7 @@ pub unsafe fn finish<S: Simt, T, M: Monoid<T>>(simt: S, op: M, len: u64, total: 
 /// # Safety
 ///
 /// As [`Simt::store`] and its kin, for each of the value's words.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn write<S: Simt, W: Words>(simt: S, to: *mut u8, number: u64, value: W) {
     let to = to.wrapping_add(number as usize * W::COUNT * W::UNIT);
     each_word(value, |i, word| {

@@ -61,7 +61,7 @@ impl Width {
 ///
 /// `extents` are valid and unwritten for the whole launch; `output`'s pointers are null or valid. All threads of the grid call
 /// this alike, in as many warps as the extents need.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, extents: Extents<T>, output: Output) {
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     let width = Width::of(T::ELEMENT, extents.len);
@@ -130,7 +130,7 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
 /// # Safety
 ///
 /// As [`reduce_rows`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn reduce_in_order<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,

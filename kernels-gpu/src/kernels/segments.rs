@@ -76,7 +76,7 @@ pub const fn places(element: Type, len: u64, count: u64) -> u64 {
 /// The segments' numbers and elements are valid and unwritten for the whole launch; `meeting` has a slot and a ticket, at zero,
 /// for twice as many tiles as the array has whole ones; `output`'s pointers are null or valid. All threads of the grid call this
 /// alike.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
@@ -163,7 +163,7 @@ fn range_of<S: Simt, T: Source>(simt: S, leaves: u32) -> (u64, u64) {
 /// # Safety
 ///
 /// As [`reduce_segments`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn reduce_one_by_one<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
@@ -213,7 +213,7 @@ unsafe fn reduce_one_by_one<S: Simt, T: Source, M: Monoid<T>>(
 /// The addresses that lane `from` has, which each lane names for itself.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn address_of<S: Simt, T: Source>(simt: S, mine: At<T>, from: u32) -> At<T> {
     T::map(mine, |mine| {
         let address = mine.addr() as u64;
@@ -230,7 +230,7 @@ fn address_of<S: Simt, T: Source>(simt: S, mine: At<T>, from: u32) -> At<T> {
 /// # Safety
 ///
 /// As [`reduce_segments`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn fold_run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
     if is_one_leaf(T::ARRAYS, M::State::COUNT) {
         // SAFETY: passed on to the caller.
@@ -266,7 +266,7 @@ unsafe fn fold_run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Inpu
 /// # Safety
 ///
 /// As [`reduce_segments`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn fold_neighbours<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
     let count = leaves::<T>(input.len) as u32;
     // SAFETY: passed on to the caller.
@@ -298,7 +298,7 @@ unsafe fn fold_neighbours<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
 /// # Safety
 ///
 /// As [`reduce_segments`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
@@ -329,7 +329,7 @@ unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(
 /// # Safety
 ///
 /// As [`reduce_segments`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn meet<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,

@@ -56,7 +56,7 @@ pub const fn barriers(words: usize) -> u32 {
 /// `extents` are valid and unwritten for the whole launch; `meeting.slots` has room for a state of every tile and lane of the
 /// teams' answers, and there is a ticket for each set of teams, at zero, unless there is but one tile; `output`'s pointers are
 /// null or valid. All threads of the grid call this alike.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
@@ -145,7 +145,7 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
 }
 
 /// The number of this thread's set of teams, of its team, and of its answer, where a set has a block for each of `tiles` tiles.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn numbers<S: Simt>(simt: S, team: Team, tiles: u32) -> (u32, u64, u64) {
     let set = simt.block() / tiles.max(1);
     let teams = simt.warps() / team.warps.max(1);

@@ -53,7 +53,7 @@ pub const BARRIERS_SMALL: u32 = 1;
 /// `extents` are valid and unwritten for the whole launch; an extent has `tiles` tiles, fewer than 2³²; `slots` has room for every tile's state,
 /// and there is a ticket for each extent, at zero, unless there is but one tile; `output`'s pointers are null or valid. All
 /// threads of the grid call this alike.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
@@ -199,7 +199,7 @@ struct Turns<S, T: Source, M> {
 }
 
 impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Turns<S, T, M> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn row(&mut self, number: u32) -> M::State {
         let &mut Self { simt, op, input, .. } = self;
         let at = number * simt.warps();
@@ -218,7 +218,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Turns<S, T, M> {
 /// # Safety
 ///
 /// As [`reduce_all`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,

@@ -34,13 +34,13 @@ macro_rules! part {
         impl<T, M: Monoid<T>> $state<T, M> {
             const FIRST: usize = $first;
 
-            #[inline(always)]
+            #[cfg_attr(target_arch = "nvptx64", inline(always))]
             fn of(state: M::State) -> Self {
                 Self(state, PhantomData)
             }
 
             /// The state, its other part that of nothing.
-            #[inline(always)]
+            #[cfg_attr(target_arch = "nvptx64", inline(always))]
             fn alone(self, op: M) -> M::State {
                 let nothing = op.identity();
                 M::State::from_words(|i| {
@@ -55,11 +55,11 @@ macro_rules! part {
 
         impl<T, M: Monoid<T>> Words for $state<T, M> {
             const COUNT: usize = $count;
-            #[inline(always)]
+            #[cfg_attr(target_arch = "nvptx64", inline(always))]
             fn word(self, i: usize) -> u32 {
                 self.0.word(Self::FIRST + i)
             }
-            #[inline(always)]
+            #[cfg_attr(target_arch = "nvptx64", inline(always))]
             fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
                 Self::of(M::State::from_words(|i| {
                     if (Self::FIRST..Self::FIRST + Self::COUNT).contains(&i) {
@@ -75,23 +75,23 @@ macro_rules! part {
             type State = $state<T, M>;
             type Answer = bool;
 
-            #[inline(always)]
+            #[cfg_attr(target_arch = "nvptx64", inline(always))]
             fn identity(self) -> $state<T, M> {
                 $state::of(self.0.identity())
             }
-            #[inline(always)]
+            #[cfg_attr(target_arch = "nvptx64", inline(always))]
             fn lift(self, value: T, index: u64) -> $state<T, M> {
                 $state::of(self.0.lift(value, index))
             }
-            #[inline(always)]
+            #[cfg_attr(target_arch = "nvptx64", inline(always))]
             fn combine(self, a: $state<T, M>, b: $state<T, M>) -> $state<T, M> {
                 $state::of(self.0.combine(a.alone(self.0), b.alone(self.0)))
             }
-            #[inline(always)]
+            #[cfg_attr(target_arch = "nvptx64", inline(always))]
             fn finish(self, _: $state<T, M>, count: u64) -> bool {
                 count > 0
             }
-            #[inline(always)]
+            #[cfg_attr(target_arch = "nvptx64", inline(always))]
             fn empty(self) -> Option<bool> {
                 None
             }
@@ -123,7 +123,7 @@ pub struct Carried<T, M: Monoid<T>> {
 
 impl<T: Source, M: Monoid<T>> Carried<T, M> {
     /// Nothing yet.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn nothing(op: M) -> Self {
         let nothing = Aside(op).identity();
         Self {
@@ -139,7 +139,7 @@ impl<T: Source, M: Monoid<T>> Carried<T, M> {
     /// # Safety
     ///
     /// As [`thread::fold_ragged`].
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn fold_leaf<S: Simt>(&mut self, simt: S, op: M, input: Input<T>, leaf: u64) -> TreeState<T, M> {
         let (mut is_known, mut is_folded) = (false, false);
         let mut state = op.identity();
@@ -164,14 +164,14 @@ impl<T: Source, M: Monoid<T>> Carried<T, M> {
     /// What all lanes have set aside.
     ///
     /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn total<S: Simt>(&self, simt: S, op: M) -> AsideState<T, M> {
         warp::reduce(simt, Aside(op), self.mine)
     }
 }
 
 /// A state of its two parts; without the second, of nothing set aside.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn join<T, M: Monoid<T>>(op: M, met: TreeState<T, M>, aside: Option<AsideState<T, M>>) -> M::State {
     let aside = aside.unwrap_or(Aside(op).identity());
     M::State::from_words(|i| {
@@ -181,7 +181,7 @@ pub fn join<T, M: Monoid<T>>(op: M, met: TreeState<T, M>, aside: Option<AsideSta
 }
 
 /// [`warp::reduce_eight`]: what is set aside of all eight rows comes with the first.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32) -> M::State) -> M::State {
     let mut mine = Aside(op).identity();
     let met = warp::reduce_rows(simt, Tree(op), simt.opaque(8), 8, |row| {

@@ -72,7 +72,7 @@ pub fn put_own<S: Simt, W: Words>(simt: S, at: u32, state: W, turn: Turn) {
 /// Combines the `count` states that were put this round, neighbours first; `count` is a power of two.
 ///
 /// Called by: all threads of the block together · Valid in: thread 0 · Scratch: one of the two shared buffers, by `turn`
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn fold<S: Simt, T, M: Monoid<T>>(simt: S, op: M, count: u32, turn: Turn) -> M::State {
     simt.barrier();
     if simt.warp() != 0 {
@@ -116,7 +116,7 @@ pub fn fold<S: Simt, T, M: Monoid<T>>(simt: S, op: M, count: u32, turn: Turn) ->
 /// Combines lane 0's `state` of each warp, neighbours first. The number of warps is a power of two.
 ///
 /// Called by, Valid in, Scratch: as [`fold`]
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State, turn: Turn) -> M::State {
     if simt.warps() == 1 {
         return state;

@@ -74,7 +74,7 @@ impl<T: Source> Extents<T> {
     /// # Safety
     ///
     /// The layout is valid and unwritten for the whole launch.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn run<S: Simt>(self, simt: S, number: u64) -> Input<T> {
         Input {
             // SAFETY: passed on to the caller.
@@ -85,7 +85,7 @@ impl<T: Source> Extents<T> {
     }
 
     /// The same where there is no layout: extents lie a stride apart.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn regular(self, number: u64) -> Input<T> {
         let offset = T::map(self.stride, |stride| (number as i64 * stride) as isize);
         Input {
@@ -100,7 +100,7 @@ impl<T: Source> Extents<T> {
     /// # Safety
     ///
     /// As [`run`](Self::run).
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn first<S: Simt>(self, simt: S, number: u64) -> At<T> {
         if self.layout.is_null() {
             return self.regular(number).start;
@@ -115,7 +115,7 @@ impl<T: Source> Extents<T> {
     /// # Safety
     ///
     /// As [`run`](Self::run), and there is a layout.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn within<S: Simt>(self, simt: S, number: u64) -> T::Each<i64> {
         // SAFETY: passed on to the caller.
         unsafe { self.offset(simt, Of::Folded, number) }
@@ -126,7 +126,7 @@ impl<T: Source> Extents<T> {
     /// # Safety
     ///
     /// As [`within`](Self::within).
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn offset<S: Simt>(self, simt: S, of: Of, mut number: u64) -> T::Each<i64> {
         // SAFETY: passed on to the caller: the heads, then a size and a stride in each array for each dimension.
         let at = |i: usize| unsafe {
@@ -173,7 +173,7 @@ pub struct Input<T: Source> {
 }
 
 /// The address `items` items further in each array.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(crate) fn after<T: Source>(start: At<T>, items: u64) -> At<T> {
     T::further(start, T::each(|_| items as isize))
 }

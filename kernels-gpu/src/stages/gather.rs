@@ -38,7 +38,7 @@ pub struct Answer<T: Source> {
 /// # Safety
 ///
 /// `extents` are valid and unwritten for the whole launch, and so is their layout; the answer is of them.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
@@ -99,12 +99,12 @@ pub(super) struct Places<T: Source> {
 
 /// The words of a part, element by element.
 impl<T: Source> Read<ROWS> for Places<T> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read<S: Simt>(self, simt: S) -> Vectors<ROWS> {
         // SAFETY: passed on to the caller.
         unsafe { load_part(simt, self) }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<ROWS> {
         if !mask::is_there(self.start) {
             return mask::all::<T, ROWS>();
@@ -119,7 +119,7 @@ impl<T: Source> Read<ROWS> for Places<T> {
 /// # Safety
 ///
 /// As [`fold_part`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let Places {
         extents,
@@ -189,7 +189,7 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
 /// # Safety
 ///
 /// As [`load_part`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let Places {
         extents,
@@ -230,7 +230,7 @@ unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vector
 /// # Safety
 ///
 /// As [`fold_part`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_mask<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let Places {
         extents,
@@ -295,7 +295,7 @@ unsafe fn load_mask<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
 }
 
 /// Vectors whose elements each take the place of the one before, `bits` being the last.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn moved_down<T: Item>(rows: Vectors<ROWS>, bits: u64) -> Vectors<ROWS> {
     let ahead = |row: usize, i: usize, by: usize| {
         let at = row * WORDS + i + by;

@@ -46,7 +46,7 @@ pub const SLOTS_PER_WARP: u64 = (ROWS * LANES) as u64;
 /// # Safety
 ///
 /// `meeting` is this launch's own.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
     // SAFETY: passed on to the caller.
     let last = unsafe { draws_last(simt, meeting) };
@@ -98,7 +98,7 @@ fn all_hear<S: Simt>(simt: S, said: bool) -> bool {
 /// # Safety
 ///
 /// As [`last_block_folds`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn last_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
     // SAFETY: passed on to the caller.
     unsafe { first_warp_folds(simt, op, meeting, draws_last(simt, meeting)) }
@@ -109,7 +109,7 @@ pub unsafe fn last_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting:
 /// # Safety
 ///
 /// As [`last_block_folds`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting, last: bool) -> Option<M::State> {
     if simt.warp() != 0 || !simt.any(last) {
         return None;
@@ -131,7 +131,7 @@ unsafe fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Me
 /// # Safety
 ///
 /// `meeting` is this launch's own, and each tile has one warp.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
@@ -196,7 +196,7 @@ unsafe fn draws_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
 /// two.
 ///
 /// Called by, Valid in, Scratch, Safety: as [`fold_slots`]
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn fold_in_any_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> M::State {
     let mut mine = op.identity();
     let mut slot = u64::from(simt.thread());
@@ -215,7 +215,7 @@ unsafe fn fold_in_any_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: M
 /// # Safety
 ///
 /// As [`last_block_folds`]; the block synchronised with the writers of the slots.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> M::State {
     let mut turn = Turn::FIRST;
     // One warp folds a run of 1024 slots (32 rows of 32, lane `j` keeping row `j`), a block a group of such runs.
@@ -259,7 +259,7 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting)
 /// # Safety
 ///
 /// The slots up to `end` are valid and synchronised with.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, first: u64, end: u64) -> M::State {
     let mut kept = op.identity();
     let present = u64::saturating_sub(end, first).min(u64::from(LANES * LANES)) as u32;
@@ -291,7 +291,7 @@ unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, 
 /// # Safety
 ///
 /// As [`reduce_8_rows`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn fold_warp_slots<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
@@ -322,7 +322,7 @@ unsafe fn fold_warp_slots<S: Simt, T: Source, M: Monoid<T>>(
 ///
 /// The slots up to `present` are valid and synchronised with.
 // The large stages are inlined, all of them: a call would put states of many words into memory.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn reduce_8_rows<S: Simt, T, M: Monoid<T>>(
     simt: S,
     op: M,

@@ -25,7 +25,7 @@ pub const fn part_elements<T: Source>() -> u64 {
 /// # Safety
 ///
 /// `input` is valid and unwritten for the whole launch.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
     let first = leaf * leaf_elements::<T>() as u64 + u64::from(simt.lane()) * part_elements::<T>();
     // SAFETY: passed on to the caller.
@@ -52,7 +52,7 @@ pub trait Elements<T: Source>: Copy {
 }
 
 impl<T: Source> Elements<T> for Input<T> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn item<S: Simt>(self, simt: S, number: u64) -> T {
         // SAFETY: passed on to the caller.
         unsafe { T::read_item(simt, after::<T>(self.start, number)) }
@@ -60,7 +60,7 @@ impl<T: Source> Elements<T> for Input<T> {
 }
 
 impl<T: Source> Elements<T> for Apart<T> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn item<S: Simt>(self, simt: S, number: u64) -> T {
         let offsets = if self.extents.layout.is_null() {
             T::map(self.extents.step, |step| step as isize * number as isize)
@@ -80,7 +80,7 @@ impl<T: Source> Elements<T> for Apart<T> {
 /// # Safety
 ///
 /// The extent is valid and unwritten for the whole launch.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
@@ -106,7 +106,7 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
 }
 
 /// `2` to the power of `LEVELS` times eight elements, the first of which are `part`.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn fold_eights<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
     simt: S,
     op: M,
@@ -146,7 +146,7 @@ struct Eight<S, E> {
 impl<S: Simt, T: Source, E: Elements<T>> Part<T> for Eight<S, E> {
     const COLUMNS: usize = 1;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn lift<M: Monoid<T>>(self, op: M, row: usize, _: usize) -> M::State {
         if (row as u32) < self.present {
             // SAFETY: this element is present, and who made this promises the rest.

@@ -31,7 +31,7 @@ pub(super) const fn is_vector<T: Item>() -> bool {
 /// # Safety
 ///
 /// `from` is valid for an element, aligned and unwritten.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load_one<S: Simt, T: Element>(simt: S, from: *const T) -> T {
     // SAFETY: passed on to the caller.
     unsafe {
@@ -48,7 +48,7 @@ pub(super) unsafe fn load_one<S: Simt, T: Element>(simt: S, from: *const T) -> T
 /// # Safety
 ///
 /// `from` is valid for an element, aligned and unwritten.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load_element<S: Simt, T: Element>(simt: S, from: *const T) -> u64 {
     // SAFETY: passed on to the caller.
     unsafe {
@@ -69,7 +69,7 @@ pub(super) unsafe fn load_element<S: Simt, T: Element>(simt: S, from: *const T) 
 /// # Safety
 ///
 /// `from` is valid for `present` places' elements, and `around` for all of itself, and nobody writes them.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
@@ -97,7 +97,7 @@ pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
 
 /// Row `i` of `N` rows, each by its own piece of code: a loop is none that the compiler unrolls where it is long, and the words
 /// would lie in memory.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS]) -> Vectors<N> {
     const { assert!(N <= 8, "eight rows are written out") };
     let mut rows = [[0; WORDS]; N];
@@ -117,7 +117,7 @@ pub(super) fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS
 /// # Safety
 ///
 /// `from` is 16-byte aligned, and each vector is valid and unwritten.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, from: *const T) -> Vectors<N> {
     // SAFETY: passed on to the caller.
     each_row(|row| unsafe { simt.load_input_vector(from.wrapping_add(row * row_elements::<T>()).cast()) })
@@ -128,7 +128,7 @@ pub(super) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, fr
 /// # Safety
 ///
 /// `from` is 16-byte aligned, and each vector of which a place is present is valid as a whole and unwritten.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
@@ -147,7 +147,7 @@ pub(super) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
 /// # Safety
 ///
 /// What is read is valid and unwritten.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
@@ -186,7 +186,7 @@ pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
 /// # Safety
 ///
 /// All aligned vectors that are touched are valid and unwritten.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load_across<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
@@ -210,7 +210,7 @@ pub(super) unsafe fn load_across<S: Simt, T: Element, const N: usize>(
 }
 
 /// The vector that begins `offset` bytes into `low`, and ends in `high`.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn shifted([a, b, c, d]: [u32; WORDS], [e, f, g, h]: [u32; WORDS], offset: u32) -> [u32; WORDS] {
     // By two words, by one, and by bytes.
     let by = |yes: bool, from: u32, to: u32| if yes { to } else { from };
@@ -224,7 +224,7 @@ fn shifted([a, b, c, d]: [u32; WORDS], [e, f, g, h]: [u32; WORDS], offset: u32) 
 }
 
 /// The vector that begins `offset` bytes into the word `a`, at most 3, and ends in `e`.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) fn shifted_by_bytes([a, b, c, d]: [u32; WORDS], e: u32, offset: u32) -> [u32; WORDS] {
     let bits = 8 * offset;
     let across = |low: u32, high: u32| low >> bits | (high << 1) << (31 - bits);
@@ -236,7 +236,7 @@ pub(super) fn shifted_by_bytes([a, b, c, d]: [u32; WORDS], e: u32, offset: u32) 
 /// # Safety
 ///
 /// `from` is valid for `present` places' elements, which nobody writes.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
@@ -266,7 +266,7 @@ pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
 }
 
 /// The rows of a part, `N` of them in a turn.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) fn rows_in_turns<S: Simt, const N: usize>(
     simt: S,
     mut row: impl FnMut(usize) -> [u32; WORDS],
@@ -290,7 +290,7 @@ pub(super) fn rows_in_turns<S: Simt, const N: usize>(
 }
 
 /// A vector made of its elements, which are asked for in order.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) fn vector<T: Item>(mut element: impl FnMut(usize) -> u64) -> [u32; WORDS] {
     if T::BYTES == 8 {
         let (a, b) = (element(0), element(1));
@@ -308,7 +308,7 @@ pub(super) fn vector<T: Item>(mut element: impl FnMut(usize) -> u64) -> [u32; WO
 }
 
 /// Element `column` of a vector.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) fn element<T: Element>(words: [u32; WORDS], column: usize) -> T {
     if is_vector::<T>() {
         T::from_words(|i| words[i])
@@ -318,7 +318,7 @@ pub(super) fn element<T: Element>(words: [u32; WORDS], column: usize) -> T {
 }
 
 /// The bits of element `column` of a vector, of at most 8 bytes.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn element_bits<T: Element>(words: [u32; WORDS], column: usize) -> u64 {
     let bytes = size_of::<T>();
     let first = column * bytes;

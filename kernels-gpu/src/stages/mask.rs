@@ -43,7 +43,7 @@ const fn touched<T: Item>() -> usize {
 /// # Safety
 ///
 /// If they are wanted, `from` is valid for them, a multiple of as many bytes, and unwritten.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_row<S: Simt, T: Element>(simt: S, wanted: bool, from: *const u8) -> [u32; WORDS] {
     let word = |i: usize| {
         if !wanted {
@@ -71,7 +71,7 @@ unsafe fn load_row<S: Simt, T: Element>(simt: S, wanted: bool, from: *const u8) 
 /// # Safety
 ///
 /// `from` is a multiple of as many bytes, and all rows are valid and unwritten.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, from: *const u8) -> Vectors<N> {
     each_row(|row| {
         let from = from.wrapping_add(row * row_elements::<T>());
@@ -91,7 +91,7 @@ pub(super) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, fr
 /// # Safety
 ///
 /// `from` is a multiple of as many bytes; each row of which a place is present is valid as a whole and unwritten.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const u8,
@@ -109,7 +109,7 @@ pub(super) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
 /// # Safety
 ///
 /// `from` is valid for `present` places' bytes, and `around` for all of itself, and nobody writes them.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const u8,
@@ -133,7 +133,7 @@ pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
 /// # Safety
 ///
 /// What is read is valid and unwritten.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const u8,
@@ -161,7 +161,7 @@ pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
 /// # Safety
 ///
 /// `from` is valid for `present` places' bytes, which nobody writes.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const u8,
@@ -189,7 +189,7 @@ pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
 }
 
 /// As many bytes as a vector has elements, which are asked for in order.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) fn packed<T: Item>(mut byte: impl FnMut(usize) -> u32) -> [u32; WORDS] {
     let mut at = |i: usize| if i < vector_elements::<T>() { byte(i) } else { 0 };
     let mut word = |i: usize| at(i) | at(i + 1) << 8 | at(i + 2) << 16 | at(i + 3) << 24;

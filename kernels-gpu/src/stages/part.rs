@@ -69,7 +69,7 @@ impl<T: Source, const N: usize> Part<T> for Loaded<T, N> {
     const COLUMNS: usize = vector_elements::<T>();
     const AT_HAND: bool = true;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         let place = place::<T>(row, column);
         if (place as u32) < self.present {
@@ -79,7 +79,7 @@ impl<T: Source, const N: usize> Part<T> for Loaded<T, N> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn full(self) -> Option<Self> {
         let places = place::<T>(N - 1, vector_elements::<T>()) as u32;
         (self.present >= places).then_some(Self { present: ALL, ..self })
@@ -88,19 +88,19 @@ impl<T: Source, const N: usize> Part<T> for Loaded<T, N> {
 
 impl<T: Source, const N: usize> Loaded<T, N> {
     /// Folds what was read to one state.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
         self.fold_turns::<S, M, false>(simt, op)
     }
 
     /// The same of a part of which all is present.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn fold_whole<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
         Self { present: ALL, ..self }.fold_turns::<S, M, true>(simt, op)
     }
 
     /// The same of a part of which the first `rows` rows alone hold elements: the same number in all lanes.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn fold_first_rows<S: Simt, M: Monoid<T>>(self, simt: S, op: M, rows: u32) -> M::State {
         const { assert!(N == ROWS, "half of a leaf's rows") };
         if const { folds_first_rows::<T, M>() } {
@@ -114,7 +114,7 @@ impl<T: Source, const N: usize> Loaded<T, N> {
         Loaded::<T, { ROWS / 2 }> { words, present }.fold(simt, op)
     }
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_turns<S: Simt, M: Monoid<T>, const WHOLE: bool>(self, simt: S, op: M) -> M::State {
         if const { folds_at_once::<T, M>(N, WHOLE) } {
             return op.fold_part(self);
@@ -135,7 +135,7 @@ impl<T: Source, const N: usize> Loaded<T, N> {
     }
 
     /// Folds `2` to the power of `LEVELS` times `COLUMNS` columns, as many in a turn.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_columns<S: Simt, M: Monoid<T>, const WHOLE: bool, const LEVELS: u32, const COLUMNS: usize>(
         mut self,
         simt: S,
@@ -160,7 +160,7 @@ impl<T: Source, const N: usize> Loaded<T, N> {
 }
 
 /// A vector without its first bytes: `bytes` of them, a constant.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn moved_down([a, b, c, d]: [u32; 4], bytes: usize) -> [u32; 4] {
     match bytes {
         4 => [b, c, d, 0],
@@ -178,7 +178,7 @@ pub(super) struct Columns<S, T: Source> {
 }
 
 impl<S: Simt, T: Source> Again<T> for Columns<S, T> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold<M: Monoid<T>>(self, op: M) -> M::State {
         let Self { simt, from, present } = self;
         if M::ASSOCIATES {
@@ -205,7 +205,7 @@ pub(super) struct Unloaded<S, T: Source> {
 impl<S: Simt, T: Source> Part<T> for Unloaded<S, T> {
     const COLUMNS: usize = vector_elements::<T>();
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         let place = place::<T>(row, column);
         if (place as u32) < self.present {
@@ -220,7 +220,7 @@ impl<S: Simt, T: Source> Part<T> for Unloaded<S, T> {
 
 /// Reads and folds `2` to the power of `LEVELS` columns, of which the first `present` places hold elements: one after the other, for
 /// an operator that folds a column at once holds all of it in registers, and four of them in too many.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
     simt: S,
     op: M,
@@ -247,7 +247,7 @@ fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
 }
 
 /// The same one element after the other, for an operator that associates.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn fold_elements<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, from: At<T>, present: u32) -> M::State {
     let mut state = op.identity();
     let mut number = 0;

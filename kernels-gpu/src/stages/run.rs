@@ -38,7 +38,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
     /// # Safety
     ///
     /// `input` is valid and unwritten for the whole launch, and so is what is around it.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn fold(self, carried: &mut Carried<T, M>, is_last: bool) -> M::State {
         let Self { simt, op, count, .. } = self;
         if M::UNORDERED == 0 {
@@ -50,7 +50,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
     }
 
     /// The leaf of a row, if it is there.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn leaf(&self, number: u32) -> Option<u64> {
         let leaf = self.first + u64::from(number);
         (number < self.count && leaf < leaves::<T>(self.input.len)).then_some(leaf)
@@ -58,7 +58,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
 }
 
 impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Run<S, T, M> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn row(&mut self, number: u32) -> M::State {
         let &mut Self { simt, op, input, .. } = self;
         let Some(leaf) = self.leaf(number) else {
@@ -79,7 +79,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Run<S, T, M> {
 struct RunAside<'a, S, T: Source, M: Monoid<T>>(Run<S, T, M>, &'a mut Carried<T, M>);
 
 impl<S: Simt, T: Source, M: Monoid<T>> Row<TreeState<T, M>> for RunAside<'_, S, T, M> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn row(&mut self, number: u32) -> TreeState<T, M> {
         let Self(run, carried) = self;
         let Some(leaf) = run.leaf(number) else {

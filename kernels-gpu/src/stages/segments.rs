@@ -73,7 +73,7 @@ impl<T: Source> Segments<T> {
     ///
     /// `at <= count`, or where segments lie apart less than `count + 1` and `count` for each array; the numbers are valid and unwritten for the whole
     /// launch.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn number<S: Simt>(self, simt: S, at: u64) -> u64 {
         let from = self.offsets.wrapping_add(at as usize).cast::<u32>();
         // SAFETY: passed on to the caller.
@@ -87,7 +87,7 @@ impl<T: Source> Segments<T> {
     /// # Safety
     ///
     /// The offsets are valid and unwritten for the whole launch.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn first_from<S: Simt>(self, simt: S, place: u64) -> u64 {
         // It is one of low..=high. Each turn the lanes ask at 32 places: a search by halves would wait five times as often.
         let (mut low, mut high) = (0, self.count);
@@ -107,7 +107,7 @@ impl<T: Source> Segments<T> {
     }
 
     /// What may be read around a segment of `len` elements from `start` on.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn around_of(self, start: At<T>, len: u64) -> T::Each<Around> {
         if self.apart {
             Input::<T>::new(start, len).around
@@ -121,7 +121,7 @@ impl<T: Source> Segments<T> {
     /// # Safety
     ///
     /// As [`first_from`](Self::first_from).
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn ends<S: Simt>(self, simt: S, number: u64) -> Ends {
         if number < self.count {
             // SAFETY: passed on to the caller.
@@ -137,7 +137,7 @@ impl<T: Source> Segments<T> {
     /// # Safety
     ///
     /// As [`first_from`](Self::first_from).
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn piece<S: Simt>(self, simt: S, number: u64, ends: Ends, place: u64, range: u64) -> Piece<T> {
         let (offset, len) = (ends.0, ends.len());
         let begins = offset + number * cost(T::ELEMENT);

@@ -37,13 +37,13 @@ pub trait Source: Item {
     fn all(each: Self::Each<bool>) -> bool;
 
     /// Bytes from an item to the next in each array.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     fn pitches() -> Self::Each<usize> {
         Self::each(|array| if Self::MASKED && array > 0 { 1 } else { Self::BYTES })
     }
     /// The addresses `by` items further in each array. That in a mask is one of bytes, though its type is another.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     fn further(at: At<Self>, by: Self::Each<isize>) -> At<Self> {
         Self::map(Self::zip(at, by), |(at, by)| at.wrapping_offset(by))
@@ -72,37 +72,37 @@ impl<T: Element> Source for T {
     type Each<X: Copy> = X;
     const ARRAYS: usize = 1;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn each<X: Copy>(mut of: impl FnMut(usize) -> X) -> X {
         of(0)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn of<X: Copy>(each: X, _: usize) -> X {
         each
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn map<X: Copy, Y: Copy>(each: X, mut f: impl FnMut(X) -> Y) -> Y {
         f(each)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn zip<X: Copy, Y: Copy>(a: X, b: Y) -> (X, Y) {
         (a, b)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn all(each: bool) -> bool {
         each
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, read: R) -> Vectors<N> {
         // SAFETY: passed on to the caller.
         unsafe { read.read(simt) }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read_item<S: Simt>(simt: S, from: *const T) -> T {
         // SAFETY: passed on to the caller.
         unsafe { load_one(simt, from) }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn item<const N: usize>(vectors: &Vectors<N>, row: usize, column: usize) -> T {
         element(vectors[row], column)
     }
@@ -113,37 +113,37 @@ impl<T: Element> Source for Two<T> {
     type Each<X: Copy> = Two<X>;
     const ARRAYS: usize = 2;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn each<X: Copy>(mut of: impl FnMut(usize) -> X) -> Two<X> {
         Two(of(0), of(1))
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn of<X: Copy>(each: Two<X>, array: usize) -> X {
         if array == 0 { each.0 } else { each.1 }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn map<X: Copy, Y: Copy>(each: Two<X>, mut f: impl FnMut(X) -> Y) -> Two<Y> {
         Two(f(each.0), f(each.1))
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn zip<X: Copy, Y: Copy>(a: Two<X>, b: Two<Y>) -> Two<(X, Y)> {
         Two((a.0, b.0), (a.1, b.1))
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn all(each: Two<bool>) -> bool {
         each.0 & each.1
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, reads: Two<R>) -> Two<Vectors<N>> {
         // SAFETY: passed on to the caller.
         unsafe { Two(reads.0.read(simt), reads.1.read(simt)) }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read_item<S: Simt>(simt: S, from: Two<*const T>) -> Self {
         // SAFETY: passed on to the caller.
         unsafe { Two(T::read_item(simt, from.0), T::read_item(simt, from.1)) }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn item<const N: usize>(vectors: &Two<Vectors<N>>, row: usize, column: usize) -> Self {
         Two(T::item(&vectors.0, row, column), T::item(&vectors.1, row, column))
     }
@@ -156,37 +156,37 @@ impl<T: Element> Source for Masked<T> {
     const ARRAYS: usize = 2;
     const MASKED: bool = true;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn each<X: Copy>(mut of: impl FnMut(usize) -> X) -> Two<X> {
         Two(of(0), of(1))
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn of<X: Copy>(each: Two<X>, array: usize) -> X {
         <Two<T>>::of(each, array)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn map<X: Copy, Y: Copy>(each: Two<X>, f: impl FnMut(X) -> Y) -> Two<Y> {
         <Two<T>>::map(each, f)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn zip<X: Copy, Y: Copy>(a: Two<X>, b: Two<Y>) -> Two<(X, Y)> {
         <Two<T>>::zip(a, b)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn all(each: Two<bool>) -> bool {
         each.0 & each.1
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn further(at: Two<*const T>, by: Two<isize>) -> Two<*const T> {
         let mask = at.1.cast::<u8>().wrapping_offset(by.1);
         Two(at.0.wrapping_offset(by.0), mask.cast())
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, reads: Two<R>) -> Two<Vectors<N>> {
         // SAFETY: passed on to the caller.
         unsafe { Two(reads.0.read(simt), reads.1.read_mask(simt)) }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read_item<S: Simt>(simt: S, from: Two<*const T>) -> Self {
         // SAFETY: passed on to the caller.
         unsafe {
@@ -194,7 +194,7 @@ impl<T: Element> Source for Masked<T> {
             Self(T::read_item(simt, from.0), selected)
         }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn item<const N: usize>(vectors: &Two<Vectors<N>>, row: usize, column: usize) -> Self {
         Self(T::item(&vectors.0, row, column), u8::item(&vectors.1, row, column) != 0)
     }
@@ -222,7 +222,7 @@ pub trait Read<const N: usize>: Copy {
 /// # Safety
 ///
 /// As the way's function says, for each array.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) unsafe fn load<S: Simt, T: Source, W: Way, const N: usize>(
     simt: S,
     way: W,
@@ -276,12 +276,12 @@ struct By<W, T> {
 }
 
 impl<W: Way, T: Element, const N: usize> Read<N> for By<W, T> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read<S: Simt>(self, simt: S) -> Vectors<N> {
         // SAFETY: passed on to the caller.
         unsafe { self.way.vectors(simt, self.from, self.present, self.around) }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<N> {
         if !mask::is_there(self.from) {
             return mask::all::<T, N>();
@@ -303,7 +303,7 @@ macro_rules! ways {
 
             impl Way for $way {
                 #[allow(unused_variables)]
-                #[inline(always)]
+                #[cfg_attr(target_arch = "nvptx64", inline(always))]
                 unsafe fn vectors<S: Simt, T: Element, const N: usize>(
                     self,
                     simt: S,
@@ -314,7 +314,7 @@ macro_rules! ways {
                     // SAFETY: passed on to the caller.
                     unsafe { $load::<S, T, N>(simt, from $(, $argument)*) }
                 }
-                #[inline(always)]
+                #[cfg_attr(target_arch = "nvptx64", inline(always))]
                 unsafe fn mask<S: Simt, T: Element, const N: usize>(
                     self,
                     simt: S,

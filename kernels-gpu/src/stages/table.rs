@@ -46,29 +46,29 @@ impl Slot for u32 {
     const EMPTY: Self = 0;
     const MARK: Self = 1;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn of_key(key: u64) -> Self {
         key as Self
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn to_key(self) -> u64 {
         self.into()
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn load_relaxed<S: Simt>(simt: S, from: *const Self) -> Self {
         // SAFETY: passed on to the caller.
         unsafe { simt.load_relaxed(from) }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn claim<S: Simt>(simt: S, at: *mut Self, new: Self) -> Self {
         // SAFETY: passed on to the caller.
         unsafe { simt.compare_exchange(at, Self::EMPTY, new) }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn load_shared_relaxed<S: Simt>(simt: S, at: u32) -> Self {
         simt.load_shared_relaxed(at)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn store_shared_relaxed<S: Simt>(simt: S, at: u32, key: Self) {
         simt.store_shared_relaxed(at, key);
     }
@@ -79,29 +79,29 @@ impl Slot for u64 {
     const EMPTY: Self = 0;
     const MARK: Self = 1;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn of_key(key: u64) -> Self {
         key
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn to_key(self) -> u64 {
         self
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn load_relaxed<S: Simt>(simt: S, from: *const Self) -> Self {
         // SAFETY: passed on to the caller.
         unsafe { simt.load_relaxed_u64(from) }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn claim<S: Simt>(simt: S, at: *mut Self, new: Self) -> Self {
         // SAFETY: passed on to the caller.
         unsafe { simt.compare_exchange_u64(at, Self::EMPTY, new) }
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn load_shared_relaxed<S: Simt>(simt: S, at: u32) -> Self {
         simt.load_shared_relaxed_u64(2 * at)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn store_shared_relaxed<S: Simt>(simt: S, at: u32, key: Self) {
         simt.store_shared_relaxed_u64(2 * at, key);
     }
@@ -124,7 +124,7 @@ impl<K: Slot> Region<K> {
     /// # Safety
     ///
     /// The slots and the place behind them are valid, and in this launch touched by this function alone.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn bring<S: Simt>(self, simt: S, key: K, scattered: u64) -> bool {
         let (mut at, content) = if key == K::EMPTY {
             (self.slots, K::MARK)
@@ -158,7 +158,7 @@ impl<K: Slot> Region<K> {
 
 /// The slot that a key is looked for in first: its scattered bits as a fraction of all there are (Lemire, "Fast random integer
 /// generation in an interval", 2019).
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 const fn slot(scattered: u64, slots: u64) -> u64 {
     ((scattered as u128 * slots as u128) >> 64) as u64
 }
@@ -170,7 +170,7 @@ const NEAR_WORDS: u32 = 1024;
 /// Empties the near cache.
 ///
 /// Called by: all threads of the block together · Scratch: the shared buffers
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn empty_near<S: Simt>(simt: S) {
     let mut at = simt.thread();
     while at < NEAR_WORDS {
@@ -181,7 +181,7 @@ pub fn empty_near<S: Simt>(simt: S) {
 }
 
 /// The place of a key in the near cache: by other bits than its slot.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub const fn near<K: Slot>(scattered: u64) -> u32 {
     scattered as u32 % (NEAR_WORDS / K::WORDS as u32)
 }

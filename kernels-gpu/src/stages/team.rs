@@ -87,7 +87,7 @@ impl Team {
     ///
     /// Called by: all threads of the block together, all with teams of one shape and the same `count` · Valid in: every lane of
     /// a team's first member, that of its own answer · Scratch: the shared buffers
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn fold<S: Simt, T, M: Monoid<T>>(
         self,
         simt: S,
@@ -107,7 +107,7 @@ impl Team {
     }
 
     /// The same of this warp's units alone, of which subtrees of at most `2` to the power of `LEVELS` steps wait.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_steps<S: Simt, T, M: Monoid<T>, const LEVELS: u32>(
         self,
         simt: S,
@@ -140,7 +140,7 @@ impl Team {
     /// Combines the states of a team's members, lane by lane.
     ///
     /// Called by, Valid in, Scratch: as [`fold`](Self::fold)
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn meet<S: Simt, T, M: Monoid<T>>(self, simt: S, op: M, state: M::State) -> M::State {
         let at = |warp: u32, word: usize| (word as u32 * simt.warps() + warp) * LANES + simt.lane();
         each_word(state, |i, word| simt.store_shared(at(simt.warp(), i), word));

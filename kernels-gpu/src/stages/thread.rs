@@ -48,7 +48,7 @@ pub fn loadable_leaves<T: Source, M: Monoid<T>>(input: Input<T>) -> u64 {
 /// # Safety
 ///
 /// `input` is valid and unwritten for the whole launch, and `leaf` is one of its [`loadable_leaves`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn load_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, input: Input<T>, leaf: u64) -> Rows<T> {
     let base = base::<S, T>(simt, leaf);
     let from = after::<T>(input.start, base);
@@ -76,7 +76,7 @@ pub fn is_shifted<T: Source, M: Monoid<T>>(input: Input<T>) -> bool {
 /// # Safety
 ///
 /// `input` is valid and unwritten for the whole launch, so is what is around it, and it [is shifted](is_shifted).
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn load_shifted<S: Simt, T: Source>(simt: S, input: Input<T>) -> Rows<T> {
     let base = base::<S, T>(simt, 0);
     let from = after::<T>(input.start, base);
@@ -87,32 +87,32 @@ pub unsafe fn load_shifted<S: Simt, T: Source>(simt: S, input: Input<T>) -> Rows
 
 impl<T: Source> Rows<T> {
     /// Folds what was read to one state.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
         op.shift(self.loaded().fold_whole(simt, op), self.base)
     }
 
     /// [`Monoid::fold_fast`] of what was read.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn fold_fast<S: Simt, M: Monoid<T>>(self, simt: S, op: M, is_known: bool) -> (M::State, bool) {
         let (state, is_folded) = op.fold_fast(Kept { simt, rows: self }, is_known);
         (op.shift(state, self.base), is_folded)
     }
 
     /// What was read, for an operator that asks for no positions.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn part(self) -> impl Part<T> {
         self.loaded()
     }
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn loaded(self) -> Loaded<T, ROWS> {
         let (words, present) = (self.words, ALL);
         Loaded { words, present }
     }
 
     /// The same, for a second look that shares nothing with the first: registers are dearer than instructions.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn opaque<S: Simt>(self, simt: S) -> Self {
         let row = |row: [u32; WORDS]| row.map(|word| simt.opaque(word));
         let words = T::map(self.words, |[a, b, c, d, e, f, g, h]| {
@@ -122,7 +122,7 @@ impl<T: Source> Rows<T> {
     }
 
     /// Whether any element could change a fold of earlier elements, `best`.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn may_change<M: Monoid<T>>(self, op: M, best: M::State) -> bool {
         if M::ASKS_AT_ONCE && T::ARRAYS == 1 {
             const { assert!(!M::ASKS_AT_ONCE || T::BYTES < 4, "a word holds several elements") };
@@ -143,11 +143,11 @@ struct Kept<S, T: Source> {
 }
 
 impl<S: Simt, T: Source> Again<T> for Kept<S, T> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold<M: Monoid<T>>(self, op: M) -> M::State {
         op.fold_part(self.rows.loaded())
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_opaque<M: Monoid<T>>(self, op: M) -> M::State {
         op.fold_part(self.rows.opaque(self.simt).loaded())
     }
@@ -164,23 +164,23 @@ impl<T, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
     type State = bool;
     type Answer = bool;
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn identity(self) -> bool {
         false
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn lift(self, value: T, _: u64) -> bool {
         self.op.may_change(self.best, value)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn combine(self, a: bool, b: bool) -> bool {
         a | b
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn finish(self, any: bool, _: u64) -> bool {
         any
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn empty(self) -> Option<bool> {
         Some(false)
     }
@@ -193,7 +193,7 @@ impl<T, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
 /// # Safety
 ///
 /// As [`fold_ragged`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn fold_slow<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
     let base = base::<S, T>(simt, leaf);
     let from = after::<T>(input.start, base);
@@ -208,7 +208,7 @@ pub unsafe fn fold_slow<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input:
 /// # Safety
 ///
 /// `input` is valid and unwritten for the whole launch, and so is what is around it.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
     if !M::COMMUTES {
         // SAFETY: passed on to the caller.
@@ -246,7 +246,7 @@ pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
 /// # Safety
 ///
 /// As [`fold_ragged`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn fold_ragged_onto<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
@@ -272,7 +272,7 @@ pub unsafe fn fold_ragged_onto<S: Simt, T: Source, M: Monoid<T>>(
 /// # Safety
 ///
 /// As [`fold_ragged`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
     // SAFETY: passed on to the caller.
     let Short { part, base } = unsafe {
@@ -293,7 +293,7 @@ pub unsafe fn fold_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input:
 /// # Safety
 ///
 /// As [`fold_ragged`], for each.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn load_rows_of<S: Simt, T: Source>(simt: S, inputs: [Input<T>; 4], vector: u32) -> [Short<T, 1>; 4] {
     let [a, b, c, d] = inputs;
     // One way for all of them.
@@ -337,7 +337,7 @@ pub unsafe fn load_rows_of<S: Simt, T: Source>(simt: S, inputs: [Input<T>; 4], v
 ///
 /// As [`fold_ragged`]; vectors that are wide and not absent are aligned, and valid as a whole; of others all words that hold an element
 /// are valid, and nobody writes them.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn load_vectors<S: Simt, T: Source, const N: usize>(
     simt: S,
     from: At<T>,
@@ -369,13 +369,13 @@ pub struct Short<T: Source, const N: usize> {
 
 impl<T: Source, const N: usize> Short<T, N> {
     /// Folds what was read to one state.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
         op.shift(self.part.fold(simt, op), self.base)
     }
 
     /// No elements.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     pub fn nothing() -> Self {
         let words = T::each(|_| each_row(|_| [0; WORDS]));
@@ -387,7 +387,7 @@ impl<T: Source, const N: usize> Short<T, N> {
 }
 
 /// Whether of each vector of an extent all is present, or nothing, and it is aligned.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn has_whole_vectors<T: Source>(input: Input<T>) -> bool {
     input.is_aligned() && input.len.is_multiple_of(vector_elements::<T>() as u64)
 }
@@ -397,7 +397,7 @@ fn has_whole_vectors<T: Source>(input: Input<T>) -> bool {
 /// # Safety
 ///
 /// As [`fold_ragged`], and as the way has it.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_rows<S: Simt, T: Source, W: Way, const N: usize>(
     simt: S,
     way: W,

@@ -51,13 +51,13 @@ pub(super) const fn folds_half<T: Source>() -> bool {
 pub(super) struct TransposedLoads<T: Source>(pub(super) Places<T>);
 
 impl<T: Source, const N: usize> Read<N> for TransposedLoads<T> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read<S: Simt>(self, simt: S) -> Vectors<N> {
         // SAFETY: passed on to the caller.
         unsafe { load_transposed(simt, self.0) }
     }
     /// Never: elements that have a mask share no words.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read_mask<S: Simt>(self, _: S) -> Vectors<N> {
         each_row(|_| [0; WORDS])
     }
@@ -70,7 +70,7 @@ impl<T: Source, const N: usize> Read<N> for TransposedLoads<T> {
 /// # Safety
 ///
 /// As [`fold_part`](super::gather::fold_part).
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_transposed<S: Simt, T: Source, const N: usize>(simt: S, places: Places<T>) -> Vectors<N> {
     let Places {
         start, first, present, ..
@@ -102,7 +102,7 @@ unsafe fn load_transposed<S: Simt, T: Source, const N: usize>(simt: S, places: P
 /// Of the words that some lanes read, each at another place, this lane's answer's elements at all of these places.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn exchanged<S: Simt, T: Item>(simt: S, word: u32) -> u32 {
     let meet = |word: u32, reach: u32, [first, second]: [u32; 2]| {
         let digits = if simt.lane() & reach == 0 { first } else { second };

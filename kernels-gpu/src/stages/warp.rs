@@ -46,7 +46,7 @@ pub const fn accumulates_per_thread<T: Source, M: Monoid<T>>() -> bool {
 /// Combines the 32 states of a warp, neighbours first.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::State {
     if combines_in_loops(M::State::COUNT) {
         return reduce_first(simt, op, state, simt.opaque(32));
@@ -59,7 +59,7 @@ pub fn reduce<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::S
 /// Combines the states of each eight neighbouring lanes, neighbours first.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_8_lanes<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State) -> M::State {
     if combines_in_loops(M::State::COUNT) {
         return reduce_first(simt, op, state, simt.opaque(8));
@@ -72,7 +72,7 @@ pub fn reduce_8_lanes<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State)
 /// Combines the states of the first `count` lanes, neighbours first; `count` is a power of two, at most 32.
 ///
 /// Called by: all 32 lanes together, with the same `count` · Valid in: the first `count` lanes · Scratch: none
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_first<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut state: M::State, count: u32) -> M::State {
     let mut reach = 1;
     while reach < count {
@@ -83,7 +83,7 @@ pub fn reduce_first<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut state: M::Stat
 }
 
 /// What is left of [`fold_four`] once lanes have one row each, in a loop.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn reduce_further<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut four: M::State, width: u32) -> M::State {
     let mut reach = 4;
     while reach < width {
@@ -154,7 +154,7 @@ pub trait Row<State> {
 }
 
 impl<State, F: FnMut(u32) -> State> Row<State> for F {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn row(&mut self, number: u32) -> State {
         self(number)
     }
@@ -165,7 +165,7 @@ impl<State, F: FnMut(u32) -> State> Row<State> for F {
 /// there are no more rows. Of rows past the last, up to a multiple of four, `row` gives the identity.
 ///
 /// Called by: all 32 lanes together, with the same numbers · Valid in: lane `l` has row `l % around` · Scratch: none
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_rows<S: Simt, T, M: Monoid<T>>(
     simt: S,
     op: M,
@@ -190,7 +190,7 @@ pub fn reduce_rows<S: Simt, T, M: Monoid<T>>(
 /// has the first by itself then. `width` is a power of two from 4 to 32.
 ///
 /// Called by: all 32 lanes together, with the same `width` · Valid in: lane `l` has row `l % 4` of its lanes · Scratch: none
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn fold_four<S: Simt, T, M: Monoid<T>, const LITTLE: bool>(
     simt: S,
     op: M,
@@ -235,7 +235,7 @@ fn meet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, low: M::State, hig
 /// other half.
 ///
 /// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32) -> M::State) -> M::State {
     if M::UNORDERED > 0 {
         return aside::reduce_eight(simt, op, state);
@@ -263,7 +263,7 @@ pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32
 struct InCircle<State>([State; 8]);
 
 impl<State: Copy> Row<State> for InCircle<State> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn row(&mut self, _: u32) -> State {
         let [first, b, c, d, e, f, g, h] = self.0;
         self.0 = [b, c, d, e, f, g, h, first];
@@ -272,13 +272,13 @@ impl<State: Copy> Row<State> for InCircle<State> {
 }
 
 /// A lane's state and that of the lane whose number differs in the bit `reach`, combined.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) fn with_partner<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State, reach: u32) -> M::State {
     in_order(simt, op, reach, state, partner(simt, state, reach))
 }
 
 /// A lane's state and its partner's, combined: where it matters, that of the lower lane first.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn in_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, mine: M::State, other: M::State) -> M::State {
     if M::COMMUTES || simt.lane() & reach == 0 {
         op.combine(mine, other)
@@ -317,7 +317,7 @@ impl<State> Seen<State> {
 /// # Safety
 ///
 /// `input` is valid and unwritten for the whole launch, and `leaf` is one of [`thread::loadable_leaves`].
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn fold_loadable<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
@@ -337,7 +337,7 @@ pub unsafe fn fold_loadable<S: Simt, T: Source, M: Monoid<T>>(
 /// The same of a leaf that was read.
 ///
 /// Called by: all 32 lanes together, on leaves in rising order · Valid in: every lane · Scratch: none
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn fold_loaded<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
@@ -365,7 +365,7 @@ pub fn fold_loaded<S: Simt, T: Source, M: Monoid<T>>(
 /// # Safety
 ///
 /// `input` is valid and unwritten for the whole launch, and so is what is around it.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
     // SAFETY: passed on to the caller.
     reduce(simt, op, unsafe { thread::fold_ragged(simt, op, input, leaf) })

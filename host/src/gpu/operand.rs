@@ -6,10 +6,10 @@ use bytemuck::NoUninit;
 use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
 use warpfold_kernels::element::{Element, Item, Masked, Two};
 
-use super::{AsView, NoMask, Shape, Shapes, Under, View};
 use crate::{
-    Error,
+    Error, View,
     layout::Layout,
+    operand::{AsView, NoMask, Shape, Shapes, Under},
     ops::{MaskElement, Reduction, TakesMask, Where},
 };
 

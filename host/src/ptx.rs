@@ -1,9 +1,6 @@
 //! The kernels' PTX, embedded when this crate was built: a module for each architecture and entry.
 
-use std::io::Read as _;
-
-use flate2::read::ZlibDecoder;
-use warpfold_kernels::kernels::{Embedded, Entry, Ptx as Packed};
+use warpfold_kernels::kernels::{Embedded, Entry, Pack, Ptx as Place};
 
 use crate::Error;
 
@@ -26,13 +23,13 @@ pub(crate) struct Ptx {
 /// [`Error::NoPtx`] if nothing was embedded, or nothing that old; [`Error::StalePtx`] if it was built from another source than the
 /// entry: its kernel might write more than there is room for.
 pub(crate) fn find(entry: &Entry, compute_capability: (u32, u32)) -> Result<Ptx, Error> {
-    let modules = entry.library.ptx.as_ref().unwrap_or(&OWN).modules;
+    let packs = entry.library.ptx.as_ref().unwrap_or(&OWN).packs;
     let package = entry.library.package;
-    let ptx = choose(modules, entry.name, compute_capability).ok_or_else(|| Error::NoPtx {
+    let ptx = choose(packs, entry.name, compute_capability).ok_or_else(|| Error::NoPtx {
         entry: entry.name,
         package,
         compute_capability,
-        built: archs_of(modules),
+        built: archs_of(packs),
     })?;
     check(entry, &ptx.text)?;
     Ok(ptx)
@@ -54,11 +51,12 @@ fn check(entry: &Entry, text: &str) -> Result<(), Error> {
 /// before `cargo xtask build-ptx` was run.
 #[must_use]
 pub fn archs() -> Vec<u32> {
-    archs_of(OWN.modules)
+    archs_of(OWN.packs)
 }
 
-fn archs_of(modules: &[Packed]) -> Vec<u32> {
-    let mut archs: Vec<u32> = modules.iter().map(|module| module.arch).collect();
+fn archs_of(packs: &[Pack]) -> Vec<u32> {
+    let modules = packs.iter().flat_map(|pack| pack.modules);
+    let mut archs: Vec<u32> = modules.map(|module| module.arch).collect();
     archs.sort_unstable();
     archs.dedup();
     archs
@@ -72,46 +70,75 @@ pub fn generator() -> Option<&'static str> {
 }
 
 /// PTX runs on its own architecture and on every later one.
-fn choose(table: &[Packed], name: &str, (major, minor): (u32, u32)) -> Option<Ptx> {
+fn choose(packs: &[Pack], name: &str, (major, minor): (u32, u32)) -> Option<Ptx> {
     let device = 10 * major + minor;
-    table
+    let modules = packs
         .iter()
-        .filter(|row| row.name == name && row.arch <= device)
-        .max_by_key(|row| row.arch)
-        .map(|row| Ptx {
-            arch: row.arch,
-            text: unpack(row.packed),
-        })
+        .flat_map(|pack| pack.modules.iter().map(move |module| (pack, module)));
+    let (pack, module) = modules
+        .filter(|(_, module)| module.name == name && module.arch <= device)
+        .max_by_key(|(_, module)| module.arch)?;
+    Some(Ptx {
+        arch: module.arch,
+        text: text_of(&unpack(pack), module).to_owned(),
+    })
 }
 
-/// The text that the build script packed.
-fn unpack(packed: &[u8]) -> String {
-    let mut text = String::new();
-    let read = ZlibDecoder::new(packed).read_to_string(&mut text);
-    read.expect("this program holds what its build script wrote");
-    text
+/// The texts that the build script packed.
+fn unpack(pack: &Pack) -> String {
+    let mut text = vec![];
+    brotli_decompressor::BrotliDecompress(&mut &pack.packed[..], &mut text)
+        .ok()
+        .and_then(|()| String::from_utf8(text).ok())
+        .expect("this program holds what its build script wrote")
+}
+
+/// One of them.
+fn text_of<'a>(text: &'a str, module: &Place) -> &'a str {
+    &text[module.start..][..module.len]
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
-    use flate2::{Compression, write::ZlibEncoder};
-
     use super::*;
 
-    fn sample() -> Vec<Packed> {
-        let row = |arch, name, text: &str| {
-            let mut packed = ZlibEncoder::new(vec![], Compression::fast());
-            packed.write_all(text.as_bytes()).expect("memory");
-            let packed = packed.finish().expect("memory").leak();
-            Packed { arch, name, packed }
+    /// Brotli of a text that it does not compress: a block of the text as it is, and an empty last one.
+    fn stored(text: &str) -> &'static [u8] {
+        assert!((1..1 << 16).contains(&text.len()));
+        // A window of 16 bits; no last block, lengths of 4 digits, the length less 1, not compressed.
+        let bits = (text.len() as u32 - 1) << 4 | 1 << 20;
+        let mut packed = bits.to_le_bytes()[..3].to_vec();
+        packed.extend(text.as_bytes());
+        packed.push(0b11);
+        packed.leak()
+    }
+
+    fn sample() -> Vec<Pack> {
+        let pack = |texts: &[(u32, &'static str, &str)]| {
+            let mut text = String::new();
+            let mut modules = vec![];
+            for (arch, name, own) in texts {
+                let (start, len) = (text.len(), own.len());
+                text += own;
+                modules.push(Place {
+                    arch: *arch,
+                    name,
+                    start,
+                    len,
+                });
+            }
+            Pack {
+                modules: modules.leak(),
+                packed: stored(&text),
+            }
         };
         vec![
-            row(75, "sum", "sum for 75"),
-            row(90, "sum", "sum for 90"),
-            row(80, "sum", "sum for 80"),
-            row(75, "arg", "arg for 75"),
+            pack(&[
+                (75, "sum", "sum for 75"),
+                (80, "sum", "sum for 80"),
+                (90, "sum", "sum for 90"),
+            ]),
+            pack(&[(75, "arg", "arg for 75")]),
         ]
     }
 
@@ -153,19 +180,25 @@ mod tests {
     fn what_is_embedded_is_ptx_of_every_entry() {
         let entries = warpfold_kernels::kernels::entries;
         // A demo leaves a sample.
-        let is_there = |name| OWN.modules.iter().any(|module| module.name == name);
+        let modules = || OWN.packs.iter().flat_map(|pack| pack.modules);
+        let is_there = |name| modules().any(|module| module.name == name);
         let is_sample = !entries().any(|entry| !entry.element.is_sampled() && is_there(entry.name));
-        for arch in archs() {
-            for entry in entries().filter(|entry| !is_sample || entry.element.is_sampled()) {
-                let device = (arch / 10, arch % 10);
-                let ptx =
-                    find(entry, device).expect("every entry is built for the oldest architecture, of this source");
-                assert!(ptx.arch <= arch);
-                assert!(
-                    ptx.text.contains(&format!(".entry {}(", entry.name)),
-                    "{} for {arch}",
-                    entry.name
-                );
+        let oldest = archs().into_iter().min();
+        for entry in entries().filter(|entry| !is_sample || entry.element.is_sampled()) {
+            let is_built = modules().any(|module| module.name == entry.name && Some(module.arch) == oldest);
+            assert!(
+                is_built || oldest.is_none(),
+                "{} for the oldest architecture",
+                entry.name
+            );
+        }
+        for pack in OWN.packs {
+            let text = unpack(pack);
+            for module in pack.modules {
+                let entry = warpfold_kernels::kernels::entry(module.name).expect("a module is of an entry");
+                let text = text_of(&text, module);
+                assert!(check(entry, text).is_ok(), "{} is of another source", module.name);
+                assert!(text.contains(&format!(".entry {}(", module.name)), "{}", module.name);
             }
         }
         assert_eq!(archs().is_empty(), generator().is_none());

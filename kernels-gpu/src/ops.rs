@@ -328,12 +328,12 @@ macro_rules! embedded {
     () => {{
         #[cfg(target_arch = "nvptx64")]
         let embedded = $crate::kernels::Embedded {
-            modules: &[],
+            packs: &[],
             generator: None,
         };
         #[cfg(not(target_arch = "nvptx64"))]
         let embedded = {
-            use $crate::kernels::{Embedded, Ptx};
+            use $crate::kernels::{Embedded, Pack, Ptx};
             include!(concat!(env!("OUT_DIR"), "/warpfold_ptx.rs"))
         };
         embedded

@@ -33,8 +33,7 @@ use warpfold::{
     ops::{
         All, Any, ArgMax, ArgMin, ArgMinMax, Compensated, CountInf, CountNan, CountNonzero, Describe, Exact, IgnoreNan,
         Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product,
-        Reduction, Skewness, StdDev, Sum, SumOfSquares, Variance, Wide,
-        element::Element,
+        Reduction, Skewness, StdDev, Sum, SumOfSquares, Variance, Wide, element::Element,
     },
     plan::{Plan, Shape},
 };

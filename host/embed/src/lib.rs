@@ -3,14 +3,14 @@
 //! Of a crate of your own it is the whole script: a `main` that calls [`ptx`]. Neither it nor `warpfold-kernels` needs CUDA, or PTX: without
 //! them an operator of your own folds on the CPU. On GPUs it does with the feature `cuda` of the crate `warpfold`.
 
+mod pack;
+
 use std::{
-    collections::BTreeSet,
     env, fs,
-    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
-use flate2::{Compression, write::ZlibEncoder};
+pub use pack::{INDEX, Pack, Quality, read, write};
 
 /// Embeds what `cargo xtask build-ptx --crate PATH` left in the package's `target/ptx`. Where there is nothing, the package builds
 /// all the same, and a GPU call with its operators answers with an error that names the command.
@@ -28,8 +28,7 @@ pub fn ptx() {
     ptx_in(there.then_some(&folder));
 }
 
-/// Embeds the PTX in `folder`, `ARCH/ENTRY.ptx`; none without one. It is compressed: as text it would be most of a program. Gives how
-/// many modules there were.
+/// Embeds the PTX in `folder`, `ARCH/ENTRY.ptx`, or what is [packed](write) there; none without one. Gives how many modules there were.
 ///
 /// # Panics
 ///
@@ -42,52 +41,31 @@ pub fn ptx_in(folder: Option<&PathBuf>) -> usize {
             println!("cargo::rerun-if-changed={}", folder.display());
             embed(folder, &out).unwrap_or_else(|error| panic!("cannot embed the PTX in {}: {error}", folder.display()))
         }
-        None => (0, expression(&[], &BTreeSet::new())),
+        None => (0, expression(&[], None)),
     };
     fs::write(out.join("warpfold_ptx.rs"), embedded).expect("OUT_DIR can be written");
     modules
 }
 
 /// Copies the PTX to `out`, so that what is compiled is what the script saw. Gives how many modules there are, and what to compile.
-fn embed(folder: &Path, out: &Path) -> io::Result<(usize, String)> {
-    let mut modules = vec![];
-    let mut generators = BTreeSet::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        // `sm_90`; anything else in there is none of ours.
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(arch) = name.strip_prefix("sm_").and_then(|number| number.parse::<u32>().ok()) else {
-            continue;
-        };
-        for file in fs::read_dir(entry.path())? {
-            let path = file?.path();
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            if path.extension().is_some_and(|extension| extension == "ptx") {
-                let copy = format!("{name}-{stem}.ptx.z");
-                let mut packed = ZlibEncoder::new(vec![], Compression::default());
-                packed.write_all(&fs::read(&path)?)?;
-                fs::write(out.join(&copy), packed.finish()?)?;
-                modules.push((arch, stem, copy));
-            } else if path.file_name().is_some_and(|name| name == "build.txt") {
-                generators.insert(fs::read_to_string(&path)?.trim().to_owned());
-            }
-        }
+fn embed(folder: &Path, out: &Path) -> std::io::Result<(usize, String)> {
+    let (packs, generator) = read(folder, Quality::Quick)?;
+    for pack in &packs {
+        fs::write(out.join(pack.file()), &pack.packed)?;
     }
-    modules.sort();
-    Ok((modules.len(), expression(&modules, &generators)))
+    let modules = packs.iter().map(|pack| pack.modules.len()).sum();
+    Ok((modules, expression(&packs, generator.as_deref())))
 }
 
 /// An `Embedded` of `warpfold_kernels::kernels`, as Rust source.
-fn expression(modules: &[(u32, String, String)], generators: &BTreeSet<String>) -> String {
-    let modules: String = modules
-        .iter()
-        .map(|(arch, name, file)| {
-            format!("    Ptx {{ arch: {arch}, name: {name:?}, packed: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\")) }},\n")
-        })
-        .collect();
-    let generators: Vec<&str> = generators.iter().map(String::as_str).collect();
-    let generator = (!generators.is_empty()).then(|| generators.join("; "));
-    format!("Embedded {{ modules: &[\n{modules}], generator: {generator:?} }}\n")
+fn expression(packs: &[Pack], generator: Option<&str>) -> String {
+    let pack = |pack: &Pack| {
+        let modules: String = pack.modules.iter().map(|module| format!("{module:?}, ")).collect();
+        let file = format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{}\"))", pack.file());
+        format!("    Pack {{ modules: &[{modules}], packed: {file} }},\n")
+    };
+    let packs: String = packs.iter().map(pack).collect();
+    format!("Embedded {{ packs: &[\n{packs}], generator: {generator:?} }}\n")
 }
 
 #[cfg(test)]
@@ -97,11 +75,13 @@ mod tests {
     #[test]
     fn what_lies_in_folders_of_architectures_is_embedded() {
         let folder = env::temp_dir().join(format!("warpfold-embed-{}", std::process::id()));
-        let (ptx, out) = (folder.join("ptx"), folder.join("out"));
+        let (ptx, packed, out) = (folder.join("ptx"), folder.join("packed"), folder.join("out"));
         for (file, text) in [
             ("sm_90/mine_f32.ptx", ".version 7.8"),
+            ("sm_90/mine_f64.ptx", ".version 7.8, f64"),
             ("sm_90/build.txt", "llvm: rustc 1\n"),
             ("sm_75/mine_f32.ptx", ".version 7.4"),
+            ("sm_75/other.ptx", ".version 7.4, other"),
             ("sm_75/build.txt", "llvm: rustc 1\n"),
             ("sm_90a/mine_f32.ptx", "of one architecture alone"),
             ("report.json", "{}"),
@@ -112,16 +92,23 @@ mod tests {
         }
         fs::create_dir_all(&out).unwrap();
         let (modules, source) = embed(&ptx, &out).unwrap();
+        // Packed beforehand it is the same.
+        let (packs, generator) = read(&ptx, Quality::Best).unwrap();
+        write(&packed, &packs, generator.as_deref()).unwrap();
+        assert_eq!(embed(&packed, &out).unwrap(), (4, source.clone()));
         fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(modules, 2);
-        let archs: Vec<&str> = source
+        assert_eq!(modules, 4);
+        let packs: Vec<&str> = source
             .lines()
-            .filter_map(|line| line.split("Ptx { arch: ").nth(1))
+            .filter_map(|line| line.split("Pack { modules: ").nth(1))
             .collect();
         assert!(
-            archs.len() == 2 && archs[0].starts_with("75, name: \"mine_f32\"") && archs[1].starts_with("90,"),
+            packs.len() == 2 && packs[1].starts_with("&[Ptx { arch: 75, name: \"other\", start: 0, len: 19 }, ]"),
             "{source}"
         );
+        let mine = "&[Ptx { arch: 75, name: \"mine_f32\", start: 0, len: 12 }, Ptx { arch: 90, name: \"mine_f32\", start: 12, len: 12 }, \
+                    Ptx { arch: 90, name: \"mine_f64\", start: 24, len: 17 }, ]";
+        assert!(packs[0].starts_with(mine), "{source}");
         assert!(
             source.ends_with("], generator: Some(\"llvm: rustc 1\") }\n"),
             "{source}"
@@ -130,7 +117,6 @@ mod tests {
 
     #[test]
     fn without_ptx_nothing_is_embedded() {
-        let nothing = expression(&[], &BTreeSet::new());
-        assert_eq!(nothing, "Embedded { modules: &[\n], generator: None }\n");
+        assert_eq!(expression(&[], None), "Embedded { packs: &[\n], generator: None }\n");
     }
 }

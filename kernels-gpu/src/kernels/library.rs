@@ -53,10 +53,19 @@ impl PartialEq for Library {
 /// PTX in a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Embedded {
-    /// A module for each architecture and entry.
-    pub modules: &'static [Ptx],
+    /// Modules that are alike are packed together.
+    pub packs: &'static [Pack],
     /// What made them; none where there are none.
     pub generator: Option<&'static str>,
+}
+
+/// Modules of PTX, for every architecture and entry of an operator's kernel, whose texts are much alike.
+#[derive(Clone, Copy, Debug)]
+pub struct Pack {
+    /// Where each is in the text.
+    pub modules: &'static [Ptx],
+    /// Their text, one after the other, compressed by brotli.
+    pub packed: &'static [u8],
 }
 
 /// A module of PTX.
@@ -66,8 +75,10 @@ pub struct Ptx {
     pub arch: u32,
     /// Its entry; of what a user's crate has beside its operators, the crate.
     pub name: &'static str,
-    /// Its text, compressed by zlib.
-    pub packed: &'static [u8],
+    /// Where its text begins in that of its pack, in bytes.
+    pub start: usize,
+    /// Bytes of its text.
+    pub len: usize,
 }
 
 /// What the build must know of an entry: largest block, blocks of that size (0 if it does not matter), words of the state and of

@@ -18,7 +18,7 @@ mod table;
 pub mod whole;
 
 pub use launch::{Arguments, Array, Launch};
-pub use library::{Embedded, Facts, LaunchBounds, Library, Note, Ptx};
+pub use library::{Embedded, Facts, LaunchBounds, Library, Note, Pack, Ptx};
 pub use table::{LIBRARY, PARTS, PARTS_OF_NEWER};
 
 use crate::{

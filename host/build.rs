@@ -18,7 +18,9 @@ fn main() {
     }
     let host = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let repository = host.parent().filter(|root| root.join("kernels-gpu").is_dir());
-    let folder = named().or_else(|| repository.and_then(folder_of));
+    // A package brings its own.
+    let packed = Some(host.join("ptx")).filter(|folder| repository.is_none() && folder.is_dir());
+    let folder = named().or(packed).or_else(|| repository.and_then(folder_of));
     if warpfold_embed::ptx_in(folder.as_ref()) > 0 {
         return;
     }

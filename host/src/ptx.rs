@@ -5,7 +5,19 @@ use warpfold_kernels::kernels::{Embedded, Entry, Pack, Ptx as Place};
 use crate::Error;
 
 /// The library's own.
-static OWN: Embedded = warpfold_kernels::embedded!();
+const OWN: Embedded = warpfold_kernels::embedded!();
+
+// What a package has was packed beforehand, for the kernels that it says it needs.
+const _: () = {
+    let fits = match OWN.fingerprint {
+        Some(packed) => packed == warpfold_kernels::kernels::LIBRARY.fingerprint(),
+        None => true,
+    };
+    assert!(
+        fits,
+        "the PTX in this package was built from another source of warpfold-kernels: `cargo xtask package` makes one that fits"
+    );
+};
 
 /// A module to load.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +35,7 @@ pub(crate) struct Ptx {
 /// [`Error::NoPtx`] if nothing was embedded, or nothing that old; [`Error::StalePtx`] if it was built from another source than the
 /// entry: its kernel might write more than there is room for.
 pub(crate) fn find(entry: &Entry, compute_capability: (u32, u32)) -> Result<Ptx, Error> {
-    let packs = entry.library.ptx.as_ref().unwrap_or(&OWN).packs;
+    let packs = entry.library.ptx.as_ref().map_or(OWN.packs, |ptx| ptx.packs);
     let package = entry.library.package;
     let ptx = choose(packs, entry.name, compute_capability).ok_or_else(|| Error::NoPtx {
         entry: entry.name,

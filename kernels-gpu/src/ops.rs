@@ -330,6 +330,7 @@ macro_rules! embedded {
         let embedded = $crate::kernels::Embedded {
             packs: &[],
             generator: None,
+            fingerprint: None,
         };
         #[cfg(not(target_arch = "nvptx64"))]
         let embedded = {

@@ -8,6 +8,7 @@ mod facts;
 mod generator;
 mod kernel_crate;
 mod outside;
+mod package;
 mod paths;
 mod process;
 mod ptx;
@@ -38,6 +39,8 @@ enum Task {
     Tidy,
     /// Fold a real file and a large array on the best device there is.
     Demo(demo::Args),
+    /// Pack the crates as a registry has them, the kernels' PTX in the library's.
+    Package,
     /// Make a folder that runs the device tests and benches on a machine without Rust.
     Bundle(bundle::Args),
 }
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Task::Test(args) => test::run(&args),
         Task::Tidy => tidy::run(),
         Task::Demo(args) => demo::run(&args),
+        Task::Package => package::run(),
         Task::Bundle(args) => bundle::run(&args),
     };
     // Not by returning it: a backtrace through this program says nothing of what went wrong in another.

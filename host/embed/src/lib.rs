@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use pack::{INDEX, Pack, Quality, read, write};
+pub use pack::{INDEX, Pack, Packs, Ptx, Quality, read, write};
 
 /// Embeds what `cargo xtask build-ptx --crate PATH` left in the package's `target/ptx`. Where there is nothing, the package builds
 /// all the same, and a GPU call with its operators answers with an error that names the command.
@@ -41,7 +41,7 @@ pub fn ptx_in(folder: Option<&PathBuf>) -> usize {
             println!("cargo::rerun-if-changed={}", folder.display());
             embed(folder, &out).unwrap_or_else(|error| panic!("cannot embed the PTX in {}: {error}", folder.display()))
         }
-        None => (0, expression(&[], None)),
+        None => (0, expression(&Packs::default())),
     };
     fs::write(out.join("warpfold_ptx.rs"), embedded).expect("OUT_DIR can be written");
     modules
@@ -49,23 +49,28 @@ pub fn ptx_in(folder: Option<&PathBuf>) -> usize {
 
 /// Copies the PTX to `out`, so that what is compiled is what the script saw. Gives how many modules there are, and what to compile.
 fn embed(folder: &Path, out: &Path) -> std::io::Result<(usize, String)> {
-    let (packs, generator) = read(folder, Quality::Quick)?;
-    for pack in &packs {
+    let packs = read(folder, Quality::Quick)?;
+    for pack in &packs.packs {
         fs::write(out.join(pack.file()), &pack.packed)?;
     }
-    let modules = packs.iter().map(|pack| pack.modules.len()).sum();
-    Ok((modules, expression(&packs, generator.as_deref())))
+    let modules = packs.packs.iter().map(|pack| pack.modules.len()).sum();
+    Ok((modules, expression(&packs)))
 }
 
 /// An `Embedded` of `warpfold_kernels::kernels`, as Rust source.
-fn expression(packs: &[Pack], generator: Option<&str>) -> String {
+fn expression(all: &Packs) -> String {
+    let Packs {
+        packs,
+        generator,
+        fingerprint,
+    } = all;
     let pack = |pack: &Pack| {
         let modules: String = pack.modules.iter().map(|module| format!("{module:?}, ")).collect();
         let file = format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{}\"))", pack.file());
         format!("    Pack {{ modules: &[{modules}], packed: {file} }},\n")
     };
     let packs: String = packs.iter().map(pack).collect();
-    format!("Embedded {{ packs: &[\n{packs}], generator: {generator:?} }}\n")
+    format!("Embedded {{ packs: &[\n{packs}], generator: {generator:?}, fingerprint: {fingerprint:?} }}\n")
 }
 
 #[cfg(test)]
@@ -93,9 +98,17 @@ mod tests {
         fs::create_dir_all(&out).unwrap();
         let (modules, source) = embed(&ptx, &out).unwrap();
         // Packed beforehand it is the same.
-        let (packs, generator) = read(&ptx, Quality::Best).unwrap();
-        write(&packed, &packs, generator.as_deref()).unwrap();
-        assert_eq!(embed(&packed, &out).unwrap(), (4, source.clone()));
+        let mut packs = read(&ptx, Quality::Best).unwrap();
+        packs.fingerprint = Some(7);
+        write(&packed, &packs).unwrap();
+        let with_fingerprint = source.replace("fingerprint: None", "fingerprint: Some(7)");
+        assert_eq!(embed(&packed, &out).unwrap(), (4, with_fingerprint));
+        fs::write(packed.join(INDEX), "llvm\n7\nmine 75 mine_f32 0\n").unwrap();
+        let wrong = embed(&packed, &out).unwrap_err().to_string();
+        assert!(
+            wrong.contains("a line that is none of its: mine 75 mine_f32 0"),
+            "{wrong}"
+        );
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!(modules, 4);
         let packs: Vec<&str> = source
@@ -110,13 +123,16 @@ mod tests {
                     Ptx { arch: 90, name: \"mine_f64\", start: 24, len: 17 }, ]";
         assert!(packs[0].starts_with(mine), "{source}");
         assert!(
-            source.ends_with("], generator: Some(\"llvm: rustc 1\") }\n"),
+            source.ends_with("], generator: Some(\"llvm: rustc 1\"), fingerprint: None }\n"),
             "{source}"
         );
     }
 
     #[test]
     fn without_ptx_nothing_is_embedded() {
-        assert_eq!(expression(&[], None), "Embedded { packs: &[\n], generator: None }\n");
+        assert_eq!(
+            expression(&Packs::default()),
+            "Embedded { packs: &[\n], generator: None, fingerprint: None }\n"
+        );
     }
 }

@@ -5,7 +5,9 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     io::{self, Error, ErrorKind},
+    num::NonZero,
     path::Path,
+    thread,
 };
 
 /// Modules that are compressed together.
@@ -52,16 +54,27 @@ impl Pack {
     }
 }
 
-/// The PTX in `folder`, `ARCH/ENTRY.ptx`, packed; or, where that has been done, as it is there. And what made it.
+/// Packs, and what they are of.
+#[derive(Clone, Debug, Default)]
+pub struct Packs {
+    /// In the order of their names.
+    pub packs: Vec<Pack>,
+    /// What made the PTX; none where there is none.
+    pub generator: Option<String>,
+    /// The fingerprint of the library that it is of, where that is known.
+    pub fingerprint: Option<u64>,
+}
+
+/// The PTX in `folder`, `ARCH/ENTRY.ptx`, packed; or, where that has been done, as it is there.
 ///
 /// # Errors
 ///
 /// Those of reading; [`ErrorKind::InvalidData`] of an index that is none.
-pub fn read(folder: &Path, quality: Quality) -> io::Result<(Vec<Pack>, Option<String>)> {
+pub fn read(folder: &Path, quality: Quality) -> io::Result<Packs> {
     if folder.join(INDEX).is_file() {
         return read_packs(folder);
     }
-    let mut texts: BTreeMap<String, Vec<(String, u32, String)>> = BTreeMap::new();
+    let mut texts: BTreeMap<String, Texts> = BTreeMap::new();
     let mut generators = BTreeSet::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -82,22 +95,41 @@ pub fn read(folder: &Path, quality: Quality) -> io::Result<(Vec<Pack>, Option<St
             }
         }
     }
-    let packs = texts.into_iter().map(|(name, texts)| pack(name, texts, quality));
+    let texts: Vec<_> = texts.into_iter().collect();
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let packs = thread::scope(|scope| {
+        let packed = |texts: &[(String, Texts)]| texts.iter().map(|(name, texts)| pack(name, texts, quality)).collect();
+        let parts = texts.chunks(texts.len().div_ceil(threads).max(1));
+        let parts: Vec<_> = parts.map(|part| scope.spawn(move || packed(part))).collect();
+        let joined = parts
+            .into_iter()
+            .map(|part| part.join().expect("nothing in there panics"));
+        joined.collect::<Vec<Vec<io::Result<Pack>>>>()
+    });
     let generators: Vec<String> = generators.into_iter().collect();
-    Ok((
-        packs.collect::<io::Result<_>>()?,
-        (!generators.is_empty()).then(|| generators.join("; ")),
-    ))
+    Ok(Packs {
+        packs: packs.into_iter().flatten().collect::<io::Result<_>>()?,
+        generator: (!generators.is_empty()).then(|| generators.join("; ")),
+        fingerprint: None,
+    })
 }
 
-fn pack(name: String, mut texts: Vec<(String, u32, String)>, quality: Quality) -> io::Result<Pack> {
+/// Modules: their entries, architectures and texts.
+type Texts = Vec<(String, u32, String)>;
+
+fn pack(name: &str, texts: &Texts, quality: Quality) -> io::Result<Pack> {
+    let mut texts: Vec<_> = texts.iter().collect();
     texts.sort();
     let mut text = String::new();
     let mut modules = vec![];
     for (name, arch, own) in texts {
-        let (start, len) = (text.len(), own.len());
-        modules.push(Ptx { arch, name, start, len });
-        text.push_str(&own);
+        modules.push(Ptx {
+            arch: *arch,
+            name: name.clone(),
+            start: text.len(),
+            len: own.len(),
+        });
+        text.push_str(own);
     }
     let params = brotli::enc::BrotliEncoderParams {
         quality: match quality {
@@ -111,7 +143,11 @@ fn pack(name: String, mut texts: Vec<(String, u32, String)>, quality: Quality) -
     };
     let mut packed = vec![];
     brotli::BrotliCompress(&mut text.as_bytes(), &mut packed, &params)?;
-    Ok(Pack { name, modules, packed })
+    Ok(Pack {
+        name: name.to_owned(),
+        modules,
+        packed,
+    })
 }
 
 /// Writes packs to a folder, which is made anew.
@@ -119,13 +155,18 @@ fn pack(name: String, mut texts: Vec<(String, u32, String)>, quality: Quality) -
 /// # Errors
 ///
 /// Those of writing.
-pub fn write(folder: &Path, packs: &[Pack], generator: Option<&str>) -> io::Result<()> {
+pub fn write(folder: &Path, packs: &Packs) -> io::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
     fs::create_dir_all(folder)?;
-    let mut index = format!("{}\n", generator.unwrap_or_default());
-    for pack in packs {
+    let fingerprint = packs.fingerprint.map(|fingerprint| fingerprint.to_string());
+    let mut index = format!(
+        "{}\n{}\n",
+        packs.generator.as_deref().unwrap_or_default(),
+        fingerprint.unwrap_or_default()
+    );
+    for pack in &packs.packs {
         fs::write(folder.join(pack.file()), &pack.packed)?;
         for Ptx { arch, name, start, len } in &pack.modules {
             index += &format!("{} {arch} {name} {start} {len}\n", pack.name);
@@ -134,29 +175,26 @@ pub fn write(folder: &Path, packs: &[Pack], generator: Option<&str>) -> io::Resu
     fs::write(folder.join(INDEX), index)
 }
 
-fn read_packs(folder: &Path) -> io::Result<(Vec<Pack>, Option<String>)> {
+fn read_packs(folder: &Path) -> io::Result<Packs> {
     let index = fs::read_to_string(folder.join(INDEX))?;
     let mut lines = index.lines();
-    let generator = lines.next().filter(|line| !line.is_empty()).map(str::to_owned);
-    let mut packs: Vec<Pack> = vec![];
+    let mut line = || lines.next().filter(|line| !line.is_empty());
+    let mut all = Packs {
+        generator: line().map(str::to_owned),
+        fingerprint: line().map(|line| number(line, line)).transpose()?,
+        packs: vec![],
+    };
     for line in lines {
-        let wrong = || {
-            Error::new(
-                ErrorKind::InvalidData,
-                format!("{INDEX} has a line that is none of its: {line}"),
-            )
-        };
         let [name, arch, entry, start, len] = line.split(' ').collect::<Vec<_>>()[..] else {
-            return Err(wrong());
+            return Err(wrong(line));
         };
-        let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
         let module = Ptx {
-            arch: number(arch)? as u32,
+            arch: number(arch, line)? as u32,
             name: entry.to_owned(),
-            start: number(start)?,
-            len: number(len)?,
+            start: number(start, line)? as usize,
+            len: number(len, line)? as usize,
         };
-        match packs.last_mut().filter(|pack| pack.name == name) {
+        match all.packs.last_mut().filter(|pack| pack.name == name) {
             Some(pack) => pack.modules.push(module),
             None => {
                 let mut pack = Pack {
@@ -165,9 +203,20 @@ fn read_packs(folder: &Path) -> io::Result<(Vec<Pack>, Option<String>)> {
                     packed: vec![],
                 };
                 pack.packed = fs::read(folder.join(pack.file()))?;
-                packs.push(pack);
+                all.packs.push(pack);
             }
         }
     }
-    Ok((packs, generator))
+    Ok(all)
+}
+
+fn number(text: &str, line: &str) -> io::Result<u64> {
+    text.parse().map_err(|_| wrong(line))
+}
+
+fn wrong(line: &str) -> Error {
+    Error::new(
+        ErrorKind::InvalidData,
+        format!("{INDEX} has a line that is none of its: {line}"),
+    )
 }

@@ -34,6 +34,45 @@ impl Library {
         };
         built(element).or_else(|| built(element.unsigned()))
     }
+
+    /// A number that changes with the names and the facts of its entries: PTX of another one is of another source.
+    #[must_use]
+    pub const fn fingerprint(&self) -> u64 {
+        let mut hash = Fnv::NEW;
+        let mut list = 0;
+        while list < self.lists.len() {
+            let mut i = 0;
+            while i < self.lists[list].len() {
+                let entry = &self.lists[list][i];
+                hash = hash.bytes(entry.name.as_bytes());
+                let facts = entry.facts();
+                let mut fact = 0;
+                while fact < facts.len() {
+                    hash = hash.bytes(&facts[fact].to_le_bytes());
+                    fact += 1;
+                }
+                i += 1;
+            }
+            list += 1;
+        }
+        hash.0
+    }
+}
+
+/// The hash of Fowler, Noll and Vo, FNV-1a of 64 bits: short, and computed while a program is compiled.
+struct Fnv(u64);
+
+impl Fnv {
+    const NEW: Self = Self(0xcbf2_9ce4_8422_2325);
+
+    const fn bytes(self, bytes: &[u8]) -> Self {
+        let (mut hash, mut i) = (self.0, 0);
+        while i < bytes.len() {
+            hash = (hash ^ bytes[i] as u64).wrapping_mul(0x0000_0100_0000_01b3);
+            i += 1;
+        }
+        Self(hash)
+    }
 }
 
 /// Its entries know it, so it is shown by its name.
@@ -57,6 +96,8 @@ pub struct Embedded {
     pub packs: &'static [Pack],
     /// What made them; none where there are none.
     pub generator: Option<&'static str>,
+    /// The [fingerprint](Library::fingerprint) of the library that they are of, where they were packed beforehand.
+    pub fingerprint: Option<u64>,
 }
 
 /// Modules of PTX, for every architecture and entry of an operator's kernel, whose texts are much alike.

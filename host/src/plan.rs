@@ -12,10 +12,7 @@ use std::fmt;
 use warpfold_kernels::{
     kernels::{Entry, Kernel, SMALL_TILES, whole},
     simt::MAX_WARPS,
-    stages::{
-        block::most_states,
-        warp::{Partials, is_large},
-    },
+    stages::strategy::{Partials, is_large, most_states},
     tree::LANES,
 };
 
@@ -30,7 +27,7 @@ use crate::Error;
 pub struct Shape {
     /// Warps in a block, at most 32 and no more than the entry's largest block.
     pub warps: u32,
-    /// Leaves that each warp folds of a tile, at most [as many](Partials::most) as the entry's have room. Any number of them where they
+    /// Leaves that each warp folds of a tile, at most [as many](warpfold_kernels::stages::strategy::Strategy::most_leaves) as the entry's have room. Any number of them where they
     /// meet [in any order](Partials::PerThread).
     pub leaves_per_warp: u32,
     /// Blocks in the grid, at least 1.
@@ -124,23 +121,23 @@ impl Plan {
             _ => (most_warps / 2).max(WARPS / 2).min(most_warps),
         };
         let warps = warps.min(most_states(entry.state_words));
-        let most_leaves = entry.partials.most(entry.state_words, warps);
+        let most_leaves = entry.strategy.most_leaves(warps);
         // Blocks that run at once.
         let resident = u64::from(entry.min_blocks.unwrap_or(1) * (most_warps / warps)) * MULTIPROCESSORS;
-        if entry.partials == Partials::PerThread {
+        if entry.strategy.partials() == Partials::PerThread {
             // A warp's leaves have one state together, so a tile may have as many as there are for a block.
             let tiles = if leaves <= FEW_LEAVES { SMALL_TILES } else { resident };
             let leaves_per_warp = leaves.div_ceil(tiles * u64::from(warps));
             return Self::of(entry, len, warps, leaves_per_warp.min(most_leaves.into()) as u32);
         }
-        let of_a_tile = match entry.partials {
+        let of_a_tile = match entry.strategy.partials() {
             Partials::PerRun { aside: false } if leaves <= MANY_LEAVES => TILE_LEAVES / 2,
             _ => TILE_LEAVES,
         };
         let most_leaves = most_leaves.min(of_a_tile / warps);
         let leaves_per_warp = up_to(leaves.div_ceil(SMALL_TILES * u64::from(warps)), most_leaves);
         let mut plan = Self::of(entry, len, warps, leaves_per_warp);
-        if entry.partials == (Partials::PerRun { aside: true }) {
+        if entry.strategy.partials() == (Partials::PerRun { aside: true }) {
             plan.shape.blocks = plan.shape.blocks.min(resident as u32);
         }
         plan
@@ -151,7 +148,7 @@ impl Plan {
     fn of_few(entry: &'static Entry, len: u64) -> Option<Self> {
         let leaves = len.div_ceil(entry.element.leaf_elements()).max(1);
         let most_warps = (entry.max_threads / LANES).min(most_states(entry.state_words));
-        let most_tiles = if entry.partials == Partials::PerThread && is_large(entry.state_words) {
+        let most_tiles = if entry.strategy.partials() == Partials::PerThread && is_large(entry.state_words) {
             1
         } else {
             SMALL_TILES
@@ -164,7 +161,7 @@ impl Plan {
         };
         let is_few = leaves <= most_tiles * u64::from(most_warps);
         // Those that are the cheaper, the more leaves a warp has, are given more.
-        let takes_one = entry.kernel == Kernel::Small || !matches!(entry.partials, Partials::PerRun { .. });
+        let takes_one = entry.kernel == Kernel::Small || !matches!(entry.strategy.partials(), Partials::PerRun { .. });
         (is_few && takes_one).then(|| Self::of(entry, len, warps, 1))
     }
 
@@ -202,8 +199,8 @@ impl Plan {
         let mut legal = warps.is_power_of_two()
             && warps <= MAX_WARPS.min(entry.max_threads / LANES)
             && warps <= most_states(entry.state_words)
-            && (leaves_per_warp.is_power_of_two() || entry.partials == Partials::PerThread)
-            && (1..=entry.partials.most(entry.state_words, warps)).contains(&leaves_per_warp)
+            && (leaves_per_warp.is_power_of_two() || entry.strategy.partials() == Partials::PerThread)
+            && (1..=entry.strategy.most_leaves(warps)).contains(&leaves_per_warp)
             && (1..=i32::MAX as u32).contains(&blocks);
         let tiles = if legal {
             len.div_ceil(whole::tile_elements(entry.element, warps, leaves_per_warp))

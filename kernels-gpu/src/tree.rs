@@ -20,7 +20,7 @@ pub(crate) mod pending;
 pub use first_rows::fold_first_rows;
 
 use crate::{
-    element::Item,
+    element::{Item, Type},
     monoids::{Monoid, Words},
 };
 
@@ -38,6 +38,14 @@ pub const ROWS: usize = 8;
 
 /// Bytes of a leaf.
 pub const LEAF_BYTES: usize = ROWS * LANES as usize * VECTOR_BYTES;
+
+impl Type {
+    /// Elements in a leaf of the canonical tree.
+    #[must_use]
+    pub const fn leaf_elements(self) -> u64 {
+        (LEAF_BYTES / self.bytes()) as u64
+    }
+}
 
 /// Elements of `T` in one vector.
 #[must_use]

@@ -13,11 +13,7 @@ use warpfold_kernels::{
     element::Element,
     kernels::{Arguments, Kernel, output::Output, run, segments, whole},
     monoids::{Monoid, Words},
-    stages::{
-        extents::{Around, Extents},
-        grid::Meeting,
-        warp::Partials,
-    },
+    stages::{around::Around, extents::Extents, grid::Meeting, strategy::Strategy},
     tree::vector_elements,
 };
 
@@ -63,7 +59,7 @@ pub fn pieces<T: Element, R: Reduction<T>>(op: R, values: &[T], piece: usize) ->
 /// The shape, with as many leaves for each warp as a tile has room for: states of many words have less.
 #[must_use]
 pub fn fit<T: Element, R: Reduction<T>>(_: R, shape: Shape) -> Shape {
-    let most = Partials::of::<T, R::Monoid>().most(R::State::COUNT, shape.warps);
+    let most = Strategy::of::<T, R::Monoid>().most_leaves(shape.warps);
     Shape {
         leaves_per_warp: shape.leaves_per_warp.min(most),
         ..shape

@@ -11,7 +11,7 @@ use warpfold_kernels::{
     element::{Element, Type},
     kernels::{Entry, Kernel, OpParams, strided, whole::tile_elements},
     monoids::{Monoid, Words},
-    stages::{block::most_states, team::most_warps, warp::Partials},
+    stages::strategy::{Partials, most_states, most_warps},
     tree::{Part, ROWS, place, row_elements, vector_elements},
 };
 
@@ -318,7 +318,7 @@ fn emulate<T: Element>(
     seed: u64,
 ) -> (Eight, Eight) {
     let folded = match (kernel, op.selects()) {
-        (Kernel::All, _) if op.entry().partials == Partials::PerThread => {
+        (Kernel::All, _) if op.entry().strategy.partials() == Partials::PerThread => {
             reduce_all(Asks::<false, true>(op), values, misalign, shape, seed)
         }
         (Kernel::All, false) => reduce_all(Asks::<false>(op), values, misalign, shape, seed),

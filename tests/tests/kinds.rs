@@ -11,10 +11,7 @@ use warpfold::{
     },
     plan::Shape,
 };
-use warpfold_kernels::{
-    kernels::segments::most_leaves,
-    tree::{leaf_elements, row_elements, vector_elements},
-};
+use warpfold_kernels::tree::{leaf_elements, row_elements, vector_elements};
 use warpfold_tests::{Bits, backends};
 
 /// The bits of element `i`.
@@ -107,7 +104,11 @@ fn in_segments<T: Element, R: Reduction<T>>(op: R) {
     for (name, bits) in arrays(leaf, 8 * size_of::<T>() as u32) {
         let values: Vec<T> = values(segments.len() as usize, &bits);
         let plan = Plan::segments(op.entry(), segments.len(), segments.count() as u64).expect("few blocks");
-        for (apart, seed, leaves) in [(false, 0, 1), (false, 1, most_leaves(plan.entry)), (true, 1, 2)] {
+        for (apart, seed, leaves) in [
+            (false, 0, 1),
+            (false, 1, plan.entry.strategy.most_leaves_of_segments()),
+            (true, 1, 2),
+        ] {
             let plan = backends::in_tiles(plan, leaves);
             let (answers, _) = backends::emulator_segments(op.monoid(), &values, &plan, &segments, apart, seed);
             for (i, answer) in answers.into_iter().enumerate() {

@@ -98,7 +98,7 @@ proptest! {
     ) {
         // At most 128 leaves a tile, fewer for states of many words.
         let warps = (1 << warps).min(entry.max_threads / 32);
-        let leaves_per_warp = (1 << leaves).min(entry.partials.most(entry.state_words, warps));
+        let leaves_per_warp = (1 << leaves).min(entry.strategy.most_leaves(warps));
         let shape = Shape { warps, leaves_per_warp, blocks };
         let plan = Plan::with_shape(entry, len, shape).expect("a legal shape");
         is_sound(&plan);

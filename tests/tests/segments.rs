@@ -8,7 +8,7 @@ use warpfold::{
 };
 use warpfold_kernels::{
     element::{Element, Type, bf16},
-    kernels::segments::MOST_LEAVES,
+    stages::strategy::SEGMENT_LEVELS,
 };
 use warpfold_tests::{
     Bits, backends,
@@ -88,7 +88,7 @@ fn every_edge_in_segments() {
         ("sum", Type::F64),
     ] {
         let op = operation(name, ty);
-        for leaves in [1, 2, MOST_LEAVES] {
+        for leaves in [1, 2, 1 << SEGMENT_LEVELS] {
             for (i, len) in edges(ty, leaves as usize).into_iter().enumerate() {
                 let alike = [len; 37];
                 let mut among = [[1, 2, 5][i % 3]; 70];
@@ -170,7 +170,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn any_segments(lens in lens(), leaves in prop::sample::select(vec![1, 2, 4, MOST_LEAVES]), seed in 0..1000_u64) {
+    fn any_segments(lens in lens(), leaves in prop::sample::select(vec![1, 2, 4, 1 << SEGMENT_LEVELS]), seed in 0..1000_u64) {
         for (name, ty) in [("sum", Type::F32), ("sum", Type::Bf16), ("argmin", Type::U8)] {
             let op = operation(name, ty);
             let lens = lens.iter().map(|len| if op.empty().is_some() { *len } else { len + 1 });

@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: the invariants of the design, as absences one can check.
 
+mod circles;
 mod generators;
 mod licences;
 mod links;
@@ -16,11 +17,12 @@ use crate::paths;
 type Rule = (&'static str, fn(&Tree) -> Vec<Violation>);
 
 /// Every rule on the sources.
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     ("the kernels depend on nothing", rules::kernels_depend_on_nothing),
     ("the kernels know no host and no emulator", rules::kernels_know_no_host),
     ("a monoid never sees the machine", rules::monoids_see_no_machine),
     ("a stage never names a monoid", rules::stages_name_no_monoid),
+    ("files of the kernels import in no circle", circles::none_in_the_kernels),
     ("intrinsics and assembly stay in simt", rules::intrinsics_stay_in_simt),
     (
         "what threads do together is no assembly",

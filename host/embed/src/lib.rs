@@ -28,7 +28,7 @@ pub fn ptx() {
     ptx_in(there.then_some(&folder));
 }
 
-/// Embeds the PTX in `folder`, `ARCH/ENTRY.ptx`, or what is [packed](write) there; none without one. Gives how many modules there were.
+/// Embeds the PTX in `folder`, `ARCH/ENTRY.ptx`, or what is [packed](write()) there; none without one. Gives how many modules there were.
 ///
 /// # Panics
 ///

@@ -14,7 +14,7 @@ use pulp::{Arch, Simd, WithSimd};
 use warpfold_kernels::{
     element::Item,
     monoids::{Monoid, Words},
-    stages::warp::is_large,
+    stages::strategy::is_large,
     tree::{leaf_elements, row_elements},
 };
 

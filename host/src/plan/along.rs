@@ -5,9 +5,8 @@ use std::fmt;
 use warpfold_kernels::{
     kernels::{Entry, Kernel, rows::Width, strided},
     stages::{
-        block::most_states,
-        team::{Team, most_steps},
-        warp::is_vast,
+        strategy::{is_vast, most_states},
+        team::Team,
     },
     tree::LANES,
 };
@@ -105,7 +104,7 @@ impl Plan {
             }
             warps = up_to(few, warps);
         }
-        let most = entry.partials.most(entry.state_words, warps);
+        let most = entry.strategy.most_leaves(warps);
         let mut leaves_per_warp = up_to(leaves.div_ceil(warps.into()), most);
         let tiles = |leaves_per_warp: u32| leaves.div_ceil(u64::from(warps * leaves_per_warp));
         while leaves_per_warp > 1 && count.saturating_mul(tiles(leaves_per_warp)) < MANY_BLOCKS {
@@ -144,7 +143,7 @@ impl Plan {
         let parts = strided::parts(entry.element, len);
         // Units of a lane, were there but one warp for an answer.
         let units = parts.div_ceil(u64::from(LANES / answers));
-        let (most, most_steps) = (entry.max_threads / LANES, most_steps(entry.state_words, entry.partials));
+        let (most, most_steps) = (entry.max_threads / LANES, entry.strategy.most_steps());
         let tiles = |team: Team| parts.div_ceil(team.units());
         let team_of = |warps: u32| {
             let warps = units.next_power_of_two().min(warps.into()) as u32;
@@ -246,10 +245,7 @@ mod tests {
                             let teams = sets * u64::from(plan.shape.warps / plan.team.warps);
                             assert!(teams * u64::from(plan.team.answers) >= plan.count, "{plan}");
                             assert!(plan.tiles * plan.team.units() >= parts, "{plan}");
-                            assert!(
-                                plan.team.steps <= most_steps(plan.entry.state_words, plan.entry.partials),
-                                "{plan}"
-                            );
+                            assert!(plan.team.steps <= plan.entry.strategy.most_steps(), "{plan}");
                         }
                         Kernel::Rows => {
                             let warps = u64::from(plan.shape.blocks) * u64::from(plan.shape.warps);

@@ -22,7 +22,7 @@ impl Plan {
         let places = segments::places(entry.element, len, count);
         let most = WARPS.min(entry.max_threads / LANES);
         let warps_of = |leaves: u32| places.div_ceil(entry.element.leaf_elements() * u64::from(leaves));
-        let mut leaves = segments::most_leaves(entry);
+        let mut leaves = entry.strategy.most_leaves_of_segments();
         while leaves > 1 && warps_of(leaves) < MANY_BLOCKS * u64::from(most) {
             leaves /= 2;
         }
@@ -83,7 +83,7 @@ mod tests {
                     let plan = Plan::segments(entry, len, count).expect("few blocks");
                     let leaves = plan.shape.leaves_per_warp;
                     assert!(
-                        leaves.is_power_of_two() && leaves <= segments::most_leaves(entry),
+                        leaves.is_power_of_two() && leaves <= entry.strategy.most_leaves_of_segments(),
                         "{plan}"
                     );
                     assert!(

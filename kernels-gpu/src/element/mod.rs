@@ -49,7 +49,7 @@ pub(crate) use scale::in_pairs;
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
-use crate::{monoids::Words, tree::LEAF_BYTES};
+use crate::monoids::Words;
 
 /// A type of elements, as a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -190,12 +190,6 @@ impl Type {
             Self::I64 | Self::U64 | Self::F64 | Self::Complex64 => 8,
             Self::Complex128 => 16,
         }
-    }
-
-    /// Elements in a leaf of the canonical tree.
-    #[must_use]
-    pub const fn leaf_elements(self) -> u64 {
-        (LEAF_BYTES / self.bytes()) as u64
     }
 }
 

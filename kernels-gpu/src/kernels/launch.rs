@@ -2,7 +2,8 @@
 
 use super::{OpParams, output::Output};
 use crate::stages::{
-    extents::{Around, Extents},
+    around::Around,
+    extents::Extents,
     grid::Meeting,
     source::{At, Source},
 };

@@ -6,6 +6,7 @@
 //!
 //! What is no fold has entries of its own, beside that list: [`distinct`].
 
+mod bounds;
 pub mod distinct;
 mod entry;
 mod launch;
@@ -28,10 +29,9 @@ use crate::{
     stages::{
         grid,
         source::Source,
-        team::{Team, most_warps},
-        warp::{FEW_WORDS, Partials, is_large},
+        strategy::{FEW_WORDS, Strategy},
+        team::Team,
     },
-    tree::LANES,
 };
 
 /// What the host and the build know of an entry point. The code that runs is in [`whole`], [`rows`], [`strided`] and
@@ -58,8 +58,8 @@ pub struct Entry {
     pub kernel: Kernel,
     /// 32-bit words of its state, the unit of its slots.
     pub state_words: usize,
-    /// What a warp makes of its leaves of a tile: it may have more of them where it makes one state.
-    pub partials: Partials,
+    /// The ways that its kernel takes.
+    pub strategy: Strategy,
     /// 32-bit words of its answer.
     pub answer_words: usize,
     /// Bytes of its answer in memory.
@@ -220,56 +220,8 @@ impl Entry {
         };
         assert!(words >= 1 && words <= most, "a state has too many words");
         assert!(<M::Answer as Words>::COUNT <= most, "an answer has too many words");
-        let (max_threads, blocks, barriers) = match kernel {
-            Kernel::Distinct => panic!("no operator has it"),
-            Kernel::All => (launch_bounds.threads, launch_bounds.blocks, whole::barriers::<T, M>()),
-            Kernel::Small => (
-                launch_bounds.small_threads,
-                launch_bounds.small_blocks,
-                whole::BARRIERS_SMALL,
-            ),
-            // Of large states four slots take all registers there are.
-            Kernel::Rows if is_large(words) => (launch_bounds.threads, 1, 0),
-            Kernel::Rows => (launch_bounds.threads, launch_bounds.blocks, 0),
-            Kernel::Segments => {
-                // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments'
-                // slots and of a leaf.
-                let all = launch_bounds.threads * launch_bounds.blocks;
-                let most = match (words, T::BYTES < 4) {
-                    // Twice the vectors.
-                    (1 | 2, false) if T::ARRAYS > 1 => 384,
-                    _ if T::ARRAYS > 1 => 256,
-                    (1, false) | (2, false) => 512,
-                    (1, true) => 384,
-                    // Widening it takes more: with fewer registers, log-sum-exp spills on 7.5.
-                    (2, true) if matches!(T::ELEMENT, Type::F16) => 256,
-                    _ if !is_large(words) && !M::FOLDS_COLUMNS => 384,
-                    _ => 256,
-                };
-                let resident = if all < most { all } else { most };
-                (64, resident / 64, 0)
-            }
-            Kernel::Strided => {
-                // Addresses take many registers, and so do the states that wait, if any do.
-                let (most, all) = (LANES * most_warps(words), launch_bounds.threads * launch_bounds.blocks);
-                let (most_threads, most_resident) = match words {
-                    _ if T::ARRAYS > 1 => (256, 256),
-                    1 | 2 => (256, 512),
-                    // Those of no order, of which none waits.
-                    _ if M::IN_ANY_ORDER && T::BYTES > 2 => (256, 512),
-                    _ if M::IN_ANY_ORDER && T::BYTES == 2 => (128, 384),
-                    _ => (256, 256),
-                };
-                let threads = if most < most_threads { most } else { most_threads };
-                let most_resident = if launch_bounds.apart < most_resident {
-                    launch_bounds.apart
-                } else {
-                    most_resident
-                };
-                let resident = if all < most_resident { all } else { most_resident };
-                (threads, resident / threads, strided::barriers(words))
-            }
-        };
+        let strategy = Strategy::of::<T, M>();
+        let (max_threads, blocks) = strategy.threads(kernel, launch_bounds);
         Self {
             library,
             name,
@@ -281,13 +233,13 @@ impl Entry {
             masked: T::MASKED,
             kernel,
             state_words: words,
-            partials: Partials::of::<T, M>(),
+            strategy,
             answer_words: <M::Answer as Words>::COUNT,
             answer_bytes: <M::Answer as Words>::COUNT * <M::Answer as Words>::UNIT,
             max_threads,
             min_blocks: Some(blocks),
             fuses: M::FUSES,
-            barriers,
+            barriers: strategy.barriers(kernel),
         }
     }
 }
@@ -295,7 +247,7 @@ impl Entry {
 /// The most 32-bit words of a state, and of an answer, of an operator that has every kernel.
 pub const MOST_WORDS: usize = FEW_WORDS;
 
-/// The same of one of [vast](crate::stages::warp::is_vast) states.
+/// The same of one of [vast](crate::stages::strategy::is_vast) states.
 pub const MOST_VAST_WORDS: usize = 70;
 
 /// The entry of this crate that folds elements of a type with an operator in a kernel; none if it is not built.

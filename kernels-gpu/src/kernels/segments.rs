@@ -2,10 +2,7 @@
 
 mod short;
 
-use super::{
-    Entry,
-    output::{Output, finish},
-};
+use super::output::{Output, finish};
 use crate::{
     element::Type,
     monoids::{Monoid, Words},
@@ -18,39 +15,12 @@ use crate::{
         run::Run,
         segments::{self, Piece, Segments},
         source::{At, Source},
+        strategy::{SEGMENT_LEVELS, Strategy, is_vast},
         thread,
-        warp::{self, Seen, is_vast},
+        warp::{self, Seen},
     },
     tree::{LANES, leaf_elements, leaves, pending::Pending},
 };
-
-/// The most leaves of a tile; of states so large that a warp's leaves have one together, as many as it has lanes.
-pub const MOST_LEAVES: u32 = 1 << LEVELS;
-
-/// Of their subtrees that wait.
-const LEVELS: u32 = 3;
-
-/// Whether states are so large that registers are dearer than loads from a near cache.
-const fn are_dear(words: usize) -> bool {
-    words >= 3
-}
-
-/// Whether a tile is a leaf: of two arrays, where states are large, a lane has no room for states that wait.
-const fn is_one_leaf(arrays: usize, words: usize) -> bool {
-    arrays > 1 && are_dear(words)
-}
-
-/// The most leaves of a tile of an entry.
-#[must_use]
-pub const fn most_leaves(entry: &Entry) -> u32 {
-    if is_one_leaf(entry.arrays, entry.state_words) {
-        1
-    } else if is_vast(entry.state_words) {
-        LANES
-    } else {
-        MOST_LEAVES
-    }
-}
 
 /// Places on the line that segments stand on, for `len` elements in `count` segments; see [`segments`].
 #[must_use]
@@ -68,7 +38,7 @@ pub const fn places(element: Type, len: u64, count: u64) -> u64 {
 ///
 /// Of the largest states no segment is short.
 ///
-/// A tile has `leaves` leaves, a power of two, at most [`most_leaves`]; there are as many warps as tiles in [`places`]. No warp
+/// A tile has `leaves` leaves, a power of two, at most [as many](Strategy::most_leaves_of_segments) as there is room for; there are as many warps as tiles in [`places`]. No warp
 /// waits for another.
 ///
 /// # Safety
@@ -102,7 +72,7 @@ pub unsafe fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
         let here = ends.unwrap_or_else(|| at(number));
         // SAFETY: passed on to the caller.
         let mine = unsafe { segments.piece(simt, number, here, place, range) };
-        if !are_dear(M::State::COUNT) {
+        if !const { Strategy::of::<T, M>().are_states_dear() } {
             // On its way while these are folded.
             ends = Some(at(number + u64::from(LANES)));
         }
@@ -232,14 +202,14 @@ fn address_of<S: Simt, T: Source>(simt: S, mine: At<T>, from: u32) -> At<T> {
 /// As [`reduce_segments`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn fold_run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
-    if is_one_leaf(T::ARRAYS, M::State::COUNT) {
+    if const { Strategy::of::<T, M>().is_tile_a_leaf() } {
         // SAFETY: passed on to the caller.
         return unsafe { fold_leaf(simt, op, input, &mut Seen::nothing(op)) };
     }
     let leaf = leaf_elements::<T>() as u32;
     let mut left = input.len as u32;
     let mut start = input.start;
-    let mut pending = Pending::<M::State, LEVELS>::nothing(op);
+    let mut pending = Pending::<M::State, SEGMENT_LEVELS>::nothing(op);
     let mut seen = Seen::nothing(op);
     let mut number = 0;
     while left > 0 {
@@ -271,7 +241,7 @@ unsafe fn fold_neighbours<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
     let count = leaves::<T>(input.len) as u32;
     // SAFETY: passed on to the caller.
     unsafe {
-        if warp::accumulates_per_thread::<T, M>() {
+        if const { Strategy::of::<T, M>().accumulates_per_thread() } {
             // All leaves as ragged ones are: whole ones at once take more registers than there are.
             let (mut mine, mut leaf) = (op.identity(), 0);
             while leaf < count {

@@ -7,13 +7,7 @@ use crate::{
     monoids::Monoid,
     simt::Simt,
     stages::{
-        extents::Extents,
-        gather, grid,
-        grid::Meeting,
-        in_order, load,
-        source::Source,
-        store,
-        team::{Team, most_warps},
+        extents::Extents, gather, grid, grid::Meeting, in_order, load, source::Source, store, team::Team,
         transposed_loads,
     },
     tree::{LANES, ROWS, leaf_elements, vector_elements},
@@ -34,13 +28,6 @@ pub const fn parts(element: Type, len: u64) -> u64 {
     let row = leaf / ROWS as u64;
     let first_row = if len < row { len } else { row };
     first_row.div_ceil(row / PARTS)
-}
-
-/// Barriers in [`reduce_strided`], of states of `words` words: two meetings of two, if any warps meet; the slots' writers and readers; and in
-/// the loop of slots.
-#[must_use]
-pub const fn barriers(words: usize) -> u32 {
-    if most_warps(words) > 1 { 8 } else { 4 }
 }
 
 /// Folds each extent to its answer.

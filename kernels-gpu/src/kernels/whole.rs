@@ -15,8 +15,10 @@ use crate::{
         narrow,
         run::Run,
         source::Source,
-        store, thread, warp,
-        warp::{Partials, Row, Seen},
+        store,
+        strategy::{Partials, Strategy},
+        thread, warp,
+        warp::{Row, Seen},
     },
     tree::{LANES, leaves},
 };
@@ -27,15 +29,6 @@ pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u
     element.leaf_elements() * warps as u64 * leaves_per_warp as u64
 }
 
-/// Barriers in [`reduce_all`]: the block's two, one behind the ticket, and, unless threads accumulate, one between two rounds of slots.
-#[must_use]
-pub const fn barriers<T: Source, M: Monoid<T>>() -> u32 {
-    if warp::accumulates_per_thread::<T, M>() { 3 } else { 4 }
-}
-
-/// Barriers in [`reduce_small`].
-pub const BARRIERS_SMALL: u32 = 1;
-
 /// Folds each extent to its answer.
 ///
 /// ```text
@@ -45,8 +38,8 @@ pub const BARRIERS_SMALL: u32 = 1;
 /// The first `blocks` blocks fold the first extent, as many the next. Warps take the leaves of a tile in turns, so that a
 /// block reads its tile from one end to the other; or each a run of neighbours, where these meet in the warp.
 ///
-/// The number of warps in a block is a power of two, at most [`most_states`](block::most_states); a warp folds as many leaves of a tile
-/// as [`Partials::most`] has it, and `blocks` is any number. None of them changes a bit.
+/// The number of warps in a block is a power of two, at most [`most_states`](crate::stages::strategy::most_states); a warp folds as many leaves of a tile
+/// as [`Strategy::most_leaves`] has it, and `blocks` is any number. None of them changes a bit.
 ///
 /// # Safety
 ///
@@ -62,6 +55,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
     meeting: Meeting,
     output: Output,
 ) {
+    let strategy = const { Strategy::of::<T, M>() };
     let (block, input) = if extents.count == 1 {
         (simt.block(), extents.whole())
     } else {
@@ -83,7 +77,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
     let mut turn = Turn::FIRST;
     let mut seen = Seen::nothing(op);
     let mut carried = Carried::nothing(op);
-    let are_apart = matches!(Partials::of::<T, M>(), Partials::PerLeaf);
+    let are_apart = matches!(strategy.partials(), Partials::PerLeaf);
     let mut tile = block;
     // Memory has room for no more: each has at least a leaf.
     let tiles = narrow(simt, meeting.tiles);
@@ -96,7 +90,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
         let loadable = narrow(simt, u64::saturating_sub(thread::loadable_leaves::<T, M>(input), first));
         let whole = tile_leaves.min(loadable);
         let mut at = simt.warp();
-        if warp::accumulates_per_thread::<T, M>() {
+        if strategy.accumulates_per_thread() {
             let mut mine = op.fold_parts(op.identity(), || {
                 if at >= whole {
                     return None;
@@ -113,7 +107,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             }
             block::put(simt, simt.warp(), warp::reduce(simt, op, mine), turn);
         }
-        if warp::reduces_four_leaves::<T, M>() && are_apart {
+        if strategy.reduces_four_leaves() && are_apart {
             while at < whole {
                 let mut four = Turns {
                     simt,
@@ -132,7 +126,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             // This warp's first of the others.
             at = whole + (u32::wrapping_sub(simt.warp(), whole) & (simt.warps() - 1));
         }
-        if matches!(Partials::of::<T, M>(), Partials::PerRun { .. }) {
+        if matches!(strategy.partials(), Partials::PerRun { .. }) {
             let run = Run {
                 simt,
                 op,
@@ -145,7 +139,7 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             let state = unsafe { run.fold(&mut carried, tile + meeting.blocks >= tiles) };
             block::put(simt, simt.warp(), state, turn);
         }
-        while M::COMMUTES && are_apart && !warp::reduces_four_leaves::<T, M>() && at < whole {
+        while M::COMMUTES && are_apart && !strategy.reduces_four_leaves() && at < whole {
             // SAFETY: passed on to the caller; the leaf is one of those.
             let state = unsafe { warp::fold_loadable(simt, op, input, leaf(at), &mut seen) };
             block::put(simt, at, state, turn);
@@ -231,7 +225,7 @@ pub unsafe fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(
     let mine = unsafe {
         if leaf < thread::loadable_leaves::<T, M>(input) {
             thread::load_leaf::<S, T, M>(simt, input, leaf).fold(simt, op)
-        } else if warp::accumulates_per_thread::<T, M>() {
+        } else if const { Strategy::of::<T, M>().accumulates_per_thread() } {
             thread::fold_ragged_onto(simt, op, input, leaf, op.identity())
         } else {
             thread::fold_ragged(simt, op, input, leaf)

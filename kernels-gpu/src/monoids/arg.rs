@@ -1,6 +1,8 @@
 //! Where the largest or the smallest value is.
 
-use super::{End, Monoid, Order, Words, extremum::Key, peak};
+mod peak;
+
+use super::{End, Monoid, Order, Words, extremum::Key};
 use crate::{
     element::{Item as _, Rank, Real},
     kernels::OpParams,

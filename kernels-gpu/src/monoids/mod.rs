@@ -23,7 +23,6 @@ mod map;
 pub mod moments;
 mod norm;
 mod pair;
-mod peak;
 mod product;
 mod step;
 mod sum;

@@ -2,7 +2,8 @@
 
 use super::{
     each_word,
-    warp::{self, combines_in_loops, is_large},
+    strategy::{BLOCK_BUFFER, STATES_OF_A_LANE, combines_in_loops, is_large, most_states},
+    warp,
 };
 use crate::{
     monoids::{Monoid, Words},
@@ -10,27 +11,8 @@ use crate::{
     tree::{LANES, pending::Pending},
 };
 
-/// States that a lane of the first warp folds by itself.
-const PER_LANE: u32 = 4;
-
-/// Words of each of the two shared buffers.
-const BUFFER_WORDS: u32 = 512;
-const _: () = assert!(2 * BUFFER_WORDS as usize + 4 <= SHARED_WORDS);
-
 /// The shared word beside the buffers, for a word from one thread to all of the block.
 pub const NOTICE: u32 = SHARED_WORDS as u32 - 1;
-
-/// The most states of `words` words that can meet at once, a power of two.
-#[must_use]
-pub const fn most_states(words: usize) -> u32 {
-    let most = BUFFER_WORDS / words as u32;
-    let most = 1 << u32::ilog2(most);
-    if most < PER_LANE * LANES {
-        most
-    } else {
-        PER_LANE * LANES
-    }
-}
 
 /// Which of the two shared buffers a round uses. Rounds take turns, so that one barrier a round is enough: a warp that
 /// runs ahead writes the other buffer, and reaches this one again only past a barrier that the reader has passed.
@@ -48,7 +30,7 @@ impl Turn {
     }
 
     fn word(self, state: u32, words: usize) -> u32 {
-        self.0 * BUFFER_WORDS + state * words as u32
+        self.0 * BLOCK_BUFFER + state * words as u32
     }
 }
 
@@ -78,13 +60,13 @@ pub fn fold<S: Simt, T, M: Monoid<T>>(simt: S, op: M, count: u32, turn: Turn) ->
     if simt.warp() != 0 {
         return op.identity();
     }
-    const { assert!(PER_LANE == 4, "four states are written out") };
+    const { assert!(STATES_OF_A_LANE == 4, "four states are written out") };
     // All from one number that no compiler takes apart: it would keep an address for each word all through a loop of rounds.
     let first = if is_large(M::State::COUNT) {
         const { assert!(!is_large(M::State::COUNT) || most_states(M::State::COUNT) <= LANES) };
         simt.lane()
     } else {
-        PER_LANE * simt.lane()
+        STATES_OF_A_LANE * simt.lane()
     };
     let words = simt.opaque(turn.word(first, M::State::COUNT));
     let left = simt.opaque(u32::saturating_sub(count, first));
@@ -102,15 +84,15 @@ pub fn fold<S: Simt, T, M: Monoid<T>>(simt: S, op: M, count: u32, turn: Turn) ->
     let mine = if combines_in_loops(M::State::COUNT) {
         let mut pending = Pending::<M::State, 2>::nothing(op);
         let mut i = simt.opaque(0);
-        while i < PER_LANE {
+        while i < STATES_OF_A_LANE {
             pending.push(simt, op, i, state(i));
             i = simt.opaque(i + 1);
         }
-        pending.total(simt, op, PER_LANE)
+        pending.total(simt, op, STATES_OF_A_LANE)
     } else {
         op.combine(op.combine(state(0), state(1)), op.combine(state(2), state(3)))
     };
-    warp::reduce_first(simt, op, mine, count.div_ceil(PER_LANE))
+    warp::reduce_first(simt, op, mine, count.div_ceil(STATES_OF_A_LANE))
 }
 
 /// Combines lane 0's `state` of each warp, neighbours first. The number of warps is a power of two.

@@ -1,13 +1,13 @@
 //! Where the extents of a launch lie: each is folded to an answer of its own.
 
 use super::{
+    around::Around,
     mask,
-    segments::Segments,
     source::{At, Source},
 };
 use crate::{
     simt::Simt,
-    tree::{VECTOR_BYTES, leaf_elements, vector_elements},
+    tree::{leaf_elements, vector_elements},
 };
 
 /// `count` extents of `len` elements.
@@ -54,17 +54,6 @@ impl<T: Source> Extents<T> {
         Input {
             start: self.start,
             len: self.len,
-            around: self.around,
-        }
-    }
-
-    /// Segments.
-    pub fn segments(self) -> Segments<T> {
-        Segments {
-            start: self.start,
-            count: self.count,
-            offsets: self.layout,
-            apart: T::all(T::map(self.step, |step| step != 0)),
             around: self.around,
         }
     }
@@ -178,11 +167,6 @@ pub(crate) fn after<T: Source>(start: At<T>, items: u64) -> At<T> {
     T::further(start, T::each(|_| items as isize))
 }
 
-/// The addresses that may be read: from the first on, before the second.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Around(pub usize, pub usize);
-
 impl<T: Source> Input<T> {
     /// An extent by itself.
     #[must_use]
@@ -230,25 +214,5 @@ impl<T: Source> Input<T> {
                     around.has_vectors(start.addr() + leaf as usize * bytes, bytes)
                 },
             ))
-    }
-}
-
-impl Around {
-    /// Whether all from the address `first` up to `end` may be read.
-    pub(super) fn has(self, first: usize, end: usize) -> bool {
-        self.0 <= first && end <= self.1
-    }
-
-    /// Whether all aligned words that `bytes` bytes from the address `first` on touch may be read.
-    pub(super) fn has_words(self, first: usize, bytes: usize) -> bool {
-        self.has(first & !3, (first + bytes).next_multiple_of(4))
-    }
-
-    /// Whether all aligned vectors that `bytes` bytes from the address `first` on touch may be read.
-    pub(super) fn has_vectors(self, first: usize, bytes: usize) -> bool {
-        self.has(
-            first & !(VECTOR_BYTES - 1),
-            (first + bytes).next_multiple_of(VECTOR_BYTES),
-        )
     }
 }

@@ -7,9 +7,10 @@ use super::{
     load::{Vectors, WORDS, each_row, is_vector, load_element, rows_in_turns, vector},
     mask, narrow,
     part::Loaded,
+    places::Places,
     source::{At, Read, Source},
+    strategy::is_vast,
     transposed_loads::{TransposedLoads, can_share, folds_half},
-    warp::is_vast,
 };
 use crate::{
     element::Item,
@@ -84,17 +85,6 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
         loaded.fold(simt, op)
     };
     op.shift(state, first)
-}
-
-/// Where the elements of a part lie in one of the arrays: those from number `first` on of the extent that begins at `start`, of which
-/// the first `present` places are present.
-#[derive(Clone, Copy)]
-pub(super) struct Places<T: Source> {
-    pub(super) extents: Extents<T>,
-    pub(super) array: usize,
-    pub(super) start: *const T::Element,
-    pub(super) first: u64,
-    pub(super) present: u32,
 }
 
 /// The words of a part, element by element.

@@ -1,6 +1,6 @@
 //! Grid stage: one state per tile in global memory; the last block to arrive folds them.
 
-use super::{block, block::Turn, load, source::Source, store, warp};
+use super::{aside, block, block::Turn, load, source::Source, store, strategy::Strategy, warp};
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
@@ -50,7 +50,7 @@ pub const SLOTS_PER_WARP: u64 = (ROWS * LANES) as u64;
 pub unsafe fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
     // SAFETY: passed on to the caller.
     let last = unsafe { draws_last(simt, meeting) };
-    if warp::accumulates_per_thread::<T, M>() {
+    if const { Strategy::of::<T, M>().accumulates_per_thread() } {
         // SAFETY: passed on to the caller.
         return all_hear(simt, last).then(|| unsafe { fold_in_any_order(simt, op, meeting) });
     }
@@ -299,7 +299,7 @@ unsafe fn fold_warp_slots<S: Simt, T: Source, M: Monoid<T>>(
     apart: u64,
     present: u32,
 ) -> M::State {
-    if !warp::accumulates_per_thread::<T, M>() {
+    if !const { Strategy::of::<T, M>().accumulates_per_thread() } {
         // SAFETY: passed on to the caller.
         let rows = unsafe { reduce_8_rows(simt, op, slots, apart, present) };
         return warp::reduce_8_lanes(simt, op, rows);
@@ -333,14 +333,19 @@ unsafe fn reduce_8_rows<S: Simt, T, M: Monoid<T>>(
     // One address for the eight loads, and comparisons of one number, in 32 bits: this shares the registers of the whole kernel.
     let column = at::<M::State>(slots, u64::from(simt.lane()) * apart);
     let left = simt.opaque(u32::saturating_sub(present, simt.lane()));
-    warp::reduce_eight(simt, op, |row| {
+    let slot = |row| {
         if row * LANES < left {
             // SAFETY: the slot is present.
             unsafe { load(simt, column, u64::from(row * LANES) * apart) }
         } else {
             op.identity()
         }
-    })
+    };
+    if M::UNORDERED > 0 {
+        aside::reduce_eight(simt, op, slot)
+    } else {
+        warp::reduce_eight(simt, op, slot)
+    }
 }
 
 /// The address of a slot.

@@ -1,6 +1,6 @@
 //! How a lane reads its vectors: whole, in part, of any alignment.
 
-use super::extents::Around;
+use super::around::Around;
 use crate::{
     element::{Element, Item},
     simt::Simt,

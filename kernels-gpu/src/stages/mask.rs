@@ -2,7 +2,7 @@
 //! words of a vector.
 
 use super::{
-    extents::Around,
+    around::Around,
     load::{Vectors, WORDS, each_row, shifted_by_bytes},
 };
 use crate::{

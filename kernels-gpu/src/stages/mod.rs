@@ -3,6 +3,7 @@
 //! On GPUs stages are inlined, whatever the compiler would do: states stay in registers, and no kernel calls. Elsewhere, on the emulator, it decides;
 //! inlined into each kernel of each operator they took four times as long to compile, and ran no faster.
 
+pub mod around;
 pub mod aside;
 pub mod block;
 pub mod extents;
@@ -12,9 +13,11 @@ pub mod in_order;
 pub mod load;
 pub mod mask;
 mod part;
+mod places;
 pub mod run;
 pub mod segments;
 pub mod source;
+pub mod strategy;
 pub mod table;
 pub mod team;
 pub mod thread;

@@ -5,57 +5,15 @@
 
 use super::{
     extents::after,
-    load::{ALL, Vectors, each_row, shifted_by_bytes, word_elements},
+    load::{ALL, Vectors, each_row, shifted_by_bytes},
     source::{At, Source},
-    warp::is_vast,
+    strategy::Strategy,
 };
 use crate::{
-    monoids::{self, Monoid},
+    monoids::Monoid,
     simt::Simt,
     tree::{self, Again, LANES, Part, ROWS, pending::Pending, place, vector_elements},
 };
-
-/// Whether an operator has so much code for an element, or a column, that it stands in loops however few there are.
-const fn is_heavy<T: Source, M: Monoid<T>>() -> bool {
-    M::FUSES || M::FOLDS_COLUMNS
-}
-
-/// Whether all elements of `rows` rows are folded at once, without a loop: where that is little code, or pays. What is known to be whole
-/// needs no tests.
-///
-/// On H100s on 2026-11-25 std of 2²⁸ f32 took 377 µs with whole leaves in a loop, and 362 at once.
-const fn folds_at_once<T: Source, M: Monoid<T>>(rows: usize, is_whole: bool) -> bool {
-    let words = <M::State as monoids::Words>::COUNT;
-    let is_heavy = is_heavy::<T, M>();
-    match (T::BYTES, rows, is_whole) {
-        (16, ..) => true,
-        _ if is_vast(words) => true,
-        (_, 1 | 2, _) => !is_heavy || words <= 2,
-        (4 | 8, _, true) => !is_heavy || M::FOLDS_COLUMNS || words <= 2,
-        (2, _, true) => words <= 2 && !M::FOLDS_COLUMNS && T::ARRAYS == 1,
-        _ => false,
-    }
-}
-
-/// Whether a part's first rows are folded at once, row by row, the others being passed over. An operator that selects looks for the places
-/// of few enough elements that a word has a bit for each: not those of all columns of small ones.
-const fn folds_first_rows<T: Source, M: Monoid<T>>() -> bool {
-    let is_little = !is_heavy::<T, M>() && <M::State as monoids::Words>::COUNT <= 4;
-    match T::BYTES {
-        1 => false,
-        2 => is_little && T::ARRAYS == 1 && !M::SELECTS,
-        _ => is_little,
-    }
-}
-
-/// The columns that a turn of the loop folds: those of a word; one of an operator that folds a column at once, of much code for states of
-/// several words, and of two arrays' such states.
-const fn columns_in_turn<T: Source, M: Monoid<T>>() -> usize {
-    let words = <M::State as monoids::Words>::COUNT;
-    let is_dear = M::FOLDS_COLUMNS || M::FUSES && words > 2;
-    let is_wide = T::ARRAYS > 1 && !T::MASKED && words > 4;
-    if is_dear || is_wide { 1 } else { word_elements::<T>() }
-}
 
 /// A part that was read, of which the first `present` places hold elements.
 #[derive(Clone, Copy)]
@@ -103,7 +61,7 @@ impl<T: Source, const N: usize> Loaded<T, N> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn fold_first_rows<S: Simt, M: Monoid<T>>(self, simt: S, op: M, rows: u32) -> M::State {
         const { assert!(N == ROWS, "half of a leaf's rows") };
-        if const { folds_first_rows::<T, M>() } {
+        if const { Strategy::of::<T, M>().folds_first_rows() } {
             return tree::fold_first_rows(op, self, rows);
         }
         if rows as usize > ROWS / 2 {
@@ -116,13 +74,13 @@ impl<T: Source, const N: usize> Loaded<T, N> {
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_turns<S: Simt, M: Monoid<T>, const WHOLE: bool>(self, simt: S, op: M) -> M::State {
-        if const { folds_at_once::<T, M>(N, WHOLE) } {
+        if const { Strategy::of::<T, M>().folds_at_once(N, WHOLE) } {
             return op.fold_part(self);
         }
         match const {
             (
-                vector_elements::<T>() / columns_in_turn::<T, M>(),
-                columns_in_turn::<T, M>(),
+                vector_elements::<T>() / Strategy::of::<T, M>().columns_in_turn(),
+                Strategy::of::<T, M>().columns_in_turn(),
             )
         } {
             (2, 1) => self.fold_columns::<S, M, WHOLE, 1, 1>(simt, op),

@@ -30,7 +30,7 @@ pub struct Run<S, T: Source, M> {
 }
 
 impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
-    /// Folds them: [`Partials::PerRun`](warp::Partials::PerRun). What is set aside is `carried` on, and joins the state of the run that
+    /// Folds them: [`Partials::PerRun`](super::strategy::Partials::PerRun). What is set aside is `carried` on, and joins the state of the run that
     /// `is_last`.
     ///
     /// Called by: all 32 lanes together, on runs in rising order · Valid in: every lane · Scratch: none

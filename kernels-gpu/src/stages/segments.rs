@@ -6,7 +6,8 @@
 //! huge one among tiny ones leave a warp with more than two ranges' work, and where a warp begins is found by a search.
 
 use super::{
-    extents::{Around, Input, after},
+    around::Around,
+    extents::{Extents, Input, after},
     source::{At, Source},
 };
 use crate::{element::Type, simt::Simt, tree::LANES};
@@ -65,6 +66,19 @@ impl Ends {
 
 /// How many words a number has: as many loads.
 pub const NUMBER: usize = 2;
+
+impl<T: Source> Extents<T> {
+    /// What was passed of segments.
+    pub fn segments(self) -> Segments<T> {
+        Segments {
+            start: self.start,
+            count: self.count,
+            offsets: self.layout,
+            apart: T::all(T::map(self.step, |step| step != 0)),
+            around: self.around,
+        }
+    }
+}
 
 impl<T: Source> Segments<T> {
     /// The number at `at` of those before the elements.

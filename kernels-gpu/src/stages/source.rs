@@ -2,7 +2,7 @@
 //! and is read in its own way; of one and its mask, which has a byte for each element.
 
 use super::{
-    extents::Around,
+    around::Around,
     load::{Vectors, element, load_across, load_bytes, load_one, load_ragged, load_whole, load_wide, load_words},
     mask,
 };

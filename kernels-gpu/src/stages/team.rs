@@ -12,37 +12,14 @@
 
 use super::{
     each_word,
-    warp::{Partials, is_vast, with_partner},
+    strategy::{STEP_LEVELS, is_vast, most_warps},
+    warp::with_partner,
 };
 use crate::{
     monoids::{Monoid, Words},
-    simt::{SHARED_WORDS, Simt},
+    simt::Simt,
     tree::{LANES, pending::Pending},
 };
-
-/// Words of shared memory that states of a block's warps meet in.
-const BUFFER_WORDS: u32 = 1024;
-const _: () = assert!(BUFFER_WORDS as usize + 4 <= SHARED_WORDS);
-
-/// The most steps of a warp whose states have `words` words, a power of two: one where they are so large that a lane has no room for
-/// any that wait, as they need not [in any order](Partials::PerThread).
-#[must_use]
-pub const fn most_steps(words: usize, partials: Partials) -> u32 {
-    match partials {
-        Partials::PerLeaf | Partials::PerRun { .. } if is_vast(words) => 1,
-        _ => 1 << LEVELS,
-    }
-}
-
-/// Of its subtrees that wait.
-const LEVELS: u32 = 5;
-
-/// The most warps of a block whose states of `words` words can meet, a power of two.
-#[must_use]
-pub const fn most_warps(words: usize) -> u32 {
-    let most = BUFFER_WORDS / (LANES * words as u32);
-    if most > 1 { 1 << u32::ilog2(most) } else { 1 }
-}
 
 /// Who folds an answer. All numbers are powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +28,7 @@ pub struct Team {
     pub answers: u32,
     /// Warps of an answer, each called a member.
     pub warps: u32,
-    /// Units that a lane takes, one after the other, at most [`most_steps`].
+    /// Units that a lane takes, one after the other, at most [as many](super::strategy::Strategy::most_steps) as wait.
     pub steps: u32,
 }
 
@@ -98,7 +75,7 @@ impl Team {
         let state = if is_vast(M::State::COUNT) {
             self.fold_steps::<S, T, M, 0>(simt, op, count, unit)
         } else {
-            self.fold_steps::<S, T, M, LEVELS>(simt, op, count, unit)
+            self.fold_steps::<S, T, M, STEP_LEVELS>(simt, op, count, unit)
         };
         if self.warps == 1 || most_warps(M::State::COUNT) == 1 {
             return state;
@@ -147,7 +124,7 @@ impl Team {
         simt.barrier();
         let mut total = op.identity();
         if self.member(simt) == 0 {
-            let mut pending = Pending::<_, LEVELS>::nothing(op);
+            let mut pending = Pending::<_, STEP_LEVELS>::nothing(op);
             let mut member = 0;
             while member < self.warps {
                 let state = M::State::from_words(|word| simt.load_shared(at(simt.warp() + member, word)));

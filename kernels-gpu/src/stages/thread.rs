@@ -1,13 +1,14 @@
 //! Thread stage: a lane folds its part of a leaf in registers.
 
 use super::{
-    extents::{Around, Input, after},
+    around::Around,
+    extents::{Input, after},
     in_order,
     load::{ALL, Vectors, WORDS, each_row},
     narrow,
     part::{Columns, Loaded, Unloaded},
     source::{Across, Aligned, At, Bytes, Ragged, Source, Way, Whole, Within, Words, load},
-    warp,
+    strategy::Strategy,
 };
 use crate::{
     element::Item,
@@ -23,18 +24,10 @@ pub struct Rows<T: Source> {
     base: u64,
 }
 
-/// Whether leaves that are whole but not aligned are read as aligned ones are, all at once, only by words: for operators that
-/// may then skip them, such as fold columns, and such as fold a lane's leaves together, where a part has so few elements that it is
-/// worth it. Others are as fast reading elements as they fold them, and spare themselves the registers.
-#[must_use]
-pub const fn loads_words<T: Source, M: Monoid<T>>() -> bool {
-    (M::SELECTS || M::FOLDS_COLUMNS || warp::accumulates_per_thread::<T, M>() && T::BYTES >= 8) && T::BYTES >= 4
-}
-
 /// How many leaves [`load_leaf`] can read: the first.
 #[must_use]
 pub fn loadable_leaves<T: Source, M: Monoid<T>>(input: Input<T>) -> u64 {
-    if M::COMMUTES && (loads_words::<T, M>() || input.is_aligned()) {
+    if M::COMMUTES && (const { Strategy::of::<T, M>().loads_words() } || input.is_aligned()) {
         input.whole_leaves()
     } else {
         0
@@ -54,7 +47,7 @@ pub unsafe fn load_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, input: Input<
     let from = after::<T>(input.start, base);
     // SAFETY: a whole leaf lies inside the input; a lane's vectors keep its alignment, and words that of their elements.
     let words = unsafe {
-        if loads_words::<T, M>() && !input.is_aligned() {
+        if const { Strategy::of::<T, M>().loads_words() } && !input.is_aligned() {
             load::<S, T, _, ROWS>(simt, Words, from, ALL, input.around)
         } else {
             load::<S, T, _, ROWS>(simt, Whole, from, ALL, input.around)

@@ -11,8 +11,8 @@
 
 use super::{
     extents::Extents,
-    gather::Places,
     load::{Vectors, WORDS, each_row, word_elements},
+    places::Places,
     source::{Read, Source},
 };
 use crate::{

@@ -1,10 +1,10 @@
 //! Warp stage: 32 lanes meet in five shuffles.
 
 use super::{
-    aside, block,
     extents::Input,
     map_words,
     source::Source,
+    strategy::combines_in_loops,
     thread::{self, Rows},
 };
 use crate::{
@@ -12,36 +12,6 @@ use crate::{
     simt::Simt,
     tree::LANES,
 };
-
-/// Whether states are so large, and so is the code that combines two, that it stands in loops: of eight a lane has no room in
-/// registers, and of many such pieces of code a kernel none in the cache.
-#[must_use]
-pub const fn is_large(words: usize) -> bool {
-    words > 8
-}
-
-/// Whether the code that combines two states stands in loops, once for each stage: of all states but those of a word, which are combined in
-/// an instruction or a few.
-#[must_use]
-pub const fn combines_in_loops(words: usize) -> bool {
-    words > 1
-}
-
-/// The most words of a state of which a lane has room for several, and a kernel's code for several ways to fold them.
-pub const FEW_WORDS: usize = 16;
-
-/// Whether states are larger than that: a warp folds one extent at a time then, a run of leaves by what little code there can be.
-#[must_use]
-pub const fn is_vast(words: usize) -> bool {
-    words > FEW_WORDS
-}
-
-/// Whether a lane combines all that it has folded of a tile before lanes meet: of operators that associate, on one array. Such as select
-/// would rather skip leaves that cannot matter.
-#[must_use]
-pub const fn accumulates_per_thread<T: Source, M: Monoid<T>>() -> bool {
-    M::ASSOCIATES && T::ARRAYS == 1 && !M::SELECTS
-}
 
 /// Combines the 32 states of a warp, neighbours first.
 ///
@@ -95,57 +65,6 @@ fn reduce_further<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut four: M::State, 
 
 /// Rows whose states are combined together in [`fold_four`].
 pub const FOUR: u32 = 4;
-
-/// What a warp makes of its leaves of a tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Partials {
-    /// A state of each, which all meet in shared memory.
-    PerLeaf,
-    /// One state of them all, which are neighbours: of states so large that shared memory has room for few. Where it has room, leaves are
-    /// read faster if warps take them in turns.
-    PerRun {
-        /// Whether something is [set aside](Monoid::UNORDERED): it is the cheaper, the more leaves of an array a warp folds.
-        aside: bool,
-    },
-    /// One state of them all, whichever they are: threads [accumulate](accumulates_per_thread).
-    PerThread,
-}
-
-impl Partials {
-    /// What it makes of those of an operator.
-    #[must_use]
-    pub const fn of<T: Source, M: Monoid<T>>() -> Self {
-        if accumulates_per_thread::<T, M>() {
-            Self::PerThread
-        } else if reduces_four_leaves::<T, M>() && is_large(M::State::COUNT) {
-            Self::PerRun {
-                aside: M::UNORDERED > 0,
-            }
-        } else {
-            Self::PerLeaf
-        }
-    }
-
-    /// The most that a warp may have of a tile, of `warps` in a block and states of `words` words. They are a power of two, but
-    /// [in any order](Self::PerThread).
-    #[must_use]
-    pub const fn most(self, words: usize, warps: u32) -> u32 {
-        match self {
-            Self::PerLeaf => block::most_states(words) / warps,
-            Self::PerRun { .. } => LANES,
-            // A kernel counts those of a tile in 32 bits.
-            Self::PerThread => 1 << 24,
-        }
-    }
-}
-
-/// Whether a warp's leaves of a tile meet [four at a time](fold_four): where states have several words, so that combining them costs
-/// more than holding two, and what of them is combined in the tree not so many that two do not fit the registers beside the third.
-#[must_use]
-pub const fn reduces_four_leaves<T: Source, M: Monoid<T>>() -> bool {
-    let words = M::State::COUNT;
-    (words > 1 && words < 12 || M::UNORDERED > 0) && !M::SELECTS && !accumulates_per_thread::<T, M>() && M::COMMUTES
-}
 
 /// States by number: a closure, or, of much code, what has a method that is always inlined.
 pub trait Row<State> {
@@ -232,14 +151,11 @@ fn meet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, low: M::State, hig
 
 /// Combines the 32 states of each of eight rows, neighbours first, `state(row)` being this lane's in that row. Nine
 /// shuffles rather than forty: at each of the first three steps a lane hands on half the rows it holds and keeps the
-/// other half.
+/// other half. Where something is set aside it is [`aside::reduce_eight`](super::aside::reduce_eight).
 ///
 /// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32) -> M::State) -> M::State {
-    if M::UNORDERED > 0 {
-        return aside::reduce_eight(simt, op, state);
-    }
     if M::State::COUNT > 2 {
         // A number that no compiler knows: one unrolls the loop otherwise.
         return reduce_rows(simt, op, simt.opaque(8), 8, state);

@@ -4,7 +4,11 @@ use warpfold_kernels::{
     element::{Element, Type},
     kernels::{Arguments, SMALL_TILES, output::Output, whole},
     monoids::{Monoid, Words as _},
-    stages::{block::most_states, extents::Extents, grid::Meeting, warp::Partials},
+    stages::{
+        extents::Extents,
+        grid::Meeting,
+        strategy::{Strategy, most_states},
+    },
     tree::LANES,
 };
 
@@ -20,7 +24,7 @@ use crate::{
 pub struct Shape {
     /// Threads in a block: 32 · 2ᵏ, at most 1024.
     pub threads: u32,
-    /// Leaves of the canonical tree that a warp folds for one tile: a power of two, at most as many as [`Partials::most`] has it.
+    /// Leaves of the canonical tree that a warp folds for one tile: a power of two, at most as many as [`Strategy::most_leaves`] has it.
     pub leaves_per_warp: u32,
     /// Blocks in the grid, launched as they are, be there more or fewer than tiles.
     pub blocks: u32,
@@ -68,7 +72,7 @@ pub fn reduce_all<T: Element, M: Monoid<T>>(
     assert!(
         powers
             && warps <= most_states(M::State::COUNT)
-            && shape.leaves_per_warp <= Partials::of::<T, M>().most(M::State::COUNT, warps),
+            && shape.leaves_per_warp <= Strategy::of::<T, M>().most_leaves(warps),
         "{shape:?} is none that the kernel allows"
     );
     fold::<T, M>(values, misalign, shape, seed, |lane, arguments| {

@@ -4,7 +4,7 @@ use super::{
     super::{Entry, Kernel, LIBRARY},
     Order, Width,
 };
-use crate::stages::{table::Slot as _, warp::Partials};
+use crate::stages::{strategy::Strategy, table::Slot as _};
 #[cfg(target_arch = "nvptx64")]
 use {
     super::{Arguments, count_extents, count_whole},
@@ -56,7 +56,19 @@ const fn entry<T: Width>(name: &'static str, blocks: u32, barriers: u32) -> Entr
         masked: false,
         kernel: Kernel::Distinct,
         state_words: T::Slot::WORDS,
-        partials: Partials::PerThread,
+        // Whoever comes first changes nothing.
+        strategy: Strategy {
+            element: T::TYPE,
+            arrays: 1,
+            masked: false,
+            words: T::Slot::WORDS,
+            commutes: true,
+            associates: true,
+            selects: false,
+            folds_columns: false,
+            fuses: false,
+            sets_aside: false,
+        },
         answer_words: 2,
         answer_bytes: 8,
         max_threads: THREADS,
@@ -106,7 +118,7 @@ macro_rules! points {
                             step,
                             layout,
                             // Elements are read one by one.
-                            around: crate::stages::extents::Around(0, 0),
+                            around: crate::stages::around::Around(0, 0),
                         };
                         let arguments = Arguments {
                             extents,

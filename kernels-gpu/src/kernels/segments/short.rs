@@ -2,13 +2,14 @@
 
 use super::address_of;
 use crate::{
-    monoids::{Monoid, Words},
+    monoids::Monoid,
     simt::Simt,
     stages::{
         extents::{Input, after},
         segments::Segments,
         shuffle,
         source::{At, Source},
+        strategy::Strategy,
         thread::{self, Short},
         warp::{self, Row},
     },
@@ -27,7 +28,7 @@ const MOST_ALONE: u32 = 2 * AT_ONCE;
 /// How many vectors of a segment a lane folds beside others, if all are wide: of two arrays, where states are large, it has no room for
 /// more than one.
 const fn most_beside<T: Source, M: Monoid<T>>() -> u32 {
-    if super::is_one_leaf(T::ARRAYS, <M::State as Words>::COUNT) {
+    if const { Strategy::of::<T, M>().is_tile_a_leaf() } {
         1
     } else {
         2

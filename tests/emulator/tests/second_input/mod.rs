@@ -11,13 +11,7 @@ use warpfold_kernels::{
     element::Element,
     kernels::{Arguments, Kernel, output::Output, rows, segments, strided, whole},
     monoids::{Monoid, Words},
-    stages::{
-        extents::{self, Around},
-        grid::Meeting,
-        mask::NO_MASK,
-        source::Source,
-        team::Team,
-    },
+    stages::{around::Around, extents, grid::Meeting, mask::NO_MASK, source::Source, team::Team},
     tree::vector_elements,
 };
 

@@ -1,13 +1,13 @@
 //! Where the highest of some elements at hand is: how high it is first, and then which have it. That is half the instructions of keys and
 //! indices that compete from one element to the next.
 
-use super::{
-    Monoid,
-    arg::{Near, Ties},
-    extremum::{Key, Order},
-};
+use super::{Near, Ties};
 use crate::{
     element::{Rank, Real},
+    monoids::{
+        Monoid,
+        extremum::{Key, Order},
+    },
     tree::{Columns, Part, chains, row_elements},
 };
 

@@ -1,0 +1,79 @@
+//! Launch bounds and barriers: of each kernel, what a [`Strategy`] needs of the machine.
+
+use super::{Kernel, LaunchBounds};
+use crate::{
+    element::Type,
+    stages::strategy::{Strategy, is_large, most_warps},
+    tree::LANES,
+};
+
+impl Strategy {
+    /// The largest block of a kernel, and how many of them a multiprocessor must have registers for, where the operator's line says `bounds`.
+    #[must_use]
+    pub const fn threads(self, kernel: Kernel, bounds: LaunchBounds) -> (u32, u32) {
+        let all = bounds.threads * bounds.blocks;
+        match kernel {
+            Kernel::Distinct => panic!("no operator has it"),
+            Kernel::All => (bounds.threads, bounds.blocks),
+            Kernel::Small => (bounds.small_threads, bounds.small_blocks),
+            // Of large states four slots take all registers there are.
+            Kernel::Rows if is_large(self.words) => (bounds.threads, 1),
+            Kernel::Rows => (bounds.threads, bounds.blocks),
+            // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments' slots and of a leaf.
+            Kernel::Segments => (64, least(all, self.resident_for_segments()) / 64),
+            Kernel::Strided => {
+                let (most, resident) = self.most_for_strided();
+                let threads = least(LANES * most_warps(self.words), most);
+                (threads, least(all, least(bounds.apart, resident)) / threads)
+            }
+        }
+    }
+
+    /// The most threads of a multiprocessor that fold segments.
+    const fn resident_for_segments(self) -> u32 {
+        match (self.words, self.element.bytes() < 4) {
+            // Twice the vectors.
+            (1 | 2, false) if self.arrays > 1 => 384,
+            _ if self.arrays > 1 => 256,
+            (1, false) | (2, false) => 512,
+            (1, true) => 384,
+            // Widening it takes more: with fewer registers, log-sum-exp spills on 7.5.
+            (2, true) if matches!(self.element, Type::F16) => 256,
+            _ if !is_large(self.words) && !self.folds_columns => 384,
+            _ => 256,
+        }
+    }
+
+    /// The most threads of a block that folds what lies apart, and of a multiprocessor: addresses take many registers, and so do the states that
+    /// wait, if any do.
+    const fn most_for_strided(self) -> (u32, u32) {
+        match self.words {
+            _ if self.arrays > 1 => (256, 256),
+            1 | 2 => (256, 512),
+            // Those of no order, of which none waits.
+            _ if self.in_any_order() && self.element.bytes() > 2 => (256, 512),
+            _ if self.in_any_order() && self.element.bytes() == 2 => (128, 384),
+            _ => (256, 256),
+        }
+    }
+
+    /// Barriers in the source of a kernel: as many must stand in its code.
+    ///
+    /// Of whole arrays the block's two, one behind the ticket, and, unless threads accumulate, one between two rounds of slots. Of what lies apart
+    /// two meetings of two, if any warps meet; the slots' writers and readers; and in the loop of slots.
+    #[must_use]
+    pub const fn barriers(self, kernel: Kernel) -> u32 {
+        match kernel {
+            Kernel::All if self.accumulates_per_thread() => 3,
+            Kernel::All => 4,
+            Kernel::Small => 1,
+            Kernel::Strided if most_warps(self.words) > 1 => 8,
+            Kernel::Strided => 4,
+            Kernel::Rows | Kernel::Segments | Kernel::Distinct => 0,
+        }
+    }
+}
+
+const fn least(a: u32, b: u32) -> u32 {
+    if a < b { a } else { b }
+}

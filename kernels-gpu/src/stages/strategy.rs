@@ -1,0 +1,309 @@
+//! Which of its ways each stage takes for an operator: decided here alone, by what the operator says of itself, how wide its elements are and
+//! how many words its state has.
+//!
+//! A [`Strategy`] is a value. Kernels ask it while they are compiled, so the ways that are not taken are no code; an
+//! [`Entry`](crate::kernels::Entry) has it, and there the plan and the tests read it. None of its choices changes a bit: they were measured, and
+//! what was measured stands beside each.
+
+use core::fmt;
+
+use super::source::Source;
+use crate::{
+    element::Type,
+    monoids::{Monoid, Words},
+    simt::SHARED_WORDS,
+    tree::{LANES, VECTOR_BYTES},
+};
+
+/// What the ways that are taken depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strategy {
+    /// The elements.
+    pub element: Type,
+    /// How many arrays of them, a mask being one.
+    pub arrays: usize,
+    /// Whether the second array is a mask.
+    pub masked: bool,
+    /// 32-bit words of a state.
+    pub words: usize,
+    /// Whether states [may change places](Monoid::COMMUTES).
+    pub commutes: bool,
+    /// Whether they [associate](Monoid::ASSOCIATES) to the bit.
+    pub associates: bool,
+    /// Whether the operator [selects](Monoid::SELECTS) an element.
+    pub selects: bool,
+    /// Whether it has a [`fold_column`](Monoid::fold_column) of its own.
+    pub folds_columns: bool,
+    /// Whether its source has [fused](Monoid::FUSES) multiply-adds.
+    pub fuses: bool,
+    /// Whether some words of a state are [set aside](Monoid::UNORDERED).
+    pub sets_aside: bool,
+}
+
+/// The most words of a state of which a lane has room for several, and a kernel's code for several ways to fold them.
+pub const FEW_WORDS: usize = 16;
+
+/// Whether states are so large, and so is the code that combines two, that it stands in loops: of eight a lane has no room in
+/// registers, and of many such pieces of code a kernel none in the cache.
+#[must_use]
+pub const fn is_large(words: usize) -> bool {
+    words > 8
+}
+
+/// Whether states are larger than [that](FEW_WORDS): a warp folds one extent at a time then, a run of leaves by what little code there can be.
+#[must_use]
+pub const fn is_vast(words: usize) -> bool {
+    words > FEW_WORDS
+}
+
+/// Whether the code that combines two states stands in loops, once for each stage: of all states but those of a word, which are combined in
+/// an instruction or a few.
+#[must_use]
+pub const fn combines_in_loops(words: usize) -> bool {
+    words > 1
+}
+
+/// States that a lane of a block's first warp folds by itself.
+pub const STATES_OF_A_LANE: u32 = 4;
+
+/// Words of each of the two shared buffers that the states of a block's leaves meet in.
+pub const BLOCK_BUFFER: u32 = 512;
+const _: () = assert!(2 * BLOCK_BUFFER as usize + 4 <= SHARED_WORDS);
+
+/// The most states of `words` words that can meet in a block at once, a power of two.
+#[must_use]
+pub const fn most_states(words: usize) -> u32 {
+    let most = 1 << u32::ilog2(BLOCK_BUFFER / words as u32);
+    if most < STATES_OF_A_LANE * LANES {
+        most
+    } else {
+        STATES_OF_A_LANE * LANES
+    }
+}
+
+/// Words of shared memory that the states of a team's warps meet in.
+const TEAM_BUFFER: u32 = 1024;
+const _: () = assert!(TEAM_BUFFER as usize + 4 <= SHARED_WORDS);
+
+/// The most warps of a block whose states of `words` words can meet in a team, a power of two.
+#[must_use]
+pub const fn most_warps(words: usize) -> u32 {
+    let most = TEAM_BUFFER / (LANES * words as u32);
+    if most > 1 { 1 << u32::ilog2(most) } else { 1 }
+}
+
+/// Of a team's steps, subtrees that wait.
+pub const STEP_LEVELS: u32 = 5;
+
+/// Of a tile of segments, subtrees of leaves that wait.
+pub const SEGMENT_LEVELS: u32 = 3;
+
+/// What a warp makes of its leaves of a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partials {
+    /// A state of each, which all meet in shared memory.
+    PerLeaf,
+    /// One state of them all, which are neighbours: of states so large that shared memory has room for few. Where it has room, leaves are
+    /// read faster if warps take them in turns.
+    PerRun {
+        /// Whether something is [set aside](Monoid::UNORDERED): it is the cheaper, the more leaves of an array a warp folds.
+        aside: bool,
+    },
+    /// One state of them all, whichever they are: threads [accumulate](Strategy::accumulates_per_thread).
+    PerThread,
+}
+
+impl Strategy {
+    /// That of an operator over items.
+    #[must_use]
+    pub const fn of<T: Source, M: Monoid<T>>() -> Self {
+        Self {
+            element: T::ELEMENT,
+            arrays: T::ARRAYS,
+            masked: T::MASKED,
+            words: <M::State as Words>::COUNT,
+            commutes: M::COMMUTES,
+            associates: M::ASSOCIATES,
+            selects: M::SELECTS,
+            folds_columns: M::FOLDS_COLUMNS,
+            fuses: M::FUSES,
+            sets_aside: M::UNORDERED > 0,
+        }
+    }
+
+    const fn bytes(self) -> usize {
+        self.element.bytes()
+    }
+
+    /// Whether no order of states matters to the bit.
+    #[must_use]
+    pub const fn in_any_order(self) -> bool {
+        self.associates || self.selects
+    }
+
+    /// Whether a lane combines all that it has folded of a tile before lanes meet: of operators that associate, on one array. Such as select
+    /// would rather skip leaves that cannot matter.
+    #[must_use]
+    pub const fn accumulates_per_thread(self) -> bool {
+        self.associates && self.arrays == 1 && !self.selects
+    }
+
+    /// Whether a warp's leaves of a tile meet [four at a time](super::warp::fold_four): where states have several words, so that combining them costs
+    /// more than holding two, and what of them is combined in the tree not so many that two do not fit the registers beside the third.
+    #[must_use]
+    pub const fn reduces_four_leaves(self) -> bool {
+        let has_room = self.words > 1 && self.words < 12 || self.sets_aside;
+        has_room && !self.selects && !self.accumulates_per_thread() && self.commutes
+    }
+
+    /// What a warp makes of its leaves of a tile.
+    #[must_use]
+    pub const fn partials(self) -> Partials {
+        if self.accumulates_per_thread() {
+            Partials::PerThread
+        } else if self.reduces_four_leaves() && is_large(self.words) {
+            Partials::PerRun { aside: self.sets_aside }
+        } else {
+            Partials::PerLeaf
+        }
+    }
+
+    /// The most leaves that a warp may have of a tile, of `warps` in a block. They are a power of two, but [in any order](Partials::PerThread).
+    #[must_use]
+    pub const fn most_leaves(self, warps: u32) -> u32 {
+        match self.partials() {
+            Partials::PerLeaf => most_states(self.words) / warps,
+            Partials::PerRun { .. } => LANES,
+            // A kernel counts those of a tile in 32 bits.
+            Partials::PerThread => 1 << 24,
+        }
+    }
+
+    /// The most steps of a team's warp, a power of two: one where states are so large that a lane has no room for any that wait, as they need not
+    /// [in any order](Partials::PerThread).
+    #[must_use]
+    pub const fn most_steps(self) -> u32 {
+        match self.partials() {
+            Partials::PerLeaf | Partials::PerRun { .. } if is_vast(self.words) => 1,
+            _ => 1 << STEP_LEVELS,
+        }
+    }
+}
+
+/// How leaves are read and folded.
+impl Strategy {
+    /// Whether leaves that are whole but not aligned are read as aligned ones are, all at once, only by words: for operators that
+    /// may then skip them, such as fold columns, and such as fold a lane's leaves together, where a part has so few elements that it is
+    /// worth it. Others are as fast reading elements as they fold them, and spare themselves the registers.
+    #[must_use]
+    pub const fn loads_words(self) -> bool {
+        let takes_all = self.selects || self.folds_columns || self.accumulates_per_thread() && self.bytes() >= 8;
+        takes_all && self.bytes() >= 4
+    }
+
+    /// Whether an operator has so much code for an element, or a column, that it stands in loops however few there are.
+    const fn is_heavy(self) -> bool {
+        self.fuses || self.folds_columns
+    }
+
+    /// Whether all elements of `rows` rows are folded at once, without a loop: where that is little code, or pays. What is known to be whole
+    /// needs no tests.
+    ///
+    /// On H100s on 2026-11-25 std of 2²⁸ f32 took 377 µs with whole leaves in a loop, and 362 at once.
+    #[must_use]
+    pub const fn folds_at_once(self, rows: usize, is_whole: bool) -> bool {
+        match (self.bytes(), rows, is_whole) {
+            (VECTOR_BYTES, ..) => true,
+            _ if is_vast(self.words) => true,
+            (_, 1 | 2, _) => !self.is_heavy() || self.words <= 2,
+            (4 | 8, _, true) => !self.is_heavy() || self.folds_columns || self.words <= 2,
+            (2, _, true) => self.words <= 2 && !self.folds_columns && self.arrays == 1,
+            _ => false,
+        }
+    }
+
+    /// Whether a part's first rows are folded at once, row by row, the others being passed over. An operator that selects looks for the places
+    /// of few enough elements that a word has a bit for each: not those of all columns of small ones.
+    #[must_use]
+    pub const fn folds_first_rows(self) -> bool {
+        let is_little = !self.is_heavy() && self.words <= 4;
+        match self.bytes() {
+            1 => false,
+            2 => is_little && self.arrays == 1 && !self.selects,
+            _ => is_little,
+        }
+    }
+
+    /// The columns that a turn of the loop folds: those of a word; one of an operator that folds a column at once, of much code for states of
+    /// several words, and of two arrays' such states.
+    #[must_use]
+    pub const fn columns_in_turn(self) -> usize {
+        let is_dear = self.folds_columns || self.fuses && self.words > 2;
+        let is_wide = self.arrays > 1 && !self.masked && self.words > 4;
+        if is_dear || is_wide {
+            1
+        } else {
+            self.elements_of_a_word()
+        }
+    }
+
+    /// Elements that a word has, or one that is wider.
+    const fn elements_of_a_word(self) -> usize {
+        if self.bytes() < 4 { 4 / self.bytes() } else { 1 }
+    }
+}
+
+/// Segments.
+impl Strategy {
+    /// Whether states are so large that registers are dearer than loads from a near cache.
+    #[must_use]
+    pub const fn are_states_dear(self) -> bool {
+        self.words >= 3
+    }
+
+    /// Whether a tile of segments is a leaf: of two arrays, where states are large, a lane has no room for states that wait.
+    #[must_use]
+    pub const fn is_tile_a_leaf(self) -> bool {
+        self.arrays > 1 && self.are_states_dear()
+    }
+
+    /// The most leaves of a tile of segments; of states so large that a warp's leaves have one together, as many as it has lanes.
+    #[must_use]
+    pub const fn most_leaves_of_segments(self) -> u32 {
+        if self.is_tile_a_leaf() {
+            1
+        } else if is_vast(self.words) {
+            LANES
+        } else {
+            1 << SEGMENT_LEVELS
+        }
+    }
+}
+
+/// Its choices, in words.
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let partials = match self.partials() {
+            Partials::PerLeaf => "a state of each leaf",
+            Partials::PerRun { aside: false } => "a state of each run of leaves",
+            Partials::PerRun { aside: true } => "a state of each run of leaves, and what is set aside",
+            Partials::PerThread => "a state of each thread",
+        };
+        write!(f, "{} words, {partials}", self.words)?;
+        for (is_so, what) in [
+            (
+                self.partials() == Partials::PerLeaf && self.reduces_four_leaves(),
+                "four leaves at a time",
+            ),
+            (self.loads_words(), "unaligned leaves by words"),
+            (self.folds_at_once(8, true), "whole leaves at once"),
+            (self.folds_first_rows(), "first rows at once"),
+            (is_vast(self.words), "one extent at a time"),
+        ] {
+            if is_so {
+                write!(f, ", {what}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -284,12 +284,13 @@ impl Strategy {
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let partials = match self.partials() {
-            Partials::PerLeaf => "a state of each leaf",
-            Partials::PerRun { aside: false } => "a state of each run of leaves",
-            Partials::PerRun { aside: true } => "a state of each run of leaves, and what is set aside",
-            Partials::PerThread => "a state of each thread",
+            Partials::PerLeaf => "one for each leaf",
+            Partials::PerRun { aside: false } => "one for each run of leaves",
+            Partials::PerRun { aside: true } => "one for each run of leaves, and what is set aside",
+            Partials::PerThread => "one for each thread",
         };
-        write!(f, "{} words, {partials}", self.words)?;
+        let plural = if self.words == 1 { "" } else { "s" };
+        write!(f, "states of {} word{plural}, {partials}", self.words)?;
         for (is_so, what) in [
             (
                 self.partials() == Partials::PerLeaf && self.reduces_four_leaves(),
@@ -305,5 +306,39 @@ impl fmt::Display for Strategy {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::string::ToString as _;
+
+    use super::*;
+    use crate::kernels::entry;
+
+    /// What the choices come to, for one operator of each way.
+    #[test]
+    fn ways_are_those_that_were_measured() {
+        for (name, ways) in [
+            (
+                "sum_f32",
+                "states of 1 word, one for each leaf, whole leaves at once, first rows at once",
+            ),
+            (
+                "extremum_f32",
+                "one for each leaf, unaligned leaves by words, whole leaves at once",
+            ),
+            ("count_u32", "one for each thread"),
+            ("arg_f32", "one for each leaf, unaligned leaves by words"),
+            ("variance_f32", "four leaves at a time"),
+            (
+                "describe_f32",
+                "states of 26 words, one for each run of leaves, and what is set aside, unaligned",
+            ),
+        ] {
+            let strategy = entry(name).expect("listed").strategy;
+            assert!(strategy.to_string().contains(ways), "{name}: {strategy}");
+        }
     }
 }

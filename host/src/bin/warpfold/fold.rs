@@ -106,7 +106,7 @@ impl<'a> Fold<'a> {
             let plan = plan()?;
             let (on, memory) = device.memory();
             Ok(Explained {
-                plan: plan.to_string(),
+                plan: format!("{plan}; {}", plan.entry.strategy),
                 predicted_seconds: plan.predicted_time(&memory).as_secs_f64(),
                 predicted_for: on,
             })

@@ -49,7 +49,7 @@ pub fn quick_no_kernels_for_the_device(gpu: &Gpu) {
             built,
             ..
         }) => {
-            assert_eq!((entry, compute_capability), ("sum_f32", (7, 0)));
+            assert_eq!((entry, compute_capability), ("sum_small_f32", (7, 0)));
             assert_eq!(built, warpfold::ptx::archs());
         }
         other => panic!("{other:?}"),

@@ -105,6 +105,20 @@ fn mismatches_and_emptiness() {
         .along(axes.clone())
         .on_cpu((view(&[0.0_f32; 6], &two), view(&[0.0; 6], &three)));
     assert!(wrong.unwrap_err().to_string().contains("[2, 3] and [3, 2]"));
+    let values = [0.0_f32; 6];
+    let both = || (view(&values, &two), view(&values, &three));
+    assert!(matches!(fold(Dot).on_cpu(both()), Err(Error::PairMismatch { .. })));
+    assert!(matches!(
+        fold(Dot).state_on_cpu(both()),
+        Err(Error::PairMismatch { .. })
+    ));
+    // No answers, of however long extents.
+    let none = Layout::c_order(&[0, 1 << 40]).unwrap();
+    let folded = fold(Dot)
+        .axis(1)
+        .on_cpu((view::<f32>(&[], &none), view(&[], &none)))
+        .unwrap();
+    assert!(folded.answers.is_empty() && folded.shape == [0]);
     let outside = View::new(&[0.0_f32; 5], &two);
     assert!(matches!(outside, Err(Error::OutOfBounds { len: 5, .. })));
     assert_eq!(fold(Dot).on_cpu((&[0.0_f32; 0], &[0.0; 0])).unwrap().to_bits(), 0);

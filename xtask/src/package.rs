@@ -1,7 +1,7 @@
 //! `cargo xtask package`: the crates as a registry has them, with the kernels' PTX in the library's.
 //!
-//! Packed as hard as brotli does it, which takes minutes, the PTX leaves room for the source in what a registry takes. The packages are built by
-//! cargo as it packs them, and a program outside the workspace that has the library from its package shows that the PTX is in there.
+//! Packed as hard as brotli does it, which takes minutes, the PTX leaves room for the source in what a registry takes. A
+//! program outside the workspace that has the library, and what that needs, from their packages shows that they build and that the PTX is in there.
 
 use std::{
     fs,

@@ -64,7 +64,7 @@ pub(super) fn fold_along(fold: &dyn AnyFold, each: &[Extents]) -> Result<Answers
         op.check_extent(extents.len)?;
     }
     let mut bytes = filled(&algebra.over_nothing(), extents.count)?;
-    if extents.len > 0 {
+    if extents.len > 0 && extents.count > 0 {
         fold_extents(fold, each, 0, &mut bytes);
     }
     Ok(Answers {

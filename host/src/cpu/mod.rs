@@ -52,7 +52,7 @@ const TASK: usize = 1 << 17;
 /// NaN, ties, signed zeros: as each operator says ([`ops`](crate::ops)). Over nothing the answer is the operator's own
 /// (0, 1, NaN), if it has one.
 ///
-/// Cost: every byte is read once; no allocation; one thread up to 256 leaves (1 MiB), all of the pool's above.
+/// Cost: every byte is read once; up to 256 leaves (1 MiB) one thread and no allocation, above all of the pool's threads.
 ///
 /// # Errors
 ///

@@ -21,8 +21,8 @@ impl<Op: Operator, E: Over, Out, Mask> Fold<Op, E, Out, Mask> {
     /// [`on_cpu`](Fold::on_cpu).
     ///
     /// Arrays in the GPU's memory are folded where they are, of any alignment: one launch, one copy of the answers, one synchronisation. What other
-    /// streams still write to them must have been waited for. Arrays in host memory are copied to the device: where they are folded whole in pieces
-    /// no larger than the memory that is free, so their size is not limited by the device's.
+    /// streams still write to them must have been waited for. Arrays in host memory are copied to the device: where all are
+    /// there, in order, and folded whole, in pieces no larger than the memory that is free, so their size is not limited by the device's.
     ///
     /// # Errors
     ///

@@ -1,7 +1,8 @@
 //! A fold put together step by step: what, along which axes or in which segments, with which options, where.
 //!
 //! A fold is an operator, over an [extent](Over), of an [operand](crate::operand), on a target: every kind of each goes with every kind of
-//! the others.
+//! the others. What is prepared for later launches has no operand yet: it names its items, and under a mask the operator is
+//! [`Where`](crate::ops::Where) of it.
 
 mod extent;
 #[cfg(feature = "cuda")]
@@ -180,8 +181,8 @@ impl<Op: Operator, Extent, Out, Mask> Fold<Op, Extent, Out, Mask> {
 
 impl<Op: Operator, Extent, Out> Fold<Op, Extent, Out> {
     /// Folds what a mask selects, as NumPy's `where=` does: a slice or a [`View`](crate::View) of truths, or of bytes that select where they
-    /// are not 0; on a GPU in device memory, too. A mask with a layout is broadcast to the array's shape; without one it has as many elements as the
-    /// array, or along axes as the last of them.
+    /// are not 0; on a GPU in device memory, too. A mask has as many elements as an array without a layout. It is broadcast to the
+    /// shape of an array that has one: without a layout of its own it is then of one axis.
     ///
     /// What is not selected never shows, be it a NaN. All else keeps its place in the canonical tree, so where all is selected the bits are those
     /// without a mask, and where some is not, those of the tree with holes, as of [`IgnoreNan`]. Indices are those in the whole array; the mean
@@ -265,8 +266,8 @@ impl<Op: Operator, Extent: Over, Out, Mask> Fold<Op, Extent, Out, Mask> {
     /// Folds on the CPU: to one answer, or to [`Folded`] answers along axes, or to a `Vec` of them in segments. Each has the bits that its elements
     /// alone would give.
     ///
-    /// Cost: as [`cpu::reduce`], [`cpu::reduce_axes`], [`cpu::reduce_segments`]. Of two arrays and of an array and its mask, extents that are
-    /// no runs of memory are gathered a leaf at a time.
+    /// Cost: as [`cpu::reduce`], [`cpu::reduce_axes`], [`cpu::reduce_segments`]. Of two arrays and of an array and its mask all extents
+    /// along axes are gathered a leaf at a time.
     ///
     /// # Errors
     ///

@@ -121,7 +121,7 @@ impl<R: Reduction<T>, T: Element> Batch<R, T> {
     where
         R::Answer: DeviceCopy,
     {
-        self.0.ready.check(std::iter::empty(), answers.len())?;
+        self.0.check(std::iter::empty(), answers.len())?;
         // SAFETY: passed on to the caller. No address is made from the input's.
         unsafe {
             self.0

@@ -141,7 +141,13 @@ pub(super) unsafe fn launch(
     for (array, input) in launch.inputs.into_iter().enumerate() {
         check_alignment(input, plan.entry.pitch(array))?;
     }
-    let tickets = launch.workspace.for_launch(plan, launch.gpu)?;
+    let (tickets, to_zero) = launch.workspace.for_launch(plan, launch.gpu)?;
+    if to_zero > 0 {
+        // SAFETY: the workspace has so many words, and is used by nothing else.
+        check("cuMemsetD32Async", unsafe {
+            sys::cuMemsetD32Async(tickets, 0, to_zero, launch.stream.cast())
+        })?;
+    }
     let array = |i: usize| {
         let Spot {
             first,

@@ -33,9 +33,12 @@ pub struct Prepared<R, I> {
 /// Device memory that a launch needs beside its input: a slot for each tile, and the tickets.
 ///
 /// It serves any plan it is large enough for, one launch after another on one stream. Launches that may overlap need a
-/// workspace each. A launch that fails on the device leaves it in disorder: make a new one.
+/// workspace each, and so does a captured launch, which is replayed whatever came between. A launch that fails on the device leaves it in disorder:
+/// make a new one.
 pub struct Workspace {
-    pub(super) words: DeviceMemory<u32>,
+    words: DeviceMemory<u32>,
+    /// Words from the first on that are zero between launches, as tickets are. Those behind may be an earlier plan's slots.
+    zeros: usize,
 }
 
 /// Memory of a device, which may be dropped on any thread.
@@ -112,8 +115,19 @@ impl Workspace {
         4 * self.words.len()
     }
 
-    pub(super) fn for_launch(&mut self, plan: &Plan, gpu: &Gpu) -> Result<u64, Error> {
-        self.words.of(gpu, plan.workspace_words())
+    /// Of zeroed words.
+    pub(super) fn new(words: DeviceMemory<u32>) -> Self {
+        let zeros = words.len();
+        Self { words, zeros }
+    }
+
+    /// Its address, and how many words a launch must zero first: tickets of the plan where an earlier one had slots.
+    pub(super) fn for_launch(&mut self, plan: &Plan, gpu: &Gpu) -> Result<(u64, usize), Error> {
+        let address = self.words.of(gpu, plan.workspace_words())?;
+        let tickets = plan.ticket_words();
+        let to_zero = if tickets > self.zeros { tickets } else { 0 };
+        self.zeros = tickets;
+        Ok((address, to_zero))
     }
 }
 
@@ -122,6 +136,17 @@ impl<R: Reduction<I>, I: Item> Prepared<R, I> {
     pub(crate) fn of(op: R, ready: Ready) -> Self {
         let items = PhantomData;
         Self { op, ready, items }
+    }
+
+    /// Whether inputs of so many elements and an output of so many answers are what was prepared for.
+    pub(super) fn check(&self, inputs: impl Iterator<Item = usize>, answers: usize) -> Result<(), Error> {
+        const {
+            assert!(
+                size_of::<R::Answer>() == R::Answer::COUNT * R::Answer::UNIT,
+                "answers are packed"
+            )
+        };
+        self.ready.check(inputs, answers)
     }
 
     /// What will be launched.
@@ -172,15 +197,9 @@ impl<R: Reduction<I>, I: Item> Prepared<R, I> {
     where
         R::Answer: DeviceCopy,
     {
-        const {
-            assert!(
-                size_of::<R::Answer>() == R::Answer::COUNT * R::Answer::UNIT,
-                "answers are packed"
-            )
-        };
         let arrays = arrays.each();
         let lens = arrays.iter().flatten().map(|(_, len)| *len);
-        self.ready.check(lens, answers.len())?;
+        self.check(lens, answers.len())?;
         let addresses = arrays.map(|array| array.map_or(0, |(address, _)| address));
         // SAFETY: passed on to the caller; the slices are valid for their lengths.
         unsafe { self.launch_raw(stream, addresses, answers.as_device_ptr().as_raw(), workspace) }

@@ -149,7 +149,7 @@ impl Ready {
     pub(super) fn workspace(&self) -> Result<Workspace, Error> {
         let count = self.plan.workspace_words();
         let words = DeviceMemory::new(&self.gpu, 4 * count, || DeviceBuffer::zeroed(count))?;
-        Ok(Workspace { words })
+        Ok(Workspace::new(words))
     }
 
     /// Enqueues a launch on a stream; offsets are 0 but where each launch brings its own.

@@ -82,7 +82,7 @@ impl<R: Reduction<T>, T: Element> Segmented<R, T> {
         T: DeviceCopy,
         R::Answer: DeviceCopy,
     {
-        self.0.ready.check([input.len()].into_iter(), answers.len())?;
+        self.0.check([input.len()].into_iter(), answers.len())?;
         if (offsets.len() as u64) < self.plan().count + 1 {
             return Err(Error::Offset {
                 at: offsets.len(),

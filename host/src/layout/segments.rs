@@ -1,6 +1,6 @@
 //! Runs of any lengths that follow one another.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use crate::{Error, OffsetFault, room::room};
 
@@ -22,8 +22,8 @@ use crate::{Error, OffsetFault, room::room};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segments {
-    /// At least one; the first is 0, and none is less than the one before.
-    offsets: Vec<u64>,
+    /// At least one; the first is 0, and none is less than the one before. Shared by clones.
+    offsets: Arc<Vec<u64>>,
 }
 
 impl Segments {
@@ -83,7 +83,9 @@ impl Segments {
         let mut offsets = room(count + 1)?;
         offsets.extend((0..count).map(|segment| segment * size));
         offsets.push(len);
-        Ok(Self { offsets })
+        Ok(Self {
+            offsets: Arc::new(offsets),
+        })
     }
 
     /// A segment for each run of equal neighbours among `keys`: of an array with a key for each element.
@@ -98,12 +100,16 @@ impl Segments {
         if !keys.is_empty() {
             offsets.push(keys.len() as u64);
         }
-        Self { offsets }
+        Self {
+            offsets: Arc::new(offsets),
+        }
     }
 
     fn checked(offsets: Vec<u64>) -> Result<Self, Error> {
         match offsets.iter().position(|&offset| offset > i64::MAX as u64) {
-            None => Ok(Self { offsets }),
+            None => Ok(Self {
+                offsets: Arc::new(offsets),
+            }),
             Some(at) => Err(Error::SegmentOverflow { segment: at - 1 }),
         }
     }

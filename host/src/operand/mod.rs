@@ -6,7 +6,7 @@
 //! | [`View`] | one in host memory, as its layout says |
 //! | `&buffer`: cust's `DeviceSlice`, `DeviceBuffer` | one in device memory, of one axis |
 //! | `DeviceView` | one in device memory, as its layout says, or at an address from elsewhere |
-//! | `(first, second)` of those of one kind | two arrays, element by element |
+//! | `(first, second)` of these | two arrays, element by element |
 //! | any single one, after [`masked`](crate::Fold::masked) | what the mask selects of it |
 
 mod host;
@@ -161,12 +161,14 @@ impl Shapes {
                 });
             }
         }
-        match &self.second {
-            Some(mask) if self.together == Together::Masked => Error::check_mask(self.first.len, mask.len)?,
-            Some(second) => Error::check_pair(&[self.first.len], &[second.len])?,
-            None => {}
+        match (self.run()?, &self.second) {
+            (Some(len), _) => Ok(len),
+            (None, Some(mask)) => Err(Error::MaskMismatch {
+                mask: mask.shape(),
+                array: self.first.shape(),
+            }),
+            (None, None) => unreachable!("one array in order is a run"),
         }
-        Ok(self.first.len)
     }
 
     /// The extents along axes.

@@ -51,8 +51,8 @@ impl Strategy {
             _ if self.arrays > 1 => (256, 256),
             1 | 2 => (256, 512),
             // Those of no order, of which none waits.
-            _ if self.in_any_order() && self.element.bytes() > 2 => (256, 512),
-            _ if self.in_any_order() && self.element.bytes() == 2 => (128, 384),
+            _ if self.in_any_order && self.element.bytes() > 2 => (256, 512),
+            _ if self.in_any_order && self.element.bytes() == 2 => (128, 384),
             _ => (256, 256),
         }
     }

@@ -35,7 +35,8 @@ impl Library {
         built(element).or_else(|| built(element.unsigned()))
     }
 
-    /// A number that changes with the names and the facts of its entries: PTX of another one is of another source.
+    /// A number that changes with the names and the [facts](Entry::facts) of its entries: PTX of another one is of another source. Code that changes
+    /// none of them shows in no number: packages of one version are of one source.
     #[must_use]
     pub const fn fingerprint(&self) -> u64 {
         let mut hash = Fnv::NEW;

@@ -1,4 +1,4 @@
-//! Which of its ways each stage takes for an operator: decided here alone, by what the operator says of itself, how wide its elements are and
+//! Which of its ways each stage takes for an operator: decided here, by what the operator says of itself, how wide its elements are and
 //! how many words its state has.
 //!
 //! A [`Strategy`] is a value. Kernels ask it while they are compiled, so the ways that are not taken are no code; an
@@ -32,6 +32,8 @@ pub struct Strategy {
     pub associates: bool,
     /// Whether the operator [selects](Monoid::SELECTS) an element.
     pub selects: bool,
+    /// Whether [no order](Monoid::IN_ANY_ORDER) of states matters.
+    pub in_any_order: bool,
     /// Whether it has a [`fold_column`](Monoid::fold_column) of its own.
     pub folds_columns: bool,
     /// Whether its source has [fused](Monoid::FUSES) multiply-adds.
@@ -125,6 +127,7 @@ impl Strategy {
             commutes: M::COMMUTES,
             associates: M::ASSOCIATES,
             selects: M::SELECTS,
+            in_any_order: M::IN_ANY_ORDER,
             folds_columns: M::FOLDS_COLUMNS,
             fuses: M::FUSES,
             sets_aside: M::UNORDERED > 0,
@@ -133,12 +136,6 @@ impl Strategy {
 
     const fn bytes(self) -> usize {
         self.element.bytes()
-    }
-
-    /// Whether no order of states matters to the bit.
-    #[must_use]
-    pub const fn in_any_order(self) -> bool {
-        self.associates || self.selects
     }
 
     /// Whether a lane combines all that it has folded of a tile before lanes meet: of operators that associate, on one array. Such as select

@@ -2,7 +2,7 @@
 
 use cust::memory::DeviceBuffer;
 use warpfold::{
-    DeviceView, Error, fold,
+    DeviceView, Error, View, fold,
     gpu::Gpu,
     layout::{Axes, Extents, Folded, Layout},
     ops::{self, Reduction},
@@ -183,6 +183,9 @@ pub fn quick_any_strides(gpu: &Gpu) {
     for (shape, strides, offset) in layouts {
         let layout = Layout::strided(shape, strides, offset).expect("small");
         layout.check(len as u64).expect("within the array");
+        let whole = fold(ops::ArgMin).on(gpu, view::<f32>(array.address(), &layout));
+        let expected = fold(ops::ArgMin).on_cpu(View::new(&values, &layout).expect("within the array"));
+        assert_eq!(whole.expect("not empty"), expected.expect("not empty"), "{layout:?}");
         let rank = shape.len() as i64;
         for folded in 0..1_u64 << rank {
             let axes: Vec<i64> = (0..rank).filter(|axis| folded >> axis & 1 == 1).collect();

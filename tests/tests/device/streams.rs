@@ -8,8 +8,9 @@ use std::{
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold::{
-    DeviceView, fold,
+    DeviceView, cpu, fold,
     gpu::Gpu,
+    layout::{Axes, Layout},
     ops::{ArgMax, Max, Mean, Min, Reduction, Sum},
     plan::Shape,
 };
@@ -130,6 +131,50 @@ pub fn quick_operators_take_turns_in_one_workspace(gpu: &Gpu) {
         let values = cases::CYCLE.array(len);
         let input = Array::new(&values, 0);
         each_operator!(take_turn(gpu, &input, &values, &stream, &mut workspace));
+    }
+}
+
+/// One whose tickets lie where another's slots were.
+pub fn quick_plans_of_few_and_many_tickets_take_turns(gpu: &Gpu) {
+    const ROWS: u64 = 96;
+    const COLUMNS: u64 = 40_000;
+    let values = cases::CYCLE.array((ROWS * COLUMNS) as usize);
+    let input = Array::new(&values, 0);
+    let matrix = Layout::c_order(&[ROWS, COLUMNS]).expect("small");
+    let whole = gpu.prepare::<f32, _>(Sum, ROWS * COLUMNS).expect("prepared");
+    let along = fold(Sum).axis(1).prepare::<f32>(gpu, &matrix).expect("prepared");
+    assert!(along.plan().ticket_words() > whole.plan().ticket_words() && along.plan().tiles > 1);
+    let is_larger = whole.plan().workspace_words() > along.plan().workspace_words();
+    let workspace = if is_larger {
+        whole.workspace()
+    } else {
+        along.workspace()
+    };
+    let (mut workspace, stream) = (workspace.expect("a workspace"), stream());
+    let expected = cpu::reduce_axes(Sum, &values, &matrix, &Axes::of(&[1]))
+        .expect("sums")
+        .answers;
+    let mut total = DeviceBuffer::from_slice(&[0.0_f32]).expect("device memory");
+    let mut sums = DeviceBuffer::from_slice(&[0.0_f32; ROWS as usize]).expect("device memory");
+    for _ in 0..3 {
+        // SAFETY: all of them outlive the stream's work, which is waited for, and nothing else uses them.
+        unsafe {
+            whole
+                .launch(&stream, &input.slice(), &mut total, &mut workspace)
+                .expect("launched");
+            along
+                .launch(&stream, &input.slice(), &mut sums, &mut workspace)
+                .expect("launched");
+        }
+        stream.synchronize().expect("cuStreamSynchronize");
+        let (mut one, mut each) = ([0.0], [0.0; ROWS as usize]);
+        total.copy_to(&mut one).expect("cuMemcpyDtoH");
+        sums.copy_to(&mut each).expect("cuMemcpyDtoH");
+        assert_eq!(Some(Bits::of(one[0])), backends::cpu(Sum, &values));
+        assert_eq!(
+            each.map(f32::to_bits).to_vec(),
+            expected.iter().map(|sum| sum.to_bits()).collect::<Vec<_>>()
+        );
     }
 }
 

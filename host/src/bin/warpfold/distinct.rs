@@ -74,7 +74,7 @@ impl Count<'_> {
         let (start, count) = (Instant::now(), AnswerType::of::<u64>());
         let answers = match &fold.division {
             Some(division) => {
-                let piece = PIECE / size_of::<T>();
+                let piece = piece::<T>(&device)?;
                 division.fold::<T::Read>(&fold.array, piece, count, &mut |values, _, segments| {
                     let answers = count_segments(&device, &T::of(values)?, segments);
                     Ok(bytes(&answers.map_err(|error| fold.in_file(error))?))
@@ -100,8 +100,17 @@ impl Count<'_> {
     }
 }
 
-/// Bytes of an array that are counted at a time.
-const PIECE: usize = 16 << 20;
+/// Bytes of an array that the CPU counts at a time.
+const CPU_PIECE: usize = 16 << 20;
+
+/// How many elements are counted at a time.
+fn piece<T: Element>(device: &Device) -> Result<usize, Error> {
+    match device {
+        #[cfg(feature = "cuda")]
+        Device::Folding(Target::Gpu(gpu)) => gpu.piece_len::<T>(),
+        _ => Ok(CPU_PIECE / size_of::<T>()),
+    }
+}
 
 /// Counts as a file has them.
 fn bytes(counts: &[u64]) -> Vec<u8> {

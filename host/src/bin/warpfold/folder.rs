@@ -1,5 +1,7 @@
 //! What folds elements of one type with one operator, and how an array of a file is brought to it.
 
+use std::borrow::Cow;
+
 use warpfold::{
     Error, View,
     dynamic::{Arrays, Function, function, function_of_two, function_where},
@@ -227,9 +229,9 @@ pub struct Folding<'a, T> {
 }
 
 /// What is read beside the array.
-enum Second<T> {
+enum Second<T: Element> {
     None,
-    Array(Vec<T>),
+    Array(Vec<T::Read>),
     Mask(Vec<u8>),
 }
 
@@ -238,17 +240,25 @@ impl<T: Element> Second<T> {
     fn in_order(fold: &Fold<'_>) -> Result<Self, Failure> {
         Ok(match (&fold.mask, &fold.second) {
             (Some(mask), _) => Self::Mask(mask.elements::<u8>()?),
-            (_, Some(second)) => Self::Array(T::of(&second.elements::<T::Read>()?)?.into_owned()),
+            (_, Some(second)) => Self::Array(second.elements::<T::Read>()?),
             _ => Self::None,
         })
     }
 
-    /// The array with so many of these from one on.
-    fn part<'s>(&'s self, values: &'s [T], first: usize) -> Arrays<'s, T> {
+    /// So many of these from one on, as elements.
+    fn elements(&self, first: usize, len: usize) -> Result<Cow<'_, [T]>, Error> {
+        match self {
+            Self::Array(second) => T::of(&second[first..][..len]),
+            Self::None | Self::Mask(_) => Ok(Cow::Borrowed(&[])),
+        }
+    }
+
+    /// An array, and beside it the `elements` and the truths from number `first` on.
+    fn beside<'s>(&'s self, values: &'s [T], elements: &'s [T], first: usize) -> Arrays<'s, T> {
         let arrays = Arrays::one(values);
         match self {
             Self::None => arrays,
-            Self::Array(second) => arrays.with(&second[first..][..values.len()]),
+            Self::Array(_) => arrays.with(elements),
             Self::Mask(mask) => arrays.masked(&mask[first..][..values.len()]),
         }
     }
@@ -274,8 +284,10 @@ impl<T: Element> Folder for Folding<'_, T> {
         let mut pieces = function.pieces(len as u64)?;
         each_piece::<T::Read>(&fold.array, len, &mut |piece| {
             let values = T::of(piece)?;
+            let first = pieces.len() as usize;
+            let elements = second.elements(first, values.len())?;
             let state = match (device, &self.chosen.emulated) {
-                (Device::Folding(target), _) => function.state(target, &second.part(&values, pieces.len() as usize))?,
+                (Device::Folding(target), _) => function.state(target, &second.beside(&values, &elements, first))?,
                 (Device::Emulator, Some(emulated)) => emulated(&values)?,
                 (Device::Emulator, None) => return Err(not_emulated(self.name())),
             };
@@ -292,7 +304,8 @@ impl<T: Element> Folder for Folding<'_, T> {
         let piece = device.piece(function.op())?;
         division.fold::<T::Read>(&fold.array, piece, self.answer(), &mut |values, first, segments| {
             let values = T::of(values)?;
-            let answers = function.answers(target, &second.part(&values, first), Extent::In(segments));
+            let elements = second.elements(first, values.len())?;
+            let answers = function.answers(target, &second.beside(&values, &elements, first), Extent::In(segments));
             Ok(answers.map_err(|error| fold.in_file(error))?.bytes)
         })
     }
@@ -301,14 +314,15 @@ impl<T: Element> Folder for Folding<'_, T> {
         let (read, layout) = reading::in_place::<T::Read>(&fold.array)?;
         let values = T::of(&read).map_err(|error| fold.in_file(error))?;
         let arrays = Arrays::one(View::new(&values, &layout)?);
-        let (second, mask);
+        let (second, read, mask);
         let arrays = match (&fold.mask, &fold.second) {
             (Some(by), _) => {
                 mask = reading::in_place::<u8>(&by.tensor)?.0;
                 arrays.masked(View::new(&mask, &by.layout)?)
             }
             (_, Some(with)) => {
-                second = T::of(&reading::in_place::<T::Read>(&with.tensor)?.0)?.into_owned();
+                read = reading::in_place::<T::Read>(&with.tensor)?.0;
+                second = T::of(&read)?;
                 arrays.with(View::new(&second, &with.layout)?)
             }
             _ => arrays,

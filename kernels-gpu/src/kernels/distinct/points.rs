@@ -65,6 +65,7 @@ const fn entry<T: Width>(name: &'static str, blocks: u32, barriers: u32) -> Entr
             commutes: true,
             associates: true,
             selects: false,
+            in_any_order: true,
             folds_columns: false,
             fuses: false,
             sets_aside: false,

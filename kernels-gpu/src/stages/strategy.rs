@@ -311,7 +311,6 @@ mod tests {
     extern crate std;
     use std::string::ToString as _;
 
-    use super::*;
     use crate::kernels::entry;
 
     /// What the choices come to, for one operator of each way.

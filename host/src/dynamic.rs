@@ -27,7 +27,7 @@ use crate::{
     cpu::{
         self,
         erased::Fold,
-        source::{One, Pair, Selected, Source},
+        source::{One, Pair, Source},
     },
     fold::Extent,
     layout::Folded,
@@ -239,9 +239,9 @@ impl<T: Element> Kind<T> for OfOne {
 
 impl<T: Element> Kind<T> for OfTwo {
     type Item = Two<T>;
-    type Source<'a> = Pair<'a, T>;
+    type Source<'a> = Pair<'a, T, T>;
 
-    fn source<'a>(arrays: &Arrays<'a, T>) -> Pair<'a, T> {
+    fn source<'a>(arrays: &Arrays<'a, T>) -> Pair<'a, T, T> {
         match &arrays.second {
             Second::Array(second) => Pair(arrays.first.values, second.values),
             _ => panic!("an operator of two arrays, and no second is given"),
@@ -251,11 +251,11 @@ impl<T: Element> Kind<T> for OfTwo {
 
 impl<T: Element> Kind<T> for UnderMask {
     type Item = Masked<T>;
-    type Source<'a> = Selected<'a, T>;
+    type Source<'a> = Pair<'a, T, u8>;
 
-    fn source<'a>(arrays: &Arrays<'a, T>) -> Selected<'a, T> {
+    fn source<'a>(arrays: &Arrays<'a, T>) -> Pair<'a, T, u8> {
         match &arrays.second {
-            Second::Mask(mask) => Selected(arrays.first.values, mask.values),
+            Second::Mask(mask) => Pair(arrays.first.values, mask.values),
             _ => panic!("an operator under a mask, and none is given"),
         }
     }

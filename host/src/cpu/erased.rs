@@ -4,7 +4,10 @@
 use std::ops::Range;
 
 use pulp::Arch;
-use warpfold_kernels::{element::Item, monoids::Words as _};
+use warpfold_kernels::{
+    element::Item,
+    monoids::{Monoid as _, Words as _},
+};
 
 use super::{run, source::Source};
 use crate::{
@@ -50,7 +53,7 @@ impl<R: Reduction<I>, I: Item, S: Source<I>> Fold<R, I, S> {
 
     fn fold_each(&self, values: &[I], starts: &[i64], lens: Lens<'_>, states: &mut [u32]) {
         let op = self.op.op.monoid();
-        let mut typed = vec![warpfold_kernels::monoids::Monoid::identity(op); starts.len()];
+        let mut typed = vec![op.identity(); starts.len()];
         run::fold_each(Arch::new(), op, values, starts, lens, &mut typed);
         for (state, words) in typed.into_iter().zip(states.chunks_exact_mut(R::State::COUNT)) {
             write(state, words);

@@ -6,6 +6,7 @@ use warpfold_kernels::{
     tree::{self, Part, ROWS},
 };
 
+use super::carries::Carries;
 use crate::ops::algebra::Lens;
 
 /// Folds extents: the one that starts at `starts[i]` to `states[i]`, positions counted from its start.
@@ -23,21 +24,12 @@ pub(super) fn fold_each<T: Item, M: Monoid<T>>(
 
 /// Eight elements, then their neighbours' eight, as binary addition carries.
 fn fold<T: Item, M: Monoid<T>>(op: M, values: &[T]) -> M::State {
-    // Subtrees that wait for their right neighbours, the largest first.
-    let mut waiting: Vec<M::State> = Vec::new();
-    for (number, eight) in values.chunks(ROWS).enumerate() {
-        let mut state = op.shift(tree::fold_column(op, Eight(eight), 0), (number * ROWS) as u64);
-        for _ in 0..number.trailing_ones() {
-            let left = waiting.pop().expect("one waits for each of the number's last ones");
-            state = op.combine(left, state);
-        }
-        waiting.push(state);
+    let mut carries = Carries::new();
+    for eight in values.chunks(ROWS) {
+        let first = (carries.count() * ROWS) as u64;
+        carries.push(op, op.shift(tree::fold_column(op, Eight(eight), 0), first));
     }
-    let last = waiting.pop().unwrap_or(op.identity());
-    waiting
-        .into_iter()
-        .rev()
-        .fold(last, |right, left| op.combine(left, right))
+    carries.total(op)
 }
 
 /// At most eight elements, as a column.

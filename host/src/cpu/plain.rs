@@ -6,6 +6,7 @@ use warpfold_kernels::{
     tree::{Place, leaf_elements, row_elements},
 };
 
+use super::carries::Carries;
 use crate::ops::algebra::Lens;
 
 /// Folds extents: the one that starts at `starts[i]` to `states[i]`.
@@ -19,22 +20,12 @@ pub(super) fn fold_each<T: Item, M: Monoid<T>>(
     let mut columns = Vec::with_capacity(row_elements::<T>());
     for (i, (start, state)) in starts.iter().zip(states).enumerate() {
         let extent = &values[*start as usize..][..lens.of(i)];
-        // Subtrees that wait for their right neighbours, the largest first: binary addition, whose carries are pairs of one size.
-        let mut waiting: Vec<M::State> = Vec::new();
-        for (number, leaf) in extent.chunks(leaf_elements::<T>()).enumerate() {
-            let mut state = op.shift(
-                fold_leaf(op, leaf, &mut columns),
-                (number * leaf_elements::<T>()) as u64,
-            );
-            for _ in 0..number.trailing_ones() {
-                let left = waiting.pop().expect("one waits for each of the number's last ones");
-                state = op.combine(left, state);
-            }
-            waiting.push(state);
+        let mut carries = Carries::new();
+        for leaf in extent.chunks(leaf_elements::<T>()) {
+            let first = (carries.count() * leaf_elements::<T>()) as u64;
+            carries.push(op, op.shift(fold_leaf(op, leaf, &mut columns), first));
         }
-        // What is missing to a power of two is identities, neutral to the bit.
-        let last = waiting.pop().unwrap_or(op.identity());
-        *state = waiting.into_iter().rfold(last, |right, left| op.combine(left, right));
+        *state = carries.total(op);
     }
 }
 

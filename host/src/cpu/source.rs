@@ -30,13 +30,27 @@ pub trait Source<I: Item>: Copy + Send + Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct One<'s, T>(pub &'s [T]);
 
-/// Two arrays.
+/// Two arrays, or an array and its mask, of whose bytes those that are not 0 select.
 #[derive(Clone, Copy, Debug)]
-pub struct Pair<'s, T>(pub &'s [T], pub &'s [T]);
+pub struct Pair<'s, A, B>(pub &'s [A], pub &'s [B]);
 
-/// An array and its mask.
-#[derive(Clone, Copy, Debug)]
-pub struct Selected<'s, T>(pub &'s [T], pub &'s [u8]);
+/// An item of two arrays.
+pub trait Join<A, B>: Item {
+    /// Of an element of each.
+    fn join(first: A, second: B) -> Self;
+}
+
+impl<T: Element> Join<T, T> for Two<T> {
+    fn join(first: T, second: T) -> Self {
+        Self(first, second)
+    }
+}
+
+impl<T: Element> Join<T, u8> for Masked<T> {
+    fn join(value: T, truth: u8) -> Self {
+        Self(value, truth != 0)
+    }
+}
 
 /// Leaves of two arrays that are brought together at once: 64 KiB, which stay in a near cache.
 const TOGETHER: usize = 8;
@@ -62,7 +76,7 @@ impl<T: Item> Source<T> for One<'_, T> {
     }
 }
 
-impl<T: Element> Source<Two<T>> for Pair<'_, T> {
+impl<A: Element, B: Element, I: Join<A, B>> Source<I> for Pair<'_, A, B> {
     const LEAVES: usize = TOGETHER;
 
     fn len(self) -> usize {
@@ -71,57 +85,18 @@ impl<T: Element> Source<Two<T>> for Pair<'_, T> {
     fn part(self, first: usize, len: usize) -> Self {
         Self(&self.0[first..][..len], &self.1[first..][..len])
     }
-    fn run<'a>(self) -> Cow<'a, [Two<T>]>
+    fn run<'a>(self) -> Cow<'a, [I]>
     where
         Self: 'a,
     {
         let items = self.0.iter().zip(self.1);
-        items.map(|(first, second)| Two(*first, *second)).collect()
+        items.map(|(first, second)| I::join(*first, *second)).collect()
     }
-    fn gather(
-        self,
-        extents: &[Extents],
-        extent: u64,
-        count: usize,
-        first: u64,
-        len: usize,
-        pitch: usize,
-    ) -> Vec<Two<T>> {
-        let of = |values, extents| gather::<T>(values, extents, (extent, count), (first, len), pitch);
-        let items = of(self.0, &extents[0]).into_iter().zip(of(self.1, &extents[1]));
-        items.map(|(first, second)| Two(first, second)).collect()
-    }
-}
-
-impl<T: Element> Source<Masked<T>> for Selected<'_, T> {
-    const LEAVES: usize = TOGETHER;
-
-    fn len(self) -> usize {
-        self.0.len()
-    }
-    fn part(self, first: usize, len: usize) -> Self {
-        Self(&self.0[first..][..len], &self.1[first..][..len])
-    }
-    fn run<'a>(self) -> Cow<'a, [Masked<T>]>
-    where
-        Self: 'a,
-    {
-        let items = self.0.iter().zip(self.1);
-        items.map(|(value, truth)| Masked(*value, *truth != 0)).collect()
-    }
-    fn gather(
-        self,
-        extents: &[Extents],
-        extent: u64,
-        count: usize,
-        first: u64,
-        len: usize,
-        pitch: usize,
-    ) -> Vec<Masked<T>> {
-        let values = gather(self.0, &extents[0], (extent, count), (first, len), pitch);
-        let mask = gather(self.1, &extents[1], (extent, count), (first, len), pitch);
-        let items = values.into_iter().zip(mask);
-        items.map(|(value, truth)| Masked(value, truth != 0)).collect()
+    fn gather(self, extents: &[Extents], extent: u64, count: usize, first: u64, len: usize, pitch: usize) -> Vec<I> {
+        let firsts = gather(self.0, &extents[0], (extent, count), (first, len), pitch);
+        let seconds = gather(self.1, &extents[1], (extent, count), (first, len), pitch);
+        let items = firsts.into_iter().zip(seconds);
+        items.map(|(first, second)| I::join(first, second)).collect()
     }
 }
 

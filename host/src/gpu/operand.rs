@@ -143,17 +143,17 @@ impl<T: Element> Layouts<Masked<T>> for (&Layout, &Layout) {
     }
 }
 
-/// One array, in host memory or a device's.
+/// Located array, in host memory or a device's.
 pub trait Array<'a> {
     /// What it is of.
     type Element: Element;
     #[doc(hidden)]
-    fn placed(self) -> One<'a>;
+    fn placed(self) -> Located<'a>;
 }
 
 /// Where one array is, and how it lies.
 #[derive(Debug)]
-pub struct One<'a> {
+pub struct Located<'a> {
     pub(crate) memory: Memory<'a>,
     pub(crate) shape: Shape,
 }
@@ -162,9 +162,9 @@ macro_rules! host_arrays {
     ($($array:ty $(, $N:ident)?;)*) => {
         $(impl<'a, T: Element + NoUninit $(, const $N: usize)?> Array<'a> for $array {
             type Element = T;
-            fn placed(self) -> One<'a> {
+            fn placed(self) -> Located<'a> {
                 let view: View<'a, T> = self.view();
-                One {
+                Located {
                     memory: Memory::Host(bytemuck::cast_slice(view.values)),
                     shape: view.shape(),
                 }
@@ -182,7 +182,7 @@ host_arrays! {
 
 impl<'a, T: Element> Array<'a> for DeviceView<'a, T> {
     type Element = T;
-    fn placed(self) -> One<'a> {
+    fn placed(self) -> Located<'a> {
         let Self {
             address,
             shape,
@@ -190,20 +190,20 @@ impl<'a, T: Element> Array<'a> for DeviceView<'a, T> {
             ..
         } = self;
         let memory = Memory::Device { address, is_asked_for };
-        One { memory, shape }
+        Located { memory, shape }
     }
 }
 
 impl<'a, T: Element + DeviceCopy> Array<'a> for &'a DeviceSlice<T> {
     type Element = T;
-    fn placed(self) -> One<'a> {
+    fn placed(self) -> Located<'a> {
         DeviceView::of(self).placed()
     }
 }
 
 impl<'a, T: Element + DeviceCopy> Array<'a> for &'a DeviceBuffer<T> {
     type Element = T;
-    fn placed(self) -> One<'a> {
+    fn placed(self) -> Located<'a> {
         DeviceView::of(self).placed()
     }
 }
@@ -233,7 +233,7 @@ where
         op
     }
     fn place(self, _: NoMask) -> Placed<'a> {
-        let One { memory, shape } = self.placed();
+        let Located { memory, shape } = self.placed();
         Placed {
             shapes: Shapes::one(shape),
             arrays: vec![memory],

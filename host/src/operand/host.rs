@@ -5,7 +5,7 @@ use warpfold_kernels::element::{Element, Item, Masked, Two};
 use super::{Shape, Shapes};
 use crate::{
     Error,
-    cpu::source::{One, Pair, Selected, Source},
+    cpu::source::{One, Pair, Source},
     layout::Layout,
     ops::{MaskElement, Reduction, TakesMask, Where},
 };
@@ -131,7 +131,7 @@ where
 {
     type Item = Two<A::Element>;
     type Op = Op;
-    type Source = Pair<'a, A::Element>;
+    type Source = Pair<'a, A::Element, A::Element>;
 
     fn op(op: Op) -> Op {
         op
@@ -152,7 +152,7 @@ where
 {
     type Item = Masked<A::Element>;
     type Op = Where<Op>;
-    type Source = Selected<'a, A::Element>;
+    type Source = Pair<'a, A::Element, u8>;
 
     fn op(op: Op) -> Where<Op> {
         Where(op)
@@ -160,6 +160,6 @@ where
     fn place(self, Under(mask): Under<M>) -> (Self::Source, Shapes) {
         let (array, mask) = (self.view(), mask.view());
         let shapes = Shapes::masked(array.shape(), mask.shape());
-        (Selected(array.values, bytemuck::cast_slice(mask.values)), shapes)
+        (Pair(array.values, bytemuck::cast_slice(mask.values)), shapes)
     }
 }

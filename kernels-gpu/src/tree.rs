@@ -14,10 +14,7 @@
 //! Any power-of-two group of neighbouring leaves is a subtree. That is why a warp may fold 1, 2, 4 … leaves, a block
 //! any power-of-two number of warps, and a grid any number of blocks, without changing a bit of the answer.
 
-mod first_rows;
 pub(crate) mod pending;
-
-pub use first_rows::fold_first_rows;
 
 use crate::{
     element::{Item, Type},

@@ -193,6 +193,47 @@ impl Type {
     }
 }
 
+impl Type {
+    /// The bits of the largest float: of +∞, where there is one.
+    pub(crate) const fn largest_float(self) -> Option<u64> {
+        match self {
+            Self::F8E4M3 => Some(0x7e),
+            _ => self.infinity(),
+        }
+    }
+
+    /// The sign bit of a float.
+    pub(crate) const fn sign(self) -> u64 {
+        1 << (8 * self.bytes() - 1)
+    }
+
+    /// The bits of the number 1; of complex numbers, which have no product, none are set.
+    pub(crate) const fn one(self) -> u64 {
+        match self {
+            Self::F8E4M3 => 0x38,
+            Self::F8E5M2 => 0x3c,
+            Self::F16 => 0x3c00,
+            Self::Bf16 => 0x3f80,
+            Self::F32 => 1_f32.to_bits() as u64,
+            Self::F64 => 1_f64.to_bits(),
+            Self::Complex32 | Self::Complex64 | Self::Complex128 => 0,
+            _ => 1,
+        }
+    }
+
+    /// Word `i` of 0, and of floats of −0.0.
+    const fn word_of_nothing(self, i: usize) -> u32 {
+        match self {
+            Self::F8E4M3 | Self::F8E5M2 => 0x80,
+            Self::F16 | Self::Bf16 => 0x8000,
+            Self::Complex32 => 0x8000_8000,
+            Self::F32 | Self::Complex64 => 0x8000_0000,
+            Self::F64 | Self::Complex128 if i % 2 == 1 => 0x8000_0000,
+            _ => 0,
+        }
+    }
+}
+
 /// A type of elements.
 pub trait Element: Words + PartialEq + Send + Sync + 'static {
     /// Its name.
@@ -229,6 +270,12 @@ pub trait Element: Words + PartialEq + Send + Sync + 'static {
 
     /// The element as an i32, where 128 of them cannot overflow one: a lane then adds up its part of a leaf in 32 bits.
     const SMALL: Option<fn(Self) -> i32> = None;
+
+    /// What no sum notices, to the bit: 0, and of floats −0.0.
+    #[inline]
+    fn nothing() -> Self {
+        Self::from_words(|i| Self::TYPE.word_of_nothing(i))
+    }
 
     /// Whether it is neither zero. A NaN is not zero.
     #[inline]

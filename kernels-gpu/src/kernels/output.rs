@@ -22,6 +22,8 @@ pub struct Output {
 /// `output`'s pointers are null or valid, and no other thread touches what is that extent's.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn finish<S: Simt, T, M: Monoid<T>>(simt: S, op: M, len: u64, total: M::State, output: Output, number: u64) {
+    // Nothing may have been read as fillers.
+    let total = if len == 0 { op.identity() } else { total };
     if !output.state.is_null() {
         // SAFETY: passed on to the caller.
         unsafe { store(simt, output.state, number, total) };

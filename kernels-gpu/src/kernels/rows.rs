@@ -7,12 +7,12 @@ use crate::{
     simt::Simt,
     stages::{
         extents::{Extents, Input},
+        fragment::Fragment,
         in_order,
         source::Source,
-        thread::{self, Short},
-        warp,
+        thread, warp,
     },
-    tree::{LANES, VECTOR_BYTES},
+    tree::{LANES, VECTOR_BYTES, row_elements},
 };
 
 /// Rows of a leaf's width that a warp has in flight, where the extents have no more than one.
@@ -77,37 +77,18 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
     if slots == 1 && first >= extents.count {
         return;
     }
-    let number = |slot: u32| first + u64::from(slot * (LANES / lanes) + simt.lane() / lanes);
-    let nowhere = Input {
-        len: 0,
-        ..extents.whole()
-    };
-    let run = |number: u64, run: Input<T>| if number < extents.count { run } else { nowhere };
-    let mut runs = [nowhere; SLOTS as usize];
-    let mut first_run = extents.regular(first);
-    if !extents.layout.is_null() {
-        // A loop, so that the code that looks dimensions up stands here once; of a single slot, the last has it.
-        let mut slot = simt.opaque(0);
-        while slot < slots {
-            let [_, b, c, d] = runs;
-            // SAFETY: passed on to the caller.
-            let here = unsafe { extents.run(simt, number(slot)) };
-            runs = [b, c, d, run(number(slot), here)];
-            slot = simt.opaque(slot + 1);
-        }
-        first_run = runs[SLOTS as usize - 1];
-    } else if slots > 1 {
-        let of = |slot| run(number(slot), extents.regular(number(slot)));
-        runs = [of(0), of(1), of(2), of(3)];
-    }
-    let mut vectors = [Short::<T, 1>::nothing(); SLOTS as usize];
+    let share = Share { extents, first, lanes };
+    // SAFETY: passed on to the caller.
+    let runs = unsafe { share.runs(simt, slots) };
+    let mut vectors = [Fragment::<T, 1>::nothing(); SLOTS as usize];
     let mut long = op.identity();
     // SAFETY: passed on to the caller.
     unsafe {
         if slots == 1 {
-            long = thread::fold_rows(simt, op, first_run);
+            let rows = (extents.len as u32).div_ceil(row_elements::<T>() as u32);
+            long = thread::load_extent(simt, op, runs[SLOTS as usize - 1]).fold_rows(simt, op, rows);
         } else {
-            vectors = thread::load_rows_of(simt, runs, simt.lane() % lanes);
+            vectors = thread::load_vector_of_each(simt, op, runs, simt.lane() % lanes);
         }
     }
     let mut slot = simt.opaque(0);
@@ -116,12 +97,60 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
         vectors = [b, c, d, vector];
         let state = if slots == 1 { long } else { vector.fold(simt, op) };
         let total = warp::reduce_first(simt, op, state, lanes);
-        let number = number(slot);
+        let number = share.number(simt, slot);
         if simt.lane().is_multiple_of(lanes) && number < extents.count {
             // SAFETY: passed on to the caller; each extent has one such lane.
             unsafe { finish(simt, op, extents.len, total, output, number) };
         }
         slot = simt.opaque(slot + 1);
+    }
+}
+
+/// A warp's extents, from number `first` on: of each `slot` as many as lanes that share one leave room for.
+#[derive(Clone, Copy)]
+struct Share<T: Source> {
+    extents: Extents<T>,
+    first: u64,
+    lanes: u32,
+}
+
+impl<T: Source> Share<T> {
+    /// The number of this lane's extent in a slot.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn number<S: Simt>(self, simt: S, slot: u32) -> u64 {
+        self.first + u64::from(slot * (LANES / self.lanes) + simt.lane() / self.lanes)
+    }
+
+    /// The extents of this lane, one for each slot; of a single slot, the last has it.
+    ///
+    /// # Safety
+    ///
+    /// As [`reduce_rows`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn runs<S: Simt>(self, simt: S, slots: u32) -> [Input<T>; SLOTS as usize] {
+        let extents = self.extents;
+        let nowhere = Input {
+            len: 0,
+            ..extents.whole()
+        };
+        let run = |number: u64, run: Input<T>| if number < extents.count { run } else { nowhere };
+        let mut runs = [nowhere; SLOTS as usize];
+        if !extents.layout.is_null() {
+            // A loop, so that the code that looks dimensions up stands here once.
+            let mut slot = simt.opaque(0);
+            while slot < slots {
+                let ([_, b, c, d], number) = (runs, self.number(simt, slot));
+                // SAFETY: passed on to the caller.
+                runs = [b, c, d, run(number, unsafe { extents.run(simt, number) })];
+                slot = simt.opaque(slot + 1);
+            }
+            return runs;
+        }
+        if slots == 1 {
+            return [nowhere, nowhere, nowhere, extents.regular(self.first)];
+        }
+        let of = |slot| run(self.number(simt, slot), extents.regular(self.number(simt, slot)));
+        [of(0), of(1), of(2), of(3)]
     }
 }
 

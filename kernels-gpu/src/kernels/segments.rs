@@ -11,7 +11,6 @@ use crate::{
         aside::Carried,
         extents::{Input, after},
         grid::{self, Meeting},
-        in_order,
         run::Run,
         segments::{self, Piece, Segments},
         source::{At, Source},
@@ -76,7 +75,47 @@ pub unsafe fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
             // On its way while these are folded.
             ends = Some(at(number + u64::from(LANES)));
         }
-        let exists = simt.ballot(mine.exists);
+        let here = Batch {
+            segments,
+            first: batch,
+            place,
+            range,
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { here.fold(simt, op, mine, meeting, output) };
+        // Where the last lane has none there are no more.
+        if simt.ballot(mine.exists) >> (LANES - 1) == 0 {
+            return;
+        }
+        batch += u64::from(LANES);
+    }
+}
+
+/// As many segments as a warp has lanes, from number `first` on, and the warp's range of the line: `range` places from `place` on.
+#[derive(Clone, Copy)]
+struct Batch<T: Source> {
+    segments: Segments<T>,
+    first: u64,
+    place: u64,
+    range: u64,
+}
+
+impl<T: Source> Batch<T> {
+    /// Folds and finishes what begins in the range, each lane having its own piece: short segments all at once, others one by one.
+    ///
+    /// Called by: all 32 lanes together · Scratch: the segments' slots
+    ///
+    /// # Safety
+    ///
+    /// As [`reduce_segments`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M, mine: Piece<T>, meeting: Meeting, output: Output) {
+        let Self {
+            segments,
+            first,
+            place,
+            range,
+        } = self;
         let is_whole = mine.exists && !mine.is_tile(range);
         let len = if is_whole { mine.input.len as u32 } else { 0 };
         // SAFETY: passed on to the caller.
@@ -88,14 +127,11 @@ pub unsafe fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
         while left != 0 {
             let lane = u32::trailing_zeros(left);
             left &= left - 1;
-            let start = address_of::<S, T>(simt, mine.input.start, lane);
-            let len = u64::from(simt.shuffle(mine.input.len as u32, lane));
-            let around = segments.around_of(start, len);
             // SAFETY: passed on to the caller.
-            let mut total = Some(unsafe { fold_run(simt, op, Input { start, len, around }) });
+            let mut total = Some(unsafe { fold_of_lane(simt, op, segments, mine.input, lane) });
             if tiles >> lane & 1 != 0 {
                 // Asked for again: registers are dearer than loads from a near cache.
-                let number = batch + u64::from(lane);
+                let number = first + u64::from(lane);
                 // SAFETY: passed on to the caller; each tile is in one warp's range.
                 total = total.and_then(|total| unsafe {
                     let piece = segments.piece(simt, number, segments.ends(simt, number), place, range);
@@ -109,14 +145,31 @@ pub unsafe fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
         }
         if is_done {
             // SAFETY: passed on to the caller; each segment has one such lane.
-            unsafe { finish(simt, op, mine.len, state, output, number) };
+            unsafe { finish(simt, op, mine.len, state, output, first + u64::from(simt.lane())) };
         }
-        // Where the last lane has none there are no more.
-        if exists >> (LANES - 1) == 0 {
-            return;
-        }
-        batch += u64::from(LANES);
     }
+}
+
+/// Folds what lane `lane` has of its segment, all lanes together.
+///
+/// Called by: all 32 lanes together, with the same lane's number · Valid in: every lane · Scratch: none
+///
+/// # Safety
+///
+/// As [`reduce_segments`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+unsafe fn fold_of_lane<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    segments: Segments<T>,
+    mine: Input<T>,
+    lane: u32,
+) -> M::State {
+    let start = address_of::<S, T>(simt, mine.start, lane);
+    let len = u64::from(simt.shuffle(mine.len as u32, lane));
+    let around = segments.around_of(start, len);
+    // SAFETY: passed on to the caller.
+    unsafe { fold_run(simt, op, Input { start, len, around }) }
 }
 
 /// Where this warp's range of the line begins, and how many places it has, those of so many leaves.
@@ -204,7 +257,7 @@ fn address_of<S: Simt, T: Source>(simt: S, mine: At<T>, from: u32) -> At<T> {
 unsafe fn fold_run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> M::State {
     if const { Strategy::of::<T, M>().is_tile_a_leaf() } {
         // SAFETY: passed on to the caller.
-        return unsafe { fold_leaf(simt, op, input, &mut Seen::nothing(op)) };
+        return unsafe { warp::fold_extent(simt, op, input, &mut Seen::nothing(op)) };
     }
     let leaf = leaf_elements::<T>() as u32;
     let mut left = input.len as u32;
@@ -220,7 +273,7 @@ unsafe fn fold_run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Inpu
             ..input
         };
         // SAFETY: passed on to the caller.
-        let state = unsafe { fold_leaf(simt, op, here, &mut seen) };
+        let state = unsafe { warp::fold_extent(simt, op, here, &mut seen) };
         pending.push(simt, op, number, op.shift(state, u64::from(number * leaf)));
         start = after::<T>(start, leaf.into());
         left -= len;
@@ -242,12 +295,11 @@ unsafe fn fold_neighbours<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
     // SAFETY: passed on to the caller.
     unsafe {
         if const { Strategy::of::<T, M>().accumulates_per_thread() } {
-            // All leaves as ragged ones are: whole ones at once take more registers than there are.
-            let (mut mine, mut leaf) = (op.identity(), 0);
-            while leaf < count {
-                mine = thread::fold_ragged_onto(simt, op, input, leaf.into(), mine);
+            let mut leaf = 0;
+            let mine = op.fold_parts(op.identity(), || {
                 leaf += 1;
-            }
+                (leaf <= count).then(|| thread::not_yet(simt, input, u64::from(leaf - 1)))
+            });
             return warp::reduce(simt, op, mine);
         }
         let all = Run {
@@ -258,37 +310,6 @@ unsafe fn fold_neighbours<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
             count,
         };
         all.fold(&mut Carried::nothing(op), true)
-    }
-}
-
-/// Folds a leaf, or what there is of one.
-///
-/// Called by: all 32 lanes together, with the same input, on leaves in rising order · Valid in: every lane · Scratch: none
-///
-/// # Safety
-///
-/// As [`reduce_segments`].
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    input: Input<T>,
-    seen: &mut Seen<M::State>,
-) -> M::State {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if !M::COMMUTES {
-            warp::reduce(simt, op, in_order::fold_leaf(simt, op, input, 0))
-        } else if thread::loadable_leaves::<T, M>(input) > 0 || thread::is_shifted::<T, M>(input) {
-            let rows = if thread::loadable_leaves::<T, M>(input) > 0 {
-                thread::load_leaf::<S, T, M>(simt, input, 0)
-            } else {
-                thread::load_shifted(simt, input)
-            };
-            warp::fold_loaded(simt, op, rows, seen)
-        } else {
-            warp::reduce(simt, op, thread::fold_rows(simt, op, input))
-        }
     }
 }
 

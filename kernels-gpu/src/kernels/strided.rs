@@ -7,7 +7,12 @@ use crate::{
     monoids::Monoid,
     simt::Simt,
     stages::{
-        extents::Extents, gather, grid, grid::Meeting, in_order, load, source::Source, store, team::Team,
+        extents::Extents,
+        gather,
+        grid::{self, Meeting},
+        in_order,
+        source::Source,
+        team::Team,
         transposed_loads,
     },
     tree::{LANES, ROWS, leaf_elements, vector_elements},
@@ -54,89 +59,69 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
 ) {
     let tiles = (meeting.tiles as u32).max(1);
     let tile = simt.block() % tiles;
-    let answer = numbers(simt, team, tiles).2;
+    let answer = numbers(simt, team, tiles).answer;
     let exists = answer < extents.count;
-    // SAFETY: passed on to the caller.
-    let start = unsafe { extents.first(simt, if exists { answer } else { 0 }) };
     let read = gather::Answer {
-        start,
+        // SAFETY: passed on to the caller.
+        start: unsafe { extents.first(simt, if exists { answer } else { 0 }) },
         exists,
         shares_words: team.answers == LANES && transposed_loads::do_share(extents),
     };
-
     let before = u64::from(tile) * team.units();
     let left = u64::saturating_sub(parts(T::ELEMENT, extents.len), before);
-    let mut total = team.fold(simt, op, left, |unit| {
-        let part = before + unit;
-        let columns = if M::COMMUTES {
-            vector_elements::<T>() as u64
-        } else {
-            in_order::part_elements::<T>()
-        };
-        let first = part / PARTS * leaf_elements::<T>() as u64 + part % PARTS * columns;
+    let total = team.fold(simt, op, left, |unit| {
+        let first = first_of_part::<T, M>(before + unit);
         // SAFETY: passed on to the caller; where the team's answers are those of a whole warp, all its lanes are at one unit.
         unsafe { gather::fold_part(simt, op, extents, read, first) }
     });
     // Computed again, as registers are few while parts are folded.
-    let (set, number, answer) = numbers(simt, team, simt.opaque(tiles));
-    // One lane a team has an answer.
-    let holds = team.member(simt) == 0 && simt.lane() < team.answers;
-    if tiles > 1 {
-        let slot = |tile: u64| (number * meeting.tiles + tile) * u64::from(team.answers) + u64::from(team.answer(simt));
-        if holds {
-            // SAFETY: passed on to the caller; each slot has one lane.
-            unsafe { store(simt, meeting.slots, slot(u64::from(tile)), total) };
-        }
-        simt.barrier();
-        let here = Meeting {
-            tickets: meeting.tickets.wrapping_add(set as usize),
-            blocks: tiles,
-            ..meeting
-        };
-        // SAFETY: passed on to the caller.
-        if !unsafe { grid::arrives_last(simt, here) } {
-            return;
-        }
-        // The slots of each team in turns, each of which leaves a slot where there were as many as a team folds at once.
-        let mut left = meeting.tiles;
-        loop {
-            let turns = left.div_ceil(team.units().max(1));
-            let mut turn = 0;
-            while turn < turns {
-                let before = turn * team.units();
-                total = team.fold(simt, op, left - before, |unit| {
-                    // SAFETY: passed on to the caller; the writers synchronised with this block.
-                    unsafe { load(simt, meeting.slots, slot(before + unit)) }
-                });
-                if turns > 1 {
-                    // This slot was read in this turn or before.
-                    simt.barrier();
-                    if holds {
-                        // SAFETY: passed on to the caller.
-                        unsafe { store(simt, meeting.slots, slot(turn), total) };
-                    }
-                }
-                turn += 1;
-            }
-            if turns == 1 {
-                break;
-            }
-            simt.barrier();
-            left = turns;
-        }
-    }
-    if holds && answer < extents.count {
+    let Numbers {
+        set,
+        team: number,
+        answer,
+    } = numbers(simt, team, simt.opaque(tiles));
+    // SAFETY: passed on to the caller.
+    let total = unsafe { grid::last_teams_fold(simt, op, team, [set.into(), number], tile, total, meeting) };
+    if let Some(total) = total
+        && team.holds_answer(simt)
+        && answer < extents.count
+    {
         // SAFETY: passed on to the caller; each answer has one such lane.
         unsafe { finish(simt, op, extents.len, total, output, answer) };
     }
 }
 
-/// The number of this thread's set of teams, of its team, and of its answer, where a set has a block for each of `tiles` tiles.
+/// The number of a part's first element in its extent.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn numbers<S: Simt>(simt: S, team: Team, tiles: u32) -> (u32, u64, u64) {
+fn first_of_part<T: Source, M: Monoid<T>>(part: u64) -> u64 {
+    let columns = if M::COMMUTES {
+        vector_elements::<T>() as u64
+    } else {
+        in_order::part_elements::<T>()
+    };
+    part / PARTS * leaf_elements::<T>() as u64 + part % PARTS * columns
+}
+
+/// What a thread folds, counted in the launch.
+struct Numbers {
+    /// The teams of as many blocks as there are tiles.
+    set: u32,
+    /// Its team.
+    team: u64,
+    /// Its answer.
+    answer: u64,
+}
+
+/// Those of this thread, where a set has a block for each of `tiles` tiles.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn numbers<S: Simt>(simt: S, team: Team, tiles: u32) -> Numbers {
     let set = simt.block() / tiles.max(1);
     let teams = simt.warps() / team.warps.max(1);
     let number = u64::from(set) * u64::from(teams) + u64::from(team.number(simt));
     let answer = number * u64::from(team.answers) + u64::from(team.answer(simt));
-    (set, number, answer)
+    Numbers {
+        set,
+        team: number,
+        answer,
+    }
 }

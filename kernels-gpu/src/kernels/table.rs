@@ -41,7 +41,7 @@ entries! {
         }, without small;
         product: Product = |_| Product, {
             f32: REGS_64, f64: REGS_80, f16: REGS_128, bf16: REGS_128,
-            i8: REGS_168, i16: REGS_128, i32: REGS_128, u8: REGS_128, u16: REGS_128, u32: REGS_128, u64: REGS_80,
+            i8: REGS_168, i16: REGS_128, i32: REGS_128, u8: REGS_128_STRIDED_255, u16: REGS_128, u32: REGS_128, u64: REGS_80,
         }, with small;
         norm_lp: NormLp = |params| NormLp { p: f64::from_bits(params.number) }, { f32: REGS_255, f64: REGS_255, f16: REGS_255, bf16: REGS_255 }, without small;
         norm_l1: NormL1 = |_| NormL1, { f32: REGS_64, f64: REGS_80, f16: REGS_128, bf16: REGS_128 }, with small;
@@ -60,7 +60,7 @@ entries! {
             u8: REGS_128, u16: REGS_128, u32: REGS_80, u64: REGS_80, bool: REGS_128, f8e4m3: REGS_255, f8e5m2: REGS_255,
         }, with small;
         arg: Arg = |params| Arg::of_params(params), {
-            f32: REGS_80, f64: REGS_128, f16: REGS_128, bf16: REGS_128,
+            f32: REGS_80, f64: REGS_128, f16: REGS_128_STRIDED_255, bf16: REGS_128_STRIDED_255,
             u8: REGS_128, u16: REGS_128_STRIDED_255, u32: REGS_80, u64: REGS_128, bool: REGS_128, f8e4m3: REGS_255, f8e5m2: REGS_255,
         }, with small;
         min_max: (Extremum, Extremum) = |params| (Extremum::SMALLEST.signed(params), Extremum::LARGEST.signed(params)), {

@@ -51,6 +51,10 @@ impl<T: Integer> Monoid<T> for Bits {
         self.turned(value)
     }
     #[inline]
+    fn filler(self) -> Option<T> {
+        Some(self.turned(T::from_bits(0)))
+    }
+    #[inline]
     fn combine(self, a: T, b: T) -> T {
         a | b
     }
@@ -84,6 +88,10 @@ impl<T: Integer> Monoid<T> for BitXor {
     #[inline]
     fn lift(self, value: T, _: u64) -> T {
         value
+    }
+    #[inline]
+    fn filler(self) -> Option<T> {
+        Some(T::from_bits(0))
     }
     #[inline]
     fn combine(self, a: T, b: T) -> T {

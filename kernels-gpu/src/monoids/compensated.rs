@@ -107,6 +107,10 @@ where
         }
     }
     #[inline]
+    fn filler(self) -> Option<T> {
+        Some(T::nothing())
+    }
+    #[inline]
     fn combine(self, a: Self::State, b: Self::State) -> Self::State {
         let (sum, error) = a.sum.two_sum(b.sum);
         let rest = a.rest.plus(b.rest).plus(error);

@@ -138,6 +138,11 @@ impl<T: Element> Monoid<T> for Count {
         u64::from(self.has(value))
     }
     #[inline]
+    fn filler(self) -> Option<T> {
+        // No range has it.
+        Some(T::from_bits(0))
+    }
+    #[inline]
     fn combine(self, a: u64, b: u64) -> u64 {
         a + b
     }
@@ -235,6 +240,10 @@ impl<T: Element> Monoid<T> for Truth {
             bits(value) & magnitude != 0
         };
         is_nonzero != self.all
+    }
+    #[inline]
+    fn filler(self) -> Option<T> {
+        Some(T::from_words(|_| if self.all { u32::MAX } else { 0 }))
     }
     #[inline]
     fn combine(self, a: bool, b: bool) -> bool {

@@ -31,6 +31,11 @@ impl<T: Float> Monoid<Two<T>> for Dot {
         a.wide().times(b.wide())
     }
     #[inline]
+    fn filler(self) -> Option<Two<T>> {
+        // Their product is −0.0.
+        Some(Two(T::nothing(), T::from_bits(0)))
+    }
+    #[inline]
     fn combine(self, a: T::Wide, b: T::Wide) -> T::Wide {
         a.plus(b)
     }
@@ -115,6 +120,10 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
             first,
             second,
         }
+    }
+    #[inline]
+    fn filler(self) -> Option<Two<T>> {
+        Dot.filler()
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]

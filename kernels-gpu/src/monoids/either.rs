@@ -43,6 +43,10 @@ impl<T, A: Monoid<T>, B: Monoid<T, State = A::State>> Monoid<T> for Either<A, B>
     fn lift(self, value: T, index: u64) -> A::State {
         self.first.lift(value, index)
     }
+    #[inline]
+    fn filler(self) -> Option<T> {
+        self.first.filler()
+    }
     #[inline(always)]
     fn combine(self, a: A::State, b: A::State) -> A::State {
         self.first.combine(a, b)

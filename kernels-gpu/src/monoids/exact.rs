@@ -7,7 +7,10 @@ mod singles;
 pub use fixed::Fixed;
 
 use super::{Monoid, sum::SumOrMean};
-use crate::{element::Float, tree::Part};
+use crate::{
+    element::{Element, Float},
+    tree::Part,
+};
 
 /// A [`Sum`](super::Sum) or [`Mean`](super::Mean) without error: the sum of the real numbers, or that divided by their count, rounded
 /// to nearest even once. No order of the elements changes a bit of it.
@@ -37,6 +40,10 @@ macro_rules! exact {
             #[inline(always)]
             fn lift(self, value: $float, _: u64) -> Fixed<$words> {
                 Fixed::of(value)
+            }
+            #[inline(always)]
+            fn filler(self) -> Option<$float> {
+                Some(Element::nothing())
             }
             #[inline(always)]
             fn combine(self, a: Fixed<$words>, b: Fixed<$words>) -> Fixed<$words> {

@@ -126,6 +126,15 @@ impl<T: Real> Monoid<T> for Extremum {
         self.order.rank::<T>(value.rank()).key()
     }
     #[inline]
+    fn filler(self) -> Option<T> {
+        // The element that every other is beyond.
+        Some(match T::TYPE.largest_float() {
+            Some(bits) if self.order.end == End::Largest => T::from_bits(bits | T::TYPE.sign()),
+            Some(bits) => T::from_bits(bits),
+            None => T::from_rank(self.order.back::<T>(T::Rank::LOWEST)),
+        })
+    }
+    #[inline]
     fn combine(self, a: Key<T>, b: Key<T>) -> Key<T> {
         if b > a { b } else { a }
     }

@@ -37,6 +37,12 @@ pub trait Filter<I>: Copy {
 
     /// The element of an item, and whether it is kept.
     fn keep(self, item: I) -> (Self::Kept, bool);
+
+    /// An item that is not kept.
+    #[inline]
+    fn nothing() -> Option<I> {
+        None
+    }
 }
 
 /// Numbers are kept, and a NaN is not.
@@ -67,6 +73,10 @@ impl<T: Element> Filter<Masked<T>> for Selected {
     fn keep(self, Masked(value, selected): Masked<T>) -> (T, bool) {
         (value, selected)
     }
+    #[inline]
+    fn nothing() -> Option<Masked<T>> {
+        Some(Masked(T::from_bits(0), false))
+    }
 }
 
 /// What a mask selects is kept, and of that what is no NaN, where a launch says so. Kernels that leave NaN out are those for masks,
@@ -82,6 +92,10 @@ impl<T: Float> Filter<Masked<T>> for SelectedNumbers {
     #[inline]
     fn keep(self, Masked(value, selected): Masked<T>) -> (T, bool) {
         (value, selected & !(self.numbers_only & value.rank().unordered()))
+    }
+    #[inline]
+    fn nothing() -> Option<Masked<T>> {
+        Some(Masked(T::from_bits(0), false))
     }
 }
 
@@ -133,6 +147,10 @@ impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> Monoid<I> for Filtered<F, M> {
         } else {
             self.op.identity()
         }
+    }
+    #[inline]
+    fn filler(self) -> Option<I> {
+        F::nothing()
     }
     #[inline]
     fn combine(self, a: M::State, b: M::State) -> M::State {

@@ -15,6 +15,8 @@ mod dot;
 mod either;
 mod exact;
 mod extremum;
+#[cfg(test)]
+mod filler_tests;
 mod filtered;
 mod in_order;
 mod log_sum_exp;
@@ -89,6 +91,13 @@ pub trait Monoid<T>: Copy {
 
     /// The state of two runs together.
     fn combine(self, a: Self::State, b: Self::State) -> Self::State;
+
+    /// An element that no fold notices: combined with any other element's state, its own gives that again, to the bit, whatever their
+    /// indices. Stages have it where memory has none; without one they fold around such places, which is more code.
+    #[inline]
+    fn filler(self) -> Option<T> {
+        None
+    }
 
     /// Whether two states may change places, as all operators' may but [`InOrder`]'s: the canonical tree has elements of a leaf meet
     /// column by column. Without, a leaf's elements meet one beside the other.

@@ -24,6 +24,10 @@ impl<T: Float> Monoid<T> for NormL1 {
         value.wide_magnitude()
     }
     #[inline]
+    fn filler(self) -> Option<T> {
+        Some(T::from_bits(0))
+    }
+    #[inline]
     fn combine(self, a: T::Wide, b: T::Wide) -> T::Wide {
         a.plus(b)
     }
@@ -57,6 +61,10 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
         let scale = T::Scale::of(value.reach());
         let sum = value.square(scale.factor());
         Squares { sum, scale }
+    }
+    #[inline]
+    fn filler(self) -> Option<T> {
+        Some(T::from_bits(0))
     }
     #[inline]
     fn combine(self, a: Squares<T::Scale>, b: Squares<T::Scale>) -> Squares<T::Scale> {
@@ -102,6 +110,10 @@ impl<T: Normed> Monoid<T> for NormL2 {
         SumOfSquares.lift(value, index)
     }
     #[inline]
+    fn filler(self) -> Option<T> {
+        Some(T::from_bits(0))
+    }
+    #[inline]
     fn combine(self, a: Squares<T::Scale>, b: Squares<T::Scale>) -> Squares<T::Scale> {
         Monoid::<T>::combine(SumOfSquares, a, b)
     }
@@ -139,6 +151,10 @@ impl<T: Normed> Monoid<T> for NormInf {
     #[inline]
     fn lift(self, value: T, _: u64) -> SizeKey<T> {
         value.size().key()
+    }
+    #[inline]
+    fn filler(self) -> Option<T> {
+        Some(T::from_bits(0))
     }
     #[inline]
     fn combine(self, a: SizeKey<T>, b: SizeKey<T>) -> SizeKey<T> {

@@ -28,6 +28,10 @@ impl<T: Real> Monoid<T> for Product {
         value.wide()
     }
     #[inline]
+    fn filler(self) -> Option<T> {
+        Some(T::from_bits(T::TYPE.one()))
+    }
+    #[inline]
     fn combine(self, a: T::Wide, b: T::Wide) -> T::Wide {
         a.times(b)
     }

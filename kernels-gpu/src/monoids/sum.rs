@@ -29,6 +29,10 @@ impl<T: Element> Monoid<T> for Sum {
         T::accumulator(value.wide())
     }
     #[inline]
+    fn filler(self) -> Option<T> {
+        Some(T::nothing())
+    }
+    #[inline]
     fn combine(self, a: T::Accumulator, b: T::Accumulator) -> T::Accumulator {
         a.plus(b)
     }
@@ -100,6 +104,10 @@ impl<T: Element> Monoid<T> for Mean {
     #[inline]
     fn lift(self, value: T, index: u64) -> T::Accumulator {
         Sum.lift(value, index)
+    }
+    #[inline]
+    fn filler(self) -> Option<T> {
+        Sum.filler()
     }
     #[inline]
     fn combine(self, a: T::Accumulator, b: T::Accumulator) -> T::Accumulator {

@@ -35,6 +35,10 @@ where
         value.to_f64()
     }
     #[inline]
+    fn filler(self) -> Option<T> {
+        Some(T::nothing())
+    }
+    #[inline]
     fn combine(self, a: f64, b: f64) -> f64 {
         a + b
     }

@@ -102,20 +102,20 @@ pub trait Simt: Copy {
     /// `from` is 16-byte aligned and valid for 16 bytes, which nobody writes while the kernel runs.
     unsafe fn load_input_vector(self, from: *const u32) -> [u32; 4];
 
-    /// The same where `wanted`, else zeros, without a branch: loads stand side by side in the code and are in flight together.
+    /// The same where `wanted`, and else words at hand, without a branch: loads stand side by side in the code and are in flight together.
     ///
     /// # Safety
     ///
     /// As [`load_input_vector`](Self::load_input_vector), where it is wanted.
-    unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32) -> [u32; 4];
+    unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32, otherwise: [u32; 4]) -> [u32; 4];
 
-    /// Reads the first `count`, at most 4, of four words of the kernel's input, each by a load of its own, and gives zeros for the others, without a
-    /// branch.
+    /// Reads the first `count`, at most 4, of four words of the kernel's input, each by a load of its own, and has the others from
+    /// those at hand, without a branch.
     ///
     /// # Safety
     ///
     /// `from` is 4-byte aligned and valid for `count` words, which nobody writes while the kernel runs.
-    unsafe fn load_input_words(self, count: u32, from: *const u32) -> [u32; 4];
+    unsafe fn load_input_words(self, count: u32, from: *const u32, otherwise: [u32; 4]) -> [u32; 4];
 
     /// Reads one word of the kernel's input.
     ///

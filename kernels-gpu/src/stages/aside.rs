@@ -138,16 +138,16 @@ impl<T: Source, M: Monoid<T>> Carried<T, M> {
     ///
     /// # Safety
     ///
-    /// As [`thread::fold_ragged`].
+    /// As [`thread::load_leaf`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn fold_leaf<S: Simt>(&mut self, simt: S, op: M, input: Input<T>, leaf: u64) -> TreeState<T, M> {
         let (mut is_known, mut is_folded) = (false, false);
         let mut state = op.identity();
-        if leaf < thread::loadable_leaves::<T, M>(input) {
+        if leaf < thread::whole_leaves(input) {
             // SAFETY: passed on to the caller; the leaf is one of those.
-            let rows = unsafe { thread::load_leaf::<S, T, M>(simt, input, leaf) };
-            is_known = !simt.any(rows.may_change(op, self.seen.alone(op)));
-            (state, is_folded) = rows.fold_fast(simt, op, is_known);
+            let read = unsafe { thread::load_whole(simt, op, input, leaf) };
+            is_known = !simt.any(read.may_change(op, self.seen.alone(op)));
+            (state, is_folded) = read.fold_fast(simt, op, is_known);
         }
         if !is_folded {
             // SAFETY: passed on to the caller.

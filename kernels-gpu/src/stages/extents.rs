@@ -203,16 +203,4 @@ impl<T: Source> Input<T> {
             },
         ))
     }
-
-    /// Whether leaf `leaf` of small elements can be read by aligned vectors: it is whole, and so are the vectors that it touches.
-    pub(super) fn is_shifted(self, leaf: u64) -> bool {
-        leaf < self.whole_leaves()
-            && T::all(T::map(
-                T::zip(self.start, T::zip(self.around, T::pitches())),
-                |(start, (around, pitch))| {
-                    let bytes = pitch * leaf_elements::<T>();
-                    around.has_vectors(start.addr() + leaf as usize * bytes, bytes)
-                },
-            ))
-    }
 }

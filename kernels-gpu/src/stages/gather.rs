@@ -3,18 +3,17 @@
 
 use super::{
     extents::Extents,
+    fragment::Fragment,
     in_order::{self, Apart},
-    load::{Vectors, WORDS, each_row, is_vector, load_element, rows_in_turns, vector},
+    load::{Filler, Vectors, WORDS, each_row, filled, is_vector, load_element, rows_in_turns, vector},
     mask, narrow,
-    part::Loaded,
     places::Places,
     source::{At, Read, Source},
-    strategy::is_vast,
     transposed_loads::{TransposedLoads, can_share, folds_half},
 };
 use crate::{
     element::Item,
-    monoids::{Monoid, Words as _},
+    monoids::Monoid,
     simt::Simt,
     tree::{ROWS, place, row_elements, vector_elements},
 };
@@ -55,18 +54,21 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     }
     let left = u64::saturating_sub(extents.len, first);
     let present = narrow(simt, if answer.exists { left } else { 0 });
+    let fillers = T::fillers(op.filler());
     let places = T::each(|array| Places {
         extents,
         array,
         start: T::of(start, array),
         first,
         present,
+        filler: T::of(fillers, array),
     });
     // The same for all lanes that read together: half of the leaf's rows.
     if folds_half::<T>() && answer.shares_words && left <= (ROWS / 2 * row_elements::<T>()) as u64 {
         // SAFETY: passed on to the caller.
         let words = unsafe { T::read(simt, T::map(places, TransposedLoads)) };
-        return op.shift(Loaded::<T, { ROWS / 2 }> { words, present }.fold(simt, op), first);
+        let half = Fragment::<T, { ROWS / 2 }>::new(op, words, present, 0);
+        return op.shift(half.fold(simt, op), first);
     }
     // SAFETY: passed on to the caller.
     let words = unsafe {
@@ -78,12 +80,8 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
             T::read(simt, places)
         }
     };
-    let loaded = Loaded::<T, ROWS> { words, present };
-    let state = if !is_vast(M::State::COUNT) && present > place::<T>(ROWS - 1, vector_elements::<T>() - 1) as u32 {
-        loaded.fold_whole(simt, op)
-    } else {
-        loaded.fold(simt, op)
-    };
+    // The number of the first comes last: registers are few before.
+    let state = Fragment::<T, ROWS>::new(op, words, present, 0).fold_leaf(simt, op);
     op.shift(state, first)
 }
 
@@ -97,7 +95,8 @@ impl<T: Source> Read<ROWS> for Places<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<ROWS> {
         if !mask::is_there(self.start) {
-            return mask::all::<T, ROWS>();
+            let all = mask::all::<T, ROWS>(self.present);
+            return filled::<T, ROWS>(all, self.present, 1, mask::NOTHING);
         }
         // SAFETY: passed on to the caller.
         unsafe { load_mask(simt, self) }
@@ -117,7 +116,9 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
         start,
         first,
         present,
+        filler,
     } = places;
+    let absent = absent_bits::<T>(filler);
     if is_vector::<T>() {
         // SAFETY: passed on to the caller.
         return unsafe { load_vectors(simt, places) };
@@ -126,7 +127,7 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
         let element = |place: u64, from: *const T::Element| {
             let is_present = (place as u32) < present;
             if T::BYTES != 2 && !is_present {
-                return 0;
+                return absent;
             }
             // Of two that share a word, the extent's first for one that is absent: no load waits for another's test then.
             let from = if is_present { from } else { start };
@@ -147,7 +148,7 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
         };
         // So many small elements in turns, as `load_bytes` has its rows: each takes a register until it has its place.
         match T::BYTES {
-            2 => rows_in_turns::<S, 2>(simt, row_at),
+            2 => filled_by_row::<S, T>(simt, rows_in_turns::<S, 2>(simt, row_at), present, filler),
             1 => rows_in_turns::<S, 4>(simt, row_at),
             _ => each_row(row_at),
         }
@@ -159,7 +160,7 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
         let mut turn = 0;
         while turn < turns {
             let place = place::<T>(turn / vector_elements::<T>(), turn % vector_elements::<T>());
-            let mut bits = 0;
+            let mut bits = absent;
             if (place as u32) < present {
                 // SAFETY: passed on to the caller; the element is present.
                 bits = unsafe {
@@ -171,6 +172,36 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
             turn += 1;
         }
         rows
+    }
+}
+
+/// Vectors with a filler in all places but the first `present`: of elements that were read whether they are there or not. A row a turn, the
+/// others moving down: few parts are not whole.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn filled_by_row<S: Simt, T: Item>(simt: S, vectors: Vectors<ROWS>, present: u32, filler: Filler) -> Vectors<ROWS> {
+    let mut rows = vectors;
+    if filler.is_none() || place::<T>(ROWS - 1, vector_elements::<T>()) as u32 <= present {
+        return rows;
+    }
+    let (turns, mut turn) = (simt.opaque(ROWS as u32), 0);
+    while turn < turns {
+        let here = u32::saturating_sub(present, turn * row_elements::<T>() as u32);
+        let [row] = filled::<T, 1>([rows[0]], here, T::BYTES, filler);
+        let before = rows;
+        rows = each_row(|i| if i + 1 < ROWS { before[i + 1] } else { row });
+        turn += 1;
+    }
+    rows
+}
+
+/// The bits of a filler's element, of at most 8 bytes; of none anything.
+fn absent_bits<T: Item>(filler: Filler) -> u64 {
+    let [low, high, ..] = filler.unwrap_or_default();
+    match T::BYTES {
+        1 => u64::from(low & 0xff),
+        2 => u64::from(low & 0xffff),
+        4 => low.into(),
+        _ => u64::from(low) | u64::from(high) << 32,
     }
 }
 
@@ -187,12 +218,18 @@ unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vector
         start,
         first,
         present,
-        ..
+        filler,
     } = places;
     let load = |row: usize, offset: isize| {
         let is_present = (place::<T>(row, 0) as u32) < present;
         // SAFETY: passed on to the caller; an element is aligned.
-        unsafe { simt.load_input_vector_if(is_present, start.wrapping_offset(offset).cast()) }
+        unsafe {
+            simt.load_input_vector_if(
+                is_present,
+                start.wrapping_offset(offset).cast(),
+                filler.unwrap_or_default(),
+            )
+        }
     };
     if extents.layout.is_null() {
         let step = T::of(extents.step, array) as isize;

@@ -1,6 +1,6 @@
 //! Grid stage: one state per tile in global memory; the last block to arrive folds them.
 
-use super::{aside, block, block::Turn, load, source::Source, store, strategy::Strategy, warp};
+use super::{aside, block, block::Turn, load, source::Source, store, strategy::Strategy, team::Team, warp};
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
@@ -38,7 +38,23 @@ const ROWS: u32 = 8;
 /// Slots that one warp folds at once.
 pub const SLOTS_PER_WARP: u64 = (ROWS * LANES) as u64;
 
-/// Folds the slots of all tiles, neighbours first, in the last block to arrive. `None` in every other.
+/// Puts the `total` of tile number `tile` of an extent into its slot, where other tiles meet it.
+///
+/// Called by: all threads of the block together, thread 0 having the total · Scratch: the slots
+///
+/// # Safety
+///
+/// `meeting` is this launch's own, and each tile has one block.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub unsafe fn put<S: Simt, State: Words>(simt: S, extent: u32, tile: u64, total: State, meeting: Meeting) {
+    if meeting.tiles > 1 && simt.thread() == 0 {
+        // SAFETY: passed on to the caller.
+        unsafe { store(simt, meeting.slots, u64::from(extent) * meeting.tiles + tile, total) };
+    }
+}
+
+/// Folds the slots of all tiles of an extent, neighbours first, in the last of its blocks to arrive. `None` in every other. The one tile
+/// that an extent may have meets nobody: its `total` is all there is.
 ///
 /// Called by: all threads of the block together, thread 0 having stored the block's slots · Valid in: thread 0 of the
 /// last block · Scratch: the slots, the shared buffers and their notice word
@@ -47,7 +63,18 @@ pub const SLOTS_PER_WARP: u64 = (ROWS * LANES) as u64;
 ///
 /// `meeting` is this launch's own.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
+pub unsafe fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    extent: u32,
+    total: M::State,
+    meeting: Meeting,
+) -> Option<M::State> {
+    if meeting.tiles <= 1 {
+        // The tile's block, or where there is none the first, needs nobody else; others have nothing to say.
+        return (simt.block() == extent * meeting.blocks).then_some(total);
+    }
+    let meeting = meeting.of::<M::State>(extent.into());
     // SAFETY: passed on to the caller.
     let last = unsafe { draws_last(simt, meeting) };
     if const { Strategy::of::<T, M>().accumulates_per_thread() } {
@@ -179,6 +206,74 @@ pub unsafe fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
         level += 1;
     }
     Some(state)
+}
+
+/// Folds the slots of all tiles of the teams' answers, neighbours first, in the last block of a set to arrive; `None` in every other. The
+/// one tile that there may be meets nobody.
+///
+/// Called by: all threads of the block together, with the numbers of their set and their team; lanes that [hold an
+/// answer](Team::holds_answer) have the `total` of `tile` · Valid in: those lanes · Scratch: the slots, the shared buffers and their notice
+/// word
+///
+/// # Safety
+///
+/// `meeting` is this launch's own; each tile of each team has one block.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub unsafe fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    team: Team,
+    [set, number]: [u64; 2],
+    tile: u32,
+    mut total: M::State,
+    meeting: Meeting,
+) -> Option<M::State> {
+    if meeting.tiles <= 1 {
+        return Some(total);
+    }
+    let slot = |tile: u64| (number * meeting.tiles + tile) * u64::from(team.answers) + u64::from(team.answer(simt));
+    let holds = team.holds_answer(simt);
+    if holds {
+        // SAFETY: passed on to the caller; each slot has one lane.
+        unsafe { store(simt, meeting.slots, slot(tile.into()), total) };
+    }
+    simt.barrier();
+    let here = Meeting {
+        tickets: meeting.tickets.wrapping_add(set as usize),
+        blocks: meeting.tiles as u32,
+        ..meeting
+    };
+    // SAFETY: passed on to the caller.
+    if !unsafe { arrives_last(simt, here) } {
+        return None;
+    }
+    // The slots of each team in turns, each of which leaves a slot where there were as many as a team folds at once.
+    let mut left = meeting.tiles;
+    loop {
+        let turns = left.div_ceil(team.units().max(1));
+        let mut turn = 0;
+        while turn < turns {
+            let before = turn * team.units();
+            total = team.fold(simt, op, left - before, |unit| {
+                // SAFETY: passed on to the caller; the writers synchronised with this block.
+                unsafe { load(simt, meeting.slots, slot(before + unit)) }
+            });
+            if turns > 1 {
+                // This slot was read in this turn or before.
+                simt.barrier();
+                if holds {
+                    // SAFETY: passed on to the caller.
+                    unsafe { store(simt, meeting.slots, slot(turn), total) };
+                }
+            }
+            turn += 1;
+        }
+        if turns == 1 {
+            return Some(total);
+        }
+        simt.barrier();
+        left = turns;
+    }
 }
 
 /// Whether this is thread 0 of the last block to arrive, which then sees the slots that all blocks stored.

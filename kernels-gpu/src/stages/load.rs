@@ -13,6 +13,9 @@ pub const WORDS: usize = VECTOR_BYTES / 4;
 /// A lane's vectors of as many rows of a leaf.
 pub type Vectors<const N: usize> = [[u32; WORDS]; N];
 
+/// What a vector has where memory has no element: an operator's [`filler`](crate::monoids::Monoid::filler) again and again; or anything.
+pub(super) type Filler = Option<[u32; WORDS]>;
+
 /// As many places as a part may have: all hold elements.
 pub(super) const ALL: u32 = u32::MAX;
 
@@ -64,7 +67,8 @@ pub(super) unsafe fn load_element<S: Simt, T: Element>(simt: S, from: *const T) 
     }
 }
 
-/// `N` vectors, a row apart, of which the first `present` places hold elements. What is read of the others is anything.
+/// `N` vectors, a row apart, of which the first `present` places hold elements, and the others a filler: of small elements
+/// where all of a vector is absent, the rest being to be [`filled`].
 ///
 /// # Safety
 ///
@@ -75,10 +79,11 @@ pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
     from: *const T,
     present: u32,
     around: Around,
+    filler: Filler,
 ) -> Vectors<N> {
     if size_of::<T>() >= 4 {
         // SAFETY: passed on to the caller.
-        return unsafe { load_words::<S, T, N>(simt, from, present) };
+        return unsafe { load_words::<S, T, N>(simt, from, present, filler) };
     }
     let rows = present.div_ceil(row_elements::<T>() as u32).clamp(1, N as u32);
     let bytes = (rows - 1) as usize * row_elements::<T>() * size_of::<T>() + VECTOR_BYTES;
@@ -86,13 +91,65 @@ pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
     // SAFETY: every word, or every aligned vector, that is touched may be read; else only what is present is.
     unsafe {
         if N == 1 && (present == 0 || around.has_words(from.addr(), held)) {
-            load_words::<S, T, N>(simt, from, present)
+            load_words::<S, T, N>(simt, from, present, filler)
         } else if N > 1 && around.has_vectors(from.addr(), bytes) {
-            load_across::<S, T, N>(simt, from, present)
+            load_across::<S, T, N>(simt, from, present, filler)
         } else {
-            load_bytes::<S, T, N>(simt, from, present)
+            load_bytes::<S, T, N>(simt, from, present, filler)
         }
     }
+}
+
+/// Vectors of small elements of `T`, or of the bytes of its mask, each of `bytes` bytes: with a filler's words in the one vector that may
+/// have `present` places in part. Where all of a vector is absent they are there already.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(super) fn filled<T: Item, const N: usize>(
+    vectors: Vectors<N>,
+    present: u32,
+    bytes: usize,
+    filler: Filler,
+) -> Vectors<N> {
+    let Some(filler) = filler else {
+        return vectors;
+    };
+    let last = if N == 1 {
+        0
+    } else {
+        present / row_elements::<T>() as u32
+    };
+    let here = (present - last * row_elements::<T>() as u32).min(vector_elements::<T>() as u32);
+    let bits = 8 * bytes as u32 * here;
+    let kept = [
+        low_bits(bits, 0),
+        low_bits(bits, 1),
+        low_bits(bits, 2),
+        low_bits(bits, 3),
+    ];
+    let mut rows = vectors;
+    macro_rules! write_out {
+        ($($i:literal)*) => {
+            $(if $i < N && $i == last {
+                rows[$i] = mixed(vectors[$i], filler, kept);
+            })*
+        };
+    }
+    const { assert!(N <= 8, "eight rows are written out") };
+    write_out!(0 1 2 3 4 5 6 7);
+    rows
+}
+
+/// The bits of word `i` that are among the first `bits` of a vector.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn low_bits(bits: u32, i: u32) -> u32 {
+    let bits = u32::saturating_sub(bits, 32 * i);
+    if bits < 32 { !(u32::MAX << bits) } else { u32::MAX }
+}
+
+/// A vector's bits that are kept, the others a filler's.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn mixed(vector: [u32; WORDS], filler: [u32; WORDS], kept: [u32; WORDS]) -> [u32; WORDS] {
+    let ([a, b, c, d], [e, f, g, h], [i, j, k, l]) = (vector, filler, kept);
+    [a & i | e & !i, b & j | f & !j, c & k | g & !k, d & l | h & !l]
 }
 
 /// Row `i` of `N` rows, each by its own piece of code: a loop is none that the compiler unrolls where it is long, and the words
@@ -123,7 +180,7 @@ pub(super) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, fr
     each_row(|row| unsafe { simt.load_input_vector(from.wrapping_add(row * row_elements::<T>()).cast()) })
 }
 
-/// By 16-byte loads, and zeros for rows of which no place is present.
+/// By 16-byte loads, and a filler for rows of which no place is present.
 ///
 /// # Safety
 ///
@@ -133,16 +190,18 @@ pub(super) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
     present: u32,
+    filler: Filler,
 ) -> Vectors<N> {
     each_row(|row| {
         let is_present = (place::<T>(row, 0) as u32) < present;
+        let from = from.wrapping_add(row * row_elements::<T>()).cast();
         // SAFETY: passed on to the caller.
-        unsafe { simt.load_input_vector_if(is_present, from.wrapping_add(row * row_elements::<T>()).cast()) }
+        unsafe { simt.load_input_vector_if(is_present, from, filler.unwrap_or_default()) }
     })
 }
 
-/// By 4-byte loads: of elements of whole words those that are present, of smaller ones the words that hold any of those, shifted into
-/// place.
+/// By 4-byte loads: of elements of whole words those that are present, and a filler; of smaller ones the words that hold any of those,
+/// shifted into place.
 ///
 /// # Safety
 ///
@@ -152,6 +211,7 @@ pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
     present: u32,
+    filler: Filler,
 ) -> Vectors<N> {
     let aligned = from.map_addr(|address| address & !3).cast::<u32>();
     let offset = from.addr() as u32 & 3;
@@ -160,7 +220,9 @@ pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
         let here = u32::saturating_sub(present, place::<T>(row, 0) as u32).min(vector_elements::<T>() as u32);
         if size_of::<T>() >= 4 {
             // SAFETY: passed on to the caller.
-            return unsafe { simt.load_input_words(here * (size_of::<T>() / 4) as u32, from) };
+            return unsafe {
+                simt.load_input_words(here * (size_of::<T>() / 4) as u32, from, filler.unwrap_or_default())
+            };
         }
         let bytes = if here > 0 {
             offset + here * size_of::<T>() as u32
@@ -169,7 +231,7 @@ pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
         };
         // SAFETY: passed on to the caller; a vector lies across five words at most.
         unsafe {
-            let words = simt.load_input_words(bytes.div_ceil(4).min(4), from);
+            let words = simt.load_input_words(bytes.div_ceil(4).min(4), from, [0; WORDS]);
             let last = if bytes > VECTOR_BYTES as u32 {
                 simt.load_input(from.wrapping_add(WORDS))
             } else {
@@ -181,7 +243,7 @@ pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
 }
 
 /// By 16-byte loads whatever the alignment: of the two aligned vectors that each vector lies across, shifted into place. Rows of
-/// which no place is present are left out. More instructions than [`load_words`], and less than half of what the cache must serve.
+/// which no place is present have the filler. More instructions than [`load_words`], and less than half of what the cache must serve.
 ///
 /// # Safety
 ///
@@ -191,9 +253,12 @@ pub(super) unsafe fn load_across<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
     present: u32,
+    filler: Filler,
 ) -> Vectors<N> {
     let offset = from.addr() as u32 % VECTOR_BYTES as u32;
     let aligned = from.map_addr(|address| address - offset as usize).cast::<u32>();
+    // Shifted by whole elements it is the same.
+    let absent = filler.unwrap_or_default();
     each_row(|row| {
         let is_present = (place::<T>(row, 0) as u32) < present;
         let from = aligned.wrapping_add(row * LANES as usize * WORDS);
@@ -201,8 +266,8 @@ pub(super) unsafe fn load_across<S: Simt, T: Element, const N: usize>(
         let (low, high) = unsafe {
             let high = is_present && offset != 0;
             (
-                simt.load_input_vector_if(is_present, from),
-                simt.load_input_vector_if(high, from.wrapping_add(WORDS)),
+                simt.load_input_vector_if(is_present, from, absent),
+                simt.load_input_vector_if(high, from.wrapping_add(WORDS), absent),
             )
         };
         shifted(low, high, offset)
@@ -241,8 +306,10 @@ pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
     present: u32,
+    filler: Filler,
 ) -> Vectors<N> {
     let mut rows = [[0; WORDS]; N];
+    let [absent, ..] = filler.unwrap_or_default();
     // A number of turns that no compiler knows: one unrolls the loop otherwise, and this is code that is seldom run.
     let turns = simt.opaque(N as u32);
     for row in 0..turns {
@@ -252,7 +319,7 @@ pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
         let from = from.wrapping_add(first as usize).cast::<u8>();
         let byte = |i: usize| {
             if i as u32 >= bytes {
-                return 0;
+                return absent >> (8 * (i % 4)) & 0xff;
             }
             // SAFETY: the byte lies inside the input.
             unsafe { simt.load_input_byte(from.wrapping_add(i)) }

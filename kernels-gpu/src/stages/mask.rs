@@ -3,7 +3,7 @@
 
 use super::{
     around::Around,
-    load::{Vectors, WORDS, each_row, shifted_by_bytes},
+    load::{Filler, Vectors, WORDS, each_row, shifted_by_bytes},
 };
 use crate::{
     element::{Element, Item},
@@ -20,13 +20,20 @@ pub(super) fn is_there<T>(from: *const T) -> bool {
     (from.addr() as u64) < 1 << 63
 }
 
-/// A mask's part that selects everything.
-pub(super) fn all<T: Item, const N: usize>() -> Vectors<N> {
-    let word = |i: usize| {
-        if 4 * i < vector_elements::<T>() { 0x0101_0101 } else { 0 }
-    };
-    each_row(|_| [word(0), word(1), word(2), word(3)])
+/// A mask's part that selects all of each row of which a place is present.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(super) fn all<T: Item, const N: usize>(present: u32) -> Vectors<N> {
+    each_row(|row| {
+        let word = |i: usize| {
+            let is_selected = 4 * i < vector_elements::<T>() && (place::<T>(row, 0) as u32) < present;
+            if is_selected { 0x0101_0101 } else { 0 }
+        };
+        [word(0), word(1), word(2), word(3)]
+    })
 }
+
+/// Nothing is selected where there is no element.
+pub(super) const NOTHING: Filler = Some([0; WORDS]);
 
 /// Whether the bytes of a vector's elements are a vector themselves.
 const fn is_vector<T: Item>() -> bool {
@@ -60,7 +67,7 @@ unsafe fn load_row<S: Simt, T: Element>(simt: S, wanted: bool, from: *const u8) 
     };
     match vector_elements::<T>() {
         // SAFETY: passed on to the caller.
-        16 => unsafe { simt.load_input_vector_if(wanted, from.cast()) },
+        16 => unsafe { simt.load_input_vector_if(wanted, from.cast(), [0; WORDS]) },
         8 => [word(0), word(1), 0, 0],
         _ => [word(0), 0, 0, 0],
     }

@@ -1,6 +1,6 @@
 //! Where the elements of a lane's part lie, if not in one run.
 
-use super::{extents::Extents, source::Source};
+use super::{extents::Extents, load::Filler, source::Source};
 
 /// Where the elements of a part lie in one of the arrays: those from number `first` on of the extent that begins at `start`, of which
 /// the first `present` places are present.
@@ -11,4 +11,6 @@ pub(super) struct Places<T: Source> {
     pub(super) start: *const T::Element,
     pub(super) first: u64,
     pub(super) present: u32,
+    /// What stands at the others, if anything matters.
+    pub(super) filler: Filler,
 }

@@ -64,14 +64,8 @@ impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Run<S, T, M> {
         let Some(leaf) = self.leaf(number) else {
             return op.identity();
         };
-        // SAFETY: `fold`'s caller has it so; the leaf is one of those that are read at once.
-        unsafe {
-            if leaf < thread::loadable_leaves::<T, M>(input) {
-                thread::load_leaf::<S, T, M>(simt, input, leaf).fold(simt, op)
-            } else {
-                thread::fold_ragged(simt, op, input, leaf)
-            }
-        }
+        // SAFETY: `fold`'s caller has it so.
+        unsafe { thread::fold_leaf(simt, op, input, leaf) }
     }
 }
 

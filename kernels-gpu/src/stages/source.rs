@@ -3,7 +3,7 @@
 
 use super::{
     around::Around,
-    load::{Vectors, element, load_across, load_bytes, load_one, load_ragged, load_whole, load_wide, load_words},
+    load::{Filler, Vectors, element, filled, load_bytes, load_one, load_ragged, load_whole, load_wide, load_words},
     mask,
 };
 use crate::{
@@ -65,6 +65,9 @@ pub trait Source: Item {
 
     /// The item at a row and a column of vectors that were read.
     fn item<const N: usize>(vectors: &Self::Each<Vectors<N>>, row: usize, column: usize) -> Self;
+
+    /// The vectors of an operator's filler, if it has one: what a read gives where there is no element.
+    fn fillers(filler: Option<Self>) -> Self::Each<Filler>;
 }
 
 impl<T: Element> Source for T {
@@ -106,6 +109,16 @@ impl<T: Element> Source for T {
     fn item<const N: usize>(vectors: &Vectors<N>, row: usize, column: usize) -> T {
         element(vectors[row], column)
     }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn fillers(filler: Option<T>) -> Filler {
+        let filler = filler?;
+        let word = |i: usize| match T::BYTES {
+            1 => 0x0101_0101 * (filler.word(0) & 0xff),
+            2 => 0x0001_0001 * (filler.word(0) & 0xffff),
+            bytes => filler.word(i % (bytes / 4)),
+        };
+        Some([word(0), word(1), word(2), word(3)])
+    }
 }
 
 impl<T: Element> Source for Two<T> {
@@ -146,6 +159,13 @@ impl<T: Element> Source for Two<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn item<const N: usize>(vectors: &Two<Vectors<N>>, row: usize, column: usize) -> Self {
         Two(T::item(&vectors.0, row, column), T::item(&vectors.1, row, column))
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn fillers(filler: Option<Self>) -> Two<Filler> {
+        Two(
+            T::fillers(filler.map(|filler| filler.0)),
+            T::fillers(filler.map(|filler| filler.1)),
+        )
     }
 }
 
@@ -198,6 +218,11 @@ impl<T: Element> Source for Masked<T> {
     fn item<const N: usize>(vectors: &Two<Vectors<N>>, row: usize, column: usize) -> Self {
         Self(T::item(&vectors.0, row, column), u8::item(&vectors.1, row, column) != 0)
     }
+    /// What a mask does not select may be anything; of the mask itself, each read gives zeros.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn fillers(_: Option<Self>) -> Two<Filler> {
+        Two(None, None)
+    }
 }
 
 /// A read of `N` vectors of one array. No closure, for nothing obliges a compiler to inline those.
@@ -229,19 +254,27 @@ pub(super) unsafe fn load<S: Simt, T: Source, W: Way, const N: usize>(
     from: At<T>,
     present: u32,
     around: T::Each<Around>,
+    filler: Option<T>,
 ) -> T::Each<Vectors<N>> {
-    let reads = T::map(T::zip(from, around), |(from, around)| By {
-        way,
-        from,
-        present,
-        around,
-    });
+    let reads = T::map(
+        T::zip(from, T::zip(around, T::fillers(filler))),
+        |(from, (around, filler))| By {
+            way,
+            from,
+            present,
+            around,
+            filler,
+        },
+    );
     // SAFETY: passed on to the caller.
     unsafe { T::read(simt, reads) }
 }
 
 /// A way to read vectors, by a function of [`load`](super::load).
 pub(crate) trait Way: Copy {
+    /// Whether a vector may be there in part.
+    const IS_RAGGED: bool;
+
     /// # Safety
     ///
     /// As the function says.
@@ -251,6 +284,7 @@ pub(crate) trait Way: Copy {
         from: *const T,
         present: u32,
         around: Around,
+        filler: Filler,
     ) -> Vectors<N>;
 
     /// The same of the mask of elements of `T`.
@@ -273,28 +307,46 @@ struct By<W, T> {
     from: *const T,
     present: u32,
     around: Around,
+    filler: Filler,
 }
 
 impl<W: Way, T: Element, const N: usize> Read<N> for By<W, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read<S: Simt>(self, simt: S) -> Vectors<N> {
         // SAFETY: passed on to the caller.
-        unsafe { self.way.vectors(simt, self.from, self.present, self.around) }
+        unsafe {
+            let vectors = self
+                .way
+                .vectors(simt, self.from, self.present, self.around, self.filler);
+            if W::IS_RAGGED && T::BYTES < 4 {
+                filled::<T, N>(vectors, self.present, T::BYTES, self.filler)
+            } else {
+                vectors
+            }
+        }
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<N> {
-        if !mask::is_there(self.from) {
-            return mask::all::<T, N>();
+        let vectors = if mask::is_there(self.from) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                self.way
+                    .mask::<S, T, N>(simt, self.from.cast(), self.present, self.around)
+            }
+        } else {
+            mask::all::<T, N>(self.present)
+        };
+        if W::IS_RAGGED {
+            filled::<T, N>(vectors, self.present, 1, mask::NOTHING)
+        } else {
+            vectors
         }
-        let from = self.from.cast();
-        // SAFETY: passed on to the caller.
-        unsafe { self.way.mask::<S, T, N>(simt, from, self.present, self.around) }
     }
 }
 
 macro_rules! ways {
     ($(
-        $way:ident: |$present:ident, $around:ident|
+        $way:ident, ragged: $is_ragged:literal, |$present:ident, $around:ident, $filler:ident|
         $load:ident($($argument:ident),*), $mask:ident($($mask_argument:ident),*);
     )*) => {
         $(
@@ -302,6 +354,8 @@ macro_rules! ways {
             pub(super) struct $way;
 
             impl Way for $way {
+                const IS_RAGGED: bool = $is_ragged;
+
                 #[allow(unused_variables)]
                 #[cfg_attr(target_arch = "nvptx64", inline(always))]
                 unsafe fn vectors<S: Simt, T: Element, const N: usize>(
@@ -310,6 +364,7 @@ macro_rules! ways {
                     from: *const T,
                     $present: u32,
                     $around: Around,
+                    $filler: Filler,
                 ) -> Vectors<N> {
                     // SAFETY: passed on to the caller.
                     unsafe { $load::<S, T, N>(simt, from $(, $argument)*) }
@@ -331,11 +386,9 @@ macro_rules! ways {
 }
 
 ways! {
-    Whole: |_present, _around| load_whole(), load_whole();
-    Aligned: |present, _around| load_wide(present), load_wide(present);
-    Words: |present, around| load_words(present), load_ragged(present, around);
-    Within: |present, _around| load_words(present), load_words(present);
-    Across: |present, _around| load_across(present), load_words(present);
-    Bytes: |present, _around| load_bytes(present), load_bytes(present);
-    Ragged: |present, around| load_ragged(present, around), load_ragged(present, around);
+    Whole, ragged: false, |_present, _around, _filler| load_whole(), load_whole();
+    Aligned, ragged: false, |present, _around, filler| load_wide(present, filler), load_wide(present);
+    Within, ragged: true, |present, _around, filler| load_words(present, filler), load_words(present);
+    Bytes, ragged: true, |present, _around, filler| load_bytes(present, filler), load_bytes(present);
+    Ragged, ragged: true, |present, around, filler| load_ragged(present, around, filler), load_ragged(present, around);
 }

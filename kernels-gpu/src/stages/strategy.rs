@@ -189,15 +189,6 @@ impl Strategy {
 
 /// How leaves are read and folded.
 impl Strategy {
-    /// Whether leaves that are whole but not aligned are read as aligned ones are, all at once, only by words: for operators that
-    /// may then skip them, such as fold columns, and such as fold a lane's leaves together, where a part has so few elements that it is
-    /// worth it. Others are as fast reading elements as they fold them, and spare themselves the registers.
-    #[must_use]
-    pub const fn loads_words(self) -> bool {
-        let takes_all = self.selects || self.folds_columns || self.accumulates_per_thread() && self.bytes() >= 8;
-        takes_all && self.bytes() >= 4
-    }
-
     /// Whether an operator has so much code for an element, or a column, that it stands in loops however few there are.
     const fn is_heavy(self) -> bool {
         self.fuses || self.folds_columns
@@ -213,21 +204,22 @@ impl Strategy {
             (VECTOR_BYTES, ..) => true,
             _ if is_vast(self.words) => true,
             (_, 1 | 2, _) => !self.is_heavy() || self.words <= 2,
+            (4 | 8, _, true) if self.associates && is_large(self.words) => false,
             (4 | 8, _, true) => !self.is_heavy() || self.folds_columns || self.words <= 2,
             (2, _, true) => self.words <= 2 && !self.folds_columns && self.arrays == 1,
             _ => false,
         }
     }
 
-    /// Whether a part's first rows are folded at once, row by row, the others being passed over. An operator that selects looks for the places
-    /// of few enough elements that a word has a bit for each: not those of all columns of small ones.
+    /// Whether an extent of few rows is folded half of the rows at a time, in a loop, column by column: where a half is so little code that it
+    /// stands there at once.
     #[must_use]
-    pub const fn folds_first_rows(self) -> bool {
-        let is_little = !self.is_heavy() && self.words <= 4;
+    pub const fn folds_in_halves(self) -> bool {
         match self.bytes() {
-            1 => false,
-            2 => is_little && self.arrays == 1 && !self.selects,
-            _ => is_little,
+            _ if self.is_heavy() => false,
+            1 => self.associates,
+            2 => self.words <= 2,
+            _ => false,
         }
     }
 
@@ -293,9 +285,7 @@ impl fmt::Display for Strategy {
                 self.partials() == Partials::PerLeaf && self.reduces_four_leaves(),
                 "four leaves at a time",
             ),
-            (self.loads_words(), "unaligned leaves by words"),
             (self.folds_at_once(8, true), "whole leaves at once"),
-            (self.folds_first_rows(), "first rows at once"),
             (is_vast(self.words), "one extent at a time"),
         ] {
             if is_so {
@@ -317,20 +307,14 @@ mod tests {
     #[test]
     fn ways_are_those_that_were_measured() {
         for (name, ways) in [
-            (
-                "sum_f32",
-                "states of 1 word, one for each leaf, whole leaves at once, first rows at once",
-            ),
-            (
-                "extremum_f32",
-                "one for each leaf, unaligned leaves by words, whole leaves at once",
-            ),
+            ("sum_f32", "states of 1 word, one for each leaf, whole leaves at once"),
+            ("extremum_f32", "one for each leaf, whole leaves at once"),
             ("count_u32", "one for each thread"),
-            ("arg_f32", "one for each leaf, unaligned leaves by words"),
+            ("arg_f32", "states of 3 words, one for each leaf"),
             ("variance_f32", "four leaves at a time"),
             (
                 "describe_f32",
-                "states of 26 words, one for each run of leaves, and what is set aside, unaligned",
+                "states of 26 words, one for each run of leaves, and what is set aside",
             ),
         ] {
             let strategy = entry(name).expect("listed").strategy;

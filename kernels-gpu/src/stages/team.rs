@@ -60,6 +60,11 @@ impl Team {
         simt.lane() % self.answers.max(1)
     }
 
+    /// Whether this lane has its answer once its team has folded: one lane a team and answer.
+    pub fn holds_answer<S: Simt>(self, simt: S) -> bool {
+        self.member(simt) == 0 && simt.lane() < self.answers
+    }
+
     /// Folds `count` units, neighbours first; those from there on are the identity.
     ///
     /// Called by: all threads of the block together, all with teams of one shape and the same `count` · Valid in: every lane of

@@ -73,7 +73,11 @@ impl<T: Source, const N: usize> Read<N> for TransposedLoads<T> {
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_transposed<S: Simt, T: Source, const N: usize>(simt: S, places: Places<T>) -> Vectors<N> {
     let Places {
-        start, first, present, ..
+        start,
+        first,
+        present,
+        filler,
+        ..
     } = places;
     let elements = word_elements::<T>();
     let place_in_word = simt.lane() % elements as u32;
@@ -89,7 +93,7 @@ unsafe fn load_transposed<S: Simt, T: Source, const N: usize>(simt: S, places: P
             let here = at;
             at = at.wrapping_offset(elements as isize * step);
             if place::<T>(row, i * elements) as u32 >= left {
-                return 0;
+                return filler.unwrap_or_default()[0];
             }
             // SAFETY: passed on to the caller; the word is of as many answers as it has elements, all at a place that is present.
             unsafe { simt.load_input(here.cast()) }

@@ -1,16 +1,12 @@
 //! Warp stage: 32 lanes meet in five shuffles.
 
 use super::{
-    extents::Input,
-    map_words,
-    source::Source,
-    strategy::combines_in_loops,
-    thread::{self, Rows},
+    extents::Input, fragment::Fragment, in_order, map_words, source::Source, strategy::combines_in_loops, thread,
 };
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
-    tree::LANES,
+    tree::{LANES, Part as _, ROWS, row_elements},
 };
 
 /// Combines the 32 states of a warp, neighbours first.
@@ -146,7 +142,7 @@ fn meet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, low: M::State, hig
     } else {
         (high, low)
     };
-    in_order(simt, op, reach, keep, partner(simt, give, reach))
+    lower_first(simt, op, reach, keep, partner(simt, give, reach))
 }
 
 /// Combines the 32 states of each of eight rows, neighbours first, `state(row)` being this lane's in that row. Nine
@@ -190,12 +186,12 @@ impl<State: Copy> Row<State> for InCircle<State> {
 /// A lane's state and that of the lane whose number differs in the bit `reach`, combined.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) fn with_partner<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State, reach: u32) -> M::State {
-    in_order(simt, op, reach, state, partner(simt, state, reach))
+    lower_first(simt, op, reach, state, partner(simt, state, reach))
 }
 
 /// A lane's state and its partner's, combined: where it matters, that of the lower lane first.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn in_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, mine: M::State, other: M::State) -> M::State {
+fn lower_first<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, mine: M::State, other: M::State) -> M::State {
     if M::COMMUTES || simt.lane() & reach == 0 {
         op.combine(mine, other)
     } else {
@@ -226,63 +222,79 @@ impl<State> Seen<State> {
     }
 }
 
-/// Folds leaf `leaf`, one of [`thread::loadable_leaves`]; one that could not change what was `seen` gives the identity.
+/// Folds leaf `leaf`, of any alignment and length; one that could not change what was `seen` gives the identity.
 ///
 /// Called by: all 32 lanes together, on leaves in rising order · Valid in: every lane · Scratch: none
 ///
 /// # Safety
 ///
-/// `input` is valid and unwritten for the whole launch, and `leaf` is one of [`thread::loadable_leaves`].
+/// `input` is valid and unwritten for the whole launch, and so is what is around it.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_loadable<S: Simt, T: Source, M: Monoid<T>>(
+pub unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     input: Input<T>,
     leaf: u64,
     seen: &mut Seen<M::State>,
 ) -> M::State {
+    if !M::COMMUTES {
+        // SAFETY: passed on to the caller.
+        return reduce(simt, op, unsafe { in_order::fold_leaf(simt, op, input, leaf) });
+    }
     // SAFETY: passed on to the caller.
-    fold_loaded(
-        simt,
-        op,
-        unsafe { thread::load_leaf::<S, T, M>(simt, input, leaf) },
-        seen,
-    )
+    let read = unsafe { thread::load_leaf(simt, op, input, leaf) };
+    fold_unless_seen(simt, op, read, seen, None)
 }
 
-/// The same of a leaf that was read.
+/// The same of an extent of at most a leaf, of which no more than half of the rows is folded where it has no more.
 ///
-/// Called by: all 32 lanes together, on leaves in rising order · Valid in: every lane · Scratch: none
+/// Called by, Valid in, Scratch: as [`fold_leaf`]
+///
+/// # Safety
+///
+/// As [`fold_leaf`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn fold_loaded<S: Simt, T: Source, M: Monoid<T>>(
+pub unsafe fn fold_extent<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
-    mut rows: Rows<T>,
+    input: Input<T>,
     seen: &mut Seen<M::State>,
 ) -> M::State {
+    if !M::COMMUTES {
+        // SAFETY: passed on to the caller.
+        return reduce(simt, op, unsafe { in_order::fold_leaf(simt, op, input, 0) });
+    }
+    let rows = (input.len as u32).div_ceil(row_elements::<T>() as u32);
+    // SAFETY: passed on to the caller.
+    let read = unsafe { thread::load_extent(simt, op, input) };
+    fold_unless_seen(simt, op, read, seen, Some(rows))
+}
+
+/// Folds what was read, of so many rows or of a leaf, unless it could not change what was `seen`.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn fold_unless_seen<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    mut read: Fragment<T, ROWS>,
+    seen: &mut Seen<M::State>,
+    rows: Option<u32>,
+) -> M::State {
     if M::SELECTS {
-        if seen.anything && !simt.any(rows.may_change(op, seen.best)) {
+        if seen.anything && !simt.any(read.may_change(op, seen.best)) {
             return op.identity();
         }
         seen.anything = true;
-        rows = rows.opaque(simt);
+        read = read.opaque(simt);
     }
-    let total = reduce(simt, op, rows.fold(simt, op));
+    let mine = match rows {
+        // Without a filler, whole leaves have a code of their own.
+        Some(_) if op.filler().is_none() && read.full().is_some() => read.fold_leaf(simt, op),
+        Some(rows) => read.fold_rows(simt, op, rows),
+        None => read.fold_leaf(simt, op),
+    };
+    let total = reduce(simt, op, mine);
     if M::SELECTS {
         seen.best = op.combine(seen.best, total);
     }
     total
-}
-
-/// Folds leaf `leaf`, of any alignment and length; one past the end gives the identity.
-///
-/// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
-///
-/// # Safety
-///
-/// `input` is valid and unwritten for the whole launch, and so is what is around it.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_ragged<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
-    // SAFETY: passed on to the caller.
-    reduce(simt, op, unsafe { thread::fold_ragged(simt, op, input, leaf) })
 }

@@ -194,18 +194,18 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
-    unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32) -> [u32; 4] {
+    unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32, otherwise: [u32; 4]) -> [u32; 4] {
         if wanted {
             // SAFETY: passed on to the caller.
             unsafe { self.load_input_vector(from) }
         } else {
-            [0; 4]
+            otherwise
         }
     }
 
     #[track_caller]
-    unsafe fn load_input_words(self, count: u32, from: *const u32) -> [u32; 4] {
-        let mut words = [0; 4];
+    unsafe fn load_input_words(self, count: u32, from: *const u32, otherwise: [u32; 4]) -> [u32; 4] {
+        let mut words = otherwise;
         for (i, word) in words.iter_mut().enumerate().take(count as usize) {
             // SAFETY: passed on to the caller.
             *word = unsafe { self.load_input(from.wrapping_add(i)) };

@@ -29,7 +29,7 @@ pub fn module(source: &Source, ir_version: [i32; 4]) -> String {
 
 /// The call that rustc_codegen_nvvm makes of an `asm!`: results first, each in a register of its own.
 fn assembly_function(number: usize, assembly: &Assembly) -> String {
-    let (outs, ins): (Vec<&Operand>, Vec<&Operand>) = assembly.operands.iter().partition(|operand| operand.out);
+    let (outs, mut ins): (Vec<&Operand>, Vec<&Operand>) = assembly.operands.iter().partition(|operand| operand.out);
     let class = |bits: u32| match bits {
         16 => "h",
         32 => "r",
@@ -38,6 +38,11 @@ fn assembly_function(number: usize, assembly: &Assembly) -> String {
     let has = |option: &str| assembly.options.iter().any(|has| has == option);
     let mut constraints: Vec<String> = outs.iter().map(|out| format!("=&{}", class(out.bits))).collect();
     constraints.extend(ins.iter().map(|operand| class(operand.bits).to_owned()));
+    // Those that go in and come out: in the registers of their results.
+    let both = (0..).zip(&outs).filter(|(_, out)| out.both);
+    let (numbers, tied): (Vec<usize>, Vec<&Operand>) = both.map(|(i, out)| (i, *out)).unzip();
+    constraints.extend(numbers.iter().map(usize::to_string));
+    ins.extend(tied);
     if !has("nomem") {
         constraints.push("~{memory}".into());
     }

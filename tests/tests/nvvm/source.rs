@@ -23,10 +23,11 @@ pub struct Assembly {
     pub options: Vec<String>,
 }
 
-/// An operand in a register of `bits` bits.
+/// An operand in a register of `bits` bits. One that comes out may have gone in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Operand {
     pub out: bool,
+    pub both: bool,
     pub bits: u32,
 }
 
@@ -95,12 +96,13 @@ fn assembly(input: ParseStream) -> syn::Result<Assembly> {
             "reg64" => 64,
             other => return Err(syn::Error::new(kind.span(), format!("a register class {other}"))),
         };
-        let out = match &*kind.to_string() {
-            "in" => false,
-            "out" => true,
+        let (out, both) = match &*kind.to_string() {
+            "in" => (false, false),
+            "out" => (true, false),
+            "inout" => (true, true),
             other => return Err(syn::Error::new(kind.span(), format!("an operand {other}"))),
         };
-        found.operands.push(Operand { out, bits });
+        found.operands.push(Operand { out, both, bits });
         input.parse::<Expr>()?;
     }
     Ok(found)
@@ -188,7 +190,7 @@ pub fn is_read() {
             result: "i1",
         }]
     );
-    let operands = [(true, 32), (false, 64)].map(|(out, bits)| Operand { out, bits });
+    let operands = [(true, 32), (false, 64)].map(|(out, bits)| Operand { out, both: false, bits });
     assert_eq!(source.assembly.len(), 1);
     assert_eq!(source.assembly[0].operands, operands);
     assert_eq!(source.assembly[0].options, ["pure", "nomem"]);

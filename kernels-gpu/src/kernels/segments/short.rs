@@ -6,11 +6,12 @@ use crate::{
     simt::Simt,
     stages::{
         extents::{Input, after},
+        fragment::Fragment,
         segments::Segments,
         shuffle,
         source::{At, Source},
         strategy::Strategy,
-        thread::{self, Short},
+        thread,
         warp::{self, Row},
     },
     tree::{LANES, pending::Pending, vector_elements},
@@ -111,7 +112,7 @@ unsafe fn fold_alone<S: Simt, T: Source, M: Monoid<T>>(
         let from = after::<T>(mine.start, first.into());
         let present = u32::saturating_sub(len, first);
         // SAFETY: passed on to the caller.
-        unsafe { thread::load_vectors::<S, T, 1>(simt, from, first, present, wide, mine.around) }
+        unsafe { thread::load_vectors::<S, T, M, 1>(simt, op, from, first, present, wide, mine.around) }
     };
     let mut turn = 0;
     while simt.any(len > turn * AT_ONCE * vector_elements::<T>() as u32) {
@@ -215,7 +216,7 @@ unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
             let present = simt.opaque(u32::saturating_sub(len, first));
             let from = after::<T>(start, first.into());
             // SAFETY: passed on to the caller.
-            unsafe { thread::load_vectors::<S, T, N>(simt, from, first, present, wide, around) }
+            unsafe { thread::load_vectors::<S, T, M, N>(simt, op, from, first, present, wide, around) }
         };
         let (a, b, c, d) = (slot(0), slot(1), slot(2), slot(3));
         // All are read before any is folded: the barrier keeps the assembler, which would spare registers, from folding the first
@@ -246,7 +247,7 @@ unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
 struct Slots<S, T: Source, M, const N: usize> {
     simt: S,
     op: M,
-    slots: [Short<T, N>; SLOTS as usize],
+    slots: [Fragment<T, N>; SLOTS as usize],
 }
 
 impl<S: Simt, T: Source, M: Monoid<T>, const N: usize> Row<M::State> for Slots<S, T, M, N> {

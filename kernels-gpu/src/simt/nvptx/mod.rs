@@ -132,38 +132,36 @@ impl Simt for Nvptx {
         }
         [a, b, c, d]
     }
-    unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32) -> [u32; 4] {
-        let (a, b, c, d);
+    unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32, otherwise: [u32; 4]) -> [u32; 4] {
+        let [mut a, mut b, mut c, mut d] = otherwise;
         // SAFETY: where it is wanted, the caller vouches for 16 aligned bytes that nobody writes; else nothing is read.
         unsafe {
             asm!(
                 "{{",
                 ".reg .pred wanted;",
                 "setp.ne.u32 wanted, {}, 0;",
-                "mov.b32 {}, 0;", "mov.b32 {}, 0;", "mov.b32 {}, 0;", "mov.b32 {}, 0;",
-                "@wanted ld.global.nc.L1::no_allocate.v4.u32 {{{1}, {2}, {3}, {4}}}, [{5}];",
+                "@wanted ld.global.nc.L1::no_allocate.v4.u32 {{{}, {}, {}, {}}}, [{}];",
                 "}}",
                 in(reg32) u32::from(wanted),
-                out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) from,
+                inout(reg32) a, inout(reg32) b, inout(reg32) c, inout(reg32) d, in(reg64) from,
                 options(readonly, nostack, preserves_flags));
         }
         [a, b, c, d]
     }
-    unsafe fn load_input_words(self, count: u32, from: *const u32) -> [u32; 4] {
-        let (a, b, c, d);
+    unsafe fn load_input_words(self, count: u32, from: *const u32, otherwise: [u32; 4]) -> [u32; 4] {
+        let [mut a, mut b, mut c, mut d] = otherwise;
         // SAFETY: the caller vouches for as many aligned words, which nobody writes; no other is read.
         unsafe {
             asm!(
                 "{{",
                 ".reg .pred wanted;",
-                "mov.b32 {1}, 0;", "mov.b32 {2}, 0;", "mov.b32 {3}, 0;", "mov.b32 {4}, 0;",
                 "setp.gt.u32 wanted, {0}, 0;", "@wanted ld.global.nc.u32 {1}, [{5}];",
                 "setp.gt.u32 wanted, {0}, 1;", "@wanted ld.global.nc.u32 {2}, [{5}+4];",
                 "setp.gt.u32 wanted, {0}, 2;", "@wanted ld.global.nc.u32 {3}, [{5}+8];",
                 "setp.gt.u32 wanted, {0}, 3;", "@wanted ld.global.nc.u32 {4}, [{5}+12];",
                 "}}",
                 in(reg32) count,
-                out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) from,
+                inout(reg32) a, inout(reg32) b, inout(reg32) c, inout(reg32) d, in(reg64) from,
                 options(readonly, nostack, preserves_flags));
         }
         [a, b, c, d]

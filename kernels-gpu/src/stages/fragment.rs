@@ -1,0 +1,407 @@
+//! What a lane has read, and how much of it a piece of code folds at once.
+//!
+//! Code is a cost like time: what stands in it once for each of a part's elements stands there 32 to 128 times. So all but the cheapest
+//! folds are loops over a vector's words: a turn folds the columns of the first words, and moves the others down. And one code folds
+//! whatever was read, whole or not, wherever an operator has a [`filler`](Monoid::filler).
+
+use super::{
+    extents::after,
+    load::{ALL, Vectors, WORDS, each_row, shifted_by_bytes},
+    source::{At, Source},
+    strategy::{Strategy, is_vast},
+};
+use crate::{
+    monoids::{Monoid, Words as _},
+    simt::Simt,
+    tree::{self, Again, LANES, Part, ROWS, pending::Pending, place, vector_elements},
+};
+
+/// What a lane has read of an extent: `N` vectors, a row of a leaf apart, of which the first `present` places hold elements; the first
+/// is the extent's of number `base`.
+#[derive(Clone, Copy)]
+pub struct Fragment<T: Source, const N: usize> {
+    pub(super) words: T::Each<Vectors<N>>,
+    pub(super) present: u32,
+    pub(super) base: u64,
+}
+
+impl<T: Source, const N: usize> Part<T> for Fragment<T, N> {
+    const ROWS: usize = N;
+    const COLUMNS: usize = vector_elements::<T>();
+    const AT_HAND: bool = true;
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
+        let place = place::<T>(row, column);
+        if (place as u32) < self.present {
+            op.lift(T::item(&self.words, row, column), place)
+        } else {
+            op.identity()
+        }
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn full(self) -> Option<Self> {
+        (self.present >= Self::PLACES).then_some(Self { present: ALL, ..self })
+    }
+}
+
+impl<T: Source, const N: usize> Fragment<T, N> {
+    /// Where the last row ends.
+    const PLACES: u32 = place::<T>(N - 1, vector_elements::<T>()) as u32;
+
+    /// What was read for an operator: with its filler, if it has one, where there is no element, so that all of it counts as present.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) fn new<M: Monoid<T>>(op: M, words: T::Each<Vectors<N>>, present: u32, base: u64) -> Self {
+        let present = if op.filler().is_some() { ALL } else { present };
+        Self { words, present, base }
+    }
+
+    /// No elements.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn nothing() -> Self {
+        let words = T::each(|_| each_row(|_| [0; WORDS]));
+        let (present, base) = (0, 0);
+        Self { words, present, base }
+    }
+
+    /// Folds it to one state.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
+        let state = if op.filler().is_some() {
+            self.fold_turns::<S, M, true>(simt, op)
+        } else {
+            self.fold_turns::<S, M, false>(simt, op)
+        };
+        op.shift(state, self.base)
+    }
+
+    /// The same where most are whole: without a filler those have a code of their own.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn fold_leaf<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
+        match self.full() {
+            Some(whole) if op.filler().is_none() && !is_vast(M::State::COUNT) => {
+                op.shift(whole.fold_turns::<S, M, true>(simt, op), self.base)
+            }
+            _ => self.fold(simt, op),
+        }
+    }
+
+    /// [`Monoid::fold_fast`] of it, a whole part.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn fold_fast<S: Simt, M: Monoid<T>>(self, simt: S, op: M, is_known: bool) -> (M::State, bool) {
+        let part = Self { present: ALL, ..self };
+        let (state, is_folded) = op.fold_fast(Kept { simt, part }, is_known);
+        (op.shift(state, self.base), is_folded)
+    }
+
+    /// The same, for a second look that shares nothing with the first: registers are dearer than instructions.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn opaque<S: Simt>(self, simt: S) -> Self {
+        let words = T::map(self.words, |words| {
+            each_row(|row| words[row].map(|word| simt.opaque(word)))
+        });
+        Self { words, ..self }
+    }
+
+    /// Whether any element could change a fold of earlier elements, `best`; it may be said of what is none.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn may_change<M: Monoid<T>>(self, op: M, best: M::State) -> bool {
+        if M::ASKS_AT_ONCE && T::ARRAYS == 1 {
+            const { assert!(!M::ASKS_AT_ONCE || T::BYTES < 4, "a word holds several elements") };
+            let mut any = 0;
+            let words = T::of(self.words, 0);
+            let _: Vectors<N> = each_row(|row| {
+                words[row].map(|word| {
+                    any |= op.may_change_among(best, word);
+                    0
+                })
+            });
+            return any != 0;
+        }
+        let all = Self { present: ALL, ..self };
+        tree::chain(MayChange { op, best }, all)
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn fold_turns<S: Simt, M: Monoid<T>, const WHOLE: bool>(self, simt: S, op: M) -> M::State {
+        if const { Strategy::of::<T, M>().folds_at_once(N, WHOLE) } {
+            return op.fold_part(self);
+        }
+        match const {
+            (
+                vector_elements::<T>() / Strategy::of::<T, M>().columns_in_turn(),
+                Strategy::of::<T, M>().columns_in_turn(),
+            )
+        } {
+            (2, 1) => self.fold_columns::<S, M, WHOLE, 1, 1>(simt, op),
+            (4, 1) => self.fold_columns::<S, M, WHOLE, 2, 1>(simt, op),
+            (8, 1) => self.fold_columns::<S, M, WHOLE, 3, 1>(simt, op),
+            (16, 1) => self.fold_columns::<S, M, WHOLE, 4, 1>(simt, op),
+            (4, 2) => self.fold_columns::<S, M, WHOLE, 2, 2>(simt, op),
+            _ => self.fold_columns::<S, M, WHOLE, 2, 4>(simt, op),
+        }
+    }
+
+    /// Folds `2` to the power of `LEVELS` times `COLUMNS` columns, as many in a turn.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn fold_columns<S: Simt, M: Monoid<T>, const WHOLE: bool, const LEVELS: u32, const COLUMNS: usize>(
+        mut self,
+        simt: S,
+        op: M,
+    ) -> M::State {
+        let mut pending = Pending::<M::State, LEVELS>::nothing(op);
+        let (turns, mut turn) = (turns(simt, LEVELS), 0);
+        while turn < turns {
+            let columns: tree::Columns<Self, COLUMNS> = tree::Columns { part: self, first: 0 };
+            let state = op.shift(op.fold_part(columns), u64::from(turn) * COLUMNS as u64);
+            pending.push(simt, op, turn, state);
+            if !WHOLE {
+                self.present = u32::saturating_sub(self.present, COLUMNS as u32);
+            }
+            self.words = T::map(T::zip(self.words, T::pitches()), |(words, bytes)| {
+                each_row(|row| moved_down(words[row], COLUMNS * bytes))
+            });
+            turn += 1;
+        }
+        pending.total(simt, op, 1 << LEVELS)
+    }
+}
+
+impl<T: Source> Fragment<T, ROWS> {
+    /// Folds it where the first `rows` rows alone may hold elements, the same number in all lanes: no more than half of them, if that does.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn fold_rows<S: Simt, M: Monoid<T>>(self, simt: S, op: M, rows: u32) -> M::State {
+        let halves = if rows as usize > ROWS / 2 { 2 } else { 1 };
+        if const { Strategy::of::<T, M>().folds_in_halves() } && op.filler().is_some() {
+            return op.shift(self.fold_halves(simt, op, halves), self.base);
+        }
+        if halves == 2 {
+            return self.fold(simt, op);
+        }
+        self.half(0).fold(simt, op)
+    }
+
+    /// Half of its rows.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn half(self, first: usize) -> Fragment<T, { ROWS / 2 }> {
+        let words = T::map(self.words, |words| each_row(|row| words[first + row]));
+        let present = u32::saturating_sub(self.present, place::<T>(first, 0) as u32);
+        let base = self.base + place::<T>(first, 0);
+        Fragment { words, present, base }
+    }
+
+    /// Folds the first half of its rows, or both, one after the other by the same code. Its base does not count.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn fold_halves<S: Simt, M: Monoid<T>>(mut self, simt: S, op: M, halves: u32) -> M::State {
+        let mut columns = [op.identity(); 8];
+        let (turns, mut turn) = (simt.opaque(halves), 0);
+        while turn < turns {
+            let (first, before) = (self.half(0), columns);
+            let by = u64::from(turn) * place::<T>(ROWS / 2, 0);
+            let state = |column: usize| op.combine(before[column], op.shift(first.fold_column(simt, op, column), by));
+            columns = [
+                state(0),
+                state(1),
+                state(2),
+                state(3),
+                state(4),
+                state(5),
+                state(6),
+                state(7),
+            ];
+            let second = self.half(ROWS / 2);
+            self.present = second.present;
+            self.words = T::map(second.words, |words| each_row(|row| words[row % (ROWS / 2)]));
+            turn += 1;
+        }
+        let [a, b, c, d, e, f, g, h] = columns;
+        let low = op.combine(op.combine(a, b), op.combine(c, d));
+        op.combine(low, op.combine(op.combine(e, f), op.combine(g, h)))
+    }
+}
+
+impl<T: Source> Fragment<T, { ROWS / 2 }> {
+    /// A column's state; in any order, the first's is that of all.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn fold_column<S: Simt, M: Monoid<T>>(self, simt: S, op: M, column: usize) -> M::State {
+        if column >= if M::ASSOCIATES { 1 } else { vector_elements::<T>() } {
+            return op.identity();
+        }
+        if !M::ASSOCIATES {
+            let both = |row: usize| op.combine(self.lift(op, row, column), self.lift(op, row + 1, column));
+            return op.combine(both(0), both(2));
+        }
+        if op.filler().is_some() {
+            self.fold_turns::<S, M, true>(simt, op)
+        } else {
+            self.fold_turns::<S, M, false>(simt, op)
+        }
+    }
+}
+
+/// What was read, for several operators.
+#[derive(Clone, Copy)]
+struct Kept<S, P> {
+    simt: S,
+    part: P,
+}
+
+impl<S: Simt, T: Source, const N: usize> Again<T> for Kept<S, Fragment<T, N>> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn fold<M: Monoid<T>>(self, op: M) -> M::State {
+        op.fold_part(self.part)
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn fold_opaque<M: Monoid<T>>(self, op: M) -> M::State {
+        op.fold_part(self.part.opaque(self.simt))
+    }
+}
+
+/// Whether any element could change a fold.
+#[derive(Clone, Copy)]
+struct MayChange<M, State> {
+    op: M,
+    best: State,
+}
+
+impl<T, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
+    type State = bool;
+    type Answer = bool;
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn identity(self) -> bool {
+        false
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn lift(self, value: T, _: u64) -> bool {
+        self.op.may_change(self.best, value)
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn combine(self, a: bool, b: bool) -> bool {
+        a | b
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn finish(self, any: bool, _: u64) -> bool {
+        any
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn empty(self) -> Option<bool> {
+        Some(false)
+    }
+}
+
+/// A vector without its first bytes: `bytes` of them, a constant.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn moved_down([a, b, c, d]: [u32; 4], bytes: usize) -> [u32; 4] {
+    match bytes {
+        4 => [b, c, d, 0],
+        8 => [c, d, 0, 0],
+        _ => shifted_by_bytes([a, b, c, d], 0, bytes as u32),
+    }
+}
+
+/// A part whose columns are read as they are folded, one after the other, of which the first `present` places hold elements.
+#[derive(Clone, Copy)]
+pub(super) struct Columns<S, T: Source> {
+    pub(super) simt: S,
+    pub(super) from: At<T>,
+    pub(super) present: u32,
+}
+
+impl<S: Simt, T: Source> Again<T> for Columns<S, T> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn fold<M: Monoid<T>>(self, op: M) -> M::State {
+        let Self { simt, from, present } = self;
+        if M::ASSOCIATES {
+            return fold_elements(simt, op, from, present);
+        }
+        match vector_elements::<T>() {
+            16 => fold_columns::<S, T, M, 4>(simt, op, from, present),
+            8 => fold_columns::<S, T, M, 3>(simt, op, from, present),
+            4 => fold_columns::<S, T, M, 2>(simt, op, from, present),
+            2 => fold_columns::<S, T, M, 1>(simt, op, from, present),
+            _ => fold_columns::<S, T, M, 0>(simt, op, from, present),
+        }
+    }
+}
+
+/// A part that is read as it is folded, an element at a time, of which the first `present` places hold elements.
+#[derive(Clone, Copy)]
+pub struct Unloaded<S, T: Source> {
+    pub(super) simt: S,
+    pub(super) from: At<T>,
+    pub(super) present: u32,
+}
+
+impl<S: Simt, T: Source> Part<T> for Unloaded<S, T> {
+    const COLUMNS: usize = vector_elements::<T>();
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
+        let place = place::<T>(row, column);
+        if (place as u32) < self.present {
+            // SAFETY: this element lies inside the input.
+            let item = unsafe { T::read_item(self.simt, after::<T>(self.from, place)) };
+            op.lift(item, place)
+        } else {
+            op.identity()
+        }
+    }
+}
+
+/// Reads and folds `2` to the power of `LEVELS` columns, of which the first `present` places hold elements: one after the other, for
+/// an operator that folds a column at once holds all of it in registers, and four of them in too many.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
+    simt: S,
+    op: M,
+    from: At<T>,
+    present: u32,
+) -> M::State {
+    let mut pending = Pending::<M::State, LEVELS>::nothing(op);
+    let (turns, mut column) = (turns(simt, LEVELS), 0);
+    while column < turns {
+        let part = Unloaded::<S, T> {
+            simt,
+            from: after::<T>(from, column.into()),
+            present: u32::saturating_sub(present, column),
+        };
+        pending.push(
+            simt,
+            op,
+            column,
+            op.shift(tree::fold_column(op, part, 0), column.into()),
+        );
+        column += 1;
+    }
+    pending.total(simt, op, 1 << LEVELS)
+}
+
+/// The same one element after the other, for an operator that associates.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn fold_elements<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, from: At<T>, present: u32) -> M::State {
+    let mut state = op.identity();
+    let mut number = 0;
+    while number < simt.opaque((ROWS * vector_elements::<T>()) as u32) {
+        let (row, column) = (
+            number / vector_elements::<T>() as u32,
+            number % vector_elements::<T>() as u32,
+        );
+        let place = u64::from(row) * place::<T>(1, 0) + u64::from(column);
+        if (place as u32) < present {
+            // SAFETY: this element lies inside the input.
+            let item = unsafe { T::read_item(simt, after::<T>(from, place)) };
+            state = op.combine(state, op.lift(item, place));
+        }
+        number += 1;
+    }
+    state
+}
+
+/// `2` to the power of `levels` turns: a number that neither the compiler nor the assembler knows, for either unrolls the loop otherwise.
+fn turns<S: Simt>(simt: S, levels: u32) -> u32 {
+    u32::min(simt.warps() * LANES, simt.opaque(1 << levels))
+}

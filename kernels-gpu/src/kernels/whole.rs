@@ -34,7 +34,7 @@ pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u
 /// block reads its tile from one end to the other; or each a run of neighbours, where these meet in the warp.
 ///
 /// The number of warps in a block is a power of two, at most [`most_states`](crate::stages::strategy::most_states); a warp folds as many leaves of a tile
-/// as [`Strategy::most_leaves`] has it, and `blocks` is any number. None of them changes a bit.
+/// as [`Strategy::most_leaves`](crate::stages::strategy::Strategy::most_leaves) has it, and `blocks` is any number. None of them changes a bit.
 ///
 /// # Safety
 ///

@@ -37,7 +37,7 @@ fn edges<T: Element>() -> Vec<T> {
     let element = |bits| T::from_bits(bits);
     if T::TYPE.is_complex() {
         // Parts that are no NaN.
-        let part = |i: usize| 0x3c00_3c00_u32.wrapping_mul(i as u32 % 2) ^ 0x8000_8000 * (i as u32 / 2 % 2);
+        let part = |i: usize| (i as u32 % 2 * 0x3c00_3c00) ^ (i as u32 / 2 % 2 * 0x8000_8000);
         return (0..4).map(|i| T::from_words(|word| part(i + word))).collect();
     }
     all.into_iter().map(element).collect()

@@ -24,6 +24,7 @@ use crate::{
 /// * Two states may change places, and so may their answer; but [in order](crate::monoids::InOrder).
 /// * A state survives its journey as words, each of which is asked for once and in order.
 /// * A state that is shifted is one of elements further on.
+/// * No fold notices a [`filler`](Monoid::filler), of an operator that has one.
 /// * What `may_change` says changes nothing, changes nothing; and `may_change_among` misses no element that may change something.
 /// * Of one that [associates](Monoid::ASSOCIATES), three states may meet in either order, and none is changed by a shift.
 /// * Of one that sets something [aside](Monoid::UNORDERED), either part of a state is what it is without the other, what is aside associates,
@@ -83,6 +84,13 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
         if M::ASKS_AT_ONCE {
             check_at_once(op, samples, state);
         }
+        if let Some(filler) = op.filler() {
+            let filler = [7, 1000].map(|index| op.lift(filler, index));
+            for filler in [filler[0], filler[1], op.combine(filler[0], filler[1])] {
+                same(op.combine(filler, state), state, "a filler first", a);
+                same(op.combine(state, filler), state, "a filler last", a);
+            }
+        }
         for value in samples {
             if M::SELECTS && !op.may_change(state, *value) {
                 let after = op.combine(state, op.lift(*value, 1000));
@@ -90,6 +98,11 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
             }
         }
     }
+    check_parts(op, samples);
+}
+
+/// Checks that an operator's own `fold_part` gives what the canonical tree gives.
+fn check_parts<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
     for first in 0..samples.len() {
         for len in [0, 1, vector_elements::<T>() + 1, ROWS * vector_elements::<T>()] {
             let part = Cycle { samples, first, len };

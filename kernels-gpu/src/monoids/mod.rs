@@ -67,7 +67,8 @@ use crate::{
 /// Laws, for all states `a`, `b`, `c` that come from `lift` and `combine`, **to the bit**:
 ///
 /// * `combine(identity, a) == a == combine(a, identity)`;
-/// * `combine(a, b) == combine(b, a)`, but [in order](InOrder).
+/// * `combine(a, b) == combine(b, a)`, but [in order](InOrder);
+/// * `combine(lift(x, i), lift(filler, j)) == lift(x, i)` of an operator that has a [`filler`](Monoid::filler).
 ///
 /// All NaNs count as one here: which of two payloads an addition keeps is the hardware's choice, and `finish` gives a
 /// single one.

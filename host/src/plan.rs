@@ -18,7 +18,7 @@ use warpfold_kernels::{
 
 pub use distinct::DistinctPlan;
 pub use predict::Memory;
-pub use warpfold_kernels::{kernels::distinct::Order, stages::team::Team};
+pub use warpfold_kernels::{kernels::distinct::Order, stages::reduce::team::Team};
 
 use crate::Error;
 

@@ -26,8 +26,8 @@ use crate::{
 /// * A state that is shifted is one of elements further on.
 /// * No fold notices a [`filler`](Monoid::filler), of an operator that has one.
 /// * What `may_change` says changes nothing, changes nothing; and `may_change_among` misses no element that may change something.
-/// * Of one that [associates](Monoid::ASSOCIATES), three states may meet in either order, and none is changed by a shift.
-/// * Of one that sets something [aside](Monoid::UNORDERED), either part of a state is what it is without the other, what is aside associates,
+/// * Of one that [associates](crate::monoids::Algebra::associates), three states may meet in either order, and none is changed by a shift.
+/// * Of one that sets something [aside](crate::monoids::Algebra::words_aside), either part of a state is what it is without the other, what is aside associates,
 ///   `fold_fast` and `fold_slow` give what the canonical tree gives, and where nothing may change what is aside, nothing does.
 /// * A `fold_part` of the operator's own gives what the canonical tree gives.
 ///
@@ -57,13 +57,13 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
         for b in &runs {
             let other = fold(op, b, 100);
             let (ab, ba) = (op.combine(state, other), op.combine(other, state));
-            if M::COMMUTES {
+            if M::ALGEBRA.commutes {
                 same(ab, ba, "two states that change places", &(a, b));
                 let count = (a.len() + b.len()) as u64;
                 let answers = [ab, ba].map(|state| words(op.finish(state, count)));
                 assert_eq!(answers[0], answers[1], "the answer of {a:?} and {b:?} in either order");
             }
-            if M::ASSOCIATES {
+            if M::ALGEBRA.associates {
                 let third = fold(op, &runs[0], 300);
                 let last = op.combine(state, op.combine(other, third));
                 same(op.combine(ab, third), last, "three states, the last two first", &(a, b));
@@ -75,13 +75,13 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
                 );
             }
         }
-        if M::UNORDERED > 0 {
+        if M::ALGEBRA.words_aside > 0 {
             for b in &runs {
                 check_aside(op, [state, fold(op, b, 100), fold(op, &runs[0], 300)], &(a, b));
             }
             check_known(op, samples, state);
         }
-        if M::ASKS_AT_ONCE {
+        if M::ALGEBRA.asks_at_once {
             check_at_once(op, samples, state);
         }
         if let Some(filler) = op.filler() {
@@ -92,7 +92,7 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
             }
         }
         for value in samples {
-            if M::SELECTS && !op.may_change(state, *value) {
+            if M::ALGEBRA.selects && !op.may_change(state, *value) {
                 let after = op.combine(state, op.lift(*value, 1000));
                 same(after, state, "an element that may not change the fold", &(a, value));
             }
@@ -179,7 +179,7 @@ fn check_known<T: Element, M: Monoid<T>>(op: M, samples: &[T], before: M::State)
 fn part_of<T, M: Monoid<T>>(op: M, state: M::State, aside: bool) -> M::State {
     let nothing = op.identity();
     M::State::from_words(|i| {
-        if (i >= M::State::COUNT - M::UNORDERED) == aside {
+        if (i >= M::State::COUNT - M::ALGEBRA.words_aside) == aside {
             state.word(i)
         } else {
             nothing.word(i)
@@ -276,7 +276,7 @@ impl<T: Element> Part<T> for Cycle<'_, T> {
 mod tests {
     use super::*;
     use crate::{
-        monoids::{Arg, Describe, Extremum, Map, Mean, Product, Sum, Transform},
+        monoids::{Algebra, Arg, Describe, Extremum, Map, Mean, Product, Sum, Transform},
         ops::Commutative,
     };
 
@@ -356,7 +356,10 @@ mod tests {
             fn combine(self, a: (u32, f32), b: (u32, f32)) -> (u32, f32) {
                 (a.0 + b.0, a.1 + b.1)
             }
-            const UNORDERED: usize = 1;
+            const ALGEBRA: Algebra = Algebra {
+                words_aside: 1,
+                ..Algebra::PLAIN
+            };
             fn finish(self, state: (u32, f32), _: u64) -> u32 {
                 state.0
             }

@@ -155,7 +155,7 @@ pub const fn is_long<T: Item>() -> bool {
 /// count from the part's first element.
 #[inline(always)]
 pub fn fold_part<T: Item, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> M::State {
-    if M::ASSOCIATES
+    if M::ALGEBRA.associates
         && let Some(state) = part.fold_in_loop(op)
     {
         return state;
@@ -338,7 +338,7 @@ struct ColumnsInPairs<P>(P);
 impl<T: Item, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInPairs<P> {
     #[inline(always)]
     fn state(self, op: M, column: usize) -> M::State {
-        if !M::FOLDS_COLUMNS {
+        if !M::ALGEBRA.folds_columns {
             return in_pairs(op, Column { part: self.0, column }, P::ROWS);
         }
         let at = |row| {

@@ -11,9 +11,13 @@ use warpfold::{
 use warpfold_emulator::{Lane, Launch, Memory, launch};
 use warpfold_kernels::{
     element::Element,
-    kernels::{Arguments, Kernel, output::Output, run, segments, whole},
+    kernels::{Arguments, Kernel, Output, run, segments, whole},
     monoids::{Monoid, Words},
-    stages::{around::Around, extents::Extents, grid::Meeting, strategy::Strategy},
+    stages::{
+        load::{around::Around, extents::Extents},
+        reduce::grid::Meeting,
+        strategy::Strategy,
+    },
     tree::vector_elements,
 };
 

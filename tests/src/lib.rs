@@ -70,7 +70,8 @@ macro_rules! each_statistic {
     }};
 }
 
-/// Calls `$f::<T, _>(op, …)` for each type of elements and each operator that has a meaning for them, but for the exact sums.
+/// Calls `$f::<T, _>(op, …)` for each type of elements and each operator of the manifest that has a meaning for them and a specification to
+/// the bit; for those that leave NaN out; and for sums and means of other accuracies, but for the exact ones.
 #[macro_export]
 macro_rules! each_operation {
     ($f:ident($($arg:expr),* $(,)?)) => {{
@@ -78,108 +79,74 @@ macro_rules! each_operation {
         $crate::each_operation!(@of half [$f::<warpfold_kernels::element::bf16, _>] ($($arg),*));
         $crate::each_operation!(@of single [$f::<f32, _>] ($($arg),*));
         $crate::each_operation!(@of double [$f::<f64, _>] ($($arg),*));
-        $crate::each_operation!(@of numbers [$f::<i8, _>] ($($arg),*));
-        $crate::each_operation!(@of numbers [$f::<i16, _>] ($($arg),*));
-        $crate::each_operation!(@of numbers [$f::<i32, _>] ($($arg),*));
-        $crate::each_operation!(@of numbers [$f::<i64, _>] ($($arg),*));
-        $crate::each_operation!(@of numbers [$f::<u8, _>] ($($arg),*));
-        $crate::each_operation!(@of numbers [$f::<u16, _>] ($($arg),*));
-        $crate::each_operation!(@of numbers [$f::<u32, _>] ($($arg),*));
-        $crate::each_operation!(@of numbers [$f::<u64, _>] ($($arg),*));
-        $crate::each_operation!(@of truths [$f::<bool, _>] ($($arg),*));
-        $crate::each_operation!(@ignore_nan [$f::<warpfold_kernels::element::f16, _>] ($($arg),*));
-        $crate::each_operation!(@ignore_nan [$f::<warpfold_kernels::element::bf16, _>] ($($arg),*));
-        $crate::each_operation!(@ignore_nan [$f::<f32, _>] ($($arg),*));
-        $crate::each_operation!(@ignore_nan [$f::<f64, _>] ($($arg),*));
-        $crate::each_operation!(@fp8 [$f::<warpfold_kernels::element::f8e4m3, _>] ($($arg),*));
-        $crate::each_operation!(@fp8 [$f::<warpfold_kernels::element::f8e5m2, _>] ($($arg),*));
-        $crate::each_operation!(@complex [$f::<warpfold_kernels::element::complex32, _>] ($($arg),*));
-        $crate::each_operation!(@complex [$f::<warpfold_kernels::element::complex64, _>] ($($arg),*));
+        $crate::each_operation!(@of integer [$f::<i8, _>] ($($arg),*));
+        $crate::each_operation!(@of integer [$f::<i16, _>] ($($arg),*));
+        $crate::each_operation!(@of integer [$f::<i32, _>] ($($arg),*));
+        $crate::each_operation!(@of integer [$f::<i64, _>] ($($arg),*));
+        $crate::each_operation!(@of integer [$f::<u8, _>] ($($arg),*));
+        $crate::each_operation!(@of integer [$f::<u16, _>] ($($arg),*));
+        $crate::each_operation!(@of integer [$f::<u32, _>] ($($arg),*));
+        $crate::each_operation!(@of integer [$f::<u64, _>] ($($arg),*));
+        $crate::each_operation!(@of truth [$f::<bool, _>] ($($arg),*));
+        $crate::each_operation!(@ignore_nan half [$f::<warpfold_kernels::element::f16, _>] ($($arg),*));
+        $crate::each_operation!(@ignore_nan half [$f::<warpfold_kernels::element::bf16, _>] ($($arg),*));
+        $crate::each_operation!(@ignore_nan single [$f::<f32, _>] ($($arg),*));
+        $crate::each_operation!(@ignore_nan double [$f::<f64, _>] ($($arg),*));
+        $crate::each_operation!(@of fp8 [$f::<warpfold_kernels::element::f8e4m3, _>] ($($arg),*));
+        $crate::each_operation!(@of fp8 [$f::<warpfold_kernels::element::f8e5m2, _>] ($($arg),*));
+        $crate::each_operation!(@of complex [$f::<warpfold_kernels::element::complex32, _>] ($($arg),*));
+        $crate::each_operation!(@of complex [$f::<warpfold_kernels::element::complex64, _>] ($($arg),*));
     }};
-    (@complex $f:tt $args:tt) => {{
-        $crate::each_operation!(@call complex these Sum $f $args);
-        $crate::each_operation!(@call complex these Mean $f $args);
-        $crate::each_operation!(@call complex these NormL2 $f $args);
-        $crate::each_operation!(@call complex these NormInf $f $args);
-    }};
-    (@fp8 $f:tt $args:tt) => {{
-        $crate::each_operation!(@call fp8 these Sum $f $args);
-        $crate::each_operation!(@call fp8 these Mean $f $args);
-        $crate::each_operation!(@call fp8 these Min $f $args);
-        $crate::each_operation!(@call fp8 these Max $f $args);
-        $crate::each_operation!(@call fp8 these ArgMin $f $args);
-        $crate::each_operation!(@call fp8 these ArgMax $f $args);
-        $crate::each_operation!(@call fp8 these ArgMinLast $f $args);
-        $crate::each_operation!(@call fp8 these ArgMaxLast $f $args);
-        $crate::each_operation!(@call fp8 these NormInf $f $args);
-        $crate::each_operation!(@call fp8 these CountNan $f $args);
-    }};
-    // The one list of operators, each with the elements that it is for: all, numbers, integers, floats alone, or those that it names.
-    (@of $elements:ident $f:tt $args:tt) => {{
-        $crate::each_operation!(@call $elements all Sum $f $args);
-        $crate::each_operation!(@call $elements all Product $f $args);
-        $crate::each_operation!(@call $elements all Mean $f $args);
-        $crate::each_operation!(@call $elements all Min $f $args);
-        $crate::each_operation!(@call $elements all Max $f $args);
-        $crate::each_operation!(@call $elements all ArgMin $f $args);
-        $crate::each_operation!(@call $elements all ArgMax $f $args);
-        $crate::each_operation!(@call $elements all ArgMinLast $f $args);
-        $crate::each_operation!(@call $elements all ArgMaxLast $f $args);
-        $crate::each_operation!(@call $elements numbers MinMax $f $args);
-        $crate::each_operation!(@call $elements numbers ArgMinMax $f $args);
-        $crate::each_operation!(@call $elements integers BitAnd $f $args);
-        $crate::each_operation!(@call $elements integers BitOr $f $args);
-        $crate::each_operation!(@call $elements integers BitXor $f $args);
-        $crate::each_operation!(@call $elements floats NormL1 $f $args);
-        $crate::each_operation!(@call $elements floats NormL2 $f $args);
-        $crate::each_operation!(@call $elements floats NormInf $f $args);
-        $crate::each_operation!(@call $elements floats SumOfSquares $f $args);
-        $crate::each_operation!(@call $elements all CountNonzero $f $args);
-        $crate::each_operation!(@call $elements floats CountNan $f $args);
-        $crate::each_operation!(@call $elements floats CountInf $f $args);
-        $crate::each_operation!(@call $elements all Any $f $args);
-        $crate::each_operation!(@call $elements all All $f $args);
-        $crate::each_operation!(@call $elements single_double Compensated(Sum) $f $args);
-        $crate::each_operation!(@call $elements single_double Compensated(Mean) $f $args);
-        $crate::each_operation!(@call $elements half_single Wide(Sum) $f $args);
-        $crate::each_operation!(@call $elements half_single Wide(Mean) $f $args);
-    }};
-    // Of f32 and f64.
-    (@exact $f:tt $args:tt) => {{
-        $crate::each_operation!(@call single all Exact(Sum) $f $args);
-        $crate::each_operation!(@call single all Exact(Mean) $f $args);
+    (@of $class:ident $f:tt $args:tt) => {{
+        warpfold::manifest!($crate::each_exact![of $class $f $args]);
+        warpfold::if_of!($class, (singles), { $crate::each_operation!(@accurate Compensated $f $args); } {});
+        $crate::each_operation!(@wide $class $f $args);
     }};
     // Those that can leave NaN out.
-    (@ignore_nan $f:tt $args:tt) => {{
-        $crate::each_operation!(@ignoring Sum $f $args);
-        $crate::each_operation!(@ignoring Product $f $args);
-        $crate::each_operation!(@ignoring Mean $f $args);
-        $crate::each_operation!(@ignoring Min $f $args);
-        $crate::each_operation!(@ignoring Max $f $args);
-        $crate::each_operation!(@ignoring ArgMin $f $args);
-        $crate::each_operation!(@ignoring ArgMax $f $args);
-        $crate::each_operation!(@ignoring ArgMinLast $f $args);
-        $crate::each_operation!(@ignoring ArgMaxLast $f $args);
+    (@ignore_nan $class:ident $f:tt $args:tt) => {
+        warpfold::manifest!($crate::each_exact![ignore_nan $class $f $args]);
+    };
+    // Of f32 and f64.
+    (@exact $f:tt $args:tt) => {
+        $crate::each_operation!(@accurate Exact $f $args);
+    };
+    (@wide half $f:tt $args:tt) => {
+        $crate::each_operation!(@accurate Wide $f $args);
+    };
+    (@wide single $f:tt $args:tt) => {
+        $crate::each_operation!(@accurate Wide $f $args);
+    };
+    (@wide $class:ident $f:tt $args:tt) => {};
+    (@accurate $accuracy:ident [$($f:tt)*] ($($arg:expr),*)) => {{
+        $($f)*(warpfold::ops::$accuracy(warpfold::ops::Sum), $($arg),*);
+        $($f)*(warpfold::ops::$accuracy(warpfold::ops::Mean), $($arg),*);
     }};
-    (@ignoring $op:ident [$($f:tt)*] ($($arg:expr),*)) => {
+}
+
+/// Of the manifest the operators that have a specification to the bit: those of a class of elements; or of these those that leave NaN out.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! each_exact {
+    ([$how:ident $class:ident $f:tt $args:tt] $({
+        $(#[$doc:meta])*
+        $op:ident $fields:tt
+        name $name:tt
+        of $of:tt
+        folds $folds:tt
+        masked $masked:tt
+        without_nan $without_nan:tt
+        spec ($spec:ident)
+        command $command:tt
+    })*) => {
+        $(warpfold::if_of!($class, $of, { $crate::each_exact!(@$spec $how $op $without_nan $f $args); } {});)*
+    };
+    (@exact of $op:ident $without_nan:tt [$($f:tt)*] ($($arg:expr),*)) => {
+        $($f)*(warpfold::ops::$op, $($arg),*);
+    };
+    (@exact ignore_nan $op:ident ($name:literal) [$($f:tt)*] ($($arg:expr),*)) => {
         $($f)*(warpfold::ops::IgnoreNan(warpfold::ops::$op), $($arg),*);
     };
-    (@call half integers $($rest:tt)*) => {};
-    (@call single integers $($rest:tt)*) => {};
-    (@call double integers $($rest:tt)*) => {};
-    (@call truths integers $($rest:tt)*) => {};
-    (@call numbers floats $($rest:tt)*) => {};
-    (@call truths floats $($rest:tt)*) => {};
-    (@call truths numbers $($rest:tt)*) => {};
-    (@call numbers single_double $($rest:tt)*) => {};
-    (@call truths single_double $($rest:tt)*) => {};
-    (@call half single_double $($rest:tt)*) => {};
-    (@call numbers half_single $($rest:tt)*) => {};
-    (@call truths half_single $($rest:tt)*) => {};
-    (@call double half_single $($rest:tt)*) => {};
-    (@call $elements:ident $for:ident $op:ident $(($of:ident))? [$($f:tt)*] ($($arg:expr),*)) => {
-        $($f)*(warpfold::ops::$op $((warpfold::ops::$of))?, $($arg),*);
-    };
+    (@$spec:ident $how:ident $op:ident $without_nan:tt $f:tt $args:tt) => {};
 }
 
 /// How many floats a state of the operator of that name has, where it rounds what it adds or multiplies; of integers none does.

@@ -10,7 +10,7 @@ use warpfold_emulator::{Shape, reduce_all, reduce_small};
 use warpfold_kernels::{
     element::{Element, Type},
     kernels::{Entry, Kernel, OpParams, strided, whole::tile_elements},
-    monoids::{Monoid, Words},
+    monoids::{Algebra, Monoid, Words},
     stages::strategy::{Partials, most_states, most_warps},
     tree::{Part, ROWS, place, row_elements, vector_elements},
 };
@@ -100,7 +100,7 @@ pub trait Operation: Sync {
     fn combine(&self, a: Eight, b: Eight) -> Eight;
     /// [`Monoid::shift`].
     fn shift(&self, state: Eight, by: u64) -> Eight;
-    /// [`Monoid::SELECTS`].
+    /// [`Algebra::selects`].
     fn selects(&self) -> bool;
     /// [`Monoid::may_change`].
     fn may_change(&self, best: Eight, bits: u64) -> bool;
@@ -181,7 +181,7 @@ impl<T: Element, R: Reduction<T>> Operation for Of<T, R> {
         Eight::of(self.0.monoid().shift(state.to(), by))
     }
     fn selects(&self) -> bool {
-        R::Monoid::SELECTS
+        R::Monoid::ALGEBRA.selects
     }
     fn may_change(&self, best: Eight, bits: u64) -> bool {
         self.0.monoid().may_change(best.to(), T::from_bits(bits))
@@ -279,8 +279,11 @@ impl<T: Element, const SELECTS: bool, const ASSOCIATES: bool> Monoid<T> for Asks
     fn shift(self, state: Eight, by: u64) -> Eight {
         self.0.shift(state, by)
     }
-    const SELECTS: bool = SELECTS;
-    const ASSOCIATES: bool = ASSOCIATES;
+    const ALGEBRA: Algebra = Algebra {
+        selects: SELECTS,
+        associates: ASSOCIATES,
+        ..Algebra::PLAIN
+    };
     fn may_change(self, best: Eight, value: T) -> bool {
         self.0.may_change(best, bits_of(value))
     }

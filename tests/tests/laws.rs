@@ -138,11 +138,11 @@ proptest! {
                 // Neither below nor above what was seen.
                 "minmax" | "argminmax" => best,
                 _ => {
-                    assert!(!R::Monoid::SELECTS, "{}", R::NAME);
+                    assert!(!R::Monoid::ALGEBRA.selects, "{}", R::NAME);
                     return;
                 }
             };
-            assert!(R::Monoid::SELECTS, "{}", R::NAME);
+            assert!(R::Monoid::ALGEBRA.selects, "{}", R::NAME);
             // Too small a step is lost in rounding.
             if worse != best || R::NAME.ends_with("minmax") {
                 assert!(!monoid.may_change(monoid.lift(best, 0), worse), "{} {best} {worse}", R::NAME);

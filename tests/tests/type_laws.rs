@@ -1,12 +1,12 @@
 //! The laws of [`laws`](../laws.rs) for every operator of every type of elements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use warpfold::ops::{
-    All, Any, ArgMax, ArgMaxLast, ArgMin, ArgMinLast, Cosine, CountNan, CountNonzero, Dot, IgnoreNan, LogSumExp,
-    Mapped, Max, Mean, Min, NormInf, NormL1, NormL2, Product, Reduction, StdDev, Step, Sum, SumOfSquares, TakesMask,
-    Then, Variance, Where,
+    All, Any, ArgMax, ArgMaxLast, ArgMin, ArgMinLast, Cosine, CountNan, CountNonzero, Dot, IgnoreNan, LIST, Listed,
+    LogSumExp, Mapped, Max, Mean, Min, NormInf, NormL1, NormL2, Product, Reduction, StdDev, Step, Sum, SumOfSquares,
+    TakesMask, Then, Variance, Where,
 };
 use warpfold_kernels::{
     element::{Element, Masked, Real, Two, Type, bf16, complex128, f16},
@@ -364,6 +364,9 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
     );
     let params = |entry| Reduction::<Masked<f32>>::params(Where(IgnoreNan(Sum)), entry);
     assert!(params(Reduction::<Masked<f32>>::entry(Where(Sum))).numbers_only);
+    let asked: BTreeSet<&str> = seen.values().flatten().map(|(op, _)| *op).collect();
+    let missed = |listed: &&Listed| !asked.contains(listed.name);
+    assert_eq!(LIST.iter().find(missed), None, "an operator that no test runs");
     let mut names: Vec<&str> = LIBRARY.entries().map(|entry| entry.name).collect();
     names.sort_unstable();
     assert_eq!(
@@ -377,4 +380,66 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
             assert_eq!(alike, None, "{entry} cannot tell {op} from it");
         }
     }
+}
+
+/// Groups of elements, as the README has them.
+const GROUPS: [(&str, &[Type]); 5] = [
+    ("floats", &[Type::F16, Type::Bf16, Type::F32, Type::F64]),
+    (
+        "integers",
+        &[
+            Type::I8,
+            Type::I16,
+            Type::I32,
+            Type::I64,
+            Type::U8,
+            Type::U16,
+            Type::U32,
+            Type::U64,
+        ],
+    ),
+    ("bool", &[Type::Bool]),
+    ("FP8", &[Type::F8E4M3, Type::F8E5M2]),
+    ("complex", &[Type::Complex32, Type::Complex64, Type::Complex128]),
+];
+
+/// Elements by their groups, and those of a group that is not whole by name.
+fn in_words(types: &BTreeSet<Type>) -> String {
+    let words: Vec<&str> = GROUPS
+        .iter()
+        .flat_map(|(group, of)| match of.iter().all(|ty| types.contains(ty)) {
+            true => vec![*group],
+            false => of.iter().filter(|ty| types.contains(ty)).map(|ty| ty.name()).collect(),
+        })
+        .collect();
+    if words.len() == GROUPS.len() {
+        return "all".to_owned();
+    }
+    words.join(", ")
+}
+
+/// The README's table has the operators of the manifest, those that are alike in a row.
+#[test]
+fn the_readme_has_the_operators_of_the_manifest() {
+    let mut rows: Vec<(Vec<String>, String)> = vec![];
+    for listed in LIST {
+        let nan = if listed.skips_nan { "floats" } else { "" };
+        let cells = [
+            in_words(&listed.elements().collect()),
+            in_words(&listed.elements_where().collect()),
+            nan.to_owned(),
+        ];
+        let cells = cells.map(|cell| format!("{cell} |").trim_start().to_owned()).join(" ");
+        let name = format!("`{}`", listed.op);
+        match rows.iter_mut().find(|(_, others)| *others == cells) {
+            Some((names, _)) => names.push(name),
+            None => rows.push((vec![name], cells)),
+        }
+    }
+    let readme = include_str!("../../README.md");
+    let missing = rows
+        .into_iter()
+        .map(|(names, cells)| format!("| {} | {cells}", names.join(", ")))
+        .filter(|row| !readme.lines().any(|line| line == row));
+    assert_eq!(missing.collect::<Vec<_>>(), [""; 0]);
 }

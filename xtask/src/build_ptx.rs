@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use warpfold_kernels::kernels::PARTS_OF_NEWER;
 
 use crate::{
+    by_stage,
     facts::{self, Figures, Violation},
     generator::{self, Codegen, Generator, stand_in},
     kernel_crate::{KernelCrate, Part, Wanted},
@@ -56,6 +57,9 @@ pub struct Args {
     /// Record what the code is made of now, in kernels-gpu/facts: after a change of the kernels, or of the compiler.
     #[arg(long)]
     bless: bool,
+    /// Print what the bytes of an operator's kernels are for, by stage, of a sample of types; nothing else is built.
+    #[arg(long, value_name = "OPERATOR", conflicts_with_all = ["user_crate", "unproven", "every_device", "bless"])]
+    by_stage: Option<String>,
 }
 
 /// What is asked of a build beside the PTX.
@@ -85,6 +89,10 @@ pub fn run(args: &Args) -> Result<()> {
         _ => args.codegen,
     };
     let tools = setup::find(codegen)?;
+    if let Some(op) = &args.by_stage {
+        let arch = args.arch.first().map_or(DEFAULT_ARCHS[0], String::as_str);
+        return by_stage::print(op, arch, &tools);
+    }
     let kernels = match &args.user_crate {
         None => KernelCrate::ours(&tools.generator)?,
         Some(path) => KernelCrate::users(path, &tools.generator)?,

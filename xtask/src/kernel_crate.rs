@@ -141,6 +141,16 @@ impl KernelCrate {
         })
     }
 
+    /// A sample of it, to be compiled with line tables in a cache of its own.
+    #[must_use]
+    pub fn with_lines(self) -> Self {
+        Self {
+            cache: self.cache.join("lines"),
+            sample: true,
+            ..self
+        }
+    }
+
     /// A sample of the same, with files of its own on the way.
     pub fn sampled(self) -> Self {
         let mut cache = self.cache.into_os_string();

@@ -2,6 +2,7 @@
 
 mod build_ptx;
 mod bundle;
+mod by_stage;
 mod compare;
 mod demo;
 mod facts;

@@ -38,7 +38,7 @@ pub(super) fn fold_leaves<T: Item, M: Monoid<T>>(
         let extent = &values[*start as usize..][..lens.of(i)];
         let mut all = op.identity();
         for (number, leaf) in extent.chunks(const { leaf_elements::<T>() }).enumerate() {
-            if !M::SELECTS || number == 0 || may_change(op, all, leaf) {
+            if !M::ALGEBRA.selects || number == 0 || may_change(op, all, leaf) {
                 all = op.combine(all, op.fold_part(Leaf(leaf)));
             }
         }

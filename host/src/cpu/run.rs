@@ -54,10 +54,10 @@ pub(super) fn fold_each<T: Item, M: Monoid<T>>(
     lens: Lens<'_>,
     states: &mut [M::State],
 ) {
-    if !M::COMMUTES {
+    if !M::ALGEBRA.commutes {
         return in_order::fold_each(op, values, starts, lens, states);
     }
-    if const { M::ASSOCIATES && is_large(M::State::COUNT) } {
+    if const { M::ALGEBRA.associates && is_large(M::State::COUNT) } {
         return any_order::fold_each(op, values, starts, lens, states);
     }
     let run = Run {
@@ -94,10 +94,15 @@ impl<T: Item, M: Monoid<T>> WithSimd for Run<'_, T, M> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        if M::ASSOCIATES {
+        if M::ALGEBRA.associates {
             return any_order::fold_leaves(self.op, self.values, self.starts, self.lens, self.states);
         }
-        const { assert!(M::ASSOCIATES || M::State::COUNT <= 40, "a state has at most 40 words") };
+        const {
+            assert!(
+                M::ALGEBRA.associates || M::State::COUNT <= 40,
+                "a state has at most 40 words"
+            )
+        };
         if const { align_of::<M::State>() == 8 && M::State::COUNT % 2 == 0 } {
             match const { M::State::COUNT / 2 } {
                 1 => self.fold::<S, u64, 1>(simd),
@@ -150,7 +155,7 @@ impl<T: Item, M: Monoid<T>> Run<'_, T, M> {
             }
             for (start, state) in starts.iter().zip(states) {
                 let extent = &values[*start as usize..][..len];
-                *state = if M::SELECTS {
+                *state = if M::ALGEBRA.selects {
                     select(simd, op, extent, &mut columns, &mut pairs)
                 } else {
                     fold_strips(simd, op, extent, &mut columns, &mut pairs)

@@ -10,7 +10,7 @@ use cust::{
 use warpfold_driver::sys;
 use warpfold_kernels::{
     kernels::{self, Array, OpParams},
-    stages::{around::Around, mask::NO_MASK},
+    stages::load::{around::Around, mask::NO_MASK},
 };
 
 use super::{

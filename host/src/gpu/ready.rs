@@ -3,7 +3,7 @@
 use cust::{memory::DeviceBuffer, stream::Stream};
 use warpfold_kernels::{
     kernels::{Kernel, OpParams},
-    stages::mask::NO_MASK,
+    stages::load::mask::NO_MASK,
 };
 
 use super::{

@@ -1,11 +1,11 @@
 //! Sums and means in other accuracies.
 
 use warpfold_kernels::{
-    element::{bf16, f16},
+    element::{Type, bf16, f16},
     monoids::{self, Monoid},
 };
 
-use super::{Mean, Operator, Reduction, Sum, operator};
+use super::{Mean, Operator, Reduction, Sum, TakesMask, named, reductions, takes_mask, types_of};
 
 /// [`Sum`] or [`Mean`] of f32 or f64 with what rounding loses carried beside it: about twice as many digits. How exact it is:
 /// [`monoids::Compensated`].
@@ -23,19 +23,12 @@ pub struct Exact<Op>(pub Op);
 
 /// `Accuracy(Op)`: its names, and the elements that it is for.
 macro_rules! accurate {
-    ($($accuracy:ident($op:ident), $name:literal, $entry:literal for $elements:ident;)*) => {
-        $(
-            impl Operator for $accuracy<$op> {
-                const NAME: &'static str = $name;
-                const ENTRY: &'static str = $entry;
-            }
-
-            operator!(
-                @for $elements,
-                $accuracy<$op>: monoids::$accuracy<monoids::$op> = |_op| monoids::$accuracy(monoids::$op)
-            );
-        )*
-    };
+    ($($accuracy:ident($op:ident), $name:literal, $entry:literal for $group:ident;)*) => {$(
+        named!($accuracy<$op>, $name, {}, (|_op| () = (), $entry));
+        types_of!($group, reductions! [
+            $group, $accuracy<$op>, (|_op| monoids::$accuracy<monoids::$op> = monoids::$accuracy(monoids::$op), $entry)
+        ]);
+    )*};
 }
 
 accurate! {
@@ -46,3 +39,8 @@ accurate! {
     Exact(Sum), "sum-exact", "sum_exact" for singles;
     Exact(Mean), "mean-exact", "mean_exact" for singles;
 }
+
+// On the CPU alone; a mean divides by a number that these do not count.
+takes_mask!(Compensated<Sum>, (), ("", |_op| monoids::Compensated<monoids::Sum> = monoids::Compensated(monoids::Sum)));
+takes_mask!(Wide<Sum>, (), ("", |_op| monoids::Wide<monoids::Sum> = monoids::Wide(monoids::Sum)));
+takes_mask!(Exact<Sum>, (), ("", |_op| monoids::Exact<monoids::Sum> = monoids::Exact(monoids::Sum)));

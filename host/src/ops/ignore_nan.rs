@@ -7,10 +7,7 @@ use warpfold_kernels::{
     monoids::Monoid,
 };
 
-use super::{
-    ArgMax, ArgMaxLast, ArgMin, ArgMinLast, BadParameter, Max, Mean, Min, Operator, Product, Reduction, StdDev, Sum,
-    TakesMask, Variance,
-};
+use super::{BadParameter, Operator, Reduction, TakesMask};
 
 pub use warpfold_kernels::monoids::NO_INDEX;
 
@@ -75,31 +72,20 @@ where
 
     fn params(self, entry: &Entry) -> OpParams {
         OpParams {
-            also: entry.also == Some(Self::ENTRY),
+            which: entry.which(Self::ENTRY).unwrap_or_default(),
             numbers_only: true,
             ..self.0.params(entry)
         }
     }
 }
 
+/// What an operator of the [manifest](crate::manifest) is called where NaN is left out, if it can be.
 macro_rules! skips_nan {
-    ($($op:ident: $name:literal;)*) => {
-        $(impl SkipsNan for $op {
+    ($op:ty, ()) => {};
+    ($op:ty, ($name:literal)) => {
+        impl SkipsNan for $op {
             const NAME_IGNORING: &'static str = $name;
-        })*
+        }
     };
 }
-
-skips_nan! {
-    Sum: "nansum";
-    Product: "nanprod";
-    Mean: "nanmean";
-    Min: "nanmin";
-    Max: "nanmax";
-    ArgMin: "nanargmin";
-    ArgMax: "nanargmax";
-    ArgMinLast: "nanargmin-last";
-    ArgMaxLast: "nanargmax-last";
-    Variance: "nanvar";
-    StdDev: "nanstd";
-}
+pub(super) use skips_nan;

@@ -7,11 +7,7 @@ use warpfold_kernels::{
     monoids::Monoid,
 };
 
-use super::{
-    ArgMax, ArgMaxLast, ArgMin, ArgMinLast, ArgMinMax, BadParameter, BitAnd, BitOr, BitXor, Compensated, Exact,
-    IgnoreNan, Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator,
-    Product, Reduction, Skewness, SkipsNan, StdDev, Sum, SumOfSquares, Variance, Wide,
-};
+use super::{BadParameter, IgnoreNan, Operator, Reduction, SkipsNan};
 
 /// The operator `Op` over the elements that a mask selects, as NumPy's `where=`. [`Fold::masked`](crate::Fold::masked) wraps the operator itself, and
 /// says what is answered; for a launch of your own it is `gpu.prepare::<Masked<T>, _>(Where(op), len)`.
@@ -20,10 +16,10 @@ use super::{
 ///
 /// | operators | elements |
 /// |---|---|
-/// | [`Sum`], [`Min`], [`Max`] | f16, bf16, f32, f64, i8 to i64, u8 to u64, bool |
-/// | [`Product`], [`Mean`], [`Variance`], [`StdDev`], [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`LogSumExp`] | f16, bf16, f32, f64 |
+/// | [`Sum`](super::Sum), [`Min`](super::Min), [`Max`](super::Max) | f16, bf16, f32, f64, i8 to i64, u8 to u64, bool |
+/// | [`Product`](super::Product), [`Mean`](super::Mean), [`Variance`](super::Variance), [`StdDev`](super::StdDev), [`NormL1`](super::NormL1), [`NormL2`](super::NormL2), [`NormInf`](super::NormInf), [`SumOfSquares`](super::SumOfSquares), [`LogSumExp`](super::LogSumExp) | f16, bf16, f32, f64 |
 /// | [`CountNonzero`](super::CountNonzero), [`Any`](super::Any), [`All`](super::All), [`CountNan`](super::CountNan), [`CountInf`](super::CountInf) | those of the operator |
-/// | [`ArgMin`], [`ArgMax`], their last of equals | f16, bf16, f32, f64 |
+/// | [`ArgMin`](super::ArgMin), [`ArgMax`](super::ArgMax), their last of equals | f16, bf16, f32, f64 |
 /// | [`IgnoreNan`] of any of these that it takes | f16, bf16, f32, f64 |
 ///
 /// Of others their calls answer [`Error::NoKernel`](crate::Error::NoKernel).
@@ -81,7 +77,7 @@ where
 
     fn params(self, entry: &Entry) -> OpParams {
         OpParams {
-            also: entry.also == Some(Self::ENTRY),
+            which: entry.which(Self::ENTRY).unwrap_or_default(),
             ..self.0.params(entry)
         }
     }
@@ -96,46 +92,30 @@ impl<Op: SkipsNan> TakesMask for IgnoreNan<Op> {
     }
 }
 
+/// What folds the elements of an operator of the [manifest](crate::manifest) that a mask selects: another monoid, or the operator's own.
 macro_rules! takes_mask {
-    ($($op:ty, $entry:literal: |$self:pat_param| $monoid:ty = $value:expr;)*) => {
-        $(impl TakesMask for $op {
-            const ENTRY_WHERE: &'static str = $entry;
+    ($op:ty, (asks $monoid:ident::$make:ident, $entry:literal, $entry_where:literal), ()) => {
+        impl TakesMask for $op {
+            const ENTRY_WHERE: &'static str = $entry_where;
+            type Counted = monoids::$monoid;
+            fn counted(self, element: Type) -> monoids::$monoid {
+                monoids::$monoid::$make(element)
+            }
+        }
+    };
+    ($op:ty, $folds:tt, ()) => {};
+    ($op:ty, (|$this:ident| $monoid:ty = $value:expr, $($kernels:tt)*), ($entry_where:literal)) => {
+        takes_mask!($op, (), ($entry_where, |$this| $monoid = $value));
+    };
+    ($op:ty, $folds:tt, ($entry_where:literal, |$this:ident| $monoid:ty = $value:expr)) => {
+        impl TakesMask for $op {
+            const ENTRY_WHERE: &'static str = $entry_where;
             type Counted = $monoid;
             fn counted(self, _: Type) -> $monoid {
-                let $self = self;
+                let $this = self;
                 $value
             }
-        })*
+        }
     };
 }
-
-takes_mask! {
-    Sum, "sum_where": |_| monoids::Sum = monoids::Sum;
-    Mean, "mean_where": |_| monoids::CountedMean = monoids::CountedMean;
-    Min, "extremum_where": |_| monoids::Extremum = monoids::Extremum::SMALLEST;
-    Max, "extremum_where": |_| monoids::Extremum = monoids::Extremum::LARGEST;
-    ArgMin, "arg_where": |_| monoids::Arg = monoids::Arg::SMALLEST;
-    ArgMax, "arg_where": |_| monoids::Arg = monoids::Arg::LARGEST;
-    ArgMinLast, "arg_where": |_| monoids::Arg = monoids::Arg::SMALLEST.last();
-    ArgMaxLast, "arg_where": |_| monoids::Arg = monoids::Arg::LARGEST.last();
-    Variance, "variance_where": |Variance { correction }| monoids::Variance = monoids::Variance { correction };
-    StdDev, "std_where": |StdDev { correction }| monoids::StdDev = monoids::StdDev { correction };
-    Product, "product_where": |_| monoids::Product = monoids::Product;
-    NormL1, "norm_l1_where": |_| monoids::NormL1 = monoids::NormL1;
-    NormL2, "norm_l2_where": |_| monoids::NormL2 = monoids::NormL2;
-    NormInf, "norm_inf_where": |_| monoids::NormInf = monoids::NormInf;
-    SumOfSquares, "sum_of_squares_where": |_| monoids::SumOfSquares = monoids::SumOfSquares;
-    LogSumExp, "log_sum_exp_where": |_| monoids::LogSumExp = monoids::LogSumExp;
-    MinMax, "": |_| (monoids::Extremum, monoids::Extremum) = (monoids::Extremum::SMALLEST, monoids::Extremum::LARGEST);
-    ArgMinMax, "": |_| (monoids::Arg, monoids::Arg) = (monoids::Arg::SMALLEST, monoids::Arg::LARGEST);
-    BitAnd, "": |_| monoids::Bits = monoids::Bits::And;
-    BitOr, "": |_| monoids::Bits = monoids::Bits::Or;
-    BitXor, "": |_| monoids::BitXor = monoids::BitXor;
-    NormLp, "": |NormLp { p }| monoids::NormLp = monoids::NormLp { p };
-    MeanVariance, "": |MeanVariance { correction }| monoids::MeanVariance = monoids::MeanVariance { correction };
-    Skewness, "": |_| monoids::Skewness = monoids::Skewness {};
-    Kurtosis, "": |_| monoids::Kurtosis = monoids::Kurtosis {};
-    Compensated<Sum>, "": |_| monoids::Compensated<monoids::Sum> = monoids::Compensated(monoids::Sum);
-    Wide<Sum>, "": |_| monoids::Wide<monoids::Sum> = monoids::Wide(monoids::Sum);
-    Exact<Sum>, "": |_| monoids::Exact<monoids::Sum> = monoids::Exact(monoids::Sum);
-}
+pub(super) use takes_mask;

@@ -5,8 +5,8 @@ use std::fmt;
 use warpfold_kernels::{
     kernels::{Entry, Kernel, rows::Width, strided},
     stages::{
+        reduce::team::Team,
         strategy::{is_vast, most_states},
-        team::Team,
     },
     tree::LANES,
 };

@@ -39,7 +39,7 @@ impl Strategy {
             (1, true) => 384,
             // Widening it takes more: with fewer registers, log-sum-exp spills on 7.5.
             (2, true) if matches!(self.element, Type::F16) => 256,
-            _ if !is_large(self.words) && !self.folds_columns => 384,
+            _ if !is_large(self.words) && !self.algebra.folds_columns => 384,
             _ => 256,
         }
     }
@@ -51,8 +51,8 @@ impl Strategy {
             _ if self.arrays > 1 => (256, 256),
             1 | 2 => (256, 512),
             // Those of no order, of which none waits.
-            _ if self.in_any_order && self.element.bytes() > 2 => (256, 512),
-            _ if self.in_any_order && self.element.bytes() == 2 => (128, 384),
+            _ if self.algebra.in_any_order() && self.element.bytes() > 2 => (256, 512),
+            _ if self.algebra.in_any_order() && self.element.bytes() == 2 => (128, 384),
             _ => (256, 256),
         }
     }

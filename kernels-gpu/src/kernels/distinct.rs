@@ -16,10 +16,12 @@ use crate::{
     monoids::Count,
     simt::Simt,
     stages::{
-        extents::Extents,
-        source::{At, Source},
+        load::{
+            extents::Extents,
+            source::{At, Source},
+        },
+        reduce::warp,
         table::{Region, Slot, empty_near, near},
-        warp,
     },
     tree::LANES,
 };

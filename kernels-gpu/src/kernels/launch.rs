@@ -1,11 +1,14 @@
 //! What a launch passes to an entry point.
 
-use super::{OpParams, output::Output};
+use super::OpParams;
 use crate::stages::{
-    around::Around,
-    extents::Extents,
-    grid::Meeting,
-    source::{At, Source},
+    emit::Output,
+    load::{
+        around::Around,
+        extents::Extents,
+        source::{At, Source},
+    },
+    reduce::grid::Meeting,
 };
 
 /// All of it, in one parameter: the host writes what the kernel reads. Each field is of 64 bits, for rustc passes the whole as an array

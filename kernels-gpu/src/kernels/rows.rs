@@ -1,16 +1,18 @@
 //! Extents of at most a leaf that lie in runs: rows, several to a warp where they are short.
 
-use super::output::{Output, finish};
 use crate::{
     element::Type,
     monoids::Monoid,
     simt::Simt,
     stages::{
-        extents::{Extents, Input},
-        fragment::Fragment,
-        in_order,
-        source::Source,
-        thread, warp,
+        emit::{Output, finish},
+        load::{
+            contiguous,
+            extents::{Extents, Input},
+            fragment::Fragment,
+            source::Source,
+        },
+        reduce::{in_order, warp},
     },
     tree::{LANES, VECTOR_BYTES, row_elements},
 };
@@ -66,7 +68,7 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     let width = Width::of(T::ELEMENT, extents.len);
     let first = warp * u64::from(width.extents());
-    if !M::COMMUTES {
+    if !M::ALGEBRA.commutes {
         // SAFETY: passed on to the caller.
         return unsafe { reduce_in_order(simt, op, extents, first, output) };
     }
@@ -86,9 +88,9 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
     unsafe {
         if slots == 1 {
             let rows = (extents.len as u32).div_ceil(row_elements::<T>() as u32);
-            long = thread::load_extent(simt, op, runs[SLOTS as usize - 1]).fold_rows(simt, op, rows);
+            long = contiguous::load_extent(simt, op, runs[SLOTS as usize - 1]).fold_rows(simt, op, rows);
         } else {
-            vectors = thread::load_vector_of_each(simt, op, runs, simt.lane() % lanes);
+            vectors = contiguous::load_vector_of_each(simt, op, runs, simt.lane() % lanes);
         }
     }
     let mut slot = simt.opaque(0);

@@ -2,21 +2,25 @@
 
 mod short;
 
-use super::output::{Output, finish};
 use crate::{
     element::Type,
     monoids::{Monoid, Words},
     simt::Simt,
     stages::{
-        aside::Carried,
-        extents::{Input, after},
-        grid::{self, Meeting},
-        run::Run,
-        segments::{self, Piece, Segments},
-        source::{At, Source},
+        emit::{Output, finish},
+        load::{
+            extents::{Input, after},
+            segments::{self, Piece, Segments},
+            source::{At, Source},
+        },
+        reduce::{
+            aside::Carried,
+            grid::{self, Meeting},
+            run::Run,
+            thread,
+            warp::{self, Seen},
+        },
         strategy::{SEGMENT_LEVELS, Strategy, is_vast},
-        thread,
-        warp::{self, Seen},
     },
     tree::{LANES, leaf_elements, leaves, pending::Pending},
 };

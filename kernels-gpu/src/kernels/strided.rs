@@ -1,19 +1,19 @@
 //! Extents whose elements lie anywhere: columns, middle axes, any strides. Neighbouring lanes fold neighbouring extents, so that
 //! what they read lies together.
 
-use super::output::{Output, finish};
 use crate::{
     element::Type,
     monoids::Monoid,
     simt::Simt,
     stages::{
-        extents::Extents,
-        gather,
-        grid::{self, Meeting},
-        in_order,
-        source::Source,
-        team::Team,
-        transposed_loads,
+        emit::{Output, finish},
+        load::{extents::Extents, gather, source::Source, transposed},
+        reduce::{
+            apart,
+            grid::{self, Meeting},
+            in_order,
+            team::Team,
+        },
     },
     tree::{LANES, ROWS, leaf_elements, vector_elements},
 };
@@ -65,14 +65,14 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
         // SAFETY: passed on to the caller.
         start: unsafe { extents.first(simt, if exists { answer } else { 0 }) },
         exists,
-        shares_words: team.answers == LANES && transposed_loads::do_share(extents),
+        shares_words: team.answers == LANES && transposed::do_share(extents),
     };
     let before = u64::from(tile) * team.units();
     let left = u64::saturating_sub(parts(T::ELEMENT, extents.len), before);
     let total = team.fold(simt, op, left, |unit| {
         let first = first_of_part::<T, M>(before + unit);
         // SAFETY: passed on to the caller; where the team's answers are those of a whole warp, all its lanes are at one unit.
-        unsafe { gather::fold_part(simt, op, extents, read, first) }
+        unsafe { apart::fold_part(simt, op, extents, read, first) }
     });
     // Computed again, as registers are few while parts are folded.
     let Numbers {
@@ -94,7 +94,7 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
 /// The number of a part's first element in its extent.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn first_of_part<T: Source, M: Monoid<T>>(part: u64) -> u64 {
-    let columns = if M::COMMUTES {
+    let columns = if M::ALGEBRA.commutes {
         vector_elements::<T>() as u64
     } else {
         in_order::part_elements::<T>()

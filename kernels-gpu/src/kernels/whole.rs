@@ -1,19 +1,23 @@
 //! Extents of any length, each by one block or by several: whole arrays, and rows of more than a leaf.
 
-use super::output::{Output, finish};
 use crate::{
     element::Type,
     monoids::Monoid,
     simt::Simt,
     stages::{
-        block::{self, Turn},
-        extents::{Extents, Input},
-        grid::{self, Meeting},
+        emit::{Output, finish},
+        load::{
+            extents::{Extents, Input},
+            source::Source,
+        },
         narrow,
-        source::Source,
-        thread,
-        tile::{Before, Tile},
-        warp,
+        reduce::{
+            block::{self, Turn},
+            grid::{self, Meeting},
+            thread,
+            tile::{Before, Tile},
+            warp,
+        },
     },
     tree::leaves,
 };

@@ -2,7 +2,7 @@
 
 mod peak;
 
-use super::{End, Monoid, Order, Words, extremum::Key};
+use super::{Algebra, End, Monoid, Order, Words, extremum::Key};
 use crate::{
     element::{Item as _, Rank, Real},
     kernels::OpParams,
@@ -195,7 +195,11 @@ impl<T: Real> Monoid<T> for Arg {
         };
         Best { place, ..best }
     }
-    const SELECTS: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        selects: true,
+        asks_at_once: T::PACKED,
+        ..Algebra::PLAIN
+    };
     #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
     #[inline]
     fn may_change(self, best: Best<Key<T>>, value: T) -> bool {
@@ -203,7 +207,6 @@ impl<T: Real> Monoid<T> for Arg {
         let bar = self.to_beat::<T>(best);
         bar.is_none() | !(self.order.rank::<T>(value.rank()) <= bar.unwrap_or(T::Rank::LOWEST))
     }
-    const ASKS_AT_ONCE: bool = T::PACKED;
     #[inline(always)]
     fn may_change_among(self, best: Best<Key<T>>, word: u32) -> u32 {
         self.order.beyond::<T>(word, self.to_beat::<T>(best))

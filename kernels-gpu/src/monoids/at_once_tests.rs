@@ -19,7 +19,7 @@ const ORDERS: [Order; 4] = [
 
 /// Each candidate at each place of a word whose other places hold one that may not change the fold; where all may, the candidate itself.
 fn check<T: Real, M: Monoid<T>>(op: M, best: M::State, candidates: &[T]) {
-    const { assert!(M::ASKS_AT_ONCE) };
+    const { assert!(M::ALGEBRA.asks_at_once) };
     let harmless = candidates.iter().find(|other| !op.may_change(best, **other));
     let bits = 8 * size_of::<T>();
     let places = 32 / bits;

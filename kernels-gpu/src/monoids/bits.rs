@@ -1,6 +1,6 @@
 //! Integers bit by bit: exact, so any order will do.
 
-use super::Monoid;
+use super::{Algebra, Monoid};
 use crate::{
     element::Integer,
     kernels::OpParams,
@@ -62,7 +62,10 @@ impl<T: Integer> Monoid<T> for Bits {
     fn fold_part(self, part: impl Part<T>) -> T {
         tree::fold_exactly(self, part)
     }
-    const ASSOCIATES: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        associates: true,
+        ..Algebra::PLAIN
+    };
     #[inline]
     fn finish(self, bits: T, _: u64) -> T {
         self.turned(bits)
@@ -101,7 +104,10 @@ impl<T: Integer> Monoid<T> for BitXor {
     fn fold_part(self, part: impl Part<T>) -> T {
         tree::fold_exactly(self, part)
     }
-    const ASSOCIATES: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        associates: true,
+        ..Algebra::PLAIN
+    };
     #[inline]
     fn finish(self, bits: T, _: u64) -> T {
         bits

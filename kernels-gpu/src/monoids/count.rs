@@ -3,7 +3,7 @@
 //!
 //! NaN is not zero, so it counts as nonzero and as true, as NumPy has it.
 
-use super::{Monoid, sum::total};
+use super::{Algebra, Monoid, sum::total};
 use crate::{
     element::{Element, Type},
     kernels::OpParams,
@@ -150,7 +150,10 @@ impl<T: Element> Monoid<T> for Count {
     fn fold_part(self, part: impl Part<T>) -> u64 {
         total(part, |value: T| i32::from(self.has(value))) as u64
     }
-    const ASSOCIATES: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        associates: true,
+        ..Algebra::PLAIN
+    };
     #[inline]
     fn finish(self, count: u64, _: u64) -> u64 {
         count
@@ -249,7 +252,10 @@ impl<T: Element> Monoid<T> for Truth {
     fn combine(self, a: bool, b: bool) -> bool {
         a | b
     }
-    const ASSOCIATES: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        associates: true,
+        ..Algebra::PLAIN
+    };
     #[inline]
     fn finish(self, found: bool, _: u64) -> bool {
         found != self.all

@@ -6,7 +6,7 @@ mod summed;
 pub use found::Found;
 pub use summed::Summed;
 
-use super::{IgnoreNan, Monoid, NormL1, Skewness, Sum, SumOfSquares, Summary, Words};
+use super::{Algebra, IgnoreNan, Monoid, NormL1, Skewness, Sum, SumOfSquares, Summary, Words};
 use crate::{
     element::{Accumulator as _, Float, Normed as _},
     tree::{Again, AtHand, Part, Place, ROWS},
@@ -73,7 +73,12 @@ impl<T: Float> Monoid<T> for Describe {
         (state.0, found)
     }
 
-    const FOLDS_COLUMNS: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        folds_columns: true,
+        words_aside: Found::<T>::COUNT,
+        fuses: true,
+        ..Algebra::PLAIN
+    };
     #[inline(always)]
     fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Described<T> {
         (
@@ -92,8 +97,6 @@ impl<T: Float> Monoid<T> for Describe {
         }
         self.fold_slow(AtHand(part))
     }
-
-    const UNORDERED: usize = Found::<T>::COUNT;
 
     /// Where it is not between the ends, or one of infinity. Zeros are looked for once more in any case.
     #[inline(always)]
@@ -123,8 +126,6 @@ impl<T: Float> Monoid<T> for Describe {
         let others = part.fold(IgnoreNan((Sum, (NormL1, SumOfSquares))));
         (Summed::of(moments, others), part.fold(Finds))
     }
-
-    const FUSES: bool = true;
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]

@@ -1,6 +1,6 @@
 //! Products of two arrays, element by element: their dot product, and the cosine of the angle between them.
 
-use super::{Monoid, Words};
+use super::{Algebra, Monoid, Words};
 use crate::{
     arithmetic::double,
     element::{Accumulator as _, Float, Scale, Squares, Two, Wide, in_pairs},
@@ -137,7 +137,10 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
         }
     }
     /// The bits are those of pairs: it is less code.
-    const FOLDS_COLUMNS: bool = T::Scale::SCALES;
+    const ALGEBRA: Algebra = Algebra {
+        folds_columns: T::Scale::SCALES,
+        ..Algebra::PLAIN
+    };
     #[inline(always)]
     fn fold_column(self, column: [Place<Two<T>>; ROWS], _: u64, _: u64) -> Products<T::Scale> {
         let of = |place: Place<Two<T>>| match place.is_there {

@@ -1,6 +1,6 @@
 //! One fold, and two ways to finish it.
 
-use super::{Monoid, Words};
+use super::{Algebra, Monoid, Words};
 use crate::{
     element::Item,
     kernels::OpParams,
@@ -25,7 +25,7 @@ impl<A, B> Either<A, B> {
         Self {
             first,
             second,
-            is_second: params.also,
+            is_second: params.which == 1,
         }
     }
 }
@@ -55,7 +55,10 @@ impl<T, A: Monoid<T>, B: Monoid<T, State = A::State>> Monoid<T> for Either<A, B>
     fn shift(self, state: A::State, by: u64) -> A::State {
         self.first.shift(state, by)
     }
-    const SELECTS: bool = A::SELECTS;
+    const ALGEBRA: Algebra = Algebra {
+        fuses: A::ALGEBRA.fuses || B::ALGEBRA.fuses,
+        ..A::ALGEBRA.behind()
+    };
     #[inline(always)]
     fn may_change(self, best: A::State, value: T) -> bool {
         self.first.may_change(best, value)
@@ -67,7 +70,6 @@ impl<T, A: Monoid<T>, B: Monoid<T, State = A::State>> Monoid<T> for Either<A, B>
     {
         self.first.fold_part(part)
     }
-    const ASSOCIATES: bool = A::ASSOCIATES;
     #[inline(always)]
     fn fold_parts<P: Part<T>>(self, state: A::State, next: impl FnMut() -> Option<P>) -> A::State
     where
@@ -75,7 +77,6 @@ impl<T, A: Monoid<T>, B: Monoid<T, State = A::State>> Monoid<T> for Either<A, B>
     {
         self.first.fold_parts(state, next)
     }
-    const FOLDS_COLUMNS: bool = A::FOLDS_COLUMNS;
     #[inline(always)]
     fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> A::State
     where
@@ -83,7 +84,6 @@ impl<T, A: Monoid<T>, B: Monoid<T, State = A::State>> Monoid<T> for Either<A, B>
     {
         self.first.fold_column(column, index, pitch)
     }
-    const FUSES: bool = A::FUSES || B::FUSES;
     #[inline(always)]
     fn finish(self, state: A::State, count: u64) -> A::Answer {
         const {
@@ -133,12 +133,12 @@ mod tests {
         second: B,
         run: &[T],
     ) {
-        let either = |also| {
+        let either = |is_second| {
             Either::of_params(
                 first,
                 second,
                 OpParams {
-                    also,
+                    which: u8::from(is_second),
                     ..OpParams::default()
                 },
             )

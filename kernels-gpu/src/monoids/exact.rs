@@ -6,7 +6,7 @@ mod singles;
 
 pub use fixed::Fixed;
 
-use super::{Monoid, sum::SumOrMean};
+use super::{Algebra, Monoid, sum::SumOrMean};
 use crate::{
     element::{Element, Float},
     tree::Part,
@@ -49,7 +49,10 @@ macro_rules! exact {
             fn combine(self, a: Fixed<$words>, b: Fixed<$words>) -> Fixed<$words> {
                 a.plus(b)
             }
-            const ASSOCIATES: bool = true;
+            const ALGEBRA: Algebra = Algebra {
+                associates: true,
+                ..Algebra::PLAIN
+            };
             #[inline(always)]
             fn fold_part(self, part: impl Part<$float>) -> Fixed<$words> {
                 $fold_part(part)

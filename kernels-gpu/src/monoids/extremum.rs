@@ -1,6 +1,6 @@
 //! The largest or the smallest value.
 
-use super::Monoid;
+use super::{Algebra, Monoid};
 use crate::{
     element::{Rank, Real},
     kernels::OpParams,
@@ -142,14 +142,17 @@ impl<T: Real> Monoid<T> for Extremum {
     fn fold_part(self, part: impl Part<T>) -> Key<T> {
         tree::fold_exactly(self, part)
     }
-    const ASSOCIATES: bool = true;
-    const SELECTS: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        associates: true,
+        selects: true,
+        asks_at_once: T::PACKED,
+        ..Algebra::PLAIN
+    };
     #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
     #[inline]
     fn may_change(self, best: Key<T>, value: T) -> bool {
         !(self.order.rank::<T>(value.rank()) <= T::Rank::bar(best))
     }
-    const ASKS_AT_ONCE: bool = T::PACKED;
     #[inline(always)]
     fn may_change_among(self, best: Key<T>, word: u32) -> u32 {
         self.order.beyond::<T>(word, Some(T::Rank::bar(best)))

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::Monoid;
+use super::{Algebra, Monoid};
 use crate::{
     element::{Element, Float, Item, Masked, Rank},
     kernels::OpParams,
@@ -80,7 +80,7 @@ impl<T: Element> Filter<Masked<T>> for Selected {
 }
 
 /// What a mask selects is kept, and of that what is no NaN, where a launch says so. Kernels that leave NaN out are those for masks,
-/// [without one](crate::stages::mask::NO_MASK).
+/// [without one](crate::stages::load::mask::NO_MASK).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SelectedNumbers {
     /// Whether a NaN is left out.
@@ -160,23 +160,21 @@ impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> Monoid<I> for Filtered<F, M> {
     fn shift(self, state: M::State, by: u64) -> M::State {
         self.op.shift(state, by)
     }
-    const SELECTS: bool = M::SELECTS;
+    const ALGEBRA: Algebra = M::ALGEBRA.behind();
     #[inline]
     fn may_change(self, best: M::State, item: I) -> bool {
         let (value, is_kept) = self.filter.keep(item);
         // `best` is the identity where nothing was kept before: any element changes that.
-        (!M::SELECTS | is_kept) & self.op.may_change(best, value)
+        (!M::ALGEBRA.selects | is_kept) & self.op.may_change(best, value)
     }
     #[inline(always)]
     fn fold_part(self, part: impl Part<I>) -> M::State {
         self.op.fold_part(Kept::of(self.filter, part))
     }
-    const ASSOCIATES: bool = M::ASSOCIATES;
     #[inline(always)]
     fn fold_parts<P: Part<I>>(self, state: M::State, mut next: impl FnMut() -> Option<P>) -> M::State {
         self.op.fold_parts(state, || Some(Kept::of(self.filter, next()?)))
     }
-    const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
     #[inline(always)]
     fn fold_column(self, column: [Place<I>; ROWS], index: u64, pitch: u64) -> M::State {
         let kept = |place: Place<I>| {
@@ -185,7 +183,6 @@ impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> Monoid<I> for Filtered<F, M> {
         };
         self.op.fold_column(column.map(kept), index, pitch)
     }
-    const FUSES: bool = M::FUSES;
     #[inline]
     fn finish(self, state: M::State, count: u64) -> M::Answer {
         self.op.finish(state, count)

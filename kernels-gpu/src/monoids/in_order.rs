@@ -1,6 +1,6 @@
 //! Operators that do not commute.
 
-use super::Monoid;
+use super::{Algebra, Monoid};
 
 /// `M` over elements that meet one beside the other, so that `combine` need not commute: what it is given first comes before the
 /// second in the array, always. For the composition of maps, a running difference, the first or the last element of a kind, text that is
@@ -34,12 +34,15 @@ impl<T, M: Monoid<T>> Monoid<T> for InOrder<M> {
     fn combine(self, a: M::State, b: M::State) -> M::State {
         self.0.combine(a, b)
     }
-    const COMMUTES: bool = false;
+    const ALGEBRA: Algebra = Algebra {
+        commutes: false,
+        fuses: M::ALGEBRA.fuses,
+        ..Algebra::PLAIN
+    };
     #[inline]
     fn shift(self, state: M::State, by: u64) -> M::State {
         self.0.shift(state, by)
     }
-    const FUSES: bool = M::FUSES;
     #[inline]
     fn finish(self, state: M::State, count: u64) -> M::Answer {
         self.0.finish(state, count)

@@ -1,6 +1,6 @@
 //! The logarithm of a sum of exponentials, without overflow.
 
-use super::{Monoid, Words};
+use super::{Algebra, Monoid, Words};
 use crate::{
     arithmetic::{double, single},
     element::Float,
@@ -154,7 +154,10 @@ where
     fn combine(self, a: Scaled<T::Wide>, b: Scaled<T::Wide>) -> Scaled<T::Wide> {
         Exponentials::combine(a, b)
     }
-    const FUSES: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        fuses: true,
+        ..Algebra::PLAIN
+    };
     #[inline]
     fn finish(self, state: Scaled<T::Wide>, _: u64) -> T {
         // In f64, so that the answer is rounded once.

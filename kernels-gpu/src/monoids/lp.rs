@@ -1,6 +1,6 @@
 //! The norm of any power.
 
-use super::{Monoid, Scaled};
+use super::{Algebra, Monoid, Scaled};
 use crate::{arithmetic::double, element::Float};
 
 /// `(|x₀|ᵖ + |x₁|ᵖ + …)^(1/p)`. NaN if there is a NaN, otherwise ∞ if there is an infinity. 0 over nothing.
@@ -42,7 +42,10 @@ impl<T: Float> Monoid<T> for NormLp {
     fn combine(self, a: Scaled<f64>, b: Scaled<f64>) -> Scaled<f64> {
         a.combine(b)
     }
-    const FUSES: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        fuses: true,
+        ..Algebra::PLAIN
+    };
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn finish(self, state: Scaled<f64>, _: u64) -> T {

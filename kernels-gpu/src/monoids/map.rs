@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::Monoid;
+use super::{Algebra, Monoid};
 use crate::{
     element::{Element, Item},
     tree::{self, Part, Place, ROWS},
@@ -17,7 +17,7 @@ pub trait Transform<T>: Copy {
     /// What becomes of `value`.
     fn apply(self, value: T) -> Self::Output;
 
-    /// Whether it is written with fused multiply-adds, as `exp` and `ln` are: see [`Monoid::FUSES`].
+    /// Whether it is written with fused multiply-adds, as `exp` and `ln` are: see [`Algebra::fuses`].
     const FUSES: bool = false;
 }
 
@@ -58,13 +58,16 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
     where
         T: Item,
     {
-        if M::SELECTS || is_of_one_width::<T, F::Output>() && M::ASSOCIATES {
+        if M::ALGEBRA.selects || is_of_one_width::<T, F::Output>() && M::ALGEBRA.associates {
             self.op.fold_part(Transformed::of(self.transform, part))
         } else {
             tree::fold_part(self, part)
         }
     }
-    const ASSOCIATES: bool = M::ASSOCIATES;
+    const ALGEBRA: Algebra = Algebra {
+        fuses: F::FUSES || M::ALGEBRA.fuses,
+        ..M::ALGEBRA.behind()
+    };
     #[inline(always)]
     fn fold_parts<P: Part<T>>(self, mut state: M::State, mut next: impl FnMut() -> Option<P>) -> M::State
     where
@@ -80,12 +83,10 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
         }
         state
     }
-    const SELECTS: bool = M::SELECTS;
     #[inline]
     fn may_change(self, best: M::State, value: T) -> bool {
         self.op.may_change(best, self.transform.apply(value))
     }
-    const FOLDS_COLUMNS: bool = M::FOLDS_COLUMNS;
     #[inline(always)]
     fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> M::State
     where
@@ -94,7 +95,6 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
         let transformed = column.map(|place| place.map(|value| self.transform.apply(value)));
         self.op.fold_column(transformed, index, pitch)
     }
-    const FUSES: bool = F::FUSES || M::FUSES;
     #[inline]
     fn finish(self, state: M::State, count: u64) -> M::Answer {
         self.op.finish(state, count)

@@ -4,6 +4,7 @@
 //! An operator never sees the machine: no thread numbers, no shuffles, no memory. That is why the same source runs on
 //! the GPU, on the CPU and in the emulator.
 
+mod algebra;
 mod arg;
 #[cfg(test)]
 mod at_once_tests;
@@ -21,6 +22,7 @@ mod filtered;
 mod in_order;
 mod log_sum_exp;
 mod lp;
+mod magnitudes;
 mod map;
 pub mod moments;
 mod norm;
@@ -34,6 +36,7 @@ pub(crate) mod testing;
 mod variance;
 mod wide;
 
+pub use algebra::Algebra;
 pub use arg::{Arg, Best, NO_INDEX, Ties};
 pub use bits::{BitXor, Bits};
 pub use compensated::{Compensated, Pair, TwoSum};
@@ -47,6 +50,7 @@ pub use filtered::{Filter, Filtered, IgnoreNan, Numbers, Selected, SelectedNumbe
 pub use in_order::InOrder;
 pub use log_sum_exp::{LogSumExp, Scaled};
 pub use lp::NormLp;
+pub use magnitudes::Magnitudes;
 pub use map::{Map, Transform};
 pub use moments::{Moments2, Moments4};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
@@ -100,9 +104,8 @@ pub trait Monoid<T>: Copy {
         None
     }
 
-    /// Whether two states may change places, as all operators' may but [`InOrder`]'s: the canonical tree has elements of a leaf meet
-    /// column by column. Without, a leaf's elements meet one beside the other.
-    const COMMUTES: bool = true;
+    /// What states can be relied on for, and what the code is like.
+    const ALGEBRA: Algebra = Algebra::PLAIN;
 
     /// The state of the same run, were it to start `by` elements later. Only operators that report positions care.
     #[inline]
@@ -111,24 +114,17 @@ pub trait Monoid<T>: Copy {
         state
     }
 
-    /// Whether the operator selects one of its elements, whichever order states are combined in, and [`may_change`](Self::may_change) is worth
-    /// asking.
-    const SELECTS: bool = false;
-
     /// Whether `value`, coming after elements that folded to `best`, could change the fold. An operator that selects
     /// says no to most, and a stage then spares itself the rest of the work. `best` folds at least one element, which may be one that
     /// a mask leaves out.
     ///
-    /// Of an operator that sets words aside ([`UNORDERED`](Self::UNORDERED)): whether it could change that, but for what
+    /// Of an operator that sets words aside ([`Algebra::words_aside`]): whether it could change that, but for what
     /// [`fold_fast`](Self::fold_fast) looks for by itself. `best` is then what was set aside, of nothing at first.
     #[inline]
     fn may_change(self, best: Self::State, value: T) -> bool {
         let _ = (best, value);
         true
     }
-
-    /// Whether several elements in a word, of 1 or 2 bytes, are asked about at once, by [`may_change_among`](Self::may_change_among).
-    const ASKS_AT_ONCE: bool = false;
 
     /// Bits that are not all zero if `word`, which is elements as memory holds them, has one that [may change](Self::may_change) the fold.
     /// A yes too many costs time, a no too many is a wrong fold.
@@ -150,13 +146,6 @@ pub trait Monoid<T>: Copy {
         tree::fold_part(self, part)
     }
 
-    /// Whether `combine` is associative to the bit, and [`shift`](Self::shift) does nothing. States may then meet in any order, and a
-    /// lane [combines](Self::fold_parts) what it has folded before it meets others: worth saying of an operator whose states are large.
-    const ASSOCIATES: bool = false;
-
-    /// Whether no order that states are combined in changes a bit, as follows from what else is said.
-    const IN_ANY_ORDER: bool = Self::ASSOCIATES || Self::SELECTS;
-
     /// `state` and all parts that `next` gives, of an operator that associates.
     ///
     /// This combines the states of each. An operator may carry along what is cheaper to add to than a state, and add that in the end.
@@ -171,14 +160,11 @@ pub trait Monoid<T>: Copy {
         state
     }
 
-    /// Whether the operator has a [`fold_column`](Self::fold_column) of its own.
-    const FOLDS_COLUMNS: bool = false;
-
     /// The state of a column of a leaf, its first place at `index` of its run and each a `pitch` further on, a
     /// [row](tree::row_elements) of what memory holds; places past the end, and such as an operator in front leaves out, are empty. By
     /// `lift`, the identity where there is no element, and `combine` in pairs of neighbours.
     ///
-    /// An operator that sets [`FOLDS_COLUMNS`](Self::FOLDS_COLUMNS) does it in a way of its own, and of other bits: that way is then
+    /// An operator that says so ([`Algebra::folds_columns`]) does it in a way of its own, and of other bits: that way is then
     /// the canonical one. Of nothing it gives the identity.
     #[inline(always)]
     fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Self::State
@@ -187,10 +173,6 @@ pub trait Monoid<T>: Copy {
     {
         fold_column_in_pairs(self, column, index, pitch)
     }
-
-    /// How many of the last words of a state associate to the bit, where the others do not: they are another state beside that, and
-    /// neither asks for the other. A lane sets them aside until its last leaf, and only the others are combined in the tree.
-    const UNORDERED: usize = 0;
 
     /// The state of a part without a hole, in as cheap a way as most parts let it; and whether this one does, for otherwise the state
     /// is any. Where `is_known`, none of its elements [may change](Self::may_change) what was set aside before, and what the state has
@@ -212,10 +194,6 @@ pub trait Monoid<T>: Copy {
     {
         part.fold(self)
     }
-
-    /// Whether it is written with fused multiply-adds. In the code of any other there must be none: a compiler would have
-    /// contracted a multiplication and an addition, and changed bits.
-    const FUSES: bool = false;
 
     /// The answer for an extent of `count` elements, at least one.
     fn finish(self, state: Self::State, count: u64) -> Self::Answer;

@@ -1,6 +1,6 @@
 //! Norms: how large an array is as a vector. Over nothing, 0.
 
-use super::Monoid;
+use super::{Algebra, Monoid};
 use crate::{
     element::{Accumulator as _, Float, Normed, Rank, Scale as _, Squares, in_pairs},
     tree::{self, Part, Place, ROWS},
@@ -71,7 +71,10 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
         a.plus(b)
     }
     /// The bits are those of pairs: it is less code.
-    const FOLDS_COLUMNS: bool = T::Scale::SCALES;
+    const ALGEBRA: Algebra = Algebra {
+        folds_columns: T::Scale::SCALES,
+        ..Algebra::PLAIN
+    };
     #[inline(always)]
     fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> Squares<T::Scale> {
         let of =
@@ -117,7 +120,10 @@ impl<T: Normed> Monoid<T> for NormL2 {
     fn combine(self, a: Squares<T::Scale>, b: Squares<T::Scale>) -> Squares<T::Scale> {
         Monoid::<T>::combine(SumOfSquares, a, b)
     }
-    const FOLDS_COLUMNS: bool = T::Scale::SCALES;
+    const ALGEBRA: Algebra = Algebra {
+        folds_columns: T::Scale::SCALES,
+        ..Algebra::PLAIN
+    };
     #[inline(always)]
     fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Squares<T::Scale> {
         SumOfSquares.fold_column(column, index, pitch)
@@ -164,7 +170,10 @@ impl<T: Normed> Monoid<T> for NormInf {
     fn fold_part(self, part: impl Part<T>) -> SizeKey<T> {
         tree::fold_exactly(self, part)
     }
-    const SELECTS: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        selects: true,
+        ..Algebra::PLAIN
+    };
     #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
     #[inline]
     fn may_change(self, best: SizeKey<T>, value: T) -> bool {

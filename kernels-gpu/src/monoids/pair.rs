@@ -1,6 +1,6 @@
 //! Two operators in one pass: a pair of operators is an operator, with a pair of answers.
 
-use super::{Monoid, Words};
+use super::{Algebra, Monoid, Words};
 use crate::{
     element::Item,
     tree::{self, Part, Place, ROWS},
@@ -45,21 +45,19 @@ impl<T: Item, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
     fn shift(self, state: Self::State, by: u64) -> Self::State {
         (self.0.shift(state.0, by), self.1.shift(state.1, by))
     }
-    const ASSOCIATES: bool = A::ASSOCIATES && B::ASSOCIATES;
+    const ALGEBRA: Algebra = A::ALGEBRA.and(B::ALGEBRA);
     /// One that does not select changes with every element.
-    const SELECTS: bool = A::SELECTS && B::SELECTS;
     #[inline]
     fn may_change(self, best: Self::State, value: T) -> bool {
         self.0.may_change(best.0, value) | self.1.may_change(best.1, value)
     }
-    const ASKS_AT_ONCE: bool = A::ASKS_AT_ONCE && B::ASKS_AT_ONCE;
     #[inline(always)]
     fn may_change_among(self, best: Self::State, word: u32) -> u32 {
         self.0.may_change_among(best.0, word) | self.1.may_change_among(best.1, word)
     }
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> Self::State {
-        match (Self::SELECTS, tree::is_long::<T>()) {
+        match (Self::ALGEBRA.selects, tree::is_long::<T>()) {
             // Selecting is exact.
             (true, true) => tree::chain(self, part),
             (true, false) => tree::chains(self, part),
@@ -67,7 +65,6 @@ impl<T: Item, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
             (false, false) => tree::fold_part(self, part),
         }
     }
-    const FOLDS_COLUMNS: bool = A::FOLDS_COLUMNS || B::FOLDS_COLUMNS;
     #[inline(always)]
     fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Self::State {
         (
@@ -75,7 +72,6 @@ impl<T: Item, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
             self.1.fold_column(column, index, pitch),
         )
     }
-    const FUSES: bool = A::FUSES || B::FUSES;
     #[inline]
     fn finish(self, state: Self::State, count: u64) -> Self::Answer {
         (self.0.finish(state.0, count), self.1.finish(state.1, count))

@@ -1,6 +1,6 @@
 //! Products.
 
-use super::Monoid;
+use super::{Algebra, Monoid};
 use crate::{
     element::{Accumulator as _, Real, Wide},
     tree::{self, Part},
@@ -44,7 +44,10 @@ impl<T: Real> Monoid<T> for Product {
             tree::fold_part(self, part)
         }
     }
-    const ASSOCIATES: bool = T::Wide::EXACT;
+    const ALGEBRA: Algebra = Algebra {
+        associates: T::Wide::EXACT,
+        ..Algebra::PLAIN
+    };
     #[inline]
     fn finish(self, product: T::Wide, _: u64) -> T::Total {
         T::total(product)

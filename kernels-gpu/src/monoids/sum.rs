@@ -1,6 +1,6 @@
 //! Sums, and what is a sum until its last step.
 
-use super::Monoid;
+use super::{Algebra, Monoid};
 use crate::{
     element::{Accumulator, Element, Wide},
     tree::{self, Part},
@@ -44,7 +44,10 @@ impl<T: Element> Monoid<T> for Sum {
             None => tree::fold_part(self, part),
         }
     }
-    const ASSOCIATES: bool = T::Accumulator::EXACT;
+    const ALGEBRA: Algebra = Algebra {
+        associates: T::Accumulator::EXACT,
+        ..Algebra::PLAIN
+    };
     #[inline]
     fn finish(self, sum: T::Accumulator, _: u64) -> T::Total {
         T::sum(sum)
@@ -75,7 +78,10 @@ impl<T: Element> Monoid<T> for SumInWide {
     fn combine(self, a: T::Wide, b: T::Wide) -> T::Wide {
         a.plus(b)
     }
-    const ASSOCIATES: bool = T::Wide::EXACT;
+    const ALGEBRA: Algebra = Algebra {
+        associates: T::Wide::EXACT,
+        ..Algebra::PLAIN
+    };
     #[inline(always)]
     fn finish(self, sum: T::Wide, _: u64) -> T::Total {
         T::total(sum)
@@ -117,7 +123,10 @@ impl<T: Element> Monoid<T> for Mean {
     fn fold_part(self, part: impl Part<T>) -> T::Accumulator {
         Sum.fold_part(part)
     }
-    const ASSOCIATES: bool = T::Accumulator::EXACT;
+    const ALGEBRA: Algebra = Algebra {
+        associates: T::Accumulator::EXACT,
+        ..Algebra::PLAIN
+    };
     #[inline]
     fn finish(self, sum: T::Accumulator, count: u64) -> T::Mean {
         T::mean(sum, count)

@@ -3,7 +3,7 @@
 //! States are f64, and answers are rounded to the elements' type once (those of integers stay f64): where nothing is
 //! ill-conditioned past 2²⁰ or so, they are the exact ones, rounded. A NaN or an infinity gives NaN (the mean of infinities apart), and so does nothing at all.
 
-use super::{Moments2, Moments4, Monoid};
+use super::{Algebra, Moments2, Moments4, Monoid};
 use crate::{
     element::{Real, Type},
     tree::{self, Place, ROWS},
@@ -68,7 +68,11 @@ macro_rules! operator {
             fn combine(self, a: $state<T::Scale>, b: $state<T::Scale>) -> $state<T::Scale> {
                 Meets::<T>::meet(a, b)
             }
-            const FOLDS_COLUMNS: bool = true;
+            const ALGEBRA: Algebra = Algebra {
+                folds_columns: true,
+                fuses: true,
+                ..Algebra::PLAIN
+            };
             #[inline(always)]
             fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> $state<T::Scale> {
                 let there = column.map(|place| place.is_there);
@@ -76,7 +80,6 @@ macro_rules! operator {
                 let column = column.map(|place| if place.is_there { place.value } else { nothing() }.to_f64());
                 $state::of_column(column, there, T::TYPE.bytes() <= 4)
             }
-            const FUSES: bool = true;
             #[inline]
             fn finish(self, $moments: $state<T::Scale>, _: u64) -> $answer {
                 let $op = self;

@@ -1,29 +1,14 @@
-//! How states are combined: in a thread, a warp, a block, the grid; or in a team of lanes and warps. Each stage is the same for every operator.
+//! What every kernel is made of: [`load`], what a lane reads; [`reduce`], how that becomes states and one state; [`emit`], where an answer
+//! goes. Each is the same for every operator; which of its ways it takes is a [`strategy`].
 //!
 //! On GPUs stages are inlined, whatever the compiler would do: states stay in registers, and no kernel calls. Elsewhere, on the emulator, it decides;
 //! inlined into each kernel of each operator they took four times as long to compile, and ran no faster.
 
-pub mod around;
-pub mod aside;
-pub mod block;
-pub mod extents;
-pub mod fragment;
-pub mod gather;
-pub mod grid;
-pub mod in_order;
+pub mod emit;
 pub mod load;
-pub mod mask;
-mod places;
-pub mod run;
-pub mod segments;
-pub mod source;
+pub mod reduce;
 pub mod strategy;
 pub mod table;
-pub mod team;
-pub mod thread;
-pub mod tile;
-pub mod transposed_loads;
-pub mod warp;
 
 use crate::{monoids::Words, simt::Simt};
 
@@ -63,7 +48,7 @@ pub(crate) fn shuffle<S: Simt, W: Words>(simt: S, state: W, from: u32) -> W {
 /// # Safety
 ///
 /// As [`Simt::load`], for each of the state's words.
-pub(crate) unsafe fn load<S: Simt, W: Words>(simt: S, slots: *const u32, slot: u64) -> W {
+pub(crate) unsafe fn load_state<S: Simt, W: Words>(simt: S, slots: *const u32, slot: u64) -> W {
     // SAFETY: passed on to the caller.
     W::from_words(|i| unsafe { simt.load(slots.add(slot as usize * W::COUNT + i)) })
 }
@@ -73,7 +58,7 @@ pub(crate) unsafe fn load<S: Simt, W: Words>(simt: S, slots: *const u32, slot: u
 /// # Safety
 ///
 /// As [`Simt::store`], for each of the state's words.
-pub(crate) unsafe fn store<S: Simt, W: Words>(simt: S, slots: *mut u32, slot: u64, state: W) {
+pub(crate) unsafe fn store_state<S: Simt, W: Words>(simt: S, slots: *mut u32, slot: u64, state: W) {
     // SAFETY: passed on to the caller.
     each_word(state, |i, word| unsafe {
         simt.store(slots.add(slot as usize * W::COUNT + i), word);

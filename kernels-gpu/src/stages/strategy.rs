@@ -7,11 +7,11 @@
 
 use core::fmt;
 
-use super::source::Source;
 use crate::{
     element::Type,
-    monoids::{Monoid, Words},
+    monoids::{Algebra, Monoid, Words},
     simt::SHARED_WORDS,
+    stages::load::source::Source,
     tree::{LANES, VECTOR_BYTES},
 };
 
@@ -26,20 +26,8 @@ pub struct Strategy {
     pub masked: bool,
     /// 32-bit words of a state.
     pub words: usize,
-    /// Whether states [may change places](Monoid::COMMUTES).
-    pub commutes: bool,
-    /// Whether they [associate](Monoid::ASSOCIATES) to the bit.
-    pub associates: bool,
-    /// Whether the operator [selects](Monoid::SELECTS) an element.
-    pub selects: bool,
-    /// Whether [no order](Monoid::IN_ANY_ORDER) of states matters.
-    pub in_any_order: bool,
-    /// Whether it has a [`fold_column`](Monoid::fold_column) of its own.
-    pub folds_columns: bool,
-    /// Whether its source has [fused](Monoid::FUSES) multiply-adds.
-    pub fuses: bool,
-    /// Whether some words of a state are [set aside](Monoid::UNORDERED).
-    pub sets_aside: bool,
+    /// What the operator's states can be relied on for.
+    pub algebra: Algebra,
 }
 
 /// The most words of a state of which a lane has room for several, and a kernel's code for several ways to fold them.
@@ -108,7 +96,7 @@ pub enum Partials {
     /// One state of them all, which are neighbours: of states so large that shared memory has room for few. Where it has room, leaves are
     /// read faster if warps take them in turns.
     PerRun {
-        /// Whether something is [set aside](Monoid::UNORDERED): it is the cheaper, the more leaves of an array a warp folds.
+        /// Whether something is [set aside](Algebra::words_aside): it is the cheaper, the more leaves of an array a warp folds.
         aside: bool,
     },
     /// One state of them all, whichever they are: threads [accumulate](Strategy::accumulates_per_thread).
@@ -124,14 +112,13 @@ impl Strategy {
             arrays: T::ARRAYS,
             masked: T::MASKED,
             words: <M::State as Words>::COUNT,
-            commutes: M::COMMUTES,
-            associates: M::ASSOCIATES,
-            selects: M::SELECTS,
-            in_any_order: M::IN_ANY_ORDER,
-            folds_columns: M::FOLDS_COLUMNS,
-            fuses: M::FUSES,
-            sets_aside: M::UNORDERED > 0,
+            algebra: M::ALGEBRA,
         }
+    }
+
+    /// Whether some words of a state are [set aside](Algebra::words_aside).
+    const fn sets_aside(self) -> bool {
+        self.algebra.words_aside > 0
     }
 
     const fn bytes(self) -> usize {
@@ -142,15 +129,15 @@ impl Strategy {
     /// would rather skip leaves that cannot matter.
     #[must_use]
     pub const fn accumulates_per_thread(self) -> bool {
-        self.associates && self.arrays == 1 && !self.selects
+        self.algebra.associates && self.arrays == 1 && !self.algebra.selects
     }
 
-    /// Whether a warp's leaves of a tile meet [four at a time](super::warp::fold_four): where states have several words, so that combining them costs
+    /// Whether a warp's leaves of a tile meet [four at a time](crate::stages::reduce::warp::fold_four): where states have several words, so that combining them costs
     /// more than holding two, and what of them is combined in the tree not so many that two do not fit the registers beside the third.
     #[must_use]
     pub const fn reduces_four_leaves(self) -> bool {
-        let has_room = self.words > 1 && self.words < 12 || self.sets_aside;
-        has_room && !self.selects && !self.accumulates_per_thread() && self.commutes
+        let has_room = self.words > 1 && self.words < 12 || self.sets_aside();
+        has_room && !self.algebra.selects && !self.accumulates_per_thread() && self.algebra.commutes
     }
 
     /// What a warp makes of its leaves of a tile.
@@ -159,7 +146,9 @@ impl Strategy {
         if self.accumulates_per_thread() {
             Partials::PerThread
         } else if self.reduces_four_leaves() && is_large(self.words) {
-            Partials::PerRun { aside: self.sets_aside }
+            Partials::PerRun {
+                aside: self.sets_aside(),
+            }
         } else {
             Partials::PerLeaf
         }
@@ -191,7 +180,7 @@ impl Strategy {
 impl Strategy {
     /// Whether an operator has so much code for an element, or a column, that it stands in loops however few there are.
     const fn is_heavy(self) -> bool {
-        self.fuses || self.folds_columns
+        self.algebra.fuses || self.algebra.folds_columns
     }
 
     /// Whether all elements of `rows` rows are folded at once, without a loop: where that is little code, or pays. What is known to be whole
@@ -204,9 +193,9 @@ impl Strategy {
             (VECTOR_BYTES, ..) => true,
             _ if is_vast(self.words) => true,
             (_, 1 | 2, _) => !self.is_heavy() || self.words <= 2,
-            (4 | 8, _, true) if self.associates && is_large(self.words) => false,
-            (4 | 8, _, true) => !self.is_heavy() || self.folds_columns || self.words <= 2,
-            (2, _, true) => self.words <= 2 && !self.folds_columns && self.arrays == 1,
+            (4 | 8, _, true) if self.algebra.associates && is_large(self.words) => false,
+            (4 | 8, _, true) => !self.is_heavy() || self.algebra.folds_columns || self.words <= 2,
+            (2, _, true) => self.words <= 2 && !self.algebra.folds_columns && self.arrays == 1,
             _ => false,
         }
     }
@@ -217,7 +206,7 @@ impl Strategy {
     pub const fn folds_in_halves(self) -> bool {
         match self.bytes() {
             _ if self.is_heavy() => false,
-            1 => self.associates,
+            1 => self.algebra.associates,
             2 => self.words <= 2,
             _ => false,
         }
@@ -227,7 +216,7 @@ impl Strategy {
     /// several words, and of two arrays' such states.
     #[must_use]
     pub const fn columns_in_turn(self) -> usize {
-        let is_dear = self.folds_columns || self.fuses && self.words > 2;
+        let is_dear = self.algebra.folds_columns || self.algebra.fuses && self.words > 2;
         let is_wide = self.arrays > 1 && !self.masked && self.words > 4;
         if is_dear || is_wide {
             1

@@ -21,7 +21,7 @@ impl<State: Copy, const LEVELS: u32> Pending<State, LEVELS> {
     /// Takes unit `number`: they come in order, from 0.
     #[inline(always)]
     pub(crate) fn push<S: Simt, T, M: Monoid<T, State = State>>(&mut self, simt: S, op: M, number: u32, state: State) {
-        if M::IN_ANY_ORDER {
+        if M::ALGEBRA.in_any_order() {
             self.0[0] = op.combine(self.0[0], state);
             return;
         }
@@ -44,7 +44,7 @@ impl<State: Copy, const LEVELS: u32> Pending<State, LEVELS> {
     /// The state of all `count` units that came.
     #[inline(always)]
     pub(crate) fn total<S: Simt, T, M: Monoid<T, State = State>>(mut self, simt: S, op: M, count: u32) -> State {
-        if M::IN_ANY_ORDER || count == 1 << LEVELS {
+        if M::ALGEBRA.in_any_order() || count == 1 << LEVELS {
             return self.0[0];
         }
         let (mut total, mut left) = (op.identity(), simt.opaque(count));

@@ -2,11 +2,11 @@
 
 use warpfold_kernels::{
     element::{Element, Type},
-    kernels::{Arguments, SMALL_TILES, output::Output, whole},
+    kernels::{Arguments, Output, SMALL_TILES, whole},
     monoids::{Monoid, Words as _},
     stages::{
-        extents::Extents,
-        grid::Meeting,
+        load::extents::Extents,
+        reduce::grid::Meeting,
         strategy::{Strategy, most_states},
     },
     tree::LANES,

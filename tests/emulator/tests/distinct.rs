@@ -11,7 +11,7 @@ use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
     element::{Element, bf16, complex64, equality::Equality},
     kernels::distinct::{Arguments, Width, count_extents, count_whole},
-    stages::{around::Around, extents},
+    stages::load::{around::Around, extents},
 };
 
 /// Where the elements of a launch are.

@@ -3,7 +3,7 @@
 use warpfold_kernels::{
     arithmetic::double,
     element::Float,
-    monoids::Monoid,
+    monoids::{Algebra, Monoid},
     ops::{Commutative, OwnOperator},
     words_of_fields,
 };
@@ -56,7 +56,10 @@ impl<T: Float> Monoid<T> for GeometricMean {
         }
     }
     /// `ln` and `exp` are written with them.
-    const FUSES: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        fuses: true,
+        ..Algebra::PLAIN
+    };
     #[inline]
     fn finish(self, logs: Logs, count: u64) -> (f64, u64) {
         let positive = count - logs.others;

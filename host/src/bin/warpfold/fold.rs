@@ -14,6 +14,7 @@ use crate::{
     answers::{AnswerType, Answers},
     device::{Device, NO_MASK, NO_SECOND, WHOLE_ONLY, Wanted, not_emulated},
     folder::Folder,
+    op::Takes,
     options::name,
     out::{Input, Out},
     reading,
@@ -69,8 +70,8 @@ impl<'a> Fold<'a> {
         let is_narrow = matches!(own, DType::F16 | DType::Bf16);
         let is_narrower = is_narrow || matches!(own, DType::F32 | DType::F8E4M3 | DType::F8E5M2);
         match self.args.dtype_out {
-            Some(DType::F32) if is_narrow && self.args.op.rounds() => DType::F32,
-            Some(DType::F64) if is_narrower && self.args.op.rounds() => DType::F64,
+            Some(DType::F32) if is_narrow && self.args.op.takes(Takes::rounds) => DType::F32,
+            Some(DType::F64) if is_narrower && self.args.op.takes(Takes::rounds) => DType::F64,
             _ => own,
         }
     }

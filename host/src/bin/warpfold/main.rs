@@ -26,6 +26,7 @@ mod fold;
 #[cfg(not(test))]
 mod folder;
 mod list;
+mod op;
 mod opened;
 mod options;
 #[cfg(not(test))]
@@ -53,6 +54,7 @@ mod table;
 #[cfg(not(test))]
 mod unfinished;
 
+use op::Op;
 use std::{
     io::{self, BufWriter, Write},
     path::PathBuf,
@@ -224,72 +226,6 @@ enum Ties {
     First,
     /// The one of the highest index.
     Last,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Op {
-    Sum,
-    /// The product. Of floats it over- and underflows on the way, for they are combined in pairs: infinity times 0 is NaN.
-    Prod,
-    Mean,
-    Min,
-    Max,
-    /// The smallest and the largest, in one pass.
-    Minmax,
-    /// The index of the smallest, and its value.
-    Argmin,
-    /// The index of the largest, and its value.
-    Argmax,
-    /// The same as argmin, but the last of equals.
-    ArgminLast,
-    /// The same as argmax, but the last of equals.
-    ArgmaxLast,
-    /// The indices of the smallest and of the largest, in one pass.
-    Argminmax,
-    /// The bits that all have.
-    BitAnd,
-    /// The bits that any has.
-    BitOr,
-    /// The bits that an odd number have.
-    BitXor,
-    /// The sum of magnitudes.
-    L1,
-    /// The root of the sum of squares.
-    L2,
-    /// The largest magnitude.
-    Linf,
-    /// The sum of squares.
-    Sumsq,
-    /// The root of the sum of powers, of the power --ord.
-    Lp,
-    /// The logarithm of the sum of exponentials.
-    Logsumexp,
-    /// The variance, with --correction.
-    Var,
-    /// The standard deviation, with --correction.
-    Std,
-    /// The mean and the variance, in one pass.
-    Meanvar,
-    /// The skewness.
-    Skew,
-    /// The excess kurtosis.
-    Kurtosis,
-    /// How many are not zero.
-    CountNonzero,
-    /// How many are NaN.
-    CountNan,
-    /// How many are infinite.
-    CountInf,
-    /// Whether any is not zero.
-    Any,
-    /// Whether none is zero.
-    All,
-    /// The dot product with the array of --with.
-    Dot,
-    /// The cosine of the angle to the array of --with.
-    Cosine,
-    /// How many are distinct, all NaN being one value, and so both zeros.
-    Distinct,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

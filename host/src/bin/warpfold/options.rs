@@ -2,15 +2,18 @@
 
 use clap::{CommandFactory, ValueEnum, error::ErrorKind};
 
-use crate::{Accuracy, Cli, Nan, Op, Reduce, Ties};
+use crate::{
+    Accuracy, Cli, Nan, Reduce, Ties,
+    op::{Op, Takes},
+};
 
 /// An option that means nothing to some operators.
 struct Use {
     option: &'static str,
     /// Whether the command line asks for it.
     is_asked: fn(&Reduce) -> bool,
-    /// Whether an operator uses it.
-    has: fn(Op) -> bool,
+    /// What operators that use it take.
+    takes: Takes,
 }
 
 /// Every option of that kind: one that is not here is of all operators.
@@ -18,90 +21,51 @@ const USES: [Use; 7] = [
     Use {
         option: "--ties",
         is_asked: |args| args.ties.is_some(),
-        has: |op| matches!(op, Op::Argmin | Op::Argmax),
+        takes: Takes::ties,
     },
     Use {
         option: "--nan ignore",
         is_asked: |args| args.nan == Nan::Ignore,
-        has: |op| {
-            matches!(
-                op,
-                Op::Sum
-                    | Op::Prod
-                    | Op::Mean
-                    | Op::Min
-                    | Op::Max
-                    | Op::Argmin
-                    | Op::Argmax
-                    | Op::ArgminLast
-                    | Op::ArgmaxLast
-                    | Op::Var
-                    | Op::Std
-            )
-        },
+        takes: Takes::without_nan,
     },
     Use {
         option: "--correction",
         is_asked: |args| args.correction.is_some(),
-        has: |op| matches!(op, Op::Var | Op::Std | Op::Meanvar),
+        takes: Takes::correction,
     },
     Use {
         option: "--ord",
         is_asked: |args| args.ord.is_some(),
-        has: |op| matches!(op, Op::Lp),
+        takes: Takes::ord,
     },
     Use {
         option: "--accuracy",
         is_asked: |args| args.accuracy != Accuracy::Native,
-        has: |op| matches!(op, Op::Sum | Op::Mean),
+        takes: Takes::accuracy,
     },
     Use {
         option: "--where",
         is_asked: |args| args.mask.is_some(),
-        has: |op| {
-            !matches!(
-                op,
-                Op::Minmax | Op::Argminmax | Op::Dot | Op::Cosine | Op::Distinct | Op::BitAnd | Op::BitOr | Op::BitXor
-            )
-        },
+        takes: Takes::masked,
     },
     Use {
         option: "--with",
         is_asked: |args| args.with.is_some(),
-        has: |op| matches!(op, Op::Dot | Op::Cosine),
+        takes: Takes::with,
     },
 ];
-
-impl Op {
-    /// Whether answers are rounded to their type: those that elements are added up or multiplied for.
-    pub fn rounds(self) -> bool {
-        matches!(
-            self,
-            Self::Sum
-                | Self::Prod
-                | Self::Mean
-                | Self::L1
-                | Self::L2
-                | Self::Lp
-                | Self::Sumsq
-                | Self::Logsumexp
-                | Self::Var
-                | Self::Std
-                | Self::Meanvar
-                | Self::Skew
-                | Self::Kurtosis
-                | Self::Dot
-                | Self::Cosine
-        )
-    }
-}
 
 impl Reduce {
     /// The operator that the arguments come to; an error for what no single argument tells is wrong.
     pub fn settle(&mut self) -> Result<(), clap::Error> {
-        for Use { option, is_asked, has } in &USES {
-            if is_asked(self) && !has(self.op) {
-                let (op, operators) = (name(self.op), users(*has));
+        for Use {
+            option,
+            is_asked,
+            takes,
+        } in &USES
+        {
+            if is_asked(self) && !self.op.takes(*takes) {
+                let (op, operators) = (name(self.op), users(*takes));
                 return Err(conflict(format!(
                     "{op} does not use {option}, which is for {operators}"
                 )));
@@ -114,8 +78,8 @@ impl Reduce {
         }
         if self.ties == Some(Ties::Last) {
             self.op = match self.op {
-                Op::Argmin => Op::ArgminLast,
-                _ => Op::ArgmaxLast,
+                Op::ArgMin => Op::ArgMinLast,
+                _ => Op::ArgMaxLast,
             };
         }
         Ok(())
@@ -127,10 +91,10 @@ fn conflict(problem: impl std::fmt::Display) -> clap::Error {
 }
 
 /// The operators that use something: those, or where they are many all but the others.
-fn users(has: fn(Op) -> bool) -> String {
+fn users(takes: Takes) -> String {
     let names = |side: bool| -> Vec<String> {
         let all = Op::value_variants().iter().copied();
-        all.filter(|&op| has(op) == side).map(name).collect()
+        all.filter(|op| op.takes(takes) == side).map(name).collect()
     };
     let (users, others) = (names(true), names(false));
     if users.len() <= others.len() {

@@ -10,10 +10,11 @@ use warpfold::{
 };
 
 use crate::{
-    Accuracy, Failure, Nan, Op, Reduce,
+    Accuracy, Failure, Nan, Reduce,
     device::Wanted,
     fold::Fold,
     folder::{Choice, Folder, Folding, emulated, ignoring, masked, masked_ignoring, pair, plain},
+    op::Op,
     reading::Read,
     report::Report,
     room::room,
@@ -53,7 +54,12 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
 
 /// What folds elements of a type as the command line says.
 fn of<'a, T: Element>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failure> {
-    let (chosen, otherwise) = match (&fold.mask, fold.args.nan, fold.accuracy()) {
+    // Of what has no NaN all elements are kept.
+    let nan = match T::TYPE.is_float() || T::TYPE.is_complex() {
+        true => fold.args.nan,
+        false => Nan::Propagate,
+    };
+    let (chosen, otherwise) = match (&fold.mask, nan, fold.accuracy()) {
         (Some(mask), Nan::Propagate, Accuracy::Native) => (T::masked(fold), fold.no_mask(mask)),
         (Some(mask), Nan::Ignore, _) => (T::masked_ignoring(fold), fold.no_mask(mask)),
         (Some(_), ..) => (T::masked_accurate(fold), fold.no_such_accuracy()),
@@ -63,7 +69,8 @@ fn of<'a, T: Element>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failur
     };
     let mut chosen = chosen.ok_or(otherwise)?;
     if fold.args.device == Wanted::Emulator {
-        chosen = T::emulated(fold).ok_or_else(|| fold.not_emulated())?;
+        let emulated = fold.is_plain().then(|| T::emulated(fold)).flatten();
+        chosen = emulated.ok_or_else(|| fold.not_emulated())?;
     }
     Ok(Box::new(Folding { fold, chosen }))
 }
@@ -82,175 +89,104 @@ pub trait Element: element::Element + NoUninit {
     fn masked(_fold: &Fold<'_>) -> Choice<Self> {
         None
     }
-    /// Over those that are not NaN: all there are, of what has none.
-    fn ignoring(fold: &Fold<'_>) -> Choice<Self> {
-        Self::plain(fold)
-    }
-    /// Over those that a mask selects and that are not NaN.
-    fn masked_ignoring(fold: &Fold<'_>) -> Choice<Self> {
-        Self::masked(fold)
-    }
-    /// In another accuracy.
-    fn accurate(_fold: &Fold<'_>) -> Choice<Self> {
+    /// Over those that are not NaN.
+    fn ignoring(_fold: &Fold<'_>) -> Choice<Self> {
         None
     }
+    /// Over those that a mask selects and that are not NaN.
+    fn masked_ignoring(_fold: &Fold<'_>) -> Choice<Self> {
+        None
+    }
+    /// In another accuracy.
+    fn accurate(fold: &Fold<'_>) -> Choice<Self>;
     /// Over all elements, on the emulator, which the command has few kernels for: each is much code.
     fn emulated(_fold: &Fold<'_>) -> Choice<Self> {
         None
     }
     /// In another accuracy, over those that a mask selects.
-    fn masked_accurate(_fold: &Fold<'_>) -> Choice<Self> {
-        None
-    }
+    fn masked_accurate(fold: &Fold<'_>) -> Choice<Self>;
 }
 
-/// The operator of the command line, if it is in one of some lists, `how` being the module of [`folder`](crate::folder) that makes it.
-macro_rules! among {
-    ($how:ident $fold:ident:) => {{
-        let _: &Fold<'_> = $fold;
-        None
-    }};
-    ($how:ident $fold:ident: moments $($more:ident)*) => {{
-        let correction = $fold.args.correction.unwrap_or(1.0);
+/// The operator of the command line, of those of the library's manifest that are for a class of elements and take what they are chosen
+/// for; `how` is the module of [`folder`](crate::folder) that makes it.
+macro_rules! choose {
+    ([$how:ident $fold:ident $class:ident] $({
+        $(#[$doc:meta])*
+        $op:ident $fields:tt
+        name $name:tt
+        of $of:tt
+        folds $folds:tt
+        masked $masked:tt
+        without_nan $without_nan:tt
+        spec $spec:tt
+        command ($($shown:ident $(($which:ident))?: $($takes:ident)*)?)
+    })*) => {
         match $fold.args.op {
-            Op::Var => $how::run::<Self, _>(ops::Variance { correction }),
-            Op::Std => $how::run::<Self, _>(ops::StdDev { correction }),
-            _ => among!($how $fold: $($more)*),
-        }
-    }};
-    ($how:ident $fold:ident: shape $($more:ident)*) => {{
-        let correction = $fold.args.correction.unwrap_or(1.0);
-        match $fold.args.op {
-            Op::Meanvar => $how::run::<Self, _>(ops::MeanVariance { correction }),
-            Op::Skew => $how::run::<Self, _>(ops::Skewness),
-            Op::Kurtosis => $how::run::<Self, _>(ops::Kurtosis),
-            Op::Lp => $how::run::<Self, _>(ops::NormLp { p: $fold.args.ord? }),
-            _ => among!($how $fold: $($more)*),
-        }
-    }};
-    ($how:ident $fold:ident: products $($more:ident)*) => {
-        match $fold.args.op {
-            Op::Dot => pair::run::<Self, _>(ops::Dot),
-            Op::Cosine => pair::run::<Self, _>(ops::Cosine),
-            _ => among!($how $fold: $($more)*),
-        }
-    };
-    ($how:ident $fold:ident: pairs $($more:ident)*) => {
-        match $fold.args.op {
-            Op::Minmax => $how::run::<Self, _>(ops::MinMax),
-            Op::Argminmax => $how::two_args::<Self, _>(ops::ArgMinMax),
-            _ => among!($how $fold: $($more)*),
-        }
-    };
-    ($how:ident $fold:ident: ordered $($more:ident)*) => {
-        match $fold.args.op {
-            Op::Min => $how::run::<Self, _>(ops::Min),
-            Op::Max => $how::run::<Self, _>(ops::Max),
-            Op::Argmin => $how::arg::<Self, _>(ops::ArgMin, Arg::SMALLEST),
-            Op::Argmax => $how::arg::<Self, _>(ops::ArgMax, Arg::LARGEST),
-            Op::ArgminLast => $how::arg::<Self, _>(ops::ArgMinLast, Arg::SMALLEST),
-            Op::ArgmaxLast => $how::arg::<Self, _>(ops::ArgMaxLast, Arg::LARGEST),
-            _ => among!($how $fold: $($more)*),
-        }
-    };
-    ($how:ident $fold:ident: bits $($more:ident)*) => {
-        match $fold.args.op {
-            Op::BitAnd => $how::run::<Self, _>(ops::BitAnd),
-            Op::BitOr => $how::run::<Self, _>(ops::BitOr),
-            Op::BitXor => $how::run::<Self, _>(ops::BitXor),
-            _ => among!($how $fold: $($more)*),
-        }
-    };
-    ($how:ident $fold:ident: floats $($more:ident)*) => {
-        match $fold.args.op {
-            Op::Sumsq => $how::run::<Self, _>(ops::SumOfSquares),
-            Op::CountInf => $how::run::<Self, _>(ops::CountInf),
-            _ => among!($how $fold: $($more)*),
-        }
-    };
-    ($how:ident $fold:ident: scales $($more:ident)*) => {
-        match $fold.args.op {
-            Op::L1 => $how::run::<Self, _>(ops::NormL1),
-            Op::Logsumexp => $how::run::<Self, _>(ops::LogSumExp),
-            _ => among!($how $fold: $($more)*),
-        }
-    };
-    ($how:ident $fold:ident: l2 $($more:ident)*) => {
-        match $fold.args.op {
-            Op::L2 => $how::run::<Self, _>(ops::NormL2),
-            _ => among!($how $fold: $($more)*),
-        }
-    };
-    ($how:ident $fold:ident: linf $($more:ident)*) => {
-        match $fold.args.op {
-            Op::Linf => $how::run::<Self, _>(ops::NormInf),
-            _ => among!($how $fold: $($more)*),
-        }
-    };
-    ($how:ident $fold:ident: nans $($more:ident)*) => {
-        match $fold.args.op {
-            Op::CountNan => $how::run::<Self, _>(ops::CountNan),
-            _ => among!($how $fold: $($more)*),
-        }
-    };
-    ($how:ident $fold:ident: truths $($more:ident)*) => {
-        match $fold.args.op {
-            Op::CountNonzero => $how::run::<Self, _>(ops::CountNonzero),
-            Op::Any => $how::run::<Self, _>(ops::Any),
-            Op::All => $how::run::<Self, _>(ops::All),
-            _ => among!($how $fold: $($more)*),
-        }
-    };
-    ($how:ident $fold:ident: product $($more:ident)*) => {
-        match $fold.args.op {
-            Op::Prod => $how::run::<Self, _>(ops::Product),
-            _ => among!($how $fold: $($more)*),
-        }
-    };
-    ($how:ident $fold:ident: sums $($more:ident)*) => {
-        match $fold.args.op {
-            Op::Sum => $how::run::<Self, _>(ops::Sum),
-            Op::Mean => $how::run::<Self, _>(ops::Mean),
-            _ => among!($how $fold: $($more)*),
+            $($(Op::$op => if_takes!($how, [$($takes)*], {
+                warpfold::if_of!($class, $of, { shown!($how, $shown $($which)?, made!($op $fields, $fold)) } { None })
+            } { None }),)?)*
+            Op::Distinct => None,
         }
     };
 }
 
-/// `type, read as another, by a function`, and the lists of its operators; where NaN is ignored they are the plain ones, if that has no
-/// lists of its own.
+/// `if_takes!(HOW, [ALL THAT IT TAKES], { YES } { NO })`.
+macro_rules! if_takes {
+    (plain, $takes:tt, { $($yes:tt)* } $no:tt) => { $($yes)* };
+    (masked, [masked $($more:ident)*], { $($yes:tt)* } $no:tt) => { $($yes)* };
+    (ignoring, [without_nan $($more:ident)*], { $($yes:tt)* } $no:tt) => { $($yes)* };
+    (masked_ignoring, [without_nan $($more:ident)*], { $($yes:tt)* } $no:tt) => { $($yes)* };
+    (emulated, [emulated $($more:ident)*], { $($yes:tt)* } $no:tt) => { $($yes)* };
+    ($how:ident, [], $yes:tt { $($no:tt)* }) => { $($no)* };
+    ($how:ident, [$other:ident $($more:ident)*], $yes:tt $no:tt) => { if_takes!($how, [$($more)*], $yes $no) };
+}
+
+/// How the answer is shown.
+macro_rules! shown {
+    ($how:ident, run, $op:expr) => {
+        $how::run::<Self, _>($op)
+    };
+    ($how:ident, arg $which:ident, $op:expr) => {
+        $how::arg::<Self, _>($op, Arg::$which)
+    };
+    ($how:ident, two_args, $op:expr) => {
+        $how::two_args::<Self, _>($op)
+    };
+    ($how:ident, pair, $op:expr) => {
+        pair::run::<Self, _>($op)
+    };
+}
+
+/// The operator, with what the command line says of it.
+macro_rules! made {
+    ($op:ident {}, $fold:ident) => {
+        ops::$op
+    };
+    ($op:ident { $(#[$doc:meta])* correction = $default:expr, $bad:expr }, $fold:ident) => {
+        ops::$op {
+            correction: $fold.args.correction.unwrap_or($default),
+        }
+    };
+    ($op:ident { $(#[$doc:meta])* p, $bad:expr }, $fold:ident) => {
+        ops::$op { p: $fold.args.ord? }
+    };
+}
+
+/// `type, a class, read as another, by a function`; beside all elements, which it is folded over; and the accuracies of its sums.
 macro_rules! element {
-    (
-        $element:ty, read as $read:ty, $of:expr;
-        plain: $($plain:ident)*;
-        $(masked: $($masked:ident)*;)?
-        $(ignoring: $($ignoring:ident)*;)?
-        $(accurate: $($accuracy:ident)*;)?
-        $(emulated: $($emulated:ident)*;)?
-    ) => {
+    ($element:ty, $class:ident, read as $read:ty, $of:expr; $($over:ident)*; $($accuracy:ident)*) => {
         impl Element for $element {
             type Read = $read;
             fn of(read: &[$read]) -> Result<Cow<'_, [Self]>, Error> {
                 $of(read)
             }
             fn plain(fold: &Fold<'_>) -> Choice<Self> {
-                among!(plain fold: $($plain)*)
+                warpfold::manifest!(choose![plain fold $class])
             }
-            $(fn masked(fold: &Fold<'_>) -> Choice<Self> {
-                among!(masked fold: $($masked)*)
-            })?
-            $(fn ignoring(fold: &Fold<'_>) -> Choice<Self> {
-                among!(ignoring fold: $($ignoring)*)
-            }
-            fn masked_ignoring(fold: &Fold<'_>) -> Choice<Self> {
-                among!(masked_ignoring fold: $($ignoring)*)
-            })?
-            $(fn emulated(fold: &Fold<'_>) -> Choice<Self> {
-                if !fold.is_plain() {
-                    return None;
-                }
-                among!(emulated fold: $($emulated)*)
-            })?
-            $(fn accurate(fold: &Fold<'_>) -> Choice<Self> {
+            $(fn $over(fold: &Fold<'_>) -> Choice<Self> {
+                warpfold::manifest!(choose![$over fold $class])
+            })*
+            fn accurate(fold: &Fold<'_>) -> Choice<Self> {
                 match (fold.accuracy(), fold.args.op) {
                     $(
                         (Accuracy::$accuracy, Op::Sum) => plain::run::<Self, _>(ops::$accuracy(ops::Sum)),
@@ -264,65 +200,34 @@ macro_rules! element {
                     $((Accuracy::$accuracy, Op::Sum) => masked::run::<Self, _>(ops::$accuracy(ops::Sum)),)*
                     _ => None,
                 }
-            })?
+            }
         }
     };
-    ($element:ty, integers) => {
-        element!(
-            $element, read as Self, |read| Ok(Cow::from(read));
-            plain: bits pairs truths product ordered sums;
-            masked: truths product ordered sums;
-        );
-    };
-    ($element:ty, floats $($accuracy:ident)* $(; emulated $($emulated:ident)*)?) => {
-        element!(
-            $element, read as Self, |read| Ok(Cow::from(read));
-            plain: products moments shape scales l2 linf floats nans pairs truths product ordered sums;
-            masked: moments shape scales l2 linf floats nans truths product ordered sums;
-            ignoring: moments product ordered sums;
-            accurate: $($accuracy)*;
-            $(emulated: $($emulated)*;)?
-        );
-    };
-    ($element:ty, fp8) => {
-        element!(
-            $element, read as Self, |read| Ok(Cow::from(read));
-            plain: linf nans ordered sums;
-            ignoring: ;
-        );
+    ($element:ty, $class:ident; $($over:ident)*; $($accuracy:ident)*) => {
+        element!($element, $class, read as Self, |read| Ok(Cow::from(read)); $($over)*; $($accuracy)*);
     };
 }
 
 element!(
-    bool, read as u8, |read: &[u8]| {
+    bool, truth, read as u8, |read: &[u8]| {
         let mut truths = room(read.len() as u64)?;
         truths.extend(read.iter().map(|byte| *byte != 0));
         Ok(truths.into())
-    };
-    plain: truths product ordered sums;
-    masked: truths product ordered sums;
+    }; masked;
 );
-element!(u8, integers);
-element!(i8, integers);
-element!(u16, integers);
-element!(i16, integers);
-element!(u32, integers);
-element!(i32, integers);
-element!(u64, integers);
-element!(i64, integers);
-element!(f16, floats Wide);
-element!(bf16, floats Wide);
-element!(f32, floats Compensated Wide Exact; emulated moments scales l2 ordered sums);
-element!(f64, floats Compensated Exact; emulated moments scales l2 ordered sums);
-element!(f8e4m3, fp8);
-element!(f8e5m2, fp8);
-element!(
-    complex64, read as Self, |read| Ok(Cow::from(read));
-    plain: l2 linf sums;
-    ignoring: ;
-);
-element!(
-    complex128, read as Self, |read| Ok(Cow::from(read));
-    plain: l2 linf sums;
-    ignoring: ;
-);
+element!(u8, integer; masked;);
+element!(i8, integer; masked;);
+element!(u16, integer; masked;);
+element!(i16, integer; masked;);
+element!(u32, integer; masked;);
+element!(i32, integer; masked;);
+element!(u64, integer; masked;);
+element!(i64, integer; masked;);
+element!(f16, half; masked ignoring masked_ignoring; Wide);
+element!(bf16, half; masked ignoring masked_ignoring; Wide);
+element!(f32, single; masked ignoring masked_ignoring emulated; Compensated Wide Exact);
+element!(f64, double; masked ignoring masked_ignoring emulated; Compensated Exact);
+element!(f8e4m3, fp8;;);
+element!(f8e5m2, fp8;;);
+element!(complex64, complex;;);
+element!(complex128, complex;;);

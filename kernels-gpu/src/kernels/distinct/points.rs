@@ -4,11 +4,14 @@ use super::{
     super::{Entry, Kernel, LIBRARY},
     Order, Width,
 };
-use crate::stages::{strategy::Strategy, table::Slot as _};
+use crate::{
+    monoids::Algebra,
+    stages::{strategy::Strategy, table::Slot as _},
+};
 #[cfg(target_arch = "nvptx64")]
 use {
     super::{Arguments, count_extents, count_whole},
-    crate::{element::equality::Equality, stages::extents::Extents},
+    crate::{element::equality::Equality, stages::load::extents::Extents},
 };
 
 /// The largest block.
@@ -49,7 +52,7 @@ const fn entry<T: Width>(name: &'static str, blocks: u32, barriers: u32) -> Entr
         library: &LIBRARY,
         name,
         op: "distinct",
-        also: None,
+        also: &[],
         part: "statistics",
         element: T::TYPE,
         arrays: 1,
@@ -62,13 +65,10 @@ const fn entry<T: Width>(name: &'static str, blocks: u32, barriers: u32) -> Entr
             arrays: 1,
             masked: false,
             words: T::Slot::WORDS,
-            commutes: true,
-            associates: true,
-            selects: false,
-            in_any_order: true,
-            folds_columns: false,
-            fuses: false,
-            sets_aside: false,
+            algebra: Algebra {
+                associates: true,
+                ..Algebra::PLAIN
+            },
         },
         answer_words: 2,
         answer_bytes: 8,
@@ -119,7 +119,7 @@ macro_rules! points {
                             step,
                             layout,
                             // Elements are read one by one.
-                            around: crate::stages::around::Around(0, 0),
+                            around: crate::stages::load::around::Around(0, 0),
                         };
                         let arguments = Arguments {
                             extents,

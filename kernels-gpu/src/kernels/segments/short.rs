@@ -5,14 +5,16 @@ use crate::{
     monoids::Monoid,
     simt::Simt,
     stages::{
-        extents::{Input, after},
-        fragment::Fragment,
-        segments::Segments,
+        load::{
+            contiguous,
+            extents::{Input, after},
+            fragment::Fragment,
+            segments::Segments,
+            source::{At, Source},
+        },
+        reduce::warp::{self, Row},
         shuffle,
-        source::{At, Source},
         strategy::Strategy,
-        thread,
-        warp::{self, Row},
     },
     tree::{LANES, pending::Pending, vector_elements},
 };
@@ -51,7 +53,7 @@ pub(super) unsafe fn fold<S: Simt, T: Source, M: Monoid<T>>(
     mine: Input<T>,
     len: u32,
 ) -> (M::State, bool) {
-    if !M::COMMUTES {
+    if !M::ALGEBRA.commutes {
         return (op.identity(), false);
     }
     // One way for all lanes: both would be taken one after the other.
@@ -112,7 +114,7 @@ unsafe fn fold_alone<S: Simt, T: Source, M: Monoid<T>>(
         let from = after::<T>(mine.start, first.into());
         let present = u32::saturating_sub(len, first);
         // SAFETY: passed on to the caller.
-        unsafe { thread::load_vectors::<S, T, M, 1>(simt, op, from, first, present, wide, mine.around) }
+        unsafe { contiguous::load_vectors::<S, T, M, 1>(simt, op, from, first, present, wide, mine.around) }
     };
     let mut turn = 0;
     while simt.any(len > turn * AT_ONCE * vector_elements::<T>() as u32) {
@@ -216,7 +218,7 @@ unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
             let present = simt.opaque(u32::saturating_sub(len, first));
             let from = after::<T>(start, first.into());
             // SAFETY: passed on to the caller.
-            unsafe { thread::load_vectors::<S, T, M, N>(simt, op, from, first, present, wide, around) }
+            unsafe { contiguous::load_vectors::<S, T, M, N>(simt, op, from, first, present, wide, around) }
         };
         let (a, b, c, d) = (slot(0), slot(1), slot(2), slot(3));
         // All are read before any is folded: the barrier keeps the assembler, which would spare registers, from folding the first

@@ -1,6 +1,6 @@
 //! What is exact of a description: its ends and counts, which meet in any order.
 
-use super::super::{Arg, Best, End, Extremum, Monoid, Words, extremum::Key};
+use super::super::{Algebra, Arg, Best, End, Extremum, Monoid, Words, extremum::Key};
 use crate::{
     element::{Float, Rank},
     tree::{self, Again, Part},
@@ -199,7 +199,10 @@ impl<T: Float> Monoid<T> for Finds {
             infinities: (a.infinities.0 + b.infinities.0, a.infinities.1 + b.infinities.1),
         }
     }
-    const ASSOCIATES: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        associates: true,
+        ..Algebra::PLAIN
+    };
 
     /// How many zeros.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]

@@ -1,6 +1,8 @@
 //! What is rounded of a description: sums and moments, which must be combined in the tree.
 
-use super::super::{Moments2, Moments4, Monoid, NormL1, Skewness, Sum, SumOfSquares, Words, filtered::numbers};
+use super::super::{
+    Algebra, Moments2, Moments4, Monoid, NormL1, Skewness, Sum, SumOfSquares, Words, filtered::numbers,
+};
 use crate::{
     element::{Accumulator as _, Element, Float, Rank, Scale as _, Squares},
     tree::{Place, ROWS},
@@ -67,7 +69,10 @@ impl<T: Float> Monoid<T> for Sums {
             squares: a.squares.plus(b.squares),
         }
     }
-    const FOLDS_COLUMNS: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        folds_columns: true,
+        ..Algebra::PLAIN
+    };
     #[inline(always)]
     fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Summed<T> {
         let column = numbers(column);
@@ -125,7 +130,10 @@ impl<T: Float> Monoid<T> for Finite {
     fn combine(self, a: Moments4<T::Scale>, b: Moments4<T::Scale>) -> Moments4<T::Scale> {
         a.combine(b)
     }
-    const FOLDS_COLUMNS: bool = true;
+    const ALGEBRA: Algebra = Algebra {
+        folds_columns: true,
+        ..Algebra::PLAIN
+    };
     #[inline(always)]
     fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Moments4<T::Scale> {
         Skewness {}.fold_column(column, index, pitch)

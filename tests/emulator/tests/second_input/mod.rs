@@ -9,9 +9,12 @@ use warpfold::{
 use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
     element::Element,
-    kernels::{Arguments, Kernel, output::Output, rows, segments, strided, whole},
+    kernels::{Arguments, Kernel, Output, rows, segments, strided, whole},
     monoids::{Monoid, Words},
-    stages::{around::Around, extents, grid::Meeting, mask::NO_MASK, source::Source, team::Team},
+    stages::{
+        load::{around::Around, extents, mask::NO_MASK, source::Source},
+        reduce::{grid::Meeting, team::Team},
+    },
     tree::vector_elements,
 };
 

@@ -5,12 +5,16 @@
 //! its range, a warp folds: whole segments of at most a tile, and tiles of longer ones. So neither many empty segments nor one
 //! huge one among tiny ones leave a warp with more than two ranges' work, and where a warp begins is found by a search.
 
-use super::{
-    around::Around,
-    extents::{Extents, Input, after},
-    source::{At, Source},
+use crate::{
+    element::Type,
+    simt::Simt,
+    stages::load::{
+        around::Around,
+        extents::{Extents, Input, after},
+        source::{At, Source},
+    },
+    tree::LANES,
 };
-use crate::{element::Type, simt::Simt, tree::LANES};
 
 /// What a segment costs beside its elements, in bytes of elements: its offset, its answer, its finish.
 const COST_BYTES: usize = 64;

@@ -1,14 +1,16 @@
 //! Where items lie and how a lane reads them: the elements of one array; of two, each of which has addresses and strides of its own
 //! and is read in its own way; of one and its mask, which has a byte for each element.
 
-use super::{
-    around::Around,
-    load::{Filler, Vectors, element, filled, load_bytes, load_one, load_ragged, load_whole, load_wide, load_words},
-    mask,
-};
 use crate::{
     element::{Element, Item, Masked, Two},
     simt::Simt,
+    stages::load::{
+        around::Around,
+        mask,
+        words::{
+            Filler, Vectors, element, filled, load_bytes, load_one, load_ragged, load_whole, load_wide, load_words,
+        },
+    },
 };
 
 /// The addresses of an item, one for each array.
@@ -248,7 +250,7 @@ pub trait Read<const N: usize>: Copy {
 ///
 /// As the way's function says, for each array.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load<S: Simt, T: Source, W: Way, const N: usize>(
+pub(crate) unsafe fn load<S: Simt, T: Source, W: Way, const N: usize>(
     simt: S,
     way: W,
     from: At<T>,
@@ -270,7 +272,7 @@ pub(super) unsafe fn load<S: Simt, T: Source, W: Way, const N: usize>(
     unsafe { T::read(simt, reads) }
 }
 
-/// A way to read vectors, by a function of [`load`](super::load).
+/// A way to read vectors, by a function of [`load`](crate::stages::load::words).
 pub(crate) trait Way: Copy {
     /// Whether a vector may be there in part.
     const IS_RAGGED: bool;
@@ -351,7 +353,7 @@ macro_rules! ways {
     )*) => {
         $(
             #[derive(Clone, Copy)]
-            pub(super) struct $way;
+            pub(crate) struct $way;
 
             impl Way for $way {
                 const IS_RAGGED: bool = $is_ragged;

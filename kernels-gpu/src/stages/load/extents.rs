@@ -1,12 +1,12 @@
 //! Where the extents of a launch lie: each is folded to an answer of its own.
 
-use super::{
-    around::Around,
-    mask,
-    source::{At, Source},
-};
 use crate::{
     simt::Simt,
+    stages::load::{
+        around::Around,
+        mask,
+        source::{At, Source},
+    },
     tree::{leaf_elements, vector_elements},
 };
 
@@ -23,7 +23,7 @@ pub struct Extents<T: Source> {
     pub stride: T::Each<i64>,
     /// From an element of an extent to the next, in elements; unless there is a `layout`.
     pub step: T::Each<i64>,
-    /// Of segments their numbers ([`Segments`](super::segments::Segments)), which lie apart where no `step` is 0. Otherwise null, or the dimensions, where an extent's number or an element's stands for several indices: how many are kept and
+    /// Of segments their numbers ([`Segments`](crate::stages::load::segments::Segments)), which lie apart where no `step` is 0. Otherwise null, or the dimensions, where an extent's number or an element's stands for several indices: how many are kept and
     /// how many are folded, then the size of each and its stride in each array, the innermost first, those that are kept before those
     /// that are folded.
     pub layout: *const u64,

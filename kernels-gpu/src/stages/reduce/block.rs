@@ -1,13 +1,13 @@
 //! Block stage: states are combined in shared memory, and the first warp folds them.
 
-use super::{
-    each_word,
-    strategy::{BLOCK_BUFFER, STATES_OF_A_LANE, combines_in_loops, is_large, most_states},
-    warp,
-};
 use crate::{
     monoids::{Monoid, Words},
     simt::{SHARED_WORDS, Simt},
+    stages::{
+        each_word,
+        reduce::warp,
+        strategy::{BLOCK_BUFFER, STATES_OF_A_LANE, combines_in_loops, is_large, most_states},
+    },
     tree::{LANES, pending::Pending},
 };
 

@@ -1,13 +1,13 @@
 //! How a lane reads its part of a mask: for each vector of the array a byte for each of its elements, in the first bytes of the
 //! words of a vector.
 
-use super::{
-    around::Around,
-    load::{Filler, Vectors, WORDS, each_row, shifted_by_bytes},
-};
 use crate::{
     element::{Element, Item},
     simt::Simt,
+    stages::load::{
+        around::Around,
+        words::{Filler, Vectors, WORDS, each_row, shifted_by_bytes},
+    },
     tree::{place, row_elements, vector_elements},
 };
 
@@ -16,13 +16,13 @@ use crate::{
 pub const NO_MASK: u64 = 3 << 62;
 
 /// Whether an address is of a mask.
-pub(super) fn is_there<T>(from: *const T) -> bool {
+pub(crate) fn is_there<T>(from: *const T) -> bool {
     (from.addr() as u64) < 1 << 63
 }
 
 /// A mask's part that selects all of each row of which a place is present.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn all<T: Item, const N: usize>(present: u32) -> Vectors<N> {
+pub(crate) fn all<T: Item, const N: usize>(present: u32) -> Vectors<N> {
     each_row(|row| {
         let word = |i: usize| {
             let is_selected = 4 * i < vector_elements::<T>() && (place::<T>(row, 0) as u32) < present;
@@ -33,7 +33,7 @@ pub(super) fn all<T: Item, const N: usize>(present: u32) -> Vectors<N> {
 }
 
 /// Nothing is selected where there is no element.
-pub(super) const NOTHING: Filler = Some([0; WORDS]);
+pub(crate) const NOTHING: Filler = Some([0; WORDS]);
 
 /// Whether the bytes of a vector's elements are a vector themselves.
 const fn is_vector<T: Item>() -> bool {
@@ -79,7 +79,7 @@ unsafe fn load_row<S: Simt, T: Element>(simt: S, wanted: bool, from: *const u8) 
 ///
 /// `from` is a multiple of as many bytes, and all rows are valid and unwritten.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, from: *const u8) -> Vectors<N> {
+pub(crate) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, from: *const u8) -> Vectors<N> {
     each_row(|row| {
         let from = from.wrapping_add(row * row_elements::<T>());
         // SAFETY: passed on to the caller.
@@ -99,7 +99,7 @@ pub(super) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, fr
 ///
 /// `from` is a multiple of as many bytes; each row of which a place is present is valid as a whole and unwritten.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
+pub(crate) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const u8,
     present: u32,
@@ -117,7 +117,7 @@ pub(super) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
 ///
 /// `from` is valid for `present` places' bytes, and `around` for all of itself, and nobody writes them.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
+pub(crate) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const u8,
     present: u32,
@@ -141,7 +141,7 @@ pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
 ///
 /// What is read is valid and unwritten.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
+pub(crate) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const u8,
     present: u32,
@@ -169,7 +169,7 @@ pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
 ///
 /// `from` is valid for `present` places' bytes, which nobody writes.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
+pub(crate) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const u8,
     present: u32,
@@ -197,7 +197,7 @@ pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
 
 /// As many bytes as a vector has elements, which are asked for in order.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn packed<T: Item>(mut byte: impl FnMut(usize) -> u32) -> [u32; WORDS] {
+pub(crate) fn packed<T: Item>(mut byte: impl FnMut(usize) -> u32) -> [u32; WORDS] {
     let mut at = |i: usize| if i < vector_elements::<T>() { byte(i) } else { 0 };
     let mut word = |i: usize| at(i) | at(i + 1) << 8 | at(i + 2) << 16 | at(i + 3) << 24;
     [word(0), word(4), word(8), word(12)]

@@ -1,11 +1,14 @@
 //! Warp stage: 32 lanes meet in five shuffles.
 
-use super::{
-    extents::Input, fragment::Fragment, in_order, map_words, source::Source, strategy::combines_in_loops, thread,
-};
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
+    stages::{
+        load::{contiguous, extents::Input, fragment::Fragment, source::Source},
+        map_words,
+        reduce::in_order,
+        strategy::combines_in_loops,
+    },
     tree::{LANES, Part as _, ROWS, row_elements},
 };
 
@@ -147,7 +150,7 @@ fn meet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, low: M::State, hig
 
 /// Combines the 32 states of each of eight rows, neighbours first, `state(row)` being this lane's in that row. Nine
 /// shuffles rather than forty: at each of the first three steps a lane hands on half the rows it holds and keeps the
-/// other half. Where something is set aside it is [`aside::reduce_eight`](super::aside::reduce_eight).
+/// other half. Where something is set aside it is [`aside::reduce_eight`](crate::stages::reduce::aside::reduce_eight).
 ///
 /// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -185,14 +188,14 @@ impl<State: Copy> Row<State> for InCircle<State> {
 
 /// A lane's state and that of the lane whose number differs in the bit `reach`, combined.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn with_partner<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State, reach: u32) -> M::State {
+pub(crate) fn with_partner<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: M::State, reach: u32) -> M::State {
     lower_first(simt, op, reach, state, partner(simt, state, reach))
 }
 
 /// A lane's state and its partner's, combined: where it matters, that of the lower lane first.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn lower_first<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, mine: M::State, other: M::State) -> M::State {
-    if M::COMMUTES || simt.lane() & reach == 0 {
+    if M::ALGEBRA.commutes || simt.lane() & reach == 0 {
         op.combine(mine, other)
     } else {
         op.combine(other, mine)
@@ -237,12 +240,12 @@ pub unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(
     leaf: u64,
     seen: &mut Seen<M::State>,
 ) -> M::State {
-    if !M::COMMUTES {
+    if !M::ALGEBRA.commutes {
         // SAFETY: passed on to the caller.
         return reduce(simt, op, unsafe { in_order::fold_leaf(simt, op, input, leaf) });
     }
     // SAFETY: passed on to the caller.
-    let read = unsafe { thread::load_leaf(simt, op, input, leaf) };
+    let read = unsafe { contiguous::load_leaf(simt, op, input, leaf) };
     fold_unless_seen(simt, op, read, seen, None)
 }
 
@@ -260,13 +263,13 @@ pub unsafe fn fold_extent<S: Simt, T: Source, M: Monoid<T>>(
     input: Input<T>,
     seen: &mut Seen<M::State>,
 ) -> M::State {
-    if !M::COMMUTES {
+    if !M::ALGEBRA.commutes {
         // SAFETY: passed on to the caller.
         return reduce(simt, op, unsafe { in_order::fold_leaf(simt, op, input, 0) });
     }
     let rows = (input.len as u32).div_ceil(row_elements::<T>() as u32);
     // SAFETY: passed on to the caller.
-    let read = unsafe { thread::load_extent(simt, op, input) };
+    let read = unsafe { contiguous::load_extent(simt, op, input) };
     fold_unless_seen(simt, op, read, seen, Some(rows))
 }
 
@@ -279,7 +282,7 @@ fn fold_unless_seen<S: Simt, T: Source, M: Monoid<T>>(
     seen: &mut Seen<M::State>,
     rows: Option<u32>,
 ) -> M::State {
-    if M::SELECTS {
+    if M::ALGEBRA.selects {
         if seen.anything && !simt.any(read.may_change(op, seen.best)) {
             return op.identity();
         }
@@ -293,7 +296,7 @@ fn fold_unless_seen<S: Simt, T: Source, M: Monoid<T>>(
         None => read.fold_leaf(simt, op),
     };
     let total = reduce(simt, op, mine);
-    if M::SELECTS {
+    if M::ALGEBRA.selects {
         seen.best = op.combine(seen.best, total);
     }
     total

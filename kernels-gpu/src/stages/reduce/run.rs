@@ -1,15 +1,16 @@
 //! Run stage: a warp folds leaves that are neighbours to one state, where states are too large for each leaf to have one.
 
-use super::{
-    aside::{self, Carried, Tree, TreeState},
-    extents::Input,
-    source::Source,
-    thread,
-    warp::{self, Row},
-};
 use crate::{
     monoids::Monoid,
     simt::Simt,
+    stages::{
+        load::{extents::Input, source::Source},
+        reduce::{
+            aside::{self, Carried, Tree, TreeState},
+            thread,
+            warp::{self, Row},
+        },
+    },
     tree::{LANES, leaves},
 };
 
@@ -30,7 +31,7 @@ pub struct Run<S, T: Source, M> {
 }
 
 impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
-    /// Folds them: [`Partials::PerRun`](super::strategy::Partials::PerRun). What is set aside is `carried` on, and joins the state of the run that
+    /// Folds them: [`Partials::PerRun`](crate::stages::strategy::Partials::PerRun). What is set aside is `carried` on, and joins the state of the run that
     /// `is_last`.
     ///
     /// Called by: all 32 lanes together, on runs in rising order · Valid in: every lane · Scratch: none
@@ -41,7 +42,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn fold(self, carried: &mut Carried<T, M>, is_last: bool) -> M::State {
         let Self { simt, op, count, .. } = self;
-        if M::UNORDERED == 0 {
+        if M::ALGEBRA.words_aside == 0 {
             return warp::reduce(simt, op, warp::reduce_rows(simt, op, count, LANES, self));
         }
         let met = warp::reduce_rows(simt, Tree(op), count, LANES, RunAside(self, carried));

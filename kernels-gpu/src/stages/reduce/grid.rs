@@ -1,9 +1,20 @@
 //! Grid stage: one state per tile in global memory; the last block to arrive folds them.
 
-use super::{aside, block, block::Turn, load, source::Source, store, strategy::Strategy, team::Team, warp};
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
+    stages::{
+        load::source::Source,
+        load_state,
+        reduce::{
+            aside,
+            block::{self, Turn},
+            team::Team,
+            warp,
+        },
+        store_state,
+        strategy::Strategy,
+    },
     tree::LANES,
 };
 
@@ -49,7 +60,7 @@ pub const SLOTS_PER_WARP: u64 = (ROWS * LANES) as u64;
 pub unsafe fn put<S: Simt, State: Words>(simt: S, extent: u32, tile: u64, total: State, meeting: Meeting) {
     if meeting.tiles > 1 && simt.thread() == 0 {
         // SAFETY: passed on to the caller.
-        unsafe { store(simt, meeting.slots, u64::from(extent) * meeting.tiles + tile, total) };
+        unsafe { store_state(simt, meeting.slots, u64::from(extent) * meeting.tiles + tile, total) };
     }
 }
 
@@ -187,7 +198,7 @@ pub unsafe fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
             let mut last = false;
             if simt.lane() == 0 {
                 // SAFETY: passed on to the caller: this slot is this warp's, which has read what it had before.
-                unsafe { store(simt, meeting.slots, (place - first) << apart, state) };
+                unsafe { store_state(simt, meeting.slots, (place - first) << apart, state) };
                 // SAFETY: passed on to the caller. Release and acquire: as in `draws_last`.
                 last = unsafe { simt.ticket(meeting.tickets, present - 1) } == present - 1;
             }
@@ -235,7 +246,7 @@ pub unsafe fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
     let holds = team.holds_answer(simt);
     if holds {
         // SAFETY: passed on to the caller; each slot has one lane.
-        unsafe { store(simt, meeting.slots, slot(tile.into()), total) };
+        unsafe { store_state(simt, meeting.slots, slot(tile.into()), total) };
     }
     simt.barrier();
     let here = Meeting {
@@ -256,14 +267,14 @@ pub unsafe fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
             let before = turn * team.units();
             total = team.fold(simt, op, left - before, |unit| {
                 // SAFETY: passed on to the caller; the writers synchronised with this block.
-                unsafe { load(simt, meeting.slots, slot(before + unit)) }
+                unsafe { load_state(simt, meeting.slots, slot(before + unit)) }
             });
             if turns > 1 {
                 // This slot was read in this turn or before.
                 simt.barrier();
                 if holds {
                     // SAFETY: passed on to the caller.
-                    unsafe { store(simt, meeting.slots, slot(turn), total) };
+                    unsafe { store_state(simt, meeting.slots, slot(turn), total) };
                 }
             }
             turn += 1;
@@ -297,7 +308,7 @@ unsafe fn fold_in_any_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: M
     let mut slot = u64::from(simt.thread());
     while slot < meeting.tiles {
         // SAFETY: passed on to the caller.
-        mine = op.combine(mine, unsafe { load(simt, meeting.slots, slot) });
+        mine = op.combine(mine, unsafe { load_state(simt, meeting.slots, slot) });
         slot += u64::from(simt.warps() * LANES);
     }
     block::reduce(simt, op, warp::reduce(simt, op, mine), Turn::FIRST)
@@ -335,7 +346,7 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting)
                 simt.warp_barrier();
                 if simt.thread() == 0 {
                     // SAFETY: passed on to the caller.
-                    unsafe { store(simt, meeting.slots, g, total) }
+                    unsafe { store_state(simt, meeting.slots, g, total) }
                 }
             }
         }
@@ -403,7 +414,7 @@ unsafe fn fold_warp_slots<S: Simt, T: Source, M: Monoid<T>>(
     let mut slot = simt.lane();
     while slot < present {
         // SAFETY: the slot is present.
-        mine = op.combine(mine, unsafe { load(simt, slots, u64::from(slot) * apart) });
+        mine = op.combine(mine, unsafe { load_state(simt, slots, u64::from(slot) * apart) });
         slot += LANES;
     }
     warp::reduce(simt, op, mine)
@@ -431,12 +442,12 @@ unsafe fn reduce_8_rows<S: Simt, T, M: Monoid<T>>(
     let slot = |row| {
         if row * LANES < left {
             // SAFETY: the slot is present.
-            unsafe { load(simt, column, u64::from(row * LANES) * apart) }
+            unsafe { load_state(simt, column, u64::from(row * LANES) * apart) }
         } else {
             op.identity()
         }
     };
-    if M::UNORDERED > 0 {
+    if M::ALGEBRA.words_aside > 0 {
         aside::reduce_eight(simt, op, slot)
     } else {
         warp::reduce_eight(simt, op, slot)

@@ -1,18 +1,19 @@
-//! Thread stage: what a lane reads of leaves and of shorter extents, as a [`Fragment`], which it folds in registers.
+//! Elements that follow one another: what a lane reads of leaves and of shorter extents, by whole vectors where it can.
 
-use super::{
-    around::Around,
-    extents::{Input, after},
-    fragment::{Columns, Fragment, Unloaded},
-    in_order,
-    load::ALL,
-    narrow,
-    source::{Aligned, At, Bytes, Ragged, Source, Way, Whole, Within, load},
-};
 use crate::{
     element::Item,
     monoids::Monoid,
     simt::Simt,
+    stages::{
+        load::{
+            around::Around,
+            extents::{Input, after},
+            fragment::Fragment,
+            source::{Aligned, At, Bytes, Ragged, Source, Way, Whole, Within, load},
+            words::ALL,
+        },
+        narrow,
+    },
     tree::{ROWS, leaf_elements, vector_elements},
 };
 
@@ -83,55 +84,6 @@ pub unsafe fn load_extent<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
             load_rows(simt, op, Ragged, input, base)
         }
     }
-}
-
-/// Reads and folds this lane's part of leaf `leaf`, of any alignment and length.
-///
-/// Called by, Valid in, Scratch: as [`load_leaf`]
-///
-/// # Safety
-///
-/// As [`load_leaf`].
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if M::COMMUTES {
-            load_leaf(simt, op, input, leaf).fold_leaf(simt, op)
-        } else {
-            in_order::fold_leaf(simt, op, input, leaf)
-        }
-    }
-}
-
-/// This lane's part of leaf `leaf`, to be read an element at a time as it is folded: it leaves registers to the largest states.
-///
-/// Called by, Valid in, Scratch: as [`load_leaf`]
-///
-/// # Safety
-///
-/// As [`load_leaf`].
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn not_yet<S: Simt, T: Source>(simt: S, input: Input<T>, leaf: u64) -> Unloaded<S, T> {
-    let base = base::<S, T>(simt, leaf);
-    let from = after::<T>(input.start, base);
-    let present = narrow(simt, u64::saturating_sub(input.len, base));
-    Unloaded { simt, from, present }
-}
-
-/// Reads and folds this lane's part of leaf `leaf` by [`Monoid::fold_slow`].
-///
-/// Called by, Valid in, Scratch: as [`load_leaf`]
-///
-/// # Safety
-///
-/// As [`load_leaf`].
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_slow<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
-    let base = base::<S, T>(simt, leaf);
-    let from = after::<T>(input.start, base);
-    let present = narrow(simt, u64::saturating_sub(input.len, base));
-    op.shift(op.fold_slow(Columns { simt, from, present }), base)
 }
 
 /// Reads vector `vector` of each of four extents that have at most one row of one leaf, all in flight together.
@@ -278,6 +230,6 @@ unsafe fn load_part<S: Simt, T: Source, M: Monoid<T>, W: Way, const N: usize>(
 }
 
 /// Index of this lane's first element of a leaf.
-fn base<S: Simt, T: Item>(simt: S, leaf: u64) -> u64 {
+pub(crate) fn base<S: Simt, T: Item>(simt: S, leaf: u64) -> u64 {
     leaf * leaf_elements::<T>() as u64 + u64::from(simt.lane()) * vector_elements::<T>() as u64
 }

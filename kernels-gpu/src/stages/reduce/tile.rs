@@ -1,18 +1,19 @@
 //! Tile stage: a block's warps fold the leaves of a tile, each to a state or several, which meet in shared memory.
 
-use super::{
-    aside::Carried,
-    block::{self, Turn},
-    extents::Input,
-    run::Run,
-    source::Source,
-    strategy::{Partials, Strategy},
-    thread,
-    warp::{self, FOUR, Row, Seen},
-};
 use crate::{
     monoids::Monoid,
     simt::Simt,
+    stages::{
+        load::{contiguous, extents::Input, source::Source},
+        reduce::{
+            aside::Carried,
+            block::{self, Turn},
+            run::Run,
+            thread,
+            warp::{self, FOUR, Row, Seen},
+        },
+        strategy::{Partials, Strategy},
+    },
     tree::{LANES, leaves},
 };
 
@@ -90,7 +91,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Tile<S, T, M> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn present(self) -> u32 {
         let left = u64::saturating_sub(leaves::<T>(self.input.len), self.first);
-        super::narrow(self.simt, left).min(self.simt.warps() * self.leaves_per_warp)
+        crate::stages::narrow(self.simt, left).min(self.simt.warps() * self.leaves_per_warp)
     }
 
     /// This warp's leaves in one state: a lane combines its parts of all of them.
@@ -105,7 +106,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Tile<S, T, M> {
             let leaf = self.first + u64::from(at);
             at += simt.warps();
             // SAFETY: passed on to the caller.
-            Some(unsafe { thread::load_leaf(simt, op, input, leaf) })
+            Some(unsafe { contiguous::load_leaf(simt, op, input, leaf) })
         });
         warp::reduce(simt, op, mine)
     }

@@ -10,14 +10,14 @@
 //!
 //! All of these are powers of two, so each group of neighbours is a subtree.
 
-use super::{
-    each_word,
-    strategy::{STEP_LEVELS, is_vast, most_warps},
-    warp::with_partner,
-};
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
+    stages::{
+        each_word,
+        reduce::warp::with_partner,
+        strategy::{STEP_LEVELS, is_vast, most_warps},
+    },
     tree::{LANES, pending::Pending},
 };
 
@@ -28,7 +28,7 @@ pub struct Team {
     pub answers: u32,
     /// Warps of an answer, each called a member.
     pub warps: u32,
-    /// Units that a lane takes, one after the other, at most [as many](super::strategy::Strategy::most_steps) as wait.
+    /// Units that a lane takes, one after the other, at most [as many](crate::stages::strategy::Strategy::most_steps) as wait.
     pub steps: u32,
 }
 

@@ -1,14 +1,17 @@
 //! What of a state associates waits: a lane sets it aside until its last leaf, and what must be combined in the tree is combined without it.
 //!
-//! Of an operator that has [`UNORDERED`](Monoid::UNORDERED) words, [`Tree`] and `Aside` are the operators on either part of its states,
+//! Of an operator that has [words aside](crate::monoids::Algebra::words_aside), [`Tree`] and `Aside` are the operators on either part of its states,
 //! of fewer words; so whatever combines states combines these.
 
 use core::marker::PhantomData;
 
-use super::{extents::Input, source::Source, thread, warp};
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
+    stages::{
+        load::{contiguous, extents::Input, source::Source},
+        reduce::{thread, warp},
+    },
 };
 
 /// The operator on what must be combined in the tree.
@@ -104,14 +107,14 @@ part!(
     TreeState,
     "What must meet in the tree, of a state.",
     0,
-    M::State::COUNT - M::UNORDERED
+    M::State::COUNT - M::ALGEBRA.words_aside
 );
 part!(
     Aside,
     AsideState,
     "What is set aside, of a state.",
-    M::State::COUNT - M::UNORDERED,
-    M::UNORDERED
+    M::State::COUNT - M::ALGEBRA.words_aside,
+    M::ALGEBRA.words_aside
 );
 
 /// What a lane has set aside.
@@ -138,14 +141,14 @@ impl<T: Source, M: Monoid<T>> Carried<T, M> {
     ///
     /// # Safety
     ///
-    /// As [`thread::load_leaf`].
+    /// As [`contiguous::load_leaf`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn fold_leaf<S: Simt>(&mut self, simt: S, op: M, input: Input<T>, leaf: u64) -> TreeState<T, M> {
         let (mut is_known, mut is_folded) = (false, false);
         let mut state = op.identity();
-        if leaf < thread::whole_leaves(input) {
+        if leaf < contiguous::whole_leaves(input) {
             // SAFETY: passed on to the caller; the leaf is one of those.
-            let read = unsafe { thread::load_whole(simt, op, input, leaf) };
+            let read = unsafe { contiguous::load_whole(simt, op, input, leaf) };
             is_known = !simt.any(read.may_change(op, self.seen.alone(op)));
             (state, is_folded) = read.fold_fast(simt, op, is_known);
         }

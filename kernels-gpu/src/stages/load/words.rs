@@ -1,9 +1,9 @@
 //! How a lane reads its vectors: whole, in part, of any alignment.
 
-use super::around::Around;
 use crate::{
     element::{Element, Item},
     simt::Simt,
+    stages::load::around::Around,
     tree::{LANES, ROWS, VECTOR_BYTES, place, row_elements, vector_elements},
 };
 
@@ -14,18 +14,18 @@ pub const WORDS: usize = VECTOR_BYTES / 4;
 pub type Vectors<const N: usize> = [[u32; WORDS]; N];
 
 /// What a vector has where memory has no element: an operator's [`filler`](crate::monoids::Monoid::filler) again and again; or anything.
-pub(super) type Filler = Option<[u32; WORDS]>;
+pub(crate) type Filler = Option<[u32; WORDS]>;
 
 /// As many places as a part may have: all hold elements.
-pub(super) const ALL: u32 = u32::MAX;
+pub(crate) const ALL: u32 = u32::MAX;
 
 /// Elements in a word: of larger ones, one.
-pub(super) const fn word_elements<T: Item>() -> usize {
+pub(crate) const fn word_elements<T: Item>() -> usize {
     if T::BYTES < 4 { 4 / T::BYTES } else { 1 }
 }
 
 /// Whether an element is a vector.
-pub(super) const fn is_vector<T: Item>() -> bool {
+pub(crate) const fn is_vector<T: Item>() -> bool {
     T::BYTES == VECTOR_BYTES
 }
 
@@ -35,7 +35,7 @@ pub(super) const fn is_vector<T: Item>() -> bool {
 ///
 /// `from` is valid for an element, aligned and unwritten.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load_one<S: Simt, T: Element>(simt: S, from: *const T) -> T {
+pub(crate) unsafe fn load_one<S: Simt, T: Element>(simt: S, from: *const T) -> T {
     // SAFETY: passed on to the caller.
     unsafe {
         if is_vector::<T>() {
@@ -52,7 +52,7 @@ pub(super) unsafe fn load_one<S: Simt, T: Element>(simt: S, from: *const T) -> T
 ///
 /// `from` is valid for an element, aligned and unwritten.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load_element<S: Simt, T: Element>(simt: S, from: *const T) -> u64 {
+pub(crate) unsafe fn load_element<S: Simt, T: Element>(simt: S, from: *const T) -> u64 {
     // SAFETY: passed on to the caller.
     unsafe {
         match size_of::<T>() {
@@ -74,7 +74,7 @@ pub(super) unsafe fn load_element<S: Simt, T: Element>(simt: S, from: *const T) 
 ///
 /// `from` is valid for `present` places' elements, and `around` for all of itself, and nobody writes them.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
+pub(crate) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
     present: u32,
@@ -103,7 +103,7 @@ pub(super) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
 /// Vectors of small elements of `T`, or of the bytes of its mask, each of `bytes` bytes: with a filler's words in the one vector that may
 /// have `present` places in part. Where all of a vector is absent they are there already.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn filled<T: Item, const N: usize>(
+pub(crate) fn filled<T: Item, const N: usize>(
     vectors: Vectors<N>,
     present: u32,
     bytes: usize,
@@ -155,7 +155,7 @@ fn mixed(vector: [u32; WORDS], filler: [u32; WORDS], kept: [u32; WORDS]) -> [u32
 /// Row `i` of `N` rows, each by its own piece of code: a loop is none that the compiler unrolls where it is long, and the words
 /// would lie in memory.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS]) -> Vectors<N> {
+pub(crate) fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS]) -> Vectors<N> {
     const { assert!(N <= 8, "eight rows are written out") };
     let mut rows = [[0; WORDS]; N];
     macro_rules! write_out {
@@ -175,7 +175,7 @@ pub(super) fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS
 ///
 /// `from` is 16-byte aligned, and each vector is valid and unwritten.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, from: *const T) -> Vectors<N> {
+pub(crate) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, from: *const T) -> Vectors<N> {
     // SAFETY: passed on to the caller.
     each_row(|row| unsafe { simt.load_input_vector(from.wrapping_add(row * row_elements::<T>()).cast()) })
 }
@@ -186,7 +186,7 @@ pub(super) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, fr
 ///
 /// `from` is 16-byte aligned, and each vector of which a place is present is valid as a whole and unwritten.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
+pub(crate) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
     present: u32,
@@ -207,7 +207,7 @@ pub(super) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
 ///
 /// What is read is valid and unwritten.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
+pub(crate) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
     present: u32,
@@ -249,7 +249,7 @@ pub(super) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
 ///
 /// All aligned vectors that are touched are valid and unwritten.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load_across<S: Simt, T: Element, const N: usize>(
+pub(crate) unsafe fn load_across<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
     present: u32,
@@ -290,7 +290,7 @@ fn shifted([a, b, c, d]: [u32; WORDS], [e, f, g, h]: [u32; WORDS], offset: u32) 
 
 /// The vector that begins `offset` bytes into the word `a`, at most 3, and ends in `e`.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn shifted_by_bytes([a, b, c, d]: [u32; WORDS], e: u32, offset: u32) -> [u32; WORDS] {
+pub(crate) fn shifted_by_bytes([a, b, c, d]: [u32; WORDS], e: u32, offset: u32) -> [u32; WORDS] {
     let bits = 8 * offset;
     let across = |low: u32, high: u32| low >> bits | (high << 1) << (31 - bits);
     [across(a, b), across(b, c), across(c, d), across(d, e)]
@@ -302,7 +302,7 @@ pub(super) fn shifted_by_bytes([a, b, c, d]: [u32; WORDS], e: u32, offset: u32) 
 ///
 /// `from` is valid for `present` places' elements, which nobody writes.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
+pub(crate) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
     present: u32,
@@ -334,7 +334,7 @@ pub(super) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
 
 /// The rows of a part, `N` of them in a turn.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn rows_in_turns<S: Simt, const N: usize>(
+pub(crate) fn rows_in_turns<S: Simt, const N: usize>(
     simt: S,
     mut row: impl FnMut(usize) -> [u32; WORDS],
 ) -> Vectors<ROWS> {
@@ -358,7 +358,7 @@ pub(super) fn rows_in_turns<S: Simt, const N: usize>(
 
 /// A vector made of its elements, which are asked for in order.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn vector<T: Item>(mut element: impl FnMut(usize) -> u64) -> [u32; WORDS] {
+pub(crate) fn vector<T: Item>(mut element: impl FnMut(usize) -> u64) -> [u32; WORDS] {
     if T::BYTES == 8 {
         let (a, b) = (element(0), element(1));
         return [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32];
@@ -376,7 +376,7 @@ pub(super) fn vector<T: Item>(mut element: impl FnMut(usize) -> u64) -> [u32; WO
 
 /// Element `column` of a vector.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn element<T: Element>(words: [u32; WORDS], column: usize) -> T {
+pub(crate) fn element<T: Element>(words: [u32; WORDS], column: usize) -> T {
     if is_vector::<T>() {
         T::from_words(|i| words[i])
     } else {

@@ -9,20 +9,20 @@
 //!                 a₀b₀c₀d₀ a₁b₁c₁d₁ a₂b₂c₂d₂ a₃b₃c₃d₃            a₀a₁a₂a₃ b₀b₁b₂b₃ c₀c₁c₂c₃ d₀d₁d₂d₃
 //! ```
 
-use super::{
-    extents::Extents,
-    load::{Vectors, WORDS, each_row, word_elements},
-    places::Places,
-    source::{Read, Source},
-};
 use crate::{
     element::Item,
     simt::Simt,
+    stages::load::{
+        extents::Extents,
+        places::Places,
+        source::{Read, Source},
+        words::{Vectors, WORDS, each_row, word_elements},
+    },
     tree::{place, row_elements},
 };
 
 /// Whether elements are small and have no mask, which would have to be exchanged in another way.
-pub(super) const fn can_share<T: Source>() -> bool {
+pub(crate) const fn can_share<T: Source>() -> bool {
     word_elements::<T>() > 1 && !T::MASKED
 }
 
@@ -42,13 +42,13 @@ pub fn do_share<T: Source>(extents: Extents<T>) -> bool {
 
 /// Whether the first half of a part's rows is read and exchanged by itself, where the others are absent: of elements of 2 bytes, of which a
 /// leaf has so many that there are extents of less.
-pub(super) const fn folds_half<T: Source>() -> bool {
+pub(crate) const fn folds_half<T: Source>() -> bool {
     can_share::<T>() && T::BYTES == 2
 }
 
 /// The words of a part whose elements share theirs with the neighbours'.
 #[derive(Clone, Copy)]
-pub(super) struct TransposedLoads<T: Source>(pub(super) Places<T>);
+pub(crate) struct TransposedLoads<T: Source>(pub(crate) Places<T>);
 
 impl<T: Source, const N: usize> Read<N> for TransposedLoads<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -69,7 +69,7 @@ impl<T: Source, const N: usize> Read<N> for TransposedLoads<T> {
 ///
 /// # Safety
 ///
-/// As [`fold_part`](super::gather::fold_part).
+/// As [`fold_part`](crate::stages::load::gather::fold_part).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_transposed<S: Simt, T: Source, const N: usize>(simt: S, places: Places<T>) -> Vectors<N> {
     let Places {

@@ -3,7 +3,7 @@
 use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
-    stages::{each_word, store},
+    stages::{each_word, store_state},
 };
 
 /// Where the answers go, one for each extent.
@@ -26,7 +26,7 @@ pub unsafe fn finish<S: Simt, T, M: Monoid<T>>(simt: S, op: M, len: u64, total: 
     let total = if len == 0 { op.identity() } else { total };
     if !output.state.is_null() {
         // SAFETY: passed on to the caller.
-        unsafe { store(simt, output.state, number, total) };
+        unsafe { store_state(simt, output.state, number, total) };
     }
     if !output.answer.is_null() {
         let answer = match op.empty() {

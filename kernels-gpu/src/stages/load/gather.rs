@@ -1,20 +1,14 @@
-//! Thread stage for elements that lie apart: a lane reads its part of a leaf element by element, or with its neighbours by
-//! [`transposed_loads`](super::transposed_loads), and folds it as it folds any.
+//! Elements that lie apart: a lane reads those of its part of a leaf one by one; with its neighbours by [`transposed`](super::transposed) loads.
 
-use super::{
-    extents::Extents,
-    fragment::Fragment,
-    in_order::{self, Apart},
-    load::{Filler, Vectors, WORDS, each_row, filled, is_vector, load_element, rows_in_turns, vector},
-    mask, narrow,
-    places::Places,
-    source::{At, Read, Source},
-    transposed_loads::{TransposedLoads, can_share, folds_half},
-};
 use crate::{
     element::Item,
-    monoids::Monoid,
     simt::Simt,
+    stages::load::{
+        mask,
+        places::Places,
+        source::{At, Read, Source},
+        words::{Filler, Vectors, WORDS, each_row, filled, is_vector, load_element, rows_in_turns, vector},
+    },
     tree::{ROWS, place, row_elements, vector_elements},
 };
 
@@ -26,63 +20,8 @@ pub struct Answer<T: Source> {
     /// Whether there is such an answer; the identity stands for one that there is not.
     pub exists: bool,
     /// Whether all 32 lanes fold neighbouring answers, the first lane one whose number is a multiple of 32, and
-    /// [`do_share`](super::transposed_loads::do_share): then they read together.
+    /// [`do_share`](crate::stages::load::transposed::do_share): then they read together.
     pub shares_words: bool,
-}
-
-/// Reads and folds a part of the extent of an answer, its elements lying anywhere, from element `first` on.
-///
-/// Called by: any thread; where words are shared, all 32 lanes together, with the same `first` · Valid in: every lane ·
-/// Scratch: none
-///
-/// # Safety
-///
-/// `extents` are valid and unwritten for the whole launch, and so is their layout; the answer is of them.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    extents: Extents<T>,
-    answer: Answer<T>,
-    first: u64,
-) -> M::State {
-    let start = answer.start;
-    if !M::COMMUTES {
-        let len = if answer.exists { extents.len } else { 0 };
-        // SAFETY: passed on to the caller.
-        return unsafe { in_order::fold_part(simt, op, Apart { extents, start }, first, len) };
-    }
-    let left = u64::saturating_sub(extents.len, first);
-    let present = narrow(simt, if answer.exists { left } else { 0 });
-    let fillers = T::fillers(op.filler());
-    let places = T::each(|array| Places {
-        extents,
-        array,
-        start: T::of(start, array),
-        first,
-        present,
-        filler: T::of(fillers, array),
-    });
-    // The same for all lanes that read together: half of the leaf's rows.
-    if folds_half::<T>() && answer.shares_words && left <= (ROWS / 2 * row_elements::<T>()) as u64 {
-        // SAFETY: passed on to the caller.
-        let words = unsafe { T::read(simt, T::map(places, TransposedLoads)) };
-        let half = Fragment::<T, { ROWS / 2 }>::new(op, words, present, 0);
-        return op.shift(half.fold(simt, op), first);
-    }
-    // SAFETY: passed on to the caller.
-    let words = unsafe {
-        if can_share::<T>() && answer.shares_words {
-            T::read(simt, T::map(places, TransposedLoads))
-        } else if !answer.exists {
-            return op.identity();
-        } else {
-            T::read(simt, places)
-        }
-    };
-    // The number of the first comes last: registers are few before.
-    let state = Fragment::<T, ROWS>::new(op, words, present, 0).fold_leaf(simt, op);
-    op.shift(state, first)
 }
 
 /// The words of a part, element by element.

@@ -1,14 +1,16 @@
 //! Thread stage of operators [in order](crate::monoids::InOrder): a lane folds elements that follow one another, as many as its part of
 //! a leaf has, and its neighbour the next.
 
-use super::{
-    extents::{Extents, Input, after},
-    narrow,
-    source::{At, Source},
-};
 use crate::{
     monoids::Monoid,
     simt::Simt,
+    stages::{
+        load::{
+            extents::{Extents, Input, after},
+            source::{At, Source},
+        },
+        narrow,
+    },
     tree::{self, Part, ROWS, leaf_elements, pending::Pending, vector_elements},
 };
 

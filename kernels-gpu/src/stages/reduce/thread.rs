@@ -1,71 +1,30 @@
-//! What a lane has read, and how much of it a piece of code folds at once.
+//! Thread stage: a lane folds what it has read, and how much of it a piece of code folds at once.
 //!
 //! Code is a cost like time: what stands in it once for each of a part's elements stands there 32 to 128 times. So all but the cheapest
 //! folds are loops over a vector's words: a turn folds the columns of the first words, and moves the others down. And one code folds
 //! whatever was read, whole or not, wherever an operator has a [`filler`](Monoid::filler).
+//!
+//! What has no room in registers is read as it is folded, an element at a time.
 
-use super::{
-    extents::after,
-    load::{ALL, Vectors, WORDS, each_row, shifted_by_bytes},
-    source::{At, Source},
-    strategy::{Strategy, is_vast},
-};
 use crate::{
     monoids::{Monoid, Words as _},
     simt::Simt,
+    stages::{
+        load::{
+            contiguous::{base, load_leaf},
+            extents::{Input, after},
+            fragment::Fragment,
+            source::{At, Source},
+            words::{ALL, Vectors, each_row, shifted_by_bytes},
+        },
+        narrow,
+        reduce::in_order,
+        strategy::{Strategy, is_vast},
+    },
     tree::{self, Again, LANES, Part, ROWS, pending::Pending, place, vector_elements},
 };
 
-/// What a lane has read of an extent: `N` vectors, a row of a leaf apart, of which the first `present` places hold elements; the first
-/// is the extent's of number `base`.
-#[derive(Clone, Copy)]
-pub struct Fragment<T: Source, const N: usize> {
-    pub(super) words: T::Each<Vectors<N>>,
-    pub(super) present: u32,
-    pub(super) base: u64,
-}
-
-impl<T: Source, const N: usize> Part<T> for Fragment<T, N> {
-    const ROWS: usize = N;
-    const COLUMNS: usize = vector_elements::<T>();
-    const AT_HAND: bool = true;
-
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
-        let place = place::<T>(row, column);
-        if (place as u32) < self.present {
-            op.lift(T::item(&self.words, row, column), place)
-        } else {
-            op.identity()
-        }
-    }
-
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn full(self) -> Option<Self> {
-        (self.present >= Self::PLACES).then_some(Self { present: ALL, ..self })
-    }
-}
-
 impl<T: Source, const N: usize> Fragment<T, N> {
-    /// Where the last row ends.
-    const PLACES: u32 = place::<T>(N - 1, vector_elements::<T>()) as u32;
-
-    /// What was read for an operator: with its filler, if it has one, where there is no element, so that all of it counts as present.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn new<M: Monoid<T>>(op: M, words: T::Each<Vectors<N>>, present: u32, base: u64) -> Self {
-        let present = if op.filler().is_some() { ALL } else { present };
-        Self { words, present, base }
-    }
-
-    /// No elements.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[must_use]
-    pub fn nothing() -> Self {
-        let words = T::each(|_| each_row(|_| [0; WORDS]));
-        let (present, base) = (0, 0);
-        Self { words, present, base }
-    }
-
     /// Folds it to one state.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
@@ -96,21 +55,16 @@ impl<T: Source, const N: usize> Fragment<T, N> {
         (op.shift(state, self.base), is_folded)
     }
 
-    /// The same, for a second look that shares nothing with the first: registers are dearer than instructions.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[must_use]
-    pub fn opaque<S: Simt>(self, simt: S) -> Self {
-        let words = T::map(self.words, |words| {
-            each_row(|row| words[row].map(|word| simt.opaque(word)))
-        });
-        Self { words, ..self }
-    }
-
     /// Whether any element could change a fold of earlier elements, `best`; it may be said of what is none.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn may_change<M: Monoid<T>>(self, op: M, best: M::State) -> bool {
-        if M::ASKS_AT_ONCE && T::ARRAYS == 1 {
-            const { assert!(!M::ASKS_AT_ONCE || T::BYTES < 4, "a word holds several elements") };
+        if M::ALGEBRA.asks_at_once && T::ARRAYS == 1 {
+            const {
+                assert!(
+                    !M::ALGEBRA.asks_at_once || T::BYTES < 4,
+                    "a word holds several elements"
+                )
+            };
             let mut any = 0;
             let words = T::of(self.words, 0);
             let _: Vectors<N> = each_row(|row| {
@@ -227,10 +181,16 @@ impl<T: Source> Fragment<T, { ROWS / 2 }> {
     /// A column's state; in any order, the first's is that of all.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_column<S: Simt, M: Monoid<T>>(self, simt: S, op: M, column: usize) -> M::State {
-        if column >= if M::ASSOCIATES { 1 } else { vector_elements::<T>() } {
+        if column
+            >= if M::ALGEBRA.associates {
+                1
+            } else {
+                vector_elements::<T>()
+            }
+        {
             return op.identity();
         }
-        if !M::ASSOCIATES {
+        if !M::ALGEBRA.associates {
             let both = |row: usize| op.combine(self.lift(op, row, column), self.lift(op, row + 1, column));
             return op.combine(both(0), both(2));
         }
@@ -305,17 +265,17 @@ fn moved_down([a, b, c, d]: [u32; 4], bytes: usize) -> [u32; 4] {
 
 /// A part whose columns are read as they are folded, one after the other, of which the first `present` places hold elements.
 #[derive(Clone, Copy)]
-pub(super) struct Columns<S, T: Source> {
-    pub(super) simt: S,
-    pub(super) from: At<T>,
-    pub(super) present: u32,
+pub(crate) struct Columns<S, T: Source> {
+    pub(crate) simt: S,
+    pub(crate) from: At<T>,
+    pub(crate) present: u32,
 }
 
 impl<S: Simt, T: Source> Again<T> for Columns<S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold<M: Monoid<T>>(self, op: M) -> M::State {
         let Self { simt, from, present } = self;
-        if M::ASSOCIATES {
+        if M::ALGEBRA.associates {
             return fold_elements(simt, op, from, present);
         }
         match vector_elements::<T>() {
@@ -331,9 +291,9 @@ impl<S: Simt, T: Source> Again<T> for Columns<S, T> {
 /// A part that is read as it is folded, an element at a time, of which the first `present` places hold elements.
 #[derive(Clone, Copy)]
 pub struct Unloaded<S, T: Source> {
-    pub(super) simt: S,
-    pub(super) from: At<T>,
-    pub(super) present: u32,
+    pub(crate) simt: S,
+    pub(crate) from: At<T>,
+    pub(crate) present: u32,
 }
 
 impl<S: Simt, T: Source> Part<T> for Unloaded<S, T> {
@@ -404,4 +364,53 @@ fn fold_elements<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, from: At<T>, 
 /// `2` to the power of `levels` turns: a number that neither the compiler nor the assembler knows, for either unrolls the loop otherwise.
 fn turns<S: Simt>(simt: S, levels: u32) -> u32 {
     u32::min(simt.warps() * LANES, simt.opaque(1 << levels))
+}
+
+/// Reads and folds this lane's part of leaf `leaf`, of any alignment and length.
+///
+/// Called by, Valid in, Scratch: as [`load_leaf`]
+///
+/// # Safety
+///
+/// As [`load_leaf`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if M::ALGEBRA.commutes {
+            load_leaf(simt, op, input, leaf).fold_leaf(simt, op)
+        } else {
+            in_order::fold_leaf(simt, op, input, leaf)
+        }
+    }
+}
+
+/// This lane's part of leaf `leaf`, to be read an element at a time as it is folded: it leaves registers to the largest states.
+///
+/// Called by, Valid in, Scratch: as [`load_leaf`]
+///
+/// # Safety
+///
+/// As [`load_leaf`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub unsafe fn not_yet<S: Simt, T: Source>(simt: S, input: Input<T>, leaf: u64) -> Unloaded<S, T> {
+    let base = base::<S, T>(simt, leaf);
+    let from = after::<T>(input.start, base);
+    let present = narrow(simt, u64::saturating_sub(input.len, base));
+    Unloaded { simt, from, present }
+}
+
+/// Reads and folds this lane's part of leaf `leaf` by [`Monoid::fold_slow`].
+///
+/// Called by, Valid in, Scratch: as [`load_leaf`]
+///
+/// # Safety
+///
+/// As [`load_leaf`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub unsafe fn fold_slow<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
+    let base = base::<S, T>(simt, leaf);
+    let from = after::<T>(input.start, base);
+    let present = narrow(simt, u64::saturating_sub(input.len, base));
+    op.shift(op.fold_slow(Columns { simt, from, present }), base)
 }

@@ -1,0 +1,23 @@
+//! Load: what a lane reads. Where elements lie, in which ways memory is read, and the fragments that come of it.
+//!
+//! | elements lie | read by |
+//! |---|---|
+//! | one after the other, of any alignment and length | [`contiguous`] |
+//! | apart, each lane its own | [`gather`] |
+//! | apart, neighbours' by words that lanes exchange | [`transposed`] |
+//! | under a mask | [`mask`], beside either |
+//! | in two arrays | either, by [`source`] |
+//!
+//! Nothing here folds.
+
+pub mod around;
+pub mod contiguous;
+pub mod extents;
+pub mod fragment;
+pub mod gather;
+pub mod mask;
+pub mod places;
+pub mod segments;
+pub mod source;
+pub mod transposed;
+pub mod words;

@@ -1,0 +1,21 @@
+//! Reduce: how states are combined, in a thread, a warp, a block, the grid.
+//!
+//! | states of | meet in |
+//! |---|---|
+//! | the elements of a fragment | [`thread`], or [`apart`] and [`in_order`] |
+//! | lanes | [`warp`] |
+//! | warps | [`block`], by way of a [`tile`] and its [`run`]s; [`team`], for answers side by side |
+//! | blocks | [`grid`] |
+//!
+//! What waits for its neighbours beside the tree is set [`aside`]. What is read is read by [`load`](super::load).
+
+pub mod apart;
+pub mod aside;
+pub mod block;
+pub mod grid;
+pub mod in_order;
+pub mod run;
+pub mod team;
+pub mod thread;
+pub mod tile;
+pub mod warp;

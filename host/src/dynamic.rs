@@ -34,7 +34,7 @@ use crate::{
     operand::{AsView, Shapes},
     ops::{
         AnyOp, Reduction, TakesMask, Where,
-        algebra::{Typed, unpacked},
+        untyped::{Typed, unpacked},
     },
     room::room,
 };

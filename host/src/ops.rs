@@ -58,13 +58,13 @@
 //! your own a [`Map`](monoids::Map).
 
 mod accuracy;
-pub(crate) mod algebra;
 mod any;
 mod ignore_nan;
 mod list;
 mod manifest;
 mod mask;
 mod step;
+pub(crate) mod untyped;
 
 pub use accuracy::{Compensated, Exact, Wide};
 pub use any::{AnyOp, OpFacts};

@@ -12,7 +12,7 @@ use crate::{
     Error,
     ops::{
         Reduction,
-        algebra::{Algebra, Typed, of_words, unpacked, words},
+        untyped::{Typed, Untyped, of_words, unpacked, words},
     },
 };
 
@@ -108,7 +108,7 @@ impl<R: Reduction<I>, I: Item> fmt::Debug for Pieces<R, I> {
 /// [`Pieces`] of an operator that is chosen while the program runs: states are words, answers bytes.
 #[derive(Clone)]
 pub struct AnyPieces {
-    algebra: Arc<dyn Algebra>,
+    untyped: Arc<dyn Untyped>,
     piece: u64,
     len: u64,
     /// Subtrees still without their right neighbour, largest first: one for each bit of the number of whole pieces,
@@ -117,15 +117,15 @@ pub struct AnyPieces {
 }
 
 impl AnyPieces {
-    pub(crate) fn new(algebra: Arc<dyn Algebra>, piece: u64) -> Result<Self, Error> {
-        let op = algebra.facts();
+    pub(crate) fn new(untyped: Arc<dyn Untyped>, piece: u64) -> Result<Self, Error> {
+        let op = untyped.facts();
         op.check()?;
         let leaf = op.leaf_elements();
         if !piece.is_multiple_of(leaf) || !(piece / leaf).is_power_of_two() {
             return Err(Error::PieceLength { piece, leaf });
         }
         Ok(Self {
-            algebra,
+            untyped,
             piece,
             len: 0,
             waiting: Vec::new(),
@@ -172,17 +172,17 @@ impl AnyPieces {
         }
         let overflow = || Error::LengthOverflow {
             elements: u64::MAX,
-            element_bytes: self.algebra.facts().element_bytes(),
+            element_bytes: self.untyped.facts().element_bytes(),
         };
         let end = self.len.checked_add(len).ok_or_else(overflow)?;
-        let mut state = state[..self.algebra.words()].to_vec();
-        self.algebra.shift(&mut state, self.len);
+        let mut state = state[..self.untyped.words()].to_vec();
+        self.untyped.shift(&mut state, self.len);
         if len == self.piece {
             // Binary addition: each carry is a pair of neighbours of one size.
             let mut carries = (self.len / self.piece).trailing_ones();
             while carries > 0 {
                 let mut left = self.waiting.pop().expect("one state waits for each bit");
-                self.algebra.combine(&mut left, &state);
+                self.untyped.combine(&mut left, &state);
                 state = left;
                 carries -= 1;
             }
@@ -198,11 +198,11 @@ impl AnyPieces {
     ///
     /// As that.
     pub fn finish(self) -> Result<(Vec<u8>, Vec<u32>), Error> {
-        let (algebra, len) = (self.algebra.clone(), self.len);
-        algebra.facts().check_extent(len)?;
+        let (untyped, len) = (self.untyped.clone(), self.len);
+        untyped.facts().check_extent(len)?;
         let state = self.state();
-        let mut answer = algebra.over_nothing();
-        algebra.finish(&state, len, &mut answer);
+        let mut answer = untyped.over_nothing();
+        untyped.finish(&state, len, &mut answer);
         Ok((answer, state))
     }
 
@@ -210,9 +210,9 @@ impl AnyPieces {
     #[must_use]
     pub fn state(mut self) -> Vec<u32> {
         // What is missing to a power of two is identities, neutral to the bit.
-        let mut state = self.waiting.pop().unwrap_or_else(|| self.algebra.identity());
+        let mut state = self.waiting.pop().unwrap_or_else(|| self.untyped.identity());
         while let Some(mut left) = self.waiting.pop() {
-            self.algebra.combine(&mut left, &state);
+            self.untyped.combine(&mut left, &state);
             state = left;
         }
         state
@@ -222,7 +222,7 @@ impl AnyPieces {
 impl fmt::Debug for AnyPieces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AnyPieces")
-            .field("op", &self.algebra.facts().name())
+            .field("op", &self.untyped.facts().name())
             .field("piece", &self.piece)
             .field("len", &self.len)
             .finish_non_exhaustive()

@@ -90,7 +90,7 @@ pub trait Reduction<T: Item>: Operator {
     fn params(self, entry: &Entry) -> OpParams {
         OpParams {
             number: self.parameter(),
-            which: entry.which(Self::ENTRY).unwrap_or_default(),
+            also: entry.also == Some(Self::ENTRY),
             signed: entry.element != T::ELEMENT && T::ELEMENT.is_signed(),
             ..OpParams::default()
         }

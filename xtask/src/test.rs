@@ -114,7 +114,14 @@ const CARGO_STEPS: [(&str, &[&str]); 9] = [
 /// Runs the task.
 pub fn run(args: &Args) -> Result<()> {
     // First, for the host crate embeds what it makes: without it, the tests would be of older kernels.
-    let built = step("kernels", || kernels(args.codegen));
+    let mut is_sample = false;
+    let mut built = step("kernels", || {
+        is_sample = kernels(args.codegen)?;
+        Ok(())
+    });
+    if is_sample {
+        built.name = "a sample of the kernels (`cargo xtask build-ptx` has all)";
+    }
     if built.outcome.is_err() {
         return conclude(&[built]);
     }
@@ -141,18 +148,23 @@ pub fn run(args: &Args) -> Result<()> {
     conclude(&done)
 }
 
-/// Builds the kernels; those of another code generator are compared with those of rustc's own.
-fn kernels(codegen: Codegen) -> Result<()> {
+/// Builds the kernels, or where no GPU runs them and they are not up to date, a sample: what else the tests need is of no other. Those of
+/// another code generator are compared with those of rustc's own. Whether it is a sample.
+fn kernels(codegen: Codegen) -> Result<bool> {
     let tools = setup::ensure(codegen)?;
+    if matches!(tools.generator, Generator::Llvm(_)) && !asks_for_gpu() {
+        return build_ptx::build_sample(&tools);
+    }
     let builds = build_ptx::build_default(&tools)?;
     if let Generator::Nvvm(_) = tools.generator {
-        let reference = build_ptx::prove_default(&setup::ensure(Codegen::Llvm)?)?;
+        let reference = build_ptx::prove_default(&setup::ensure(Codegen::Llvm)?, false)?;
         println!("{}", compare::tables(&reference, &builds));
     }
-    Ok(())
+    Ok(false)
 }
 
-/// Compiles and checks the source that rustc_codegen_nvvm compiles, as far as that can be had without it.
+/// Compiles and checks the source that rustc_codegen_nvvm compiles, as far as that can be had without it; of a sample where
+/// [`kernels`] does.
 fn as_nvvm_has_them() -> Result<()> {
     let tools = setup::ensure(Codegen::Llvm)?;
     let Generator::Llvm(compiler) = tools.generator else {
@@ -160,14 +172,19 @@ fn as_nvvm_has_them() -> Result<()> {
     };
     setup::ensure_libnvvm();
     let generator = Generator::StandIn(compiler);
-    build_ptx::prove_default(&setup::Tools { generator, ..tools })?;
+    build_ptx::prove_default(&setup::Tools { generator, ..tools }, !asks_for_gpu())?;
     stand_in::check_builder()
 }
 
-/// Runs the tests that need a GPU, where there is one or `WARPFOLD_REQUIRE_GPU` says so.
-fn device_tests(tests: &mut Counts) -> Result<()> {
+/// Whether tests are to run on a GPU: there is one, or `WARPFOLD_REQUIRE_GPU` says so.
+fn asks_for_gpu() -> bool {
     let is_required = env::var_os("WARPFOLD_REQUIRE_GPU").is_some_and(|value| value == "1");
-    if !is_required && !GPU_FILES.iter().any(|file| Path::new(file).exists()) {
+    is_required || GPU_FILES.iter().any(|file| Path::new(file).exists())
+}
+
+/// Runs the tests that need a GPU.
+fn device_tests(tests: &mut Counts) -> Result<()> {
+    if !asks_for_gpu() {
         println!("skipped: no NVIDIA driver is here; that they compile was checked by clippy");
         tests.skipped += 1;
         return Ok(());

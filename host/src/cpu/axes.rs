@@ -13,7 +13,7 @@ use crate::{
     Error,
     dynamic::Answers,
     layout::{Axes, Extents, Folded, Layout},
-    ops::{Reduction, algebra::Lens},
+    ops::{Reduction, untyped::Lens},
 };
 
 /// Folds an array along axes: one answer for each index of the axes that are kept.
@@ -57,13 +57,13 @@ pub fn reduce_axes<T: Element, R: Reduction<T>>(
 
 /// The same of one array or of two, each with its extents.
 pub(super) fn fold_along(fold: &dyn AnyFold, each: &[Extents]) -> Result<Answers, Error> {
-    let (algebra, extents) = (fold.algebra(), &each[0]);
-    let op = algebra.facts();
+    let (untyped, extents) = (fold.untyped(), &each[0]);
+    let op = untyped.facts();
     op.check()?;
     if extents.count > 0 {
         op.check_extent(extents.len)?;
     }
-    let mut bytes = filled(&algebra.over_nothing(), extents.count)?;
+    let mut bytes = filled(&untyped.over_nothing(), extents.count)?;
     if extents.len > 0 && extents.count > 0 {
         fold_extents(fold, each, 0, &mut bytes);
     }
@@ -75,10 +75,10 @@ pub(super) fn fold_along(fold: &dyn AnyFold, each: &[Extents]) -> Result<Answers
 
 /// The answers of extents from number `first` on, packed.
 fn fold_extents(fold: &dyn AnyFold, each: &[Extents], first: u64, answers: &mut [u8]) {
-    let (algebra, extents) = (fold.algebra(), &each[0]);
-    let answer_bytes = algebra.over_nothing().len();
+    let (untyped, extents) = (fold.untyped(), &each[0]);
+    let answer_bytes = untyped.over_nothing().len();
     let count = answers.len() / answer_bytes;
-    let (len, leaf) = (extents.len as usize, algebra.facts().leaf_elements());
+    let (len, leaf) = (extents.len as usize, untyped.facts().leaf_elements());
     let in_place = fold.in_place(each);
     let group = if in_place {
         (TASK / (len * fold.item_bytes())).max(1)
@@ -97,11 +97,11 @@ fn fold_extents(fold: &dyn AnyFold, each: &[Extents], first: u64, answers: &mut 
     let states = if in_place {
         let mut starts = vec![0; count];
         extents.starts(first, &mut starts);
-        let mut states = vec![0; count * algebra.words()];
+        let mut states = vec![0; count * untyped.words()];
         if extents.len <= leaf {
             fold.each(0..fold.len(), &starts, Lens::All(len), &mut states);
         } else {
-            for (start, state) in starts.iter().zip(states.chunks_exact_mut(algebra.words())) {
+            for (start, state) in starts.iter().zip(states.chunks_exact_mut(untyped.words())) {
                 let start = *start as usize;
                 fold_tree(fold, start..start + len, 0, state);
             }
@@ -110,5 +110,5 @@ fn fold_extents(fold: &dyn AnyFold, each: &[Extents], first: u64, answers: &mut 
     } else {
         strided::fold_tree(fold, each, (first, count), (0, extents.len))
     };
-    algebra.finish_each(&states, Lens::All(len), answers);
+    untyped.finish_each(&states, Lens::All(len), answers);
 }

@@ -14,14 +14,14 @@ use crate::{
     layout::Extents,
     ops::{
         Reduction,
-        algebra::{Algebra, Lens, Typed, write},
+        untyped::{Lens, Typed, Untyped, write},
     },
 };
 
 /// An operator and the arrays that it folds.
 pub(crate) trait AnyFold: Sync {
     /// The operator.
-    fn algebra(&self) -> &dyn Algebra;
+    fn untyped(&self) -> &dyn Untyped;
     /// Items of arrays without a layout.
     fn len(&self) -> usize;
     /// Bytes of an item.
@@ -62,7 +62,7 @@ impl<R: Reduction<I>, I: Item, S: Source<I>> Fold<R, I, S> {
 }
 
 impl<R: Reduction<I>, I: Item, S: Source<I>> AnyFold for Fold<R, I, S> {
-    fn algebra(&self) -> &dyn Algebra {
+    fn untyped(&self) -> &dyn Untyped {
         &self.op
     }
     fn len(&self) -> usize {

@@ -7,7 +7,7 @@ use warpfold_kernels::{
 };
 
 use super::carries::Carries;
-use crate::ops::algebra::Lens;
+use crate::ops::untyped::Lens;
 
 /// Folds extents: the one that starts at `starts[i]` to `states[i]`, positions counted from its start.
 pub(super) fn fold_each<T: Item, M: Monoid<T>>(

@@ -39,7 +39,7 @@ use crate::{
     operand::Shapes,
     ops::{
         OpFacts, Reduction,
-        algebra::{Lens, of_words},
+        untyped::{Lens, of_words},
     },
     pieces,
     room::room,
@@ -99,10 +99,10 @@ pub fn fold<T: Element, R: Reduction<T>>(op: R, values: &[T]) -> R::State {
 pub(crate) fn answers(fold: &dyn AnyFold, shapes: &Shapes, extent: Extent<'_>) -> Result<Answers, Error> {
     match (extent, shapes.run()?) {
         (Extent::Whole, Some(len)) => {
-            let algebra = fold.algebra();
-            algebra.facts().check_extent(len)?;
-            let mut bytes = algebra.over_nothing();
-            algebra.finish(&fold_all(fold), len, &mut bytes);
+            let untyped = fold.untyped();
+            untyped.facts().check_extent(len)?;
+            let mut bytes = untyped.over_nothing();
+            untyped.finish(&fold_all(fold), len, &mut bytes);
             Ok(Answers { shape: vec![], bytes })
         }
         (Extent::In(segments), _) => {
@@ -120,20 +120,20 @@ pub(crate) fn state(fold: &dyn AnyFold, shapes: &Shapes) -> Result<Vec<u32>, Err
 }
 
 fn fold_all(fold: &dyn AnyFold) -> Vec<u32> {
-    let mut state = vec![0; fold.algebra().words()];
+    let mut state = vec![0; fold.untyped().words()];
     fold_tree(fold, 0..fold.len(), 0, &mut state);
     state
 }
 
 /// A subtree whose first element has that position. The halves part at a power of two leaves, as the canonical tree does.
 fn fold_tree(fold: &dyn AnyFold, items: Range<usize>, position: u64, state: &mut [u32]) {
-    let algebra = fold.algebra();
-    let leaf = algebra.facts().leaf_elements() as usize;
+    let untyped = fold.untyped();
+    let leaf = untyped.facts().leaf_elements() as usize;
     let leaves = items.len().div_ceil(leaf);
     if leaves <= fold.leaves_at_once() {
         let len = items.len();
         fold.each(items, &[0], Lens::All(len), state);
-        algebra.shift(state, position);
+        untyped.shift(state, position);
         return;
     }
     let half = leaves.next_power_of_two() / 2 * leaf;
@@ -144,7 +144,7 @@ fn fold_tree(fold: &dyn AnyFold, items: Range<usize>, position: u64, state: &mut
         &mut || fold_tree(fold, items.start..middle, position, state),
         &mut || fold_tree(fold, middle..items.end, position + half as u64, &mut high),
     );
-    algebra.combine(state, &high);
+    untyped.combine(state, &high);
 }
 
 /// Does both, and where it is worth it asks another thread to help. What is done has no type here: rayon's part of it is compiled

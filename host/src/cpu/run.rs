@@ -24,7 +24,7 @@ use super::{
     short,
     states::{States, Word, meet},
 };
-use crate::ops::algebra::Lens;
+use crate::ops::untyped::Lens;
 
 /// Leaves in the largest run: 1 MiB, long beside handing it to another thread.
 pub(super) const RUN: usize = 256;

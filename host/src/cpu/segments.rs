@@ -13,7 +13,7 @@ use crate::{
     Error,
     dynamic::Answers,
     layout::Segments,
-    ops::{Reduction, algebra::Lens},
+    ops::{Reduction, untyped::Lens},
 };
 
 /// Folds each segment of an array to an answer: what [`reduce`](super::reduce) gives for its elements alone, to the bit.
@@ -48,10 +48,10 @@ pub fn reduce_segments<T: Element, R: Reduction<T>>(
 /// The same of one array or of two.
 pub(super) fn fold_in(fold: &dyn AnyFold, segments: &Segments) -> Result<Answers, Error> {
     segments.check(fold.len() as u64)?;
-    let algebra = fold.algebra();
-    algebra.facts().check_segments(segments)?;
+    let untyped = fold.untyped();
+    untyped.facts().check_segments(segments)?;
     let count = segments.count() as u64;
-    let mut bytes = filled(&algebra.over_nothing(), count)?;
+    let mut bytes = filled(&untyped.over_nothing(), count)?;
     fold_segments(fold, segments.offsets(), &mut bytes);
     Ok(Answers {
         shape: vec![count],
@@ -61,7 +61,7 @@ pub(super) fn fold_in(fold: &dyn AnyFold, segments: &Segments) -> Result<Answers
 
 /// The answers, packed, of the segments between `offsets` that are not empty.
 fn fold_segments(fold: &dyn AnyFold, offsets: &[u64], answers: &mut [u8]) {
-    let (algebra, count) = (fold.algebra(), offsets.len() - 1);
+    let (untyped, count) = (fold.untyped(), offsets.len() - 1);
     let first = offsets[0] as usize;
     let elements = offsets[count] as usize - first;
     let half = count / 2;
@@ -75,15 +75,15 @@ fn fold_segments(fold: &dyn AnyFold, offsets: &[u64], answers: &mut [u8]) {
     let lens: Vec<usize> = offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize).collect();
     let starts = offsets.iter().map(|start| (*start - offsets[0]) as i64);
     let starts: Vec<i64> = starts.take(count).collect();
-    let mut states = vec![0; count * algebra.words()];
-    if elements as u64 <= RUN as u64 * algebra.facts().leaf_elements() {
+    let mut states = vec![0; count * untyped.words()];
+    if elements as u64 <= RUN as u64 * untyped.facts().leaf_elements() {
         fold.each(first..first + elements, &starts, Lens::Each(&lens), &mut states);
     } else {
         // A segment by itself: it is shared among threads.
-        for ((start, len), state) in starts.iter().zip(&lens).zip(states.chunks_exact_mut(algebra.words())) {
+        for ((start, len), state) in starts.iter().zip(&lens).zip(states.chunks_exact_mut(untyped.words())) {
             let start = first + *start as usize;
             fold_tree(fold, start..start + len, 0, state);
         }
     }
-    algebra.finish_each(&states, Lens::Each(&lens), answers);
+    untyped.finish_each(&states, Lens::Each(&lens), answers);
 }

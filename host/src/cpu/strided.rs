@@ -24,13 +24,13 @@ pub(super) fn fold_tree(
     (extent, count): (u64, usize),
     (first, end): (u64, u64),
 ) -> Vec<u32> {
-    let algebra = fold.algebra();
-    let leaf = algebra.facts().leaf_elements();
+    let untyped = fold.untyped();
+    let leaf = untyped.facts().leaf_elements();
     let leaves = (end - first).div_ceil(leaf);
     if leaves <= 1 {
-        let mut states = vec![0; count * algebra.words()];
+        let mut states = vec![0; count * untyped.words()];
         fold.gathered(extents, (extent, count), (first, (end - first) as usize), &mut states);
-        algebra.shift(&mut states, first);
+        untyped.shift(&mut states, first);
         return states;
     }
     let middle = first + leaves.next_power_of_two() / 2 * leaf;
@@ -40,6 +40,6 @@ pub(super) fn fold_tree(
         &mut || low = fold_tree(fold, extents, (extent, count), (first, middle)),
         &mut || high = fold_tree(fold, extents, (extent, count), (middle, end)),
     );
-    algebra.combine(&mut low, &high);
+    untyped.combine(&mut low, &high);
     low
 }

@@ -11,7 +11,7 @@ use crate::{
     operand::{Layouts, Operand, Shape, Shapes},
     ops::{
         AnyOp, Operator, Reduction,
-        algebra::{Typed, of_words},
+        untyped::{Typed, of_words},
     },
     pieces::AnyPieces,
 };

@@ -19,7 +19,7 @@ use crate::{
     cpu::{self, erased::Fold as CpuFold},
     layout::{Axes, Extents, Folded, Layout, Segments},
     operand::{HostOperand, NoMask, Under},
-    ops::{AnyOp, IgnoreNan, Mapped, Operator, Reduction, SkipsNan, Step, algebra::of_words, element::Item},
+    ops::{AnyOp, IgnoreNan, Mapped, Operator, Reduction, SkipsNan, Step, element::Item, untyped::of_words},
     plan::Plan,
 };
 

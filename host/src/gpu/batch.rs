@@ -10,7 +10,7 @@ use super::{Gpu, Prepared, Workspace, launch::check_alignment, ready::Ready};
 use crate::{
     Error, Plan,
     layout::Segments,
-    ops::{AnyOp, Reduction, algebra::unpacked},
+    ops::{AnyOp, Reduction, untyped::unpacked},
 };
 
 impl Gpu {

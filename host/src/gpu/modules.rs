@@ -1,9 +1,9 @@
 //! The kernels' modules, each loaded when first asked for.
 
 use std::{
-    collections::hash_map::{self, HashMap},
+    collections::HashMap,
     ptr,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use cust::{error::CudaError, module::Module};
@@ -18,8 +18,11 @@ use crate::{Error, ptx};
 /// The modules that one device has loaded.
 pub(super) struct Modules {
     compute_capability: (u32, u32),
-    loaded: Mutex<HashMap<Name, Module>>,
+    loaded: Mutex<HashMap<Name, Slot>>,
 }
+
+/// A module, once it is loaded. Whoever loads it holds this lock alone, so that threads have the driver compile several at once.
+type Slot = Arc<Mutex<Option<Module>>>;
 
 /// Where a library is, for two crates may have entries of one name; and the entry.
 type Name = (usize, &'static str);
@@ -34,11 +37,15 @@ impl Modules {
 
     /// The entry's function, valid until [`unload`](Self::unload). The device's context is current.
     pub(super) fn function(&self, entry: &'static Entry) -> Result<Function, Error> {
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (ptr::from_ref(entry.library).addr(), entry.name);
-        let module = match loaded.entry(name) {
-            hash_map::Entry::Occupied(there) => there.into_mut(),
-            hash_map::Entry::Vacant(place) => place.insert(self.load(entry)?),
+        let slot: Slot = {
+            let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            loaded.entry(name).or_default().clone()
+        };
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let module = match &mut *slot {
+            Some(module) => module,
+            empty => empty.insert(self.load(entry)?),
         };
         let function = module.get_function(entry.name).or_fail("cuModuleGetFunction")?;
         Ok(Function(function.to_raw()))

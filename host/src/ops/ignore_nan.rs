@@ -72,7 +72,7 @@ where
 
     fn params(self, entry: &Entry) -> OpParams {
         OpParams {
-            which: entry.which(Self::ENTRY).unwrap_or_default(),
+            also: entry.also == Some(Self::ENTRY),
             numbers_only: true,
             ..self.0.params(entry)
         }

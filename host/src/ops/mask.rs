@@ -77,7 +77,7 @@ where
 
     fn params(self, entry: &Entry) -> OpParams {
         OpParams {
-            which: entry.which(Self::ENTRY).unwrap_or_default(),
+            also: entry.also == Some(Self::ENTRY),
             ..self.0.params(entry)
         }
     }

@@ -92,7 +92,7 @@ impl<T: Real, Op: Reduction<T::Computed>> Reduction<T> for Mapped<Op> {
         let Self(op, step) = self;
         OpParams {
             number: self.parameter(),
-            which: entry.which(self.name_of_entry()).unwrap_or_default(),
+            also: entry.also == Some(self.name_of_entry()),
             then: step.then,
             mode: op.parameter() as u8,
             ..OpParams::default()

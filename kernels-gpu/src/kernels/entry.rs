@@ -75,18 +75,20 @@ macro_rules! entries {
     (@item one $element:ident) => { $element };
     (@item two $element:ident) => { $crate::element::Two<$element> };
     (@item masked $element:ident) => { $crate::element::Masked<$element> };
+    (@also) => { None };
+    (@also $also:ident) => { Some(stringify!($also)) };
     (@new $kernel:ident, $op:ident, $($rest:tt)*) => {
         $crate::entries!(@new $kernel, ($op), $($rest)*)
     };
     (
-        @new $kernel:ident, ($op:ident $(| $also:ident)*), $infix:literal, $arrays:ident $element:ident, $monoid:ty, $bounds:ident,
+        @new $kernel:ident, ($op:ident $(| $also:ident)?), $infix:literal, $arrays:ident $element:ident, $monoid:ty, $bounds:ident,
         $part:ident
     ) => {
         $crate::kernels::Entry::new::<$crate::entries!(@item $arrays $element), $monoid>(
             &LIBRARY,
             $crate::kernels::Kernel::$kernel,
             $crate::kernels::LaunchBounds::$bounds,
-            &[$(stringify!($also)),*],
+            $crate::entries!(@also $($also)?),
             // The operator, the symbol, and the part of the build.
             [
                 stringify!($op),
@@ -118,7 +120,7 @@ macro_rules! entries {
     (@points $when:meta, $others:meta, $element:ident; $($point:tt)*) => {
         $crate::entries!(@point all($when, $others), $($point)*);
     };
-    (@point $when:meta, $kernel:ident, ($op:ident $(| $also:ident)+), $($rest:tt)*) => {
+    (@point $when:meta, $kernel:ident, ($op:ident | $also:ident), $($rest:tt)*) => {
         $crate::entries!(@point $when, $kernel, $op, $($rest)*);
     };
     (

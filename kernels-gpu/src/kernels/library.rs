@@ -27,7 +27,7 @@ impl Library {
     #[must_use]
     pub fn find(&self, op: &str, element: Type, kernel: Kernel) -> Option<&'static Entry> {
         let built = |element: Type| {
-            let is = |entry: &&Entry| entry.which(op).is_some() && entry.element == element && entry.kernel == kernel;
+            let is = |entry: &&Entry| entry.folds(op) && entry.element == element && entry.kernel == kernel;
             self.entries().find(is)
         };
         built(element).or_else(|| built(element.unsigned()))

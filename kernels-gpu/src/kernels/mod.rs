@@ -45,8 +45,8 @@ pub struct Entry {
     pub name: &'static str,
     /// The operator it folds with. Entries of one operator and different kernels give the same bits.
     pub op: &'static str,
-    /// Others that fold alike, and that it finishes as where a launch says so.
-    pub also: &'static [&'static str],
+    /// Another that folds alike, and that it finishes as where a launch says so.
+    pub also: Option<&'static str>,
     /// The part of the build that has it.
     pub part: &'static str,
     /// The elements it reads.
@@ -102,8 +102,8 @@ impl Kernel {
 pub struct OpParams {
     /// The operator's own [parameter](crate::ops::Operator::parameter).
     pub number: u64,
-    /// Which of the entry's operators is asked for: [`Entry::which`].
-    pub which: u8,
+    /// Whether the other of the entry's two operators finishes: [`Entry::also`].
+    pub also: bool,
     /// Whether the elements are the signed integers of the same bits.
     pub signed: bool,
     /// Behind a [`Step`](crate::monoids::Step), which the number is then of: what becomes of an element less the number.
@@ -121,15 +121,15 @@ impl OpParams {
     pub fn new(number: u64, flags: u32) -> Self {
         Self {
             number,
-            which: (flags & 3) as u8,
-            signed: flags & 4 != 0,
-            then: match flags >> 3 & 3 {
+            also: flags & 1 != 0,
+            signed: flags & 2 != 0,
+            then: match flags >> 2 & 3 {
                 0 => Then::Itself,
                 1 => Then::Magnitude,
                 2 => Then::Square,
                 _ => Then::Exp,
             },
-            numbers_only: flags & 32 != 0,
+            numbers_only: flags & 16 != 0,
             mode: (flags >> 8) as u8,
         }
     }
@@ -147,10 +147,10 @@ impl OpParams {
     /// What a launch passes beside the number.
     #[must_use]
     pub fn flags(self) -> u32 {
-        u32::from(self.which)
-            | u32::from(self.signed) << 2
-            | (self.then as u32) << 3
-            | u32::from(self.numbers_only) << 5
+        u32::from(self.also)
+            | u32::from(self.signed) << 1
+            | (self.then as u32) << 2
+            | u32::from(self.numbers_only) << 4
             | u32::from(self.mode) << 8
     }
 }
@@ -198,14 +198,10 @@ impl Entry {
         }
     }
 
-    /// Which of its operators has that name: 0 of the one it is called by, and behind that those [beside](Self::also) it.
+    /// Whether it folds as an operator of that name does: its own, or the one [beside](Self::also) it.
     #[must_use]
-    pub fn which(&self, op: &str) -> Option<u8> {
-        if self.op == op {
-            return Some(0);
-        }
-        let also = self.also.iter().position(|also| *also == op)?;
-        Some(also as u8 + 1)
+    pub fn folds(&self, op: &str) -> bool {
+        self.op == op || self.also == Some(op)
     }
 
     /// The entry of the same operator and elements that runs `kernel`.
@@ -221,7 +217,7 @@ impl Entry {
         library: &'static Library,
         kernel: Kernel,
         launch_bounds: LaunchBounds,
-        also: &'static [&'static str],
+        also: Option<&'static str>,
         [op, name, part]: [&'static str; 3],
     ) -> Self {
         let words = <M::State as Words>::COUNT;
@@ -231,7 +227,6 @@ impl Entry {
         };
         assert!(words >= 1 && words <= most, "a state has too many words");
         assert!(<M::Answer as Words>::COUNT <= most, "an answer has too many words");
-        assert!(also.len() < 4, "which of its operators is passed as two bits");
         let strategy = Strategy::of::<T, M>();
         let (max_threads, blocks) = strategy.threads(kernel, launch_bounds);
         Self {

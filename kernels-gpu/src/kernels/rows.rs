@@ -82,7 +82,7 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, exte
     let share = Share { extents, first, lanes };
     // SAFETY: passed on to the caller.
     let runs = unsafe { share.runs(simt, slots) };
-    let mut vectors = [Fragment::<T, 1>::nothing(); SLOTS as usize];
+    let mut vectors = [Fragment::<T, 1>::unread(op); SLOTS as usize];
     let mut long = op.identity();
     // SAFETY: passed on to the caller.
     unsafe {

@@ -6,8 +6,8 @@ use crate::{
     element::{bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
     monoids::{
         Arg, BitXor, Bits, Compensated, Cosine, Count, CountedMean, Describe, Dot, Either, Exact, Extremum, Kurtosis,
-        LogSumExp, Magnitudes, Map, Mean, MeanVariance, NormInf, NormL2, NormLp, Product, Skewness, StdDev,
-        StepOfParams, Sum, SumOfSquares, Truth, Variance, Where, WhereNumbers, Wide,
+        LogSumExp, Map, Mean, MeanVariance, NormInf, NormL1, NormL2, NormLp, Product, Skewness, StdDev, StepOfParams,
+        Sum, SumOfSquares, Truth, Variance, Where, WhereNumbers, Wide,
     },
 };
 
@@ -22,10 +22,8 @@ pub const PARTS_OF_NEWER: [&str; 1] = ["exponentials"];
 entries! {
     ptx: None, of other elements if not(warpfold_sample);
     sums: folds of one, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "sums")) {
-        (sum | mean | norm_l1): Magnitudes<Either<Sum, Mean>> = |params| {
-            Magnitudes::when(params.which == 2, Either::of_params(Sum, Mean, params))
-        }, { f32: REGS_64, f64: REGS_80, f16: REGS_128, bf16: REGS_128 }, with small;
         (sum | mean): Either<Sum, Mean> = |params| Either::of_params(Sum, Mean, params), {
+            f32: REGS_64, f64: REGS_80, f16: REGS_128, bf16: REGS_128,
             i8: REGS_128, i16: REGS_128, i32: REGS_128, i64: REGS_80, u8: REGS_128, u16: REGS_128, u32: REGS_128, u64: REGS_80,
             f8e4m3: REGS_255, f8e5m2: REGS_255, complex32: REGS_128, complex64: REGS_128, complex128: REGS_80,
         }, with small;
@@ -46,6 +44,7 @@ entries! {
             i8: REGS_168, i16: REGS_128, i32: REGS_128, u8: REGS_128_STRIDED_255, u16: REGS_128, u32: REGS_128, u64: REGS_80,
         }, with small;
         norm_lp: NormLp = |params| NormLp { p: f64::from_bits(params.number) }, { f32: REGS_255, f64: REGS_255, f16: REGS_255, bf16: REGS_255 }, without small;
+        norm_l1: NormL1 = |_| NormL1, { f32: REGS_64, f64: REGS_80, f16: REGS_128, bf16: REGS_128 }, with small;
         (sum_of_squares | norm_l2): Either<SumOfSquares, NormL2> = |params| Either::of_params(SumOfSquares, NormL2, params), {
             f32: REGS_80, f64: REGS_128, f16: REGS_255, bf16: REGS_255, complex32: REGS_128_STRIDED_255, complex64: REGS_128, complex128: REGS_128,
         }, with small;
@@ -56,11 +55,8 @@ entries! {
     }
 
     order: folds of one, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "order")) {
-        (extremum | norm_inf): Magnitudes<Extremum> = |params| Magnitudes::when(params.which == 1, Extremum::of_params(params)), {
-            f32: REGS_80, f64: REGS_128,
-        }, with small;
         extremum: Extremum = |params| Extremum::of_params(params), {
-            f16: REGS_128, bf16: REGS_128,
+            f32: REGS_80, f64: REGS_128, f16: REGS_128, bf16: REGS_128,
             u8: REGS_128, u16: REGS_128, u32: REGS_80, u64: REGS_80, bool: REGS_128, f8e4m3: REGS_255, f8e5m2: REGS_255,
         }, with small;
         arg: Arg = |params| Arg::of_params(params), {
@@ -76,7 +72,8 @@ entries! {
             u8: REGS_255, u16: REGS_255, u32: REGS_128, u64: REGS_128,
         }, without small;
         norm_inf: NormInf = |_| NormInf, {
-            f16: REGS_128, bf16: REGS_128, f8e4m3: REGS_255, f8e5m2: REGS_255, complex32: REGS_168, complex64: REGS_128, complex128: REGS_128,
+            f32: REGS_80, f64: REGS_80, f16: REGS_128, bf16: REGS_128,
+            f8e4m3: REGS_255, f8e5m2: REGS_255, complex32: REGS_168, complex64: REGS_128, complex128: REGS_128,
         }, with small;
         extremum_mapped: Map<StepOfParams<false>, Extremum> = |params| Map::step(params, Extremum::of_params(params.behind())), {
             f32: REGS_128, f64: REGS_128, f16: REGS_128_STRIDED_255, bf16: REGS_128_STRIDED_255,
@@ -105,14 +102,12 @@ entries! {
     }
 
     statistics: folds of two, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "statistics")) {
-        dot: Dot = |_| Dot, { f32: REGS_128, f64: REGS_128, f16: REGS_255, bf16: REGS_128 }, without small;
+        dot: Dot = |_| Dot, { f32: REGS_128, f64: REGS_128, f16: REGS_255, bf16: REGS_168 }, without small;
         cosine: Cosine = |_| Cosine, { f32: REGS_255, f64: REGS_255, f16: REGS_255, bf16: REGS_255 }, without small;
     }
 
     masks: folds of masked, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "masks")) {
-        (sum_where | norm_l1_where): WhereNumbers<Magnitudes<Sum>> = |params| {
-            WhereNumbers::of_params(Magnitudes::when(params.which == 1, Sum), params)
-        }, { f32: REGS_80, f64: REGS_128, f16: REGS_128, bf16: REGS_128 }, with small;
+        sum_where: WhereNumbers<Sum> = |params| WhereNumbers::of_params(Sum, params), { f32: REGS_80, f64: REGS_80, f16: REGS_128, bf16: REGS_128 }, with small;
         sum_where: Where<Sum> = |_| Where(Sum), {
             i8: REGS_255, i16: REGS_255, i32: REGS_128, u8: REGS_255, u16: REGS_255, u32: REGS_128, u64: REGS_128,
         }, with small;
@@ -122,19 +117,20 @@ entries! {
         product_where: WhereNumbers<Product> = |params| WhereNumbers::of_params(Product, params), {
             f32: REGS_80, f64: REGS_80, f16: REGS_128, bf16: REGS_128,
         }, with small;
+        norm_l1_where: WhereNumbers<NormL1> = |params| WhereNumbers::of_params(NormL1, params), {
+            f32: REGS_80, f64: REGS_80, f16: REGS_128, bf16: REGS_128,
+        }, with small;
         (sum_of_squares_where | norm_l2_where): WhereNumbers<Either<SumOfSquares, NormL2>> = |params| {
             WhereNumbers::of_params(Either::of_params(SumOfSquares, NormL2, params), params)
         }, { f32: REGS_128, f64: REGS_128, f16: REGS_255, bf16: REGS_255 }, with small;
+        norm_inf_where: WhereNumbers<NormInf> = |params| WhereNumbers::of_params(NormInf, params), {
+            f32: REGS_128, f64: REGS_128, f16: REGS_128, bf16: REGS_128,
+        }, with small;
         count_where: Where<Count> = |params| Where(Count::of_params(params)), { u8: REGS_255, u16: REGS_255, u32: REGS_128, u64: REGS_128 }, with small;
         truth_where: Where<Truth> = |params| Where(Truth::of_params(params)), { u8: REGS_255, u16: REGS_255, u32: REGS_80, u64: REGS_80 }, with small;
-        (extremum_where | norm_inf_where): WhereNumbers<Magnitudes<Extremum>> = |params| {
-            WhereNumbers::of_params(Magnitudes::when(params.which == 1, Extremum::of_params(params)), params)
-        }, {
-            f32: REGS_128, f64: REGS_128, bf16: REGS_128,
+        extremum_where: WhereNumbers<Extremum> = |params| WhereNumbers::of_params(Extremum::of_params(params), params), {
+            f32: REGS_128, f64: REGS_128, f16: REGS_128, bf16: REGS_128,
         }, with small;
-        // Of f16 magnitudes would be widened twice.
-        extremum_where: WhereNumbers<Extremum> = |params| WhereNumbers::of_params(Extremum::of_params(params), params), { f16: REGS_128 }, with small;
-        norm_inf_where: WhereNumbers<NormInf> = |params| WhereNumbers::of_params(NormInf, params), { f16: REGS_128 }, with small;
         extremum_where: Where<Extremum> = |params| Where(Extremum::of_params(params)), {
             u8: REGS_255, u16: REGS_255, u32: REGS_128, u64: REGS_128, bool: REGS_255,
         }, with small;

@@ -25,7 +25,7 @@ impl<A, B> Either<A, B> {
         Self {
             first,
             second,
-            is_second: params.which == 1,
+            is_second: params.also,
         }
     }
 }
@@ -133,12 +133,12 @@ mod tests {
         second: B,
         run: &[T],
     ) {
-        let either = |is_second| {
+        let either = |also| {
             Either::of_params(
                 first,
                 second,
                 OpParams {
-                    which: u8::from(is_second),
+                    also,
                     ..OpParams::default()
                 },
             )

@@ -22,7 +22,6 @@ mod filtered;
 mod in_order;
 mod log_sum_exp;
 mod lp;
-mod magnitudes;
 mod map;
 pub mod moments;
 mod norm;
@@ -50,7 +49,6 @@ pub use filtered::{Filter, Filtered, IgnoreNan, Numbers, Selected, SelectedNumbe
 pub use in_order::InOrder;
 pub use log_sum_exp::{LogSumExp, Scaled};
 pub use lp::NormLp;
-pub use magnitudes::Magnitudes;
 pub use map::{Map, Transform};
 pub use moments::{Moments2, Moments4};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};

@@ -117,6 +117,13 @@ pub trait Simt: Copy {
     /// `from` is 4-byte aligned and valid for `count` words, which nobody writes while the kernel runs.
     unsafe fn load_input_words(self, count: u32, from: *const u32, otherwise: [u32; 4]) -> [u32; 4];
 
+    /// Reads one word of the kernel's input if it is wanted, and else has the one at hand, without a branch.
+    ///
+    /// # Safety
+    ///
+    /// As [`load_input`](Self::load_input), where it is wanted.
+    unsafe fn load_input_if(self, wanted: bool, from: *const u32, otherwise: u32) -> u32;
+
     /// Reads one word of the kernel's input.
     ///
     /// # Safety

@@ -204,6 +204,16 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
+    unsafe fn load_input_if(self, wanted: bool, from: *const u32, otherwise: u32) -> u32 {
+        // SAFETY: passed on to the caller.
+        if wanted {
+            unsafe { self.load_input(from) }
+        } else {
+            otherwise
+        }
+    }
+
+    #[track_caller]
     unsafe fn load_input_words(self, count: u32, from: *const u32, otherwise: [u32; 4]) -> [u32; 4] {
         let mut words = otherwise;
         for (i, word) in words.iter_mut().enumerate().take(count as usize) {

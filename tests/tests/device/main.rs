@@ -22,10 +22,11 @@ mod steps;
 mod streams;
 mod types;
 
-use std::{env, process::ExitCode, sync::OnceLock};
+use std::{env, process::ExitCode, sync::OnceLock, time::Instant};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use warpfold::gpu::Gpu;
+use warpfold_kernels::kernels;
 
 /// Names and functions, module by module.
 macro_rules! tests {
@@ -91,12 +92,23 @@ fn main() -> ExitCode {
     arguments.test_threads = Some(1);
     if !arguments.list {
         // Now, so that what it prints does not stand within a test's line.
-        let _ = gpu();
+        let gpu = gpu();
+        if let (Ok(gpu), None) = (gpu, &arguments.filter) {
+            load_all(gpu);
+        }
     }
     let trials = tests()
         .into_iter()
         .map(|test| Trial::ignorable_test(test.name, move || run(test.run)));
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+/// Loads every kernel, many at once: one after the other they are most of what the tests take. What cannot be loaded fails its test.
+fn load_all(gpu: &Gpu) {
+    let start = Instant::now();
+    let loaded = gpu.load_kernels(kernels::entries());
+    let said = loaded.map_or_else(|error| error.to_string(), |()| "all kernels are loaded".to_owned());
+    println!("{said}, {:.1} s", start.elapsed().as_secs_f64());
 }
 
 fn run(test: fn(&Gpu) -> Option<String>) -> Result<Completion, Failed> {

@@ -52,7 +52,7 @@ const fn entry<T: Width>(name: &'static str, blocks: u32, barriers: u32) -> Entr
         library: &LIBRARY,
         name,
         op: "distinct",
-        also: &[],
+        also: None,
         part: "statistics",
         element: T::TYPE,
         arrays: 1,

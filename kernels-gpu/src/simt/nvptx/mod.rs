@@ -166,6 +166,22 @@ impl Simt for Nvptx {
         }
         [a, b, c, d]
     }
+    unsafe fn load_input_if(self, wanted: bool, from: *const u32, otherwise: u32) -> u32 {
+        let mut word = otherwise;
+        // SAFETY: the caller vouches for 4 aligned bytes that nobody writes, where they are read.
+        unsafe {
+            asm!(
+                "{{",
+                ".reg .pred wanted;",
+                "setp.ne.u32 wanted, {}, 0;",
+                "@wanted ld.global.nc.u32 {}, [{}];",
+                "}}",
+                in(reg32) u32::from(wanted),
+                inout(reg32) word, in(reg64) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        word
+    }
     unsafe fn load_input(self, from: *const u32) -> u32 {
         let word;
         // SAFETY: the caller vouches for 4 aligned bytes that nobody writes.

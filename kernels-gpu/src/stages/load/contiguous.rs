@@ -9,7 +9,7 @@ use crate::{
             around::Around,
             extents::{Input, after},
             fragment::Fragment,
-            source::{Aligned, At, Bytes, Ragged, Source, Way, Whole, Within, load},
+            source::{Aligned, At, Elements, Ragged, Source, Way, Whole, Within, load},
             words::ALL,
         },
         narrow,
@@ -117,7 +117,7 @@ pub unsafe fn load_vector_of_each<S: Simt, T: Source, M: Monoid<T>>(
         return unsafe { load_each(simt, op, Within, inputs, base) };
     }
     // At an end of what may be read, which few warps reach: little code, one after the other.
-    let mut read = [Fragment::nothing(); 4];
+    let mut read = [Fragment::unread(op); 4];
     let mut left = inputs;
     let mut turn = simt.opaque(0);
     while turn < 4 {
@@ -125,7 +125,7 @@ pub unsafe fn load_vector_of_each<S: Simt, T: Source, M: Monoid<T>>(
         left = [b, c, d, input];
         let [_, f, g, h] = read;
         // SAFETY: passed on to the caller.
-        read = [f, g, h, unsafe { load_rows(simt, op, Bytes, input, base) }];
+        read = [f, g, h, unsafe { load_rows(simt, op, Elements, input, base) }];
         turn = simt.opaque(turn + 1);
     }
     read

@@ -51,13 +51,10 @@ impl<T: Source, const N: usize> Fragment<T, N> {
         Self { words, present, base }
     }
 
-    /// No elements.
+    /// What stands where one is read later: nothing is known of its fold.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[must_use]
-    pub fn nothing() -> Self {
-        let words = T::each(|_| each_row(|_| [0; WORDS]));
-        let (present, base) = (0, 0);
-        Self { words, present, base }
+    pub fn unread<M: Monoid<T>>(op: M) -> Self {
+        Self::new(op, T::each(|_| each_row(|_| [0; WORDS])), 0, 0)
     }
 
     /// The same, for a second look that shares nothing with the first: registers are dearer than instructions.

@@ -7,7 +7,9 @@ use crate::{
         mask,
         places::Places,
         source::{At, Read, Source},
-        words::{Filler, Vectors, WORDS, each_row, filled, is_vector, load_element, rows_in_turns, vector},
+        words::{
+            Filler, Vectors, WORDS, absent_bits, each_row, filled, is_vector, load_element, rows_in_turns, vector,
+        },
     },
     tree::{ROWS, place, row_elements, vector_elements},
 };
@@ -46,7 +48,7 @@ impl<T: Source> Read<ROWS> for Places<T> {
 ///
 /// # Safety
 ///
-/// As [`fold_part`].
+/// As [`fold_part`](crate::stages::reduce::apart::fold_part).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let Places {
@@ -85,7 +87,7 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
                 element
             })
         };
-        // So many small elements in turns, as `load_bytes` has its rows: each takes a register until it has its place.
+        // So many small elements in turns, as `load_elements` has its rows: each takes a register until it has its place.
         match T::BYTES {
             2 => filled_by_row::<S, T>(simt, rows_in_turns::<S, 2>(simt, row_at), present, filler),
             1 => rows_in_turns::<S, 4>(simt, row_at),
@@ -94,7 +96,7 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
     } else {
         // One by one, and as little code as that takes: each moves those before it down.
         let mut rows = [[0; WORDS]; ROWS];
-        // A number of turns that no compiler knows, as in `load_bytes`.
+        // A number of turns that no compiler knows, as in `load_elements`.
         let turns = simt.opaque((ROWS * vector_elements::<T>()) as u32) as usize;
         let mut turn = 0;
         while turn < turns {
@@ -133,17 +135,6 @@ fn filled_by_row<S: Simt, T: Item>(simt: S, vectors: Vectors<ROWS>, present: u32
     rows
 }
 
-/// The bits of a filler's element, of at most 8 bytes; of none anything.
-fn absent_bits<T: Item>(filler: Filler) -> u64 {
-    let [low, high, ..] = filler.unwrap_or_default();
-    match T::BYTES {
-        1 => u64::from(low & 0xff),
-        2 => u64::from(low & 0xffff),
-        4 => low.into(),
-        _ => u64::from(low) | u64::from(high) << 32,
-    }
-}
-
 /// The vectors of a part of elements that are vectors.
 ///
 /// # Safety
@@ -175,7 +166,7 @@ unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vector
         return each_row(|row| load(row, (first + place::<T>(row, 0)) as isize * step));
     }
     let mut rows = [[0; WORDS]; ROWS];
-    // A number of turns that no compiler knows, as in `load_bytes`.
+    // A number of turns that no compiler knows, as in `load_elements`.
     let turns = simt.opaque(ROWS as u32) as usize;
     let mut row = 0;
     while row < turns {
@@ -195,7 +186,7 @@ unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vector
 ///
 /// # Safety
 ///
-/// As [`fold_part`].
+/// As [`fold_part`](crate::stages::reduce::apart::fold_part).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_mask<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let Places {

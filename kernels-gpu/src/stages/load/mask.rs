@@ -52,24 +52,16 @@ const fn touched<T: Item>() -> usize {
 /// If they are wanted, `from` is valid for them, a multiple of as many bytes, and unwritten.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_row<S: Simt, T: Element>(simt: S, wanted: bool, from: *const u8) -> [u32; WORDS] {
-    let word = |i: usize| {
-        if !wanted {
-            return 0;
-        }
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if vector_elements::<T>() == 2 {
-                simt.load_input_short(from.cast())
-            } else {
-                simt.load_input(from.wrapping_add(4 * i).cast())
-            }
-        }
-    };
+    // SAFETY: passed on to the caller.
+    let word = |i: usize| unsafe { simt.load_input_if(wanted, from.wrapping_add(4 * i).cast(), 0) };
     match vector_elements::<T>() {
         // SAFETY: passed on to the caller.
         16 => unsafe { simt.load_input_vector_if(wanted, from.cast(), [0; WORDS]) },
         8 => [word(0), word(1), 0, 0],
-        _ => [word(0), 0, 0, 0],
+        4 => [word(0), 0, 0, 0],
+        // SAFETY: passed on to the caller.
+        _ if wanted => [unsafe { simt.load_input_short(from.cast()) }, 0, 0, 0],
+        _ => [0; WORDS],
     }
 }
 
@@ -153,13 +145,19 @@ pub(crate) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
         let end = if here > 0 { offset + here } else { 0 };
         let from = aligned.wrapping_add(row * row_elements::<T>());
         let word = |i: usize| {
-            if i >= touched::<T>() || 4 * i as u32 >= end {
+            if i >= touched::<T>() {
                 return 0;
             }
             // SAFETY: passed on to the caller.
-            unsafe { simt.load_input(from.wrapping_add(4 * i).cast()) }
+            unsafe { simt.load_input_if(4 * (i as u32) < end, from.wrapping_add(4 * i).cast(), 0) }
         };
-        shifted_by_bytes([word(0), word(1), word(2), word(3)], word(4), offset)
+        let first = if is_vector::<T>() {
+            // SAFETY: passed on to the caller.
+            unsafe { simt.load_input_words(end.div_ceil(4).min(4), from.cast(), [0; WORDS]) }
+        } else {
+            [word(0), word(1), word(2), 0]
+        };
+        shifted_by_bytes(first, word(4), offset)
     })
 }
 

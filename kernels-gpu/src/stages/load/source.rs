@@ -8,7 +8,7 @@ use crate::{
         around::Around,
         mask,
         words::{
-            Filler, Vectors, element, filled, load_bytes, load_one, load_ragged, load_whole, load_wide, load_words,
+            Filler, Vectors, element, filled, load_elements, load_one, load_ragged, load_whole, load_wide, load_words,
         },
     },
 };
@@ -391,6 +391,6 @@ ways! {
     Whole, ragged: false, |_present, _around, _filler| load_whole(), load_whole();
     Aligned, ragged: false, |present, _around, filler| load_wide(present, filler), load_wide(present);
     Within, ragged: true, |present, _around, filler| load_words(present, filler), load_words(present);
-    Bytes, ragged: true, |present, _around, filler| load_bytes(present, filler), load_bytes(present);
+    Elements, ragged: true, |present, _around, filler| load_elements(present, filler), load_bytes(present);
     Ragged, ragged: true, |present, around, filler| load_ragged(present, around, filler), load_ragged(present, around);
 }

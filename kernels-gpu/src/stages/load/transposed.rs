@@ -69,7 +69,7 @@ impl<T: Source, const N: usize> Read<N> for TransposedLoads<T> {
 ///
 /// # Safety
 ///
-/// As [`fold_part`](crate::stages::load::gather::fold_part).
+/// As [`fold_part`](crate::stages::reduce::apart::fold_part).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_transposed<S: Simt, T: Source, const N: usize>(simt: S, places: Places<T>) -> Vectors<N> {
     let Places {

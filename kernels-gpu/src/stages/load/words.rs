@@ -95,7 +95,7 @@ pub(crate) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
         } else if N > 1 && around.has_vectors(from.addr(), bytes) {
             load_across::<S, T, N>(simt, from, present, filler)
         } else {
-            load_bytes::<S, T, N>(simt, from, present, filler)
+            load_elements::<S, T, N>(simt, from, present, filler)
         }
     }
 }
@@ -119,12 +119,8 @@ pub(crate) fn filled<T: Item, const N: usize>(
     };
     let here = (present - last * row_elements::<T>() as u32).min(vector_elements::<T>() as u32);
     let bits = 8 * bytes as u32 * here;
-    let kept = [
-        low_bits(bits, 0),
-        low_bits(bits, 1),
-        low_bits(bits, 2),
-        low_bits(bits, 3),
-    ];
+    let (low, high) = (low_bits(bits), low_bits(bits.saturating_sub(64)));
+    let kept = [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32];
     let mut rows = vectors;
     macro_rules! write_out {
         ($($i:literal)*) => {
@@ -138,11 +134,10 @@ pub(crate) fn filled<T: Item, const N: usize>(
     rows
 }
 
-/// The bits of word `i` that are among the first `bits` of a vector.
+/// The first `bits` bits, of 64.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn low_bits(bits: u32, i: u32) -> u32 {
-    let bits = u32::saturating_sub(bits, 32 * i);
-    if bits < 32 { !(u32::MAX << bits) } else { u32::MAX }
+fn low_bits(bits: u32) -> u64 {
+    if bits < 64 { !(u64::MAX << bits) } else { u64::MAX }
 }
 
 /// A vector's bits that are kept, the others a filler's.
@@ -296,38 +291,56 @@ pub(crate) fn shifted_by_bytes([a, b, c, d]: [u32; WORDS], e: u32, offset: u32) 
     [across(a, b), across(b, c), across(c, d), across(d, e)]
 }
 
-/// Byte by byte: of small elements at an end of what may be read, which few blocks meet.
+/// The bits of a filler's element, of at most 8 bytes; of none anything.
+pub(crate) fn absent_bits<T: Item>(filler: Filler) -> u64 {
+    let [low, high, ..] = filler.unwrap_or_default();
+    match T::BYTES {
+        1 => u64::from(low & 0xff),
+        2 => u64::from(low & 0xffff),
+        4 => low.into(),
+        _ => u64::from(low) | u64::from(high) << 32,
+    }
+}
+
+/// Element by element: of small ones at an end of what may be read, which few blocks meet.
 ///
 /// # Safety
 ///
 /// `from` is valid for `present` places' elements, which nobody writes.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
+pub(crate) unsafe fn load_elements<S: Simt, T: Element, const N: usize>(
     simt: S,
     from: *const T,
     present: u32,
     filler: Filler,
 ) -> Vectors<N> {
     let mut rows = [[0; WORDS]; N];
-    let [absent, ..] = filler.unwrap_or_default();
-    // A number of turns that no compiler knows: one unrolls the loop otherwise, and this is code that is seldom run.
-    let turns = simt.opaque(N as u32);
-    for row in 0..turns {
+    let absent = absent_bits::<T>(filler) as u32;
+    // No compiler knows how many turns there are nor counts them: it would unroll so short a loop, and this is code that is seldom run.
+    let mut row = simt.opaque(0);
+    while row < N as u32 {
         let first = row * row_elements::<T>() as u32;
-        let elements = u32::saturating_sub(present, first).min(vector_elements::<T>() as u32);
-        let bytes = elements * size_of::<T>() as u32;
-        let from = from.wrapping_add(first as usize).cast::<u8>();
-        let byte = |i: usize| {
-            if i as u32 >= bytes {
-                return absent >> (8 * (i % 4)) & 0xff;
+        let here = u32::saturating_sub(present, first);
+        let from = from.wrapping_add(first as usize);
+        let element = |i: usize| {
+            if i as u32 >= here {
+                return absent;
             }
-            // SAFETY: the byte lies inside the input.
-            unsafe { simt.load_input_byte(from.wrapping_add(i)) }
+            // SAFETY: the element lies inside the input.
+            unsafe { load_element::<S, T>(simt, from.wrapping_add(i)) as u32 }
         };
-        let word = |i: usize| byte(i) | byte(i + 1) << 8 | byte(i + 2) << 16 | byte(i + 3) << 24;
-        let read = [word(0), word(4), word(8), word(12)];
+        let word = |i: usize| {
+            if size_of::<T>() == 2 {
+                element(2 * i) | element(2 * i + 1) << 16
+            } else {
+                let half = |i: usize| element(i) | element(i + 1) << 8;
+                half(4 * i) | half(4 * i + 2) << 16
+            }
+        };
+        let read = [word(0), word(1), word(2), word(3)];
         let before = rows;
         rows = each_row(|i| if i + 1 < N { before[i + 1] } else { read });
+        row = simt.opaque(row + 1);
     }
     rows
 }

@@ -142,7 +142,11 @@ impl<T: Source> Fragment<T, ROWS> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn half(self, first: usize) -> Fragment<T, { ROWS / 2 }> {
         let words = T::map(self.words, |words| each_row(|row| words[first + row]));
-        let present = u32::saturating_sub(self.present, place::<T>(first, 0) as u32);
+        // Where all are present they are in each half, and no compiler has to ask.
+        let present = match self.present {
+            ALL => ALL,
+            present => u32::saturating_sub(present, place::<T>(first, 0) as u32),
+        };
         let base = self.base + place::<T>(first, 0);
         Fragment { words, present, base }
     }

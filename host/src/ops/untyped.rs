@@ -10,7 +10,7 @@ use warpfold_kernels::{
 use super::{OpFacts, Reduction};
 
 /// What it takes to put states together and to finish them, all types forgotten. Slices hold one state after the other.
-pub(crate) trait Algebra: Send + Sync {
+pub(crate) trait Untyped: Send + Sync {
     /// What is known of the operator.
     fn facts(&self) -> &OpFacts;
     /// Words of a state.
@@ -64,7 +64,7 @@ impl<R: Reduction<I>, I: Item> Typed<R, I> {
     }
 }
 
-impl<R: Reduction<I>, I: Item> Algebra for Typed<R, I> {
+impl<R: Reduction<I>, I: Item> Untyped for Typed<R, I> {
     fn facts(&self) -> &OpFacts {
         &self.facts
     }

@@ -135,7 +135,7 @@ macro_rules! operator {
 
 /// Its names, and what a launch passes.
 macro_rules! named {
-    ($op:ty, $name:literal, {}, (asks $monoid:ident::$make:ident, $entry:literal, $entry_where:literal)) => {
+    ($op:ty, $name:literal, {}, (asks $monoid:ident::$make:ident, $entry:literal)) => {
         impl Operator for $op {
             const NAME: &'static str = $name;
             const ENTRY: &'static str = $entry;
@@ -170,7 +170,7 @@ macro_rules! named {
 /// What it folds of each type.
 macro_rules! reductions {
     // Bits in a range, of whatever elements: kernels of unsigned integers of the same size count them.
-    ([$group:ident, $op:ty, (asks $monoid:ident::$make:ident, $entry:literal, $entry_where:literal)] $($element:ident)*) => {
+    ([$group:ident, $op:ty, (asks $monoid:ident::$make:ident, $entry:literal)] $($element:ident)*) => {
         $(impl Reduction<$element> for $op {
             type Answer = <monoids::$monoid as Monoid<$element>>::Answer;
             type State = <monoids::$monoid as Monoid<$element>>::State;

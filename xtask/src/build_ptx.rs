@@ -90,7 +90,11 @@ pub fn run(args: &Args) -> Result<()> {
     };
     let tools = setup::find(codegen)?;
     if let Some(op) = &args.by_stage {
-        let arch = args.arch.first().map_or(DEFAULT_ARCHS[0], String::as_str);
+        if args.arch.len() > 1 {
+            bail!("--by-stage is of one architecture");
+        }
+        let arch = args.arch.first().map_or(DEFAULT_ARCHS[0], |arch| arch.trim());
+        tools.generator.knows(arch)?;
         return by_stage::print(op, arch, &tools);
     }
     let kernels = match &args.user_crate {
@@ -130,10 +134,9 @@ pub fn build_example() -> Result<()> {
 }
 
 /// Builds and checks the kernels for the default architectures, or the one that is checked with the stand-in, and hands
-/// nothing out; or a sample of them.
-pub fn prove_default(tools: &Tools, sample: bool) -> Result<Vec<Build>> {
+/// nothing out.
+pub fn prove_default(tools: &Tools) -> Result<Vec<Build>> {
     let kernels = KernelCrate::ours(&tools.generator)?;
-    let kernels = if sample { kernels.sampled() } else { kernels };
     let wanted = match tools.generator {
         Generator::StandIn(_) => vec![Wanted::all(stand_in::ARCH)],
         _ => wanted(&[], tools),
@@ -170,7 +173,7 @@ fn build(kernels: &KernelCrate, archs: &[String], tools: &Tools, checks: Checks)
 }
 
 /// Two builds at once would mix their files. The lock goes with the file's handle.
-fn lock(kernels: &KernelCrate) -> Result<fs::File> {
+pub fn lock(kernels: &KernelCrate) -> Result<fs::File> {
     fs::create_dir_all(&kernels.cache).with_context(|| format!("cannot make {}", kernels.cache.display()))?;
     let lock = fs::File::create(kernels.cache.with_file_name("lock"))?;
     lock.lock()?;

@@ -157,14 +157,13 @@ fn kernels(codegen: Codegen) -> Result<bool> {
     }
     let builds = build_ptx::build_default(&tools)?;
     if let Generator::Nvvm(_) = tools.generator {
-        let reference = build_ptx::prove_default(&setup::ensure(Codegen::Llvm)?, false)?;
+        let reference = build_ptx::prove_default(&setup::ensure(Codegen::Llvm)?)?;
         println!("{}", compare::tables(&reference, &builds));
     }
     Ok(false)
 }
 
-/// Compiles and checks the source that rustc_codegen_nvvm compiles, as far as that can be had without it; of a sample where
-/// [`kernels`] does.
+/// Compiles and checks the source that rustc_codegen_nvvm compiles, as far as that can be had without it.
 fn as_nvvm_has_them() -> Result<()> {
     let tools = setup::ensure(Codegen::Llvm)?;
     let Generator::Llvm(compiler) = tools.generator else {
@@ -172,7 +171,7 @@ fn as_nvvm_has_them() -> Result<()> {
     };
     setup::ensure_libnvvm();
     let generator = Generator::StandIn(compiler);
-    build_ptx::prove_default(&setup::Tools { generator, ..tools }, !asks_for_gpu())?;
+    build_ptx::prove_default(&setup::Tools { generator, ..tools })?;
     stand_in::check_builder()
 }
 

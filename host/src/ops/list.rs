@@ -71,8 +71,8 @@ macro_rules! list {
             entry: entry_of!($folds),
             of_bits: is_bits!($folds),
             of_two: $(is_pairs!($group))||*,
-            takes_mask: mask_of!($folds $masked).is_some(),
-            entry_where: named(mask_of!($folds $masked)),
+            takes_mask: mask_of!($masked).is_some(),
+            entry_where: named(mask_of!($masked)),
             skips_nan: {
                 let names: &[&str] = &[$($without_nan)?];
                 !names.is_empty()
@@ -106,7 +106,7 @@ macro_rules! is_bits {
 }
 
 macro_rules! entry_of {
-    ((asks $monoid:ident::$make:ident, $entry:literal, $entry_where:literal)) => {
+    ((asks $monoid:ident::$make:ident, $entry:literal)) => {
         $entry
     };
     ((|$this:ident| $monoid:ty = $value:expr, $entry:literal $($more:tt)*)) => {
@@ -115,13 +115,10 @@ macro_rules! entry_of {
 }
 
 macro_rules! mask_of {
-    ((asks $monoid:ident::$make:ident, $entry:literal, $entry_where:literal) ()) => {
-        Some($entry_where)
-    };
-    ($folds:tt ()) => {
+    (()) => {
         Option::<&str>::None
     };
-    ($folds:tt ($entry_where:literal $($more:tt)*)) => {
+    (($entry_where:literal $($more:tt)*)) => {
         Some($entry_where)
     };
 }

@@ -11,11 +11,11 @@
 /// |---|---|
 /// | `name` | what the command calls it, and says of it |
 /// | `of` | the groups of elements that it is for: [`if_of`](crate::if_of) has them |
-/// | `folds` | its monoid, the name of its kernels, and the number that they are passed, if any; or by `asks` what bits it counts |
-/// | `masked` | the name of its kernels under a mask, nothing where GPUs have none; a monoid, if another one folds what is selected |
+/// | `folds` | its monoid, the name of its kernels, and the number that they are passed, if any; or by `asks` what bits it counts, of whatever elements |
+/// | `masked` | the name of its kernels under a mask, `""` where only CPUs take one, and the monoid, if another one folds what is selected; nothing where none does |
 /// | `without_nan` | its name where NaN is left out, if it can be |
 /// | `spec` | whether its specification is `exact`, to the bit, or a reference that it is `near` |
-/// | `command` | how the command shows its answer: as it is (`run`), with the element at an index (`arg`) or at two, of two arrays (`pair`); and what it takes there, which are its options |
+/// | `command` | how `warpfold reduce` shows its answer: as it is (`run`), with the element at an index (`arg`) or those at two (`two_args`), of two arrays (`pair`); the options that it takes there, whether it is on the emulator, and whether it rounds; nothing where it is not there |
 #[doc(hidden)]
 #[macro_export]
 macro_rules! manifest {
@@ -236,8 +236,8 @@ macro_rules! manifest {
                 CountNonzero {}
                 name ("count-nonzero", "How many are not zero.")
                 of (all)
-                folds (asks Count::nonzero, "count", "count_where")
-                masked ()
+                folds (asks Count::nonzero, "count")
+                masked ("count_where")
                 without_nan ()
                 spec (exact)
                 command (run: masked)
@@ -247,8 +247,8 @@ macro_rules! manifest {
                 CountNan {}
                 name ("count-nan", "How many are NaN.")
                 of (floats fp8)
-                folds (asks Count::nan, "count", "count_where")
-                masked ()
+                folds (asks Count::nan, "count")
+                masked ("count_where")
                 without_nan ()
                 spec (exact)
                 command (run: masked)
@@ -258,8 +258,8 @@ macro_rules! manifest {
                 CountInf {}
                 name ("count-inf", "How many are infinite.")
                 of (floats)
-                folds (asks Count::infinite, "count", "count_where")
-                masked ()
+                folds (asks Count::infinite, "count")
+                masked ("count_where")
                 without_nan ()
                 spec (exact)
                 command (run: masked)
@@ -269,8 +269,8 @@ macro_rules! manifest {
                 Any {}
                 name ("any", "Whether any is not zero.")
                 of (all)
-                folds (asks Truth::any, "truth", "truth_where")
-                masked ()
+                folds (asks Truth::any, "truth")
+                masked ("truth_where")
                 without_nan ()
                 spec (exact)
                 command (run: masked)
@@ -280,8 +280,8 @@ macro_rules! manifest {
                 All {}
                 name ("all", "Whether none is zero.")
                 of (all)
-                folds (asks Truth::all, "truth", "truth_where")
-                masked ()
+                folds (asks Truth::all, "truth")
+                masked ("truth_where")
                 without_nan ()
                 spec (exact)
                 command (run: masked)

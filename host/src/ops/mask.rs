@@ -94,7 +94,7 @@ impl<Op: SkipsNan> TakesMask for IgnoreNan<Op> {
 
 /// What folds the elements of an operator of the [manifest](crate::manifest) that a mask selects: another monoid, or the operator's own.
 macro_rules! takes_mask {
-    ($op:ty, (asks $monoid:ident::$make:ident, $entry:literal, $entry_where:literal), ()) => {
+    ($op:ty, (asks $monoid:ident::$make:ident, $entry:literal), ($entry_where:literal)) => {
         impl TakesMask for $op {
             const ENTRY_WHERE: &'static str = $entry_where;
             type Counted = monoids::$monoid;

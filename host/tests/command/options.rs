@@ -1,42 +1,14 @@
 //! Which options `warpfold reduce` takes with which operators, and what numbers they can be.
 
+use warpfold::ops::LIST;
+
 use super::{DATA, Temporary, runs::reduce, text, warpfold};
 
-const OPERATORS: [&str; 33] = [
-    "sum",
-    "prod",
-    "mean",
-    "min",
-    "max",
-    "minmax",
-    "argmin",
-    "argmax",
-    "argmin-last",
-    "argmax-last",
-    "argminmax",
-    "bit-and",
-    "bit-or",
-    "bit-xor",
-    "l1",
-    "l2",
-    "linf",
-    "sumsq",
-    "lp",
-    "logsumexp",
-    "var",
-    "std",
-    "meanvar",
-    "skew",
-    "kurtosis",
-    "count-nonzero",
-    "count-nan",
-    "count-inf",
-    "any",
-    "all",
-    "dot",
-    "cosine",
-    "distinct",
-];
+/// Those of the library's list, but for what has a command of its own; and what is no fold.
+fn operators() -> Vec<&'static str> {
+    let listed = LIST.iter().map(|listed| listed.name);
+    listed.filter(|name| *name != "describe").chain(["distinct"]).collect()
+}
 
 /// The operators are those of the command, so none is left out below.
 #[test]
@@ -50,7 +22,7 @@ fn the_operators_are_all_there_are() {
         .split(']')
         .next()
         .unwrap();
-    assert_eq!(listed.split(", ").collect::<Vec<_>>(), OPERATORS);
+    assert_eq!(listed.split(", ").collect::<Vec<_>>(), operators());
 }
 
 /// What an operator makes no use of is refused, and not left unsaid. No file is looked for then.
@@ -79,28 +51,29 @@ fn an_option_is_taken_by_the_operators_that_use_it() {
         "cosine",
         "distinct",
     ];
-    let masked: Vec<&str> = OPERATORS.into_iter().filter(|op| !maskless.contains(op)).collect();
+    let all = operators();
+    let masked: Vec<&str> = all.iter().copied().filter(|op| !maskless.contains(op)).collect();
     let missing = "no/such/file.npy";
     for (option, value, users) in [
         ("--ties", Some("last"), &["argmin", "argmax"][..]),
         ("--ties", Some("first"), &["argmin", "argmax"]),
         ("--nan", Some("ignore"), &ignoring),
-        ("--nan", Some("propagate"), &OPERATORS),
+        ("--nan", Some("propagate"), &all),
         ("--correction", Some("1"), &["var", "std", "meanvar"]),
         ("--ord", Some("3"), &["lp"]),
         ("--accuracy", Some("exact"), &["sum", "mean"]),
-        ("--accuracy", Some("native"), &OPERATORS),
+        ("--accuracy", Some("native"), &all),
         ("--where", Some(missing), &masked),
         ("--with", Some(missing), &["dot", "cosine"]),
-        ("--axis", Some("0"), &OPERATORS),
-        ("--keepdim", None, &OPERATORS),
-        ("--offsets", Some(missing), &OPERATORS),
-        ("--segment-size", Some("3"), &OPERATORS),
-        ("--dtype-out", Some("float32"), &OPERATORS),
-        ("--out", Some(missing), &OPERATORS),
-        ("--explain", None, &OPERATORS),
+        ("--axis", Some("0"), &all),
+        ("--keepdim", None, &all),
+        ("--offsets", Some(missing), &all),
+        ("--segment-size", Some("3"), &all),
+        ("--dtype-out", Some("float32"), &all),
+        ("--out", Some(missing), &all),
+        ("--explain", None, &all),
     ] {
-        for op in OPERATORS {
+        for &op in &all {
             let mut more = vec![option];
             more.extend(value);
             match op {

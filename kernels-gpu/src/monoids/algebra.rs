@@ -44,7 +44,8 @@ impl Algebra {
         self.associates || self.selects
     }
 
-    /// That of an operator behind another, which folds other elements than memory has, and all words of a state alike.
+    /// That of an operator in another, which hands on neither words of several elements ([`Algebra::asks_at_once`]) nor words that are
+    /// set aside.
     #[must_use]
     pub const fn behind(self) -> Self {
         Self {
@@ -67,5 +68,41 @@ impl Algebra {
             words_aside: 0,
             fuses: self.fuses || other.fuses,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::monoids::{Arg, Describe, Extremum, InOrder, Map, Monoid, Step, Sum, Variance};
+
+    fn of<T, M: Monoid<T>>(_: M) -> Algebra {
+        M::ALGEBRA
+    }
+
+    #[test]
+    fn an_operator_in_another_is_what_it_was() {
+        let transform = Step::ABS;
+        let (op, in_order) = (Sum, InOrder(Sum));
+        assert!(
+            !of::<f32, _>(Map {
+                transform,
+                op: in_order
+            })
+            .commutes
+        );
+        assert!(!of::<f32, _>((InOrder(Sum), InOrder(Sum))).commutes);
+        assert!(of::<f32, _>(Map { transform, op }).commutes);
+        // Neither of several elements in a word, nor with anything aside.
+        let both = of::<u8, _>((Extremum::LARGEST, Arg::LARGEST));
+        assert!(both.selects && both.asks_at_once && !both.associates);
+        let extremum = of::<u8, _>(Extremum::LARGEST);
+        assert!(extremum.asks_at_once && !extremum.behind().asks_at_once);
+        assert!(extremum.in_any_order() && extremum.behind().selects);
+        let describe = of::<f32, _>(Describe { correction: 1.0 });
+        assert!(describe.words_aside > 0 && describe.behind().words_aside == 0 && describe.behind().fuses);
+        // One that does not select changes with every element.
+        let variance = of::<f32, _>((Variance { correction: 1.0 }, Extremum::LARGEST));
+        assert!(variance.folds_columns && variance.fuses && !variance.selects);
     }
 }

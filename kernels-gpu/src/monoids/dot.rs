@@ -136,8 +136,8 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
             ..sums
         }
     }
-    /// The bits are those of pairs: it is less code.
     const ALGEBRA: Algebra = Algebra {
+        // The bits are those of pairs: it is less code.
         folds_columns: T::Scale::SCALES,
         ..Algebra::PLAIN
     };

@@ -70,8 +70,8 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
     fn combine(self, a: Squares<T::Scale>, b: Squares<T::Scale>) -> Squares<T::Scale> {
         a.plus(b)
     }
-    /// The bits are those of pairs: it is less code.
     const ALGEBRA: Algebra = Algebra {
+        // The bits are those of pairs: it is less code.
         folds_columns: T::Scale::SCALES,
         ..Algebra::PLAIN
     };

@@ -46,7 +46,6 @@ impl<T: Item, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
         (self.0.shift(state.0, by), self.1.shift(state.1, by))
     }
     const ALGEBRA: Algebra = A::ALGEBRA.and(B::ALGEBRA);
-    /// One that does not select changes with every element.
     #[inline]
     fn may_change(self, best: Self::State, value: T) -> bool {
         self.0.may_change(best.0, value) | self.1.may_change(best.1, value)

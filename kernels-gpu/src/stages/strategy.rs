@@ -213,10 +213,15 @@ impl Strategy {
     }
 
     /// The columns that a turn of the loop folds: those of a word; one of an operator that folds a column at once, of much code for states of
-    /// several words, and of two arrays' such states.
+    /// several words, and of two arrays' such states. A turn of one column moves all words by a part of one, so of two in a word both are
+    /// folded where states are not large.
     #[must_use]
     pub const fn columns_in_turn(self) -> usize {
-        let is_dear = self.algebra.folds_columns || self.algebra.fuses && self.words > 2;
+        let is_dear = if self.algebra.folds_columns {
+            self.bytes() != 2 || self.words > 6
+        } else {
+            self.algebra.fuses && self.words > 2
+        };
         let is_wide = self.arrays > 1 && !self.masked && self.words > 4;
         if is_dear || is_wide {
             1

@@ -205,8 +205,8 @@ impl Simt for Lane<'_> {
 
     #[track_caller]
     unsafe fn load_input_if(self, wanted: bool, from: *const u32, otherwise: u32) -> u32 {
-        // SAFETY: passed on to the caller.
         if wanted {
+            // SAFETY: passed on to the caller.
             unsafe { self.load_input(from) }
         } else {
             otherwise

@@ -43,7 +43,7 @@ fn tests() -> Vec<Test> {
         bits: quick_every_edge every_architecture quick_every_special_value quick_every_alignment quick_every_shape quick_golden_bits
             quick_one_odd_element quick_pieces golden_bits random_lengths random_shapes rounds_of_slots long_array;
         streams: quick_one_bit_pattern a_launch_does_not_wait quick_operators_take_turns_in_one_workspace quick_plans_of_few_and_many_tickets_take_turns
-            a_thousand_launches_give_one_bit_pattern streams_side_by_side threads_side_by_side blocking_calls_from_threads;
+            a_thousand_launches_give_one_bit_pattern streams_side_by_side threads_side_by_side blocking_calls_from_threads kernels_load_side_by_side;
         graphs: quick_a_graph_follows_its_input a_first_launch_can_be_captured;
         memory: quick_nothing_beside_the_outputs_is_written quick_a_launch_allocates_nothing quick_the_input_is_left_alone
             nothing_is_leaked a_workspace_is_freed_from_any_thread a_full_device_folds_in_smaller_pieces;

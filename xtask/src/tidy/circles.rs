@@ -141,14 +141,14 @@ mod tests {
                 "use super::Element;\n// use crate::tree::LEAF;\n#[cfg(test)]\nmod tests { use crate::tree::LEAF; }",
             ),
             (
-                "stages/warp.rs",
+                "stages/reduce/warp.rs",
                 "use super::{thread::{self, Rows}};\nuse crate::{element::half::F16, tree::LANES};",
             ),
-            ("stages/thread.rs", "use crate::tree;"),
+            ("stages/reduce/thread.rs", "use crate::tree;"),
         ];
         assert_eq!(none_in_the_kernels(&tree(&line)), []);
         let mut circle = line.to_vec();
-        circle[4].1 = "use crate::{\n    element,\n    stages::warp::meet,\n};";
+        circle[4].1 = "use crate::{\n    element,\n    stages::reduce::warp::meet,\n};";
         let found: Vec<String> = none_in_the_kernels(&tree(&circle))
             .iter()
             .map(Violation::to_string)
@@ -156,8 +156,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "kernels-gpu/src/stages/thread.rs:1: stages::thread imports from stages::warp, which imports from it",
-                "kernels-gpu/src/stages/warp.rs:1: stages::warp imports from stages::thread, which imports from it"
+                "kernels-gpu/src/stages/reduce/thread.rs:1: stages::reduce::thread imports from stages::reduce::warp, which imports from it",
+                "kernels-gpu/src/stages/reduce/warp.rs:1: stages::reduce::warp imports from stages::reduce::thread, which imports from it"
             ]
         );
     }

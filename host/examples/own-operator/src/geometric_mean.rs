@@ -55,8 +55,8 @@ impl<T: Float> Monoid<T> for GeometricMean {
             others: a.others + b.others,
         }
     }
-    /// `ln` and `exp` are written with them.
     const ALGEBRA: Algebra = Algebra {
+        // As `ln` and `exp` are written.
         fuses: true,
         ..Algebra::PLAIN
     };

@@ -243,13 +243,8 @@ impl<'a> Fold<'a> {
     }
 
     pub fn no_nan(&self) -> Failure {
-        match self.array.dtype() {
-            DType::F8E4M3 | DType::F8E5M2 | DType::Complex64 | DType::Complex128 => {
-                let dtype = self.array.dtype_name();
-                format!("NaN is not left out of {dtype}: leave out --nan ignore").into()
-            }
-            _ => self.meaningless(),
-        }
+        let dtype = self.array.dtype_name();
+        format!("NaN is not left out of {dtype}: leave out --nan ignore").into()
     }
 
     pub fn meaningless(&self) -> Failure {

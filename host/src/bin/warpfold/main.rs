@@ -54,7 +54,6 @@ mod table;
 #[cfg(not(test))]
 mod unfinished;
 
-use op::Op;
 use std::{
     io::{self, BufWriter, Write},
     path::PathBuf,
@@ -64,6 +63,7 @@ use std::{
 use clap::{Parser, Subcommand, ValueEnum};
 
 use device::Wanted;
+use op::Op;
 use shown::Shown;
 use warpfold::files::DType;
 

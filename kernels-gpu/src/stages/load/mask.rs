@@ -60,8 +60,9 @@ unsafe fn load_row<S: Simt, T: Element>(simt: S, wanted: bool, from: *const u8) 
         8 => [word(0), word(1), 0, 0],
         4 => [word(0), 0, 0, 0],
         // SAFETY: passed on to the caller.
-        _ if wanted => [unsafe { simt.load_input_short(from.cast()) }, 0, 0, 0],
-        _ => [0; WORDS],
+        2 if wanted => [unsafe { simt.load_input_short(from.cast()) }, 0, 0, 0],
+        2 => [0; WORDS],
+        _ => panic!("no element under a mask is as large as a vector"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Thread stage for small elements of neighbouring answers that lie side by side: they share words.
+//! Small elements of neighbouring answers that lie side by side: they share words.
 //!
 //! As many lanes as a word has elements read that many words together, each the elements of all their answers at another place, and
 //! exchange them:

@@ -119,7 +119,7 @@ pub(crate) fn filled<T: Item, const N: usize>(
     };
     let here = (present - last * row_elements::<T>() as u32).min(vector_elements::<T>() as u32);
     let bits = 8 * bytes as u32 * here;
-    let (low, high) = (low_bits(bits), low_bits(bits.saturating_sub(64)));
+    let (low, high) = (low_bits(bits), low_bits(u32::saturating_sub(bits, 64)));
     let kept = [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32];
     let mut rows = vectors;
     macro_rules! write_out {

@@ -2,11 +2,7 @@
 
 use bytemuck::NoUninit;
 use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
-use rayon::prelude::*;
-use warpfold_kernels::{
-    element::{Element, Item},
-    kernels::Entry,
-};
+use warpfold_kernels::element::{Element, Item};
 
 use super::{
     Gpu, Prepared, STATE_AT,
@@ -136,28 +132,6 @@ impl Gpu {
     /// As [`prepare`](Self::prepare).
     pub fn load(&self, op: &AnyOp) -> Result<(), Error> {
         Ready::whole(self, op, Plan::new(op.kernel()?, 1)).map(drop)
-    }
-
-    /// Loads kernels, as first calls would, and has the driver compile as many at once as there are cores: for programs that would rather
-    /// wait once, when they start. [`LIBRARY`](warpfold_kernels::kernels::LIBRARY) lists them, an [`AnyOp`] knows its own.
-    ///
-    /// ```no_run
-    /// use warpfold::{gpu::Gpu, ops::{AnyOp, Max, Sum}};
-    ///
-    /// let gpu = Gpu::new(0)?;
-    /// gpu.load_kernels([AnyOp::of::<f32, _>(Sum).kernel()?, AnyOp::of::<f32, _>(Max).kernel()?])?;
-    /// # Ok::<(), warpfold::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`prepare`](Self::prepare), of a kernel that cannot be loaded.
-    pub fn load_kernels(&self, kernels: impl IntoIterator<Item = &'static Entry>) -> Result<(), Error> {
-        let kernels: Vec<_> = kernels.into_iter().collect();
-        kernels.par_iter().try_for_each(|entry| {
-            let _bound = Bound::to(self.context())?;
-            self.inner.modules.function(entry).map(drop)
-        })
     }
 
     /// Folds arrays of `len` elements in host memory a piece at a time; in smaller ones where another program has taken the device's memory

@@ -1,9 +1,9 @@
 //! The kernels' modules, each loaded when first asked for.
 
 use std::{
-    collections::HashMap,
+    collections::hash_map::{self, HashMap},
     ptr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 
 use cust::{error::CudaError, module::Module};
@@ -18,11 +18,8 @@ use crate::{Error, ptx};
 /// The modules that one device has loaded.
 pub(super) struct Modules {
     compute_capability: (u32, u32),
-    loaded: Mutex<HashMap<Name, Slot>>,
+    loaded: Mutex<HashMap<Name, Module>>,
 }
-
-/// A module, once it is loaded. Whoever loads it holds this lock alone, so that threads have the driver compile several at once.
-type Slot = Arc<Mutex<Option<Module>>>;
 
 /// Where a library is, for two crates may have entries of one name; and the entry.
 type Name = (usize, &'static str);
@@ -37,15 +34,11 @@ impl Modules {
 
     /// The entry's function, valid until [`unload`](Self::unload). The device's context is current.
     pub(super) fn function(&self, entry: &'static Entry) -> Result<Function, Error> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (ptr::from_ref(entry.library).addr(), entry.name);
-        let slot: Slot = {
-            let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-            loaded.entry(name).or_default().clone()
-        };
-        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let module = match &mut *slot {
-            Some(module) => module,
-            empty => empty.insert(self.load(entry)?),
+        let module = match loaded.entry(name) {
+            hash_map::Entry::Occupied(there) => there.into_mut(),
+            hash_map::Entry::Vacant(place) => place.insert(self.load(entry)?),
         };
         let function = module.get_function(entry.name).or_fail("cuModuleGetFunction")?;
         Ok(Function(function.to_raw()))

@@ -8,6 +8,14 @@ use warpfold_kernels::{
 use super::manifest::types_of;
 
 /// An operator, as [`LIST`] has it.
+///
+/// ```
+/// use warpfold::ops::{LIST, element::Type};
+///
+/// let of_bool = LIST.iter().filter(|listed| listed.elements().any(|element| element == Type::Bool));
+/// let names: Vec<&str> = of_bool.map(|listed| listed.name).collect();
+/// assert!(names.contains(&"any") && !names.contains(&"var"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// Its type, in this module: `NormL2`.

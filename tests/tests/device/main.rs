@@ -22,11 +22,10 @@ mod steps;
 mod streams;
 mod types;
 
-use std::{env, process::ExitCode, sync::OnceLock, time::Instant};
+use std::{env, process::ExitCode, sync::OnceLock};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use warpfold::gpu::Gpu;
-use warpfold_kernels::kernels;
 
 /// Names and functions, module by module.
 macro_rules! tests {
@@ -43,7 +42,7 @@ fn tests() -> Vec<Test> {
         bits: quick_every_edge every_architecture quick_every_special_value quick_every_alignment quick_every_shape quick_golden_bits
             quick_one_odd_element quick_pieces golden_bits random_lengths random_shapes rounds_of_slots long_array;
         streams: quick_one_bit_pattern a_launch_does_not_wait quick_operators_take_turns_in_one_workspace quick_plans_of_few_and_many_tickets_take_turns
-            a_thousand_launches_give_one_bit_pattern streams_side_by_side threads_side_by_side blocking_calls_from_threads kernels_load_side_by_side;
+            a_thousand_launches_give_one_bit_pattern streams_side_by_side threads_side_by_side blocking_calls_from_threads;
         graphs: quick_a_graph_follows_its_input a_first_launch_can_be_captured;
         memory: quick_nothing_beside_the_outputs_is_written quick_a_launch_allocates_nothing quick_the_input_is_left_alone
             nothing_is_leaked a_workspace_is_freed_from_any_thread a_full_device_folds_in_smaller_pieces;
@@ -92,23 +91,12 @@ fn main() -> ExitCode {
     arguments.test_threads = Some(1);
     if !arguments.list {
         // Now, so that what it prints does not stand within a test's line.
-        let gpu = gpu();
-        if let (Ok(gpu), None) = (gpu, &arguments.filter) {
-            load_all(gpu);
-        }
+        let _ = gpu();
     }
     let trials = tests()
         .into_iter()
         .map(|test| Trial::ignorable_test(test.name, move || run(test.run)));
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
-}
-
-/// Loads every kernel, many at once: one after the other they are most of what the tests take. What cannot be loaded fails its test.
-fn load_all(gpu: &Gpu) {
-    let start = Instant::now();
-    let loaded = gpu.load_kernels(kernels::entries());
-    let said = loaded.map_or_else(|error| error.to_string(), |()| "all kernels are loaded".to_owned());
-    println!("{said}, {:.1} s", start.elapsed().as_secs_f64());
 }
 
 fn run(test: fn(&Gpu) -> Option<String>) -> Result<Completion, Failed> {

@@ -15,7 +15,7 @@ use warpfold::{
     plan::Shape,
 };
 use warpfold_driver::sys;
-use warpfold_kernels::{kernels, monoids::Words};
+use warpfold_kernels::monoids::Words;
 use warpfold_tests::{Bits, backends, cases, each_operator};
 
 use crate::on_device::{Answer, Array, launch, launch_and_wait, stream};
@@ -262,27 +262,6 @@ pub fn blocking_calls_from_threads(gpu: &Gpu) {
             scope.spawn(|| work(Sum, gpu, input, values));
             scope.spawn(|| work(ArgMax, gpu, input, values));
             scope.spawn(|| work(Max, &gpu.clone(), input, values));
-        }
-    });
-}
-
-/// Threads that ask for the same kernels, none of which is loaded yet, and for others, each have them.
-pub fn kernels_load_side_by_side(_: &Gpu) {
-    // Its modules are its own.
-    let gpu = Gpu::new(0).expect("there was one");
-    let all = || {
-        ["sum_f32", "extremum_f32", "count_u8", "sum_f32"]
-            .map(|name| kernels::entry(name).expect("a kernel of that name"))
-    };
-    let values = cases::UNIFORM.array(5000);
-    let expected = backends::cpu(Sum, &values);
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| gpu.load_kernels(all().into_iter().cycle().take(16)).expect("loaded"));
-            scope.spawn(|| {
-                let sum = gpu.reduce_host(Sum, &values).expect("a sum");
-                assert_eq!(Some(Bits::of(sum)), expected);
-            });
         }
     });
 }

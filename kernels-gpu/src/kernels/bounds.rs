@@ -18,8 +18,8 @@ impl Strategy {
             Kernel::Small => (bounds.small_threads, bounds.small_blocks),
             // Of large states four slots take all registers there are.
             Kernel::Rows if is_large(self.words) => (bounds.threads, 1),
-            // Three blocks of small states, whose code takes few registers more: on H200s on 2026-11-26 sums of rows of 1024 bf16 took 24.1 µs
-            // with 79, and with 81, of two blocks, 28.0.
+            // Three blocks of small states, whose code would take a register or two more: on H200s on 2026-11-26 sums of rows of 1024 bf16 took
+            // 28.0 µs with 81, which is two blocks, and 22.2 with at most 80.
             Kernel::Rows if self.words <= 3 && self.arrays == 1 && all == 512 => (256, 3),
             Kernel::Rows => (bounds.threads, bounds.blocks),
             // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments' slots and of a leaf.

@@ -59,6 +59,7 @@
 
 mod accuracy;
 mod any;
+mod groups;
 mod ignore_nan;
 mod list;
 mod manifest;
@@ -85,8 +86,8 @@ pub use warpfold_kernels::{
     ops::{BadParameter, Commutative, Operator, OwnOperator, Reduction},
 };
 
+use groups::types_of;
 use ignore_nan::skips_nan;
-use manifest::types_of;
 use mask::takes_mask;
 
 /// All that each operator of the [manifest](crate::manifest) is: a type, its names, its monoids, and the policies that it has.

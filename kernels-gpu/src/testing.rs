@@ -27,7 +27,7 @@ use crate::{
 /// * No fold notices a [`filler`](Monoid::filler), of an operator that has one.
 /// * What `may_change` says changes nothing, changes nothing; and `may_change_among` misses no element that may change something.
 /// * Of one that [associates](crate::monoids::Algebra::associates), three states may meet in either order, and none is changed by a shift.
-/// * Of one that sets something [aside](crate::monoids::Algebra::words_aside), either part of a state is what it is without the other, what is aside associates,
+/// * Of one that sets something [aside](crate::monoids::Algebra::unordered_words), either part of a state is what it is without the other, what is aside associates,
 ///   `fold_fast` and `fold_slow` give what the canonical tree gives, and where nothing may change what is aside, nothing does.
 /// * A `fold_part` of the operator's own gives what the canonical tree gives.
 ///
@@ -75,7 +75,7 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
                 );
             }
         }
-        if M::ALGEBRA.words_aside > 0 {
+        if M::ALGEBRA.unordered_words > 0 {
             for b in &runs {
                 check_aside(op, [state, fold(op, b, 100), fold(op, &runs[0], 300)], &(a, b));
             }
@@ -179,7 +179,7 @@ fn check_known<T: Element, M: Monoid<T>>(op: M, samples: &[T], before: M::State)
 fn part_of<T, M: Monoid<T>>(op: M, state: M::State, aside: bool) -> M::State {
     let nothing = op.identity();
     M::State::from_words(|i| {
-        if (i >= M::State::COUNT - M::ALGEBRA.words_aside) == aside {
+        if (i >= M::State::COUNT - M::ALGEBRA.unordered_words) == aside {
             state.word(i)
         } else {
             nothing.word(i)
@@ -357,7 +357,7 @@ mod tests {
                 (a.0 + b.0, a.1 + b.1)
             }
             const ALGEBRA: Algebra = Algebra {
-                words_aside: 1,
+                unordered_words: 1,
                 ..Algebra::PLAIN
             };
             fn finish(self, state: (u32, f32), _: u64) -> u32 {

@@ -114,14 +114,7 @@ const CARGO_STEPS: [(&str, &[&str]); 9] = [
 /// Runs the task.
 pub fn run(args: &Args) -> Result<()> {
     // First, for the host crate embeds what it makes: without it, the tests would be of older kernels.
-    let mut is_sample = false;
-    let mut built = step("kernels", || {
-        is_sample = kernels(args.codegen)?;
-        Ok(())
-    });
-    if is_sample {
-        built.name = "a sample of the kernels (`cargo xtask build-ptx` has all)";
-    }
+    let built = step("kernels", || kernels(args.codegen));
     if built.outcome.is_err() {
         return conclude(&[built]);
     }
@@ -148,19 +141,15 @@ pub fn run(args: &Args) -> Result<()> {
     conclude(&done)
 }
 
-/// Builds the kernels, or where no GPU runs them and they are not up to date, a sample: what else the tests need is of no other. Those of
-/// another code generator are compared with those of rustc's own. Whether it is a sample.
-fn kernels(codegen: Codegen) -> Result<bool> {
+/// Builds the kernels; those of another code generator are compared with those of rustc's own.
+fn kernels(codegen: Codegen) -> Result<()> {
     let tools = setup::ensure(codegen)?;
-    if matches!(tools.generator, Generator::Llvm(_)) && !asks_for_gpu() {
-        return build_ptx::build_sample(&tools);
-    }
     let builds = build_ptx::build_default(&tools)?;
     if let Generator::Nvvm(_) = tools.generator {
         let reference = build_ptx::prove_default(&setup::ensure(Codegen::Llvm)?)?;
         println!("{}", compare::tables(&reference, &builds));
     }
-    Ok(false)
+    Ok(())
 }
 
 /// Compiles and checks the source that rustc_codegen_nvvm compiles, as far as that can be had without it.
@@ -175,15 +164,10 @@ fn as_nvvm_has_them() -> Result<()> {
     stand_in::check_builder()
 }
 
-/// Whether tests are to run on a GPU: there is one, or `WARPFOLD_REQUIRE_GPU` says so.
-fn asks_for_gpu() -> bool {
-    let is_required = env::var_os("WARPFOLD_REQUIRE_GPU").is_some_and(|value| value == "1");
-    is_required || GPU_FILES.iter().any(|file| Path::new(file).exists())
-}
-
-/// Runs the tests that need a GPU.
+/// Runs the tests that need a GPU, where there is one or `WARPFOLD_REQUIRE_GPU` says so.
 fn device_tests(tests: &mut Counts) -> Result<()> {
-    if !asks_for_gpu() {
+    let is_required = env::var_os("WARPFOLD_REQUIRE_GPU").is_some_and(|value| value == "1");
+    if !is_required && !GPU_FILES.iter().any(|file| Path::new(file).exists()) {
         println!("skipped: no NVIDIA driver is here; that they compile was checked by clippy");
         tests.skipped += 1;
         return Ok(());

@@ -5,7 +5,7 @@ use warpfold_kernels::{
     kernels::{self, Kernel},
 };
 
-use super::manifest::types_of;
+use super::groups::types_of;
 
 /// An operator, as [`LIST`] has it.
 ///

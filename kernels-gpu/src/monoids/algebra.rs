@@ -18,9 +18,9 @@ pub struct Algebra {
     pub asks_at_once: bool,
     /// Whether the operator has a [`fold_column`](super::Monoid::fold_column) of its own.
     pub folds_columns: bool,
-    /// How many of the last words of a state associate to the bit, where the others do not: they are another state beside that, and
-    /// neither asks for the other. A lane sets them aside until its last leaf, and only the others are combined in the tree.
-    pub words_aside: usize,
+    /// How many of the last words of a state are order-independent accumulators, where the others are not: they are another state beside
+    /// that, and neither asks for the other. A lane keeps them to its last leaf, and only the others are combined in the tree.
+    pub unordered_words: usize,
     /// Whether it is written with fused multiply-adds. In the code of any other there must be none: a compiler would have contracted a
     /// multiplication and an addition, and changed bits.
     pub fuses: bool,
@@ -34,7 +34,7 @@ impl Algebra {
         selects: false,
         asks_at_once: false,
         folds_columns: false,
-        words_aside: 0,
+        unordered_words: 0,
         fuses: false,
     };
 
@@ -44,13 +44,13 @@ impl Algebra {
         self.associates || self.selects
     }
 
-    /// That of an operator in another, which hands on neither words of several elements ([`Algebra::asks_at_once`]) nor words that are
-    /// set aside.
+    /// That of an operator in another, which hands on neither words of several elements ([`Algebra::asks_at_once`]) nor unordered
+    /// words.
     #[must_use]
     pub const fn behind(self) -> Self {
         Self {
             asks_at_once: false,
-            words_aside: 0,
+            unordered_words: 0,
             ..self
         }
     }
@@ -65,7 +65,7 @@ impl Algebra {
             selects: self.selects && other.selects,
             asks_at_once: self.asks_at_once && other.asks_at_once,
             folds_columns: self.folds_columns || other.folds_columns,
-            words_aside: 0,
+            unordered_words: 0,
             fuses: self.fuses || other.fuses,
         }
     }
@@ -93,14 +93,14 @@ mod tests {
         );
         assert!(!of::<f32, _>((InOrder(Sum), InOrder(Sum))).commutes);
         assert!(of::<f32, _>(Map { transform, op }).commutes);
-        // Neither of several elements in a word, nor with anything aside.
+        // Neither of several elements in a word, nor with unordered words.
         let both = of::<u8, _>((Extremum::LARGEST, Arg::LARGEST));
         assert!(both.selects && both.asks_at_once && !both.associates);
         let extremum = of::<u8, _>(Extremum::LARGEST);
         assert!(extremum.asks_at_once && !extremum.behind().asks_at_once);
         assert!(extremum.in_any_order() && extremum.behind().selects);
         let describe = of::<f32, _>(Describe { correction: 1.0 });
-        assert!(describe.words_aside > 0 && describe.behind().words_aside == 0 && describe.behind().fuses);
+        assert!(describe.unordered_words > 0 && describe.behind().unordered_words == 0 && describe.behind().fuses);
         // One that does not select changes with every element.
         let variance = of::<f32, _>((Variance { correction: 1.0 }, Extremum::LARGEST));
         assert!(variance.folds_columns && variance.fuses && !variance.selects);

@@ -75,7 +75,7 @@ impl<T: Float> Monoid<T> for Describe {
 
     const ALGEBRA: Algebra = Algebra {
         folds_columns: true,
-        words_aside: Found::<T>::COUNT,
+        unordered_words: Found::<T>::COUNT,
         fuses: true,
         ..Algebra::PLAIN
     };

@@ -116,7 +116,7 @@ pub trait Monoid<T>: Copy {
     /// says no to most, and a stage then spares itself the rest of the work. `best` folds at least one element, which may be one that
     /// a mask leaves out.
     ///
-    /// Of an operator that sets words aside ([`Algebra::words_aside`]): whether it could change that, but for what
+    /// Of an operator that sets words aside ([`Algebra::unordered_words`]): whether it could change that, but for what
     /// [`fold_fast`](Self::fold_fast) looks for by itself. `best` is then what was set aside, of nothing at first.
     #[inline]
     fn may_change(self, best: Self::State, value: T) -> bool {

@@ -96,7 +96,7 @@ pub enum Partials {
     /// One state of them all, which are neighbours: of states so large that shared memory has room for few. Where it has room, leaves are
     /// read faster if warps take them in turns.
     PerRun {
-        /// Whether something is [set aside](Algebra::words_aside): it is the cheaper, the more leaves of an array a warp folds.
+        /// Whether something is [set aside](Algebra::unordered_words): it is the cheaper, the more leaves of an array a warp folds.
         aside: bool,
     },
     /// One state of them all, whichever they are: threads [accumulate](Strategy::accumulates_per_thread).
@@ -116,9 +116,9 @@ impl Strategy {
         }
     }
 
-    /// Whether some words of a state are [set aside](Algebra::words_aside).
-    const fn sets_aside(self) -> bool {
-        self.algebra.words_aside > 0
+    /// Whether some words of a state are [order-independent](Algebra::unordered_words).
+    const fn has_unordered(self) -> bool {
+        self.algebra.unordered_words > 0
     }
 
     const fn bytes(self) -> usize {
@@ -136,7 +136,7 @@ impl Strategy {
     /// more than holding two, and what of them is combined in the tree not so many that two do not fit the registers beside the third.
     #[must_use]
     pub const fn reduces_four_leaves(self) -> bool {
-        let has_room = self.words > 1 && self.words < 12 || self.sets_aside();
+        let has_room = self.words > 1 && self.words < 12 || self.has_unordered();
         has_room && !self.algebra.selects && !self.accumulates_per_thread() && self.algebra.commutes
     }
 
@@ -147,7 +147,7 @@ impl Strategy {
             Partials::PerThread
         } else if self.reduces_four_leaves() && is_large(self.words) {
             Partials::PerRun {
-                aside: self.sets_aside(),
+                aside: self.has_unordered(),
             }
         } else {
             Partials::PerLeaf

@@ -4,8 +4,8 @@ use crate::{
     element::Item,
     simt::Simt,
     stages::load::{
+        extents::Extents,
         mask,
-        places::Places,
         source::{At, Read, Source},
         words::{
             Filler, Vectors, WORDS, absent_bits, each_row, filled, is_vector, load_element, rows_in_turns, vector,
@@ -24,6 +24,23 @@ pub struct Answer<T: Source> {
     /// Whether all 32 lanes fold neighbouring answers, the first lane one whose number is a multiple of 32, and
     /// [`do_share`](crate::stages::load::transposed::do_share): then they read together.
     pub shares_words: bool,
+}
+
+/// Where the elements of a part lie in one of the arrays.
+#[derive(Clone, Copy)]
+pub struct Places<T: Source> {
+    /// The extents.
+    pub extents: Extents<T>,
+    /// Which of the arrays.
+    pub array: usize,
+    /// The first element of the extent there.
+    pub start: *const T::Element,
+    /// The number of the part's first element.
+    pub first: u64,
+    /// How many places have elements: the first.
+    pub present: u32,
+    /// What stands at the others, if anything matters.
+    pub filler: Filler,
 }
 
 /// The words of a part, element by element.
@@ -51,6 +68,25 @@ impl<T: Source> Read<ROWS> for Places<T> {
 /// As [`fold_part`](crate::stages::reduce::apart::fold_part).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if is_vector::<T>() {
+            load_vectors(simt, places)
+        } else if places.extents.layout.is_null() {
+            load_with_step(simt, places)
+        } else {
+            load_by_layout(simt, places)
+        }
+    }
+}
+
+/// Those that are one step apart.
+///
+/// # Safety
+///
+/// As [`load_part`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+unsafe fn load_with_step<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let Places {
         extents,
         array,
@@ -60,60 +96,69 @@ unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
         filler,
     } = places;
     let absent = absent_bits::<T>(filler);
-    if is_vector::<T>() {
-        // SAFETY: passed on to the caller.
-        return unsafe { load_vectors(simt, places) };
-    }
-    if extents.layout.is_null() {
-        let element = |place: u64, from: *const T::Element| {
-            let is_present = (place as u32) < present;
-            if T::BYTES != 2 && !is_present {
-                return absent;
-            }
-            // Of two that share a word, the extent's first for one that is absent: no load waits for another's test then.
-            let from = if is_present { from } else { start };
-            // SAFETY: passed on to the caller; the element is present, or the first of its extent, which is not empty.
-            unsafe { load_element(simt, from) }
-        };
-        // From one to the next: as multiples of the step, all offsets would be kept from one part to the next.
-        let step = T::of(extents.step, array) as isize;
-        let mut from = start.wrapping_offset(first as isize * step);
-        let row_at = |row: usize| {
-            let mut at = from;
-            from = from.wrapping_offset(row_elements::<T>() as isize * step);
-            vector::<T>(|column| {
-                let element = element(place::<T>(row, column), at);
-                at = at.wrapping_offset(step);
-                element
-            })
-        };
-        // So many small elements in turns, as `load_elements` has its rows: each takes a register until it has its place.
-        match T::BYTES {
-            2 => filled_by_row::<S, T>(simt, rows_in_turns::<S, 2>(simt, row_at), present, filler),
-            1 => rows_in_turns::<S, 4>(simt, row_at),
-            _ => each_row(row_at),
+    let element = |place: u64, from: *const T::Element| {
+        let is_present = (place as u32) < present;
+        if T::BYTES != 2 && !is_present {
+            return absent;
         }
-    } else {
-        // One by one, and as little code as that takes: each moves those before it down.
-        let mut rows = [[0; WORDS]; ROWS];
-        // A number of turns that no compiler knows, as in `load_elements`.
-        let turns = simt.opaque((ROWS * vector_elements::<T>()) as u32) as usize;
-        let mut turn = 0;
-        while turn < turns {
-            let place = place::<T>(turn / vector_elements::<T>(), turn % vector_elements::<T>());
-            let mut bits = absent;
-            if (place as u32) < present {
-                // SAFETY: passed on to the caller; the element is present.
-                bits = unsafe {
-                    let offset = T::of(extents.within(simt, first + place), array);
-                    load_element(simt, start.wrapping_offset(offset as isize))
-                };
-            }
-            rows = moved_down::<T>(rows, bits);
-            turn += 1;
-        }
-        rows
+        // Of two that share a word, the extent's first for one that is absent: no load waits for another's test then.
+        let from = if is_present { from } else { start };
+        // SAFETY: passed on to the caller; the element is present, or the first of its extent, which is not empty.
+        unsafe { load_element(simt, from) }
+    };
+    // From one to the next: as multiples of the step, all offsets would be kept from one part to the next.
+    let step = T::of(extents.step, array) as isize;
+    let mut from = start.wrapping_offset(first as isize * step);
+    let row_at = |row: usize| {
+        let mut at = from;
+        from = from.wrapping_offset(row_elements::<T>() as isize * step);
+        vector::<T>(|column| {
+            let element = element(place::<T>(row, column), at);
+            at = at.wrapping_offset(step);
+            element
+        })
+    };
+    // So many small elements in turns, as `load_elements` has its rows: each takes a register until it has its place.
+    match T::BYTES {
+        2 => filled_by_row::<S, T>(simt, rows_in_turns::<S, 2>(simt, row_at), present, filler),
+        1 => rows_in_turns::<S, 4>(simt, row_at),
+        _ => each_row(row_at),
     }
+}
+
+/// Those that stand for several indices: one by one, and as little code as that takes. Each moves those before it down.
+///
+/// # Safety
+///
+/// As [`load_part`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+unsafe fn load_by_layout<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+    let Places {
+        extents,
+        array,
+        start,
+        first,
+        present,
+        filler,
+    } = places;
+    let mut rows = [[0; WORDS]; ROWS];
+    // A number of turns that no compiler knows, as in `load_elements`.
+    let turns = simt.opaque((ROWS * vector_elements::<T>()) as u32) as usize;
+    let mut turn = 0;
+    while turn < turns {
+        let place = place::<T>(turn / vector_elements::<T>(), turn % vector_elements::<T>());
+        let mut bits = absent_bits::<T>(filler);
+        if (place as u32) < present {
+            // SAFETY: passed on to the caller; the element is present.
+            bits = unsafe {
+                let offset = T::of(extents.within(simt, first + place), array);
+                load_element(simt, start.wrapping_offset(offset as isize))
+            };
+        }
+        rows = moved_down::<T>(rows, bits);
+        turn += 1;
+    }
+    rows
 }
 
 /// Vectors with a filler in all places but the first `present`: of elements that were read whether they are there or not. A row a turn, the
@@ -189,6 +234,23 @@ unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vector
 /// As [`fold_part`](crate::stages::reduce::apart::fold_part).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_mask<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if places.extents.layout.is_null() {
+            load_mask_with_step(simt, places)
+        } else {
+            load_mask_by_layout(simt, places)
+        }
+    }
+}
+
+/// Those of a mask that are one step apart.
+///
+/// # Safety
+///
+/// As [`load_part`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+unsafe fn load_mask_with_step<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let Places {
         extents,
         array,
@@ -198,57 +260,73 @@ unsafe fn load_mask<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<R
         ..
     } = places;
     let start = start.cast::<u8>();
-    let byte = |place: u64, from: *const u8| {
-        if place as u32 >= present {
-            return 0;
-        }
-        // SAFETY: passed on to the caller; the element is present.
-        unsafe { simt.load_input_byte(from) }
-    };
-    let columns = vector_elements::<T>();
-    if extents.layout.is_null() {
-        let step = T::of(extents.step, array) as isize;
-        let mut from = start.wrapping_offset(first as isize * step);
-        let mut rows = [[0; WORDS]; ROWS];
-        // A row a turn, which no compiler counts: all at once would take a register for each byte until it has its place.
-        let mut turn = simt.opaque(0);
-        while turn < ROWS as u32 {
-            let mut at = from;
-            let read = mask::packed::<T>(|column| {
-                let byte = byte(place::<T>(turn as usize, column), at);
-                at = at.wrapping_offset(step);
-                byte
-            });
-            from = from.wrapping_offset(row_elements::<T>() as isize * step);
-            let before = rows;
-            rows = each_row(|i| if i + 1 < ROWS { before[i + 1] } else { read });
-            turn = simt.opaque(turn + 1);
-        }
-        rows
-    } else {
-        // A bit each, which moves those before it down.
-        let mut bits = [0_u32; WORDS];
-        let turns = simt.opaque((ROWS * columns) as u32) as usize;
-        let mut turn = 0;
-        while turn < turns {
-            let place = place::<T>(turn / columns, turn % columns);
-            let mut bit = 0;
-            if (place as u32) < present {
-                // SAFETY: passed on to the caller.
-                let offset = unsafe { T::of(extents.within(simt, first + place), array) };
-                bit = u32::from(byte(place, start.wrapping_offset(offset as isize)) != 0);
-            }
-            let [a, b, c, d] = bits;
-            bits = [a >> 1 | b << 31, b >> 1 | c << 31, c >> 1 | d << 31, d >> 1 | bit << 31];
-            turn += 1;
-        }
-        each_row(|row| {
-            mask::packed::<T>(|column| {
-                let at = (WORDS * 32 - ROWS * columns) + row * columns + column;
-                bits[at / 32] >> (at % 32) & 1
-            })
-        })
+    let step = T::of(extents.step, array) as isize;
+    let mut from = start.wrapping_offset(first as isize * step);
+    let mut rows = [[0; WORDS]; ROWS];
+    // A row a turn, which no compiler counts: all at once would take a register for each byte until it has its place.
+    let mut turn = simt.opaque(0);
+    while turn < ROWS as u32 {
+        let mut at = from;
+        let read = mask::packed::<T>(|column| {
+            let byte = if (place::<T>(turn as usize, column) as u32) < present {
+                // SAFETY: passed on to the caller; the element is present.
+                unsafe { simt.load_input_byte(at) }
+            } else {
+                0
+            };
+            at = at.wrapping_offset(step);
+            byte
+        });
+        from = from.wrapping_offset(row_elements::<T>() as isize * step);
+        let before = rows;
+        rows = each_row(|i| if i + 1 < ROWS { before[i + 1] } else { read });
+        turn = simt.opaque(turn + 1);
     }
+    rows
+}
+
+/// Those of a mask that stand for several indices.
+///
+/// # Safety
+///
+/// As [`load_part`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+unsafe fn load_mask_by_layout<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+    let Places {
+        extents,
+        array,
+        start,
+        first,
+        present,
+        ..
+    } = places;
+    let start = start.cast::<u8>();
+    let columns = vector_elements::<T>();
+    // A bit each, which moves those before it down.
+    let mut bits = [0_u32; WORDS];
+    let turns = simt.opaque((ROWS * columns) as u32) as usize;
+    let mut turn = 0;
+    while turn < turns {
+        let place = place::<T>(turn / columns, turn % columns);
+        let mut bit = 0;
+        if (place as u32) < present {
+            // SAFETY: passed on to the caller; the element is present.
+            let byte = unsafe {
+                let offset = T::of(extents.within(simt, first + place), array);
+                simt.load_input_byte(start.wrapping_offset(offset as isize))
+            };
+            bit = u32::from(byte != 0);
+        }
+        let [a, b, c, d] = bits;
+        bits = [a >> 1 | b << 31, b >> 1 | c << 31, c >> 1 | d << 31, d >> 1 | bit << 31];
+        turn += 1;
+    }
+    each_row(|row| {
+        mask::packed::<T>(|column| {
+            let at = (WORDS * 32 - ROWS * columns) + row * columns + column;
+            bits[at / 32] >> (at % 32) & 1
+        })
+    })
 }
 
 /// Vectors whose elements each take the place of the one before, `bits` being the last.

@@ -16,7 +16,6 @@ pub mod extents;
 pub mod fragment;
 pub mod gather;
 pub mod mask;
-pub mod places;
 pub mod segments;
 pub mod source;
 pub mod transposed;

@@ -14,7 +14,7 @@ use crate::{
     simt::Simt,
     stages::load::{
         extents::Extents,
-        places::Places,
+        gather::Places,
         source::{Read, Source},
         words::{Vectors, WORDS, each_row, word_elements},
     },

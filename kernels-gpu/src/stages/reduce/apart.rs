@@ -7,8 +7,7 @@ use crate::{
         load::{
             extents::Extents,
             fragment::Fragment,
-            gather::Answer,
-            places::Places,
+            gather::{Answer, Places},
             source::Source,
             transposed::{TransposedLoads, can_share, folds_half},
         },

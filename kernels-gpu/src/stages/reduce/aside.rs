@@ -1,6 +1,6 @@
 //! What of a state associates waits: a lane sets it aside until its last leaf, and what must be combined in the tree is combined without it.
 //!
-//! Of an operator that has [words aside](crate::monoids::Algebra::words_aside), [`Tree`] and `Aside` are the operators on either part of its states,
+//! Of an operator that has [words aside](crate::monoids::Algebra::unordered_words), [`Tree`] and `Aside` are the operators on either part of its states,
 //! of fewer words; so whatever combines states combines these.
 
 use core::marker::PhantomData;
@@ -107,14 +107,14 @@ part!(
     TreeState,
     "What must meet in the tree, of a state.",
     0,
-    M::State::COUNT - M::ALGEBRA.words_aside
+    M::State::COUNT - M::ALGEBRA.unordered_words
 );
 part!(
     Aside,
     AsideState,
     "What is set aside, of a state.",
-    M::State::COUNT - M::ALGEBRA.words_aside,
-    M::ALGEBRA.words_aside
+    M::State::COUNT - M::ALGEBRA.unordered_words,
+    M::ALGEBRA.unordered_words
 );
 
 /// What a lane has set aside.

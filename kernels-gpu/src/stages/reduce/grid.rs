@@ -447,7 +447,7 @@ unsafe fn reduce_8_rows<S: Simt, T, M: Monoid<T>>(
             op.identity()
         }
     };
-    if M::ALGEBRA.words_aside > 0 {
+    if M::ALGEBRA.unordered_words > 0 {
         aside::reduce_eight(simt, op, slot)
     } else {
         warp::reduce_eight(simt, op, slot)

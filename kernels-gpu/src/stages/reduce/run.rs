@@ -42,7 +42,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn fold(self, carried: &mut Carried<T, M>, is_last: bool) -> M::State {
         let Self { simt, op, count, .. } = self;
-        if M::ALGEBRA.words_aside == 0 {
+        if M::ALGEBRA.unordered_words == 0 {
             return warp::reduce(simt, op, warp::reduce_rows(simt, op, count, LANES, self));
         }
         let met = warp::reduce_rows(simt, Tree(op), count, LANES, RunAside(self, carried));

@@ -112,8 +112,9 @@ pub mod plan;
 #[cfg(feature = "cuda")]
 pub mod ptx;
 mod room;
+pub mod row;
 
-pub use error::{Error, OffsetFault, SafetensorsFault};
+pub use error::{Error, OffsetFault, RowFault, SafetensorsFault};
 pub use fold::{Fold, fold};
 #[cfg(feature = "cuda")]
 pub use operand::DeviceView;

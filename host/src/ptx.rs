@@ -66,6 +66,12 @@ pub fn archs() -> Vec<u32> {
     archs_of(OWN.packs)
 }
 
+/// Whether the kernels for that device have clusters of blocks: those for 9.0 and newer have, by rustc's own backend.
+pub(crate) fn have_clusters((major, minor): (u32, u32)) -> bool {
+    let newest = archs().into_iter().filter(|arch| *arch <= 10 * major + minor).max();
+    newest >= Some(90) && OWN.generator.is_some_and(|generator| generator.starts_with("llvm"))
+}
+
 fn archs_of(packs: &[Pack]) -> Vec<u32> {
     let modules = packs.iter().flat_map(|pack| pack.modules);
     let mut archs: Vec<u32> = modules.map(|module| module.arch).collect();

@@ -3,6 +3,7 @@
 //! * [`monoids`] — the operators: `identity`, `lift`, `combine`, `finish`. They never see the machine.
 //! * [`element`] — the types of elements, and what operators may ask of one.
 //! * [`ops`] — operators as callers name them, and those of your own.
+//! * [`rowwise`] — row operations: a fold and a map, as softmax and layer norm.
 //! * [`stages`] — thread, warp, block, grid: how states are combined. They know no operator by name.
 //! * [`kernels`] — entry points: one line a stage.
 //! * [`arithmetic`] — elementary functions for operators.
@@ -24,6 +25,7 @@ pub mod element;
 pub mod kernels;
 pub mod monoids;
 pub mod ops;
+pub mod rowwise;
 pub mod simt;
 pub mod stages;
 #[cfg(any(test, feature = "testing"))]

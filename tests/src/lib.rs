@@ -17,6 +17,7 @@ pub mod golden;
 pub mod golden_types;
 pub mod operations;
 pub mod oracle;
+pub mod rows;
 pub mod samples;
 pub mod spec;
 

@@ -3,12 +3,13 @@
 //!
 //! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32, and
 //! `axes` is folds of matrices along their rows and columns, `segments` of arrays in segments of many kinds,
-//! `pairs` of two arrays, `masks` under a mask, `steps` behind a step, `distinct` counts of distinct elements, `exact` exact sums, `vast` what has the
+//! `pairs` of two arrays,  `masks` under a mask, `steps` behind a step, `distinct` counts of distinct elements, `exact` exact sums, `vast` what has the
 //! largest states along axes and in segments, and `first-calls` is what a process waits for at its first call. Without a GPU
 //! it says so and ends well. `--shapes` times the kernel of any length in many shapes beside the tuned plan, which is how
 //! the table in `warpfold::plan` began.
 
 mod axes;
+mod bench;
 mod distinct;
 mod exact;
 mod first_calls;
@@ -20,13 +21,9 @@ mod steps;
 mod types;
 mod vast;
 
-use std::{error::Error, ptr, time::Instant};
+use std::time::Instant;
 
-use cust::{
-    event::{Event, EventFlags},
-    memory::{CopyDestination, DeviceBuffer},
-    stream::{Stream, StreamFlags},
-};
+use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold::{
     DeviceView, cpu,
     gpu::{Gpu, Prepared},
@@ -37,17 +34,10 @@ use warpfold::{
     },
     plan::{Plan, Shape},
 };
-use warpfold_driver::sys;
 use warpfold_kernels::monoids::Words;
 
+pub(crate) use bench::{Bench, Graph, Outcome, PATTERN, POOL, gb_per_s};
 pub(crate) use sample::Sample;
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
-
-/// Elements of all buffers together: 4 GiB, many times any L2 cache.
-const POOL: usize = 1 << 30;
-/// Elements of the pattern that fills them.
-const PATTERN: usize = 1 << 22;
 
 fn main() -> Outcome<()> {
     let asked: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
@@ -155,14 +145,6 @@ fn name<Op: Operator>(_: Op) -> &'static str {
     Op::NAME
 }
 
-struct Bench {
-    stream: Stream,
-    pool: DeviceBuffer<f32>,
-    pattern: Vec<f32>,
-    // Last, so that it outlives what is of its context.
-    gpu: Gpu,
-}
-
 impl Bench {
     /// Elements of the pool, from number `first` on: any bits are elements.
     fn view<T: Element>(&self, first: usize, len: usize) -> DeviceView<'_, T> {
@@ -172,27 +154,6 @@ impl Bench {
         unsafe { DeviceView::from_raw(address, len as u64) }
     }
 
-    fn new(gpu: Gpu) -> Outcome<Self> {
-        let pattern: Vec<f32> = (0..PATTERN as u32)
-            .map(|i| {
-                let hash = i.wrapping_mul(2_654_435_761);
-                ((hash ^ hash >> 15) & 0xffff) as f32 / 65536.0 - 0.5
-            })
-            .collect();
-        // SAFETY: filled below, before anything reads it.
-        let pool = unsafe { DeviceBuffer::<f32>::uninitialized(POOL)? };
-        for start in (0..POOL).step_by(PATTERN) {
-            pool.index(start..start + PATTERN).copy_from(&pattern)?;
-        }
-        let stream = Stream::new(StreamFlags::DEFAULT, None)?;
-        Ok(Self {
-            gpu,
-            stream,
-            pool,
-            pattern,
-        })
-    }
-
     /// What a process waits for once: the module's compilation and load.
     fn first_call(&self) -> Outcome<()> {
         let start = Instant::now();
@@ -200,25 +161,6 @@ impl Bench {
         println!(
             "# first call after the context exists: {:.1} ms",
             start.elapsed().as_secs_f64() * 1e3
-        );
-        Ok(())
-    }
-
-    /// The yardstick: a device-to-device copy, bytes read and written.
-    fn copy(&self) -> Outcome<()> {
-        let half = POOL / 2;
-        let mut to = self.pool.index(half..);
-        let from = self.pool.index(..half);
-        let us = self.median(9, || {
-            use cust::memory::AsyncCopyDestination;
-            // SAFETY: both halves live as long as the bench, and nothing else uses them meanwhile.
-            unsafe { to.async_copy_from(&from, &self.stream)? };
-            Ok(())
-        })?;
-        println!(
-            "# device-to-device copy of {} bytes: {us:.2} us, {:.0} GB/s read and written",
-            half * 4,
-            gb_per_s(half * 8, us)
         );
         Ok(())
     }
@@ -267,24 +209,6 @@ impl Bench {
                 len,
                 self.time(&self.gpu.prepare::<f32, _>(Max, len as u64)?, 0)?,
             );
-        }
-        Ok(())
-    }
-
-    /// Fills the pool with elements of a type: the pattern, again and again.
-    fn fill<T: Sample>(&self) -> Outcome<Vec<T>> {
-        let pattern: Vec<T> = self.pattern.iter().map(|number| T::of(*number)).collect();
-        self.fill_with(&pattern)?;
-        Ok(pattern)
-    }
-
-    /// The same with a pattern of another kind.
-    fn fill_with<T: Sample>(&self, pattern: &[T]) -> Outcome<()> {
-        let bytes: &[u8] = bytemuck::cast_slice(pattern);
-        let pool = self.pool.as_device_ptr().as_raw();
-        for start in (0..4 * POOL).step_by(bytes.len()) {
-            // SAFETY: within the pool, whose every bit pattern is a number.
-            check(unsafe { sys::cuMemcpyHtoD_v2(pool + start as u64, bytes.as_ptr().cast(), bytes.len()) })?;
         }
         Ok(())
     }
@@ -367,23 +291,6 @@ impl Bench {
         Ok(self.median(15, || graph.launch(&self.stream))? / inner as f64)
     }
 
-    /// Median microseconds of what `enqueue` puts on the stream, after three rounds of warming up.
-    fn median(&self, rounds: usize, mut enqueue: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
-        let (start, end) = (Event::new(EventFlags::DEFAULT)?, Event::new(EventFlags::DEFAULT)?);
-        let mut times = Vec::new();
-        for round in 0..rounds + 3 {
-            start.record(&self.stream)?;
-            enqueue()?;
-            end.record(&self.stream)?;
-            end.synchronize()?;
-            if round >= 3 {
-                times.push(f64::from(end.elapsed_time_f32(&start)?) * 1e3);
-            }
-        }
-        times.sort_by(f64::total_cmp);
-        Ok(times[times.len() / 2])
-    }
-
     /// What an asynchronous call costs the host: many calls, none waited for.
     fn host_cost(&self) -> Outcome<()> {
         let prepared = self.gpu.prepare::<f32, _>(Sum, 1024)?;
@@ -409,62 +316,12 @@ impl Bench {
     }
 }
 
-/// A captured graph, ready to launch.
-struct Graph {
-    graph: sys::Handle,
-    exec: sys::Handle,
-}
-
-impl Graph {
-    fn capture(stream: &Stream, enqueue: impl FnOnce() -> Outcome<()>) -> Outcome<Self> {
-        const THREAD_LOCAL: u32 = 1;
-        let raw = stream.as_inner().cast();
-        let (mut graph, mut exec) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the stream is alive; what is captured is launched while its buffers live, which `Bench::time` sees to.
-        unsafe {
-            check(sys::cuStreamBeginCapture_v2(raw, THREAD_LOCAL))?;
-            let enqueued = enqueue();
-            check(sys::cuStreamEndCapture(raw, &mut graph))?;
-            enqueued?;
-            check(sys::cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
-        }
-        Ok(Self { graph, exec })
-    }
-
-    fn launch(&self, stream: &Stream) -> Outcome<()> {
-        // SAFETY: the graph is instantiated, the stream alive.
-        check(unsafe { sys::cuGraphLaunch(self.exec, stream.as_inner().cast()) })
-    }
-}
-
-impl Drop for Graph {
-    fn drop(&mut self) {
-        // SAFETY: both were made by `capture`, and every launch was waited for.
-        unsafe {
-            sys::cuGraphExecDestroy(self.exec);
-            sys::cuGraphDestroy(self.graph);
-        }
-    }
-}
-
-fn check(code: u32) -> Outcome<()> {
-    if code == 0 {
-        Ok(())
-    } else {
-        Err(format!("CUDA error {code}").into())
-    }
-}
-
 fn words<W: Words>(answer: W) -> Vec<u32> {
     (0..W::COUNT).map(|i| answer.word(i)).collect()
 }
 
 fn report(op: &str, len: usize, us: f64) {
     report_typed::<f32>(op, len, us);
-}
-
-fn gb_per_s(bytes: usize, us: f64) -> f64 {
-    bytes as f64 / us / 1e3
 }
 
 fn report_typed<T: Element>(op: &str, len: usize, us: f64) {

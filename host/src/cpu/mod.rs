@@ -12,6 +12,7 @@ mod in_order;
 mod named;
 mod plain;
 mod rows;
+pub(crate) mod rowwise;
 mod run;
 mod segments;
 mod short;

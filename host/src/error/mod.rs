@@ -1,6 +1,7 @@
 //! The one error type.
 
 mod offset;
+mod row;
 mod safetensors;
 mod shapes;
 mod words;
@@ -8,6 +9,7 @@ mod words;
 use std::{io, path::PathBuf};
 
 pub use offset::OffsetFault;
+pub use row::RowFault;
 pub use safetensors::SafetensorsFault;
 use words::{build_ptx, listed, pointed_to};
 
@@ -36,6 +38,10 @@ pub enum Error {
         /// What it must be.
         must: &'static str,
     },
+
+    /// What has no meaning of a row operation.
+    #[error(transparent)]
+    Row(RowFault),
 
     /// A segment of nothing, over which the operator has no answer.
     #[error("{op} of segment {segment}, which is empty: {op} needs at least one element")]

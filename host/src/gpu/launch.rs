@@ -149,24 +149,16 @@ pub(super) unsafe fn launch(
         })?;
     }
     let array = |i: usize| {
-        let Spot {
-            first,
-            stride,
-            step,
-            reach,
-        } = place.arrays[i];
         let is_no_mask = params.numbers_only && plan.entry.masked && i == 1 && launch.inputs[1] == 0;
-        let at = |element: u64| launch.inputs[i] + element * plan.entry.pitch(i) as u64;
-        let [start, begin, end] = if is_no_mask {
-            [NO_MASK, 0, u64::MAX]
+        let array = array_of(place.arrays[i], launch.inputs[i], plan.entry.pitch(i));
+        if is_no_mask {
+            Array {
+                start: device(NO_MASK),
+                around: Around(0, usize::MAX),
+                ..array
+            }
         } else {
-            [first, reach.0, reach.1].map(at)
-        };
-        Array {
-            start: device(start),
-            stride,
-            step,
-            around: Around(begin as usize, end as usize),
+            array
         }
     };
     let mut passed = kernels::Launch {
@@ -205,8 +197,106 @@ pub(super) unsafe fn launch(
     })
 }
 
+/// An array of elements of so many bytes, as a launch passes it.
+pub(super) fn array_of(spot: Spot, address: u64, pitch: usize) -> Array {
+    let at = |element: u64| address + element * pitch as u64;
+    let [start, begin, end] = [spot.first, spot.reach.0, spot.reach.1].map(at);
+    Array {
+        start: device(start),
+        stride: spot.stride,
+        step: spot.step,
+        around: Around(begin as usize, end as usize),
+    }
+}
+
+/// Lets a kernel be launched in clusters of more than 8 blocks, which not every device has. The context is current.
+pub(super) fn allow_large_clusters(function: Function) -> Result<(), Error> {
+    /// CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+    const LARGE_CLUSTERS: u32 = 14;
+    // SAFETY: the handle is of a loaded module.
+    check("cuFuncSetAttribute", unsafe {
+        sys::cuFuncSetAttribute(function.0.cast(), LARGE_CLUSTERS, 1)
+    })
+}
+
+/// `CUlaunchConfig`.
+#[repr(C)]
+struct Config {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    stream: *mut c_void,
+    attributes: *const Attribute,
+    count: u32,
+}
+
+/// `CUlaunchAttribute`, of a cluster's size.
+#[repr(C)]
+struct Attribute {
+    number: u32,
+    pad: u32,
+    value: [u32; 16],
+}
+
+/// Enqueues a launch of as many blocks of as many threads, in clusters of as many blocks. The context is current.
+///
+/// # Safety
+///
+/// The function's module stays loaded, the arguments are its parameters, and what they point to is valid until the stream has passed the launch.
+pub(super) unsafe fn launch_clusters(
+    function: Function,
+    [blocks, threads, cluster]: [u32; 3],
+    stream: CUstream,
+    arguments: &mut [*mut c_void],
+) -> Result<(), Error> {
+    if cluster == 1 {
+        // SAFETY: passed on to the caller.
+        return check("cuLaunchKernel", unsafe {
+            sys::cuLaunchKernel(
+                function.0.cast(),
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                0,
+                stream.cast(),
+                arguments.as_mut_ptr().cast(),
+                ptr::null_mut(),
+            )
+        });
+    }
+    /// CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+    const CLUSTER: u32 = 4;
+    let mut value = [0; 16];
+    [value[0], value[1], value[2]] = [cluster, 1, 1];
+    let attribute = Attribute {
+        number: CLUSTER,
+        pad: 0,
+        value,
+    };
+    let config = Config {
+        grid: [blocks, 1, 1],
+        block: [threads, 1, 1],
+        shared_bytes: 0,
+        stream: stream.cast(),
+        attributes: &attribute,
+        count: 1,
+    };
+    // SAFETY: the configuration is what the driver's header has it as; the rest is the caller's word.
+    check("cuLaunchKernelEx", unsafe {
+        sys::cuLaunchKernelEx(
+            ptr::from_ref(&config).cast(),
+            function.0.cast(),
+            arguments.as_mut_ptr().cast(),
+            ptr::null_mut(),
+        )
+    })
+}
+
 /// An address of the device, as its kernels have it.
-fn device<T>(address: u64) -> *mut T {
+pub(super) fn device<T>(address: u64) -> *mut T {
     ptr::without_provenance_mut(address as usize)
 }
 

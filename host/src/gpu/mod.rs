@@ -16,6 +16,7 @@ mod modules;
 pub(crate) mod operand;
 mod prepared;
 mod ready;
+mod row;
 mod segmented;
 mod status;
 
@@ -37,6 +38,7 @@ pub use batch::Batch;
 pub use distinct::{PreparedDistinct, Table};
 pub use facts::Facts;
 pub use prepared::{Prepared, Workspace};
+pub use row::{PreparedRow, RowPlaces, States};
 pub use segmented::Segmented;
 
 use crate::{

@@ -44,6 +44,11 @@ impl Modules {
         Ok(Function(function.to_raw()))
     }
 
+    /// Whether kernels of our own that it loads have clusters of blocks.
+    pub(super) fn have_clusters(&self) -> bool {
+        ptx::have_clusters(self.compute_capability)
+    }
+
     fn load(&self, entry: &'static Entry) -> Result<Module, Error> {
         let ptx = ptx::find(entry, self.compute_capability)?;
         Module::from_ptx(&ptx.text, &[]).map_err(|error| load_error(entry.name, error, status::code(error)))

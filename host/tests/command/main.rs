@@ -14,6 +14,7 @@ mod options;
 mod out;
 mod output;
 mod pairs;
+mod rows;
 mod runs;
 mod segments;
 mod types;

@@ -103,6 +103,41 @@ pub fn exp_gap(gap: f32) -> f32 {
     f32::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << EXPONENT))
 }
 
+/// [`exp_scaled`]'s factor, undone: 2⁻⁶⁴.
+pub const SCALE_UNDONE: f32 = 1.0 / 18_446_744_073_709_551_616.0;
+
+/// `2⁶⁴ · 2^(gap · exponent)` for a product of at most 0; exactly 0 where that is below 2⁻¹⁵⁰, and of a NaN. Nothing on the way is subnormal, so what is divided by
+/// a sum of such is rounded once.
+///
+/// At most `(1.6 + |t| / 2) · 2⁻²⁴` from the value with `t = gap · exponent` for what `exponent` stands for, relatively, if it is that rounded: the product is not rounded, so the rounding of
+/// `exponent` is all that grows with it. Of [`LOG2_E`](core::f32::consts::LOG2_E) it is `|t| / 7`.
+#[inline(always)]
+#[must_use]
+pub fn exp_scaled(gap: f32, exponent: f32) -> f32 {
+    // 2^f for |f| ≤ 1/2, off by at most 0.06 · 2⁻²⁴. 2⁰ is 1.
+    const C: [f32; 6] = [
+        LN_2,
+        0.240_226_48,
+        0.055_503_6,
+        0.009_618_506,
+        0.001_339_080_6,
+        0.000_153_264_63,
+    ];
+    // The 64 rides along in the constant that rounds.
+    let shifted = fma(gap, exponent, TO_INTEGER + 64.0);
+    let n = shifted - (TO_INTEGER + 64.0);
+    let f = fma(gap, exponent, -n);
+    let p = fma(C[5], f, C[4]);
+    let p = fma(p, f, C[3]);
+    let p = fma(p, f, C[2]);
+    let p = fma(p, f, C[1]);
+    let p = fma(p, f, C[0]);
+    let power = fma(p, f, 1.0);
+    // The sum of exponents: 2⁻⁸⁷ at least.
+    let scaled = f32::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << EXPONENT));
+    if n >= -150.0 { scaled } else { 0.0 }
+}
+
 /// The natural logarithm: that of [`double`], rounded once more, at most 0.51 ulp from the exact value. NaN of a NaN or a
 /// negative number; −∞ of either zero; +∞ of +∞; `ln 1 = 0`.
 #[inline(always)]

@@ -6,7 +6,7 @@
 //!
 //! Each is [load](crate::stages::load), [reduce](crate::stages::reduce), [emit](crate::stages::emit): one line a stage.
 //!
-//! What is no fold has entries of its own, beside that list: [`distinct`].
+//! What is no fold has entries of its own, beside that list: [`distinct`], and [row operations](rowwise).
 
 mod bounds;
 pub mod distinct;
@@ -14,6 +14,7 @@ mod entry;
 mod launch;
 mod library;
 pub mod rows;
+pub mod rowwise;
 pub mod segments;
 pub mod strided;
 mod table;
@@ -90,6 +91,8 @@ pub enum Kernel {
     Segments,
     /// [`distinct::count_whole`] and [`distinct::count_extents`]: no operator's, for they are no folds.
     Distinct,
+    /// [`rowwise::map_short`] and [`rowwise::map_leaves`]: row operations.
+    Row,
 }
 
 impl Kernel {
@@ -174,7 +177,7 @@ pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kern
     // SAFETY: passed on to the caller.
     unsafe {
         match kernel {
-            Kernel::Distinct => unreachable!("no operator has it"),
+            Kernel::Distinct | Kernel::Row => unreachable!("no operator has it"),
             Kernel::All => whole::reduce_all(simt, op, extents, steps, meeting, output),
             Kernel::Small => whole::reduce_small(simt, op, extents.whole(), meeting, output),
             Kernel::Rows => rows::reduce_rows(simt, op, extents, output),
@@ -265,7 +268,7 @@ pub fn find(op: &str, element: Type, kernel: Kernel) -> Option<&'static Entry> {
 
 /// Every entry point of this crate: those of operators, and those that are no folds.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    LIBRARY.entries().chain(&distinct::ENTRIES)
+    LIBRARY.entries().chain(&distinct::ENTRIES).chain(&rowwise::ENTRIES)
 }
 
 /// The entry point of that name.

@@ -13,11 +13,11 @@ use crate::{
 
 /// The parts of the build, the dearest first. The compiler takes each by itself, with `--cfg warpfold_part="NAME"`, so that several
 /// are compiled at once.
-pub const PARTS: [&str; 5] = ["order", "sums", "statistics", "masks", "exponentials"];
+pub const PARTS: [&str; 6] = ["order", "sums", "statistics", "masks", "rows", "exponentials"];
 
-/// Those for which newer architectures have an instruction that the oldest has not, a maximum that keeps NaN. The PTX of all others
+/// Those for which newer architectures have instructions that the oldest has not: a maximum that keeps NaN, rounding to bf16, clusters. The PTX of all others
 /// is the same for each, so it is built once.
-pub const PARTS_OF_NEWER: [&str; 1] = ["exponentials"];
+pub const PARTS_OF_NEWER: [&str; 2] = ["exponentials", "rows"];
 
 entries! {
     ptx: None, of other elements if not(warpfold_sample);

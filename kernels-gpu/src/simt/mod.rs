@@ -89,6 +89,23 @@ pub trait Simt: Copy {
     /// Called by: all threads of the block together.
     fn barrier(self);
 
+    /// Whether blocks may be in a cluster, and write each other's shared memory.
+    const HAS_CLUSTERS: bool;
+
+    /// Says that this thread has come so far, and waits for nobody: [`cluster_wait`](Self::cluster_wait) does. What it wrote before, all may read
+    /// after that.
+    ///
+    /// Called by: all threads of the cluster, in turns with `cluster_wait`.
+    fn cluster_arrive(self);
+
+    /// Waits for every thread of the cluster to have arrived. `blocks` is the cluster's size.
+    ///
+    /// Called by: all threads of the cluster, in turns with `cluster_arrive`.
+    fn cluster_wait(self, blocks: u32);
+
+    /// Writes word `at` of the shared memory of block `rank` of this block's cluster, which is of `blocks` blocks, side by side in the grid.
+    fn store_cluster(self, rank: u32, blocks: u32, at: u32, word: u32);
+
     /// Writes word `at` of the block's shared memory, `at < SHARED_WORDS`.
     fn store_shared(self, at: u32, word: u32);
 
@@ -102,7 +119,14 @@ pub trait Simt: Copy {
     /// `from` is 16-byte aligned and valid for 16 bytes, which nobody writes while the kernel runs.
     unsafe fn load_input_vector(self, from: *const u32) -> [u32; 4];
 
-    /// The same where `wanted`, and else words at hand, without a branch: loads stand side by side in the code and are in flight together.
+    /// The same of what other warps read, too, as they do the weights of columns: the near cache keeps it.
+    ///
+    /// # Safety
+    ///
+    /// As [`load_input_vector`](Self::load_input_vector).
+    unsafe fn load_shared_input_vector(self, from: *const u32) -> [u32; 4];
+
+    /// The same as [`load_input_vector`](Self::load_input_vector) where `wanted`, and else words at hand, without a branch: loads stand side by side in the code and are in flight together.
     ///
     /// # Safety
     ///
@@ -158,6 +182,20 @@ pub trait Simt: Copy {
     ///
     /// `to` is 4-byte aligned and valid for 4 bytes; no other thread touches it before synchronising with this one.
     unsafe fn store(self, to: *mut u32, word: u32);
+
+    /// Writes four words in one 16-byte store.
+    ///
+    /// # Safety
+    ///
+    /// As [`store`](Self::store), for 16 bytes and their alignment.
+    unsafe fn store_vector(self, to: *mut u32, words: [u32; 4]);
+
+    /// Writes two words in one 8-byte store.
+    ///
+    /// # Safety
+    ///
+    /// As [`store`](Self::store), for 8 bytes and their alignment.
+    unsafe fn store_pair(self, to: *mut u32, words: [u32; 2]);
 
     /// Writes the low half of a word.
     ///

@@ -4,6 +4,7 @@
 //! On GPUs stages are inlined, whatever the compiler would do: states stay in registers, and no kernel calls. Elsewhere, on the emulator, it decides;
 //! inlined into each kernel of each operator they took four times as long to compile, and ran no faster.
 
+pub mod columns;
 pub mod emit;
 pub mod load;
 pub mod reduce;

@@ -308,6 +308,11 @@ impl Block {
         Ok(())
     }
 
+    /// A thread that has exited, if any has.
+    pub fn first_exited(&self) -> Option<Thread> {
+        self.first_in(|warp| warp.exited).map(|site| site.who)
+    }
+
     pub fn exit(&mut self, place: Place) -> Result<(), Fault> {
         self.stop(place);
         let w = place.warp();

@@ -167,6 +167,38 @@ impl Simt for Lane<'_> {
         self.let_others_run();
     }
 
+    const HAS_CLUSTERS: bool = true;
+
+    #[track_caller]
+    fn cluster_arrive(self) {
+        self.let_others_run();
+        let Context { machine, place, .. } = self.context;
+        machine.state.borrow_mut().cluster_arrive(*place, Location::caller());
+    }
+
+    #[track_caller]
+    fn cluster_wait(self, _: u32) {
+        let Context { machine, place, .. } = self.context;
+        loop {
+            let passed = machine.state.borrow_mut().cluster_passed(*place, Location::caller());
+            if self.unless_fault(passed) {
+                return;
+            }
+            self.let_others_run();
+        }
+    }
+
+    #[track_caller]
+    fn store_cluster(self, rank: u32, _: u32, at: u32, word: u32) {
+        self.let_others_run();
+        let Context { machine, place, .. } = self.context;
+        let stored = machine
+            .state
+            .borrow_mut()
+            .store_cluster(*place, rank, at, word, Location::caller());
+        self.unless_fault(stored);
+    }
+
     #[track_caller]
     fn store_shared(self, at: u32, word: u32) {
         self.let_others_run();
@@ -191,6 +223,12 @@ impl Simt for Lane<'_> {
         self.count_load();
         let Context { machine, place, .. } = self.context;
         self.unless_fault(machine.load_input_vector(*place, from.addr(), Location::caller()))
+    }
+
+    #[track_caller]
+    unsafe fn load_shared_input_vector(self, from: *const u32) -> [u32; 4] {
+        // SAFETY: passed on to the caller.
+        unsafe { self.load_input_vector(from) }
     }
 
     #[track_caller]
@@ -254,6 +292,20 @@ impl Simt for Lane<'_> {
     #[track_caller]
     unsafe fn store(self, to: *mut u32, word: u32) {
         self.write(to.addr(), 4, word, Location::caller());
+    }
+
+    #[track_caller]
+    unsafe fn store_vector(self, to: *mut u32, words: [u32; 4]) {
+        self.let_others_run();
+        let Context { machine, place, .. } = self.context;
+        self.unless_fault(machine.store_words(*place, to.addr(), &words, Location::caller()));
+    }
+
+    #[track_caller]
+    unsafe fn store_pair(self, to: *mut u32, words: [u32; 2]) {
+        self.let_others_run();
+        let Context { machine, place, .. } = self.context;
+        self.unless_fault(machine.store_words(*place, to.addr(), &words, Location::caller()));
     }
 
     #[track_caller]

@@ -12,6 +12,7 @@ use warpfold_kernels::{simt::MAX_WARPS, tree::LANES};
 
 use crate::{
     block::{Block, Place},
+    cluster::Clusters,
     fault::{Fault, Thread},
     lane::{Context, Lane},
     machine::{Machine, State},
@@ -34,6 +35,8 @@ pub struct Launch {
     pub seed: u64,
     /// How many blocks run at once; others start as these end. `None`: all, up to [`RESIDENT_THREADS`] threads.
     pub resident: Option<u32>,
+    /// Blocks of a cluster, side by side in the grid: they start together.
+    pub cluster: u32,
     /// How many times lanes may be switched to before the launch counts as a livelock.
     pub step_limit: u64,
 }
@@ -47,6 +50,7 @@ impl Launch {
             threads,
             seed,
             resident: None,
+            cluster: 1,
             step_limit: STEP_LIMIT,
         }
     }
@@ -56,6 +60,12 @@ impl Launch {
     pub fn resident(self, resident: u32) -> Self {
         let resident = Some(resident);
         Self { resident, ..self }
+    }
+
+    /// The same, in clusters of so many blocks.
+    #[must_use]
+    pub fn cluster(self, cluster: u32) -> Self {
+        Self { cluster, ..self }
     }
 
     /// The same, with another step limit.
@@ -70,6 +80,7 @@ impl Launch {
             blocks,
             threads,
             resident,
+            cluster,
             ..
         } = self;
         let bad = |why| Fault::BadLaunch {
@@ -84,11 +95,15 @@ impl Launch {
         if threads == 0 || !threads.is_multiple_of(LANES) || threads > MAX_WARPS * LANES {
             return Err(bad("a block is 1 to 32 whole warps"));
         }
-        match resident {
-            Some(0) => Err(bad("at least one block is resident")),
-            Some(resident) => Ok(resident.min(blocks)),
-            None => Ok((RESIDENT_THREADS / threads).min(blocks)),
+        if cluster == 0 || !blocks.is_multiple_of(cluster) {
+            return Err(bad("a grid is of whole clusters"));
         }
+        let most = match resident {
+            Some(0) => return Err(bad("at least one block is resident")),
+            Some(resident) => resident,
+            None => RESIDENT_THREADS / threads,
+        };
+        Ok((most.min(blocks) / cluster).max(1) * cluster)
     }
 }
 
@@ -126,6 +141,7 @@ fn launch_any(config: &Launch, memory: &mut Memory, kernel: &dyn Fn(Lane<'_>)) -
         state: RefCell::new(State {
             blocks: Vec::new(),
             words,
+            clusters: Clusters::of(config.cluster),
             fault: None,
         }),
         faulty: Cell::new(false),
@@ -160,14 +176,14 @@ impl<'a> Grid<'a> {
 
     fn run(mut self, config: &Launch) -> Result<Run, Fault> {
         let mut rng = Rng::new(config.seed);
-        let mut waiting: Vec<u32> = (0..config.blocks).collect();
+        let mut waiting: Vec<u32> = (0..config.blocks / config.cluster).collect();
         for i in (1..waiting.len()).rev() {
             waiting.swap(i, rng.below(i + 1));
         }
         let mut schedule = Schedule::new(rng);
         let mut resident: Vec<usize> = (0..self.slots as usize).collect();
-        for &slot in &resident {
-            self.start(slot, waiting.pop())?;
+        for first in (0..self.slots).step_by(config.cluster as usize) {
+            self.start_cluster(first as usize, config.cluster, waiting.pop())?;
         }
 
         let mut run = Run { steps: 0, schedule: 0 };
@@ -183,8 +199,19 @@ impl<'a> Grid<'a> {
                 continue;
             }
             let block_ended = self.machine.state.borrow_mut().exit(place)?;
-            if block_ended && !self.start(place.slot, waiting.pop())? {
-                resident.retain(|&slot| slot != place.slot);
+            if !block_ended {
+                continue;
+            }
+            // The others of its cluster may still run; the next starts where all of one have ended.
+            resident.retain(|&slot| slot != place.slot);
+            let cluster = config.cluster as usize;
+            let first = place.slot / cluster * cluster;
+            let of_cluster = first..first + cluster;
+            if !resident.iter().any(|slot| of_cluster.contains(slot))
+                && self.start_cluster(first, config.cluster, waiting.pop())?
+            {
+                resident.extend(of_cluster);
+                resident.sort_unstable();
             }
         }
         Ok(run)
@@ -203,9 +230,16 @@ impl<'a> Grid<'a> {
         slot * self.machine.threads as usize + thread as usize
     }
 
-    /// Puts a block, if there is one, where another has ended or none has been. Returns whether there is.
-    fn start(&mut self, slot: usize, block: Option<u32>) -> Result<bool, Fault> {
-        let Some(number) = block else { return Ok(false) };
+    /// Puts the blocks of a cluster, if there is one, where those of another have ended or none have been. Returns whether there is.
+    fn start_cluster(&mut self, first: usize, blocks: u32, cluster: Option<u32>) -> Result<bool, Fault> {
+        let Some(cluster) = cluster else { return Ok(false) };
+        for rank in 0..blocks {
+            self.start(first + rank as usize, cluster * blocks + rank)?;
+        }
+        Ok(true)
+    }
+
+    fn start(&mut self, slot: usize, number: u32) -> Result<(), Fault> {
         self.machine
             .state
             .borrow_mut()
@@ -223,7 +257,7 @@ impl<'a> Grid<'a> {
                 self.lanes[index] = Some(lane);
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     fn lane(&mut self, place: Place) -> Result<Coro, Fault> {

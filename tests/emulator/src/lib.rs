@@ -9,15 +9,18 @@
 //! kernel. What the machine does not model is listed in `docs/emulator.md`.
 //!
 //! * [`reduce_all`] runs the whole-array kernel.
+//! * [`map_rows`] runs those of row operations.
 //! * [`launch`] runs any other: register its buffers in a [`Memory`], pass their pointers to the kernel.
 
 mod block;
 mod clock;
+mod cluster;
 mod fault;
 mod lane;
 mod launch;
 mod machine;
 mod memory;
+mod rowwise;
 mod schedule;
 mod stacks;
 mod whole;
@@ -26,5 +29,6 @@ pub use fault::{Access, AccessKind, Collective, Elsewhere, Fault, Nearest, Site,
 pub use lane::Lane;
 pub use launch::{Launch, Run, STEP_LIMIT, launch};
 pub use memory::{Memory, Words};
+pub use rowwise::{MappedRows, RowShape, RowsOf, fold_states, map_rows};
 pub use stacks::RESIDENT_THREADS;
 pub use whole::{Folded, Shape, reduce_all, reduce_small};

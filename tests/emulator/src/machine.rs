@@ -10,7 +10,8 @@ use warpfold_kernels::simt::SHARED_WORDS;
 use crate::{
     block::{Ahead, Block, Line, Place, SharedWord},
     clock::Viewer,
-    fault::{Collective, Fault, WordName},
+    cluster::Clusters,
+    fault::{Collective, Elsewhere, Fault, WordName},
     memory::{Inputs, WordBuffer, find_word},
 };
 
@@ -26,6 +27,7 @@ pub struct State {
     /// By slot.
     pub blocks: Vec<Block>,
     pub words: Vec<WordBuffer>,
+    pub clusters: Clusters,
     pub fault: Option<Fault>,
 }
 
@@ -91,6 +93,72 @@ impl State {
             shared.word = word;
             shared.track.write(viewer, name)
         })
+    }
+
+    /// Writes a word of the shared memory of another block of the cluster.
+    pub fn store_cluster(&mut self, place: Place, rank: u32, at: u32, word: u32, line: Line) -> Result<(), Fault> {
+        let number = self.clusters.block(place.who.block, rank);
+        let other = number.and_then(|number| {
+            self.blocks
+                .iter()
+                .position(|block| block.number() == number && !block.ended())
+        });
+        let (Some(slot), true) = (other, (at as usize) < SHARED_WORDS) else {
+            let by = place.at(line);
+            return Err(Fault::SharedOutOfBounds { by, at });
+        };
+        // Taken out for the moment, as of the block's own.
+        let mut shared = std::mem::take(&mut self.blocks[slot].shared);
+        if shared.len() <= at as usize {
+            shared.resize(at as usize + 1, SharedWord::default());
+        }
+        let name = WordName::Shared {
+            block: self.blocks[slot].number,
+            at,
+        };
+        let viewer = self.blocks[place.slot].viewer(place, line);
+        let result = shared[at as usize].track.write(viewer, name);
+        shared[at as usize].word = word;
+        self.blocks[slot].shared = shared;
+        result
+    }
+
+    /// Says that a thread has come to its cluster's barrier, and hands on what it did.
+    pub fn cluster_arrive(&mut self, place: Place, line: Line) {
+        let threads = self.blocks[place.slot].threads();
+        let viewer = self.blocks[place.slot].viewer(place, line);
+        let (clock, now) = (Rc::new(viewer.clock.clone()), viewer.now);
+        self.clusters.arrive(place.who, threads, &clock, now);
+        let handed_on = now.handed_on + 1;
+        self.blocks[place.slot]
+            .ahead
+            .insert(place.who.thread, Ahead { clock, handed_on });
+    }
+
+    /// Whether all threads of the cluster have come as often as this one; then it sees what they handed on.
+    pub fn cluster_passed(&mut self, place: Place, line: Line) -> Result<bool, Fault> {
+        if let Some(clock) = self.clusters.passed(place.who) {
+            let viewer = self.blocks[place.slot].viewer(place, line);
+            let (mut mine, handed_on) = (viewer.clock.clone(), viewer.now.handed_on);
+            mine.join(&clock);
+            let clock = Rc::new(mine);
+            self.blocks[place.slot]
+                .ahead
+                .insert(place.who.thread, Ahead { clock, handed_on });
+            return Ok(true);
+        }
+        let gone = self.blocks.iter().find_map(|block| {
+            let of_cluster = self.clusters.has_both(block.number(), place.who.block);
+            of_cluster.then(|| block.first_exited()).flatten()
+        });
+        match gone {
+            None => Ok(false),
+            Some(absent) => Err(Fault::DivergentBarrier {
+                waiting: place.at(line),
+                absent,
+                elsewhere: Elsewhere::Exited,
+            }),
+        }
     }
 
     pub fn load_shared(&mut self, place: Place, at: u32, line: Line) -> Result<u32, Fault> {
@@ -244,6 +312,23 @@ impl Machine {
             buffer.set(at, word);
             Ok(())
         })
+    }
+
+    /// Several words at once, `address` being aligned to all of them.
+    pub fn store_words(&self, place: Place, address: usize, words: &[u32], line: Line) -> Result<(), Fault> {
+        self.aligned(place, address, 4 * words.len(), line)?;
+        // By the words that the buffer is made of, which may be shorter.
+        let bytes = match find_word(&self.state.borrow().words, address, 2) {
+            Some(_) => 2,
+            None => 4,
+        };
+        for (i, word) in words.iter().enumerate() {
+            for part in 0..4 / bytes {
+                let part_of_word = word >> (8 * bytes * part);
+                self.store(place, address + 4 * i + bytes * part, bytes, part_of_word, line)?;
+            }
+        }
+        Ok(())
     }
 
     /// One word or two, at once, and relaxed: what was there, in place of which is what `change` makes of it.

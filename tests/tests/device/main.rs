@@ -17,6 +17,7 @@ mod memory;
 mod on_device;
 mod own;
 mod pairs;
+mod rows;
 mod segments;
 mod steps;
 mod streams;
@@ -58,6 +59,8 @@ fn tests() -> Vec<Test> {
         own: quick_own_operators;
         masks: quick_masks masks_of_every_size quick_masks_along_axes quick_masks_in_segments quick_masks_that_are_wrong;
         pairs: quick_pairs pairs_of_every_size quick_pairs_along_axes quick_pairs_in_segments quick_pairs_that_are_wrong;
+        rows: quick_rows_of_every_type quick_rows_of_every_layout quick_rows_that_are_seen_in_part rows_of_every_size quick_rows_in_place
+            quick_rows_off_a_boundary;
         steps: quick_steps quick_steps_without_a_kernel;
         large: more_than_two_to_the_32;
     }

@@ -29,7 +29,6 @@ mod list;
 mod op;
 mod opened;
 mod options;
-#[cfg(not(test))]
 mod out;
 mod progress;
 mod reading;
@@ -45,13 +44,13 @@ mod reduce {
 }
 mod report;
 mod room;
+mod rows;
 mod scalar;
 #[cfg(not(test))]
 mod segments;
 mod shown;
 mod summaries;
 mod table;
-#[cfg(not(test))]
 mod unfinished;
 
 use std::{
@@ -93,6 +92,16 @@ enum Command {
     /// neither pieces nor device. Along axes and in segments of --offsets the array is read as a whole and must fit in memory; each
     /// answer has the bits that its elements alone would give.
     Reduce(Reduce),
+    /// Softmax of the rows of an array, written to a .npy file: exp(x - max) over the sum of those.
+    ///
+    /// A row of all -inf, one with a NaN and one with a +inf are NaN. The bits of a row depend on that row alone, on every device.
+    Softmax(rows::Exponentials),
+    /// The logarithm of softmax: x - max - log of the sum of exp(x - max).
+    LogSoftmax(rows::Exponentials),
+    /// Layer norm of the rows of an array, written to a .npy file: (x - mean) / sqrt(variance + eps) * weight + bias.
+    LayerNorm(rows::LayerNorm),
+    /// Root-mean-square norm of the rows of an array, written to a .npy file: x / sqrt(mean of x^2 + eps) * weight.
+    RmsNorm(rows::RmsNorm),
     /// Describes the arrays of .npy, .npz and .safetensors files: what they hold of NaNs, infinities and zeros, their ends, sum,
     /// mean, spread and norms.
     ///
@@ -287,6 +296,10 @@ fn run(command: &Command) -> Result<Vec<Failure>, Failure> {
                 writeln!(out, "{}", report.text())?;
             }
         }
+        Command::Softmax(args) => writeln!(out, "{}", args.softmax()?)?,
+        Command::LogSoftmax(args) => writeln!(out, "{}", args.log_softmax()?)?,
+        Command::LayerNorm(args) => writeln!(out, "{}", args.run()?)?,
+        Command::RmsNorm(args) => writeln!(out, "{}", args.run()?)?,
         Command::Describe(describe) => {
             let summaries = describe::run(describe)?;
             failures = summaries.failures();

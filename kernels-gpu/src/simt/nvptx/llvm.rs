@@ -66,3 +66,43 @@ pub fn blocks() -> u32 {
     // SAFETY: reads a special register.
     unsafe { nctaid_x() }
 }
+
+/// Clusters of blocks: of compute capability 9.0 and newer.
+#[cfg(target_feature = "sm_90")]
+pub mod clusters {
+    use core::arch::asm;
+
+    /// Whether there are any.
+    pub const ARE_THERE: bool = true;
+
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.barrier.cluster.arrive"]
+        fn cluster_arrive();
+        #[link_name = "llvm.nvvm.barrier.cluster.wait"]
+        fn cluster_wait();
+    }
+
+    /// Arrives, and releases what was written before.
+    pub fn arrive() {
+        // SAFETY: the trait has all threads of the cluster call this.
+        unsafe { cluster_arrive() }
+    }
+
+    /// Waits, and acquires what others wrote before they arrived.
+    pub fn wait() {
+        // SAFETY: the trait has all threads of the cluster call this.
+        unsafe { cluster_wait() }
+    }
+
+    /// Writes a word at the address that block `rank` has for what is at `address` here.
+    pub fn store(address: u32, rank: u32, word: u32) {
+        // SAFETY: the trait bounds the address by the declaration's size, and the block runs until all have arrived once more.
+        unsafe {
+            asm!("{{ .reg .b32 there; mapa.shared::cluster.u32 there, {}, {}; st.shared::cluster.u32 [there], {}; }}",
+                in(reg32) address, in(reg32) rank, in(reg32) word, options(nostack, preserves_flags));
+        }
+    }
+}
+
+#[cfg(not(target_feature = "sm_90"))]
+pub use super::no_clusters as clusters;

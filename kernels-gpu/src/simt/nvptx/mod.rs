@@ -15,6 +15,7 @@ pub mod generator;
 
 pub mod arithmetic;
 pub(crate) mod convert;
+pub mod no_clusters;
 
 use core::arch::asm;
 
@@ -105,6 +106,18 @@ impl Simt for Nvptx {
         unsafe { barrier0() }
     }
 
+    const HAS_CLUSTERS: bool = generator::clusters::ARE_THERE;
+
+    fn cluster_arrive(self) {
+        generator::clusters::arrive();
+    }
+    fn cluster_wait(self, _: u32) {
+        generator::clusters::wait();
+    }
+    fn store_cluster(self, rank: u32, _: u32, at: u32, word: u32) {
+        generator::clusters::store(shared_address(at), rank, word);
+    }
+
     fn store_shared(self, at: u32, word: u32) {
         // SAFETY: the trait bounds `at` by the declaration's size.
         unsafe {
@@ -129,6 +142,16 @@ impl Simt for Nvptx {
             asm!("ld.global.nc.L1::no_allocate.v4.u32 {{{}, {}, {}, {}}}, [{}];",
                 out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) from,
                 options(readonly, nostack, preserves_flags));
+        }
+        [a, b, c, d]
+    }
+    unsafe fn load_shared_input_vector(self, from: *const u32) -> [u32; 4] {
+        let (a, b, c, d);
+        // SAFETY: the caller vouches for 16 aligned bytes that nobody writes.
+        unsafe {
+            asm!("ld.global.nc.v4.u32 {{{}, {}, {}, {}}}, [{}];",
+                out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) from,
+                options(pure, readonly, nostack, preserves_flags));
         }
         [a, b, c, d]
     }
@@ -222,6 +245,20 @@ impl Simt for Nvptx {
         // SAFETY: the caller vouches for the address.
         unsafe {
             asm!("st.global.u32 [{}], {};", in(reg64) to, in(reg32) word, options(nostack, preserves_flags));
+        }
+    }
+    unsafe fn store_vector(self, to: *mut u32, [a, b, c, d]: [u32; 4]) {
+        // SAFETY: the caller vouches for the address.
+        unsafe {
+            asm!("st.global.v4.u32 [{}], {{{}, {}, {}, {}}};", in(reg64) to, in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d,
+                options(nostack, preserves_flags));
+        }
+    }
+    unsafe fn store_pair(self, to: *mut u32, [a, b]: [u32; 2]) {
+        // SAFETY: the caller vouches for the address.
+        unsafe {
+            asm!("st.global.v2.u32 [{}], {{{}, {}}};", in(reg64) to, in(reg32) a, in(reg32) b,
+                options(nostack, preserves_flags));
         }
     }
     unsafe fn store_short(self, to: *mut u16, word: u32) {

@@ -48,3 +48,5 @@ pub fn shared_base() -> u32 {
     // carry words across it.
     (&raw const SHARED) as usize as u32
 }
+
+pub use super::no_clusters as clusters;

@@ -6,6 +6,7 @@
 //! | lanes | [`warp`] |
 //! | warps | [`block`], by way of a [`tile`] and its [`run`]s; [`team`], for answers side by side |
 //! | blocks | [`grid`] |
+//! | leaves of a row operation, in two looks | [`leaf`] |
 //!
 //! What waits for its neighbours beside the tree is set [`aside`]. What is read is read by [`load`](super::load).
 
@@ -14,6 +15,7 @@ pub mod aside;
 pub mod block;
 pub mod grid;
 pub mod in_order;
+pub mod leaf;
 pub mod run;
 pub mod team;
 pub mod thread;

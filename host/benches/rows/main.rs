@@ -1,0 +1,155 @@
+//! How fast a GPU's row operations are: matrices along their last axis, and serving's shapes. Prints CSV: `op,rows x columns,dtype,µs,GB/s`, the bytes being
+//! those that are read and written, each once; a `#` starts a remark. `cargo bench --bench rows [-- OP …]`. Without a GPU it says so and ends well.
+
+#[path = "../gpu/bench.rs"]
+mod bench;
+#[path = "../gpu/sample.rs"]
+mod sample;
+
+use bytemuck::Pod;
+use cust::memory::DeviceBuffer;
+use warpfold::{
+    View,
+    gpu::{Gpu, RowPlaces},
+    layout::Layout,
+    plan::row::Form,
+    row::{self, Operation, Row, RowElement},
+};
+
+use bench::{Bench, Graph, Outcome, gb_per_s};
+use sample::Sample;
+
+/// Rows and columns of training, and of long vocabularies.
+const SHAPES: [(u64, u64); 9] = [
+    (32_768, 256),
+    (32_768, 768),
+    (32_768, 1024),
+    (16_384, 4096),
+    (8192, 8192),
+    (4096, 16_384),
+    (2048, 65_536),
+    (1024, 152_064),
+    (1024, 262_144),
+];
+
+/// Rows of a vocabulary that is generated from.
+const FEW: [(u64, u64); 4] = [(1, 152_064), (16, 152_064), (64, 152_064), (256, 152_064)];
+
+fn main() -> Outcome<()> {
+    let gpu = match Gpu::new(0) {
+        Ok(gpu) => gpu,
+        Err(error) => {
+            println!("# skipped: {error}");
+            return Ok(());
+        }
+    };
+    gpu.make_current()?;
+    println!("# {}", gpu.facts());
+    let bench = Bench::new(gpu)?;
+    bench.copy()?;
+    println!("op,shape,dtype,us,GB/s");
+    of::<half::bf16>(&bench)?;
+    of::<f32>(&bench)?;
+    serving(&bench)
+}
+
+/// Whether an operation is asked for: all are, if none is named.
+fn is_wanted(name: &str) -> bool {
+    let mut asked = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).peekable();
+    asked.peek().is_none() || asked.any(|arg| arg == name)
+}
+
+fn of<T: Sample + RowElement + Pod>(bench: &Bench) -> Outcome<()> {
+    let pattern = bench.fill::<T>()?;
+    check(bench, &row::softmax(), &pattern)?;
+    check(bench, &row::log_softmax(), &pattern)?;
+    check(bench, &row::layer_norm(1e-5), &pattern)?;
+    check(bench, &row::rms_norm(1e-6), &pattern)?;
+    for (rows, columns) in SHAPES.into_iter().chain(FEW) {
+        let size = [rows, columns];
+        time::<T, _>(bench, "softmax", &row::softmax(), size, false)?;
+        time::<T, _>(bench, "log_softmax", &row::log_softmax(), size, false)?;
+        time::<T, _>(bench, "layer_norm", &row::layer_norm(1e-5), size, true)?;
+        time::<T, _>(bench, "rms_norm", &row::rms_norm(1e-6), size, true)?;
+    }
+    for (rows, columns) in [(8192, 8192), (2048, 65_536)] {
+        let unfused = row::softmax().form(Form::Unfused);
+        time::<T, _>(bench, "softmax_unfused", &unfused, [rows, columns], false)?;
+    }
+    Ok(())
+}
+
+fn serving(bench: &Bench) -> Outcome<()> {
+    bench.fill::<half::bf16>()?;
+    for columns in [128, 1024, 4096, 8192, 16_384] {
+        for rows in [1, 16, 64, 256, 1024, 4096] {
+            time::<half::bf16, _>(bench, "rms_norm", &row::rms_norm(1e-6), [rows, columns], true)?;
+        }
+    }
+    Ok(())
+}
+
+/// Never time a wrong kernel: the bits are the CPU's.
+fn check<T: Sample + RowElement + Pod, Op: Operation>(
+    bench: &Bench,
+    operation: &Row<'_, Op>,
+    pattern: &[T],
+) -> Outcome<()> {
+    for (rows, columns) in [(70, 256), (9, 1000), (5, 4096), (3, 40_000), (2, 262_144), (1, 1 << 20)] {
+        let layout = Layout::c_order(&[rows, columns])?;
+        let view = View::new(pattern, &layout)?;
+        let on_gpu = operation.clone().on::<_, T>(&bench.gpu, view.clone())?;
+        let on_cpu = operation.clone().on_cpu::<_, T>(view)?;
+        if bytemuck::cast_slice::<T, u8>(&on_gpu.values) != bytemuck::cast_slice::<T, u8>(&on_cpu.values) {
+            return Err(format!("{} of {rows} x {columns}: GPU and CPU differ", Op::NAME).into());
+        }
+    }
+    Ok(())
+}
+
+fn time<T: Sample + RowElement + Pod, Op: Operation>(
+    bench: &Bench,
+    name: &str,
+    operation: &Row<'_, Op>,
+    [rows, columns]: [u64; 2],
+    is_weighted: bool,
+) -> Outcome<()> {
+    if !is_wanted(name) {
+        return Ok(());
+    }
+    let prepared = operation.prepare::<T, T>(&bench.gpu, &Layout::c_order(&[rows, columns])?)?;
+    let bytes = rows * columns * size_of::<T>() as u64;
+    let stride = bytes.next_multiple_of(256);
+    let weights = DeviceBuffer::<u32>::zeroed(columns as usize)?;
+    let buffers = (bench.pool.len() as u64 * 4 / (2 * stride)).clamp(1, 64);
+    let inner: u64 = if bytes > 1 << 27 { 4 } else { 32 };
+    let mut workspace = prepared.workspace()?;
+    let pool = bench.pool.as_device_ptr().as_raw();
+    let mut launch = |i: u64| -> Outcome<()> {
+        let input = pool + i % buffers * 2 * stride;
+        let places = RowPlaces {
+            input,
+            output: input + stride,
+            weights: (
+                if is_weighted {
+                    weights.as_device_ptr().as_raw()
+                } else {
+                    0
+                },
+                Some(T::TYPE),
+            ),
+            ..RowPlaces::default()
+        };
+        // SAFETY: pool, weights and workspace outlive the graph, whose replays `median` waits for.
+        unsafe { prepared.launch_raw(&bench.stream, &places, &mut workspace)? };
+        Ok(())
+    };
+    let graph = Graph::capture(&bench.stream, || (0..inner).try_for_each(&mut launch))?;
+    let us = bench.median(15, || graph.launch(&bench.stream))? / inner as f64;
+    let type_name = T::TYPE.name();
+    println!(
+        "{name},{rows}x{columns},{type_name},{us:.3},{:.0}",
+        gb_per_s(2 * bytes as usize, us)
+    );
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! From rows to launches.
+
+use std::fmt;
+
+use warpfold_kernels::{
+    element::Type,
+    kernels::{
+        Entry,
+        rows::{SLOTS, Width},
+        rowwise::{self, Way},
+    },
+    stages::reduce::leaf::MOST_STATES,
+    tree::{LANES, ROWS, VECTOR_BYTES},
+};
+
+use crate::{Error, RowFault};
+
+/// How rows are folded and mapped. None of the ways changes a bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// The fastest that the device has for rows of that length.
+    #[default]
+    Best,
+    /// A launch that folds, and one that maps: each row is read twice from memory, and its states lie there between.
+    Unfused,
+    /// One launch, and each row is read once: what was read stays in registers until the row's fold is known.
+    Online,
+}
+
+/// How rows lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lie {
+    /// As aligned vectors, each whole or absent, a stride apart.
+    Wide,
+    /// Each in one run.
+    InRuns,
+    /// Their elements anywhere.
+    Apart,
+}
+
+/// How a row operation is launched: pure arithmetic, no device is asked.
+///
+/// ```
+/// use warpfold::{ops::element::Type, plan::{RowPlan, row::{Form, Lie}}};
+///
+/// let plan = RowPlan::new("softmax", Type::Bf16, [8192, 8192], Lie::Wide, Form::Best, true)?;
+/// assert_eq!((plan.leaves, plan.warps, plan.blocks_of_row), (4, 4, 1));
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowPlan {
+    /// The kernel.
+    pub entry: &'static Entry,
+    /// What it is of its operation's.
+    pub way: Way,
+    /// Elements of a row.
+    pub len: u64,
+    /// Rows.
+    pub count: u64,
+    /// Leaves of a row, a warp for each.
+    pub leaves: u64,
+    /// Warps of a block.
+    pub warps: u32,
+    /// Blocks that have a row together: in a cluster, unless a launch folds and another maps.
+    pub blocks_of_row: u32,
+    /// Blocks of a launch.
+    pub blocks: u32,
+    /// Whether one launch folds, and another maps.
+    pub is_split: bool,
+}
+
+/// Leaves of a row that a block has warps for.
+const MOST_WARPS: u64 = 16;
+
+/// Blocks of the largest cluster.
+const MOST_BLOCKS: u64 = 16;
+
+/// Warps of a block whose warps have rows of their own.
+const WARPS: u32 = 4;
+
+impl RowPlan {
+    /// Of `count` rows of `len` elements, which lie so, on a device that has clusters or not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoKernel`] of elements that there is no kernel for; [`Error::GridOverflow`]; [`RowFault::TooLong`] of a form that reads a row once, if that is too
+    /// long for it.
+    pub fn new(
+        op: &'static str,
+        element: Type,
+        [count, len]: [u64; 2],
+        lie: Lie,
+        form: Form,
+        has_clusters: bool,
+    ) -> Result<Self, Error> {
+        let row = element.leaf_elements() / ROWS as u64;
+        let leaves = len.div_ceil(element.leaf_elements()).max(1);
+        let way = match lie {
+            Lie::Apart => Way::Apart,
+            Lie::Wide if len <= row => Way::Short,
+            Lie::Wide if len <= row * ROWS as u64 / 2 => Way::Half,
+            _ => Way::Leaf,
+        };
+        let element_name = element.name();
+        let entry = rowwise::find(op, element, way).ok_or(Error::NoKernel {
+            op,
+            element: element_name,
+        })?;
+        let most = match way {
+            Way::Apart => 1,
+            _ if has_clusters => MOST_STATES.into(),
+            _ => MOST_WARPS,
+        };
+        if form == Form::Online && leaves > most {
+            let most = most * element.leaf_elements();
+            return Err(Error::Row(RowFault::TooLong { len, most }));
+        }
+        let is_split = leaves > 1 && (form == Form::Unfused || leaves > most);
+        let (warps, blocks_of_row) = if leaves == 1 {
+            (WARPS, 1)
+        } else if is_split {
+            (WARPS, leaves.div_ceil(WARPS.into()))
+        } else if leaves <= MOST_WARPS {
+            (leaves as u32, 1)
+        } else {
+            // As many blocks as there may be: small ones leave each other room.
+            let blocks = u64::min(MOST_BLOCKS, leaves.div_ceil(u64::from(WARPS)).next_power_of_two());
+            (leaves.div_ceil(blocks) as u32, blocks)
+        };
+        let blocks = match (way, Width::of(element, len)) {
+            (Way::Short, Width::Lanes(lanes)) => count.div_ceil(u64::from(WARPS * SLOTS * (LANES / lanes))),
+            (Way::Apart, _) => {
+                let groups = count.div_ceil(LANES.into());
+                groups.saturating_mul(leaves).div_ceil(WARPS.into())
+            }
+            _ if leaves == 1 => count.div_ceil(WARPS.into()),
+            _ => count.saturating_mul(blocks_of_row),
+        };
+        Ok(Self {
+            entry,
+            way,
+            len,
+            count,
+            leaves,
+            warps,
+            blocks_of_row: u32::try_from(blocks_of_row).map_err(|_| Error::GridOverflow {
+                count,
+                blocks: blocks_of_row,
+            })?,
+            blocks: i32::try_from(blocks).map_err(|_| Error::GridOverflow { count, blocks })? as u32,
+            is_split,
+        })
+    }
+
+    /// Whether its kernel takes none but aligned rows of whole vectors.
+    #[must_use]
+    pub fn must_be_wide(&self) -> bool {
+        matches!(self.way, Way::Short | Way::Half)
+    }
+
+    /// Threads of a block.
+    #[must_use]
+    pub fn threads(&self) -> u32 {
+        self.warps * LANES
+    }
+
+    /// Blocks of a cluster; 1 where there is none.
+    #[must_use]
+    pub fn cluster(&self) -> u32 {
+        if self.is_split { 1 } else { self.blocks_of_row }
+    }
+
+    /// How many states a row has, level by level, where one launch folds and another maps: of leaves, then of as many of those as a warp folds.
+    #[must_use]
+    pub fn levels(&self) -> Vec<u64> {
+        if !self.is_split {
+            return vec![];
+        }
+        // A lane that maps a row's elements apart has no others to combine with.
+        let most = if self.way == Way::Apart { 1 } else { MOST_STATES.into() };
+        let mut levels = vec![self.leaves];
+        while let Some(last) = levels.last().filter(|last| **last > most) {
+            levels.push(last.div_ceil(MOST_STATES.into()));
+        }
+        levels
+    }
+
+    /// Words of a workspace.
+    #[must_use]
+    pub fn workspace_words(&self) -> u64 {
+        self.levels().iter().sum::<u64>().saturating_mul(self.count) * self.entry.state_words as u64
+    }
+
+    /// Elements of a vector.
+    #[must_use]
+    pub fn vector(&self) -> usize {
+        VECTOR_BYTES / self.entry.element.bytes()
+    }
+}
+
+impl fmt::Display for RowPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            entry, blocks, warps, ..
+        } = self;
+        write!(f, "{} in {blocks} blocks of {warps} warps", entry.name)?;
+        if self.cluster() > 1 {
+            write!(f, ", {} of a cluster", self.cluster())?;
+        }
+        if self.is_split {
+            write!(f, ", which folds, and again, which maps")?;
+        }
+        Ok(())
+    }
+}

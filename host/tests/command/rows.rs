@@ -1,0 +1,130 @@
+//! `warpfold softmax` and its kin.
+
+use std::{
+    fs,
+    process::{Command, Output},
+};
+
+use warpfold::{View, files::TensorFile, layout::Layout, row};
+
+use super::Temporary;
+
+fn run(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_warpfold"))
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+/// The answers of a command line that succeeds, and what it printed.
+fn mapped(args: &[&str], file: &Temporary) -> (Vec<f32>, String) {
+    let out = Temporary::new(b"");
+    let path = out.0.to_str().unwrap();
+    let all: Vec<&str> = [args[0], file.0.to_str().unwrap(), "--device", "cpu", "--out", path]
+        .into_iter()
+        .chain(args[1..].iter().copied())
+        .collect();
+    let output = run(&all);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {said}");
+    let values = TensorFile::open(path).unwrap().one().unwrap().read().unwrap();
+    (values, String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn answers_are_the_librarys() {
+    let values: Vec<f32> = (0..12).map(|i| (i * 5 % 7) as f32 - 3.0).collect();
+    let file = Temporary::array("(3, 4)", &values);
+    let layout = Layout::c_order(&[3, 4]).unwrap();
+    let view = || View::new(&values, &layout).unwrap();
+    let softmax = row::softmax().on_cpu::<_, f32>(view()).unwrap().values;
+    let (got, said) = mapped(&["softmax"], &file);
+    assert_eq!(got, softmax);
+    assert!(
+        said.contains("softmax of float32 3 x 4 along axis -1, on cpu"),
+        "{said}"
+    );
+    let columns = row::softmax()
+        .axis(0)
+        .scale(-1.0)
+        .on_cpu::<_, f32>(view())
+        .unwrap()
+        .values;
+    assert_eq!(mapped(&["softmax", "--axis", "0", "--scale", "-1.0"], &file).0, columns);
+    let columns = row::softmax().axis(-2).on_cpu::<_, f32>(view()).unwrap().values;
+    assert_eq!(mapped(&["softmax", "--axis", "-2"], &file).0, columns);
+    let causal = row::log_softmax().causal().on_cpu::<_, f32>(view()).unwrap().values;
+    assert_eq!(mapped(&["log-softmax", "--causal"], &file).0, causal);
+    let (weights, biases) = ([1.0_f32, 2.0, -1.0, 0.5], [0.0_f32, 1.0, 2.0, 3.0]);
+    let norm = row::layer_norm(1e-3).weight(&weights).bias(&biases);
+    let norm = norm.on_cpu::<_, f32>(view()).unwrap().values;
+    let (weight, bias) = (Temporary::array("(4,)", &weights), Temporary::array("(4,)", &biases));
+    let (weight, bias) = (weight.0.to_str().unwrap(), bias.0.to_str().unwrap());
+    let args = ["layer-norm", "--weight", weight, "--bias", bias, "--eps", "1e-3"];
+    assert_eq!(mapped(&args, &file).0, norm);
+    let norm = row::rms_norm(1e-6).weight(&weights).one_plus_weight();
+    let norm = norm.on_cpu::<_, f32>(view()).unwrap().values;
+    assert_eq!(
+        mapped(&["rms-norm", "--weight", weight, "--one-plus-weight"], &file).0,
+        norm
+    );
+    let (halves, said) = {
+        let out = Temporary::new(b"");
+        let path = out.0.to_str().unwrap();
+        let file = file.0.to_str().unwrap();
+        let output = run(&[
+            "softmax",
+            file,
+            "--dtype-out",
+            "float16",
+            "--out",
+            path,
+            "--json",
+            "--device",
+            "cpu",
+        ]);
+        let dtype = TensorFile::open(path).unwrap().one().unwrap().dtype_name().to_owned();
+        (dtype, String::from_utf8(output.stdout).unwrap())
+    };
+    assert_eq!(halves, "float16");
+    assert!(
+        said.contains("\"op\":\"softmax\"") && said.contains("\"dtype_out\":\"float16\""),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_told_and_nothing_is_written() {
+    let file = Temporary::array("(2, 2)", &[1.0, 2.0, 3.0, 4.0]);
+    let input = file.0.to_str().unwrap();
+    let before = fs::read(&file.0).unwrap();
+    let out = std::env::temp_dir().join(format!("warpfold-rows-{}.npy", std::process::id()));
+    let out = out.to_str().unwrap();
+    let weight = Temporary::array("(3,)", &[1.0; 3]);
+    let weight = weight.0.to_str().unwrap();
+    for (args, says) in [
+        (vec!["softmax", input, "--out", input], "so it is not replaced"),
+        (vec!["softmax", input, "--out", out, "--scale", "0"], "the scale is 0"),
+        (vec!["softmax", input, "--out", out, "--axis", "2"], "axis 2"),
+        (vec!["layer-norm", input, "--out", out, "--eps", "-1"], "epsilon is -1"),
+        (
+            vec!["rms-norm", input, "--out", out, "--weight", weight],
+            "3 weights for rows of 2 elements",
+        ),
+        (
+            vec!["softmax", input, "--out", out, "--device", "emulator"],
+            "--device cpu gives the same bits",
+        ),
+        (
+            vec!["log-softmax", input, "--out", out, "--zero-if-masked"],
+            "is of softmax",
+        ),
+    ] {
+        let output = run(&args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {said}");
+        assert!(said.contains(says), "{args:?}: {said}");
+        assert!(!std::path::Path::new(out).exists(), "{args:?}");
+    }
+    assert_eq!(fs::read(&file.0).unwrap(), before);
+}

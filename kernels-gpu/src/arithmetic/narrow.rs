@@ -1,0 +1,93 @@
+//! f32 rounded to the types of 16 bits, two at a time, to nearest, ties to even. A NaN becomes `0x7fff`, which is what GPUs make of one.
+
+/// Two f32 as f16, the first in the lower half.
+#[inline(always)]
+#[must_use]
+pub fn to_f16(low: f32, high: f32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    return crate::simt::nvptx::convert::narrow_f16(low, high);
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        u32::from(f16_bits(low)) | u32::from(f16_bits(high)) << 16
+    }
+}
+
+/// Two f32 as bf16, the first in the lower half.
+#[inline(always)]
+#[must_use]
+pub fn to_bf16(low: f32, high: f32) -> u32 {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    return crate::simt::nvptx::convert::narrow_bf16(low, high);
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+    {
+        u32::from(bf16_bits(low)) | u32::from(bf16_bits(high)) << 16
+    }
+}
+
+/// The bits of an f32, those of a NaN being `0x7fff_ffff`, which is what arithmetic on GPUs has.
+#[inline(always)]
+#[must_use]
+pub fn f32_bits(value: f32) -> u32 {
+    let is_nan = cfg!(not(target_arch = "nvptx64")) && value.is_nan();
+    if is_nan { 0x7fff_ffff } else { value.to_bits() }
+}
+
+/// The bits of the f16 nearest to `value`. Without branches, so that a compiler makes vector code of it.
+#[cfg_attr(target_arch = "nvptx64", allow(dead_code))]
+#[inline(always)]
+#[must_use]
+pub fn f16_bits(value: f32) -> u16 {
+    const INFINITE: u32 = 0x7f80_0000;
+    /// 2¹⁶, past which everything is infinite; 2⁻¹⁴, below which it is subnormal.
+    const TOO_LARGE: u32 = 0x4780_0000;
+    const LEAST_NORMAL: u32 = 0x3880_0000;
+    let bits = value.to_bits();
+    let magnitude = bits & 0x7fff_ffff;
+    // Beside 0.5 a float's last place is that of a subnormal f16: adding rounds.
+    let subnormal = (f32::from_bits(magnitude) + 0.5)
+        .to_bits()
+        .wrapping_sub(0.5_f32.to_bits());
+    let odd = magnitude >> 13 & 1;
+    let normal = magnitude.wrapping_sub((127 - 15) << 23).wrapping_add(0xfff + odd) >> 13;
+    let finite = if magnitude < LEAST_NORMAL { subnormal } else { normal };
+    let number = if magnitude >= TOO_LARGE { 0x7c00 } else { finite };
+    let signed = number | bits >> 16 & 0x8000;
+    (if magnitude > INFINITE { 0x7fff } else { signed }) as u16
+}
+
+/// The bits of the bf16 nearest to `value`.
+#[cfg_attr(target_arch = "nvptx64", allow(dead_code))]
+#[inline(always)]
+#[must_use]
+pub fn bf16_bits(value: f32) -> u16 {
+    let bits = value.to_bits();
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
+    let is_nan = bits & 0x7fff_ffff > 0x7f80_0000;
+    (if is_nan { 0x7fff } else { rounded }) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All of one half of each f32 there is, by the rounding of the crate `half` and of this crate.
+    #[test]
+    fn every_upper_half_and_its_neighbours_round_as_elsewhere() {
+        for high in 0..=u16::MAX {
+            for low in [
+                0_u32, 1, 0x0fff, 0x1000, 0x1001, 0x2fff, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff,
+            ] {
+                let value = f32::from_bits(u32::from(high) << 16 | low);
+                let (f16, bf16) = (f16_bits(value), bf16_bits(value));
+                if value.is_nan() {
+                    assert_eq!((f16, bf16), (0x7fff, 0x7fff));
+                } else {
+                    let expected: crate::element::f16 = crate::element::Float::from_f64(f64::from(value));
+                    assert_eq!(f16, expected.to_bits(), "{value:e}");
+                    let expected: crate::element::bf16 = crate::element::Float::from_f64(f64::from(value));
+                    assert_eq!(bf16, expected.to_bits(), "{value:e}");
+                }
+            }
+        }
+    }
+}

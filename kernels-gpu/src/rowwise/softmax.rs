@@ -1,0 +1,196 @@
+//! Softmax and its logarithm.
+
+use super::{Column, RowOp};
+use crate::{
+    arithmetic::{double, single},
+    monoids::Scaled,
+};
+
+/// What elements are multiplied by before their exponentials.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// The magnitude.
+    pub magnitude: f32,
+    /// The same times log₂ e, rounded once.
+    pub exponent: f32,
+    /// Whether elements are negated.
+    pub negates: bool,
+}
+
+impl Scale {
+    /// By a number: finite, not 0.
+    #[must_use]
+    pub fn by(scale: f32) -> Self {
+        let magnitude = scale.abs();
+        Self {
+            magnitude,
+            exponent: (f64::from(magnitude) * core::f64::consts::LOG2_E) as f32,
+            negates: scale < 0.0,
+        }
+    }
+
+    /// `2⁶⁴ · exp(gap · scale)`.
+    #[inline(always)]
+    fn exp(self, gap: f32) -> f32 {
+        single::exp_scaled(gap, self.exponent)
+    }
+
+    /// An element that is −∞ once it is scaled.
+    #[inline(always)]
+    fn filler(self) -> f32 {
+        if self.negates { f32::INFINITY } else { f32::NEG_INFINITY }
+    }
+
+    /// The state of both: the sum of the one with the smaller maximum is multiplied by the exponential of what is between.
+    #[inline(always)]
+    fn combine(self, a: Scaled<f32>, b: Scaled<f32>) -> Scaled<f32> {
+        let gap = a.max - b.max;
+        let (larger, smaller) = if gap < 0.0 { (b.sum, a.sum) } else { (a.sum, b.sum) };
+        let factor = self.exp(-gap.abs()) * single::SCALE_UNDONE;
+        Scaled {
+            max: single::maximum(a.max, b.max),
+            sum: single::fma(smaller, factor, larger),
+        }
+    }
+
+    /// `[log-sum-exp, 0]`.
+    #[inline(always)]
+    fn log_sum_exp(self, row: Scaled<f32>) -> [f32; 2] {
+        // A +∞ has no finite sum beside it.
+        let answer = if row.max == f32::INFINITY {
+            row.max
+        } else {
+            let sum = f64::from(row.sum) * f64::from(single::SCALE_UNDONE);
+            (f64::from(row.max) * f64::from(self.magnitude) + double::ln(sum)) as f32
+        };
+        [answer, 0.0]
+    }
+}
+
+/// `exp(x·scale − max) / Σ exp(xᵢ·scale − max)`.
+///
+/// Exponentials are carried [times 2⁶⁴](single::exp_scaled), so that none is subnormal before the division: each answer is rounded as if the exponential's
+/// range had no end. An answer is exactly 0 where an element is more than about 104 below the largest, once both are scaled.
+///
+/// A row of all −∞, one with a +∞ and one with a NaN are NaN.
+///
+/// # Source
+///
+/// M. Milakov and N. Gimelshein, *Online normalizer calculation for softmax* (2018), of leaves in place of elements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Softmax {
+    /// What elements are multiplied by. Of a temperature it is the reciprocal.
+    pub scale: Scale,
+    /// Whether a row of all −∞ has zeros in place of NaNs.
+    pub zero_if_masked: bool,
+}
+
+/// `(x − max)·scale − ln Σ exp((xᵢ − max)·scale)`.
+///
+/// A row of all −∞, one with a +∞ and one with a NaN are NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogSoftmax {
+    /// As [`Softmax::scale`].
+    pub scale: Scale,
+}
+
+/// What both have alike.
+macro_rules! exponentials {
+    () => {
+        type Value = f32;
+        type Sums = f32;
+        type State = Scaled<f32>;
+
+        #[inline(always)]
+        fn negates(self) -> bool {
+            self.scale.negates
+        }
+        #[inline(always)]
+        fn filler(self) -> Option<f32> {
+            Some(self.scale.filler())
+        }
+        #[inline(always)]
+        fn nothing(self) -> f32 {
+            f32::NEG_INFINITY
+        }
+        #[inline(always)]
+        fn first(self, value: f32) -> f32 {
+            value
+        }
+        #[inline(always)]
+        fn both(self, a: f32, b: f32) -> f32 {
+            single::maximum(a, b)
+        }
+        // Where the largest is −∞, exponentials are those beside 0: they are 0, and not of a NaN.
+        #[inline(always)]
+        fn reference(self, found: f32, _: u32) -> f32 {
+            if found == f32::NEG_INFINITY { 0.0 } else { found }
+        }
+        #[inline(always)]
+        fn term(self, value: f32, reference: f32) -> f32 {
+            self.scale.exp(value - reference)
+        }
+        #[inline(always)]
+        fn leaf(self, max: f32, _: f32, sum: f32, _: u32) -> Scaled<f32> {
+            Scaled { max, sum }
+        }
+        #[inline(always)]
+        fn identity(self) -> Scaled<f32> {
+            Scaled::<f32>::EMPTY
+        }
+        #[inline(always)]
+        fn combine(self, a: Scaled<f32>, b: Scaled<f32>) -> Scaled<f32> {
+            self.scale.combine(a, b)
+        }
+        #[inline(always)]
+        fn statistics(self, row: Scaled<f32>, _: u64) -> [f32; 2] {
+            self.scale.log_sum_exp(row)
+        }
+    };
+}
+
+impl Softmax {
+    /// Of infinite maxima, and of a NaN, a NaN, else 0; and if zeros are to stand there, nothing is left of `factor`.
+    #[inline(always)]
+    fn of_row(self, factor: f32, row: Scaled<f32>) -> f32 {
+        if self.zero_if_masked && row.max == f32::NEG_INFINITY {
+            return 0.0;
+        }
+        factor + row.max * 0.0
+    }
+}
+
+impl RowOp for Softmax {
+    exponentials!();
+    const KEEPS_TERMS: bool = true;
+    /// What exponentials are multiplied by, and then by what more: in one number that would be subnormal, of a leaf far below the row's largest.
+    type Factors = (f32, f32);
+
+    #[inline(always)]
+    fn factors(self, _: f32, leaf: Scaled<f32>, row: Scaled<f32>, _: u64) -> (f32, f32) {
+        let factor = self.scale.exp(leaf.max - row.max) / row.sum;
+        (self.of_row(factor, row), single::SCALE_UNDONE)
+    }
+    #[inline(always)]
+    fn factors_alone(self, _: f32, row: Scaled<f32>, _: u64) -> (f32, f32) {
+        (self.of_row(1.0 / row.sum, row), 1.0)
+    }
+    #[inline(always)]
+    fn map(self, value: f32, reference: f32, (factor, more): (f32, f32), _: Column) -> f32 {
+        self.term(value, reference) * factor * more
+    }
+}
+
+impl RowOp for LogSoftmax {
+    exponentials!();
+    type Factors = f32;
+
+    #[inline(always)]
+    fn factors(self, reference: f32, _: Scaled<f32>, row: Scaled<f32>, _: u64) -> f32 {
+        (reference - row.max) * self.scale.magnitude - single::ln(row.sum * single::SCALE_UNDONE)
+    }
+    #[inline(always)]
+    fn map(self, value: f32, reference: f32, shift: f32, _: Column) -> f32 {
+        single::fma(value - reference, self.scale.magnitude, shift)
+    }
+}

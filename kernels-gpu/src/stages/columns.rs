@@ -1,0 +1,265 @@
+//! What a [row operation](crate::rowwise) reads and writes beside the row itself: the weights of its columns, and what becomes of its elements.
+
+use crate::{
+    arithmetic::narrow::{f32_bits, to_bf16, to_f16},
+    element::{Element, Type, bf16, f16},
+    rowwise::Column,
+    simt::Simt,
+    stages::load::words::{WORDS, load_element},
+    tree::VECTOR_BYTES,
+};
+
+/// The most elements of a vector of floats.
+pub const MOST: usize = 8;
+
+/// The elements that a row operation writes, or the weights that it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Floats {
+    /// f32.
+    F32,
+    /// f16.
+    F16,
+    /// bf16.
+    Bf16,
+}
+
+impl Floats {
+    /// By what a launch passes: the number.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub const fn of_params(number: u32) -> Self {
+        match number & 3 {
+            0 => Self::F32,
+            1 => Self::F16,
+            _ => Self::Bf16,
+        }
+    }
+
+    /// Those of a type of elements; none of other types.
+    #[must_use]
+    pub const fn of(element: Type) -> Option<Self> {
+        match element {
+            Type::F32 => Some(Self::F32),
+            Type::F16 => Some(Self::F16),
+            Type::Bf16 => Some(Self::Bf16),
+            _ => None,
+        }
+    }
+
+    /// Bytes of one.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        1 << self.shift()
+    }
+
+    /// The logarithm of that.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    const fn shift(self) -> u32 {
+        match self {
+            Self::F32 => 2,
+            Self::F16 | Self::Bf16 => 1,
+        }
+    }
+}
+
+/// An array of floats with one for each column.
+#[derive(Clone, Copy)]
+pub struct Weights {
+    /// The first; null where there are none.
+    pub start: *const u8,
+    /// What they are.
+    pub floats: Floats,
+}
+
+impl Weights {
+    /// Where those of column `first` and the following are.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn from(self, first: u64) -> Self {
+        let by = (first as usize) << self.floats.shift();
+        let start = if self.start.is_null() {
+            self.start
+        } else {
+            self.start.wrapping_add(by)
+        };
+        Self { start, ..self }
+    }
+
+    /// Those of `count` columns, 4 or 8, from `first` columns further on: `otherwise` where there are none.
+    ///
+    /// # Safety
+    ///
+    /// There are so many; they are aligned to as many bytes as they are, or to 16, and unwritten.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub unsafe fn load<S: Simt>(self, simt: S, first: u32, count: usize, otherwise: f32) -> [f32; MOST] {
+        let mut values = [otherwise; MOST];
+        if self.start.is_null() {
+            return values;
+        }
+        let from = self
+            .start
+            .wrapping_add((first << self.floats.shift()) as usize)
+            .cast::<u32>();
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if let Floats::F32 = self.floats {
+                let low = simt.load_shared_input_vector(from);
+                let high = if count > WORDS {
+                    simt.load_shared_input_vector(from.wrapping_add(WORDS))
+                } else {
+                    [0; WORDS]
+                };
+                let at = |i: usize| f32::from_bits(if i < WORDS { low[i] } else { high[i % WORDS] });
+                values = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
+            } else {
+                let words = if count > WORDS {
+                    simt.load_shared_input_vector(from)
+                } else {
+                    [simt.load_input(from), simt.load_input(from.wrapping_add(1)), 0, 0]
+                };
+                let half = |i: usize| (words[i / 2] >> (16 * (i % 2))) as u16;
+                if let Floats::F16 = self.floats {
+                    let at = |i: usize| f16::from_bits(half(i)).wide();
+                    values = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
+                } else {
+                    let at = |i: usize| bf16::from_bits(half(i)).wide();
+                    values = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
+                }
+            }
+        }
+        values
+    }
+
+    /// That of one column.
+    ///
+    /// # Safety
+    ///
+    /// There is one, aligned and unwritten.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub unsafe fn load_one<S: Simt>(self, simt: S, column: u64, otherwise: f32) -> f32 {
+        if self.start.is_null() {
+            return otherwise;
+        }
+        let from = self.start.wrapping_add((column as usize) << self.floats.shift());
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match self.floats {
+                Floats::F32 => f32::from_bits(load_element::<S, f32>(simt, from.cast()) as u32),
+                Floats::F16 => f16::from_bits(load_element::<S, u16>(simt, from.cast()) as u16).wide(),
+                Floats::Bf16 => bf16::from_bits(load_element::<S, u16>(simt, from.cast()) as u16).wide(),
+            }
+        }
+    }
+
+    /// Whether any vector of columns may be read at once.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn is_aligned(self) -> bool {
+        self.start.addr().is_multiple_of(VECTOR_BYTES)
+    }
+}
+
+/// The weights and the biases of a row operation.
+#[derive(Clone, Copy)]
+pub struct Columns {
+    /// What elements are multiplied by.
+    pub weight: Weights,
+    /// What is added.
+    pub bias: Weights,
+}
+
+impl Columns {
+    /// That of one column.
+    ///
+    /// # Safety
+    ///
+    /// As [`Weights::load_one`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub unsafe fn load_one<S: Simt>(self, simt: S, column: u64) -> Column {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            Column {
+                weight: self.weight.load_one(simt, column, Column::PLAIN.weight),
+                bias: self.bias.load_one(simt, column, Column::PLAIN.bias),
+            }
+        }
+    }
+}
+
+/// Where the rows go that a row operation makes.
+#[derive(Clone, Copy)]
+pub struct Rows {
+    /// The first element of the first.
+    pub start: *mut u8,
+    /// From a row to the next, in elements.
+    pub stride: i64,
+    /// What they are of.
+    pub floats: Floats,
+}
+
+impl Rows {
+    /// Where a row begins.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn row(self, number: u64) -> *mut u8 {
+        let bytes = self.floats.bytes() as isize;
+        self.start
+            .wrapping_offset((number as i64 * self.stride) as isize * bytes)
+    }
+
+    /// Where an element of a row is.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn element(self, row: *mut u8, place: u64) -> *mut u8 {
+        row.wrapping_add((place as usize) << self.floats.shift())
+    }
+
+    /// Writes the first `count` of eight elements, 4 or 8 of them, `first` elements behind an address.
+    ///
+    /// # Safety
+    ///
+    /// They are valid for writes by this thread alone, and aligned to as many bytes as they are, or to 16.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub unsafe fn store<S: Simt>(self, simt: S, from: *mut u8, first: u32, values: [f32; MOST], count: usize) {
+        let to = from.wrapping_add((first << self.floats.shift()) as usize).cast::<u32>();
+        let [a, b, c, d, e, f, g, h] = values;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match self.floats {
+                Floats::F32 => {
+                    simt.store_vector(to, [f32_bits(a), f32_bits(b), f32_bits(c), f32_bits(d)]);
+                    if count > WORDS {
+                        let high = [f32_bits(e), f32_bits(f), f32_bits(g), f32_bits(h)];
+                        simt.store_vector(to.wrapping_add(WORDS), high);
+                    }
+                }
+                Floats::F16 if count > WORDS => {
+                    simt.store_vector(to, [to_f16(a, b), to_f16(c, d), to_f16(e, f), to_f16(g, h)]);
+                }
+                Floats::F16 => simt.store_pair(to, [to_f16(a, b), to_f16(c, d)]),
+                Floats::Bf16 if count > WORDS => {
+                    simt.store_vector(to, [to_bf16(a, b), to_bf16(c, d), to_bf16(e, f), to_bf16(g, h)]);
+                }
+                Floats::Bf16 => simt.store_pair(to, [to_bf16(a, b), to_bf16(c, d)]),
+            }
+        }
+    }
+
+    /// Writes one element of a row.
+    ///
+    /// # Safety
+    ///
+    /// As [`store`](Self::store), for one.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub unsafe fn store_one<S: Simt>(self, simt: S, row: *mut u8, place: u64, value: f32) {
+        let to = self.element(row, place);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match self.floats {
+                Floats::F32 => simt.store(to.cast(), f32_bits(value)),
+                Floats::F16 => simt.store_short(to.cast(), to_f16(value, value)),
+                Floats::Bf16 => simt.store_short(to.cast(), to_bf16(value, value)),
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Clusters of blocks, and their barriers: a thread arrives, goes on, and waits later.
+
+use std::{collections::BTreeMap, rc::Rc};
+
+use crate::{
+    clock::{Clock, Epoch},
+    fault::Thread,
+};
+
+/// The clusters of a launch.
+pub struct Clusters {
+    /// Blocks of one.
+    blocks: u32,
+    /// Those in which a thread has arrived, by number.
+    barriers: BTreeMap<u32, Barrier>,
+    /// How often each thread has arrived.
+    arrivals: BTreeMap<Thread, u32>,
+}
+
+/// The barrier of one cluster.
+#[derive(Default)]
+struct Barrier {
+    /// How often all have arrived.
+    passed: u32,
+    /// How many have arrived since.
+    arrived: u32,
+    /// What these hand on.
+    open: Clock,
+    /// What all handed on the last time: nobody arrives twice more before all have seen it.
+    last: Rc<Clock>,
+}
+
+impl Clusters {
+    pub fn of(blocks: u32) -> Self {
+        Self {
+            blocks,
+            barriers: BTreeMap::new(),
+            arrivals: BTreeMap::new(),
+        }
+    }
+
+    /// The block of that rank in the cluster of a block, if there is one.
+    pub fn block(&self, of: u32, rank: u32) -> Option<u32> {
+        (rank < self.blocks).then(|| of / self.blocks * self.blocks + rank)
+    }
+
+    /// Whether two blocks are of one cluster.
+    pub fn has_both(&self, a: u32, b: u32) -> bool {
+        a / self.blocks == b / self.blocks
+    }
+
+    /// A thread of blocks of so many has arrived, which has seen so much.
+    pub fn arrive(&mut self, who: Thread, threads: u32, clock: &Clock, now: Epoch) {
+        *self.arrivals.entry(who).or_default() += 1;
+        let barrier = self.barriers.entry(who.block / self.blocks).or_default();
+        barrier.open.join(clock);
+        barrier.open.see(who, now);
+        barrier.arrived += 1;
+        if barrier.arrived == threads * self.blocks {
+            barrier.arrived = 0;
+            barrier.passed += 1;
+            barrier.last = Rc::new(std::mem::take(&mut barrier.open));
+        }
+    }
+
+    /// What all handed on, if all have arrived as often as this one.
+    pub fn passed(&self, who: Thread) -> Option<Rc<Clock>> {
+        let barrier = self.barriers.get(&(who.block / self.blocks))?;
+        let arrivals = self.arrivals.get(&who).copied().unwrap_or(0);
+        (barrier.passed >= arrivals).then(|| Rc::clone(&barrier.last))
+    }
+}

@@ -1,0 +1,190 @@
+//! Row operations: the GPU gives the CPU's bits, of every type, length, layout and form.
+
+use bytemuck::Pod;
+use cust::{
+    memory::{CopyDestination, DeviceBuffer},
+    stream::{Stream, StreamFlags},
+};
+use half::{bf16, f16};
+use warpfold::{
+    Error, RowFault, View,
+    gpu::{Gpu, RowPlaces},
+    layout::Layout,
+    plan::row::Form,
+    row::{self, AllMasked, Operation, Row, RowElement},
+};
+use warpfold_tests::rows::{Kind, Weights, numbers};
+
+/// One operation over one layout, in every form that the GPU has.
+fn agrees<T: RowElement + Pod, U: RowElement + Pod, Op: Operation>(
+    gpu: &Gpu,
+    row: &Row<'_, Op>,
+    layout: &Layout,
+    seed: u64,
+) where
+    Op::Known: Kind,
+{
+    let values = numbers::<T>(layout.reach().map_or(0, |reach| reach.1) as usize, seed);
+    let view = || View::new(&values, layout).expect("in bounds");
+    let expected = row.clone().on_cpu::<_, U>(view()).expect("a meaning");
+    for form in [Form::Best, Form::Unfused, Form::Online] {
+        let mapped = match row.clone().form(form).on::<_, U>(gpu, view()) {
+            Err(Error::Row(RowFault::TooLong { .. })) if form == Form::Online => continue,
+            mapped => mapped.expect("a launch"),
+        };
+        let what = || format!("{} of {layout:?}, {form:?}, seed {seed}", Op::NAME);
+        let (bits, of): (&[u8], &[u8]) = (
+            bytemuck::cast_slice(&mapped.values),
+            bytemuck::cast_slice(&expected.values),
+        );
+        assert!(bits == of, "{}", what());
+        assert_eq!(mapped.shape, expected.shape);
+        for (known, of) in mapped.known.bits().iter().zip(expected.known.bits()) {
+            for (i, knows) in Op::KNOWS.into_iter().enumerate() {
+                assert!(!knows || known[i] == of[i], "{}", what());
+            }
+        }
+    }
+}
+
+fn all<T: RowElement + Pod, U: RowElement + Pod, W: Weights>(gpu: &Gpu, layout: &Layout, axis: i64, seed: u64) {
+    let columns = layout.shape()[axis.rem_euclid(layout.shape().len() as i64) as usize] as usize;
+    let (weights, biases) = (numbers::<W>(columns, seed + 1), numbers::<W>(columns, seed + 2));
+    agrees::<T, U, _>(gpu, &row::softmax().axis(axis).scale(-0.7), layout, seed);
+    agrees::<T, U, _>(gpu, &row::softmax().axis(axis), layout, seed);
+    agrees::<T, U, _>(gpu, &row::log_softmax().axis(axis), layout, seed);
+    let norm = row::layer_norm(1e-5)
+        .axis(axis)
+        .weight(W::floats(&weights))
+        .bias(W::floats(&biases));
+    agrees::<T, U, _>(gpu, &norm, layout, seed);
+    agrees::<T, U, _>(
+        gpu,
+        &row::rms_norm(1e-6).axis(axis).weight(W::floats(&weights)),
+        layout,
+        seed,
+    );
+}
+
+pub fn quick_rows_of_every_type(gpu: &Gpu) {
+    for (i, len) in [0, 1, 3, 8, 33, 128, 129, 256, 257, 512, 1024, 1025, 2048, 5000, 40_000]
+        .into_iter()
+        .enumerate()
+    {
+        let layout = Layout::c_order(&[7, len]).expect("small");
+        all::<f32, f32, f32>(gpu, &layout, -1, i as u64);
+        all::<bf16, bf16, bf16>(gpu, &layout, -1, i as u64);
+        all::<f16, f32, f16>(gpu, &layout, -1, i as u64);
+        all::<bf16, f16, f32>(gpu, &layout, -1, i as u64);
+    }
+}
+
+pub fn quick_rows_of_every_layout(gpu: &Gpu) {
+    for (shape, axis) in [
+        ([5, 300, 9], 1),
+        ([70, 3, 50], 0),
+        ([2, 3, 4000], -1),
+        ([2000, 1, 40], 0),
+    ] {
+        let layout = Layout::c_order(&shape).expect("small");
+        let backwards: Vec<i64> = layout.strides().iter().map(|stride| -stride).collect();
+        let backwards = Layout::strided(&shape, &backwards, layout.len() - 1).expect("small");
+        for layout in [layout.transposed(&[0, 2, 1]).expect("three axes"), layout, backwards] {
+            all::<f32, f32, f32>(gpu, &layout, axis, 3);
+            all::<bf16, f32, bf16>(gpu, &layout, axis, 4);
+        }
+    }
+}
+
+pub fn quick_rows_that_are_seen_in_part(gpu: &Gpu) {
+    for [rows, columns] in [[64, 64], [100, 700], [3, 5000], [9, 4]] {
+        let layout = Layout::c_order(&[2, rows, columns]).expect("small");
+        agrees::<f32, f32, _>(gpu, &row::softmax().causal(), &layout, 1);
+        agrees::<bf16, bf16, _>(
+            gpu,
+            &row::softmax().causal_by(-3).all_masked(AllMasked::Zero),
+            &layout,
+            2,
+        );
+        agrees::<f16, f16, _>(gpu, &row::log_softmax().causal_by(1), &layout, 3);
+    }
+}
+
+/// More than 2¹⁶ rows (apex#411), and rows of 2²⁰ and more.
+pub fn rows_of_every_size(gpu: &Gpu) {
+    for (count, len) in [
+        (70_001, 40),
+        (300, 152_064),
+        (3, 1 << 20),
+        (1, (1 << 22) + 5),
+        (2, 300_000),
+    ] {
+        let layout = Layout::c_order(&[count, len]).expect("small");
+        all::<bf16, bf16, bf16>(gpu, &layout, -1, count);
+        agrees::<f32, f32, _>(gpu, &row::softmax(), &layout, len);
+    }
+}
+
+pub fn quick_rows_in_place(gpu: &Gpu) {
+    for len in [40_u64, 1000, 1001, 8192] {
+        let layout = Layout::c_order(&[33, len]).expect("small");
+        let values = numbers::<f32>(33 * len as usize, len);
+        let expected = row::softmax().on_cpu::<_, f32>(View::new(&values, &layout).expect("in bounds"));
+        let prepared = row::softmax().prepare::<f32, f32>(gpu, &layout).expect("a plan");
+        let stream = Stream::new(StreamFlags::DEFAULT, None).expect("a stream");
+        let buffer = DeviceBuffer::from_slice(&values).expect("room");
+        let mut workspace = prepared.workspace().expect("room");
+        let address = buffer.as_device_ptr().as_raw();
+        let places = RowPlaces {
+            input: address,
+            output: address,
+            ..RowPlaces::default()
+        };
+        // SAFETY: all of it lives past the synchronisation.
+        unsafe { prepared.launch_raw(&stream, &places, &mut workspace).expect("a launch") };
+        stream.synchronize().expect("no fault");
+        let mut mapped = vec![0.0; values.len()];
+        buffer.copy_to(&mut mapped).expect("a copy");
+        assert_eq!(mapped, expected.expect("a meaning").values, "{len}");
+    }
+}
+
+/// Addresses of any alignment, where a plan has one of aligned addresses.
+pub fn quick_rows_off_a_boundary(gpu: &Gpu) {
+    for (len, offset) in [(64_u64, 1_usize), (512, 3), (1024, 2), (4096, 1)] {
+        let layout = Layout::c_order(&[9, len]).expect("small");
+        let values = numbers::<bf16>(9 * len as usize, len);
+        let expected = row::rms_norm(1e-6).on_cpu::<_, bf16>(View::new(&values, &layout).expect("in bounds"));
+        let prepared = row::rms_norm(1e-6).prepare::<bf16, bf16>(gpu, &layout).expect("a plan");
+        let stream = Stream::new(StreamFlags::DEFAULT, None).expect("a stream");
+        let shifted: Vec<u16> = vec![0; offset]
+            .into_iter()
+            .chain(values.iter().map(|value| value.to_bits()))
+            .collect();
+        let input = DeviceBuffer::from_slice(&shifted).expect("room");
+        let output = DeviceBuffer::<u16>::zeroed(shifted.len()).expect("room");
+        stream.synchronize().expect("no fault");
+        let mut workspace = prepared.workspace().expect("room");
+        let places = RowPlaces {
+            input: input.as_device_ptr().as_raw() + 2 * offset as u64,
+            output: output.as_device_ptr().as_raw() + 2 * offset as u64,
+            ..RowPlaces::default()
+        };
+        // SAFETY: all of it lives past the synchronisation.
+        unsafe { prepared.launch_raw(&stream, &places, &mut workspace).expect("a launch") };
+        stream.synchronize().expect("no fault");
+        let mut mapped = vec![0; shifted.len()];
+        output.copy_to(&mut mapped).expect("a copy");
+        let bits: Vec<u16> = expected
+            .expect("a meaning")
+            .values
+            .iter()
+            .map(|value| value.to_bits())
+            .collect();
+        assert_eq!(mapped[offset..], bits[..], "{len}");
+        assert!(
+            mapped[..offset].iter().all(|word| *word == 0),
+            "{len}: written before the first row"
+        );
+    }
+}

@@ -1,0 +1,524 @@
+//! Row operations: the kernels on the emulator, in every shape, the CPU backend, and their specification give the same bits; and those are near what exact
+//! arithmetic has.
+
+use half::{bf16, f16};
+use proptest::prelude::*;
+use warpfold::{
+    View,
+    layout::Layout,
+    row::{self, AllMasked, Operation, Row, RowElement},
+};
+use warpfold_emulator::{RowShape, RowsOf, fold_states, map_rows};
+use warpfold_kernels::{kernels::rowwise::Way, rowwise::RowOp as _, tree::LANES};
+use warpfold_tests::rows::{Kind, Weights, meet, numbers, spec};
+
+/// A few rows of a length, off a vector's boundary or not, in every shape that a plan could have them in.
+fn shapes(element_bytes: u64, len: u64, count: u64, is_wide: bool) -> Vec<RowShape> {
+    let row = 512 / element_bytes;
+    let leaves = len.div_ceil(8 * row).max(1);
+    let mut shapes = vec![];
+    let mut add = |way: Way, warps: u32, blocks_of_row: u32, is_split: bool, blocks: u64| {
+        shapes.push(RowShape {
+            way,
+            warps,
+            blocks_of_row,
+            blocks: blocks as u32,
+            is_split,
+        });
+    };
+    if is_wide && len <= row {
+        let vectors = len.div_ceil(16 / element_bytes).max(1).next_power_of_two();
+        let of_warp = 4 * (u64::from(LANES) / vectors);
+        add(Way::Short, 2, 1, false, count.div_ceil(2 * of_warp));
+    }
+    if is_wide && len <= 4 * row {
+        add(Way::Half, 1, 1, false, count);
+    }
+    if leaves == 1 {
+        add(Way::Leaf, 2, 1, false, count.div_ceil(2));
+    } else {
+        add(Way::Leaf, leaves as u32, 1, false, count);
+        add(Way::Leaf, 1, leaves as u32, false, count * leaves);
+        add(
+            Way::Leaf,
+            2,
+            leaves.div_ceil(2) as u32,
+            false,
+            count * leaves.div_ceil(2),
+        );
+        add(
+            Way::Leaf,
+            2,
+            leaves.div_ceil(2) as u32,
+            true,
+            count * leaves.div_ceil(2),
+        );
+    }
+    add(
+        Way::Apart,
+        2,
+        1,
+        leaves > 1,
+        (count.div_ceil(LANES.into()) * leaves).div_ceil(2),
+    );
+    shapes
+}
+
+/// The CPU backend's bits and known numbers, of rows in C order, a gap before each.
+fn on_cpu<T: RowElement, U: RowElement, Op: Operation>(
+    operation: Row<'_, Op>,
+    values: &[T],
+    [count, len]: [u64; 2],
+    gap: u64,
+) -> (Vec<u32>, Vec<[u32; 2]>)
+where
+    Op::Known: Kind,
+{
+    let layout = Layout::strided(&[count, len], &[(len + gap) as i64, 1], gap).expect("a matrix");
+    let view = View::new(values, &layout).expect("in bounds");
+    let mapped = operation.on_cpu::<_, U>(view).expect("a meaning");
+    let bits = mapped.values.iter().map(|value| value.word(0)).collect();
+    (bits, mapped.known.bits())
+}
+
+/// Emulator, CPU and specification, of elements of `T` to answers of `U` with weights of `W`.
+fn agree<T: RowElement, U: RowElement, W: RowElement, Op: Operation>(
+    operation: &Row<'_, Op>,
+    weights: [Option<&[W]>; 2],
+    [count, len]: [u64; 2],
+    seed: u64,
+) where
+    Op::Known: Kind,
+{
+    let op = operation.operation().op();
+    let (gap, misalign) = ([0, 0, 1, 0, 2][seed as usize % 5], (seed % 3 == 2) as usize);
+    let values: Vec<T> = numbers::<T>((count * (len + gap)) as usize, seed);
+    let shown = |offset: i64| (count, len as i64 - count as i64 + offset + 1);
+    let causal = operation.causal_offset().map(shown);
+    let (cpu, known) = on_cpu::<T, U, Op>(operation.clone(), &values, [count, len], gap);
+    let wide = |weights: Option<&[W]>| weights.map(|weights| weights.iter().map(|w| w.wide()).collect::<Vec<f32>>());
+    let beside = weights.map(wide);
+    for row in 0..count {
+        let first = (row * (len + gap) + gap) as usize;
+        let seen = causal.map_or(len, |(period, shown)| {
+            ((row % period) as i64 + shown).clamp(0, len as i64) as u64
+        });
+        let expected = spec::<T, U, _>(op, &values[first..][..len as usize], seen as usize, &beside);
+        let got = &cpu[(row * len) as usize..][..len as usize];
+        assert_eq!(got, expected, "row {row} of {len} by the specification");
+    }
+    let vector = 16 / T::TYPE.bytes() as u64;
+    let is_wide = len.is_multiple_of(vector) && gap == 0 && misalign == 0 && causal.is_none();
+    for shape in shapes(T::TYPE.bytes() as u64, len, count, is_wide) {
+        let rows = RowsOf {
+            values: &values,
+            len,
+            count,
+            stride: (len + gap) as i64,
+            first: gap as usize,
+            misalign,
+            causal,
+        };
+        let emulated = map_rows::<T, U, W, _>(op, rows, weights, gap as usize, shape, seed)
+            .unwrap_or_else(|fault| panic!("{fault}\n{shape:?} of {count} rows of {len}"));
+        assert_eq!(emulated.values, cpu, "{shape:?} of {count} rows of {len}");
+        for (emulated, known) in emulated.known.iter().zip(&known) {
+            for (i, knows) in Op::KNOWS.into_iter().enumerate() {
+                assert!(!knows || emulated[i] == known[i], "{shape:?} of {count} rows of {len}");
+            }
+        }
+    }
+}
+
+/// Every operation, on one matrix.
+fn all_agree<T: RowElement, U: RowElement, W: Weights>(size: [u64; 2], seed: u64) {
+    let none = [None; 2];
+    agree::<T, U, W, _>(&row::softmax(), none, size, seed);
+    agree::<T, U, W, _>(&row::softmax().scale(-0.7).causal(), none, size, seed);
+    agree::<T, U, W, _>(
+        &row::softmax().all_masked(AllMasked::Zero).causal_by(-2),
+        none,
+        size,
+        seed,
+    );
+    agree::<T, U, W, _>(&row::log_softmax().scale(1.5), none, size, seed);
+    let columns = size[1] as usize;
+    let (weights, biases) = (numbers::<W>(columns, seed + 1), numbers::<W>(columns, seed + 2));
+    let both = [Some(&weights[..]), Some(&biases[..])];
+    let [weight, bias] = [W::floats(&weights), W::floats(&biases)];
+    agree::<T, U, W, _>(&row::layer_norm(1e-5).weight(weight).bias(bias), both, size, seed);
+    agree::<T, U, W, _>(&row::layer_norm(1e-5), none, size, seed);
+    let one = [Some(&weights[..]), None];
+    agree::<T, U, W, _>(&row::rms_norm(1e-6).weight(weight), one, size, seed);
+    agree::<T, U, W, _>(&row::rms_norm(1e-6).weight(weight).one_plus_weight(), one, size, seed);
+}
+
+#[test]
+fn every_shape_gives_the_bits_of_the_specification_at_every_edge() {
+    for len in [0, 1, 3, 8, 31, 33, 128, 129, 511, 512, 515, 1024, 1025, 2500] {
+        all_agree::<f32, f32, f32>([3, len], len);
+    }
+    for len in [0, 1, 7, 8, 40, 256, 257, 1024, 1032, 2048, 2056, 5001] {
+        all_agree::<bf16, bf16, bf16>([3, len], len);
+        all_agree::<f16, f32, f16>([2, len], len + 1);
+    }
+    for len in [4, 32, 128, 256, 512, 1024, 3072] {
+        all_agree::<f32, f32, f32>([9, len], 10);
+    }
+    for len in [8, 64, 256, 512, 1024, 2048, 4096] {
+        all_agree::<bf16, bf16, bf16>([9, len], 10);
+    }
+    all_agree::<f32, bf16, bf16>([2, 132], 3);
+    all_agree::<bf16, f16, f32>([2, 264], 3);
+    all_agree::<bf16, f32, f32>([9, 24], 6);
+}
+
+/// Layouts of one matrix of 37 rows of 150 columns: C and Fortran order, backwards, one row for all.
+fn layouts() -> [Layout; 4] {
+    let layout = |strides: [i64; 2], offset| Layout::strided(&[37, 150], &strides, offset).expect("small");
+    [
+        layout([150, 1], 0),
+        layout([1, 37], 0),
+        layout([-150, -1], 37 * 150 - 1),
+        layout([0, 1], 3),
+    ]
+}
+
+/// The elements of a matrix, row after row.
+fn elements(values: &[f32], layout: &Layout) -> Vec<f32> {
+    let (shape, strides) = (layout.shape(), layout.strides());
+    let at = |row: u64, column: u64| layout.offset() as i64 + row as i64 * strides[0] + column as i64 * strides[1];
+    (0..shape[0])
+        .flat_map(|row| (0..shape[1]).map(move |column| (row, column)))
+        .map(|(row, column)| values[at(row, column) as usize])
+        .collect()
+}
+
+/// Strides that were ignored: flashinfer#4060.
+#[test]
+fn a_row_has_its_bits_wherever_its_elements_lie() {
+    let values = numbers::<f32>(37 * 150, 5);
+    for layout in layouts() {
+        let view = || View::new(&values, &layout).expect("in bounds");
+        let in_order = elements(&values, &layout);
+        let rows = row::softmax().on_cpu::<_, f32>(view()).expect("a meaning");
+        for (row, mapped) in in_order.chunks(150).zip(rows.values.chunks(150)) {
+            let alone = row::softmax().on_cpu::<_, f32>(row).expect("a meaning");
+            assert_eq!(alone.values, mapped, "{layout:?}");
+        }
+        let columns = row::layer_norm(1e-5)
+            .axis(0)
+            .on_cpu::<_, f32>(view())
+            .expect("a meaning");
+        for column in 0..150 {
+            let lies: Vec<f32> = in_order.iter().copied().skip(column).step_by(150).collect();
+            let alone = row::layer_norm(1e-5).on_cpu::<_, f32>(&lies).expect("a meaning");
+            let mapped: Vec<f32> = columns.values.iter().copied().skip(column).step_by(150).collect();
+            assert_eq!(alone.values, mapped, "{layout:?}");
+        }
+    }
+}
+
+#[test]
+fn padding_changes_no_bit() {
+    for len in [1, 5, 300, 1024, 3000] {
+        let row = numbers::<f32>(len, len as u64);
+        let alone = row::softmax().on_cpu::<_, f32>(&row).expect("a meaning");
+        for more in [1, 3, 129, 2000] {
+            let padded = [&row[..], &vec![f32::NEG_INFINITY; more]].concat();
+            let mapped = row::softmax().on_cpu::<_, f32>(&padded).expect("a meaning");
+            assert_eq!(mapped.values[..len], alone.values[..], "{len} and {more}");
+            assert_eq!(mapped.values[len..], vec![0.0; more], "{len} and {more}");
+            assert_eq!(mapped.known, alone.known);
+            // What is not seen is as what is −∞.
+            let layout = Layout::c_order(&[1, padded.len() as u64]).expect("small");
+            let unseen: Vec<f32> = row.iter().copied().chain(vec![f32::NAN; more]).collect();
+            let view = View::new(&unseen, &layout).expect("in bounds");
+            let causal = row::softmax().causal_by(-(more as i64)).on_cpu::<_, f32>(view);
+            assert_eq!(causal.expect("a meaning").values, mapped.values, "{len} and {more}");
+        }
+    }
+}
+
+/// All-masked rows (pytorch#55056), infinities, NaNs, length 1.
+#[test]
+fn edges_of_softmax() {
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let softmax = |row: &[f32]| row::softmax().on_cpu::<_, f32>(row).expect("a meaning");
+    let all = |row: &[f32], is: fn(f32) -> bool| softmax(row).values.into_iter().all(is);
+    for row in [
+        &[-inf][..],
+        &[-inf; 5],
+        &[-inf; 3000],
+        &[inf],
+        &[1.0, inf, 2.0],
+        &[nan, 1.0],
+        &[-inf, nan],
+    ] {
+        assert!(all(row, f32::is_nan), "{row:?}");
+        let zeros = row::softmax()
+            .all_masked(AllMasked::Zero)
+            .on_cpu::<_, f32>(row)
+            .expect("a meaning");
+        let is_masked = row.iter().all(|x| *x == -inf);
+        assert_eq!(zeros.values.iter().all(|y| *y == 0.0), is_masked, "{row:?}");
+        let known = zeros.known.log_sum_exp[0];
+        match row
+            .iter()
+            .copied()
+            .fold(-inf, |a, b| if a.is_nan() | b.is_nan() { nan } else { a.max(b) })
+        {
+            max if max.is_nan() => assert!(known.is_nan()),
+            max => assert_eq!(known, max),
+        }
+    }
+    // A +∞ in another leaf.
+    let mut long = vec![0.5; 5000];
+    long[4000] = inf;
+    assert!(all(&long, f32::is_nan));
+    for (row, expected) in [
+        (&[7.5][..], &[1.0][..]),
+        (&[-1e30], &[1.0]),
+        (&[f32::MAX, -f32::MAX], &[1.0, 0.0]),
+        (&[0.0, -inf], &[1.0, 0.0]),
+        (&[3.0; 4], &[0.25; 4]),
+        // Of e⁻⁶⁴ the exponent is off by what log₂ e is in f32.
+        (&[1e9, 1e9 - 64.0], &[1.0, 1.603_812_3e-28]),
+    ] {
+        assert_eq!(softmax(row).values, expected, "{row:?}");
+        let log = row::log_softmax().on_cpu::<_, f32>(row).expect("a meaning").values;
+        for (log, y) in log.iter().zip(expected) {
+            assert!(
+                (f64::from(*log).exp() - f64::from(*y)).abs() < 1e-6 || *y == 0.0,
+                "{row:?}: {log}"
+            );
+        }
+    }
+    assert!(softmax(&[]).values.is_empty());
+    // Below the range of normal floats, and below all floats.
+    let tiny = softmax(&[0.0, -90.0, -103.0, -104.5]).values;
+    // That of e⁻⁹⁰ is one subnormal off, for the same reason.
+    assert_eq!(tiny, [1.0, 8.194_02e-40, 1.4e-45, 0.0]);
+}
+
+/// Rows of f16 whose sum was 2: candle#3727; sums that are carried in the elements' type stop at 2048.
+#[test]
+fn rows_of_halves_sum_to_one() {
+    for len in [10_usize, 2000, 4097, 60_000] {
+        let row: Vec<f16> = numbers(len, 3);
+        let mapped = row::softmax().on_cpu::<_, f32>(&row).expect("a meaning").values;
+        let sum: f64 = mapped.iter().map(|y| f64::from(*y)).sum();
+        assert!((sum - 1.0).abs() < 1e-5, "{len}: {sum}");
+    }
+    let equal = vec![f16::ONE; 4096];
+    let mapped = row::softmax().on_cpu::<_, f16>(&equal).expect("a meaning").values;
+    assert!(mapped.iter().all(|y| y.to_f32() == 1.0 / 4096.0));
+}
+
+/// 1 + weight that was dropped: Megatron#6859.
+#[test]
+fn one_is_added_to_weights_where_that_is_asked_for() {
+    let row = numbers::<f32>(300, 8);
+    let weights = numbers::<f32>(300, 9);
+    let sums: Vec<f32> = weights.iter().map(|weight| weight + 1.0).collect();
+    let plus = row::rms_norm(1e-6)
+        .weight(&weights)
+        .one_plus_weight()
+        .on_cpu::<_, f32>(&row);
+    let added = row::rms_norm(1e-6).weight(&sums).on_cpu::<_, f32>(&row);
+    let plain = row::rms_norm(1e-6)
+        .weight(&weights)
+        .on_cpu::<_, f32>(&row)
+        .expect("a meaning");
+    let plus = plus.expect("a meaning");
+    assert_eq!(plus.values, added.expect("a meaning").values);
+    assert_ne!(plus.values, plain.values);
+}
+
+/// Half a unit in the last place of numbers from 1 to 2.
+const U: f64 = 1.0 / (1 << 24) as f64;
+
+/// Softmax in f64, and what an answer in f32 may be off: of each term (1.6 + t / 7) · 2⁻²⁴ at most, `t` being its distance from the maximum in powers of two (`single::exp_scaled`); a rounding for each
+/// level of a sum's tree; and in long rows the same again for the leaf's exponential, and a few more roundings.
+#[test]
+fn softmax_is_within_its_bound() {
+    for len in [1_usize, 2, 100, 1024, 5000, 100_000] {
+        for spread in [0.01, 1.0, 20.0] {
+            let row: Vec<f32> = numbers::<f32>(len, 77).iter().map(|x| x * spread).collect();
+            let mapped = row::softmax().on_cpu::<_, f32>(&row).expect("a meaning");
+            let max = row.iter().copied().fold(f32::MIN, f32::max);
+            let term = |x: f32| (f64::from(x) - f64::from(max)).exp();
+            let sum: f64 = row.iter().copied().map(term).sum();
+            let levels = (len as f64).log2().ceil();
+            for (x, y) in row.iter().zip(&mapped.values) {
+                let exact = term(*x) / sum;
+                let distance = (f64::from(max) - f64::from(*x)) * std::f64::consts::LOG2_E;
+                let bound = exact * (3.0 * levels + 8.0 + distance) * U + f64::from(f32::MIN_POSITIVE) * U;
+                assert!(
+                    (f64::from(*y) - exact).abs() <= bound,
+                    "{len}, {spread}: {y:e} for {exact:e}"
+                );
+            }
+            let exact = f64::from(max) + sum.ln();
+            let off = (f64::from(mapped.known.log_sum_exp[0]) - exact).abs();
+            assert!(
+                off <= (3.0 * levels + 8.0 + exact.abs()) * U,
+                "{len}, {spread}: {off:e}"
+            );
+            let logs = row::log_softmax().on_cpu::<_, f32>(&row).expect("a meaning");
+            for (x, y) in row.iter().zip(&logs.values) {
+                let exact = f64::from(*x) - exact;
+                let bound = (3.0 * levels + 8.0 + 3.0 * (exact.abs() + f64::from(max - *x))) * U;
+                assert!(
+                    (f64::from(*y) - exact).abs() <= bound,
+                    "{len}, {spread}: {y:e} for {exact:e}"
+                );
+            }
+        }
+    }
+}
+
+/// Norms in f64, and what an answer in f32 may be off: a rounding for each level of both trees, and a few more, of what is summed.
+#[test]
+fn norms_are_within_their_bounds() {
+    for len in [1_usize, 2, 100, 1024, 5000, 100_000] {
+        for shift in [0.0_f32, 100.0] {
+            let row: Vec<f32> = numbers::<f32>(len, 5).iter().map(|x| x + shift).collect();
+            let (weights, biases) = (numbers::<f32>(len, 6), numbers::<f32>(len, 7));
+            let wide: Vec<f64> = row.iter().copied().map(f64::from).collect();
+            let n = len as f64;
+            let mean = wide.iter().sum::<f64>() / n;
+            let variance = wide.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
+            let deviation = (variance + 1e-5).sqrt();
+            let size = wide.iter().map(|x| x.abs()).sum::<f64>() / n;
+            let levels = n.log2().ceil();
+            let mapped = row::layer_norm(1e-5)
+                .weight(&weights)
+                .bias(&biases)
+                .on_cpu::<_, f32>(&row);
+            let mapped = mapped.expect("a meaning");
+            let off_mean = (levels + 4.0) * U * size;
+            for i in 0..len {
+                let (weight, bias) = (f64::from(weights[i]), f64::from(biases[i]));
+                let normed = (wide[i] - mean) / deviation;
+                let exact = normed * weight + bias;
+                // The variance is off by that of the mean, squared, too.
+                let off_normed = 2.0 * (off_mean + wide[i].abs() * U) / deviation
+                    + normed.abs() * ((levels + 8.0) * U + (off_mean / deviation).powi(2));
+                let bound = off_normed * weight.abs() + (exact.abs() + bias.abs()) * 2.0 * U;
+                let off = (f64::from(mapped.values[i]) - exact).abs();
+                assert!(off <= bound, "{len}, {shift}: {off:e} past {bound:e}");
+            }
+            let mean_is = f64::from(mapped.known.mean[0]);
+            assert!(
+                (mean_is - mean).abs() <= off_mean,
+                "{len}, {shift}: {mean_is} for {mean}"
+            );
+            let root = (wide.iter().map(|x| x * x).sum::<f64>() / n + 1e-6).sqrt();
+            let mapped = row::rms_norm(1e-6)
+                .weight(&weights)
+                .on_cpu::<_, f32>(&row)
+                .expect("a meaning");
+            for i in 0..len {
+                let exact = wide[i] / root * f64::from(weights[i]);
+                let bound = exact.abs() * (levels / 2.0 + 6.0) * U + f64::from(f32::MIN_POSITIVE);
+                let off = (f64::from(mapped.values[i]) - exact).abs();
+                assert!(off <= bound, "{len}, {shift}: {off:e} past {bound:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_has_no_meaning_is_told() {
+    use warpfold::{Error, RowFault};
+
+    let row = [1.0_f32, 2.0];
+    for scale in [0.0, f32::NAN, f32::INFINITY] {
+        let told = row::softmax().scale(scale).on_cpu::<_, f32>(&row);
+        assert!(matches!(told, Err(Error::Parameter { op: "softmax", .. })), "{scale}");
+    }
+    for epsilon in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        let told = row::layer_norm(epsilon).on_cpu::<_, f32>(&row);
+        assert!(
+            matches!(told, Err(Error::Parameter { op: "layer_norm", .. })),
+            "{epsilon}"
+        );
+        assert!(row::rms_norm(epsilon).on_cpu::<_, f32>(&row).is_err());
+    }
+    let told = row::rms_norm(1e-6).weight(&[1.0_f32; 3]).on_cpu::<_, f32>(&row);
+    let fault = RowFault::Columns {
+        name: "weights",
+        columns: 2,
+        got: 3,
+    };
+    assert!(matches!(told, Err(Error::Row(told)) if told == fault));
+    let told = row::softmax().causal().on_cpu::<_, f32>(&row);
+    assert!(matches!(told, Err(Error::Row(RowFault::NotAMatrix { axes: 1 }))));
+    let told = row::softmax().axis(1).on_cpu::<_, f32>(&row);
+    assert!(matches!(told, Err(Error::NoAxis { .. })));
+}
+
+/// Rows of more leaves than a warp folds at once.
+#[test]
+fn states_of_many_leaves_are_combined_by_groups() {
+    use warpfold_kernels::{monoids::Scaled, rowwise::Scale};
+
+    let op = warpfold_kernels::rowwise::Softmax {
+        scale: Scale::by(1.0),
+        zero_if_masked: false,
+    };
+    for count in [1_usize, 2, 31, 33, 256, 257, 700] {
+        let numbers = numbers::<f32>(2 * 3 * count, count as u64);
+        let states: Vec<Scaled<f32>> = numbers
+            .chunks(2)
+            .map(|pair| Scaled {
+                max: pair[0],
+                sum: pair[1].abs() + 1.0,
+            })
+            .collect();
+        let groups = fold_states(op, &states, 3, 1).expect("no fault");
+        let each = count.div_ceil(256);
+        assert_eq!(groups.len(), 3 * each);
+        for (row, states) in states.chunks(count).enumerate() {
+            for (group, states) in states.chunks(256).enumerate() {
+                let expected = meet(states.to_vec(), op.identity(), &|a, b| op.combine(a, b));
+                assert_eq!(groups[row * each + group], expected, "{count}");
+            }
+        }
+    }
+}
+
+/// The recorded bits: `WARPFOLD_BLESS=1` writes them anew, with a new version.
+#[test]
+fn golden_rows() {
+    let text = warpfold_tests::rows::golden();
+    if std::env::var_os("WARPFOLD_BLESS").is_some() {
+        std::fs::write(warpfold_tests::rows::GOLDEN_PATH, &text).expect("written");
+    }
+    assert_eq!(
+        text,
+        warpfold_tests::rows::GOLDEN,
+        "the bits of a row operation changed"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_row_in_any_batch_has_its_bits_alone(
+        len in 1_usize..4000,
+        count in 1_usize..5,
+        seed in any::<u64>(),
+        scale in prop::sample::select(&[1.0_f32, 0.125, -2.5, 0.3][..]),
+    ) {
+        let values: Vec<bf16> = numbers(len * count, seed);
+        let layout = Layout::c_order(&[count as u64, len as u64]).expect("small");
+        let view = View::new(&values, &layout).expect("in bounds");
+        let all = row::softmax().scale(scale).on_cpu::<_, bf16>(view).expect("a meaning");
+        for (row, mapped) in values.chunks(len).zip(all.values.chunks(len)) {
+            let alone = row::softmax().scale(scale).on_cpu::<_, bf16>(row).expect("a meaning");
+            prop_assert_eq!(&alone.values[..], mapped);
+        }
+    }
+}

@@ -27,9 +27,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     match Gpu::new(0) {
         Ok(gpu) => {
-            for form in [Form::Best, Form::Unfused] {
-                let on_gpu = softmax().form(form).on::<_, f32>(&gpu, View::new(&scores, &matrix)?)?;
-                assert_eq!(on_gpu, mapped);
+            // Rows of several leaves, which one launch folds and maps, or one folds and another maps.
+            let long: Vec<f32> = (0..8 * 5000).map(|i| (i * 7919 % 1009) as f32 / 50.0).collect();
+            let rows = Layout::c_order(&[8, 5000])?;
+            let expected = row::softmax().on_cpu::<_, f32>(View::new(&long, &rows)?)?;
+            for form in [Form::Online, Form::Unfused] {
+                let on_gpu = row::softmax().form(form).on::<_, f32>(&gpu, View::new(&long, &rows)?)?;
+                assert_eq!(on_gpu, expected);
             }
             println!("{} gives the same bits, fused or not", gpu.facts());
         }

@@ -4,7 +4,12 @@ use std::fmt::Write as _;
 
 use half::{bf16, f16};
 use warpfold::row::{self, Exponentials, Floats, MeanAndDeviation, ReciprocalRoot, RowElement, VERSION};
-use warpfold_kernels::rowwise::{Column, RowOp, Sums as _, Valued};
+use warpfold_emulator::RowShape;
+use warpfold_kernels::{
+    kernels::rowwise::Way,
+    rowwise::{Column, RowOp, Sums as _, Valued},
+    tree::LANES,
+};
 
 /// What is known of rows, as bits.
 pub trait Kind {
@@ -30,6 +35,59 @@ impl Kind for ReciprocalRoot {
     fn bits(&self) -> Vec<[u32; 2]> {
         self.reciprocal_root.iter().map(|known| [0, known.to_bits()]).collect()
     }
+}
+
+/// Every shape that a plan could have rows of a length in.
+#[must_use]
+pub fn shapes(element_bytes: u64, len: u64, count: u64, is_wide: bool) -> Vec<RowShape> {
+    let row = 512 / element_bytes;
+    let leaves = len.div_ceil(8 * row).max(1);
+    let mut shapes = vec![];
+    let mut add = |way: Way, warps: u32, blocks_of_row: u32, is_split: bool, blocks: u64| {
+        shapes.push(RowShape {
+            way,
+            warps,
+            blocks_of_row,
+            blocks: blocks as u32,
+            is_split,
+        });
+    };
+    if is_wide && len <= row {
+        let vectors = len.div_ceil(16 / element_bytes).max(1).next_power_of_two();
+        let of_warp = 4 * (u64::from(LANES) / vectors);
+        add(Way::Short, 2, 1, false, count.div_ceil(2 * of_warp));
+    }
+    if is_wide && len <= 4 * row {
+        add(Way::Half, 1, 1, false, count);
+    }
+    if leaves == 1 {
+        add(Way::Leaf, 2, 1, false, count.div_ceil(2));
+    } else {
+        add(Way::Leaf, leaves as u32, 1, false, count);
+        add(Way::Leaf, 1, leaves as u32, false, count * leaves);
+        add(
+            Way::Leaf,
+            2,
+            leaves.div_ceil(2) as u32,
+            false,
+            count * leaves.div_ceil(2),
+        );
+        add(
+            Way::Leaf,
+            2,
+            leaves.div_ceil(2) as u32,
+            true,
+            count * leaves.div_ceil(2),
+        );
+    }
+    add(
+        Way::Apart,
+        2,
+        1,
+        leaves > 1,
+        (count.div_ceil(LANES.into()) * leaves).div_ceil(2),
+    );
+    shapes
 }
 
 /// Weights as the library takes them.
@@ -110,6 +168,15 @@ fn fold<T: Copy, X: Copy>(
     let place = |i: usize| leaf.get(i).map_or(nothing, |value| lift(*value));
     let of_column = |first: usize| meet((0..8).map(|row| place(first + row * columns)).collect(), nothing, &both);
     meet((0..columns).map(of_column).collect(), nothing, &both)
+}
+
+/// Puts a NaN, infinities, zeros of both signs and numbers far apart among those of rows.
+pub fn plant<T: RowElement>(values: &mut [T], seed: u64) {
+    let numbers = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 0.0, 90.0, -90.0, 6e4];
+    let step = values.len() / 5 + 1;
+    for (i, at) in (seed as usize % step..values.len()).step_by(step).enumerate() {
+        values[at] = T::narrowed(numbers[(seed as usize + i) % numbers.len()]);
+    }
 }
 
 /// Neighbours meet until one is left.

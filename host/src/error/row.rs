@@ -15,8 +15,26 @@ pub enum RowFault {
         got: u64,
     },
 
+    /// 1 to be added to weights that there are not.
+    #[error("{op}: 1 is to be added to each weight, and there are none")]
+    NoWeights {
+        /// The operation.
+        op: &'static str,
+    },
+
+    /// Weights or biases of an operation that is prepared: they come with each launch.
+    #[error("{name} come with each launch (RowPlaces), not when {op} is prepared")]
+    WithEachLaunch {
+        /// The operation.
+        op: &'static str,
+        /// Which.
+        name: &'static str,
+    },
+
     /// Rows of which each is to be seen in part, of an array that has none: the last axis is a row, and the last but one counts them.
-    #[error("causal rows lie along the last of at least 2 axes, not along another of an array of {axes} axes")]
+    #[error(
+        "causal rows lie along the last axis of an array of 2 axes at least, and this is of {axes}, or another axis is asked for"
+    )]
     NotAMatrix {
         /// Axes of the array.
         axes: usize,

@@ -209,14 +209,20 @@ pub(super) fn array_of(spot: Spot, address: u64, pitch: usize) -> Array {
     }
 }
 
-/// Lets a kernel be launched in clusters of more than 8 blocks, which not every device has. The context is current.
-pub(super) fn allow_large_clusters(function: Function) -> Result<(), Error> {
+/// Whether the device can hold a cluster of a launch of as many blocks of as many threads, in clusters of as many blocks: of more than 8 not every device can. The context is
+/// current.
+pub(super) fn holds_clusters(function: Function, shape: [u32; 3]) -> bool {
     /// CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
     const LARGE_CLUSTERS: u32 = 14;
-    // SAFETY: the handle is of a loaded module.
-    check("cuFuncSetAttribute", unsafe {
-        sys::cuFuncSetAttribute(function.0.cast(), LARGE_CLUSTERS, 1)
-    })
+    // SAFETY: the handle is of a loaded module. A device that has no such clusters says so below.
+    let _ = unsafe { sys::cuFuncSetAttribute(function.0.cast(), LARGE_CLUSTERS, i32::from(shape[2] > 8)) };
+    let attribute = Attribute::cluster(shape[2]);
+    let config = Config::new(shape, ptr::null_mut(), &attribute);
+    let mut clusters: i32 = 0;
+    // SAFETY: the configuration is what the driver's header has it as; writes one number.
+    let code =
+        unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, function.0.cast(), ptr::from_ref(&config).cast()) };
+    code == 0 && clusters > 0
 }
 
 /// `CUlaunchConfig`.
@@ -236,6 +242,33 @@ struct Attribute {
     number: u32,
     pad: u32,
     value: [u32; 16],
+}
+
+impl Attribute {
+    fn cluster(blocks: u32) -> Self {
+        /// CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        const CLUSTER: u32 = 4;
+        let mut value = [0; 16];
+        [value[0], value[1], value[2]] = [blocks, 1, 1];
+        Self {
+            number: CLUSTER,
+            pad: 0,
+            value,
+        }
+    }
+}
+
+impl Config {
+    fn new([blocks, threads, _]: [u32; 3], stream: CUstream, attribute: &Attribute) -> Self {
+        Self {
+            grid: [blocks, 1, 1],
+            block: [threads, 1, 1],
+            shared_bytes: 0,
+            stream: stream.cast(),
+            attributes: attribute,
+            count: 1,
+        }
+    }
 }
 
 /// Enqueues a launch of as many blocks of as many threads, in clusters of as many blocks. The context is current.
@@ -267,23 +300,8 @@ pub(super) unsafe fn launch_clusters(
             )
         });
     }
-    /// CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-    const CLUSTER: u32 = 4;
-    let mut value = [0; 16];
-    [value[0], value[1], value[2]] = [cluster, 1, 1];
-    let attribute = Attribute {
-        number: CLUSTER,
-        pad: 0,
-        value,
-    };
-    let config = Config {
-        grid: [blocks, 1, 1],
-        block: [threads, 1, 1],
-        shared_bytes: 0,
-        stream: stream.cast(),
-        attributes: &attribute,
-        count: 1,
-    };
+    let attribute = Attribute::cluster(cluster);
+    let config = Config::new([blocks, threads, cluster], stream, &attribute);
     // SAFETY: the configuration is what the driver's header has it as; the rest is the caller's word.
     check("cuLaunchKernelEx", unsafe {
         sys::cuLaunchKernelEx(

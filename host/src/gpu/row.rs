@@ -25,12 +25,12 @@ use super::{
     status::{self, Status as _},
 };
 use crate::{
-    Error,
+    Error, RowFault,
     layout::{Extents, Layout},
     operand::AsView,
     plan::{
         RowPlan,
-        row::{Form, Lie},
+        row::{Form, Lie, MOST_BLOCKS},
     },
     room::room,
     row::{Floats, Mapped, Operation, Row, RowElement},
@@ -38,7 +38,8 @@ use crate::{
 
 /// A row operation on one GPU: planned, its kernels loaded. Launch it as often as you like.
 ///
-/// A launch allocates nothing and waits for nothing, so it can be captured in a CUDA graph.
+/// A launch allocates nothing and waits for nothing, so it can be captured in a CUDA graph. One thing is left to a first launch: rows of less than a leaf have a kernel for
+/// addresses that are multiples of 16, and one for others, which is loaded when it is first needed. Where addresses are others, launch once before capturing.
 pub struct PreparedRow<T, U> {
     ready: Ready,
     elements: PhantomData<fn(T) -> U>,
@@ -78,8 +79,9 @@ struct Ready {
     function: Function,
     /// Of addresses that are not aligned, where those of the plan must be: made when first asked for.
     unaligned: OnceLock<(RowPlan, Function)>,
+    needs_weights: bool,
     form: Form,
-    has_clusters: bool,
+    cluster: u32,
     /// What combines the states of more leaves than a warp does.
     states: Option<Function>,
     /// Elements of the layout's memory.
@@ -94,14 +96,13 @@ impl Ready {
         element: Type,
         out: Type,
     ) -> Result<Self, Error> {
-        let problem = row.problem(layout)?;
+        let problem = row.layout_problem(layout)?;
         layout.check(i64::MAX as u64)?;
         let from = &problem.from;
         let kind = Kind::of(out).ok_or(Error::NoKernel {
             op: Op::NAME,
             element: out.name(),
         })?;
-        let has_clusters = gpu.inner.modules.have_clusters();
         let vector = (16 / element.bytes()) as u64;
         let is_whole = |elements: u64| elements.is_multiple_of(vector);
         let is_wide = is_whole(from.len)
@@ -122,7 +123,25 @@ impl Ready {
             lie
         };
         let size = [from.count, from.len];
-        let plan = RowPlan::new(Op::NAME, element, size, lie, row.form, has_clusters)?;
+        let _bound = Bound::to(gpu.context())?;
+        let planned = |cluster: u32| -> Result<(RowPlan, Function), Error> {
+            let plan = RowPlan::new(Op::NAME, element, size, lie, row.form, cluster)?;
+            Ok((plan, gpu.inner.modules.function(plan.entry)?))
+        };
+        // The largest cluster that the device can hold of that kernel: not all have room for one of 16 blocks.
+        let mut cluster = if gpu.inner.modules.have_clusters() {
+            MOST_BLOCKS
+        } else {
+            1
+        };
+        let (plan, function) = loop {
+            let (plan, function) = planned(cluster)?;
+            let shape = [plan.blocks, plan.threads(), plan.cluster()];
+            if plan.cluster() == 1 || launch::holds_clusters(function, shape) {
+                break (plan, function);
+            }
+            cluster = plan.cluster() / 2;
+        };
         let reach = layout.reach().unwrap_or((0, 0));
         if reach.1 > isize::MAX as u64 / element.bytes() as u64 {
             return Err(Error::LengthOverflow {
@@ -143,11 +162,6 @@ impl Ready {
             step: from.stride_within(),
             reach,
         };
-        let _bound = Bound::to(gpu.context())?;
-        let function = gpu.inner.modules.function(plan.entry)?;
-        if plan.cluster() > 8 {
-            launch::allow_large_clusters(function)?;
-        }
         let states = (plan.levels().len() > 1).then(|| {
             let entry: &'static Entry = find_states(Op::STATES).expect("built for every kind of state");
             gpu.inner.modules.function(entry)
@@ -163,8 +177,9 @@ impl Ready {
             out: kind,
             function,
             unaligned: OnceLock::new(),
+            needs_weights: row.op.needs_weights(),
             form: row.form,
-            has_clusters,
+            cluster,
             states: states.transpose()?,
             reach: reach.1,
         })
@@ -180,7 +195,7 @@ impl Ready {
             return Ok(Some(other));
         }
         let size = [self.plan.count, self.plan.len];
-        let plan = RowPlan::new(entry.op, entry.element, size, Lie::InRuns, self.form, self.has_clusters)?;
+        let plan = RowPlan::new(entry.op, entry.element, size, Lie::InRuns, self.form, self.cluster)?;
         let function = self.gpu.inner.modules.function(plan.entry)?;
         Ok(Some(self.unaligned.get_or_init(|| (plan, function))))
     }
@@ -205,6 +220,9 @@ impl Ready {
     unsafe fn enqueue(&self, stream: CUstream, places: &RowPlaces, workspace: &mut States) -> Result<(), Error> {
         let plan = &self.plan;
         let states = workspace.words.of(&self.gpu, plan.workspace_words() as usize)?;
+        if self.needs_weights && places.weights.0 == 0 {
+            return Err(Error::Row(RowFault::NoWeights { op: plan.entry.op }));
+        }
         launch::check_alignment(places.input, plan.entry.element.bytes())?;
         launch::check_alignment(places.output, self.out.bytes())?;
         let mut kinds = [self.out; 2];
@@ -381,13 +399,18 @@ impl<Op: Operation> Row<'_, Op> {
     ///
     /// # Errors
     ///
-    /// As [`on_cpu`](Row::on_cpu); [`RowFault::TooLong`](crate::RowFault::TooLong) of a form that reads a row once; [`Error::GridOverflow`]; [`Error::NoPtx`], [`Error::StalePtx`],
+    /// As [`on_cpu`](Row::on_cpu); [`RowFault::WithEachLaunch`] of weights; [`RowFault::TooLong`] of a form that reads a row once; [`Error::GridOverflow`]; [`Error::NoPtx`], [`Error::StalePtx`],
     /// [`Error::DriverTooOld`], [`Error::Driver`]; [`Error::OutOfMemory`].
     pub fn prepare<T: RowElement, U: RowElement>(
         &self,
         gpu: &Gpu,
         layout: &Layout,
     ) -> Result<PreparedRow<T, U>, Error> {
+        for (name, floats) in [("weights", self.weights), ("biases", self.biases)] {
+            if floats.is_some() {
+                return Err(Error::Row(RowFault::WithEachLaunch { op: Op::NAME, name }));
+            }
+        }
         Ok(PreparedRow {
             ready: Ready::new(gpu, self, layout, T::TYPE, U::TYPE)?,
             elements: PhantomData,
@@ -410,6 +433,7 @@ impl<Op: Operation> Row<'_, Op> {
             Some(layout) => layout,
             None => Layout::c_order(&[view.values.len() as u64])?,
         };
+        self.check(&layout)?;
         let ready = Ready::new(gpu, &self, &layout, <V::Element as Element>::TYPE, U::TYPE)?;
         let mut workspace = ready.workspace()?;
         let count = ready.plan.count as usize;

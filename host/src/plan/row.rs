@@ -43,7 +43,7 @@ pub enum Lie {
 /// ```
 /// use warpfold::{ops::element::Type, plan::{RowPlan, row::{Form, Lie}}};
 ///
-/// let plan = RowPlan::new("softmax", Type::Bf16, [8192, 8192], Lie::Wide, Form::Best, true)?;
+/// let plan = RowPlan::new("softmax", Type::Bf16, [8192, 8192], Lie::Wide, Form::Best, 16)?;
 /// assert_eq!((plan.leaves, plan.warps, plan.blocks_of_row), (4, 4, 1));
 /// # Ok::<(), warpfold::Error>(())
 /// ```
@@ -73,13 +73,15 @@ pub struct RowPlan {
 const MOST_WARPS: u64 = 16;
 
 /// Blocks of the largest cluster.
-const MOST_BLOCKS: u64 = 16;
+pub(crate) const MOST_BLOCKS: u32 = 16;
+
+const _: () = assert!(MOST_WARPS * MOST_BLOCKS as u64 <= MOST_STATES as u64);
 
 /// Warps of a block whose warps have rows of their own.
 const WARPS: u32 = 4;
 
 impl RowPlan {
-    /// Of `count` rows of `len` elements, which lie so, on a device that has clusters or not.
+    /// Of `count` rows of `len` elements, which lie so, on a device whose largest cluster has so many blocks; 1 where it has none.
     ///
     /// # Errors
     ///
@@ -91,7 +93,7 @@ impl RowPlan {
         [count, len]: [u64; 2],
         lie: Lie,
         form: Form,
-        has_clusters: bool,
+        cluster: u32,
     ) -> Result<Self, Error> {
         let row = element.leaf_elements() / ROWS as u64;
         let leaves = len.div_ceil(element.leaf_elements()).max(1);
@@ -108,8 +110,7 @@ impl RowPlan {
         })?;
         let most = match way {
             Way::Apart => 1,
-            _ if has_clusters => MOST_STATES.into(),
-            _ => MOST_WARPS,
+            _ => MOST_WARPS * u64::from(cluster.clamp(1, MOST_BLOCKS)),
         };
         if form == Form::Online && leaves > most {
             let most = most * element.leaf_elements();
@@ -124,7 +125,7 @@ impl RowPlan {
             (leaves as u32, 1)
         } else {
             // As many blocks as there may be: small ones leave each other room.
-            let blocks = u64::min(MOST_BLOCKS, leaves.div_ceil(u64::from(WARPS)).next_power_of_two());
+            let blocks = u64::min(cluster.into(), leaves.div_ceil(u64::from(WARPS)).next_power_of_two());
             (leaves.div_ceil(blocks) as u32, blocks)
         };
         let blocks = match (way, Width::of(element, len)) {

@@ -7,7 +7,7 @@
 //! ```
 //! use warpfold::row;
 //!
-//! let mapped = row::softmax().on_cpu(&[1.0_f32, 2.0, 3.0])?;
+//! let mapped = row::softmax().on_cpu::<_, f32>(&[1.0_f32, 2.0, 3.0])?;
 //! assert_eq!(mapped.values, [0.090_030_57, 0.244_728_48, 0.665_240_94]);
 //! assert_eq!(mapped.known.log_sum_exp, [3.407_606]);
 //! # Ok::<(), warpfold::Error>(())
@@ -140,7 +140,7 @@ impl Floats<'_> {
 /// A row of all −∞ is NaN, or zeros by [`all_masked`](Row::all_masked); one with a NaN or a +∞ is NaN. Of a row of length 1 the answer is 1.
 ///
 /// Cost: each element is read once and written once, where a row fits in the registers of a block or a cluster (2¹⁸ f32 on compute capability 9.0 and newer, 2¹⁴
-/// before), else read twice.
+/// before), else read twice; where a row's elements lie apart, three times.
 pub fn softmax<'a>() -> Row<'a, Softmax> {
     Row::new(Softmax {
         scale: 1.0,
@@ -155,14 +155,16 @@ pub fn log_softmax<'a>() -> Row<'a, LogSoftmax> {
 
 /// `(x − mean) / √(variance + ε) · weight + bias`, the variance divided by the row's length.
 ///
-/// A row with a NaN or an infinity is NaN. Cost as [`softmax`].
+/// A row with a NaN or an infinity is NaN. Distances from the mean and their squares are of f32: where they over- or underflow, so does the answer. `epsilon` is
+/// finite and above 0. Cost as [`softmax`].
 pub fn layer_norm<'a>(epsilon: f32) -> Row<'a, LayerNorm> {
     Row::new(LayerNorm { epsilon })
 }
 
 /// `x / √(mean of x² + ε) · weight`.
 ///
-/// A row with a NaN is NaN. Squares are of f32: an element above 2⁶³ in magnitude has an infinite one, and the row's finite elements become 0. Cost as [`softmax`].
+/// A row with a NaN is NaN. Squares are of f32: an element from 2⁶⁴ on in magnitude has an infinite one, and the row's finite elements become 0. `epsilon` is finite and above 0.
+/// Cost as [`softmax`].
 pub fn rms_norm<'a>(epsilon: f32) -> Row<'a, RmsNorm> {
     Row::new(RmsNorm {
         epsilon,
@@ -218,7 +220,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
     /// # Errors
     ///
     /// [`Error::NoAxis`]; [`Error::Parameter`] of a scale or an ε without meaning; [`RowFault::Columns`] of weights or biases that are not as many as columns;
-    /// [`RowFault::NotAMatrix`] where only part of a row is to be seen and there are no rows and columns; [`Error::OutOfMemory`].
+    /// [`RowFault::NotAMatrix`] where only part of a row is to be seen and there are no rows and columns; [`RowFault::NoWeights`]; [`Error::LengthOverflow`] where there is no room.
     pub fn on_cpu<'v, V, U>(self, values: V) -> Result<Mapped<U, Op::Known>, Error>
     where
         V: AsView<'v>,
@@ -231,6 +233,8 @@ impl<'a, Op: Operation> Row<'a, Op> {
             None => Layout::c_order(&[view.values.len() as u64])?,
         };
         let problem = self.problem(&layout)?;
+        // Of rows of nothing, too, something is known.
+        drop(room::<[f32; 2]>(problem.from.count)?);
         let mut output = room::<U>(layout.len())?;
         output.resize(layout.len() as usize, U::narrowed(0.0));
         let (weights, biases) = (self.weights.map(|w| w.wide()), self.biases.map(|b| b.wide()));
@@ -256,6 +260,14 @@ impl<'a, Op: Operation> Row<'a, Op> {
 
     /// What is to be done, once it is found to have a meaning.
     pub(crate) fn problem(&self, layout: &Layout) -> Result<Problem, Error> {
+        if self.op.needs_weights() && self.weights.is_none() {
+            return Err(Error::Row(RowFault::NoWeights { op: Op::NAME }));
+        }
+        self.layout_problem(layout)
+    }
+
+    /// The same, where weights come later.
+    pub(crate) fn layout_problem(&self, layout: &Layout) -> Result<Problem, Error> {
         self.op.check()?;
         let axes = Axes::of(&[self.axis]);
         let from = Extents::new(layout, &axes)?;

@@ -26,6 +26,10 @@ pub trait Operation: Copy + Debug {
     fn op(self) -> Self::Op;
     /// What a launch passes it.
     fn params(self) -> RowParams;
+    /// Whether it makes no sense without weights.
+    fn needs_weights(self) -> bool {
+        false
+    }
     /// That its parameters have a meaning.
     ///
     /// # Errors
@@ -139,14 +143,14 @@ impl From<Vec<[f32; 2]>> for ReciprocalRoot {
 }
 
 fn check_scale(op: &'static str, scale: f32) -> Result<(), Error> {
-    if scale.is_finite() && scale != 0.0 {
+    if Scale::by(scale).exponent.is_finite() && scale != 0.0 {
         return Ok(());
     }
     Err(Error::Parameter {
         op,
         name: "the scale",
         value: scale.into(),
-        must: "finite and not 0",
+        must: "finite, times log2 e too, and not 0",
     })
 }
 
@@ -236,6 +240,7 @@ impl Operation for LayerNorm {
     }
 }
 
+impl HasWeights for RmsNorm {}
 impl HasWeights for LayerNorm {}
 impl HasBiases for LayerNorm {}
 
@@ -264,9 +269,10 @@ impl Operation for RmsNorm {
             ..RowParams::default()
         }
     }
+    fn needs_weights(self) -> bool {
+        self.one_plus
+    }
     fn check(self) -> Result<(), Error> {
         check_epsilon(Self::NAME, self.epsilon)
     }
 }
-
-impl HasWeights for RmsNorm {}

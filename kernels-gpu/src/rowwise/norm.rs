@@ -46,7 +46,7 @@ pub struct LayerNorm {
 
 /// `x / √(mean of x² + ε) · weight`.
 ///
-/// Squares are of f32: of an element above 2⁶³ in magnitude one is infinite, and the row's answers are zeros and NaNs. A row with a NaN is NaN.
+/// Squares are of f32: of an element from 2⁶⁴ on in magnitude one is infinite, and the row's answers are zeros and NaNs. A row with a NaN is NaN.
 ///
 /// # Source
 ///
@@ -93,9 +93,10 @@ impl RowOp for LayerNorm {
     }
     #[inline(always)]
     fn identity(self) -> Moments {
+        // Of a row of nothing the mean is that.
         Moments {
             count: 0.0,
-            mean: 0.0,
+            mean: f32::NAN,
             squares: 0.0,
         }
     }

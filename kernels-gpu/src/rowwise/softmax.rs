@@ -169,7 +169,12 @@ impl RowOp for Softmax {
     #[inline(always)]
     fn factors(self, _: f32, leaf: Scaled<f32>, row: Scaled<f32>, _: u64) -> (f32, f32) {
         let factor = self.scale.exp(leaf.max - row.max) / row.sum;
-        (self.of_row(factor, row), single::SCALE_UNDONE)
+        // In one number, as of a row that is one leaf, so that an answer is rounded once: unless it would be subnormal.
+        if factor < 4.0 * single::SCALE_UNDONE {
+            (self.of_row(factor, row), single::SCALE_UNDONE)
+        } else {
+            (self.of_row(factor * single::SCALE_UNDONE, row), 1.0)
+        }
     }
     #[inline(always)]
     fn factors_alone(self, _: f32, row: Scaled<f32>, _: u64) -> (f32, f32) {

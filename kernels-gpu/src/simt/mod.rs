@@ -103,7 +103,8 @@ pub trait Simt: Copy {
     /// Called by: all threads of the cluster, in turns with `cluster_arrive`.
     fn cluster_wait(self, blocks: u32);
 
-    /// Writes word `at` of the shared memory of block `rank` of this block's cluster, which is of `blocks` blocks, side by side in the grid.
+    /// Writes word `at` of the shared memory of block `rank` of this block's cluster, which is of `blocks` blocks, side by side in the grid: `at < SHARED_WORDS`,
+    /// `rank < blocks`, and all of them wait for each other before this and after it.
     fn store_cluster(self, rank: u32, blocks: u32, at: u32, word: u32);
 
     /// Writes word `at` of the block's shared memory, `at < SHARED_WORDS`.

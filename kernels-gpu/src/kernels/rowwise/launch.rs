@@ -234,7 +234,7 @@ pub struct Arguments<T: Source> {
     pub rows: Extents<T>,
     /// Weights and biases.
     pub columns: Columns,
-    /// Where the answers go; nowhere if null.
+    /// Where the answers go.
     pub out: Rows,
     /// Where answers lie, counted from the first, where their elements lie apart.
     pub to: Extents<u8>,

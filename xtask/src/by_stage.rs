@@ -22,7 +22,10 @@ const STAGES: [(&str, &[&str]); 8] = [
             "/stages/reduce/in_order",
         ],
     ),
-    ("operator", &["/monoids/", "/element/", "/arithmetic/", "/tree"]),
+    (
+        "operator",
+        &["/monoids/", "/rowwise/", "/element/", "/arithmetic/", "/tree"],
+    ),
     ("shuffle", &["/stages/reduce/warp", "/stages/reduce/team"]),
     ("slots", &["/stages/reduce/grid"]),
     (
@@ -32,9 +35,10 @@ const STAGES: [(&str, &[&str]); 8] = [
             "/stages/reduce/tile",
             "/stages/reduce/run",
             "/stages/reduce/aside",
+            "/stages/reduce/leaf",
         ],
     ),
-    ("store", &["/stages/emit"]),
+    ("store", &["/stages/emit", "/stages/columns"]),
     (KERNEL, &["/kernels/"]),
 ];
 

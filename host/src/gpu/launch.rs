@@ -179,22 +179,9 @@ pub(super) unsafe fn launch(
         warps: plan.team.warps.into(),
     };
     let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
+    let shape = [plan.shape.blocks, plan.threads(), 1];
     // SAFETY: every entry has this one parameter; that what they point to is valid is the caller's word.
-    check("cuLaunchKernel", unsafe {
-        sys::cuLaunchKernel(
-            function.0.cast(),
-            plan.shape.blocks,
-            1,
-            1,
-            plan.threads(),
-            1,
-            1,
-            0,
-            launch.stream.cast(),
-            arguments.as_mut_ptr().cast(),
-            ptr::null_mut(),
-        )
-    })
+    unsafe { launch_clusters(function, shape, launch.stream, &mut arguments) }
 }
 
 /// An array of elements of so many bytes, as a launch passes it.

@@ -103,25 +103,7 @@ impl Ready {
             op: Op::NAME,
             element: out.name(),
         })?;
-        let vector = (16 / element.bytes()) as u64;
-        let is_whole = |elements: u64| elements.is_multiple_of(vector);
-        let is_wide = is_whole(from.len)
-            && is_whole(from.offset)
-            && is_whole(from.stride().unsigned_abs())
-            && !from.has_several()
-            && problem.causal.is_none();
-        let lie = match from.stride_within() {
-            1 if is_wide => Lie::Wide,
-            1 => Lie::InRuns,
-            _ if from.len <= 1 => Lie::InRuns,
-            _ => Lie::Apart,
-        };
-        // What is in runs is written in them.
-        let lie = if from.len > 1 && (problem.to.stride_within() != 1 || problem.to.has_several()) {
-            Lie::Apart
-        } else {
-            lie
-        };
+        let lie = Lie::of(element, from, &problem.to, problem.causal.is_some());
         let size = [from.count, from.len];
         let _bound = Bound::to(gpu.context())?;
         let planned = |cluster: u32| -> Result<(RowPlan, Function), Error> {
@@ -200,6 +182,21 @@ impl Ready {
         Ok(Some(self.unaligned.get_or_init(|| (plan, function))))
     }
 
+    /// What weights or biases are, if there are any: aligned, and of a type that they can have.
+    fn kind_of(&self, (address, element): (u64, Option<Type>)) -> Result<Kind, Error> {
+        if address == 0 {
+            return Ok(self.out);
+        }
+        let entry = self.plan.entry;
+        let element = element.unwrap_or(entry.element);
+        let kind = Kind::of(element).ok_or(Error::NoKernel {
+            op: entry.op,
+            element: element.name(),
+        })?;
+        launch::check_alignment(address, kind.bytes())?;
+        Ok(kind)
+    }
+
     /// States that fit; of a plan that has none a word.
     fn workspace(&self) -> Result<States, Error> {
         let count = usize::try_from(self.plan.workspace_words().max(1)).map_err(|_| Error::LengthOverflow {
@@ -225,17 +222,7 @@ impl Ready {
         }
         launch::check_alignment(places.input, plan.entry.element.bytes())?;
         launch::check_alignment(places.output, self.out.bytes())?;
-        let mut kinds = [self.out; 2];
-        for (kind, (address, element)) in kinds.iter_mut().zip([places.weights, places.biases]) {
-            if address != 0 {
-                let element = element.unwrap_or(plan.entry.element);
-                *kind = Kind::of(element).ok_or(Error::NoKernel {
-                    op: plan.entry.op,
-                    element: element.name(),
-                })?;
-                launch::check_alignment(address, kind.bytes())?;
-            }
-        }
+        let kinds = [self.kind_of(places.weights)?, self.kind_of(places.biases)?];
         places
             .known
             .iter()
@@ -429,10 +416,7 @@ impl<Op: Operation> Row<'_, Op> {
         U: RowElement + Pod,
     {
         let view = values.view();
-        let layout = match view.layout {
-            Some(layout) => layout,
-            None => Layout::c_order(&[view.values.len() as u64])?,
-        };
+        let layout = view.its_layout()?;
         self.check(&layout)?;
         let ready = Ready::new(gpu, &self, &layout, <V::Element as Element>::TYPE, U::TYPE)?;
         let mut workspace = ready.workspace()?;

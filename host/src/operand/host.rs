@@ -34,6 +34,14 @@ impl<'a, T: Element> View<'a, T> {
         })
     }
 
+    /// Where its elements lie: one after the other, unless it says.
+    pub(crate) fn its_layout(&self) -> Result<Layout, Error> {
+        match &self.layout {
+            Some(layout) => Ok(layout.clone()),
+            None => Layout::c_order(&[self.values.len() as u64]),
+        }
+    }
+
     pub(crate) fn shape(&self) -> Shape {
         Shape {
             layout: self.layout.clone(),

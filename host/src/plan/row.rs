@@ -13,7 +13,7 @@ use warpfold_kernels::{
     tree::{LANES, ROWS, VECTOR_BYTES},
 };
 
-use crate::{Error, RowFault};
+use crate::{Error, RowFault, layout::Extents};
 
 /// How rows are folded and mapped. None of the ways changes a bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -36,6 +36,27 @@ pub enum Lie {
     InRuns,
     /// Their elements anywhere.
     Apart,
+}
+
+impl Lie {
+    /// How rows lie in an array, and their answers in another, if each is seen as a whole or not.
+    #[must_use]
+    pub fn of(element: Type, from: &Extents, to: &Extents, is_causal: bool) -> Self {
+        let in_runs = |extents: &Extents| extents.len <= 1 || extents.stride_within() == 1;
+        // What is in runs is written in them, a stride apart.
+        if !in_runs(from) || !in_runs(to) || from.len > 1 && to.has_several() {
+            return Self::Apart;
+        }
+        let vector = (VECTOR_BYTES / element.bytes()) as u64;
+        let are_whole = [from.len, from.offset, from.stride().unsigned_abs()]
+            .iter()
+            .all(|elements| elements.is_multiple_of(vector));
+        if are_whole && from.stride_within() == 1 && !from.has_several() && !is_causal {
+            Self::Wide
+        } else {
+            Self::InRuns
+        }
+    }
 }
 
 /// How a row operation is launched: pure arithmetic, no device is asked.
@@ -190,12 +211,6 @@ impl RowPlan {
     #[must_use]
     pub fn workspace_words(&self) -> u64 {
         self.levels().iter().sum::<u64>().saturating_mul(self.count) * self.entry.state_words as u64
-    }
-
-    /// Elements of a vector.
-    #[must_use]
-    pub fn vector(&self) -> usize {
-        VECTOR_BYTES / self.entry.element.bytes()
     }
 }
 

@@ -228,10 +228,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
         U: RowElement,
     {
         let view = values.view();
-        let layout = match view.layout {
-            Some(layout) => layout,
-            None => Layout::c_order(&[view.values.len() as u64])?,
-        };
+        let layout = view.its_layout()?;
         let problem = self.problem(&layout)?;
         // Of rows of nothing, too, something is known.
         drop(room::<[f32; 2]>(problem.from.count)?);

@@ -12,9 +12,7 @@ pub use launch::{Arguments, Mode, RowLaunch, RowParams};
 pub use points::{ENTRIES, find, find_states};
 
 use crate::{
-    element::Item,
     kernels::rows::{SLOTS, Width},
-    monoids::Words as _,
     rowwise::{Column, First, RowOp, Valued},
     simt::Simt,
     stages::{
@@ -469,16 +467,4 @@ impl<S: Simt, T: Source + Valued<O::Value>, O: RowOp> Writer<S, T, O> {
         let value = T::item(&part.words, row, column).value();
         self.op.map(value, self.reference, self.factors, params)
     }
-}
-
-/// Words of an operation's state.
-#[must_use]
-pub const fn state_words<O: RowOp>() -> usize {
-    O::State::COUNT
-}
-
-/// The most elements of rows that [`map_short`] takes.
-#[must_use]
-pub const fn short_elements<T: Item>() -> u64 {
-    (LANES as usize * vector_elements::<T>()) as u64
 }

@@ -6,7 +6,6 @@ use crate::{
     rowwise::Column,
     simt::Simt,
     stages::load::words::{WORDS, load_element},
-    tree::VECTOR_BYTES,
 };
 
 /// The most elements of a vector of floats.
@@ -149,13 +148,6 @@ impl Weights {
                 Floats::Bf16 => bf16::from_bits(load_element::<S, u16>(simt, from.cast()) as u16).wide(),
             }
         }
-    }
-
-    /// Whether any vector of columns may be read at once.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[must_use]
-    pub fn is_aligned(self) -> bool {
-        self.start.addr().is_multiple_of(VECTOR_BYTES)
     }
 }
 

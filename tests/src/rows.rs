@@ -3,45 +3,65 @@
 use std::fmt::Write as _;
 
 use half::{bf16, f16};
-use warpfold::row::{self, Exponentials, Floats, MeanAndDeviation, ReciprocalRoot, RowElement, VERSION};
+use warpfold::row::{
+    self, Exponentials, Floats, Losses, MeanAndDeviation, Nothing, Operand, ReciprocalRoot, RowElement,
+    VERSION,
+};
+use warpfold::{View, layout::Layout};
 use warpfold_emulator::RowShape;
 use warpfold_kernels::{
     kernels::rowwise::Way,
-    rowwise::{Column, RowOp, Sums as _, Valued},
+    rowwise::{Column, Given, ROWS, RowOp, Sums as _, Value as _, leaf_elements},
     tree::LANES,
 };
 
 /// What is known of rows, as bits.
 pub trait Kind {
-    /// Both numbers of each row; 0 for one that is not known.
-    fn bits(&self) -> Vec<[u32; 2]>;
+    /// The four numbers of each row; 0 for one that is not known.
+    fn bits(&self) -> Vec<[u32; 4]>;
+}
+
+fn bits_of(columns: [&[f32]; 4]) -> Vec<[u32; 4]> {
+    let count = columns.iter().map(|column| column.len()).max().unwrap_or(0);
+    let bits = |column: &[f32], row: usize| column.get(row).map_or(0, |known| known.to_bits());
+    (0..count).map(|row| columns.map(|column| bits(column, row))).collect()
 }
 
 impl Kind for Exponentials {
-    fn bits(&self) -> Vec<[u32; 2]> {
-        self.log_sum_exp.iter().map(|known| [known.to_bits(), 0]).collect()
+    fn bits(&self) -> Vec<[u32; 4]> {
+        bits_of([&self.log_sum_exp, &[], &[], &[]])
     }
 }
 
 impl Kind for MeanAndDeviation {
-    fn bits(&self) -> Vec<[u32; 2]> {
-        let both = self.mean.iter().zip(&self.reciprocal_deviation);
-        both.map(|(mean, deviation)| [mean.to_bits(), deviation.to_bits()])
-            .collect()
+    fn bits(&self) -> Vec<[u32; 4]> {
+        bits_of([&self.mean, &self.reciprocal_deviation, &[], &[]])
     }
 }
 
 impl Kind for ReciprocalRoot {
-    fn bits(&self) -> Vec<[u32; 2]> {
-        self.reciprocal_root.iter().map(|known| [0, known.to_bits()]).collect()
+    fn bits(&self) -> Vec<[u32; 4]> {
+        bits_of([&[], &self.reciprocal_root, &[], &[]])
     }
 }
 
-/// Every shape that a plan could have rows of a length in.
+impl Kind for Losses {
+    fn bits(&self) -> Vec<[u32; 4]> {
+        bits_of([&self.loss, &self.log_sum_exp, &self.log_probability, &self.entropy])
+    }
+}
+
+impl Kind for Nothing {
+    fn bits(&self) -> Vec<[u32; 4]> {
+        vec![]
+    }
+}
+
+/// Every shape that a plan could have rows of a length in, of so many arrays.
 #[must_use]
-pub fn shapes(element_bytes: u64, len: u64, count: u64, is_wide: bool) -> Vec<RowShape> {
-    let row = 512 / element_bytes;
-    let leaves = len.div_ceil(8 * row).max(1);
+pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_wide: bool) -> Vec<RowShape> {
+    let row = 512 / bytes as u64;
+    let leaves = len.div_ceil(leaf_elements(bytes, arrays) as u64).max(1);
     let mut shapes = vec![];
     let mut add = |way: Way, warps: u32, blocks_of_row: u32, is_split: bool, blocks: u64| {
         shapes.push(RowShape {
@@ -53,32 +73,22 @@ pub fn shapes(element_bytes: u64, len: u64, count: u64, is_wide: bool) -> Vec<Ro
         });
     };
     if is_wide && len <= row {
-        let vectors = len.div_ceil(16 / element_bytes).max(1).next_power_of_two();
-        let of_warp = 4 * (u64::from(LANES) / vectors);
+        let vectors = len.div_ceil(16 / bytes as u64).max(1).next_power_of_two();
+        let of_warp = (ROWS / arrays) as u64 * (u64::from(LANES) / vectors);
         add(Way::Short, 2, 1, false, count.div_ceil(2 * of_warp));
     }
-    if is_wide && len <= 4 * row {
-        add(Way::Half, 1, 1, false, count);
-    }
+    let groups = leaves.div_ceil(2);
     if leaves == 1 {
         add(Way::Leaf, 2, 1, false, count.div_ceil(2));
     } else {
         add(Way::Leaf, leaves as u32, 1, false, count);
-        add(Way::Leaf, 1, leaves as u32, false, count * leaves);
-        add(
-            Way::Leaf,
-            2,
-            leaves.div_ceil(2) as u32,
-            false,
-            count * leaves.div_ceil(2),
-        );
-        add(
-            Way::Leaf,
-            2,
-            leaves.div_ceil(2) as u32,
-            true,
-            count * leaves.div_ceil(2),
-        );
+        if leaves <= 16 {
+            add(Way::Leaf, 1, leaves as u32, false, count * leaves);
+        }
+        if groups <= 16 {
+            add(Way::Leaf, 2, groups as u32, false, count * groups);
+        }
+        add(Way::Leaf, 2, groups as u32, true, count * groups);
     }
     add(
         Way::Apart,
@@ -94,6 +104,10 @@ pub fn shapes(element_bytes: u64, len: u64, count: u64, is_wide: bool) -> Vec<Ro
 pub trait Weights: RowElement {
     /// They.
     fn floats(weights: &[Self]) -> Floats<'_>;
+    /// As another array.
+    fn operand(values: &[Self]) -> Operand<'_>;
+    /// The same, of a layout.
+    fn operand_of<'a>(values: &'a [Self], layout: &Layout) -> Operand<'a>;
 }
 
 macro_rules! weights {
@@ -102,71 +116,97 @@ macro_rules! weights {
             fn floats(weights: &[Self]) -> Floats<'_> {
                 weights.into()
             }
+            fn operand(values: &[Self]) -> Operand<'_> {
+                values.into()
+            }
+            fn operand_of<'a>(values: &'a [Self], layout: &Layout) -> Operand<'a> {
+                View::new(values, layout).expect("in bounds").into()
+            }
         })*
     };
 }
 
 weights!(f32 f16 bf16);
 
-/// The answers' bits of a row, of which the first `seen` elements are seen, by the specification.
-pub fn spec<T, U, O>(op: O, row: &[T], seen: usize, [weights, biases]: &[Option<Vec<f32>>; 2]) -> Vec<u32>
-where
-    T: RowElement + Valued<O::Value>,
-    U: RowElement,
-    O: RowOp,
-{
-    let columns = 512 / T::TYPE.bytes();
-    let value = |x: T| if op.negates() { x.negated().value() } else { x.value() };
-    let leaves: Vec<(f32, O::State)> = row[..seen]
-        .chunks(8 * columns)
+/// A row as the specification takes it: as f32, masked, added to, rounded.
+#[derive(Clone, Debug)]
+pub struct SpecRow {
+    /// Its elements, as many as are seen; of two arrays those of the first, and of the second.
+    pub seen: [Vec<f32>; 2],
+    /// Elements of the row, seen or not.
+    pub len: usize,
+    /// Bytes of an element.
+    pub bytes: usize,
+    /// What is given of it.
+    pub given: Given,
+    /// Its target.
+    pub target: Option<usize>,
+}
+
+/// The bits of a row's answers, and of what is known of it, by the specification.
+pub fn spec<U: RowElement, O: RowOp>(
+    op: O,
+    row: &SpecRow,
+    [weights, biases]: &[Option<Vec<f32>>; 2],
+) -> (Vec<u32>, [u32; 4]) {
+    let (columns, rows) = (512 / row.bytes, ROWS / O::Value::ARRAYS);
+    let column = |i: usize| Column {
+        weight: weights.as_ref().map_or(1.0, |weights| weights[i]),
+        bias: biases.as_ref().map_or(-0.0, |biases| biases[i]),
+    };
+    let [firsts, seconds] = &row.seen;
+    let value = |i: usize| {
+        let second = seconds.get(i).copied().unwrap_or(0.0);
+        op.take(O::Value::of([firsts[i], second]), column(i), row.given)
+    };
+    let values: Vec<O::Value> = (0..firsts.len()).map(value).collect();
+    let leaves: Vec<(f32, O::State)> = values
+        .chunks(rows * columns)
         .map(|leaf| {
             let len = leaf.len() as u32;
-            let found = fold(
-                leaf,
-                columns,
-                op.nothing(),
-                |x| op.first(value(x)),
-                |a, b| op.both(a, b),
-            );
+            let found = fold(leaf, [rows, columns], op.nothing(), |x| op.first(x), |a, b| op.both(a, b));
             let reference = op.reference(found, len);
-            let term = |x: T| op.term(value(x), reference);
-            let sums = fold(leaf, columns, O::Sums::nothing(), term, |a, b| a.plus(b));
+            let term = |x| op.term(op.beside(x, reference));
+            let sums = fold(leaf, [rows, columns], O::Sums::nothing(), term, |a, b| a.plus(b));
             (reference, op.leaf(found, reference, sums, len))
         })
         .collect();
     let states = leaves.iter().map(|(_, state)| *state).collect();
     let state = meet(states, op.identity(), &|a, b| op.combine(a, b));
-    let column = |i: usize| Column {
-        weight: weights.as_ref().map_or(1.0, |weights| weights[i]),
-        bias: biases.as_ref().map_or(-0.0, |biases| biases[i]),
-    };
-    let unseen = T::filled(op.filler().unwrap_or(0.0));
+    let seen = values.len() as u64;
     let answer = |i: usize| {
-        let (reference, leaf) = match leaves.get(i / (8 * columns)) {
+        let (reference, leaf) = match leaves.get(i / (rows * columns)) {
             Some(leaf) => *leaf,
             None => (op.reference(op.nothing(), 0), op.identity()),
         };
-        let factors = if row.len() <= 8 * columns {
-            op.factors_alone(reference, state, seen as u64)
+        let factors = if row.len <= rows * columns {
+            op.factors_alone(reference, state, seen, row.given)
         } else {
-            op.factors(reference, leaf, state, seen as u64)
+            op.factors(reference, leaf, state, seen, row.given)
         };
-        let item = if i < seen { row[i] } else { unseen };
-        U::narrowed(op.map(value(item), reference, factors, column(i))).word(0)
+        let kept = op.beside(values.get(i).copied().unwrap_or(op.absent()), reference);
+        let answer = if row.target == Some(i) {
+            op.at_target(kept, factors)
+        } else {
+            op.map(kept, factors, column(i))
+        };
+        U::narrowed(answer).word(0)
     };
-    (0..row.len()).map(answer).collect()
+    let known = op.known(state, seen, row.given);
+    let known = known.map(|known| if known.is_nan() { 0x7fc0_0000 } else { known.to_bits() });
+    ((0..row.len).map(answer).collect(), known)
 }
 
 /// The rows of each column meet, then the columns: `docs/canonical-tree.md`.
 fn fold<T: Copy, X: Copy>(
     leaf: &[T],
-    columns: usize,
+    [rows, columns]: [usize; 2],
     nothing: X,
     lift: impl Fn(T) -> X,
     both: impl Fn(X, X) -> X,
 ) -> X {
     let place = |i: usize| leaf.get(i).map_or(nothing, |value| lift(*value));
-    let of_column = |first: usize| meet((0..8).map(|row| place(first + row * columns)).collect(), nothing, &both);
+    let of_column = |first: usize| meet((0..rows).map(|row| place(first + row * columns)).collect(), nothing, &both);
     meet((0..columns).map(of_column).collect(), nothing, &both)
 }
 
@@ -207,10 +247,10 @@ pub fn numbers<T: RowElement>(len: usize, seed: u64) -> Vec<T> {
 }
 
 /// The recorded bits of rows: operation, elements, their number, and the first, a middle and the last answer, in hexadecimal.
-pub const GOLDEN: &str = include_str!("../golden/rows-v1.txt");
+pub const GOLDEN: &str = include_str!("../golden/rows-v2.txt");
 
 /// Where they are, to write them anew.
-pub const GOLDEN_PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/rows-v1.txt");
+pub const GOLDEN_PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/rows-v2.txt");
 
 /// The text of [`GOLDEN`], as it should be: by the CPU.
 ///
@@ -230,7 +270,7 @@ pub fn golden() -> String {
     text
 }
 
-fn of<T: RowElement, U: RowElement>(len: usize, text: &mut String) {
+fn of<T: Weights, U: RowElement>(len: usize, text: &mut String) {
     let row = numbers::<T>(len, len as u64);
     let weights = numbers::<f32>(len, 1);
     let biases = numbers::<f32>(len, 2);
@@ -255,4 +295,25 @@ fn of<T: RowElement, U: RowElement>(len: usize, text: &mut String) {
     add("layer_norm", norm.on_cpu(row).map(|mapped| mapped.values));
     let norm = row::rms_norm(1e-6).weight(&weights);
     add("rms_norm", norm.on_cpu(row).map(|mapped| mapped.values));
+    let gradients = numbers::<T>(len, 3);
+    let other = || T::operand(&gradients);
+    let norm = row::rms_norm(1e-6).weight(&weights).residual(other());
+    add("rms_norm+residual", norm.on_cpu(row).map(|mapped| mapped.values));
+    add("softmax+added", row::softmax().plus(other()).on_cpu(row).map(|mapped| mapped.values));
+    let target = [len as i64 / 2];
+    let loss = row::cross_entropy(&target).label_smoothing(0.1).z_loss(1e-4).gradient(0.5);
+    let mapped = loss.on_cpu::<_, U>(row).expect("a meaning");
+    let known = mapped.known.bits()[0];
+    add("cross_entropy", Ok(mapped.values));
+    add("softmax_gradient", row::softmax_gradient(other()).on_cpu(row).map(|mapped| mapped.values));
+    add("log_softmax_gradient", row::log_softmax_gradient(other()).on_cpu(row).map(|mapped| mapped.values));
+    let known_of = row::layer_norm(1e-5).on_cpu::<_, f32>(row).expect("a meaning").known;
+    let norm = row::layer_norm_gradient(other(), &known_of).weight(&weights);
+    add("layer_norm_gradient", norm.on_cpu(row).map(|mapped| mapped.values));
+    let known_of = row::rms_norm(1e-6).on_cpu::<_, f32>(row).expect("a meaning").known;
+    let norm = row::rms_norm_gradient(other(), &known_of).weight(&weights);
+    add("rms_norm_gradient", norm.on_cpu(row).map(|mapped| mapped.values));
+    let [loss, log_sum_exp, log_probability, entropy] = known;
+    let from = T::TYPE.name();
+    writeln!(text, "losses {from} {len} {loss:08x} {log_sum_exp:08x} {log_probability:08x} {entropy:08x}").expect("written");
 }

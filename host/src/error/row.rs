@@ -48,4 +48,53 @@ pub enum RowFault {
         /// The most.
         most: u64,
     },
+
+    /// Another array whose elements are of another type than the array's.
+    #[error("{what} of {of} beside an array of {array}: they must be the same")]
+    Types {
+        /// Which.
+        what: &'static str,
+        /// Its elements.
+        of: &'static str,
+        /// The array's.
+        array: &'static str,
+    },
+
+    /// Not one for each row.
+    #[error("{got} {what} for {rows} rows")]
+    Rows {
+        /// Of what.
+        what: &'static str,
+        /// Rows.
+        rows: u64,
+        /// Given.
+        got: u64,
+    },
+
+    /// A target that is no element of its row.
+    #[error("row {row} has the target {target}, and there are {classes} classes")]
+    Target {
+        /// The row.
+        row: u64,
+        /// Its target.
+        target: i64,
+        /// Elements of a row.
+        classes: u64,
+    },
+
+    /// Something that is to come with a launch, and there is no launch.
+    #[error("{what} are to come later, and are needed now")]
+    Missing {
+        /// What.
+        what: &'static str,
+    },
+
+    /// A part of a row that has no meaning beside another array of that kind.
+    #[error("{op}: {what}")]
+    Together {
+        /// The operation.
+        op: &'static str,
+        /// What has no meaning.
+        what: &'static str,
+    },
 }

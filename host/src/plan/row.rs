@@ -6,11 +6,12 @@ use warpfold_kernels::{
     element::Type,
     kernels::{
         Entry,
-        rows::{SLOTS, Width},
+        rows::Width,
         rowwise::{self, Way},
     },
+    rowwise::{ROWS, leaf_elements},
     stages::reduce::leaf::MOST_STATES,
-    tree::{LANES, ROWS, VECTOR_BYTES},
+    tree::{LANES, VECTOR_BYTES},
 };
 
 use crate::{Error, RowFault, layout::Extents};
@@ -39,19 +40,22 @@ pub enum Lie {
 }
 
 impl Lie {
-    /// How rows lie in an array, and their answers in another, if each is seen as a whole or not.
+    /// How rows lie in an array and another, and their answers, if each is seen as a whole or not.
     #[must_use]
-    pub fn of(element: Type, from: &Extents, to: &Extents, is_causal: bool) -> Self {
+    pub fn of(element: Type, from: &[Extents; 2], to: &Extents, is_causal: bool) -> Self {
         let in_runs = |extents: &Extents| extents.len <= 1 || extents.stride_within() == 1;
         // What is in runs is written in them, a stride apart.
-        if !in_runs(from) || !in_runs(to) || from.len > 1 && to.has_several() {
+        if !from.iter().all(in_runs) || !in_runs(to) || to.len > 1 && to.has_several() {
             return Self::Apart;
         }
         let vector = (VECTOR_BYTES / element.bytes()) as u64;
-        let are_whole = [from.len, from.offset, from.stride().unsigned_abs()]
-            .iter()
-            .all(|elements| elements.is_multiple_of(vector));
-        if are_whole && from.stride_within() == 1 && !from.has_several() && !is_causal {
+        let are_whole = |extents: &Extents| {
+            let numbers = [extents.len, extents.offset, extents.stride().unsigned_abs()];
+            numbers.iter().all(|elements| elements.is_multiple_of(vector))
+                && extents.stride_within() == 1
+                && !extents.has_several()
+        };
+        if from.iter().all(are_whole) && !is_causal {
             Self::Wide
         } else {
             Self::InRuns
@@ -65,7 +69,7 @@ impl Lie {
 /// use warpfold::{ops::element::Type, plan::{RowPlan, row::{Form, Lie}}};
 ///
 /// let plan = RowPlan::new("softmax", Type::Bf16, [8192, 8192], Lie::Wide, Form::Best, 16)?;
-/// assert_eq!((plan.leaves, plan.warps, plan.blocks_of_row), (4, 4, 1));
+/// assert_eq!((plan.leaves, plan.warps, plan.blocks_of_row), (8, 8, 1));
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,25 +120,29 @@ impl RowPlan {
         form: Form,
         cluster: u32,
     ) -> Result<Self, Error> {
-        let row = element.leaf_elements() / ROWS as u64;
-        let leaves = len.div_ceil(element.leaf_elements()).max(1);
+        let element_name = element.name();
+        let of = |way: Way| {
+            rowwise::find(op, element, way).ok_or(Error::NoKernel {
+                op,
+                element: element_name,
+            })
+        };
+        let arrays = of(Way::Leaf)?.arrays;
+        let leaf = leaf_elements(element.bytes(), arrays) as u64;
+        let leaves = len.div_ceil(leaf).max(1);
+        let width = Width::of(element, len);
         let way = match lie {
             Lie::Apart => Way::Apart,
-            Lie::Wide if len <= row => Way::Short,
-            Lie::Wide if len <= row * ROWS as u64 / 2 => Way::Half,
+            Lie::Wide if width != Width::Warp => Way::Short,
             _ => Way::Leaf,
         };
-        let element_name = element.name();
-        let entry = rowwise::find(op, element, way).ok_or(Error::NoKernel {
-            op,
-            element: element_name,
-        })?;
+        let entry = of(way)?;
         let most = match way {
             Way::Apart => 1,
             _ => MOST_WARPS * u64::from(cluster.clamp(1, MOST_BLOCKS)),
         };
         if form == Form::Online && leaves > most {
-            let most = most * element.leaf_elements();
+            let most = most * leaf;
             return Err(Error::Row(RowFault::TooLong { len, most }));
         }
         let is_split = leaves > 1 && (form == Form::Unfused || leaves > most);
@@ -149,8 +157,10 @@ impl RowPlan {
             let blocks = u64::min(cluster.into(), leaves.div_ceil(u64::from(WARPS)).next_power_of_two());
             (leaves.div_ceil(blocks) as u32, blocks)
         };
-        let blocks = match (way, Width::of(element, len)) {
-            (Way::Short, Width::Lanes(lanes)) => count.div_ceil(u64::from(WARPS * SLOTS * (LANES / lanes))),
+        let blocks = match (way, width) {
+            (Way::Short, Width::Lanes(lanes)) => {
+                count.div_ceil(u64::from(WARPS * (ROWS / arrays) as u32 * (LANES / lanes)))
+            }
             (Way::Apart, _) => {
                 let groups = count.div_ceil(LANES.into());
                 groups.saturating_mul(leaves).div_ceil(WARPS.into())
@@ -177,7 +187,7 @@ impl RowPlan {
     /// Whether its kernel takes none but aligned rows of whole vectors.
     #[must_use]
     pub fn must_be_wide(&self) -> bool {
-        matches!(self.way, Way::Short | Way::Half)
+        self.way == Way::Short
     }
 
     /// Threads of a block.

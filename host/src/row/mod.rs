@@ -13,20 +13,32 @@
 //! # Ok::<(), warpfold::Error>(())
 //! ```
 
+mod cross_entropy;
+mod gradient;
+mod operands;
 mod ops;
 
-pub use ops::{
-    AllMasked, Exponentials, HasBiases, HasWeights, LayerNorm, LogSoftmax, MeanAndDeviation, Operation, ReciprocalRoot,
-    RmsNorm, Scales, Softmax,
+pub use cross_entropy::{CrossEntropy, Losses, cross_entropy};
+pub use gradient::{
+    LayerNormGradient, LogSoftmaxGradient, Nothing, RmsNormGradient, SoftmaxGradient, layer_norm_gradient, log_softmax_gradient,
+    rms_norm_gradient, softmax_gradient,
 };
-pub use warpfold_kernels::rowwise::{RowElement, VERSION};
+pub use operands::{FloatVec, Floats, Later, Mask, Operand, RowElement, Targets};
+pub use ops::{
+    AllMasked, Exponentials, HasBiases, HasWeights, LayerNorm, LogSoftmax, LogSumExp, MeanAndDeviation, Operation,
+    ReciprocalRoot, RmsNorm, Scales, Softmax,
+};
+pub use warpfold_kernels::rowwise::VERSION;
+
+pub(crate) use operands::Values;
+use ops::Scaled;
+use warpfold_kernels::kernels::rowwise::Second as Kind;
 
 use crate::{
     Error, RowFault,
-    cpu::rowwise::{Beside, map_rows},
+    cpu::rowwise::{Done, Rows, Second, map_rows},
     layout::{Axes, Extents, Layout},
     operand::AsView,
-    ops::element::{Type, bf16, f16},
     plan::row::Form,
     room::room,
 };
@@ -40,6 +52,12 @@ pub struct Row<'a, Op> {
     pub(crate) causal: Option<i64>,
     pub(crate) weights: Option<Floats<'a>>,
     pub(crate) biases: Option<Floats<'a>>,
+    /// Another array, and what it is: nothing is said of it where the operation takes an element of each.
+    pub(crate) other: Option<(Kind, Operand<'a>)>,
+    /// A target of each row, and which is none.
+    pub(crate) targets: Option<(Targets<'a>, i64)>,
+    /// Two numbers of each row; the first of none is 0.
+    pub(crate) given: Option<[&'a [f32]; 2]>,
     #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "a launch has one"))]
     pub(crate) form: Form,
 }
@@ -49,90 +67,12 @@ pub struct Row<'a, Op> {
 pub struct Mapped<U, Known> {
     /// The shape, that of the array.
     pub shape: Vec<u64>,
-    /// The answers, in C order.
+    /// The answers, in C order; none of an operation that only knows something of rows.
     pub values: Vec<U>,
+    /// The sums of elements and those of a [residual](Row::residual), if there is one.
+    pub sums: Option<FloatVec>,
     /// What else is known of each row, in C order of the other axes.
     pub known: Known,
-}
-
-/// Weights of any of the three types.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Floats<'a> {
-    /// f32.
-    F32(&'a [f32]),
-    /// f16.
-    F16(&'a [f16]),
-    /// bf16.
-    Bf16(&'a [bf16]),
-}
-
-macro_rules! floats {
-    ($($element:ident: $variant:ident)*) => {
-        $(impl<'a> From<&'a [$element]> for Floats<'a> {
-            fn from(values: &'a [$element]) -> Self {
-                Self::$variant(values)
-            }
-        }
-        impl<'a> From<&'a Vec<$element>> for Floats<'a> {
-            fn from(values: &'a Vec<$element>) -> Self {
-                Self::$variant(values)
-            }
-        }
-        impl<'a, const N: usize> From<&'a [$element; N]> for Floats<'a> {
-            fn from(values: &'a [$element; N]) -> Self {
-                Self::$variant(values)
-            }
-        })*
-    };
-}
-
-floats!(f32: F32 f16: F16 bf16: Bf16);
-
-impl Floats<'_> {
-    /// How many there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        match self {
-            Self::F32(values) => values.len(),
-            Self::F16(values) => values.len(),
-            Self::Bf16(values) => values.len(),
-        }
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Their type.
-    #[must_use]
-    pub fn element(&self) -> Type {
-        match self {
-            Self::F32(_) => Type::F32,
-            Self::F16(_) => Type::F16,
-            Self::Bf16(_) => Type::Bf16,
-        }
-    }
-
-    /// Their bytes, as memory has them.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            Self::F32(values) => bytemuck::cast_slice(values),
-            Self::F16(values) => bytemuck::cast_slice(values),
-            Self::Bf16(values) => bytemuck::cast_slice(values),
-        }
-    }
-
-    /// As f32: exact.
-    fn wide(&self) -> Vec<f32> {
-        match self {
-            Self::F32(values) => values.to_vec(),
-            Self::F16(values) => values.iter().map(|value| value.to_f32()).collect(),
-            Self::Bf16(values) => values.iter().map(|value| value.to_f32()).collect(),
-        }
-    }
 }
 
 /// `exp(x·scale − m) / Σ exp(xᵢ·scale − m)`, `m` being the largest `x·scale` of the row.
@@ -143,14 +83,14 @@ impl Floats<'_> {
 /// before), else read twice; where a row's elements lie apart, three times.
 pub fn softmax<'a>() -> Row<'a, Softmax> {
     Row::new(Softmax {
-        scale: 1.0,
+        scaled: Scaled::NOT,
         masked: AllMasked::Nan,
     })
 }
 
 /// `x·scale − m − ln Σ exp(xᵢ·scale − m)`: as [`softmax`].
 pub fn log_softmax<'a>() -> Row<'a, LogSoftmax> {
-    Row::new(LogSoftmax { scale: 1.0 })
+    Row::new(LogSoftmax { scaled: Scaled::NOT })
 }
 
 /// `(x − mean) / √(variance + ε) · weight + bias`, the variance divided by the row's length.
@@ -172,14 +112,22 @@ pub fn rms_norm<'a>(epsilon: f32) -> Row<'a, RmsNorm> {
     })
 }
 
+/// `ln Σ exp(xᵢ·scale)` of each row, and no answers of elements: what [`softmax`] knows, in half of its time.
+pub fn log_sum_exp<'a>() -> Row<'a, LogSumExp> {
+    Row::new(LogSumExp { scaled: Scaled::NOT })
+}
+
 impl<'a, Op: Operation> Row<'a, Op> {
-    fn new(op: Op) -> Self {
+    pub(crate) fn new(op: Op) -> Self {
         Self {
             op,
             axis: -1,
             causal: None,
             weights: None,
             biases: None,
+            other: None,
+            targets: None,
+            given: None,
             form: Form::Best,
         }
     }
@@ -219,8 +167,8 @@ impl<'a, Op: Operation> Row<'a, Op> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoAxis`]; [`Error::Parameter`] of a scale or an ε without meaning; [`RowFault::Columns`] of weights or biases that are not as many as columns;
-    /// [`RowFault::NotAMatrix`] where only part of a row is to be seen and there are no rows and columns; [`RowFault::NoWeights`]; [`Error::LengthOverflow`] where there is no room.
+    /// [`Error::NoAxis`]; [`Error::Parameter`] of a number without meaning; [`Error::Broadcast`] and [`Error::LengthMismatch`] of another array that does not fit;
+    /// a [`RowFault`] of weights, biases, targets or another array that are not what the rows need; [`Error::LengthOverflow`] where there is no room.
     pub fn on_cpu<'v, V, U>(self, values: V) -> Result<Mapped<U, Op::Known>, Error>
     where
         V: AsView<'v>,
@@ -230,29 +178,64 @@ impl<'a, Op: Operation> Row<'a, Op> {
         let view = values.view();
         let layout = view.its_layout()?;
         let problem = self.problem(&layout)?;
+        let [from, _] = &problem.from;
         // Of rows of nothing, too, something is known.
-        drop(room::<[f32; 2]>(problem.from.count)?);
-        let mut output = room::<U>(layout.len())?;
-        output.resize(layout.len() as usize, U::narrowed(0.0));
+        drop(room::<[f32; 4]>(from.count)?);
+        drop(room::<U>(layout.len())?);
         let (weights, biases) = (self.weights.map(|w| w.wide()), self.biases.map(|b| b.wide()));
-        let beside = Beside {
-            weights: weights.as_deref(),
-            biases: biases.as_deref(),
-            causal: problem.causal,
-        };
-        let known = map_rows(
+        let targets = self.checked_targets(from)?;
+        let Done { answers, sums, known } = map_rows::<V::Element, U, _>(
             self.op.op(),
-            view.values,
-            &problem.from,
-            &mut output,
-            &problem.to,
-            &beside,
+            &Rows {
+                values: view.values,
+                second: self.second()?,
+                from: &problem.from,
+                to: &problem.to,
+                columns: [weights.as_deref(), biases.as_deref()],
+                causal: problem.causal,
+                targets: targets.as_ref().map(|(targets, ignored)| (&targets[..], *ignored)),
+                given: self.given,
+                maps: self.op.maps(),
+            },
         );
         Ok(Mapped {
             shape: layout.shape().to_vec(),
-            values: output,
+            values: answers,
+            sums: problem.has_sums.then(|| V::Element::into_floats(sums)),
             known: known.into(),
         })
+    }
+
+    /// The other array, of that type.
+    pub(crate) fn second<T: RowElement>(&self) -> Result<Second<'a, T>, Error> {
+        let Some((kind, operand)) = &self.other else {
+            return Ok(Second::Nothing);
+        };
+        let what = "the other array";
+        let floats = match operand.values {
+            Values::Later => return Err(Error::Row(RowFault::Missing { what })),
+            Values::Bytes(bytes) => return Ok(Second::Mask(bytes)),
+            Values::Floats(floats) => floats,
+        };
+        let values = T::of(floats).ok_or(Error::Row(RowFault::Types {
+            what,
+            of: floats.element().name(),
+            array: T::TYPE.name(),
+        }))?;
+        Ok(match kind {
+            Kind::Added => Second::Added(values, self.op.factor()),
+            Kind::Residual => Second::Residual(values),
+            Kind::Nothing | Kind::Mask => Second::Pair(values),
+        })
+    }
+
+    /// The targets, once they are all found to be classes, and which is none.
+    pub(crate) fn checked_targets(&self, rows: &Extents) -> Result<Option<(Vec<i64>, i64)>, Error> {
+        let targets = self.targets.map(|(targets, ignored)| {
+            let targets = targets.checked(rows.count, rows.len, ignored)?;
+            Ok((targets, ignored))
+        });
+        targets.transpose()
     }
 
     /// What is to be done, once it is found to have a meaning.
@@ -260,40 +243,60 @@ impl<'a, Op: Operation> Row<'a, Op> {
         if self.op.needs_weights() && self.weights.is_none() {
             return Err(Error::Row(RowFault::NoWeights { op: Op::NAME }));
         }
-        self.layout_problem(layout)
+        let problem = self.layout_problem(layout)?;
+        for given in self.given.into_iter().flatten().filter(|given| !given.is_empty()) {
+            if given.len() as u64 != problem.from[0].count {
+                return Err(Error::Row(RowFault::Rows {
+                    what: "numbers that are known of rows",
+                    rows: problem.from[0].count,
+                    got: given.len() as u64,
+                }));
+            }
+        }
+        Ok(problem)
     }
 
     /// The same, where weights come later.
     pub(crate) fn layout_problem(&self, layout: &Layout) -> Result<Problem, Error> {
         self.op.check()?;
         let axes = Axes::of(&[self.axis]);
-        let from = Extents::new(layout, &axes)?;
+        let other = self.other.as_ref().map(|(_, other)| other.beside(layout)).transpose()?;
+        let from = Extents::of_pair(layout, other.as_ref().unwrap_or(layout), &axes)?;
         let to = Extents::new(&Layout::c_order(layout.shape())?, &axes)?;
         for (name, floats) in [("weights", self.weights), ("biases", self.biases)] {
-            if let Some(floats) = floats.filter(|floats| floats.len() as u64 != from.len) {
+            if let Some(floats) = floats.filter(|floats| floats.len() as u64 != from[0].len) {
                 let fault = RowFault::Columns {
                     name,
-                    columns: from.len,
+                    columns: from[0].len,
                     got: floats.len() as u64,
                 };
                 return Err(Error::Row(fault));
             }
         }
-        let causal = self
-            .causal
-            .map(|offset| causal(layout, self.axis, offset))
-            .transpose()?;
-        Ok(Problem { from, to, causal })
+        let causal = self.causal.map(|offset| causal(layout, self.axis, offset)).transpose()?;
+        Ok(Problem {
+            from,
+            to,
+            causal,
+            has_sums: matches!(self.other, Some((Kind::Residual, _))),
+            reach: other.as_ref().unwrap_or(layout).reach(),
+        })
     }
 }
 
 /// Where rows lie, and what is seen of them.
 pub(crate) struct Problem {
-    pub(crate) from: Extents,
+    /// In the array, and in the other; where there is none, the same.
+    pub(crate) from: [Extents; 2],
     /// In the answers.
     pub(crate) to: Extents,
     /// Of row `r` the first `r mod period + shown` elements are seen.
     pub(crate) causal: Option<(u64, i64)>,
+    /// Whether sums with a residual are written.
+    pub(crate) has_sums: bool,
+    /// The first element of the other array that is read, and the one past the last.
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "a launch is passed it"))]
+    pub(crate) reach: Option<(u64, u64)>,
 }
 
 /// Of the last but one axis' row `r` the elements 0 to `r + S − T + offset` are seen.
@@ -328,6 +331,30 @@ impl<Op: Scales> Row<'_, Op> {
     pub fn causal_by(self, offset: i64) -> Self {
         let causal = Some(offset);
         Self { causal, ..self }
+    }
+}
+
+impl<'a, Op: Scales> Row<'a, Op> {
+    /// Only elements whose byte in the mask is not 0 are visible; any other is as a −∞, be it a NaN. The mask broadcasts to the array's shape.
+    pub fn mask(self, mask: impl Into<Mask<'a>>) -> Self {
+        let other = Some((Kind::Mask, mask.into().0));
+        Self { other, ..self }
+    }
+
+    /// Adds an array, of the elements' type, to the scaled elements: each sum `x·scale + b` is rounded once, to f32. It broadcasts to the array's shape if it has one.
+    pub fn plus(self, added: impl Into<Operand<'a>>) -> Self {
+        let other = Some((Kind::Added, added.into()));
+        let op = self.op.added_to();
+        Self { op, other, ..self }
+    }
+}
+
+impl<'a, Op: HasWeights> Row<'a, Op> {
+    /// Adds an array, of the elements' type, to the elements first; each sum is rounded to that type, and [given back](Mapped::sums) too. It broadcasts to the array's
+    /// shape if it has one.
+    pub fn residual(self, residual: impl Into<Operand<'a>>) -> Self {
+        let other = Some((Kind::Residual, residual.into()));
+        Self { other, ..self }
     }
 }
 

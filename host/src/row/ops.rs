@@ -12,20 +12,30 @@ use crate::Error;
 /// A row operation, and what it is passed.
 pub trait Operation: Copy + Debug {
     /// What it computes with.
-    type Op: RowOp<Value = f32>;
+    type Op: RowOp;
     /// What else it knows of rows.
-    type Known: From<Vec<[f32; 2]>>;
-    /// The name of its kernels.
+    type Known: From<Vec<[f32; 4]>>;
+    /// What it is called.
     const NAME: &'static str;
+    /// The name of its kernels.
+    const KERNELS: &'static str = Self::NAME;
     /// That of the kernel that folds its states.
     const STATES: &'static str;
-    /// Which of a row's two numbers are known.
-    const KNOWS: [bool; 2];
+    /// Which of a row's four numbers are known.
+    const KNOWS: [bool; 4];
 
     /// What it computes with.
     fn op(self) -> Self::Op;
     /// What a launch passes it.
     fn params(self) -> RowParams;
+    /// Whether it has answers for elements, or only knows something of rows.
+    fn maps(self) -> bool {
+        true
+    }
+    /// What elements are multiplied by before another array is added to them.
+    fn factor(self) -> f32 {
+        1.0
+    }
     /// Whether it makes no sense without weights.
     fn needs_weights(self) -> bool {
         false
@@ -43,6 +53,10 @@ pub trait Scales: Operation {
     /// With another scale.
     #[must_use]
     fn scaled(self, scale: f32) -> Self;
+    /// With the scale before an array is added, and none after.
+    #[doc(hidden)]
+    #[must_use]
+    fn added_to(self) -> Self;
 }
 
 /// A row operation that takes weights and biases.
@@ -54,8 +68,43 @@ pub trait HasBiases: HasWeights {}
 /// Softmax: see [`softmax`](super::softmax()).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Softmax {
-    pub(super) scale: f32,
+    pub(super) scaled: Scaled,
     pub(super) masked: AllMasked,
+}
+
+/// A scale, and whether it comes before an array is added.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Scaled {
+    scale: f32,
+    is_added_to: bool,
+}
+
+impl Scaled {
+    pub(super) const NOT: Self = Self {
+        scale: 1.0,
+        is_added_to: false,
+    };
+
+    /// What is left to the exponentials.
+    fn scale(self) -> Scale {
+        if self.is_added_to {
+            let negates = self.scale < 0.0;
+            Scale { negates, ..Scale::by(1.0) }
+        } else {
+            Scale::by(self.scale)
+        }
+    }
+
+    /// What comes before: a magnitude, for elements are negated first.
+    fn factor(self) -> f32 {
+        if self.is_added_to { self.scale.abs() } else { 1.0 }
+    }
+
+    fn params(self, flag: bool) -> RowParams {
+        let mut params = RowParams::of_scale(self.scale(), flag);
+        params.numbers[2] = self.factor();
+        params
+    }
 }
 
 /// What becomes of a row of which nothing is visible.
@@ -71,7 +120,13 @@ pub enum AllMasked {
 /// The logarithm of softmax: see [`log_softmax`](super::log_softmax).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogSoftmax {
-    pub(super) scale: f32,
+    pub(super) scaled: Scaled,
+}
+
+/// The log-sum-exp alone: see [`log_sum_exp`](super::log_sum_exp).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogSumExp {
+    pub(super) scaled: Scaled,
 }
 
 /// Layer norm: see [`layer_norm`](super::layer_norm).
@@ -115,19 +170,19 @@ fn canonical(value: f32) -> f32 {
     if value.is_nan() { f32::NAN } else { value }
 }
 
-fn column(known: &[[f32; 2]], i: usize) -> Vec<f32> {
+pub(super) fn column(known: &[[f32; 4]], i: usize) -> Vec<f32> {
     known.iter().map(|known| canonical(known[i])).collect()
 }
 
-impl From<Vec<[f32; 2]>> for Exponentials {
-    fn from(known: Vec<[f32; 2]>) -> Self {
+impl From<Vec<[f32; 4]>> for Exponentials {
+    fn from(known: Vec<[f32; 4]>) -> Self {
         let log_sum_exp = column(&known, 0);
         Self { log_sum_exp }
     }
 }
 
-impl From<Vec<[f32; 2]>> for MeanAndDeviation {
-    fn from(known: Vec<[f32; 2]>) -> Self {
+impl From<Vec<[f32; 4]>> for MeanAndDeviation {
+    fn from(known: Vec<[f32; 4]>) -> Self {
         Self {
             mean: column(&known, 0),
             reciprocal_deviation: column(&known, 1),
@@ -135,14 +190,14 @@ impl From<Vec<[f32; 2]>> for MeanAndDeviation {
     }
 }
 
-impl From<Vec<[f32; 2]>> for ReciprocalRoot {
-    fn from(known: Vec<[f32; 2]>) -> Self {
+impl From<Vec<[f32; 4]>> for ReciprocalRoot {
+    fn from(known: Vec<[f32; 4]>) -> Self {
         let reciprocal_root = column(&known, 1);
         Self { reciprocal_root }
     }
 }
 
-fn check_scale(op: &'static str, scale: f32) -> Result<(), Error> {
+pub(super) fn check_scale(op: &'static str, scale: f32) -> Result<(), Error> {
     if Scale::by(scale).exponent.is_finite() && scale != 0.0 {
         return Ok(());
     }
@@ -171,25 +226,19 @@ impl Operation for Softmax {
     type Known = Exponentials;
     const NAME: &'static str = "softmax";
     const STATES: &'static str = "scaled";
-    const KNOWS: [bool; 2] = [true, false];
+    const KNOWS: [bool; 4] = [true, false, false, false];
 
     fn op(self) -> rowwise::Softmax {
-        rowwise::Softmax {
-            scale: Scale::by(self.scale),
-            zero_if_masked: self.masked == AllMasked::Zero,
-        }
+        rowwise::Softmax { scale: self.scaled.scale(), zero_if_masked: self.masked == AllMasked::Zero }
     }
     fn params(self) -> RowParams {
-        RowParams::of_scale(Scale::by(self.scale), self.masked == AllMasked::Zero)
+        self.scaled.params(self.masked == AllMasked::Zero)
+    }
+    fn factor(self) -> f32 {
+        self.scaled.factor()
     }
     fn check(self) -> Result<(), Error> {
-        check_scale(Self::NAME, self.scale)
-    }
-}
-
-impl Scales for Softmax {
-    fn scaled(self, scale: f32) -> Self {
-        Self { scale, ..self }
+        check_scale(Self::NAME, self.scaled.scale)
     }
 }
 
@@ -198,42 +247,76 @@ impl Operation for LogSoftmax {
     type Known = Exponentials;
     const NAME: &'static str = "log_softmax";
     const STATES: &'static str = "scaled";
-    const KNOWS: [bool; 2] = [true, false];
+    const KNOWS: [bool; 4] = [true, false, false, false];
 
     fn op(self) -> rowwise::LogSoftmax {
-        rowwise::LogSoftmax {
-            scale: Scale::by(self.scale),
-        }
+        rowwise::LogSoftmax { scale: self.scaled.scale() }
     }
     fn params(self) -> RowParams {
-        RowParams::of_scale(Scale::by(self.scale), false)
+        self.scaled.params(false)
+    }
+    fn factor(self) -> f32 {
+        self.scaled.factor()
     }
     fn check(self) -> Result<(), Error> {
-        check_scale(Self::NAME, self.scale)
+        check_scale(Self::NAME, self.scaled.scale)
     }
 }
 
-impl Scales for LogSoftmax {
-    fn scaled(self, scale: f32) -> Self {
-        Self { scale }
+impl Operation for LogSumExp {
+    type Op = rowwise::Softmax;
+    type Known = Exponentials;
+    const NAME: &'static str = "log_sum_exp";
+    const KERNELS: &'static str = "softmax";
+    const STATES: &'static str = "scaled";
+    const KNOWS: [bool; 4] = [true, false, false, false];
+
+    fn op(self) -> rowwise::Softmax {
+        rowwise::Softmax { scale: self.scaled.scale(), zero_if_masked: false }
+    }
+    fn params(self) -> RowParams {
+        self.scaled.params(false)
+    }
+    fn maps(self) -> bool {
+        false
+    }
+    fn factor(self) -> f32 {
+        self.scaled.factor()
+    }
+    fn check(self) -> Result<(), Error> {
+        check_scale(Self::NAME, self.scaled.scale)
     }
 }
+
+macro_rules! scales {
+    ($($op:ident)*) => {
+        $(impl Scales for $op {
+            fn scaled(mut self, scale: f32) -> Self {
+                self.scaled.scale = scale;
+                self
+            }
+            fn added_to(mut self) -> Self {
+                self.scaled.is_added_to = true;
+                self
+            }
+        })*
+    };
+}
+
+scales!(Softmax LogSoftmax LogSumExp);
 
 impl Operation for LayerNorm {
     type Op = rowwise::LayerNorm;
     type Known = MeanAndDeviation;
     const NAME: &'static str = "layer_norm";
     const STATES: &'static str = "moments";
-    const KNOWS: [bool; 2] = [true, true];
+    const KNOWS: [bool; 4] = [true, true, false, false];
 
     fn op(self) -> rowwise::LayerNorm {
         rowwise::LayerNorm { epsilon: self.epsilon }
     }
     fn params(self) -> RowParams {
-        RowParams {
-            numbers: [self.epsilon, 0.0],
-            ..RowParams::default()
-        }
+        RowParams::of([self.epsilon, 0.0, 0.0])
     }
     fn check(self) -> Result<(), Error> {
         check_epsilon(Self::NAME, self.epsilon)
@@ -255,7 +338,7 @@ impl Operation for RmsNorm {
     type Known = ReciprocalRoot;
     const NAME: &'static str = "rms_norm";
     const STATES: &'static str = "sum";
-    const KNOWS: [bool; 2] = [false, true];
+    const KNOWS: [bool; 4] = [false, true, false, false];
 
     fn op(self) -> rowwise::RmsNorm {
         rowwise::RmsNorm {
@@ -264,10 +347,7 @@ impl Operation for RmsNorm {
         }
     }
     fn params(self) -> RowParams {
-        RowParams {
-            numbers: [self.epsilon, self.plus()],
-            ..RowParams::default()
-        }
+        RowParams::of([self.epsilon, self.plus(), 0.0])
     }
     fn needs_weights(self) -> bool {
         self.one_plus

@@ -1,35 +1,50 @@
 //! Row operations: a fold of a row, and a map of its elements by what the fold found.
 //!
 //! A monoid folds a leaf in one look at its elements. Here a leaf is looked at twice. The first look gives a **reference** (the largest
-//! element, or the mean); the second sums what each element is beside it (an exponential, a square). Of leaves states are combined, as of any fold. So the
-//! arithmetic is the textbook's wherever a row is no longer than a leaf, and no form of it, one pass or several, has bits of its own:
+//! element, or the mean); then each element becomes what it is **beside** that (an exponential, a distance), and the second look sums terms of those. Of leaves states are
+//! combined, as of any fold; and the map takes what was kept of each element. So the arithmetic is the textbook's wherever a row is no longer than a leaf, and
+//! no form of it, one pass or several, has bits of its own:
 //!
 //! ```text
-//! leaf:  first look ─ reference r ─ second look: sums of term(x, r), in the canonical tree ─ state
+//! leaf:  value ─ first look ─ reference ─ beside ─ second look: sums of terms, in the canonical tree ─ state
 //! row:   states of leaves, neighbours first
-//! map:   y[i] = map(x[i], r, factors(leaf's state, row's state), weight[i], bias[i])
+//! map:   answer = map(what is beside, factors(leaf's state, row's state), weight, bias)
 //! ```
 //!
 //! All of it is in f32, whatever the elements are. [`docs/row-operations.md`](../../../docs/row-operations.md) is the specification.
 //!
 //! Like a monoid, a row operation never sees the machine: its source runs on the GPU, on the CPU and in the emulator.
 
+mod cross_entropy;
+mod gradient;
 mod look;
 mod norm;
 mod softmax;
 
-pub use look::{First, Second, States};
+pub use cross_entropy::{CrossEntropy, Target, Weighted};
+pub use gradient::{LogSoftmaxGradient, NormGradient, SoftmaxGradient};
+pub use look::{First, Look, Second, States};
 pub use norm::{LayerNorm, Moments, RmsNorm};
 pub use softmax::{LogSoftmax, Scale, Softmax};
 
 use crate::{
     arithmetic::narrow::{bf16_bits, f16_bits, f32_bits},
-    element::{Float, Masked, Two, bf16, f16},
+    element::{Float, bf16, f16},
     monoids::Words,
+    tree::{LANES, VECTOR_BYTES},
 };
 
 /// The version of the row operations' canonical ways. A change of any bit is a new version.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+
+/// Rows of 512 bytes in a leaf, of all arrays that are read together: of two arrays half as many of each.
+pub const ROWS: usize = 4;
+
+/// Elements of a leaf, of so many bytes, in each of so many arrays.
+#[must_use]
+pub const fn leaf_elements(bytes: usize, arrays: usize) -> usize {
+    ROWS / arrays * LANES as usize * VECTOR_BYTES / bytes
+}
 
 /// What an element is multiplied by, and what is added: a column's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,15 +63,54 @@ impl Column {
     };
 }
 
+/// What a row operation takes one of at a time: an element, or one of each of two arrays.
+pub trait Value: Copy + Send + Sync {
+    /// How many arrays.
+    const ARRAYS: usize;
+    /// By the element of each array.
+    fn of(each: [f32; 2]) -> Self;
+    /// The element of each array.
+    fn each(self) -> [f32; 2];
+}
+
+impl Value for f32 {
+    const ARRAYS: usize = 1;
+    #[inline(always)]
+    fn of([only, _]: [f32; 2]) -> Self {
+        only
+    }
+    #[inline(always)]
+    fn each(self) -> [f32; 2] {
+        [self, 0.0]
+    }
+}
+
+impl Value for (f32, f32) {
+    const ARRAYS: usize = 2;
+    #[inline(always)]
+    fn of([first, second]: [f32; 2]) -> Self {
+        (first, second)
+    }
+    #[inline(always)]
+    fn each(self) -> [f32; 2] {
+        [self.0, self.1]
+    }
+}
+
+/// What is known of a row before it is read: two numbers of an operation's own.
+pub type Given = [f32; 2];
+
 /// A fold of a row, in two looks at each of its leaves, and a map.
 ///
-/// Laws, to the bit: `combine` is neutral with `identity` and commutative, as a [`Monoid`](crate::monoids::Monoid)'s; `first` is too; and if there is
-/// a [`filler`](Self::filler), no sum, no first look and no other element's answer notices elements of it.
+/// Laws, to the bit: `combine` is neutral with `identity` and commutative, as a [`Monoid`](crate::monoids::Monoid)'s; `both` is so with `nothing`; `first` of what is
+/// [`absent`](Self::absent) is `nothing`, and the term of what is kept of it is neutral in sums.
 ///
 /// Mark the methods `#[inline(always)]`.
 pub trait RowOp: Copy + Send + Sync {
-    /// What it takes one of at a time: an f32, or one of each of two arrays.
-    type Value: Copy;
+    /// What it takes one of at a time.
+    type Value: Value;
+    /// What is kept of an element, from the second look to the map.
+    type Kept: Copy + Send + Sync;
     /// What the second look sums.
     type Sums: Sums;
     /// What is known of a leaf, and of a row.
@@ -68,8 +122,16 @@ pub trait RowOp: Copy + Send + Sync {
     const LOOKS_FIRST: bool = true;
     /// Whether the map takes weights and biases.
     const HAS_COLUMNS: bool = false;
-    /// Whether what the second look makes of an element is better kept for the map than made again: it is much arithmetic.
-    const KEEPS_TERMS: bool = false;
+    /// Whether [`take`](Self::take) does, and needs what is given of a row.
+    const TAKES_COLUMNS: bool = false;
+    /// Whether elements may be masked, or have others added to them before the first look.
+    const MASKS: bool = false;
+    /// Whether elements may have others added to them, rounded.
+    const ADDS: bool = false;
+    /// Whether a row has a target, whose answer is another's: [`at_target`](Self::at_target).
+    const TARGETS: bool = false;
+    /// Whether what is kept of an absent element would be noticed, so that [`unnoticed`](Self::unnoticed) takes its place.
+    const NOTICES: bool = false;
     /// Whether states are combined by multiplications that are fused.
     const FUSES: bool = true;
 
@@ -77,10 +139,17 @@ pub trait RowOp: Copy + Send + Sync {
     fn negates(self) -> bool {
         false
     }
-
-    /// An element that no look notices; before it is negated, if it is.
-    fn filler(self) -> Option<f32> {
-        None
+    /// What stands where there is no element: zeros and infinities only.
+    fn absent(self) -> Self::Value;
+    /// An element of the first array alone.
+    #[inline(always)]
+    fn value_of(first: f32) -> Self::Value {
+        Self::Value::of([first, 0.0])
+    }
+    /// What becomes of an element before it is looked at.
+    fn take(self, value: Self::Value, column: Column, given: Given) -> Self::Value {
+        let _ = (column, given);
+        value
     }
 
     /// What the first look has of no element.
@@ -102,8 +171,14 @@ pub trait RowOp: Copy + Send + Sync {
         found
     }
 
+    /// What an element is beside the reference.
+    fn beside(self, value: Self::Value, reference: f32) -> Self::Kept;
+    /// What is kept of an element that is absent, if it would be noticed: its term is neutral.
+    fn unnoticed(self) -> Self::Kept {
+        self.beside(self.absent(), 0.0)
+    }
     /// What the second look sums of an element.
-    fn term(self, value: Self::Value, reference: f32) -> Self::Sums;
+    fn term(self, kept: Self::Kept) -> Self::Sums;
     /// The state of a leaf of `len` elements, at least one.
     fn leaf(self, found: f32, reference: f32, sums: Self::Sums, len: u32) -> Self::State;
     /// The state of nothing.
@@ -112,19 +187,26 @@ pub trait RowOp: Copy + Send + Sync {
     fn combine(self, a: Self::State, b: Self::State) -> Self::State;
 
     /// What the map needs of a leaf and of the row of `len` elements that it is of.
-    fn factors(self, reference: f32, leaf: Self::State, row: Self::State, len: u64) -> Self::Factors;
+    fn factors(self, reference: f32, leaf: Self::State, row: Self::State, len: u64, given: Given) -> Self::Factors;
     /// The same of a row that is one leaf, which may be had by less arithmetic: for those this is the way.
     #[inline(always)]
-    fn factors_alone(self, reference: f32, row: Self::State, len: u64) -> Self::Factors {
-        self.factors(reference, row, row, len)
+    fn factors_alone(self, reference: f32, row: Self::State, len: u64, given: Given) -> Self::Factors {
+        self.factors(reference, row, row, len, given)
     }
     /// What becomes of an element.
-    fn map(self, value: Self::Value, reference: f32, factors: Self::Factors, column: Column) -> f32;
-    /// What else is known of a row: a softmax's log-sum-exp; a norm's mean, and the reciprocal deviation.
-    fn statistics(self, row: Self::State, len: u64) -> [f32; 2];
+    fn map(self, kept: Self::Kept, factors: Self::Factors, column: Column) -> f32;
+    /// The same of a row's target.
+    fn at_target(self, kept: Self::Kept, factors: Self::Factors) -> f32 {
+        self.map(kept, factors, Column::PLAIN)
+    }
+    /// What else is known of a row, up to four numbers: a softmax's log-sum-exp; a norm's mean, and the reciprocal deviation.
+    fn known(self, row: Self::State, len: u64, given: Given) -> [f32; 4] {
+        let _ = (row, len, given);
+        [0.0; 4]
+    }
 }
 
-/// Sums of f32: one, or two side by side.
+/// Sums of f32: one, or several side by side.
 pub trait Sums: Words {
     /// Of nothing: −0.0, which is neutral to the bit.
     fn nothing() -> Self;
@@ -144,74 +226,59 @@ impl Sums for f32 {
     }
 }
 
-impl Sums for (f32, f32) {
+/// Several sums.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Several<const N: usize>(pub [f32; N]);
+
+impl Words for Several<2> {
+    const COUNT: usize = 2;
+    #[inline(always)]
+    fn word(self, i: usize) -> u32 {
+        self.0[i].to_bits()
+    }
+    #[inline(always)]
+    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+        Self([f32::from_bits(word(0)), f32::from_bits(word(1))])
+    }
+}
+
+impl Words for Several<3> {
+    const COUNT: usize = 3;
+    #[inline(always)]
+    fn word(self, i: usize) -> u32 {
+        self.0[i].to_bits()
+    }
+    #[inline(always)]
+    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+        Self([
+            f32::from_bits(word(0)),
+            f32::from_bits(word(1)),
+            f32::from_bits(word(2)),
+        ])
+    }
+}
+
+impl Sums for Several<2> {
     #[inline(always)]
     fn nothing() -> Self {
-        (-0.0, -0.0)
+        Self([-0.0; 2])
     }
     #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        (self.0 + other.0, self.1 + other.1)
-    }
-}
-
-/// Items that a row operation takes as values of `V`.
-pub trait Valued<V>: Copy {
-    /// The value: exact.
-    fn value(self) -> V;
-    /// The same with the other sign.
-    #[must_use]
-    fn negated(self) -> Self;
-    /// The item of a filler.
-    fn filled(filler: f32) -> Self;
-}
-
-impl<T: Float<Wide = f32>> Valued<f32> for T {
-    #[inline(always)]
-    fn value(self) -> f32 {
-        self.wide()
-    }
-    #[inline(always)]
-    fn negated(self) -> Self {
-        let sign = 1 << (8 * size_of::<T>() - 1);
-        T::from_bits(u64::from(self.word(0) ^ sign))
-    }
-    #[inline(always)]
-    fn filled(filler: f32) -> Self {
-        T::from_f64(filler.into())
+    fn plus(self, Self([c, d]): Self) -> Self {
+        let Self([a, b]) = self;
+        Self([a + c, b + d])
     }
 }
 
-/// One of each of two arrays.
-impl<T: Float<Wide = f32>> Valued<(f32, f32)> for Two<T> {
+impl Sums for Several<3> {
     #[inline(always)]
-    fn value(self) -> (f32, f32) {
-        (self.0.wide(), self.1.wide())
+    fn nothing() -> Self {
+        Self([-0.0; 3])
     }
     #[inline(always)]
-    fn negated(self) -> Self {
-        Self(Valued::<f32>::negated(self.0), Valued::<f32>::negated(self.1))
-    }
-    #[inline(always)]
-    fn filled(filler: f32) -> Self {
-        let filler = T::from_f64(filler.into());
-        Self(filler, filler)
-    }
-}
-
-/// An element that a mask selects, and −∞ in place of any other: where it is not selected it does not show, be it a NaN.
-impl<T: Float<Wide = f32>> Valued<f32> for Masked<T> {
-    #[inline(always)]
-    fn value(self) -> f32 {
-        if self.1 { self.0.wide() } else { f32::NEG_INFINITY }
-    }
-    #[inline(always)]
-    fn negated(self) -> Self {
-        Self(Valued::<f32>::negated(self.0), self.1)
-    }
-    #[inline(always)]
-    fn filled(filler: f32) -> Self {
-        Self(T::from_f64(filler.into()), false)
+    fn plus(self, Self([d, e, f]): Self) -> Self {
+        let Self([a, b, c]) = self;
+        Self([a + d, b + e, c + f])
     }
 }
 

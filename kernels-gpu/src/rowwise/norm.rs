@@ -1,6 +1,6 @@
 //! Layer norm and root-mean-square norm.
 
-use super::{Column, RowOp};
+use super::{Column, Given, RowOp};
 use crate::{arithmetic::single, monoids::Words};
 
 /// How many elements, their mean, and the sum of the squares of their distances from it.
@@ -67,12 +67,21 @@ fn reciprocal_root(x: f32) -> f32 {
 
 impl RowOp for LayerNorm {
     type Value = f32;
+    /// The distance from the leaf's mean.
+    type Kept = f32;
     type Sums = f32;
     type State = Moments;
     /// What is added to an element's distance from its leaf's mean, and the reciprocal deviation.
     type Factors = (f32, f32);
     const HAS_COLUMNS: bool = true;
+    const ADDS: bool = true;
+    // It would be as far from the mean as any 0.
+    const NOTICES: bool = true;
 
+    #[inline(always)]
+    fn absent(self) -> f32 {
+        -0.0
+    }
     #[inline(always)]
     fn first(self, value: f32) -> f32 {
         value
@@ -82,8 +91,15 @@ impl RowOp for LayerNorm {
         found / len as f32
     }
     #[inline(always)]
-    fn term(self, value: f32, mean: f32) -> f32 {
-        let distance = value - mean;
+    fn beside(self, value: f32, mean: f32) -> f32 {
+        value - mean
+    }
+    #[inline(always)]
+    fn unnoticed(self) -> f32 {
+        0.0
+    }
+    #[inline(always)]
+    fn term(self, distance: f32) -> f32 {
         distance * distance
     }
     #[inline(always)]
@@ -122,35 +138,41 @@ impl RowOp for LayerNorm {
         }
     }
     #[inline(always)]
-    fn factors(self, mean: f32, _: Moments, row: Moments, len: u64) -> (f32, f32) {
-        (mean - row.mean, self.statistics(row, len)[1])
+    fn factors(self, mean: f32, _: Moments, row: Moments, len: u64, given: Given) -> (f32, f32) {
+        (mean - row.mean, self.known(row, len, given)[1])
     }
     #[inline(always)]
-    fn map(self, value: f32, mean: f32, (shift, reciprocal): (f32, f32), column: Column) -> f32 {
-        let normed = (value - mean + shift) * reciprocal;
-        single::fma(normed, column.weight, column.bias)
+    fn map(self, distance: f32, (shift, reciprocal): (f32, f32), column: Column) -> f32 {
+        single::fma((distance + shift) * reciprocal, column.weight, column.bias)
     }
     #[inline(always)]
-    fn statistics(self, row: Moments, len: u64) -> [f32; 2] {
-        [row.mean, reciprocal_root(row.squares / len as f32 + self.epsilon)]
+    fn known(self, row: Moments, len: u64, _: Given) -> [f32; 4] {
+        let reciprocal = reciprocal_root(row.squares / len as f32 + self.epsilon);
+        [row.mean, reciprocal, 0.0, 0.0]
     }
 }
 
 impl RowOp for RmsNorm {
     type Value = f32;
+    type Kept = f32;
     type Sums = f32;
     type State = f32;
     /// The reciprocal root.
     type Factors = f32;
     const LOOKS_FIRST: bool = false;
     const HAS_COLUMNS: bool = true;
+    const ADDS: bool = true;
 
     #[inline(always)]
-    fn filler(self) -> Option<f32> {
-        Some(0.0)
+    fn absent(self) -> f32 {
+        0.0
     }
     #[inline(always)]
-    fn term(self, value: f32, _: f32) -> f32 {
+    fn beside(self, value: f32, _: f32) -> f32 {
+        value
+    }
+    #[inline(always)]
+    fn term(self, value: f32) -> f32 {
         value * value
     }
     #[inline(always)]
@@ -166,15 +188,15 @@ impl RowOp for RmsNorm {
         a + b
     }
     #[inline(always)]
-    fn factors(self, _: f32, _: f32, row: f32, len: u64) -> f32 {
-        self.statistics(row, len)[1]
+    fn factors(self, _: f32, _: f32, row: f32, len: u64, given: Given) -> f32 {
+        self.known(row, len, given)[1]
     }
     #[inline(always)]
-    fn map(self, value: f32, _: f32, reciprocal: f32, column: Column) -> f32 {
+    fn map(self, value: f32, reciprocal: f32, column: Column) -> f32 {
         value * reciprocal * (column.weight + self.plus)
     }
     #[inline(always)]
-    fn statistics(self, row: f32, len: u64) -> [f32; 2] {
-        [0.0, reciprocal_root(row / len as f32 + self.epsilon)]
+    fn known(self, row: f32, len: u64, _: Given) -> [f32; 4] {
+        [0.0, reciprocal_root(row / len as f32 + self.epsilon), 0.0, 0.0]
     }
 }

@@ -1,6 +1,6 @@
 //! Softmax and its logarithm.
 
-use super::{Column, RowOp};
+use super::{Column, Given, RowOp};
 use crate::{
     arithmetic::{double, single},
     monoids::Scaled,
@@ -31,19 +31,13 @@ impl Scale {
 
     /// `2⁶⁴ · exp(gap · scale)`.
     #[inline(always)]
-    fn exp(self, gap: f32) -> f32 {
+    pub(super) fn exp(self, gap: f32) -> f32 {
         single::exp_scaled(gap, self.exponent)
-    }
-
-    /// An element that is −∞ once it is scaled.
-    #[inline(always)]
-    fn filler(self) -> f32 {
-        if self.negates { f32::INFINITY } else { f32::NEG_INFINITY }
     }
 
     /// The state of both: the sum of the one with the smaller maximum is multiplied by the exponential of what is between.
     #[inline(always)]
-    fn combine(self, a: Scaled<f32>, b: Scaled<f32>) -> Scaled<f32> {
+    pub(super) fn combine(self, a: Scaled<f32>, b: Scaled<f32>) -> Scaled<f32> {
         let gap = a.max - b.max;
         let (larger, smaller) = if gap < 0.0 { (b.sum, a.sum) } else { (a.sum, b.sum) };
         let factor = self.exp(-gap.abs()) * single::SCALE_UNDONE;
@@ -53,17 +47,15 @@ impl Scale {
         }
     }
 
-    /// `[log-sum-exp, 0]`.
+    /// The log-sum-exp.
     #[inline(always)]
-    fn log_sum_exp(self, row: Scaled<f32>) -> [f32; 2] {
+    pub(super) fn log_sum_exp(self, row: Scaled<f32>) -> f32 {
         // A +∞ has no finite sum beside it.
-        let answer = if row.max == f32::INFINITY {
-            row.max
-        } else {
-            let sum = f64::from(row.sum) * f64::from(single::SCALE_UNDONE);
-            (f64::from(row.max) * f64::from(self.magnitude) + double::ln(sum)) as f32
-        };
-        [answer, 0.0]
+        if row.max == f32::INFINITY {
+            return row.max;
+        }
+        let sum = f64::from(row.sum) * f64::from(single::SCALE_UNDONE);
+        (f64::from(row.max) * f64::from(self.magnitude) + double::ln(sum)) as f32
     }
 }
 
@@ -94,20 +86,18 @@ pub struct LogSoftmax {
     pub scale: Scale,
 }
 
-/// What both have alike.
-macro_rules! exponentials {
+/// What operations have alike whose reference is the largest element.
+macro_rules! largest {
     () => {
         type Value = f32;
-        type Sums = f32;
-        type State = Scaled<f32>;
 
         #[inline(always)]
         fn negates(self) -> bool {
             self.scale.negates
         }
         #[inline(always)]
-        fn filler(self) -> Option<f32> {
-            Some(self.scale.filler())
+        fn absent(self) -> f32 {
+            f32::NEG_INFINITY
         }
         #[inline(always)]
         fn nothing(self) -> f32 {
@@ -126,10 +116,18 @@ macro_rules! exponentials {
         fn reference(self, found: f32, _: u32) -> f32 {
             if found == f32::NEG_INFINITY { 0.0 } else { found }
         }
-        #[inline(always)]
-        fn term(self, value: f32, reference: f32) -> f32 {
-            self.scale.exp(value - reference)
-        }
+    };
+}
+
+/// And what sums exponentials alone.
+macro_rules! exponentials {
+    () => {
+        largest!();
+        const MASKS: bool = true;
+        type Kept = f32;
+        type Sums = f32;
+        type State = Scaled<f32>;
+
         #[inline(always)]
         fn leaf(self, max: f32, _: f32, sum: f32, _: u32) -> Scaled<f32> {
             Scaled { max, sum }
@@ -143,46 +141,61 @@ macro_rules! exponentials {
             self.scale.combine(a, b)
         }
         #[inline(always)]
-        fn statistics(self, row: Scaled<f32>, _: u64) -> [f32; 2] {
-            self.scale.log_sum_exp(row)
+        fn known(self, row: Scaled<f32>, _: u64, _: Given) -> [f32; 4] {
+            [self.scale.log_sum_exp(row), 0.0, 0.0, 0.0]
         }
     };
 }
 
+pub(super) use largest;
+
+/// What exponentials beside a leaf's largest element are multiplied by, and then by what more, to be those beside the row's, divided by its sum: in one number
+/// that would be subnormal, of a leaf far below the row's largest. `nothing` is 0, or a NaN that answers are to be.
+#[inline(always)]
+pub(super) fn quotient(scale: Scale, leaf: f32, row: Scaled<f32>, nothing: f32) -> (f32, f32) {
+    let factor = scale.exp(leaf - row.max) / row.sum;
+    // In one number, as of a row that is one leaf, so that an answer is rounded once: unless it would be subnormal.
+    if factor < 4.0 * single::SCALE_UNDONE {
+        (factor + nothing, single::SCALE_UNDONE)
+    } else {
+        (factor * single::SCALE_UNDONE + nothing, 1.0)
+    }
+}
+
 impl Softmax {
-    /// Of infinite maxima, and of a NaN, a NaN, else 0; and if zeros are to stand there, nothing is left of `factor`.
+    /// Of infinite maxima, and of a NaN, a NaN, else 0; and if zeros are to stand there, nothing is left of what answers are multiplied by.
     #[inline(always)]
-    fn of_row(self, factor: f32, row: Scaled<f32>) -> f32 {
+    fn of_row(self, factors: (f32, f32), row: Scaled<f32>) -> (f32, f32) {
         if self.zero_if_masked && row.max == f32::NEG_INFINITY {
-            return 0.0;
+            return (0.0, 1.0);
         }
-        factor + row.max * 0.0
+        factors
     }
 }
 
 impl RowOp for Softmax {
     exponentials!();
-    const KEEPS_TERMS: bool = true;
-    /// What exponentials are multiplied by, and then by what more: in one number that would be subnormal, of a leaf far below the row's largest.
     type Factors = (f32, f32);
 
     #[inline(always)]
-    fn factors(self, _: f32, leaf: Scaled<f32>, row: Scaled<f32>, _: u64) -> (f32, f32) {
-        let factor = self.scale.exp(leaf.max - row.max) / row.sum;
-        // In one number, as of a row that is one leaf, so that an answer is rounded once: unless it would be subnormal.
-        if factor < 4.0 * single::SCALE_UNDONE {
-            (self.of_row(factor, row), single::SCALE_UNDONE)
-        } else {
-            (self.of_row(factor * single::SCALE_UNDONE, row), 1.0)
-        }
+    fn beside(self, value: f32, reference: f32) -> f32 {
+        self.scale.exp(value - reference)
     }
     #[inline(always)]
-    fn factors_alone(self, _: f32, row: Scaled<f32>, _: u64) -> (f32, f32) {
-        (self.of_row(1.0 / row.sum, row), 1.0)
+    fn term(self, exponential: f32) -> f32 {
+        exponential
     }
     #[inline(always)]
-    fn map(self, value: f32, reference: f32, (factor, more): (f32, f32), _: Column) -> f32 {
-        self.term(value, reference) * factor * more
+    fn factors(self, _: f32, leaf: Scaled<f32>, row: Scaled<f32>, _: u64, _: Given) -> (f32, f32) {
+        self.of_row(quotient(self.scale, leaf.max, row, row.max * 0.0), row)
+    }
+    #[inline(always)]
+    fn factors_alone(self, _: f32, row: Scaled<f32>, _: u64, _: Given) -> (f32, f32) {
+        self.of_row((1.0 / row.sum + row.max * 0.0, 1.0), row)
+    }
+    #[inline(always)]
+    fn map(self, exponential: f32, (factor, more): (f32, f32), _: Column) -> f32 {
+        exponential * factor * more
     }
 }
 
@@ -191,11 +204,19 @@ impl RowOp for LogSoftmax {
     type Factors = f32;
 
     #[inline(always)]
-    fn factors(self, reference: f32, _: Scaled<f32>, row: Scaled<f32>, _: u64) -> f32 {
+    fn beside(self, value: f32, reference: f32) -> f32 {
+        value - reference
+    }
+    #[inline(always)]
+    fn term(self, gap: f32) -> f32 {
+        self.scale.exp(gap)
+    }
+    #[inline(always)]
+    fn factors(self, reference: f32, _: Scaled<f32>, row: Scaled<f32>, _: u64, _: Given) -> f32 {
         (reference - row.max) * self.scale.magnitude - single::ln(row.sum * single::SCALE_UNDONE)
     }
     #[inline(always)]
-    fn map(self, value: f32, reference: f32, shift: f32, _: Column) -> f32 {
-        single::fma(value - reference, self.scale.magnitude, shift)
+    fn map(self, gap: f32, shift: f32, _: Column) -> f32 {
+        single::fma(gap, self.scale.magnitude, shift)
     }
 }

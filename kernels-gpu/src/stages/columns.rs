@@ -1,15 +1,46 @@
-//! What a [row operation](crate::rowwise) reads and writes beside the row itself: the weights of its columns, and what becomes of its elements.
+//! What a lane holds of the rows of a [row operation](crate::rowwise), in f32; and what is read and written beside them: the weights of columns, and what becomes of
+//! elements.
 
 use crate::{
     arithmetic::narrow::{f32_bits, to_bf16, to_f16},
-    element::{Element, Type, bf16, f16},
+    element::{Element, Item as _, Type, bf16, f16},
     rowwise::Column,
     simt::Simt,
-    stages::load::words::{WORDS, load_element},
+    stages::load::words::{Vectors, WORDS, load_element},
 };
 
 /// The most elements of a vector of floats.
 pub const MOST: usize = 8;
+
+/// What is made of each vector of a lane's `N`: of its elements the first 4 or 8.
+pub type Held<X, const N: usize> = [[X; MOST]; N];
+
+/// A piece of code for each number below a constant, at most 8. On GPUs each is written out: a loop is none that the compiler unrolls where it is long, and what it indexes would lie
+/// in memory. Elsewhere it is a loop, which compiles in a tenth of the time.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! each {
+    ($i:ident < $count:expr => $do:expr) => {{
+        each!(@ $i $count, $do, 0 1 2 3 4 5 6 7);
+    }};
+    (@ $i:ident $count:expr, $do:expr, $($number:literal)*) => {
+        $(if $number < $count {
+            #[allow(non_upper_case_globals)]
+            const $i: usize = $number;
+            $do;
+        })*
+    };
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! each {
+    ($i:ident < $count:expr => $do:expr) => {
+        for $i in 0..$count {
+            $do;
+        }
+    };
+}
+
+pub(crate) use each;
 
 /// The elements that a row operation writes, or the weights that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,6 +80,58 @@ impl Floats {
     #[must_use]
     pub const fn bytes(self) -> usize {
         1 << self.shift()
+    }
+
+    /// The bits of a zero or an infinity.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn simple_bits(self, value: f32) -> u32 {
+        let bits = value.to_bits();
+        let is_infinite = bits << 1 != 0;
+        match self {
+            Self::F32 => bits,
+            Self::F16 => bits >> 16 & 0x8000 | if is_infinite { 0x7c00 } else { 0 },
+            Self::Bf16 => bits >> 16,
+        }
+    }
+
+    /// Two numbers, rounded; of f32 the first.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn narrow(self, low: f32, high: f32) -> u32 {
+        match self {
+            Self::F32 => f32_bits(low),
+            Self::F16 => to_f16(low, high),
+            Self::Bf16 => to_bf16(low, high),
+        }
+    }
+
+    /// One element, by its bits: exact.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn widen(self, bits: u32) -> f32 {
+        match self {
+            Self::F32 => f32::from_bits(bits),
+            Self::F16 => f16::from_bits(bits as u16).wide(),
+            Self::Bf16 => bf16::from_bits(bits as u16).wide(),
+        }
+    }
+
+    /// The elements of vectors, 4 of f32 or 8: exact. One branch for all of them.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn unpack<T: Element, const N: usize>(self, vectors: &Vectors<N>) -> Held<f32, N> {
+        let mut values = [[0.0; MOST]; N];
+        if T::BYTES == 4 {
+            each!(row < N => each!(column < WORDS => {
+                values[row][column] = f32::from_bits(vectors[row][column]);
+            }));
+        } else if let Self::F16 = self {
+            each!(row < N => each!(column < MOST => {
+                values[row][column] = f16::from_bits((vectors[row][column / 2] >> (16 * (column % 2))) as u16).wide();
+            }));
+        } else {
+            each!(row < N => each!(column < MOST => {
+                values[row][column] = bf16::from_bits((vectors[row][column / 2] >> (16 * (column % 2))) as u16).wide();
+            }));
+        }
+        values
     }
 
     /// The logarithm of that.
@@ -160,7 +243,59 @@ pub struct Columns {
     pub bias: Weights,
 }
 
+/// Those of a vector.
+#[derive(Clone, Copy)]
+pub(crate) struct Loaded {
+    weights: [f32; MOST],
+    biases: [f32; MOST],
+}
+
+impl Loaded {
+    /// That of a column of the vector.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn column(&self, column: usize) -> Column {
+        Column {
+            weight: self.weights[column],
+            bias: self.biases[column],
+        }
+    }
+}
+
 impl Columns {
+    /// Where there are none.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn plain() -> Loaded {
+        Loaded {
+            weights: [Column::PLAIN.weight; MOST],
+            biases: [Column::PLAIN.bias; MOST],
+        }
+    }
+
+    /// Those of column `first` and the following.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn from(self, first: u64) -> Self {
+        Self {
+            weight: self.weight.from(first),
+            bias: self.bias.from(first),
+        }
+    }
+
+    /// Those of `count` columns, 4 or 8, from `first` columns further on.
+    ///
+    /// # Safety
+    ///
+    /// As [`Weights::load`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) unsafe fn load<S: Simt>(self, simt: S, first: u64, count: usize) -> Loaded {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            Loaded {
+                weights: self.weight.load(simt, first as u32, count, Column::PLAIN.weight),
+                biases: self.bias.load(simt, first as u32, count, Column::PLAIN.bias),
+            }
+        }
+    }
+
     /// That of one column.
     ///
     /// # Safety

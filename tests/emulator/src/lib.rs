@@ -29,6 +29,6 @@ pub use fault::{Access, AccessKind, Collective, Elsewhere, Fault, Nearest, Site,
 pub use lane::Lane;
 pub use launch::{Launch, Run, STEP_LIMIT, launch};
 pub use memory::{Memory, Words};
-pub use rowwise::{MappedRows, RowShape, RowsOf, fold_states, map_rows};
+pub use rowwise::{BesideRows, MappedRows, RowShape, RowsOf, fold_states, map_rows};
 pub use stacks::RESIDENT_THREADS;
 pub use whole::{Folded, Shape, reduce_all, reduce_small};

@@ -1,12 +1,13 @@
 //! Row operations on the emulator.
 
 use warpfold_kernels::{
+    element::{Element, Item},
     kernels::{
         Array,
-        rowwise::{self, Arguments, Mode, RowLaunch, RowParams, Way},
+        rowwise::{self, Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Way},
     },
     monoids::Words as _,
-    rowwise::{RowElement, RowOp, Valued},
+    rowwise::{RowElement, RowOp, Value as _, leaf_elements},
     simt::Simt as _,
     stages::{columns::Floats, load::around::Around, reduce::leaf::MOST_STATES},
     tree::LANES,
@@ -38,6 +39,39 @@ pub struct RowsOf<'a, T> {
     pub causal: Option<(u64, i64)>,
 }
 
+/// What is read beside rows.
+#[derive(Clone, Copy, Debug)]
+pub struct BesideRows<'a, T, W> {
+    /// Weights and biases.
+    pub columns: [Option<&'a [W]>; 2],
+    /// Another array, which lies as the rows do but for the stride; and what it is.
+    pub other: Option<(Second, &'a [T], i64)>,
+    /// A mask, likewise.
+    pub mask: Option<(&'a [u8], i64)>,
+    /// What elements are multiplied by before others are added.
+    pub factor: f32,
+    /// The targets, and which is none.
+    pub targets: Option<(&'a [i64], i64)>,
+    /// What is given of rows.
+    pub given: Option<[&'a [f32]; 2]>,
+    /// Whether there are answers.
+    pub maps: bool,
+}
+
+impl<T, W> Default for BesideRows<'_, T, W> {
+    fn default() -> Self {
+        Self {
+            columns: [None; 2],
+            other: None,
+            mask: None,
+            factor: 1.0,
+            targets: None,
+            given: None,
+            maps: true,
+        }
+    }
+}
+
 /// How rows are folded and mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowShape {
@@ -53,13 +87,205 @@ pub struct RowShape {
     pub is_split: bool,
 }
 
-/// What came of it: the bits of each answer, and of what else is known of each row.
+/// What came of it: the bits of each answer, of sums with a residual, and of what else is known of each row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MappedRows {
     /// Row after row.
     pub values: Vec<u32>,
-    /// Of each row.
-    pub known: Vec<[u32; 2]>,
+    /// Likewise.
+    pub sums: Vec<u32>,
+    /// Of each row; zeros where an operation knows nothing.
+    pub known: Vec<[u32; 4]>,
+}
+
+/// A run of the kernels: where everything lies.
+struct Run {
+    memory: Memory,
+    passed: RowLaunch,
+    out: Words,
+    sums: Words,
+    known: Words,
+    states: Words,
+    /// Elements from a row of answers to the next.
+    pitch: usize,
+}
+
+impl Run {
+    fn new<T: RowElement, U: RowElement, W: RowElement, O: RowOp>(
+        rows: RowsOf<'_, T>,
+        beside: &BesideRows<'_, T, W>,
+        gap: usize,
+        shape: RowShape,
+    ) -> Self {
+        let mut memory = Memory::new();
+        let start: *const u8 = memory.input("rows", rows.values, rows.misalign).cast();
+        let (len, count) = (rows.len as usize, rows.count as usize);
+        let pitch = len + gap;
+        let out = memory.packed("answers", pitch * count, U::UNIT);
+        let sums = memory.packed("sums", pitch * count, T::UNIT);
+        let known = memory.words("known", 4 * count);
+        let leaves = rows.len.div_ceil(leaf_elements(T::TYPE.bytes(), O::Value::ARRAYS) as u64).max(1);
+        let states = memory.words("states", (leaves * rows.count) as usize * O::State::COUNT);
+        let mut weigh = |name, floats: Option<&[W]>, misalign| {
+            floats.map_or(core::ptr::null(), |floats| memory.input(name, floats, misalign).cast())
+        };
+        let columns = [
+            weigh("weights", beside.columns[0], 0),
+            weigh("biases", beside.columns[1], gap % 2),
+        ];
+        let array = |start: *const u8, bytes: usize, stride: i64, values: usize| Array {
+            start: if start.is_null() { start } else { start.wrapping_add(bytes * rows.first) },
+            stride,
+            step: 1,
+            around: Around(start.addr(), start.wrapping_add(bytes * values).addr()),
+        };
+        let bytes = T::TYPE.bytes();
+        let (second, other) = match (beside.other, beside.mask) {
+            (Some((second, values, stride)), _) => {
+                let start: *const u8 = memory.input("other", values, rows.misalign).cast();
+                (second, array(start, bytes, stride, values.len()))
+            }
+            (None, Some((mask, stride))) => {
+                let start: *const u8 = memory.input("mask", mask, rows.misalign).cast();
+                (Second::Mask, array(start, 1, stride, mask.len()))
+            }
+            (None, None) => (Second::Nothing, array(core::ptr::null(), bytes, 0, 0)),
+        };
+        let targets = beside.targets.map_or(core::ptr::null(), |(targets, _)| memory.input("targets", targets, 0).cast());
+        let all_known = [0, 1, 2, 3].map(|i| known.start().wrapping_add(i * count));
+        let known_at = match beside.given {
+            None => all_known,
+            Some(given) => {
+                let [first, second] = given.map(|given| match given {
+                    [] => core::ptr::null_mut(),
+                    given => memory.input("given", given, 0).cast::<u32>().cast_mut(),
+                });
+                [first, second, core::ptr::null_mut(), core::ptr::null_mut()]
+            }
+        };
+        let (period, shown) = rows.causal.unwrap_or((0, 0));
+        let kind = |element| Floats::of(element).expect("floats");
+        let params = RowParams {
+            numbers: [0.0, 0.0, beside.factor, 0.0],
+            ..RowParams::default()
+        };
+        let flags = RowFlags {
+            from: kind(T::TYPE),
+            out: kind(U::TYPE),
+            columns: [kind(W::TYPE); 2],
+            mode: Mode::Whole,
+            second,
+            wide_targets: true,
+        };
+        let to = |words: Words, unit: usize| words.start().cast::<u8>().wrapping_add(gap * unit);
+        let passed = RowLaunch {
+            arrays: [array(start, bytes, rows.stride, rows.values.len()), other],
+            len: rows.len,
+            count: rows.count,
+            layout: core::ptr::null(),
+            out: if beside.maps { to(out, U::UNIT) } else { core::ptr::null_mut() },
+            out_stride: pitch as i64,
+            out_step: 1,
+            out_layout: core::ptr::null(),
+            sums: if second == Second::Residual { to(sums, T::UNIT) } else { core::ptr::null_mut() },
+            flags: flags.bits(params),
+            columns,
+            known: known_at,
+            targets,
+            ignored: beside.targets.map_or(0, |(_, ignored)| ignored),
+            states: states.start(),
+            row_states: states.start(),
+            states_of_row: leaves,
+            leaves,
+            blocks: shape.blocks_of_row.into(),
+            period,
+            shown,
+            numbers: params.bits(),
+        };
+        Self {
+            memory,
+            passed,
+            out,
+            sums,
+            known,
+            states,
+            pitch,
+        }
+    }
+
+    /// One launch.
+    fn go<E: Element, O: RowOp>(
+        &mut self,
+        op: O,
+        element: warpfold_kernels::element::Type,
+        way: Way,
+        passed: RowLaunch,
+        config: &Launch,
+    ) -> Result<(), Fault> {
+        let arguments: Arguments<E> = passed.widened(element).arguments();
+        launch(config, &mut self.memory, |lane: Lane<'_>| {
+            // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
+            unsafe {
+                match way {
+                    Way::Short => rowwise::map_short(lane, op, arguments),
+                    Way::Leaf => rowwise::map_leaves(lane, op, arguments),
+                    Way::Apart => rowwise::map_apart(lane, op, arguments),
+                }
+            }
+        })
+        .map(drop)
+    }
+
+    /// All launches.
+    fn all<E: Element, O: RowOp>(
+        &mut self,
+        op: O,
+        element: warpfold_kernels::element::Type,
+        shape: RowShape,
+        seed: u64,
+    ) -> Result<(), Fault> {
+        let passed = self.passed;
+        let config = Launch::new(shape.blocks, shape.warps * LANES, seed);
+        if !shape.is_split {
+            return self.go::<E, O>(op, element, shape.way, passed, &config.cluster(shape.blocks_of_row));
+        }
+        self.go::<E, O>(op, element, shape.way, passed.of_mode(Mode::Fold), &config)?;
+        let mut row_states = self.states.start();
+        if shape.way == Way::Apart {
+            // A lane has no others to combine with.
+            let to = self.memory.words("states of rows", passed.count as usize * O::State::COUNT);
+            let config = Launch::new(passed.count as u32, LANES, seed);
+            let from = self.states.start();
+            launch(&config, &mut self.memory, |lane| {
+                // SAFETY: as above.
+                unsafe { rowwise::fold_states(lane, op, from, passed.leaves, to.start(), passed.count) };
+            })?;
+            row_states = to.start();
+        }
+        let map = RowLaunch {
+            row_states,
+            ..passed.of_mode(Mode::Map)
+        };
+        self.go::<E, O>(op, element, shape.way, map, &config)
+    }
+
+    /// Rows that were written, a gap before each, and nothing in the gaps.
+    fn rows(&self, buffer: &'static str, from: Words, gap: usize) -> Result<Vec<u32>, Fault> {
+        let (len, count) = (self.passed.len as usize, self.passed.count as usize);
+        let mut values = Vec::with_capacity(len * count);
+        for row in 0..count {
+            for i in 0..gap {
+                if self.memory.word(from, row * self.pitch + i).is_some() {
+                    let (buffer, at) = ("between the answers", row * self.pitch + i);
+                    return Err(Fault::NoAnswer { buffer, at });
+                }
+            }
+            for i in 0..len {
+                values.push(read(&self.memory, buffer, from, row * self.pitch + gap + i)?);
+            }
+        }
+        Ok(values)
+    }
 }
 
 /// Folds and maps rows by the kernels of row operations, on the schedule of `seed`. Answers are of type `U`, with `gap` elements that are none
@@ -68,124 +294,39 @@ pub struct MappedRows {
 /// # Errors
 ///
 /// The first fault; also if an answer is left unwritten, or anything else is written.
-///
-/// # Panics
-///
-/// If there is no kernel of so many vectors.
 pub fn map_rows<T, U, W, O>(
     op: O,
     rows: RowsOf<'_, T>,
-    [weights, biases]: [Option<&[W]>; 2],
+    beside: &BesideRows<'_, T, W>,
     gap: usize,
     shape: RowShape,
     seed: u64,
 ) -> Result<MappedRows, Fault>
 where
-    T: RowElement + Valued<O::Value>,
+    T: RowElement,
     U: RowElement,
     W: RowElement,
     O: RowOp,
 {
-    let mut memory = Memory::new();
-    let start = memory.input("rows", rows.values, rows.misalign);
-    let (len, count) = (rows.len as usize, rows.count as usize);
-    let pitch = len + gap;
-    let out = memory.packed("answers", pitch * count, U::UNIT);
-    let known = memory.words("known", 2 * count);
-    let leaves = rows.len.div_ceil(T::TYPE.leaf_elements()).max(1);
-    let states = memory.words("states", (leaves * rows.count) as usize * O::State::COUNT);
-    let mut weigh = |name, floats: Option<&[W]>, misalign| {
-        floats.map_or(core::ptr::null(), |floats| memory.input(name, floats, misalign).cast())
-    };
-    let columns = [weigh("weights", weights, 0), weigh("biases", biases, gap % 2)];
-    let (period, shown) = rows.causal.unwrap_or((0, 0));
-    let step = size_of::<T>() as isize * rows.first as isize;
-    let end = start.wrapping_add(rows.values.len());
-    let array = Array {
-        start: start.wrapping_byte_offset(step).cast(),
-        stride: rows.stride,
-        step: 1,
-        around: Around(start.addr(), end.addr()),
-    };
-    let kind = |element| Floats::of(element).expect("floats");
-    let passed = |mode, row_states: Option<Words>| {
-        let passed = RowLaunch {
-            arrays: [array; 2],
-            len: rows.len,
-            count: rows.count,
-            layout: core::ptr::null(),
-            out: out.start().cast::<u8>().wrapping_add(gap * U::UNIT),
-            out_stride: pitch as i64,
-            out_step: 1,
-            out_layout: core::ptr::null(),
-            flags: RowLaunch::flags(kind(U::TYPE), [kind(W::TYPE); 2], mode, RowParams::default()),
-            columns,
-            statistics: [known.start(), known.start().wrapping_add(count)],
-            states: states.start(),
-            row_states: row_states.map_or(states.start(), Words::start),
-            states_of_row: leaves,
-            leaves,
-            blocks: shape.blocks_of_row.into(),
-            period,
-            shown,
-            numbers: 0,
-        };
-        passed.widened(T::TYPE, 1)
-    };
-    let config = Launch::new(shape.blocks, shape.warps * LANES, seed);
-    let run = |memory: &mut Memory, mode: Mode, row_states: Option<Words>, config: Launch| {
-        let arguments: Arguments<T> = passed(mode, row_states).arguments();
-        launch(&config, memory, |lane: Lane<'_>| {
-            // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-            unsafe {
-                match shape.way {
-                    Way::Short => rowwise::map_short(lane, op, arguments),
-                    Way::Half => rowwise::map_leaves::<_, _, _, 4>(lane, op, arguments),
-                    Way::Leaf => rowwise::map_leaves::<_, _, _, 8>(lane, op, arguments),
-                    Way::Apart => rowwise::map_apart(lane, op, arguments),
-                }
-            }
-        })
-    };
-    if shape.is_split {
-        run(&mut memory, Mode::Fold, None, config)?;
-        let row_states = if shape.way == Way::Apart {
-            // A lane has no others to combine with.
-            let to = memory.words("states of rows", count * O::State::COUNT);
-            let config = Launch::new(rows.count as u32, LANES, seed);
-            launch(&config, &mut memory, |lane| {
-                // SAFETY: as above.
-                unsafe { rowwise::fold_states(lane, op, states.start(), leaves, to.start(), rows.count) };
-            })?;
-            Some(to)
-        } else {
-            None
-        };
-        run(&mut memory, Mode::Map, row_states, config)?;
+    let mut run = Run::new::<T, U, W, O>(rows, beside, gap, shape);
+    if T::BYTES == 4 {
+        run.all::<u32, O>(op, T::TYPE, shape, seed)?;
     } else {
-        run(&mut memory, Mode::Whole, None, config.cluster(shape.blocks_of_row))?;
+        run.all::<u16, O>(op, T::TYPE, shape, seed)?;
     }
-    let mut values = Vec::with_capacity(len * count);
-    for row in 0..count {
-        for i in 0..gap {
-            if memory.word(out, row * pitch + i).is_some() {
-                let (buffer, at) = ("between the answers", row * pitch + i);
-                return Err(Fault::NoAnswer { buffer, at });
+    let values = if beside.maps { run.rows("answers", run.out, gap)? } else { vec![] };
+    let is_residual = matches!(beside.other, Some((Second::Residual, ..)));
+    let sums = if is_residual { run.rows("sums", run.sums, gap)? } else { vec![] };
+    let count = rows.count as usize;
+    let mut known = vec![[0; 4]; count];
+    if beside.given.is_none() {
+        for (row, known) in known.iter_mut().enumerate() {
+            for (i, known) in known.iter_mut().enumerate() {
+                *known = read(&run.memory, "known", run.known, i * count + row)?;
             }
         }
-        for i in 0..len {
-            values.push(read(&memory, "answers", out, row * pitch + gap + i)?);
-        }
     }
-    let known = (0..count)
-        .map(|row| {
-            Ok([
-                read(&memory, "known", known, row)?,
-                read(&memory, "known", known, count + row)?,
-            ])
-        })
-        .collect::<Result<_, _>>()?;
-    Ok(MappedRows { values, known })
+    Ok(MappedRows { values, sums, known })
 }
 
 /// Combines the states of each row to as many as there are groups, and those of these, until a row has one: the kernel that rows of very many leaves need.

@@ -1,22 +1,20 @@
 //! Row operations on elements that lie apart: columns, middle axes, any strides.
 
-use super::{Arguments, Mode};
+use super::{Arguments, Mode, Second};
 use crate::{
-    monoids::Monoid,
-    rowwise::{First, RowOp, Second, Valued},
+    arithmetic::single,
+    element::{Element, Item as _, Two},
+    rowwise::{Column, First, Given, Look, ROWS, RowOp, Second as Sums, Value as _},
     simt::Simt,
-    stages::{
-        load::source::{At, Source},
-        load_state, narrow, store_state,
-    },
-    tree::{LANES, Place, ROWS, leaf_elements, pending::Pending, row_elements, vector_elements},
+    stages::{columns::Rows, load_state, narrow, store_state},
+    tree::{LANES, pending::Pending, row_elements, vector_elements},
 };
 
 /// Folds and maps rows whose elements lie anywhere: a lane has a leaf of a row, its neighbours those of neighbouring rows, so that what they read lies together. It reads
 /// an element for each look and for the map, from a cache where all goes well.
 ///
 /// ```text
-/// lane: columns of 8 elements, one after the other ─ first look ─ second look ─ state ─ map
+/// lane: columns of N elements, one after the other ─ first look ─ second look ─ state ─ map
 /// ```
 ///
 /// Of rows of more than a leaf one launch folds, and another maps: [`Mode`].
@@ -25,115 +23,100 @@ use crate::{
 ///
 /// As [`map_leaves`](super::map_leaves).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn map_apart<S: Simt, T: Source + Valued<O::Value>, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+pub unsafe fn map_apart<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     let leaves = u64::from(arguments.leaves.max(1));
     let (leaf, row) = (warp % leaves, warp / leaves * u64::from(LANES) + u64::from(simt.lane()));
     if row >= arguments.rows.count {
         return;
     }
-    let first = leaf * leaf_elements::<T>() as u64;
-    let in_leaf = |end: u64| narrow(simt, u64::saturating_sub(end, first).min(leaf_elements::<T>() as u64));
-    let seen = arguments.seen(row);
     // SAFETY: passed on to the caller.
-    let start = unsafe { arguments.rows.first(simt, row) };
-    let read = Read {
-        simt,
-        op,
-        arguments,
-        start,
-        first,
-        seen: in_leaf(seen),
-    };
-    let len = read.seen;
+    let read = unsafe { Read::new(simt, op, arguments, row, leaf) };
+    let mut found = op.nothing();
     // SAFETY: passed on to the caller.
-    let (found, second, sums) = unsafe {
-        let found = if O::LOOKS_FIRST {
-            read.fold(First(op))
-        } else {
-            op.nothing()
-        };
-        let second = Second {
-            op,
-            reference: op.reference(found, len),
-        };
-        (
-            found,
-            second,
-            if arguments.mode == Mode::Map {
-                second.identity_of::<T>()
-            } else {
-                read.fold(second)
-            },
-        )
-    };
-    let state = if len == 0 {
-        op.identity()
-    } else {
-        op.leaf(found, second.reference, sums, len)
-    };
-    let at = row * leaves + leaf;
-    // SAFETY: passed on to the caller; each row has one such lane.
     unsafe {
-        let (leaf_state, row_state) = match arguments.mode {
-            Mode::Whole => (state, state),
-            Mode::Fold => return store_state(simt, arguments.states, at, state),
-            Mode::Map => (
-                load_state(simt, arguments.states, at),
-                load_state(simt, arguments.row_states, row),
-            ),
-        };
-        let factors = if leaves == 1 {
-            op.factors_alone(second.reference, row_state, seen)
-        } else {
-            op.factors(second.reference, leaf_state, row_state, seen)
-        };
-        read.map(row, in_leaf(arguments.rows.len), second.reference, factors);
-        if leaf == 0 {
-            arguments.note(simt, op, row, row_state, seen);
+        if O::LOOKS_FIRST {
+            found = read.fold(First(op));
         }
+        let reference = op.reference(found, read.seen);
+        let mut state = op.identity();
+        if arguments.mode != Mode::Map && read.seen > 0 {
+            state = op.leaf(found, reference, read.fold(Sums { op, reference }), read.seen);
+        }
+        read.finish(reference, state, leaf);
     }
 }
 
 /// What a lane reads: a leaf of a row.
 #[derive(Clone, Copy)]
-struct Read<S, T: Source, O> {
+struct Read<S, T: Element, O> {
     simt: S,
     op: O,
     arguments: Arguments<T>,
-    /// The row's first element.
-    start: At<T>,
+    row: u64,
+    /// The row's first element, of the second array how far it is.
+    start: Two<*const T>,
+    given: Given,
     /// The number of the leaf's first.
     first: u64,
-    /// How many elements of the leaf are seen.
+    /// How many elements of the leaf are seen, how many of the row, and how many the leaf has.
     seen: u32,
+    all_seen: u64,
+    len: u32,
 }
 
-impl<S: Simt, T: Source + Valued<O::Value>, O: RowOp> Read<S, T, O> {
+impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
+    /// # Safety
+    ///
+    /// As [`map_apart`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn new(simt: S, op: O, arguments: Arguments<T>, row: u64, leaf: u64) -> Self {
+        let first = leaf * Arguments::<T>::leaf::<O>();
+        let all_seen = arguments.seen(row);
+        let seen = narrow(simt, u64::saturating_sub(all_seen, first).min(Arguments::<T>::leaf::<O>()));
+        let len = narrow(simt, u64::saturating_sub(arguments.rows.len, first).min(Arguments::<T>::leaf::<O>()));
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let start = arguments.start(simt, row);
+            Self {
+                simt,
+                op,
+                arguments,
+                row,
+                start,
+                given: arguments.given::<S, O>(simt, row, start.0),
+                first,
+                seen,
+                all_seen,
+                len,
+            }
+        }
+    }
+
     /// Column after column, then as the tree has it.
     ///
     /// # Safety
     ///
     /// As [`map_apart`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn fold<M: Monoid<T>>(self, op: M) -> M::State {
+    unsafe fn fold<L: Look<O>>(self, look: L) -> L::State {
         let simt = self.simt;
-        let mut lanes = Pending::<M::State, 5>::nothing(op);
+        let mut lanes = Pending::<L::State, 5>::nothing(look);
         let mut lane = simt.opaque(0);
         while lane < LANES {
-            let mut columns = Pending::<M::State, 3>::nothing(op);
+            let mut columns = Pending::<L::State, 3>::nothing(look);
             let mut column = simt.opaque(0);
             while column < vector_elements::<T>() as u32 {
                 // SAFETY: passed on to the caller.
-                let state = unsafe { self.column(op, lane * vector_elements::<T>() as u32 + column) };
-                columns.push(simt, op, column, state);
+                let state = unsafe { self.column(look, lane * vector_elements::<T>() as u32 + column) };
+                columns.push(simt, look, column, state);
                 column = simt.opaque(column + 1);
             }
-            let total = columns.total(simt, op, vector_elements::<T>() as u32);
-            lanes.push(simt, op, lane, total);
+            let total = columns.total(simt, look, vector_elements::<T>() as u32);
+            lanes.push(simt, look, lane, total);
             lane = simt.opaque(lane + 1);
         }
-        lanes.total(simt, op, LANES)
+        lanes.total(simt, look, LANES)
     }
 
     /// A column, its elements all in flight together.
@@ -142,78 +125,161 @@ impl<S: Simt, T: Source + Valued<O::Value>, O: RowOp> Read<S, T, O> {
     ///
     /// As [`map_apart`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn column<M: Monoid<T>>(self, op: M, column: u32) -> M::State {
-        let at = |row: usize| {
-            let place = row as u32 * row_elements::<T>() as u32 + column;
-            let is_there = place < self.seen;
-            // SAFETY: passed on to the caller; where there is none, the first is read.
-            let value = unsafe { self.item(if is_there { place } else { 0 }, self.seen > 0) };
-            Place { value, is_there }
-        };
-        const { assert!(ROWS == 8, "eight rows are written out") };
-        let places = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
-        op.fold_column(places, 0, 0)
+    unsafe fn column<L: Look<O>>(self, look: L, column: u32) -> L::State {
+        const { assert!(ROWS == 4, "four rows are written out") };
+        let place = |row: usize| row as u32 * row_elements::<T>() as u32 + column;
+        let is_there = |row: usize| row < ROWS / O::Value::ARRAYS && place(row) < self.seen;
+        // All are asked for before any is looked at.
+        // SAFETY: passed on to the caller.
+        let value = |row: usize| unsafe { if is_there(row) { self.value(place(row)) } else { self.op.absent() } };
+        let (a, b, c, d) = (value(0), value(1), value(2), value(3));
+        let state = |row: usize, value: O::Value| if is_there(row) { look.of(value) } else { look.identity() };
+        let low = look.combine(state(0, a), state(1, b));
+        look.combine(low, look.combine(state(2, c), state(3, d)))
     }
 
-    /// The element at a place of the leaf, negated if elements are.
+    /// With the state of the leaf: hands it on, or maps, as the launch has it.
     ///
     /// # Safety
     ///
-    /// As [`map_apart`]; there is such an element, if there is any.
+    /// As [`map_apart`]; each leaf has one such lane.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn item(self, place: u32, is_there: bool) -> T {
-        let rows = self.arguments.rows;
-        if !is_there {
-            return T::filled(0.0);
-        }
-        let number = self.first + u64::from(place);
+    unsafe fn finish(self, reference: f32, state: O::State, leaf: u64) {
+        let Self {
+            simt,
+            op,
+            arguments,
+            row,
+            given,
+            ..
+        } = self;
+        let at = row * u64::from(arguments.leaves.max(1)) + leaf;
         // SAFETY: passed on to the caller.
-        let item = unsafe {
-            // A row lies along one axis.
-            let further = T::map(rows.step, |step| (number as i64 * step) as isize);
-            T::read_item(self.simt, T::further(self.start, further))
-        };
-        if self.op.negates() { item.negated() } else { item }
+        unsafe {
+            let (leaf_state, row_state) = match arguments.mode {
+                Mode::Whole => (state, state),
+                Mode::Fold => {
+                    arguments.keep_target::<S, O>(simt, row, leaf as u32, given[0]);
+                    return store_state(simt, arguments.states, at, state);
+                }
+                Mode::Map => (
+                    load_state(simt, arguments.states, at),
+                    load_state(simt, arguments.row_states, row),
+                ),
+            };
+            let factors = if arguments.leaves <= 1 {
+                op.factors_alone(reference, row_state, self.all_seen, given)
+            } else {
+                op.factors(reference, leaf_state, row_state, self.all_seen, given)
+            };
+            if !arguments.out.start.is_null() {
+                self.map(reference, factors);
+            }
+            if leaf == 0 {
+                arguments.note(simt, op, row, row_state, self.all_seen, given);
+            }
+        }
     }
 
-    /// Maps the `len` elements of the leaf, seen or not.
+    /// The value at a place of the leaf.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_apart`]; there is such an element.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn value(self, place: u32) -> O::Value {
+        let Self {
+            simt, op, arguments, ..
+        } = self;
+        let number = (self.first + u64::from(place)) as i64;
+        let Two(step, other) = arguments.rows.step;
+        let other = (self.start.1.addr() as isize / T::BYTES as isize).wrapping_add((number * other) as isize);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut first = arguments.element(simt, self.start.0.wrapping_offset((number * step) as isize));
+            if op.negates() {
+                first = -first;
+            }
+            let element = |other: isize| arguments.element(simt, arguments.other.cast::<T>().wrapping_offset(other));
+            let mut second = 0.0;
+            if O::Value::ARRAYS == 2 {
+                second = element(other);
+            }
+            if O::MASKS && arguments.second == Second::Mask {
+                if simt.load_input_byte(arguments.other.wrapping_offset(other)) == 0 {
+                    first = op.absent().each()[0];
+                }
+            } else if O::MASKS && arguments.second == Second::Added {
+                first = single::fma(first, arguments.factor, element(other));
+            } else if O::ADDS && arguments.second == Second::Residual {
+                let sum = first + element(other);
+                first = arguments.floats.widen(arguments.floats.narrow(sum, sum) & self.mask());
+            }
+            let column = if O::TAKES_COLUMNS {
+                arguments.columns.load_one(simt, number as u64)
+            } else {
+                Column::PLAIN
+            };
+            op.take(O::Value::of([first, second]), column, self.given)
+        }
+    }
+
+    /// The bits of an element.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn mask(self) -> u32 {
+        if T::BYTES == 2 { 0xffff } else { u32::MAX }
+    }
+
+    /// Maps the elements of the leaf, seen or not.
     ///
     /// # Safety
     ///
     /// As [`map_apart`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn map(self, row: u64, len: u32, reference: f32, factors: O::Factors) {
+    unsafe fn map(self, reference: f32, factors: O::Factors) {
         let Self {
             simt, op, arguments, ..
         } = self;
         let to = arguments.to;
         // SAFETY: passed on to the caller.
-        let start = unsafe { to.first(simt, row) }.addr() as u64;
+        let (start, target) = unsafe {
+            (
+                to.first(simt, self.row).addr() as u64,
+                if O::TARGETS && self.given[1] == 0.0 {
+                    arguments.target(simt, self.row) as u64
+                } else {
+                    u64::MAX
+                },
+            )
+        };
         let mut place = simt.opaque(0);
-        while place < len {
+        while place < self.len {
             let number = self.first + u64::from(place);
             // SAFETY: passed on to the caller.
             unsafe {
-                let item = if place < self.seen {
-                    self.item(place, true)
+                let value = if place < self.seen { self.value(place) } else { op.absent() };
+                let kept = op.beside(value, reference);
+                let mut column = Column::PLAIN;
+                if O::HAS_COLUMNS {
+                    column = arguments.columns.load_one(simt, number);
+                }
+                let answer = if O::TARGETS && number == target {
+                    op.at_target(kept, factors)
                 } else {
-                    let filler = T::filled(op.filler().unwrap_or(0.0));
-                    if op.negates() { filler.negated() } else { filler }
+                    op.map(kept, factors, column)
                 };
-                let column = arguments.column::<S, O>(simt, number);
-                let value = op.map(item.value(), reference, factors, column);
                 let at = start.wrapping_add((number as i64 * to.step) as u64);
-                arguments.out.store_one(simt, arguments.out.start, at, value);
+                arguments.out.store_one(simt, arguments.out.start, at, answer);
+                if O::ADDS && !arguments.sums.is_null() && place < self.seen {
+                    let sums = Rows {
+                        start: arguments.sums,
+                        floats: arguments.floats,
+                        ..arguments.out
+                    };
+                    sums.store_one(simt, arguments.sums, at, value.each()[0]);
+                }
             }
             place += 1;
         }
-    }
-}
-
-impl<O: RowOp> Second<O> {
-    /// The sums of nothing.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn identity_of<T: Valued<O::Value>>(self) -> O::Sums {
-        Monoid::<T>::identity(self)
     }
 }

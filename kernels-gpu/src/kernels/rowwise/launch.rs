@@ -1,17 +1,14 @@
 //! What a launch of a row operation passes.
 
 use crate::{
-    element::Type,
+    element::{Element, Two, Type},
     kernels::Array,
     rowwise::Scale,
     stages::{
         columns::{Columns, Floats, Rows, Weights},
-        load::{
-            extents::Extents,
-            source::{At, Source},
-        },
+        load::extents::Extents,
     },
-    tree::VECTOR_BYTES,
+    tree::{VECTOR_BYTES, vector_elements},
 };
 
 /// What a launch does with rows.
@@ -26,6 +23,20 @@ pub enum Mode {
     Map,
 }
 
+/// What the second array is to an operation that takes its elements of one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Second {
+    /// There is none; or the operation takes an element of each of two.
+    #[default]
+    Nothing,
+    /// Bytes: where one is 0 an element is absent.
+    Mask,
+    /// Elements that are added to others, once these are multiplied by a number.
+    Added,
+    /// Elements that are added to others, each sum rounded to their type, and written.
+    Residual,
+}
+
 /// All of it, in one parameter: the host writes what the kernel reads. Each field is of 64 bits, as [`Launch`](crate::kernels::Launch)'s.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -36,9 +47,9 @@ pub struct RowLaunch {
     pub len: u64,
     /// How many rows there are.
     pub count: u64,
-    /// [`Extents::layout`].
+    /// [`Extents::layout`], of both arrays.
     pub layout: *const u64,
-    /// [`Rows::start`].
+    /// [`Rows::start`]; null where nothing is mapped.
     pub out: *mut u8,
     /// [`Rows::stride`].
     pub out_stride: i64,
@@ -46,12 +57,18 @@ pub struct RowLaunch {
     pub out_step: i64,
     /// As `layout`, of the answers, where their elements lie apart.
     pub out_layout: *const u64,
-    /// What rows, weights and biases are of, by the numbers of [`Floats`]: two bits each, that of rows lowest; then the [`Mode`]; then what the operation is passed.
+    /// Where the sums with a residual go, which lie as the answers do.
+    pub sums: *mut u8,
+    /// What elements, answers, weights and biases are, by the numbers of [`Floats`]: two bits each; then the [`Mode`], the [`Second`]; then what the operation is passed.
     pub flags: u64,
     /// The weights, the biases.
     pub columns: [*const u8; 2],
-    /// [`Arguments::statistics`].
-    pub statistics: [*mut u32; 2],
+    /// [`Arguments::known`].
+    pub known: [*mut u32; 4],
+    /// [`Targets::start`].
+    pub targets: *const u8,
+    /// [`Targets::ignored`].
+    pub ignored: i64,
     /// [`Arguments::states`].
     pub states: *mut u32,
     /// [`Arguments::row_states`].
@@ -66,16 +83,17 @@ pub struct RowLaunch {
     pub period: u64,
     /// [`Arguments::shown`].
     pub shown: i64,
-    /// Two numbers that the operation is passed: the bits of an f32 each, the first lower.
-    pub numbers: u64,
+    /// Numbers that the operation is passed: the bits of two f32 each, the first lower.
+    pub numbers: [u64; 2],
 }
 
 /// What an operation is passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RowParams {
-    /// The magnitude of a scale and its exponent; an ε, and what is added to weights.
-    pub numbers: [f32; 2],
-    /// Whether a row of nothing visible has zeros.
+    /// The magnitude of a scale and its exponent; an ε, and what is added to weights. The third is what elements are multiplied by before others are
+    /// added.
+    pub numbers: [f32; 4],
+    /// Whether a row of nothing visible has zeros; whether a gradient is layer norm's.
     pub flag: bool,
     /// Whether a scale is negative.
     pub negates: bool,
@@ -86,9 +104,18 @@ impl RowParams {
     #[must_use]
     pub fn of_scale(scale: Scale, flag: bool) -> Self {
         Self {
-            numbers: [scale.magnitude, scale.exponent],
+            numbers: [scale.magnitude, scale.exponent, 1.0, 0.0],
             flag,
             negates: scale.negates,
+        }
+    }
+
+    /// Of one that takes but numbers.
+    #[must_use]
+    pub fn of([a, b, c]: [f32; 3]) -> Self {
+        Self {
+            numbers: [a, b, 1.0, c],
+            ..Self::default()
         }
     }
 
@@ -96,7 +123,7 @@ impl RowParams {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     pub fn scale(self) -> Scale {
-        let [magnitude, exponent] = self.numbers;
+        let [magnitude, exponent, ..] = self.numbers;
         Scale {
             magnitude,
             exponent,
@@ -106,38 +133,79 @@ impl RowParams {
 
     /// The numbers, as a launch has them.
     #[must_use]
-    pub fn bits(self) -> u64 {
-        let [low, high] = self.numbers.map(|number| u64::from(number.to_bits()));
-        low | high << 32
+    pub fn bits(self) -> [u64; 2] {
+        let [a, b, c, d] = self.numbers.map(|number| u64::from(number.to_bits()));
+        [a | b << 32, c | d << 32]
     }
 }
 
+/// What a launch's flags say of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowFlags {
+    /// The elements.
+    pub from: Floats,
+    /// The answers.
+    pub out: Floats,
+    /// Weights and biases.
+    pub columns: [Floats; 2],
+    /// What is done.
+    pub mode: Mode,
+    /// What the second array is.
+    pub second: Second,
+    /// Whether targets are of 64 bits.
+    pub wide_targets: bool,
+}
+
 /// Where in the flags things are.
-const OUT: u32 = 0;
-const WEIGHT: u32 = 2;
-const BIAS: u32 = 4;
-const MODE: u32 = 6;
-const FLAG: u32 = 8;
-const NEGATES: u32 = 9;
-const WIDE: u32 = 10;
+const FROM: u32 = 0;
+const OUT: u32 = 2;
+const WEIGHT: u32 = 4;
+const BIAS: u32 = 6;
+const MODE: u32 = 8;
+const SECOND: u32 = 10;
+const TARGETS: u32 = 12;
+const FLAG: u32 = 13;
+const NEGATES: u32 = 14;
+const WIDE: u32 = 15;
+
+impl RowFlags {
+    /// All of it, and what the operation is passed.
+    #[must_use]
+    pub fn bits(self, params: RowParams) -> u64 {
+        let bits = (self.from as u32) << FROM
+            | (self.out as u32) << OUT
+            | (self.columns[0] as u32) << WEIGHT
+            | (self.columns[1] as u32) << BIAS
+            | (self.mode as u32) << MODE
+            | (self.second as u32) << SECOND
+            | u32::from(self.wide_targets) << TARGETS
+            | u32::from(params.flag) << FLAG
+            | u32::from(params.negates) << NEGATES;
+        bits.into()
+    }
+}
 
 impl RowLaunch {
     /// The same flags, but [wide](Arguments::is_wide) if all of this is of whole vectors of an element's type: addresses, strides, and lengths.
     #[must_use]
-    pub fn widened(self, element: Type, arrays: usize) -> Self {
+    pub fn widened(self, element: Type) -> Self {
         let vector = VECTOR_BYTES / element.bytes();
-        let of_out = |at: u32| (vector * Floats::of_params(self.flags as u32 >> at).bytes()).min(VECTOR_BYTES);
+        let flags = self.flags as u32;
         let is_whole = |address: usize, bytes: usize| address.is_multiple_of(bytes);
-        let rows = self.arrays[..arrays].iter().all(|array| {
-            is_whole(array.start.addr(), VECTOR_BYTES) && is_whole(array.stride.unsigned_abs() as usize, vector)
-        });
-        let columns = self.columns.iter().all(|start| is_whole(start.addr(), VECTOR_BYTES));
-        let out = is_whole(self.out.addr(), of_out(OUT)) && is_whole(self.out_stride.unsigned_abs() as usize, vector);
-        let is_wide = rows
-            && columns
-            && out
+        let in_vectors = |stride: i64| is_whole(stride.unsigned_abs() as usize, vector);
+        let [first, second] = self.arrays;
+        let of_second = if second_of(flags) == Second::Mask { vector } else { VECTOR_BYTES };
+        let is_row = |array: Array, bytes: usize| {
+            is_whole(array.start.addr(), bytes) && in_vectors(array.stride) && array.step == 1
+        };
+        let of_out = (vector * Floats::of_params(flags >> OUT).bytes()).min(VECTOR_BYTES);
+        let others = [self.columns[0].addr(), self.columns[1].addr(), self.sums.addr()];
+        let is_wide = is_row(first, VECTOR_BYTES)
+            && (second.start.is_null() || is_row(second, of_second))
+            && others.iter().all(|address| is_whole(*address, VECTOR_BYTES))
+            && is_whole(self.out.addr(), of_out)
+            && in_vectors(self.out_stride)
             && self.layout.is_null()
-            && self.arrays[..arrays].iter().all(|array| array.step == 1)
             && self.period == 0
             && is_whole(self.len as usize, vector);
         Self {
@@ -146,39 +214,31 @@ impl RowLaunch {
         }
     }
 
-    /// The flags.
+    /// The same of another mode.
     #[must_use]
-    pub fn flags(out: Floats, [weight, bias]: [Floats; 2], mode: Mode, params: RowParams) -> u64 {
-        let bits = (out as u32) << OUT
-            | (weight as u32) << WEIGHT
-            | (bias as u32) << BIAS
-            | (mode as u32) << MODE
-            | u32::from(params.flag) << FLAG
-            | u32::from(params.negates) << NEGATES;
-        bits.into()
+    pub fn of_mode(self, mode: Mode) -> Self {
+        let flags = self.flags & !(3 << MODE) | (mode as u64) << MODE;
+        Self { flags, ..self }
     }
 
     /// What is passed of the operation.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     pub fn params(&self) -> RowParams {
+        let [low, high] = self.numbers;
+        let number = |bits: u64| f32::from_bits(bits as u32);
         RowParams {
-            numbers: [
-                f32::from_bits(self.numbers as u32),
-                f32::from_bits((self.numbers >> 32) as u32),
-            ],
+            numbers: [number(low), number(low >> 32), number(high), number(high >> 32)],
             flag: self.flags as u32 >> FLAG & 1 != 0,
             negates: self.flags as u32 >> NEGATES & 1 != 0,
         }
     }
 
-    /// The rest, of a kernel that reads items of `T`.
+    /// The rest, of a kernel that reads elements of the size of `T`.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
-    pub fn arguments<T: Source>(&self) -> Arguments<T> {
+    pub fn arguments<T: Element>(&self) -> Arguments<T> {
         let [first, second] = self.arrays;
-        let each = |array: usize| if array == 0 { first } else { second };
-        let start: At<T> = T::each(|array| each(array).start.cast());
         let flags = self.flags as u32;
         let weights = |number: usize, at: u32| Weights {
             start: self.columns[number],
@@ -186,13 +246,21 @@ impl RowLaunch {
         };
         Arguments {
             rows: Extents {
-                start,
+                start: Two(first.start.cast(), core::ptr::null()),
                 len: self.len,
                 count: self.count,
-                stride: T::each(|array| each(array).stride),
-                step: T::each(|array| each(array).step),
+                stride: Two(first.stride, second.stride),
+                step: Two(first.step, second.step),
                 layout: self.layout,
-                around: T::each(|array| each(array).around),
+                around: Two(first.around, second.around),
+            },
+            other: second.start,
+            second: second_of(flags),
+            factor: self.params().numbers[2],
+            floats: if vector_elements::<T>() == 4 {
+                Floats::F32
+            } else {
+                Floats::of_params(flags >> FROM)
             },
             columns: Columns {
                 weight: weights(0, WEIGHT),
@@ -209,7 +277,13 @@ impl RowLaunch {
                 layout: self.out_layout,
                 ..Extents::one(core::ptr::null(), 0)
             },
-            statistics: self.statistics,
+            sums: self.sums,
+            known: self.known,
+            targets: Targets {
+                start: self.targets,
+                are_wide: flags >> TARGETS & 1 != 0,
+                ignored: self.ignored,
+            },
             mode: match flags >> MODE & 3 {
                 0 => Mode::Whole,
                 1 => Mode::Fold,
@@ -227,19 +301,52 @@ impl RowLaunch {
     }
 }
 
-/// A launch, as a kernel that reads items of `T` takes it.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn second_of(flags: u32) -> Second {
+    match flags >> SECOND & 3 {
+        0 => Second::Nothing,
+        1 => Second::Mask,
+        2 => Second::Added,
+        _ => Second::Residual,
+    }
+}
+
+/// The targets of rows: indices of elements.
 #[derive(Clone, Copy)]
-pub struct Arguments<T: Source> {
-    /// The rows, each in one run.
-    pub rows: Extents<T>,
+pub struct Targets {
+    /// The first; null where there are none.
+    pub start: *const u8,
+    /// Whether they are of 64 bits, or of 32: signed.
+    pub are_wide: bool,
+    /// One that stands for none.
+    pub ignored: i64,
+}
+
+/// A launch, as a kernel that reads elements of the size of `T` takes it.
+#[derive(Clone, Copy)]
+pub struct Arguments<T: Element> {
+    /// The rows of both arrays; of the second only how far from its first element, counted in elements.
+    pub rows: Extents<Two<T>>,
+    /// The second's first element.
+    pub other: *const u8,
+    /// What the second array is.
+    pub second: Second,
+    /// What elements are multiplied by before others are added.
+    pub factor: f32,
+    /// What elements are.
+    pub floats: Floats,
     /// Weights and biases.
     pub columns: Columns,
-    /// Where the answers go.
+    /// Where the answers go; nowhere if null.
     pub out: Rows,
     /// Where answers lie, counted from the first, where their elements lie apart.
     pub to: Extents<u8>,
-    /// Where to write what else is known of each row; nowhere if null.
-    pub statistics: [*mut u32; 2],
+    /// Where sums with a residual go.
+    pub sums: *mut u8,
+    /// Where to write what else is known of each row, nowhere if null; or where to read what is [given](crate::rowwise::Given) of each.
+    pub known: [*mut u32; 4],
+    /// The rows' targets.
+    pub targets: Targets,
     /// What this launch does.
     pub mode: Mode,
     /// States of leaves: where this launch folds, it writes them.

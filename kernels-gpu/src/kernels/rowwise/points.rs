@@ -4,34 +4,38 @@ use super::Way;
 #[cfg(target_arch = "nvptx64")]
 use super::{RowLaunch, fold_states, map_apart, map_leaves, map_short};
 use crate::{
-    element::{Element, Type, bf16, f16},
+    element::Type,
     kernels::{Entry, Kernel, LIBRARY},
     monoids::{Algebra, Words},
-    rowwise::{LayerNorm, LogSoftmax, RmsNorm, RowOp, Softmax},
+    rowwise::{
+        CrossEntropy, LayerNorm, LogSoftmax, LogSoftmaxGradient, NormGradient, RmsNorm, RowOp, Softmax, SoftmaxGradient,
+        Value,
+    },
     stages::strategy::Strategy,
 };
 
 /// The part of the build that has them: newer architectures round and meet by instructions of their own.
 const PART: &str = "rows";
 
-/// What the build knows of an entry.
-const fn entry<T: Element, O: RowOp>(op: &'static str, name: &'static str, way: Way, blocks: u32) -> Entry {
+/// What the build knows of an entry, of elements of 16 bits or of f32: those of 16 bits are called bf16, and may be f16.
+const fn entry<O: RowOp>(op: &'static str, name: &'static str, element: Type, way: Way, blocks: u32) -> Entry {
     // Warps that have a row together are one block.
     let max_threads = if matches!(way, Way::Leaf) { 512 } else { 256 };
+    let arrays = O::Value::ARRAYS;
     Entry {
         library: &LIBRARY,
         name,
         op,
         also: None,
         part: PART,
-        element: T::TYPE,
-        arrays: 1,
+        element,
+        arrays,
         masked: false,
         kernel: Kernel::Row,
         state_words: O::State::COUNT,
         strategy: Strategy {
-            element: T::TYPE,
-            arrays: 1,
+            element,
+            arrays,
             masked: false,
             words: O::State::COUNT,
             algebra: Algebra::PLAIN,
@@ -41,7 +45,7 @@ const fn entry<T: Element, O: RowOp>(op: &'static str, name: &'static str, way: 
         max_threads,
         min_blocks: Some(blocks),
         fuses: true,
-        barriers: matches!(way, Way::Half | Way::Leaf) as u32,
+        barriers: matches!(way, Way::Leaf) as u32,
     }
 }
 
@@ -50,7 +54,7 @@ const fn states<O: RowOp>(name: &'static str) -> Entry {
     Entry {
         max_threads: 256,
         min_blocks: Some(4),
-        ..entry::<f32, O>(name, name, Way::Short, 4)
+        ..entry::<O>(name, name, Type::F32, Way::Short, 4)
     }
 }
 
@@ -61,7 +65,7 @@ const fn states<O: RowOp>(name: &'static str) -> Entry {
 /// As [`fold_states`].
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
-unsafe fn states_of<S: crate::simt::Simt, O: RowOp>(simt: S, op: O, arguments: super::Arguments<f32>) {
+unsafe fn states_of<S: crate::simt::Simt, O: RowOp>(simt: S, op: O, arguments: super::Arguments<u32>) {
     let super::Arguments {
         states,
         states_of_row,
@@ -73,7 +77,7 @@ unsafe fn states_of<S: crate::simt::Simt, O: RowOp>(simt: S, op: O, arguments: s
     unsafe { fold_states(simt, op, states, states_of_row.into(), out.start.cast(), rows.count) }
 }
 
-/// The entry that folds states of a kind: `scaled` of exponentials, `moments`, `sum`.
+/// The entry that folds states of a kind: `scaled` of exponentials, `moments`, `sum`, `sums` of two, `weighted` exponentials.
 #[must_use]
 pub fn find_states(kind: &str) -> Option<&'static Entry> {
     ENTRIES
@@ -84,6 +88,10 @@ pub fn find_states(kind: &str) -> Option<&'static Entry> {
 /// The entry of an operation for elements of a type; none if it is not built.
 #[must_use]
 pub fn find(op: &str, element: Type, way: Way) -> Option<&'static Entry> {
+    let element = match element {
+        Type::F16 => Type::Bf16,
+        element => element,
+    };
     let mut of_op = ENTRIES
         .iter()
         .filter(|entry| entry.op == op && entry.element == element);
@@ -91,34 +99,42 @@ pub fn find(op: &str, element: Type, way: Way) -> Option<&'static Entry> {
 }
 
 macro_rules! points {
-    ($($op:ident: $operation:ty, blocks [$short:literal $half:literal $leaf:literal] = |$params:ident| $value:expr, {$($element:ident if $when:meta: $($name:literal)*);* $(;)?})*) => {
-        /// The entries: operation by operation, each for each type of elements, as [`Way::ALL`] has them.
-        pub static ENTRIES: [Entry; 51] = [
+    ($($op:ident: $operation:ty, blocks [$short:literal $leaf:literal] = |$params:ident| $value:expr, [$($wide:literal)*] [$($half:literal)*];)*) => {
+        /// The entries: operation by operation, each of f32 and of 16 bits, as [`Way::ALL`] has them.
+        pub static ENTRIES: [Entry; 5 + 6 * 8] = [
             states::<Softmax>("row_states_scaled"),
             states::<LayerNorm>("row_states_moments"),
             states::<RmsNorm>("row_states_sum"),
-            $($(
-            entry::<$element, $operation>(stringify!($op), points!(@name 0 $($name)*), Way::Short, $short),
-            entry::<$element, $operation>(stringify!($op), points!(@name 1 $($name)*), Way::Half, $half),
-            entry::<$element, $operation>(stringify!($op), points!(@name 2 $($name)*), Way::Leaf, $leaf),
-            entry::<$element, $operation>(stringify!($op), points!(@name 3 $($name)*), Way::Apart, 3),
-        )*)*];
+            states::<NormGradient>("row_states_sums"),
+            states::<CrossEntropy>("row_states_weighted"),
+            $(
+            entry::<$operation>(stringify!($op), points!(@name 0 $($wide)*), Type::F32, Way::Short, $short),
+            entry::<$operation>(stringify!($op), points!(@name 1 $($wide)*), Type::F32, Way::Leaf, $leaf),
+            entry::<$operation>(stringify!($op), points!(@name 2 $($wide)*), Type::F32, Way::Apart, 3),
+            entry::<$operation>(stringify!($op), points!(@name 0 $($half)*), Type::Bf16, Way::Short, $short),
+            entry::<$operation>(stringify!($op), points!(@name 1 $($half)*), Type::Bf16, Way::Leaf, $leaf),
+            entry::<$operation>(stringify!($op), points!(@name 2 $($half)*), Type::Bf16, Way::Apart, 3),
+            )*
+        ];
 
         points!(@point all(), |params| Softmax { scale: params.scale(), zero_if_masked: false }, states_of, "row_states_scaled");
         points!(@point all(), |_params| LayerNorm { epsilon: 0.0 }, states_of, "row_states_moments");
         points!(@point all(), |_params| RmsNorm { epsilon: 0.0, plus: 0.0 }, states_of, "row_states_sum");
+        points!(@point all(), |_params| NormGradient { centers: false, plus: 0.0 }, states_of, "row_states_sums");
+        points!(@point all(), |_params| CrossEntropy::new(0.0, 0.0, 0.0), states_of, "row_states_weighted");
 
-        $($(
-            points!(@point $when, |$params| $value, map_short::<_, $element, _>, points!(@name 0 $($name)*));
-            points!(@point $when, |$params| $value, map_leaves::<_, $element, _, 4>, points!(@name 1 $($name)*));
-            points!(@point $when, |$params| $value, map_leaves::<_, $element, _, 8>, points!(@name 2 $($name)*));
-            points!(@point $when, |$params| $value, map_apart::<_, $element, _>, points!(@name 3 $($name)*));
-        )*)*
+        $(
+            points!(@point all(), |$params| $value, map_short::<_, u32, _>, points!(@name 0 $($wide)*));
+            points!(@point all(), |$params| $value, map_leaves::<_, u32, _>, points!(@name 1 $($wide)*));
+            points!(@point all(), |$params| $value, map_apart::<_, u32, _>, points!(@name 2 $($wide)*));
+            points!(@point all(), |$params| $value, map_short::<_, u16, _>, points!(@name 0 $($half)*));
+            points!(@point all(), |$params| $value, map_leaves::<_, u16, _>, points!(@name 1 $($half)*));
+            points!(@point all(), |$params| $value, map_apart::<_, u16, _>, points!(@name 2 $($half)*));
+        )*
     };
-    (@name 0 $a:literal $b:literal $c:literal $d:literal) => { $a };
-    (@name 1 $a:literal $b:literal $c:literal $d:literal) => { $b };
-    (@name 2 $a:literal $b:literal $c:literal $d:literal) => { $c };
-    (@name 3 $a:literal $b:literal $c:literal $d:literal) => { $d };
+    (@name 0 $a:literal $b:literal $c:literal) => { $a };
+    (@name 1 $a:literal $b:literal $c:literal) => { $b };
+    (@name 2 $a:literal $b:literal $c:literal) => { $c };
     (@point $when:meta, |$params:ident| $value:expr, $kernel:expr, $name:expr) => {
         #[cfg(all(
             target_arch = "nvptx64",
@@ -145,24 +161,20 @@ macro_rules! points {
 }
 
 points! {
-    softmax: Softmax, blocks [2 3 1] = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag }, {
-        f32 if all(): "softmax_short_f32" "softmax_half_f32" "softmax_leaf_f32" "softmax_apart_f32";
-        f16 if not(warpfold_sample): "softmax_short_f16" "softmax_half_f16" "softmax_leaf_f16" "softmax_apart_f16";
-        bf16 if all(): "softmax_short_bf16" "softmax_half_bf16" "softmax_leaf_bf16" "softmax_apart_bf16";
-    }
-    log_softmax: LogSoftmax, blocks [2 3 1] = |params| LogSoftmax { scale: params.scale() }, {
-        f32 if all(): "log_softmax_short_f32" "log_softmax_half_f32" "log_softmax_leaf_f32" "log_softmax_apart_f32";
-        f16 if not(warpfold_sample): "log_softmax_short_f16" "log_softmax_half_f16" "log_softmax_leaf_f16" "log_softmax_apart_f16";
-        bf16 if all(): "log_softmax_short_bf16" "log_softmax_half_bf16" "log_softmax_leaf_bf16" "log_softmax_apart_bf16";
-    }
-    layer_norm: LayerNorm, blocks [2 2 1] = |params| LayerNorm { epsilon: params.numbers[0] }, {
-        f32 if all(): "layer_norm_short_f32" "layer_norm_half_f32" "layer_norm_leaf_f32" "layer_norm_apart_f32";
-        f16 if not(warpfold_sample): "layer_norm_short_f16" "layer_norm_half_f16" "layer_norm_leaf_f16" "layer_norm_apart_f16";
-        bf16 if all(): "layer_norm_short_bf16" "layer_norm_half_bf16" "layer_norm_leaf_bf16" "layer_norm_apart_bf16";
-    }
-    rms_norm: RmsNorm, blocks [2 3 1] = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] }, {
-        f32 if all(): "rms_norm_short_f32" "rms_norm_half_f32" "rms_norm_leaf_f32" "rms_norm_apart_f32";
-        f16 if not(warpfold_sample): "rms_norm_short_f16" "rms_norm_half_f16" "rms_norm_leaf_f16" "rms_norm_apart_f16";
-        bf16 if all(): "rms_norm_short_bf16" "rms_norm_half_bf16" "rms_norm_leaf_bf16" "rms_norm_apart_bf16";
-    }
+    softmax: Softmax, blocks [3 2] = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag },
+        ["softmax_short_b32" "softmax_leaf_b32" "softmax_apart_b32"] ["softmax_short_b16" "softmax_leaf_b16" "softmax_apart_b16"];
+    log_softmax: LogSoftmax, blocks [3 2] = |params| LogSoftmax { scale: params.scale() },
+        ["log_softmax_short_b32" "log_softmax_leaf_b32" "log_softmax_apart_b32"] ["log_softmax_short_b16" "log_softmax_leaf_b16" "log_softmax_apart_b16"];
+    layer_norm: LayerNorm, blocks [3 2] = |params| LayerNorm { epsilon: params.numbers[0] },
+        ["layer_norm_short_b32" "layer_norm_leaf_b32" "layer_norm_apart_b32"] ["layer_norm_short_b16" "layer_norm_leaf_b16" "layer_norm_apart_b16"];
+    rms_norm: RmsNorm, blocks [3 2] = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] },
+        ["rms_norm_short_b32" "rms_norm_leaf_b32" "rms_norm_apart_b32"] ["rms_norm_short_b16" "rms_norm_leaf_b16" "rms_norm_apart_b16"];
+    cross_entropy: CrossEntropy, blocks [3 2] = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]),
+        ["cross_entropy_short_b32" "cross_entropy_leaf_b32" "cross_entropy_apart_b32"] ["cross_entropy_short_b16" "cross_entropy_leaf_b16" "cross_entropy_apart_b16"];
+    softmax_gradient: SoftmaxGradient, blocks [3 2] = |params| SoftmaxGradient { scale: params.numbers[0] },
+        ["softmax_gradient_short_b32" "softmax_gradient_leaf_b32" "softmax_gradient_apart_b32"] ["softmax_gradient_short_b16" "softmax_gradient_leaf_b16" "softmax_gradient_apart_b16"];
+    log_softmax_gradient: LogSoftmaxGradient, blocks [3 2] = |params| LogSoftmaxGradient { scale: params.numbers[0] },
+        ["log_softmax_gradient_short_b32" "log_softmax_gradient_leaf_b32" "log_softmax_gradient_apart_b32"] ["log_softmax_gradient_short_b16" "log_softmax_gradient_leaf_b16" "log_softmax_gradient_apart_b16"];
+    norm_gradient: NormGradient, blocks [3 2] = |params| NormGradient { centers: params.flag, plus: params.numbers[1] },
+        ["norm_gradient_short_b32" "norm_gradient_leaf_b32" "norm_gradient_apart_b32"] ["norm_gradient_short_b16" "norm_gradient_leaf_b16" "norm_gradient_apart_b16"];
 }

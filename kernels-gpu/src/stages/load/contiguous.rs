@@ -66,51 +66,6 @@ pub unsafe fn load_leaf<S: Simt, T: Source, M: Monoid<T>>(
     }
 }
 
-/// Reads the first `N` rows of this lane's part of leaf `leaf`, which has no more: by whole vectors where the input is `wide`, aligned and of nothing but whole vectors.
-///
-/// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
-///
-/// # Safety
-///
-/// As [`load_leaf`].
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn load_first_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
-    simt: S,
-    op: M,
-    input: Input<T>,
-    leaf: u64,
-    wide: bool,
-) -> Fragment<T, N> {
-    let base = base::<S, T>(simt, leaf);
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if wide {
-            load_rows(simt, op, Aligned, input, base)
-        } else {
-            load_rows(simt, op, Ragged, input, base)
-        }
-    }
-}
-
-/// Reads vector `vector` of each of four extents that have at most one row of one leaf and are wide: as [`load_first_rows`] has it.
-///
-/// Called by: any thread · Valid in: every lane · Scratch: none
-///
-/// # Safety
-///
-/// As [`load_leaf`], for each.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn load_wide_vector_of_each<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    inputs: [Input<T>; 4],
-    vector: u32,
-) -> [Fragment<T, 1>; 4] {
-    let base = u64::from(vector) * vector_elements::<T>() as u64;
-    // SAFETY: passed on to the caller.
-    unsafe { load_each(simt, op, Aligned, inputs, base) }
-}
-
 /// Reads this lane's part of an extent of at most a leaf.
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none

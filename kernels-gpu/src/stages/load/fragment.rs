@@ -57,26 +57,6 @@ impl<T: Source, const N: usize> Fragment<T, N> {
         Self::new(op, T::each(|_| each_row(|_| [0; WORDS])), 0, 0)
     }
 
-    /// The same with the other sign: of floats of the first array.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[must_use]
-    pub(crate) fn negated(self) -> Self {
-        let signs = if T::BYTES == 2 { 0x8000_8000 } else { 0x8000_0000 };
-        let flips = T::each(|array| if array == 0 { signs } else { 0 });
-        let words = T::map(T::zip(self.words, flips), |(words, flips)| {
-            each_row(|row| words[row].map(|word| word ^ flips))
-        });
-        Self { words, ..self }
-    }
-
-    /// The same with its second row first, and so on: a loop over its rows has each in one place.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[must_use]
-    pub(crate) fn next_row(self) -> Self {
-        let words = T::map(self.words, |words| each_row(|row| words[(row + 1) % N]));
-        Self { words, ..self }
-    }
-
     /// The same, for a second look that shares nothing with the first: registers are dearer than instructions.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]

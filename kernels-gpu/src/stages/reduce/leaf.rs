@@ -1,16 +1,17 @@
 //! A leaf in two looks, of a [row operation](crate::rowwise), and the states of leaves.
 
 use crate::{
+    element::Element,
     monoids::{Monoid, Words},
-    rowwise::{First, RowOp, Second, States, Valued},
+    rowwise::{First, RowOp, Second, States, Sums as _},
     simt::Simt,
     stages::{
-        load::{fragment::Fragment, source::Source},
+        columns::{Held, MOST, each},
         map_words,
         reduce::warp,
         shuffle,
     },
-    tree::{LANES, pending::Pending},
+    tree::{LANES, pending::Pending, place, vector_elements},
 };
 
 /// States that a warp folds at once: eight for each lane.
@@ -25,97 +26,120 @@ pub struct Leaf<State> {
     pub state: State,
 }
 
-/// Folds the leaf of which each lane of the warp has read a part, `len` elements in all.
-///
-/// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn fold<S: Simt, T: Source + Valued<O::Value>, O: RowOp, const N: usize>(
-    simt: S,
-    op: O,
-    part: Fragment<T, N>,
-    len: u32,
-) -> Leaf<O::State> {
-    let mut found = op.nothing();
-    if O::LOOKS_FIRST {
-        found = warp::reduce::<S, T, _>(simt, First(op), First(op).fold_part(part));
-    }
-    let second = Second {
-        op,
-        reference: op.reference(found, len),
-    };
-    let sums = warp::reduce::<S, T, _>(simt, second, second.fold_part(part));
-    finish(second, found, sums, len)
+/// What the two looks at some leaves gave: what is kept of each element, and what each leaf came to.
+pub struct Looked<O: RowOp, const N: usize, const K: usize> {
+    /// Of each leaf each row's vector.
+    pub kept: [Held<O::Kept, N>; K],
+    /// Of each leaf.
+    pub leaves: [Leaf<O::State>; K],
 }
 
-/// The same of four leaves at once, of each of which each of `lanes` neighbouring lanes has read a vector, `lens` elements in all.
+/// Folds `K` leaves at once, of each of which each of `lanes` neighbouring lanes holds `N` vectors of elements of the size of `T`; `lens` elements in all, `present` of them from this lane's first on.
+///
+/// ```text
+/// lane: rows of each column in pairs, then columns ─ lanes: neighbours first; once for each look
+/// ```
 ///
 /// Called by: all 32 lanes together, with the same `lanes` · Valid in: every lane, those of its leaves · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn fold_each<S: Simt, T: Source + Valued<O::Value>, O: RowOp>(
+pub fn fold<S: Simt, T: Element, O: RowOp, const N: usize, const K: usize>(
     simt: S,
     op: O,
-    parts: [Fragment<T, 1>; 4],
-    lens: [u32; 4],
+    values: &[Held<O::Value, N>; K],
+    lens: [u32; K],
+    present: [u32; K],
     lanes: u32,
-) -> [Leaf<O::State>; 4] {
-    let [a, b, c, d] = parts;
-    let mut found = [op.nothing(); 4];
+) -> Looked<O, N, K> {
+    let mut found = [op.nothing(); K];
     if O::LOOKS_FIRST {
-        let first = First(op);
-        let mine = [
-            first.fold_part(a),
-            first.fold_part(b),
-            first.fold_part(c),
-            first.fold_part(d),
-        ];
-        found = reduce_each::<S, T, _>(simt, [first; 4], mine, lanes);
+        each!(leaf < K => {
+            let mut firsts = [[op.nothing(); MOST]; N];
+            each!(row < N => each!(column < vector_elements::<T>() => {
+                firsts[row][column] = op.first(values[leaf][row][column]);
+            }));
+            found[leaf] = in_lane::<T, _, N>(First(op), &firsts);
+        });
+        found = across(simt, First(op), found, lanes);
     }
-    let second = |i: usize| Second {
-        op,
-        reference: op.reference(found[i], lens[i]),
+    let mut reference = [0.0; K];
+    each!(leaf < K => reference[leaf] = op.reference(found[leaf], lens[leaf]));
+    // Sums meet alike, whatever the reference.
+    let second = Second { op, reference: 0.0 };
+    let mut kept = [[[op.unnoticed(); MOST]; N]; K];
+    let mut sums = [O::Sums::nothing(); K];
+    each!(leaf < K => {
+        each!(row < N => each!(column < vector_elements::<T>() => {
+            kept[leaf][row][column] = op.beside(values[leaf][row][column], reference[leaf]);
+        }));
+        if O::NOTICES && present[leaf] <= place::<T>(N - 1, vector_elements::<T>() - 1) as u32 {
+            each!(row < N => each!(column < vector_elements::<T>() => {
+                if present[leaf] <= place::<T>(row, column) as u32 {
+                    kept[leaf][row][column] = op.unnoticed();
+                }
+            }));
+        }
+        let mut terms = [[O::Sums::nothing(); MOST]; N];
+        each!(row < N => each!(column < vector_elements::<T>() => {
+            terms[row][column] = op.term(kept[leaf][row][column]);
+        }));
+        sums[leaf] = in_lane::<T, _, N>(second, &terms);
+    });
+    let sums = across(simt, second, sums, lanes);
+    let nothing = Leaf {
+        reference: 0.0,
+        state: op.identity(),
     };
-    let each = [second(0), second(1), second(2), second(3)];
-    let mine = [
-        each[0].fold_part(a),
-        each[1].fold_part(b),
-        each[2].fold_part(c),
-        each[3].fold_part(d),
-    ];
-    let sums = reduce_each::<S, T, _>(simt, each, mine, lanes);
-    let leaf = |i: usize| finish(each[i], found[i], sums[i], lens[i]);
-    [leaf(0), leaf(1), leaf(2), leaf(3)]
+    let mut leaves = [nothing; K];
+    each!(leaf < K => {
+        let reference = reference[leaf];
+        // Of nothing there may be no reference.
+        let state = if lens[leaf] == 0 {
+            op.identity()
+        } else {
+            op.leaf(found[leaf], reference, sums[leaf], lens[leaf])
+        };
+        leaves[leaf] = Leaf { reference, state };
+    });
+    Looked { kept, leaves }
 }
 
-/// Combines four states of each `lanes` neighbouring lanes, neighbours first.
+/// The rows of each column in pairs, then columns.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn reduce_each<S: Simt, T, M: Monoid<T>>(
+fn in_lane<T: Element, L: Monoid<f32>, const N: usize>(look: L, of: &Held<L::State, N>) -> L::State {
+    const { assert!(N == 1 || N == 2 || N == 4, "rows meet in pairs") };
+    let mut columns = [look.identity(); MOST];
+    each!(column < vector_elements::<T>() => {
+        let row = |row: usize| of[row % N][column];
+        columns[column] = match N {
+            1 => row(0),
+            2 => look.combine(row(0), row(1)),
+            _ => look.combine(look.combine(row(0), row(1)), look.combine(row(2), row(3))),
+        };
+    });
+    let [a, b, c, d, e, f, g, h] = columns;
+    let four = look.combine(look.combine(a, b), look.combine(c, d));
+    if vector_elements::<T>() == 4 {
+        return four;
+    }
+    look.combine(four, look.combine(look.combine(e, f), look.combine(g, h)))
+}
+
+/// Combines each of `K` with those of `lanes` neighbouring lanes, neighbours first.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn across<S: Simt, L: Monoid<f32>, const K: usize>(
     simt: S,
-    [op, ..]: [M; 4],
-    [mut a, mut b, mut c, mut d]: [M::State; 4],
+    look: L,
+    mut of: [L::State; K],
     lanes: u32,
-) -> [M::State; 4] {
+) -> [L::State; K] {
     let mut reach = 1;
     while reach < lanes {
-        a = warp::with_partner(simt, op, a, reach);
-        b = warp::with_partner(simt, op, b, reach);
-        c = warp::with_partner(simt, op, c, reach);
-        d = warp::with_partner(simt, op, d, reach);
+        each!(leaf < K => {
+            of[leaf] = warp::with_partner(simt, look, of[leaf], reach);
+        });
         reach *= 2;
     }
-    [a, b, c, d]
-}
-
-/// What a leaf of `len` elements came to.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn finish<O: RowOp>(second: Second<O>, found: f32, sums: O::Sums, len: u32) -> Leaf<O::State> {
-    let Second { op, reference } = second;
-    // Of nothing there may be no reference.
-    let state = if len == 0 {
-        op.identity()
-    } else {
-        op.leaf(found, reference, sums, len)
-    };
-    Leaf { reference, state }
+    of
 }
 
 /// Combines `count` states, at most [`MOST_STATES`], neighbours first, `state(i)` being the one of that number.

@@ -1,0 +1,135 @@
+//! Row operations of arrays in host memory.
+
+use bytemuck::Pod;
+use cust::memory::{CopyDestination, DeviceBuffer};
+use warpfold_kernels::element::Element;
+
+use super::{Ready, RowPlaces};
+use crate::{
+    Error,
+    gpu::{
+        Gpu,
+        answers::upload,
+        launch::{self, Bound},
+        status::{self, Status as _},
+    },
+    operand::AsView,
+    room::room,
+    row::{Floats, Mapped, Operation, Row, RowElement, Values},
+};
+
+/// What was copied to a device: nothing of nothing.
+struct Uploaded(Option<DeviceBuffer<u8>>);
+
+impl Uploaded {
+    fn new(bytes: Option<&[u8]>) -> Result<Self, Error> {
+        Ok(Self(bytes.map(upload).transpose()?))
+    }
+
+    fn address(&self) -> u64 {
+        self.0.as_ref().map_or(0, |buffer| buffer.as_device_ptr().as_raw())
+    }
+}
+
+/// Room on the device for what a launch writes.
+fn room_for(bytes: usize) -> Result<DeviceBuffer<u8>, Error> {
+    // SAFETY: only ever read after the launch has filled it.
+    let buffer = unsafe { DeviceBuffer::uninitialized(bytes.max(1)) };
+    buffer.map_err(|error| status::memory(bytes, error))
+}
+
+/// What a launch wrote.
+fn download<X: RowElement + Pod>(from: &DeviceBuffer<u8>, len: u64) -> Result<Vec<X>, Error> {
+    let mut values = room::<X>(len)?;
+    values.resize(len as usize, X::narrowed(0.0));
+    if len > 0 {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+        from.copy_to(bytes).or_fail("cuMemcpyDtoH")?;
+    }
+    Ok(values)
+}
+
+impl<Op: Operation> Row<'_, Op> {
+    /// Maps an array in host memory on a GPU, and waits: to the bits of [`on_cpu`](Row::on_cpu). The array is copied to the device, and the answers back.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Row::prepare).
+    pub fn on<'v, V, U>(self, gpu: &Gpu, values: V) -> Result<Mapped<U, Op::Known>, Error>
+    where
+        V: AsView<'v>,
+        V::Element: RowElement + Pod,
+        U: RowElement + Pod,
+    {
+        let view = values.view();
+        let layout = view.its_layout()?;
+        let problem = self.problem(&layout)?;
+        // What is wrong with the other array or a target is told before anything is copied.
+        self.second::<V::Element>()?;
+        let targets = self.checked_targets(&problem.from[0])?;
+        let targets = targets.map(|(targets, _)| targets);
+        let mut row = self;
+        if let Some((of, _)) = &mut row.targets {
+            *of = crate::row::Targets::Later { of_64_bits: true };
+        }
+        let ready = Ready::new(gpu, &row, &layout, <V::Element as Element>::TYPE, U::TYPE)?;
+        let mut workspace = ready.workspace()?;
+        let count = ready.plan.count as usize;
+        let scratch = gpu.scratch();
+        let scratch = scratch.as_ref().expect("present until dropped");
+        let _bound = Bound::to(gpu.context())?;
+        let input = Uploaded::new(Some(bytemuck::cast_slice(view.values)))?;
+        let other = Uploaded::new(row.other.as_ref().and_then(|(_, other)| match &other.values {
+            Values::Later => None,
+            Values::Floats(floats) => Some(floats.bytes()),
+            Values::Bytes(bytes) => Some(bytes),
+        }))?;
+        let floats = |floats: &Option<Floats<'_>>| Uploaded::new(floats.as_ref().map(Floats::bytes));
+        let (weights, biases) = (floats(&row.weights)?, floats(&row.biases)?);
+        let targets = Uploaded::new(targets.as_deref().map(bytemuck::cast_slice))?;
+        let given = row.given.unwrap_or_default().map(|given| {
+            let given = (!given.is_empty()).then_some(bytemuck::cast_slice(given));
+            Uploaded::new(given)
+        });
+        let [first, second] = given;
+        let given = [first?, second?];
+        let maps = row.op.maps();
+        let answers = if maps { layout.len() } else { 0 };
+        let sums = if problem.has_sums { layout.len() } else { 0 };
+        let output = room_for(answers as usize * U::TYPE.bytes())?;
+        let sums_out = room_for(sums as usize * <V::Element as Element>::TYPE.bytes())?;
+        let known = DeviceBuffer::<u32>::zeroed(4 * count.max(1)).map_err(|error| status::memory(16 * count, error))?;
+        launch::wait_for_default_stream()?;
+        let at = |i: usize| known.as_device_ptr().as_raw() + 4 * (i * count) as u64;
+        let places = RowPlaces {
+            input: input.address(),
+            other: other.address(),
+            output: output.as_device_ptr().as_raw(),
+            sums: if problem.has_sums { sums_out.as_device_ptr().as_raw() } else { 0 },
+            weights: (weights.address(), row.weights.map(|floats| floats.element())),
+            biases: (biases.address(), row.biases.map(|floats| floats.element())),
+            targets: targets.address(),
+            known: if row.given.is_some() {
+                [given[0].address(), given[1].address(), 0, 0]
+            } else {
+                [at(0), at(1), at(2), at(3)]
+            },
+        };
+        // SAFETY: all memory is this call's own, and waited for.
+        unsafe { ready.enqueue(scratch.stream.as_inner(), &places, &mut workspace)? };
+        scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
+        let mut words = vec![0; 4 * count.max(1)];
+        known.copy_to(&mut words).or_fail("cuMemcpyDtoH")?;
+        let number = |row: usize, i: usize| f32::from_bits(words[i * count + row]);
+        let known = (0..count).map(|row| [0, 1, 2, 3].map(|i| number(row, i)));
+        Ok(Mapped {
+            shape: layout.shape().to_vec(),
+            values: download::<U>(&output, answers)?,
+            sums: match problem.has_sums {
+                true => Some(<V::Element as RowElement>::into_floats(download(&sums_out, sums)?)),
+                false => None,
+            },
+            known: known.collect::<Vec<_>>().into(),
+        })
+    }
+}

@@ -1,0 +1,243 @@
+//! Cross-entropy of logits and a target.
+
+use super::{
+    Column, Given, RowOp, Scale, Several,
+    softmax::{largest, quotient},
+};
+use crate::{
+    arithmetic::{double, single},
+    monoids::{Scaled, Words},
+};
+
+/// What a row's target is: the second number [given](Given), the first being its logit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// One of the row's elements.
+    There,
+    /// None: the row is ignored.
+    Ignored,
+    /// None, and it should be one.
+    Beyond,
+}
+
+impl Target {
+    /// As it is given.
+    #[inline(always)]
+    #[must_use]
+    pub fn given(self, logit: f32) -> Given {
+        let number = match self {
+            Self::There => 0.0,
+            Self::Ignored => 1.0,
+            Self::Beyond => 2.0,
+        };
+        [logit, number]
+    }
+
+    #[inline(always)]
+    fn of([_, number]: Given) -> Self {
+        if number == 0.0 {
+            Self::There
+        } else if number == 1.0 {
+            Self::Ignored
+        } else {
+            Self::Beyond
+        }
+    }
+}
+
+/// `(1 − ε) · −log p(target) + ε · mean of −log p + z · lse²`, `p` being the softmax of the row and `lse` its log-sum-exp; and the gradient of that, times a number:
+/// `p · (1 + 2·z·lse) − ε / len`, less `1 − ε` at the target.
+///
+/// Known of a row: the loss, the log-sum-exp, the target's log-probability, and the entropy `−Σ p·log p`. All of them but the log-sum-exp are NaN
+/// of a row of all −∞, one with a +∞ and one with a NaN. Of a row that is ignored the loss, the log-probability and the gradient are 0; of one whose target is beyond it they are NaN.
+///
+/// # Source
+///
+/// Label smoothing: C. Szegedy et al., *Rethinking the Inception architecture* (2016). z-loss: A. Chowdhery et al., *PaLM* (2022). Entropy beside it: the sums of
+/// M. Milakov and N. Gimelshein (2018), with `e · (x − m)` summed too.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CrossEntropy {
+    /// By 1.
+    pub scale: Scale,
+    /// ε.
+    pub smoothing: f32,
+    /// z.
+    pub square: f32,
+    /// What the gradient is multiplied by.
+    pub gradient: f32,
+}
+
+/// Exponentials beside the largest element, times 2⁶⁴ as [`Softmax`](super::Softmax) has them; the same, each times its element's distance from that; and the elements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weighted {
+    /// The largest, and the sum of exponentials.
+    pub scaled: Scaled<f32>,
+    /// The sum of exponentials, each times its distance.
+    pub distances: f32,
+    /// The sum of the elements.
+    pub total: f32,
+}
+
+impl Words for Weighted {
+    const COUNT: usize = 4;
+    #[inline(always)]
+    fn word(self, i: usize) -> u32 {
+        match i {
+            0 => self.scaled.max.to_bits(),
+            1 => self.scaled.sum.to_bits(),
+            2 => self.distances.to_bits(),
+            _ => self.total.to_bits(),
+        }
+    }
+    #[inline(always)]
+    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+        let mut next = |i: usize| f32::from_bits(word(i));
+        let scaled = Scaled {
+            max: next(0),
+            sum: next(1),
+        };
+        Self {
+            scaled,
+            distances: next(2),
+            total: next(3),
+        }
+    }
+}
+
+impl CrossEntropy {
+    /// With a smoothing, a weight of the square, and what the gradient is multiplied by.
+    #[inline(always)]
+    #[must_use]
+    pub fn new(smoothing: f32, square: f32, gradient: f32) -> Self {
+        let scale = Scale {
+            magnitude: 1.0,
+            exponent: core::f32::consts::LOG2_E,
+            negates: false,
+        };
+        Self {
+            scale,
+            smoothing,
+            square,
+            gradient,
+        }
+    }
+}
+
+impl RowOp for CrossEntropy {
+    largest!();
+    /// The distance from the largest, and its exponential.
+    type Kept = (f32, f32);
+    type Sums = Several<3>;
+    type State = Weighted;
+    /// What exponentials are multiplied by, and then by what more; what is added, and at the target.
+    type Factors = [f32; 4];
+    const TARGETS: bool = true;
+    const NOTICES: bool = true;
+
+    #[inline(always)]
+    fn beside(self, value: f32, reference: f32) -> (f32, f32) {
+        let gap = value - reference;
+        (gap, self.scale.exp(gap))
+    }
+    #[inline(always)]
+    fn unnoticed(self) -> (f32, f32) {
+        (-0.0, 0.0)
+    }
+    #[inline(always)]
+    fn term(self, (gap, exponential): (f32, f32)) -> Several<3> {
+        // Of a −∞ there would be a NaN.
+        let distance = if exponential == 0.0 { -0.0 } else { exponential * gap };
+        Several([exponential, distance, gap])
+    }
+    #[inline(always)]
+    fn leaf(self, max: f32, reference: f32, sums: Several<3>, len: u32) -> Weighted {
+        let Several([sum, distances, gaps]) = sums;
+        Weighted {
+            scaled: Scaled { max, sum },
+            distances,
+            total: single::fma(reference, len as f32, gaps),
+        }
+    }
+    #[inline(always)]
+    fn identity(self) -> Weighted {
+        Weighted {
+            scaled: Scaled::<f32>::EMPTY,
+            distances: -0.0,
+            total: -0.0,
+        }
+    }
+    #[inline(always)]
+    fn combine(self, a: Weighted, b: Weighted) -> Weighted {
+        let gap = a.scaled.max - b.scaled.max;
+        let (larger, smaller) = if gap < 0.0 { (b, a) } else { (a, b) };
+        let factor = self.scale.exp(-gap.abs()) * single::SCALE_UNDONE;
+        // Every distance grows by the gap.
+        let distances = single::fma(-gap.abs(), smaller.scaled.sum, smaller.distances);
+        Weighted {
+            scaled: Scaled {
+                max: single::maximum(a.scaled.max, b.scaled.max),
+                sum: single::fma(smaller.scaled.sum, factor, larger.scaled.sum),
+            },
+            distances: if factor == 0.0 {
+                larger.distances
+            } else {
+                single::fma(distances, factor, larger.distances)
+            },
+            total: a.total + b.total,
+        }
+    }
+    #[inline(always)]
+    fn factors(self, _: f32, leaf: Weighted, row: Weighted, len: u64, given: Given) -> [f32; 4] {
+        let (factor, more) = quotient(self.scale, leaf.scaled.max, row.scaled, row.scaled.max * 0.0);
+        let all = if self.square == 0.0 {
+            self.gradient
+        } else {
+            self.gradient * single::fma(2.0 * self.square, self.scale.log_sum_exp(row.scaled), 1.0)
+        };
+        let shift = -(self.gradient * (self.smoothing / len as f32));
+        let target = shift - self.gradient * (1.0 - self.smoothing);
+        match Target::of(given) {
+            Target::There => [factor * all, more, shift, target],
+            Target::Ignored => [0.0; 4],
+            Target::Beyond => [f32::NAN; 4],
+        }
+    }
+    #[inline(always)]
+    fn map(self, (_, exponential): (f32, f32), [factor, more, shift, _]: [f32; 4], _: Column) -> f32 {
+        single::fma(exponential * factor, more, shift)
+    }
+    #[inline(always)]
+    fn at_target(self, (_, exponential): (f32, f32), [factor, more, _, target]: [f32; 4]) -> f32 {
+        single::fma(exponential * factor, more, target)
+    }
+    #[inline(always)]
+    fn known(self, row: Weighted, len: u64, given: Given) -> [f32; 4] {
+        let log_sum_exp = self.scale.log_sum_exp(row.scaled);
+        let max = f64::from(row.scaled.max);
+        // 0, or the NaN that all is to be.
+        let nothing = max * 0.0;
+        let sum = f64::from(row.scaled.sum);
+        let logarithm = double::ln(sum * f64::from(single::SCALE_UNDONE)) + nothing;
+        let entropy = logarithm - f64::from(row.distances) / sum;
+        let of_target = (f64::from(given[0]) - max) - logarithm;
+        let exact = max + logarithm;
+        let smoothing = f64::from(self.smoothing);
+        let of_all = if smoothing == 0.0 {
+            0.0
+        } else {
+            smoothing * (exact - f64::from(row.total) / len as f64)
+        };
+        let square = if self.square == 0.0 {
+            0.0
+        } else {
+            f64::from(self.square) * exact * exact
+        };
+        let loss = (smoothing - 1.0) * of_target + of_all + square;
+        let [loss, of_target] = match Target::of(given) {
+            Target::There => [loss as f32, of_target as f32],
+            Target::Ignored => [0.0; 2],
+            Target::Beyond => [f32::NAN; 2],
+        };
+        [loss, log_sum_exp, of_target, entropy as f32]
+    }
+}

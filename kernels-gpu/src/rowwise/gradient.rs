@@ -1,0 +1,141 @@
+//! The gradients of softmax, its logarithm, and norms: folds over two arrays, and maps of both.
+
+use super::{Column, Given, RowOp, Several};
+use crate::arithmetic::single;
+
+/// Of softmax: `y · (dy − Σ y·dy) · scale`, of its answers `y` and their gradients `dy`.
+///
+/// A row of which an answer or a gradient is a NaN, or a gradient infinite, is NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoftmaxGradient {
+    /// What elements were multiplied by.
+    pub scale: f32,
+}
+
+/// Of the logarithm of softmax: `(dy − exp(y) · Σ dy) · scale`, of its answers and their gradients.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogSoftmaxGradient {
+    /// What elements were multiplied by.
+    pub scale: f32,
+}
+
+/// Of layer norm and of root-mean-square norm, of their inputs `x` and the gradients `dy` of their answers: `q · (g − mean(g) − x̂ · mean(g·x̂))` with
+/// `x̂ = (x − mean) · q` and `g = dy · weight`; of the latter without means. `mean` and `q` are [given](Given), as the norm knew them.
+///
+/// # Source
+///
+/// J. L. Ba, J. R. Kiros, G. E. Hinton, *Layer normalization* (2016); of the other norm B. Zhang and R. Sennrich (2019).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NormGradient {
+    /// Whether it is layer norm's.
+    pub centers: bool,
+    /// What is added to each weight: 1 where they are those beside 1, −0.0 where they are not.
+    pub plus: f32,
+}
+
+/// What is alike where two arrays are read, nothing is looked at first, and states are sums.
+macro_rules! of_two {
+    ($sums:ty) => {
+        type Value = (f32, f32);
+        type Kept = (f32, f32);
+        type Sums = $sums;
+        type State = $sums;
+        const LOOKS_FIRST: bool = false;
+
+        #[inline(always)]
+        fn beside(self, value: (f32, f32), _: f32) -> (f32, f32) {
+            value
+        }
+        #[inline(always)]
+        fn leaf(self, _: f32, _: f32, sums: $sums, _: u32) -> $sums {
+            sums
+        }
+        #[inline(always)]
+        fn identity(self) -> $sums {
+            super::Sums::nothing()
+        }
+        #[inline(always)]
+        fn combine(self, a: $sums, b: $sums) -> $sums {
+            super::Sums::plus(a, b)
+        }
+    };
+}
+
+impl RowOp for SoftmaxGradient {
+    of_two!(f32);
+    /// The sum.
+    type Factors = f32;
+
+    #[inline(always)]
+    fn absent(self) -> (f32, f32) {
+        (0.0, -0.0)
+    }
+    #[inline(always)]
+    fn term(self, (y, dy): (f32, f32)) -> f32 {
+        y * dy
+    }
+    #[inline(always)]
+    fn factors(self, _: f32, _: f32, row: f32, _: u64, _: Given) -> f32 {
+        row
+    }
+    #[inline(always)]
+    fn map(self, (y, dy): (f32, f32), sum: f32, _: Column) -> f32 {
+        y * (dy - sum) * self.scale
+    }
+}
+
+impl RowOp for LogSoftmaxGradient {
+    of_two!(f32);
+    /// The sum.
+    type Factors = f32;
+
+    #[inline(always)]
+    fn absent(self) -> (f32, f32) {
+        (f32::NEG_INFINITY, -0.0)
+    }
+    #[inline(always)]
+    fn term(self, (_, dy): (f32, f32)) -> f32 {
+        dy
+    }
+    #[inline(always)]
+    fn factors(self, _: f32, _: f32, row: f32, _: u64, _: Given) -> f32 {
+        row
+    }
+    #[inline(always)]
+    fn map(self, (y, dy): (f32, f32), sum: f32, _: Column) -> f32 {
+        single::fma(-single::exp(y), sum, dy) * self.scale
+    }
+}
+
+impl RowOp for NormGradient {
+    of_two!(Several<2>);
+    /// The means, and the reciprocal deviation.
+    type Factors = [f32; 3];
+    const TAKES_COLUMNS: bool = true;
+    // What it is taken for is not neutral.
+    const NOTICES: bool = true;
+
+    #[inline(always)]
+    fn absent(self) -> (f32, f32) {
+        (0.0, -0.0)
+    }
+    #[inline(always)]
+    fn take(self, (x, dy): (f32, f32), column: Column, [mean, reciprocal]: Given) -> (f32, f32) {
+        ((x - mean) * reciprocal, dy * (column.weight + self.plus))
+    }
+    #[inline(always)]
+    fn term(self, (x, g): (f32, f32)) -> Several<2> {
+        Several([g, g * x])
+    }
+    #[inline(always)]
+    fn factors(self, _: f32, _: Several<2>, row: Several<2>, len: u64, [_, reciprocal]: Given) -> [f32; 3] {
+        let Several([sum, product]) = row;
+        let len = len as f32;
+        let mean = if self.centers { sum / len } else { 0.0 };
+        [mean, product / len, reciprocal]
+    }
+    #[inline(always)]
+    fn map(self, (x, g): (f32, f32), [mean, product, reciprocal]: [f32; 3], _: Column) -> f32 {
+        (g - single::fma(x, product, mean)) * reciprocal
+    }
+}

@@ -1,0 +1,210 @@
+//! What a lane folds of a leaf of a tensor, of whichever type.
+
+use super::TensorEntry;
+use crate::{
+    element::{Element, bf16, f16},
+    monoids::{Counted, Monoid, NormL1, TensorNorm},
+    simt::Simt,
+    stages::{
+        columns::Floats,
+        load::{
+            contiguous,
+            extents::Input,
+            fragment::Fragment,
+            words::{Vectors, WORDS, each_row},
+        },
+        reduce::warp::Row,
+    },
+    tree::{LEAF_BYTES, Part, ROWS, VECTOR_BYTES, pending::Pending, vector_elements},
+};
+
+/// Leaves of a tensor that are neighbours: at most `count`, from number `first` on. Those that are not there hold the identity.
+#[derive(Clone, Copy)]
+pub(super) struct Leaves<S, N> {
+    pub(super) simt: S,
+    pub(super) norm: N,
+    pub(super) tensor: TensorEntry,
+    pub(super) first: u64,
+    pub(super) count: u32,
+}
+
+impl<S: Simt, N: TensorNorm> Row<(N::State, u64)> for &mut Leaves<S, N> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn row(&mut self, number: u32) -> (N::State, u64) {
+        let Leaves { simt, norm, .. } = **self;
+        let floats = self.tensor.floats();
+        let leaf = self.first + u64::from(number);
+        let is_there = number < self.count && leaf * super::leaf_elements(floats) < self.tensor.len;
+        if !is_there {
+            return Counted(norm).identity();
+        }
+        // SAFETY: `fold_tensors`' caller has it so.
+        let words = unsafe { self.load(leaf) };
+        let state = if N::ALGEBRA.fuses {
+            fold_in_turn(simt, norm, words, floats)
+        } else {
+            match floats {
+                Floats::F32 => norm.fold_part(Widened::<f32>::of(words)),
+                Floats::F16 => norm.fold_part(Widened::<f16>::of(words)),
+                Floats::Bf16 => norm.fold_part(Widened::<bf16>::of(words)),
+            }
+        };
+        let count = if norm.is_finite(state) {
+            0
+        } else {
+            count_not_finite(simt, words, floats)
+        };
+        (state, count.into())
+    }
+}
+
+impl<S: Simt, N: TensorNorm> Leaves<S, N> {
+    /// This lane's part of a leaf, zeros where there is no element: no norm notices those.
+    ///
+    /// # Safety
+    ///
+    /// As [`fold_tensors`](super::fold_tensors).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn load(&self, leaf: u64) -> Vectors<ROWS> {
+        let Self { simt, tensor, .. } = *self;
+        let bytes = tensor.len * tensor.floats().bytes() as u64;
+        let is_whole = (leaf + 1) * LEAF_BYTES as u64 <= bytes && tensor.start.is_multiple_of(VECTOR_BYTES as u64);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if is_whole {
+                // Whole vectors are the same, whatever they are of.
+                let input = Input::<f32>::new(tensor.address::<f32>(), bytes / 4);
+                return contiguous::load_whole(simt, NormL1, input, leaf).words;
+            }
+            match tensor.floats() {
+                Floats::F32 => ragged::<S, f32>(simt, tensor, leaf).words,
+                // The words are the same of bf16.
+                Floats::F16 | Floats::Bf16 => ragged::<S, f16>(simt, tensor, leaf).words,
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`fold_tensors`](super::fold_tensors); the tensor is of elements as large as `T`.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+unsafe fn ragged<S: Simt, T: Element<Wide = f32> + crate::element::Float>(
+    simt: S,
+    tensor: TensorEntry,
+    leaf: u64,
+) -> Fragment<T, ROWS> {
+    let input = Input::<T>::new(tensor.address::<T>(), tensor.len);
+    // SAFETY: passed on to the caller.
+    unsafe { contiguous::load_first_rows(simt, NormL1, input, leaf, false) }
+}
+
+/// What was read, of elements of `T`, as the f32 that each is.
+#[derive(Clone, Copy)]
+struct Widened<T: Element>(Fragment<T, ROWS>);
+
+impl<T: Element> Widened<T> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn of(words: Vectors<ROWS>) -> Self {
+        Self(Fragment {
+            words,
+            present: u32::MAX,
+            base: 0,
+        })
+    }
+}
+
+impl<T: Element<Wide = f32>> Part<f32> for Widened<T> {
+    const COLUMNS: usize = vector_elements::<T>();
+    const AT_HAND: bool = true;
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn lift<M: Monoid<f32>>(self, op: M, row: usize, column: usize) -> M::State {
+        op.lift(
+            <T as crate::stages::load::source::Source>::item(&self.0.words, row, column).wide(),
+            0,
+        )
+    }
+}
+
+/// Folds what was read column by column, in little code: for a norm that has much for each element.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn fold_in_turn<S: Simt, N: TensorNorm>(simt: S, norm: N, words: Vectors<ROWS>, floats: Floats) -> N::State {
+    let mut pending = Pending::<N::State, 3>::nothing::<f32, N>(norm);
+    let columns = simt.opaque((VECTOR_BYTES / floats.bytes()) as u32);
+    let mut words = words;
+    let mut column = 0;
+    while column < columns {
+        pending.push(simt, norm, column, fold_column(norm, words, floats));
+        words = next_column(words, floats, column);
+        column += 1;
+    }
+    pending.total(simt, norm, columns)
+}
+
+/// Folds the first column.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn fold_column<N: TensorNorm>(norm: N, words: Vectors<ROWS>, floats: Floats) -> N::State {
+    macro_rules! lift {
+        ($row:literal) => {
+            norm.lift(first(words[$row][0], floats), 0)
+        };
+    }
+    let low = norm.combine(norm.combine(lift!(0), lift!(1)), norm.combine(lift!(2), lift!(3)));
+    let high = norm.combine(norm.combine(lift!(4), lift!(5)), norm.combine(lift!(6), lift!(7)));
+    norm.combine(low, high)
+}
+
+/// The first element of a word.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn first(word: u32, floats: Floats) -> f32 {
+    match floats {
+        Floats::F32 => f32::from_bits(word),
+        Floats::F16 => f16::from_bits(word as u16).wide(),
+        Floats::Bf16 => f32::from_bits(word << 16),
+    }
+}
+
+/// The same words with the column behind number `column` first. Behind the last they are as they were.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn next_column(words: Vectors<ROWS>, floats: Floats, column: u32) -> Vectors<ROWS> {
+    let is_half = floats.bytes() < 4;
+    let turn = if is_half { 16 } else { 0 };
+    let stays = is_half && column & 1 == 0;
+    each_row(|row| next_of_row(words[row], turn, stays))
+}
+
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn next_of_row([a, b, c, d]: [u32; WORDS], turn: u32, stays: bool) -> [u32; WORDS] {
+    let a = u32::rotate_right(a, turn);
+    if stays { [a, b, c, d] } else { [b, c, d, a] }
+}
+
+/// How many elements of what was read are infinite or NaN: in a loop, for few lanes ever ask.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn count_not_finite<S: Simt>(simt: S, words: Vectors<ROWS>, floats: Floats) -> u32 {
+    let (mut words, mut count) = (words, 0);
+    let (mut turn, turns) = (0, simt.opaque(WORDS as u32));
+    while turn < turns {
+        macro_rules! write_out {
+            ($($row:literal)*) => {
+                $(count += not_finite(words[$row][0], floats);)*
+            };
+        }
+        write_out!(0 1 2 3 4 5 6 7);
+        words = each_row(|row| next_of_row(words[row], 0, false));
+        turn += 1;
+    }
+    count
+}
+
+/// How many elements of a word are.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn not_finite(word: u32, floats: Floats) -> u32 {
+    let infinity = match floats {
+        Floats::F32 => return u32::from(word & 0x7fff_ffff >= 0x7f80_0000),
+        Floats::F16 => 0x7c00,
+        Floats::Bf16 => 0x7f80,
+    };
+    u32::from(word & 0x7fff >= infinity) + u32::from(word >> 16 & 0x7fff >= infinity)
+}

@@ -7,6 +7,7 @@ pub(crate) mod distinct;
 mod predict;
 pub mod row;
 mod segments;
+mod tensors;
 
 use std::fmt;
 
@@ -20,6 +21,7 @@ use warpfold_kernels::{
 pub use distinct::DistinctPlan;
 pub use predict::Memory;
 pub use row::RowPlan;
+pub use tensors::TensorsPlan;
 pub use warpfold_kernels::{kernels::distinct::Order, stages::reduce::team::Team};
 
 use crate::Error;

@@ -1,5 +1,7 @@
 //! What a lane folds of a leaf of a tensor, of whichever type.
 
+use core::marker::PhantomData;
+
 use super::TensorEntry;
 use crate::{
     element::{Element, bf16, f16},
@@ -9,13 +11,13 @@ use crate::{
         columns::Floats,
         load::{
             contiguous,
-            extents::Input,
-            fragment::Fragment,
-            words::{Vectors, WORDS, each_row},
+            extents::{Input, after},
+            source::Source,
+            words::{self, Vectors, WORDS, each_row},
         },
         reduce::warp::Row,
     },
-    tree::{LEAF_BYTES, Part, ROWS, VECTOR_BYTES, pending::Pending, vector_elements},
+    tree::{LEAF_BYTES, Part, ROWS, VECTOR_BYTES, pending::Pending, row_elements, vector_elements},
 };
 
 /// Leaves of a tensor that are neighbours: at most `count`, from number `first` on. Those that are not there hold the identity.
@@ -68,49 +70,65 @@ impl<S: Simt, N: TensorNorm> Leaves<S, N> {
     unsafe fn load(&self, leaf: u64) -> Vectors<ROWS> {
         let Self { simt, tensor, .. } = *self;
         let bytes = tensor.len * tensor.floats().bytes() as u64;
-        let is_whole = (leaf + 1) * LEAF_BYTES as u64 <= bytes && tensor.start.is_multiple_of(VECTOR_BYTES as u64);
+        // A vector's words are the same, whatever they are of.
+        let input = Input::<f32>::new(tensor.address::<f32>(), bytes / 4);
+        let is_aligned = tensor.start.is_multiple_of(VECTOR_BYTES as u64);
         // SAFETY: passed on to the caller.
         unsafe {
-            if is_whole {
-                // Whole vectors are the same, whatever they are of.
-                let input = Input::<f32>::new(tensor.address::<f32>(), bytes / 4);
-                return contiguous::load_whole(simt, NormL1, input, leaf).words;
-            }
-            match tensor.floats() {
-                Floats::F32 => ragged::<S, f32>(simt, tensor, leaf).words,
-                // The words are the same of bf16.
-                Floats::F16 | Floats::Bf16 => ragged::<S, f16>(simt, tensor, leaf).words,
+            if is_aligned && (leaf + 1) * LEAF_BYTES as u64 <= bytes {
+                contiguous::load_whole(simt, NormL1, input, leaf).words
+            } else if is_aligned && bytes.is_multiple_of(VECTOR_BYTES as u64) {
+                contiguous::load_first_rows::<_, _, _, ROWS>(simt, NormL1, input, leaf, true).words
+            } else {
+                load_in_turns(simt, tensor, leaf)
             }
         }
     }
 }
 
+/// The same of any alignment and length, a row in a turn: little code, for most tensors have whole vectors. All of it is taken as halves, which f32 are two of.
+///
 /// # Safety
 ///
-/// As [`fold_tensors`](super::fold_tensors); the tensor is of elements as large as `T`.
+/// As [`fold_tensors`](super::fold_tensors).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn ragged<S: Simt, T: Element<Wide = f32> + crate::element::Float>(
-    simt: S,
-    tensor: TensorEntry,
-    leaf: u64,
-) -> Fragment<T, ROWS> {
-    let input = Input::<T>::new(tensor.address::<T>(), tensor.len);
+unsafe fn load_in_turns<S: Simt>(simt: S, tensor: TensorEntry, leaf: u64) -> Vectors<ROWS> {
+    let halves = tensor.len * (tensor.floats().bytes() / 2) as u64;
+    let all = Input::<f16>::new(tensor.address::<f16>(), halves);
     // SAFETY: passed on to the caller.
-    unsafe { contiguous::load_first_rows(simt, NormL1, input, leaf, false) }
+    words::rows_in_turns::<S, 1>(simt, |row| unsafe { load_row(simt, all, leaf, row) })
+}
+
+/// A row of a leaf.
+///
+/// # Safety
+///
+/// As [`fold_tensors`](super::fold_tensors).
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+unsafe fn load_row<S: Simt>(simt: S, all: Input<f16>, leaf: u64, row: usize) -> [u32; WORDS] {
+    let before = (row * row_elements::<f16>()) as u64;
+    let input = Input::<f16> {
+        start: after::<f16>(all.start, before),
+        len: u64::saturating_sub(all.len, before),
+        around: all.around,
+    };
+    // SAFETY: passed on to the caller; what is around is that of all.
+    let read = unsafe { contiguous::load_first_rows::<S, f16, NormL1, 1>(simt, NormL1, input, leaf, false) };
+    read.words[0]
 }
 
 /// What was read, of elements of `T`, as the f32 that each is.
 #[derive(Clone, Copy)]
-struct Widened<T: Element>(Fragment<T, ROWS>);
+struct Widened<T> {
+    words: Vectors<ROWS>,
+    of: PhantomData<T>,
+}
 
 impl<T: Element> Widened<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn of(words: Vectors<ROWS>) -> Self {
-        Self(Fragment {
-            words,
-            present: u32::MAX,
-            base: 0,
-        })
+        let of = PhantomData;
+        Self { words, of }
     }
 }
 
@@ -120,10 +138,7 @@ impl<T: Element<Wide = f32>> Part<f32> for Widened<T> {
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn lift<M: Monoid<f32>>(self, op: M, row: usize, column: usize) -> M::State {
-        op.lift(
-            <T as crate::stages::load::source::Source>::item(&self.0.words, row, column).wide(),
-            0,
-        )
+        op.lift(<T as Source>::item(&self.words, row, column).wide(), 0)
     }
 }
 
@@ -183,12 +198,13 @@ fn next_of_row([a, b, c, d]: [u32; WORDS], turn: u32, stays: bool) -> [u32; WORD
 /// How many elements of what was read are infinite or NaN: in a loop, for few lanes ever ask.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn count_not_finite<S: Simt>(simt: S, words: Vectors<ROWS>, floats: Floats) -> u32 {
+    let exponents = Exponents::of(floats);
     let (mut words, mut count) = (words, 0);
     let (mut turn, turns) = (0, simt.opaque(WORDS as u32));
     while turn < turns {
         macro_rules! write_out {
             ($($row:literal)*) => {
-                $(count += not_finite(words[$row][0], floats);)*
+                $(count += exponents.count(words[$row][0]);)*
             };
         }
         write_out!(0 1 2 3 4 5 6 7);
@@ -198,13 +214,33 @@ fn count_not_finite<S: Simt>(simt: S, words: Vectors<ROWS>, floats: Floats) -> u
     count
 }
 
-/// How many elements of a word are.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn not_finite(word: u32, floats: Floats) -> u32 {
-    let infinity = match floats {
-        Floats::F32 => return u32::from(word & 0x7fff_ffff >= 0x7f80_0000),
-        Floats::F16 => 0x7c00,
-        Floats::Bf16 => 0x7f80,
-    };
-    u32::from(word & 0x7fff >= infinity) + u32::from(word >> 16 & 0x7fff >= infinity)
+/// Where in a word the exponents of its elements are. All of one's bits are ones where the element is infinite or NaN.
+#[derive(Clone, Copy)]
+struct Exponents {
+    high: u32,
+    low: u32,
+    /// What the lower one's bits are then: of f32, which has none, never.
+    low_if_so: u32,
+}
+
+impl Exponents {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn of(floats: Floats) -> Self {
+        let half = match floats {
+            Floats::F16 => 0x7c00,
+            Floats::F32 | Floats::Bf16 => 0x7f80,
+        };
+        let is_one = matches!(floats, Floats::F32);
+        Self {
+            high: half << 16,
+            low: if is_one { 0 } else { half },
+            low_if_so: half,
+        }
+    }
+
+    /// How many elements of a word are infinite or NaN.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn count(self, word: u32) -> u32 {
+        u32::from(word & self.high == self.high) + u32::from(word & self.low == self.low_if_so)
+    }
 }

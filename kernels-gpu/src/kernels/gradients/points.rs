@@ -12,8 +12,8 @@ use crate::{
 /// The part of the build that has them.
 const PART: &str = "gradients";
 
-/// The largest block.
-const THREADS: u32 = 256;
+/// The largest block: no warp meets another of its block, so blocks are small, and bounds fine.
+const THREADS: u32 = 128;
 
 /// What the build knows of an entry: blocks that a multiprocessor must have registers for, words of a state, whether the source has fused multiply-adds.
 const fn entry(name: &'static str, blocks: u32, words: usize, fuses: bool) -> Entry {
@@ -52,11 +52,11 @@ const fn norm<N: Monoid<f32>>(name: &'static str, blocks: u32) -> Entry {
 
 /// The entries: norms, and what clips.
 pub static ENTRIES: [Entry; 5] = [
-    norm::<NormL1>("grad_norm_l1", 3),
-    norm::<NormL2>("grad_norm_l2", 3),
-    norm::<NormInf>("grad_norm_inf", 3),
-    norm::<NormLp>("grad_norm_lp", 2),
-    entry(CLIP, 3, 4, false),
+    norm::<NormL1>("grad_norm_l1", 5),
+    norm::<NormL2>("grad_norm_l2", 5),
+    norm::<NormInf>("grad_norm_inf", 5),
+    norm::<NormLp>("grad_norm_lp", 3),
+    entry(CLIP, 8, 4, false),
 ];
 
 /// The entry that clips.

@@ -72,10 +72,7 @@ fn on_gpu(gpu: &Gpu, gradients: &Gradients, expected: TotalNorm) -> Result<(), B
     };
     let tensors = gradients.floats();
     let on_device: Vec<DeviceBuffer<u8>> = tensors.iter().map(buffers).collect::<Result<_, _>>()?;
-    let addresses: Vec<u64> = on_device
-        .iter()
-        .map(|buffer| buffer.as_device_ptr().as_raw())
-        .collect();
+    let addresses: Vec<u64> = on_device.iter().map(|buffer| buffer.as_device_ptr().as_raw()).collect();
     let lengths: Vec<_> = tensors
         .iter()
         .map(|tensor| (tensor.element(), tensor.len() as u64))

@@ -209,12 +209,7 @@ pub fn golden() -> String {
             let total = grad_norm(order).on_cpu(&floats(&tensors)).expect("a norm");
             let (bits, count) = (total.norm.to_bits(), total.not_finite);
             let name = format!("{order:?}");
-            writeln!(
-                text,
-                "{name} {number} {} {elements} {bits:08x} {count}",
-                tensors.len()
-            )
-            .expect("written");
+            writeln!(text, "{name} {number} {} {elements} {bits:08x} {count}", tensors.len()).expect("written");
         }
     }
     text

@@ -144,13 +144,7 @@ impl PreparedNorm {
     /// # Safety
     ///
     /// As [`launch_raw`](Self::launch_raw), but that the tensors are valid for writes, too, and nobody else's, each at a place of its own; and the answer was written by a launch before.
-    pub unsafe fn clip_raw(
-        &self,
-        stream: &Stream,
-        tensors: &Tensors,
-        max_norm: f32,
-        answer: u64,
-    ) -> Result<(), Error> {
+    pub unsafe fn clip_raw(&self, stream: &Stream, tensors: &Tensors, max_norm: f32, answer: u64) -> Result<(), Error> {
         check_max(max_norm)?;
         launch::check_stream(stream.as_inner(), self.gpu.context())?;
         let _bound = Bound::to(self.gpu.context())?;

@@ -66,10 +66,8 @@ impl TensorsPlan {
         let (mut bytes, mut elements, mut leaves) = (0, 0, 0);
         for (tensor, (element, len)) in tensors.iter().enumerate() {
             let floats = floats(tensor, *element)?;
-            bytes = add(bytes, *len, floats.bytes() as u64).ok_or(Error::Tensor(TensorFault::TooLong {
-                tensor,
-                elements: *len,
-            }))?;
+            bytes = add(bytes, *len, floats.bytes() as u64)
+                .ok_or(Error::Tensor(TensorFault::TooLong { tensor, elements: *len }))?;
             elements += len;
             leaves += leaves_of(floats, *len);
         }
@@ -132,7 +130,8 @@ impl TensorsPlan {
         }
         let mut table = Vec::with_capacity(tensors.len() + 1);
         let tiles = first_tiles(tensors, self.leaves.into());
-        for (tensor, (((element, len), start), (first_tile, _))) in tensors.iter().zip(addresses).zip(tiles).enumerate() {
+        for (tensor, (((element, len), start), (first_tile, _))) in tensors.iter().zip(addresses).zip(tiles).enumerate()
+        {
             let floats = floats(tensor, *element)?;
             check(tensor, *start, *len, floats.bytes())?;
             table.push(TensorEntry {
@@ -252,7 +251,10 @@ mod tests {
             TensorFault::Type { tensor: 1, element }
         );
         let elements = 1 << 61;
-        assert_eq!(of(&[(Type::F32, elements)]), TensorFault::TooLong { tensor: 0, elements });
+        assert_eq!(
+            of(&[(Type::F32, elements)]),
+            TensorFault::TooLong { tensor: 0, elements }
+        );
         let plan = TensorsPlan::new(Order::L2, &LIST).unwrap();
         for (addresses, fault) in [
             (&[0, 2, 4][..], TensorFault::Count { prepared: 4, got: 3 }),

@@ -28,7 +28,10 @@ fn path(file: &Temporary) -> &str {
 
 /// An array of float16 of such bits.
 fn halves(bits: &[u16]) -> Temporary {
-    let header = format!("{{'descr': '<f2', 'fortran_order': False, 'shape': ({},), }}", bits.len());
+    let header = format!(
+        "{{'descr': '<f2', 'fortran_order': False, 'shape': ({},), }}",
+        bits.len()
+    );
     let data: Vec<u8> = bits.iter().flat_map(|bits| bits.to_le_bytes()).collect();
     Temporary::new(&npy(1, &header, &data))
 }
@@ -36,7 +39,10 @@ fn halves(bits: &[u16]) -> Temporary {
 #[test]
 fn norms_are_the_librarys() {
     let values: Vec<f32> = (0..3000).map(|i| (i * 37 % 251) as f32 / 16.0 - 8.0).collect();
-    let (a, b) = (Temporary::array("(3, 1000)", &values), Temporary::array("(2,)", &[3.0, -4.0]));
+    let (a, b) = (
+        Temporary::array("(3, 1000)", &values),
+        Temporary::array("(2,)", &[3.0, -4.0]),
+    );
     // 1.0 and -2.0.
     let c = halves(&[0x3c00, 0xc000]);
     let halves: Vec<warpfold::files::f16> = [1.0, -2.0].map(warpfold::files::f16::from_f32).to_vec();
@@ -57,7 +63,11 @@ fn norms_are_the_librarys() {
             "{text}"
         );
         let report: Value = serde_json::from_str(&said(&[&all[..], &["--json"]].concat())).unwrap();
-        assert_eq!(report["norm"].as_f64().map(|norm| norm as f32), Some(total.norm), "{ord}");
+        assert_eq!(
+            report["norm"].as_f64().map(|norm| norm as f32),
+            Some(total.norm),
+            "{ord}"
+        );
         assert_eq!(report["tensors"], 3);
         assert_eq!(report["elements"], 3004);
         assert_eq!(report["not_finite"], 0);

@@ -150,24 +150,35 @@ fn fold_in_turn<S: Simt, N: TensorNorm>(simt: S, norm: N, words: Vectors<ROWS>, 
     let mut words = words;
     let mut column = 0;
     while column < columns {
-        pending.push(simt, norm, column, fold_column(norm, words, floats));
+        let state;
+        (state, words) = fold_column(simt, norm, words, floats);
+        pending.push(simt, norm, column, state);
         words = next_column(words, floats, column);
         column += 1;
     }
     pending.total(simt, norm, columns)
 }
 
-/// Folds the first column.
+/// Folds the first column, two rows in a turn, and gives back the words: their rows have gone round once.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn fold_column<N: TensorNorm>(norm: N, words: Vectors<ROWS>, floats: Floats) -> N::State {
-    macro_rules! lift {
-        ($row:literal) => {
-            norm.lift(first(words[$row][0], floats), 0)
-        };
+fn fold_column<S: Simt, N: TensorNorm>(
+    simt: S,
+    norm: N,
+    words: Vectors<ROWS>,
+    floats: Floats,
+) -> (N::State, Vectors<ROWS>) {
+    const { assert!(ROWS == 8, "four turns are two levels") };
+    let mut pending = Pending::<N::State, 2>::nothing::<f32, N>(norm);
+    let mut words = words;
+    let (mut turn, turns) = (simt.opaque(0), simt.opaque(ROWS as u32 / 2));
+    while turn < turns {
+        let (low, high) = (first(words[0][0], floats), first(words[1][0], floats));
+        let both = norm.combine(norm.lift(low, 0), norm.lift(high, 0));
+        pending.push(simt, norm, turn, both);
+        words = each_row(|row| words[(row + 2) % ROWS]);
+        turn = simt.opaque(turn + 1);
     }
-    let low = norm.combine(norm.combine(lift!(0), lift!(1)), norm.combine(lift!(2), lift!(3)));
-    let high = norm.combine(norm.combine(lift!(4), lift!(5)), norm.combine(lift!(6), lift!(7)));
-    norm.combine(low, high)
+    (pending.total(simt, norm, ROWS as u32 / 2), words)
 }
 
 /// The first element of a word.

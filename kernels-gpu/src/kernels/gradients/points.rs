@@ -54,7 +54,7 @@ const fn norm<N: Monoid<f32>>(name: &'static str, blocks: u32) -> Entry {
 pub static ENTRIES: [Entry; 5] = [
     norm::<NormL1>("grad_norm_l1", 5),
     norm::<NormL2>("grad_norm_l2", 5),
-    norm::<NormInf>("grad_norm_inf", 5),
+    norm::<NormInf>("grad_norm_inf", 4),
     norm::<NormLp>("grad_norm_lp", 3),
     entry(CLIP, 8, 4, false),
 ];

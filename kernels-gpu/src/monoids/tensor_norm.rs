@@ -55,7 +55,7 @@ impl<N: TensorNorm> Monoid<f32> for Counted<N> {
     }
     #[inline(always)]
     fn lift(self, value: f32, index: u64) -> Self::State {
-        (self.0.lift(value, index), u64::from(!(value.abs() < f32::INFINITY)))
+        (self.0.lift(value, index), u64::from(!value.is_finite()))
     }
     #[inline(always)]
     fn combine(self, a: Self::State, b: Self::State) -> Self::State {

@@ -1,7 +1,7 @@
 //! The norm of a list of tensors, of different lengths and types, as of one vector; and clipping them to a largest one.
 //!
-//! **The bits of a norm are a function of the tensors and of their order in the list alone.** They depend neither on how a launch groups the tensors, nor on where they lie,
-//! on which GPU, or whether the CPU answers. Each tensor is folded in the canonical tree, as [`ops::NormL2`] and its kin fold it. The
+//! **The bits of a norm are a function of the tensors and of their order in the list alone.** It does not matter how a launch groups the tensors, nor
+//! where they lie, nor on which device. Each tensor is folded in the canonical tree, as [`ops::NormL2`] and its kin fold it. The
 //! tensors' states are then combined as neighbours, in the order of the list. `docs/gradients.md` is the specification.
 //!
 //! | | |

@@ -25,6 +25,7 @@
 //! | segments whose offsets are in device memory | `gpu::Gpu::prepare_segmented`, then `gpu::Segmented::launch` |
 //! | many arrays in one launch | `gpu::Gpu::reduce_batch`; `prepare_batch`, then `gpu::Batch::launch` |
 //! | the number of distinct elements | [`cpu::distinct`], `gpu::Gpu::distinct` and their kin |
+//! | the norm of a list of tensors, and clipping them | [`gradients`] |
 //! | an array that comes in pieces | [`pieces::Pieces`] |
 //! | an operator that is chosen while the program runs | [`dynamic`] |
 //! | an array of a file | `files::TensorFile`, then any of these |
@@ -102,6 +103,7 @@ pub mod files;
 pub mod fold;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+pub mod gradients;
 pub mod layout;
 #[cfg(feature = "ndarray")]
 pub mod ndarray;
@@ -114,7 +116,7 @@ pub mod ptx;
 mod room;
 pub mod row;
 
-pub use error::{Error, OffsetFault, RowFault, SafetensorsFault};
+pub use error::{Error, OffsetFault, RowFault, SafetensorsFault, TensorFault};
 pub use fold::{Fold, fold};
 #[cfg(feature = "cuda")]
 pub use operand::DeviceView;

@@ -7,6 +7,7 @@ pub(crate) mod distinct;
 mod predict;
 pub mod row;
 mod segments;
+mod tensors;
 
 use std::fmt;
 
@@ -20,6 +21,7 @@ use warpfold_kernels::{
 pub use distinct::DistinctPlan;
 pub use predict::Memory;
 pub use row::RowPlan;
+pub use tensors::TensorsPlan;
 pub use warpfold_kernels::{kernels::distinct::Order, stages::reduce::team::Team};
 
 use crate::Error;
@@ -278,7 +280,7 @@ impl Plan {
         match self.entry.kernel {
             Kernel::Strided => u64::from(self.shape.blocks) / self.tiles.max(1),
             Kernel::All | Kernel::Small => self.count,
-            Kernel::Rows | Kernel::Segments | Kernel::Distinct | Kernel::Row => 0,
+            Kernel::Rows | Kernel::Segments | Kernel::Distinct | Kernel::Row | Kernel::Tensors => 0,
         }
     }
 
@@ -299,7 +301,7 @@ impl Plan {
         let of_a_meeting = match self.entry.kernel {
             // Whatever the segments, they have no more tiles that others wait for: see the kernel.
             Kernel::Segments => return 2 * self.tiles as usize,
-            Kernel::Rows | Kernel::Distinct | Kernel::Row => 0,
+            Kernel::Rows | Kernel::Distinct | Kernel::Row | Kernel::Tensors => 0,
             Kernel::Strided if self.tiles > 1 => self.shape.warps / self.team.warps * self.team.answers,
             Kernel::Strided => 0,
             Kernel::All if self.count > 1 && self.tiles <= 1 => 0,

@@ -141,7 +141,12 @@ pub fn emulator<T: Element, R: Reduction<T>>(
                         arguments.output,
                     );
                 }
-                Kernel::Rows | Kernel::Strided | Kernel::Segments | Kernel::Distinct | Kernel::Row => {
+                Kernel::Rows
+                | Kernel::Strided
+                | Kernel::Segments
+                | Kernel::Distinct
+                | Kernel::Row
+                | Kernel::Tensors => {
                     panic!("{plan} is of no whole array")
                 }
             }

@@ -15,6 +15,7 @@ pub mod backends;
 pub mod cases;
 pub mod golden;
 pub mod golden_types;
+pub mod gradients;
 pub mod operations;
 pub mod oracle;
 pub mod rows;

@@ -4,6 +4,7 @@ mod offset;
 mod row;
 mod safetensors;
 mod shapes;
+mod tensors;
 mod words;
 
 use std::{io, path::PathBuf};
@@ -11,6 +12,7 @@ use std::{io, path::PathBuf};
 pub use offset::OffsetFault;
 pub use row::RowFault;
 pub use safetensors::SafetensorsFault;
+pub use tensors::TensorFault;
 use words::{build_ptx, listed, pointed_to};
 
 /// What went wrong, with the numbers involved.
@@ -42,6 +44,10 @@ pub enum Error {
     /// What has no meaning of a row operation.
     #[error(transparent)]
     Row(RowFault),
+
+    /// What has no meaning of a list of tensors.
+    #[error(transparent)]
+    Tensor(TensorFault),
 
     /// A segment of nothing, over which the operator has no answer.
     #[error("{op} of segment {segment}, which is empty: {op} needs at least one element")]

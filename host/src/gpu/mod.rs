@@ -11,6 +11,7 @@ mod batch;
 mod distinct;
 mod facts;
 mod fold;
+mod gradients;
 mod launch;
 mod modules;
 pub(crate) mod operand;
@@ -37,6 +38,7 @@ use warpfold_kernels::{
 pub use batch::Batch;
 pub use distinct::{PreparedDistinct, Table};
 pub use facts::Facts;
+pub use gradients::{NORM_BYTES, NormWorkspace, PreparedNorm, Tensors};
 pub use prepared::{Prepared, Workspace};
 pub use row::{PreparedRow, RowPlaces, States};
 pub use segmented::Segmented;

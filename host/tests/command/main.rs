@@ -5,6 +5,7 @@ mod arrays;
 mod axes;
 mod describe;
 mod distinct;
+mod grad_norm;
 mod masks;
 mod memory;
 mod names;

@@ -6,11 +6,12 @@
 //!
 //! Each is [load](crate::stages::load), [reduce](crate::stages::reduce), [emit](crate::stages::emit): one line a stage.
 //!
-//! What is no fold has entries of its own, beside that list: [`distinct`], and [row operations](rowwise).
+//! What is no fold has entries of its own, beside that list: [`distinct`], [row operations](rowwise), and [lists of tensors](gradients).
 
 mod bounds;
 pub mod distinct;
 mod entry;
+pub mod gradients;
 mod launch;
 mod library;
 pub mod rows;
@@ -93,6 +94,8 @@ pub enum Kernel {
     Distinct,
     /// [`rowwise::map_short`] and [`rowwise::map_leaves`]: row operations.
     Row,
+    /// [`gradients::fold_tensors`] and [`gradients::clip_tensors`]: lists of tensors.
+    Tensors,
 }
 
 impl Kernel {
@@ -177,7 +180,7 @@ pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kern
     // SAFETY: passed on to the caller.
     unsafe {
         match kernel {
-            Kernel::Distinct | Kernel::Row => unreachable!("no operator has it"),
+            Kernel::Distinct | Kernel::Row | Kernel::Tensors => unreachable!("no operator has it"),
             Kernel::All => whole::reduce_all(simt, op, extents, steps, meeting, output),
             Kernel::Small => whole::reduce_small(simt, op, extents.whole(), meeting, output),
             Kernel::Rows => rows::reduce_rows(simt, op, extents, output),
@@ -268,7 +271,8 @@ pub fn find(op: &str, element: Type, kernel: Kernel) -> Option<&'static Entry> {
 
 /// Every entry point of this crate: those of operators, and those that are no folds.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    LIBRARY.entries().chain(&distinct::ENTRIES).chain(&rowwise::ENTRIES)
+    let folds = LIBRARY.entries().chain(&distinct::ENTRIES);
+    folds.chain(&rowwise::ENTRIES).chain(&gradients::ENTRIES)
 }
 
 /// The entry point of that name.

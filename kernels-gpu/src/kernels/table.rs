@@ -13,7 +13,15 @@ use crate::{
 
 /// The parts of the build, the dearest first. The compiler takes each by itself, with `--cfg warpfold_part="NAME"`, so that several
 /// are compiled at once.
-pub const PARTS: [&str; 6] = ["order", "sums", "statistics", "masks", "rows", "exponentials"];
+pub const PARTS: [&str; 7] = [
+    "order",
+    "sums",
+    "statistics",
+    "masks",
+    "rows",
+    "exponentials",
+    "gradients",
+];
 
 /// Those for which newer architectures have instructions that the oldest has not: a maximum that keeps NaN, rounding to bf16, clusters. The PTX of all others
 /// is the same for each, so it is built once.

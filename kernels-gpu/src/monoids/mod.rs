@@ -30,6 +30,7 @@ mod product;
 mod step;
 mod sum;
 mod summary;
+mod tensor_norm;
 #[cfg(test)]
 pub(crate) mod testing;
 mod variance;
@@ -56,6 +57,7 @@ pub use product::Product;
 pub use step::{Step, StepOfParams, Then};
 pub use sum::{CountedMean, Mean, Sum, SumOrMean};
 pub use summary::Summary;
+pub use tensor_norm::{Counted, NormAndCount, TensorNorm, clip_factor};
 pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
 pub use wide::Wide;
 

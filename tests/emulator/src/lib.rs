@@ -10,12 +10,14 @@
 //!
 //! * [`reduce_all`] runs the whole-array kernel.
 //! * [`map_rows`] runs those of row operations.
+//! * [`grad_norm`] and [`clip_tensors`] run those of lists of tensors.
 //! * [`launch`] runs any other: register its buffers in a [`Memory`], pass their pointers to the kernel.
 
 mod block;
 mod clock;
 mod cluster;
 mod fault;
+mod gradients;
 mod lane;
 mod launch;
 mod machine;
@@ -26,6 +28,7 @@ mod stacks;
 mod whole;
 
 pub use fault::{Access, AccessKind, Collective, Elsewhere, Fault, Nearest, Site, Thread, WordName};
+pub use gradients::{TensorOf, TensorsShape, clip_tensors, grad_norm};
 pub use lane::Lane;
 pub use launch::{Launch, Run, STEP_LIMIT, launch};
 pub use memory::{Memory, Words};

@@ -25,6 +25,7 @@ use reduce as distinct;
 mod fold;
 #[cfg(not(test))]
 mod folder;
+mod grad_norm;
 mod list;
 mod op;
 mod opened;
@@ -102,6 +103,11 @@ enum Command {
     LayerNorm(rows::LayerNorm),
     /// Root-mean-square norm of the rows of an array, written to a .npy file: x / sqrt(mean of x^2 + eps) * weight.
     RmsNorm(rows::RmsNorm),
+    /// The norm of the arrays of files, gradients or weights, all of them taken as one vector; and how many elements are not finite.
+    ///
+    /// The arrays may be of different lengths and types. Each is folded in the canonical tree, and their states meet in the order of the command line: the bits depend on that
+    /// alone. All arrays are read to memory.
+    GradNorm(grad_norm::Args),
     /// Describes the arrays of .npy, .npz and .safetensors files: what they hold of NaNs, infinities and zeros, their ends, sum,
     /// mean, spread and norms.
     ///
@@ -300,6 +306,7 @@ fn run(command: &Command) -> Result<Vec<Failure>, Failure> {
         Command::LogSoftmax(args) => writeln!(out, "{}", args.log_softmax()?)?,
         Command::LayerNorm(args) => writeln!(out, "{}", args.run()?)?,
         Command::RmsNorm(args) => writeln!(out, "{}", args.run()?)?,
+        Command::GradNorm(args) => writeln!(out, "{}", args.run()?)?,
         Command::Describe(describe) => {
             let summaries = describe::run(describe)?;
             failures = summaries.failures();

@@ -1,0 +1,361 @@
+//! Lists of tensors: their norm, and clipping them.
+
+use std::{ffi::c_void, ptr};
+
+use cust::{
+    memory::{CopyDestination, DeviceBuffer},
+    stream::Stream,
+    sys::CUstream,
+};
+use warpfold_driver::sys;
+use warpfold_kernels::{
+    element::Type,
+    kernels::gradients::{TensorEntry, TensorsLaunch},
+    tree::VECTOR_BYTES,
+};
+
+use super::{
+    Gpu,
+    answers::upload,
+    launch::{self, Bound, Function, device},
+    prepared::DeviceMemory,
+    status::{self, Status as _, check},
+};
+use crate::{
+    Error,
+    gradients::{Floats, FloatsMut, GradNorm, Order, TotalNorm, check_max},
+    plan::TensorsPlan,
+};
+
+/// The norm of a list of tensors on one GPU: planned, its kernels loaded. Launch it as often as you like.
+///
+/// A launch allocates nothing and waits for nothing, so it can be captured in a CUDA graph.
+pub struct PreparedNorm {
+    gpu: Gpu,
+    order: Order,
+    plan: TensorsPlan,
+    lengths: Vec<(Type, u64)>,
+    fold: Function,
+    clip: Function,
+}
+
+/// Where the tensors of a list lie: a table in device memory. It holds as long as the tensors lie there, for any number of launches.
+pub struct Tensors {
+    table: DeviceMemory<u32>,
+    plan: TensorsPlan,
+}
+
+/// Device memory in which the parts of a norm meet: [`TensorsPlan::workspace_words`].
+///
+/// It serves any plan it is large enough for, one launch after another on one stream. Launches that may overlap need one each, and so does a captured launch, which is
+/// replayed whatever came between. A launch that fails on the device leaves it in disorder: make a new one.
+pub struct NormWorkspace {
+    words: DeviceMemory<u32>,
+    /// Words from the first on that are zero between launches, as tickets are. Those behind may be an earlier plan's slots.
+    zeros: u64,
+}
+
+/// Bytes of what a launch writes: the norm as f32, 4 bytes of zeros, and the count of elements that are not finite as u64.
+pub const NORM_BYTES: usize = 16;
+
+/// Words of a table's entry.
+const ENTRY_WORDS: usize = size_of::<TensorEntry>() / 4;
+
+impl PreparedNorm {
+    fn new(gpu: &Gpu, order: Order, lengths: &[(Type, u64)]) -> Result<Self, Error> {
+        let plan = TensorsPlan::new(order, lengths)?;
+        let _bound = Bound::to(gpu.context())?;
+        Ok(Self {
+            gpu: gpu.clone(),
+            order,
+            plan,
+            lengths: lengths.to_vec(),
+            fold: gpu.inner.modules.function(plan.entry)?,
+            clip: gpu.inner.modules.function(plan.clip)?,
+        })
+    }
+
+    /// What will be launched.
+    #[must_use]
+    pub fn plan(&self) -> &TensorsPlan {
+        &self.plan
+    }
+
+    /// The tensors at those device addresses, one for each that was prepared; that of an empty one may be 0. Allocates and waits, so not while a stream is captured.
+    ///
+    /// # Errors
+    ///
+    /// [`TensorFault::Count`](crate::TensorFault::Count), [`TensorFault::Misaligned`](crate::TensorFault::Misaligned),
+    /// [`TensorFault::Nowhere`](crate::TensorFault::Nowhere), each with the tensor's place in the list; [`Error::OutOfMemory`]; [`Error::Driver`].
+    pub fn tensors(&self, addresses: &[u64]) -> Result<Tensors, Error> {
+        let table = self.plan.table(&self.lengths, addresses)?;
+        let words: Vec<u32> = table.iter().flat_map(words_of).collect();
+        let table = DeviceMemory::new(&self.gpu, 4 * words.len(), || DeviceBuffer::from_slice(&words))?;
+        Ok(Tensors { table, plan: self.plan })
+    }
+
+    /// A workspace that fits. Allocates, so not while a stream is captured.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthOverflow`]; [`Error::OutOfMemory`]; [`Error::Driver`].
+    pub fn workspace(&self) -> Result<NormWorkspace, Error> {
+        let zeros = self.plan.workspace_words().max(1);
+        let count = usize::try_from(zeros).map_err(|_| Error::LengthOverflow {
+            elements: zeros,
+            element_bytes: 4,
+        })?;
+        let words = DeviceMemory::new(&self.gpu, 4 * count, || DeviceBuffer::zeroed(count))?;
+        Ok(NormWorkspace { words, zeros })
+    }
+
+    /// Enqueues the norm of `tensors` on `stream`: one launch. It writes [`NORM_BYTES`] at the device address `answer`. Does not wait.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignStream`]; [`Error::ForeignMemory`] where table or workspace is another GPU's; [`Error::WorkspaceTooSmall`];
+    /// [`Error::Misaligned`] of an answer that is no multiple of 8; [`Error::Driver`]. Nothing is enqueued then, unless it is the driver's own.
+    ///
+    /// # Safety
+    ///
+    /// Until the stream has passed the launch: this `PreparedNorm`, the tensors' table and the workspace live; the tensors' addresses are valid in this GPU's context for as
+    /// many elements as were prepared, and nobody writes them; the answer is valid for writes, and nobody else's. For a captured launch this holds for every launch of the
+    /// graph.
+    pub unsafe fn launch_raw(
+        &self,
+        stream: &Stream,
+        tensors: &Tensors,
+        answer: u64,
+        workspace: &mut NormWorkspace,
+    ) -> Result<(), Error> {
+        launch::check_stream(stream.as_inner(), self.gpu.context())?;
+        let _bound = Bound::to(self.gpu.context())?;
+        // SAFETY: passed on to the caller.
+        unsafe { self.enqueue(stream.as_inner(), tensors, answer, workspace) }
+    }
+
+    /// Enqueues clipping on `stream`: one launch, which multiplies `tensors` in place by what the norm at the device address `answer` makes of `max_norm`, as
+    /// [`GradNorm::clip_on_cpu`] does. Where that leaves them as they are, nothing is read or written. Does not wait.
+    ///
+    /// # Errors
+    ///
+    /// As [`launch_raw`](Self::launch_raw); [`Error::Parameter`] of a `max_norm` below 0 or NaN.
+    ///
+    /// # Safety
+    ///
+    /// As [`launch_raw`](Self::launch_raw), but that the tensors are valid for writes, too, and nobody else's, each at a place of its own; and the answer was written by a launch before.
+    pub unsafe fn clip_raw(&self, stream: &Stream, tensors: &Tensors, max_norm: f32, answer: u64) -> Result<(), Error> {
+        check_max(max_norm)?;
+        launch::check_stream(stream.as_inner(), self.gpu.context())?;
+        let _bound = Bound::to(self.gpu.context())?;
+        // SAFETY: passed on to the caller.
+        unsafe { self.enqueue_clip(stream.as_inner(), tensors, max_norm, answer) }
+    }
+
+    /// The context is current.
+    ///
+    /// # Safety
+    ///
+    /// As [`launch_raw`](Self::launch_raw).
+    unsafe fn enqueue(
+        &self,
+        stream: CUstream,
+        tensors: &Tensors,
+        answer: u64,
+        workspace: &mut NormWorkspace,
+    ) -> Result<(), Error> {
+        let plan = &tensors.plan;
+        let tickets = workspace.words.of(&self.gpu, plan.workspace_words() as usize)?;
+        let passed = TensorsLaunch {
+            slots: device(tickets + 4 * plan.tickets()),
+            tickets: device(tickets),
+            number: match self.order {
+                Order::P(p) => p.to_bits(),
+                _ => 0,
+            },
+            ..self.passed(tensors, answer)?
+        };
+        if plan.tickets() > workspace.zeros {
+            // SAFETY: the workspace has so many words, and is used by nothing else.
+            check("cuMemsetD32Async", unsafe {
+                sys::cuMemsetD32Async(tickets, 0, plan.tickets() as usize, stream.cast())
+            })?;
+        }
+        workspace.zeros = plan.tickets();
+        // SAFETY: passed on to the caller.
+        unsafe { go(self.fold, passed, plan, stream) }
+    }
+
+    /// The context is current.
+    ///
+    /// # Safety
+    ///
+    /// As [`clip_raw`](Self::clip_raw).
+    unsafe fn enqueue_clip(
+        &self,
+        stream: CUstream,
+        tensors: &Tensors,
+        max_norm: f32,
+        answer: u64,
+    ) -> Result<(), Error> {
+        let passed = TensorsLaunch {
+            number: max_norm.to_bits().into(),
+            ..self.passed(tensors, answer)?
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { go(self.clip, passed, &tensors.plan, stream) }
+    }
+
+    /// What both launches pass.
+    fn passed(&self, tensors: &Tensors, answer: u64) -> Result<TensorsLaunch, Error> {
+        launch::check_alignment(answer, 8)?;
+        let plan = &tensors.plan;
+        let table = tensors.table.of(&self.gpu, ENTRY_WORDS * (plan.count + 1))?;
+        Ok(TensorsLaunch {
+            tensors: device::<TensorEntry>(table),
+            to: device::<TensorEntry>(table),
+            count: plan.count as u64,
+            tiles: plan.tiles,
+            leaves: plan.leaves.into(),
+            elements: plan.elements,
+            slots: device(0),
+            tickets: device(0),
+            answer: device(answer),
+            number: 0,
+        })
+    }
+}
+
+/// An entry of a table in words, as a little-endian device has it.
+fn words_of(entry: &TensorEntry) -> [u32; ENTRY_WORDS] {
+    let TensorEntry {
+        start,
+        len,
+        first_tile,
+        floats,
+    } = *entry;
+    let [a, b, c, d] = [start, len, first_tile, floats].map(|number| [number as u32, (number >> 32) as u32]);
+    [a[0], a[1], b[0], b[1], c[0], c[1], d[0], d[1]]
+}
+
+/// # Safety
+///
+/// As [`PreparedNorm::launch_raw`].
+unsafe fn go(function: Function, mut passed: TensorsLaunch, plan: &TensorsPlan, stream: CUstream) -> Result<(), Error> {
+    let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
+    // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
+    unsafe { launch::launch_clusters(function, [plan.blocks, plan.threads(), 1], stream, &mut arguments) }
+}
+
+/// Tensors that were copied to a device, one behind the other, each aligned.
+struct Uploaded {
+    bytes: DeviceBuffer<u8>,
+    /// Where each begins.
+    firsts: Vec<usize>,
+    lengths: Vec<(Type, u64)>,
+}
+
+impl Uploaded {
+    /// The context is current.
+    fn new(tensors: &[Floats<'_>]) -> Result<Self, Error> {
+        let mut firsts = Vec::with_capacity(tensors.len());
+        let mut next = 0_usize;
+        for tensor in tensors {
+            firsts.push(next);
+            next += tensor.bytes().len().next_multiple_of(VECTOR_BYTES);
+        }
+        // SAFETY: each tensor's bytes are filled before they are read, and no others are read.
+        let bytes = unsafe { DeviceBuffer::uninitialized(next.max(1)) };
+        let bytes: DeviceBuffer<u8> = bytes.map_err(|error| status::memory(next, error))?;
+        for (tensor, first) in tensors.iter().zip(&firsts).filter(|(tensor, _)| !tensor.is_empty()) {
+            let from = tensor.bytes();
+            let mut part = bytes.index(*first..*first + from.len());
+            part.copy_from(from).or_fail("cuMemcpyHtoD")?;
+        }
+        launch::wait_for_default_stream()?;
+        let lengths = tensors
+            .iter()
+            .map(|tensor| (tensor.element(), tensor.len() as u64))
+            .collect();
+        Ok(Self { bytes, firsts, lengths })
+    }
+
+    fn addresses(&self) -> Vec<u64> {
+        let start = self.bytes.as_device_ptr().as_raw();
+        self.firsts.iter().map(|first| start + *first as u64).collect()
+    }
+}
+
+impl GradNorm {
+    /// Plans the norm of tensors of as many elements of those types, and loads its kernels, for launches of your own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] of an order that has no meaning; [`TensorFault::Type`](crate::TensorFault::Type) and
+    /// [`TensorFault::TooLong`](crate::TensorFault::TooLong), with the tensor's place in the list; [`Error::GridOverflow`]; [`Error::NoPtx`], [`Error::StalePtx`],
+    /// [`Error::DriverTooOld`], [`Error::Driver`].
+    pub fn prepare(self, gpu: &Gpu, tensors: &[(Type, u64)]) -> Result<PreparedNorm, Error> {
+        PreparedNorm::new(gpu, self.order, tensors)
+    }
+
+    /// The norm of tensors in host memory, on a GPU, and waits: to the bits of [`on_cpu`](Self::on_cpu). The tensors are copied to the device.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Self::prepare); [`Error::OutOfMemory`].
+    pub fn on(self, gpu: &Gpu, tensors: &[Floats<'_>]) -> Result<TotalNorm, Error> {
+        // Memory is freed in whatever context is current.
+        let _bound = Bound::to(gpu.context())?;
+        self.run(gpu, tensors, None).map(|(total, _)| total)
+    }
+
+    /// Multiplies tensors in host memory so that their norm is `max_norm` at most, on a GPU, and waits: to the bits of [`clip_on_cpu`](Self::clip_on_cpu). The tensors are
+    /// copied to the device, and back where they change.
+    ///
+    /// # Errors
+    ///
+    /// As [`on`](Self::on); [`Error::Parameter`] of a `max_norm` below 0 or NaN.
+    pub fn clip_on(self, gpu: &Gpu, tensors: &mut [FloatsMut<'_>], max_norm: f32) -> Result<TotalNorm, Error> {
+        check_max(max_norm)?;
+        // Memory is freed in whatever context is current.
+        let _bound = Bound::to(gpu.context())?;
+        let views: Vec<Floats<'_>> = tensors.iter().map(FloatsMut::as_ref).collect();
+        let (total, uploaded) = self.run(gpu, &views, Some(max_norm))?;
+        if total.clip_factor(max_norm).is_some() {
+            for (tensor, first) in tensors.iter_mut().zip(&uploaded.firsts) {
+                let to = tensor.bytes();
+                if !to.is_empty() {
+                    let part = uploaded.bytes.index(*first..*first + to.len());
+                    part.copy_to(to).or_fail("cuMemcpyDtoH")?;
+                }
+            }
+        }
+        Ok(total)
+    }
+
+    /// The norm, and the tensors on the device, clipped if they are to be.
+    fn run(self, gpu: &Gpu, tensors: &[Floats<'_>], max_norm: Option<f32>) -> Result<(TotalNorm, Uploaded), Error> {
+        self.order.check()?;
+        let scratch = gpu.scratch();
+        let scratch = scratch.as_ref().expect("present until dropped");
+        let _bound = Bound::to(gpu.context())?;
+        let uploaded = Uploaded::new(tensors)?;
+        let prepared = self.prepare(gpu, &uploaded.lengths)?;
+        let table = prepared.tensors(&uploaded.addresses())?;
+        let mut workspace = prepared.workspace()?;
+        let answer = upload(&[0; NORM_BYTES])?;
+        let stream = scratch.stream.as_inner();
+        let address = answer.as_device_ptr().as_raw();
+        // SAFETY: all memory is this call's own, and waited for.
+        unsafe {
+            prepared.enqueue(stream, &table, address, &mut workspace)?;
+            if let Some(max_norm) = max_norm {
+                prepared.enqueue_clip(stream, &table, max_norm, address)?;
+            }
+        }
+        scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
+        let mut bytes = [0; NORM_BYTES];
+        answer.copy_to(&mut bytes).or_fail("cuMemcpyDtoH")?;
+        Ok((TotalNorm::of_words(bytemuck::cast(bytes)), uploaded))
+    }
+}

@@ -1,0 +1,287 @@
+//! Plans of lists of tensors.
+
+use std::fmt;
+
+use warpfold_kernels::{
+    element::Type,
+    kernels::{
+        Entry,
+        gradients::{self, TensorEntry, leaf_elements},
+    },
+    stages::columns::Floats,
+    tree::LANES,
+};
+
+use crate::{Error, TensorFault, gradients::Order};
+
+/// How the norm of a list of tensors is launched, and how it is clipped: pure arithmetic, no device is asked. Either is one launch, whatever the list.
+///
+/// ```
+/// use warpfold::{gradients::Order, ops::element::Type, plan::TensorsPlan};
+///
+/// let plan = TensorsPlan::new(Order::L2, &[(Type::Bf16, 4096 * 4096), (Type::F32, 4096), (Type::F32, 0)])?;
+/// assert_eq!((plan.count, plan.elements, plan.bytes()), (3, 16_781_312, 33_570_816));
+/// assert_eq!((plan.leaves, plan.tiles, plan.blocks), (1, 8197, 2050));
+/// # Ok::<(), warpfold::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TensorsPlan {
+    /// The kernel of the norm.
+    pub entry: &'static Entry,
+    /// The kernel that clips.
+    pub clip: &'static Entry,
+    /// How many tensors there are.
+    pub count: usize,
+    /// Elements of all of them.
+    pub elements: u64,
+    /// Their bytes.
+    bytes: u64,
+    /// Leaves of a tile: a power of two.
+    pub leaves: u32,
+    /// Tiles of all tensors, a warp for each.
+    pub tiles: u64,
+    /// Blocks in the grid.
+    pub blocks: u32,
+}
+
+/// Warps of a block.
+const WARPS: u32 = 4;
+
+/// Tiles that are enough for a large GPU: with more leaves than that, a warp has several, and so fewer warps meet.
+const ENOUGH_TILES: u64 = 1 << 13;
+
+/// The most leaves of a tile: four are folded at once, so it is two turns.
+const MOST_LEAVES: u64 = 8;
+
+const _: () = assert!(MOST_LEAVES <= gradients::MOST_LEAVES as u64);
+
+impl TensorsPlan {
+    /// Of tensors of as many elements of those types.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] of an order that has no meaning; [`TensorFault::Type`]; [`TensorFault::TooLong`]; [`Error::GridOverflow`].
+    pub fn new(order: Order, tensors: &[(Type, u64)]) -> Result<Self, Error> {
+        order.check()?;
+        let (mut bytes, mut elements, mut leaves) = (0, 0, 0);
+        for (tensor, (element, len)) in tensors.iter().enumerate() {
+            let floats = floats(tensor, *element)?;
+            bytes = add(bytes, *len, floats.bytes() as u64)
+                .ok_or(Error::Tensor(TensorFault::TooLong { tensor, elements: *len }))?;
+            elements += len;
+            leaves += leaves_of(floats, *len);
+        }
+        let enough = (leaves / ENOUGH_TILES).clamp(1, MOST_LEAVES);
+        let leaves = 1 << enough.ilog2();
+        let tiles = first_tiles(tensors, leaves).last().map_or(0, |(_, end)| end);
+        let blocks = tiles.div_ceil(WARPS.into()).max(1);
+        let count = tensors.len();
+        let overflow = Error::GridOverflow {
+            count: count as u64,
+            blocks,
+        };
+        Ok(Self {
+            entry: gradients::find(order.entry()).expect("built for every order"),
+            clip: gradients::find(gradients::CLIP).expect("built"),
+            count,
+            elements,
+            bytes,
+            leaves: leaves as u32,
+            tiles,
+            blocks: i32::try_from(blocks).map_err(|_| overflow)? as u32,
+        })
+    }
+
+    /// Threads of a block.
+    #[must_use]
+    pub fn threads(&self) -> u32 {
+        WARPS * LANES
+    }
+
+    /// Bytes that the norm reads; clipping reads and writes as many.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Words of a workspace: tickets first, then slots, of each tile and each tensor.
+    #[must_use]
+    pub fn workspace_words(&self) -> u64 {
+        self.tickets() * (1 + self.entry.state_words as u64)
+    }
+
+    /// How many tickets there are, and slots.
+    #[must_use]
+    pub fn tickets(&self) -> u64 {
+        self.tiles + self.count as u64
+    }
+
+    /// The table of tensors at those addresses.
+    ///
+    /// # Errors
+    ///
+    /// [`TensorFault`] of what is wrong with an address, or with their number.
+    pub fn table(&self, tensors: &[(Type, u64)], addresses: &[u64]) -> Result<Vec<TensorEntry>, Error> {
+        if addresses.len() != tensors.len() {
+            return Err(Error::Tensor(TensorFault::Count {
+                prepared: tensors.len(),
+                got: addresses.len(),
+            }));
+        }
+        let mut table = Vec::with_capacity(tensors.len() + 1);
+        let tiles = first_tiles(tensors, self.leaves.into());
+        for (tensor, (((element, len), start), (first_tile, _))) in tensors.iter().zip(addresses).zip(tiles).enumerate()
+        {
+            let floats = floats(tensor, *element)?;
+            check(tensor, *start, *len, floats.bytes())?;
+            table.push(TensorEntry {
+                start: *start,
+                len: *len,
+                first_tile,
+                floats: floats as u64,
+            });
+        }
+        table.push(TensorEntry {
+            first_tile: self.tiles,
+            ..TensorEntry::default()
+        });
+        Ok(table)
+    }
+}
+
+/// Bytes with those of so many elements more, if all are in the address space.
+fn add(bytes: u64, len: u64, of_element: u64) -> Option<u64> {
+    let all = len.checked_mul(of_element)?.checked_add(bytes)?;
+    (all <= isize::MAX as u64).then_some(all)
+}
+
+fn floats(tensor: usize, element: Type) -> Result<Floats, Error> {
+    let element_name = element.name();
+    Floats::of(element).ok_or(Error::Tensor(TensorFault::Type {
+        tensor,
+        element: element_name,
+    }))
+}
+
+fn leaves_of(floats: Floats, len: u64) -> u64 {
+    len.div_ceil(leaf_elements(floats))
+}
+
+/// Of each tensor the first tile, and the one behind its last. One of nothing has a tile, too, so that it is found.
+fn first_tiles(tensors: &[(Type, u64)], leaves: u64) -> impl Iterator<Item = (u64, u64)> {
+    tensors.iter().scan(0, move |next, (element, len)| {
+        let of_tensor = Floats::of(*element).map_or(0, |floats| leaves_of(floats, *len));
+        let first = *next;
+        *next += of_tensor.div_ceil(leaves).max(1);
+        Some((first, *next))
+    })
+}
+
+fn check(tensor: usize, address: u64, elements: u64, alignment: usize) -> Result<(), Error> {
+    if elements > 0 && address == 0 {
+        return Err(Error::Tensor(TensorFault::Nowhere { tensor, elements }));
+    }
+    if !address.is_multiple_of(alignment as u64) {
+        return Err(Error::Tensor(TensorFault::Misaligned {
+            tensor,
+            address,
+            alignment,
+        }));
+    }
+    Ok(())
+}
+
+impl fmt::Display for TensorsPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} of {} tensors, {} elements: {} tiles of {} leaves, {} blocks of {} threads",
+            self.entry.name,
+            self.count,
+            self.elements,
+            self.tiles,
+            self.leaves,
+            self.blocks,
+            self.threads()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: [(Type, u64); 4] = [(Type::F32, 0), (Type::F16, 2049), (Type::Bf16, 1), (Type::F32, 5000)];
+
+    #[test]
+    fn each_tensor_has_its_tiles() {
+        let plan = TensorsPlan::new(Order::L2, &LIST).unwrap();
+        let table = plan.table(&LIST, &[0, 2, 4, 8]).unwrap();
+        let first: Vec<u64> = table.iter().map(|entry| entry.first_tile).collect();
+        assert_eq!((first, plan.tiles, plan.blocks), (vec![0, 1, 3, 4, 9], 9, 3));
+        assert_eq!((plan.elements, plan.bytes()), (7050, 2 * 2050 + 4 * 5000));
+        let empty = TensorsPlan::new(Order::Inf, &[]).unwrap();
+        assert_eq!((empty.tiles, empty.blocks, empty.tickets()), (0, 1, 0));
+        assert_eq!(empty.table(&[], &[]).unwrap(), [TensorEntry::default()]);
+    }
+
+    #[test]
+    fn long_lists_have_larger_tiles_and_few_blocks() {
+        let large = vec![(Type::Bf16, 1 << 30); 7];
+        let plan = TensorsPlan::new(Order::L2, &large).unwrap();
+        assert_eq!((plan.leaves, plan.tiles), (8, 7 << 16));
+        // More tensors than elements of some, and more than a grid has of blocks.
+        let many = vec![(Type::F32, 3); 100_000];
+        assert_eq!(TensorsPlan::new(Order::L2, &many).unwrap().tiles, 100_000);
+        let vast = [(Type::F32, 1 << 50)];
+        let error = TensorsPlan::new(Order::L2, &vast).unwrap_err();
+        assert!(matches!(error, Error::GridOverflow { .. }), "{error}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_by_its_place() {
+        let fault = |result: Result<TensorsPlan, Error>| match result.unwrap_err() {
+            Error::Tensor(fault) => fault,
+            other => panic!("{other}"),
+        };
+        let of = |list: &[(Type, u64)]| fault(TensorsPlan::new(Order::L2, list));
+        let element = "f64";
+        assert_eq!(
+            of(&[(Type::F32, 1), (Type::F64, 1)]),
+            TensorFault::Type { tensor: 1, element }
+        );
+        let elements = 1 << 61;
+        assert_eq!(
+            of(&[(Type::F32, elements)]),
+            TensorFault::TooLong { tensor: 0, elements }
+        );
+        let plan = TensorsPlan::new(Order::L2, &LIST).unwrap();
+        for (addresses, fault) in [
+            (&[0, 2, 4][..], TensorFault::Count { prepared: 4, got: 3 }),
+            (
+                &[0, 2, 5, 8],
+                TensorFault::Misaligned {
+                    tensor: 2,
+                    address: 5,
+                    alignment: 2,
+                },
+            ),
+            (
+                &[0, 2, 4, 0],
+                TensorFault::Nowhere {
+                    tensor: 3,
+                    elements: 5000,
+                },
+            ),
+        ] {
+            match plan.table(&LIST, addresses).unwrap_err() {
+                Error::Tensor(got) => assert_eq!(got, fault),
+                other => panic!("{other}"),
+            }
+        }
+        assert!(matches!(
+            TensorsPlan::new(Order::P(0.5), &[]),
+            Err(Error::Parameter { .. })
+        ));
+    }
+}

@@ -1,0 +1,103 @@
+//! The entries, and their entry points.
+
+#[cfg(target_arch = "nvptx64")]
+use super::{TensorsLaunch, clip_tensors, fold_tensors};
+use crate::{
+    element::Type,
+    kernels::{Entry, Kernel, LIBRARY},
+    monoids::{Algebra, Monoid, NormInf, NormL1, NormL2, NormLp, Words},
+    stages::strategy::Strategy,
+};
+
+/// The part of the build that has them.
+const PART: &str = "gradients";
+
+/// The largest block: no warp meets another of its block, so blocks are small, and bounds fine.
+const THREADS: u32 = 128;
+
+/// What the build knows of an entry: blocks that a multiprocessor must have registers for, words of a state, whether the source has fused multiply-adds.
+const fn entry(name: &'static str, blocks: u32, words: usize, fuses: bool) -> Entry {
+    Entry {
+        library: &LIBRARY,
+        name,
+        op: name,
+        also: None,
+        part: PART,
+        // Whatever a tensor is of: a launch passes that.
+        element: Type::F32,
+        arrays: 1,
+        masked: false,
+        kernel: Kernel::Tensors,
+        state_words: words,
+        strategy: Strategy {
+            element: Type::F32,
+            arrays: 1,
+            masked: false,
+            words,
+            algebra: Algebra::PLAIN,
+        },
+        answer_words: 4,
+        answer_bytes: 16,
+        max_threads: THREADS,
+        min_blocks: Some(blocks),
+        fuses,
+        barriers: 0,
+    }
+}
+
+/// A norm's: beside its own state a count.
+const fn norm<N: Monoid<f32>>(name: &'static str, blocks: u32) -> Entry {
+    entry(name, blocks, <(N::State, u64)>::COUNT, N::ALGEBRA.fuses)
+}
+
+/// The entries: norms, and what clips.
+pub static ENTRIES: [Entry; 5] = [
+    norm::<NormL1>("grad_norm_l1", 5),
+    norm::<NormL2>("grad_norm_l2", 5),
+    norm::<NormInf>("grad_norm_inf", 4),
+    norm::<NormLp>("grad_norm_lp", 3),
+    entry(CLIP, 8, 4, false),
+];
+
+/// The entry that clips.
+pub const CLIP: &str = "grad_clip";
+
+/// The entry of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Entry> {
+    ENTRIES.iter().find(|entry| entry.name == name)
+}
+
+macro_rules! points {
+    ($($name:literal: |$launch:ident| $run:expr;)*) => {
+        $(
+            #[cfg(all(
+                target_arch = "nvptx64",
+                feature = "entries",
+                any(not(warpfold_part), warpfold_part = "gradients")
+            ))]
+            const _: () = {
+                crate::kernel! {
+                    /// One of the kernels above.
+                    ///
+                    /// # Safety
+                    ///
+                    /// As the kernel's.
+                    #[unsafe(export_name = $name)]
+                    pub unsafe fn entry($launch: TensorsLaunch) {
+                        // SAFETY: passed on to the launcher.
+                        unsafe { $run }
+                    }
+                }
+            };
+        )*
+    };
+}
+
+points! {
+    "grad_norm_l1": |launch| fold_tensors(crate::simt::nvptx::Nvptx, NormL1, launch);
+    "grad_norm_l2": |launch| fold_tensors(crate::simt::nvptx::Nvptx, NormL2, launch);
+    "grad_norm_inf": |launch| fold_tensors(crate::simt::nvptx::Nvptx, NormInf, launch);
+    "grad_norm_lp": |launch| fold_tensors(crate::simt::nvptx::Nvptx, NormLp { p: f64::from_bits(launch.number) }, launch);
+    "grad_clip": |launch| clip_tensors(crate::simt::nvptx::Nvptx, launch);
+}

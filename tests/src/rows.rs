@@ -4,14 +4,13 @@ use std::fmt::Write as _;
 
 use half::{bf16, f16};
 use warpfold::row::{
-    self, Exponentials, Floats, Losses, MeanAndDeviation, Nothing, Operand, ReciprocalRoot, RowElement,
-    VERSION,
+    self, Exponentials, Floats, Losses, MeanAndDeviation, Nothing, Operand, ReciprocalRoot, RowElement, VERSION,
 };
 use warpfold::{View, layout::Layout};
 use warpfold_emulator::RowShape;
 use warpfold_kernels::{
     kernels::rowwise::Way,
-    rowwise::{Column, Given, ROWS, RowOp, Sums as _, Value as _, leaf_elements},
+    rowwise::{Column, Found, Given, ROWS, RowOp, Sums as _, Value as _, leaf_elements},
     tree::LANES,
 };
 
@@ -164,11 +163,27 @@ pub fn spec<U: RowElement, O: RowOp>(
         .chunks(rows * columns)
         .map(|leaf| {
             let len = leaf.len() as u32;
-            let found = fold(leaf, [rows, columns], op.nothing(), |x| op.first(x), |a, b| op.both(a, b));
+            let found = fold(
+                leaf,
+                [rows, columns],
+                op.nothing(),
+                |x| op.first(x),
+                |a, b| op.both(a, b),
+            );
             let reference = op.reference(found, len);
             let term = |x| op.term(op.beside(x, reference));
             let sums = fold(leaf, [rows, columns], O::Sums::nothing(), term, |a, b| a.plus(b));
-            (reference, op.leaf(found, reference, sums, len))
+            let total = if op.totals() {
+                fold(leaf, [rows, columns], -0.0, |x: O::Value| x.each()[0], |a, b| a + b)
+            } else {
+                -0.0
+            };
+            let found = Found {
+                first: found,
+                reference,
+                total,
+            };
+            (reference, op.leaf(found, sums, len))
         })
         .collect();
     let states = leaves.iter().map(|(_, state)| *state).collect();
@@ -184,7 +199,7 @@ pub fn spec<U: RowElement, O: RowOp>(
         } else {
             op.factors(reference, leaf, state, seen, row.given)
         };
-        let kept = op.beside(values.get(i).copied().unwrap_or(op.absent()), reference);
+        let kept = op.kept(op.beside(values.get(i).copied().unwrap_or(op.absent()), reference));
         let answer = if row.target == Some(i) {
             op.at_target(kept, factors)
         } else {
@@ -206,7 +221,13 @@ fn fold<T: Copy, X: Copy>(
     both: impl Fn(X, X) -> X,
 ) -> X {
     let place = |i: usize| leaf.get(i).map_or(nothing, |value| lift(*value));
-    let of_column = |first: usize| meet((0..rows).map(|row| place(first + row * columns)).collect(), nothing, &both);
+    let of_column = |first: usize| {
+        meet(
+            (0..rows).map(|row| place(first + row * columns)).collect(),
+            nothing,
+            &both,
+        )
+    };
     meet((0..columns).map(of_column).collect(), nothing, &both)
 }
 
@@ -299,14 +320,28 @@ fn of<T: Weights, U: RowElement>(len: usize, text: &mut String) {
     let other = || T::operand(&gradients);
     let norm = row::rms_norm(1e-6).weight(&weights).residual(other());
     add("rms_norm+residual", norm.on_cpu(row).map(|mapped| mapped.values));
-    add("softmax+added", row::softmax().plus(other()).on_cpu(row).map(|mapped| mapped.values));
+    add(
+        "softmax+added",
+        row::softmax().plus(other()).on_cpu(row).map(|mapped| mapped.values),
+    );
     let target = [len as i64 / 2];
-    let loss = row::cross_entropy(&target).label_smoothing(0.1).z_loss(1e-4).gradient(0.5);
+    let loss = row::cross_entropy(&target)
+        .label_smoothing(0.1)
+        .z_loss(1e-4)
+        .gradient(0.5);
     let mapped = loss.on_cpu::<_, U>(row).expect("a meaning");
     let known = mapped.known.bits()[0];
     add("cross_entropy", Ok(mapped.values));
-    add("softmax_gradient", row::softmax_gradient(other()).on_cpu(row).map(|mapped| mapped.values));
-    add("log_softmax_gradient", row::log_softmax_gradient(other()).on_cpu(row).map(|mapped| mapped.values));
+    add(
+        "softmax_gradient",
+        row::softmax_gradient(other()).on_cpu(row).map(|mapped| mapped.values),
+    );
+    add(
+        "log_softmax_gradient",
+        row::log_softmax_gradient(other())
+            .on_cpu(row)
+            .map(|mapped| mapped.values),
+    );
     let known_of = row::layer_norm(1e-5).on_cpu::<_, f32>(row).expect("a meaning").known;
     let norm = row::layer_norm_gradient(other(), &known_of).weight(&weights);
     add("layer_norm_gradient", norm.on_cpu(row).map(|mapped| mapped.values));
@@ -315,5 +350,9 @@ fn of<T: Weights, U: RowElement>(len: usize, text: &mut String) {
     add("rms_norm_gradient", norm.on_cpu(row).map(|mapped| mapped.values));
     let [loss, log_sum_exp, log_probability, entropy] = known;
     let from = T::TYPE.name();
-    writeln!(text, "losses {from} {len} {loss:08x} {log_sum_exp:08x} {log_probability:08x} {entropy:08x}").expect("written");
+    writeln!(
+        text,
+        "losses {from} {len} {loss:08x} {log_sum_exp:08x} {log_probability:08x} {entropy:08x}"
+    )
+    .expect("written");
 }

@@ -13,7 +13,7 @@ use warpfold::{
     gpu::{Gpu, RowPlaces},
     layout::Layout,
     plan::row::Form,
-    row::{self, Operation, Row, RowElement},
+    row::{self, Later, MeanAndDeviation, Operation, ReciprocalRoot, Row, RowElement, Targets},
 };
 
 use bench::{Bench, Graph, Outcome, gb_per_s};
@@ -65,25 +65,100 @@ fn of<T: Sample + RowElement + Pod>(bench: &Bench) -> Outcome<()> {
     check(bench, &row::log_softmax(), &pattern)?;
     check(bench, &row::layer_norm(1e-5), &pattern)?;
     check(bench, &row::rms_norm(1e-6), &pattern)?;
+    let (means, roots) = (
+        MeanAndDeviation {
+            mean: vec![],
+            reciprocal_deviation: vec![],
+        },
+        ReciprocalRoot {
+            reciprocal_root: vec![],
+        },
+    );
+    let later = || Later::default();
+    let weighted = Beside { weights: true, ..PLAIN };
+    let pair = Beside { arrays: 2, ..PLAIN };
+    let norm = Beside {
+        weights: true,
+        known: true,
+        ..pair
+    };
+    let targets = Beside { targets: true, ..PLAIN };
+    let loss = row::cross_entropy(Targets::Later { of_64_bits: true });
     for (rows, columns) in SHAPES.into_iter().chain(FEW) {
         let size = [rows, columns];
-        time::<T, _>(bench, "softmax", &row::softmax(), size, false)?;
-        time::<T, _>(bench, "log_softmax", &row::log_softmax(), size, false)?;
-        time::<T, _>(bench, "layer_norm", &row::layer_norm(1e-5), size, true)?;
-        time::<T, _>(bench, "rms_norm", &row::rms_norm(1e-6), size, true)?;
+        time::<T, _>(bench, "softmax", &row::softmax(), size, PLAIN)?;
+        time::<T, _>(bench, "log_softmax", &row::log_softmax(), size, PLAIN)?;
+        time::<T, _>(bench, "layer_norm", &row::layer_norm(1e-5), size, weighted)?;
+        time::<T, _>(bench, "rms_norm", &row::rms_norm(1e-6), size, weighted)?;
+        time::<T, _>(bench, "cross_entropy", &loss, size, targets)?;
+        time::<T, _>(
+            bench,
+            "cross_entropy_and_gradient",
+            &loss.clone().gradient(1.0),
+            size,
+            targets,
+        )?;
+        time::<T, _>(bench, "log_sum_exp", &row::log_sum_exp(), size, PLAIN)?;
+        time::<T, _>(bench, "softmax_gradient", &row::softmax_gradient(later()), size, pair)?;
+        time::<T, _>(
+            bench,
+            "log_softmax_gradient",
+            &row::log_softmax_gradient(later()),
+            size,
+            pair,
+        )?;
+        time::<T, _>(
+            bench,
+            "layer_norm_gradient",
+            &row::layer_norm_gradient(later(), &means),
+            size,
+            norm,
+        )?;
+        time::<T, _>(
+            bench,
+            "rms_norm_gradient",
+            &row::rms_norm_gradient(later(), &roots),
+            size,
+            norm,
+        )?;
     }
     for (rows, columns) in [(8192, 8192), (2048, 65_536)] {
         let unfused = row::softmax().form(Form::Unfused);
-        time::<T, _>(bench, "softmax_unfused", &unfused, [rows, columns], false)?;
+        time::<T, _>(bench, "softmax_unfused", &unfused, [rows, columns], PLAIN)?;
+        let masked = Beside { arrays: 2, ..PLAIN };
+        time::<T, _>(
+            bench,
+            "softmax_plus",
+            &row::softmax().plus(later()),
+            [rows, columns],
+            masked,
+        )?;
     }
     Ok(())
 }
 
+/// What a launch reads beside an array, and how many arrays as long as that.
+#[derive(Clone, Copy)]
+struct Beside {
+    arrays: u64,
+    weights: bool,
+    targets: bool,
+    known: bool,
+}
+
+const PLAIN: Beside = Beside {
+    arrays: 1,
+    weights: false,
+    targets: false,
+    known: false,
+};
+
 fn serving(bench: &Bench) -> Outcome<()> {
     bench.fill::<half::bf16>()?;
+    let weighted = Beside { weights: true, ..PLAIN };
     for columns in [128, 1024, 4096, 8192, 16_384] {
         for rows in [1, 16, 64, 256, 1024, 4096] {
-            time::<half::bf16, _>(bench, "rms_norm", &row::rms_norm(1e-6), [rows, columns], true)?;
+            time::<half::bf16, _>(bench, "rms_norm", &row::rms_norm(1e-6), [rows, columns], weighted)?;
         }
     }
     Ok(())
@@ -112,7 +187,7 @@ fn time<T: Sample + RowElement + Pod, Op: Operation>(
     name: &str,
     operation: &Row<'_, Op>,
     [rows, columns]: [u64; 2],
-    is_weighted: bool,
+    beside: Beside,
 ) -> Outcome<()> {
     if !is_wanted(name) {
         return Ok(());
@@ -121,24 +196,31 @@ fn time<T: Sample + RowElement + Pod, Op: Operation>(
     let bytes = rows * columns * size_of::<T>() as u64;
     let stride = bytes.next_multiple_of(256);
     // Two bf16 that are nearly 1, and an f32: with zeros all answers would be zeros, too.
-    let weights = DeviceBuffer::from_slice(&vec![0x3f80_3f80_u32; columns as usize])?;
-    let buffers = (bench.pool.len() as u64 * 4 / (2 * stride)).clamp(1, 64);
+    let ones = DeviceBuffer::from_slice(&vec![0x3f80_3f80_u32; columns.max(rows) as usize])?;
+    let targets: Vec<i64> = (0..rows).map(|row| (row * 7919 % columns) as i64).collect();
+    let targets = DeviceBuffer::from_slice(&targets)?;
+    let known = DeviceBuffer::<u32>::zeroed(4 * rows as usize)?;
+    let parts = beside.arrays + 1;
+    let buffers = (bench.pool.len() as u64 * 4 / (parts * stride)).clamp(1, 64);
     let inner: u64 = if bytes > 1 << 27 { 4 } else { 32 };
     let mut workspace = prepared.workspace()?;
     let pool = bench.pool.as_device_ptr().as_raw();
+    let (ones, known) = (ones.as_device_ptr().as_raw(), known.as_device_ptr().as_raw());
+    let of = |wanted: bool, address: u64| if wanted { address } else { 0 };
     let mut launch = |i: u64| -> Outcome<()> {
-        let input = pool + i % buffers * 2 * stride;
+        let input = pool + i % buffers * parts * stride;
         let places = RowPlaces {
             input,
-            output: input + stride,
-            weights: (
-                if is_weighted {
-                    weights.as_device_ptr().as_raw()
-                } else {
-                    0
-                },
-                Some(T::TYPE),
-            ),
+            other: of(beside.arrays == 2, input + stride),
+            output: input + (parts - 1) * stride,
+            weights: (of(beside.weights, ones), Some(T::TYPE)),
+            targets: of(beside.targets, targets.as_device_ptr().as_raw()),
+            known: if beside.known {
+                [ones, ones, 0, 0]
+            } else {
+                let known = of(beside.targets || !operation.operation().maps(), known);
+                [known, 0, 0, 0]
+            },
             ..RowPlaces::default()
         };
         // SAFETY: pool, weights and workspace outlive the graph, whose replays `median` waits for.
@@ -148,9 +230,10 @@ fn time<T: Sample + RowElement + Pod, Op: Operation>(
     let graph = Graph::capture(&bench.stream, || (0..inner).try_for_each(&mut launch))?;
     let us = bench.median(15, || graph.launch(&bench.stream))? / inner as f64;
     let type_name = T::TYPE.name();
+    let moved = bytes * (beside.arrays + u64::from(operation.operation().maps()));
     println!(
         "{name},{rows}x{columns},{type_name},{us:.3},{:.0}",
-        gb_per_s(2 * bytes as usize, us)
+        gb_per_s(moved as usize, us)
     );
     Ok(())
 }

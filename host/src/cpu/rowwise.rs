@@ -9,7 +9,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use warpfold_kernels::{
     arithmetic::single,
-    rowwise::{Column, Given, ROWS, RowElement, RowOp, Sums as _, Target, Value as _},
+    rowwise::{Column, Found, Given, ROWS, RowElement, RowOp, Sums as _, Target, Value as _},
 };
 
 use super::{TASK, source::gather};
@@ -216,7 +216,9 @@ fn task<T: RowElement, U: RowElement, O: RowOp>(
     for (i, number) in numbers.enumerate() {
         let at = i * len..(i + 1) * len;
         let seen = rows.seen(number as u64);
-        let Scratch { firsts, seconds: wide, .. } = &mut scratch;
+        let Scratch {
+            firsts, seconds: wide, ..
+        } = &mut scratch;
         widen(&values[at.start..][..seen], firsts);
         widen(seconds.get(at.start..at.start + seen).unwrap_or_default(), wide);
         if context.op.negates() {
@@ -246,7 +248,8 @@ fn task<T: RowElement, U: RowElement, O: RowOp>(
         let (given, target) = rows.given(number, firsts);
         done.known.push(scratch.row(context, len, given, target));
         if rows.maps {
-            done.answers.extend(scratch.firsts.iter().map(|value| U::narrowed(*value)));
+            done.answers
+                .extend(scratch.firsts.iter().map(|value| U::narrowed(*value)));
         }
     }
     done
@@ -305,7 +308,8 @@ impl<O: RowOp> Scratch<O> {
         let seen = self.firsts.len();
         let seen_u64 = seen as u64;
         let arch = Arch::new();
-        self.kept.resize(seen, op.unnoticed());
+        let unseen = |reference: f32| op.kept(op.beside(op.absent(), reference));
+        self.kept.resize(seen, unseen(0.0));
         self.leaves.resize(seen.div_ceil(leaf), (0.0, op.identity()));
         let (firsts, seconds) = (&self.firsts, &self.seconds);
         let fold = |(number, (kept, to)): (usize, (&mut [O::Kept], &mut (f32, O::State)))| {
@@ -349,7 +353,11 @@ impl<O: RowOp> Scratch<O> {
                     kept: kept.get(at..(at + answers.len()).min(seen)).unwrap_or_default(),
                     at,
                     factors: factors(number),
-                    unseen: op.beside(op.absent(), self.leaves.get(number).map_or_else(|| op.reference(op.nothing(), 0), |leaf| leaf.0)),
+                    unseen: unseen(
+                        self.leaves
+                            .get(number)
+                            .map_or_else(|| op.reference(op.nothing(), 0), |leaf| leaf.0),
+                    ),
                     answers,
                 });
             };
@@ -400,7 +408,9 @@ impl<O: RowOp> WithSimd for Fold<'_, O> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> (f32, O::State) {
-        let Self { context, firsts, kept, .. } = self;
+        let Self {
+            context, firsts, kept, ..
+        } = self;
         let Context { op, width, columns, .. } = context;
         let value = |i: usize| {
             let second = if O::Value::ARRAYS == 2 { self.seconds[i] } else { 0.0 };
@@ -414,17 +424,41 @@ impl<O: RowOp> WithSimd for Fold<'_, O> {
         let len = firsts.len();
         let rows = ROWS / O::Value::ARRAYS;
         let found = if O::LOOKS_FIRST {
-            fold_columns(len, width, rows, op.nothing(), |i| op.first(value(i)), |a, b| op.both(a, b))
+            fold_columns(
+                len,
+                width,
+                rows,
+                op.nothing(),
+                |i| op.first(value(i)),
+                |a, b| op.both(a, b),
+            )
         } else {
             op.nothing()
         };
         let reference = op.reference(found, len as u32);
-        for (i, kept) in kept.iter_mut().enumerate() {
-            *kept = op.beside(value(i), reference);
-        }
-        let kept = &*kept;
-        let sums = fold_columns(len, width, rows, O::Sums::nothing(), |i| op.term(kept[i]), |a, b| a.plus(b));
-        (reference, op.leaf(found, reference, sums, len as u32))
+        let sums = fold_columns(
+            len,
+            width,
+            rows,
+            O::Sums::nothing(),
+            |i| {
+                let beside = op.beside(value(i), reference);
+                kept[i] = op.kept(beside);
+                op.term(beside)
+            },
+            |a, b| a.plus(b),
+        );
+        let total = if O::TOTALS && op.totals() {
+            fold_columns(len, width, rows, -0.0, |i| firsts[i], |a, b| a + b)
+        } else {
+            -0.0
+        };
+        let found = Found {
+            first: found,
+            reference,
+            total,
+        };
+        (reference, op.leaf(found, sums, len as u32))
     }
 }
 
@@ -435,7 +469,7 @@ fn fold_columns<X: Copy>(
     width: usize,
     rows: usize,
     nothing: X,
-    lift: impl Fn(usize) -> X,
+    mut lift: impl FnMut(usize) -> X,
     both: impl Fn(X, X) -> X + Copy,
 ) -> X {
     let columns = len.min(width);

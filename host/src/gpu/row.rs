@@ -1,8 +1,10 @@
 //! Row operations.
 
 mod call;
+mod columns;
 mod places;
 
+pub use columns::{ColumnPlaces, ColumnSums, PreparedColumns};
 pub use places::RowPlaces;
 
 use std::{ffi::c_void, marker::PhantomData, ptr, sync::OnceLock};
@@ -107,13 +109,16 @@ impl Ready {
             });
         }
         let upload = |numbers: Option<Vec<u64>>| {
-            let upload = |numbers: Vec<u64>| {
-                DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))
-            };
+            let upload =
+                |numbers: Vec<u64>| DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers));
             numbers.map(upload).transpose()
         };
         let spot = |array: usize| {
-            let (extents, reach) = if array == 0 { (from, reach) } else { (other, problem.reach.unwrap_or((0, 0))) };
+            let (extents, reach) = if array == 0 {
+                (from, reach)
+            } else {
+                (other, problem.reach.unwrap_or((0, 0)))
+            };
             Spot {
                 first: extents.offset,
                 stride: extents.stride(),
@@ -122,8 +127,11 @@ impl Ready {
             }
         };
         let several = from.has_several() || other.has_several();
-        let states = (plan.levels().len() > 1)
-            .then(|| gpu.inner.modules.function(find_states(Op::STATES).expect("built for every kind of state")));
+        let states = (plan.levels().len() > 1).then(|| {
+            gpu.inner
+                .modules
+                .function(find_states(Op::STATES).expect("built for every kind of state"))
+        });
         Ok(Self {
             gpu: gpu.clone(),
             name: Op::NAME,
@@ -178,7 +186,11 @@ impl Ready {
     fn passed(&self, places: &RowPlaces, kinds: [Kind; 2], states: u64) -> RowLaunch {
         let bytes = self.plan.entry.element.bytes();
         let array = |i: usize, address: u64| {
-            let bytes = if i == 1 && self.second == Some(Second::Mask) { 1 } else { bytes };
+            let bytes = if i == 1 && self.second == Some(Second::Mask) {
+                1
+            } else {
+                bytes
+            };
             array_of(self.place.arrays[i], address, bytes)
         };
         let mut arrays = [array(0, places.input), array(1, places.other)];

@@ -95,12 +95,16 @@ pub struct RowPlan {
 }
 
 /// Leaves of a row that a block has warps for.
-const MOST_WARPS: u64 = 16;
+const MOST_WARPS: u64 = 32;
+
+/// Warps of the blocks of a cluster, if as many blocks as there may be have warps for all leaves: small blocks leave each other room.
+const FEW_WARPS: u64 = 8;
+
+/// Leaves up to which a block has the row by itself.
+const ONE_BLOCK: u64 = 16;
 
 /// Blocks of the largest cluster.
 pub(crate) const MOST_BLOCKS: u32 = 16;
-
-const _: () = assert!(MOST_WARPS * MOST_BLOCKS as u64 <= MOST_STATES as u64);
 
 /// Warps of a block whose warps have rows of their own.
 const WARPS: u32 = 4;
@@ -150,12 +154,12 @@ impl RowPlan {
             (WARPS, 1)
         } else if is_split {
             (WARPS, leaves.div_ceil(WARPS.into()))
-        } else if leaves <= MOST_WARPS {
+        } else if leaves <= ONE_BLOCK || cluster <= 1 {
             (leaves as u32, 1)
         } else {
-            // As many blocks as there may be: small ones leave each other room.
-            let blocks = u64::min(cluster.into(), leaves.div_ceil(u64::from(WARPS)).next_power_of_two());
-            (leaves.div_ceil(blocks) as u32, blocks)
+            // A power of two, so that the leaves of each block are a subtree.
+            let warps = leaves.div_ceil(cluster.into()).next_power_of_two().max(FEW_WARPS);
+            (warps as u32, leaves.div_ceil(warps))
         };
         let blocks = match (way, width) {
             (Way::Short, Width::Lanes(lanes)) => {

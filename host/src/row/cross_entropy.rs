@@ -114,9 +114,24 @@ impl Operation for CrossEntropy {
     fn check(self) -> Result<(), Error> {
         let is_finite = |value: f32, least: f32, most: f32| value.is_finite() && (least..=most).contains(&value);
         for (name, value, is_right, must) in [
-            ("the label smoothing", self.smoothing, is_finite(self.smoothing, 0.0, 1.0), "from 0 to 1"),
-            ("the weight of the squared log-sum-exp", self.square, is_finite(self.square, 0.0, f32::MAX), "finite, and at least 0"),
-            ("what the gradient is multiplied by", self.gradient.unwrap_or(0.0), self.gradient.is_none_or(f32::is_finite), "finite"),
+            (
+                "the label smoothing",
+                self.smoothing,
+                is_finite(self.smoothing, 0.0, 1.0),
+                "from 0 to 1",
+            ),
+            (
+                "the weight of the squared log-sum-exp",
+                self.square,
+                is_finite(self.square, 0.0, f32::MAX),
+                "finite, and at least 0",
+            ),
+            (
+                "what the gradient is multiplied by",
+                self.gradient.unwrap_or(0.0),
+                self.gradient.is_none_or(f32::is_finite),
+                "finite",
+            ),
         ] {
             if !is_right {
                 return Err(Error::Parameter {

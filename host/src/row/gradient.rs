@@ -77,10 +77,7 @@ pub fn layer_norm_gradient<'a>(
 }
 
 /// The gradient of [`rms_norm`](super::rms_norm) by its inputs: as [`layer_norm_gradient`], without means.
-pub fn rms_norm_gradient<'a>(
-    gradients: impl Into<Operand<'a>>,
-    known: &'a ReciprocalRoot,
-) -> Row<'a, RmsNormGradient> {
+pub fn rms_norm_gradient<'a>(gradients: impl Into<Operand<'a>>, known: &'a ReciprocalRoot) -> Row<'a, RmsNormGradient> {
     let row = of_two(RmsNormGradient { one_plus: false }, gradients.into());
     Row {
         given: Some([&[], &known.reciprocal_root]),

@@ -13,15 +13,17 @@
 //! # Ok::<(), warpfold::Error>(())
 //! ```
 
+pub(crate) mod columns;
 mod cross_entropy;
 mod gradient;
 mod operands;
 mod ops;
 
+pub use columns::{ColumnGradients, NormColumns, NormKnown, norm_column_gradients};
 pub use cross_entropy::{CrossEntropy, Losses, cross_entropy};
 pub use gradient::{
-    LayerNormGradient, LogSoftmaxGradient, Nothing, RmsNormGradient, SoftmaxGradient, layer_norm_gradient, log_softmax_gradient,
-    rms_norm_gradient, softmax_gradient,
+    LayerNormGradient, LogSoftmaxGradient, Nothing, RmsNormGradient, SoftmaxGradient, layer_norm_gradient,
+    log_softmax_gradient, rms_norm_gradient, softmax_gradient,
 };
 pub use operands::{FloatVec, Floats, Later, Mask, Operand, RowElement, Targets};
 pub use ops::{
@@ -273,7 +275,10 @@ impl<'a, Op: Operation> Row<'a, Op> {
                 return Err(Error::Row(fault));
             }
         }
-        let causal = self.causal.map(|offset| causal(layout, self.axis, offset)).transpose()?;
+        let causal = self
+            .causal
+            .map(|offset| causal(layout, self.axis, offset))
+            .transpose()?;
         Ok(Problem {
             from,
             to,

@@ -89,7 +89,10 @@ impl Scaled {
     fn scale(self) -> Scale {
         if self.is_added_to {
             let negates = self.scale < 0.0;
-            Scale { negates, ..Scale::by(1.0) }
+            Scale {
+                negates,
+                ..Scale::by(1.0)
+            }
         } else {
             Scale::by(self.scale)
         }
@@ -229,7 +232,10 @@ impl Operation for Softmax {
     const KNOWS: [bool; 4] = [true, false, false, false];
 
     fn op(self) -> rowwise::Softmax {
-        rowwise::Softmax { scale: self.scaled.scale(), zero_if_masked: self.masked == AllMasked::Zero }
+        rowwise::Softmax {
+            scale: self.scaled.scale(),
+            zero_if_masked: self.masked == AllMasked::Zero,
+        }
     }
     fn params(self) -> RowParams {
         self.scaled.params(self.masked == AllMasked::Zero)
@@ -250,7 +256,9 @@ impl Operation for LogSoftmax {
     const KNOWS: [bool; 4] = [true, false, false, false];
 
     fn op(self) -> rowwise::LogSoftmax {
-        rowwise::LogSoftmax { scale: self.scaled.scale() }
+        rowwise::LogSoftmax {
+            scale: self.scaled.scale(),
+        }
     }
     fn params(self) -> RowParams {
         self.scaled.params(false)
@@ -272,7 +280,10 @@ impl Operation for LogSumExp {
     const KNOWS: [bool; 4] = [true, false, false, false];
 
     fn op(self) -> rowwise::Softmax {
-        rowwise::Softmax { scale: self.scaled.scale(), zero_if_masked: false }
+        rowwise::Softmax {
+            scale: self.scaled.scale(),
+            zero_if_masked: false,
+        }
     }
     fn params(self) -> RowParams {
         self.scaled.params(false)

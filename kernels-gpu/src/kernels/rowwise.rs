@@ -6,14 +6,16 @@
 //! Elements of 16 bits share their kernels, whichever of the two types they are: they are f32 as soon as they are read.
 
 mod apart;
+mod columns;
 mod launch;
 mod points;
 mod read;
 mod write;
 
 pub use apart::map_apart;
+pub use columns::{CHUNK, sum_columns};
 pub use launch::{Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Targets};
-pub use points::{ENTRIES, find, find_states};
+pub use points::{ENTRIES, find, find_columns, find_states};
 
 use read::Spot;
 use write::Writer;
@@ -102,7 +104,7 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, a
         of_rows[slot] = [values[slot]];
         present[slot] = spots[slot].present;
     });
-    let looked = leaf::fold::<S, T, O, 1, N>(simt, op, &of_rows, lens, present, lanes);
+    let looked = leaf::fold::<S, T, O, 1, N>(simt, op, &of_rows, lens, present, lanes, true);
     each!(slot < N => if spots[slot].row < arguments.rows.count {
         let leaf = looked.leaves[slot];
         let seen = u64::from(lens[slot]);
@@ -116,13 +118,23 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, a
             given: given[slot],
         };
         // SAFETY: passed on to the caller; each row has these lanes alone.
-        unsafe {
-            writer.write(looked.kept[slot], true);
-            if first == 0 {
-                arguments.note(simt, op, spots[slot].row, leaf.state, seen, given[slot]);
-            }
-        }
+        unsafe { writer.write(looked.kept[slot], true) };
     });
+    // A lane for each row, all at once where there are enough of them.
+    let mut turn = simt.opaque(0);
+    while turn < N as u32 {
+        let mine = turn + simt.lane() % lanes;
+        let (mut row, mut state, mut of_row, mut seen) = (spots[0].row, looked.leaves[0].state, given[0], lens[0]);
+        each!(slot < N => if slot as u32 == mine {
+            (row, state) = (spots[slot].row, looked.leaves[slot].state);
+            (of_row, seen) = (given[slot], lens[slot]);
+        });
+        if mine < N as u32 && row < arguments.rows.count {
+            // SAFETY: passed on to the caller; each row has one such lane.
+            unsafe { arguments.note(simt, op, row, state, seen.into(), of_row) };
+        }
+        turn = simt.opaque(turn + lanes);
+    }
 }
 
 /// Folds and maps rows of which a warp has a leaf.
@@ -165,22 +177,33 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, 
     // SAFETY: passed on to the caller.
     let (values, spots, given) = unsafe {
         let start = arguments.start(simt, row);
-        let given = arguments.given::<S, O>(simt, row, start.0);
-        let spot = |further: u64| Spot {
+        let left = narrow(simt, u64::saturating_sub(seen, first));
+        let mut spots = [Spot {
             row,
             start,
-            first: first + further,
-            present: narrow(simt, u64::saturating_sub(seen, first + further)),
-        };
-        let mut spots = [spot(0); N];
-        each!(row < N => spots[row] = spot(place::<T>(row, 0)));
-        (arguments.load(simt, op, &spots, [given; N], is_wide), spots, given)
+            first,
+            present: left,
+        }; N];
+        each!(row < N => {
+            spots[row].first += place::<T>(row, 0);
+            spots[row].present = u32::saturating_sub(left, place::<T>(row, 0) as u32);
+        });
+        let mut given = [0.0; 2];
+        // That of a target is a load that waits for another: after those of the row are under way.
+        if O::TAKES_COLUMNS {
+            given = arguments.given::<S, O>(simt, row, start.0);
+        }
+        let values = arguments.load(simt, op, &spots, [given; N], is_wide);
+        if !O::TAKES_COLUMNS {
+            given = arguments.given::<S, O>(simt, row, start.0);
+        }
+        (values, spots, given)
     };
     if arguments.mode == Mode::Whole && warps.leaves > 1 {
         warps.begin(simt);
     }
     let len = u64::saturating_sub(seen, before).min(Arguments::<T>::leaf::<O>()) as u32;
-    let looked = leaf::fold::<S, T, O, N, 1>(simt, op, &[values], [len], [spots[0].present], LANES);
+    let looked = leaf::fold::<S, T, O, N, 1>(simt, op, &[values], [len], [spots[0].present], LANES, is_wide);
     let [leaf] = looked.leaves;
     // SAFETY: passed on to the caller.
     let Some(state) = (unsafe { arguments.meet(simt, op, row, warps, leaf.state, given[0]) }) else {
@@ -251,12 +274,21 @@ impl<T: Element> Arguments<T> {
     fn place<S: Simt>(self, simt: S) -> (u64, Warps) {
         let (leaves, blocks) = (self.leaves, self.blocks.max(1));
         let (block, warp) = (simt.block(), simt.warp());
-        let (row, leaf) = if leaves == 1 {
-            (u64::from(block) * u64::from(simt.warps()) + u64::from(warp), 0)
+        let (row, block, leaf) = if leaves == 1 {
+            (u64::from(block) * u64::from(simt.warps()) + u64::from(warp), 0, 0)
+        } else if blocks == 1 {
+            (block.into(), 0, warp)
         } else {
-            (u64::from(block / blocks), block % blocks * simt.warps() + warp)
+            let (row, block) = (u64::from(block / blocks), block % blocks);
+            (row, block, block * simt.warps() + warp)
         };
-        (row, Warps { leaves, leaf, blocks })
+        let warps = Warps {
+            leaves,
+            leaf,
+            blocks,
+            block,
+        };
+        (row, warps)
     }
 
     /// The first element of a row, in each array.

@@ -1,7 +1,7 @@
 //! Cross-entropy of logits and a target.
 
 use super::{
-    Column, Given, RowOp, Scale, Several,
+    Column, Found, Given, RowOp, Scale, Several,
     softmax::{largest, quotient},
 };
 use crate::{
@@ -126,13 +126,21 @@ impl CrossEntropy {
 impl RowOp for CrossEntropy {
     largest!();
     /// The distance from the largest, and its exponential.
-    type Kept = (f32, f32);
-    type Sums = Several<3>;
+    type Beside = (f32, f32);
+    /// The distance.
+    type Kept = f32;
+    type Sums = Several<2>;
     type State = Weighted;
     /// What exponentials are multiplied by, and then by what more; what is added, and at the target.
     type Factors = [f32; 4];
     const TARGETS: bool = true;
-    const NOTICES: bool = true;
+    const TOTALS: bool = true;
+    const REMAKES: bool = true;
+
+    #[inline(always)]
+    fn totals(self) -> bool {
+        self.smoothing != 0.0
+    }
 
     #[inline(always)]
     fn beside(self, value: f32, reference: f32) -> (f32, f32) {
@@ -140,22 +148,20 @@ impl RowOp for CrossEntropy {
         (gap, self.scale.exp(gap))
     }
     #[inline(always)]
-    fn unnoticed(self) -> (f32, f32) {
-        (-0.0, 0.0)
+    fn term(self, (gap, exponential): (f32, f32)) -> Several<2> {
+        // Of a −∞ there would be a NaN; the exponential is 0 below −104.
+        Several([exponential, exponential * gap.max(-200.0)])
     }
     #[inline(always)]
-    fn term(self, (gap, exponential): (f32, f32)) -> Several<3> {
-        // Of a −∞ there would be a NaN.
-        let distance = if exponential == 0.0 { -0.0 } else { exponential * gap };
-        Several([exponential, distance, gap])
+    fn kept(self, (gap, _): (f32, f32)) -> f32 {
+        gap
     }
     #[inline(always)]
-    fn leaf(self, max: f32, reference: f32, sums: Several<3>, len: u32) -> Weighted {
-        let Several([sum, distances, gaps]) = sums;
+    fn leaf(self, found: Found, Several([sum, distances]): Several<2>, _: u32) -> Weighted {
         Weighted {
-            scaled: Scaled { max, sum },
+            scaled: Scaled { max: found.first, sum },
             distances,
-            total: single::fma(reference, len as f32, gaps),
+            total: found.total,
         }
     }
     #[inline(always)]
@@ -203,22 +209,26 @@ impl RowOp for CrossEntropy {
         }
     }
     #[inline(always)]
-    fn map(self, (_, exponential): (f32, f32), [factor, more, shift, _]: [f32; 4], _: Column) -> f32 {
-        single::fma(exponential * factor, more, shift)
+    fn map(self, gap: f32, [factor, more, shift, _]: [f32; 4], _: Column) -> f32 {
+        single::fma(self.scale.exp(gap) * factor, more, shift)
     }
     #[inline(always)]
-    fn at_target(self, (_, exponential): (f32, f32), [factor, more, _, target]: [f32; 4]) -> f32 {
-        single::fma(exponential * factor, more, target)
+    fn at_target(self, gap: f32, [factor, more, _, target]: [f32; 4]) -> f32 {
+        single::fma(self.scale.exp(gap) * factor, more, target)
     }
     #[inline(always)]
     fn known(self, row: Weighted, len: u64, given: Given) -> [f32; 4] {
-        let log_sum_exp = self.scale.log_sum_exp(row.scaled);
-        let max = f64::from(row.scaled.max);
-        // 0, or the NaN that all is to be.
-        let nothing = max * 0.0;
-        let sum = f64::from(row.scaled.sum);
-        let logarithm = double::ln(sum * f64::from(single::SCALE_UNDONE)) + nothing;
-        let entropy = logarithm - f64::from(row.distances) / sum;
+        let Scaled { max, sum } = row.scaled;
+        let logarithm = double::ln(f64::from(sum) * f64::from(single::SCALE_UNDONE));
+        let log_sum_exp = if max == f32::INFINITY {
+            max
+        } else {
+            (f64::from(max) + logarithm) as f32
+        };
+        // Less 0, or a NaN that all else is to be.
+        let logarithm = logarithm - f64::from(max * 0.0);
+        let entropy = logarithm - f64::from(row.distances / sum);
+        let max = f64::from(max);
         let of_target = (f64::from(given[0]) - max) - logarithm;
         let exact = max + logarithm;
         let smoothing = f64::from(self.smoothing);

@@ -1,6 +1,6 @@
 //! The gradients of softmax, its logarithm, and norms: folds over two arrays, and maps of both.
 
-use super::{Column, Given, RowOp, Several};
+use super::{Column, Found, Given, RowOp, Several};
 use crate::arithmetic::single;
 
 /// Of softmax: `y · (dy − Σ y·dy) · scale`, of its answers `y` and their gradients `dy`.
@@ -37,7 +37,8 @@ pub struct NormGradient {
 macro_rules! of_two {
     ($sums:ty) => {
         type Value = (f32, f32);
-        type Kept = (f32, f32);
+        type Beside = (f32, f32);
+        type Kept = Several<2>;
         type Sums = $sums;
         type State = $sums;
         const LOOKS_FIRST: bool = false;
@@ -47,7 +48,11 @@ macro_rules! of_two {
             value
         }
         #[inline(always)]
-        fn leaf(self, _: f32, _: f32, sums: $sums, _: u32) -> $sums {
+        fn kept(self, (first, second): (f32, f32)) -> Several<2> {
+            Several([first, second])
+        }
+        #[inline(always)]
+        fn leaf(self, _: Found, sums: $sums, _: u32) -> $sums {
             sums
         }
         #[inline(always)]
@@ -79,7 +84,7 @@ impl RowOp for SoftmaxGradient {
         row
     }
     #[inline(always)]
-    fn map(self, (y, dy): (f32, f32), sum: f32, _: Column) -> f32 {
+    fn map(self, Several([y, dy]): Several<2>, sum: f32, _: Column) -> f32 {
         y * (dy - sum) * self.scale
     }
 }
@@ -102,7 +107,7 @@ impl RowOp for LogSoftmaxGradient {
         row
     }
     #[inline(always)]
-    fn map(self, (y, dy): (f32, f32), sum: f32, _: Column) -> f32 {
+    fn map(self, Several([y, dy]): Several<2>, sum: f32, _: Column) -> f32 {
         single::fma(-single::exp(y), sum, dy) * self.scale
     }
 }
@@ -112,8 +117,6 @@ impl RowOp for NormGradient {
     /// The means, and the reciprocal deviation.
     type Factors = [f32; 3];
     const TAKES_COLUMNS: bool = true;
-    // What it is taken for is not neutral.
-    const NOTICES: bool = true;
 
     #[inline(always)]
     fn absent(self) -> (f32, f32) {
@@ -135,7 +138,7 @@ impl RowOp for NormGradient {
         [mean, product / len, reciprocal]
     }
     #[inline(always)]
-    fn map(self, (x, g): (f32, f32), [mean, product, reciprocal]: [f32; 3], _: Column) -> f32 {
+    fn map(self, Several([x, g]): Several<2>, [mean, product, reciprocal]: [f32; 3], _: Column) -> f32 {
         (g - single::fma(x, product, mean)) * reciprocal
     }
 }

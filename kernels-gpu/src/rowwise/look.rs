@@ -1,6 +1,6 @@
 //! What a row operation does in each of its looks, and above, as monoids: stages fold those.
 
-use super::{RowOp, Sums as _};
+use super::{RowOp, Sums as _, Value as _};
 use crate::monoids::{Algebra, Monoid};
 
 /// A look at a leaf.
@@ -21,6 +21,10 @@ pub struct Second<O> {
     /// What elements are beside.
     pub reference: f32,
 }
+
+/// The sum of the elements.
+#[derive(Clone, Copy)]
+pub struct Total<O>(pub O);
 
 /// The states of leaves.
 #[derive(Clone, Copy)]
@@ -63,14 +67,27 @@ macro_rules! monoid {
     };
 }
 
-monoid!(First<O>, f32, false, |this| this.0.nothing(), |this, a, b| this.0.both(a, b));
-monoid!(Second<O>, O::Sums, false, |_this| O::Sums::nothing(), |_this, a, b| a.plus(b));
-monoid!(States<O>, O::State, O::FUSES, |this| this.0.identity(), |this, a, b| this.0.combine(a, b));
+monoid!(First<O>, f32, false, |this| this.0.nothing(), |this, a, b| this
+    .0
+    .both(a, b));
+monoid!(Second<O>, O::Sums, false, |_this| O::Sums::nothing(), |_this, a, b| a
+    .plus(b));
+monoid!(Total<O>, f32, false, |_this| -0.0, |_this, a, b| a + b);
+monoid!(States<O>, O::State, O::FUSES, |this| this.0.identity(), |this, a, b| {
+    this.0.combine(a, b)
+});
 
 impl<O: RowOp> Look<O> for First<O> {
     #[inline(always)]
     fn of(self, value: O::Value) -> f32 {
         self.0.first(value)
+    }
+}
+
+impl<O: RowOp> Look<O> for Total<O> {
+    #[inline(always)]
+    fn of(self, value: O::Value) -> f32 {
+        value.each()[0]
     }
 }
 

@@ -23,7 +23,7 @@ mod softmax;
 
 pub use cross_entropy::{CrossEntropy, Target, Weighted};
 pub use gradient::{LogSoftmaxGradient, NormGradient, SoftmaxGradient};
-pub use look::{First, Look, Second, States};
+pub use look::{First, Look, Second, States, Total};
 pub use norm::{LayerNorm, Moments, RmsNorm};
 pub use softmax::{LogSoftmax, Scale, Softmax};
 
@@ -100,17 +100,30 @@ impl Value for (f32, f32) {
 /// What is known of a row before it is read: two numbers of an operation's own.
 pub type Given = [f32; 2];
 
+/// What is found in a leaf before the second look.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// In the first look.
+    pub first: f32,
+    /// The reference.
+    pub reference: f32,
+    /// The sum of the elements, where that is asked for.
+    pub total: f32,
+}
+
 /// A fold of a row, in two looks at each of its leaves, and a map.
 ///
 /// Laws, to the bit: `combine` is neutral with `identity` and commutative, as a [`Monoid`](crate::monoids::Monoid)'s; `both` is so with `nothing`; `first` of what is
-/// [`absent`](Self::absent) is `nothing`, and the term of what is kept of it is neutral in sums.
+/// [`absent`](Self::absent) is `nothing`; and its term is neutral in sums, or that of what it is [moved](Self::moved) to.
 ///
 /// Mark the methods `#[inline(always)]`.
 pub trait RowOp: Copy + Send + Sync {
     /// What it takes one of at a time.
     type Value: Value;
-    /// What is kept of an element, from the second look to the map.
-    type Kept: Copy + Send + Sync;
+    /// What an element is beside the reference.
+    type Beside: Copy;
+    /// What is kept of that for the map.
+    type Kept: Words + Send + Sync;
     /// What the second look sums.
     type Sums: Sums;
     /// What is known of a leaf, and of a row.
@@ -130,8 +143,12 @@ pub trait RowOp: Copy + Send + Sync {
     const ADDS: bool = false;
     /// Whether a row has a target, whose answer is another's: [`at_target`](Self::at_target).
     const TARGETS: bool = false;
-    /// Whether what is kept of an absent element would be noticed, so that [`unnoticed`](Self::unnoticed) takes its place.
-    const NOTICES: bool = false;
+    /// Whether the second look would notice what is absent, so that it is [moved](Self::moved).
+    const MOVES: bool = false;
+    /// Whether the sum of the elements may be asked for.
+    const TOTALS: bool = false;
+    /// Whether the map makes again what the second look made of an element: with both kept, registers would spill.
+    const REMAKES: bool = false;
     /// Whether states are combined by multiplications that are fused.
     const FUSES: bool = true;
 
@@ -171,16 +188,28 @@ pub trait RowOp: Copy + Send + Sync {
         found
     }
 
+    /// Whether the sum of the elements is asked for.
+    fn totals(self) -> bool {
+        false
+    }
+
     /// What an element is beside the reference.
-    fn beside(self, value: Self::Value, reference: f32) -> Self::Kept;
-    /// What is kept of an element that is absent, if it would be noticed: its term is neutral.
-    fn unnoticed(self) -> Self::Kept {
-        self.beside(self.absent(), 0.0)
+    fn beside(self, value: Self::Value, reference: f32) -> Self::Beside;
+    /// What stands for an absent element in the second look.
+    fn moved(self, reference: f32) -> Self::Value {
+        let _ = reference;
+        self.absent()
+    }
+    /// A reference beside which an absent element's term is neutral: where it is not moved.
+    fn unmoved(self) -> f32 {
+        0.0
     }
     /// What the second look sums of an element.
-    fn term(self, kept: Self::Kept) -> Self::Sums;
+    fn term(self, beside: Self::Beside) -> Self::Sums;
+    /// What is kept of it.
+    fn kept(self, beside: Self::Beside) -> Self::Kept;
     /// The state of a leaf of `len` elements, at least one.
-    fn leaf(self, found: f32, reference: f32, sums: Self::Sums, len: u32) -> Self::State;
+    fn leaf(self, found: Found, sums: Self::Sums, len: u32) -> Self::State;
     /// The state of nothing.
     fn identity(self) -> Self::State;
     /// The state of two runs together.
@@ -242,22 +271,6 @@ impl Words for Several<2> {
     }
 }
 
-impl Words for Several<3> {
-    const COUNT: usize = 3;
-    #[inline(always)]
-    fn word(self, i: usize) -> u32 {
-        self.0[i].to_bits()
-    }
-    #[inline(always)]
-    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
-        Self([
-            f32::from_bits(word(0)),
-            f32::from_bits(word(1)),
-            f32::from_bits(word(2)),
-        ])
-    }
-}
-
 impl Sums for Several<2> {
     #[inline(always)]
     fn nothing() -> Self {
@@ -267,18 +280,6 @@ impl Sums for Several<2> {
     fn plus(self, Self([c, d]): Self) -> Self {
         let Self([a, b]) = self;
         Self([a + c, b + d])
-    }
-}
-
-impl Sums for Several<3> {
-    #[inline(always)]
-    fn nothing() -> Self {
-        Self([-0.0; 3])
-    }
-    #[inline(always)]
-    fn plus(self, Self([d, e, f]): Self) -> Self {
-        let Self([a, b, c]) = self;
-        Self([a + d, b + e, c + f])
     }
 }
 

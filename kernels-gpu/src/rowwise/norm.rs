@@ -1,6 +1,6 @@
 //! Layer norm and root-mean-square norm.
 
-use super::{Column, Given, RowOp};
+use super::{Column, Found, Given, RowOp};
 use crate::{arithmetic::single, monoids::Words};
 
 /// How many elements, their mean, and the sum of the squares of their distances from it.
@@ -68,6 +68,7 @@ fn reciprocal_root(x: f32) -> f32 {
 impl RowOp for LayerNorm {
     type Value = f32;
     /// The distance from the leaf's mean.
+    type Beside = f32;
     type Kept = f32;
     type Sums = f32;
     type State = Moments;
@@ -76,7 +77,7 @@ impl RowOp for LayerNorm {
     const HAS_COLUMNS: bool = true;
     const ADDS: bool = true;
     // It would be as far from the mean as any 0.
-    const NOTICES: bool = true;
+    const MOVES: bool = true;
 
     #[inline(always)]
     fn absent(self) -> f32 {
@@ -88,23 +89,33 @@ impl RowOp for LayerNorm {
     }
     #[inline(always)]
     fn reference(self, found: f32, len: u32) -> f32 {
-        found / len as f32
+        // Of a sum that is infinite a NaN: distances from it are.
+        let mean = found / len as f32;
+        single::fma(mean, 0.0, mean)
     }
     #[inline(always)]
     fn beside(self, value: f32, mean: f32) -> f32 {
         value - mean
     }
     #[inline(always)]
-    fn unnoticed(self) -> f32 {
+    fn moved(self, mean: f32) -> f32 {
+        mean
+    }
+    #[inline(always)]
+    fn unmoved(self) -> f32 {
         0.0
+    }
+    #[inline(always)]
+    fn kept(self, distance: f32) -> f32 {
+        distance
     }
     #[inline(always)]
     fn term(self, distance: f32) -> f32 {
         distance * distance
     }
     #[inline(always)]
-    fn leaf(self, _: f32, mean: f32, squares: f32, len: u32) -> Moments {
-        let count = len as f32;
+    fn leaf(self, found: Found, squares: f32, len: u32) -> Moments {
+        let (count, mean) = (len as f32, found.reference);
         Moments { count, mean, squares }
     }
     #[inline(always)]
@@ -154,6 +165,7 @@ impl RowOp for LayerNorm {
 
 impl RowOp for RmsNorm {
     type Value = f32;
+    type Beside = f32;
     type Kept = f32;
     type Sums = f32;
     type State = f32;
@@ -176,7 +188,11 @@ impl RowOp for RmsNorm {
         value * value
     }
     #[inline(always)]
-    fn leaf(self, _: f32, _: f32, squares: f32, _: u32) -> f32 {
+    fn kept(self, value: f32) -> f32 {
+        value
+    }
+    #[inline(always)]
+    fn leaf(self, _: Found, squares: f32, _: u32) -> f32 {
         squares
     }
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Softmax and its logarithm.
 
-use super::{Column, Given, RowOp};
+use super::{Column, Found, Given, RowOp};
 use crate::{
     arithmetic::{double, single},
     monoids::Scaled,
@@ -124,12 +124,18 @@ macro_rules! exponentials {
     () => {
         largest!();
         const MASKS: bool = true;
+        type Beside = f32;
         type Kept = f32;
         type Sums = f32;
         type State = Scaled<f32>;
 
         #[inline(always)]
-        fn leaf(self, max: f32, _: f32, sum: f32, _: u32) -> Scaled<f32> {
+        fn kept(self, beside: f32) -> f32 {
+            beside
+        }
+        #[inline(always)]
+        fn leaf(self, found: Found, sum: f32, _: u32) -> Scaled<f32> {
+            let max = found.first;
             Scaled { max, sum }
         }
         #[inline(always)]

@@ -124,7 +124,10 @@ impl Run {
         let out = memory.packed("answers", pitch * count, U::UNIT);
         let sums = memory.packed("sums", pitch * count, T::UNIT);
         let known = memory.words("known", 4 * count);
-        let leaves = rows.len.div_ceil(leaf_elements(T::TYPE.bytes(), O::Value::ARRAYS) as u64).max(1);
+        let leaves = rows
+            .len
+            .div_ceil(leaf_elements(T::TYPE.bytes(), O::Value::ARRAYS) as u64)
+            .max(1);
         let states = memory.words("states", (leaves * rows.count) as usize * O::State::COUNT);
         let mut weigh = |name, floats: Option<&[W]>, misalign| {
             floats.map_or(core::ptr::null(), |floats| memory.input(name, floats, misalign).cast())
@@ -134,7 +137,11 @@ impl Run {
             weigh("biases", beside.columns[1], gap % 2),
         ];
         let array = |start: *const u8, bytes: usize, stride: i64, values: usize| Array {
-            start: if start.is_null() { start } else { start.wrapping_add(bytes * rows.first) },
+            start: if start.is_null() {
+                start
+            } else {
+                start.wrapping_add(bytes * rows.first)
+            },
             stride,
             step: 1,
             around: Around(start.addr(), start.wrapping_add(bytes * values).addr()),
@@ -151,7 +158,9 @@ impl Run {
             }
             (None, None) => (Second::Nothing, array(core::ptr::null(), bytes, 0, 0)),
         };
-        let targets = beside.targets.map_or(core::ptr::null(), |(targets, _)| memory.input("targets", targets, 0).cast());
+        let targets = beside.targets.map_or(core::ptr::null(), |(targets, _)| {
+            memory.input("targets", targets, 0).cast()
+        });
         let all_known = [0, 1, 2, 3].map(|i| known.start().wrapping_add(i * count));
         let known_at = match beside.given {
             None => all_known,
@@ -183,11 +192,19 @@ impl Run {
             len: rows.len,
             count: rows.count,
             layout: core::ptr::null(),
-            out: if beside.maps { to(out, U::UNIT) } else { core::ptr::null_mut() },
+            out: if beside.maps {
+                to(out, U::UNIT)
+            } else {
+                core::ptr::null_mut()
+            },
             out_stride: pitch as i64,
             out_step: 1,
             out_layout: core::ptr::null(),
-            sums: if second == Second::Residual { to(sums, T::UNIT) } else { core::ptr::null_mut() },
+            sums: if second == Second::Residual {
+                to(sums, T::UNIT)
+            } else {
+                core::ptr::null_mut()
+            },
             flags: flags.bits(params),
             columns,
             known: known_at,
@@ -253,7 +270,9 @@ impl Run {
         let mut row_states = self.states.start();
         if shape.way == Way::Apart {
             // A lane has no others to combine with.
-            let to = self.memory.words("states of rows", passed.count as usize * O::State::COUNT);
+            let to = self
+                .memory
+                .words("states of rows", passed.count as usize * O::State::COUNT);
             let config = Launch::new(passed.count as u32, LANES, seed);
             let from = self.states.start();
             launch(&config, &mut self.memory, |lane| {
@@ -314,9 +333,17 @@ where
     } else {
         run.all::<u16, O>(op, T::TYPE, shape, seed)?;
     }
-    let values = if beside.maps { run.rows("answers", run.out, gap)? } else { vec![] };
+    let values = if beside.maps {
+        run.rows("answers", run.out, gap)?
+    } else {
+        vec![]
+    };
     let is_residual = matches!(beside.other, Some((Second::Residual, ..)));
-    let sums = if is_residual { run.rows("sums", run.sums, gap)? } else { vec![] };
+    let sums = if is_residual {
+        run.rows("sums", run.sums, gap)?
+    } else {
+        vec![]
+    };
     let count = rows.count as usize;
     let mut known = vec![[0; 4]; count];
     if beside.given.is_none() {

@@ -11,7 +11,7 @@ use warpfold::{
     gpu::{Gpu, RowPlaces},
     layout::Layout,
     plan::row::Form,
-    row::{self, AllMasked, Operation, Row, RowElement},
+    row::{self, AllMasked, MeanAndDeviation, Operation, Row, RowElement, Targets},
 };
 use warpfold_tests::rows::{Kind, Weights, numbers, plant};
 
@@ -42,6 +42,12 @@ fn agrees<T: RowElement + Pod, U: RowElement + Pod, Op: Operation>(
         );
         assert!(bits == of, "{}", what());
         assert_eq!(mapped.shape, expected.shape);
+        assert_eq!(
+            format!("{:?}", mapped.sums),
+            format!("{:?}", expected.sums),
+            "{}",
+            what()
+        );
         for (known, of) in mapped.known.bits().iter().zip(expected.known.bits()) {
             for (i, knows) in Op::KNOWS.into_iter().enumerate() {
                 assert!(!knows || known[i] == of[i], "{}", what());
@@ -50,23 +56,51 @@ fn agrees<T: RowElement + Pod, U: RowElement + Pod, Op: Operation>(
     }
 }
 
-fn all<T: RowElement + Pod, U: RowElement + Pod, W: Weights>(gpu: &Gpu, layout: &Layout, axis: i64, seed: u64) {
-    let columns = layout.shape()[axis.rem_euclid(layout.shape().len() as i64) as usize] as usize;
-    let (weights, biases) = (numbers::<W>(columns, seed + 1), numbers::<W>(columns, seed + 2));
+fn all<T: Weights + Pod, U: RowElement + Pod, W: Weights>(gpu: &Gpu, layout: &Layout, axis: i64, seed: u64) {
+    let shape = layout.shape();
+    let columns = shape[axis.rem_euclid(shape.len() as i64) as usize];
+    let rows = layout.len().checked_div(columns).unwrap_or(shape.iter().take(1).sum());
+    let (weights, biases) = (
+        numbers::<W>(columns as usize, seed + 1),
+        numbers::<W>(columns as usize, seed + 2),
+    );
+    let other = numbers::<T>(layout.len() as usize, seed + 3);
+    let other = || T::operand(&other);
+    let mask: Vec<u8> = (0..layout.len()).map(|i| (i * 7 % 5) as u8).collect();
     agrees::<T, U, _>(gpu, &row::softmax().axis(axis).scale(-0.7), layout, seed);
     agrees::<T, U, _>(gpu, &row::softmax().axis(axis), layout, seed);
     agrees::<T, U, _>(gpu, &row::log_softmax().axis(axis), layout, seed);
-    let norm = row::layer_norm(1e-5)
-        .axis(axis)
-        .weight(W::floats(&weights))
-        .bias(W::floats(&biases));
+    agrees::<T, U, _>(gpu, &row::log_sum_exp().axis(axis), layout, seed);
+    agrees::<T, U, _>(gpu, &row::softmax().axis(axis).mask(&mask), layout, seed);
+    agrees::<T, U, _>(gpu, &row::softmax().axis(axis).scale(0.5).plus(other()), layout, seed);
+    let [weight, bias] = [W::floats(&weights), W::floats(&biases)];
+    let norm = row::layer_norm(1e-5).axis(axis).weight(weight).bias(bias);
     agrees::<T, U, _>(gpu, &norm, layout, seed);
-    agrees::<T, U, _>(
-        gpu,
-        &row::rms_norm(1e-6).axis(axis).weight(W::floats(&weights)),
-        layout,
-        seed,
-    );
+    let norm = row::rms_norm(1e-6).axis(axis).weight(weight);
+    agrees::<T, U, _>(gpu, &norm.residual(other()), layout, seed);
+    agrees::<T, U, _>(gpu, &row::softmax_gradient(other()).axis(axis), layout, seed);
+    agrees::<T, U, _>(gpu, &row::log_softmax_gradient(other()).axis(axis), layout, seed);
+    let known = numbers::<f32>(rows as usize, seed + 4);
+    let known = MeanAndDeviation {
+        reciprocal_deviation: known.iter().map(|x| x.abs() + 0.1).collect(),
+        mean: known,
+    };
+    let norm = row::layer_norm_gradient(other(), &known).axis(axis).weight(weight);
+    agrees::<T, U, _>(gpu, &norm, layout, seed);
+    let targets = (0..rows).map(|row| {
+        if row % 5 == 3 || columns == 0 {
+            -100
+        } else {
+            (row * 37 % columns) as i64
+        }
+    });
+    let targets: Vec<i64> = targets.collect();
+    let loss = row::cross_entropy(&targets)
+        .axis(axis)
+        .label_smoothing(0.1)
+        .z_loss(1e-3);
+    agrees::<T, U, _>(gpu, &loss.clone(), layout, seed);
+    agrees::<T, U, _>(gpu, &loss.gradient(0.5), layout, seed);
 }
 
 pub fn quick_rows_of_every_type(gpu: &Gpu) {
@@ -189,5 +223,88 @@ pub fn quick_rows_off_a_boundary(gpu: &Gpu) {
             mapped[..offset].iter().all(|word| *word == 0),
             "{len}: written before the first row"
         );
+    }
+}
+
+/// The gradient over the logits, which a launch that maps reads again; and targets that are no elements of their rows, which only a launch can meet.
+pub fn quick_losses_over_their_logits(gpu: &Gpu) {
+    for (len, form) in [
+        (40_u64, Form::Best),
+        (5000, Form::Best),
+        (5000, Form::Unfused),
+        (300_000, Form::Unfused),
+    ] {
+        let layout = Layout::c_order(&[7, len]).expect("small");
+        let values = numbers::<f32>(7 * len as usize, len);
+        let targets = [0, len as i64 - 1, -100, 3, len as i64, -1, len as i64 / 2];
+        let there = targets.map(|target| {
+            if (0..len as i64).contains(&target) {
+                target
+            } else {
+                -100
+            }
+        });
+        let loss = row::cross_entropy(&there).gradient(0.5);
+        let expected = loss
+            .on_cpu::<_, f32>(View::new(&values, &layout).expect("in bounds"))
+            .expect("a meaning");
+        let loss = row::cross_entropy(Targets::Later { of_64_bits: true })
+            .gradient(0.5)
+            .form(form);
+        let prepared = loss.prepare::<f32, f32>(gpu, &layout).expect("a plan");
+        let stream = Stream::new(StreamFlags::DEFAULT, None).expect("a stream");
+        let buffer = DeviceBuffer::from_slice(&values).expect("room");
+        let on_gpu = DeviceBuffer::from_slice(&targets).expect("room");
+        let known = DeviceBuffer::<f32>::zeroed(28).expect("room");
+        let mut workspace = prepared.workspace().expect("room");
+        let (address, at) = (buffer.as_device_ptr().as_raw(), known.as_device_ptr().as_raw());
+        let places = RowPlaces {
+            input: address,
+            output: address,
+            targets: on_gpu.as_device_ptr().as_raw(),
+            known: [at, at + 28, at + 56, at + 84],
+            ..RowPlaces::default()
+        };
+        // SAFETY: all of it lives past the synchronisation.
+        unsafe { prepared.launch_raw(&stream, &places, &mut workspace).expect("a launch") };
+        stream.synchronize().expect("no fault");
+        let (mut mapped, mut losses) = (vec![0.0; values.len()], vec![0.0; 28]);
+        buffer.copy_to(&mut mapped).expect("a copy");
+        known.copy_to(&mut losses).expect("a copy");
+        for (row, target) in targets.into_iter().enumerate() {
+            let part = row * len as usize..(row + 1) * len as usize;
+            if target == -1 || target == len as i64 {
+                assert!(
+                    mapped[part].iter().all(|y| y.is_nan()) && losses[row].is_nan(),
+                    "{len}, {form:?}"
+                );
+            } else {
+                assert_eq!(
+                    mapped[part.clone()],
+                    expected.values[part],
+                    "{len}, {form:?}, row {row}"
+                );
+                assert_eq!(losses[row], expected.known.loss[row], "{len}, {form:?}, row {row}");
+            }
+            assert_eq!(
+                losses[7 + row],
+                expected.known.log_sum_exp[row],
+                "{len}, {form:?}, row {row}"
+            );
+        }
+    }
+}
+
+/// A mask and what is added, of one row for all.
+pub fn quick_rows_beside_one_for_all(gpu: &Gpu) {
+    for len in [64_u64, 1000, 4096] {
+        let layout = Layout::c_order(&[3, 5, len]).expect("small");
+        let one = Layout::c_order(&[1, len]).expect("small");
+        let mask: Vec<bool> = (0..len).map(|i| i % 3 != 1).collect();
+        let added = numbers::<bf16>(len as usize, len);
+        let mask = View::new(&mask, &one).expect("in bounds");
+        let added = View::new(&added, &one).expect("in bounds");
+        agrees::<bf16, bf16, _>(gpu, &row::softmax().mask(mask), &layout, 2);
+        agrees::<bf16, f32, _>(gpu, &row::log_softmax().plus(added), &layout, 3);
     }
 }

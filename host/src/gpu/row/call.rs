@@ -105,7 +105,11 @@ impl<Op: Operation> Row<'_, Op> {
             input: input.address(),
             other: other.address(),
             output: output.as_device_ptr().as_raw(),
-            sums: if problem.has_sums { sums_out.as_device_ptr().as_raw() } else { 0 },
+            sums: if problem.has_sums {
+                sums_out.as_device_ptr().as_raw()
+            } else {
+                0
+            },
             weights: (weights.address(), row.weights.map(|floats| floats.element())),
             biases: (biases.address(), row.biases.map(|floats| floats.element())),
             targets: targets.address(),

@@ -4,7 +4,7 @@ use super::{Arguments, Mode, Second};
 use crate::{
     arithmetic::single,
     element::{Element, Item as _, Two},
-    rowwise::{Column, First, Given, Look, ROWS, RowOp, Second as Sums, Value as _},
+    rowwise::{Column, First, Found, Given, Look, ROWS, RowOp, Second as Sums, Total, Value as _},
     simt::Simt,
     stages::{columns::Rows, load_state, narrow, store_state},
     tree::{LANES, pending::Pending, row_elements, vector_elements},
@@ -41,7 +41,16 @@ pub unsafe fn map_apart<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments
         let reference = op.reference(found, read.seen);
         let mut state = op.identity();
         if arguments.mode != Mode::Map && read.seen > 0 {
-            state = op.leaf(found, reference, read.fold(Sums { op, reference }), read.seen);
+            let mut total = -0.0;
+            if O::TOTALS && op.totals() {
+                total = read.fold(Total(op));
+            }
+            let found = Found {
+                first: found,
+                reference,
+                total,
+            };
+            state = op.leaf(found, read.fold(Sums { op, reference }), read.seen);
         }
         read.finish(reference, state, leaf);
     }
@@ -73,8 +82,14 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
     unsafe fn new(simt: S, op: O, arguments: Arguments<T>, row: u64, leaf: u64) -> Self {
         let first = leaf * Arguments::<T>::leaf::<O>();
         let all_seen = arguments.seen(row);
-        let seen = narrow(simt, u64::saturating_sub(all_seen, first).min(Arguments::<T>::leaf::<O>()));
-        let len = narrow(simt, u64::saturating_sub(arguments.rows.len, first).min(Arguments::<T>::leaf::<O>()));
+        let seen = narrow(
+            simt,
+            u64::saturating_sub(all_seen, first).min(Arguments::<T>::leaf::<O>()),
+        );
+        let len = narrow(
+            simt,
+            u64::saturating_sub(arguments.rows.len, first).min(Arguments::<T>::leaf::<O>()),
+        );
         // SAFETY: passed on to the caller.
         unsafe {
             let start = arguments.start(simt, row);
@@ -131,7 +146,13 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
         let is_there = |row: usize| row < ROWS / O::Value::ARRAYS && place(row) < self.seen;
         // All are asked for before any is looked at.
         // SAFETY: passed on to the caller.
-        let value = |row: usize| unsafe { if is_there(row) { self.value(place(row)) } else { self.op.absent() } };
+        let value = |row: usize| unsafe {
+            if is_there(row) {
+                self.value(place(row))
+            } else {
+                self.op.absent()
+            }
+        };
         let (a, b, c, d) = (value(0), value(1), value(2), value(3));
         let state = |row: usize, value: O::Value| if is_there(row) { look.of(value) } else { look.identity() };
         let low = look.combine(state(0, a), state(1, b));
@@ -257,8 +278,12 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             let number = self.first + u64::from(place);
             // SAFETY: passed on to the caller.
             unsafe {
-                let value = if place < self.seen { self.value(place) } else { op.absent() };
-                let kept = op.beside(value, reference);
+                let value = if place < self.seen {
+                    self.value(place)
+                } else {
+                    op.absent()
+                };
+                let kept = op.kept(op.beside(value, reference));
                 let mut column = Column::PLAIN;
                 if O::HAS_COLUMNS {
                     column = arguments.columns.load_one(simt, number);

@@ -194,7 +194,11 @@ impl RowLaunch {
         let is_whole = |address: usize, bytes: usize| address.is_multiple_of(bytes);
         let in_vectors = |stride: i64| is_whole(stride.unsigned_abs() as usize, vector);
         let [first, second] = self.arrays;
-        let of_second = if second_of(flags) == Second::Mask { vector } else { VECTOR_BYTES };
+        let of_second = if second_of(flags) == Second::Mask {
+            vector
+        } else {
+            VECTOR_BYTES
+        };
         let is_row = |array: Array, bytes: usize| {
             is_whole(array.start.addr(), bytes) && in_vectors(array.stride) && array.step == 1
         };

@@ -2,14 +2,14 @@
 
 use super::Way;
 #[cfg(target_arch = "nvptx64")]
-use super::{RowLaunch, fold_states, map_apart, map_leaves, map_short};
+use super::{RowLaunch, fold_states, map_apart, map_leaves, map_short, sum_columns};
 use crate::{
     element::Type,
     kernels::{Entry, Kernel, LIBRARY},
     monoids::{Algebra, Words},
     rowwise::{
-        CrossEntropy, LayerNorm, LogSoftmax, LogSoftmaxGradient, NormGradient, RmsNorm, RowOp, Softmax, SoftmaxGradient,
-        Value,
+        CrossEntropy, LayerNorm, LogSoftmax, LogSoftmaxGradient, NormGradient, RmsNorm, RowOp, Softmax,
+        SoftmaxGradient, Value,
     },
     stages::strategy::Strategy,
 };
@@ -20,7 +20,7 @@ const PART: &str = "rows";
 /// What the build knows of an entry, of elements of 16 bits or of f32: those of 16 bits are called bf16, and may be f16.
 const fn entry<O: RowOp>(op: &'static str, name: &'static str, element: Type, way: Way, blocks: u32) -> Entry {
     // Warps that have a row together are one block.
-    let max_threads = if matches!(way, Way::Leaf) { 512 } else { 256 };
+    let max_threads = if matches!(way, Way::Leaf) { 1024 } else { 256 };
     let arrays = O::Value::ARRAYS;
     Entry {
         library: &LIBRARY,
@@ -58,6 +58,15 @@ const fn states<O: RowOp>(name: &'static str) -> Entry {
     }
 }
 
+/// The entry that sums columns.
+const fn columns(name: &'static str, element: Type) -> Entry {
+    Entry {
+        max_threads: 128,
+        min_blocks: Some(4),
+        ..entry::<NormGradient>("norm_column_gradient", name, element, Way::Short, 4)
+    }
+}
+
 /// Of states, where a launch passes arguments for elements.
 ///
 /// # Safety
@@ -85,6 +94,12 @@ pub fn find_states(kind: &str) -> Option<&'static Entry> {
         .find(|entry| entry.name.strip_prefix("row_states_") == Some(kind))
 }
 
+/// The entry that sums columns, of elements of a type.
+#[must_use]
+pub fn find_columns(element: Type) -> Option<&'static Entry> {
+    find("norm_column_gradient", element, Way::Short)
+}
+
 /// The entry of an operation for elements of a type; none if it is not built.
 #[must_use]
 pub fn find(op: &str, element: Type, way: Way) -> Option<&'static Entry> {
@@ -101,12 +116,14 @@ pub fn find(op: &str, element: Type, way: Way) -> Option<&'static Entry> {
 macro_rules! points {
     ($($op:ident: $operation:ty, blocks [$short:literal $leaf:literal] = |$params:ident| $value:expr, [$($wide:literal)*] [$($half:literal)*];)*) => {
         /// The entries: operation by operation, each of f32 and of 16 bits, as [`Way::ALL`] has them.
-        pub static ENTRIES: [Entry; 5 + 6 * 8] = [
+        pub static ENTRIES: [Entry; 7 + 6 * 8] = [
             states::<Softmax>("row_states_scaled"),
             states::<LayerNorm>("row_states_moments"),
             states::<RmsNorm>("row_states_sum"),
             states::<NormGradient>("row_states_sums"),
             states::<CrossEntropy>("row_states_weighted"),
+            columns("norm_column_gradient_b32", Type::F32),
+            columns("norm_column_gradient_b16", Type::Bf16),
             $(
             entry::<$operation>(stringify!($op), points!(@name 0 $($wide)*), Type::F32, Way::Short, $short),
             entry::<$operation>(stringify!($op), points!(@name 1 $($wide)*), Type::F32, Way::Leaf, $leaf),
@@ -122,6 +139,8 @@ macro_rules! points {
         points!(@point all(), |_params| RmsNorm { epsilon: 0.0, plus: 0.0 }, states_of, "row_states_sum");
         points!(@point all(), |_params| NormGradient { centers: false, plus: 0.0 }, states_of, "row_states_sums");
         points!(@point all(), |_params| CrossEntropy::new(0.0, 0.0, 0.0), states_of, "row_states_weighted");
+        points!(@point all(), |_params| NormGradient { centers: true, plus: -0.0 }, sum_columns::<_, u32>, "norm_column_gradient_b32");
+        points!(@point all(), |_params| NormGradient { centers: true, plus: -0.0 }, sum_columns::<_, u16>, "norm_column_gradient_b16");
 
         $(
             points!(@point all(), |$params| $value, map_short::<_, u32, _>, points!(@name 0 $($wide)*));
@@ -161,20 +180,20 @@ macro_rules! points {
 }
 
 points! {
-    softmax: Softmax, blocks [3 2] = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag },
+    softmax: Softmax, blocks [3 1] = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag },
         ["softmax_short_b32" "softmax_leaf_b32" "softmax_apart_b32"] ["softmax_short_b16" "softmax_leaf_b16" "softmax_apart_b16"];
-    log_softmax: LogSoftmax, blocks [3 2] = |params| LogSoftmax { scale: params.scale() },
+    log_softmax: LogSoftmax, blocks [3 1] = |params| LogSoftmax { scale: params.scale() },
         ["log_softmax_short_b32" "log_softmax_leaf_b32" "log_softmax_apart_b32"] ["log_softmax_short_b16" "log_softmax_leaf_b16" "log_softmax_apart_b16"];
-    layer_norm: LayerNorm, blocks [3 2] = |params| LayerNorm { epsilon: params.numbers[0] },
+    layer_norm: LayerNorm, blocks [3 1] = |params| LayerNorm { epsilon: params.numbers[0] },
         ["layer_norm_short_b32" "layer_norm_leaf_b32" "layer_norm_apart_b32"] ["layer_norm_short_b16" "layer_norm_leaf_b16" "layer_norm_apart_b16"];
-    rms_norm: RmsNorm, blocks [3 2] = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] },
+    rms_norm: RmsNorm, blocks [3 1] = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] },
         ["rms_norm_short_b32" "rms_norm_leaf_b32" "rms_norm_apart_b32"] ["rms_norm_short_b16" "rms_norm_leaf_b16" "rms_norm_apart_b16"];
-    cross_entropy: CrossEntropy, blocks [3 2] = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]),
+    cross_entropy: CrossEntropy, blocks [3 1] = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]),
         ["cross_entropy_short_b32" "cross_entropy_leaf_b32" "cross_entropy_apart_b32"] ["cross_entropy_short_b16" "cross_entropy_leaf_b16" "cross_entropy_apart_b16"];
-    softmax_gradient: SoftmaxGradient, blocks [3 2] = |params| SoftmaxGradient { scale: params.numbers[0] },
+    softmax_gradient: SoftmaxGradient, blocks [3 1] = |params| SoftmaxGradient { scale: params.numbers[0] },
         ["softmax_gradient_short_b32" "softmax_gradient_leaf_b32" "softmax_gradient_apart_b32"] ["softmax_gradient_short_b16" "softmax_gradient_leaf_b16" "softmax_gradient_apart_b16"];
-    log_softmax_gradient: LogSoftmaxGradient, blocks [3 2] = |params| LogSoftmaxGradient { scale: params.numbers[0] },
+    log_softmax_gradient: LogSoftmaxGradient, blocks [3 1] = |params| LogSoftmaxGradient { scale: params.numbers[0] },
         ["log_softmax_gradient_short_b32" "log_softmax_gradient_leaf_b32" "log_softmax_gradient_apart_b32"] ["log_softmax_gradient_short_b16" "log_softmax_gradient_leaf_b16" "log_softmax_gradient_apart_b16"];
-    norm_gradient: NormGradient, blocks [3 2] = |params| NormGradient { centers: params.flag, plus: params.numbers[1] },
+    norm_gradient: NormGradient, blocks [3 1] = |params| NormGradient { centers: params.flag, plus: params.numbers[1] },
         ["norm_gradient_short_b32" "norm_gradient_leaf_b32" "norm_gradient_apart_b32"] ["norm_gradient_short_b16" "norm_gradient_leaf_b16" "norm_gradient_apart_b16"];
 }

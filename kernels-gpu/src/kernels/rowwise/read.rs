@@ -7,7 +7,7 @@ use crate::{
     rowwise::{Given, RowOp, Target, Value as _},
     simt::Simt,
     stages::{
-        columns::{Floats, Held, MOST, Rows, each},
+        columns::{Held, MOST, each},
         load::{
             around::Around,
             source::{Aligned, Ragged, Way as _, load},
@@ -63,17 +63,23 @@ impl<T: Element> Arguments<T> {
                 let from = |spot: Spot<T>| self.other(spot, T::BYTES).cast();
                 others = self.vectors(simt, spots.map(from), spots, around.1, absent[1], 0, is_wide);
             }
-            each!(row < N => words[row] = words[row].map(|word| word ^ signs));
+            if signs != 0 {
+                each!(row < N => words[row] = words[row].map(|word| word ^ signs));
+            }
+            // As long as they are packed: registers are dear.
+            if O::MASKS && self.second == Second::Mask {
+                words = self.masked(simt, words, spots, absent[0], is_wide);
+            }
+            if O::ADDS && self.second == Second::Residual {
+                words = self.with_residual(simt, words, spots, is_wide);
+            }
             let mut firsts = self.floats.unpack::<T, N>(&words);
             let mut seconds = [[0.0; MOST]; N];
             if O::Value::ARRAYS == 2 {
                 seconds = self.floats.unpack::<T, N>(&others);
             }
-            if O::MASKS && self.second == Second::Mask {
-                firsts = self.masked(simt, firsts, spots, absent[0], is_wide);
-            }
-            if (O::MASKS || O::ADDS) && matches!(self.second, Second::Added | Second::Residual) {
-                firsts = self.with_others::<S, O, N>(simt, firsts, spots, is_wide);
+            if O::MASKS && self.second == Second::Added {
+                firsts = self.with_added(simt, firsts, spots, is_wide);
             }
             let mut values = [[op.absent(); MOST]; N];
             each!(row < N => each!(column < vector_elements::<T>() => {
@@ -114,7 +120,11 @@ impl<T: Element> Arguments<T> {
             });
             return words;
         }
-        let filler = Some(T::from_bits(u64::from(if T::BYTES == 2 { word & 0xffff } else { word })));
+        let filler = Some(T::from_bits(u64::from(if T::BYTES == 2 {
+            word & 0xffff
+        } else {
+            word
+        })));
         // SAFETY: passed on to the caller.
         unsafe { load::<S, T, _, N>(simt, Ragged, from[0], spots[0].present, around, filler) }
     }
@@ -135,11 +145,11 @@ impl<T: Element> Arguments<T> {
     unsafe fn masked<S: Simt, const N: usize>(
         self,
         simt: S,
-        mut values: Held<f32, N>,
+        mut words: Vectors<N>,
         spots: &[Spot<T>; N],
         absent: f32,
         is_wide: bool,
-    ) -> Held<f32, N> {
+    ) -> Vectors<N> {
         let around = self.rows.around.1;
         let mut mask = [[0; 4]; N];
         // SAFETY: passed on to the caller.
@@ -153,49 +163,84 @@ impl<T: Element> Arguments<T> {
                 mask = Ragged.mask::<S, T, N>(simt, self.other(spots[0], 1), spots[0].present, around);
             }
         }
+        let absent = self.floats.simple_bits(absent);
         each!(row < N => each!(column < vector_elements::<T>() => {
             if mask[row][column / 4] >> (8 * (column % 4)) & 0xff == 0 {
-                values[row][column] = absent;
+                let (word, shift) = if T::BYTES == 2 { (column / 2, 16 * (column as u32 % 2)) } else { (column, 0) };
+                let of_element = if T::BYTES == 2 { 0xffff } else { u32::MAX };
+                words[row][word % 4] = words[row][word % 4] & !(of_element << shift) | absent << shift;
             }
         }));
-        values
+        words
     }
 
-    /// Elements with those of the second array added; rounded and written if that is a residual.
+    /// Elements multiplied, with those of the second array added.
     ///
     /// # Safety
     ///
     /// As [`load`](Self::load).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn with_others<S: Simt, O: RowOp, const N: usize>(
+    unsafe fn with_added<S: Simt, const N: usize>(
         self,
         simt: S,
         mut values: Held<f32, N>,
         spots: &[Spot<T>; N],
         is_wide: bool,
     ) -> Held<f32, N> {
-        let from = |spot: Spot<T>| self.other(spot, T::BYTES).cast();
         // SAFETY: passed on to the caller.
-        let words = unsafe { self.vectors(simt, spots.map(from), spots, self.rows.around.1, -0.0, 0, is_wide) };
-        // Vector by vector: registers are dearer than branches.
+        let words = unsafe { self.others(simt, spots, is_wide) };
         each!(row < N => {
             let [others] = self.floats.unpack::<T, 1>(&[words[row]]);
             each!(column < vector_elements::<T>() => {
-                values[row][column] = if O::ADDS {
-                    values[row][column] + others[column]
+                values[row][column] = single::fma(values[row][column], self.factor, others[column]);
+            });
+        });
+        values
+    }
+
+    /// Vectors of the second array, to be added.
+    ///
+    /// # Safety
+    ///
+    /// As [`load`](Self::load).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn others<S: Simt, const N: usize>(self, simt: S, spots: &[Spot<T>; N], is_wide: bool) -> Vectors<N> {
+        let from = |spot: Spot<T>| self.other(spot, T::BYTES).cast();
+        // SAFETY: passed on to the caller.
+        unsafe { self.vectors(simt, spots.map(from), spots, self.rows.around.1, -0.0, 0, is_wide) }
+    }
+
+    /// The sums with a residual, rounded; and written.
+    ///
+    /// # Safety
+    ///
+    /// As [`load`](Self::load).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn with_residual<S: Simt, const N: usize>(
+        self,
+        simt: S,
+        mut words: Vectors<N>,
+        spots: &[Spot<T>; N],
+        is_wide: bool,
+    ) -> Vectors<N> {
+        // SAFETY: passed on to the caller.
+        let others = unsafe { self.others(simt, spots, is_wide) };
+        each!(row < N => {
+            let [a] = self.floats.unpack::<T, 1>(&[words[row]]);
+            let [b] = self.floats.unpack::<T, 1>(&[others[row]]);
+            each!(word < 4 => {
+                words[row][word] = if T::BYTES == 2 {
+                    self.floats.narrow(a[2 * word] + b[2 * word], a[2 * word + 1] + b[2 * word + 1])
                 } else {
-                    single::fma(values[row][column], self.factor, others[column])
+                    self.floats.narrow(a[word] + b[word], 0.0)
                 };
             });
         });
-        if O::ADDS {
-            self.floats.round::<T, N>(&mut values);
-            if !self.sums.is_null() && self.mode != super::Mode::Fold {
-                // SAFETY: passed on to the caller; each vector has one lane.
-                unsafe { self.store_sums(simt, values, spots, is_wide) };
-            }
+        if !self.sums.is_null() && self.mode != super::Mode::Fold {
+            // SAFETY: passed on to the caller; each vector has one lane.
+            unsafe { self.store_sums(simt, words, spots, is_wide) };
         }
-        values
+        words
     }
 
     /// # Safety
@@ -205,34 +250,37 @@ impl<T: Element> Arguments<T> {
     unsafe fn store_sums<S: Simt, const N: usize>(
         self,
         simt: S,
-        mut values: Held<f32, N>,
+        mut words: Vectors<N>,
         spots: &[Spot<T>; N],
         is_wide: bool,
     ) {
-        let to = Rows {
-            start: self.sums,
-            stride: self.out.stride,
-            floats: self.floats,
+        let at = |spot: Spot<T>, further: usize| {
+            let place = (spot.row as i64 * self.out.stride) as isize + spot.first as isize;
+            self.sums.cast::<T>().wrapping_offset(place).wrapping_add(further)
         };
         if is_wide {
+            // SAFETY: passed on to the caller.
             each!(row < N => if spots[row].present > 0 {
-                let spot = spots[row];
-                let at = to.element(to.row(spot.row), spot.first);
-                // SAFETY: passed on to the caller.
-                unsafe { to.store(simt, at, 0, values[row], vector_elements::<T>()) };
+                unsafe { simt.store_vector(at(spots[row], 0).cast(), words[row]) };
             });
             return;
         }
-        let (start, spot) = (to.row(spots[0].row), spots[0]);
-        let mut row = simt.opaque(0);
+        let (spot, mut row) = (spots[0], simt.opaque(0));
         while row < N as u32 {
             let before = row * place::<T>(1, 0) as u32;
             each!(column < vector_elements::<T>() => if before + (column as u32) < spot.present {
-                let at = spot.first + u64::from(before) + column as u64;
+                let to = at(spot, before as usize + column);
                 // SAFETY: passed on to the caller.
-                unsafe { to.store_one(simt, start, at, values[0][column]) };
+                unsafe {
+                    if T::BYTES == 2 {
+                        simt.store_short(to.cast(), words[0][column / 2 % 4] >> (16 * (column % 2)));
+                    } else {
+                        simt.store(to.cast(), words[0][column % 4]);
+                    }
+                }
             });
-            values = turned(values);
+            let before = words;
+            each!(row < N => words[row] = before[(row + 1) % N]);
             row = simt.opaque(row + 1);
         }
     }
@@ -356,18 +404,4 @@ pub(super) fn turned<X: Copy, const N: usize>(held: Held<X, N>) -> Held<X, N> {
     let mut to = held;
     each!(row < N => to[row] = held[(row + 1) % N]);
     to
-}
-
-impl Floats {
-    /// Each value rounded to this type.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn round<T: Element, const N: usize>(self, values: &mut Held<f32, N>) {
-        if T::BYTES == 4 {
-            return;
-        }
-        each!(row < N => each!(column < MOST => {
-            let value = values[row][column];
-            values[row][column] = self.widen(self.narrow(value, value) & 0xffff);
-        }));
-    }
 }

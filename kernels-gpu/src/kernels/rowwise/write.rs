@@ -31,7 +31,9 @@ impl<S: Simt, T: Element, O: RowOp> Writer<S, T, O> {
     /// As [`map_leaves`](super::map_leaves).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) unsafe fn write<const N: usize>(self, kept: Held<O::Kept, N>, is_wide: bool) {
-        let Self { simt, arguments, spot, .. } = self;
+        let Self {
+            simt, arguments, spot, ..
+        } = self;
         if arguments.out.start.is_null() {
             return;
         }
@@ -48,7 +50,8 @@ impl<S: Simt, T: Element, O: RowOp> Writer<S, T, O> {
                 let further = (target as u64).wrapping_sub(spot.first);
                 let is_mine = further < place::<T>(N, 0) && further % place::<T>(1, 0) < vector_elements::<T>() as u64;
                 if is_mine && (target as u64) < arguments.rows.len && target != arguments.targets.ignored {
-                    let kept = self.op.beside(O::value_of(self.given[0]), self.reference);
+                    let beside = self.op.beside(O::value_of(self.given[0]), self.reference);
+                    let kept = self.op.kept(beside);
                     let value = self.op.at_target(kept, self.factors);
                     arguments.out.store_one(simt, to, target as u64, value);
                 }
@@ -61,7 +64,9 @@ impl<S: Simt, T: Element, O: RowOp> Writer<S, T, O> {
     /// As [`write`](Self::write).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn write_vectors<const N: usize>(self, kept: &Held<O::Kept, N>, to: *mut u8) {
-        let Self { simt, arguments, spot, .. } = self;
+        let Self {
+            simt, arguments, spot, ..
+        } = self;
         let left = crate::stages::narrow(simt, u64::saturating_sub(arguments.rows.len, spot.first));
         let to = arguments.out.element(to, spot.first);
         let columns = arguments.columns.from(spot.first);
@@ -90,7 +95,9 @@ impl<S: Simt, T: Element, O: RowOp> Writer<S, T, O> {
     /// As [`write`](Self::write).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn write_elements<const N: usize>(self, mut kept: Held<O::Kept, N>, to: *mut u8) {
-        let Self { simt, arguments, spot, .. } = self;
+        let Self {
+            simt, arguments, spot, ..
+        } = self;
         let mut row = simt.opaque(0);
         while row < N as u32 {
             let first = spot.first + u64::from(row) * place::<T>(1, 0);
@@ -119,7 +126,15 @@ impl<T: Element> Arguments<T> {
     ///
     /// As [`map_leaves`](super::map_leaves); one lane of the row calls this.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn note<S: Simt, O: RowOp>(self, simt: S, op: O, row: u64, state: O::State, seen: u64, given: Given) {
+    pub(super) unsafe fn note<S: Simt, O: RowOp>(
+        self,
+        simt: S,
+        op: O,
+        row: u64,
+        state: O::State,
+        seen: u64,
+        given: Given,
+    ) {
         let [a, b, c, d] = self.known;
         if O::TAKES_COLUMNS || a.is_null() && b.is_null() && c.is_null() && d.is_null() {
             return;

@@ -66,6 +66,32 @@ pub unsafe fn load_leaf<S: Simt, T: Source, M: Monoid<T>>(
     }
 }
 
+/// Reads the first `N` rows of this lane's part of leaf `leaf`, which has no more: by whole vectors where the input is `wide`, aligned and of nothing but whole vectors.
+///
+/// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
+///
+/// # Safety
+///
+/// As [`load_leaf`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub unsafe fn load_first_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
+    simt: S,
+    op: M,
+    input: Input<T>,
+    leaf: u64,
+    wide: bool,
+) -> Fragment<T, N> {
+    let base = base::<S, T>(simt, leaf);
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if wide {
+            load_rows(simt, op, Aligned, input, base)
+        } else {
+            load_rows(simt, op, Ragged, input, base)
+        }
+    }
+}
+
 /// Reads this lane's part of an extent of at most a leaf.
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none

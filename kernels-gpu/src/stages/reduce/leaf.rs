@@ -3,8 +3,8 @@
 use crate::{
     element::Element,
     monoids::{Monoid, Words},
-    rowwise::{First, RowOp, Second, States, Sums as _},
-    simt::Simt,
+    rowwise::{First, Found, Look as _, RowOp, Second, States, Sums as _, Total},
+    simt::{MAX_WARPS, SHARED_WORDS, Simt},
     stages::{
         columns::{Held, MOST, each},
         map_words,
@@ -34,7 +34,8 @@ pub struct Looked<O: RowOp, const N: usize, const K: usize> {
     pub leaves: [Leaf<O::State>; K],
 }
 
-/// Folds `K` leaves at once, of each of which each of `lanes` neighbouring lanes holds `N` vectors of elements of the size of `T`; `lens` elements in all, `present` of them from this lane's first on.
+/// Folds `K` leaves at once, of each of which each of `lanes` neighbouring lanes holds `N` vectors of elements of the size of `T`; `lens` elements in all, `present` of them from this lane's
+/// first on; of vectors that are whole or absent if they are `wide`.
 ///
 /// ```text
 /// lane: rows of each column in pairs, then columns ─ lanes: neighbours first; once for each look
@@ -49,6 +50,7 @@ pub fn fold<S: Simt, T: Element, O: RowOp, const N: usize, const K: usize>(
     lens: [u32; K],
     present: [u32; K],
     lanes: u32,
+    is_wide: bool,
 ) -> Looked<O, N, K> {
     let mut found = [op.nothing(); K];
     if O::LOOKS_FIRST {
@@ -63,26 +65,51 @@ pub fn fold<S: Simt, T: Element, O: RowOp, const N: usize, const K: usize>(
     }
     let mut reference = [0.0; K];
     each!(leaf < K => reference[leaf] = op.reference(found[leaf], lens[leaf]));
+    let mut totals = [-0.0; K];
+    if O::TOTALS && op.totals() {
+        each!(leaf < K => {
+            let mut there = [[-0.0; MOST]; N];
+            each!(row < N => each!(column < vector_elements::<T>() => {
+                if present[leaf] > place::<T>(row, column) as u32 {
+                    there[row][column] = Total(op).of(values[leaf][row][column]);
+                }
+            }));
+            totals[leaf] = in_lane::<T, _, N>(Total(op), &there);
+        });
+        totals = across(simt, Total(op), totals, lanes);
+    }
     // Sums meet alike, whatever the reference.
     let second = Second { op, reference: 0.0 };
-    let mut kept = [[[op.unnoticed(); MOST]; N]; K];
+    let mut kept = [[[op.kept(op.beside(op.absent(), 0.0)); MOST]; N]; K];
     let mut sums = [O::Sums::nothing(); K];
     each!(leaf < K => {
-        each!(row < N => each!(column < vector_elements::<T>() => {
-            kept[leaf][row][column] = op.beside(values[leaf][row][column], reference[leaf]);
-        }));
-        if O::NOTICES && present[leaf] <= place::<T>(N - 1, vector_elements::<T>() - 1) as u32 {
+        let (mut of, reference) = (values[leaf], reference[leaf]);
+        // Of vectors that are whole or absent the reference is moved instead: less code, and fewer registers.
+        let mut beside = [reference; N];
+        if O::MOVES && is_wide {
+            each!(row < N => if present[leaf] <= place::<T>(row, 0) as u32 {
+                beside[row] = op.unmoved();
+            });
+        } else if O::MOVES && present[leaf] <= place::<T>(N - 1, vector_elements::<T>() - 1) as u32 {
             each!(row < N => each!(column < vector_elements::<T>() => {
                 if present[leaf] <= place::<T>(row, column) as u32 {
-                    kept[leaf][row][column] = op.unnoticed();
+                    of[row][column] = op.moved(reference);
                 }
             }));
         }
-        let mut terms = [[O::Sums::nothing(); MOST]; N];
-        each!(row < N => each!(column < vector_elements::<T>() => {
-            terms[row][column] = op.term(kept[leaf][row][column]);
-        }));
-        sums[leaf] = in_lane::<T, _, N>(second, &terms);
+        let mut columns = [O::Sums::nothing(); MOST];
+        // A column's terms meet before others are made: registers are dear.
+        each!(column < vector_elements::<T>() => {
+            let mut terms = [O::Sums::nothing(); N];
+            each!(row < N => {
+                let beside = op.beside(of[row][column], beside[row]);
+                let keep = op.kept(beside);
+                kept[leaf][row][column] = if O::REMAKES { map_words(keep, |word| simt.opaque(word)) } else { keep };
+                terms[row] = op.term(beside);
+            });
+            columns[column] = of_column(second, terms);
+        });
+        sums[leaf] = of_columns::<T, _>(second, columns);
     });
     let sums = across(simt, second, sums, lanes);
     let nothing = Leaf {
@@ -96,7 +123,12 @@ pub fn fold<S: Simt, T: Element, O: RowOp, const N: usize, const K: usize>(
         let state = if lens[leaf] == 0 {
             op.identity()
         } else {
-            op.leaf(found[leaf], reference, sums[leaf], lens[leaf])
+            let found = Found {
+                first: found[leaf],
+                reference,
+                total: totals[leaf],
+            };
+            op.leaf(found, sums[leaf], lens[leaf])
         };
         leaves[leaf] = Leaf { reference, state };
     });
@@ -106,16 +138,30 @@ pub fn fold<S: Simt, T: Element, O: RowOp, const N: usize, const K: usize>(
 /// The rows of each column in pairs, then columns.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn in_lane<T: Element, L: Monoid<f32>, const N: usize>(look: L, of: &Held<L::State, N>) -> L::State {
-    const { assert!(N == 1 || N == 2 || N == 4, "rows meet in pairs") };
     let mut columns = [look.identity(); MOST];
     each!(column < vector_elements::<T>() => {
-        let row = |row: usize| of[row % N][column];
-        columns[column] = match N {
-            1 => row(0),
-            2 => look.combine(row(0), row(1)),
-            _ => look.combine(look.combine(row(0), row(1)), look.combine(row(2), row(3))),
-        };
+        let mut rows = [look.identity(); N];
+        each!(row < N => rows[row] = of[row][column]);
+        columns[column] = of_column(look, rows);
     });
+    of_columns::<T, _>(look, columns)
+}
+
+/// The rows of a column in pairs.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn of_column<L: Monoid<f32>, const N: usize>(look: L, rows: [L::State; N]) -> L::State {
+    const { assert!(N == 1 || N == 2 || N == 4, "rows meet in pairs") };
+    let row = |row: usize| rows[row % N];
+    match N {
+        1 => row(0),
+        2 => look.combine(row(0), row(1)),
+        _ => look.combine(look.combine(row(0), row(1)), look.combine(row(2), row(3))),
+    }
+}
+
+/// Columns in pairs.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn of_columns<T: Element, L: Monoid<f32>>(look: L, columns: [L::State; MOST]) -> L::State {
     let [a, b, c, d, e, f, g, h] = columns;
     let four = look.combine(look.combine(a, b), look.combine(c, d));
     if vector_elements::<T>() == 4 {
@@ -168,15 +214,17 @@ pub fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, count: u32, state: impl Fn
     shuffle(simt, total, 0)
 }
 
-/// Where the states of a row's leaves meet, which as many warps have folded.
+/// Where the states of a row's leaves meet, which as many warps have folded: in shared memory those of a block's warps, and then those of a cluster's blocks.
 #[derive(Clone, Copy)]
 pub struct Warps {
-    /// How many leaves the row has: at most [`MOST_STATES`].
+    /// How many leaves the row has.
     pub leaves: u32,
     /// This warp's.
     pub leaf: u32,
-    /// Blocks of the cluster; of a block by itself 1.
+    /// Blocks of the cluster; of a block by itself 1. Where there are several, each has a power of two of leaves, but the last.
     pub blocks: u32,
+    /// This one's number in the cluster.
+    pub block: u32,
 }
 
 impl Warps {
@@ -196,27 +244,31 @@ impl Warps {
     /// Called by: all threads of the block, of the cluster if there is one, together · Valid in: every lane · Scratch: shared memory
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn meet<S: Simt, O: RowOp>(self, simt: S, op: O, mine: O::State) -> O::State {
-        const { assert!(MOST_STATES as usize * O::State::COUNT <= crate::simt::SHARED_WORDS) };
+        const { assert!(2 * MAX_WARPS as usize * O::State::COUNT <= SHARED_WORDS) };
         let words = O::State::COUNT as u32;
-        let is_there = self.leaf < self.leaves;
-        if S::HAS_CLUSTERS && self.blocks > 1 {
-            simt.cluster_wait(self.blocks);
-            if is_there && simt.lane() < self.blocks {
-                each(mine, |i, word| {
-                    simt.store_cluster(simt.lane(), self.blocks, self.leaf * words + i, word);
-                });
-            }
-            simt.cluster_arrive();
-            simt.cluster_wait(self.blocks);
-        } else {
-            if is_there && simt.lane() == 0 {
-                each(mine, |i, word| simt.store_shared(self.leaf * words + i, word));
-            }
-            simt.barrier();
+        if self.leaf < self.leaves && simt.lane() == 0 {
+            each(mine, |i, word| simt.store_shared(simt.warp() * words + i, word));
         }
-        fold_states(simt, op, self.leaves, |number| {
-            O::State::from_words(|i| simt.load_shared(number * words + i as u32))
-        })
+        simt.barrier();
+        let load = |number: u32| O::State::from_words(|i| simt.load_shared(number * words + i as u32));
+        let here = u32::min(
+            simt.warps(),
+            u32::saturating_sub(self.leaves, self.block * simt.warps()),
+        );
+        let of_block = fold_states(simt, op, here, load);
+        if !S::HAS_CLUSTERS || self.blocks == 1 {
+            return of_block;
+        }
+        simt.cluster_wait(self.blocks);
+        if simt.warp() == 0 && simt.lane() < self.blocks {
+            each(of_block, |i, word| {
+                let at = (MAX_WARPS + self.block) * words + i;
+                simt.store_cluster(simt.lane(), self.blocks, at, word);
+            });
+        }
+        simt.cluster_arrive();
+        simt.cluster_wait(self.blocks);
+        fold_states(simt, op, self.blocks, |block| load(MAX_WARPS + block))
     }
 }
 

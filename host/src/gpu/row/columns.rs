@@ -1,0 +1,263 @@
+//! The gradients of a norm's weights and biases.
+
+use std::{ffi::c_void, marker::PhantomData, ptr};
+
+use bytemuck::Pod;
+use cust::{memory::DeviceBuffer, memory::CopyDestination, stream::Stream};
+use warpfold_kernels::{
+    element::{Element, Type},
+    kernels::{
+        Entry,
+        rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, find_columns},
+    },
+    tree::VECTOR_BYTES,
+};
+
+use super::kind_of;
+use crate::{
+    Error, RowFault,
+    gpu::{
+        Gpu, Prepared, Workspace,
+        answers::upload,
+        launch::{self, Bound, Function, Place, Spot, array_of, device},
+        prepared::DeviceMemory,
+        status::{self, Status as _},
+    },
+    layout::{Axes, Extents, Layout},
+    operand::AsView,
+    ops::Sum,
+    row::{ColumnGradients, NormColumns, RowElement, columns::Columns},
+};
+
+/// Threads of a block.
+const THREADS: u32 = 128;
+
+/// The gradients of a norm's weights and biases on one GPU: planned, its kernels loaded. A launch allocates nothing and waits for nothing.
+pub struct PreparedColumns<T> {
+    gpu: Gpu,
+    entry: &'static Entry,
+    function: Function,
+    place: Place,
+    /// Rows, and elements of each.
+    size: [u64; 2],
+    chunks: u64,
+    /// What sums the chunks' sums.
+    sum: Prepared<Sum, f32>,
+    elements: PhantomData<fn(T)>,
+}
+
+/// Device memory for the sums of chunks.
+pub struct ColumnSums {
+    words: DeviceMemory<u32>,
+    workspace: Workspace,
+}
+
+/// Where the sums of columns are read and written: device addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ColumnPlaces {
+    /// The norm's inputs, of the prepared layout.
+    pub input: u64,
+    /// The gradients of its answers.
+    pub gradients: u64,
+    /// The means of rows, an f32 of each; 0 where there are none.
+    pub means: u64,
+    /// Their reciprocal deviations, or reciprocal roots.
+    pub reciprocals: u64,
+    /// Where the gradients go: an f32 for the weight of each column, then one for the bias of each.
+    pub output: u64,
+}
+
+impl<T: RowElement> PreparedColumns<T> {
+    fn new(gpu: &Gpu, columns: &Columns) -> Result<Self, Error> {
+        let element = T::TYPE;
+        let entry = find_columns(element).ok_or(Error::NoKernel {
+            op: "norm_column_gradient",
+            element: element.name(),
+        })?;
+        let _bound = Bound::to(gpu.context())?;
+        let spot = |array: usize| {
+            let extents = &columns.from[array];
+            Spot {
+                first: extents.offset,
+                stride: extents.stride(),
+                step: extents.stride_within(),
+                reach: columns.reach[array].unwrap_or((0, 0)),
+            }
+        };
+        let [from, other] = &columns.from;
+        let several = from.has_several() || other.has_several();
+        let layout = several.then(|| {
+            let numbers = Extents::dimensions_of(&columns.from);
+            DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))
+        });
+        Ok(Self {
+            gpu: gpu.clone(),
+            entry,
+            function: gpu.inner.modules.function(entry)?,
+            place: Place::new(2, spot, layout.transpose()?),
+            size: [from.count, from.len],
+            chunks: columns.sums.shape()[0],
+            sum: gpu.prepare_axes(Sum, &columns.sums, &Axes::of(&[0]))?,
+            elements: PhantomData,
+        })
+    }
+
+    /// Memory that fits. Allocates, so not while a stream is captured.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]; [`Error::Driver`].
+    pub fn workspace(&self) -> Result<ColumnSums, Error> {
+        let _bound = Bound::to(self.gpu.context())?;
+        let words = (2 * self.chunks * self.size[1]).max(1) as usize;
+        // SAFETY: each launch writes what it reads.
+        let make = || unsafe { DeviceBuffer::uninitialized(words) };
+        Ok(ColumnSums {
+            words: DeviceMemory::new(&self.gpu, 4 * words, make)?,
+            workspace: self.sum.workspace()?,
+        })
+    }
+
+    /// Enqueues the sums on `stream`, in two launches. Does not wait.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Misaligned`]; [`RowFault::Missing`]; [`Error::ForeignStream`]; [`Error::ForeignMemory`] where the workspace is another GPU's; [`Error::GridOverflow`]; [`Error::Driver`].
+    ///
+    /// # Safety
+    ///
+    /// As [`PreparedRow::launch_raw`](super::PreparedRow::launch_raw); what is written overlaps nothing that is read.
+    pub unsafe fn launch_raw(
+        &self,
+        stream: &Stream,
+        places: &ColumnPlaces,
+        workspace: &mut ColumnSums,
+    ) -> Result<(), Error> {
+        launch::check_stream(stream.as_inner(), self.gpu.context())?;
+        let _bound = Bound::to(self.gpu.context())?;
+        let [count, len] = self.size;
+        let sums = workspace.words.of(&self.gpu, (2 * self.chunks * len) as usize)?;
+        let bytes = T::TYPE.bytes();
+        if places.reciprocals == 0 {
+            return Err(Error::Row(RowFault::Missing {
+                what: "what the norm knew of rows",
+            }));
+        }
+        for address in [places.input, places.gradients] {
+            launch::check_alignment(address, bytes)?;
+        }
+        for address in [places.means, places.reciprocals] {
+            launch::check_alignment(address, 4)?;
+        }
+        if count > 0 && len > 0 {
+            let passed = self.passed(places, sums)?;
+            // A vector of columns for each lane, or a column.
+            let lanes = if passed.arguments::<u8>().is_wide { len / (VECTOR_BYTES / bytes) as u64 } else { len };
+            let of_chunk = lanes.div_ceil(THREADS.into());
+            let blocks = of_chunk.saturating_mul(self.chunks);
+            let blocks = i32::try_from(blocks).map_err(|_| Error::GridOverflow { count, blocks })? as u32;
+            let mut passed = RowLaunch {
+                blocks: of_chunk,
+                ..passed
+            };
+            let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
+            let shape = [blocks, THREADS, 1];
+            // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
+            unsafe { launch::launch_clusters(self.function, shape, stream.as_inner(), &mut arguments)? };
+        }
+        // SAFETY: passed on to the caller; the sums are this workspace's.
+        unsafe { self.sum.launch_raw(stream, [sums, 0], places.output, &mut workspace.workspace) }
+    }
+
+    fn passed(&self, places: &ColumnPlaces, sums: u64) -> Result<RowLaunch, Error> {
+        let [count, len] = self.size;
+        let array = |i: usize, address: u64| array_of(self.place.arrays[i], address, T::TYPE.bytes());
+        let params = RowParams::default();
+        let flags = RowFlags {
+            from: kind_of(self.entry.op, T::TYPE)?,
+            out: kind_of(self.entry.op, Type::F32)?,
+            columns: [kind_of(self.entry.op, T::TYPE)?; 2],
+            mode: Mode::Whole,
+            second: Second::Nothing,
+            wide_targets: false,
+        };
+        let passed = RowLaunch {
+            arrays: [array(0, places.input), array(1, places.gradients)],
+            len,
+            count,
+            layout: device(self.place.layout.as_ref().map_or(0, DeviceMemory::address)),
+            out: device(sums),
+            out_stride: len as i64,
+            out_step: 1,
+            out_layout: ptr::null(),
+            sums: ptr::null_mut(),
+            flags: flags.bits(params),
+            columns: [ptr::null(); 2],
+            known: [places.means, places.reciprocals, 0, 0].map(device),
+            targets: ptr::null(),
+            ignored: 0,
+            states: ptr::null_mut(),
+            row_states: ptr::null_mut(),
+            states_of_row: 0,
+            leaves: 1,
+            blocks: 1,
+            period: 0,
+            shown: 0,
+            numbers: params.bits(),
+        };
+        Ok(passed.widened(self.entry.element))
+    }
+}
+
+impl NormColumns<'_> {
+    /// Plans it for arrays of that layout, of elements of `T`, and loads its kernels. Arrays and what is known of rows come with each launch.
+    ///
+    /// # Errors
+    ///
+    /// As [`on_cpu`](NormColumns::on_cpu); [`Error::NoPtx`], [`Error::StalePtx`], [`Error::DriverTooOld`], [`Error::Driver`]; [`Error::OutOfMemory`].
+    pub fn prepare<T: RowElement>(&self, gpu: &Gpu, layout: &Layout) -> Result<PreparedColumns<T>, Error> {
+        PreparedColumns::new(gpu, &self.columns(layout)?)
+    }
+
+    /// Sums them on a GPU, and waits: to the bits of [`on_cpu`](NormColumns::on_cpu).
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](NormColumns::prepare).
+    pub fn on<'v, V>(self, gpu: &Gpu, values: V) -> Result<ColumnGradients, Error>
+    where
+        V: AsView<'v>,
+        V::Element: RowElement + Pod,
+    {
+        let view = values.view();
+        let layout = view.its_layout()?;
+        let columns = self.columns(&layout)?;
+        let gradients = self.floats::<V::Element>()?;
+        let prepared = PreparedColumns::<V::Element>::new(gpu, &columns)?;
+        let mut workspace = prepared.workspace()?;
+        let scratch = gpu.scratch();
+        let scratch = scratch.as_ref().expect("present until dropped");
+        let _bound = Bound::to(gpu.context())?;
+        debug_assert_eq!(<V::Element as Element>::TYPE.bytes(), size_of::<V::Element>());
+        let input = upload(bytemuck::cast_slice(view.values))?;
+        let gradients = upload(bytemuck::cast_slice(gradients))?;
+        let means = upload(bytemuck::cast_slice(self.known[0]))?;
+        let reciprocals = upload(bytemuck::cast_slice(self.known[1]))?;
+        let len = 2 * columns.from[0].len as usize;
+        let output = DeviceBuffer::<f32>::zeroed(len.max(1)).map_err(|error| status::memory(4 * len, error))?;
+        launch::wait_for_default_stream()?;
+        let places = ColumnPlaces {
+            input: input.as_device_ptr().as_raw(),
+            gradients: gradients.as_device_ptr().as_raw(),
+            means: if self.known[0].is_empty() { 0 } else { means.as_device_ptr().as_raw() },
+            reciprocals: reciprocals.as_device_ptr().as_raw(),
+            output: output.as_device_ptr().as_raw(),
+        };
+        // SAFETY: all memory is this call's own, and waited for.
+        unsafe { prepared.launch_raw(&scratch.stream, &places, &mut workspace)? };
+        scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
+        let mut sums = vec![0.0; len.max(1)];
+        output.copy_to(&mut sums).or_fail("cuMemcpyDtoH")?;
+        Ok(ColumnGradients::of(&sums[..len]))
+    }
+}

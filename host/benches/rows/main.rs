@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use cust::memory::DeviceBuffer;
 use warpfold::{
     View,
-    gpu::{Gpu, RowPlaces},
+    gpu::{ColumnPlaces, Gpu, RowPlaces},
     layout::Layout,
     plan::row::Form,
     row::{self, Later, MeanAndDeviation, Operation, ReciprocalRoot, Row, RowElement, Targets},
@@ -122,6 +122,9 @@ fn of<T: Sample + RowElement + Pod>(bench: &Bench) -> Outcome<()> {
             norm,
         )?;
     }
+    for (rows, columns) in SHAPES {
+        sum_columns::<T>(bench, [rows, columns])?;
+    }
     for (rows, columns) in [(8192, 8192), (2048, 65_536)] {
         let unfused = row::softmax().form(Form::Unfused);
         time::<T, _>(bench, "softmax_unfused", &unfused, [rows, columns], PLAIN)?;
@@ -179,6 +182,48 @@ fn check<T: Sample + RowElement + Pod, Op: Operation>(
             return Err(format!("{} of {rows} x {columns}: GPU and CPU differ", Op::NAME).into());
         }
     }
+    Ok(())
+}
+
+/// The gradients of a norm's weights and biases.
+fn sum_columns<T: Sample + RowElement + Pod>(bench: &Bench, [rows, columns]: [u64; 2]) -> Outcome<()> {
+    let name = "norm_column_gradients";
+    if !is_wanted(name) {
+        return Ok(());
+    }
+    let known = ReciprocalRoot {
+        reciprocal_root: vec![],
+    };
+    let layout = Layout::c_order(&[rows, columns])?;
+    let prepared = row::norm_column_gradients(Later::default(), &known).prepare::<T>(&bench.gpu, &layout)?;
+    let bytes = rows * columns * size_of::<T>() as u64;
+    let stride = bytes.next_multiple_of(256);
+    let buffers = (bench.pool.len() as u64 * 4 / (2 * stride)).clamp(1, 64);
+    let inner: u64 = if bytes > 1 << 27 { 4 } else { 32 };
+    let ones = DeviceBuffer::from_slice(&vec![0x3f80_0000_u32; rows as usize])?;
+    let output = DeviceBuffer::<u32>::zeroed(2 * columns as usize)?;
+    let mut workspace = prepared.workspace()?;
+    let pool = bench.pool.as_device_ptr().as_raw();
+    let mut launch = |i: u64| -> Outcome<()> {
+        let input = pool + i % buffers * 2 * stride;
+        let places = ColumnPlaces {
+            input,
+            gradients: input + stride,
+            means: ones.as_device_ptr().as_raw(),
+            reciprocals: ones.as_device_ptr().as_raw(),
+            output: output.as_device_ptr().as_raw(),
+        };
+        // SAFETY: all of it outlives the graph, whose replays `median` waits for.
+        unsafe { prepared.launch_raw(&bench.stream, &places, &mut workspace)? };
+        Ok(())
+    };
+    let graph = Graph::capture(&bench.stream, || (0..inner).try_for_each(&mut launch))?;
+    let us = bench.median(15, || graph.launch(&bench.stream))? / inner as f64;
+    let type_name = T::TYPE.name();
+    println!(
+        "{name},{rows}x{columns},{type_name},{us:.3},{:.0}",
+        gb_per_s(2 * bytes as usize, us)
+    );
     Ok(())
 }
 

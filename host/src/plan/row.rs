@@ -94,9 +94,6 @@ pub struct RowPlan {
     pub is_split: bool,
 }
 
-/// Leaves of a row that a block has warps for.
-const MOST_WARPS: u64 = 32;
-
 /// Warps of the blocks of a cluster, if as many blocks as there may be have warps for all leaves: small blocks leave each other room.
 const FEW_WARPS: u64 = 8;
 
@@ -141,9 +138,11 @@ impl RowPlan {
             _ => Way::Leaf,
         };
         let entry = of(way)?;
+        // A power of two, so that the leaves of each block are a subtree.
+        let most_warps = 1_u64 << (entry.max_threads / LANES).ilog2();
         let most = match way {
             Way::Apart => 1,
-            _ => MOST_WARPS * u64::from(cluster.clamp(1, MOST_BLOCKS)),
+            _ => most_warps * u64::from(cluster.clamp(1, MOST_BLOCKS)),
         };
         if form == Form::Online && leaves > most {
             let most = most * leaf;
@@ -157,7 +156,6 @@ impl RowPlan {
         } else if leaves <= ONE_BLOCK || cluster <= 1 {
             (leaves as u32, 1)
         } else {
-            // A power of two, so that the leaves of each block are a subtree.
             let warps = leaves.div_ceil(cluster.into()).next_power_of_two().max(FEW_WARPS);
             (warps as u32, leaves.div_ceil(warps))
         };

@@ -67,10 +67,7 @@ impl NormKnown for ReciprocalRoot {
 /// assert_eq!(columns.bias, [1.5, 2.25]);
 /// # Ok::<(), warpfold::Error>(())
 /// ```
-pub fn norm_column_gradients<'a>(
-    gradients: impl Into<Operand<'a>>,
-    known: &'a impl NormKnown,
-) -> NormColumns<'a> {
+pub fn norm_column_gradients<'a>(gradients: impl Into<Operand<'a>>, known: &'a impl NormKnown) -> NormColumns<'a> {
     NormColumns {
         gradients: gradients.into(),
         known: known.numbers(),
@@ -164,12 +161,9 @@ impl NormColumns<'_> {
                 }
             }
         });
-        Ok(ColumnGradients::of(&cpu::reduce_axes(
-            Sum,
-            &sums,
-            &columns.sums,
-            &Axes::of(&[0]),
-        )?.answers))
+        Ok(ColumnGradients::of(
+            &cpu::reduce_axes(Sum, &sums, &columns.sums, &Axes::of(&[0]))?.answers,
+        ))
     }
 }
 

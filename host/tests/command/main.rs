@@ -48,11 +48,12 @@ impl Temporary {
     /// A little-endian array of f32 in C order.
     fn array(shape: &str, values: &[f32]) -> Self {
         let data: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        Self::new(&npy(
-            1,
-            &format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"),
-            &data,
-        ))
+        Self::typed("<f4", shape, &data)
+    }
+
+    fn typed(descr: &str, shape: &str, data: &[u8]) -> Self {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+        Self::new(&npy(1, &header, data))
     }
 }
 

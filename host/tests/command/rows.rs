@@ -62,6 +62,25 @@ fn answers_are_the_librarys() {
     let (weight, bias) = (weight.0.to_str().unwrap(), bias.0.to_str().unwrap());
     let args = ["layer-norm", "--weight", weight, "--bias", bias, "--eps", "1e-3"];
     assert_eq!(mapped(&args, &file).0, norm);
+    let mask = Temporary::typed("|u1", "(4,)", &[1, 0, 1, 2]);
+    let masked = row::softmax().mask(View::new(&[1_u8, 0, 1, 2], &Layout::c_order(&[4]).unwrap()).unwrap());
+    let masked = masked.on_cpu::<_, f32>(view()).unwrap().values;
+    assert_eq!(
+        mapped(&["softmax", "--mask", mask.0.to_str().unwrap()], &file).0,
+        masked
+    );
+    let residual = values.iter().map(|x| 2.0 - x).collect::<Vec<f32>>();
+    let other = Temporary::array("(3, 4)", &residual);
+    let (other, sums) = (other.0.to_str().unwrap(), Temporary::new(b""));
+    let sums = sums.0.to_str().unwrap();
+    let norm = row::rms_norm(1e-6).residual(&residual);
+    let norm = norm.on_cpu::<_, f32>(view()).unwrap().values;
+    assert_eq!(
+        mapped(&["rms-norm", "--residual", other, "--sum-out", sums], &file).0,
+        norm
+    );
+    let written: Vec<f32> = TensorFile::open(sums).unwrap().one().unwrap().read().unwrap();
+    assert_eq!(written, vec![2.0; 12]);
     let norm = row::rms_norm(1e-6).weight(&weights).one_plus_weight();
     let norm = norm.on_cpu::<_, f32>(view()).unwrap().values;
     assert_eq!(
@@ -127,4 +146,47 @@ fn what_is_wrong_is_told_and_nothing_is_written() {
         assert!(!std::path::Path::new(out).exists(), "{args:?}");
     }
     assert_eq!(fs::read(&file.0).unwrap(), before);
+}
+
+/// Targets, of int32.
+fn integers(values: &[i32; 3]) -> Temporary {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    Temporary::typed("<i4", "(3,)", &bytes)
+}
+
+#[test]
+fn losses_are_the_librarys() {
+    let values: Vec<f32> = (0..12).map(|i| (i * 5 % 7) as f32 - 3.0).collect();
+    let (file, targets) = (Temporary::array("(3, 4)", &values), integers(&[2, -100, 0]));
+    let layout = Layout::c_order(&[3, 4]).unwrap();
+    let expected = row::cross_entropy(&[2_i64, -100, 0]).label_smoothing(0.25);
+    let expected = expected
+        .on_cpu::<_, f32>(View::new(&values, &layout).unwrap())
+        .unwrap()
+        .known
+        .loss;
+    let targets = targets.0.to_str().unwrap();
+    let args = ["cross-entropy", "--targets", targets, "--label-smoothing", "0.25"];
+    let (got, said) = mapped(&args, &file);
+    assert_eq!(got, expected);
+    assert!(said.contains("3 losses of float32, 1 of them ignored, mean "), "{said}");
+    let wrong = integers(&[2, 4, 0]);
+    let out = Temporary::new(b"kept");
+    let output = run(&[
+        "cross-entropy",
+        file.0.to_str().unwrap(),
+        "--targets",
+        wrong.0.to_str().unwrap(),
+        "--device",
+        "cpu",
+        "--out",
+        out.0.to_str().unwrap(),
+    ]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        said.contains("row 1 has the target 4, and there are 4 classes"),
+        "{said}"
+    );
+    assert_eq!(fs::read(&out.0).unwrap(), b"kept");
 }

@@ -7,7 +7,6 @@
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
-
 /// `1 / ln 2`.
 const LOG2_E: f32 = core::f32::consts::LOG2_E;
 

@@ -4,10 +4,10 @@ use warpfold_kernels::{
     element::{Element, Item},
     kernels::{
         Array,
-        rowwise::{self, Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Way},
+        rowwise::{self, Arguments, CHUNK, Mode, RowFlags, RowLaunch, RowParams, Second, Way},
     },
     monoids::Words as _,
-    rowwise::{RowElement, RowOp, Value as _, leaf_elements},
+    rowwise::{NormGradient, RowElement, RowOp, Value as _, leaf_elements},
     simt::Simt as _,
     stages::{columns::Floats, load::around::Around, reduce::leaf::MOST_STATES},
     tree::LANES,
@@ -354,6 +354,62 @@ where
         }
     }
     Ok(MappedRows { values, sums, known })
+}
+
+/// Sums columns by the kernel of norms' weight gradients, with so many threads in a block: of each chunk of rows the sums of weights, then those of biases.
+///
+/// # Errors
+///
+/// The first fault; also if a sum is left unwritten.
+pub fn sum_columns<T: RowElement>(
+    rows: RowsOf<'_, T>,
+    beside: &BesideRows<'_, T, f32>,
+    threads: u32,
+    seed: u64,
+) -> Result<Vec<u32>, Fault> {
+    let op = NormGradient {
+        centers: true,
+        plus: -0.0,
+    };
+    let shape = RowShape {
+        way: Way::Short,
+        warps: 1,
+        blocks_of_row: 1,
+        blocks: 1,
+        is_split: false,
+    };
+    let mut run = Run::new::<T, f32, f32, NormGradient>(rows, beside, 0, shape);
+    let chunks = rows.count.div_ceil(CHUNK.into());
+    let count = (2 * chunks * rows.len) as usize;
+    if count == 0 {
+        return Ok(vec![]);
+    }
+    let out = run.memory.words("sums of chunks", count);
+    let blocks = rows.len.div_ceil(threads.into()).max(1);
+    let passed = RowLaunch {
+        out: out.start().cast(),
+        out_stride: rows.len as i64,
+        blocks,
+        ..run.passed
+    };
+    let config = Launch::new((blocks * chunks) as u32, threads, seed);
+    let passed = passed.widened(T::TYPE);
+    if T::BYTES == 4 {
+        let arguments: Arguments<u32> = passed.arguments();
+        // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
+        launch(&config, &mut run.memory, |lane| unsafe {
+            rowwise::sum_columns(lane, op, arguments)
+        })?;
+    } else {
+        let arguments: Arguments<u16> = passed.arguments();
+        // SAFETY: as above.
+        launch(&config, &mut run.memory, |lane| unsafe {
+            rowwise::sum_columns(lane, op, arguments)
+        })?;
+    }
+    (0..count)
+        .map(|at| read(&run.memory, "sums of chunks", out, at))
+        .collect()
 }
 
 /// Combines the states of each row to as many as there are groups, and those of these, until a row has one: the kernel that rows of very many leaves need.

@@ -295,6 +295,25 @@ pub fn quick_losses_over_their_logits(gpu: &Gpu) {
     }
 }
 
+pub fn quick_sums_of_columns(gpu: &Gpu) {
+    for [count, len] in [[1_u64, 1_u64], [33, 8], [1000, 264], [70, 1001], [3, 5000]] {
+        let layout = Layout::c_order(&[count, len]).expect("small");
+        let (x, dy) = (
+            numbers::<bf16>((count * len) as usize, len),
+            numbers::<bf16>((count * len) as usize, count),
+        );
+        let view = || View::new(&x, &layout).expect("in bounds");
+        let known = row::layer_norm(1e-5).on_cpu::<_, f32>(view()).expect("a meaning").known;
+        let on_cpu = row::norm_column_gradients(&dy, &known)
+            .on_cpu(view())
+            .expect("a meaning");
+        let on_gpu = row::norm_column_gradients(&dy, &known)
+            .on(gpu, view())
+            .expect("a launch");
+        assert_eq!(on_gpu, on_cpu, "{count} x {len}");
+    }
+}
+
 /// A mask and what is added, of one row for all.
 pub fn quick_rows_beside_one_for_all(gpu: &Gpu) {
     for len in [64_u64, 1000, 4096] {

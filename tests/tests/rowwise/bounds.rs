@@ -106,9 +106,7 @@ fn cross_entropy_is_within_its_bound() {
             let target = len / 3;
             let (smoothing, square) = (0.1_f32, 1e-3_f32);
             let targets = [target as i64];
-            let loss = row::cross_entropy(&targets)
-                .label_smoothing(smoothing)
-                .z_loss(square);
+            let loss = row::cross_entropy(&targets).label_smoothing(smoothing).z_loss(square);
             let mapped = loss.gradient(1.0).on_cpu::<_, f32>(&row).expect("a meaning");
             let wide: Vec<f64> = row.iter().copied().map(f64::from).collect();
             let max = wide.iter().copied().fold(f64::MIN, f64::max);

@@ -2,6 +2,7 @@
 //! arithmetic has.
 
 mod bounds;
+mod columns;
 mod edges;
 
 use half::{bf16, f16};

@@ -21,6 +21,7 @@ mod distinct;
 /// As [`reduce`].
 #[cfg(test)]
 use reduce as distinct;
+mod cross_entropy;
 #[cfg(not(test))]
 mod fold;
 #[cfg(not(test))]
@@ -103,6 +104,10 @@ enum Command {
     LayerNorm(rows::LayerNorm),
     /// Root-mean-square norm of the rows of an array, written to a .npy file: x / sqrt(mean of x^2 + eps) * weight.
     RmsNorm(rows::RmsNorm),
+    /// The cross-entropy of each row of logits and its target, written to a .npy file: -log of the target's softmax.
+    ///
+    /// A row of all -inf, one with a NaN and one with a +inf have a loss of NaN; one that is ignored has 0.
+    CrossEntropy(cross_entropy::Args),
     /// The norm of the arrays of files, gradients or weights, all of them taken as one vector; and how many elements are not finite.
     ///
     /// The arrays may be of different lengths and types. Each is folded in the canonical tree, and their states meet in the order of the command line: the bits depend on that
@@ -306,6 +311,7 @@ fn run(command: &Command) -> Result<Vec<Failure>, Failure> {
         Command::LogSoftmax(args) => writeln!(out, "{}", args.log_softmax()?)?,
         Command::LayerNorm(args) => writeln!(out, "{}", args.run()?)?,
         Command::RmsNorm(args) => writeln!(out, "{}", args.run()?)?,
+        Command::CrossEntropy(args) => writeln!(out, "{}", args.run()?)?,
         Command::GradNorm(args) => writeln!(out, "{}", args.run()?)?,
         Command::Describe(describe) => {
             let summaries = describe::run(describe)?;

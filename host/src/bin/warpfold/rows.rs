@@ -13,7 +13,7 @@ use warpfold::{
     dynamic::Target,
     files::{DType, Tensor, bf16, f16},
     layout::Layout,
-    row::{self, AllMasked, Floats, Mapped, Operation, Row, RowElement},
+    row::{self, AllMasked, FloatVec, Floats, Mapped, Operand, Operation, Row, RowElement, Scales},
 };
 
 use crate::{
@@ -58,6 +58,9 @@ pub struct Exponentials {
     /// Of the last two axes, T rows of S columns, row R sees the columns up to R + S - T: aligned to the lower right.
     #[arg(long)]
     causal: bool,
+    /// An array of bool or uint8 that broadcasts to the array's shape: where it is 0 an element is not visible, whatever it is.
+    #[arg(long, value_name = "M")]
+    mask: Option<PathBuf>,
     /// A row of which nothing is visible, or which is all -inf, is zeros, and not NaN: of softmax.
     #[arg(long)]
     zero_if_masked: bool,
@@ -90,6 +93,12 @@ pub struct RmsNorm {
     /// Adds 1 to each weight.
     #[arg(long, requires = "weight")]
     one_plus_weight: bool,
+    /// An array of the input's type and shape that is added to it first; each sum is rounded to that type.
+    #[arg(long, value_name = "R")]
+    residual: Option<PathBuf>,
+    /// Writes the sums with the residual to a .npy file, as the answers are.
+    #[arg(long, value_name = "SUM.npy", requires = "residual")]
+    sum_out: Option<PathBuf>,
     /// What is added to the mean of squares.
     #[arg(long, default_value_t = 1e-6, allow_hyphen_values = true)]
     eps: f32,
@@ -149,8 +158,28 @@ impl Exponentials {
         } else {
             AllMasked::Nan
         };
-        let row = row::softmax().scale(self.scale).all_masked(masked);
-        self.common.run(if self.causal { row.causal() } else { row }, &[])
+        self.run(row::softmax().scale(self.scale).all_masked(masked))
+    }
+
+    fn run<Op: Scales>(&self, row: Row<'_, Op>) -> Result<Report, Failure> {
+        let row = if self.causal { row.causal() } else { row };
+        let Some(mask) = &self.mask else {
+            return self.common.run(row, &[]);
+        };
+        let (path, array) = reading::open(mask)?;
+        let inputs = [("the mask of --mask", &*path)];
+        match array.dtype() {
+            DType::Bool | DType::U8 => {
+                let (values, layout) = reading::in_place::<u8>(&array)?;
+                self.common.run(row.mask(View::new(&values, &layout)?), &inputs)
+            }
+            _ => Err(format!(
+                "{} is of {}, and a mask is of bool or uint8",
+                array.label().display(),
+                array.dtype_name()
+            )
+            .into()),
+        }
     }
 
     /// Its logarithm.
@@ -158,8 +187,7 @@ impl Exponentials {
         if self.zero_if_masked {
             return Err("--zero-if-masked is of softmax: the logarithm of zeros is no zero".into());
         }
-        let row = row::log_softmax().scale(self.scale);
-        self.common.run(if self.causal { row.causal() } else { row }, &[])
+        self.run(row::log_softmax().scale(self.scale))
     }
 }
 
@@ -191,7 +219,19 @@ impl RmsNorm {
         if self.one_plus_weight {
             row = row.one_plus_weight();
         }
-        self.common.run(row, &paths(&[("the array of --weight", &weight)]))
+        let residual = self.residual.as_deref().map(Column::read).transpose()?;
+        if let Some(residual) = &residual {
+            row = row.residual(residual.operand()?);
+        }
+        let inputs = [
+            ("the array of --weight", &weight),
+            ("the array of --residual", &residual),
+        ];
+        let mut inputs = paths(&inputs);
+        if let Some(sum_out) = &self.sum_out {
+            inputs.push(("the file of --sum-out", sum_out));
+        }
+        self.common.run_with_sums(row, &inputs, self.sum_out.as_deref())
     }
 }
 
@@ -204,9 +244,10 @@ fn paths<'a>(columns: &[(&'static str, &'a Option<Column>)]) -> Vec<Input<'a>> {
     columns.iter().filter_map(path).collect()
 }
 
-/// Weights or biases.
+/// Weights, biases or a residual.
 struct Column {
     path: PathBuf,
+    shape: Vec<u64>,
     values: Values,
 }
 
@@ -225,7 +266,18 @@ impl Column {
             DType::Bf16 => Values::Bf16(reading::in_order(&array)?),
             _ => return Err(not_floats(&array)),
         };
-        Ok(Self { path, values })
+        let shape = array.shape().to_vec();
+        Ok(Self { path, shape, values })
+    }
+
+    /// As another array, of its shape.
+    fn operand(&self) -> Result<Operand<'_>, Failure> {
+        let layout = Layout::c_order(&self.shape)?;
+        Ok(match &self.values {
+            Values::F32(values) => View::new(values, &layout)?.into(),
+            Values::F16(values) => View::new(values, &layout)?.into(),
+            Values::Bf16(values) => View::new(values, &layout)?.into(),
+        })
     }
 
     fn floats(&self) -> Floats<'_> {
@@ -237,7 +289,7 @@ impl Column {
     }
 }
 
-fn not_floats(array: &Tensor) -> Failure {
+pub fn not_floats(array: &Tensor) -> Failure {
     format!(
         "{} is of {}, and row operations are of float16, bfloat16 and float32",
         array.label().display(),
@@ -247,28 +299,60 @@ fn not_floats(array: &Tensor) -> Failure {
 }
 
 /// Elements that are read, and answers that are written.
-trait Element: RowElement + Answer + Pod + reading::Read {}
+pub trait Element: RowElement + Answer + Pod + reading::Read {}
 
 impl<T: RowElement + Answer + Pod + reading::Read> Element for T {}
 
+/// Where answers go, and sums with a residual.
+struct Outs {
+    answers: Out,
+    sums: Option<Out>,
+}
+
+/// Sums with a residual, as they are written.
+fn sums_of(sums: FloatVec, shape: &[u64]) -> Answers {
+    let (dtype, bytes) = match &sums {
+        FloatVec::F32(sums) => (DType::F32, bytemuck::cast_slice(sums).to_vec()),
+        FloatVec::F16(sums) => (DType::F16, bytemuck::cast_slice(sums).to_vec()),
+        FloatVec::Bf16(sums) => (DType::Bf16, bytemuck::cast_slice(sums).to_vec()),
+    };
+    let shape = shape.to_vec();
+    Answers { dtype, shape, bytes }
+}
+
 impl Common {
     fn run<Op: Operation>(&self, row: Row<'_, Op>, others: &[Input<'_>]) -> Result<Report, Failure> {
+        self.run_with_sums(row, others, None)
+    }
+
+    /// The same, with sums with a residual to be written.
+    fn run_with_sums<Op: Operation>(
+        &self,
+        row: Row<'_, Op>,
+        others: &[Input<'_>],
+        sums: Option<&Path>,
+    ) -> Result<Report, Failure> {
         let (path, array) = reading::open(&self.file)?;
         let inputs: Vec<Input<'_>> = [("the input", &*path)]
             .into_iter()
             .chain(others.iter().copied())
             .collect();
-        let out = Out::new(&self.out, &inputs)?;
+        let outs = Outs {
+            answers: Out::new(&self.out, &inputs)?,
+            sums: sums
+                .map(|sums| Out::new(sums, &inputs[..inputs.len() - 1]))
+                .transpose()?,
+        };
         let row = row.axis(self.axis);
         match array.dtype() {
-            DType::F32 => self.map::<f32, _>(row, &array, &out),
-            DType::F16 => self.map::<f16, _>(row, &array, &out),
-            DType::Bf16 => self.map::<bf16, _>(row, &array, &out),
+            DType::F32 => self.map::<f32, _>(row, &array, &outs),
+            DType::F16 => self.map::<f16, _>(row, &array, &outs),
+            DType::Bf16 => self.map::<bf16, _>(row, &array, &outs),
             _ => Err(not_floats(&array)),
         }
     }
 
-    fn map<T: Element, Op: Operation>(&self, row: Row<'_, Op>, array: &Tensor, out: &Out) -> Result<Report, Failure> {
+    fn map<T: Element, Op: Operation>(&self, row: Row<'_, Op>, array: &Tensor, out: &Outs) -> Result<Report, Failure> {
         match self.dtype_out {
             Some(DType::F16) => self.map_to::<T, f16, Op>(row, array, out),
             Some(_) => self.map_to::<T, f32, Op>(row, array, out),
@@ -280,9 +364,9 @@ impl Common {
         &self,
         row: Row<'_, Op>,
         array: &Tensor,
-        out: &Out,
+        out: &Outs,
     ) -> Result<Report, Failure> {
-        out.check(array.shape().len())?;
+        out.answers.check(array.shape().len())?;
         // What is wrong with the operation is told before anything is read.
         row.check(&Layout::c_order(array.shape())?)?;
         let device = self.open()?.told();
@@ -296,12 +380,15 @@ impl Common {
             Target::Gpu(gpu) => row.on(gpu, view)?,
         };
         let seconds = start.elapsed().as_secs_f64();
+        if let (Some(out), Some(sums)) = (&out.sums, mapped.sums) {
+            out.write(&sums_of(sums, &mapped.shape))?;
+        }
         let answers = Answers {
             dtype: <U as Answer>::DTYPE,
             shape: mapped.shape,
             bytes: bytemuck::cast_slice(&mapped.values).to_vec(),
         };
-        let dtype_out = out.write(&answers)?;
+        let dtype_out = out.answers.write(&answers)?;
         Ok(Report {
             op: Op::NAME,
             device: device.name(),

@@ -3,7 +3,7 @@
 use std::{ffi::c_void, marker::PhantomData, ptr};
 
 use bytemuck::Pod;
-use cust::{memory::DeviceBuffer, memory::CopyDestination, stream::Stream};
+use cust::{memory::CopyDestination, memory::DeviceBuffer, stream::Stream};
 use warpfold_kernels::{
     element::{Element, Type},
     kernels::{
@@ -152,7 +152,11 @@ impl<T: RowElement> PreparedColumns<T> {
         if count > 0 && len > 0 {
             let passed = self.passed(places, sums)?;
             // A vector of columns for each lane, or a column.
-            let lanes = if passed.arguments::<u8>().is_wide { len / (VECTOR_BYTES / bytes) as u64 } else { len };
+            let lanes = if passed.arguments::<u8>().is_wide {
+                len / (VECTOR_BYTES / bytes) as u64
+            } else {
+                len
+            };
             let of_chunk = lanes.div_ceil(THREADS.into());
             let blocks = of_chunk.saturating_mul(self.chunks);
             let blocks = i32::try_from(blocks).map_err(|_| Error::GridOverflow { count, blocks })? as u32;
@@ -166,7 +170,10 @@ impl<T: RowElement> PreparedColumns<T> {
             unsafe { launch::launch_clusters(self.function, shape, stream.as_inner(), &mut arguments)? };
         }
         // SAFETY: passed on to the caller; the sums are this workspace's.
-        unsafe { self.sum.launch_raw(stream, [sums, 0], places.output, &mut workspace.workspace) }
+        unsafe {
+            self.sum
+                .launch_raw(stream, [sums, 0], places.output, &mut workspace.workspace)
+        }
     }
 
     fn passed(&self, places: &ColumnPlaces, sums: u64) -> Result<RowLaunch, Error> {
@@ -249,7 +256,11 @@ impl NormColumns<'_> {
         let places = ColumnPlaces {
             input: input.as_device_ptr().as_raw(),
             gradients: gradients.as_device_ptr().as_raw(),
-            means: if self.known[0].is_empty() { 0 } else { means.as_device_ptr().as_raw() },
+            means: if self.known[0].is_empty() {
+                0
+            } else {
+                means.as_device_ptr().as_raw()
+            },
             reciprocals: reciprocals.as_device_ptr().as_raw(),
             output: output.as_device_ptr().as_raw(),
         };

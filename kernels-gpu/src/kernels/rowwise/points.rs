@@ -17,10 +17,15 @@ use crate::{
 /// The part of the build that has them: newer architectures round and meet by instructions of their own.
 const PART: &str = "rows";
 
-/// What the build knows of an entry, of elements of 16 bits or of f32: those of 16 bits are called bf16, and may be f16.
-const fn entry<O: RowOp>(op: &'static str, name: &'static str, element: Type, way: Way, blocks: u32) -> Entry {
-    // Warps that have a row together are one block.
-    let max_threads = if matches!(way, Way::Leaf) { 1024 } else { 256 };
+/// What the build knows of an entry, of elements of 16 bits or of f32: those of 16 bits are called bf16, and may be f16. Its block has so many threads at most, and a multiprocessor
+/// so many blocks at least: what leaves it as many registers as it needs.
+const fn entry<O: RowOp>(
+    op: &'static str,
+    name: &'static str,
+    element: Type,
+    way: Way,
+    [max_threads, blocks]: [u32; 2],
+) -> Entry {
     let arrays = O::Value::ARRAYS;
     Entry {
         library: &LIBRARY,
@@ -51,20 +56,12 @@ const fn entry<O: RowOp>(op: &'static str, name: &'static str, element: Type, wa
 
 /// The entry that folds states, which are those of an operation.
 const fn states<O: RowOp>(name: &'static str) -> Entry {
-    Entry {
-        max_threads: 256,
-        min_blocks: Some(4),
-        ..entry::<O>(name, name, Type::F32, Way::Short, 4)
-    }
+    entry::<O>(name, name, Type::F32, Way::Short, [256, 4])
 }
 
 /// The entry that sums columns.
 const fn columns(name: &'static str, element: Type) -> Entry {
-    Entry {
-        max_threads: 128,
-        min_blocks: Some(4),
-        ..entry::<NormGradient>("norm_column_gradient", name, element, Way::Short, 4)
-    }
+    entry::<NormGradient>("norm_column_gradient", name, element, Way::Short, [128, 4])
 }
 
 /// Of states, where a launch passes arguments for elements.
@@ -114,7 +111,7 @@ pub fn find(op: &str, element: Type, way: Way) -> Option<&'static Entry> {
 }
 
 macro_rules! points {
-    ($($op:ident: $operation:ty, blocks [$short:literal $leaf:literal] = |$params:ident| $value:expr, [$($wide:literal)*] [$($half:literal)*];)*) => {
+    ($($op:ident: $operation:ty, short [$short:literal $short_half:literal], leaf [$leaf:literal $leaf_half:literal] = |$params:ident| $value:expr, [$($wide:literal)*] [$($half:literal)*];)*) => {
         /// The entries: operation by operation, each of f32 and of 16 bits, as [`Way::ALL`] has them.
         pub static ENTRIES: [Entry; 7 + 6 * 8] = [
             states::<Softmax>("row_states_scaled"),
@@ -125,12 +122,12 @@ macro_rules! points {
             columns("norm_column_gradient_b32", Type::F32),
             columns("norm_column_gradient_b16", Type::Bf16),
             $(
-            entry::<$operation>(stringify!($op), points!(@name 0 $($wide)*), Type::F32, Way::Short, $short),
-            entry::<$operation>(stringify!($op), points!(@name 1 $($wide)*), Type::F32, Way::Leaf, $leaf),
-            entry::<$operation>(stringify!($op), points!(@name 2 $($wide)*), Type::F32, Way::Apart, 3),
-            entry::<$operation>(stringify!($op), points!(@name 0 $($half)*), Type::Bf16, Way::Short, $short),
-            entry::<$operation>(stringify!($op), points!(@name 1 $($half)*), Type::Bf16, Way::Leaf, $leaf),
-            entry::<$operation>(stringify!($op), points!(@name 2 $($half)*), Type::Bf16, Way::Apart, 3),
+            entry::<$operation>(stringify!($op), points!(@name 0 $($wide)*), Type::F32, Way::Short, [256, $short]),
+            entry::<$operation>(stringify!($op), points!(@name 1 $($wide)*), Type::F32, Way::Leaf, [$leaf, 1]),
+            entry::<$operation>(stringify!($op), points!(@name 2 $($wide)*), Type::F32, Way::Apart, [256, 3]),
+            entry::<$operation>(stringify!($op), points!(@name 0 $($half)*), Type::Bf16, Way::Short, [256, $short_half]),
+            entry::<$operation>(stringify!($op), points!(@name 1 $($half)*), Type::Bf16, Way::Leaf, [$leaf_half, 1]),
+            entry::<$operation>(stringify!($op), points!(@name 2 $($half)*), Type::Bf16, Way::Apart, [256, 3]),
             )*
         ];
 
@@ -180,20 +177,20 @@ macro_rules! points {
 }
 
 points! {
-    softmax: Softmax, blocks [3 1] = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag },
+    softmax: Softmax, short [3 3], leaf [1024 768] = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag },
         ["softmax_short_b32" "softmax_leaf_b32" "softmax_apart_b32"] ["softmax_short_b16" "softmax_leaf_b16" "softmax_apart_b16"];
-    log_softmax: LogSoftmax, blocks [3 1] = |params| LogSoftmax { scale: params.scale() },
+    log_softmax: LogSoftmax, short [3 3], leaf [1024 640] = |params| LogSoftmax { scale: params.scale() },
         ["log_softmax_short_b32" "log_softmax_leaf_b32" "log_softmax_apart_b32"] ["log_softmax_short_b16" "log_softmax_leaf_b16" "log_softmax_apart_b16"];
-    layer_norm: LayerNorm, blocks [3 1] = |params| LayerNorm { epsilon: params.numbers[0] },
+    layer_norm: LayerNorm, short [3 2], leaf [1024 640] = |params| LayerNorm { epsilon: params.numbers[0] },
         ["layer_norm_short_b32" "layer_norm_leaf_b32" "layer_norm_apart_b32"] ["layer_norm_short_b16" "layer_norm_leaf_b16" "layer_norm_apart_b16"];
-    rms_norm: RmsNorm, blocks [3 1] = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] },
+    rms_norm: RmsNorm, short [3 3], leaf [1024 1024] = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] },
         ["rms_norm_short_b32" "rms_norm_leaf_b32" "rms_norm_apart_b32"] ["rms_norm_short_b16" "rms_norm_leaf_b16" "rms_norm_apart_b16"];
-    cross_entropy: CrossEntropy, blocks [3 1] = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]),
+    cross_entropy: CrossEntropy, short [2 2], leaf [768 640] = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]),
         ["cross_entropy_short_b32" "cross_entropy_leaf_b32" "cross_entropy_apart_b32"] ["cross_entropy_short_b16" "cross_entropy_leaf_b16" "cross_entropy_apart_b16"];
-    softmax_gradient: SoftmaxGradient, blocks [3 1] = |params| SoftmaxGradient { scale: params.numbers[0] },
+    softmax_gradient: SoftmaxGradient, short [3 3], leaf [1024 1024] = |params| SoftmaxGradient { scale: params.numbers[0] },
         ["softmax_gradient_short_b32" "softmax_gradient_leaf_b32" "softmax_gradient_apart_b32"] ["softmax_gradient_short_b16" "softmax_gradient_leaf_b16" "softmax_gradient_apart_b16"];
-    log_softmax_gradient: LogSoftmaxGradient, blocks [3 1] = |params| LogSoftmaxGradient { scale: params.numbers[0] },
+    log_softmax_gradient: LogSoftmaxGradient, short [3 3], leaf [1024 1024] = |params| LogSoftmaxGradient { scale: params.numbers[0] },
         ["log_softmax_gradient_short_b32" "log_softmax_gradient_leaf_b32" "log_softmax_gradient_apart_b32"] ["log_softmax_gradient_short_b16" "log_softmax_gradient_leaf_b16" "log_softmax_gradient_apart_b16"];
-    norm_gradient: NormGradient, blocks [3 1] = |params| NormGradient { centers: params.flag, plus: params.numbers[1] },
+    norm_gradient: NormGradient, short [3 3], leaf [1024 768] = |params| NormGradient { centers: params.flag, plus: params.numbers[1] },
         ["norm_gradient_short_b32" "norm_gradient_leaf_b32" "norm_gradient_apart_b32"] ["norm_gradient_short_b16" "norm_gradient_leaf_b16" "norm_gradient_apart_b16"];
 }

@@ -3,23 +3,19 @@
 //! A row becomes f32 once, and what is kept of each element stays in a near cache for the map. A leaf's columns are folded side by side, as loops over
 //! neighbours that the compiler makes vector code of, then neighbours meet. What knows an operation knows no types of elements, so it is compiled once for each.
 
+mod scratch;
+
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use warpfold_kernels::{
-    arithmetic::single,
-    rowwise::{Column, Found, Given, ROWS, RowElement, RowOp, Sums as _, Target, Value as _},
+    element::Item,
+    rowwise::{Given, RowElement, RowOp, Target},
 };
 
 use super::{TASK, source::gather};
 use crate::layout::Extents;
-
-/// Columns of a leaf of the smallest elements that row operations take.
-const WIDTH: usize = 256;
-
-/// Leaves from which on several threads have a row.
-const LONG: usize = 64;
+use scratch::{Context, Scratch, widen};
 
 /// The second array.
 #[derive(Clone, Copy)]
@@ -69,16 +65,6 @@ pub(crate) struct Done<T, U> {
     pub(crate) known: Vec<[f32; 4]>,
 }
 
-/// What one row's fold and map need.
-#[derive(Clone, Copy)]
-struct Context<'a, O> {
-    op: O,
-    /// Elements of a row of a leaf.
-    width: usize,
-    columns: [Option<&'a [f32]>; 2],
-    maps: bool,
-}
-
 impl<T> Rows<'_, T> {
     fn seen(&self, row: u64) -> usize {
         let len = self.from[0].len;
@@ -115,7 +101,6 @@ pub(crate) fn map_rows<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Row
         op,
         width: 512 / T::TYPE.bytes(),
         columns: rows.columns,
-        maps: rows.maps,
     };
     let together = (TASK / (len * T::TYPE.bytes()).max(1)).clamp(1, count.max(1));
     // Rows that lie apart are gathered together; all threads' tasks at once.
@@ -169,7 +154,7 @@ fn place<X: Copy>(rows: &[X], to: &mut [X], extents: &Extents, first: u64, len: 
 }
 
 /// Rows of one array, in order: where they lie, or gathered.
-fn rows_of<'a, X: warpfold_kernels::element::Item>(
+fn rows_of<'a, X: Item>(
     values: &'a [X],
     extents: &Extents,
     rows: &Range<usize>,
@@ -214,50 +199,21 @@ fn task<T: RowElement, U: RowElement, O: RowOp>(
     };
     let mut scratch = Scratch::default();
     for (i, number) in numbers.enumerate() {
-        let at = i * len..(i + 1) * len;
-        let seen = rows.seen(number as u64);
-        let Scratch {
-            firsts, seconds: wide, ..
-        } = &mut scratch;
-        widen(&values[at.start..][..seen], firsts);
-        widen(seconds.get(at.start..at.start + seen).unwrap_or_default(), wide);
-        if context.op.negates() {
-            firsts.iter_mut().for_each(|value| *value = -*value);
-        }
-        match rows.second {
-            Second::Mask(_) => {
-                let [absent, _] = context.op.absent().each();
-                for (value, byte) in firsts.iter_mut().zip(&mask[at.clone()]) {
-                    *value = if *byte == 0 { absent } else { *value };
-                }
-            }
-            Second::Added(_, factor) => {
-                for (value, added) in firsts.iter_mut().zip(&*wide) {
-                    *value = single::fma(*value, factor, *added);
-                }
-            }
-            Second::Residual(_) => {
-                for (value, added) in firsts.iter_mut().zip(&*wide) {
-                    let sum = T::narrowed(*value + added);
-                    done.sums.push(sum);
-                    *value = sum.wide();
-                }
-            }
-            Second::Nothing | Second::Pair(_) => {}
-        }
-        let (given, target) = rows.given(number, firsts);
-        done.known.push(scratch.row(context, len, given, target));
+        let seen = i * len..i * len + rows.seen(number as u64);
+        widen(&values[seen.clone()], &mut scratch.firsts);
+        widen(seconds.get(seen.clone()).unwrap_or_default(), &mut scratch.seconds);
+        let mask = mask.get(seen).unwrap_or_default();
+        scratch.prepare(context.op, rows.second, mask, &mut done.sums);
+        let (given, target) = rows.given(number, &scratch.firsts);
+        let row = scratch.fold(context, given);
         if rows.maps {
+            scratch.map(context, len, row, given, target);
             done.answers
                 .extend(scratch.firsts.iter().map(|value| U::narrowed(*value)));
         }
+        done.known.push(context.op.known(row, scratch.seen as u64, given));
     }
     done
-}
-
-fn widen<T: RowElement>(from: &[T], to: &mut Vec<f32>) {
-    to.clear();
-    to.extend(from.iter().map(|value| value.wide()));
 }
 
 impl<T> Rows<'_, T> {
@@ -278,272 +234,5 @@ impl<T> Rows<'_, T> {
             Some(target) => (Target::There.given(values[target]), Some(target)),
             None => (Target::Beyond.given(0.0), None),
         }
-    }
-}
-
-/// A row, as f32: its elements, and then its answers.
-struct Scratch<O: RowOp> {
-    firsts: Vec<f32>,
-    seconds: Vec<f32>,
-    kept: Vec<O::Kept>,
-    leaves: Vec<(f32, O::State)>,
-}
-
-impl<O: RowOp> Default for Scratch<O> {
-    fn default() -> Self {
-        Self {
-            firsts: vec![],
-            seconds: vec![],
-            kept: vec![],
-            leaves: vec![],
-        }
-    }
-}
-
-impl<O: RowOp> Scratch<O> {
-    /// Folds the elements, and maps them to as many answers as the row has elements, seen or not.
-    fn row(&mut self, context: Context<'_, O>, len: usize, given: Given, target: Option<usize>) -> [f32; 4] {
-        let Context { op, width, .. } = context;
-        let leaf = width * ROWS / O::Value::ARRAYS;
-        let seen = self.firsts.len();
-        let seen_u64 = seen as u64;
-        let arch = Arch::new();
-        let unseen = |reference: f32| op.kept(op.beside(op.absent(), reference));
-        self.kept.resize(seen, unseen(0.0));
-        self.leaves.resize(seen.div_ceil(leaf), (0.0, op.identity()));
-        let (firsts, seconds) = (&self.firsts, &self.seconds);
-        let fold = |(number, (kept, to)): (usize, (&mut [O::Kept], &mut (f32, O::State)))| {
-            let at = number * leaf;
-            *to = arch.dispatch(Fold {
-                context,
-                firsts: &firsts[at..][..kept.len()],
-                seconds: seconds.get(at..at + kept.len()).unwrap_or_default(),
-                at,
-                given,
-                kept,
-            });
-        };
-        let is_long = seen > LONG * leaf;
-        if is_long {
-            let leaves = self.kept.par_chunks_mut(leaf).zip(&mut self.leaves);
-            leaves.enumerate().for_each(fold);
-        } else {
-            let leaves = self.kept.chunks_mut(leaf).zip(&mut self.leaves);
-            leaves.enumerate().for_each(fold);
-        }
-        let mut states: Vec<O::State> = self.leaves.iter().map(|(_, state)| *state).collect();
-        let row = neighbours(op, &mut states);
-        if context.maps {
-            let factors = |number: usize| {
-                let (reference, state) = match self.leaves.get(number) {
-                    Some(leaf) => *leaf,
-                    None => (op.reference(op.nothing(), 0), op.identity()),
-                };
-                if len <= leaf {
-                    op.factors_alone(reference, row, seen_u64, given)
-                } else {
-                    op.factors(reference, state, row, seen_u64, given)
-                }
-            };
-            let kept = &self.kept;
-            let map = |(number, answers): (usize, &mut [f32])| {
-                let at = number * leaf;
-                arch.dispatch(Map {
-                    context,
-                    kept: kept.get(at..(at + answers.len()).min(seen)).unwrap_or_default(),
-                    at,
-                    factors: factors(number),
-                    unseen: unseen(
-                        self.leaves
-                            .get(number)
-                            .map_or_else(|| op.reference(op.nothing(), 0), |leaf| leaf.0),
-                    ),
-                    answers,
-                });
-            };
-            self.firsts.resize(len, 0.0);
-            if is_long {
-                self.firsts.par_chunks_mut(leaf).enumerate().for_each(map);
-            } else {
-                self.firsts.chunks_mut(leaf).enumerate().for_each(map);
-            }
-            if let Some(target) = target {
-                let kept = self.kept[target];
-                self.firsts[target] = op.at_target(kept, factors(target / leaf));
-            }
-        }
-        op.known(row, seen_u64, given)
-    }
-}
-
-/// Neighbours meet until one state is left.
-fn neighbours<O: RowOp>(op: O, states: &mut [O::State]) -> O::State {
-    let mut left = states.len();
-    while left > 1 {
-        for pair in 0..left / 2 {
-            states[pair] = op.combine(states[2 * pair], states[2 * pair + 1]);
-        }
-        // One that has no neighbour is combined with nothing.
-        if left % 2 == 1 {
-            states[left / 2] = states[left - 1];
-        }
-        left = left.div_ceil(2);
-    }
-    states.first().copied().unwrap_or_else(|| op.identity())
-}
-
-/// The reference and the state of a leaf, and what is kept of its elements.
-struct Fold<'a, O: RowOp> {
-    context: Context<'a, O>,
-    firsts: &'a [f32],
-    seconds: &'a [f32],
-    /// The place of its first element.
-    at: usize,
-    given: Given,
-    kept: &'a mut [O::Kept],
-}
-
-impl<O: RowOp> WithSimd for Fold<'_, O> {
-    type Output = (f32, O::State);
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> (f32, O::State) {
-        let Self {
-            context, firsts, kept, ..
-        } = self;
-        let Context { op, width, columns, .. } = context;
-        let value = |i: usize| {
-            let second = if O::Value::ARRAYS == 2 { self.seconds[i] } else { 0.0 };
-            let value = O::Value::of([firsts[i], second]);
-            if O::TAKES_COLUMNS {
-                op.take(value, column(columns, self.at + i), self.given)
-            } else {
-                value
-            }
-        };
-        let len = firsts.len();
-        let rows = ROWS / O::Value::ARRAYS;
-        let found = if O::LOOKS_FIRST {
-            fold_columns(
-                len,
-                width,
-                rows,
-                op.nothing(),
-                |i| op.first(value(i)),
-                |a, b| op.both(a, b),
-            )
-        } else {
-            op.nothing()
-        };
-        let reference = op.reference(found, len as u32);
-        let sums = fold_columns(
-            len,
-            width,
-            rows,
-            O::Sums::nothing(),
-            |i| {
-                let beside = op.beside(value(i), reference);
-                kept[i] = op.kept(beside);
-                op.term(beside)
-            },
-            |a, b| a.plus(b),
-        );
-        let total = if O::TOTALS && op.totals() {
-            fold_columns(len, width, rows, -0.0, |i| firsts[i], |a, b| a + b)
-        } else {
-            -0.0
-        };
-        let found = Found {
-            first: found,
-            reference,
-            total,
-        };
-        (reference, op.leaf(found, sums, len as u32))
-    }
-}
-
-/// The rows of each column in pairs, then columns.
-#[inline(always)]
-fn fold_columns<X: Copy>(
-    len: usize,
-    width: usize,
-    rows: usize,
-    nothing: X,
-    mut lift: impl FnMut(usize) -> X,
-    both: impl Fn(X, X) -> X + Copy,
-) -> X {
-    let columns = len.min(width);
-    let mut states = [[nothing; WIDTH]; ROWS];
-    for (number, row) in states.iter_mut().enumerate().take(rows) {
-        let first = number * width;
-        let here = len.saturating_sub(first).min(width);
-        for (i, at) in row[..here].iter_mut().enumerate() {
-            *at = lift(first + i);
-        }
-    }
-    let there = len.div_ceil(width);
-    let mut step = 1;
-    while step < there {
-        let mut row = 0;
-        while row + step < there {
-            let (low, high) = states.split_at_mut(row + step);
-            for (a, b) in low[row][..columns].iter_mut().zip(&high[0][..columns]) {
-                *a = both(*a, *b);
-            }
-            row += 2 * step;
-        }
-        step *= 2;
-    }
-    let mut states = states[0];
-    let mut left = columns.next_power_of_two();
-    while left > 1 {
-        left /= 2;
-        let mut met = [nothing; WIDTH / 2];
-        for (at, pair) in met[..left].iter_mut().zip(states[..2 * left].chunks_exact(2)) {
-            *at = both(pair[0], pair[1]);
-        }
-        states[..left].copy_from_slice(&met[..left]);
-    }
-    states[0]
-}
-
-#[inline(always)]
-fn column([weights, biases]: [Option<&[f32]>; 2], i: usize) -> Column {
-    Column {
-        weight: weights.map_or(Column::PLAIN.weight, |weights| weights[i]),
-        bias: biases.map_or(Column::PLAIN.bias, |biases| biases[i]),
-    }
-}
-
-/// Maps a leaf.
-struct Map<'a, O: RowOp> {
-    context: Context<'a, O>,
-    /// Of those elements that are seen.
-    kept: &'a [O::Kept],
-    /// The place of its first element.
-    at: usize,
-    factors: O::Factors,
-    /// What is kept of the others.
-    unseen: O::Kept,
-    answers: &'a mut [f32],
-}
-
-impl<O: RowOp> WithSimd for Map<'_, O> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Context { op, columns, .. } = self.context;
-        let (seen, unseen) = self.answers.split_at_mut(self.kept.len());
-        if O::HAS_COLUMNS && columns != [None; 2] {
-            for (i, (to, kept)) in seen.iter_mut().zip(self.kept).enumerate() {
-                *to = op.map(*kept, self.factors, column(columns, self.at + i));
-            }
-        } else {
-            for (to, kept) in seen.iter_mut().zip(self.kept) {
-                *to = op.map(*kept, self.factors, Column::PLAIN);
-            }
-        }
-        unseen.fill(op.map(self.unseen, self.factors, Column::PLAIN));
     }
 }

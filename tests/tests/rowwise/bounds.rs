@@ -146,11 +146,11 @@ fn cross_entropy_is_within_its_bound() {
                 entropy,
                 (3.0 * levels + 12.0) * (1.0 + entropy),
             );
-            for i in 0..len {
+            for (i, x) in wide.iter().enumerate() {
                 let at_target = if i == target { 1.0 - e } else { 0.0 };
                 let of_p = p(i) * (1.0 + 2.0 * z * lse);
                 let exact = of_p - e / len as f64 - at_target;
-                let distance = (max - wide[i]) * std::f64::consts::LOG2_E;
+                let distance = (max - x) * std::f64::consts::LOG2_E;
                 let bound = of_p.abs() * (3.0 * levels + 12.0 + distance) + 2.0 * (at_target + e / len as f64) + 1e-30;
                 near("the gradient", mapped.values[i], exact, bound);
             }

@@ -45,7 +45,7 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
         let target = |row: u64| match (row + seed) % 4 {
             0 => -100,
             // Beyond the row.
-            1 if len == 0 || seed % 2 == 0 => len as i64,
+            1 if len == 0 || seed.is_multiple_of(2) => len as i64,
             _ => ((row * 37 + seed) % len.max(1)) as i64,
         };
         let known = numbers::<f32>(count as usize, seed + 9);

@@ -259,8 +259,8 @@ impl<T: Element> Arguments<T> {
             self.sums.cast::<T>().wrapping_offset(place).wrapping_add(further)
         };
         if is_wide {
-            // SAFETY: passed on to the caller.
             each!(row < N => if spots[row].present > 0 {
+                // SAFETY: passed on to the caller.
                 unsafe { simt.store_vector(at(spots[row], 0).cast(), words[row]) };
             });
             return;

@@ -10,7 +10,7 @@ use warpfold::{View, layout::Layout};
 use warpfold_emulator::RowShape;
 use warpfold_kernels::{
     kernels::rowwise::Way,
-    rowwise::{Column, Found, Given, ROWS, RowOp, Sums as _, Value as _, leaf_elements},
+    rowwise::{Column, Given, LeafFound, ROWS, RowOp, Sums as _, Value as _, leaf_elements},
     tree::LANES,
 };
 
@@ -178,7 +178,7 @@ pub fn spec<U: RowElement, O: RowOp>(
             } else {
                 -0.0
             };
-            let found = Found {
+            let found = LeafFound {
                 first: found,
                 reference,
                 total,

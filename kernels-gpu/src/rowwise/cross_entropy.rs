@@ -1,7 +1,7 @@
 //! Cross-entropy of logits and a target.
 
 use super::{
-    Column, Found, Given, RowOp, Scale, Several,
+    Column, Given, LeafFound, RowOp, Scale, Several,
     softmax::{largest, quotient},
 };
 use crate::{
@@ -157,7 +157,7 @@ impl RowOp for CrossEntropy {
         gap
     }
     #[inline(always)]
-    fn leaf(self, found: Found, Several([sum, distances]): Several<2>, _: u32) -> Weighted {
+    fn leaf(self, found: LeafFound, Several([sum, distances]): Several<2>, _: u32) -> Weighted {
         Weighted {
             scaled: Scaled { max: found.first, sum },
             distances,

@@ -1,6 +1,6 @@
 //! The gradients of softmax, its logarithm, and norms: folds over two arrays, and maps of both.
 
-use super::{Column, Found, Given, RowOp, Several};
+use super::{Column, Given, LeafFound, RowOp, Several};
 use crate::arithmetic::single;
 
 /// Of softmax: `y · (dy − Σ y·dy) · scale`, of its answers `y` and their gradients `dy`.
@@ -52,7 +52,7 @@ macro_rules! of_two {
             Several([first, second])
         }
         #[inline(always)]
-        fn leaf(self, _: Found, sums: $sums, _: u32) -> $sums {
+        fn leaf(self, _: LeafFound, sums: $sums, _: u32) -> $sums {
             sums
         }
         #[inline(always)]

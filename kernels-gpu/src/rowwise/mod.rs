@@ -102,7 +102,7 @@ pub type Given = [f32; 2];
 
 /// What is found in a leaf before the second look.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct LeafFound {
     /// In the first look.
     pub first: f32,
     /// The reference.
@@ -209,7 +209,7 @@ pub trait RowOp: Copy + Send + Sync {
     /// What is kept of it.
     fn kept(self, beside: Self::Beside) -> Self::Kept;
     /// The state of a leaf of `len` elements, at least one.
-    fn leaf(self, found: Found, sums: Self::Sums, len: u32) -> Self::State;
+    fn leaf(self, found: LeafFound, sums: Self::Sums, len: u32) -> Self::State;
     /// The state of nothing.
     fn identity(self) -> Self::State;
     /// The state of two runs together.

@@ -1,6 +1,6 @@
 //! Layer norm and root-mean-square norm.
 
-use super::{Column, Found, Given, RowOp};
+use super::{Column, Given, LeafFound, RowOp};
 use crate::{arithmetic::single, monoids::Words};
 
 /// How many elements, their mean, and the sum of the squares of their distances from it.
@@ -114,7 +114,7 @@ impl RowOp for LayerNorm {
         distance * distance
     }
     #[inline(always)]
-    fn leaf(self, found: Found, squares: f32, len: u32) -> Moments {
+    fn leaf(self, found: LeafFound, squares: f32, len: u32) -> Moments {
         let (count, mean) = (len as f32, found.reference);
         Moments { count, mean, squares }
     }
@@ -192,7 +192,7 @@ impl RowOp for RmsNorm {
         value
     }
     #[inline(always)]
-    fn leaf(self, _: Found, squares: f32, _: u32) -> f32 {
+    fn leaf(self, _: LeafFound, squares: f32, _: u32) -> f32 {
         squares
     }
     #[inline(always)]

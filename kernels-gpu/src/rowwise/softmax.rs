@@ -1,6 +1,6 @@
 //! Softmax and its logarithm.
 
-use super::{Column, Found, Given, RowOp};
+use super::{Column, Given, LeafFound, RowOp};
 use crate::{
     arithmetic::{double, single},
     monoids::Scaled,
@@ -134,7 +134,7 @@ macro_rules! exponentials {
             beside
         }
         #[inline(always)]
-        fn leaf(self, found: Found, sum: f32, _: u32) -> Scaled<f32> {
+        fn leaf(self, found: LeafFound, sum: f32, _: u32) -> Scaled<f32> {
             let max = found.first;
             Scaled { max, sum }
         }

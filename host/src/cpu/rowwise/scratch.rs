@@ -4,7 +4,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use warpfold_kernels::{
     arithmetic::single,
-    rowwise::{Column, Found, Given, ROWS, RowElement, RowOp, Sums as _, Value as _},
+    rowwise::{Column, Given, LeafFound, ROWS, RowElement, RowOp, Sums as _, Value as _},
 };
 
 use super::Second;
@@ -259,7 +259,7 @@ impl<O: RowOp> WithSimd for Fold<'_, O> {
         } else {
             -0.0
         };
-        let found = Found {
+        let found = LeafFound {
             first: found,
             reference,
             total,

@@ -4,7 +4,7 @@ use super::{Arguments, Mode, Second};
 use crate::{
     arithmetic::single,
     element::{Element, Item as _, Two},
-    rowwise::{Column, First, Found, Given, Look, ROWS, RowOp, Second as Sums, Total, Value as _},
+    rowwise::{Column, First, Given, LeafFound, Look, ROWS, RowOp, Second as Sums, Total, Value as _},
     simt::Simt,
     stages::{columns::Rows, load_state, narrow, store_state},
     tree::{LANES, pending::Pending, row_elements, vector_elements},
@@ -45,7 +45,7 @@ pub unsafe fn map_apart<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments
             if O::TOTALS && op.totals() {
                 total = read.fold(Total(op));
             }
-            let found = Found {
+            let found = LeafFound {
                 first: found,
                 reference,
                 total,

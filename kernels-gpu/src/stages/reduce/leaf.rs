@@ -3,7 +3,7 @@
 use crate::{
     element::Element,
     monoids::{Monoid, Words},
-    rowwise::{First, Found, Look as _, RowOp, Second, States, Sums as _, Total},
+    rowwise::{First, LeafFound, Look as _, RowOp, Second, States, Sums as _, Total},
     simt::{MAX_WARPS, SHARED_WORDS, Simt},
     stages::{
         columns::{Held, MOST, each},
@@ -123,7 +123,7 @@ pub fn fold<S: Simt, T: Element, O: RowOp, const N: usize, const K: usize>(
         let state = if lens[leaf] == 0 {
             op.identity()
         } else {
-            let found = Found {
+            let found = LeafFound {
                 first: found[leaf],
                 reference,
                 total: totals[leaf],

@@ -89,12 +89,10 @@ pub enum RowFault {
         what: &'static str,
     },
 
-    /// A part of a row that has no meaning beside another array of that kind.
-    #[error("{op}: {what}")]
+    /// Two of a mask, an array that is added, and a residual.
+    #[error("{op}: of a mask, an array that is added and a residual there may be one")]
     Together {
         /// The operation.
         op: &'static str,
-        /// What has no meaning.
-        what: &'static str,
     },
 }

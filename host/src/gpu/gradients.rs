@@ -165,7 +165,9 @@ impl PreparedNorm {
         workspace: &mut NormWorkspace,
     ) -> Result<(), Error> {
         let plan = &tensors.plan;
-        let tickets = workspace.words.of(&self.gpu, plan.workspace_words() as usize)?;
+        // The table may be that of a norm of another order, whose states are of other words.
+        let words = plan.tickets() * (1 + self.plan.entry.state_words as u64);
+        let tickets = workspace.words.of(&self.gpu, words as usize)?;
         let passed = TensorsLaunch {
             slots: device(tickets + 4 * plan.tickets()),
             tickets: device(tickets),

@@ -32,7 +32,7 @@ use crate::{
         RowPlan,
         row::{Form, Lie, MOST_BLOCKS},
     },
-    row::{Operation, Row, RowElement},
+    row::{Operation, Row, RowElement, Targets, Values},
 };
 
 /// A row operation on one GPU: planned, its kernels loaded. Launch it as often as you like.
@@ -217,7 +217,11 @@ impl Ready {
             out_stride: self.out_strides[0],
             out_step: self.out_strides[1],
             out_layout: device(self.out_layout.as_ref().map_or(0, DeviceMemory::address)),
-            sums: device(places.sums),
+            sums: device(if self.second == Some(Second::Residual) {
+                places.sums
+            } else {
+                0
+            }),
             flags: flags.bits(self.params),
             columns: [device(places.weights.0), device(places.biases.0)],
             known: places.known.map(device),
@@ -349,6 +353,10 @@ impl<T: RowElement, U: RowElement> PreparedRow<T, U> {
         U: DeviceCopy,
     {
         let ready = &self.ready;
+        if !ready.maps {
+            let what = "places for what is known of rows, of launch_raw,";
+            return Err(Error::Row(RowFault::Missing { what }));
+        }
         if (input.len() as u64) < ready.reach {
             return Err(Error::LengthMismatch {
                 prepared: ready.reach,
@@ -396,7 +404,7 @@ impl<Op: Operation> Row<'_, Op> {
     ///
     /// # Errors
     ///
-    /// As [`on_cpu`](Row::on_cpu); [`RowFault::WithEachLaunch`] of weights; [`RowFault::TooLong`] of a form that reads a row once; [`Error::GridOverflow`]; [`Error::NoPtx`], [`Error::StalePtx`],
+    /// As [`on_cpu`](Row::on_cpu); [`RowFault::WithEachLaunch`] of weights, targets and other arrays that are there now; [`RowFault::TooLong`] of a form that reads a row once; [`Error::GridOverflow`]; [`Error::NoPtx`], [`Error::StalePtx`],
     /// [`Error::DriverTooOld`], [`Error::Driver`]; [`Error::OutOfMemory`].
     pub fn prepare<T: RowElement, U: RowElement>(
         &self,
@@ -407,6 +415,20 @@ impl<Op: Operation> Row<'_, Op> {
             if floats.is_some() {
                 return Err(Error::Row(RowFault::WithEachLaunch { op: Op::NAME, name }));
             }
+        }
+        let later = |name: &'static str| Err(Error::Row(RowFault::WithEachLaunch { op: Op::NAME, name }));
+        if self
+            .other
+            .as_ref()
+            .is_some_and(|(_, other)| !matches!(other.values, Values::Later))
+        {
+            return later("another array's elements");
+        }
+        if self
+            .targets
+            .is_some_and(|(targets, _)| !matches!(targets, Targets::Later { .. }))
+        {
+            return later("targets");
         }
         Ok(PreparedRow {
             ready: Ready::new(gpu, self, layout, T::TYPE, U::TYPE)?,

@@ -7,7 +7,7 @@ use warpfold_kernels::{
     rowwise::{Column, NormGradient, RowOp as _},
 };
 
-use super::{Floats, MeanAndDeviation, Operand, ReciprocalRoot, RowElement, Values};
+use super::{Floats, MeanAndDeviation, Operand, ReciprocalRoot, RowElement, Values, check_known};
 use crate::{
     Error, RowFault, cpu,
     layout::{Axes, Extents, Layout},
@@ -20,7 +20,7 @@ use crate::{
 #[must_use = "nothing is summed before its last step"]
 pub struct NormColumns<'a> {
     pub(crate) gradients: Operand<'a>,
-    pub(crate) known: [&'a [f32]; 2],
+    pub(crate) known: [Option<&'a [f32]>; 2],
 }
 
 /// Gradients of a norm's weights and biases.
@@ -36,18 +36,18 @@ pub struct ColumnGradients {
 pub trait NormKnown {
     /// Means, of none nothing; and reciprocals.
     #[doc(hidden)]
-    fn numbers(&self) -> [&[f32]; 2];
+    fn numbers(&self) -> [Option<&[f32]>; 2];
 }
 
 impl NormKnown for MeanAndDeviation {
-    fn numbers(&self) -> [&[f32]; 2] {
-        [&self.mean, &self.reciprocal_deviation]
+    fn numbers(&self) -> [Option<&[f32]>; 2] {
+        [Some(&self.mean), Some(&self.reciprocal_deviation)]
     }
 }
 
 impl NormKnown for ReciprocalRoot {
-    fn numbers(&self) -> [&[f32]; 2] {
-        [&[], &self.reciprocal_root]
+    fn numbers(&self) -> [Option<&[f32]>; 2] {
+        [None, Some(&self.reciprocal_root)]
     }
 }
 
@@ -88,21 +88,18 @@ impl NormColumns<'_> {
         let other = self.gradients.beside(layout)?;
         let from = Extents::of_pair(layout, &other, &Axes::of(&[-1]))?;
         let rows = from[0].count;
-        for known in self.known.iter().filter(|known| !known.is_empty()) {
-            if known.len() as u64 != rows {
-                return Err(Error::Row(RowFault::Rows {
-                    what: "numbers that are known of rows",
-                    rows,
-                    got: known.len() as u64,
-                }));
-            }
-        }
         let chunks = rows.div_ceil(CHUNK.into());
         Ok(Columns {
             sums: Layout::c_order(&[chunks, 2, from[0].len])?,
             from,
             reach: [layout.reach(), other.reach()],
         })
+    }
+
+    /// That what is known is known of each row.
+    pub(crate) fn check_known(&self, columns: &Columns) -> Result<(), Error> {
+        let mut known = self.known.into_iter().flatten();
+        known.try_for_each(|known| check_known(known, columns.from[0].count))
     }
 
     /// The gradients' slice, of the array's type.
@@ -130,6 +127,7 @@ impl NormColumns<'_> {
     {
         let view = values.view();
         let columns = self.columns(&view.its_layout()?)?;
+        self.check_known(&columns)?;
         let gradients = self.floats::<V::Element>()?;
         let [from, other] = &columns.from;
         let len = from.len as usize;
@@ -150,7 +148,7 @@ impl NormColumns<'_> {
             let (weights, biases) = sums.split_at_mut(len);
             for row in first..(first + u64::from(CHUNK)).min(from.count) {
                 let (start, other) = (from.start(row) as i64, other.start(row) as i64);
-                let given = self.known.map(|known| known.get(row as usize).copied().unwrap_or(0.0));
+                let given = self.known.map(|known| known.map_or(0.0, |known| known[row as usize]));
                 let both = weights.iter_mut().zip(biases.iter_mut());
                 for ((weight, bias), (step, other_step)) in both.zip(steps.iter().zip(&other_steps)) {
                     let x = view.values[(start + step) as usize].wide();

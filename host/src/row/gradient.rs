@@ -71,7 +71,7 @@ pub fn layer_norm_gradient<'a>(
 ) -> Row<'a, LayerNormGradient> {
     let row = of_two(LayerNormGradient, gradients.into());
     Row {
-        given: Some([&known.mean, &known.reciprocal_deviation]),
+        given: Some([Some(&known.mean), Some(&known.reciprocal_deviation)]),
         ..row
     }
 }
@@ -80,7 +80,7 @@ pub fn layer_norm_gradient<'a>(
 pub fn rms_norm_gradient<'a>(gradients: impl Into<Operand<'a>>, known: &'a ReciprocalRoot) -> Row<'a, RmsNormGradient> {
     let row = of_two(RmsNormGradient { one_plus: false }, gradients.into());
     Row {
-        given: Some([&[], &known.reciprocal_root]),
+        given: Some([None, Some(&known.reciprocal_root)]),
         ..row
     }
 }
@@ -147,6 +147,9 @@ macro_rules! norms {
             fn params(self) -> RowParams {
                 let op = self.op();
                 RowParams { flag: op.centers, ..RowParams::of([0.0, op.plus, 0.0]) }
+            }
+            fn needs_weights(self) -> bool {
+                self.op().plus == 1.0
             }
             fn check(self) -> Result<(), Error> {
                 Ok(())

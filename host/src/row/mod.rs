@@ -56,10 +56,12 @@ pub struct Row<'a, Op> {
     pub(crate) biases: Option<Floats<'a>>,
     /// Another array, and what it is: nothing is said of it where the operation takes an element of each.
     pub(crate) other: Option<(Kind, Operand<'a>)>,
+    /// Whether one was put in place of another.
+    pub(crate) has_others: bool,
     /// A target of each row, and which is none.
     pub(crate) targets: Option<(Targets<'a>, i64)>,
-    /// Two numbers of each row; the first of none is 0.
-    pub(crate) given: Option<[&'a [f32]; 2]>,
+    /// Two numbers of each row, as a norm knew them: the mean, if it has one, and the reciprocal.
+    pub(crate) given: Option<[Option<&'a [f32]>; 2]>,
     #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "a launch has one"))]
     pub(crate) form: Form,
 }
@@ -82,7 +84,7 @@ pub struct Mapped<U, Known> {
 /// A row of all −∞ is NaN, or zeros by [`all_masked`](Row::all_masked); one with a NaN or a +∞ is NaN. Of a row of length 1 the answer is 1.
 ///
 /// Cost: each element is read once and written once, where a row fits in the registers of a block or a cluster (2¹⁸ f32 on compute capability 9.0 and newer, 2¹⁴
-/// before), else read twice; where a row's elements lie apart, three times.
+/// before), else read twice; where a row's elements lie apart, three times or, if they are longer than a leaf, four.
 pub fn softmax<'a>() -> Row<'a, Softmax> {
     Row::new(Softmax {
         scaled: Scaled::NOT,
@@ -128,6 +130,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
             weights: None,
             biases: None,
             other: None,
+            has_others: false,
             targets: None,
             given: None,
             form: Form::Best,
@@ -146,6 +149,14 @@ impl<'a, Op: Operation> Row<'a, Op> {
         self.causal
     }
 
+    fn with(self, kind: Kind, operand: Operand<'a>) -> Self {
+        Self {
+            has_others: self.other.is_some(),
+            other: Some((kind, operand)),
+            ..self
+        }
+    }
+
     /// Along another axis than the last; negative ones count from the last, which is −1.
     pub fn axis(self, axis: i64) -> Self {
         Self { axis, ..self }
@@ -160,9 +171,10 @@ impl<'a, Op: Operation> Row<'a, Op> {
     ///
     /// # Errors
     ///
-    /// As [`on_cpu`](Self::on_cpu).
+    /// As [`on_cpu`](Self::on_cpu), but for the types of elements.
     pub fn check(&self, layout: &Layout) -> Result<(), Error> {
-        self.problem(layout).map(drop)
+        let problem = self.problem(layout)?;
+        self.checked_targets(&problem.from[0]).map(drop)
     }
 
     /// Maps an array in host memory on the CPU, to answers of type `U`.
@@ -183,7 +195,9 @@ impl<'a, Op: Operation> Row<'a, Op> {
         let [from, _] = &problem.from;
         // Of rows of nothing, too, something is known.
         drop(room::<[f32; 4]>(from.count)?);
-        drop(room::<U>(layout.len())?);
+        let (answers, sums) = (self.op.maps(), problem.has_sums);
+        drop(room::<U>(if answers { layout.len() } else { 0 })?);
+        drop(room::<V::Element>(if sums { layout.len() } else { 0 })?);
         let (weights, biases) = (self.weights.map(|w| w.wide()), self.biases.map(|b| b.wide()));
         let targets = self.checked_targets(from)?;
         let Done { answers, sums, known } = map_rows::<V::Element, U, _>(
@@ -196,7 +210,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
                 columns: [weights.as_deref(), biases.as_deref()],
                 causal: problem.causal,
                 targets: targets.as_ref().map(|(targets, ignored)| (&targets[..], *ignored)),
-                given: self.given,
+                given: self.given.map(|given| given.map(Option::unwrap_or_default)),
                 maps: self.op.maps(),
             },
         );
@@ -246,14 +260,8 @@ impl<'a, Op: Operation> Row<'a, Op> {
             return Err(Error::Row(RowFault::NoWeights { op: Op::NAME }));
         }
         let problem = self.layout_problem(layout)?;
-        for given in self.given.into_iter().flatten().filter(|given| !given.is_empty()) {
-            if given.len() as u64 != problem.from[0].count {
-                return Err(Error::Row(RowFault::Rows {
-                    what: "numbers that are known of rows",
-                    rows: problem.from[0].count,
-                    got: given.len() as u64,
-                }));
-            }
+        for given in self.given.into_iter().flatten().flatten() {
+            check_known(given, problem.from[0].count)?;
         }
         Ok(problem)
     }
@@ -261,6 +269,9 @@ impl<'a, Op: Operation> Row<'a, Op> {
     /// The same, where weights come later.
     pub(crate) fn layout_problem(&self, layout: &Layout) -> Result<Problem, Error> {
         self.op.check()?;
+        if self.has_others {
+            return Err(Error::Row(RowFault::Together { op: Op::NAME }));
+        }
         let axes = Axes::of(&[self.axis]);
         let other = self.other.as_ref().map(|(_, other)| other.beside(layout)).transpose()?;
         let from = Extents::of_pair(layout, other.as_ref().unwrap_or(layout), &axes)?;
@@ -287,6 +298,18 @@ impl<'a, Op: Operation> Row<'a, Op> {
             reach: other.as_ref().unwrap_or(layout).reach(),
         })
     }
+}
+
+/// That there is one for each row.
+pub(crate) fn check_known(known: &[f32], rows: u64) -> Result<(), Error> {
+    if known.len() as u64 == rows {
+        return Ok(());
+    }
+    Err(Error::Row(RowFault::Rows {
+        what: "numbers that are known of rows",
+        rows,
+        got: known.len() as u64,
+    }))
 }
 
 /// Where rows lie, and what is seen of them.
@@ -342,15 +365,13 @@ impl<Op: Scales> Row<'_, Op> {
 impl<'a, Op: Scales> Row<'a, Op> {
     /// Only elements whose byte in the mask is not 0 are visible; any other is as a −∞, be it a NaN. The mask broadcasts to the array's shape.
     pub fn mask(self, mask: impl Into<Mask<'a>>) -> Self {
-        let other = Some((Kind::Mask, mask.into().0));
-        Self { other, ..self }
+        self.with(Kind::Mask, mask.into().0)
     }
 
     /// Adds an array, of the elements' type, to the scaled elements: each sum `x·scale + b` is rounded once, to f32. It broadcasts to the array's shape if it has one.
     pub fn plus(self, added: impl Into<Operand<'a>>) -> Self {
-        let other = Some((Kind::Added, added.into()));
         let op = self.op.added_to();
-        Self { op, other, ..self }
+        Self { op, ..self }.with(Kind::Added, added.into())
     }
 }
 
@@ -358,8 +379,7 @@ impl<'a, Op: HasWeights> Row<'a, Op> {
     /// Adds an array, of the elements' type, to the elements first; each sum is rounded to that type, and [given back](Mapped::sums) too. It broadcasts to the array's
     /// shape if it has one.
     pub fn residual(self, residual: impl Into<Operand<'a>>) -> Self {
-        let other = Some((Kind::Residual, residual.into()));
-        Self { other, ..self }
+        self.with(Kind::Residual, residual.into())
     }
 }
 

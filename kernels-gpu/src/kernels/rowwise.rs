@@ -105,6 +105,10 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, a
         present[slot] = spots[slot].present;
     });
     let looked = leaf::fold::<S, T, O, 1, N>(simt, op, &of_rows, lens, present, lanes, true);
+    if O::TARGETS {
+        // All lanes have read a target's element before one writes over it.
+        simt.warp_barrier();
+    }
     each!(slot < N => if spots[slot].row < arguments.rows.count {
         let leaf = looked.leaves[slot];
         let seen = u64::from(lens[slot]);
@@ -227,6 +231,10 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, 
         given,
     };
     let [kept] = looked.kept;
+    if O::TARGETS {
+        // As in `short`.
+        simt.warp_barrier();
+    }
     // SAFETY: passed on to the caller; each element has one lane.
     unsafe {
         writer.write(kept, is_wide);
@@ -315,7 +323,7 @@ impl<T: Element> Arguments<T> {
             row,
             start: self.rows.regular(row).start,
             first,
-            present: u64::saturating_sub(self.there(row), first) as u32,
+            present: u64::saturating_sub(self.there(row), first).min(u32::MAX.into()) as u32,
         }
     }
 
@@ -366,6 +374,13 @@ impl<T: Element> Arguments<T> {
         }
     }
 
+    /// Where targets' elements lie from one launch to the next: in place of what will be made of them; null where neither is asked for.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn target_kept(self) -> *mut u32 {
+        let [loss, _, log_probability, _] = self.known;
+        if loss.is_null() { log_probability } else { loss }
+    }
+
     /// The target's element, for the launch that maps: that may write over it before all have read it.
     ///
     /// # Safety
@@ -373,7 +388,7 @@ impl<T: Element> Arguments<T> {
     /// As [`map_leaves`]; one lane of a leaf calls this.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn keep_target<S: Simt, O: RowOp>(self, simt: S, row: u64, leaf: u32, target: f32) {
-        let to = self.known[0];
+        let to = self.target_kept();
         if O::TARGETS && leaf == 0 && !to.is_null() {
             // SAFETY: passed on to the caller.
             unsafe { simt.store(to.wrapping_add(row as usize), target.to_bits()) };

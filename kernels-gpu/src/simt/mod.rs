@@ -177,6 +177,13 @@ pub trait Simt: Copy {
     /// `from` is 4-byte aligned and valid for 4 bytes; the writer synchronised with this thread.
     unsafe fn load(self, from: *const u32) -> u32;
 
+    /// Reads two bytes, likewise.
+    ///
+    /// # Safety
+    ///
+    /// As [`load`](Self::load), for 2 bytes.
+    unsafe fn load_short(self, from: *const u16) -> u32;
+
     /// Writes one word.
     ///
     /// # Safety

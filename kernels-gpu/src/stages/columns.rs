@@ -286,12 +286,12 @@ impl Columns {
     ///
     /// As [`Weights::load`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(crate) unsafe fn load<S: Simt>(self, simt: S, first: u64, count: usize) -> Loaded {
+    pub(crate) unsafe fn load<S: Simt>(self, simt: S, first: u32, count: usize) -> Loaded {
         // SAFETY: passed on to the caller.
         unsafe {
             Loaded {
-                weights: self.weight.load(simt, first as u32, count, Column::PLAIN.weight),
-                biases: self.bias.load(simt, first as u32, count, Column::PLAIN.bias),
+                weights: self.weight.load(simt, first, count, Column::PLAIN.weight),
+                biases: self.bias.load(simt, first, count, Column::PLAIN.bias),
             }
         }
     }

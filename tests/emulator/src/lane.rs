@@ -289,6 +289,13 @@ impl Simt for Lane<'_> {
         self.unless_fault(machine.load(*place, from.addr(), Location::caller()))
     }
 
+    /// Of inputs alone: no kernel reads two bytes that another thread has written.
+    #[track_caller]
+    unsafe fn load_short(self, from: *const u16) -> u32 {
+        let Context { machine, place, .. } = self.context;
+        self.unless_fault(machine.load_input_short(*place, from.addr(), Location::caller()))
+    }
+
     #[track_caller]
     unsafe fn store(self, to: *mut u32, word: u32) {
         self.write(to.addr(), 4, word, Location::caller());

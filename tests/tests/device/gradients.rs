@@ -228,4 +228,18 @@ pub fn quick_gradients_that_are_wrong(gpu: &Gpu) {
     ));
     let order = grad_norm(Order::P(0.0)).on(gpu, &[]).err();
     assert!(matches!(order, Some(Error::Parameter { .. })));
+    // Orders share a table, but have states, and so workspaces, of their own.
+    let lengths = [(Type::F32, 1 << 16); 3];
+    let largest = grad_norm(Order::Inf).prepare(gpu, &lengths).expect("a plan");
+    let buffer = DeviceBuffer::<f32>::zeroed(1 << 16).expect("room");
+    let table = largest
+        .tensors(&[buffer.as_device_ptr().as_raw(); 3])
+        .expect("addresses");
+    let stream = Stream::new(StreamFlags::DEFAULT, None).expect("a stream");
+    let prepared = norm.prepare(gpu, &lengths).expect("a plan");
+    let answer = DeviceBuffer::<u8>::zeroed(NORM_BYTES).expect("room");
+    let mut workspace = largest.workspace().expect("room");
+    // SAFETY: nothing is enqueued.
+    let told = unsafe { prepared.launch_raw(&stream, &table, answer.as_device_ptr().as_raw(), &mut workspace) };
+    assert!(matches!(told, Err(Error::WorkspaceTooSmall { .. })), "{told:?}");
 }

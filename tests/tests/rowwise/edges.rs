@@ -249,6 +249,25 @@ fn what_has_no_meaning_is_told() {
         ),
         "{told:?}"
     );
+    let told = row::softmax().plus(&row).mask(&[true; 2]).on_cpu::<_, f32>(&row);
+    assert!(
+        matches!(told, Err(Error::Row(RowFault::Together { op: "softmax" }))),
+        "{told:?}"
+    );
+    let empty = row::MeanAndDeviation {
+        mean: vec![],
+        reciprocal_deviation: vec![1.0],
+    };
+    let told = row::layer_norm_gradient(&row, &empty).on_cpu::<_, f32>(&row);
+    assert!(
+        matches!(told, Err(Error::Row(RowFault::Rows { rows: 1, got: 0, .. }))),
+        "{told:?}"
+    );
+    let known = row::rms_norm(1e-6).on_cpu::<_, f32>(&row).expect("a meaning").known;
+    let told = row::rms_norm_gradient(&row, &known)
+        .one_plus_weight()
+        .on_cpu::<_, f32>(&row);
+    assert!(matches!(told, Err(Error::Row(RowFault::NoWeights { .. }))), "{told:?}");
     let known = row::rms_norm(1e-6)
         .on_cpu::<_, f32>(&[1.0_f32, 2.0])
         .expect("a meaning")

@@ -18,6 +18,7 @@ use crate::{
     out::Out,
     reading,
     rows::{Element, not_floats},
+    scalar::Scalar,
 };
 
 /// What it takes.
@@ -57,7 +58,7 @@ pub struct Report {
     rows: usize,
     ignored: usize,
     /// Of the rows that are not ignored; none of none.
-    mean_loss: Option<f64>,
+    mean_loss: Option<Scalar>,
     out: PathBuf,
     seconds: f64,
     #[serde(skip)]
@@ -72,8 +73,8 @@ impl fmt::Display for Report {
         }
         let Self { rows, ignored, .. } = self;
         write!(f, "{rows} losses of {}, {ignored} of them ignored", self.dtype)?;
-        if let Some(mean) = self.mean_loss {
-            write!(f, ", mean {mean:.6}")?;
+        if let Some(mean) = &self.mean_loss {
+            write!(f, ", mean {mean}")?;
         }
         write!(
             f,
@@ -135,7 +136,7 @@ impl Args {
             shape: shape.to_vec(),
             rows: losses.len(),
             ignored,
-            mean_loss: (counted > 0).then(|| sum / counted as f64),
+            mean_loss: (counted > 0).then(|| (sum / counted as f64).into()),
             out: self.out.clone(),
             seconds,
             json: self.json,

@@ -48,6 +48,12 @@ impl Out {
         })
     }
 
+    /// Whether it is the same file, though it be not there yet.
+    pub fn is(&self, other: &Self) -> bool {
+        let place = |out: &Self| Some((folder(&out.file).canonicalize().ok()?, out.file.file_name()?.to_owned()));
+        place(self).is_some_and(|mine| place(other) == Some(mine))
+    }
+
     /// Whether answers of so many axes can be written: asked before they are computed.
     pub fn check(&self, axes: usize) -> Result<(), Failure> {
         if axes <= MOST_AXES {

@@ -343,6 +343,9 @@ impl Common {
                 .map(|sums| Out::new(sums, &inputs[..inputs.len() - 1]))
                 .transpose()?,
         };
+        if outs.sums.as_ref().is_some_and(|sums| sums.is(&outs.answers)) {
+            return Err("--out and --sum-out are one file".into());
+        }
         let row = row.axis(self.axis);
         match array.dtype() {
             DType::F32 => self.map::<f32, _>(row, &array, &outs),

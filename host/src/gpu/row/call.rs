@@ -18,15 +18,16 @@ use crate::{
     row::{Floats, Mapped, Operation, Row, RowElement, Values},
 };
 
-/// What was copied to a device: nothing of nothing.
-struct Uploaded(Option<DeviceBuffer<u8>>);
+/// What was copied to a device, if there was something to copy: it has an address, though it be empty.
+pub(super) struct Uploaded(Option<DeviceBuffer<u8>>);
 
 impl Uploaded {
-    fn new(bytes: Option<&[u8]>) -> Result<Self, Error> {
-        Ok(Self(bytes.map(upload).transpose()?))
+    pub(super) fn new(bytes: Option<&[u8]>) -> Result<Self, Error> {
+        let copy = |bytes: &[u8]| if bytes.is_empty() { room_for(0) } else { upload(bytes) };
+        Ok(Self(bytes.map(copy).transpose()?))
     }
 
-    fn address(&self) -> u64 {
+    pub(super) fn address(&self) -> u64 {
         self.0.as_ref().map_or(0, |buffer| buffer.as_device_ptr().as_raw())
     }
 }
@@ -87,10 +88,8 @@ impl<Op: Operation> Row<'_, Op> {
         let floats = |floats: &Option<Floats<'_>>| Uploaded::new(floats.as_ref().map(Floats::bytes));
         let (weights, biases) = (floats(&row.weights)?, floats(&row.biases)?);
         let targets = Uploaded::new(targets.as_deref().map(bytemuck::cast_slice))?;
-        let given = row.given.unwrap_or_default().map(|given| {
-            let given = (!given.is_empty()).then_some(bytemuck::cast_slice(given));
-            Uploaded::new(given)
-        });
+        let given = row.given.unwrap_or_default();
+        let given = given.map(|given| Uploaded::new(given.map(bytemuck::cast_slice)));
         let [first, second] = given;
         let given = [first?, second?];
         let maps = row.op.maps();

@@ -13,7 +13,7 @@ use warpfold_kernels::{
     tree::VECTOR_BYTES,
 };
 
-use super::kind_of;
+use super::{call::Uploaded, kind_of};
 use crate::{
     Error, RowFault,
     gpu::{
@@ -138,7 +138,8 @@ impl<T: RowElement> PreparedColumns<T> {
         let [count, len] = self.size;
         let sums = workspace.words.of(&self.gpu, (2 * self.chunks * len) as usize)?;
         let bytes = T::TYPE.bytes();
-        if places.reciprocals == 0 {
+        let is_empty = count == 0 || len == 0;
+        if places.reciprocals == 0 && !is_empty {
             return Err(Error::Row(RowFault::Missing {
                 what: "what the norm knew of rows",
             }));
@@ -149,7 +150,7 @@ impl<T: RowElement> PreparedColumns<T> {
         for address in [places.means, places.reciprocals] {
             launch::check_alignment(address, 4)?;
         }
-        if count > 0 && len > 0 {
+        if !is_empty {
             let passed = self.passed(places, sums)?;
             // A vector of columns for each lane, or a column.
             let lanes = if passed.arguments::<u8>().is_wide {
@@ -239,6 +240,7 @@ impl NormColumns<'_> {
         let view = values.view();
         let layout = view.its_layout()?;
         let columns = self.columns(&layout)?;
+        self.check_known(&columns)?;
         let gradients = self.floats::<V::Element>()?;
         let prepared = PreparedColumns::<V::Element>::new(gpu, &columns)?;
         let mut workspace = prepared.workspace()?;
@@ -248,20 +250,16 @@ impl NormColumns<'_> {
         debug_assert_eq!(<V::Element as Element>::TYPE.bytes(), size_of::<V::Element>());
         let input = upload(bytemuck::cast_slice(view.values))?;
         let gradients = upload(bytemuck::cast_slice(gradients))?;
-        let means = upload(bytemuck::cast_slice(self.known[0]))?;
-        let reciprocals = upload(bytemuck::cast_slice(self.known[1]))?;
+        let [means, reciprocals] = self.known.map(|known| Uploaded::new(known.map(bytemuck::cast_slice)));
+        let (means, reciprocals) = (means?, reciprocals?);
         let len = 2 * columns.from[0].len as usize;
         let output = DeviceBuffer::<f32>::zeroed(len.max(1)).map_err(|error| status::memory(4 * len, error))?;
         launch::wait_for_default_stream()?;
         let places = ColumnPlaces {
             input: input.as_device_ptr().as_raw(),
             gradients: gradients.as_device_ptr().as_raw(),
-            means: if self.known[0].is_empty() {
-                0
-            } else {
-                means.as_device_ptr().as_raw()
-            },
-            reciprocals: reciprocals.as_device_ptr().as_raw(),
+            means: means.address(),
+            reciprocals: reciprocals.address(),
             output: output.as_device_ptr().as_raw(),
         };
         // SAFETY: all memory is this call's own, and waited for.

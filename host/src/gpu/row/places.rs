@@ -22,7 +22,8 @@ pub struct RowPlaces {
     pub biases: (u64, Option<Type>),
     /// A target of each row.
     pub targets: u64,
-    /// Where what else is known of each row goes, an array of an f32 for each; of a norm's gradient where it is read.
+    /// Where what else is known of each row goes, an array of an f32 for each: of exponentials the log-sum-exp first; of norms the mean first, and second the reciprocal
+    /// deviation or root; of cross-entropy the loss, the log-sum-exp, the log-probability and the entropy. Of a norm's gradient where mean and reciprocal are read.
     pub known: [u64; 4],
 }
 
@@ -31,6 +32,10 @@ impl Ready {
     pub(super) fn check(&self, places: &RowPlaces) -> Result<[Kind; 2], Error> {
         let missing = |what: &'static str| Err(Error::Row(RowFault::Missing { what }));
         let entry = self.plan.entry;
+        // Of nothing nothing is read.
+        if self.plan.count == 0 || self.plan.len == 0 {
+            return Ok([self.columns(places.weights)?, self.columns(places.biases)?]);
+        }
         if self.needs_weights && places.weights.0 == 0 {
             return Err(Error::Row(RowFault::NoWeights { op: self.name }));
         }

@@ -193,7 +193,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             } else {
                 op.factors(reference, leaf_state, row_state, self.all_seen, given)
             };
-            if !arguments.out.start.is_null() {
+            if !arguments.out.start.is_null() || !arguments.sums.is_null() {
                 self.map(reference, factors);
             }
             if leaf == 0 {
@@ -294,7 +294,9 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
                     op.map(kept, factors, column)
                 };
                 let at = start.wrapping_add((number as i64 * to.step) as u64);
-                arguments.out.store_one(simt, arguments.out.start, at, answer);
+                if !arguments.out.start.is_null() {
+                    arguments.out.store_one(simt, arguments.out.start, at, answer);
+                }
                 if O::ADDS && !arguments.sums.is_null() && place < self.seen {
                     let sums = Rows {
                         start: arguments.sums,

@@ -303,7 +303,7 @@ impl<T: Element> Arguments<T> {
         if is_wide {
             each!(row < N => if spots[row].present > 0 {
                 // SAFETY: passed on to the caller.
-                let columns = unsafe { self.columns.load(simt, spots[row].first, vector_elements::<T>()) };
+                let columns = unsafe { self.columns.from(spots[row].first).load(simt, 0, vector_elements::<T>()) };
                 each!(column < vector_elements::<T>() => {
                     values[row][column] = op.take(values[row][column], columns.column(column), given[row]);
                 });
@@ -345,7 +345,13 @@ impl<T: Element> Arguments<T> {
                     Target::Ignored.given(0.0)
                 } else if is_there {
                     let at = start.wrapping_offset((target * self.rows.step.0) as isize);
-                    Target::There.given(self.element(simt, at))
+                    // Where rows are mapped in place it is written later: no load of what nobody writes.
+                    let bits = if T::BYTES == 2 {
+                        simt.load_short(at.cast())
+                    } else {
+                        simt.load(at.cast())
+                    };
+                    Target::There.given(self.floats.widen(bits))
                 } else {
                     Target::Beyond.given(0.0)
                 }

@@ -76,7 +76,7 @@ impl<S: Simt, T: Element, O: RowOp> Writer<S, T, O> {
                 let mut params = Columns::plain();
                 if O::HAS_COLUMNS {
                     // SAFETY: passed on to the caller.
-                    params = unsafe { columns.load(simt, first.into(), vector_elements::<T>()) };
+                    params = unsafe { columns.load(simt, first, vector_elements::<T>()) };
                 }
                 let mut values = [0.0; MOST];
                 each!(column < vector_elements::<T>() => {
@@ -140,10 +140,11 @@ impl<T: Element> Arguments<T> {
             return;
         }
         let mut given = given;
-        if O::TARGETS && self.mode == Mode::Map && !a.is_null() {
+        let kept = self.target_kept();
+        if O::TARGETS && self.mode == Mode::Map && !kept.is_null() {
             // An answer may have been written over the target's element: it lies here since the launch before.
             // SAFETY: passed on to the caller.
-            given[0] = f32::from_bits(unsafe { simt.load(a.wrapping_add(row as usize)) });
+            given[0] = f32::from_bits(unsafe { simt.load(kept.wrapping_add(row as usize)) });
         }
         let known = op.known(state, seen, given);
         each!(i < 4 => if !self.known[i].is_null() {

@@ -241,6 +241,15 @@ impl Simt for Nvptx {
         }
         word
     }
+    unsafe fn load_short(self, from: *const u16) -> u32 {
+        let short: u16;
+        // SAFETY: as above.
+        unsafe {
+            asm!("ld.global.u16 {}, [{}];", out(reg16) short, in(reg64) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        u32::from(short)
+    }
     unsafe fn store(self, to: *mut u32, word: u32) {
         // SAFETY: the caller vouches for the address.
         unsafe {

@@ -179,7 +179,7 @@ macro_rules! points {
 points! {
     softmax: Softmax, short [3 3], leaf [1024 768] = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag },
         ["softmax_short_b32" "softmax_leaf_b32" "softmax_apart_b32"] ["softmax_short_b16" "softmax_leaf_b16" "softmax_apart_b16"];
-    log_softmax: LogSoftmax, short [3 3], leaf [1024 640] = |params| LogSoftmax { scale: params.scale() },
+    log_softmax: LogSoftmax, short [3 2], leaf [1024 640] = |params| LogSoftmax { scale: params.scale() },
         ["log_softmax_short_b32" "log_softmax_leaf_b32" "log_softmax_apart_b32"] ["log_softmax_short_b16" "log_softmax_leaf_b16" "log_softmax_apart_b16"];
     layer_norm: LayerNorm, short [3 2], leaf [1024 640] = |params| LayerNorm { epsilon: params.numbers[0] },
         ["layer_norm_short_b32" "layer_norm_leaf_b32" "layer_norm_apart_b32"] ["layer_norm_short_b16" "layer_norm_leaf_b16" "layer_norm_apart_b16"];

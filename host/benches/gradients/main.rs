@@ -31,7 +31,7 @@ fn lists() -> [List; 5] {
     [
         transformer("12 layers of 768", 12, 768),
         transformer("16 layers of 2048", 16, 2048),
-        ("one of 2^30 bytes", vec![1 << 28]),
+        ("one of 2^28", vec![1 << 28]),
         ("10,000 of 4096", vec![4096; 10_000]),
         ("1,000 of 1,001", vec![1001; 1000]),
     ]

@@ -16,8 +16,9 @@ use cust::{
 };
 use warpfold_kernels::{
     element::Type,
-    kernels::rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, find_states},
+    kernels::rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, Way, find_states},
     stages::columns::Floats as Kind,
+    tree::LANES,
 };
 
 use super::{
@@ -100,7 +101,11 @@ impl Ready {
         let [from, other] = &problem.from;
         let lie = Lie::of(element, &problem.from, &problem.to, problem.causal.is_some());
         let _bound = Bound::to(gpu.context())?;
-        let (plan, function, cluster) = planned(gpu, Op::KERNELS, element, [from.count, from.len], lie, row.form)?;
+        let size = [from.count, from.len];
+        let (mut plan, function, cluster) = planned(gpu, Op::KERNELS, element, size, lie, row.form)?;
+        if let Some(form) = plan.of_known().filter(|_| !row.op.maps() && row.form == Form::Best) {
+            plan = RowPlan::new(Op::KERNELS, element, size, lie, form, cluster)?;
+        }
         let reach = layout.reach().unwrap_or((0, 0));
         if reach.1 > isize::MAX as u64 / element.bytes() as u64 {
             return Err(Error::LengthOverflow {
@@ -284,12 +289,17 @@ impl Ready {
             go(function, combine, [blocks as u32, 256, 1])?;
             first = next;
         }
-        let map = RowLaunch {
+        let mut map = RowLaunch {
             row_states: device(first),
             states_of_row: *levels.last().expect("a split plan has a level"),
             ..passed.of_mode(Mode::Map)
         };
-        go(function, map, shape)
+        if self.maps || plan.way == Way::Apart {
+            return go(function, map, shape);
+        }
+        // The warp of a row's first leaf writes what is known of it: there is nothing else to do.
+        map.blocks = 1;
+        go(function, map, [plan.count as u32, LANES, 1])
     }
 }
 

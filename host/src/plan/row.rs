@@ -94,11 +94,32 @@ pub struct RowPlan {
     pub is_split: bool,
 }
 
-/// Warps of the blocks of a cluster, if as many blocks as there may be have warps for all leaves: small blocks leave each other room.
-const FEW_WARPS: u64 = 8;
+/// How the leaves of rows are divided, by a kernel that leaves so much room. Measured on H200s.
+struct Room {
+    /// Leaves up to which a block has the row by itself.
+    one_block: u64,
+    /// Warps of the blocks of a cluster, if as many blocks as there may be have warps for all leaves.
+    few_warps: u64,
+    /// And at most: with more the row is read twice, which is faster than one block to a multiprocessor.
+    most_warps: u64,
+}
 
-/// Leaves up to which a block has the row by itself.
-const ONE_BLOCK: u64 = 16;
+/// Of a kernel with 64 registers: a multiprocessor has room for 32 warps.
+const MUCH: Room = Room {
+    one_block: 16,
+    few_warps: 8,
+    most_warps: 32,
+};
+
+/// Of one with more.
+const LITTLE: Room = Room {
+    one_block: 16,
+    few_warps: 8,
+    most_warps: 8,
+};
+
+/// Rows up to which a multiprocessor has a block anyway, so that one launch is faster than two.
+const FEW_ROWS: u64 = 8;
 
 /// Blocks of the largest cluster.
 pub(crate) const MOST_BLOCKS: u32 = 16;
@@ -148,15 +169,24 @@ impl RowPlan {
             let most = most * leaf;
             return Err(Error::Row(RowFault::TooLong { len, most }));
         }
-        let is_split = leaves > 1 && (form == Form::Unfused || leaves > most);
+        let room = if entry.max_threads == 1024 { MUCH } else { LITTLE };
+        let fits = match form {
+            Form::Best if count > FEW_ROWS => {
+                leaves <= most.min(room.one_block.max(room.most_warps * u64::from(cluster.max(1))))
+            }
+            Form::Best => leaves <= most,
+            Form::Unfused => leaves == 1,
+            Form::Online => true,
+        };
+        let is_split = leaves > 1 && !fits;
         let (warps, blocks_of_row) = if leaves == 1 {
             (WARPS, 1)
         } else if is_split {
             (WARPS, leaves.div_ceil(WARPS.into()))
-        } else if leaves <= ONE_BLOCK || cluster <= 1 {
+        } else if leaves <= room.one_block || cluster <= 1 {
             (leaves as u32, 1)
         } else {
-            let warps = leaves.div_ceil(cluster.into()).next_power_of_two().max(FEW_WARPS);
+            let warps = leaves.div_ceil(cluster.into()).next_power_of_two().max(room.few_warps);
             (warps as u32, leaves.div_ceil(warps))
         };
         let blocks = match (way, width) {
@@ -190,6 +220,14 @@ impl RowPlan {
     #[must_use]
     pub fn must_be_wide(&self) -> bool {
         self.way == Way::Short
+    }
+
+    /// The form of an operation that only knows something of rows: many rows of more than a block has room for are folded by one launch, and another reads their states. No block waits
+    /// for others of its cluster, and nothing is read twice.
+    #[must_use]
+    pub fn of_known(&self) -> Option<Form> {
+        let is_apart = self.way == Way::Apart;
+        (self.cluster() > 1 && self.count > FEW_ROWS && !is_apart).then_some(Form::Unfused)
     }
 
     /// Threads of a block.

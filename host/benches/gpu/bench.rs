@@ -28,6 +28,20 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
+    /// On the first GPU; where there is none it says so.
+    pub fn open() -> Outcome<Option<Self>> {
+        let gpu = match Gpu::new(0) {
+            Ok(gpu) => gpu,
+            Err(error) => {
+                println!("# skipped: {error}");
+                return Ok(None);
+            }
+        };
+        gpu.make_current()?;
+        println!("# {}", gpu.facts());
+        Self::new(gpu).map(Some)
+    }
+
     pub(crate) fn new(gpu: Gpu) -> Outcome<Self> {
         let pattern: Vec<f32> = (0..PATTERN as u32)
             .map(|i| {

@@ -26,7 +26,7 @@ use std::time::Instant;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold::{
     DeviceView, cpu,
-    gpu::{Gpu, Prepared},
+    gpu::Prepared,
     ops::{
         All, Any, ArgMax, ArgMin, ArgMinMax, Compensated, CountInf, CountNan, CountNonzero, Describe, Exact, IgnoreNan,
         Kurtosis, LogSumExp, Max, Mean, MeanVariance, Min, MinMax, NormInf, NormL1, NormL2, NormLp, Operator, Product,
@@ -48,16 +48,9 @@ fn main() -> Outcome<()> {
     }
     let shapes = asked.iter().any(|arg| arg == "--shapes");
     let wanted = |name: &str| asked.iter().all(|arg| arg.starts_with("--")) || asked.iter().any(|arg| arg == name);
-    let gpu = match Gpu::new(0) {
-        Ok(gpu) => gpu,
-        Err(error) => {
-            println!("# skipped: {error}");
-            return Ok(());
-        }
+    let Some(bench) = Bench::open()? else {
+        return Ok(());
     };
-    gpu.make_current()?;
-    println!("# {}", gpu.facts());
-    let bench = Bench::new(gpu)?;
     bench.first_call()?;
     bench.copy()?;
     println!("op,elements,dtype,us,GB/s");

@@ -8,7 +8,7 @@ mod sample;
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold::{
-    gpu::{Gpu, NORM_BYTES},
+    gpu::NORM_BYTES,
     gradients::{Floats, Order, TotalNorm, grad_norm},
     ops::element::Type,
     plan::TensorsPlan,
@@ -38,16 +38,9 @@ fn lists() -> [List; 5] {
 }
 
 fn main() -> Outcome<()> {
-    let gpu = match Gpu::new(0) {
-        Ok(gpu) => gpu,
-        Err(error) => {
-            println!("# skipped: {error}");
-            return Ok(());
-        }
+    let Some(bench) = Bench::open()? else {
+        return Ok(());
     };
-    gpu.make_current()?;
-    println!("# {}", gpu.facts());
-    let bench = Bench::new(gpu)?;
     bench.copy()?;
     println!("op,list,dtype,us,GB/s");
     let pattern = bench.fill::<half::bf16>()?;

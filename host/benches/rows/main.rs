@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use cust::memory::DeviceBuffer;
 use warpfold::{
     View,
-    gpu::{ColumnPlaces, Gpu, RowPlaces},
+    gpu::{ColumnPlaces, RowPlaces},
     layout::Layout,
     plan::row::Form,
     row::{self, Later, MeanAndDeviation, Operation, ReciprocalRoot, Row, RowElement, Targets},
@@ -36,16 +36,9 @@ const SHAPES: [(u64, u64); 9] = [
 const FEW: [(u64, u64); 4] = [(1, 152_064), (16, 152_064), (64, 152_064), (256, 152_064)];
 
 fn main() -> Outcome<()> {
-    let gpu = match Gpu::new(0) {
-        Ok(gpu) => gpu,
-        Err(error) => {
-            println!("# skipped: {error}");
-            return Ok(());
-        }
+    let Some(bench) = Bench::open()? else {
+        return Ok(());
     };
-    gpu.make_current()?;
-    println!("# {}", gpu.facts());
-    let bench = Bench::new(gpu)?;
     bench.copy()?;
     println!("op,shape,dtype,us,GB/s");
     of::<half::bf16>(&bench)?;

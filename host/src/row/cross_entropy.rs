@@ -44,8 +44,8 @@ impl From<Vec<[f32; 4]>> for Losses {
 /// is computed; where targets come with a launch, such a row's loss and gradient are NaN. A row of all −∞, one with a +∞ and one with a NaN have a loss of NaN. Rows of no elements have no
 /// target that is an index.
 ///
-/// Answers are computed in f64 from the row's sums, which are f32's, and rounded once. Cost: the logits are read once, where a row fits in the registers of a block or a cluster; with a
-/// gradient they are written once.
+/// Answers are computed in f64 from the row's sums, which are f32's, and rounded once. Cost: the logits are read once; with a
+/// gradient as [`softmax`](super::softmax()).
 ///
 /// ```
 /// use warpfold::row;

@@ -1,6 +1,6 @@
-//! Row operations: softmax, log-softmax, layer norm, root-mean-square norm.
+//! Row operations: softmax and its logarithm, layer norm, root-mean-square norm, cross-entropy, and the gradients of all of them.
 //!
-//! Each row is folded, and its elements are mapped by what the fold found; a row is what lies along one axis. All arithmetic is in f32, whatever the elements
+//! Each row is folded, and its elements are mapped by what the fold found; a row is what lies along one axis. All arithmetic of elements is in f32, whatever they
 //! are and the answers. **The bits of a row are a function of that row, the weights and the parameters alone**: not of the rows beside it, of padding, of strides, of the
 //! launch, of the GPU model, nor of whether a GPU or a CPU answers. [`docs/row-operations.md`](https://docs.rs/warpfold) has their specification.
 //!
@@ -83,8 +83,8 @@ pub struct Mapped<U, Known> {
 ///
 /// A row of all −∞ is NaN, or zeros by [`all_masked`](Row::all_masked); one with a NaN or a +∞ is NaN. Of a row of length 1 the answer is 1.
 ///
-/// Cost: each element is read once and written once, where a row fits in the registers of a block or a cluster (2¹⁸ f32 on compute capability 9.0 and newer, 2¹⁴
-/// before), else read twice; where a row's elements lie apart, three times or, if they are longer than a leaf, four.
+/// Cost: each element is read once and written once, where a row fits in the registers of a block or a cluster: 2¹⁸ f32 on compute capability 9.0 and newer, of f16 and bf16 2¹⁷, and
+/// 2¹⁴ before. Else it is read twice; where a row's elements lie apart, three times or, if they are longer than a leaf, four.
 pub fn softmax<'a>() -> Row<'a, Softmax> {
     Row::new(Softmax {
         scaled: Scaled::NOT,
@@ -116,7 +116,8 @@ pub fn rms_norm<'a>(epsilon: f32) -> Row<'a, RmsNorm> {
     })
 }
 
-/// `ln Σ exp(xᵢ·scale)` of each row, and no answers of elements: what [`softmax`] knows, in half of its time.
+/// `ln Σ exp(xᵢ·scale)` of each row, and no answers of elements: what [`softmax`] knows, and nothing is written but that. Cost: each element is
+/// read once, unless a row's elements lie apart.
 pub fn log_sum_exp<'a>() -> Row<'a, LogSumExp> {
     Row::new(LogSumExp { scaled: Scaled::NOT })
 }

@@ -150,10 +150,14 @@ fn exp_of_a_gap_is_within_its_bound() {
 
 #[test]
 fn ln_of_f32_is_within_its_bound() {
-    let positive = (1..f32::INFINITY.to_bits()).step_by(977).map(f32::from_bits);
-    let worst = worst(positive.map(|x| error_of_single(double::ln(f64::from(x)), single::ln(x))));
+    // Among them the worst of all 2³¹, which were gone through once.
+    let all = (1..f32::INFINITY.to_bits()).step_by(977).chain([0x3fb3_ee9f]);
+    let worst = worst(
+        all.map(f32::from_bits)
+            .map(|x| error_of_single(double::ln(f64::from(x)), single::ln(x))),
+    );
     std::eprintln!("ln f32: {worst}");
-    assert!(worst <= 0.6, "{worst}");
+    assert!((0.65..=0.66).contains(&worst), "{worst}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf, time::Instant};
 
 use serde::Serialize;
 use warpfold::{
-    Error, View,
+    View,
     dynamic::Target,
     files::{DType, Tensor, bf16, f16},
     layout::Layout,
@@ -109,7 +109,7 @@ impl Args {
             .z_loss(self.z_loss);
         // What is wrong with the operation is told before anything is read.
         loss.check(&Layout::c_order(array.shape())?)?;
-        let device = self.open()?.told();
+        let device = Opened::wanted(self.device, || Device::named(Wanted::Gpu(0)))?.told();
         let target = device.folding("the emulator has no row operations: --device cpu gives the same bits")?;
         let start = Instant::now();
         let (values, layout) = reading::in_place::<T>(array)?;
@@ -141,14 +141,6 @@ impl Args {
             seconds,
             json: self.json,
         })
-    }
-
-    /// The device that was asked for.
-    fn open(&self) -> Result<Opened, Error> {
-        match self.device {
-            Wanted::Best => Ok(Opened::best(Device::named(Wanted::Gpu(0)))),
-            named => Ok(Device::named(named)?.into()),
-        }
     }
 }
 

@@ -127,7 +127,7 @@ impl Args {
             }
         }
         let norm = grad_norm(Order::of(self.ord));
-        let device = self.open(norm)?.told();
+        let device = Opened::wanted(self.device, || usable(norm))?.told();
         let target = device.folding("the emulator has no norm of several arrays: --device cpu gives the same bits")?;
         let start = Instant::now();
         let mut values = vec![];
@@ -154,14 +154,6 @@ impl Args {
             seconds: start.elapsed().as_secs_f64(),
             json: self.json,
         })
-    }
-
-    /// The device that was asked for.
-    fn open(&self, norm: GradNorm) -> Result<Opened, Error> {
-        match self.device {
-            Wanted::Best => Ok(Opened::best(usable(norm))),
-            named => Ok(Device::named(named)?.into()),
-        }
     }
 }
 

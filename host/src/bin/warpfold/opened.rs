@@ -2,7 +2,11 @@
 
 use warpfold::{Error, dynamic::Target};
 
-use crate::{Failure, device::Device, shown::Shown};
+use crate::{
+    Failure,
+    device::{Device, Wanted},
+    shown::Shown,
+};
 
 /// A device, and why it is not the one that somebody who asks for the best expects.
 pub struct Opened<D = Device> {
@@ -20,6 +24,14 @@ impl Opened {
     /// The best device: the first GPU if it can be used for what is folded, else the CPU.
     pub fn best(gpu: Result<Device, impl Into<Failure>>) -> Self {
         Self::first(gpu.map_err(Into::into), Device::Folding(Target::Cpu))
+    }
+
+    /// The device that was asked for: the best is `gpu`, if there is one that can be used.
+    pub fn wanted<E: Into<Failure>>(wanted: Wanted, gpu: impl FnOnce() -> Result<Device, E>) -> Result<Self, Error> {
+        match wanted {
+            Wanted::Best => Ok(Self::best(gpu())),
+            named => Ok(Device::named(named)?.into()),
+        }
     }
 
     /// The device. Where it is not the one that is expected, a line on standard error says why.

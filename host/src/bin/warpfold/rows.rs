@@ -9,7 +9,7 @@ use std::{
 use bytemuck::Pod;
 use serde::Serialize;
 use warpfold::{
-    Error, View,
+    View,
     dynamic::Target,
     files::{DType, Tensor, bf16, f16},
     layout::Layout,
@@ -372,7 +372,7 @@ impl Common {
         out.answers.check(array.shape().len())?;
         // What is wrong with the operation is told before anything is read.
         row.check(&Layout::c_order(array.shape())?)?;
-        let device = self.open()?.told();
+        let device = Opened::wanted(self.device, || Device::named(Wanted::Gpu(0)))?.told();
         let target = device.folding("the emulator has no row operations: --device cpu gives the same bits")?;
         let start = Instant::now();
         let (values, layout) = reading::in_place::<T>(array)?;
@@ -403,13 +403,5 @@ impl Common {
             seconds,
             json: self.json,
         })
-    }
-
-    /// The device that was asked for.
-    fn open(&self) -> Result<Opened, Error> {
-        match self.device {
-            Wanted::Best => Ok(Opened::best(Device::named(Wanted::Gpu(0)))),
-            named => Ok(Device::named(named)?.into()),
-        }
     }
 }

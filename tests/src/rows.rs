@@ -199,7 +199,7 @@ pub fn spec<U: RowElement, O: RowOp>(
         } else {
             op.factors(reference, leaf, state, seen, row.given)
         };
-        let kept = op.kept(op.beside(values.get(i).copied().unwrap_or(op.absent()), reference));
+        let kept = op.beside(values.get(i).copied().unwrap_or(op.absent()), reference);
         let answer = if row.target == Some(i) {
             op.at_target(kept, factors)
         } else {

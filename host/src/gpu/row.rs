@@ -16,7 +16,7 @@ use cust::{
 };
 use warpfold_kernels::{
     element::Type,
-    kernels::rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, Way, find_states},
+    kernels::rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, Way, added, find_states},
     stages::columns::Floats as Kind,
     tree::LANES,
 };
@@ -102,9 +102,14 @@ impl Ready {
         let lie = Lie::of(element, &problem.from, &problem.to, problem.causal.is_some());
         let _bound = Bound::to(gpu.context())?;
         let size = [from.count, from.len];
-        let (mut plan, function, cluster) = planned(gpu, Op::KERNELS, element, size, lie, row.form)?;
+        let second = row.other.as_ref().map(|(second, _)| *second);
+        let kernels = match second {
+            Some(Second::Added) => added(Op::KERNELS).expect("built for every operation that has an array added"),
+            _ => Op::KERNELS,
+        };
+        let (mut plan, function, cluster) = planned(gpu, kernels, element, size, lie, row.form)?;
         if let Some(form) = plan.of_known().filter(|_| !row.op.maps() && row.form == Form::Best) {
-            plan = RowPlan::new(Op::KERNELS, element, size, lie, form, cluster)?;
+            plan = RowPlan::new(kernels, element, size, lie, form, cluster)?;
         }
         let reach = layout.reach().unwrap_or((0, 0));
         if reach.1 > isize::MAX as u64 / element.bytes() as u64 {
@@ -147,7 +152,7 @@ impl Ready {
             out_layout: upload(problem.to.has_several().then(|| problem.to.dimensions()))?,
             out_strides: [problem.to.stride(), problem.to.stride_within()],
             causal: problem.causal,
-            second: row.other.as_ref().map(|(second, _)| *second),
+            second,
             targets: row.targets.map(|(targets, ignored)| (targets.are_wide(), ignored)),
             maps: row.op.maps(),
             function,

@@ -94,31 +94,13 @@ pub struct RowPlan {
     pub is_split: bool,
 }
 
-/// How the leaves of rows are divided, by a kernel that leaves so much room. Measured on H200s.
-struct Room {
-    /// Leaves up to which a block has the row by itself.
-    one_block: u64,
-    /// Warps of the blocks of a cluster, if as many blocks as there may be have warps for all leaves.
-    few_warps: u64,
-    /// And at most: with more the row is read twice, which is faster than one block to a multiprocessor.
-    most_warps: u64,
-}
+/// Leaves up to which a block has the row by itself; measured on H200s, as those below.
+const ONE_BLOCK: u64 = 16;
 
-/// Of a kernel with 64 registers: a multiprocessor has room for 32 warps.
-const MUCH: Room = Room {
-    one_block: 16,
-    few_warps: 8,
-    most_warps: 32,
-};
+/// Warps of the blocks of a cluster, if as many blocks as there may be have warps for all leaves.
+const FEW_WARPS: u64 = 8;
 
-/// Of one with more.
-const LITTLE: Room = Room {
-    one_block: 16,
-    few_warps: 8,
-    most_warps: 8,
-};
-
-/// Rows up to which a multiprocessor has a block anyway, so that one launch is faster than two.
+/// Rows up to which blocks that wait for others of their cluster leave no multiprocessor idle that had work.
 const FEW_ROWS: u64 = 8;
 
 /// Blocks of the largest cluster.
@@ -169,11 +151,7 @@ impl RowPlan {
             let most = most * leaf;
             return Err(Error::Row(RowFault::TooLong { len, most }));
         }
-        let room = if entry.max_threads == 1024 { MUCH } else { LITTLE };
         let fits = match form {
-            Form::Best if count > FEW_ROWS => {
-                leaves <= most.min(room.one_block.max(room.most_warps * u64::from(cluster.max(1))))
-            }
             Form::Best => leaves <= most,
             Form::Unfused => leaves == 1,
             Form::Online => true,
@@ -183,10 +161,10 @@ impl RowPlan {
             (WARPS, 1)
         } else if is_split {
             (WARPS, leaves.div_ceil(WARPS.into()))
-        } else if leaves <= room.one_block || cluster <= 1 {
+        } else if leaves <= ONE_BLOCK || cluster <= 1 {
             (leaves as u32, 1)
         } else {
-            let warps = leaves.div_ceil(cluster.into()).next_power_of_two().max(room.few_warps);
+            let warps = leaves.div_ceil(cluster.into()).next_power_of_two().max(FEW_WARPS);
             (warps as u32, leaves.div_ceil(warps))
         };
         let blocks = match (way, width) {

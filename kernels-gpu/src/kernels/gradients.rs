@@ -195,15 +195,13 @@ impl<S: Simt> Clipped<S> {
         const { assert!(RUNS == 4, "four runs are written out") };
         while first + RUNS as u64 * RUN <= end {
             let mine = first + u64::from(simt.lane()) * MOST as u64;
-            let from = self.from.from(mine);
-            let to = self.to.element(self.to.start, mine);
             let mut runs = [[0.0; MOST]; RUNS];
             macro_rules! write_out {
                 ($($run:literal)*) => {
                     // SAFETY: passed on to the caller: the elements are there, aligned, and written after they were read, by this lane.
                     unsafe {
-                        $(runs[$run] = from.load(simt, $run * RUN as u32, MOST, 0.0);)*
-                        $(self.to.store(simt, to, $run * RUN as u32, scaled(runs[$run], factor), MOST);)*
+                        $(runs[$run] = self.run(mine + $run * RUN);)*
+                        $(self.to.store(simt, self.to.element(self.to.start, mine + $run * RUN), scaled(runs[$run], factor), MOST);)*
                     }
                 };
             }
@@ -211,6 +209,28 @@ impl<S: Simt> Clipped<S> {
             first += RUNS as u64 * RUN;
         }
         first
+    }
+
+    /// Eight elements.
+    ///
+    /// # Safety
+    ///
+    /// As [`clip_tensors`]; they are there, and aligned.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn run(self, first: u64) -> [f32; MOST] {
+        let Self { simt, from, .. } = self;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if from.floats.bytes() == 4 {
+                let at = from.start.cast::<u32>().wrapping_add(first as usize);
+                let [a, b, c, d] = simt.load_shared_input_vector(at).map(f32::from_bits);
+                let [e, f, g, h] = simt.load_shared_input_vector(at.wrapping_add(4)).map(f32::from_bits);
+                [a, b, c, d, e, f, g, h]
+            } else {
+                let at = from.start.cast::<u16>().wrapping_add(first as usize);
+                from.floats.unpack::<u16>(simt.load_shared_input_vector(at.cast()))
+            }
+        }
     }
 
     /// All elements between two, of any alignment.

@@ -15,23 +15,23 @@ mod write;
 pub use apart::map_apart;
 pub use columns::{CHUNK, sum_columns};
 pub use launch::{Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Targets};
-pub use points::{ENTRIES, find, find_columns, find_states};
+pub use points::{ENTRIES, added, find, find_columns, find_states};
 
-use read::Spot;
+use read::{Lane, Spot};
 use write::Writer;
 
 use crate::{
     element::{Element, Item as _, Two},
     kernels::rows::Width,
-    rowwise::{ROWS, RowOp, Value as _, leaf_elements},
+    rowwise::{Given, ROWS, RowOp, Value as _, leaf_elements},
     simt::Simt,
     stages::{
         columns::each,
         load_state, narrow,
-        reduce::leaf::{self, Warps},
+        reduce::leaf::{self, Leaf, Packed as _, Warps},
         store_state,
     },
-    tree::{LANES, place, vector_elements},
+    tree::{LANES, vector_elements},
 };
 
 /// The kernels of an operation.
@@ -50,7 +50,7 @@ impl Way {
     pub const ALL: [Self; 3] = [Self::Short, Self::Leaf, Self::Apart];
 }
 
-/// Folds and maps rows of at most 32 vectors, which are [wide](Arguments::is_wide).
+/// Folds and maps rows of at most 32 vectors, which are [wide](Arguments::is_wide); if `ADDED`, the second array is added to the first.
 ///
 /// ```text
 /// lane: a vector of each of N rows ─ first look: as many shuffles as a row's lanes need ─ second look: the same ─ map
@@ -60,14 +60,14 @@ impl Way {
 ///
 /// As [`map_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn map_short<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+pub unsafe fn map_short<S: Simt, T: Element, O: RowOp, const ADDED: bool>(simt: S, op: O, arguments: Arguments<T>) {
     const { assert!(ROWS == 4, "rows of a leaf, of one array and of two") };
     // SAFETY: passed on to the caller.
     unsafe {
         if O::Value::ARRAYS == 1 {
-            short::<S, T, O, 4>(simt, op, arguments);
+            short::<S, T, O, ADDED, 4>(simt, op, arguments);
         } else {
-            short::<S, T, O, 2>(simt, op, arguments);
+            short::<S, T, O, ADDED, 2>(simt, op, arguments);
         }
     }
 }
@@ -78,70 +78,76 @@ pub unsafe fn map_short<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments
 ///
 /// As [`map_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn short<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments: Arguments<T>) {
+unsafe fn short<S: Simt, T: Element, O: RowOp, const ADDED: bool, const K: usize>(
+    simt: S,
+    op: O,
+    arguments: Arguments<T>,
+) {
     let Width::Lanes(lanes) = Width::of(T::ELEMENT, arguments.rows.len) else {
         return;
     };
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     let each_lanes = LANES / lanes;
     let first = u64::from(simt.lane() % lanes) * vector_elements::<T>() as u64;
-    let before = warp * u64::from(N as u32 * each_lanes) + u64::from(simt.lane() / lanes);
-    let mut spots = [arguments.wide_spot(before, first); N];
-    each!(slot < N => spots[slot] = arguments.wide_spot(before + u64::from(slot as u32 * each_lanes), first));
-    let mut given = [[0.0; 2]; N];
-    let mut lens = [0; N];
+    let before = warp * u64::from(K as u32 * each_lanes) + u64::from(simt.lane() / lanes);
     // SAFETY: passed on to the caller.
-    let values = unsafe {
-        each!(slot < N => {
-            given[slot] = arguments.given::<S, O>(simt, spots[slot].row, spots[slot].start.0);
-            lens[slot] = arguments.there(spots[slot].row) as u32;
-        });
-        arguments.load(simt, op, &spots, given, true)
+    let mut lane = unsafe {
+        let spot = arguments.wide_spot(before, first);
+        Lane::<S, T, O, ADDED, K>::read(simt, op, arguments, spot, Some(each_lanes.into()), true)
     };
-    let mut of_rows = [[values[0]]; N];
-    let mut present = [0; N];
-    each!(slot < N => {
-        of_rows[slot] = [values[slot]];
-        present[slot] = spots[slot].present;
+    let mut lens = [0; K];
+    each!(slot < K, 4 => {
+        let spot = lane.spot_of(slot);
+        // SAFETY: passed on to the caller.
+        lane.given[slot] = unsafe { arguments.given::<S, O>(simt, spot.row, spot.start.0) };
+        lens[slot] = arguments.there(spot.row) as u32;
     });
-    let looked = leaf::fold::<S, T, O, 1, N>(simt, op, &of_rows, lens, present, lanes, true);
+    let leaves = leaf::fold::<S, T, O, _, K, K>(simt, op, lane, lens, lanes);
     if O::TARGETS {
         // All lanes have read a target's element before one writes over it.
         simt.warp_barrier();
     }
-    each!(slot < N => if spots[slot].row < arguments.rows.count {
-        let leaf = looked.leaves[slot];
-        let seen = u64::from(lens[slot]);
-        let writer = Writer {
-            simt,
-            op,
-            arguments,
-            reference: leaf.reference,
-            factors: op.factors_alone(leaf.reference, leaf.state, seen, given[slot]),
-            spot: spots[slot],
-            given: given[slot],
-        };
-        // SAFETY: passed on to the caller; each row has these lanes alone.
-        unsafe { writer.write(looked.kept[slot], true) };
-    });
+    let (mut rows, mut turn) = (lane, simt.opaque(0));
+    while turn < K as u32 {
+        let (Leaf { reference, state }, given) = nth(turn, leaves, lane.given);
+        if rows.spot.row < arguments.rows.count {
+            let factors = op.factors_alone(reference, state, arguments.rows.len, given);
+            let writer = Writer {
+                lane: rows,
+                reference,
+                factors,
+            };
+            // SAFETY: passed on to the caller; each row has these lanes alone.
+            unsafe { writer.write() };
+        }
+        rows = rows.next_row();
+        turn = simt.opaque(turn + 1);
+    }
     // A lane for each row, all at once where there are enough of them.
     let mut turn = simt.opaque(0);
-    while turn < N as u32 {
+    while turn < K as u32 {
         let mine = turn + simt.lane() % lanes;
-        let (mut row, mut state, mut of_row, mut seen) = (spots[0].row, looked.leaves[0].state, given[0], lens[0]);
-        each!(slot < N => if slot as u32 == mine {
-            (row, state) = (spots[slot].row, looked.leaves[slot].state);
-            (of_row, seen) = (given[slot], lens[slot]);
-        });
-        if mine < N as u32 && row < arguments.rows.count {
+        let (Leaf { state, .. }, given) = nth(mine, leaves, lane.given);
+        let row = before + u64::from(mine * each_lanes);
+        if mine < K as u32 && row < arguments.rows.count {
             // SAFETY: passed on to the caller; each row has one such lane.
-            unsafe { arguments.note(simt, op, row, state, seen.into(), of_row) };
+            unsafe { arguments.note(simt, op, row, state, arguments.rows.len, given) };
         }
         turn = simt.opaque(turn + lanes);
     }
 }
 
-/// Folds and maps rows of which a warp has a leaf.
+/// A leaf and what is given of its row, by its number: without indexing, which would put them in memory.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn nth<X: Copy, const K: usize>(number: u32, leaves: [Leaf<X>; K], given: [Given; K]) -> (Leaf<X>, Given) {
+    let mut of = (leaves[0], given[0]);
+    each!(slot < K, 4 => if slot as u32 == number {
+        of = (leaves[slot], given[slot]);
+    });
+    of
+}
+
+/// Folds and maps rows of which a warp has a leaf; if `ADDED`, the second array is added to the first.
 ///
 /// ```text
 /// lane: N vectors ─ first look ─ warp: 5 shuffles ─ second look ─ warp: 5 shuffles ─ block or cluster: a state of each warp ─ map
@@ -152,13 +158,13 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, a
 /// The rows are valid and unwritten for the whole launch, but by this kernel where it maps them in place; so are weights, targets and states; what is written is valid for
 /// writes, and nobody else's. All threads of the grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn map_leaves<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+pub unsafe fn map_leaves<S: Simt, T: Element, O: RowOp, const ADDED: bool>(simt: S, op: O, arguments: Arguments<T>) {
     // SAFETY: passed on to the caller.
     unsafe {
         if O::Value::ARRAYS == 1 {
-            leaves::<S, T, O, 4>(simt, op, arguments);
+            leaves::<S, T, O, ADDED, 4>(simt, op, arguments);
         } else {
-            leaves::<S, T, O, 2>(simt, op, arguments);
+            leaves::<S, T, O, ADDED, 2>(simt, op, arguments);
         }
     }
 }
@@ -169,77 +175,63 @@ pub unsafe fn map_leaves<S: Simt, T: Element, O: RowOp>(simt: S, op: O, argument
 ///
 /// As [`map_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn leaves<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments: Arguments<T>) {
+unsafe fn leaves<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize>(
+    simt: S,
+    op: O,
+    arguments: Arguments<T>,
+) {
     let (row, warps) = arguments.place(simt);
     if row >= arguments.rows.count {
         return;
     }
-    let is_wide = arguments.is_wide;
     let before = u64::from(warps.leaf) * Arguments::<T>::leaf::<O>();
-    let first = before + u64::from(simt.lane()) * vector_elements::<T>() as u64;
     let seen = arguments.seen(row);
     // SAFETY: passed on to the caller.
-    let (values, spots, given) = unsafe {
-        let start = arguments.start(simt, row);
-        let left = narrow(simt, u64::saturating_sub(seen, first));
-        let mut spots = [Spot {
+    let lane = unsafe {
+        let first = before + u64::from(simt.lane()) * vector_elements::<T>() as u64;
+        let spot = Spot {
             row,
-            start,
+            start: arguments.start(simt, row),
             first,
-            present: left,
-        }; N];
-        each!(row < N => {
-            spots[row].first += place::<T>(row, 0);
-            spots[row].present = u32::saturating_sub(left, place::<T>(row, 0) as u32);
-        });
-        let mut given = [0.0; 2];
+            present: narrow(simt, u64::saturating_sub(seen, first)),
+        };
+        let mut lane = Lane::<S, T, O, ADDED, N>::read(simt, op, arguments, spot, None, arguments.is_wide);
         // That of a target is a load that waits for another: after those of the row are under way.
-        if O::TAKES_COLUMNS {
-            given = arguments.given::<S, O>(simt, row, start.0);
-        }
-        let values = arguments.load(simt, op, &spots, [given; N], is_wide);
-        if !O::TAKES_COLUMNS {
-            given = arguments.given::<S, O>(simt, row, start.0);
-        }
-        (values, spots, given)
+        lane.given = [arguments.given::<S, O>(simt, row, spot.start.0); N];
+        lane
     };
     if arguments.mode == Mode::Whole && warps.leaves > 1 {
         warps.begin(simt);
     }
     let len = u64::saturating_sub(seen, before).min(Arguments::<T>::leaf::<O>()) as u32;
-    let looked = leaf::fold::<S, T, O, N, 1>(simt, op, &[values], [len], [spots[0].present], LANES, is_wide);
-    let [leaf] = looked.leaves;
+    let [Leaf { reference, state }] = leaf::fold::<S, T, O, _, N, 1>(simt, op, lane, [len], LANES);
+    let given = lane.given[0];
     // SAFETY: passed on to the caller.
-    let Some(state) = (unsafe { arguments.meet(simt, op, row, warps, leaf.state, given[0]) }) else {
+    let Some(of_row) = (unsafe { arguments.meet(simt, op, row, warps, state, given[0]) }) else {
         return;
     };
     if warps.leaf >= warps.leaves {
         return;
     }
     let factors = if warps.leaves == 1 {
-        op.factors_alone(leaf.reference, state, seen, given)
+        op.factors_alone(reference, of_row, seen, given)
     } else {
-        op.factors(leaf.reference, leaf.state, state, seen, given)
+        op.factors(reference, state, of_row, seen, given)
     };
-    let writer = Writer {
-        simt,
-        op,
-        arguments,
-        reference: leaf.reference,
-        factors,
-        spot: spots[0],
-        given,
-    };
-    let [kept] = looked.kept;
     if O::TARGETS {
         // As in `short`.
         simt.warp_barrier();
     }
+    let writer = Writer {
+        lane,
+        reference,
+        factors,
+    };
     // SAFETY: passed on to the caller; each element has one lane.
     unsafe {
-        writer.write(kept, is_wide);
-        if first == 0 {
-            arguments.note(simt, op, row, state, seen, given);
+        writer.write();
+        if lane.spot.first == 0 {
+            arguments.note(simt, op, row, of_row, seen, given);
         }
     }
 }

@@ -127,15 +127,12 @@ impl RowOp for CrossEntropy {
     largest!();
     /// The distance from the largest, and its exponential.
     type Beside = (f32, f32);
-    /// The distance.
-    type Kept = f32;
     type Sums = Several<2>;
     type State = Weighted;
     /// What exponentials are multiplied by, and then by what more; what is added, and at the target.
     type Factors = [f32; 4];
     const TARGETS: bool = true;
     const TOTALS: bool = true;
-    const REMAKES: bool = true;
 
     #[inline(always)]
     fn totals(self) -> bool {
@@ -151,10 +148,6 @@ impl RowOp for CrossEntropy {
     fn term(self, (gap, exponential): (f32, f32)) -> Several<2> {
         // Of a −∞ there would be a NaN; the exponential is 0 below −104.
         Several([exponential, exponential * gap.max(-200.0)])
-    }
-    #[inline(always)]
-    fn kept(self, (gap, _): (f32, f32)) -> f32 {
-        gap
     }
     #[inline(always)]
     fn leaf(self, found: LeafFound, Several([sum, distances]): Several<2>, _: u32) -> Weighted {
@@ -209,12 +202,12 @@ impl RowOp for CrossEntropy {
         }
     }
     #[inline(always)]
-    fn map(self, gap: f32, [factor, more, shift, _]: [f32; 4], _: Column) -> f32 {
-        single::fma(self.scale.exp(gap) * factor, more, shift)
+    fn map(self, (_, exponential): (f32, f32), [factor, more, shift, _]: [f32; 4], _: Column) -> f32 {
+        single::fma(exponential * factor, more, shift)
     }
     #[inline(always)]
-    fn at_target(self, gap: f32, [factor, more, _, target]: [f32; 4]) -> f32 {
-        single::fma(self.scale.exp(gap) * factor, more, target)
+    fn at_target(self, (_, exponential): (f32, f32), [factor, more, _, target]: [f32; 4]) -> f32 {
+        single::fma(exponential * factor, more, target)
     }
     #[inline(always)]
     fn known(self, row: Weighted, len: u64, given: Given) -> [f32; 4] {

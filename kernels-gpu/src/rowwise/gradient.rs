@@ -38,7 +38,6 @@ macro_rules! of_two {
     ($sums:ty) => {
         type Value = (f32, f32);
         type Beside = (f32, f32);
-        type Kept = Several<2>;
         type Sums = $sums;
         type State = $sums;
         const LOOKS_FIRST: bool = false;
@@ -46,10 +45,6 @@ macro_rules! of_two {
         #[inline(always)]
         fn beside(self, value: (f32, f32), _: f32) -> (f32, f32) {
             value
-        }
-        #[inline(always)]
-        fn kept(self, (first, second): (f32, f32)) -> Several<2> {
-            Several([first, second])
         }
         #[inline(always)]
         fn leaf(self, _: LeafFound, sums: $sums, _: u32) -> $sums {
@@ -84,7 +79,7 @@ impl RowOp for SoftmaxGradient {
         row
     }
     #[inline(always)]
-    fn map(self, Several([y, dy]): Several<2>, sum: f32, _: Column) -> f32 {
+    fn map(self, (y, dy): (f32, f32), sum: f32, _: Column) -> f32 {
         y * (dy - sum) * self.scale
     }
 }
@@ -107,7 +102,7 @@ impl RowOp for LogSoftmaxGradient {
         row
     }
     #[inline(always)]
-    fn map(self, Several([y, dy]): Several<2>, sum: f32, _: Column) -> f32 {
+    fn map(self, (y, dy): (f32, f32), sum: f32, _: Column) -> f32 {
         single::fma(-single::exp(y), sum, dy) * self.scale
     }
 }
@@ -138,7 +133,7 @@ impl RowOp for NormGradient {
         [mean, product / len, reciprocal]
     }
     #[inline(always)]
-    fn map(self, Several([x, g]): Several<2>, [mean, product, reciprocal]: [f32; 3], _: Column) -> f32 {
+    fn map(self, (x, g): (f32, f32), [mean, product, reciprocal]: [f32; 3], _: Column) -> f32 {
         (g - single::fma(x, product, mean)) * reciprocal
     }
 }

@@ -5,8 +5,22 @@ use crate::monoids::{Algebra, Monoid};
 
 /// A look at a leaf.
 pub trait Look<O: RowOp>: Monoid<f32> {
+    /// Whether it would notice what is absent.
+    const NOTICES: bool;
+    /// The same look, by a reference.
+    #[inline(always)]
+    #[must_use]
+    fn beside(self, reference: f32) -> Self {
+        let _ = reference;
+        self
+    }
     /// What it has of an element.
     fn of(self, value: O::Value) -> Self::State;
+    /// What it has of an absent one.
+    #[inline(always)]
+    fn absent(self) -> Self::State {
+        Monoid::<f32>::identity(self)
+    }
 }
 
 /// The first look.
@@ -31,7 +45,7 @@ pub struct Total<O>(pub O);
 pub struct States<O>(pub O);
 
 macro_rules! monoid {
-    ($look:ty, $state:ty, $fuses:expr, |$this:ident| $nothing:expr, |$that:ident, $a:ident, $b:ident| $both:expr) => {
+    ($look:ty, $state:ty, $fuses:literal, |$this:ident| $nothing:expr, |$that:ident, $a:ident, $b:ident| $both:expr) => {
         impl<O: RowOp> Monoid<f32> for $look {
             type State = $state;
             type Answer = $state;
@@ -73,11 +87,12 @@ monoid!(First<O>, f32, false, |this| this.0.nothing(), |this, a, b| this
 monoid!(Second<O>, O::Sums, false, |_this| O::Sums::nothing(), |_this, a, b| a
     .plus(b));
 monoid!(Total<O>, f32, false, |_this| -0.0, |_this, a, b| a + b);
-monoid!(States<O>, O::State, O::FUSES, |this| this.0.identity(), |this, a, b| {
+monoid!(States<O>, O::State, true, |this| this.0.identity(), |this, a, b| {
     this.0.combine(a, b)
 });
 
 impl<O: RowOp> Look<O> for First<O> {
+    const NOTICES: bool = false;
     #[inline(always)]
     fn of(self, value: O::Value) -> f32 {
         self.0.first(value)
@@ -85,6 +100,7 @@ impl<O: RowOp> Look<O> for First<O> {
 }
 
 impl<O: RowOp> Look<O> for Total<O> {
+    const NOTICES: bool = true;
     #[inline(always)]
     fn of(self, value: O::Value) -> f32 {
         value.each()[0]
@@ -92,8 +108,18 @@ impl<O: RowOp> Look<O> for Total<O> {
 }
 
 impl<O: RowOp> Look<O> for Second<O> {
+    const NOTICES: bool = O::MOVES;
+
+    #[inline(always)]
+    fn beside(self, reference: f32) -> Self {
+        Self { reference, ..self }
+    }
     #[inline(always)]
     fn of(self, value: O::Value) -> O::Sums {
         self.op.term(self.op.beside(value, self.reference))
+    }
+    #[inline(always)]
+    fn absent(self) -> O::Sums {
+        self.of(self.op.moved(self.reference))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A monoid folds a leaf in one look at its elements. Here a leaf is looked at twice. The first look gives a **reference** (the largest
 //! element, or the mean); then each element becomes what it is **beside** that (an exponential, a distance), and the second look sums terms of those. Of leaves states are
-//! combined, as of any fold; and the map takes what was kept of each element. So the arithmetic is the textbook's wherever a row is no longer than a leaf, and
+//! combined, as of any fold; and the map takes what each element is beside its leaf's reference. So the arithmetic is the textbook's wherever a row is no longer than a leaf, and
 //! no form of it, one pass or several, has bits of its own:
 //!
 //! ```text
@@ -121,9 +121,7 @@ pub trait RowOp: Copy + Send + Sync {
     /// What it takes one of at a time.
     type Value: Value;
     /// What an element is beside the reference.
-    type Beside: Copy;
-    /// What is kept of that for the map.
-    type Kept: Words + Send + Sync;
+    type Beside: Copy + Send + Sync;
     /// What the second look sums.
     type Sums: Sums;
     /// What is known of a leaf, and of a row.
@@ -147,10 +145,6 @@ pub trait RowOp: Copy + Send + Sync {
     const MOVES: bool = false;
     /// Whether the sum of the elements may be asked for.
     const TOTALS: bool = false;
-    /// Whether the map makes again what the second look made of an element: with both kept, registers would spill.
-    const REMAKES: bool = false;
-    /// Whether states are combined by multiplications that are fused.
-    const FUSES: bool = true;
 
     /// Whether each element is negated before anything else is done with it.
     fn negates(self) -> bool {
@@ -200,14 +194,8 @@ pub trait RowOp: Copy + Send + Sync {
         let _ = reference;
         self.absent()
     }
-    /// A reference beside which an absent element's term is neutral: where it is not moved.
-    fn unmoved(self) -> f32 {
-        0.0
-    }
     /// What the second look sums of an element.
     fn term(self, beside: Self::Beside) -> Self::Sums;
-    /// What is kept of it.
-    fn kept(self, beside: Self::Beside) -> Self::Kept;
     /// The state of a leaf of `len` elements, at least one.
     fn leaf(self, found: LeafFound, sums: Self::Sums, len: u32) -> Self::State;
     /// The state of nothing.
@@ -223,10 +211,10 @@ pub trait RowOp: Copy + Send + Sync {
         self.factors(reference, row, row, len, given)
     }
     /// What becomes of an element.
-    fn map(self, kept: Self::Kept, factors: Self::Factors, column: Column) -> f32;
+    fn map(self, beside: Self::Beside, factors: Self::Factors, column: Column) -> f32;
     /// The same of a row's target.
-    fn at_target(self, kept: Self::Kept, factors: Self::Factors) -> f32 {
-        self.map(kept, factors, Column::PLAIN)
+    fn at_target(self, beside: Self::Beside, factors: Self::Factors) -> f32 {
+        self.map(beside, factors, Column::PLAIN)
     }
     /// What else is known of a row, up to four numbers: a softmax's log-sum-exp; a norm's mean, and the reciprocal deviation.
     fn known(self, row: Self::State, len: u64, given: Given) -> [f32; 4] {

@@ -69,7 +69,6 @@ impl RowOp for LayerNorm {
     type Value = f32;
     /// The distance from the leaf's mean.
     type Beside = f32;
-    type Kept = f32;
     type Sums = f32;
     type State = Moments;
     /// What is added to an element's distance from its leaf's mean, and the reciprocal deviation.
@@ -100,14 +99,6 @@ impl RowOp for LayerNorm {
     #[inline(always)]
     fn moved(self, mean: f32) -> f32 {
         mean
-    }
-    #[inline(always)]
-    fn unmoved(self) -> f32 {
-        0.0
-    }
-    #[inline(always)]
-    fn kept(self, distance: f32) -> f32 {
-        distance
     }
     #[inline(always)]
     fn term(self, distance: f32) -> f32 {
@@ -166,7 +157,6 @@ impl RowOp for LayerNorm {
 impl RowOp for RmsNorm {
     type Value = f32;
     type Beside = f32;
-    type Kept = f32;
     type Sums = f32;
     type State = f32;
     /// The reciprocal root.
@@ -186,10 +176,6 @@ impl RowOp for RmsNorm {
     #[inline(always)]
     fn term(self, value: f32) -> f32 {
         value * value
-    }
-    #[inline(always)]
-    fn kept(self, value: f32) -> f32 {
-        value
     }
     #[inline(always)]
     fn leaf(self, _: LeafFound, squares: f32, _: u32) -> f32 {

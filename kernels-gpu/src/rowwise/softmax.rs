@@ -125,14 +125,9 @@ macro_rules! exponentials {
         largest!();
         const MASKS: bool = true;
         type Beside = f32;
-        type Kept = f32;
         type Sums = f32;
         type State = Scaled<f32>;
 
-        #[inline(always)]
-        fn kept(self, beside: f32) -> f32 {
-            beside
-        }
         #[inline(always)]
         fn leaf(self, found: LeafFound, sum: f32, _: u32) -> Scaled<f32> {
             let max = found.first;

@@ -127,6 +127,13 @@ pub trait Simt: Copy {
     /// As [`load_input_vector`](Self::load_input_vector).
     unsafe fn load_shared_input_vector(self, from: *const u32) -> [u32; 4];
 
+    /// Half of such a vector.
+    ///
+    /// # Safety
+    ///
+    /// `from` is 8-byte aligned and valid for 8 bytes, which nobody writes while the kernel runs.
+    unsafe fn load_shared_input_pair(self, from: *const u32) -> [u32; 2];
+
     /// The same as [`load_input_vector`](Self::load_input_vector) where `wanted`, and else words at hand, without a branch: loads stand side by side in the code and are in flight together.
     ///
     /// # Safety

@@ -6,21 +6,27 @@ use crate::{
     element::{Element, Item as _, Type, bf16, f16},
     rowwise::Column,
     simt::Simt,
-    stages::load::words::{Vectors, WORDS, load_element},
+    stages::load::words::{WORDS, load_element},
 };
 
 /// The most elements of a vector of floats.
 pub const MOST: usize = 8;
 
-/// What is made of each vector of a lane's `N`: of its elements the first 4 or 8.
-pub type Held<X, const N: usize> = [[X; MOST]; N];
+/// What is made of each element of a vector: the first 4 or 8.
+pub type Held<X> = [X; MOST];
 
-/// A piece of code for each number below a constant, at most 8. On GPUs each is written out: a loop is none that the compiler unrolls where it is long, and what it indexes would lie
-/// in memory. Elsewhere it is a loop, which compiles in a tenth of the time.
+/// A piece of code for each number below a constant, at most 8; or 4, or 2, where that is said, and less is to be compiled. On GPUs each is written out: a loop is none that the
+/// compiler unrolls where it is long, and what it indexes would lie in memory. Elsewhere it is a loop, which compiles in a tenth of the time.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! each {
     ($i:ident < $count:expr => $do:expr) => {{
         each!(@ $i $count, $do, 0 1 2 3 4 5 6 7);
+    }};
+    ($i:ident < $count:expr, 4 => $do:expr) => {{
+        each!(@ $i $count, $do, 0 1 2 3);
+    }};
+    ($i:ident < $count:expr, 2 => $do:expr) => {{
+        each!(@ $i $count, $do, 0 1);
     }};
     (@ $i:ident $count:expr, $do:expr, $($number:literal)*) => {
         $(if $number < $count {
@@ -33,7 +39,7 @@ macro_rules! each {
 
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! each {
-    ($i:ident < $count:expr => $do:expr) => {
+    ($i:ident < $count:expr $(, $most:literal)? => $do:expr) => {
         for $i in 0..$count {
             $do;
         }
@@ -114,22 +120,20 @@ impl Floats {
         }
     }
 
-    /// The elements of vectors, 4 of f32 or 8: exact. One branch for all of them.
+    /// The elements of words, those of a vector: exact. One branch for all of them.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(crate) fn unpack<T: Element, const N: usize>(self, vectors: &Vectors<N>) -> Held<f32, N> {
-        let mut values = [[0.0; MOST]; N];
+    pub(crate) fn unpack<T: Element>(self, words: [u32; WORDS]) -> Held<f32> {
+        let mut values = [0.0; MOST];
         if T::BYTES == 4 {
-            each!(row < N => each!(column < WORDS => {
-                values[row][column] = f32::from_bits(vectors[row][column]);
-            }));
+            each!(column < WORDS, 4 => values[column] = f32::from_bits(words[column]));
         } else if let Self::F16 = self {
-            each!(row < N => each!(column < MOST => {
-                values[row][column] = f16::from_bits((vectors[row][column / 2] >> (16 * (column % 2))) as u16).wide();
-            }));
+            each!(column < MOST => {
+                values[column] = f16::from_bits((words[column / 2] >> (16 * (column % 2))) as u16).wide();
+            });
         } else {
-            each!(row < N => each!(column < MOST => {
-                values[row][column] = bf16::from_bits((vectors[row][column / 2] >> (16 * (column % 2))) as u16).wide();
-            }));
+            each!(column < MOST => {
+                values[column] = bf16::from_bits((words[column / 2] >> (16 * (column % 2))) as u16).wide();
+            });
         }
         values
     }
@@ -154,59 +158,30 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Where those of column `first` and the following are.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[must_use]
-    pub fn from(self, first: u64) -> Self {
-        let by = (first as usize) << self.floats.shift();
-        let start = if self.start.is_null() {
-            self.start
-        } else {
-            self.start.wrapping_add(by)
-        };
-        Self { start, ..self }
-    }
-
-    /// Those of `count` columns, 4 or 8, from `first` columns further on: `otherwise` where there are none.
+    /// Those of four columns, the first being that of column `first`: `otherwise` where there are none.
     ///
     /// # Safety
     ///
-    /// There are so many; they are aligned to as many bytes as they are, or to 16, and unwritten.
+    /// There are so many; they are aligned to as many bytes as they are, and unwritten.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn load<S: Simt>(self, simt: S, first: u32, count: usize, otherwise: f32) -> [f32; MOST] {
-        let mut values = [otherwise; MOST];
+    pub unsafe fn load<S: Simt>(self, simt: S, first: u64, otherwise: f32) -> [f32; WORDS] {
+        let mut values = [otherwise; WORDS];
         if self.start.is_null() {
             return values;
         }
         let from = self
             .start
-            .wrapping_add((first << self.floats.shift()) as usize)
+            .wrapping_add((first as usize) << self.floats.shift())
             .cast::<u32>();
         // SAFETY: passed on to the caller.
         unsafe {
             if let Floats::F32 = self.floats {
-                let low = simt.load_shared_input_vector(from);
-                let high = if count > WORDS {
-                    simt.load_shared_input_vector(from.wrapping_add(WORDS))
-                } else {
-                    [0; WORDS]
-                };
-                let at = |i: usize| f32::from_bits(if i < WORDS { low[i] } else { high[i % WORDS] });
-                values = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
+                let words = simt.load_shared_input_vector(from);
+                each!(i < WORDS, 4 => values[i] = f32::from_bits(words[i]));
             } else {
-                let words = if count > WORDS {
-                    simt.load_shared_input_vector(from)
-                } else {
-                    [simt.load_input(from), simt.load_input(from.wrapping_add(1)), 0, 0]
-                };
-                let half = |i: usize| (words[i / 2] >> (16 * (i % 2))) as u16;
-                if let Floats::F16 = self.floats {
-                    let at = |i: usize| f16::from_bits(half(i)).wide();
-                    values = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
-                } else {
-                    let at = |i: usize| bf16::from_bits(half(i)).wide();
-                    values = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
-                }
+                let [a, b] = simt.load_shared_input_pair(from);
+                let all = self.floats.unpack::<u16>([a, b, 0, 0]);
+                each!(i < WORDS, 4 => values[i] = all[i]);
             }
         }
         values
@@ -243,15 +218,21 @@ pub struct Columns {
     pub bias: Weights,
 }
 
-/// Those of a vector.
+/// Those of four columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Loaded {
-    weights: [f32; MOST],
-    biases: [f32; MOST],
+    weights: [f32; WORDS],
+    biases: [f32; WORDS],
 }
 
 impl Loaded {
-    /// That of a column of the vector.
+    /// Where there are none.
+    pub(crate) const PLAIN: Self = Self {
+        weights: [Column::PLAIN.weight; WORDS],
+        biases: [Column::PLAIN.bias; WORDS],
+    };
+
+    /// That of one of them.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(crate) fn column(&self, column: usize) -> Column {
         Column {
@@ -262,38 +243,37 @@ impl Loaded {
 }
 
 impl Columns {
-    /// Where there are none.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(crate) fn plain() -> Loaded {
-        Loaded {
-            weights: [Column::PLAIN.weight; MOST],
-            biases: [Column::PLAIN.bias; MOST],
-        }
-    }
-
-    /// Those of column `first` and the following.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(crate) fn from(self, first: u64) -> Self {
-        Self {
-            weight: self.weight.from(first),
-            bias: self.bias.from(first),
-        }
-    }
-
-    /// Those of `count` columns, 4 or 8, from `first` columns further on.
+    /// Those of four columns, the first `left` of which are there: all or none, if they are `wide`.
     ///
     /// # Safety
     ///
-    /// As [`Weights::load`].
+    /// As [`Weights::load`], or [`Weights::load_one`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(crate) unsafe fn load<S: Simt>(self, simt: S, first: u32, count: usize) -> Loaded {
+    pub(crate) unsafe fn load<S: Simt>(self, simt: S, first: u64, left: u32, is_wide: bool) -> Loaded {
+        let mut columns = Loaded::PLAIN;
+        let Loaded { weights, biases } = &mut columns;
         // SAFETY: passed on to the caller.
         unsafe {
-            Loaded {
-                weights: self.weight.load(simt, first, count, Column::PLAIN.weight),
-                biases: self.bias.load(simt, first, count, Column::PLAIN.bias),
+            if is_wide {
+                if left > 0 {
+                    *weights = self.weight.load(simt, first, Column::PLAIN.weight);
+                    *biases = self.bias.load(simt, first, Column::PLAIN.bias);
+                }
+                return columns;
+            }
+            // In a loop, for it is seldom run: each in turn is put behind the others.
+            let mut column = simt.opaque(0);
+            while column < WORDS as u32 {
+                let mut next = Column::PLAIN;
+                if column < left {
+                    next = self.load_one(simt, first + u64::from(column));
+                }
+                *weights = [weights[1], weights[2], weights[3], next.weight];
+                *biases = [biases[1], biases[2], biases[3], next.bias];
+                column = simt.opaque(column + 1);
             }
         }
+        columns
     }
 
     /// That of one column.
@@ -341,14 +321,14 @@ impl Rows {
         row.wrapping_add((place as usize) << self.floats.shift())
     }
 
-    /// Writes the first `count` of eight elements, 4 or 8 of them, `first` elements behind an address.
+    /// Writes the first `count` of eight elements, 4 or 8 of them.
     ///
     /// # Safety
     ///
     /// They are valid for writes by this thread alone, and aligned to as many bytes as they are, or to 16.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn store<S: Simt>(self, simt: S, from: *mut u8, first: u32, values: [f32; MOST], count: usize) {
-        let to = from.wrapping_add((first << self.floats.shift()) as usize).cast::<u32>();
+    pub unsafe fn store<S: Simt>(self, simt: S, to: *mut u8, values: Held<f32>, count: usize) {
+        let to = to.cast::<u32>();
         let [a, b, c, d, e, f, g, h] = values;
         // SAFETY: passed on to the caller.
         unsafe {

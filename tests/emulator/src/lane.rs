@@ -232,6 +232,13 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
+    unsafe fn load_shared_input_pair(self, from: *const u32) -> [u32; 2] {
+        self.count_load();
+        let Context { machine, place, .. } = self.context;
+        self.unless_fault(machine.load_input_pair(*place, from.addr(), Location::caller()))
+    }
+
+    #[track_caller]
     unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32, otherwise: [u32; 4]) -> [u32; 4] {
         if wanted {
             // SAFETY: passed on to the caller.

@@ -262,6 +262,16 @@ impl Machine {
         Ok(words)
     }
 
+    /// Two words through the input path.
+    pub fn load_input_pair(&self, place: Place, address: usize, line: Line) -> Result<[u32; 2], Fault> {
+        self.aligned(place, address, 8, line)?;
+        let second = address.wrapping_add(4);
+        Ok([
+            self.load_input(place, address, line)?,
+            self.load_input(place, second, line)?,
+        ])
+    }
+
     /// One word through the input path.
     pub fn load_input(&self, place: Place, address: usize, line: Line) -> Result<u32, Fault> {
         self.aligned(place, address, 4, line)?;

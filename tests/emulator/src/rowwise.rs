@@ -243,10 +243,12 @@ impl Run {
         launch(config, &mut self.memory, |lane: Lane<'_>| {
             // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
             unsafe {
-                match way {
-                    Way::Short => rowwise::map_short(lane, op, arguments),
-                    Way::Leaf => rowwise::map_leaves(lane, op, arguments),
-                    Way::Apart => rowwise::map_apart(lane, op, arguments),
+                match (way, arguments.second) {
+                    (Way::Short, Second::Added) => rowwise::map_short::<_, _, _, true>(lane, op, arguments),
+                    (Way::Leaf, Second::Added) => rowwise::map_leaves::<_, _, _, true>(lane, op, arguments),
+                    (Way::Short, _) => rowwise::map_short::<_, _, _, false>(lane, op, arguments),
+                    (Way::Leaf, _) => rowwise::map_leaves::<_, _, _, false>(lane, op, arguments),
+                    (Way::Apart, _) => rowwise::map_apart(lane, op, arguments),
                 }
             }
         })

@@ -35,7 +35,7 @@ pub(super) struct Scratch<O: RowOp> {
     pub(super) seconds: Vec<f32>,
     /// How many are seen.
     pub(super) seen: usize,
-    kept: Vec<O::Kept>,
+    kept: Vec<O::Beside>,
     leaves: Vec<Leaf<O>>,
 }
 
@@ -112,10 +112,10 @@ impl<O: RowOp> Scratch<O> {
     /// The state of the row; what its elements come to is kept.
     pub(super) fn fold(&mut self, context: Context<'_, O>, given: Given) -> O::State {
         let (op, leaf, arch) = (context.op, context.leaf(), Arch::new());
-        self.kept.resize(self.seen, op.kept(op.beside(op.absent(), 0.0)));
+        self.kept.resize(self.seen, op.beside(op.absent(), 0.0));
         self.leaves.resize(self.seen.div_ceil(leaf), Leaf::nothing(op));
         let (firsts, seconds) = (&self.firsts, &self.seconds);
-        let fold = |number: usize, kept: &mut [O::Kept], to: &mut Leaf<O>| {
+        let fold = |number: usize, kept: &mut [O::Beside], to: &mut Leaf<O>| {
             let at = number * leaf;
             *to = arch.dispatch(Fold {
                 context,
@@ -164,7 +164,7 @@ impl<O: RowOp> Scratch<O> {
                 kept: kept.get(at..(at + answers.len()).min(seen)).unwrap_or_default(),
                 at,
                 factors: factors(number),
-                unseen: op.kept(op.beside(op.absent(), of_leaf(number).reference)),
+                unseen: op.beside(op.absent(), of_leaf(number).reference),
                 answers,
             });
         };
@@ -206,7 +206,7 @@ struct Fold<'a, O: RowOp> {
     /// The place of its first element.
     at: usize,
     given: Given,
-    kept: &'a mut [O::Kept],
+    kept: &'a mut [O::Beside],
 }
 
 impl<O: RowOp> WithSimd for Fold<'_, O> {
@@ -249,7 +249,7 @@ impl<O: RowOp> WithSimd for Fold<'_, O> {
             O::Sums::nothing(),
             |i| {
                 let beside = op.beside(value(i), reference);
-                kept[i] = op.kept(beside);
+                kept[i] = beside;
                 op.term(beside)
             },
             |a, b| a.plus(b),
@@ -326,12 +326,12 @@ fn column([weights, biases]: [Option<&[f32]>; 2], i: usize) -> Column {
 struct Map<'a, O: RowOp> {
     context: Context<'a, O>,
     /// Of those elements that are seen.
-    kept: &'a [O::Kept],
+    kept: &'a [O::Beside],
     /// The place of its first element.
     at: usize,
     factors: O::Factors,
     /// What is kept of the others.
-    unseen: O::Kept,
+    unseen: O::Beside,
     answers: &'a mut [f32],
 }
 

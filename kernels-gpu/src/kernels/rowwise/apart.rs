@@ -283,15 +283,15 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
                 } else {
                     op.absent()
                 };
-                let kept = op.kept(op.beside(value, reference));
+                let beside = op.beside(value, reference);
                 let mut column = Column::PLAIN;
                 if O::HAS_COLUMNS {
                     column = arguments.columns.load_one(simt, number);
                 }
                 let answer = if O::TARGETS && number == target {
-                    op.at_target(kept, factors)
+                    op.at_target(beside, factors)
                 } else {
-                    op.map(kept, factors, column)
+                    op.map(beside, factors, column)
                 };
                 let at = start.wrapping_add((number as i64 * to.step) as u64);
                 if !arguments.out.start.is_null() {

@@ -105,8 +105,8 @@ impl<S: Simt, T: Element> Sums<S, T> {
             each!(i < TOGETHER => if row + (i as u32) < self.rows {
                 // SAFETY: passed on to the caller.
                 let given = unsafe { arguments.given::<S, NormGradient>(simt, spots[i].row, spots[i].start.0) };
-                let [x] = floats.unpack::<T, 1>(&[words[0][i]]);
-                let [dy] = floats.unpack::<T, 1>(&[words[1][i]]);
+                let x = floats.unpack::<T>(words[0][i]);
+                let dy = floats.unpack::<T>(words[1][i]);
                 each!(column < vector_elements::<T>() => {
                     let [weight, bias] = self.terms((x[column], dy[column]), given);
                     sums[0][column] += weight;
@@ -118,7 +118,7 @@ impl<S: Simt, T: Element> Sums<S, T> {
         each!(i < 2 => {
             let to = self.out.element(self.out.row(2 * self.chunk + i as u64), first);
             // SAFETY: passed on to the caller; each vector has one lane.
-            unsafe { self.out.store(simt, to, 0, sums[i], vector_elements::<T>()) };
+            unsafe { self.out.store(simt, to, sums[i], vector_elements::<T>()) };
         });
     }
 

@@ -1,6 +1,6 @@
-//! What a lane reads of rows, up to the values that an operation looks at.
+//! What a lane reads of rows, and the values that an operation looks at.
 
-use super::{Arguments, Second};
+use super::{Arguments, Mode, Second};
 use crate::{
     arithmetic::single,
     element::{Element, Item as _, Two},
@@ -11,13 +11,14 @@ use crate::{
         load::{
             around::Around,
             source::{Aligned, Ragged, Way as _, load},
-            words::{Vectors, load_element},
+            words::{Vectors, WORDS, load_element},
         },
+        reduce::leaf::{Packed, turned},
     },
     tree::{place, vector_elements},
 };
 
-/// A vector of a row.
+/// A vector of a row: of a leaf's rows the first.
 #[derive(Clone, Copy)]
 pub(super) struct Spot<T> {
     /// The number of the row.
@@ -30,103 +31,341 @@ pub(super) struct Spot<T> {
     pub(super) present: u32,
 }
 
-impl<T: Element> Arguments<T> {
-    /// Of the vectors of a lane what the operation looks at: each whole or absent if they are `wide`, else a leaf's rows apart from the first on.
+/// What a lane holds: a vector of each of a leaf's `N` rows, or of `N` short rows, if they are some rows `apart`. If `ADDED`, the second array is added to the first.
+#[derive(Clone, Copy)]
+pub(super) struct Lane<S, T: Element, O, const ADDED: bool, const N: usize> {
+    pub(super) simt: S,
+    pub(super) op: O,
+    pub(super) arguments: Arguments<T>,
+    /// Of the first.
+    pub(super) spot: Spot<T>,
+    pub(super) apart: Option<u64>,
+    /// Of the first, and of the others if they are apart.
+    pub(super) given: [Given; N],
+    /// Whether vectors are whole or absent.
+    pub(super) is_wide: bool,
+    firsts: Vectors<N>,
+    seconds: Vectors<N>,
+}
+
+impl<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize> Lane<S, T, O, ADDED, N> {
+    /// Reads it.
     ///
     /// # Safety
     ///
     /// As [`map_leaves`](super::map_leaves).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn load<S: Simt, O: RowOp, const N: usize>(
-        self,
+    pub(super) unsafe fn read(
         simt: S,
         op: O,
-        spots: &[Spot<T>; N],
-        given: [Given; N],
+        arguments: Arguments<T>,
+        spot: Spot<T>,
+        apart: Option<u64>,
         is_wide: bool,
-    ) -> Held<O::Value, N> {
-        let absent = op.absent().each();
-        let signs = if !op.negates() {
-            0
-        } else if T::BYTES == 2 {
-            0x8000_8000
-        } else {
-            0x8000_0000
+    ) -> Self {
+        let mut lane = Self {
+            simt,
+            op,
+            arguments,
+            spot,
+            apart,
+            given: [[0.0; 2]; N],
+            is_wide,
+            firsts: [[0; WORDS]; N],
+            seconds: [[0; WORDS]; N],
         };
+        let [absent, second] = op.absent().each();
         // SAFETY: passed on to the caller.
         unsafe {
-            let from = |spot: Spot<T>| spot.start.0.wrapping_add(spot.first as usize);
-            let around = self.rows.around;
-            let mut words = self.vectors(simt, spots.map(from), spots, around.0, absent[0], signs, is_wide);
-            let mut others = [[0; 4]; N];
+            lane.firsts = lane.vectors(Arguments::first, arguments.rows.around.0, absent, lane.signs());
             if O::Value::ARRAYS == 2 {
-                let from = |spot: Spot<T>| self.other(spot, T::BYTES).cast();
-                others = self.vectors(simt, spots.map(from), spots, around.1, absent[1], 0, is_wide);
+                lane.seconds = lane.others(second);
+            } else if ADDED {
+                lane.seconds = lane.others(-0.0);
+            } else if O::MASKS && arguments.second == Second::Mask {
+                lane.mask(absent);
+            } else if O::ADDS && arguments.second == Second::Residual {
+                lane.add_residual();
             }
-            if signs != 0 {
-                each!(row < N => words[row] = words[row].map(|word| word ^ signs));
-            }
-            // As long as they are packed: registers are dear.
-            if O::MASKS && self.second == Second::Mask {
-                words = self.masked(simt, words, spots, absent[0], is_wide);
-            }
-            if O::ADDS && self.second == Second::Residual {
-                words = self.with_residual(simt, words, spots, is_wide);
-            }
-            let mut firsts = self.floats.unpack::<T, N>(&words);
-            let mut seconds = [[0.0; MOST]; N];
-            if O::Value::ARRAYS == 2 {
-                seconds = self.floats.unpack::<T, N>(&others);
-            }
-            if O::MASKS && self.second == Second::Added {
-                firsts = self.with_added(simt, firsts, spots, is_wide);
-            }
-            let mut values = [[op.absent(); MOST]; N];
-            each!(row < N => each!(column < vector_elements::<T>() => {
-                values[row][column] = O::Value::of([firsts[row][column], seconds[row][column]]);
-            }));
-            if O::TAKES_COLUMNS {
-                values = self.taken(simt, op, values, spots, given, is_wide);
-            }
-            values
         }
+        lane
+    }
+
+    /// What negates the elements of a word, if they are to be.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn signs(self) -> u32 {
+        match T::BYTES {
+            _ if !self.op.negates() => 0,
+            2 => 0x8000_8000,
+            _ => 0x8000_0000,
+        }
+    }
+
+    /// Vectors of the second array.
+    ///
+    /// # Safety
+    ///
+    /// As [`read`](Self::read).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn others(self, absent: f32) -> Vectors<N> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.vectors(Arguments::second, self.arguments.rows.around.1, absent, 0) }
     }
 
     /// Vectors of one of the arrays.
     ///
     /// # Safety
     ///
-    /// As [`load`](Self::load).
-    #[allow(clippy::too_many_arguments)]
+    /// As [`read`](Self::read).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn vectors<S: Simt, const N: usize>(
+    unsafe fn vectors(
         self,
-        simt: S,
-        from: [*const T; N],
-        spots: &[Spot<T>; N],
+        at: fn(Arguments<T>, Spot<T>) -> *const T,
         around: Around,
         absent: f32,
         signs: u32,
-        is_wide: bool,
     ) -> Vectors<N> {
-        let absent = self.floats.simple_bits(absent);
+        let Self {
+            simt, arguments, spot, ..
+        } = self;
+        let absent = arguments.floats.simple_bits(absent);
         // It is negated with the others.
         let word = if T::BYTES == 2 { absent | absent << 16 } else { absent } ^ signs;
-        if is_wide {
-            let mut words = [[word; 4]; N];
-            // SAFETY: passed on to the caller.
-            each!(row < N => words[row] = unsafe {
-                simt.load_input_vector_if(spots[row].present > 0, from[row].cast(), [word; 4])
+        let mut words = [[word; WORDS]; N];
+        if self.is_wide {
+            each!(row < N, 4 => {
+                let spot = self.spot_of(row);
+                // SAFETY: passed on to the caller.
+                words[row] = unsafe {
+                    simt.load_input_vector_if(spot.present > 0, at(arguments, spot).cast(), [word; WORDS])
+                };
             });
-            return words;
-        }
-        let filler = Some(T::from_bits(u64::from(if T::BYTES == 2 {
-            word & 0xffff
         } else {
-            word
-        })));
+            let of_element = if T::BYTES == 2 { word & 0xffff } else { word };
+            let filler = Some(T::from_bits(of_element.into()));
+            // SAFETY: passed on to the caller.
+            words = unsafe { load::<S, T, _, N>(simt, Ragged, at(arguments, spot), spot.present, around, filler) };
+        }
+        if signs != 0 {
+            each!(row < N, 4 => words[row] = words[row].map(|word| word ^ signs));
+        }
+        words
+    }
+
+    /// Where the vector of a row is.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) fn spot_of(&self, row: usize) -> Spot<T> {
+        let Self { arguments, spot, .. } = *self;
+        match self.apart {
+            Some(rows) => arguments.wide_spot(spot.row + row as u64 * rows, spot.first),
+            None => spot.further(place::<T>(row, 0)),
+        }
+    }
+
+    /// What a mask takes away becomes absent.
+    ///
+    /// # Safety
+    ///
+    /// As [`read`](Self::read).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn mask(&mut self, absent: f32) {
+        let Self {
+            simt, arguments, spot, ..
+        } = *self;
+        let around = arguments.rows.around.1;
+        let mut mask = [[0; WORDS]; N];
         // SAFETY: passed on to the caller.
-        unsafe { load::<S, T, _, N>(simt, Ragged, from[0], spots[0].present, around, filler) }
+        unsafe {
+            if self.is_wide {
+                each!(row < N, 4 => {
+                    let spot = self.spot_of(row);
+                    let [word] = Aligned.mask::<S, T, 1>(simt, arguments.other(spot, 1), spot.present, around);
+                    mask[row] = word;
+                });
+            } else {
+                mask = Ragged.mask::<S, T, N>(simt, arguments.other(spot, 1), spot.present, around);
+            }
+        }
+        let absent = arguments.floats.simple_bits(absent);
+        each!(row < N, 4 => each!(column < vector_elements::<T>() => {
+            if mask[row][column / 4] >> (8 * (column % 4)) & 0xff == 0 {
+                let (word, shift) = if T::BYTES == 2 { (column / 2, 16 * (column as u32 % 2)) } else { (column, 0) };
+                let of_element = if T::BYTES == 2 { 0xffff } else { u32::MAX };
+                let word = &mut self.firsts[row][word % WORDS];
+                *word = *word & !(of_element << shift) | absent << shift;
+            }
+        }));
+    }
+
+    /// Adds a residual; each sum is rounded, and written if that is asked for.
+    ///
+    /// # Safety
+    ///
+    /// As [`read`](Self::read).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn add_residual(&mut self) {
+        let arguments = self.arguments;
+        let floats = arguments.floats;
+        // SAFETY: passed on to the caller.
+        let others = unsafe { self.others(-0.0) };
+        each!(row < N, 4 => {
+            let a = floats.unpack::<T>(self.firsts[row]);
+            let b = floats.unpack::<T>(others[row]);
+            each!(word < WORDS, 4 => {
+                self.firsts[row][word] = if T::BYTES == 2 {
+                    floats.narrow(a[2 * word] + b[2 * word], a[2 * word + 1] + b[2 * word + 1])
+                } else {
+                    floats.narrow(a[word] + b[word], 0.0)
+                };
+            });
+        });
+        if !arguments.sums.is_null() && arguments.mode != Mode::Fold {
+            // SAFETY: passed on to the caller; each vector has one lane.
+            unsafe { self.store_sums() };
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`read`](Self::read).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn store_sums(self) {
+        let Self { simt, arguments, .. } = self;
+        let to = |spot: Spot<T>| {
+            let of_row = (spot.row as i64 * arguments.out.stride) as isize;
+            arguments.sums.cast::<T>().wrapping_offset(of_row + spot.first as isize)
+        };
+        if self.is_wide {
+            each!(row < N, 4 => {
+                let spot = self.spot_of(row);
+                if spot.present > 0 {
+                    // SAFETY: passed on to the caller.
+                    unsafe { simt.store_vector(to(spot).cast(), self.firsts[row]) };
+                }
+            });
+            return;
+        }
+        let (mut lane, mut row) = (self, simt.opaque(0));
+        while row < N as u32 {
+            let at = to(lane.spot);
+            let words = lane.firsts[0];
+            each!(column < vector_elements::<T>() => if (column as u32) < lane.spot.present {
+                let at = at.wrapping_add(column);
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    if T::BYTES == 2 {
+                        simt.store_short(at.cast(), words[column / 2 % WORDS] >> (16 * (column % 2)));
+                    } else {
+                        simt.store(at.cast(), words[column % WORDS]);
+                    }
+                }
+            });
+            lane = lane.next_row();
+            row = simt.opaque(row + 1);
+        }
+    }
+
+    /// Values of the elements of words: of those of the first row's vector, if the operation takes weights.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn values(&self, firsts: [u32; WORDS], seconds: [u32; WORDS]) -> Held<O::Value> {
+        let Self { op, arguments, .. } = *self;
+        let mut first = arguments.floats.unpack::<T>(firsts);
+        let mut second = [0.0; MOST];
+        if O::Value::ARRAYS == 2 || ADDED {
+            second = arguments.floats.unpack::<T>(seconds);
+        }
+        if ADDED {
+            each!(i < vector_elements::<T>() => first[i] = single::fma(first[i], arguments.factor, second[i]));
+        }
+        let mut values = [op.absent(); MOST];
+        each!(i < vector_elements::<T>() => values[i] = O::Value::of([first[i], second[i]]));
+        if O::TAKES_COLUMNS {
+            each!(half < vector_elements::<T>() / WORDS, 2 => {
+                let before = (half * WORDS) as u64;
+                let left = u32::saturating_sub(self.spot.present, before as u32);
+                // SAFETY: as the rows were read, and no further than those.
+                let columns = unsafe { arguments.columns.load(self.simt, self.spot.first + before, left, self.is_wide) };
+                each!(i < WORDS, 4 => {
+                    let value = &mut values[half * WORDS + i];
+                    *value = op.take(*value, columns.column(i), self.given[0]);
+                });
+            });
+        }
+        values
+    }
+}
+
+impl<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize> Packed<O, N> for Lane<S, T, O, ADDED, N> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn vector(&self) -> Held<O::Value> {
+        self.values(self.firsts[0], self.seconds[0])
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn word(&self, word: usize) -> Held<O::Value> {
+        let mut of = [[0; WORDS]; 2];
+        each!(row < N, 4 => {
+            of[0][row % WORDS] = self.firsts[row][word % WORDS];
+            of[1][row % WORDS] = self.seconds[row][word % WORDS];
+        });
+        self.values(of[0], of[1])
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn left(&self, row: usize) -> u32 {
+        self.spot_of(row).present
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn next_row(mut self) -> Self {
+        self.spot = self.spot_of(1);
+        if self.apart.is_some() {
+            self.given = turned(self.given);
+        }
+        let (firsts, seconds) = (self.firsts, self.seconds);
+        // Word by word: whole vectors would be copied through memory.
+        each!(row < N, 4 => each!(word < WORDS, 4 => {
+            self.firsts[row][word] = firsts[(row + 1) % N][word];
+            self.seconds[row][word] = seconds[(row + 1) % N][word];
+        }));
+        self
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn next_words(mut self) -> Self {
+        self.spot = self.spot.further(vector_elements::<T>() as u64 / 2);
+        each!(row < N, 4 => {
+            let ([a, b, c, d], [e, f, g, h]) = (self.firsts[row], self.seconds[row]);
+            self.firsts[row] = [c, d, a, b];
+            self.seconds[row] = [g, h, e, f];
+        });
+        self
+    }
+}
+
+impl<T> Spot<T> {
+    /// So many elements further on.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn further(self, by: u64) -> Self {
+        Self {
+            first: self.first + by,
+            present: u32::saturating_sub(self.present, by as u32),
+            ..self
+        }
+    }
+}
+
+impl<T: Element> Arguments<T> {
+    /// Where a vector of the first array begins.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn first(self, spot: Spot<T>) -> *const T {
+        spot.start.0.wrapping_add(spot.first as usize)
+    }
+
+    /// And one of the second, whose elements are of the same size.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn second(self, spot: Spot<T>) -> *const T {
+        self.other(spot, T::BYTES).cast()
     }
 
     /// Where a vector of the second array begins, whose elements are of so many bytes.
@@ -134,196 +373,6 @@ impl<T: Element> Arguments<T> {
     pub(super) fn other(self, spot: Spot<T>, bytes: usize) -> *const u8 {
         let further = (spot.start.1.addr() as isize / T::BYTES as isize).wrapping_add(spot.first as isize);
         self.other.wrapping_offset(further * bytes as isize)
-    }
-
-    /// What a mask leaves of elements.
-    ///
-    /// # Safety
-    ///
-    /// As [`load`](Self::load).
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn masked<S: Simt, const N: usize>(
-        self,
-        simt: S,
-        mut words: Vectors<N>,
-        spots: &[Spot<T>; N],
-        absent: f32,
-        is_wide: bool,
-    ) -> Vectors<N> {
-        let around = self.rows.around.1;
-        let mut mask = [[0; 4]; N];
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if is_wide {
-                each!(row < N => {
-                    let [word] = Aligned.mask::<S, T, 1>(simt, self.other(spots[row], 1), spots[row].present, around);
-                    mask[row] = word;
-                });
-            } else {
-                mask = Ragged.mask::<S, T, N>(simt, self.other(spots[0], 1), spots[0].present, around);
-            }
-        }
-        let absent = self.floats.simple_bits(absent);
-        each!(row < N => each!(column < vector_elements::<T>() => {
-            if mask[row][column / 4] >> (8 * (column % 4)) & 0xff == 0 {
-                let (word, shift) = if T::BYTES == 2 { (column / 2, 16 * (column as u32 % 2)) } else { (column, 0) };
-                let of_element = if T::BYTES == 2 { 0xffff } else { u32::MAX };
-                words[row][word % 4] = words[row][word % 4] & !(of_element << shift) | absent << shift;
-            }
-        }));
-        words
-    }
-
-    /// Elements multiplied, with those of the second array added.
-    ///
-    /// # Safety
-    ///
-    /// As [`load`](Self::load).
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn with_added<S: Simt, const N: usize>(
-        self,
-        simt: S,
-        mut values: Held<f32, N>,
-        spots: &[Spot<T>; N],
-        is_wide: bool,
-    ) -> Held<f32, N> {
-        // SAFETY: passed on to the caller.
-        let words = unsafe { self.others(simt, spots, is_wide) };
-        each!(row < N => {
-            let [others] = self.floats.unpack::<T, 1>(&[words[row]]);
-            each!(column < vector_elements::<T>() => {
-                values[row][column] = single::fma(values[row][column], self.factor, others[column]);
-            });
-        });
-        values
-    }
-
-    /// Vectors of the second array, to be added.
-    ///
-    /// # Safety
-    ///
-    /// As [`load`](Self::load).
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn others<S: Simt, const N: usize>(self, simt: S, spots: &[Spot<T>; N], is_wide: bool) -> Vectors<N> {
-        let from = |spot: Spot<T>| self.other(spot, T::BYTES).cast();
-        // SAFETY: passed on to the caller.
-        unsafe { self.vectors(simt, spots.map(from), spots, self.rows.around.1, -0.0, 0, is_wide) }
-    }
-
-    /// The sums with a residual, rounded; and written.
-    ///
-    /// # Safety
-    ///
-    /// As [`load`](Self::load).
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn with_residual<S: Simt, const N: usize>(
-        self,
-        simt: S,
-        mut words: Vectors<N>,
-        spots: &[Spot<T>; N],
-        is_wide: bool,
-    ) -> Vectors<N> {
-        // SAFETY: passed on to the caller.
-        let others = unsafe { self.others(simt, spots, is_wide) };
-        each!(row < N => {
-            let [a] = self.floats.unpack::<T, 1>(&[words[row]]);
-            let [b] = self.floats.unpack::<T, 1>(&[others[row]]);
-            each!(word < 4 => {
-                words[row][word] = if T::BYTES == 2 {
-                    self.floats.narrow(a[2 * word] + b[2 * word], a[2 * word + 1] + b[2 * word + 1])
-                } else {
-                    self.floats.narrow(a[word] + b[word], 0.0)
-                };
-            });
-        });
-        if !self.sums.is_null() && self.mode != super::Mode::Fold {
-            // SAFETY: passed on to the caller; each vector has one lane.
-            unsafe { self.store_sums(simt, words, spots, is_wide) };
-        }
-        words
-    }
-
-    /// # Safety
-    ///
-    /// As [`load`](Self::load).
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn store_sums<S: Simt, const N: usize>(
-        self,
-        simt: S,
-        mut words: Vectors<N>,
-        spots: &[Spot<T>; N],
-        is_wide: bool,
-    ) {
-        let at = |spot: Spot<T>, further: usize| {
-            let place = (spot.row as i64 * self.out.stride) as isize + spot.first as isize;
-            self.sums.cast::<T>().wrapping_offset(place).wrapping_add(further)
-        };
-        if is_wide {
-            each!(row < N => if spots[row].present > 0 {
-                // SAFETY: passed on to the caller.
-                unsafe { simt.store_vector(at(spots[row], 0).cast(), words[row]) };
-            });
-            return;
-        }
-        let (spot, mut row) = (spots[0], simt.opaque(0));
-        while row < N as u32 {
-            let before = row * place::<T>(1, 0) as u32;
-            each!(column < vector_elements::<T>() => if before + (column as u32) < spot.present {
-                let to = at(spot, before as usize + column);
-                // SAFETY: passed on to the caller.
-                unsafe {
-                    if T::BYTES == 2 {
-                        simt.store_short(to.cast(), words[0][column / 2 % 4] >> (16 * (column % 2)));
-                    } else {
-                        simt.store(to.cast(), words[0][column % 4]);
-                    }
-                }
-            });
-            let before = words;
-            each!(row < N => words[row] = before[(row + 1) % N]);
-            row = simt.opaque(row + 1);
-        }
-    }
-
-    /// Values as an operation takes them, by the weights of their columns and what is given of their rows.
-    ///
-    /// # Safety
-    ///
-    /// As [`load`](Self::load).
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn taken<S: Simt, O: RowOp, const N: usize>(
-        self,
-        simt: S,
-        op: O,
-        mut values: Held<O::Value, N>,
-        spots: &[Spot<T>; N],
-        given: [Given; N],
-        is_wide: bool,
-    ) -> Held<O::Value, N> {
-        if is_wide {
-            each!(row < N => if spots[row].present > 0 {
-                // SAFETY: passed on to the caller.
-                let columns = unsafe { self.columns.from(spots[row].first).load(simt, 0, vector_elements::<T>()) };
-                each!(column < vector_elements::<T>() => {
-                    values[row][column] = op.take(values[row][column], columns.column(column), given[row]);
-                });
-            });
-            return values;
-        }
-        let spot = spots[0];
-        let mut row = simt.opaque(0);
-        while row < N as u32 {
-            let before = row * place::<T>(1, 0) as u32;
-            each!(column < vector_elements::<T>() => if before + (column as u32) < spot.present {
-                let at = spot.first + u64::from(before) + column as u64;
-                // SAFETY: passed on to the caller.
-                let params = unsafe { self.columns.load_one(simt, at) };
-                values[0][column] = op.take(values[0][column], params, given[0]);
-            });
-            values = turned(values);
-            row = simt.opaque(row + 1);
-        }
-        values
     }
 
     /// What is given of a row, whose first element is there; nothing of one that is not.
@@ -402,12 +451,4 @@ impl<T: Element> Arguments<T> {
         // SAFETY: passed on to the caller.
         self.floats.widen(unsafe { load_element(simt, from) } as u32)
     }
-}
-
-/// The second row first, and so on: a loop over rows has each in one place.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn turned<X: Copy, const N: usize>(held: Held<X, N>) -> Held<X, N> {
-    let mut to = held;
-    each!(row < N => to[row] = held[(row + 1) % N]);
-    to
 }

@@ -1,120 +1,152 @@
 //! What becomes of what a lane has read, and what is written of it.
 
-use super::{Arguments, Mode, Spot, read::turned};
+use super::{Arguments, Mode, read::Lane};
 use crate::{
     element::Element,
-    rowwise::{Column, Given, RowOp},
+    rowwise::{Given, RowOp},
     simt::Simt,
-    stages::columns::{Columns, Held, MOST, each},
+    stages::{
+        columns::{Held, Loaded, MOST, each},
+        load::words::WORDS,
+        reduce::leaf::Packed as _,
+    },
     tree::{place, vector_elements},
 };
 
-/// What maps what a lane has read of a leaf.
+/// What maps what a lane holds of a leaf, or of the first of its short rows.
 #[derive(Clone, Copy)]
-pub(super) struct Writer<S, T: Element, O: RowOp> {
-    pub(super) simt: S,
-    pub(super) op: O,
-    pub(super) arguments: Arguments<T>,
+pub(super) struct Writer<S, T: Element, O: RowOp, const ADDED: bool, const N: usize> {
+    pub(super) lane: Lane<S, T, O, ADDED, N>,
     /// The leaf's.
     pub(super) reference: f32,
     pub(super) factors: O::Factors,
-    /// The lane's first vector.
-    pub(super) spot: Spot<T>,
-    pub(super) given: Given,
 }
 
-impl<S: Simt, T: Element, O: RowOp> Writer<S, T, O> {
-    /// Maps and writes the lane's part of a leaf, or of a row of `N = 1`: vector by vector, each of which is there as a whole or not at all, if they are wide.
+impl<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize> Writer<S, T, O, ADDED, N> {
+    /// Maps and writes it: vector by vector, if they are whole or absent.
     ///
     /// # Safety
     ///
     /// As [`map_leaves`](super::map_leaves).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn write<const N: usize>(self, kept: Held<O::Kept, N>, is_wide: bool) {
-        let Self {
+    pub(super) unsafe fn write(mut self) {
+        let Lane {
             simt, arguments, spot, ..
-        } = self;
+        } = self.lane;
         if arguments.out.start.is_null() {
             return;
         }
         let to = arguments.out.row(spot.row);
+        let mut row = simt.opaque(0);
+        while row < N as u32 {
+            // SAFETY: passed on to the caller.
+            unsafe { self.write_vector(to) };
+            if self.lane.apart.is_some() {
+                break;
+            }
+            self.lane = self.lane.next_row();
+            row = simt.opaque(row + 1);
+        }
+        if O::TARGETS {
+            // SAFETY: passed on to the caller.
+            unsafe { self.write_target(to, spot.first) };
+        }
+    }
+
+    /// The vector of the first row.
+    ///
+    /// # Safety
+    ///
+    /// As [`write`](Self::write).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn write_vector(self, to: *mut u8) {
+        let Lane {
+            simt,
+            arguments,
+            spot,
+            is_wide,
+            ..
+        } = self.lane;
+        let most = vector_elements::<T>();
+        let left = u64::saturating_sub(arguments.rows.len, spot.first).min(most as u64) as u32;
+        if left == 0 {
+            return;
+        }
         // SAFETY: passed on to the caller.
         unsafe {
+            let values = self.mapped(left);
             if is_wide {
-                self.write_vectors(&kept, to);
+                arguments
+                    .out
+                    .store(simt, arguments.out.element(to, spot.first), values, most);
             } else {
-                self.write_elements(kept, to);
-            }
-            if O::TARGETS {
-                let target = arguments.target(simt, spot.row);
-                let further = (target as u64).wrapping_sub(spot.first);
-                let is_mine = further < place::<T>(N, 0) && further % place::<T>(1, 0) < vector_elements::<T>() as u64;
-                if is_mine && (target as u64) < arguments.rows.len && target != arguments.targets.ignored {
-                    let beside = self.op.beside(O::value_of(self.given[0]), self.reference);
-                    let kept = self.op.kept(beside);
-                    let value = self.op.at_target(kept, self.factors);
-                    arguments.out.store_one(simt, to, target as u64, value);
-                }
+                each!(column < most => if (column as u32) < left {
+                    arguments.out.store_one(simt, to, spot.first + column as u64, values[column]);
+                });
             }
         }
     }
 
+    /// What becomes of the vector of the first row, of which so many elements are there.
+    ///
     /// # Safety
     ///
     /// As [`write`](Self::write).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn write_vectors<const N: usize>(self, kept: &Held<O::Kept, N>, to: *mut u8) {
-        let Self {
-            simt, arguments, spot, ..
-        } = self;
-        let left = crate::stages::narrow(simt, u64::saturating_sub(arguments.rows.len, spot.first));
-        let to = arguments.out.element(to, spot.first);
-        let columns = arguments.columns.from(spot.first);
-        each!(row < N => {
-            let first = place::<T>(row, 0) as u32;
-            if first < left {
-                let mut params = Columns::plain();
-                if O::HAS_COLUMNS {
-                    // SAFETY: passed on to the caller.
-                    params = unsafe { columns.load(simt, first, vector_elements::<T>()) };
-                }
-                let mut values = [0.0; MOST];
-                each!(column < vector_elements::<T>() => {
-                    values[column] = self.op.map(kept[row][column], self.factors, params.column(column));
-                });
+    unsafe fn mapped(&self, left: u32) -> Held<f32> {
+        let Lane {
+            simt,
+            op,
+            arguments,
+            spot,
+            is_wide,
+            ..
+        } = self.lane;
+        let of = self.lane.vector();
+        let mut values = [0.0; MOST];
+        // Half a vector at a time: weights take many registers.
+        each!(half < vector_elements::<T>() / WORDS, 2 => {
+            let mut columns = Loaded::PLAIN;
+            if O::HAS_COLUMNS {
+                let before = half * WORDS;
+                let left = u32::saturating_sub(left, before as u32);
                 // SAFETY: passed on to the caller.
-                unsafe { arguments.out.store(simt, to, first, values, vector_elements::<T>()) };
+                columns = unsafe { arguments.columns.load(simt, spot.first + before as u64, left, is_wide) };
             }
+            each!(i < WORDS, 4 => {
+                let beside = op.beside(of[half * WORDS + i], self.reference);
+                values[half * WORDS + i] = op.map(beside, self.factors, columns.column(i));
+            });
         });
+        values
     }
 
-    /// Element by element, whatever the alignment: in a loop, for it is seldom run.
+    /// What becomes of the row's target, if it is among the lane's elements.
     ///
     /// # Safety
     ///
     /// As [`write`](Self::write).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn write_elements<const N: usize>(self, mut kept: Held<O::Kept, N>, to: *mut u8) {
-        let Self {
-            simt, arguments, spot, ..
-        } = self;
-        let mut row = simt.opaque(0);
-        while row < N as u32 {
-            let first = spot.first + u64::from(row) * place::<T>(1, 0);
-            each!(column < vector_elements::<T>() => if first + (column as u64) < arguments.rows.len {
-                let at = first + column as u64;
-                let mut params = Column::PLAIN;
-                // SAFETY: passed on to the caller.
-                unsafe {
-                    if O::HAS_COLUMNS {
-                        params = arguments.columns.load_one(simt, at);
-                    }
-                    let value = self.op.map(kept[0][column], self.factors, params);
-                    arguments.out.store_one(simt, to, at, value);
-                }
-            });
-            kept = turned(kept);
-            row = simt.opaque(row + 1);
+    unsafe fn write_target(self, to: *mut u8, first: u64) {
+        let Lane {
+            simt,
+            op,
+            arguments,
+            spot,
+            given,
+            ..
+        } = self.lane;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let target = arguments.target(simt, spot.row);
+            let further = (target as u64).wrapping_sub(first);
+            let rows = if self.lane.apart.is_some() { 1 } else { N };
+            let is_mine = further < place::<T>(rows, 0) && further % place::<T>(1, 0) < vector_elements::<T>() as u64;
+            if is_mine && (target as u64) < arguments.rows.len && target != arguments.targets.ignored {
+                let beside = op.beside(O::value_of(given[0][0]), self.reference);
+                let value = op.at_target(beside, self.factors);
+                arguments.out.store_one(simt, to, target as u64, value);
+            }
         }
     }
 }

@@ -155,6 +155,16 @@ impl Simt for Nvptx {
         }
         [a, b, c, d]
     }
+    unsafe fn load_shared_input_pair(self, from: *const u32) -> [u32; 2] {
+        let (a, b);
+        // SAFETY: the caller vouches for 8 aligned bytes that nobody writes.
+        unsafe {
+            asm!("ld.global.nc.v2.u32 {{{}, {}}}, [{}];",
+                out(reg32) a, out(reg32) b, in(reg64) from,
+                options(pure, readonly, nostack, preserves_flags));
+        }
+        [a, b]
+    }
     unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32, otherwise: [u32; 4]) -> [u32; 4] {
         let [mut a, mut b, mut c, mut d] = otherwise;
         // SAFETY: where it is wanted, the caller vouches for 16 aligned bytes that nobody writes; else nothing is read.

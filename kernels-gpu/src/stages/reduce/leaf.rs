@@ -3,15 +3,16 @@
 use crate::{
     element::Element,
     monoids::{Monoid, Words},
-    rowwise::{First, LeafFound, Look as _, RowOp, Second, States, Sums as _, Total},
+    rowwise::{First, LeafFound, Look, RowOp, Second, States, Total},
     simt::{MAX_WARPS, SHARED_WORDS, Simt},
     stages::{
         columns::{Held, MOST, each},
+        load::words::WORDS,
         map_words,
         reduce::warp,
         shuffle,
     },
-    tree::{LANES, pending::Pending, place, vector_elements},
+    tree::{LANES, pending::Pending, vector_elements},
 };
 
 /// States that a warp folds at once: eight for each lane.
@@ -26,16 +27,26 @@ pub struct Leaf<State> {
     pub state: State,
 }
 
-/// What the two looks at some leaves gave: what is kept of each element, and what each leaf came to.
-pub struct Looked<O: RowOp, const N: usize, const K: usize> {
-    /// Of each leaf each row's vector.
-    pub kept: [Held<O::Kept, N>; K],
-    /// Of each leaf.
-    pub leaves: [Leaf<O::State>; K],
+/// What a lane holds of a leaf, a vector of each of its `N` rows; or of `N` leaves a vector each. It is packed as memory has it. Values are made of it for each look anew: they would need twice as many registers, and
+/// registers are what warps are short of.
+///
+/// Looks are loops, at each turn of which another part is the first: code that is written out is long to compile, and needs registers for several parts at once.
+pub trait Packed<O: RowOp, const N: usize>: Copy {
+    /// The values of the first row's vector.
+    fn vector(&self) -> Held<O::Value>;
+    /// Of one word of each of four rows: elements of the first, of the second, and so on.
+    fn word(&self, word: usize) -> Held<O::Value>;
+    /// How many elements are there, from the vector of a row on.
+    fn left(&self, row: usize) -> u32;
+    /// The second row is the first, the first the last.
+    #[must_use]
+    fn next_row(self) -> Self;
+    /// The third and the fourth word of each row are the first.
+    #[must_use]
+    fn next_words(self) -> Self;
 }
 
-/// Folds `K` leaves at once, of each of which each of `lanes` neighbouring lanes holds `N` vectors of elements of the size of `T`; `lens` elements in all, `present` of them from this lane's
-/// first on; of vectors that are whole or absent if they are `wide`.
+/// Folds `K` leaves at once, one or `N`, of each of which each of `lanes` neighbouring lanes holds vectors of elements of the size of `T`; `lens` elements in all.
 ///
 /// ```text
 /// lane: rows of each column in pairs, then columns ─ lanes: neighbours first; once for each look
@@ -43,131 +54,166 @@ pub struct Looked<O: RowOp, const N: usize, const K: usize> {
 ///
 /// Called by: all 32 lanes together, with the same `lanes` · Valid in: every lane, those of its leaves · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn fold<S: Simt, T: Element, O: RowOp, const N: usize, const K: usize>(
+pub fn fold<S: Simt, T: Element, O: RowOp, P: Packed<O, N>, const N: usize, const K: usize>(
     simt: S,
     op: O,
-    values: &[Held<O::Value, N>; K],
+    packed: P,
     lens: [u32; K],
-    present: [u32; K],
     lanes: u32,
-    is_wide: bool,
-) -> Looked<O, N, K> {
+) -> [Leaf<O::State>; K] {
     let mut found = [op.nothing(); K];
     if O::LOOKS_FIRST {
-        each!(leaf < K => {
-            let mut firsts = [[op.nothing(); MOST]; N];
-            each!(row < N => each!(column < vector_elements::<T>() => {
-                firsts[row][column] = op.first(values[leaf][row][column]);
-            }));
-            found[leaf] = in_lane::<T, _, N>(First(op), &firsts);
-        });
-        found = across(simt, First(op), found, lanes);
+        found = look::<_, T, _, _, _, N, K>(simt, First(op), [0.0; K], packed, lanes);
     }
-    let mut reference = [0.0; K];
-    each!(leaf < K => reference[leaf] = op.reference(found[leaf], lens[leaf]));
     let mut totals = [-0.0; K];
     if O::TOTALS && op.totals() {
-        each!(leaf < K => {
-            let mut there = [[-0.0; MOST]; N];
-            each!(row < N => each!(column < vector_elements::<T>() => {
-                if present[leaf] > place::<T>(row, column) as u32 {
-                    there[row][column] = Total(op).of(values[leaf][row][column]);
-                }
-            }));
-            totals[leaf] = in_lane::<T, _, N>(Total(op), &there);
-        });
-        totals = across(simt, Total(op), totals, lanes);
+        totals = look::<_, T, _, _, _, N, K>(simt, Total(op), [0.0; K], packed, lanes);
     }
-    // Sums meet alike, whatever the reference.
+    let mut references = [0.0; K];
+    each!(leaf < K, 4 => references[leaf] = op.reference(found[leaf], lens[leaf]));
     let second = Second { op, reference: 0.0 };
-    let mut kept = [[[op.kept(op.beside(op.absent(), 0.0)); MOST]; N]; K];
-    let mut sums = [O::Sums::nothing(); K];
-    each!(leaf < K => {
-        let (mut of, reference) = (values[leaf], reference[leaf]);
-        // Of vectors that are whole or absent the reference is moved instead: less code, and fewer registers.
-        let mut beside = [reference; N];
-        if O::MOVES && is_wide {
-            each!(row < N => if present[leaf] <= place::<T>(row, 0) as u32 {
-                beside[row] = op.unmoved();
-            });
-        } else if O::MOVES && present[leaf] <= place::<T>(N - 1, vector_elements::<T>() - 1) as u32 {
-            each!(row < N => each!(column < vector_elements::<T>() => {
-                if present[leaf] <= place::<T>(row, column) as u32 {
-                    of[row][column] = op.moved(reference);
-                }
-            }));
-        }
-        let mut columns = [O::Sums::nothing(); MOST];
-        // A column's terms meet before others are made: registers are dear.
-        each!(column < vector_elements::<T>() => {
-            let mut terms = [O::Sums::nothing(); N];
-            each!(row < N => {
-                let beside = op.beside(of[row][column], beside[row]);
-                let keep = op.kept(beside);
-                kept[leaf][row][column] = if O::REMAKES { map_words(keep, |word| simt.opaque(word)) } else { keep };
-                terms[row] = op.term(beside);
-            });
-            columns[column] = of_column(second, terms);
-        });
-        sums[leaf] = of_columns::<T, _>(second, columns);
-    });
-    let sums = across(simt, second, sums, lanes);
+    let sums = look::<_, T, _, _, _, N, K>(simt, second, references, packed, lanes);
     let nothing = Leaf {
         reference: 0.0,
         state: op.identity(),
     };
     let mut leaves = [nothing; K];
-    each!(leaf < K => {
-        let reference = reference[leaf];
+    each!(leaf < K, 4 => {
+        let reference = references[leaf];
+        leaves[leaf].reference = reference;
         // Of nothing there may be no reference.
-        let state = if lens[leaf] == 0 {
-            op.identity()
-        } else {
+        if lens[leaf] > 0 {
             let found = LeafFound {
                 first: found[leaf],
                 reference,
                 total: totals[leaf],
             };
-            op.leaf(found, sums[leaf], lens[leaf])
-        };
-        leaves[leaf] = Leaf { reference, state };
+            leaves[leaf].state = op.leaf(found, sums[leaf], lens[leaf]);
+        }
     });
-    Looked { kept, leaves }
+    leaves
 }
 
-/// The rows of each column in pairs, then columns.
+/// A look at leaves, by a reference of each.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn in_lane<T: Element, L: Monoid<f32>, const N: usize>(look: L, of: &Held<L::State, N>) -> L::State {
+fn look<S: Simt, T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize, const K: usize>(
+    simt: S,
+    look: L,
+    references: [f32; K],
+    packed: P,
+    lanes: u32,
+) -> [L::State; K] {
+    const { assert!(K == 1 || K == N, "a leaf of all rows, or of each") };
+    let mut of = [look.identity(); K];
+    if K == 1 && N > 1 {
+        of[0] = in_lane::<_, T, _, _, _, N>(simt, look.beside(references[0]), packed);
+    } else {
+        let (mut references, mut packed, mut turn) = (references, packed, simt.opaque(0));
+        while turn < K as u32 {
+            let look = look.beside(references[0]);
+            let state = all_met::<T, _>(look, row::<T, _, _, _, N>(look, packed, [look.identity(); MOST]));
+            (of, references, packed) = (turned(of), turned(references), packed.next_row());
+            of[K - 1] = state;
+            turn = simt.opaque(turn + 1);
+        }
+    }
+    // States meet alike, whatever the reference.
+    across(simt, look, of, lanes)
+}
+
+/// The second is the first, the first the last: so a loop over all of them has each in one place.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(crate) fn turned<X: Copy, const K: usize>(of: [X; K]) -> [X; K] {
+    let mut to = of;
+    each!(i < K, 4 => to[i] = of[(i + 1) % K]);
+    to
+}
+
+/// A look at what a lane holds: the rows of each column in pairs, then columns.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn in_lane<S: Simt, T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
+    simt: S,
+    look: L,
+    mut packed: P,
+) -> L::State {
+    let of_word = vector_elements::<T>() / WORDS;
     let mut columns = [look.identity(); MOST];
+    let mut turn = simt.opaque(0);
+    if N == 4 {
+        // Of two words at a time: four rows of one column after the other.
+        let mut total = look.identity();
+        while turn < 2 {
+            each!(word < 2, 2 => {
+                let values = packed.word(word);
+                each!(part < of_word, 2 => {
+                    let column = word * of_word + part;
+                    let mut rows = [look.identity(); 4];
+                    each!(row < 4, 4 => {
+                        rows[row] = of(look, values[row * of_word + part], column as u32, packed.left(row));
+                    });
+                    let [a, b, c, d] = rows;
+                    columns[column] = look.combine(look.combine(a, b), look.combine(c, d));
+                    columns = met(look, columns, column);
+                });
+            });
+            total = look.combine(total, columns[0]);
+            packed = packed.next_words();
+            turn = simt.opaque(turn + 1);
+        }
+        return total;
+    }
+    const { assert!(N <= 2 || N == 4, "rows meet in pairs") };
+    while turn < N as u32 {
+        columns = row::<T, _, _, _, N>(look, packed, columns);
+        packed = packed.next_row();
+        turn = simt.opaque(turn + 1);
+    }
+    all_met::<T, _>(look, columns)
+}
+
+/// Columns with those of the first row.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn row<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
+    look: L,
+    packed: P,
+    mut columns: [L::State; MOST],
+) -> [L::State; MOST] {
+    let values = packed.vector();
     each!(column < vector_elements::<T>() => {
-        let mut rows = [look.identity(); N];
-        each!(row < N => rows[row] = of[row][column]);
-        columns[column] = of_column(look, rows);
+        let state = of(look, values[column], column as u32, packed.left(0));
+        columns[column] = look.combine(columns[column], state);
     });
-    of_columns::<T, _>(look, columns)
+    columns
 }
 
-/// The rows of a column in pairs.
+/// All columns in pairs.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn of_column<L: Monoid<f32>, const N: usize>(look: L, rows: [L::State; N]) -> L::State {
-    const { assert!(N == 1 || N == 2 || N == 4, "rows meet in pairs") };
-    let row = |row: usize| rows[row % N];
-    match N {
-        1 => row(0),
-        2 => look.combine(row(0), row(1)),
-        _ => look.combine(look.combine(row(0), row(1)), look.combine(row(2), row(3))),
-    }
+fn all_met<T: Element, L: Monoid<f32>>(look: L, mut columns: [L::State; MOST]) -> L::State {
+    each!(column < vector_elements::<T>() => columns = met(look, columns, column));
+    columns[0]
 }
 
-/// Columns in pairs.
+/// Columns in pairs, once that of a number is known: none waits longer than it must.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn of_columns<T: Element, L: Monoid<f32>>(look: L, columns: [L::State; MOST]) -> L::State {
-    let [a, b, c, d, e, f, g, h] = columns;
-    let four = look.combine(look.combine(a, b), look.combine(c, d));
-    if vector_elements::<T>() == 4 {
-        return four;
+fn met<L: Monoid<f32>>(look: L, mut columns: [L::State; MOST], column: usize) -> [L::State; MOST] {
+    each!(level < 3, 4 => {
+        let reach = 1 << level;
+        if (column + 1) % (2 * reach) == 0 {
+            let first = column + 1 - 2 * reach;
+            columns[first] = look.combine(columns[first], columns[first + reach]);
+        }
+    });
+    columns
+}
+
+/// What a look has of a column of which `left` are there.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn of<O: RowOp, L: Look<O>>(look: L, value: O::Value, column: u32, left: u32) -> L::State {
+    if L::NOTICES && column >= left {
+        look.absent()
+    } else {
+        look.of(value)
     }
-    look.combine(four, look.combine(look.combine(e, f), look.combine(g, h)))
 }
 
 /// Combines each of `K` with those of `lanes` neighbouring lanes, neighbours first.
@@ -180,7 +226,7 @@ fn across<S: Simt, L: Monoid<f32>, const K: usize>(
 ) -> [L::State; K] {
     let mut reach = 1;
     while reach < lanes {
-        each!(leaf < K => {
+        each!(leaf < K, 4 => {
             of[leaf] = warp::with_partner(simt, look, of[leaf], reach);
         });
         reach *= 2;

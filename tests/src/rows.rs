@@ -58,7 +58,7 @@ impl Kind for Nothing {
 
 /// Every shape that a plan could have rows of a length in, of so many arrays.
 #[must_use]
-pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_wide: bool) -> Vec<RowShape> {
+pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: bool) -> Vec<RowShape> {
     let row = 512 / bytes as u64;
     let leaves = len.div_ceil(leaf_elements(bytes, arrays) as u64).max(1);
     let mut shapes = vec![];
@@ -71,23 +71,29 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_wide: bool
             is_split,
         });
     };
-    if is_wide && len <= row {
+    if is_plain && len <= row {
         let vectors = len.div_ceil(16 / bytes as u64).max(1).next_power_of_two();
         let of_warp = (ROWS / arrays) as u64 * (u64::from(LANES) / vectors);
         add(Way::Short, 2, 1, false, count.div_ceil(2 * of_warp));
     }
     let groups = leaves.div_ceil(2);
-    if leaves == 1 {
-        add(Way::Leaf, 2, 1, false, count.div_ceil(2));
+    for way in if is_plain {
+        &[Way::Leaf, Way::Any][..]
     } else {
-        add(Way::Leaf, leaves as u32, 1, false, count);
+        &[Way::Any]
+    } {
+        if leaves == 1 {
+            add(*way, 2, 1, false, count.div_ceil(2));
+            continue;
+        }
+        add(*way, leaves as u32, 1, false, count);
         if leaves <= 16 {
-            add(Way::Leaf, 1, leaves as u32, false, count * leaves);
+            add(*way, 1, leaves as u32, false, count * leaves);
         }
         if groups <= 16 {
-            add(Way::Leaf, 2, groups as u32, false, count * groups);
+            add(*way, 2, groups as u32, false, count * groups);
         }
-        add(Way::Leaf, 2, groups as u32, true, count * groups);
+        add(*way, 2, groups as u32, true, count * groups);
     }
     add(
         Way::Apart,

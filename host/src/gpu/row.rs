@@ -16,7 +16,7 @@ use cust::{
 };
 use warpfold_kernels::{
     element::Type,
-    kernels::rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, Way, added, find_states},
+    kernels::rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, Way, find_states},
     stages::columns::Floats as Kind,
     tree::LANES,
 };
@@ -69,11 +69,9 @@ struct Ready {
     targets: Option<(bool, i64)>,
     maps: bool,
     function: Function,
-    /// Of addresses that are not aligned, where those of the plan must be: made when first asked for.
-    unaligned: OnceLock<(RowPlan, Function)>,
+    /// The plan of launches that are not plain, where those of the other must be; and its kernel, loaded when first asked for.
+    general: Option<(RowPlan, OnceLock<Function>)>,
     needs_weights: bool,
-    form: Form,
-    cluster: u32,
     /// What combines the states of more leaves than a warp does.
     states: Option<Function>,
     /// Elements of the layout's memory.
@@ -99,18 +97,23 @@ impl Ready {
         let problem = row.layout_problem(layout)?;
         layout.check(i64::MAX as u64)?;
         let [from, other] = &problem.from;
-        let lie = Lie::of(element, &problem.from, &problem.to, problem.causal.is_some());
+        let second = row.other.as_ref().map(|(second, _)| *second);
+        let is_plain = problem.causal.is_none() && element == out && !matches!(second, Some(Second::Mask));
+        let lie = match Lie::of(element, &problem.from, &problem.to, is_plain) {
+            Lie::Plain | Lie::InRuns if second == Some(Second::Added) => Lie::Added,
+            lie => lie,
+        };
         let _bound = Bound::to(gpu.context())?;
         let size = [from.count, from.len];
-        let second = row.other.as_ref().map(|(second, _)| *second);
-        let kernels = match second {
-            Some(Second::Added) => added(Op::KERNELS).expect("built for every operation that has an array added"),
-            _ => Op::KERNELS,
-        };
-        let (mut plan, function, cluster) = planned(gpu, kernels, element, size, lie, row.form)?;
+        let (mut plan, function, cluster) = planned(gpu, Op::KERNELS, element, size, lie, row.form)?;
         if let Some(form) = plan.of_known().filter(|_| !row.op.maps() && row.form == Form::Best) {
-            plan = RowPlan::new(kernels, element, size, lie, form, cluster)?;
+            plan = RowPlan::new(Op::KERNELS, element, size, lie, form, cluster)?;
         }
+        let general = plan
+            .must_be_plain()
+            .then(|| RowPlan::new(Op::KERNELS, element, size, Lie::InRuns, row.form, cluster))
+            .transpose()?
+            .map(|plan| (plan, OnceLock::new()));
         let reach = layout.reach().unwrap_or((0, 0));
         if reach.1 > isize::MAX as u64 / element.bytes() as u64 {
             return Err(Error::LengthOverflow {
@@ -156,34 +159,41 @@ impl Ready {
             targets: row.targets.map(|(targets, ignored)| (targets.are_wide(), ignored)),
             maps: row.op.maps(),
             function,
-            unaligned: OnceLock::new(),
+            general,
             needs_weights: row.op.needs_weights(),
-            form: row.form,
-            cluster,
             states: states.transpose()?,
             reach: reach.1,
         })
     }
 
-    /// Another plan and kernel than those that were prepared, where these must have aligned addresses and a launch has others. The context is current.
-    fn for_addresses(&self, passed: &RowLaunch) -> Result<Option<&(RowPlan, Function)>, Error> {
-        let entry = self.plan.entry;
-        if !self.plan.must_be_wide() || passed.widened(entry.element).arguments::<u8>().is_wide {
-            return Ok(None);
+    /// The plan and the kernel of a launch: where these must be plain and it is not, the general ones. The context is current.
+    fn of_launch(&self, passed: &RowLaunch) -> Result<(&RowPlan, &Function), Error> {
+        let Some((plan, function)) = self
+            .general
+            .as_ref()
+            .filter(|_| !passed.is_plain(self.plan.entry.element))
+        else {
+            return Ok((&self.plan, &self.function));
+        };
+        if function.get().is_none() {
+            let loaded = self.gpu.inner.modules.function(plan.entry)?;
+            // Another thread's is the same.
+            let _ = function.set(loaded);
         }
-        if let Some(other) = self.unaligned.get() {
-            return Ok(Some(other));
-        }
-        let size = [self.plan.count, self.plan.len];
-        let plan = RowPlan::new(entry.op, entry.element, size, Lie::InRuns, self.form, self.cluster)?;
-        let function = self.gpu.inner.modules.function(plan.entry)?;
-        Ok(Some(self.unaligned.get_or_init(|| (plan, function))))
+        Ok((plan, function.get().unwrap_or(&self.function)))
     }
 
-    /// States that fit; of a plan that has none a word.
+    /// Words of a workspace that either plan may need.
+    fn workspace_words(&self) -> u64 {
+        let general = self.general.as_ref().map_or(0, |(plan, _)| plan.workspace_words());
+        self.plan.workspace_words().max(general)
+    }
+
+    /// States that fit; of plans that have none a word.
     fn workspace(&self) -> Result<States, Error> {
-        let count = usize::try_from(self.plan.workspace_words().max(1)).map_err(|_| Error::LengthOverflow {
-            elements: self.plan.workspace_words(),
+        let elements = self.workspace_words();
+        let count = usize::try_from(elements.max(1)).map_err(|_| Error::LengthOverflow {
+            elements,
             element_bytes: 4,
         })?;
         // SAFETY: each launch writes what it reads.
@@ -254,16 +264,13 @@ impl Ready {
     ///
     /// As [`PreparedRow::launch_raw`].
     unsafe fn enqueue(&self, stream: CUstream, places: &RowPlaces, workspace: &mut States) -> Result<(), Error> {
-        let states = workspace.words.of(&self.gpu, self.plan.workspace_words() as usize)?;
+        let states = workspace.words.of(&self.gpu, self.workspace_words() as usize)?;
         let kinds = self.check(places)?;
         if self.plan.count == 0 {
             return Ok(());
         }
         let passed = self.passed(places, kinds, states);
-        let (plan, function) = match self.for_addresses(&passed)? {
-            Some((plan, function)) => (plan, function),
-            None => (&self.plan, &self.function),
-        };
+        let (plan, function) = self.of_launch(&passed)?;
         let go = |function: &Function, passed: RowLaunch, shape: [u32; 3]| {
             let mut passed = passed.widened(plan.entry.element);
             let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];

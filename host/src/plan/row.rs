@@ -31,18 +31,20 @@ pub enum Form {
 /// How rows lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lie {
-    /// As aligned vectors, each whole or absent, a stride apart.
-    Wide,
+    /// As aligned vectors, each whole or absent, a stride apart; and nothing is masked, added, or of another type.
+    Plain,
     /// Each in one run.
     InRuns,
+    /// The same, and another array is added.
+    Added,
     /// Their elements anywhere.
     Apart,
 }
 
 impl Lie {
-    /// How rows lie in an array and another, and their answers, if each is seen as a whole or not.
+    /// How rows lie in an array and another, and their answers, if all else is plain or not.
     #[must_use]
-    pub fn of(element: Type, from: &[Extents; 2], to: &Extents, is_causal: bool) -> Self {
+    pub fn of(element: Type, from: &[Extents; 2], to: &Extents, is_plain: bool) -> Self {
         let in_runs = |extents: &Extents| extents.len <= 1 || extents.stride_within() == 1;
         // What is in runs is written in them, a stride apart.
         if !from.iter().all(in_runs) || !in_runs(to) || to.len > 1 && to.has_several() {
@@ -55,8 +57,8 @@ impl Lie {
                 && extents.stride_within() == 1
                 && !extents.has_several()
         };
-        if from.iter().all(are_whole) && !is_causal {
-            Self::Wide
+        if from.iter().all(are_whole) && is_plain {
+            Self::Plain
         } else {
             Self::InRuns
         }
@@ -68,7 +70,7 @@ impl Lie {
 /// ```
 /// use warpfold::{ops::element::Type, plan::{RowPlan, row::{Form, Lie}}};
 ///
-/// let plan = RowPlan::new("softmax", Type::Bf16, [8192, 8192], Lie::Wide, Form::Best, 16)?;
+/// let plan = RowPlan::new("softmax", Type::Bf16, [8192, 8192], Lie::Plain, Form::Best, 16)?;
 /// assert_eq!((plan.leaves, plan.warps, plan.blocks_of_row), (8, 8, 1));
 /// # Ok::<(), warpfold::Error>(())
 /// ```
@@ -131,14 +133,16 @@ impl RowPlan {
                 element: element_name,
             })
         };
-        let arrays = of(Way::Leaf)?.arrays;
+        let arrays = of(Way::Apart)?.arrays;
         let leaf = leaf_elements(element.bytes(), arrays) as u64;
         let leaves = len.div_ceil(leaf).max(1);
         let width = Width::of(element, len);
         let way = match lie {
+            Lie::Plain if width != Width::Warp => Way::Short,
+            Lie::Plain => Way::Leaf,
+            Lie::InRuns => Way::Any,
+            Lie::Added => Way::Added,
             Lie::Apart => Way::Apart,
-            Lie::Wide if width != Width::Warp => Way::Short,
-            _ => Way::Leaf,
         };
         let entry = of(way)?;
         // A power of two, so that the leaves of each block are a subtree.
@@ -194,10 +198,10 @@ impl RowPlan {
         })
     }
 
-    /// Whether its kernel takes none but aligned rows of whole vectors.
+    /// Whether its kernel takes none but [plain](warpfold_kernels::kernels::rowwise::RowLaunch::is_plain) launches.
     #[must_use]
-    pub fn must_be_wide(&self) -> bool {
-        self.way == Way::Short
+    pub fn must_be_plain(&self) -> bool {
+        self.way.is_plain()
     }
 
     /// The form of an operation that only knows something of rows: many rows of more than a block has room for are folded by one launch, and another reads their states. No block waits

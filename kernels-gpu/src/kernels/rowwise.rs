@@ -14,8 +14,8 @@ mod write;
 
 pub use apart::map_apart;
 pub use columns::{CHUNK, sum_columns};
-pub use launch::{Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Targets};
-pub use points::{ENTRIES, added, find, find_columns, find_states};
+pub use launch::{Added, Any, Arguments, Mode, Plain, RowFlags, RowLaunch, RowParams, Second, Targets, Variant};
+pub use points::{ENTRIES, find, find_columns, find_states};
 
 use read::{Lane, Spot};
 use write::Writer;
@@ -39,18 +39,36 @@ use crate::{
 pub enum Way {
     /// [`map_short`].
     Short,
-    /// [`map_leaves`].
+    /// [`map_leaves`] of [`Plain`] launches.
     Leaf,
+    /// [`map_leaves`] of [`Any`].
+    Any,
+    /// [`map_leaves`], another array being [`Added`].
+    Added,
     /// [`map_apart`].
     Apart,
 }
 
 impl Way {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Short, Self::Leaf, Self::Apart];
+    /// What stands in a kernel's name between its operation and what its elements are.
+    const fn infix(self) -> &'static str {
+        match self {
+            Self::Short => "_short_",
+            Self::Leaf => "_leaf_",
+            Self::Any => "_any_",
+            Self::Added => "_added_",
+            Self::Apart => "_apart_",
+        }
+    }
+
+    /// Whether its kernels are of [plain](RowLaunch::is_plain) launches.
+    #[must_use]
+    pub const fn is_plain(self) -> bool {
+        matches!(self, Self::Short | Self::Leaf)
+    }
 }
 
-/// Folds and maps rows of at most 32 vectors, which are [wide](Arguments::is_wide); if `ADDED`, the second array is added to the first.
+/// Folds and maps rows of at most 32 vectors, of [plain](RowLaunch::is_plain) launches.
 ///
 /// ```text
 /// lane: a vector of each of N rows ─ first look: as many shuffles as a row's lanes need ─ second look: the same ─ map
@@ -60,14 +78,14 @@ impl Way {
 ///
 /// As [`map_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn map_short<S: Simt, T: Element, O: RowOp, const ADDED: bool>(simt: S, op: O, arguments: Arguments<T>) {
+pub unsafe fn map_short<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
     const { assert!(ROWS == 4, "rows of a leaf, of one array and of two") };
     // SAFETY: passed on to the caller.
     unsafe {
         if O::Value::ARRAYS == 1 {
-            short::<S, T, O, ADDED, 4>(simt, op, arguments);
+            short::<S, T, O, 4>(simt, op, arguments);
         } else {
-            short::<S, T, O, ADDED, 2>(simt, op, arguments);
+            short::<S, T, O, 2>(simt, op, arguments);
         }
     }
 }
@@ -78,11 +96,7 @@ pub unsafe fn map_short<S: Simt, T: Element, O: RowOp, const ADDED: bool>(simt: 
 ///
 /// As [`map_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn short<S: Simt, T: Element, O: RowOp, const ADDED: bool, const K: usize>(
-    simt: S,
-    op: O,
-    arguments: Arguments<T>,
-) {
+unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, arguments: Arguments<T>) {
     let Width::Lanes(lanes) = Width::of(T::ELEMENT, arguments.rows.len) else {
         return;
     };
@@ -93,7 +107,7 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const ADDED: bool, const K: usize
     // SAFETY: passed on to the caller.
     let mut lane = unsafe {
         let spot = arguments.wide_spot(before, first);
-        Lane::<S, T, O, ADDED, K>::read(simt, op, arguments, spot, Some(each_lanes.into()), true)
+        Lane::<S, T, O, Plain, K>::read(simt, op, arguments, spot, Some(each_lanes.into()), true)
     };
     let mut lens = [0; K];
     each!(slot < K, 4 => {
@@ -102,26 +116,29 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const ADDED: bool, const K: usize
         lane.given[slot] = unsafe { arguments.given::<S, O>(simt, spot.row, spot.start.0) };
         lens[slot] = arguments.there(spot.row) as u32;
     });
-    let leaves = leaf::fold::<S, T, O, _, K, K>(simt, op, lane, lens, lanes);
+    let (lane, leaves) = leaf::fold::<S, T, O, _, K, K>(simt, op, lane, lens, lanes);
     if O::TARGETS {
         // All lanes have read a target's element before one writes over it.
         simt.warp_barrier();
     }
-    let (mut rows, mut turn) = (lane, simt.opaque(0));
-    while turn < K as u32 {
-        let (Leaf { reference, state }, given) = nth(turn, leaves, lane.given);
-        if rows.spot.row < arguments.rows.count {
-            let factors = op.factors_alone(reference, state, arguments.rows.len, given);
+    if !arguments.out.start.is_null() {
+        let lane = if O::KEEPS { lane } else { lane.again() };
+        each!(slot < K, 4 => {
+            let (Leaf { reference, state }, given) = (leaves[slot], lane.given[slot]);
             let writer = Writer {
-                lane: rows,
+                lane,
                 reference,
-                factors,
+                factors: op.factors_alone(reference, state, arguments.rows.len, given),
             };
             // SAFETY: passed on to the caller; each row has these lanes alone.
-            unsafe { writer.write() };
-        }
-        rows = rows.next_row();
-        turn = simt.opaque(turn + 1);
+            unsafe { writer.write_vector(slot) };
+            if O::TARGETS && lane.spot_of(slot).row < arguments.rows.count {
+                let mut row = lane;
+                (row.spot, row.given) = (lane.spot_of(slot), [given; K]);
+                // SAFETY: the same.
+                unsafe { Writer { lane: row, ..writer }.write_target(row.spot.first, 1) };
+            }
+        });
     }
     // A lane for each row, all at once where there are enough of them.
     let mut turn = simt.opaque(0);
@@ -147,7 +164,7 @@ fn nth<X: Copy, const K: usize>(number: u32, leaves: [Leaf<X>; K], given: [Given
     of
 }
 
-/// Folds and maps rows of which a warp has a leaf; if `ADDED`, the second array is added to the first.
+/// Folds and maps rows of which a warp has a leaf.
 ///
 /// ```text
 /// lane: N vectors ─ first look ─ warp: 5 shuffles ─ second look ─ warp: 5 shuffles ─ block or cluster: a state of each warp ─ map
@@ -158,13 +175,13 @@ fn nth<X: Copy, const K: usize>(number: u32, leaves: [Leaf<X>; K], given: [Given
 /// The rows are valid and unwritten for the whole launch, but by this kernel where it maps them in place; so are weights, targets and states; what is written is valid for
 /// writes, and nobody else's. All threads of the grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn map_leaves<S: Simt, T: Element, O: RowOp, const ADDED: bool>(simt: S, op: O, arguments: Arguments<T>) {
+pub unsafe fn map_leaves<S: Simt, T: Element, O: RowOp, V: Variant>(simt: S, op: O, arguments: Arguments<T>, _: V) {
     // SAFETY: passed on to the caller.
     unsafe {
         if O::Value::ARRAYS == 1 {
-            leaves::<S, T, O, ADDED, 4>(simt, op, arguments);
+            leaves::<S, T, O, V, 4>(simt, op, arguments);
         } else {
-            leaves::<S, T, O, ADDED, 2>(simt, op, arguments);
+            leaves::<S, T, O, V, 2>(simt, op, arguments);
         }
     }
 }
@@ -175,11 +192,7 @@ pub unsafe fn map_leaves<S: Simt, T: Element, O: RowOp, const ADDED: bool>(simt:
 ///
 /// As [`map_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn leaves<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize>(
-    simt: S,
-    op: O,
-    arguments: Arguments<T>,
-) {
+unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op: O, arguments: Arguments<T>) {
     let (row, warps) = arguments.place(simt);
     if row >= arguments.rows.count {
         return;
@@ -195,7 +208,8 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usiz
             first,
             present: narrow(simt, u64::saturating_sub(seen, first)),
         };
-        let mut lane = Lane::<S, T, O, ADDED, N>::read(simt, op, arguments, spot, None, arguments.is_wide);
+        let is_wide = V::PLAIN || arguments.is_wide;
+        let mut lane = Lane::<S, T, O, V, N>::read(simt, op, arguments, spot, None, is_wide);
         // That of a target is a load that waits for another: after those of the row are under way.
         lane.given = [arguments.given::<S, O>(simt, row, spot.start.0); N];
         lane
@@ -204,7 +218,7 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usiz
         warps.begin(simt);
     }
     let len = u64::saturating_sub(seen, before).min(Arguments::<T>::leaf::<O>()) as u32;
-    let [Leaf { reference, state }] = leaf::fold::<S, T, O, _, N, 1>(simt, op, lane, [len], LANES);
+    let (lane, [Leaf { reference, state }]) = leaf::fold::<S, T, O, _, N, 1>(simt, op, lane, [len], LANES);
     let given = lane.given[0];
     // SAFETY: passed on to the caller.
     let Some(of_row) = (unsafe { arguments.meet(simt, op, row, warps, state, given[0]) }) else {

@@ -129,6 +129,8 @@ pub trait RowOp: Copy + Send + Sync {
     /// What the map needs of both, the same for all elements of a leaf.
     type Factors: Copy + Send + Sync;
 
+    /// Whether what an element is [beside](Self::beside) the reference is dear enough to be kept for the map rather than made again.
+    const KEEPS: bool = false;
     /// Whether there is a first look.
     const LOOKS_FIRST: bool = true;
     /// Whether the map takes weights and biases.

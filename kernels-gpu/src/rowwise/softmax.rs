@@ -177,6 +177,7 @@ impl Softmax {
 impl RowOp for Softmax {
     exponentials!();
     type Factors = (f32, f32);
+    const KEEPS: bool = true;
 
     #[inline(always)]
     fn beside(self, value: f32, reference: f32) -> f32 {

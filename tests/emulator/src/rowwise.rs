@@ -4,7 +4,7 @@ use warpfold_kernels::{
     element::{Element, Item},
     kernels::{
         Array,
-        rowwise::{self, Arguments, CHUNK, Mode, RowFlags, RowLaunch, RowParams, Second, Way},
+        rowwise::{self, Added, Any, Arguments, CHUNK, Mode, Plain, RowFlags, RowLaunch, RowParams, Second, Way},
     },
     monoids::Words as _,
     rowwise::{NormGradient, RowElement, RowOp, Value as _, leaf_elements},
@@ -243,12 +243,14 @@ impl Run {
         launch(config, &mut self.memory, |lane: Lane<'_>| {
             // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
             unsafe {
-                match (way, arguments.second) {
-                    (Way::Short, Second::Added) => rowwise::map_short::<_, _, _, true>(lane, op, arguments),
-                    (Way::Leaf, Second::Added) => rowwise::map_leaves::<_, _, _, true>(lane, op, arguments),
-                    (Way::Short, _) => rowwise::map_short::<_, _, _, false>(lane, op, arguments),
-                    (Way::Leaf, _) => rowwise::map_leaves::<_, _, _, false>(lane, op, arguments),
-                    (Way::Apart, _) => rowwise::map_apart(lane, op, arguments),
+                match way {
+                    Way::Short => rowwise::map_short(lane, op, arguments),
+                    Way::Leaf => rowwise::map_leaves(lane, op, arguments, Plain),
+                    Way::Any | Way::Added if arguments.second == Second::Added => {
+                        rowwise::map_leaves(lane, op, arguments, Added);
+                    }
+                    Way::Any | Way::Added => rowwise::map_leaves(lane, op, arguments, Any),
+                    Way::Apart => rowwise::map_apart(lane, op, arguments),
                 }
             }
         })

@@ -225,7 +225,9 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
         };
         let vector = 16 / T::TYPE.bytes() as u64;
         let is_wide = len.is_multiple_of(vector) && gap == 0 && misalign == 0 && causal.is_none();
-        for shape in shapes(T::TYPE.bytes(), <Op::Op as RowOp>::Value::ARRAYS, self.size, is_wide) {
+        let are_types = T::TYPE == U::TYPE && (W::TYPE == T::TYPE || W::TYPE.bytes() == 4);
+        let is_plain = is_wide && are_types && !matches!(reads.second, Some(Second::Mask | Second::Added));
+        for shape in shapes(T::TYPE.bytes(), <Op::Op as RowOp>::Value::ARRAYS, self.size, is_plain) {
             let emulated = map_rows::<T, U, W, _>(op, rows, &beside, gap as usize, shape, seed)
                 .unwrap_or_else(|fault| panic!("{fault}\n{} in {shape:?} of {count} rows of {len}", Op::NAME));
             assert_eq!(

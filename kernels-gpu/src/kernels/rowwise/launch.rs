@@ -1,7 +1,7 @@
 //! What a launch of a row operation passes.
 
 use crate::{
-    element::{Element, Two, Type},
+    element::{Element, Item as _, Two, Type},
     kernels::Array,
     rowwise::Scale,
     stages::{
@@ -21,6 +21,41 @@ pub enum Mode {
     Fold,
     /// It maps rows whose states were folded before.
     Map,
+}
+
+/// What a kernel leaves open. What it does not, a compiler leaves out: most of the instructions of a general kernel only tell one case from another.
+pub trait Variant: Copy + Send + Sync {
+    /// Whether all is [plain](RowLaunch::is_plain).
+    const PLAIN: bool;
+    /// Whether another array is added.
+    const ADDED: bool;
+}
+
+/// Of [plain](RowLaunch::is_plain) launches.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain;
+
+/// Of all launches in which no array is added.
+#[derive(Clone, Copy, Debug)]
+pub struct Any;
+
+/// Of those in which one is.
+#[derive(Clone, Copy, Debug)]
+pub struct Added;
+
+impl Variant for Plain {
+    const PLAIN: bool = true;
+    const ADDED: bool = false;
+}
+
+impl Variant for Any {
+    const PLAIN: bool = false;
+    const ADDED: bool = false;
+}
+
+impl Variant for Added {
+    const PLAIN: bool = false;
+    const ADDED: bool = true;
 }
 
 /// What the second array is to an operation that takes its elements of one.
@@ -215,6 +250,62 @@ impl RowLaunch {
         Self {
             flags: self.flags | u64::from(is_wide) << WIDE,
             ..self
+        }
+    }
+
+    /// Whether kernels may be used that take nothing but this: [wide](Arguments::is_wide) rows without a mask or an added array, answers of the elements' type, and weights of that type or
+    /// f32.
+    #[must_use]
+    pub fn is_plain(&self, element: Type) -> bool {
+        let flags = self.widened(element).flags as u32;
+        let floats = |at: u32| Floats::of_params(flags >> at);
+        let is_own = |at: u32| Floats::of(element) == Some(floats(at));
+        let are_columns = [WEIGHT, BIAS]
+            .iter()
+            .all(|at| is_own(*at) || floats(*at) == Floats::F32);
+        let is_second = matches!(second_of(flags), Second::Nothing | Second::Residual);
+        flags >> WIDE & 1 != 0 && is_own(FROM) && is_own(OUT) && are_columns && is_second
+    }
+
+    /// The [arguments](Self::arguments) of a launch that is [plain](Self::is_plain): what is known of it is a constant.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn plain_arguments<T: Element>(&self) -> Arguments<T> {
+        let Some(own) = Floats::of(T::ELEMENT) else {
+            return self.arguments();
+        };
+        let arguments: Arguments<T> = self.arguments();
+        let column = |weights: Weights| Weights {
+            floats: if let Floats::F32 = weights.floats {
+                Floats::F32
+            } else {
+                own
+            },
+            ..weights
+        };
+        let Columns { weight, bias } = arguments.columns;
+        Arguments {
+            rows: Extents {
+                layout: core::ptr::null(),
+                ..arguments.rows
+            },
+            second: if let Second::Residual = arguments.second {
+                Second::Residual
+            } else {
+                Second::Nothing
+            },
+            floats: own,
+            columns: Columns {
+                weight: column(weight),
+                bias: column(bias),
+            },
+            out: Rows {
+                floats: own,
+                ..arguments.out
+            },
+            period: 0,
+            is_wide: true,
+            ..arguments
         }
     }
 

@@ -2,7 +2,9 @@
 
 use super::Way;
 #[cfg(target_arch = "nvptx64")]
-use super::{RowLaunch, fold_states, map_apart, map_leaves, map_short, sum_columns};
+use super::{Added, Any, Plain, RowLaunch, fold_states, map_apart, map_leaves, map_short, sum_columns};
+#[cfg(target_arch = "nvptx64")]
+use crate::element::{bf16, f16};
 use crate::{
     element::Type,
     kernels::{Entry, Kernel, LIBRARY},
@@ -11,17 +13,14 @@ use crate::{
         CrossEntropy, LayerNorm, LogSoftmax, LogSoftmaxGradient, NormGradient, RmsNorm, RowOp, Softmax,
         SoftmaxGradient, Value,
     },
-    stages::strategy::Strategy,
+    stages::{columns::Floats, strategy::Strategy},
 };
 
 /// The part of the build that has them: newer architectures round and meet by instructions of their own.
 const PART: &str = "rows";
 
-/// How the name of an operation's kernels ends that add another array.
-const ADDED: &str = "_added";
-
-/// What the build knows of an entry, of elements of 16 bits or of f32: those of 16 bits are called bf16, and may be f16. Its block has so many threads at most, and a multiprocessor
-/// so many blocks at least: what leaves it as many registers as it needs.
+/// What the build knows of an entry. Where it is of 16 bits, whichever of the two types they are, elements are called bf16. Its block has so many threads at most, and a
+/// multiprocessor so many blocks at least: what leaves it as many registers as it needs.
 const fn entry<O: RowOp>(
     op: &'static str,
     name: &'static str,
@@ -53,7 +52,7 @@ const fn entry<O: RowOp>(
         max_threads,
         min_blocks: Some(blocks),
         fuses: true,
-        barriers: matches!(way, Way::Leaf) as u32,
+        barriers: matches!(way, Way::Leaf | Way::Any | Way::Added) as u32,
     }
 }
 
@@ -97,39 +96,37 @@ pub fn find_states(kind: &str) -> Option<&'static Entry> {
 /// The entry that sums columns, of elements of a type.
 #[must_use]
 pub fn find_columns(element: Type) -> Option<&'static Entry> {
-    find("norm_column_gradient", element, Way::Short)
-}
-
-/// The kernels of an operation of which another array is added to the first; none if it has none.
-#[must_use]
-pub fn added(op: &str) -> Option<&'static str> {
-    let mut ops = ENTRIES.iter().map(|entry| entry.op);
-    ops.find(|name| name.strip_suffix(ADDED) == Some(op))
+    Floats::of(element)?;
+    let name = if element.bytes() == 2 {
+        "norm_column_gradient_b16"
+    } else {
+        "norm_column_gradient_b32"
+    };
+    ENTRIES
+        .iter()
+        .find(|entry| entry.name == name && Floats::of(element).is_some())
 }
 
 /// The entry of an operation for elements of a type; none if it is not built.
 #[must_use]
 pub fn find(op: &str, element: Type, way: Way) -> Option<&'static Entry> {
-    // Elements that lie apart are read one by one: what is added is one of several cases.
-    let op = if way == Way::Apart {
-        op.strip_suffix(ADDED).unwrap_or(op)
+    let element = if element == Type::F16 && !way.is_plain() {
+        Type::Bf16
     } else {
-        op
+        element
     };
-    let element = match element {
-        Type::F16 => Type::Bf16,
-        element => element,
-    };
-    let mut of_op = ENTRIES
-        .iter()
-        .filter(|entry| entry.op == op && entry.element == element);
-    of_op.nth(Way::ALL.iter().position(|other| *other == way)?)
+    ENTRIES.iter().find(|entry| {
+        let infix = entry.name.strip_prefix(op);
+        entry.element == element && infix.is_some_and(|rest| rest.starts_with(way.infix()))
+    })
 }
 
+/// Kernels of row operations, each with the threads of its largest block and how many of those a multiprocessor has at least: of f32, and of 16 bits. In place of the former `short`
+/// kernels, whose blocks are all of 128 threads, have how many of those.
 macro_rules! points {
-    ($($op:ident: $operation:ty, short [$short:literal $short_half:literal], leaf [$leaf:literal $leaf_half:literal] = |$params:ident| $value:expr, [$($wide:literal)*] [$($half:literal)*] $(, added $added:literal [$short_wide:literal $leaf_wide:literal $short_16:literal $leaf_16:literal])?;)*) => {
-        /// The entries: operation by operation, each of f32 and of 16 bits, as [`Way::ALL`] has them.
-        pub static ENTRIES: [Entry; 7 + 6 * 8 + 4 * 2] = [
+    ($($op:ident: $operation:ty, short [$short:literal $short_16:literal], leaf [$leaf:literal $leaf_16:literal], any [$any:literal $any_16:literal] $(, added [$added:literal $added_16:literal])? = |$params:ident| $value:expr;)*) => {
+        /// The entries.
+        pub static ENTRIES: [Entry; points!(@count $($op $(+ $added)?;)*)] = [
             states::<Softmax>("row_states_scaled"),
             states::<LayerNorm>("row_states_moments"),
             states::<RmsNorm>("row_states_sum"),
@@ -138,53 +135,57 @@ macro_rules! points {
             columns("norm_column_gradient_b32", Type::F32),
             columns("norm_column_gradient_b16", Type::Bf16),
             $(
-            entry::<$operation>(stringify!($op), points!(@name 0 $($wide)*), Type::F32, Way::Short, [128, $short]),
-            entry::<$operation>(stringify!($op), points!(@name 1 $($wide)*), Type::F32, Way::Leaf, [$leaf, 1]),
-            entry::<$operation>(stringify!($op), points!(@name 2 $($wide)*), Type::F32, Way::Apart, [256, 3]),
-            entry::<$operation>(stringify!($op), points!(@name 0 $($half)*), Type::Bf16, Way::Short, [128, $short_half]),
-            entry::<$operation>(stringify!($op), points!(@name 1 $($half)*), Type::Bf16, Way::Leaf, [$leaf_half, 1]),
-            entry::<$operation>(stringify!($op), points!(@name 2 $($half)*), Type::Bf16, Way::Apart, [256, 3]),
+            points!(@entry $op $operation, "_short_f32", Type::F32, Way::Short, [128, $short]),
+            points!(@entry $op $operation, "_short_f16", Type::F16, Way::Short, [128, $short_16]),
+            points!(@entry $op $operation, "_short_bf16", Type::Bf16, Way::Short, [128, $short_16]),
+            points!(@entry $op $operation, "_leaf_f32", Type::F32, Way::Leaf, [$leaf, 1]),
+            points!(@entry $op $operation, "_leaf_f16", Type::F16, Way::Leaf, [$leaf_16, 1]),
+            points!(@entry $op $operation, "_leaf_bf16", Type::Bf16, Way::Leaf, [$leaf_16, 1]),
+            points!(@entry $op $operation, "_any_b32", Type::F32, Way::Any, [$any, 1]),
+            points!(@entry $op $operation, "_any_b16", Type::Bf16, Way::Any, [$any_16, 1]),
+            points!(@entry $op $operation, "_apart_b32", Type::F32, Way::Apart, [256, 3]),
+            points!(@entry $op $operation, "_apart_b16", Type::Bf16, Way::Apart, [256, 3]),
             $(
-            entry::<$operation>($added, $short_wide, Type::F32, Way::Short, [128, 7]),
-            entry::<$operation>($added, $leaf_wide, Type::F32, Way::Leaf, [1024, 1]),
-            entry::<$operation>($added, $short_16, Type::Bf16, Way::Short, [128, 4]),
-            entry::<$operation>($added, $leaf_16, Type::Bf16, Way::Leaf, [640, 1]),
+            points!(@entry $op $operation, "_added_b32", Type::F32, Way::Added, [$added, 1]),
+            points!(@entry $op $operation, "_added_b16", Type::Bf16, Way::Added, [$added_16, 1]),
             )?
             )*
         ];
 
-        points!(@point all(), |params| Softmax { scale: params.scale(), zero_if_masked: false }, states_of, "row_states_scaled");
-        points!(@point all(), |_params| LayerNorm { epsilon: 0.0 }, states_of, "row_states_moments");
-        points!(@point all(), |_params| RmsNorm { epsilon: 0.0, plus: 0.0 }, states_of, "row_states_sum");
-        points!(@point all(), |_params| NormGradient { centers: false, plus: 0.0 }, states_of, "row_states_sums");
-        points!(@point all(), |_params| CrossEntropy::new(0.0, 0.0, 0.0), states_of, "row_states_weighted");
-        points!(@point all(), |_params| NormGradient { centers: true, plus: -0.0 }, sum_columns::<_, u32>, "norm_column_gradient_b32");
-        points!(@point all(), |_params| NormGradient { centers: true, plus: -0.0 }, sum_columns::<_, u16>, "norm_column_gradient_b16");
+        points!(@point "row_states_scaled", arguments, |params, simt, passed| states_of(simt, Softmax { scale: params.scale(), zero_if_masked: false }, passed));
+        points!(@point "row_states_moments", arguments, |_params, simt, passed| states_of(simt, LayerNorm { epsilon: 0.0 }, passed));
+        points!(@point "row_states_sum", arguments, |_params, simt, passed| states_of(simt, RmsNorm { epsilon: 0.0, plus: 0.0 }, passed));
+        points!(@point "row_states_sums", arguments, |_params, simt, passed| states_of(simt, NormGradient { centers: false, plus: 0.0 }, passed));
+        points!(@point "row_states_weighted", arguments, |_params, simt, passed| states_of(simt, CrossEntropy::new(0.0, 0.0, 0.0), passed));
+        points!(@point "norm_column_gradient_b32", arguments, |_params, simt, passed| sum_columns::<_, u32>(simt, NormGradient { centers: true, plus: -0.0 }, passed));
+        points!(@point "norm_column_gradient_b16", arguments, |_params, simt, passed| sum_columns::<_, u16>(simt, NormGradient { centers: true, plus: -0.0 }, passed));
 
         $(
-            points!(@point all(), |$params| $value, map_short::<_, u32, _, false>, points!(@name 0 $($wide)*));
-            points!(@point all(), |$params| $value, map_leaves::<_, u32, _, false>, points!(@name 1 $($wide)*));
-            points!(@point all(), |$params| $value, map_apart::<_, u32, _>, points!(@name 2 $($wide)*));
-            points!(@point all(), |$params| $value, map_short::<_, u16, _, false>, points!(@name 0 $($half)*));
-            points!(@point all(), |$params| $value, map_leaves::<_, u16, _, false>, points!(@name 1 $($half)*));
-            points!(@point all(), |$params| $value, map_apart::<_, u16, _>, points!(@name 2 $($half)*));
+            points!(@point concat!(stringify!($op), "_short_f32"), plain_arguments, |$params, simt, passed| map_short::<_, f32, _>(simt, $value, passed));
+            points!(@point concat!(stringify!($op), "_short_f16"), plain_arguments, |$params, simt, passed| map_short::<_, f16, _>(simt, $value, passed));
+            points!(@point concat!(stringify!($op), "_short_bf16"), plain_arguments, |$params, simt, passed| map_short::<_, bf16, _>(simt, $value, passed));
+            points!(@point concat!(stringify!($op), "_leaf_f32"), plain_arguments, |$params, simt, passed| map_leaves::<_, f32, _, _>(simt, $value, passed, Plain));
+            points!(@point concat!(stringify!($op), "_leaf_f16"), plain_arguments, |$params, simt, passed| map_leaves::<_, f16, _, _>(simt, $value, passed, Plain));
+            points!(@point concat!(stringify!($op), "_leaf_bf16"), plain_arguments, |$params, simt, passed| map_leaves::<_, bf16, _, _>(simt, $value, passed, Plain));
+            points!(@point concat!(stringify!($op), "_any_b32"), arguments, |$params, simt, passed| map_leaves::<_, u32, _, _>(simt, $value, passed, Any));
+            points!(@point concat!(stringify!($op), "_any_b16"), arguments, |$params, simt, passed| map_leaves::<_, u16, _, _>(simt, $value, passed, Any));
+            points!(@point concat!(stringify!($op), "_apart_b32"), arguments, |$params, simt, passed| map_apart::<_, u32, _>(simt, $value, passed));
+            points!(@point concat!(stringify!($op), "_apart_b16"), arguments, |$params, simt, passed| map_apart::<_, u16, _>(simt, $value, passed));
             $(
-            points!(@point all(), |$params| $value, map_short::<_, u32, _, true>, $short_wide);
-            points!(@point all(), |$params| $value, map_leaves::<_, u32, _, true>, $leaf_wide);
-            points!(@point all(), |$params| $value, map_short::<_, u16, _, true>, $short_16);
-            points!(@point all(), |$params| $value, map_leaves::<_, u16, _, true>, $leaf_16);
+            points!(@point concat!(stringify!($op), "_added_b32"), arguments, |$params, simt, passed| { const _: u32 = $added; map_leaves::<_, u32, _, _>(simt, $value, passed, Added) });
+            points!(@point concat!(stringify!($op), "_added_b16"), arguments, |$params, simt, passed| { const _: u32 = $added; map_leaves::<_, u16, _, _>(simt, $value, passed, Added) });
             )?
         )*
     };
-    (@name 0 $a:literal $b:literal $c:literal) => { $a };
-    (@name 1 $a:literal $b:literal $c:literal) => { $b };
-    (@name 2 $a:literal $b:literal $c:literal) => { $c };
-    (@point $when:meta, |$params:ident| $value:expr, $kernel:expr, $name:expr) => {
+    (@count $($op:ident $(+ $added:literal)?;)*) => { 7 $(+ 10 $(+ if $added > 0 { 2 } else { 0 })?)* };
+    (@entry $op:ident $operation:ty, $rest:literal, $element:expr, $way:expr, $room:expr) => {
+        entry::<$operation>(stringify!($op), concat!(stringify!($op), $rest), $element, $way, $room)
+    };
+    (@point $name:expr, $arguments:ident, |$params:ident, $simt:ident, $passed:ident| $call:expr) => {
         #[cfg(all(
             target_arch = "nvptx64",
             feature = "entries",
-            any(not(warpfold_part), warpfold_part = "rows"),
-            $when
+            any(not(warpfold_part), warpfold_part = "rows")
         ))]
         const _: () = {
             crate::kernel! {
@@ -195,9 +196,9 @@ macro_rules! points {
                 /// As the kernel's.
                 #[unsafe(export_name = $name)]
                 pub unsafe fn entry(launch: RowLaunch) {
-                    let $params = launch.params();
+                    let ($params, $simt, $passed) = (launch.params(), crate::simt::nvptx::Nvptx, launch.$arguments());
                     // SAFETY: passed on to the launcher.
-                    unsafe { $kernel(crate::simt::nvptx::Nvptx, $value, launch.arguments()) }
+                    unsafe { $call }
                 }
             }
         };
@@ -205,22 +206,20 @@ macro_rules! points {
 }
 
 points! {
-    softmax: Softmax, short [8 7], leaf [1024 1024] = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag },
-        ["softmax_short_b32" "softmax_leaf_b32" "softmax_apart_b32"] ["softmax_short_b16" "softmax_leaf_b16" "softmax_apart_b16"],
-        added "softmax_added" ["softmax_added_short_b32" "softmax_added_leaf_b32" "softmax_added_short_b16" "softmax_added_leaf_b16"];
-    log_softmax: LogSoftmax, short [8 7], leaf [1024 1024] = |params| LogSoftmax { scale: params.scale() },
-        ["log_softmax_short_b32" "log_softmax_leaf_b32" "log_softmax_apart_b32"] ["log_softmax_short_b16" "log_softmax_leaf_b16" "log_softmax_apart_b16"],
-        added "log_softmax_added" ["log_softmax_added_short_b32" "log_softmax_added_leaf_b32" "log_softmax_added_short_b16" "log_softmax_added_leaf_b16"];
-    layer_norm: LayerNorm, short [8 6], leaf [1024 1024] = |params| LayerNorm { epsilon: params.numbers[0] },
-        ["layer_norm_short_b32" "layer_norm_leaf_b32" "layer_norm_apart_b32"] ["layer_norm_short_b16" "layer_norm_leaf_b16" "layer_norm_apart_b16"];
-    rms_norm: RmsNorm, short [8 7], leaf [1024 1024] = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] },
-        ["rms_norm_short_b32" "rms_norm_leaf_b32" "rms_norm_apart_b32"] ["rms_norm_short_b16" "rms_norm_leaf_b16" "rms_norm_apart_b16"];
-    cross_entropy: CrossEntropy, short [4 4], leaf [1024 896] = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]),
-        ["cross_entropy_short_b32" "cross_entropy_leaf_b32" "cross_entropy_apart_b32"] ["cross_entropy_short_b16" "cross_entropy_leaf_b16" "cross_entropy_apart_b16"];
-    softmax_gradient: SoftmaxGradient, short [8 8], leaf [1024 1024] = |params| SoftmaxGradient { scale: params.numbers[0] },
-        ["softmax_gradient_short_b32" "softmax_gradient_leaf_b32" "softmax_gradient_apart_b32"] ["softmax_gradient_short_b16" "softmax_gradient_leaf_b16" "softmax_gradient_apart_b16"];
-    log_softmax_gradient: LogSoftmaxGradient, short [8 8], leaf [1024 1024] = |params| LogSoftmaxGradient { scale: params.numbers[0] },
-        ["log_softmax_gradient_short_b32" "log_softmax_gradient_leaf_b32" "log_softmax_gradient_apart_b32"] ["log_softmax_gradient_short_b16" "log_softmax_gradient_leaf_b16" "log_softmax_gradient_apart_b16"];
-    norm_gradient: NormGradient, short [7 5], leaf [1024 896] = |params| NormGradient { centers: params.flag, plus: params.numbers[1] },
-        ["norm_gradient_short_b32" "norm_gradient_leaf_b32" "norm_gradient_apart_b32"] ["norm_gradient_short_b16" "norm_gradient_leaf_b16" "norm_gradient_apart_b16"];
+    softmax: Softmax, short [8 7], leaf [1024 1024], any [1024 1024], added [1024 640]
+        = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag };
+    log_softmax: LogSoftmax, short [8 8], leaf [1024 1024], any [1024 1024], added [1024 640]
+        = |params| LogSoftmax { scale: params.scale() };
+    layer_norm: LayerNorm, short [8 7], leaf [1024 1024], any [1024 1024]
+        = |params| LayerNorm { epsilon: params.numbers[0] };
+    rms_norm: RmsNorm, short [8 8], leaf [1024 1024], any [1024 1024]
+        = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] };
+    cross_entropy: CrossEntropy, short [4 3], leaf [896 896], any [1024 896]
+        = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]);
+    softmax_gradient: SoftmaxGradient, short [8 8], leaf [1024 1024], any [1024 1024]
+        = |params| SoftmaxGradient { scale: params.numbers[0] };
+    log_softmax_gradient: LogSoftmaxGradient, short [8 8], leaf [1024 1024], any [1024 1024]
+        = |params| LogSoftmaxGradient { scale: params.numbers[0] };
+    norm_gradient: NormGradient, short [7 5], leaf [1024 1024], any [1024 896]
+        = |params| NormGradient { centers: params.flag, plus: params.numbers[1] };
 }

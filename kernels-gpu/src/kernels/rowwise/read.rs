@@ -1,6 +1,8 @@
 //! What a lane reads of rows, and the values that an operation looks at.
 
-use super::{Arguments, Mode, Second};
+use core::marker::PhantomData;
+
+use super::{Arguments, Mode, Second, Variant};
 use crate::{
     arithmetic::single,
     element::{Element, Item as _, Two},
@@ -31,9 +33,9 @@ pub(super) struct Spot<T> {
     pub(super) present: u32,
 }
 
-/// What a lane holds: a vector of each of a leaf's `N` rows, or of `N` short rows, if they are some rows `apart`. If `ADDED`, the second array is added to the first.
+/// What a lane holds: a vector of each of a leaf's `N` rows, or of `N` short rows, if they are some rows `apart`.
 #[derive(Clone, Copy)]
-pub(super) struct Lane<S, T: Element, O, const ADDED: bool, const N: usize> {
+pub(super) struct Lane<S, T: Element, O, V, const N: usize> {
     pub(super) simt: S,
     pub(super) op: O,
     pub(super) arguments: Arguments<T>,
@@ -46,9 +48,10 @@ pub(super) struct Lane<S, T: Element, O, const ADDED: bool, const N: usize> {
     pub(super) is_wide: bool,
     firsts: Vectors<N>,
     seconds: Vectors<N>,
+    variant: PhantomData<V>,
 }
 
-impl<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize> Lane<S, T, O, ADDED, N> {
+impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V, N> {
     /// Reads it.
     ///
     /// # Safety
@@ -73,6 +76,7 @@ impl<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize> Lane<S, T
             is_wide,
             firsts: [[0; WORDS]; N],
             seconds: [[0; WORDS]; N],
+            variant: PhantomData,
         };
         let [absent, second] = op.absent().each();
         // SAFETY: passed on to the caller.
@@ -80,9 +84,9 @@ impl<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize> Lane<S, T
             lane.firsts = lane.vectors(Arguments::first, arguments.rows.around.0, absent, lane.signs());
             if O::Value::ARRAYS == 2 {
                 lane.seconds = lane.others(second);
-            } else if ADDED {
+            } else if V::ADDED {
                 lane.seconds = lane.others(-0.0);
-            } else if O::MASKS && arguments.second == Second::Mask {
+            } else if O::MASKS && !V::PLAIN && arguments.second == Second::Mask {
                 lane.mask(absent);
             } else if O::ADDS && arguments.second == Second::Residual {
                 lane.add_residual();
@@ -265,29 +269,31 @@ impl<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize> Lane<S, T
         }
     }
 
-    /// Values of the elements of words: of those of the first row's vector, if the operation takes weights.
+    /// Values of the elements of words: of those of a row's vector, if the operation takes weights.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn values(&self, firsts: [u32; WORDS], seconds: [u32; WORDS]) -> Held<O::Value> {
+    fn values(&self, firsts: [u32; WORDS], seconds: [u32; WORDS], row: usize) -> Held<O::Value> {
         let Self { op, arguments, .. } = *self;
         let mut first = arguments.floats.unpack::<T>(firsts);
         let mut second = [0.0; MOST];
-        if O::Value::ARRAYS == 2 || ADDED {
+        if O::Value::ARRAYS == 2 || V::ADDED {
             second = arguments.floats.unpack::<T>(seconds);
         }
-        if ADDED {
+        if V::ADDED {
             each!(i < vector_elements::<T>() => first[i] = single::fma(first[i], arguments.factor, second[i]));
         }
         let mut values = [op.absent(); MOST];
         each!(i < vector_elements::<T>() => values[i] = O::Value::of([first[i], second[i]]));
         if O::TAKES_COLUMNS {
+            let Spot { first, present, .. } = self.spot_of(row);
+            let given = self.given[if self.apart.is_some() { row } else { 0 }];
             each!(half < vector_elements::<T>() / WORDS, 2 => {
-                let before = (half * WORDS) as u64;
-                let left = u32::saturating_sub(self.spot.present, before as u32);
+                let before = half * WORDS;
+                let left = u32::saturating_sub(present, before as u32);
                 // SAFETY: as the rows were read, and no further than those.
-                let columns = unsafe { arguments.columns.load(self.simt, self.spot.first + before, left, self.is_wide) };
+                let columns = unsafe { arguments.columns.load(self.simt, first + before as u64, left, self.is_wide) };
                 each!(i < WORDS, 4 => {
-                    let value = &mut values[half * WORDS + i];
-                    *value = op.take(*value, columns.column(i), self.given[0]);
+                    let value = &mut values[before + i];
+                    *value = op.take(*value, columns.column(i), given);
                 });
             });
         }
@@ -295,10 +301,12 @@ impl<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize> Lane<S, T
     }
 }
 
-impl<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize> Packed<O, N> for Lane<S, T, O, ADDED, N> {
+impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Packed<O, N> for Lane<S, T, O, V, N> {
+    const PLAIN: bool = V::PLAIN;
+
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn vector(&self) -> Held<O::Value> {
-        self.values(self.firsts[0], self.seconds[0])
+    fn vector(&self, row: usize) -> Held<O::Value> {
+        self.values(self.firsts[row], self.seconds[row], row)
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -308,7 +316,22 @@ impl<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize> Packed<O,
             of[0][row % WORDS] = self.firsts[row][word % WORDS];
             of[1][row % WORDS] = self.seconds[row][word % WORDS];
         });
-        self.values(of[0], of[1])
+        self.values(of[0], of[1], 0)
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn again(mut self) -> Self {
+        let simt = self.simt;
+        each!(row < N, 4 => {
+            self.firsts[row] = self.firsts[row].map(|word| simt.opaque(word));
+            if O::Value::ARRAYS == 2 || V::ADDED {
+                self.seconds[row] = self.seconds[row].map(|word| simt.opaque(word));
+            }
+        });
+        if O::TAKES_COLUMNS {
+            self.spot.first += u64::from(simt.opaque(0));
+        }
+        self
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]

@@ -1,6 +1,6 @@
 //! What becomes of what a lane has read, and what is written of it.
 
-use super::{Arguments, Mode, read::Lane};
+use super::{Arguments, Mode, Variant, read::Lane};
 use crate::{
     element::Element,
     rowwise::{Given, RowOp},
@@ -15,14 +15,14 @@ use crate::{
 
 /// What maps what a lane holds of a leaf, or of the first of its short rows.
 #[derive(Clone, Copy)]
-pub(super) struct Writer<S, T: Element, O: RowOp, const ADDED: bool, const N: usize> {
-    pub(super) lane: Lane<S, T, O, ADDED, N>,
+pub(super) struct Writer<S, T: Element, O: RowOp, V, const N: usize> {
+    pub(super) lane: Lane<S, T, O, V, N>,
     /// The leaf's.
     pub(super) reference: f32,
     pub(super) factors: O::Factors,
 }
 
-impl<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize> Writer<S, T, O, ADDED, N> {
+impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, V, N> {
     /// Maps and writes it: vector by vector, if they are whole or absent.
     ///
     /// # Safety
@@ -36,98 +36,106 @@ impl<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize> Writer<S,
         if arguments.out.start.is_null() {
             return;
         }
-        let to = arguments.out.row(spot.row);
-        let mut row = simt.opaque(0);
-        while row < N as u32 {
-            // SAFETY: passed on to the caller.
-            unsafe { self.write_vector(to) };
-            if self.lane.apart.is_some() {
-                break;
+        if V::PLAIN {
+            if !O::KEEPS {
+                self.lane = self.lane.again();
             }
-            self.lane = self.lane.next_row();
-            row = simt.opaque(row + 1);
+            // SAFETY: passed on to the caller.
+            each!(row < N, 4 => unsafe { self.write_vector(row) });
+        } else {
+            let mut row = simt.opaque(0);
+            while row < N as u32 {
+                // SAFETY: passed on to the caller.
+                unsafe { self.write_vector(0) };
+                self.lane = self.lane.next_row();
+                row = simt.opaque(row + 1);
+            }
         }
         if O::TARGETS {
             // SAFETY: passed on to the caller.
-            unsafe { self.write_target(to, spot.first) };
+            unsafe { self.write_target(spot.first, N) };
         }
     }
 
-    /// The vector of the first row.
+    /// Maps and writes the vector of a row.
     ///
     /// # Safety
     ///
     /// As [`write`](Self::write).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn write_vector(self, to: *mut u8) {
+    pub(super) unsafe fn write_vector(self, row: usize) {
         let Lane {
             simt,
             arguments,
-            spot,
             is_wide,
             ..
         } = self.lane;
+        let spot = self.lane.spot_of(row);
         let most = vector_elements::<T>();
-        let left = u64::saturating_sub(arguments.rows.len, spot.first).min(most as u64) as u32;
-        if left == 0 {
-            return;
-        }
+        let to = arguments.out.row(spot.row);
         // SAFETY: passed on to the caller.
         unsafe {
-            let values = self.mapped(left);
             if is_wide {
-                arguments
-                    .out
-                    .store(simt, arguments.out.element(to, spot.first), values, most);
-            } else {
-                each!(column < most => if (column as u32) < left {
-                    arguments.out.store_one(simt, to, spot.first + column as u64, values[column]);
-                });
+                if spot.present > 0 {
+                    let values = self.mapped(row, most as u32);
+                    arguments
+                        .out
+                        .store(simt, arguments.out.element(to, spot.first), values, most);
+                }
+                return;
             }
+            let left = u64::saturating_sub(arguments.rows.len, spot.first).min(most as u64) as u32;
+            if left == 0 {
+                return;
+            }
+            let values = self.mapped(row, left);
+            each!(column < most => if (column as u32) < left {
+                arguments.out.store_one(simt, to, spot.first + column as u64, values[column]);
+            });
         }
     }
 
-    /// What becomes of the vector of the first row, of which so many elements are there.
+    /// What becomes of the vector of a row, of which so many elements are there.
     ///
     /// # Safety
     ///
     /// As [`write`](Self::write).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn mapped(&self, left: u32) -> Held<f32> {
+    unsafe fn mapped(&self, row: usize, left: u32) -> Held<f32> {
         let Lane {
             simt,
             op,
             arguments,
-            spot,
             is_wide,
             ..
         } = self.lane;
-        let of = self.lane.vector();
+        let of = self.lane.vector(row);
+        let first = self.lane.spot_of(row).first;
         let mut values = [0.0; MOST];
         // Half a vector at a time: weights take many registers.
         each!(half < vector_elements::<T>() / WORDS, 2 => {
+            let before = half * WORDS;
             let mut columns = Loaded::PLAIN;
             if O::HAS_COLUMNS {
-                let before = half * WORDS;
                 let left = u32::saturating_sub(left, before as u32);
                 // SAFETY: passed on to the caller.
-                columns = unsafe { arguments.columns.load(simt, spot.first + before as u64, left, is_wide) };
+                columns = unsafe { arguments.columns.load(simt, first + before as u64, left, is_wide) };
             }
             each!(i < WORDS, 4 => {
-                let beside = op.beside(of[half * WORDS + i], self.reference);
-                values[half * WORDS + i] = op.map(beside, self.factors, columns.column(i));
+                let beside = op.beside(of[before + i], self.reference);
+                values[before + i] = op.map(beside, self.factors, columns.column(i));
             });
         });
         values
     }
 
-    /// What becomes of the row's target, if it is among the lane's elements.
+    /// What becomes of the row's target, if it is among the lane's elements, of which the first and how many rows are said.
     ///
     /// # Safety
     ///
     /// As [`write`](Self::write).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn write_target(self, to: *mut u8, first: u64) {
+    pub(super) unsafe fn write_target(self, first: u64, rows: usize) {
         let Lane {
             simt,
             op,
@@ -140,12 +148,13 @@ impl<S: Simt, T: Element, O: RowOp, const ADDED: bool, const N: usize> Writer<S,
         unsafe {
             let target = arguments.target(simt, spot.row);
             let further = (target as u64).wrapping_sub(first);
-            let rows = if self.lane.apart.is_some() { 1 } else { N };
             let is_mine = further < place::<T>(rows, 0) && further % place::<T>(1, 0) < vector_elements::<T>() as u64;
             if is_mine && (target as u64) < arguments.rows.len && target != arguments.targets.ignored {
                 let beside = op.beside(O::value_of(given[0][0]), self.reference);
                 let value = op.at_target(beside, self.factors);
-                arguments.out.store_one(simt, to, target as u64, value);
+                arguments
+                    .out
+                    .store_one(simt, arguments.out.row(spot.row), target as u64, value);
             }
         }
     }

@@ -30,14 +30,20 @@ pub struct Leaf<State> {
 /// What a lane holds of a leaf, a vector of each of its `N` rows; or of `N` leaves a vector each. It is packed as memory has it. Values are made of it for each look anew: they would need twice as many registers, and
 /// registers are what warps are short of.
 ///
-/// Looks are loops, at each turn of which another part is the first: code that is written out is long to compile, and needs registers for several parts at once.
+/// In a plain kernel all is written out. In others a look is a loop, at each turn of which another part is the first: code that is written out is long to compile where it tells many
+/// cases apart.
 pub trait Packed<O: RowOp, const N: usize>: Copy {
-    /// The values of the first row's vector.
-    fn vector(&self) -> Held<O::Value>;
+    /// Whether code is written out.
+    const PLAIN: bool;
+    /// The values of a row's vector.
+    fn vector(&self, row: usize) -> Held<O::Value>;
     /// Of one word of each of four rows: elements of the first, of the second, and so on.
     fn word(&self, word: usize) -> Held<O::Value>;
     /// How many elements are there, from the vector of a row on.
     fn left(&self, row: usize) -> u32;
+    /// The same, of which the compiler does not know that it is: values are not kept from an earlier look.
+    #[must_use]
+    fn again(self) -> Self;
     /// The second row is the first, the first the last.
     #[must_use]
     fn next_row(self) -> Self;
@@ -52,6 +58,8 @@ pub trait Packed<O: RowOp, const N: usize>: Copy {
 /// lane: rows of each column in pairs, then columns ─ lanes: neighbours first; once for each look
 /// ```
 ///
+/// It gives back what the last look was at, for the map to be made of: what that made of an element is not made again.
+///
 /// Called by: all 32 lanes together, with the same `lanes` · Valid in: every lane, those of its leaves · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn fold<S: Simt, T: Element, O: RowOp, P: Packed<O, N>, const N: usize, const K: usize>(
@@ -60,7 +68,7 @@ pub fn fold<S: Simt, T: Element, O: RowOp, P: Packed<O, N>, const N: usize, cons
     packed: P,
     lens: [u32; K],
     lanes: u32,
-) -> [Leaf<O::State>; K] {
+) -> (P, [Leaf<O::State>; K]) {
     let mut found = [op.nothing(); K];
     if O::LOOKS_FIRST {
         found = look::<_, T, _, _, _, N, K>(simt, First(op), [0.0; K], packed, lanes);
@@ -72,6 +80,11 @@ pub fn fold<S: Simt, T: Element, O: RowOp, P: Packed<O, N>, const N: usize, cons
     let mut references = [0.0; K];
     each!(leaf < K, 4 => references[leaf] = op.reference(found[leaf], lens[leaf]));
     let second = Second { op, reference: 0.0 };
+    let packed = if P::PLAIN && O::LOOKS_FIRST {
+        packed.again()
+    } else {
+        packed
+    };
     let sums = look::<_, T, _, _, _, N, K>(simt, second, references, packed, lanes);
     let nothing = Leaf {
         reference: 0.0,
@@ -91,7 +104,7 @@ pub fn fold<S: Simt, T: Element, O: RowOp, P: Packed<O, N>, const N: usize, cons
             leaves[leaf].state = op.leaf(found, sums[leaf], lens[leaf]);
         }
     });
-    leaves
+    (packed, leaves)
 }
 
 /// A look at leaves, by a reference of each.
@@ -107,11 +120,12 @@ fn look<S: Simt, T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usi
     let mut of = [look.identity(); K];
     if K == 1 && N > 1 {
         of[0] = in_lane::<_, T, _, _, _, N>(simt, look.beside(references[0]), packed);
+    } else if P::PLAIN {
+        each!(leaf < K, 4 => of[leaf] = of_row::<T, _, _, _, N>(look.beside(references[leaf]), packed, leaf));
     } else {
         let (mut references, mut packed, mut turn) = (references, packed, simt.opaque(0));
         while turn < K as u32 {
-            let look = look.beside(references[0]);
-            let state = all_met::<T, _>(look, row::<T, _, _, _, N>(look, packed, [look.identity(); MOST]));
+            let state = of_row::<T, _, _, _, N>(look.beside(references[0]), packed, 0);
             (of, references, packed) = (turned(of), turned(references), packed.next_row());
             of[K - 1] = state;
             turn = simt.opaque(turn + 1);
@@ -136,26 +150,16 @@ fn in_lane<S: Simt, T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: 
     look: L,
     mut packed: P,
 ) -> L::State {
-    let of_word = vector_elements::<T>() / WORDS;
     let mut columns = [look.identity(); MOST];
+    if P::PLAIN && N == 4 {
+        each!(word < WORDS, 4 => columns = of_word::<T, _, _, _, N>(look, packed, columns, word));
+        return columns[0];
+    }
     let mut turn = simt.opaque(0);
     if N == 4 {
-        // Of two words at a time: four rows of one column after the other.
         let mut total = look.identity();
         while turn < 2 {
-            each!(word < 2, 2 => {
-                let values = packed.word(word);
-                each!(part < of_word, 2 => {
-                    let column = word * of_word + part;
-                    let mut rows = [look.identity(); 4];
-                    each!(row < 4, 4 => {
-                        rows[row] = of(look, values[row * of_word + part], column as u32, packed.left(row));
-                    });
-                    let [a, b, c, d] = rows;
-                    columns[column] = look.combine(look.combine(a, b), look.combine(c, d));
-                    columns = met(look, columns, column);
-                });
-            });
+            each!(word < 2, 2 => columns = of_word::<T, _, _, _, N>(look, packed, columns, word));
             total = look.combine(total, columns[0]);
             packed = packed.next_words();
             turn = simt.opaque(turn + 1);
@@ -163,27 +167,68 @@ fn in_lane<S: Simt, T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: 
         return total;
     }
     const { assert!(N <= 2 || N == 4, "rows meet in pairs") };
-    while turn < N as u32 {
-        columns = row::<T, _, _, _, N>(look, packed, columns);
-        packed = packed.next_row();
-        turn = simt.opaque(turn + 1);
+    if P::PLAIN {
+        each!(row < N, 4 => columns = with_row::<T, _, _, _, N>(look, packed, columns, row));
+    } else {
+        while turn < N as u32 {
+            columns = with_row::<T, _, _, _, N>(look, packed, columns, 0);
+            packed = packed.next_row();
+            turn = simt.opaque(turn + 1);
+        }
     }
     all_met::<T, _>(look, columns)
 }
 
-/// Columns with those of the first row.
+/// With the columns of a word, four rows of each.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn row<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
+fn of_word<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
     look: L,
     packed: P,
     mut columns: [L::State; MOST],
+    word: usize,
 ) -> [L::State; MOST] {
-    let values = packed.vector();
+    let of_word = vector_elements::<T>() / WORDS;
+    let values = packed.word(word);
+    each!(part < of_word, 2 => {
+        let column = word * of_word + part;
+        let mut rows = [look.identity(); 4];
+        each!(row < 4, 4 => {
+            rows[row] = of(look, values[row * of_word + part], column as u32, packed.left(row));
+        });
+        let [a, b, c, d] = rows;
+        columns[column] = look.combine(look.combine(a, b), look.combine(c, d));
+        columns = met(look, columns, column);
+    });
+    columns
+}
+
+/// Columns with those of a row.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn with_row<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
+    look: L,
+    packed: P,
+    mut columns: [L::State; MOST],
+    row: usize,
+) -> [L::State; MOST] {
+    let values = packed.vector(row);
     each!(column < vector_elements::<T>() => {
-        let state = of(look, values[column], column as u32, packed.left(0));
+        let state = of(look, values[column], column as u32, packed.left(row));
         columns[column] = look.combine(columns[column], state);
     });
     columns
+}
+
+/// The columns of a row by itself.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn of_row<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
+    look: L,
+    packed: P,
+    row: usize,
+) -> L::State {
+    all_met::<T, _>(
+        look,
+        with_row::<T, _, _, _, N>(look, packed, [look.identity(); MOST], row),
+    )
 }
 
 /// All columns in pairs.

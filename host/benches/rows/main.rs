@@ -46,10 +46,14 @@ fn main() -> Outcome<()> {
     serving(&bench)
 }
 
-/// Whether an operation is asked for: all are, if none is named.
-fn is_wanted(name: &str) -> bool {
-    let mut asked = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).peekable();
-    asked.peek().is_none() || asked.any(|arg| arg == name)
+/// Whether an operation of a shape is asked for: all are, if none is named. Shapes are told from operations by their first letter, which is a digit.
+fn is_wanted(name: &str, [rows, columns]: [u64; 2]) -> bool {
+    let is_shape = |name: &str| name.starts_with(|first: char| first.is_ascii_digit());
+    let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+    [name, &format!("{rows}x{columns}")].iter().all(|wanted| {
+        let mut others = asked.iter().filter(|arg| is_shape(arg) == is_shape(wanted)).peekable();
+        others.peek().is_none() || others.any(|arg| arg == wanted)
+    })
 }
 
 fn of<T: Sample + RowElement + Pod>(bench: &Bench) -> Outcome<()> {
@@ -181,7 +185,7 @@ fn check<T: Sample + RowElement + Pod, Op: Operation>(
 /// The gradients of a norm's weights and biases.
 fn sum_columns<T: Sample + RowElement + Pod>(bench: &Bench, [rows, columns]: [u64; 2]) -> Outcome<()> {
     let name = "norm_column_gradients";
-    if !is_wanted(name) {
+    if !is_wanted(name, [rows, columns]) {
         return Ok(());
     }
     let known = ReciprocalRoot {
@@ -227,7 +231,7 @@ fn time<T: Sample + RowElement + Pod, Op: Operation>(
     [rows, columns]: [u64; 2],
     beside: Beside,
 ) -> Outcome<()> {
-    if !is_wanted(name) {
+    if !is_wanted(name, [rows, columns]) {
         return Ok(());
     }
     let prepared = operation.prepare::<T, T>(&bench.gpu, &Layout::c_order(&[rows, columns])?)?;

@@ -303,7 +303,6 @@ impl Ready {
         }
         let mut map = RowLaunch {
             row_states: device(first),
-            states_of_row: *levels.last().expect("a split plan has a level"),
             ..passed.of_mode(Mode::Map)
         };
         if self.maps || plan.way == Way::Apart {

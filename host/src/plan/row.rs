@@ -138,7 +138,7 @@ impl RowPlan {
         let leaves = len.div_ceil(leaf).max(1);
         let width = Width::of(element, len);
         let way = match lie {
-            Lie::Plain if width != Width::Warp => Way::Short,
+            Lie::Plain if width != Width::Warp && of(Way::Short).is_ok() => Way::Short,
             Lie::Plain => Way::Leaf,
             Lie::InRuns => Way::Any,
             Lie::Added => Way::Added,
@@ -224,16 +224,14 @@ impl RowPlan {
         if self.is_split { 1 } else { self.blocks_of_row }
     }
 
-    /// How many states a row has, level by level, where one launch folds and another maps: of leaves, then of as many of those as a warp folds.
+    /// How many states a row has, level by level, where one launch folds and another maps: of leaves, then of as many of those as a warp folds, and in the end one.
     #[must_use]
     pub fn levels(&self) -> Vec<u64> {
         if !self.is_split {
             return vec![];
         }
-        // A lane that maps a row's elements apart has no others to combine with.
-        let most = if self.way == Way::Apart { 1 } else { MOST_STATES.into() };
         let mut levels = vec![self.leaves];
-        while let Some(last) = levels.last().filter(|last| **last > most) {
+        while let Some(last) = levels.last().filter(|last| **last > 1) {
             levels.push(last.div_ceil(MOST_STATES.into()));
         }
         levels

@@ -215,7 +215,7 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
         lane
     };
     if arguments.mode == Mode::Whole && warps.leaves > 1 {
-        warps.begin(simt);
+        warps.begin::<S, O>(simt);
     }
     let len = u64::saturating_sub(seen, before).min(Arguments::<T>::leaf::<O>()) as u32;
     let (lane, [Leaf { reference, state }]) = leaf::fold::<S, T, O, _, N, 1>(simt, op, lane, [len], LANES);
@@ -360,6 +360,8 @@ impl<T: Element> Arguments<T> {
         match self.mode {
             Mode::Whole if warps.leaves == 1 => Some(mine),
             Mode::Whole => Some(warps.meet(simt, op, mine)),
+            // SAFETY: passed on to the caller: an earlier launch wrote it.
+            Mode::Map => Some(unsafe { load_state(simt, self.row_states, row) }),
             Mode::Fold => {
                 if simt.lane() == 0 && warps.leaf < warps.leaves {
                     let at = row * u64::from(warps.leaves) + u64::from(warps.leaf);
@@ -370,12 +372,6 @@ impl<T: Element> Arguments<T> {
                     }
                 }
                 None
-            }
-            Mode::Map => {
-                let first = row * u64::from(self.states_of_row);
-                // SAFETY: passed on to the caller: an earlier launch wrote them.
-                let state = |number: u32| unsafe { load_state(simt, self.row_states, first + u64::from(number)) };
-                Some(leaf::fold_states(simt, op, self.states_of_row, state))
             }
         }
     }

@@ -15,6 +15,11 @@ pub const SHARED_BYTES: usize = 4096 + 16;
 /// The same, in 32-bit words.
 pub const SHARED_WORDS: usize = SHARED_BYTES / 4;
 
+/// The first of the words of a block's shared memory that count what [is sent to it](Simt::cluster_send): two, aligned to 8 bytes.
+pub const MAIL: u32 = SHARED_WORDS as u32 - 4;
+
+const _: () = assert!(MAIL % 2 == 0);
+
 /// Warps in the largest block.
 pub const MAX_WARPS: u32 = 32;
 
@@ -92,20 +97,25 @@ pub trait Simt: Copy {
     /// Whether blocks may be in a cluster, and write each other's shared memory.
     const HAS_CLUSTERS: bool;
 
-    /// Says that this thread has come so far, and waits for nobody: [`cluster_wait`](Self::cluster_wait) does. What it wrote before, all may read
-    /// after that.
+    /// Says that this block has begun, and how many words blocks of its cluster will [send](Self::cluster_send) to it; waits for nobody. Words from [`MAIL`] on are
+    /// taken.
     ///
-    /// Called by: all threads of the cluster, in turns with `cluster_wait`.
-    fn cluster_arrive(self);
+    /// Called by: all threads of the cluster, once.
+    fn cluster_begin(self, words: u32);
 
-    /// Waits for every thread of the cluster to have arrived. `blocks` is the cluster's size.
+    /// Waits for all of the cluster's blocks to have begun. `blocks` is its size.
     ///
-    /// Called by: all threads of the cluster, in turns with `cluster_arrive`.
+    /// Called by: all threads of the cluster, once, after `cluster_begin`.
     fn cluster_wait(self, blocks: u32);
 
-    /// Writes word `at` of the shared memory of block `rank` of this block's cluster, which is of `blocks` blocks, side by side in the grid: `at < SHARED_WORDS`,
-    /// `rank < blocks`, and all of them wait for each other before this and after it.
-    fn store_cluster(self, rank: u32, blocks: u32, at: u32, word: u32);
+    /// Sends a word, to be word `at` of the shared memory of block `rank` of this block's cluster, which is of `blocks` blocks, side by side in the grid: `at < MAIL`,
+    /// `rank < blocks`, and this one has waited for all of them.
+    fn cluster_send(self, rank: u32, blocks: u32, at: u32, word: u32);
+
+    /// Waits for all words that this block was to be sent: then they may be read.
+    ///
+    /// Called by: all threads of the cluster, once.
+    fn cluster_receive(self, blocks: u32);
 
     /// Writes word `at` of the block's shared memory, `at < SHARED_WORDS`.
     fn store_shared(self, at: u32, word: u32);

@@ -170,7 +170,7 @@ impl Simt for Lane<'_> {
     const HAS_CLUSTERS: bool = true;
 
     #[track_caller]
-    fn cluster_arrive(self) {
+    fn cluster_begin(self, _: u32) {
         self.let_others_run();
         let Context { machine, place, .. } = self.context;
         machine.state.borrow_mut().cluster_arrive(*place, Location::caller());
@@ -189,7 +189,7 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
-    fn store_cluster(self, rank: u32, _: u32, at: u32, word: u32) {
+    fn cluster_send(self, rank: u32, _: u32, at: u32, word: u32) {
         self.let_others_run();
         let Context { machine, place, .. } = self.context;
         let stored = machine
@@ -197,6 +197,13 @@ impl Simt for Lane<'_> {
             .borrow_mut()
             .store_cluster(*place, rank, at, word, Location::caller());
         self.unless_fault(stored);
+    }
+
+    // More than a GPU does, where a block waits for what it is sent and for nothing else.
+    #[track_caller]
+    fn cluster_receive(self, blocks: u32) {
+        self.cluster_begin(0);
+        self.cluster_wait(blocks);
     }
 
     #[track_caller]

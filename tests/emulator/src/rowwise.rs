@@ -271,20 +271,16 @@ impl Run {
             return self.go::<E, O>(op, element, shape.way, passed, &config.cluster(shape.blocks_of_row));
         }
         self.go::<E, O>(op, element, shape.way, passed.of_mode(Mode::Fold), &config)?;
-        let mut row_states = self.states.start();
-        if shape.way == Way::Apart {
-            // A lane has no others to combine with.
-            let to = self
-                .memory
-                .words("states of rows", passed.count as usize * O::State::COUNT);
-            let config = Launch::new(passed.count as u32, LANES, seed);
-            let from = self.states.start();
-            launch(&config, &mut self.memory, |lane| {
-                // SAFETY: as above.
-                unsafe { rowwise::fold_states(lane, op, from, passed.leaves, to.start(), passed.count) };
-            })?;
-            row_states = to.start();
-        }
+        let to = self
+            .memory
+            .words("states of rows", passed.count as usize * O::State::COUNT);
+        let rows = Launch::new(passed.count as u32, LANES, seed);
+        let from = self.states.start();
+        launch(&rows, &mut self.memory, |lane| {
+            // SAFETY: as above.
+            unsafe { rowwise::fold_states(lane, op, from, passed.leaves, to.start(), passed.count) };
+        })?;
+        let row_states = to.start();
         let map = RowLaunch {
             row_states,
             ..passed.of_mode(Mode::Map)

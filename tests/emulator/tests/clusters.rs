@@ -3,35 +3,34 @@
 use warpfold_emulator::{Fault, Lane, Launch, Memory, Run, launch};
 use warpfold_kernels::simt::Simt;
 
-/// Each warp of the first lane's block tells all blocks of its cluster its number, between two barriers or fewer, and reads what the others told.
+/// Each block sends its number to all blocks of its cluster, and reads what the others sent: once it has received it, or before.
 fn tell(seed: u64, cluster: u32, waits: bool, kernel_ends_early: bool) -> Result<Run, Fault> {
     let config = Launch::new(2 * cluster, 32, seed).cluster(cluster);
     launch(&config, &mut Memory::new(), |lane: Lane<'_>| {
         let rank = lane.block() % cluster;
-        lane.cluster_arrive();
+        lane.cluster_begin(cluster);
         lane.cluster_wait(cluster);
         if kernel_ends_early && lane.thread() == 7 && rank == 0 {
             return;
         }
         if lane.lane() < cluster {
-            lane.store_cluster(lane.lane(), cluster, rank, lane.block());
+            lane.cluster_send(lane.lane(), cluster, rank, lane.block());
         }
-        lane.cluster_arrive();
         if waits {
-            lane.cluster_wait(cluster);
+            lane.cluster_receive(cluster);
         }
         let first = lane.block() / cluster * cluster;
         for other in 0..cluster {
             assert_eq!(lane.load_shared(other), first + other);
         }
         if !waits {
-            lane.cluster_wait(cluster);
+            lane.cluster_receive(cluster);
         }
     })
 }
 
 #[test]
-fn what_is_written_before_a_barrier_is_read_after_it() {
+fn what_is_sent_is_read_once_it_is_received() {
     for seed in 0..20 {
         for cluster in [1, 2, 4] {
             tell(seed, cluster, true, false).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
@@ -40,7 +39,7 @@ fn what_is_written_before_a_barrier_is_read_after_it() {
 }
 
 #[test]
-fn what_is_read_before_the_wait_is_a_race() {
+fn what_is_read_before_is_a_race() {
     for seed in 0..20 {
         let told = tell(seed, 4, false, false);
         assert!(
@@ -64,7 +63,7 @@ fn a_thread_that_does_not_arrive_is_named() {
 #[test]
 fn no_block_writes_to_another_cluster() {
     let config = Launch::new(4, 32, 1).cluster(2);
-    let told = launch(&config, &mut Memory::new(), |lane| lane.store_cluster(2, 2, 0, 1));
+    let told = launch(&config, &mut Memory::new(), |lane| lane.cluster_send(2, 2, 0, 1));
     assert!(matches!(told, Err(Fault::SharedOutOfBounds { .. })), "{told:?}");
     let told = launch(&Launch::new(3, 32, 1).cluster(2), &mut Memory::new(), |_| {});
     assert!(matches!(told, Err(Fault::BadLaunch { .. })), "{told:?}");

@@ -323,10 +323,12 @@ fn copy_but(from: &Path, to: &Path, crate_name: &str) -> Result<()> {
 }
 
 /// The option that sets the version of PTX. The older architectures' own versions lack instructions that the kernels use;
-/// 7.4 is what the oldest driver that cust knows takes (CUDA 11.4). Newer architectures need a newer version anyway.
+/// 7.4 is what the oldest driver that cust knows takes (CUDA 11.4); 8.1 needs one of CUDA 12.1. Newer architectures need a newer version anyway.
 fn language(arch: &str) -> &'static str {
     match number(arch) {
         Some(..89) => "-C target-feature=+ptx74",
+        // Blocks of a cluster send each other words by instructions of 8.1.
+        Some(90) => "-C target-feature=+ptx81",
         _ => "",
     }
 }

@@ -446,9 +446,9 @@ pub struct Arguments<T: Element> {
     pub mode: Mode,
     /// States of leaves: where this launch folds, it writes them.
     pub states: *mut u32,
-    /// What they were combined to, where this launch maps: the states of rows, or of as many of their leaves.
+    /// What they were combined to, where this launch maps: the states of rows.
     pub row_states: *mut u32,
-    /// How many of those a row has.
+    /// How many states of a row a launch combines that does nothing else.
     pub states_of_row: u32,
     /// Leaves of a row.
     pub leaves: u32,

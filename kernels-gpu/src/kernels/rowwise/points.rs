@@ -124,9 +124,9 @@ pub fn find(op: &str, element: Type, way: Way) -> Option<&'static Entry> {
 /// Kernels of row operations, each with the threads of its largest block and how many of those a multiprocessor has at least: of f32, and of 16 bits. In place of the former `short`
 /// kernels, whose blocks are all of 128 threads, have how many of those.
 macro_rules! points {
-    ($($op:ident: $operation:ty, short [$short:literal $short_16:literal], leaf [$leaf:literal $leaf_16:literal], any [$any:literal $any_16:literal] $(, added [$added:literal $added_16:literal])? = |$params:ident| $value:expr;)*) => {
+    ($($op:ident: $operation:ty, $(short [$short:literal $short_16:literal],)? leaf [$leaf:literal $leaf_16:literal], any [$any:literal $any_16:literal] $(, added [$added:literal $added_16:literal])? = |$params:ident| $value:expr;)*) => {
         /// The entries.
-        pub static ENTRIES: [Entry; points!(@count $($op $(+ $added)?;)*)] = [
+        pub static ENTRIES: &[Entry] = &[
             states::<Softmax>("row_states_scaled"),
             states::<LayerNorm>("row_states_moments"),
             states::<RmsNorm>("row_states_sum"),
@@ -135,9 +135,11 @@ macro_rules! points {
             columns("norm_column_gradient_b32", Type::F32),
             columns("norm_column_gradient_b16", Type::Bf16),
             $(
+            $(
             points!(@entry $op $operation, "_short_f32", Type::F32, Way::Short, [128, $short]),
             points!(@entry $op $operation, "_short_f16", Type::F16, Way::Short, [128, $short_16]),
             points!(@entry $op $operation, "_short_bf16", Type::Bf16, Way::Short, [128, $short_16]),
+            )?
             points!(@entry $op $operation, "_leaf_f32", Type::F32, Way::Leaf, [$leaf, 1]),
             points!(@entry $op $operation, "_leaf_f16", Type::F16, Way::Leaf, [$leaf_16, 1]),
             points!(@entry $op $operation, "_leaf_bf16", Type::Bf16, Way::Leaf, [$leaf_16, 1]),
@@ -161,9 +163,11 @@ macro_rules! points {
         points!(@point "norm_column_gradient_b16", arguments, |_params, simt, passed| sum_columns::<_, u16>(simt, NormGradient { centers: true, plus: -0.0 }, passed));
 
         $(
-            points!(@point concat!(stringify!($op), "_short_f32"), plain_arguments, |$params, simt, passed| map_short::<_, f32, _>(simt, $value, passed));
-            points!(@point concat!(stringify!($op), "_short_f16"), plain_arguments, |$params, simt, passed| map_short::<_, f16, _>(simt, $value, passed));
-            points!(@point concat!(stringify!($op), "_short_bf16"), plain_arguments, |$params, simt, passed| map_short::<_, bf16, _>(simt, $value, passed));
+            $(
+            points!(@point concat!(stringify!($op), "_short_f32"), plain_arguments, |$params, simt, passed| { const _: u32 = $short; map_short::<_, f32, _>(simt, $value, passed) });
+            points!(@point concat!(stringify!($op), "_short_f16"), plain_arguments, |$params, simt, passed| { const _: u32 = $short; map_short::<_, f16, _>(simt, $value, passed) });
+            points!(@point concat!(stringify!($op), "_short_bf16"), plain_arguments, |$params, simt, passed| { const _: u32 = $short; map_short::<_, bf16, _>(simt, $value, passed) });
+            )?
             points!(@point concat!(stringify!($op), "_leaf_f32"), plain_arguments, |$params, simt, passed| map_leaves::<_, f32, _, _>(simt, $value, passed, Plain));
             points!(@point concat!(stringify!($op), "_leaf_f16"), plain_arguments, |$params, simt, passed| map_leaves::<_, f16, _, _>(simt, $value, passed, Plain));
             points!(@point concat!(stringify!($op), "_leaf_bf16"), plain_arguments, |$params, simt, passed| map_leaves::<_, bf16, _, _>(simt, $value, passed, Plain));
@@ -177,7 +181,6 @@ macro_rules! points {
             )?
         )*
     };
-    (@count $($op:ident $(+ $added:literal)?;)*) => { 7 $(+ 10 $(+ if $added > 0 { 2 } else { 0 })?)* };
     (@entry $op:ident $operation:ty, $rest:literal, $element:expr, $way:expr, $room:expr) => {
         entry::<$operation>(stringify!($op), concat!(stringify!($op), $rest), $element, $way, $room)
     };
@@ -210,11 +213,11 @@ points! {
         = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag };
     log_softmax: LogSoftmax, short [8 8], leaf [1024 1024], any [1024 1024], added [1024 640]
         = |params| LogSoftmax { scale: params.scale() };
-    layer_norm: LayerNorm, short [8 7], leaf [1024 1024], any [1024 1024]
+    layer_norm: LayerNorm, short [8 7], leaf [1024 1024], any [1024 896]
         = |params| LayerNorm { epsilon: params.numbers[0] };
     rms_norm: RmsNorm, short [8 8], leaf [1024 1024], any [1024 1024]
         = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] };
-    cross_entropy: CrossEntropy, short [4 3], leaf [896 896], any [1024 896]
+    cross_entropy: CrossEntropy, leaf [896 896], any [1024 896]
         = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]);
     softmax_gradient: SoftmaxGradient, short [8 8], leaf [1024 1024], any [1024 1024]
         = |params| SoftmaxGradient { scale: params.numbers[0] };

@@ -76,30 +76,60 @@ pub mod clusters {
     pub const ARE_THERE: bool = true;
 
     unsafe extern "C" {
-        #[link_name = "llvm.nvvm.barrier.cluster.arrive"]
+        #[link_name = "llvm.nvvm.barrier.cluster.arrive.relaxed"]
         fn cluster_arrive();
         #[link_name = "llvm.nvvm.barrier.cluster.wait"]
         fn cluster_wait();
     }
 
-    /// Arrives, and releases what was written before.
-    pub fn arrive() {
+    /// Makes a barrier ready that counts bytes that are sent to this block, if `first`, and arrives. A release of all that was written would wait for memory: what has to be seen is the
+    /// barrier.
+    pub fn begin(mail: u32, bytes: u32, first: bool) {
+        if first {
+            // SAFETY: the trait has this word for the barrier, and one call of each thread.
+            unsafe {
+                asm!("mbarrier.init.shared::cta.b64 [{}], 1;", in(reg32) mail, options(nostack, preserves_flags));
+                asm!(
+                    "fence.mbarrier_init.release.cluster;",
+                    options(nostack, preserves_flags)
+                );
+                asm!("{{ .reg .b64 token; mbarrier.arrive.expect_tx.shared::cta.b64 token, [{}], {}; }}",
+                    in(reg32) mail, in(reg32) bytes, options(nostack, preserves_flags));
+            }
+        }
         // SAFETY: the trait has all threads of the cluster call this.
         unsafe { cluster_arrive() }
     }
 
-    /// Waits, and acquires what others wrote before they arrived.
+    /// Waits for all to have begun.
     pub fn wait() {
         // SAFETY: the trait has all threads of the cluster call this.
         unsafe { cluster_wait() }
     }
 
-    /// Writes a word at the address that block `rank` has for what is at `address` here.
-    pub fn store(address: u32, rank: u32, word: u32) {
-        // SAFETY: the trait bounds the address by the declaration's size, and the block runs until all have arrived once more.
+    /// Sends a word to the address that block `rank` has for what is at `address` here; its barrier counts the bytes.
+    pub fn send(mail: u32, address: u32, rank: u32, word: u32) {
+        // SAFETY: the trait bounds the address by the declaration's size, and the block runs until it has received all.
         unsafe {
-            asm!("{{ .reg .b32 there; mapa.shared::cluster.u32 there, {}, {}; st.shared::cluster.u32 [there], {}; }}",
-                in(reg32) address, in(reg32) rank, in(reg32) word, options(nostack, preserves_flags));
+            asm!("{{ .reg .b32 there, mail;",
+                "mapa.shared::cluster.u32 there, {}, {rank};",
+                "mapa.shared::cluster.u32 mail, {}, {rank};",
+                "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [there], {}, [mail]; }}",
+                in(reg32) address, in(reg32) mail, in(reg32) word, rank = in(reg32) rank,
+                options(nostack, preserves_flags));
+        }
+    }
+
+    /// Waits for all bytes, and acquires what they were sent with.
+    pub fn receive(mail: u32) {
+        let mut done: u32 = 0;
+        while done == 0 {
+            // SAFETY: the barrier is ready since all have begun.
+            unsafe {
+                // It sleeps for a millisecond at most, and not for the instant that it would by itself: others have work for the issue slots.
+                asm!("{{ .reg .pred done; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [{}], 0, {}; selp.u32 {}, 1, 0, done; }}",
+                    in(reg32) mail, in(reg32) 1_000_000_u32, out(reg32) done, options(nostack, preserves_flags));
+            }
         }
     }
 }

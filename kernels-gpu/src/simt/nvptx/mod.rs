@@ -19,7 +19,7 @@ pub mod no_clusters;
 
 use core::arch::asm;
 
-use super::Simt;
+use super::{MAIL, Simt};
 
 /// One thread of an NVIDIA GPU.
 #[derive(Clone, Copy)]
@@ -108,14 +108,17 @@ impl Simt for Nvptx {
 
     const HAS_CLUSTERS: bool = generator::clusters::ARE_THERE;
 
-    fn cluster_arrive(self) {
-        generator::clusters::arrive();
+    fn cluster_begin(self, words: u32) {
+        generator::clusters::begin(shared_address(MAIL), 4 * words, self.thread() == 0);
     }
     fn cluster_wait(self, _: u32) {
         generator::clusters::wait();
     }
-    fn store_cluster(self, rank: u32, _: u32, at: u32, word: u32) {
-        generator::clusters::store(shared_address(at), rank, word);
+    fn cluster_send(self, rank: u32, _: u32, at: u32, word: u32) {
+        generator::clusters::send(shared_address(MAIL), shared_address(at), rank, word);
+    }
+    fn cluster_receive(self, _: u32) {
+        generator::clusters::receive(shared_address(MAIL));
     }
 
     fn store_shared(self, at: u32, word: u32) {

@@ -3,11 +3,14 @@
 /// Whether there are any.
 pub const ARE_THERE: bool = false;
 
-/// Nobody to arrive for.
-pub fn arrive() {}
+/// Nobody to begin with.
+pub fn begin(_: u32, _: u32, _: bool) {}
 
 /// Nobody to wait for.
 pub fn wait() {}
 
-/// Nobody to write to.
-pub fn store(_: u32, _: u32, _: u32) {}
+/// Nobody to send to.
+pub fn send(_: u32, _: u32, _: u32, _: u32) {}
+
+/// Nobody to receive from.
+pub fn receive(_: u32) {}

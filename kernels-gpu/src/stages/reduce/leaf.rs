@@ -4,7 +4,7 @@ use crate::{
     element::Element,
     monoids::{Monoid, Words},
     rowwise::{First, LeafFound, Look, RowOp, Second, States, Total},
-    simt::{MAX_WARPS, SHARED_WORDS, Simt},
+    simt::{MAIL, MAX_WARPS, Simt},
     stages::{
         columns::{Held, MOST, each},
         load::words::WORDS,
@@ -319,14 +319,13 @@ pub struct Warps {
 }
 
 impl Warps {
-    /// Before the first of the cluster's blocks writes to another, all must have begun. Whoever calls this waits in [`meet`](Self::meet). Best while loads are
-    /// under way: it waits for what was stored before, as it must the second time.
+    /// Before the first of the cluster's blocks sends to another, all must have begun. Whoever calls this waits in [`meet`](Self::meet).
     ///
-    /// Called by: all threads of the cluster together · Scratch: none
+    /// Called by: all threads of the cluster together · Scratch: shared memory
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn begin<S: Simt>(self, simt: S) {
+    pub fn begin<S: Simt, O: RowOp>(self, simt: S) {
         if S::HAS_CLUSTERS && self.blocks > 1 {
-            simt.cluster_arrive();
+            simt.cluster_begin(self.blocks * O::State::COUNT as u32);
         }
     }
 
@@ -335,31 +334,35 @@ impl Warps {
     /// Called by: all threads of the block, of the cluster if there is one, together · Valid in: every lane · Scratch: shared memory
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn meet<S: Simt, O: RowOp>(self, simt: S, op: O, mine: O::State) -> O::State {
-        const { assert!(2 * MAX_WARPS as usize * O::State::COUNT <= SHARED_WORDS) };
+        const { assert!(2 * MAX_WARPS as usize * O::State::COUNT <= MAIL as usize) };
         let words = O::State::COUNT as u32;
         if self.leaf < self.leaves && simt.lane() == 0 {
             each(mine, |i, word| simt.store_shared(simt.warp() * words + i, word));
         }
         simt.barrier();
-        let load = |number: u32| O::State::from_words(|i| simt.load_shared(number * words + i as u32));
         let here = u32::min(
             simt.warps(),
             u32::saturating_sub(self.leaves, self.block * simt.warps()),
         );
-        let of_block = fold_states(simt, op, here, load);
-        if !S::HAS_CLUSTERS || self.blocks == 1 {
-            return of_block;
-        }
-        simt.cluster_wait(self.blocks);
-        if simt.warp() == 0 && simt.lane() < self.blocks {
-            each(of_block, |i, word| {
-                let at = (MAX_WARPS + self.block) * words + i;
-                simt.store_cluster(simt.lane(), self.blocks, at, word);
+        let (mut from, mut count) = (0, here);
+        // Warps and blocks are folded by one piece of code: it is long.
+        loop {
+            let state = fold_states(simt, op, count, |number| {
+                O::State::from_words(|i| simt.load_shared((from + number) * words + i as u32))
             });
+            if !S::HAS_CLUSTERS || self.blocks == 1 || from > 0 {
+                return state;
+            }
+            simt.cluster_wait(self.blocks);
+            if simt.warp() == 0 && simt.lane() < self.blocks {
+                each(state, |i, word| {
+                    let at = (MAX_WARPS + self.block) * words + i;
+                    simt.cluster_send(simt.lane(), self.blocks, at, word);
+                });
+            }
+            simt.cluster_receive(self.blocks);
+            (from, count) = (simt.opaque(MAX_WARPS), self.blocks);
         }
-        simt.cluster_arrive();
-        simt.cluster_wait(self.blocks);
-        fold_states(simt, op, self.blocks, |block| load(MAX_WARPS + block))
     }
 }
 

@@ -84,6 +84,7 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
     } {
         if leaves == 1 {
             add(*way, 2, 1, false, count.div_ceil(2));
+            add(*way, 2, 1, true, count.div_ceil(2));
             continue;
         }
         add(*way, leaves as u32, 1, false, count);

@@ -16,7 +16,7 @@ use cust::{
 };
 use warpfold_kernels::{
     element::Type,
-    kernels::rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, Way, find_states},
+    kernels::rowwise::{self, Mode, RowFlags, RowLaunch, RowParams, Second, Way, find_states},
     stages::columns::Floats as Kind,
     tree::LANES,
 };
@@ -72,8 +72,10 @@ struct Ready {
     /// The plan of launches that are not plain, where those of the other must be; and its kernel, loaded when first asked for.
     general: Option<(RowPlan, OnceLock<Function>)>,
     needs_weights: bool,
-    /// What combines the states of more leaves than a warp does.
+    /// What combines the states of leaves.
     states: Option<Function>,
+    /// What makes of rows' states what is known of them, where nothing is mapped.
+    known: Option<Function>,
     /// Elements of the layout's memory.
     reach: u64,
 }
@@ -85,6 +87,9 @@ fn kind_of(op: &'static str, element: Type) -> Result<Kind, Error> {
         element: element.name(),
     })
 }
+
+/// Threads of a block that makes of rows' states what is known of them.
+const KNOWN_THREADS: u32 = 128;
 
 impl Ready {
     fn new<Op: Operation>(
@@ -105,13 +110,14 @@ impl Ready {
         };
         let _bound = Bound::to(gpu.context())?;
         let size = [from.count, from.len];
-        let (mut plan, function, cluster) = planned(gpu, Op::KERNELS, element, size, lie, row.form)?;
-        if let Some(form) = plan.of_known().filter(|_| !row.op.maps() && row.form == Form::Best) {
-            plan = RowPlan::new(Op::KERNELS, element, size, lie, form, cluster)?;
-        }
+        let plan_of = |lie: Lie, cluster: u32| {
+            let plan = if row.op.maps() { RowPlan::new } else { RowPlan::of_known };
+            plan(Op::KERNELS, element, size, lie, row.form, cluster)
+        };
+        let (plan, function, cluster) = planned(gpu, |cluster| plan_of(lie, cluster))?;
         let general = plan
             .must_be_plain()
-            .then(|| RowPlan::new(Op::KERNELS, element, size, Lie::InRuns, row.form, cluster))
+            .then(|| plan_of(Lie::InRuns, cluster))
             .transpose()?
             .map(|plan| (plan, OnceLock::new()));
         let reach = layout.reach().unwrap_or((0, 0));
@@ -140,7 +146,11 @@ impl Ready {
             }
         };
         let several = from.has_several() || other.has_several();
-        let states = (plan.levels().len() > 1).then(|| {
+        let known = rowwise::find(Op::KERNELS, element, Way::Known).filter(|_| !row.op.maps());
+        let known = known.map(|entry| gpu.inner.modules.function(entry)).transpose()?;
+        let plans = [Some(&plan), general.as_ref().map(|(plan, _)| plan)];
+        let have_states = plans.iter().flatten().any(|plan| plan.levels().len() > 1);
+        let states = have_states.then(|| {
             gpu.inner
                 .modules
                 .function(find_states(Op::STATES).expect("built for every kind of state"))
@@ -162,6 +172,7 @@ impl Ready {
             general,
             needs_weights: row.op.needs_weights(),
             states: states.transpose()?,
+            known,
             reach: reach.1,
         })
     }
@@ -301,32 +312,24 @@ impl Ready {
             go(function, combine, [blocks as u32, 256, 1])?;
             first = next;
         }
-        let mut map = RowLaunch {
+        let map = RowLaunch {
             row_states: device(first),
             ..passed.of_mode(Mode::Map)
         };
-        if self.maps || plan.way == Way::Apart {
+        let Some(known) = &self.known else {
             return go(function, map, shape);
-        }
-        // The warp of a row's first leaf writes what is known of it: there is nothing else to do.
-        map.blocks = 1;
-        go(function, map, [plan.count as u32, LANES, 1])
+        };
+        let blocks = plan.count.div_ceil(KNOWN_THREADS.into());
+        go(known, map, [blocks as u32, KNOWN_THREADS, 1])
     }
 }
 
 /// A plan and its kernel, with the largest cluster that the device can hold of it: not all have room for one of 16 blocks. The context is current.
-fn planned(
-    gpu: &Gpu,
-    kernels: &'static str,
-    element: Type,
-    size: [u64; 2],
-    lie: Lie,
-    form: Form,
-) -> Result<(RowPlan, Function, u32), Error> {
+fn planned(gpu: &Gpu, plan_of: impl Fn(u32) -> Result<RowPlan, Error>) -> Result<(RowPlan, Function, u32), Error> {
     let modules = &gpu.inner.modules;
     let mut cluster = if modules.have_clusters() { MOST_BLOCKS } else { 1 };
     loop {
-        let plan = RowPlan::new(kernels, element, size, lie, form, cluster)?;
+        let plan = plan_of(cluster)?;
         let function = modules.function(plan.entry)?;
         let shape = [plan.blocks, plan.threads(), plan.cluster()];
         if plan.cluster() == 1 || launch::holds_clusters(function, shape) {

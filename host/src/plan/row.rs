@@ -121,11 +121,41 @@ impl RowPlan {
     pub fn new(
         op: &'static str,
         element: Type,
-        [count, len]: [u64; 2],
+        size: [u64; 2],
         lie: Lie,
         form: Form,
         cluster: u32,
     ) -> Result<Self, Error> {
+        Self::make(op, element, size, lie, form, cluster, false)
+    }
+
+    /// The same of an operation that only knows something of rows: many are folded by one launch, and what is known is made of their states by another. No block waits for others
+    /// of its cluster, no warp for what one lane of it makes.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn of_known(
+        op: &'static str,
+        element: Type,
+        size: [u64; 2],
+        lie: Lie,
+        form: Form,
+        cluster: u32,
+    ) -> Result<Self, Error> {
+        Self::make(op, element, size, lie, form, cluster, true)
+    }
+
+    fn make(
+        op: &'static str,
+        element: Type,
+        [count, len]: [u64; 2],
+        lie: Lie,
+        form: Form,
+        cluster: u32,
+        is_known: bool,
+    ) -> Result<Self, Error> {
+        let is_known = is_known && form == Form::Best && count > FEW_ROWS;
         let element_name = element.name();
         let of = |way: Way| {
             rowwise::find(op, element, way).ok_or(Error::NoKernel {
@@ -138,7 +168,7 @@ impl RowPlan {
         let leaves = len.div_ceil(leaf).max(1);
         let width = Width::of(element, len);
         let way = match lie {
-            Lie::Plain if width != Width::Warp && of(Way::Short).is_ok() => Way::Short,
+            Lie::Plain if width != Width::Warp && !is_known && of(Way::Short).is_ok() => Way::Short,
             Lie::Plain => Way::Leaf,
             Lie::InRuns => Way::Any,
             Lie::Added => Way::Added,
@@ -160,7 +190,7 @@ impl RowPlan {
             Form::Unfused => leaves == 1,
             Form::Online => true,
         };
-        let is_split = leaves > 1 && !fits;
+        let is_split = is_known || leaves > 1 && !fits;
         let (warps, blocks_of_row) = if leaves == 1 {
             (WARPS, 1)
         } else if is_split {
@@ -202,14 +232,6 @@ impl RowPlan {
     #[must_use]
     pub fn must_be_plain(&self) -> bool {
         self.way.is_plain()
-    }
-
-    /// The form of an operation that only knows something of rows: many rows of more than a block has room for are folded by one launch, and another reads their states. No block waits
-    /// for others of its cluster, and nothing is read twice.
-    #[must_use]
-    pub fn of_known(&self) -> Option<Form> {
-        let is_apart = self.way == Way::Apart;
-        (self.cluster() > 1 && self.count > FEW_ROWS && !is_apart).then_some(Form::Unfused)
     }
 
     /// Threads of a block.

@@ -47,6 +47,8 @@ pub enum Way {
     Added,
     /// [`map_apart`].
     Apart,
+    /// [`note_rows`].
+    Known,
 }
 
 impl Way {
@@ -58,6 +60,7 @@ impl Way {
             Self::Any => "_any_",
             Self::Added => "_added_",
             Self::Apart => "_apart_",
+            Self::Known => "_known_",
         }
     }
 
@@ -247,6 +250,26 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
         if lane.spot.first == 0 {
             arguments.note(simt, op, row, of_row, seen, given);
         }
+    }
+}
+
+/// Writes what is known of rows whose states were folded by an earlier launch: a lane for each, where a row's own warp would have 31 of them wait for it.
+///
+/// # Safety
+///
+/// As [`map_leaves`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub unsafe fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+    let row = u64::from(simt.block()) * u64::from(simt.threads()) + u64::from(simt.thread());
+    if row >= arguments.rows.count {
+        return;
+    }
+    // SAFETY: passed on to the caller; each row has one lane.
+    unsafe {
+        let start = arguments.start(simt, row);
+        let given = arguments.given::<S, O>(simt, row, start.0);
+        let state = load_state(simt, arguments.row_states, row);
+        arguments.note(simt, op, row, state, arguments.seen(row), given);
     }
 }
 

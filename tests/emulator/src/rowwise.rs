@@ -250,7 +250,7 @@ impl Run {
                         rowwise::map_leaves(lane, op, arguments, Added);
                     }
                     Way::Any | Way::Added => rowwise::map_leaves(lane, op, arguments, Any),
-                    Way::Apart => rowwise::map_apart(lane, op, arguments),
+                    Way::Apart | Way::Known => rowwise::map_apart(lane, op, arguments),
                 }
             }
         })
@@ -285,7 +285,16 @@ impl Run {
             row_states,
             ..passed.of_mode(Mode::Map)
         };
-        self.go::<E, O>(op, element, shape.way, map, &config)
+        if !passed.out.is_null() {
+            return self.go::<E, O>(op, element, shape.way, map, &config);
+        }
+        let arguments: Arguments<E> = map.arguments();
+        let config = Launch::new(passed.count.div_ceil(LANES.into()) as u32, LANES, seed);
+        launch(&config, &mut self.memory, |lane| {
+            // SAFETY: as above.
+            unsafe { rowwise::note_rows(lane, op, arguments) };
+        })
+        .map(drop)
     }
 
     /// Rows that were written, a gap before each, and nothing in the gaps.

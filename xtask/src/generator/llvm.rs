@@ -326,7 +326,7 @@ fn copy_but(from: &Path, to: &Path, crate_name: &str) -> Result<()> {
 /// 7.4 is what the oldest driver that cust knows takes (CUDA 11.4); 8.1 needs one of CUDA 12.1. Newer architectures need a newer version anyway.
 fn language(arch: &str) -> &'static str {
     match number(arch) {
-        Some(..89) => "-C target-feature=+ptx74",
+        Some(..=89) => "-C target-feature=+ptx74",
         // Blocks of a cluster send each other words by instructions of 8.1.
         Some(90) => "-C target-feature=+ptx81",
         _ => "",

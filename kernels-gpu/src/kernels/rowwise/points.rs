@@ -2,7 +2,7 @@
 
 use super::Way;
 #[cfg(target_arch = "nvptx64")]
-use super::{Added, Any, Plain, RowLaunch, fold_states, map_apart, map_leaves, map_short, sum_columns};
+use super::{Added, Any, Plain, RowLaunch, fold_states, map_apart, map_leaves, map_short, note_rows, sum_columns};
 #[cfg(target_arch = "nvptx64")]
 use crate::element::{bf16, f16};
 use crate::{
@@ -124,7 +124,7 @@ pub fn find(op: &str, element: Type, way: Way) -> Option<&'static Entry> {
 /// Kernels of row operations, each with the threads of its largest block and how many of those a multiprocessor has at least: of f32, and of 16 bits. In place of the former `short`
 /// kernels, whose blocks are all of 128 threads, have how many of those.
 macro_rules! points {
-    ($($op:ident: $operation:ty, $(short [$short:literal $short_16:literal],)? leaf [$leaf:literal $leaf_16:literal], any [$any:literal $any_16:literal] $(, added [$added:literal $added_16:literal])? = |$params:ident| $value:expr;)*) => {
+    ($($op:ident: $operation:ty, $(short [$short:literal $short_16:literal],)? leaf [$leaf:literal $leaf_16:literal], any [$any:literal $any_16:literal] $(, added [$added:literal $added_16:literal])? $(, known [$known:literal])? = |$params:ident| $value:expr;)*) => {
         /// The entries.
         pub static ENTRIES: &[Entry] = &[
             states::<Softmax>("row_states_scaled"),
@@ -150,6 +150,10 @@ macro_rules! points {
             $(
             points!(@entry $op $operation, "_added_b32", Type::F32, Way::Added, [$added, 1]),
             points!(@entry $op $operation, "_added_b16", Type::Bf16, Way::Added, [$added_16, 1]),
+            )?
+            $(
+            points!(@entry $op $operation, "_known_b32", Type::F32, Way::Known, [128, $known]),
+            points!(@entry $op $operation, "_known_b16", Type::Bf16, Way::Known, [128, $known]),
             )?
             )*
         ];
@@ -178,6 +182,10 @@ macro_rules! points {
             $(
             points!(@point concat!(stringify!($op), "_added_b32"), arguments, |$params, simt, passed| { const _: u32 = $added; map_leaves::<_, u32, _, _>(simt, $value, passed, Added) });
             points!(@point concat!(stringify!($op), "_added_b16"), arguments, |$params, simt, passed| { const _: u32 = $added; map_leaves::<_, u16, _, _>(simt, $value, passed, Added) });
+            )?
+            $(
+            points!(@point concat!(stringify!($op), "_known_b32"), arguments, |$params, simt, passed| { const _: u32 = $known; note_rows::<_, u32, _>(simt, $value, passed) });
+            points!(@point concat!(stringify!($op), "_known_b16"), arguments, |$params, simt, passed| { const _: u32 = $known; note_rows::<_, u16, _>(simt, $value, passed) });
             )?
         )*
     };
@@ -209,7 +217,7 @@ macro_rules! points {
 }
 
 points! {
-    softmax: Softmax, short [8 7], leaf [1024 1024], any [1024 1024], added [1024 640]
+    softmax: Softmax, short [8 7], leaf [1024 1024], any [1024 1024], added [1024 640], known [4]
         = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag };
     log_softmax: LogSoftmax, short [8 8], leaf [1024 1024], any [1024 1024], added [1024 640]
         = |params| LogSoftmax { scale: params.scale() };
@@ -217,7 +225,7 @@ points! {
         = |params| LayerNorm { epsilon: params.numbers[0] };
     rms_norm: RmsNorm, short [8 8], leaf [1024 1024], any [1024 1024]
         = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] };
-    cross_entropy: CrossEntropy, leaf [896 896], any [1024 896]
+    cross_entropy: CrossEntropy, leaf [896 896], any [1024 896], known [4]
         = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]);
     softmax_gradient: SoftmaxGradient, short [8 8], leaf [1024 1024], any [1024 1024]
         = |params| SoftmaxGradient { scale: params.numbers[0] };

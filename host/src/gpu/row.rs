@@ -16,7 +16,10 @@ use cust::{
 };
 use warpfold_kernels::{
     element::Type,
-    kernels::rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, Way, find_states},
+    kernels::{
+        Library,
+        rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, Way},
+    },
     stages::columns::Floats as Kind,
     tree::LANES,
 };
@@ -72,6 +75,8 @@ struct Ready {
     /// The plan of launches that are not plain, where those of the other must be; and its kernel, loaded when first asked for.
     general: Option<(RowPlan, OnceLock<Function>)>,
     needs_weights: bool,
+    /// Whether what is known of rows is read rather than written.
+    reads_known: bool,
     /// What combines the states of more leaves than a warp does.
     states: Option<Function>,
     /// Elements of the layout's memory.
@@ -105,13 +110,13 @@ impl Ready {
         };
         let _bound = Bound::to(gpu.context())?;
         let size = [from.count, from.len];
-        let (mut plan, function, cluster) = planned(gpu, Op::KERNELS, element, size, lie, row.form)?;
+        let (mut plan, function, cluster) = planned(gpu, Op::LIBRARY, Op::KERNELS, element, size, lie, row.form)?;
         if let Some(form) = plan.of_known().filter(|_| !row.op.maps() && row.form == Form::Best) {
-            plan = RowPlan::new(Op::KERNELS, element, size, lie, form, cluster)?;
+            plan = RowPlan::of(Op::LIBRARY, Op::KERNELS, element, size, lie, form, cluster)?;
         }
         let general = plan
             .must_be_plain()
-            .then(|| RowPlan::new(Op::KERNELS, element, size, Lie::InRuns, row.form, cluster))
+            .then(|| RowPlan::of(Op::LIBRARY, Op::KERNELS, element, size, Lie::InRuns, row.form, cluster))
             .transpose()?
             .map(|plan| (plan, OnceLock::new()));
         let reach = layout.reach().unwrap_or((0, 0));
@@ -141,9 +146,11 @@ impl Ready {
         };
         let several = from.has_several() || other.has_several();
         let states = (plan.levels().len() > 1).then(|| {
-            gpu.inner
-                .modules
-                .function(find_states(Op::STATES).expect("built for every kind of state"))
+            gpu.inner.modules.function(
+                Op::LIBRARY
+                    .find_row_states(Op::STATES)
+                    .expect("built for every kind of state"),
+            )
         });
         Ok(Self {
             gpu: gpu.clone(),
@@ -161,6 +168,7 @@ impl Ready {
             function,
             general,
             needs_weights: row.op.needs_weights(),
+            reads_known: row.given.is_some(),
             states: states.transpose()?,
             reach: reach.1,
         })
@@ -318,6 +326,7 @@ impl Ready {
 /// A plan and its kernel, with the largest cluster that the device can hold of it: not all have room for one of 16 blocks. The context is current.
 fn planned(
     gpu: &Gpu,
+    library: &'static Library,
     kernels: &'static str,
     element: Type,
     size: [u64; 2],
@@ -325,9 +334,9 @@ fn planned(
     form: Form,
 ) -> Result<(RowPlan, Function, u32), Error> {
     let modules = &gpu.inner.modules;
-    let mut cluster = if modules.have_clusters() { MOST_BLOCKS } else { 1 };
+    let mut cluster = if modules.have_clusters(library) { MOST_BLOCKS } else { 1 };
     loop {
-        let plan = RowPlan::new(kernels, element, size, lie, form, cluster)?;
+        let plan = RowPlan::of(library, kernels, element, size, lie, form, cluster)?;
         let function = modules.function(plan.entry)?;
         let shape = [plan.blocks, plan.threads(), plan.cluster()];
         if plan.cluster() == 1 || launch::holds_clusters(function, shape) {

@@ -4,11 +4,7 @@ use std::fmt;
 
 use warpfold_kernels::{
     element::Type,
-    kernels::{
-        Entry,
-        rows::Width,
-        rowwise::{self, Way},
-    },
+    kernels::{Entry, LIBRARY, Library, rows::Width, rowwise::Way},
     rowwise::{ROWS, leaf_elements},
     stages::reduce::leaf::MOST_STATES,
     tree::{LANES, VECTOR_BYTES},
@@ -112,13 +108,30 @@ pub(crate) const MOST_BLOCKS: u32 = 16;
 const WARPS: u32 = 4;
 
 impl RowPlan {
-    /// Of `count` rows of `len` elements, which lie so, on a device whose largest cluster has so many blocks; 1 where it has none.
+    /// Of one of this library's operations, of `count` rows of `len` elements, which lie so, on a device whose largest cluster has so many blocks; 1 where it has none.
     ///
     /// # Errors
     ///
     /// [`Error::NoKernel`] of elements that there is no kernel for; [`Error::GridOverflow`]; [`RowFault::TooLong`] of a form that reads a row once, if that is too
     /// long for it.
     pub fn new(
+        op: &'static str,
+        element: Type,
+        size: [u64; 2],
+        lie: Lie,
+        form: Form,
+        cluster: u32,
+    ) -> Result<Self, Error> {
+        Self::of(&LIBRARY, op, element, size, lie, form, cluster)
+    }
+
+    /// The same of an operation of any library's, [your own](crate::row::own) among them.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn of(
+        library: &'static Library,
         op: &'static str,
         element: Type,
         [count, len]: [u64; 2],
@@ -128,7 +141,7 @@ impl RowPlan {
     ) -> Result<Self, Error> {
         let element_name = element.name();
         let of = |way: Way| {
-            rowwise::find(op, element, way).ok_or(Error::NoKernel {
+            library.find_row(op, element, way).ok_or(Error::NoKernel {
                 op,
                 element: element_name,
             })

@@ -1,8 +1,8 @@
 //! The one list of what is built: each operator, by what its launch tells, and the types of elements it is built for, each with the
 //! registers it needs.
 
-use crate::entries;
 use super::rowwise;
+use crate::entries;
 use crate::{
     element::{bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
     monoids::{

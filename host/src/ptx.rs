@@ -1,6 +1,6 @@
 //! The kernels' PTX, embedded when this crate was built: a module for each architecture and entry.
 
-use warpfold_kernels::kernels::{Embedded, Entry, Pack, Ptx as Place};
+use warpfold_kernels::kernels::{Embedded, Entry, Library, Pack, Ptx as Place};
 
 use crate::Error;
 
@@ -35,7 +35,7 @@ pub(crate) struct Ptx {
 /// [`Error::NoPtx`] if nothing was embedded, or nothing that old; [`Error::StalePtx`] if it was built from another source than the
 /// entry: its kernel might write more than there is room for.
 pub(crate) fn find(entry: &Entry, compute_capability: (u32, u32)) -> Result<Ptx, Error> {
-    let packs = entry.library.ptx.as_ref().map_or(OWN.packs, |ptx| ptx.packs);
+    let packs = of(entry.library).packs;
     let package = entry.library.package;
     let ptx = choose(packs, entry.name, compute_capability).ok_or_else(|| Error::NoPtx {
         entry: entry.name,
@@ -45,6 +45,11 @@ pub(crate) fn find(entry: &Entry, compute_capability: (u32, u32)) -> Result<Ptx,
     })?;
     check(entry, &ptx.text)?;
     Ok(ptx)
+}
+
+/// What is embedded of a library.
+fn of(library: &Library) -> &Embedded {
+    library.ptx.as_ref().unwrap_or(&OWN)
 }
 
 /// Fails unless a module says of the entry what the entry says of itself.
@@ -66,10 +71,15 @@ pub fn archs() -> Vec<u32> {
     archs_of(OWN.packs)
 }
 
-/// Whether the kernels for that device have clusters of blocks: those for 9.0 and newer have, by rustc's own backend.
-pub(crate) fn have_clusters((major, minor): (u32, u32)) -> bool {
-    let newest = archs().into_iter().filter(|arch| *arch <= 10 * major + minor).max();
-    newest >= Some(90) && OWN.generator.is_some_and(|generator| generator.starts_with("llvm"))
+/// Whether a library's kernels for that device have clusters of blocks: those for 9.0 and newer have, by rustc's own backend.
+pub(crate) fn have_clusters(library: &Library, (major, minor): (u32, u32)) -> bool {
+    let embedded = of(library);
+    let archs = archs_of(embedded.packs).into_iter();
+    let newest = archs.filter(|arch| *arch <= 10 * major + minor).max();
+    newest >= Some(90)
+        && embedded
+            .generator
+            .is_some_and(|generator| generator.starts_with("llvm"))
 }
 
 fn archs_of(packs: &[Pack]) -> Vec<u32> {

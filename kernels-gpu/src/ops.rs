@@ -5,7 +5,11 @@
 //! with a parameter is made anew on the GPU.
 //!
 //! One of your own is a type that implements [`OwnOperator`], in a crate of its own; [`operators!`](crate::operators) makes the
-//! rest.
+//! rest. A row operation of your own implements [`OwnRowOp`], and [`row_operations!`](crate::row_operations) makes the rest.
+
+mod rows;
+
+pub use rows::{OwnRowOp, RowOperation};
 
 use crate::{
     element::{Item, Type},
@@ -281,7 +285,7 @@ pub trait OwnOperator: Copy + Send + Sync + 'static {
 macro_rules! operators {
     ($($name:ident: $op:ty, { $($element:ident: $room:ident),* $(,)? };)*) => {
         $crate::entries! {
-            ptx: Some($crate::embedded!()), of other elements if all();
+            ptx: Some($crate::embedded!()), rows: &[], of other elements if all();
             all: folds of one, if all() {
                 $(
                     $name: <$op as $crate::ops::OwnOperator>::Monoid = |params| $crate::ops::OwnOperator::monoid(

@@ -1,4 +1,4 @@
-//! The laws of an operator, checked: for the tests of a crate of your own (feature `testing`).
+//! The laws of an operator and of a row operation, checked: for the tests of a crate of your own (feature `testing`).
 //!
 //! ```
 //! use warpfold_kernels::{monoids::Sum, testing::check_laws};
@@ -7,6 +7,10 @@
 //! ```
 
 extern crate std;
+
+mod rows;
+
+pub use rows::{check_row_laws, check_row_params};
 
 use std::{fmt::Debug, vec::Vec};
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use half::{bf16, f16};
 use warpfold::row::{
-    self, Exponentials, Floats, Losses, MeanAndDeviation, Nothing, Operand, ReciprocalRoot, RowElement, VERSION,
+    self, Exponentials, Floats, Known, Losses, MeanAndDeviation, Nothing, Operand, ReciprocalRoot, RowElement, VERSION,
 };
 use warpfold::{View, layout::Layout};
 use warpfold_emulator::RowShape;
@@ -47,6 +47,13 @@ impl Kind for ReciprocalRoot {
 impl Kind for Losses {
     fn bits(&self) -> Vec<[u32; 4]> {
         bits_of([&self.loss, &self.log_sum_exp, &self.log_probability, &self.entropy])
+    }
+}
+
+impl Kind for Known {
+    fn bits(&self) -> Vec<[u32; 4]> {
+        let bits = |known: &[f32; 4]| known.map(f32::to_bits);
+        self.numbers.iter().map(bits).collect()
     }
 }
 

@@ -3,20 +3,22 @@
 
 use std::num::FpCategory;
 
-use own_operator::{Affine, Census, Compose, GeometricMean, MeanDistance, TakeCensus};
+use half::{bf16, f16};
+use own_operator::{Affine, Census, Compose, GeometricMean, L2Normalise, MeanDistance, TakeCensus};
 use proptest::prelude::*;
 use warpfold::{
-    Error, Plan, cpu,
+    Error, Plan, View, cpu,
     layout::{Axes, Extents, Layout, Segments},
     ops::Reduction,
     plan::Shape,
+    row::{self, RowElement},
 };
 use warpfold_kernels::{
     element::Element,
     kernels::{Kernel, MOST_WORDS},
-    testing::{check_laws, check_parameter},
+    testing::{check_laws, check_parameter, check_row_laws, check_row_params},
 };
-use warpfold_tests::{Bits, backends, cases};
+use warpfold_tests::{Bits, backends, cases, rows};
 
 const LEAF: usize = 1024;
 
@@ -218,6 +220,85 @@ fn an_operator_in_order_is_right() {
     }
 }
 
+/// A row divided by its L2 norm, in f64, and what an answer in f32 may be off where no square over- or underflows, in halves of a unit in the last place: the sum of
+/// squares is off by one for each level of its tree and one for the squares, its root by half of that and one, the reciprocal and the product by one each.
+fn l2_normalise_is_near<T: RowElement>(len: usize, spread: f32, epsilon: f32) {
+    const U: f64 = 1.0 / (1 << 24) as f64;
+    let row: Vec<T> = rows::numbers::<f32>(len, 3)
+        .iter()
+        .map(|x| T::narrowed(x * spread))
+        .collect();
+    let mapped = row::own(L2Normalise { epsilon })
+        .on_cpu::<_, f32>(&row)
+        .expect("a meaning");
+    let wide: Vec<f64> = row.iter().map(|x| f64::from(x.wide())).collect();
+    let norm = wide.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let (divisor, levels) = (norm.max(epsilon.into()), (len as f64).log2().ceil());
+    // What is left of half a rounding is for the products of errors.
+    let of_norm = (levels / 2.0 + 2.0) * U;
+    let known = f64::from(mapped.known.numbers[0][0]);
+    assert!(
+        (known - norm).abs() <= norm * of_norm,
+        "the norm of {len}, {spread}: {known} for {norm}"
+    );
+    for (x, y) in wide.iter().zip(&mapped.values) {
+        let (exact, y) = (x / divisor, f64::from(*y));
+        let bound = exact.abs() * (of_norm + 2.0 * U) + f64::from(f32::MIN_POSITIVE) * U;
+        assert!(
+            (y - exact).abs() <= bound,
+            "{len}, {spread}, {epsilon}: {y:e} for {exact:e}"
+        );
+    }
+}
+
+#[test]
+fn l2_normalise_is_within_its_bound() {
+    for len in [1, 2, 100, 512, 513, 5000, 100_000] {
+        for epsilon in [1e-12, 0.5, 1e6] {
+            for spread in [1e-6, 1.0, 1e6] {
+                l2_normalise_is_near::<f32>(len, spread, epsilon);
+                l2_normalise_is_near::<bf16>(len, spread, epsilon);
+            }
+            l2_normalise_is_near::<f16>(len, 1.0, epsilon);
+        }
+    }
+}
+
+/// What the operation's documentation says of edges.
+#[test]
+fn l2_normalise_at_its_edges() {
+    const NAN: f32 = f32::NAN;
+    const INF: f32 = f32::INFINITY;
+    let cases: [(&[f32], &[f32], f32); 7] = [
+        (&[], &[], 0.0),
+        (&[0.0, -0.0], &[0.0, -0.0], 0.0),
+        (&[3.0, -4.0], &[0.6, -0.8], 5.0),
+        (&[1.0, NAN], &[NAN, NAN], NAN),
+        (&[1.0, INF, -INF], &[0.0, NAN, NAN], INF),
+        (&[1e30, -1.0], &[0.0, -0.0], INF),
+        (&[1e-30, 0.0], &[1e-18, 0.0], 0.0),
+    ];
+    for (row, answers, norm) in cases {
+        let layout = Layout::c_order(&[1, row.len() as u64]).expect("small");
+        let view = View::new(row, &layout).expect("in bounds");
+        let mapped = row::own(L2Normalise { epsilon: 1e-12 })
+            .on_cpu::<_, f32>(view)
+            .expect("a meaning");
+        let bits = |values: &[f32]| {
+            values
+                .iter()
+                .map(|x| if x.is_nan() { NAN.to_bits() } else { x.to_bits() })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(bits(&mapped.values), bits(answers), "{row:?}");
+        assert_eq!(bits(&mapped.known.numbers[0]), bits(&[norm, 0.0, 0.0, 0.0]), "{row:?}");
+    }
+    // A NaN that is left out does not show.
+    let row = row::own(L2Normalise { epsilon: 1e-12 }).mask(&[true, false, true]);
+    let mapped = row.on_cpu::<_, f32>(&[3.0_f32, NAN, 4.0]).expect("a meaning");
+    assert_eq!(mapped.values, [0.6, 0.0, 0.8]);
+}
+
 #[test]
 fn entries_are_of_their_own_library() {
     let census = Reduction::<f32>::entry(TakeCensus);
@@ -263,5 +344,9 @@ proptest! {
         let op = MeanDistance { from };
         check_laws(Reduction::<f32>::monoid(op), &values);
         check_parameter(op, &values);
+        for epsilon in [f32::MIN_POSITIVE, 1.0] {
+            check_row_laws(L2Normalise { epsilon }, &values);
+            check_row_params(L2Normalise { epsilon }, &values);
+        }
     }
 }

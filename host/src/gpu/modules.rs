@@ -7,7 +7,7 @@ use std::{
 };
 
 use cust::{error::CudaError, module::Module};
-use warpfold_kernels::kernels::Entry;
+use warpfold_kernels::kernels::{Entry, Library};
 
 use super::{
     launch::Function,
@@ -44,9 +44,9 @@ impl Modules {
         Ok(Function(function.to_raw()))
     }
 
-    /// Whether kernels of our own that it loads have clusters of blocks.
-    pub(super) fn have_clusters(&self) -> bool {
-        ptx::have_clusters(self.compute_capability)
+    /// Whether kernels of a library that it loads have clusters of blocks.
+    pub(super) fn have_clusters(&self, library: &Library) -> bool {
+        ptx::have_clusters(library, self.compute_capability)
     }
 
     fn load(&self, entry: &'static Entry) -> Result<Module, Error> {

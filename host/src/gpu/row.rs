@@ -16,7 +16,10 @@ use cust::{
 };
 use warpfold_kernels::{
     element::Type,
-    kernels::rowwise::{self, Mode, RowFlags, RowLaunch, RowParams, Second, Way, find_states},
+    kernels::{
+        Library,
+        rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, Way},
+    },
     stages::columns::Floats as Kind,
     tree::LANES,
 };
@@ -72,6 +75,8 @@ struct Ready {
     /// The plan of launches that are not plain, where those of the other must be; and its kernel, loaded when first asked for.
     general: Option<(RowPlan, OnceLock<Function>)>,
     needs_weights: bool,
+    /// Whether what is known of rows is read rather than written.
+    reads_known: bool,
     /// What combines the states of leaves.
     states: Option<Function>,
     /// What makes of rows' states what is known of them, where nothing is mapped.
@@ -111,10 +116,10 @@ impl Ready {
         let _bound = Bound::to(gpu.context())?;
         let size = [from.count, from.len];
         let plan_of = |lie: Lie, cluster: u32| {
-            let plan = if row.op.maps() { RowPlan::new } else { RowPlan::of_known };
-            plan(Op::KERNELS, element, size, lie, row.form, cluster)
+            let plan = if row.op.maps() { RowPlan::of } else { RowPlan::of_known };
+            plan(Op::LIBRARY, Op::KERNELS, element, size, lie, row.form, cluster)
         };
-        let (plan, function, cluster) = planned(gpu, |cluster| plan_of(lie, cluster))?;
+        let (plan, function, cluster) = planned(gpu, Op::LIBRARY, |cluster| plan_of(lie, cluster))?;
         let general = plan
             .must_be_plain()
             .then(|| plan_of(Lie::InRuns, cluster))
@@ -146,14 +151,18 @@ impl Ready {
             }
         };
         let several = from.has_several() || other.has_several();
-        let known = rowwise::find(Op::KERNELS, element, Way::Known).filter(|_| !row.op.maps());
-        let known = known.map(|entry| gpu.inner.modules.function(entry)).transpose()?;
+        let known = Op::LIBRARY.find_row(Op::KERNELS, element, Way::Known);
+        let known = known
+            .filter(|_| !row.op.maps())
+            .map(|entry| gpu.inner.modules.function(entry));
         let plans = [Some(&plan), general.as_ref().map(|(plan, _)| plan)];
         let have_states = plans.iter().flatten().any(|plan| plan.levels().len() > 1);
         let states = have_states.then(|| {
-            gpu.inner
-                .modules
-                .function(find_states(Op::STATES).expect("built for every kind of state"))
+            gpu.inner.modules.function(
+                Op::LIBRARY
+                    .find_row_states(Op::STATES)
+                    .expect("built for every kind of state"),
+            )
         });
         Ok(Self {
             gpu: gpu.clone(),
@@ -171,8 +180,9 @@ impl Ready {
             function,
             general,
             needs_weights: row.op.needs_weights(),
+            reads_known: row.given.is_some(),
             states: states.transpose()?,
-            known,
+            known: known.transpose()?,
             reach: reach.1,
         })
     }
@@ -325,9 +335,13 @@ impl Ready {
 }
 
 /// A plan and its kernel, with the largest cluster that the device can hold of it: not all have room for one of 16 blocks. The context is current.
-fn planned(gpu: &Gpu, plan_of: impl Fn(u32) -> Result<RowPlan, Error>) -> Result<(RowPlan, Function, u32), Error> {
+fn planned(
+    gpu: &Gpu,
+    library: &'static Library,
+    plan_of: impl Fn(u32) -> Result<RowPlan, Error>,
+) -> Result<(RowPlan, Function, u32), Error> {
     let modules = &gpu.inner.modules;
-    let mut cluster = if modules.have_clusters() { MOST_BLOCKS } else { 1 };
+    let mut cluster = if modules.have_clusters(library) { MOST_BLOCKS } else { 1 };
     loop {
         let plan = plan_of(cluster)?;
         let function = modules.function(plan.entry)?;

@@ -131,6 +131,7 @@ mod tests {
     static ANOTHER: Library = Library {
         package: "another",
         lists: &[],
+        rows: &[],
         ptx: None,
     };
 

@@ -4,11 +4,7 @@ use std::fmt;
 
 use warpfold_kernels::{
     element::Type,
-    kernels::{
-        Entry,
-        rows::Width,
-        rowwise::{self, Way},
-    },
+    kernels::{Entry, LIBRARY, Library, rows::Width, rowwise::Way},
     rowwise::{ROWS, leaf_elements},
     stages::reduce::leaf::MOST_STATES,
     tree::{LANES, VECTOR_BYTES},
@@ -112,7 +108,7 @@ pub(crate) const MOST_BLOCKS: u32 = 16;
 const WARPS: u32 = 4;
 
 impl RowPlan {
-    /// Of `count` rows of `len` elements, which lie so, on a device whose largest cluster has so many blocks; 1 where it has none.
+    /// Of one of this library's operations, of `count` rows of `len` elements, which lie so, on a device whose largest cluster has so many blocks; 1 where it has none.
     ///
     /// # Errors
     ///
@@ -126,7 +122,24 @@ impl RowPlan {
         form: Form,
         cluster: u32,
     ) -> Result<Self, Error> {
-        Self::make(op, element, size, lie, form, cluster, false)
+        Self::of(&LIBRARY, op, element, size, lie, form, cluster)
+    }
+
+    /// The same of an operation of any library's, [your own](crate::row::own) among them.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn of(
+        library: &'static Library,
+        op: &'static str,
+        element: Type,
+        size: [u64; 2],
+        lie: Lie,
+        form: Form,
+        cluster: u32,
+    ) -> Result<Self, Error> {
+        Self::make(library, op, element, size, lie, form, cluster, false)
     }
 
     /// The same of an operation that only knows something of rows: many are folded by one launch, and what is known is made of their states by another. No block waits for others
@@ -136,6 +149,7 @@ impl RowPlan {
     ///
     /// As [`new`](Self::new).
     pub fn of_known(
+        library: &'static Library,
         op: &'static str,
         element: Type,
         size: [u64; 2],
@@ -143,10 +157,12 @@ impl RowPlan {
         form: Form,
         cluster: u32,
     ) -> Result<Self, Error> {
-        Self::make(op, element, size, lie, form, cluster, true)
+        Self::make(library, op, element, size, lie, form, cluster, true)
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn make(
+        library: &'static Library,
         op: &'static str,
         element: Type,
         [count, len]: [u64; 2],
@@ -158,7 +174,7 @@ impl RowPlan {
         let is_known = is_known && form == Form::Best && count > FEW_ROWS;
         let element_name = element.name();
         let of = |way: Way| {
-            rowwise::find(op, element, way).ok_or(Error::NoKernel {
+            library.find_row(op, element, way).ok_or(Error::NoKernel {
                 op,
                 element: element_name,
             })

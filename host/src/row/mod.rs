@@ -1,4 +1,4 @@
-//! Row operations: softmax and its logarithm, layer norm, root-mean-square norm, cross-entropy, and the gradients of all of them.
+//! Row operations: softmax and its logarithm, layer norm, root-mean-square norm, cross-entropy, and the gradients of all of them; and those of [your own](own()).
 //!
 //! Each row is folded, and its elements are mapped by what the fold found; a row is what lies along one axis. All arithmetic of elements is in f32, whatever they
 //! are and the answers. **The bits of a row are a function of that row, the weights and the parameters alone**: not of the rows beside it, of padding, of strides, of the
@@ -18,6 +18,7 @@ mod cross_entropy;
 mod gradient;
 mod operands;
 mod ops;
+mod own;
 
 pub use columns::{ColumnGradients, NormColumns, NormKnown, norm_column_gradients};
 pub use cross_entropy::{CrossEntropy, Losses, cross_entropy};
@@ -30,6 +31,7 @@ pub use ops::{
     AllMasked, Exponentials, HasBiases, HasWeights, LayerNorm, LogSoftmax, LogSumExp, MeanAndDeviation, Operation,
     ReciprocalRoot, RmsNorm, Scales, Softmax,
 };
+pub use own::{Known, Own, own};
 pub use warpfold_kernels::rowwise::VERSION;
 
 pub(crate) use operands::Values;

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use warpfold_kernels::{
-    kernels::rowwise::RowParams,
+    kernels::{LIBRARY, Library, rowwise::RowParams},
     rowwise::{self, RowOp, Scale},
 };
 
@@ -17,9 +17,11 @@ pub trait Operation: Copy + Debug {
     type Known: From<Vec<[f32; 4]>>;
     /// What it is called.
     const NAME: &'static str;
-    /// The name of its kernels.
+    /// What its kernels are built in.
+    const LIBRARY: &'static Library = &LIBRARY;
+    /// The name of its kernels there.
     const KERNELS: &'static str = Self::NAME;
-    /// That of the kernel that folds its states.
+    /// That of the kernel that folds its states, likewise.
     const STATES: &'static str;
     /// Which of a row's four numbers are known.
     const KNOWS: [bool; 4];
@@ -169,7 +171,7 @@ pub struct ReciprocalRoot {
 }
 
 /// Statistics have one NaN, on every backend.
-fn canonical(value: f32) -> f32 {
+pub(super) fn canonical(value: f32) -> f32 {
     if value.is_nan() { f32::NAN } else { value }
 }
 

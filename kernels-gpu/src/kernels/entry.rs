@@ -7,12 +7,12 @@
 /// They stand in parts, of which each has entry points where its `if` says so, on the GPU: of f32, bf16 and u8, and of other elements
 /// where their `if` does, too. Operators of a part of `folds of two` fold [`Two`](crate::element::Two) elements at a time, `of masked`
 /// an element and the mask's, [`Masked`](crate::element::Masked); those of vast states have the three kernels that any extents can do with. Those `with small` have a kernel more for one extent of few tiles ([`Kernel::Small`](crate::kernels::Kernel)). `a | b` are two that fold alike: see [`Either`](crate::monoids::Either). `ptx` is what
-/// the crate embeds.
+/// the crate embeds, `rows` are the entries of its row operations.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! entries {
     (
-        ptx: $ptx:expr, of other elements if $others:meta;
+        ptx: $ptx:expr, rows: $rows:expr, of other elements if $others:meta;
         $($part:ident: folds of $arrays:ident, if $when:meta {
             $($op:tt: $monoid:ty = |$params:pat_param| $value:expr, { $($element:ident: $bounds:ident),* $(,)? }, $few:ident small;)*
         })*
@@ -44,6 +44,7 @@ macro_rules! entries {
             package: env!("CARGO_PKG_NAME"),
             // Of no use on the GPU, where statics cannot know each other.
             lists: if cfg!(target_arch = "nvptx64") { &[] } else { ENTRIES },
+            rows: if cfg!(target_arch = "nvptx64") { &[] } else { $rows },
             ptx: $ptx,
         };
 

@@ -9,16 +9,23 @@ use crate::element::Type;
 pub struct Library {
     /// The crate's package.
     pub package: &'static str,
-    /// Its entry points, in lists; [`entries`](Self::entries) are all of them.
+    /// Its operators' entry points, in lists; [`entries`](Self::entries) are all of them.
     pub lists: &'static [&'static [Entry]],
+    /// Its row operations' entry points, in lists; [`row_entries`](Self::row_entries) are all of them.
+    pub rows: &'static [&'static [Entry]],
     /// Their PTX; none for this crate's, which the host library embeds.
     pub ptx: Option<Embedded>,
 }
 
 impl Library {
-    /// Its entry points.
+    /// Its operators' entry points.
     pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + use<> {
         self.lists.iter().copied().flatten()
+    }
+
+    /// Those of its row operations.
+    pub fn row_entries(&self) -> impl Iterator<Item = &'static Entry> + use<> {
+        self.rows.iter().copied().flatten()
     }
 
     /// The entry that folds elements of a type with an operator in a kernel; none if it is not built. Where an operator folds signed

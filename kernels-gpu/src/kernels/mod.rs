@@ -14,6 +14,7 @@ mod entry;
 pub mod gradients;
 mod launch;
 mod library;
+pub mod row_entries;
 pub mod rows;
 pub mod rowwise;
 pub mod segments;
@@ -272,7 +273,7 @@ pub fn find(op: &str, element: Type, kernel: Kernel) -> Option<&'static Entry> {
 /// Every entry point of this crate: those of operators, and those that are no folds.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
     let folds = LIBRARY.entries().chain(&distinct::ENTRIES);
-    folds.chain(rowwise::ENTRIES).chain(&gradients::ENTRIES)
+    folds.chain(LIBRARY.row_entries()).chain(&gradients::ENTRIES)
 }
 
 /// The entry point of that name.

@@ -15,7 +15,7 @@ mod write;
 pub use apart::map_apart;
 pub use columns::{CHUNK, sum_columns};
 pub use launch::{Added, Any, Arguments, Mode, Plain, RowFlags, RowLaunch, RowParams, Second, Targets, Variant};
-pub use points::{ENTRIES, find, find_columns, find_states};
+pub use points::{ENTRIES, find_columns};
 
 use read::{Lane, Spot};
 use write::Writer;

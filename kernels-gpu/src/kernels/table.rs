@@ -1,6 +1,7 @@
 //! The one list of what is built: each operator, by what its launch tells, and the types of elements it is built for, each with the
 //! registers it needs.
 
+use super::rowwise;
 use crate::entries;
 use crate::{
     element::{bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
@@ -28,7 +29,7 @@ pub const PARTS: [&str; 7] = [
 pub const PARTS_OF_NEWER: [&str; 2] = ["exponentials", "rows"];
 
 entries! {
-    ptx: None, of other elements if not(warpfold_sample);
+    ptx: None, rows: rowwise::ENTRIES, of other elements if not(warpfold_sample);
     sums: folds of one, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "sums")) {
         (sum | mean): Either<Sum, Mean> = |params| Either::of_params(Sum, Mean, params), {
             f32: REGS_64, f64: REGS_80, f16: REGS_128, bf16: REGS_128,

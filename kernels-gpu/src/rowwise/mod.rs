@@ -114,9 +114,10 @@ pub struct LeafFound {
 /// A fold of a row, in two looks at each of its leaves, and a map.
 ///
 /// Laws, to the bit: `combine` is neutral with `identity` and commutative, as a [`Monoid`](crate::monoids::Monoid)'s; `both` is so with `nothing`; `first` of what is
-/// [`absent`](Self::absent) is `nothing`; and its term is neutral in sums, or that of what it is [moved](Self::moved) to.
+/// [`absent`](Self::absent) is `nothing`; and its term is neutral in sums, or that of what it is [moved](Self::moved) to. Of states and sums only what answers
+/// show counts, and of sums those of elements. `testing::check_row_laws` (feature `testing`) checks all of it.
 ///
-/// Mark the methods `#[inline(always)]`.
+/// For one of your own see [`OwnRowOp`](crate::ops::OwnRowOp). Mark the methods `#[inline(always)]`.
 pub trait RowOp: Copy + Send + Sync {
     /// What it takes one of at a time.
     type Value: Value;

@@ -4,6 +4,7 @@
 mod bounds;
 mod columns;
 mod edges;
+mod own;
 
 use half::{bf16, f16};
 use warpfold::{

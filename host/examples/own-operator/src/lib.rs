@@ -1,4 +1,4 @@
-//! Operators of one's own: what a crate has to have so that warpfold folds with them on the CPU and on GPUs.
+//! Operators and a row operation of one's own: what a crate has to have so that warpfold takes them on the CPU and on GPUs.
 //!
 //! `cargo xtask build-ptx --crate host/examples/own-operator` compiles their kernels; `07_own_operator.rs` calls them.
 
@@ -9,15 +9,21 @@ mod census;
 mod compose;
 mod distance;
 mod geometric_mean;
+mod l2_normalise;
 
 pub use census::{Census, TakeCensus};
 pub use compose::{Affine, Compose};
 pub use distance::MeanDistance;
 pub use geometric_mean::{GeometricMean, Logs};
+pub use l2_normalise::L2Normalise;
 
 warpfold_kernels::operators! {
     geometric_mean: GeometricMean, { f32: REGS_255, f64: REGS_128 };
     mean_distance: MeanDistance, { f32: REGS_64 };
     census: TakeCensus, { f32: REGS_255 };
     compose: Compose, { u8: REGS_128, u32: REGS_128 };
+}
+
+warpfold_kernels::row_operations! {
+    l2_normalise: L2Normalise, REGS_64;
 }

@@ -31,7 +31,6 @@ impl Ready {
     /// That everything is there which the operation needs, and aligned; and what weights and biases are.
     pub(super) fn check(&self, places: &RowPlaces) -> Result<[Kind; 2], Error> {
         let missing = |what: &'static str| Err(Error::Row(RowFault::Missing { what }));
-        let entry = self.plan.entry;
         // Of nothing nothing is read.
         if self.plan.count == 0 || self.plan.len == 0 {
             return Ok([self.columns(places.weights)?, self.columns(places.biases)?]);
@@ -48,7 +47,7 @@ impl Ready {
             }
             launch::check_alignment(places.targets, if of_64_bits { 8 } else { 4 })?;
         }
-        if entry.op == "norm_gradient" && places.known[1] == 0 {
+        if self.reads_known && places.known[1] == 0 {
             return missing("what the norm knew of rows");
         }
         let [from, out] = self.kinds;

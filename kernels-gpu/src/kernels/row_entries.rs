@@ -1,0 +1,279 @@
+//! From a row operation to entry points.
+
+use super::{
+    Entry, Kernel, LaunchBounds, Library,
+    rowwise::{self, Arguments, Way},
+};
+use crate::{
+    element::Type,
+    monoids::{Algebra, Words},
+    rowwise::{RowOp, Value},
+    simt::Simt,
+    stages::strategy::Strategy,
+};
+
+/// Launch bounds of a row operation's kernels: of f32, and of 16 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowBounds {
+    /// [`Way::Short`]: how many blocks, of 128 threads, a multiprocessor must have registers for; 0 of an operation that has no such kernels, as of those below.
+    pub short: [u32; 2],
+    /// [`Way::Leaf`]: threads of the largest block.
+    pub leaf: [u32; 2],
+    /// [`Way::Any`]: the same.
+    pub any: [u32; 2],
+    /// [`Way::Added`]: the same.
+    pub added: [u32; 2],
+    /// [`Way::Apart`]: blocks, of 256 threads.
+    pub apart: u32,
+    /// [`Way::Known`]: blocks, of 128 threads.
+    pub known: u32,
+    /// The kernel that combines states: blocks, of 256 threads.
+    pub states: u32,
+}
+
+impl RowBounds {
+    /// Of no kernels.
+    pub const NONE: Self = Self {
+        short: [0; 2],
+        leaf: [0; 2],
+        any: [0; 2],
+        added: [0; 2],
+        apart: 0,
+        known: 0,
+        states: 0,
+    };
+
+    /// Of as many registers a thread in every kernel.
+    #[must_use]
+    pub const fn of(bounds: LaunchBounds) -> Self {
+        let threads = bounds.threads * bounds.blocks;
+        let blocks = threads / 256;
+        Self {
+            short: [threads / 128; 2],
+            leaf: [threads; 2],
+            any: [threads; 2],
+            added: [0; 2],
+            // Lanes of these have addresses of their own, for which registers are left.
+            apart: if blocks > 3 { 3 } else { blocks },
+            known: 0,
+            states: blocks,
+        }
+    }
+
+    /// Threads of the largest block, and how many of those a multiprocessor must have registers for.
+    #[must_use]
+    pub const fn of_way(self, way: Way, element: Type) -> [u32; 2] {
+        let i = (element.bytes() == 2) as usize;
+        match way {
+            Way::Short => [128, self.short[i]],
+            Way::Leaf => [self.leaf[i], 1],
+            Way::Any => [self.any[i], 1],
+            Way::Added => [self.added[i], 1],
+            Way::Apart => [256, self.apart],
+            Way::Known => [128, self.known],
+        }
+    }
+}
+
+impl Entry {
+    /// The entry of a row operation. Elements of 16 bits whose two types share a kernel are called bf16.
+    #[doc(hidden)] // for `row_entries!`
+    #[must_use]
+    pub const fn row<O: RowOp>(
+        library: &'static Library,
+        [op, name, part]: [&'static str; 3],
+        element: Type,
+        way: Way,
+        [max_threads, blocks]: [u32; 2],
+    ) -> Self {
+        let (arrays, words) = (O::Value::ARRAYS, O::State::COUNT);
+        Self {
+            library,
+            name,
+            op,
+            also: None,
+            part,
+            element,
+            arrays,
+            masked: false,
+            kernel: Kernel::Row,
+            state_words: words,
+            strategy: Strategy {
+                element,
+                arrays,
+                masked: false,
+                words,
+                algebra: Algebra::PLAIN,
+            },
+            answer_words: 2,
+            answer_bytes: 8,
+            max_threads,
+            min_blocks: Some(blocks),
+            fuses: true,
+            barriers: matches!(way, Way::Leaf | Way::Any | Way::Added) as u32,
+        }
+    }
+}
+
+/// [`rowwise::fold_states`], where a launch passes its arguments in place of those of elements.
+///
+/// # Safety
+///
+/// As [`rowwise::fold_states`].
+#[doc(hidden)] // for `row_entries!`
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub unsafe fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: Arguments<u32>) {
+    let Arguments {
+        states,
+        states_of_row,
+        out,
+        rows,
+        ..
+    } = arguments;
+    // SAFETY: passed on to the caller.
+    unsafe { rowwise::fold_states(simt, op, states, states_of_row.into(), out.start.cast(), rows.count) }
+}
+
+/// The entries of a crate's row operations, and their entry points: the library's are made by it, and so is what
+/// [`row_operations!`](crate::row_operations) makes of a crate of your own.
+///
+/// Each operation has its [`RowBounds`](crate::kernels::row_entries::RowBounds), and is made of what its launch
+/// [passes](crate::kernels::rowwise::RowParams); those that are `short` have kernels for short rows, those that are `added` for another array, those that are `known` for what is known of rows alone. The kernels that combine states are made of
+/// those under `states`. There are entry points where `if` says so, on the GPU; `with` are further entries.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! row_entries {
+    (
+        $vis:vis $list:ident of $library:ident, in $part:literal, if $when:meta, with [$($with:expr),*];
+        states { $($states:ident: $states_of:ty, $states_bounds:expr, |$states_params:ident| $states_value:expr;)* }
+        $($op:ident: $operation:ty, $bounds:expr, $($more:ident)* |$params:ident| $value:expr;)*
+    ) => {
+        /// Every entry point of this crate's row operations.
+        $vis static $list: &[&[$crate::kernels::Entry]] = &[
+            $($with,)*
+            &[$($crate::row_entries!(@states $library, $part, $states, $states_of, $states_bounds)),*],
+            $($crate::row_entries!(
+                @ways list [$when, $library, $part, $op, $operation, $bounds, $params, $value] [$($more)*]
+            ),)*
+        ];
+
+        $($crate::row_entries! {
+            @point $when, concat!("row_states_", stringify!($states)),
+            $crate::row_entries!(@states $library, $part, $states, $states_of, $states_bounds),
+            |$states_params, simt, passed = arguments| $crate::kernels::row_entries::fold_states(simt, $states_value, passed)
+        })*
+        $($crate::row_entries! {
+            @ways points [$when, $library, $part, $op, $operation, $bounds, $params, $value] [$($more)*]
+        })*
+    };
+    // The one list of an operation's ways, for the list of entries and for their entry points.
+    (@ways $then:ident $of:tt [short $($others:ident)*] $($more:tt)*) => {
+        $crate::row_entries! {
+            @ways $then $of [$($others)*] $($more)*
+            "_short_f32", Short of F32 = map_short<f32>(plain_arguments);
+            "_short_f16", Short of F16 = map_short<$crate::element::f16>(plain_arguments);
+            "_short_bf16", Short of Bf16 = map_short<$crate::element::bf16>(plain_arguments);
+        }
+    };
+    (@ways $then:ident $of:tt [added $($others:ident)*] $($more:tt)*) => {
+        $crate::row_entries! {
+            @ways $then $of [$($others)*] $($more)*
+            "_added_b32", Added of F32 = map_leaves<u32>(arguments, Added);
+            "_added_b16", Added of Bf16 = map_leaves<u16>(arguments, Added);
+        }
+    };
+    (@ways $then:ident $of:tt [known $($others:ident)*] $($more:tt)*) => {
+        $crate::row_entries! {
+            @ways $then $of [$($others)*] $($more)*
+            "_known_b32", Known of F32 = note_rows<u32>(arguments);
+            "_known_b16", Known of Bf16 = note_rows<u16>(arguments);
+        }
+    };
+    (@ways $then:ident $of:tt [] $($more:tt)*) => {
+        $crate::row_entries! {
+            @$then $of;
+            "_leaf_f32", Leaf of F32 = map_leaves<f32>(plain_arguments, Plain);
+            "_leaf_f16", Leaf of F16 = map_leaves<$crate::element::f16>(plain_arguments, Plain);
+            "_leaf_bf16", Leaf of Bf16 = map_leaves<$crate::element::bf16>(plain_arguments, Plain);
+            "_any_b32", Any of F32 = map_leaves<u32>(arguments, Any);
+            "_any_b16", Any of Bf16 = map_leaves<u16>(arguments, Any);
+            "_apart_b32", Apart of F32 = map_apart<u32>(arguments);
+            "_apart_b16", Apart of Bf16 = map_apart<u16>(arguments);
+            $($more)*
+        }
+    };
+    (@list $of:tt; $($rest:literal, $way:ident of $type:ident = $kernel:ident<$element:ty>($arguments:ident $(, $variant:ident)?);)*) => {
+        &[$($crate::row_entries!(@new $of, $rest, $way, $type)),*]
+    };
+    (@points $of:tt; $($rest:literal, $way:ident of $type:ident = $kernel:ident<$element:ty>($arguments:ident $(, $variant:ident)?);)*) => {
+        $($crate::row_entries! {
+            @way $of, $rest, $way, $type, $kernel, $element, $arguments $(, $crate::kernels::rowwise::$variant)?
+        })*
+    };
+    (
+        @way [$when:meta, $library:ident, $part:literal, $op:ident, $operation:ty, $bounds:expr, $params:ident, $value:expr],
+        $rest:literal, $way:ident, $type:ident, $kernel:ident, $element:ty, $arguments:ident $(, $variant:expr)?
+    ) => {
+        $crate::row_entries! {
+            @point $when, concat!(stringify!($op), $rest),
+            $crate::row_entries!(
+                @new [$when, $library, $part, $op, $operation, $bounds, $params, $value], $rest, $way, $type
+            ),
+            |$params, simt, passed = $arguments::<$element>| {
+                $crate::kernels::rowwise::$kernel(simt, $value, passed $(, $variant)?)
+            }
+        }
+    };
+    (
+        @new [$when:meta, $library:ident, $part:literal, $op:ident, $operation:ty, $bounds:expr, $params:ident, $value:expr],
+        $rest:literal, $way:ident, $type:ident
+    ) => {
+        $crate::kernels::Entry::row::<$operation>(
+            &$library,
+            [stringify!($op), concat!(stringify!($op), $rest), $part],
+            $crate::element::Type::$type,
+            $crate::kernels::rowwise::Way::$way,
+            $bounds.of_way($crate::kernels::rowwise::Way::$way, $crate::element::Type::$type),
+        )
+    };
+    (@states $library:ident, $part:literal, $states:ident, $operation:ty, $bounds:expr) => {
+        $crate::kernels::Entry::row::<$operation>(
+            &$library,
+            [
+                concat!("row_states_", stringify!($states)),
+                concat!("row_states_", stringify!($states)),
+                $part,
+            ],
+            $crate::element::Type::F32,
+            $crate::kernels::rowwise::Way::Short,
+            [256, $bounds.states],
+        )
+    };
+    (
+        @point $when:meta, $name:expr, $entry:expr,
+        |$params:ident, $simt:ident, $passed:ident = $arguments:ident $(::<$element:ty>)?| $call:expr
+    ) => {
+        #[cfg(all(target_arch = "nvptx64", $when))]
+        const _: () = {
+            $crate::kernel! {
+                /// One of `kernels::rowwise`.
+                ///
+                /// # Safety
+                ///
+                /// As the kernel's.
+                #[unsafe(export_name = $name)]
+                pub unsafe fn entry(launch: $crate::kernels::rowwise::RowLaunch) {
+                    let $params = launch.params();
+                    let ($simt, $passed) = ($crate::simt::nvptx::Nvptx, launch.$arguments$(::<$element>)?());
+                    // SAFETY: passed on to the launcher.
+                    unsafe { $call }
+                }
+            }
+
+            /// What the build of a crate of yours is to know of the entry point: as of those of operators.
+            #[used]
+            #[unsafe(export_name = concat!(env!("CARGO_CRATE_NAME"), "$", $name))]
+            static FACTS: $crate::kernels::Facts = $entry.facts();
+        };
+    };
+}

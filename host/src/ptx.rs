@@ -1,6 +1,6 @@
 //! The kernels' PTX, embedded when this crate was built: a module for each architecture and entry.
 
-use warpfold_kernels::kernels::{Embedded, Entry, Library, Pack, Ptx as Place};
+use warpfold_kernels::kernels::{Embedded, Entry, Library, Note, Pack, Ptx as Place};
 
 use crate::Error;
 
@@ -32,18 +32,31 @@ pub(crate) struct Ptx {
 ///
 /// # Errors
 ///
+/// As [`kernel`].
+pub(crate) fn find(entry: &Entry, compute_capability: (u32, u32)) -> Result<Ptx, Error> {
+    module(entry.library, entry.note(), compute_capability)
+}
+
+/// The PTX of an entry point that a crate has beside its operators, for a device: the newest that it can take. `note` is what the
+/// crate has the build know of it. Load it by `cust::module::Module::from_ptx`, and launch it as you do any: example `13_attention`.
+///
+/// # Errors
+///
 /// [`Error::NoPtx`] if nothing was embedded, or nothing that old; [`Error::StalePtx`] if it was built from another source than the
 /// entry: its kernel might write more than there is room for.
-pub(crate) fn find(entry: &Entry, compute_capability: (u32, u32)) -> Result<Ptx, Error> {
-    let packs = of(entry.library).packs;
-    let package = entry.library.package;
-    let ptx = choose(packs, entry.name, compute_capability).ok_or_else(|| Error::NoPtx {
-        entry: entry.name,
-        package,
+pub fn kernel(library: &Library, note: Note<'static>, compute_capability: (u32, u32)) -> Result<String, Error> {
+    module(library, note, compute_capability).map(|ptx| ptx.text)
+}
+
+fn module(library: &Library, note: Note<'static>, compute_capability: (u32, u32)) -> Result<Ptx, Error> {
+    let packs = of(library).packs;
+    let ptx = choose(packs, note.name, compute_capability).ok_or_else(|| Error::NoPtx {
+        entry: note.name,
+        package: library.package,
         compute_capability,
         built: archs_of(packs),
     })?;
-    check(entry, &ptx.text)?;
+    check(library, note, &ptx.text)?;
     Ok(ptx)
 }
 
@@ -53,14 +66,14 @@ fn of(library: &Library) -> &Embedded {
 }
 
 /// Fails unless a module says of the entry what the entry says of itself.
-fn check(entry: &Entry, text: &str) -> Result<(), Error> {
-    let note = entry.note().to_string();
-    if text.lines().any(|line| line == note) {
+fn check(library: &Library, note: Note<'static>, text: &str) -> Result<(), Error> {
+    let line = note.to_string();
+    if text.lines().any(|other| other == line) {
         return Ok(());
     }
     Err(Error::StalePtx {
-        entry: entry.name,
-        package: entry.library.package,
+        entry: note.name,
+        package: library.package,
     })
 }
 
@@ -196,10 +209,11 @@ mod tests {
     #[test]
     fn a_module_of_another_source_is_refused() {
         let entry = warpfold_kernels::kernels::entry("sum_f32").expect("listed");
-        assert!(check(entry, &format!("// other\n{}\n.version 7.8\n", entry.note())).is_ok());
+        let check = |text: &str| check(entry.library, entry.note(), text);
+        assert!(check(&format!("// other\n{}\n.version 7.8\n", entry.note())).is_ok());
         let grown = entry.note().to_string().replace(']', "0]");
         for text in [grown.as_str(), ".version 7.8\n.entry sum_f32(", ""] {
-            let error = check(entry, text).expect_err("not of this source");
+            let error = check(text).expect_err("not of this source");
             assert!(error.to_string().contains("sum_f32"), "{error}");
         }
     }
@@ -225,7 +239,8 @@ mod tests {
             for module in pack.modules {
                 let entry = warpfold_kernels::kernels::entry(module.name).expect("a module is of an entry");
                 let text = text_of(&text, module);
-                assert!(check(entry, text).is_ok(), "{} is of another source", module.name);
+                let is_of_this_source = check(entry.library, entry.note(), text).is_ok();
+                assert!(is_of_this_source, "{} is of another source", module.name);
                 assert!(text.contains(&format!(".entry {}(", module.name)), "{}", module.name);
             }
         }

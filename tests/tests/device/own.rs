@@ -1,7 +1,16 @@
 //! A user's own operators: the GPU gives the CPU's bits with kernels that another crate brought.
 
-use cust::memory::{DeviceBuffer, DeviceCopy};
-use own_operator::{Compose, GeometricMean, MeanDistance, TakeCensus};
+#[path = "../../../host/examples/attention/launch.rs"]
+mod launch;
+
+use cust::{
+    memory::{DeviceBuffer, DeviceCopy},
+    stream::{Stream, StreamFlags},
+};
+use own_operator::{
+    Compose, GeometricMean, MeanDistance, TakeCensus,
+    attention::{Plan, Sizes, attend_on_cpu},
+};
 use warpfold::{
     Error, cpu,
     gpu::Gpu,
@@ -99,6 +108,43 @@ pub fn quick_own_operators(gpu: &Gpu) -> Option<String> {
     let values = cases::CYCLE.array(5003);
     for from in [0.0, -1e9, f32::INFINITY] {
         agrees(MeanDistance { from }, gpu, &values);
+    }
+    None
+}
+
+/// A kernel of a user's own: the CPU's bits in every shape of launch, and again by the tickets that it leaves.
+pub fn quick_attention(gpu: &Gpu) -> Option<String> {
+    match gpu.prepare::<f32, _>(TakeCensus, 1) {
+        Err(error @ Error::NoPtx { .. }) => return Some(error.to_string()),
+        prepared => drop(prepared.expect("kernels of this very source")),
+    }
+    let stream = Stream::new(StreamFlags::DEFAULT, None).expect("a stream");
+    for size in [1, 40, 64, 80, 128, 256] {
+        for keys in [0, 1, 31, 33, 64, 257, 4099, 20_000] {
+            for sizes in [Sizes::full(3, 1, keys, size), Sizes::full(2, 3, keys, size).causal()] {
+                let of = |case: cases::Case, rows: u64| case.array((rows * size) as usize);
+                let queries = of(cases::CYCLE, sizes.rows());
+                let (keys, values) = (
+                    of(cases::UNIFORM, sizes.heads * sizes.keys),
+                    of(cases::WIDE, sizes.heads * sizes.keys),
+                );
+                let mut expected = vec![0.0; queries.len()];
+                attend_on_cpu(&sizes, &queries, &keys, &values, &mut expected);
+                let shaped =
+                    [(1, 2), (2, 1), (2, 16), (4, 4), (8, 2)].map(|(warps, steps)| Plan::shaped(&sizes, warps, steps));
+                let planned = Plan::new(&sizes, gpu.facts().multiprocessors);
+                for plan in shaped.into_iter().chain([planned]).flatten() {
+                    let attention =
+                        launch::OnGpu::new(gpu, sizes, plan, [&queries, &keys, &values]).expect("device memory");
+                    for _ in 0..2 {
+                        attention.launch(&stream).expect("a launch");
+                        stream.synchronize().expect("an end");
+                        let answers = attention.answers().expect("answers");
+                        assert_eq!(bits(answers), bits(expected.clone()), "{sizes:?}, {plan:?}");
+                    }
+                }
+            }
+        }
     }
     None
 }

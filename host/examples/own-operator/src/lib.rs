@@ -1,10 +1,14 @@
 //! Operators and a row operation of one's own: what a crate has to have so that warpfold takes them on the CPU and on GPUs.
 //!
-//! `cargo xtask build-ptx --crate host/examples/own-operator` compiles their kernels; `07_own_operator.rs` calls them.
+//! [`attention`] is more than an operator: a monoid, and a kernel of one's own around it.
+//!
+//! `cargo xtask build-ptx --crate host/examples/own-operator` compiles their kernels; `07_own_operator.rs` and `13_attention.rs`
+//! call them.
 
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
+pub mod attention;
 mod census;
 mod compose;
 mod distance;

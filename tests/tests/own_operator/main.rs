@@ -1,5 +1,7 @@
 //! A user's own operators, from the crate among the host library's examples: the CPU's answers against plain loops, and the
-//! emulator's kernels against the CPU's bits. `device/own.rs` has the GPU's.
+//! emulator's kernels against the CPU's bits. `device/own.rs` has the GPU's. [`attention`] is a kernel of a user's own.
+
+mod attention;
 
 use std::num::FpCategory;
 

@@ -1,4 +1,4 @@
-//! Operators of one's own, from the crate in `own-operator/`, on the CPU and on a GPU.
+//! Operators and a row operation of one's own, from the crate in `own-operator/`, on the CPU and on a GPU.
 //!
 //! `cargo xtask build-ptx --crate host/examples/own-operator` builds their kernels, then
 //! `cargo run --release -p warpfold --example 07_own_operator`
@@ -6,12 +6,13 @@
 use std::error::Error;
 
 use cust::memory::DeviceBuffer;
-use own_operator::{GeometricMean, MeanDistance, TakeCensus};
+use own_operator::{GeometricMean, L2Normalise, MeanDistance, TakeCensus};
 use warpfold::{
-    cpu,
+    View, cpu,
     gpu::Gpu,
     layout::{Axes, Layout, Segments},
     ops::Mean,
+    row,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -34,6 +35,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let segments = Segments::by_lens([10, 0, 999_990])?;
     let counts = cpu::reduce_segments(TakeCensus, &values, &segments)?;
     println!("{} columns, {} segments", columns.answers.len(), counts.len());
+
+    // A row operation: each row divided by its L2 norm, which comes with the answers.
+    let rows = row::own(L2Normalise { epsilon: 1e-12 }).on_cpu::<_, f32>(View::new(&values, &matrix)?)?;
+    println!("row 0 begins {:?}", &rows.values[..3]);
+    println!("its norm is {}", rows.known.numbers[0][0]);
 
     match on_gpu(&values, deviation) {
         Ok(()) => println!("the GPU gives the same bits"),
@@ -64,5 +70,8 @@ fn on_gpu(values: &[f32], deviation: MeanDistance) -> Result<(), Box<dyn Error>>
         gpu.reduce_segments(TakeCensus, &on_device, &segments)?,
         cpu::reduce_segments(TakeCensus, values, &segments)?
     );
+    let unit = row::own(L2Normalise { epsilon: 1e-12 });
+    let rows = unit.clone().on::<_, f32>(&gpu, View::new(values, &matrix)?)?;
+    assert_eq!(rows, unit.on_cpu(View::new(values, &matrix)?)?);
     Ok(())
 }

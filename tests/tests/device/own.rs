@@ -4,21 +4,25 @@
 mod launch;
 
 use cust::{
-    memory::{DeviceBuffer, DeviceCopy},
+    memory::{CopyDestination, DeviceBuffer, DeviceCopy},
     stream::{Stream, StreamFlags},
 };
+use half::{bf16, f16};
 use own_operator::{
-    Compose, GeometricMean, MeanDistance, TakeCensus,
+    Compose, GeometricMean, L2Normalise, MeanDistance, TakeCensus,
     attention::{Plan, Sizes, attend_on_cpu},
 };
 use warpfold::{
-    Error, cpu,
+    Error, View, cpu,
     gpu::Gpu,
     layout::{Axes, Layout, Segments},
     ops::Reduction,
+    row,
 };
 use warpfold_kernels::{element::Element, monoids::Words};
-use warpfold_tests::{Bits, backends, cases};
+use warpfold_tests::{Bits, backends, cases, rows::numbers};
+
+use super::rows;
 
 /// Lengths about the edges of a leaf and of plans, those for one answer and those for the longest.
 const LENS: [usize; 9] = [0, 1, 1023, 1025, 4097, 70_001, 262_143, 1_000_003, 9_000_001];
@@ -147,4 +151,68 @@ pub fn quick_attention(gpu: &Gpu) -> Option<String> {
         }
     }
     None
+}
+
+pub fn quick_own_row_operations(gpu: &Gpu) -> Option<String> {
+    let op = || row::own(L2Normalise { epsilon: 1e-12 });
+    match op().prepare::<f32, f32>(gpu, &Layout::c_order(&[1, 1]).expect("small")) {
+        Err(error @ Error::NoPtx { .. }) => return Some(error.to_string()),
+        prepared => drop(prepared.expect("kernels of this very source")),
+    }
+    // Each way that a kernel has, and a row of more leaves than a warp combines: the kernel of states.
+    for (i, (count, len)) in [
+        (7, 0),
+        (7, 1),
+        (70, 8),
+        (7, 33),
+        (33, 256),
+        (7, 1000),
+        (5, 4096),
+        (3, 40_000),
+        (3, 300_000),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (layout, seed) = (Layout::c_order(&[count, len]).expect("small"), i as u64);
+        rows::agrees::<f32, f32, _>(gpu, &op(), &layout, seed);
+        rows::agrees::<bf16, bf16, _>(gpu, &op(), &layout, seed);
+        rows::agrees::<f16, f32, _>(gpu, &op(), &layout, seed);
+        // Elements that lie apart.
+        rows::agrees::<f32, f32, _>(gpu, &op().axis(0), &layout, seed);
+        rows::agrees::<f16, f16, _>(gpu, &op().axis(0), &layout, seed);
+        let mask: Vec<bool> = (0..count * len).map(|i| i % 3 != 1).collect();
+        let mask = View::new(&mask, &layout).expect("in bounds");
+        rows::agrees::<f32, f32, _>(gpu, &op().mask(mask), &layout, seed);
+    }
+    // Each value of a parameter is one launch's own.
+    let layout = Layout::c_order(&[9, 1024]).expect("small");
+    for epsilon in [1.0, 100.0, 1e30] {
+        rows::agrees::<f32, f32, _>(gpu, &row::own(L2Normalise { epsilon }), &layout, 3);
+    }
+    on_a_stream(gpu, &layout);
+    None
+}
+
+/// Prepared, on a stream of one's own.
+fn on_a_stream(gpu: &Gpu, layout: &Layout) {
+    let op = row::own(L2Normalise { epsilon: 1e-12 });
+    let values = numbers::<f32>(layout.len() as usize, 5);
+    let prepared = op.prepare::<f32, f32>(gpu, layout).expect("a plan");
+    assert_eq!(prepared.plan().entry.library, &own_operator::ROW_LIBRARY);
+    let stream = Stream::new(StreamFlags::DEFAULT, None).expect("a stream");
+    let input = DeviceBuffer::from_slice(&values).expect("room");
+    let mut output = DeviceBuffer::from_slice(&vec![0.0_f32; values.len()]).expect("room");
+    let mut workspace = prepared.workspace().expect("room");
+    // SAFETY: all of it lives past the synchronisation.
+    unsafe {
+        prepared
+            .launch(&stream, &input, &mut output, &mut workspace)
+            .expect("a launch");
+    }
+    stream.synchronize().expect("no fault");
+    let mut answers = vec![0.0; values.len()];
+    output.copy_to(&mut answers).expect("a copy");
+    let view = View::new(&values, layout).expect("in bounds");
+    assert_eq!(answers, op.on_cpu::<_, f32>(view).expect("a meaning").values);
 }

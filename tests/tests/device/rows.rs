@@ -16,7 +16,7 @@ use warpfold::{
 use warpfold_tests::rows::{Kind, Weights, numbers, plant};
 
 /// One operation over one layout, in every form that the GPU has.
-fn agrees<T: RowElement + Pod, U: RowElement + Pod, Op: Operation>(
+pub(super) fn agrees<T: RowElement + Pod, U: RowElement + Pod, Op: Operation>(
     gpu: &Gpu,
     row: &Row<'_, Op>,
     layout: &Layout,

@@ -18,7 +18,7 @@ pub const SHARED_WORDS: usize = SHARED_BYTES / 4;
 /// The first of the words of a block's shared memory that count what [is sent to it](Simt::cluster_send): two, aligned to 8 bytes.
 pub const MAIL: u32 = SHARED_WORDS as u32 - 4;
 
-const _: () = assert!(MAIL % 2 == 0);
+const _: () = assert!(MAIL.is_multiple_of(2));
 
 /// Warps in the largest block.
 pub const MAX_WARPS: u32 = 32;

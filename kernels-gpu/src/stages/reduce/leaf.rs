@@ -243,7 +243,7 @@ fn all_met<T: Element, L: Monoid<f32>>(look: L, mut columns: [L::State; MOST]) -
 fn met<L: Monoid<f32>>(look: L, mut columns: [L::State; MOST], column: usize) -> [L::State; MOST] {
     each!(level < 3, 4 => {
         let reach = 1 << level;
-        if (column + 1) % (2 * reach) == 0 {
+        if (column + 1) & (2 * reach - 1) == 0 {
             let first = column + 1 - 2 * reach;
             columns[first] = look.combine(columns[first], columns[first + reach]);
         }

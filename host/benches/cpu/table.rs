@@ -20,10 +20,10 @@ const IN_CACHE: [usize; 6] = [1000, 1024, 1 << 12, 1 << 16, (1 << 16) + 1, 1 << 
 const LONG: usize = 1 << 26;
 
 /// Pairs of a fold and a read that a share is the median of.
-const PAIRS: usize = 9;
+pub const PAIRS: usize = 9;
 
 /// Types of elements, made of small integers.
-trait Made: Element + NoUninit {
+pub trait Made: Element + NoUninit {
     fn made(number: i32) -> Self;
 }
 
@@ -59,13 +59,13 @@ fn values<T: Made>(count: usize) -> Vec<T> {
     (0..count).map(|i| T::made((i % 251) as i32 + lowest)).collect()
 }
 
-fn seconds<A>(mut call: impl FnMut() -> A) -> f64 {
+pub fn seconds<A>(mut call: impl FnMut() -> A) -> f64 {
     let start = Instant::now();
     black_box(call());
     start.elapsed().as_secs_f64()
 }
 
-fn median(mut of: [f64; PAIRS]) -> f64 {
+pub fn median(mut of: [f64; PAIRS]) -> f64 {
     of.sort_by(f64::total_cmp);
     of[PAIRS / 2]
 }
@@ -93,11 +93,7 @@ fn row<T: Made, R: Reduction<T>>(op: R, long: &[T]) -> Row {
 }
 
 /// Prints the table.
-pub fn print() {
-    let mut numpy = NumPy::start();
-    if numpy.is_none() {
-        println!("NumPy: not present (`cargo xtask setup` gets it)");
-    }
+pub fn print(mut numpy: Option<&mut NumPy>) {
     println!(
         "{} threads, {}; {LONG} elements: share of a plain read, GB/s, NumPy's GB/s on one thread; then µs a call (NumPy's)",
         cpu::threads(),
@@ -109,7 +105,7 @@ pub fn print() {
     macro_rules! rows {
         ($($element:ident: $($op:expr),*;)*) => {$(
             let long = values::<$element>(LONG);
-            $(line(stringify!($element), $op, &long, numpy.as_mut());)*
+            $(line(stringify!($element), $op, &long, numpy.as_deref_mut());)*
         )*};
     }
     rows! {

@@ -10,13 +10,13 @@ use warpfold::{
     row::{self, Operand, Operation, Row, RowElement},
 };
 
-use crate::{
-    numpy::NumPy,
-    table::{PAIRS, median, seconds},
-};
+use crate::{numpy::NumPy, table::seconds};
 
 /// Rows and their lengths: short ones, long ones, and those that several threads have together.
 const SHAPES: [[usize; 2]; 3] = [[4096, 1024], [512, 8192], [8, 1 << 18]];
+
+/// Calls that the shortest is taken of, as NumPy's is.
+const CALLS: usize = 31;
 
 /// Prints the table.
 pub fn print(mut numpy: Option<&mut NumPy>) {
@@ -46,7 +46,7 @@ where
         let bytes = (arrays * size_of_val(values.as_slice())) as f64;
         let theirs = numpy
             .as_mut()
-            .and_then(|numpy| numpy.seconds(name, T::TYPE.name(), &format!("{rows}x{len}")));
+            .and_then(|numpy| numpy.seconds(name, T::TYPE.name(), format!("{rows}x{len}")));
         let theirs = theirs.map_or("-".to_owned(), |seconds| format!("{:.2}", bytes / seconds / 1e9));
         // A copy is of two arrays, so that of the same bytes takes so many halves.
         let share = copy / 2.0 * arrays as f64 / ours;
@@ -82,15 +82,15 @@ where
     );
 }
 
-/// The seconds of a call and those of a plain copy of the array, to new memory as answers are, one after the other.
+/// The shortest time of a call, and of a plain copy of the array to new memory, one after the other.
 fn times<T: Pod + RowElement, O: Operation>(row: &Row<'_, O>, values: &[T], layout: &Layout) -> [f64; 2] {
     let call = || {
         let view = View::new(black_box(values), layout).expect("it is the array's");
         row.clone().on_cpu::<_, T>(view).expect("it has a meaning")
     };
-    call();
-    let pairs: [_; PAIRS] = std::array::from_fn(|_| (seconds(call), seconds(|| copied(black_box(values)))));
-    [median(pairs.map(|(ours, _)| ours)), median(pairs.map(|(_, copy)| copy))]
+    (0..CALLS).fold([f64::INFINITY; 2], |[ours, copy], _| {
+        [ours.min(seconds(call)), copy.min(seconds(|| copied(black_box(values))))]
+    })
 }
 
 /// A copy, of which each thread makes its part.

@@ -20,10 +20,10 @@ const IN_CACHE: [usize; 6] = [1000, 1024, 1 << 12, 1 << 16, (1 << 16) + 1, 1 << 
 const LONG: usize = 1 << 26;
 
 /// Pairs of a fold and a read that a share is the median of.
-pub const PAIRS: usize = 9;
+const PAIRS: usize = 9;
 
 /// Types of elements, made of small integers.
-pub trait Made: Element + NoUninit {
+trait Made: Element + NoUninit {
     fn made(number: i32) -> Self;
 }
 
@@ -65,7 +65,7 @@ pub fn seconds<A>(mut call: impl FnMut() -> A) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-pub fn median(mut of: [f64; PAIRS]) -> f64 {
+fn median(mut of: [f64; PAIRS]) -> f64 {
     of.sort_by(f64::total_cmp);
     of[PAIRS / 2]
 }

@@ -1,11 +1,13 @@
 //! The CPU backend beside the speed of this machine's memory and beside NumPy: `cargo bench -p warpfold --bench cpu`.
 //!
 //! First a table: each operator at a length that no cache holds and at lengths that caches hold, a plain read of the same bytes
-//! between two folds, and NumPy, on one thread, in a process of its own. Then criterion's own measurements, which remember the last run.
+//! between two folds, and NumPy, on one thread, in a process of its own. Then the same of row operations, beside a plain copy, and criterion's own
+//! measurements, which remember the last run.
 //!
-//! `-- table` and `-- criterion` do one of them. A filter of criterion's is passed on.
+//! `-- table`, `-- rows` and `-- criterion` do one of them. A filter of criterion's is passed on.
 
 mod numpy;
+mod rows;
 mod table;
 
 use std::{env, fmt::Debug, hint::black_box};
@@ -80,9 +82,18 @@ fn distinct(criterion: &mut Criterion) {
 fn main() {
     let asked = env::args().nth(1).unwrap_or_default();
     if asked != "criterion" {
-        table::print();
+        let mut numpy = numpy::NumPy::start();
+        if numpy.is_none() {
+            println!("NumPy: not present (`cargo xtask setup` gets it)");
+        }
+        if asked != "rows" {
+            table::print(numpy.as_mut());
+        }
+        if asked != "table" {
+            rows::print(numpy.as_mut());
+        }
     }
-    if asked != "table" {
+    if asked != "table" && asked != "rows" {
         let mut criterion = Criterion::default().configure_from_args();
         folds(&mut criterion);
         distinct(&mut criterion);

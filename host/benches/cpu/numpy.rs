@@ -2,13 +2,14 @@
 
 use std::{
     env,
+    fmt::Display,
     io::{BufRead as _, BufReader, Write as _},
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
-/// Answers each line, `OP TYPE COUNT`, by the shortest time of a call in seconds, `-` where it has no such type or operator. The
-/// array is that of our own side.
+/// Answers each line, `OP TYPE COUNT` or `OP TYPE ROWSxLEN`, by the shortest time of a call in seconds, `-` where it has no such type or
+/// operator. The array is that of our own side.
 const PROGRAM: &str = "
 import sys, time
 import numpy as np
@@ -16,7 +17,20 @@ def norm(a): return np.sqrt(np.dot(a, a))
 def logsumexp(a):
     m = a.max()
     return m + np.log(np.exp(a - m).sum())
-calls = {'sum': np.sum, 'min': np.min, 'max': np.max, 'mean': np.mean, 'argmax': np.argmax, 'std': lambda a: np.std(a, ddof=1),
+def normed(a, squares): return a / np.sqrt(squares.mean(1, keepdims=True) + 1e-5)
+def log_softmax(a):
+    a = a - a.max(1, keepdims=True)
+    return a - np.log(np.exp(a).sum(1, keepdims=True))
+def softmax(a):
+    e = np.exp(a - a.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+def layer_norm(a):
+    a = a - a.mean(1, keepdims=True)
+    return normed(a, a * a) * beside[0] + beside[0]
+calls = {'softmax': softmax, 'log-softmax': log_softmax, 'layer-norm': layer_norm, 'rms-norm': lambda a: normed(a, a * a) * beside[0],
+         'cross-entropy': lambda a: -np.take_along_axis(log_softmax(a), beside[1], 1),
+         'softmax-gradient': lambda a: a * (beside[2] - (a * beside[2]).sum(1, keepdims=True)),
+         'sum': np.sum, 'min': np.min, 'max': np.max, 'mean': np.mean, 'argmax': np.argmax, 'std': lambda a: np.std(a, ddof=1),
          'l2': norm, 'logsumexp': logsumexp, 'count-nonzero': np.count_nonzero, 'any': np.any, 'all': np.all}
 array = (None, None)
 for line in sys.stdin:
@@ -26,10 +40,15 @@ for line in sys.stdin:
         continue
     name = {'f': 'float', 'i': 'int', 'u': 'uint'}[dtype[0]] + {'32': '32', '64': '64', '8': '8', '16': '16'}[dtype[1:]]
     if array[0] != (dtype, count):
-        array = ((dtype, count), (np.arange(int(count)) % 251 - (0 if name[0] == 'u' else 125)).astype(name))
+        shape = [int(size) for size in count.split('x')]
+        a = (np.arange(np.prod(shape)) % 251 - (0 if name[0] == 'u' else 125)).astype(name).reshape(shape)
+        if len(shape) == 2:
+            a = a / a.dtype.type(32)
+            beside = a[0], np.arange(shape[0])[:, None] * 37 % shape[1], a.copy()
+        array = ((dtype, count), a)
     call, a, best, spent = calls[op], array[1], float('inf'), 0.0
     call(a)
-    repeats = max(1, 200000 // len(a))
+    repeats = max(1, 200000 // a.size)
     while spent < 0.15:
         start = time.perf_counter()
         for _ in range(repeats): call(a)
@@ -67,7 +86,7 @@ impl NumPy {
     }
 
     /// How long a call takes.
-    pub fn seconds(&mut self, op: &str, element: &str, count: usize) -> Option<f64> {
+    pub fn seconds(&mut self, op: &str, element: &str, count: impl Display) -> Option<f64> {
         writeln!(self.to, "{op} {element} {count}").ok()?;
         let mut line = String::new();
         self.from.read_line(&mut line).ok()?;

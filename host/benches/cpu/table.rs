@@ -59,7 +59,7 @@ fn values<T: Made>(count: usize) -> Vec<T> {
     (0..count).map(|i| T::made((i % 251) as i32 + lowest)).collect()
 }
 
-fn seconds<A>(mut call: impl FnMut() -> A) -> f64 {
+pub fn seconds<A>(mut call: impl FnMut() -> A) -> f64 {
     let start = Instant::now();
     black_box(call());
     start.elapsed().as_secs_f64()
@@ -93,11 +93,7 @@ fn row<T: Made, R: Reduction<T>>(op: R, long: &[T]) -> Row {
 }
 
 /// Prints the table.
-pub fn print() {
-    let mut numpy = NumPy::start();
-    if numpy.is_none() {
-        println!("NumPy: not present (`cargo xtask setup` gets it)");
-    }
+pub fn print(mut numpy: Option<&mut NumPy>) {
     println!(
         "{} threads, {}; {LONG} elements: share of a plain read, GB/s, NumPy's GB/s on one thread; then µs a call (NumPy's)",
         cpu::threads(),
@@ -109,7 +105,7 @@ pub fn print() {
     macro_rules! rows {
         ($($element:ident: $($op:expr),*;)*) => {$(
             let long = values::<$element>(LONG);
-            $(line(stringify!($element), $op, &long, numpy.as_mut());)*
+            $(line(stringify!($element), $op, &long, numpy.as_deref_mut());)*
         )*};
     }
     rows! {

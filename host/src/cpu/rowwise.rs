@@ -1,21 +1,28 @@
 //! Row operations: rows side by side on all cores, each with the vector instructions of the machine.
 //!
-//! A row becomes f32 once, and what is kept of each element stays in a near cache for the map. A leaf's columns are folded side by side, as loops over
-//! neighbours that the compiler makes vector code of, then neighbours meet. What knows an operation knows no types of elements, so it is compiled once for each.
+//! A row is read from memory to be folded and from a near cache to be mapped, leaf by leaf; answers are written once, to where they are to lie.
+//! Rows that lie apart are gathered first, some at a time.
 
-mod scratch;
+mod convert;
+mod strip;
 
 use std::ops::Range;
 
+use bytemuck::zeroed_vec;
+use pulp::Arch;
 use rayon::prelude::*;
 use warpfold_kernels::{
     element::Item,
-    rowwise::{Given, RowElement, RowOp, Target},
+    rowwise::{Given, ROWS, RowOp, Target, Value as _},
 };
 
 use super::{TASK, source::gather};
-use crate::layout::Extents;
-use scratch::{Context, Scratch, widen};
+use crate::{layout::Extents, row::RowElement};
+use convert::{Add, Load, Store};
+use strip::{Buffers, Fold, Map, Neighbours, Place, STRIP, Strip};
+
+/// Strips from which on several threads have a row.
+const LONG: usize = 16;
 
 /// The second array.
 #[derive(Clone, Copy)]
@@ -65,160 +72,32 @@ pub(crate) struct Done<T, U> {
     pub(crate) known: Vec<[f32; 4]>,
 }
 
-impl<T> Rows<'_, T> {
-    fn seen(&self, row: u64) -> usize {
+impl<'a, T> Second<'a, T> {
+    /// That of some elements.
+    fn part(self, range: Range<usize>) -> Self {
+        match self {
+            Self::Nothing => self,
+            Self::Pair(array) => Self::Pair(&array[range]),
+            Self::Mask(array) => Self::Mask(&array[range]),
+            Self::Added(array, factor) => Self::Added(&array[range], factor),
+            Self::Residual(array) => Self::Residual(&array[range]),
+        }
+    }
+}
+
+impl<T: RowElement> Rows<'_, T> {
+    fn seen(&self, row: usize) -> usize {
         let len = self.from[0].len;
         match self.causal {
             None => len as usize,
-            Some((period, shown)) => ((row % period.max(1)) as i64)
+            Some((period, shown)) => ((row as u64 % period.max(1)) as i64)
                 .saturating_add(shown)
                 .clamp(0, len as i64) as usize,
         }
     }
 
-    /// Whether rows follow one another in every array that is read and written.
-    fn are_in_order(&self) -> bool {
-        let is = |extents: &Extents| {
-            extents.is_contiguous()
-                && !extents.has_several()
-                && (extents.stride() == extents.len as i64 || extents.count == 1)
-        };
-        let [first, second] = self.from;
-        is(first) && is(self.to) && (matches!(self.second, Second::Nothing) || is(second))
-    }
-}
-
-/// Folds and maps the rows of an array.
-pub(crate) fn map_rows<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>) -> Done<T, U> {
-    let [from, _] = rows.from;
-    let (len, count) = (from.len as usize, from.count as usize);
-    let is_residual = matches!(rows.second, Second::Residual(_));
-    let of = |wanted: bool| if wanted { len * count } else { 0 };
-    let mut answers = vec![U::narrowed(0.0); of(rows.maps)];
-    let mut sums = vec![T::narrowed(0.0); of(is_residual)];
-    let mut known = Vec::with_capacity(count);
-    let context = Context {
-        op,
-        width: 512 / T::TYPE.bytes(),
-        columns: rows.columns,
-    };
-    let together = (TASK / (len * T::TYPE.bytes()).max(1)).clamp(1, count.max(1));
-    // Rows that lie apart are gathered together; all threads' tasks at once.
-    let at_once = (together * 4 * rayon::current_num_threads()).max(8);
-    let in_order = rows.are_in_order();
-    let mut first = 0;
-    while first < count {
-        let here = first..(first + at_once).min(count);
-        let each: Vec<Task<T, U>> = here
-            .clone()
-            .into_par_iter()
-            .step_by(together)
-            .map(|begin| task(context, rows, begin..(begin + together).min(here.end), in_order))
-            .collect();
-        for task in each {
-            known.extend(task.known);
-            place(&task.answers, &mut answers, rows.to, task.first, len, in_order);
-            place(&task.sums, &mut sums, rows.to, task.first, len, in_order);
-        }
-        first = here.end;
-    }
-    Done { answers, sums, known }
-}
-
-/// What a task made of its rows, one after the other.
-struct Task<T, U> {
-    first: u64,
-    answers: Vec<U>,
-    sums: Vec<T>,
-    known: Vec<[f32; 4]>,
-}
-
-/// Puts rows where they are to lie.
-fn place<X: Copy>(rows: &[X], to: &mut [X], extents: &Extents, first: u64, len: usize, in_order: bool) {
-    if rows.is_empty() || to.is_empty() {
-        return;
-    }
-    if in_order {
-        let start = extents.offset as usize + first as usize * len;
-        to[start..][..rows.len()].copy_from_slice(rows);
-        return;
-    }
-    let mut steps = vec![0; len];
-    extents.steps(0, &mut steps);
-    for (row, values) in (first..).zip(rows.chunks(len)) {
-        let start = extents.start(row) as i64;
-        for (value, step) in values.iter().zip(&steps) {
-            to[(start + step) as usize] = *value;
-        }
-    }
-}
-
-/// Rows of one array, in order: where they lie, or gathered.
-fn rows_of<'a, X: Item>(
-    values: &'a [X],
-    extents: &Extents,
-    rows: &Range<usize>,
-    in_order: bool,
-    gathered: &'a mut Vec<X>,
-) -> &'a [X] {
-    let (len, count) = (extents.len as usize, rows.len());
-    if len == 0 {
-        return &[];
-    }
-    if in_order {
-        return &values[extents.offset as usize + rows.start * len..][..count * len];
-    }
-    *gathered = gather(values, extents, (rows.start as u64, count), (0, len), len);
-    gathered
-}
-
-/// Folds and maps some rows, on one thread unless they are long.
-fn task<T: RowElement, U: RowElement, O: RowOp>(
-    context: Context<'_, O>,
-    rows: &Rows<'_, T>,
-    numbers: Range<usize>,
-    in_order: bool,
-) -> Task<T, U> {
-    let [from, other] = rows.from;
-    let len = from.len as usize;
-    let (mut own, mut own_second, mut own_mask) = (vec![], vec![], vec![]);
-    let values = rows_of(rows.values, from, &numbers, in_order, &mut own);
-    let (mut seconds, mut mask): (&[T], &[u8]) = (&[], &[]);
-    match rows.second {
-        Second::Nothing => {}
-        Second::Pair(array) | Second::Added(array, _) | Second::Residual(array) => {
-            seconds = rows_of(array, other, &numbers, in_order, &mut own_second);
-        }
-        Second::Mask(array) => mask = rows_of(array, other, &numbers, in_order, &mut own_mask),
-    }
-    let mut done = Task {
-        first: numbers.start as u64,
-        answers: Vec::with_capacity(if rows.maps { len * numbers.len() } else { 0 }),
-        sums: vec![],
-        known: Vec::with_capacity(numbers.len()),
-    };
-    let mut scratch = Scratch::default();
-    for (i, number) in numbers.enumerate() {
-        let seen = i * len..i * len + rows.seen(number as u64);
-        widen(&values[seen.clone()], &mut scratch.firsts);
-        widen(seconds.get(seen.clone()).unwrap_or_default(), &mut scratch.seconds);
-        let mask = mask.get(seen).unwrap_or_default();
-        scratch.prepare(context.op, rows.second, mask, &mut done.sums);
-        let (given, target) = rows.given(number, &scratch.firsts);
-        let row = scratch.fold(context, given);
-        if rows.maps {
-            scratch.map(context, len, row, given, target);
-            done.answers
-                .extend(scratch.firsts.iter().map(|value| U::narrowed(*value)));
-        }
-        done.known.push(context.op.known(row, scratch.seen as u64, given));
-    }
-    done
-}
-
-impl<T> Rows<'_, T> {
     /// What is given of a row, and its target if it has one.
-    fn given(&self, number: usize, values: &[f32]) -> (Given, Option<usize>) {
+    fn given(&self, number: usize, values: &[T]) -> (Given, Option<usize>) {
         if let Some([first, second]) = self.given {
             let at = |given: &[f32]| given.get(number).copied().unwrap_or(0.0);
             return ([at(first), at(second)], None);
@@ -231,8 +110,291 @@ impl<T> Rows<'_, T> {
             return (Target::Ignored.given(0.0), None);
         }
         match usize::try_from(target).ok().filter(|target| *target < values.len()) {
-            Some(target) => (Target::There.given(values[target]), Some(target)),
+            Some(target) => (Target::There.given(values[target].wide()), Some(target)),
             None => (Target::Beyond.given(0.0), None),
+        }
+    }
+}
+
+/// Whether rows follow one another.
+fn are_in_order(extents: &Extents) -> bool {
+    extents.is_contiguous() && !extents.has_several() && (extents.stride() == extents.len as i64 || extents.count == 1)
+}
+
+/// Folds and maps the rows of an array.
+pub(crate) fn map_rows<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>) -> Done<T, U> {
+    let (len, count) = (rows.from[0].len as usize, rows.from[0].count as usize);
+    let is_residual = matches!(rows.second, Second::Residual(_));
+    let room = |count: usize| Done {
+        answers: zeroed_vec(if rows.maps { count * len } else { 0 }),
+        sums: zeroed_vec(if is_residual { count * len } else { 0 }),
+        known: vec![[0.0; 4]; count],
+    };
+    let together = (TASK / (len * T::TYPE.bytes()).max(1)).max(1);
+    let each = |part: Part<'_, T, U>| map_part(op, rows, part);
+    let mut done = room(count);
+    if are_in_order(rows.to) {
+        Part::of(&mut done, 0).each(together, &each);
+        return done;
+    }
+    // Answers that lie apart are made in order, some at a time.
+    let some = together * 4 * rayon::current_num_threads();
+    for first in (0..count).step_by(some) {
+        let mut here = room(some.min(count - first));
+        Part::of(&mut here, first).each(together, &each);
+        place(&here.answers, &mut done.answers, rows.to, first, len);
+        place(&here.sums, &mut done.sums, rows.to, first, len);
+        done.known[first..][..here.known.len()].copy_from_slice(&here.known);
+    }
+    done
+}
+
+/// Where some rows' answers are to lie, one after the other.
+struct Part<'a, T, U> {
+    first: usize,
+    answers: &'a mut [U],
+    sums: &'a mut [T],
+    known: &'a mut [[f32; 4]],
+}
+
+impl<'a, T: Send, U: Send> Part<'a, T, U> {
+    fn of(done: &'a mut Done<T, U>, first: usize) -> Self {
+        Part {
+            first,
+            answers: &mut done.answers,
+            sums: &mut done.sums,
+            known: &mut done.known,
+        }
+    }
+
+    /// Takes away the first rows, at most so many; none if none are left.
+    fn split(&mut self, rows: usize) -> Option<Self> {
+        let left = self.known.len();
+        let rows = rows.min(left);
+        let first = self.first;
+        self.first += rows;
+        // Of arrays that there are not, nothing.
+        Some(Part {
+            first,
+            answers: self.answers.split_off_mut(..self.answers.len() / left.max(1) * rows)?,
+            sums: self.sums.split_off_mut(..self.sums.len() / left.max(1) * rows)?,
+            known: self.known.split_off_mut(..rows)?,
+        })
+        .filter(|_| rows > 0)
+    }
+
+    /// All of it, so many rows a task. What is done has no operation here: rayon's part of it is compiled once for each pair of types.
+    fn each(mut self, together: usize, of: &(dyn Fn(Self) + Sync)) {
+        let mut tasks = vec![];
+        while let Some(task) = self.split(together) {
+            tasks.push(task);
+        }
+        tasks.into_par_iter().for_each(of);
+    }
+}
+
+/// Puts rows where they are to lie.
+fn place<X: Copy>(rows: &[X], to: &mut [X], extents: &Extents, first: usize, len: usize) {
+    let mut starts = vec![0; rows.len() / len.max(1)];
+    extents.starts(first as u64, &mut starts);
+    let mut steps = vec![0; len];
+    extents.steps(0, &mut steps);
+    if extents.answers_are_closer() {
+        for (i, step) in steps.iter().enumerate() {
+            for (row, start) in starts.iter().enumerate() {
+                to[(start + step) as usize] = rows[row * len + i];
+            }
+        }
+    } else {
+        for (row, start) in rows.chunks(len.max(1)).zip(&starts) {
+            for (value, step) in row.iter().zip(&steps) {
+                to[(start + step) as usize] = *value;
+            }
+        }
+    }
+}
+
+/// Rows of one array, in order: where they lie, or gathered.
+fn rows_of<'a, X: Item>(values: &'a [X], extents: &Extents, rows: &Range<usize>, gathered: &'a mut Vec<X>) -> &'a [X] {
+    let (len, count) = (extents.len as usize, rows.len());
+    if len == 0 {
+        return &[];
+    }
+    if are_in_order(extents) {
+        return &values[extents.offset as usize + rows.start * len..][..count * len];
+    }
+    *gathered = gather(values, extents, (rows.start as u64, count), (0, len), len);
+    gathered
+}
+
+/// Folds and maps some rows, on one thread unless they are long.
+fn map_part<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>, mut part: Part<'_, T, U>) {
+    let [from, other] = rows.from;
+    let len = from.len as usize;
+    let numbers = part.first..part.first + part.known.len();
+    let (mut own, mut own_second, mut own_mask) = (vec![], vec![], vec![]);
+    let values = rows_of(rows.values, from, &numbers, &mut own);
+    let others = |array, gathered| rows_of(array, other, &numbers, gathered);
+    let second = match rows.second {
+        Second::Nothing => Second::Nothing,
+        Second::Pair(array) => Second::Pair(others(array, &mut own_second)),
+        Second::Added(array, factor) => Second::Added(others(array, &mut own_second), factor),
+        Second::Residual(array) => Second::Residual(others(array, &mut own_second)),
+        Second::Mask(array) => Second::Mask(rows_of(array, other, &numbers, &mut own_mask)),
+    };
+    let mut scratch = Scratch {
+        buffers: Buffers::new(),
+        strips: vec![],
+        states: vec![],
+    };
+    while let Some(row) = part.split(1) {
+        let at = (row.first - numbers.start) * len;
+        let seen = at..at + rows.seen(row.first);
+        let mut values = &values[seen.clone()];
+        let mut second = second.part(seen);
+        if let Second::Residual(array) = second {
+            scratch.add([values, array], row.sums);
+            (values, second) = (&*row.sums, Second::Nothing);
+        }
+        let (given, target) = rows.given(row.first, values);
+        let one = Row {
+            op,
+            columns: rows.columns,
+            values,
+            second,
+            len,
+            given,
+            target,
+        };
+        row.known[0] = scratch.map(one, row.answers);
+    }
+}
+
+/// A row.
+#[derive(Clone, Copy)]
+struct Row<'a, T, O> {
+    op: O,
+    columns: [Option<&'a [f32]>; 2],
+    /// Of those elements that are seen.
+    values: &'a [T],
+    second: Second<'a, T>,
+    /// How many there are, seen or not.
+    len: usize,
+    given: Given,
+    target: Option<usize>,
+}
+
+impl<'a, T: RowElement, O: RowOp> Row<'a, T, O> {
+    /// Columns of a leaf.
+    const WIDTH: usize = 512 / T::TYPE.bytes();
+    /// Elements of a leaf.
+    const LEAF: usize = Self::WIDTH * ROWS / O::Value::ARRAYS;
+    /// Elements of a strip.
+    const STRIP: usize = STRIP / O::Value::ARRAYS;
+
+    /// Which elements are a strip's.
+    fn place(&self, number: usize) -> Place<'a, O> {
+        let first = (number * Self::STRIP).min(self.values.len());
+        Place {
+            op: self.op,
+            width: Self::WIDTH,
+            leaf: Self::LEAF,
+            columns: self.columns,
+            given: self.given,
+            at: first,
+            seen: (self.values.len() - first).min(Self::STRIP),
+        }
+    }
+
+    /// Reads a strip.
+    fn load(&self, place: &Place<'a, O>, to: &mut Buffers) {
+        let range = place.at..place.at + place.seen;
+        Arch::new().dispatch(Load {
+            values: &self.values[range.clone()],
+            second: self.second.part(range),
+            negates: self.op.negates(),
+            absent: self.op.absent().each()[0],
+            to,
+        });
+    }
+}
+
+/// What a task has for its rows.
+struct Scratch<O: RowOp> {
+    buffers: Buffers,
+    strips: Vec<Strip<O>>,
+    states: Vec<O::State>,
+}
+
+impl<O: RowOp> Scratch<O> {
+    /// A residual.
+    fn add<T: RowElement>(&mut self, values: [&[T]; 2], sums: &mut [T]) {
+        let arch = Arch::new();
+        each_chunk(sums, STRIP, &mut self.buffers, &|number, to, _| {
+            let values = values.map(|values| &values[number * STRIP..][..to.len()]);
+            arch.dispatch(Add { values, to });
+        });
+    }
+
+    /// The answers of a row, if there are to be any, and what else is known of it.
+    fn map<T: RowElement, U: RowElement>(&mut self, row: Row<'_, T, O>, answers: &mut [U]) -> [f32; 4] {
+        let (op, arch) = (row.op, Arch::new());
+        let (leaf, strip) = (Row::<T, O>::LEAF, Row::<T, O>::STRIP);
+        let seen = row.values.len();
+        let Self {
+            buffers,
+            strips,
+            states,
+        } = self;
+        let is_long = row.len > LONG * strip;
+        strips.resize_with(row.len.div_ceil(strip), || Strip::nothing(op, is_long));
+        each_chunk(
+            &mut strips[..seen.div_ceil(strip)],
+            1,
+            buffers,
+            &|number, to, buffers| {
+                let (place, to) = (row.place(number), &mut to[0]);
+                row.load(&place, buffers);
+                arch.dispatch(Fold { place, buffers, to });
+            },
+        );
+        states.clear();
+        let leaves = strips.iter().flat_map(|each| &each.leaves[..strip / leaf]);
+        states.extend(leaves.take(seen.div_ceil(leaf)).map(|leaf| leaf.state));
+        let state = arch.dispatch(Neighbours { op, states });
+        each_chunk(answers, strip, buffers, &|number, to, buffers| {
+            let place = row.place(number);
+            if !strips[number].keeps() {
+                row.load(&place, buffers);
+            }
+            arch.dispatch(Map {
+                place,
+                strip: &strips[number],
+                row: (state, seen as u64),
+                is_alone: row.len <= leaf,
+                len: to.len(),
+                target: row.target.and_then(|target| target.checked_sub(number * strip)),
+                buffers,
+            });
+            arch.dispatch(Store { from: buffers, to });
+        });
+        op.known(state, seen as u64, row.given)
+    }
+}
+
+/// Chunks with their numbers, on several threads if they are many. What is done has no operation here: rayon's part of it is compiled once for each type.
+fn each_chunk<X: Send>(
+    items: &mut [X],
+    size: usize,
+    buffers: &mut Buffers,
+    of: &(dyn Fn(usize, &mut [X], &mut Buffers) + Sync),
+) {
+    if items.len() > LONG * size {
+        let chunks = items.par_chunks_mut(size).enumerate().with_min_len(LONG / 4);
+        chunks.for_each_init(Buffers::new, |buffers, (number, chunk)| of(number, chunk, buffers));
+    } else {
+        for (number, chunk) in items.chunks_mut(size).enumerate() {
+            of(number, chunk, buffers);
         }
     }
 }

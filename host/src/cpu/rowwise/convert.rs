@@ -1,0 +1,88 @@
+//! Elements to f32 and back: a strip at a time, as vector code. What is here knows types of elements, and no operation.
+
+use std::iter::zip;
+
+use pulp::{Simd, WithSimd};
+use warpfold_kernels::{arithmetic::single, rowwise::RowElement};
+
+use super::{Second, strip::Buffers};
+
+/// Makes the elements of a strip what they are before they are looked at.
+pub(super) struct Load<'a, T> {
+    pub(super) values: &'a [T],
+    pub(super) second: Second<'a, T>,
+    pub(super) negates: bool,
+    /// What stands for an element that the mask hides.
+    pub(super) absent: f32,
+    pub(super) to: &'a mut Buffers,
+}
+
+impl<T: RowElement> WithSimd for Load<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let [firsts, seconds] = &mut self.to.0;
+        let firsts = &mut firsts[..self.values.len()];
+        widen(self.values, firsts);
+        if self.negates {
+            firsts.iter_mut().for_each(|value| *value = -*value);
+        }
+        match self.second {
+            Second::Nothing | Second::Residual(_) => {}
+            Second::Pair(array) => widen(array, &mut seconds[..array.len()]),
+            Second::Mask(array) => {
+                for (value, byte) in zip(firsts, array) {
+                    *value = if *byte == 0 { self.absent } else { *value };
+                }
+            }
+            Second::Added(array, factor) => {
+                for (value, added) in zip(firsts, array) {
+                    *value = single::fma(*value, factor, added.wide());
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn widen<T: RowElement>(from: &[T], to: &mut [f32]) {
+    for (to, value) in zip(to, from) {
+        *to = value.wide();
+    }
+}
+
+/// Rounds a strip's answers to where they are to lie.
+pub(super) struct Store<'a, U> {
+    pub(super) from: &'a Buffers,
+    pub(super) to: &'a mut [U],
+}
+
+impl<U: RowElement> WithSimd for Store<'_, U> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (to, value) in zip(self.to, &self.from.0[0]) {
+            *to = U::narrowed(*value);
+        }
+    }
+}
+
+/// The sums of elements and of those of a residual, rounded.
+pub(super) struct Add<'a, T> {
+    pub(super) values: [&'a [T]; 2],
+    pub(super) to: &'a mut [T],
+}
+
+impl<T: RowElement> WithSimd for Add<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let [firsts, seconds] = self.values;
+        for (to, (first, second)) in zip(self.to, zip(firsts, seconds)) {
+            *to = T::narrowed(first.wide() + second.wide());
+        }
+    }
+}

@@ -21,7 +21,6 @@ use warpfold_kernels::{
         rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, Way},
     },
     stages::columns::Floats as Kind,
-    tree::LANES,
 };
 
 use super::{
@@ -34,7 +33,7 @@ use crate::{
     layout::{Extents, Layout},
     plan::{
         RowPlan,
-        row::{Form, Lie, MOST_BLOCKS},
+        row::{Lie, MOST_BLOCKS},
     },
     row::{Operation, Row, RowElement, Targets, Values},
 };

@@ -94,9 +94,9 @@ macro_rules! points {
 }
 
 points! {
-    softmax: Softmax, leaf [1024 1024], any [1024 1024], short [8 7], added [1024 640], known [4 4]
+    softmax: Softmax, leaf [1024 1024], any [1024 1024], short [8 7], added [1024 512], known [4 4]
         = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag };
-    log_softmax: LogSoftmax, leaf [1024 1024], any [1024 1024], short [8 8], added [1024 640]
+    log_softmax: LogSoftmax, leaf [1024 1024], any [1024 1024], short [8 8], added [1024 512]
         = |params| LogSoftmax { scale: params.scale() };
     layer_norm: LayerNorm, leaf [1024 1024], any [1024 896], short [8 7]
         = |params| LayerNorm { epsilon: params.numbers[0] };
@@ -106,8 +106,8 @@ points! {
         = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]);
     softmax_gradient: SoftmaxGradient, leaf [1024 1024], any [1024 1024], short [8 8]
         = |params| SoftmaxGradient { scale: params.numbers[0] };
-    log_softmax_gradient: LogSoftmaxGradient, leaf [1024 1024], any [1024 1024], short [8 8]
+    log_softmax_gradient: LogSoftmaxGradient, leaf [1024 1024], any [1024 1024]
         = |params| LogSoftmaxGradient { scale: params.numbers[0] };
-    norm_gradient: NormGradient, leaf [1024 1024], any [1024 896], short [7 5]
+    norm_gradient: NormGradient, leaf [1024 1024], any [1024 768], short [7 5]
         = |params| NormGradient { centers: params.flag, plus: params.numbers[1] };
 }

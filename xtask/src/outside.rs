@@ -37,7 +37,7 @@ impl Run {
 /// The last has a stand-in for CUDA and no kernels, so that it says the same with a GPU and without.
 const RUNS: [Run; 5] = [
     Run::of("outside", "", "14.392729; the largest is at 0\n"),
-    Run::of("own", "", "1.5\n"),
+    Run::of("own", "", "1.5\n[0.6, -0.8]\n"),
     Run::of("npy", "files", "6 of [3]\n"),
     Run::of("matrix", "ndarray", "[1, 2]\n"),
     Run {
@@ -46,11 +46,13 @@ const RUNS: [Run; 5] = [
     },
 ];
 
-/// What the README leaves to its reader: how its operator is called.
-const OWN: &str = "use own::MeanDistance;
+/// What the docs leave to their reader: how an operator and a row operation of one's own are called.
+const OWN: &str = "use own::{L2Normalise, MeanDistance};
 
 fn main() -> Result<(), warpfold::Error> {
     println!(\"{}\", warpfold::cpu::reduce(MeanDistance { from: 2.0 }, &[1.0_f32, 4.0])?);
+    let unit = warpfold::row::own(L2Normalise { epsilon: 1e-12 });
+    println!(\"{:?}\", unit.on_cpu::<_, f32>(&[3.0_f32, -4.0])?.values);
     Ok(())
 }
 ";
@@ -112,7 +114,12 @@ fn make(folder: &Path) -> Result<()> {
         found.with_context(|| format!("the README has no example {what}"))
     };
     let library = fs::read_to_string(paths::root().join("docs/library.md"))?;
-    let operator = blocks(&library, "rust,ignore").find(|block| block.contains("operators!"));
+    let own = |what: &str| {
+        let block = blocks(&library, "rust,ignore").find(|block| block.contains(what));
+        block.with_context(|| format!("docs/library.md calls no {what}"))
+    };
+    // One crate has both.
+    let own = format!("{}\n{}", own("::operators!")?, own("::row_operations!")?);
     let host = paths::root().join("host");
     let kernels = paths::root().join("kernels-gpu");
     // No debug information: it would be most of what is compiled here.
@@ -141,12 +148,7 @@ fn make(folder: &Path) -> Result<()> {
         ("values.npy", &npy(&[1.0, 2.0, 3.0])),
         ("own/Cargo.toml", own_manifest.as_bytes()),
         ("own/build.rs", b"fn main() {\n    warpfold_embed::ptx();\n}\n"),
-        (
-            "own/src/lib.rs",
-            operator
-                .context("docs/library.md has no operator of one's own")?
-                .as_bytes(),
-        ),
+        ("own/src/lib.rs", own.as_bytes()),
     ];
     for (name, bytes) in files {
         let file = folder.join(name);

@@ -48,6 +48,14 @@ impl From<Vec<[f32; 4]>> for Known {
 /// assert_eq!(rows.known.numbers[0][0], 5.0); // the norm
 /// # Ok::<(), warpfold::Error>(())
 /// ```
+///
+/// This one has no columns:
+///
+/// ```compile_fail,E0080
+/// # use own_operator::L2Normalise;
+/// # use warpfold::row;
+/// let weighted = row::own(L2Normalise { epsilon: 1e-12 }).weight(&[1.0_f32; 3]);
+/// ```
 pub fn own<'a, O: RowOperation>(op: O) -> Row<'a, Own<O>> {
     const {
         assert!(!O::TARGETS, "a row operation of your own takes no targets");

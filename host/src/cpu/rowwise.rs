@@ -251,10 +251,10 @@ fn map_part<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>, m
         let at = (row.first - numbers.start) * len;
         let seen = at..at + rows.seen(row.first);
         let mut values = &values[seen.clone()];
-        let mut second = second.part(seen);
+        let (mut second, mut negates) = (second.part(seen), op.negates());
         if let Second::Residual(array) = second {
-            scratch.add([values, array], row.sums);
-            (values, second) = (&*row.sums, Second::Nothing);
+            scratch.add([values, array], negates, row.sums);
+            (values, second, negates) = (&*row.sums, Second::Nothing, false);
         }
         let (given, target) = rows.given(row.first, values);
         let one = Row {
@@ -262,6 +262,7 @@ fn map_part<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>, m
             columns: rows.columns,
             values,
             second,
+            negates,
             len,
             given,
             target,
@@ -278,6 +279,8 @@ struct Row<'a, T, O> {
     /// Of those elements that are seen.
     values: &'a [T],
     second: Second<'a, T>,
+    /// Whether they are to be negated: sums with a residual are of such that were.
+    negates: bool,
     /// How many there are, seen or not.
     len: usize,
     given: Given,
@@ -312,7 +315,7 @@ impl<'a, T: RowElement, O: RowOp> Row<'a, T, O> {
         Arch::new().dispatch(Load {
             values: &self.values[range.clone()],
             second: self.second.part(range),
-            negates: self.op.negates(),
+            negates: self.negates,
             absent: self.op.absent().each()[0],
             to,
         });
@@ -328,11 +331,11 @@ struct Scratch<O: RowOp> {
 
 impl<O: RowOp> Scratch<O> {
     /// A residual.
-    fn add<T: RowElement>(&mut self, values: [&[T]; 2], sums: &mut [T]) {
+    fn add<T: RowElement>(&mut self, values: [&[T]; 2], negates: bool, sums: &mut [T]) {
         let arch = Arch::new();
         each_chunk(sums, STRIP, &mut self.buffers, &|number, to, _| {
             let values = values.map(|values| &values[number * STRIP..][..to.len()]);
-            arch.dispatch(Add { values, to });
+            arch.dispatch(Add { values, negates, to });
         });
     }
 

@@ -72,6 +72,8 @@ impl<U: RowElement> WithSimd for Store<'_, U> {
 /// The sums of elements and of those of a residual, rounded.
 pub(super) struct Add<'a, T> {
     pub(super) values: [&'a [T]; 2],
+    /// Whether the elements are negated first.
+    pub(super) negates: bool,
     pub(super) to: &'a mut [T],
 }
 
@@ -81,8 +83,9 @@ impl<T: RowElement> WithSimd for Add<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let [firsts, seconds] = self.values;
+        let sign = if self.negates { -1.0 } else { 1.0 };
         for (to, (first, second)) in zip(self.to, zip(firsts, seconds)) {
-            *to = T::narrowed(first.wide() + second.wide());
+            *to = T::narrowed(sign * first.wide() + second.wide());
         }
     }
 }

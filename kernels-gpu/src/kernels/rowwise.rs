@@ -3,7 +3,7 @@
 //! A warp has a leaf. Of rows of at most 32 vectors it has several, some lanes for each; of longer ones than a leaf several warps have a row together, of a block
 //! or of a cluster of blocks. Rows that are longer still are folded by one launch and mapped by another: [`Mode`]. None of that changes a bit.
 //!
-//! Elements of 16 bits share their kernels, whichever of the two types they are: they are f32 as soon as they are read.
+//! [Plain](RowLaunch::is_plain) launches have kernels of their own for each type. In all others elements of 16 bits share their kernels, whichever of the two types they are.
 
 mod apart;
 mod columns;

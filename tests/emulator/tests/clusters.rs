@@ -4,7 +4,7 @@ use warpfold_emulator::{Fault, Lane, Launch, Memory, Run, launch};
 use warpfold_kernels::simt::Simt;
 
 /// Each block sends its number to all blocks of its cluster, and reads what the others sent: once it has received it, or before.
-fn tell(seed: u64, cluster: u32, waits: bool, kernel_ends_early: bool) -> Result<Run, Fault> {
+fn send(seed: u64, cluster: u32, waits: bool, kernel_ends_early: bool) -> Result<Run, Fault> {
     let config = Launch::new(2 * cluster, 32, seed).cluster(cluster);
     launch(&config, &mut Memory::new(), |lane: Lane<'_>| {
         let rank = lane.block() % cluster;
@@ -33,7 +33,7 @@ fn tell(seed: u64, cluster: u32, waits: bool, kernel_ends_early: bool) -> Result
 fn what_is_sent_is_read_once_it_is_received() {
     for seed in 0..20 {
         for cluster in [1, 2, 4] {
-            tell(seed, cluster, true, false).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
+            send(seed, cluster, true, false).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
         }
     }
 }
@@ -41,10 +41,10 @@ fn what_is_sent_is_read_once_it_is_received() {
 #[test]
 fn what_is_read_before_is_a_race() {
     for seed in 0..20 {
-        let told = tell(seed, 4, false, false);
+        let run = send(seed, 4, false, false);
         assert!(
-            matches!(told, Err(Fault::Race { .. } | Fault::Unwritten { .. })),
-            "seed {seed}: {told:?}"
+            matches!(run, Err(Fault::Race { .. } | Fault::Unwritten { .. })),
+            "seed {seed}: {run:?}"
         );
     }
 }
@@ -52,10 +52,10 @@ fn what_is_read_before_is_a_race() {
 #[test]
 fn a_thread_that_does_not_arrive_is_named() {
     for seed in 0..20 {
-        let told = tell(seed, 2, true, true);
+        let run = send(seed, 2, true, true);
         assert!(
-            matches!(told, Err(Fault::DivergentBarrier { .. })),
-            "seed {seed}: {told:?}"
+            matches!(run, Err(Fault::DivergentBarrier { .. })),
+            "seed {seed}: {run:?}"
         );
     }
 }
@@ -63,8 +63,8 @@ fn a_thread_that_does_not_arrive_is_named() {
 #[test]
 fn no_block_writes_to_another_cluster() {
     let config = Launch::new(4, 32, 1).cluster(2);
-    let told = launch(&config, &mut Memory::new(), |lane| lane.cluster_send(2, 2, 0, 1));
-    assert!(matches!(told, Err(Fault::SharedOutOfBounds { .. })), "{told:?}");
-    let told = launch(&Launch::new(3, 32, 1).cluster(2), &mut Memory::new(), |_| {});
-    assert!(matches!(told, Err(Fault::BadLaunch { .. })), "{told:?}");
+    let run = launch(&config, &mut Memory::new(), |lane| lane.cluster_send(2, 2, 0, 1));
+    assert!(matches!(run, Err(Fault::SharedOutOfBounds { .. })), "{run:?}");
+    let run = launch(&Launch::new(3, 32, 1).cluster(2), &mut Memory::new(), |_| {});
+    assert!(matches!(run, Err(Fault::BadLaunch { .. })), "{run:?}");
 }

@@ -461,3 +461,7 @@ pub struct Arguments<T: Element> {
     /// The same as `period`; where it comes to less than nothing, none is.
     pub shown: i64,
 }
+
+#[cfg(test)]
+#[path = "launch_tests.rs"]
+mod tests;

@@ -3,13 +3,16 @@
 
 use std::{env, process::Command, time::Instant};
 
-use bytemuck::NoUninit;
+use bytemuck::{NoUninit, Pod};
 use warpfold::{
+    View,
     gpu::Gpu,
+    layout::Layout,
     ops::{
         ArgMax, Describe, LogSumExp, Max, NormL2, NormLp, Product, Reduction, Skewness, StdDev, Sum,
         element::{Element, bf16, f16},
     },
+    row::{self, Operation, Row, RowElement},
 };
 
 use super::Outcome;
@@ -18,8 +21,8 @@ use super::Outcome;
 const COUNT: usize = 1 << 22;
 
 macro_rules! calls {
-    ($($name:literal: $op:expr, $element:ty;)*) => {
-        const CALLS: &[&str] = &[$($name),*];
+    ($($name:literal: $op:expr, $element:ty;)* rows { $($row:literal: $row_op:expr, $of:ty;)* }) => {
+        const CALLS: &[&str] = &[$($name,)* $($row),*];
 
         /// Does the call of that name, and tells its milliseconds.
         pub(crate) fn one(name: &str) -> Outcome<()> {
@@ -27,6 +30,7 @@ macro_rules! calls {
             gpu.make_current()?;
             match name {
                 $($name => call::<$element, _>(&gpu, $op),)*
+                $($row => call_row::<$of, _>(&gpu, $row_op),)*
                 _ => Err(format!("no call {name}").into()),
             }
         }
@@ -49,6 +53,28 @@ calls! {
     "argmax f16": ArgMax, f16;
     "std f16": StdDev { correction: 1.0 }, f16;
     "lp f16": NormLp { p: 3.0 }, f16;
+    rows {
+        "softmax f32": row::softmax(), f32;
+        "softmax bf16": row::softmax(), bf16;
+        "softmax masked bf16": row::softmax().causal(), bf16;
+        "log_softmax bf16": row::log_softmax(), bf16;
+        "layer_norm bf16": row::layer_norm(1e-5), bf16;
+        "rms_norm bf16": row::rms_norm(1e-6), bf16;
+        "cross_entropy bf16": row::cross_entropy(&[0_i64; ROWS as usize]), bf16;
+        "log_sum_exp f16": row::log_sum_exp(), f16;
+    }
+}
+
+/// Rows of a call of a row operation.
+const ROWS: u64 = 1024;
+
+fn call_row<T: RowElement + Pod, Op: Operation>(gpu: &Gpu, row: Row<'_, Op>) -> Outcome<()> {
+    let layout = Layout::c_order(&[ROWS, COUNT as u64 / ROWS])?;
+    let values = vec![T::from_bits(0); COUNT];
+    let start = Instant::now();
+    row.on::<_, T>(gpu, View::new(&values, &layout)?)?;
+    println!("{:.1}", start.elapsed().as_secs_f64() * 1e3);
+    Ok(())
 }
 
 fn call<T: Element + NoUninit, R: Reduction<T>>(gpu: &Gpu, op: R) -> Outcome<()> {

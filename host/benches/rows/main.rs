@@ -43,7 +43,20 @@ fn main() -> Outcome<()> {
     println!("op,shape,dtype,us,GB/s");
     of::<half::bf16>(&bench)?;
     of::<f32>(&bench)?;
+    gpt2(&bench)?;
     serving(&bench)
+}
+
+/// GPT-2's layer norm, of 4 texts of 1024 tokens, and the softmax of its 12 heads' causal attention.
+fn gpt2(bench: &Bench) -> Outcome<()> {
+    let both = Beside {
+        weights: true,
+        biases: true,
+        ..PLAIN
+    };
+    time::<f32, _>(bench, "gpt2_layer_norm", &row::layer_norm(1e-5), [4096, 768], both)?;
+    let causal = row::softmax().scale(0.125).causal();
+    time_of::<f32, _>(bench, "gpt2_causal_softmax", &causal, &[48, 1024, 1024], PLAIN)
 }
 
 /// Whether an operation of a shape is asked for: all are, if none is named. Shapes are told from operations by their first letter, which is a digit.
@@ -142,6 +155,7 @@ fn of<T: Sample + RowElement + Pod>(bench: &Bench) -> Outcome<()> {
 struct Beside {
     arrays: u64,
     weights: bool,
+    biases: bool,
     targets: bool,
     known: bool,
 }
@@ -149,6 +163,7 @@ struct Beside {
 const PLAIN: Beside = Beside {
     arrays: 1,
     weights: false,
+    biases: false,
     targets: false,
     known: false,
 };
@@ -228,13 +243,25 @@ fn time<T: Sample + RowElement + Pod, Op: Operation>(
     bench: &Bench,
     name: &str,
     operation: &Row<'_, Op>,
-    [rows, columns]: [u64; 2],
+    size: [u64; 2],
     beside: Beside,
 ) -> Outcome<()> {
+    time_of::<T, Op>(bench, name, operation, &size, beside)
+}
+
+fn time_of<T: Sample + RowElement + Pod, Op: Operation>(
+    bench: &Bench,
+    name: &str,
+    operation: &Row<'_, Op>,
+    shape: &[u64],
+    beside: Beside,
+) -> Outcome<()> {
+    let (columns, others) = shape.split_last().ok_or("a row")?;
+    let (rows, columns) = (others.iter().product::<u64>(), *columns);
     if !is_wanted(name, [rows, columns]) {
         return Ok(());
     }
-    let prepared = operation.prepare::<T, T>(&bench.gpu, &Layout::c_order(&[rows, columns])?)?;
+    let prepared = operation.prepare::<T, T>(&bench.gpu, &Layout::c_order(shape)?)?;
     let bytes = rows * columns * size_of::<T>() as u64;
     let stride = bytes.next_multiple_of(256);
     // Two bf16 that are nearly 1, and an f32: with zeros all answers would be zeros, too.
@@ -256,6 +283,7 @@ fn time<T: Sample + RowElement + Pod, Op: Operation>(
             other: of(beside.arrays == 2, input + stride),
             output: input + (parts - 1) * stride,
             weights: (of(beside.weights, ones), Some(T::TYPE)),
+            biases: (of(beside.biases, ones), Some(T::TYPE)),
             targets: of(beside.targets, targets.as_device_ptr().as_raw()),
             known: if beside.known {
                 [ones, ones, 0, 0]

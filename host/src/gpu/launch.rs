@@ -196,9 +196,9 @@ pub(super) fn array_of(spot: Spot, address: u64, pitch: usize) -> Array {
     }
 }
 
-/// Whether the device can hold a cluster of a launch of as many blocks of as many threads, in clusters of as many blocks: of more than 8 not every device can. The context is
+/// Clusters that the device can hold at once, of a launch of as many blocks of as many threads, in clusters of as many blocks: of more than 8 not every device can hold one. The context is
 /// current.
-pub(super) fn holds_clusters(function: Function, shape: [u32; 3]) -> bool {
+pub(super) fn clusters_at_once(function: Function, shape: [u32; 3]) -> u32 {
     /// CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
     const LARGE_CLUSTERS: u32 = 14;
     // SAFETY: the handle is of a loaded module. A device that has no such clusters says so below.
@@ -209,7 +209,7 @@ pub(super) fn holds_clusters(function: Function, shape: [u32; 3]) -> bool {
     // SAFETY: the configuration is what the driver's header has it as; writes one number.
     let code =
         unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, function.0.cast(), ptr::from_ref(&config).cast()) };
-    code == 0 && clusters > 0
+    if code == 0 { clusters.max(0) as u32 } else { 0 }
 }
 
 /// `CUlaunchConfig`.

@@ -18,8 +18,10 @@ use warpfold_kernels::{
     element::Type,
     kernels::{
         Library,
+        rows::Width,
         rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, Way},
     },
+    rowwise::RowOp,
     stages::columns::Floats as Kind,
 };
 
@@ -71,8 +73,12 @@ struct Ready {
     targets: Option<(bool, i64)>,
     maps: bool,
     function: Function,
+    /// Clusters that the device has at once.
+    at_once: u32,
     /// The plan of launches that are not plain, where those of the other must be; and its kernel, loaded when first asked for.
     general: Option<(RowPlan, OnceLock<Function>)>,
+    /// Whether a launch is plain.
+    is_plain: fn(&RowLaunch, Type) -> bool,
     needs_weights: bool,
     /// Whether what is known of rows is read rather than written.
     reads_known: bool,
@@ -107,7 +113,13 @@ impl Ready {
         layout.check(i64::MAX as u64)?;
         let [from, other] = &problem.from;
         let second = row.other.as_ref().map(|(second, _)| *second);
-        let is_plain = problem.causal.is_none() && element == out && !matches!(second, Some(Second::Mask));
+        let params = row.op.params();
+        let is_seen = problem.causal.is_none()
+            || <Op::Op as RowOp>::MASKS && Width::of(element, problem.from[0].len) == Width::Warp;
+        let is_plain = is_seen
+            && element == out
+            && !matches!(second, Some(Second::Mask))
+            && !params.negates;
         let lie = match Lie::of(element, &problem.from, &problem.to, is_plain) {
             Lie::Plain | Lie::InRuns if second == Some(Second::Added) => Lie::Added,
             lie => lie,
@@ -118,10 +130,16 @@ impl Ready {
             let plan = if row.op.maps() { RowPlan::of } else { RowPlan::of_known };
             plan(Op::LIBRARY, Op::KERNELS, element, size, lie, row.form, cluster)
         };
-        let (plan, function, cluster) = planned(gpu, Op::LIBRARY, |cluster| plan_of(lie, cluster))?;
+        let planned = planned(gpu, Op::LIBRARY, |cluster| plan_of(lie, cluster))?;
+        let Planned {
+            plan,
+            function,
+            cluster,
+            at_once,
+        } = planned;
         let general = plan
             .must_be_plain()
-            .then(|| plan_of(Lie::InRuns, cluster))
+            .then(|| plan_of(Lie::InRuns, cluster.min(PORTABLE_BLOCKS)))
             .transpose()?
             .map(|plan| (plan, OnceLock::new()));
         let reach = layout.reach().unwrap_or((0, 0));
@@ -167,7 +185,7 @@ impl Ready {
             gpu: gpu.clone(),
             name: Op::NAME,
             plan,
-            params: row.op.params(),
+            params,
             place: Place::new(2, spot, upload(several.then(|| Extents::dimensions_of(&problem.from)))?),
             kinds: [kind_of(Op::NAME, element)?, kind_of(Op::NAME, out)?],
             out_layout: upload(problem.to.has_several().then(|| problem.to.dimensions()))?,
@@ -177,7 +195,9 @@ impl Ready {
             targets: row.targets.map(|(targets, ignored)| (targets.are_wide(), ignored)),
             maps: row.op.maps(),
             function,
+            at_once,
             general,
+            is_plain: RowLaunch::is_plain::<Op::Op>,
             needs_weights: row.op.needs_weights(),
             reads_known: row.given.is_some(),
             states: states.transpose()?,
@@ -191,7 +211,7 @@ impl Ready {
         let Some((plan, function)) = self
             .general
             .as_ref()
-            .filter(|_| !passed.is_plain(self.plan.entry.element))
+            .filter(|_| !(self.is_plain)(passed, self.plan.entry.element))
         else {
             return Ok((&self.plan, &self.function));
         };
@@ -271,9 +291,10 @@ impl Ready {
             row_states: device(states),
             states_of_row: self.plan.leaves,
             leaves: self.plan.leaves,
-            blocks: self.plan.blocks_of_row.into(),
+            blocks: 1,
             period,
             shown,
+            ahead: self.at_once.into(),
             numbers: self.params.bits(),
         }
     }
@@ -291,6 +312,10 @@ impl Ready {
         }
         let passed = self.passed(places, kinds, states);
         let (plan, function) = self.of_launch(&passed)?;
+        let passed = RowLaunch {
+            blocks: plan.blocks_of_row.into(),
+            ..passed
+        };
         let go = |function: &Function, passed: RowLaunch, shape: [u32; 3]| {
             let mut passed = passed.widened(plan.entry.element);
             let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
@@ -333,20 +358,43 @@ impl Ready {
     }
 }
 
+/// Blocks of a cluster that every device has room for which has clusters: that of a kernel which is not loaded yet.
+const PORTABLE_BLOCKS: u32 = 8;
+
+/// A plan and its kernel.
+struct Planned {
+    plan: RowPlan,
+    function: Function,
+    /// The largest cluster that it could be of.
+    cluster: u32,
+    /// Clusters that the device has at once, if there are any.
+    at_once: u32,
+}
+
 /// A plan and its kernel, with the largest cluster that the device can hold of it: not all have room for one of 16 blocks. The context is current.
 fn planned(
     gpu: &Gpu,
     library: &'static Library,
     plan_of: impl Fn(u32) -> Result<RowPlan, Error>,
-) -> Result<(RowPlan, Function, u32), Error> {
+) -> Result<Planned, Error> {
     let modules = &gpu.inner.modules;
     let mut cluster = if modules.have_clusters(library) { MOST_BLOCKS } else { 1 };
     loop {
         let plan = plan_of(cluster)?;
         let function = modules.function(plan.entry)?;
         let shape = [plan.blocks, plan.threads(), plan.cluster()];
-        if plan.cluster() == 1 || launch::holds_clusters(function, shape) {
-            return Ok((plan, function, cluster));
+        let at_once = if plan.cluster() == 1 {
+            0
+        } else {
+            launch::clusters_at_once(function, shape)
+        };
+        if plan.cluster() == 1 || at_once > 0 {
+            return Ok(Planned {
+                plan,
+                function,
+                cluster,
+                at_once,
+            });
         }
         cluster = plan.cluster() / 2;
     }

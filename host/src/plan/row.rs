@@ -1,6 +1,6 @@
 //! From rows to launches.
 
-use std::fmt;
+use std::{fmt, ops::RangeInclusive};
 
 use warpfold_kernels::{
     element::Type,
@@ -101,6 +101,9 @@ const FEW_WARPS: u64 = 8;
 /// Rows up to which blocks that wait for others of their cluster leave no multiprocessor idle that had work.
 const FEW_ROWS: u64 = 8;
 
+/// Leaves of rows whose own warps make what is known of them sooner than launches that combine so few states.
+const FEW_LEAVES: RangeInclusive<u64> = 2..=3;
+
 /// Blocks of the largest cluster.
 pub(crate) const MOST_BLOCKS: u32 = 16;
 
@@ -171,7 +174,6 @@ impl RowPlan {
         cluster: u32,
         is_known: bool,
     ) -> Result<Self, Error> {
-        let is_known = is_known && form == Form::Best && count > FEW_ROWS;
         let element_name = element.name();
         let of = |way: Way| {
             library.find_row(op, element, way).ok_or(Error::NoKernel {
@@ -183,8 +185,11 @@ impl RowPlan {
         let leaf = leaf_elements(element.bytes(), arrays) as u64;
         let leaves = len.div_ceil(leaf).max(1);
         let width = Width::of(element, len);
+        let of_short = if is_known && of(Way::Noted).is_ok() { Way::Noted } else { Way::Short };
+        let is_short = lie == Lie::Plain && width != Width::Warp && of(of_short).is_ok();
+        let is_known = is_known && form == Form::Best && !is_short && count > FEW_ROWS && !FEW_LEAVES.contains(&leaves);
         let way = match lie {
-            Lie::Plain if width != Width::Warp && !is_known && of(Way::Short).is_ok() => Way::Short,
+            Lie::Plain if is_short => of_short,
             Lie::Plain => Way::Leaf,
             Lie::InRuns => Way::Any,
             Lie::Added => Way::Added,
@@ -218,7 +223,7 @@ impl RowPlan {
             (warps as u32, leaves.div_ceil(warps))
         };
         let blocks = match (way, width) {
-            (Way::Short, Width::Lanes(lanes)) => {
+            (Way::Short | Way::Noted, Width::Lanes(lanes)) => {
                 count.div_ceil(u64::from(WARPS * (ROWS / arrays) as u32 * (LANES / lanes)))
             }
             (Way::Apart, _) => {

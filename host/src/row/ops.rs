@@ -203,14 +203,14 @@ impl From<Vec<[f32; 4]>> for ReciprocalRoot {
 }
 
 pub(super) fn check_scale(op: &'static str, scale: f32) -> Result<(), Error> {
-    if Scale::by(scale).exponent.is_finite() && scale != 0.0 {
+    if Scale::by(scale).is_usable() {
         return Ok(());
     }
     Err(Error::Parameter {
         op,
         name: "the scale",
         value: scale.into(),
-        must: "finite, times log2 e too, and not 0",
+        must: "between 2^-100 and 2^100 in magnitude, times log2 e too",
     })
 }
 

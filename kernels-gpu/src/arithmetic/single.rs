@@ -101,39 +101,39 @@ pub fn exp_gap(gap: f32) -> f32 {
     f32::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << EXPONENT))
 }
 
-/// [`exp_scaled`]'s factor, undone: 2⁻⁶⁴.
-pub const SCALE_UNDONE: f32 = 1.0 / 18_446_744_073_709_551_616.0;
-
-/// `2⁶⁴ · 2^(gap · exponent)` for a product of at most 0; exactly 0 where that is below 2⁻¹⁵⁰, and of a NaN. Nothing on the way is subnormal, so what is divided by
-/// a sum of such is rounded once.
-///
-/// At most `(1.6 + |t| / 2) · 2⁻²⁴` from the value with `t = gap · exponent` for what `exponent` stands for, relatively, if it is that rounded: the product is not rounded, so the rounding of
-/// `exponent` is all that grows with it. Of [`LOG2_E`](core::f32::consts::LOG2_E) it is `|t| / 7`.
+/// `a · b + c`, rounded once, then no less than 0 and no more than 1; 0 of a NaN. On a GPU it is one instruction, as [`fma`] is.
 #[inline(always)]
 #[must_use]
-pub fn exp_scaled(gap: f32, exponent: f32) -> f32 {
-    // 2^f for |f| ≤ 1/2, off by at most 0.06 · 2⁻²⁴. 2⁰ is 1.
-    const C: [f32; 6] = [
-        LN_2,
-        0.240_226_48,
-        0.055_503_6,
-        0.009_618_506,
-        0.001_339_080_6,
-        0.000_153_264_63,
-    ];
-    // The 64 rides along in the constant that rounds.
-    let shifted = fma(gap, exponent, TO_INTEGER + 64.0);
-    let n = shifted - (TO_INTEGER + 64.0);
-    let f = fma(gap, exponent, -n);
-    let p = fma(C[5], f, C[4]);
-    let p = fma(p, f, C[3]);
+pub fn fma_saturated(a: f32, b: f32, c: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    return crate::simt::nvptx::arithmetic::fma_saturated_f32(a, b, c);
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let x = a.mul_add(b, c);
+        let x = if x > 0.0 { x } else { 0.0 };
+        if x < 1.0 { x } else { 1.0 }
+    }
+}
+
+/// `2^(−share · rate)` for a share between 0 and 1 of a rate between 128 and 256: what is below 2⁻¹²⁶ is exactly 0, or at most 2⁻¹²⁷; so 0 of a whole share. 1 of no share.
+///
+/// At most `(2.7 + |t| / 2) · 2⁻²⁴` from the value with `t = share · rate` for what `rate` stands for, relatively, if it is that rounded: the product is not rounded, so the rounding of
+/// `rate` is all that grows with it. Of 128 [`LOG2_E`](core::f32::consts::LOG2_E) it is `|t| / 7`.
+#[inline(always)]
+#[must_use]
+pub fn exp2_of_share(share: f32, rate: f32) -> f32 {
+    // 2^f for |f| ≤ 1/2, off by at most 1.6 · 2⁻²⁴. 2⁰ is 1.
+    const C: [f32; 5] = [0.693_147, 0.240_222_47, 0.055_507_11, 0.009_671_291, 0.001_326_952_1];
+    let shifted = fma(share, -rate, TO_INTEGER);
+    let f = fma(share, -rate, TO_INTEGER - shifted);
+    let p = fma(C[4], f, C[3]);
     let p = fma(p, f, C[2]);
     let p = fma(p, f, C[1]);
     let p = fma(p, f, C[0]);
     let power = fma(p, f, 1.0);
-    // The sum of exponents: 2⁻⁸⁷ at least.
-    let scaled = f32::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << EXPONENT));
-    if n >= -150.0 { scaled } else { 0.0 }
+    // The sum of exponents. Of one too small for a float the sign's bit is set, which makes it a negative number.
+    let bits = power.to_bits().wrapping_add(shifted.to_bits() << EXPONENT) as i32;
+    f32::from_bits(i32::max(bits, 0) as u32)
 }
 
 /// The natural logarithm, at most 0.66 ulp from the exact value (of all floats). NaN of a NaN or a negative number; −∞ of either zero; +∞ of +∞; `ln 1 = 0`.

@@ -240,6 +240,44 @@ fn the_maximum_orders_zeros_and_nans() {
     }
 }
 
+#[test]
+fn exp2_of_a_share_is_within_its_bound() {
+    let mut random = random();
+    let mut worst = 0.0_f64;
+    for i in 0..400_000 {
+        // Rates are from 128 to 256; most shares are of so few powers of two as matter.
+        let rate = f32::from_bits(128.0_f32.to_bits() | (random() >> 41) as u32);
+        let most = if i % 2 == 0 { 1.0 } else { 20.0 / 128.0 };
+        let share = (most * fraction(random())) as f32;
+        let y = single::exp2_of_share(share, rate);
+        let t = f64::from(share) * f64::from(rate);
+        let exact = double::exp(-t * core::f64::consts::LN_2);
+        if t < 126.0 {
+            worst = worst.max((f64::from(y) / exact - 1.0).abs() * 2.0_f64.powi(24));
+        } else {
+            assert!((0.0..=2.0_f32.powi(-126)).contains(&y), "{share:e} of {rate}: {y:e}");
+        }
+    }
+    std::eprintln!("exp2 of a share: {worst} · 2⁻²⁴");
+    assert!(worst <= 2.7, "{worst}");
+    for rate in [128.0, 128.0_f32.next_up(), 184.664_96, 256.0_f32.next_down()] {
+        assert_eq!(single::exp2_of_share(0.0, rate), 1.0);
+        assert_eq!(single::exp2_of_share(1.0, rate).to_bits(), 0, "{rate}");
+    }
+    for (a, c, share) in [
+        (2.0, -1.0, 1.0),
+        (0.25, 0.5, 0.75),
+        (-3.0, 1.0, 0.0),
+        (f32::INFINITY, 0.0, 1.0),
+        (f32::NEG_INFINITY, 0.0, 0.0),
+        (f32::INFINITY, f32::NEG_INFINITY, 0.0),
+        (f32::NAN, 0.0, 0.0),
+        (0.0, -0.0, 0.0),
+    ] {
+        assert_eq!(single::fma_saturated(a, 1.0, c).to_bits(), f32::to_bits(share), "{a} and {c}");
+    }
+}
+
 /// 64 arguments each.
 fn bits() -> [Vec<u64>; 4] {
     let mut random = random();

@@ -17,6 +17,8 @@ use crate::{
 pub struct RowBounds {
     /// [`Way::Short`]: how many blocks, of 128 threads, a multiprocessor must have registers for; 0 of an operation that has no such kernels, as of those below.
     pub short: [u32; 2],
+    /// [`Way::Noted`]: the same.
+    pub noted: [u32; 2],
     /// [`Way::Leaf`]: threads of the largest block.
     pub leaf: [u32; 2],
     /// [`Way::Any`]: the same.
@@ -35,6 +37,7 @@ impl RowBounds {
     /// Of no kernels.
     pub const NONE: Self = Self {
         short: [0; 2],
+        noted: [0; 2],
         leaf: [0; 2],
         any: [0; 2],
         added: [0; 2],
@@ -50,6 +53,7 @@ impl RowBounds {
         let blocks = threads / 256;
         Self {
             short: [threads / 128; 2],
+            noted: [0; 2],
             leaf: [threads; 2],
             any: [threads; 2],
             added: [0; 2],
@@ -66,6 +70,7 @@ impl RowBounds {
         let i = (element.bytes() == 2) as usize;
         match way {
             Way::Short => [128, self.short[i]],
+            Way::Noted => [128, self.noted[i]],
             Way::Leaf => [self.leaf[i], 1],
             Way::Any => [self.any[i], 1],
             Way::Added => [self.added[i], 1],
@@ -138,7 +143,7 @@ pub unsafe fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: Argument
 /// [`row_operations!`](crate::row_operations) makes of a crate of your own.
 ///
 /// Each operation has its [`RowBounds`](crate::kernels::row_entries::RowBounds), and is made of what its launch
-/// [passes](crate::kernels::rowwise::RowParams); those that are `short` have kernels for short rows, those that are `added` for another array, those that are `known` for what is known of rows alone. The kernels that combine states are made of
+/// [passes](crate::kernels::rowwise::RowParams); those that are `short` have kernels for short rows, those that are `noted` for short rows of which nothing is mapped, those that are `added` for another array, those that are `known` for what is known of rows alone. The kernels that combine states are made of
 /// those under `states`. There are entry points where `if` says so, on the GPU; `with` are further entries.
 #[doc(hidden)]
 #[macro_export]
@@ -173,6 +178,14 @@ macro_rules! row_entries {
             "_short_f32", Short of F32 = map_short<f32>(plain_arguments);
             "_short_f16", Short of F16 = map_short<$crate::element::f16>(plain_arguments);
             "_short_bf16", Short of Bf16 = map_short<$crate::element::bf16>(plain_arguments);
+        }
+    };
+    (@ways $then:ident $of:tt [noted $($others:ident)*] $($more:tt)*) => {
+        $crate::row_entries! {
+            @ways $then $of [$($others)*] $($more)*
+            "_noted_f32", Noted of F32 = map_short<f32>(plain_arguments);
+            "_noted_f16", Noted of F16 = map_short<$crate::element::f16>(plain_arguments);
+            "_noted_bf16", Noted of Bf16 = map_short<$crate::element::bf16>(plain_arguments);
         }
     };
     (@ways $then:ident $of:tt [added $($others:ident)*] $($more:tt)*) => {

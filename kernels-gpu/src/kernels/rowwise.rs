@@ -39,6 +39,8 @@ use crate::{
 pub enum Way {
     /// [`map_short`].
     Short,
+    /// The same of an operation with [targets](RowOp::TARGETS), which maps nothing.
+    Noted,
     /// [`map_leaves`] of [`Plain`] launches.
     Leaf,
     /// [`map_leaves`] of [`Any`].
@@ -56,6 +58,7 @@ impl Way {
     const fn infix(self) -> &'static str {
         match self {
             Self::Short => "_short_",
+            Self::Noted => "_noted_",
             Self::Leaf => "_leaf_",
             Self::Any => "_any_",
             Self::Added => "_added_",
@@ -67,11 +70,11 @@ impl Way {
     /// Whether its kernels are of [plain](RowLaunch::is_plain) launches.
     #[must_use]
     pub const fn is_plain(self) -> bool {
-        matches!(self, Self::Short | Self::Leaf)
+        matches!(self, Self::Short | Self::Noted | Self::Leaf)
     }
 }
 
-/// Folds and maps rows of at most 32 vectors, of [plain](RowLaunch::is_plain) launches.
+/// Folds rows of at most 32 vectors, of [plain](RowLaunch::is_plain) launches, and maps them unless they have [targets](RowOp::TARGETS).
 ///
 /// ```text
 /// lane: a vector of each of N rows ─ first look: as many shuffles as a row's lanes need ─ second look: the same ─ map
@@ -100,6 +103,7 @@ pub unsafe fn map_short<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments
 /// As [`map_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, arguments: Arguments<T>) {
+    let op = op.plain();
     let Width::Lanes(lanes) = Width::of(T::ELEMENT, arguments.rows.len) else {
         return;
     };
@@ -120,11 +124,8 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, a
         lens[slot] = arguments.there(spot.row) as u32;
     });
     let (lane, leaves) = leaf::fold::<S, T, O, _, K, K>(simt, op, lane, lens, lanes);
-    if O::TARGETS {
-        // All lanes have read a target's element before one writes over it.
-        simt.warp_barrier();
-    }
-    if !arguments.out.start.is_null() {
+    // A target's answer is another's: rows of those that map are a leaf's.
+    if !O::TARGETS && !arguments.out.start.is_null() {
         let lane = if O::KEEPS { lane } else { lane.again() };
         each!(slot < K, 4 => {
             let (Leaf { reference, state }, given) = (leaves[slot], lane.given[slot]);
@@ -135,13 +136,10 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, a
             };
             // SAFETY: passed on to the caller; each row has these lanes alone.
             unsafe { writer.write_vector(slot) };
-            if O::TARGETS && lane.spot_of(slot).row < arguments.rows.count {
-                let mut row = lane;
-                (row.spot, row.given) = (lane.spot_of(slot), [given; K]);
-                // SAFETY: the same.
-                unsafe { Writer { lane: row, ..writer }.write_target(row.spot.first, 1) };
-            }
         });
+    }
+    if !arguments.notes::<O>() {
+        return;
     }
     // A lane for each row, all at once where there are enough of them.
     let mut turn = simt.opaque(0);
@@ -179,6 +177,7 @@ fn nth<X: Copy, const K: usize>(number: u32, leaves: [Leaf<X>; K], given: [Given
 /// writes, and nobody else's. All threads of the grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn map_leaves<S: Simt, T: Element, O: RowOp, V: Variant>(simt: S, op: O, arguments: Arguments<T>, _: V) {
+    let op = if V::PLAIN { op.plain() } else { op };
     // SAFETY: passed on to the caller.
     unsafe {
         if O::Value::ARRAYS == 1 {
@@ -201,7 +200,11 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
         return;
     }
     let before = u64::from(warps.leaf) * Arguments::<T>::leaf::<O>();
-    let seen = arguments.seen(row);
+    let seen = if V::PLAIN && !O::MASKS {
+        arguments.rows.len
+    } else {
+        arguments.seen(row)
+    };
     // SAFETY: passed on to the caller.
     let lane = unsafe {
         let first = before + u64::from(simt.lane()) * vector_elements::<T>() as u64;
@@ -217,6 +220,10 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
         lane.given = [arguments.given::<S, O>(simt, row, spot.start.0); N];
         lane
     };
+    if V::PLAIN && S::HAS_CLUSTERS && arguments.ahead > 0 && simt.lane() == 0 {
+        // SAFETY: passed on to the caller.
+        unsafe { arguments.ask_ahead::<S, O>(simt, row, before) };
+    }
     if arguments.mode == Mode::Whole && warps.leaves > 1 {
         warps.begin::<S, O>(simt);
     }
@@ -236,7 +243,7 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
         op.factors(reference, state, of_row, seen, given)
     };
     if O::TARGETS {
-        // As in `short`.
+        // All lanes have read a target's element before one writes over it.
         simt.warp_barrier();
     }
     let writer = Writer {
@@ -353,6 +360,26 @@ impl<T: Element> Arguments<T> {
             start: self.rows.regular(row).start,
             first,
             present: u64::saturating_sub(self.there(row), first).min(u32::MAX.into()) as u32,
+        }
+    }
+
+    /// Asks for the same leaf of a later row, of a plain launch.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_leaves`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn ask_ahead<S: Simt, O: RowOp>(self, simt: S, row: u64, before: u64) {
+        let spot = self.wide_spot(row + self.ahead, before);
+        let bytes = T::BYTES as u32 * u32::min(spot.present, Self::leaf::<O>() as u32);
+        if bytes > 0 {
+            // SAFETY: passed on to the caller: so many elements of that row are there.
+            unsafe {
+                simt.prefetch(self.first(spot).cast(), bytes);
+                if O::Value::ARRAYS == 2 {
+                    simt.prefetch(self.second(spot).cast(), bytes);
+                }
+            }
         }
     }
 

@@ -65,9 +65,11 @@ pub struct CrossEntropy {
     pub square: f32,
     /// What the gradient is multiplied by.
     pub gradient: f32,
+    /// Whether the entropy is asked for, for which distances are summed.
+    pub has_entropy: bool,
 }
 
-/// Exponentials beside the largest element, times 2⁶⁴ as [`Softmax`](super::Softmax) has them; the same, each times its element's distance from that; and the elements.
+/// Exponentials beside the largest element; the same, each times its element's distance from that; and the elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighted {
     /// The largest, and the sum of exponentials.
@@ -119,21 +121,31 @@ impl CrossEntropy {
             smoothing,
             square,
             gradient,
+            has_entropy: true,
         }
     }
 }
 
 impl RowOp for CrossEntropy {
     largest!();
-    /// The distance from the largest, and its exponential.
+    /// How far it is below the largest, as a share, and the exponential of that.
     type Beside = (f32, f32);
     type Sums = Several<2>;
     type State = Weighted;
-    /// What exponentials are multiplied by, and then by what more; what is added, and at the target.
-    type Factors = [f32; 4];
+    /// What exponentials are multiplied by; what is added, and at the target.
+    type Factors = [f32; 3];
     const TARGETS: bool = true;
     const TOTALS: bool = true;
+    /// The entropy has sums of its own.
+    const PLAIN_KNOWS: usize = 3;
 
+    #[inline(always)]
+    fn plain(self) -> Self {
+        Self {
+            has_entropy: false,
+            ..self
+        }
+    }
     #[inline(always)]
     fn totals(self) -> bool {
         self.smoothing != 0.0
@@ -141,19 +153,18 @@ impl RowOp for CrossEntropy {
 
     #[inline(always)]
     fn beside(self, value: f32, reference: f32) -> (f32, f32) {
-        let gap = value - reference;
-        (gap, self.scale.exp(gap))
+        let share = self.scale.share(value, reference);
+        (share, self.scale.exp_of_share(share))
     }
     #[inline(always)]
-    fn term(self, (gap, exponential): (f32, f32)) -> Several<2> {
-        // Of a −∞ there would be a NaN; the exponential is 0 below −104.
-        Several([exponential, exponential * gap.max(-200.0)])
+    fn term(self, (share, exponential): (f32, f32)) -> Several<2> {
+        Several([exponential, if self.has_entropy { exponential * share } else { -0.0 }])
     }
     #[inline(always)]
-    fn leaf(self, found: LeafFound, Several([sum, distances]): Several<2>, _: u32) -> Weighted {
+    fn leaf(self, found: LeafFound, Several([sum, shares]): Several<2>, _: u32) -> Weighted {
         Weighted {
             scaled: Scaled { max: found.first, sum },
-            distances,
+            distances: shares * self.scale.distance(),
             total: found.total,
         }
     }
@@ -169,7 +180,7 @@ impl RowOp for CrossEntropy {
     fn combine(self, a: Weighted, b: Weighted) -> Weighted {
         let gap = a.scaled.max - b.scaled.max;
         let (larger, smaller) = if gap < 0.0 { (b, a) } else { (a, b) };
-        let factor = self.scale.exp(-gap.abs()) * single::SCALE_UNDONE;
+        let factor = self.scale.exp(-gap.abs(), 0.0);
         // Every distance grows by the gap.
         let distances = single::fma(-gap.abs(), smaller.scaled.sum, smaller.distances);
         Weighted {
@@ -186,8 +197,8 @@ impl RowOp for CrossEntropy {
         }
     }
     #[inline(always)]
-    fn factors(self, _: f32, leaf: Weighted, row: Weighted, len: u64, given: Given) -> [f32; 4] {
-        let (factor, more) = quotient(self.scale, leaf.scaled.max, row.scaled, row.scaled.max * 0.0);
+    fn factors(self, _: f32, leaf: Weighted, row: Weighted, len: u64, given: Given) -> [f32; 3] {
+        let factor = quotient(self.scale, leaf.scaled.max, row.scaled, row.scaled.max * 0.0);
         let all = if self.square == 0.0 {
             self.gradient
         } else {
@@ -196,23 +207,23 @@ impl RowOp for CrossEntropy {
         let shift = -(self.gradient * (self.smoothing / len as f32));
         let target = shift - self.gradient * (1.0 - self.smoothing);
         match Target::of(given) {
-            Target::There => [factor * all, more, shift, target],
-            Target::Ignored => [0.0; 4],
-            Target::Beyond => [f32::NAN; 4],
+            Target::There => [factor * all, shift, target],
+            Target::Ignored => [0.0; 3],
+            Target::Beyond => [f32::NAN; 3],
         }
     }
     #[inline(always)]
-    fn map(self, (_, exponential): (f32, f32), [factor, more, shift, _]: [f32; 4], _: Column) -> f32 {
-        single::fma(exponential * factor, more, shift)
+    fn map(self, (_, exponential): (f32, f32), [factor, shift, _]: [f32; 3], _: Column) -> f32 {
+        single::fma(exponential, factor, shift)
     }
     #[inline(always)]
-    fn at_target(self, (_, exponential): (f32, f32), [factor, more, _, target]: [f32; 4]) -> f32 {
-        single::fma(exponential * factor, more, target)
+    fn at_target(self, (_, exponential): (f32, f32), [factor, _, target]: [f32; 3]) -> f32 {
+        single::fma(exponential, factor, target)
     }
     #[inline(always)]
     fn known(self, row: Weighted, len: u64, given: Given) -> [f32; 4] {
         let Scaled { max, sum } = row.scaled;
-        let logarithm = double::ln(f64::from(sum) * f64::from(single::SCALE_UNDONE));
+        let logarithm = double::ln(f64::from(sum));
         let log_sum_exp = if max == f32::INFINITY {
             max
         } else {

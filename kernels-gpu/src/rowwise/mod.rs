@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// The version of the row operations' canonical ways. A change of any bit is a new version.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Rows of 512 bytes in a leaf, of all arrays that are read together: of two arrays half as many of each.
 pub const ROWS: usize = 4;
@@ -144,11 +144,18 @@ pub trait RowOp: Copy + Send + Sync {
     const ADDS: bool = false;
     /// Whether a row has a target, whose answer is another's: [`at_target`](Self::at_target).
     const TARGETS: bool = false;
+    /// How many of the numbers that are [known](Self::known) of a row plain launches may ask for, the first ones.
+    const PLAIN_KNOWS: usize = 4;
     /// Whether the second look would notice what is absent, so that it is [moved](Self::moved).
     const MOVES: bool = false;
     /// Whether the sum of the elements may be asked for.
     const TOTALS: bool = false;
 
+    /// The same operation, of [plain](crate::kernels::rowwise::RowLaunch::is_plain) launches only: nothing is negated, and of a row no more is known than [`PLAIN_KNOWS`](Self::PLAIN_KNOWS).
+    #[must_use]
+    fn plain(self) -> Self {
+        self
+    }
     /// Whether each element is negated before anything else is done with it.
     fn negates(self) -> bool {
         false

@@ -6,6 +6,9 @@ use crate::{
     monoids::Scaled,
 };
 
+/// The bits of a float's exponent.
+const EXPONENT_BITS: u32 = f32::INFINITY.to_bits();
+
 /// What elements are multiplied by before their exponentials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
@@ -29,10 +32,59 @@ impl Scale {
         }
     }
 
-    /// `2⁶⁴ · exp(gap · scale)`.
+    /// Whether exponents of it can be had: from 2⁻¹⁰⁰ to 2¹⁰⁰ in magnitude.
+    #[must_use]
+    pub fn is_usable(self) -> bool {
+        const MOST: f32 = (1_u128 << 100) as f32;
+        (1.0 / MOST..=MOST).contains(&self.exponent)
+    }
+
+    /// The power of two that distances are multiplied by, to be shares of the largest that matters; and what a whole share is in powers of two: from 128 to 256.
     #[inline(always)]
-    pub(super) fn exp(self, gap: f32) -> f32 {
-        single::exp_scaled(gap, self.exponent)
+    fn unit_and_rate(self) -> (f32, f32) {
+        let bits = self.exponent.to_bits();
+        let unit = f32::from_bits(bits & EXPONENT_BITS) * (1.0 / 128.0);
+        (unit, f32::from_bits(bits & !EXPONENT_BITS | 128.0_f32.to_bits()))
+    }
+
+    /// How far an element is below a reference, as a share.
+    #[inline(always)]
+    pub(super) fn share(self, value: f32, reference: f32) -> f32 {
+        let (unit, _) = self.unit_and_rate();
+        single::fma_saturated(value, -unit, reference * unit)
+    }
+
+    /// What of an element less its reference a whole share is.
+    #[inline(always)]
+    pub(super) fn distance(self) -> f32 {
+        let (unit, _) = self.unit_and_rate();
+        -1.0 / unit
+    }
+
+    /// `exp(−distance · scale)` of the distance's share.
+    #[inline(always)]
+    pub(super) fn exp_of_share(self, share: f32) -> f32 {
+        let (_, rate) = self.unit_and_rate();
+        single::exp2_of_share(share, rate)
+    }
+
+    /// `exp((value − reference) · scale)` of what is no more than the reference.
+    #[inline(always)]
+    pub(super) fn exp(self, value: f32, reference: f32) -> f32 {
+        self.exp_of_share(self.share(value, reference))
+    }
+
+    /// The sum of exponentials, or a NaN if the reference is infinite once it is scaled: then so were distances.
+    #[inline(always)]
+    fn sum_beside(self, reference: f32, sum: f32) -> f32 {
+        let (unit, _) = self.unit_and_rate();
+        if (reference * unit).is_infinite() { f32::NAN } else { sum }
+    }
+
+    /// The same of what is not negated.
+    #[inline(always)]
+    pub(super) fn plain(self) -> Self {
+        Self { negates: false, ..self }
     }
 
     /// The state of both: the sum of the one with the smaller maximum is multiplied by the exponential of what is between.
@@ -40,10 +92,9 @@ impl Scale {
     pub(super) fn combine(self, a: Scaled<f32>, b: Scaled<f32>) -> Scaled<f32> {
         let gap = a.max - b.max;
         let (larger, smaller) = if gap < 0.0 { (b.sum, a.sum) } else { (a.sum, b.sum) };
-        let factor = self.exp(-gap.abs()) * single::SCALE_UNDONE;
         Scaled {
             max: single::maximum(a.max, b.max),
-            sum: single::fma(smaller, factor, larger),
+            sum: single::fma(smaller, self.exp(-gap.abs(), 0.0), larger),
         }
     }
 
@@ -54,15 +105,13 @@ impl Scale {
         if row.max == f32::INFINITY {
             return row.max;
         }
-        let sum = f64::from(row.sum) * f64::from(single::SCALE_UNDONE);
-        (f64::from(row.max) * f64::from(self.magnitude) + double::ln(sum)) as f32
+        (f64::from(row.max) * f64::from(self.magnitude) + double::ln(f64::from(row.sum))) as f32
     }
 }
 
 /// `exp(x·scale − max) / Σ exp(xᵢ·scale − max)`.
 ///
-/// Exponentials are carried [times 2⁶⁴](single::exp_scaled), so that none is subnormal before the division: each answer is rounded as if the exponential's
-/// range had no end. An answer is exactly 0 where an element is more than about 104 below the largest, once both are scaled.
+/// An answer is exactly 0 where an element is more than about 87 below the largest, once both are scaled.
 ///
 /// A row of all −∞, one with a +∞ and one with a NaN are NaN.
 ///
@@ -111,10 +160,10 @@ macro_rules! largest {
         fn both(self, a: f32, b: f32) -> f32 {
             single::maximum(a, b)
         }
-        // Where the largest is −∞, exponentials are those beside 0: they are 0, and not of a NaN.
+        // Where the largest is −∞ or a NaN, exponentials are those beside 0: of a −∞ they are 0, and none is of a NaN.
         #[inline(always)]
         fn reference(self, found: f32, _: u32) -> f32 {
-            if found == f32::NEG_INFINITY { 0.0 } else { found }
+            if found > f32::NEG_INFINITY { found } else { 0.0 }
         }
     };
 }
@@ -124,14 +173,20 @@ macro_rules! exponentials {
     () => {
         largest!();
         const MASKS: bool = true;
-        type Beside = f32;
         type Sums = f32;
         type State = Scaled<f32>;
 
         #[inline(always)]
+        fn plain(self) -> Self {
+            let scale = self.scale.plain();
+            Self { scale, ..self }
+        }
+        #[inline(always)]
         fn leaf(self, found: LeafFound, sum: f32, _: u32) -> Scaled<f32> {
-            let max = found.first;
-            Scaled { max, sum }
+            Scaled {
+                max: found.first,
+                sum: self.scale.sum_beside(found.reference, sum),
+            }
         }
         #[inline(always)]
         fn identity(self) -> Scaled<f32> {
@@ -150,75 +205,71 @@ macro_rules! exponentials {
 
 pub(super) use largest;
 
-/// What exponentials beside a leaf's largest element are multiplied by, and then by what more, to be those beside the row's, divided by its sum: in one number
-/// that would be subnormal, of a leaf far below the row's largest. `nothing` is 0, or a NaN that answers are to be.
+/// What exponentials beside a leaf's largest element are multiplied by, to be those beside the row's, divided by its sum. `nothing` is 0, or a NaN that answers are to be.
 #[inline(always)]
-pub(super) fn quotient(scale: Scale, leaf: f32, row: Scaled<f32>, nothing: f32) -> (f32, f32) {
-    let factor = scale.exp(leaf - row.max) / row.sum;
-    // In one number, as of a row that is one leaf, so that an answer is rounded once: unless it would be subnormal.
-    if factor < 4.0 * single::SCALE_UNDONE {
-        (factor + nothing, single::SCALE_UNDONE)
-    } else {
-        (factor * single::SCALE_UNDONE + nothing, 1.0)
-    }
+pub(super) fn quotient(scale: Scale, leaf: f32, row: Scaled<f32>, nothing: f32) -> f32 {
+    scale.exp(leaf, row.max) / row.sum + nothing
 }
 
 impl Softmax {
     /// Of infinite maxima, and of a NaN, a NaN, else 0; and if zeros are to stand there, nothing is left of what answers are multiplied by.
     #[inline(always)]
-    fn of_row(self, factors: (f32, f32), row: Scaled<f32>) -> (f32, f32) {
+    fn of_row(self, factor: f32, row: Scaled<f32>) -> f32 {
         if self.zero_if_masked && row.max == f32::NEG_INFINITY {
-            return (0.0, 1.0);
+            return 0.0;
         }
-        factors
+        factor
     }
 }
 
 impl RowOp for Softmax {
     exponentials!();
-    type Factors = (f32, f32);
+    type Beside = f32;
+    type Factors = f32;
     const KEEPS: bool = true;
 
     #[inline(always)]
     fn beside(self, value: f32, reference: f32) -> f32 {
-        self.scale.exp(value - reference)
+        self.scale.exp(value, reference)
     }
     #[inline(always)]
     fn term(self, exponential: f32) -> f32 {
         exponential
     }
     #[inline(always)]
-    fn factors(self, _: f32, leaf: Scaled<f32>, row: Scaled<f32>, _: u64, _: Given) -> (f32, f32) {
+    fn factors(self, _: f32, leaf: Scaled<f32>, row: Scaled<f32>, _: u64, _: Given) -> f32 {
         self.of_row(quotient(self.scale, leaf.max, row, row.max * 0.0), row)
     }
     #[inline(always)]
-    fn factors_alone(self, _: f32, row: Scaled<f32>, _: u64, _: Given) -> (f32, f32) {
-        self.of_row((1.0 / row.sum + row.max * 0.0, 1.0), row)
+    fn factors_alone(self, _: f32, row: Scaled<f32>, _: u64, _: Given) -> f32 {
+        self.of_row(1.0 / row.sum + row.max * 0.0, row)
     }
     #[inline(always)]
-    fn map(self, exponential: f32, (factor, more): (f32, f32), _: Column) -> f32 {
-        exponential * factor * more
+    fn map(self, exponential: f32, factor: f32, _: Column) -> f32 {
+        exponential * factor
     }
 }
 
 impl RowOp for LogSoftmax {
     exponentials!();
+    /// The element, and the reference.
+    type Beside = (f32, f32);
     type Factors = f32;
 
     #[inline(always)]
-    fn beside(self, value: f32, reference: f32) -> f32 {
-        value - reference
+    fn beside(self, value: f32, reference: f32) -> (f32, f32) {
+        (value, reference)
     }
     #[inline(always)]
-    fn term(self, gap: f32) -> f32 {
-        self.scale.exp(gap)
+    fn term(self, (value, reference): (f32, f32)) -> f32 {
+        self.scale.exp(value, reference)
     }
     #[inline(always)]
     fn factors(self, reference: f32, _: Scaled<f32>, row: Scaled<f32>, _: u64, _: Given) -> f32 {
-        (reference - row.max) * self.scale.magnitude - single::ln(row.sum * single::SCALE_UNDONE)
+        (reference - row.max) * self.scale.magnitude - single::ln(row.sum)
     }
     #[inline(always)]
-    fn map(self, gap: f32, shift: f32, _: Column) -> f32 {
-        single::fma(gap, self.scale.magnitude, shift)
+    fn map(self, (value, reference): (f32, f32), shift: f32, _: Column) -> f32 {
+        single::fma(value - reference, self.scale.magnitude, shift)
     }
 }

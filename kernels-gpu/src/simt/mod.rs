@@ -144,6 +144,15 @@ pub trait Simt: Copy {
     /// `from` is 8-byte aligned and valid for 8 bytes, which nobody writes while the kernel runs.
     unsafe fn load_shared_input_pair(self, from: *const u32) -> [u32; 2];
 
+    /// Asks for memory that a later block reads, if the machine takes such hints: nothing else changes.
+    ///
+    /// # Safety
+    ///
+    /// `from` is valid for `bytes`, which nobody writes while the kernel runs; both are multiples of 16.
+    unsafe fn prefetch(self, from: *const u8, bytes: u32) {
+        let _ = (from, bytes);
+    }
+
     /// The same as [`load_input_vector`](Self::load_input_vector) where `wanted`, and else words at hand, without a branch: loads stand side by side in the code and are in flight together.
     ///
     /// # Safety

@@ -94,7 +94,7 @@ pub struct MappedRows {
     pub values: Vec<u32>,
     /// Likewise.
     pub sums: Vec<u32>,
-    /// Of each row; zeros where an operation knows nothing.
+    /// Of each row; zeros where an operation knows nothing, and in place of what plain launches may not ask for.
     pub known: Vec<[u32; 4]>,
 }
 
@@ -163,6 +163,11 @@ impl Run {
         });
         let all_known = [0, 1, 2, 3].map(|i| known.start().wrapping_add(i * count));
         let known_at = match beside.given {
+            None if shape.way.is_plain() => {
+                let mut known = all_known;
+                known[O::PLAIN_KNOWS..].fill(core::ptr::null_mut());
+                known
+            }
             None => all_known,
             Some(given) => {
                 let [first, second] = given.map(|given| match given {
@@ -217,6 +222,7 @@ impl Run {
             blocks: shape.blocks_of_row.into(),
             period,
             shown,
+            ahead: 0,
             numbers: params.bits(),
         };
         Self {
@@ -244,7 +250,7 @@ impl Run {
             // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
             unsafe {
                 match way {
-                    Way::Short => rowwise::map_short(lane, op, arguments),
+                    Way::Short | Way::Noted => rowwise::map_short(lane, op, arguments),
                     Way::Leaf => rowwise::map_leaves(lane, op, arguments, Plain),
                     Way::Any | Way::Added if arguments.second == Second::Added => {
                         rowwise::map_leaves(lane, op, arguments, Added);
@@ -357,7 +363,8 @@ where
     let mut known = vec![[0; 4]; count];
     if beside.given.is_none() {
         for (row, known) in known.iter_mut().enumerate() {
-            for (i, known) in known.iter_mut().enumerate() {
+            let asked = if shape.way.is_plain() { O::PLAIN_KNOWS } else { 4 };
+            for (i, known) in known.iter_mut().enumerate().take(asked) {
                 *known = read(&run.memory, "known", run.known, i * count + row)?;
             }
         }

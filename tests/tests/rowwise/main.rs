@@ -15,7 +15,10 @@ use warpfold::{
 use warpfold_emulator::{BesideRows, RowsOf, map_rows};
 use warpfold_kernels::{
     arithmetic::single,
-    kernels::rowwise::Second,
+    kernels::{
+        rows::Width,
+        rowwise::{Second, Way},
+    },
     rowwise::{RowOp, Target, Value as _},
 };
 use warpfold_tests::rows::{Kind, SpecRow, Weights, numbers, plant, shapes, spec};
@@ -225,10 +228,21 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
             causal,
         };
         let vector = 16 / T::TYPE.bytes() as u64;
-        let is_wide = len.is_multiple_of(vector) && gap == 0 && misalign == 0 && causal.is_none();
+        let is_short = Width::of(T::TYPE, len) != Width::Warp;
+        let is_seen = causal.is_none() || <Op::Op as RowOp>::MASKS && !is_short;
+        let is_wide = len.is_multiple_of(vector) && gap == 0 && misalign == 0 && is_seen;
         let are_types = T::TYPE == U::TYPE && (W::TYPE == T::TYPE || W::TYPE.bytes() == 4);
-        let is_plain = is_wide && are_types && !matches!(reads.second, Some(Second::Mask | Second::Added));
+        let is_masked = matches!(reads.second, Some(Second::Mask | Second::Added));
+        let is_plain = is_wide && are_types && !is_masked && !op.negates();
         for shape in shapes(T::TYPE.bytes(), <Op::Op as RowOp>::Value::ARRAYS, self.size, is_plain) {
+            // Those of short rows see all of them, and map no targets.
+            if shape.way == Way::Short && (causal.is_some() || <Op::Op as RowOp>::TARGETS && maps) {
+                continue;
+            }
+            let mut known = known.clone();
+            if shape.way.is_plain() {
+                known.iter_mut().for_each(|known| known[<Op::Op as RowOp>::PLAIN_KNOWS..].fill(0));
+            }
             let emulated = map_rows::<T, U, W, _>(op, rows, &beside, gap as usize, shape, seed)
                 .unwrap_or_else(|fault| panic!("{fault}\n{} in {shape:?} of {count} rows of {len}", Op::NAME));
             assert_eq!(

@@ -115,7 +115,7 @@ impl<Op: Operation> Row<'_, Op> {
             known: if row.given.is_some() {
                 [given[0].address(), given[1].address(), 0, 0]
             } else {
-                [at(0), at(1), at(2), at(3)]
+                [0, 1, 2, 3].map(|i| if Op::KNOWS[i] { at(i) } else { 0 })
             },
         };
         // SAFETY: all memory is this call's own, and waited for.

@@ -211,6 +211,7 @@ impl<T: RowElement> PreparedColumns<T> {
             blocks: 1,
             period: 0,
             shown: 0,
+            ahead: 0,
             numbers: params.bits(),
         };
         Ok(passed.widened(self.entry.element))

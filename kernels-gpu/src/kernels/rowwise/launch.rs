@@ -2,8 +2,8 @@
 
 use crate::{
     element::{Element, Item as _, Two, Type},
-    kernels::Array,
-    rowwise::Scale,
+    kernels::{Array, rows::Width},
+    rowwise::{RowOp, Scale},
     stages::{
         columns::{Columns, Floats, Rows, Weights},
         load::extents::Extents,
@@ -118,6 +118,8 @@ pub struct RowLaunch {
     pub period: u64,
     /// [`Arguments::shown`].
     pub shown: i64,
+    /// [`Arguments::ahead`].
+    pub ahead: u64,
     /// Numbers that the operation is passed: the bits of two f32 each, the first lower.
     pub numbers: [u64; 2],
 }
@@ -253,18 +255,22 @@ impl RowLaunch {
         }
     }
 
-    /// Whether kernels may be used that take nothing but this: [wide](Arguments::is_wide) rows without a mask or an added array, answers of the elements' type, and weights of that type or
-    /// f32.
+    /// Whether kernels of an operation may be used that take nothing but this: [wide](Arguments::is_wide) rows that are not negated, without a mask or an added array, answers of the elements'
+    /// type, and weights of that type or f32; and no more is asked for of what is known than [`RowOp::PLAIN_KNOWS`]. Rows are seen as a whole, but for long ones of an operation that
+    /// [masks](RowOp::MASKS).
     #[must_use]
-    pub fn is_plain(&self, element: Type) -> bool {
-        let flags = self.widened(element).flags as u32;
+    pub fn is_plain<O: RowOp>(&self, element: Type) -> bool {
+        let flags = Self { period: 0, ..*self }.widened(element).flags as u32;
         let floats = |at: u32| Floats::of_params(flags >> at);
         let is_own = |at: u32| Floats::of(element) == Some(floats(at));
         let are_columns = [WEIGHT, BIAS]
             .iter()
             .all(|at| is_own(*at) || floats(*at) == Floats::F32);
         let is_second = matches!(second_of(flags), Second::Nothing | Second::Residual);
-        flags >> WIDE & 1 != 0 && is_own(FROM) && is_own(OUT) && are_columns && is_second
+        let is_own_type = is_own(FROM) && is_own(OUT) && are_columns;
+        let is_seen = self.period == 0 || O::MASKS && Width::of(element, self.len) == Width::Warp;
+        let is_known = is_seen && self.known[O::PLAIN_KNOWS..].iter().all(|known| known.is_null());
+        flags >> WIDE & 1 != 0 && is_own_type && is_second && flags >> NEGATES & 1 == 0 && is_known
     }
 
     /// The [arguments](Self::arguments) of a launch that is [plain](Self::is_plain): what is known of it is a constant.
@@ -303,7 +309,6 @@ impl RowLaunch {
                 floats: own,
                 ..arguments.out
             },
-            period: 0,
             is_wide: true,
             ..arguments
         }
@@ -392,6 +397,7 @@ impl RowLaunch {
             period: self.period,
             shown: self.shown,
             is_wide: flags >> WIDE & 1 != 0,
+            ahead: self.ahead,
         }
     }
 }
@@ -458,6 +464,8 @@ pub struct Arguments<T: Element> {
     pub period: u64,
     /// Whether all rows, weights and answers are aligned vectors, each whole or absent, rows a stride apart and seen as a whole.
     pub is_wide: bool,
+    /// How many rows on the one is that blocks which begin about when these end will read: its elements are asked for beforehand. None are, if it is 0.
+    pub ahead: u64,
     /// The same as `period`; where it comes to less than nothing, none is.
     pub shown: i64,
 }

@@ -1,7 +1,10 @@
 //! What a plain kernel takes for granted of a launch.
 
 use super::*;
-use crate::element::{bf16, f16};
+use crate::{
+    element::{bf16, f16},
+    rowwise::RmsNorm,
+};
 
 /// What a plain kernel takes for granted is what the launch says, or the launch is not plain.
 fn check<T: Element>() {
@@ -42,7 +45,7 @@ fn check<T: Element>() {
                 a.is_wide,
             )
         };
-        if launch.is_plain(T::ELEMENT) {
+        if launch.is_plain::<RmsNorm>(T::ELEMENT) {
             plain_ones += 1;
             assert_eq!(of(&plain), of(&any), "{flags:?}");
         }

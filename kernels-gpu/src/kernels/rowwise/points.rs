@@ -102,7 +102,7 @@ points! {
         = |params| LayerNorm { epsilon: params.numbers[0] };
     rms_norm: RmsNorm, leaf [1024 1024], any [1024 1024], short [8 8]
         = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] };
-    cross_entropy: CrossEntropy, leaf [896 896], any [1024 896], known [4 4]
+    cross_entropy: CrossEntropy, leaf [896 896], any [1024 896], noted [7 7], known [4 4]
         = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]);
     softmax_gradient: SoftmaxGradient, leaf [1024 1024], any [1024 1024], short [8 8]
         = |params| SoftmaxGradient { scale: params.numbers[0] };

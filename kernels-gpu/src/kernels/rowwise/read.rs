@@ -92,6 +92,9 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
                 lane.add_residual();
             }
         }
+        if O::MASKS && V::PLAIN && apart.is_none() && arguments.period != 0 {
+            lane.hide(absent);
+        }
         lane
     }
 
@@ -199,6 +202,26 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
                 *word = *word & !(of_element << shift) | absent << shift;
             }
         }));
+    }
+
+    /// What is not seen becomes absent: vectors were read as a whole.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn hide(&mut self, absent: f32) {
+        let absent = self.arguments.floats.simple_bits(absent);
+        each!(row < N, 4 => {
+            let present = self.spot_of(row).present;
+            each!(word < WORDS, 4 => {
+                let left = u32::saturating_sub(present, (word * 4 / T::BYTES) as u32);
+                let hidden = match T::BYTES {
+                    2 if left == 1 => self.firsts[row][word] & 0xffff | absent << 16,
+                    2 => absent | absent << 16,
+                    _ => absent,
+                };
+                if left < (4 / T::BYTES) as u32 {
+                    self.firsts[row][word] = hidden;
+                }
+            });
+        });
     }
 
     /// Adds a residual; each sum is rounded, and written if that is asked for.
@@ -381,13 +404,13 @@ impl<T> Spot<T> {
 impl<T: Element> Arguments<T> {
     /// Where a vector of the first array begins.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn first(self, spot: Spot<T>) -> *const T {
+    pub(super) fn first(self, spot: Spot<T>) -> *const T {
         spot.start.0.wrapping_add(spot.first as usize)
     }
 
     /// And one of the second, whose elements are of the same size.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn second(self, spot: Spot<T>) -> *const T {
+    pub(super) fn second(self, spot: Spot<T>) -> *const T {
         self.other(spot, T::BYTES).cast()
     }
 

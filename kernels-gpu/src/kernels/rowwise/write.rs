@@ -76,7 +76,13 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
         // SAFETY: passed on to the caller.
         unsafe {
             if is_wide {
-                if spot.present > 0 {
+                // What is not seen has an answer, too.
+                let is_there = if V::PLAIN && O::MASKS && self.lane.apart.is_none() {
+                    spot.first < arguments.rows.len
+                } else {
+                    spot.present > 0
+                };
+                if is_there {
                     let values = self.mapped(row, most as u32);
                     arguments
                         .out
@@ -161,6 +167,13 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
 }
 
 impl<T: Element> Arguments<T> {
+    /// Whether anything else that is known of rows is to be written.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) fn notes<O: RowOp>(self) -> bool {
+        let [a, b, c, d] = self.known;
+        !O::TAKES_COLUMNS && !(a.is_null() && b.is_null() && c.is_null() && d.is_null())
+    }
+
     /// Writes what else is known of a row.
     ///
     /// # Safety
@@ -176,8 +189,7 @@ impl<T: Element> Arguments<T> {
         seen: u64,
         given: Given,
     ) {
-        let [a, b, c, d] = self.known;
-        if O::TAKES_COLUMNS || a.is_null() && b.is_null() && c.is_null() && d.is_null() {
+        if !self.notes::<O>() {
             return;
         }
         let mut given = given;

@@ -24,6 +24,10 @@ instruction!(
     fma_f32(a, b, c) -> f32, reg32, "fma.rn.f32 {}, {}, {}, {};"
 );
 instruction!(
+    /// `a · b + c`, no less than 0 and no more than 1; 0 of a NaN.
+    fma_saturated_f32(a, b, c) -> f32, reg32, "fma.rn.sat.f32 {}, {}, {}, {};"
+);
+instruction!(
     /// `a · b + c`.
     fma_f64(a, b, c) -> f64, reg64, "fma.rn.f64 {}, {}, {}, {};"
 );

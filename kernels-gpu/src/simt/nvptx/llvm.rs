@@ -120,6 +120,19 @@ pub mod clusters {
         }
     }
 
+    /// Asks for memory to be in the cache that all multiprocessors share.
+    ///
+    /// # Safety
+    ///
+    /// `from` is valid for `bytes`; both are multiples of 16.
+    pub unsafe fn prefetch(from: *const u8, bytes: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            asm!("cp.async.bulk.prefetch.L2.global [{}], {};", in(reg64) from, in(reg32) bytes,
+                options(readonly, nostack, preserves_flags));
+        }
+    }
+
     /// Waits for all bytes, and acquires what they were sent with.
     pub fn receive(mail: u32) {
         let mut done: u32 = 0;

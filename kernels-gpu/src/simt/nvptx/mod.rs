@@ -168,6 +168,10 @@ impl Simt for Nvptx {
         }
         [a, b]
     }
+    unsafe fn prefetch(self, from: *const u8, bytes: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe { generator::clusters::prefetch(from, bytes) };
+    }
     unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32, otherwise: [u32; 4]) -> [u32; 4] {
         let [mut a, mut b, mut c, mut d] = otherwise;
         // SAFETY: where it is wanted, the caller vouches for 16 aligned bytes that nobody writes; else nothing is read.

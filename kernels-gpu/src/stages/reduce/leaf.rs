@@ -225,10 +225,12 @@ fn of_row<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
     packed: P,
     row: usize,
 ) -> L::State {
-    all_met::<T, _>(
-        look,
-        with_row::<T, _, _, _, N>(look, packed, [look.identity(); MOST], row),
-    )
+    let mut columns = [look.identity(); MOST];
+    let values = packed.vector(row);
+    each!(column < vector_elements::<T>() => {
+        columns[column] = of(look, values[column], column as u32, packed.left(row));
+    });
+    all_met::<T, _>(look, columns)
 }
 
 /// All columns in pairs.

@@ -92,6 +92,17 @@ pub struct RowPlan {
     pub is_split: bool,
 }
 
+/// What a plan is for.
+#[derive(Clone, Copy, PartialEq)]
+enum Purpose {
+    /// Answers of elements.
+    Map,
+    /// What is known of rows alone.
+    Know,
+    /// Rows of which others have parts, too.
+    Part,
+}
+
 /// Leaves up to which a block has the row by itself; measured on H200s, as those below.
 const ONE_BLOCK: u64 = 16;
 
@@ -139,7 +150,7 @@ impl RowPlan {
         form: Form,
         cluster: u32,
     ) -> Result<Self, Error> {
-        Self::make(library, op, element, size, lie, form, cluster, false)
+        Self::make(library, op, element, size, lie, form, cluster, Purpose::Map)
     }
 
     /// The same of an operation that only knows something of rows: many are folded by one launch, and what is known is made of their states by another. No block waits for others
@@ -157,7 +168,24 @@ impl RowPlan {
         form: Form,
         cluster: u32,
     ) -> Result<Self, Error> {
-        Self::make(library, op, element, size, lie, form, cluster, true)
+        Self::make(library, op, element, size, lie, form, cluster, Purpose::Know)
+    }
+
+    /// The same of rows that are [split](crate::row::Part) over several arrays: one launch folds the part of each that is here, another maps it. No kernel of it takes only
+    /// [plain](Self::must_be_plain) launches.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn of_part(
+        library: &'static Library,
+        op: &'static str,
+        element: Type,
+        size: [u64; 2],
+        lie: Lie,
+    ) -> Result<Self, Error> {
+        let lie = if lie == Lie::Plain { Lie::InRuns } else { lie };
+        Self::make(library, op, element, size, lie, Form::Unfused, 1, Purpose::Part)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -169,9 +197,9 @@ impl RowPlan {
         lie: Lie,
         form: Form,
         cluster: u32,
-        is_known: bool,
+        purpose: Purpose,
     ) -> Result<Self, Error> {
-        let is_known = is_known && form == Form::Best && count > FEW_ROWS;
+        let is_known = purpose == Purpose::Know && form == Form::Best && count > FEW_ROWS;
         let element_name = element.name();
         let of = |way: Way| {
             library.find_row(op, element, way).ok_or(Error::NoKernel {
@@ -206,7 +234,7 @@ impl RowPlan {
             Form::Unfused => leaves == 1,
             Form::Online => true,
         };
-        let is_split = is_known || leaves > 1 && !fits;
+        let is_split = is_known || purpose == Purpose::Part || leaves > 1 && !fits;
         let (warps, blocks_of_row) = if leaves == 1 {
             (WARPS, 1)
         } else if is_split {

@@ -212,6 +212,8 @@ impl<T: RowElement> PreparedColumns<T> {
             period: 0,
             shown: 0,
             numbers: params.bits(),
+            before: 0,
+            others: 0,
         };
         Ok(passed.widened(self.entry.element))
     }

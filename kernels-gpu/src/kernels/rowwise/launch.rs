@@ -3,7 +3,7 @@
 use crate::{
     element::{Element, Item as _, Two, Type},
     kernels::Array,
-    rowwise::Scale,
+    rowwise::{RowOp, Scale},
     stages::{
         columns::{Columns, Floats, Rows, Weights},
         load::extents::Extents,
@@ -120,6 +120,10 @@ pub struct RowLaunch {
     pub shown: i64,
     /// Numbers that the operation is passed: the bits of two f32 each, the first lower.
     pub numbers: [u64; 2],
+    /// [`Arguments::before`].
+    pub before: u64,
+    /// [`Arguments::others`].
+    pub others: u64,
 }
 
 /// What an operation is passed.
@@ -254,7 +258,7 @@ impl RowLaunch {
     }
 
     /// Whether kernels may be used that take nothing but this: [wide](Arguments::is_wide) rows without a mask or an added array, answers of the elements' type, and weights of that type or
-    /// f32.
+    /// f32; and rows that are whole.
     #[must_use]
     pub fn is_plain(&self, element: Type) -> bool {
         let flags = self.widened(element).flags as u32;
@@ -264,7 +268,7 @@ impl RowLaunch {
             .iter()
             .all(|at| is_own(*at) || floats(*at) == Floats::F32);
         let is_second = matches!(second_of(flags), Second::Nothing | Second::Residual);
-        flags >> WIDE & 1 != 0 && is_own(FROM) && is_own(OUT) && are_columns && is_second
+        flags >> WIDE & 1 != 0 && is_own(FROM) && is_own(OUT) && are_columns && is_second && self.others == 0
     }
 
     /// The [arguments](Self::arguments) of a launch that is [plain](Self::is_plain): what is known of it is a constant.
@@ -305,6 +309,8 @@ impl RowLaunch {
             },
             period: 0,
             is_wide: true,
+            before: 0,
+            others: 0,
             ..arguments
         }
     }
@@ -392,6 +398,8 @@ impl RowLaunch {
             period: self.period,
             shown: self.shown,
             is_wide: flags >> WIDE & 1 != 0,
+            before: self.before,
+            others: self.others,
         }
     }
 }
@@ -460,6 +468,30 @@ pub struct Arguments<T: Element> {
     pub is_wide: bool,
     /// The same as `period`; where it comes to less than nothing, none is.
     pub shown: i64,
+    /// Elements of a row that lie before these, in an array that others have: of rows that have [targets](RowOp::TARGETS), which count from the whole row's first.
+    pub before: u64,
+    /// Elements of a row that others have, before these or after; 0 where rows are whole.
+    pub others: u64,
+}
+
+impl<T: Element> Arguments<T> {
+    /// Whether others have elements of the rows, too.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) const fn is_part<O: RowOp>(&self) -> bool {
+        O::TARGETS && self.others > 0
+    }
+
+    /// Elements of the whole row, of which so many are seen here.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) const fn whole<O: RowOp>(&self, seen: u64) -> u64 {
+        if O::TARGETS { seen + self.others } else { seen }
+    }
+
+    /// A target as an index of the elements that are here; none of them, if it is another's.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) const fn here(&self, target: i64) -> i64 {
+        i64::wrapping_sub(target, self.before as i64)
+    }
 }
 
 #[cfg(test)]

@@ -303,6 +303,12 @@ impl RowPlan {
         levels
     }
 
+    /// How many launches there are: one, or one that folds, one for each further level of states, and one that maps.
+    #[must_use]
+    pub fn launches(&self) -> u64 {
+        1 + self.levels().len() as u64
+    }
+
     /// Words of a workspace.
     #[must_use]
     pub fn workspace_words(&self) -> u64 {
@@ -323,5 +329,57 @@ impl fmt::Display for RowPlan {
             write!(f, ", which folds, and again, which maps")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Elements of a leaf of bf16.
+    const LEAF: u64 = 1024;
+
+    #[test]
+    fn forms_differ_in_launches() {
+        let plan =
+            |leaves: u64, lie: Lie, form: Form| RowPlan::new("softmax", Type::Bf16, [9, leaves * LEAF], lie, form, 16);
+        for (leaves, lie, form, launches) in [
+            (1, Lie::Plain, Form::Unfused, 1),
+            (2, Lie::Plain, Form::Unfused, 3),
+            (256, Lie::Plain, Form::Unfused, 3),
+            (257, Lie::Plain, Form::Unfused, 4),
+            (1, Lie::Plain, Form::Online, 1),
+            (128, Lie::Plain, Form::Online, 1),
+            (128, Lie::Plain, Form::Best, 1),
+            (1025, Lie::Plain, Form::Best, 4),
+            (1, Lie::Apart, Form::Best, 1),
+            (2, Lie::Apart, Form::Best, 3),
+        ] {
+            let plan = plan(leaves, lie, form).expect("a plan");
+            assert_eq!(plan.launches(), launches, "{plan}, {form:?}");
+        }
+        for (lie, leaves) in [(Lie::Plain, 1025), (Lie::Apart, 2)] {
+            let told = plan(leaves, lie, Form::Online);
+            assert!(matches!(told, Err(Error::Row(RowFault::TooLong { .. }))), "{leaves}");
+        }
+    }
+
+    /// One launch folds a part and another maps it, be it a leaf; neither takes plain launches alone.
+    #[test]
+    fn parts_are_folded_and_mapped_apart() {
+        for (len, levels) in [
+            (0, &[1][..]),
+            (1, &[1]),
+            (LEAF, &[1]),
+            (LEAF + 1, &[2, 1]),
+            (300 * LEAF, &[300, 2, 1]),
+        ] {
+            for lie in [Lie::Plain, Lie::InRuns, Lie::Apart] {
+                let plan = RowPlan::of_part(&LIBRARY, "cross_entropy", Type::Bf16, [9, len], lie).expect("a plan");
+                assert!(plan.is_split && !plan.must_be_plain() && plan.cluster() == 1, "{plan}");
+                assert_eq!(plan.levels(), levels, "{plan}");
+                assert_eq!(plan.workspace_words(), 9 * 4 * levels.iter().sum::<u64>(), "{plan}");
+            }
+        }
     }
 }

@@ -264,7 +264,7 @@ impl Part<'_> {
 
     /// The gradient of the array's own columns, if it is [asked for](Row::gradient), and what is known of the rows: by what was found in all of their parts.
     ///
-    /// Cost: each element is read twice, once more from a near cache, and written once.
+    /// Cost: each element is read once more, and from a near cache to be mapped; each gradient is written once.
     ///
     /// # Errors
     ///

@@ -281,6 +281,19 @@ fn canonical(words: &[u32]) -> Vec<u32> {
     words.iter().map(one).collect()
 }
 
+/// Rows that follow one another.
+fn rows_of<T>(values: &[T], [count, len]: [u64; 2]) -> RowsOf<'_, T> {
+    RowsOf {
+        values,
+        len,
+        count,
+        stride: len as i64,
+        first: 0,
+        misalign: 0,
+        causal: None,
+    }
+}
+
 /// The kernels, in every shape, and the CPU.
 fn emulated<T: RowElement, U: RowElement>(lens: &[usize], seed: u64) {
     let (count, whole) = (3_usize, lens.iter().sum::<usize>());
@@ -305,15 +318,7 @@ fn emulated<T: RowElement, U: RowElement>(lens: &[usize], seed: u64) {
                 .zip(&arrays)
                 .map(|(len, values)| {
                     let size = [count as u64, *len as u64];
-                    let rows = RowsOf {
-                        values,
-                        len: size[1],
-                        count: size[0],
-                        stride: *len as i64,
-                        first: 0,
-                        misalign: 0,
-                        causal: None,
-                    };
+                    let rows = rows_of(values, size);
                     let mut shapes = shapes(T::TYPE.bytes(), 1, size, false).into_iter();
                     let shape = shapes.find(|shape| if apart { shape.way == Way::Apart } else { shape.is_split });
                     (rows, shape.expect("there is one of each"))
@@ -362,6 +367,44 @@ fn the_kernels_give_the_bits_of_the_cpu_for_parts() {
         emulated::<f32, f32>(lens, i as u64);
         emulated::<bf16, bf16>(lens, i as u64 + 1);
         emulated::<f16, f32>(lens, i as u64 + 2);
+    }
+}
+
+/// Only a launch can meet a target that is no column of the whole row: every part of that row is NaN, and of no other.
+#[test]
+fn a_target_beyond_the_whole_row_is_nan_in_every_part() {
+    let (lens, whole) = ([40_usize, 24], 64_i64);
+    let values = numbers::<f32>(3 * 64, 2);
+    let arrays = cut(&values, 64, &lens);
+    for beyond in [whole, -1, i64::MIN, i64::MAX] {
+        let targets = [5, beyond, 41];
+        let beside = BesideRows {
+            targets: Some((&targets[..], -100)),
+            ..BesideRows::default()
+        };
+        for way in [Way::Any, Way::Apart] {
+            let parts = lens.iter().zip(&arrays).map(|(len, values)| {
+                let size = [3, *len as u64];
+                let mut shapes = shapes(4, 1, size, false).into_iter();
+                let shape = shapes.find(|shape| shape.way == way);
+                (rows_of(values, size), shape.expect("there is one"))
+            });
+            let parts: Vec<_> = parts.collect();
+            let op = row::cross_entropy(&[0_i64]).gradient(1.0).operation().op();
+            let got = map_parts::<f32, f32, _>(op, &parts, &beside, 1).expect("no fault");
+            for ((values, known), len) in got.values.iter().zip(&got.known).zip(lens) {
+                let is_nan = |row: usize| {
+                    values[row * len..][..len]
+                        .iter()
+                        .all(|bits| f32::from_bits(*bits).is_nan())
+                };
+                assert_eq!([0, 1, 2].map(is_nan), [false, true, false], "{beyond}, {way:?}");
+                assert_eq!(
+                    known.iter().map(|known| known[0] == 0x7fc0_0000).collect::<Vec<_>>(),
+                    [false, true, false]
+                );
+            }
+        }
     }
 }
 

@@ -4,12 +4,20 @@
 
 use std::error::Error;
 
-use warpfold::{View, gpu::Gpu, layout::Layout, ops::element::bf16, row};
+use warpfold::{
+    View,
+    gpu::Gpu,
+    layout::Layout,
+    ops::element::bf16,
+    row::{self, Partials},
+};
 
 const TOKENS: usize = 64;
 /// That of GPT-2: rows that end in the middle of a vector.
 const CLASSES: usize = 50_257;
 const FEATURES: usize = 768;
+/// Classes of a rank, where ranks share the vocabulary: 16 leaves of bf16. The last has the rest.
+const OF_RANK: usize = 16_384;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let number = |i: usize| bf16::from_f32((i * 7919 % 1009) as f32 / 100.0 - 5.0);
@@ -32,6 +40,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "token 0: loss {}, log-probability {}, entropy {} nats",
         mapped.known.loss[0], mapped.known.log_probability[0], mapped.known.entropy[0]
+    );
+
+    // The vocabulary split over ranks: what each finds in its columns is five words of each token, and together these are what is found in all.
+    let mut ranks = vec![];
+    for first in (0..CLASSES).step_by(OF_RANK) {
+        let shape = [TOKENS as u64, OF_RANK.min(CLASSES - first) as u64];
+        let columns = Layout::strided(&shape, &[CLASSES as i64, 1], first as u64)?;
+        ranks.push((loss().part(first as u64, CLASSES as u64), columns));
+    }
+    let fold = |(part, columns): &(row::Part<'_>, Layout)| part.fold_on_cpu(View::new(&logits, columns)?);
+    let gathered: Vec<Partials> = ranks.iter().map(fold).collect::<Result<_, _>>()?;
+    let rows = Partials::combine(&gathered)?;
+    for (part, columns) in &ranks {
+        let of_rank = part.map_on_cpu::<_, bf16>(View::new(&logits, columns)?, &rows)?;
+        assert_eq!(of_rank.known, mapped.known);
+    }
+    println!(
+        "{} ranks, which have a part of each row, know the same bits",
+        ranks.len()
     );
 
     // A norm and its gradients: of its inputs, and of its weights and biases.

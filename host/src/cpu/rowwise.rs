@@ -6,13 +6,14 @@
 mod convert;
 mod strip;
 
-use std::ops::Range;
+use std::{array, ops::Range};
 
 use bytemuck::zeroed_vec;
 use pulp::Arch;
 use rayon::prelude::*;
 use warpfold_kernels::{
     element::Item,
+    monoids::Words,
     rowwise::{Given, ROWS, RowOp, Target, Value as _},
 };
 
@@ -60,6 +61,19 @@ pub(crate) struct Rows<'a, T> {
     pub(crate) given: Option<[&'a [f32]; 2]>,
     /// Whether there are answers, or only what else is known.
     pub(crate) maps: bool,
+    /// Where others have parts of the rows, too.
+    pub(crate) split: Option<Split<'a>>,
+}
+
+/// What rows are parts of: targets count from the whole row's first element.
+#[derive(Clone, Copy)]
+pub(crate) struct Split<'a> {
+    /// Elements of each row before these.
+    pub(crate) before: u64,
+    /// Elements of the whole row.
+    pub(crate) whole: u64,
+    /// The words of each whole row's state. Without them rows are only folded, and the words of their states stand in place of what else is known.
+    pub(crate) states: Option<&'a [[f32; 4]]>,
 }
 
 /// What row operations make of rows.
@@ -109,8 +123,12 @@ impl<T: RowElement> Rows<'_, T> {
         if target == ignored {
             return (Target::Ignored.given(0.0), None);
         }
-        match usize::try_from(target).ok().filter(|target| *target < values.len()) {
-            Some(target) => (Target::There.given(values[target].wide()), Some(target)),
+        let here = target.checked_sub_unsigned(self.split.map_or(0, |split| split.before));
+        let here = here.and_then(|here| usize::try_from(here).ok());
+        match here.filter(|here| *here < values.len()) {
+            Some(here) => (Target::There.given(values[here].wide()), Some(here)),
+            // Another part has it: what a sum over all parts does not notice.
+            None if self.split.is_some() => (Target::There.given(-0.0), None),
             None => (Target::Beyond.given(0.0), None),
         }
     }
@@ -266,6 +284,7 @@ fn map_part<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>, m
             len,
             given,
             target,
+            split: rows.split.map(|split| (split, row.first)),
         };
         row.known[0] = scratch.map(one, row.answers);
     }
@@ -285,6 +304,8 @@ struct Row<'a, T, O> {
     len: usize,
     given: Given,
     target: Option<usize>,
+    /// What it is a part of, and its number there.
+    split: Option<(Split<'a>, usize)>,
 }
 
 impl<'a, T: RowElement, O: RowOp> Row<'a, T, O> {
@@ -341,6 +362,20 @@ impl<O: RowOp> Scratch<O> {
 
     /// The answers of a row, if there are to be any, and what else is known of it.
     fn map<T: RowElement, U: RowElement>(&mut self, row: Row<'_, T, O>, answers: &mut [U]) -> [f32; 4] {
+        let folded = self.fold(row);
+        let (state, len) = match row.split {
+            None => (folded, row.values.len() as u64),
+            Some((Split { whole, states, .. }, number)) => match states {
+                Some(states) => (O::State::from_words(|i| states[number][i].to_bits()), whole),
+                None => return array::from_fn(|i| word_of(folded, i)),
+            },
+        };
+        self.write(row, (state, len), answers);
+        row.op.known(state, len, row.given)
+    }
+
+    /// The state of a row.
+    fn fold<T: RowElement>(&mut self, row: Row<'_, T, O>) -> O::State {
         let (op, arch) = (row.op, Arch::new());
         let (leaf, strip) = (Row::<T, O>::LEAF, Row::<T, O>::STRIP);
         let seen = row.values.len();
@@ -364,7 +399,14 @@ impl<O: RowOp> Scratch<O> {
         states.clear();
         let leaves = strips.iter().flat_map(|each| &each.leaves[..strip / leaf]);
         states.extend(leaves.take(seen.div_ceil(leaf)).map(|leaf| leaf.state));
-        let state = arch.dispatch(Neighbours { op, states });
+        arch.dispatch(Neighbours { op, states })
+    }
+
+    /// Maps what was folded, by the state of the whole row and how many elements that has.
+    fn write<T: RowElement, U: RowElement>(&mut self, row: Row<'_, T, O>, of_row: (O::State, u64), answers: &mut [U]) {
+        let arch = Arch::new();
+        let (leaf, strip) = (Row::<T, O>::LEAF, Row::<T, O>::STRIP);
+        let Self { buffers, strips, .. } = self;
         each_chunk(answers, strip, buffers, &|number, to, buffers| {
             let place = row.place(number);
             if !strips[number].keeps() {
@@ -373,16 +415,20 @@ impl<O: RowOp> Scratch<O> {
             arch.dispatch(Map {
                 place,
                 strip: &strips[number],
-                row: (state, seen as u64),
-                is_alone: row.len <= leaf,
+                row: of_row,
+                is_alone: row.len <= leaf && row.split.is_none(),
                 len: to.len(),
                 target: row.target.and_then(|target| target.checked_sub(number * strip)),
                 buffers,
             });
             arch.dispatch(Store { from: buffers, to });
         });
-        op.known(state, seen as u64, row.given)
     }
+}
+
+/// A word of a state; 0 where it has fewer.
+fn word_of<W: Words>(state: W, i: usize) -> f32 {
+    f32::from_bits(if i < W::COUNT { state.word(i) } else { 0 })
 }
 
 /// Chunks with their numbers, on several threads if they are many. What is done has no operation here: rayon's part of it is compiled once for each type.

@@ -82,6 +82,37 @@ pub enum RowFault {
         classes: u64,
     },
 
+    /// Columns of a part of rows that the whole rows do not have.
+    #[error("a part of {len} columns from {first} on, of rows of {whole}")]
+    Part {
+        /// The number of the first.
+        first: u64,
+        /// How many.
+        len: u64,
+        /// Columns of the whole row.
+        whole: u64,
+    },
+
+    /// Words that are not as many of each row.
+    #[error("{got} words of partial states, which are {each} of each row")]
+    Words {
+        /// Given.
+        got: usize,
+        /// Of each row.
+        each: usize,
+    },
+
+    /// More parts of rows than one launch combines.
+    #[error(
+        "{parts} parts of each row, and a launch combines {most} at most: combine some first, a power of two of them"
+    )]
+    Parts {
+        /// Given.
+        parts: u32,
+        /// The most.
+        most: u32,
+    },
+
     /// Something that is to come with a launch, and there is no launch.
     #[error("{what} are to come later, and are needed now")]
     Missing {

@@ -40,7 +40,7 @@ pub use distinct::{PreparedDistinct, Table};
 pub use facts::Facts;
 pub use gradients::{NORM_BYTES, NormWorkspace, PreparedNorm, Tensors};
 pub use prepared::{Prepared, Workspace};
-pub use row::{ColumnPlaces, ColumnSums, PreparedColumns, PreparedRow, RowPlaces, States};
+pub use row::{ColumnPlaces, ColumnSums, PreparedColumns, PreparedPart, PreparedRow, RowPlaces, States};
 pub use segmented::Segmented;
 
 use crate::{

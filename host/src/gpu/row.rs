@@ -2,24 +2,26 @@
 
 mod call;
 mod columns;
+mod launches;
+mod part;
 mod places;
 
 pub use columns::{ColumnPlaces, ColumnSums, PreparedColumns};
+pub use part::PreparedPart;
 pub use places::RowPlaces;
 
-use std::{ffi::c_void, marker::PhantomData, ptr, sync::OnceLock};
+use std::{marker::PhantomData, sync::OnceLock};
 
 use cust::{
     memory::{DeviceBuffer, DeviceCopy, DeviceSlice},
     stream::Stream,
-    sys::CUstream,
 };
 use warpfold_kernels::{
     element::Type,
     kernels::{
         Library,
         rows::Width,
-        rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, Way},
+        rowwise::{RowLaunch, RowParams, Second, Way},
     },
     rowwise::RowOp,
     stages::columns::Floats as Kind,
@@ -27,7 +29,7 @@ use warpfold_kernels::{
 
 use super::{
     Gpu,
-    launch::{self, Bound, Function, Place, Spot, array_of, device},
+    launch::{self, Bound, Function, Place, Spot},
     prepared::DeviceMemory,
 };
 use crate::{
@@ -84,6 +86,9 @@ struct Ready {
     reads_known: bool,
     /// What combines the states of leaves.
     states: Option<Function>,
+    /// Of rows that are split how many of their elements lie before the array's, and how many are others'; and what sums a word of each part.
+    part: Option<[u64; 2]>,
+    sums: Option<Function>,
     /// What makes of rows' states what is known of them, where nothing is mapped.
     known: Option<Function>,
     /// Elements of the layout's memory.
@@ -127,6 +132,9 @@ impl Ready {
         let _bound = Bound::to(gpu.context())?;
         let size = [from.count, from.len];
         let plan_of = |lie: Lie, cluster: u32| {
+            if row.part.is_some() {
+                return RowPlan::of_part(Op::LIBRARY, Op::KERNELS, element, size, lie);
+            }
             let plan = if row.op.maps() { RowPlan::of } else { RowPlan::of_known };
             plan(Op::LIBRARY, Op::KERNELS, element, size, lie, row.form, cluster)
         };
@@ -173,14 +181,16 @@ impl Ready {
             .filter(|_| !row.op.maps())
             .map(|entry| gpu.inner.modules.function(entry));
         let plans = [Some(&plan), general.as_ref().map(|(plan, _)| plan)];
-        let have_states = plans.iter().flatten().any(|plan| plan.levels().len() > 1);
-        let states = have_states.then(|| {
-            gpu.inner.modules.function(
-                Op::LIBRARY
-                    .find_row_states(Op::STATES)
-                    .expect("built for every kind of state"),
-            )
-        });
+        let have_states = row.part.is_some() || plans.iter().flatten().any(|plan| plan.levels().len() > 1);
+        let combines = |kind: &str| {
+            let entry = Op::LIBRARY.find_row_states(kind);
+            gpu.inner
+                .modules
+                .function(entry.expect("built for every kind of state"))
+        };
+        let states = have_states.then(|| combines(Op::STATES));
+        let sums = row.part.map(|_| combines("sum"));
+        let part = row.part.map(|part| Ok([part.first, part.others(from.len)?]));
         Ok(Self {
             gpu: gpu.clone(),
             name: Op::NAME,
@@ -201,6 +211,8 @@ impl Ready {
             needs_weights: row.op.needs_weights(),
             reads_known: row.given.is_some(),
             states: states.transpose()?,
+            part: part.transpose()?,
+            sums: sums.transpose()?,
             known: known.transpose()?,
             reach: reach.1,
         })
@@ -240,121 +252,6 @@ impl Ready {
         let make = || unsafe { DeviceBuffer::uninitialized(count) };
         let words = DeviceMemory::new(&self.gpu, 4 * count, make)?;
         Ok(States { words })
-    }
-
-    /// What a launch passes, but for what it does and the states that it reads.
-    fn passed(&self, places: &RowPlaces, kinds: [Kind; 2], states: u64) -> RowLaunch {
-        let bytes = self.plan.entry.element.bytes();
-        let array = |i: usize, address: u64| {
-            let bytes = if i == 1 && self.second == Some(Second::Mask) {
-                1
-            } else {
-                bytes
-            };
-            array_of(self.place.arrays[i], address, bytes)
-        };
-        let mut arrays = [array(0, places.input), array(1, places.other)];
-        if self.second.is_none() {
-            arrays[1].start = ptr::null();
-        }
-        let (period, shown) = self.causal.unwrap_or((0, 0));
-        let (wide_targets, ignored) = self.targets.unwrap_or((false, 0));
-        let [from, out] = self.kinds;
-        let flags = RowFlags {
-            from,
-            out,
-            columns: kinds,
-            mode: Mode::Whole,
-            second: self.second.unwrap_or_default(),
-            wide_targets,
-        };
-        RowLaunch {
-            arrays,
-            len: self.plan.len,
-            count: self.plan.count,
-            layout: device(self.place.layout.as_ref().map_or(0, DeviceMemory::address)),
-            out: device(if self.maps { places.output } else { 0 }),
-            out_stride: self.out_strides[0],
-            out_step: self.out_strides[1],
-            out_layout: device(self.out_layout.as_ref().map_or(0, DeviceMemory::address)),
-            sums: device(if self.second == Some(Second::Residual) {
-                places.sums
-            } else {
-                0
-            }),
-            flags: flags.bits(self.params),
-            columns: [device(places.weights.0), device(places.biases.0)],
-            known: places.known.map(device),
-            targets: device(places.targets),
-            ignored,
-            states: device(states),
-            row_states: device(states),
-            states_of_row: self.plan.leaves,
-            leaves: self.plan.leaves,
-            blocks: 1,
-            period,
-            shown,
-            ahead: self.at_once.into(),
-            numbers: self.params.bits(),
-        }
-    }
-
-    /// The context is current.
-    ///
-    /// # Safety
-    ///
-    /// As [`PreparedRow::launch_raw`].
-    unsafe fn enqueue(&self, stream: CUstream, places: &RowPlaces, workspace: &mut States) -> Result<(), Error> {
-        let states = workspace.words.of(&self.gpu, self.workspace_words() as usize)?;
-        let kinds = self.check(places)?;
-        if self.plan.count == 0 {
-            return Ok(());
-        }
-        let passed = self.passed(places, kinds, states);
-        let (plan, function) = self.of_launch(&passed)?;
-        let passed = RowLaunch {
-            blocks: plan.blocks_of_row.into(),
-            ..passed
-        };
-        let go = |function: &Function, passed: RowLaunch, shape: [u32; 3]| {
-            let mut passed = passed.widened(plan.entry.element);
-            let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
-            // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
-            unsafe { launch::launch_clusters(*function, shape, stream, &mut arguments) }
-        };
-        let shape = [plan.blocks, plan.threads(), plan.cluster()];
-        if !plan.is_split {
-            return go(function, passed, shape);
-        }
-        go(function, passed.of_mode(Mode::Fold), shape)?;
-        let words = plan.entry.state_words as u64;
-        let (mut first, levels) = (states, plan.levels());
-        for pair in levels.windows(2) {
-            let next = first + 4 * words * pair[0] * plan.count;
-            let groups = pair[1].saturating_mul(plan.count);
-            let blocks = i32::try_from(groups.div_ceil(8)).map_err(|_| Error::GridOverflow {
-                count: plan.count,
-                blocks: groups,
-            })?;
-            let combine = RowLaunch {
-                states: device(first),
-                states_of_row: pair[0],
-                out: device(next),
-                ..passed
-            };
-            let function = self.states.as_ref().expect("loaded where there are levels");
-            go(function, combine, [blocks as u32, 256, 1])?;
-            first = next;
-        }
-        let map = RowLaunch {
-            row_states: device(first),
-            ..passed.of_mode(Mode::Map)
-        };
-        let Some(known) = &self.known else {
-            return go(function, map, shape);
-        };
-        let blocks = plan.count.div_ceil(KNOWN_THREADS.into());
-        go(known, map, [blocks as u32, KNOWN_THREADS, 1])
     }
 }
 

@@ -92,6 +92,17 @@ pub struct RowPlan {
     pub is_split: bool,
 }
 
+/// What a plan is for.
+#[derive(Clone, Copy, PartialEq)]
+enum Purpose {
+    /// Answers of elements.
+    Map,
+    /// What is known of rows alone.
+    Know,
+    /// Rows of which others have parts, too.
+    Part,
+}
+
 /// Leaves up to which a block has the row by itself; measured on H200s, as those below.
 const ONE_BLOCK: u64 = 16;
 
@@ -142,7 +153,7 @@ impl RowPlan {
         form: Form,
         cluster: u32,
     ) -> Result<Self, Error> {
-        Self::make(library, op, element, size, lie, form, cluster, false)
+        Self::make(library, op, element, size, lie, form, cluster, Purpose::Map)
     }
 
     /// The same of an operation that only knows something of rows: many are folded by one launch, and what is known is made of their states by another. No block waits for others
@@ -160,7 +171,24 @@ impl RowPlan {
         form: Form,
         cluster: u32,
     ) -> Result<Self, Error> {
-        Self::make(library, op, element, size, lie, form, cluster, true)
+        Self::make(library, op, element, size, lie, form, cluster, Purpose::Know)
+    }
+
+    /// The same of rows that are [split](crate::row::Part) over several arrays: one launch folds the part of each that is here, another maps it. No kernel of it takes only
+    /// [plain](Self::must_be_plain) launches.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn of_part(
+        library: &'static Library,
+        op: &'static str,
+        element: Type,
+        size: [u64; 2],
+        lie: Lie,
+    ) -> Result<Self, Error> {
+        let lie = if lie == Lie::Plain { Lie::InRuns } else { lie };
+        Self::make(library, op, element, size, lie, Form::Unfused, 1, Purpose::Part)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -172,8 +200,9 @@ impl RowPlan {
         lie: Lie,
         form: Form,
         cluster: u32,
-        is_known: bool,
+        purpose: Purpose,
     ) -> Result<Self, Error> {
+        let is_known = purpose == Purpose::Know;
         let element_name = element.name();
         let of = |way: Way| {
             library.find_row(op, element, way).ok_or(Error::NoKernel {
@@ -211,7 +240,7 @@ impl RowPlan {
             Form::Unfused => leaves == 1,
             Form::Online => true,
         };
-        let is_split = is_known || leaves > 1 && !fits;
+        let is_split = is_known || purpose == Purpose::Part || leaves > 1 && !fits;
         let (warps, blocks_of_row) = if leaves == 1 {
             (WARPS, 1)
         } else if is_split {
@@ -280,6 +309,12 @@ impl RowPlan {
         levels
     }
 
+    /// How many launches there are: one, or one that folds, one for each further level of states, and one that maps.
+    #[must_use]
+    pub fn launches(&self) -> u64 {
+        1 + self.levels().len() as u64
+    }
+
     /// Words of a workspace.
     #[must_use]
     pub fn workspace_words(&self) -> u64 {
@@ -300,5 +335,57 @@ impl fmt::Display for RowPlan {
             write!(f, ", which folds, and again, which maps")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Elements of a leaf of bf16.
+    const LEAF: u64 = 1024;
+
+    #[test]
+    fn forms_differ_in_launches() {
+        let plan =
+            |leaves: u64, lie: Lie, form: Form| RowPlan::new("softmax", Type::Bf16, [9, leaves * LEAF], lie, form, 16);
+        for (leaves, lie, form, launches) in [
+            (1, Lie::Plain, Form::Unfused, 1),
+            (2, Lie::Plain, Form::Unfused, 3),
+            (256, Lie::Plain, Form::Unfused, 3),
+            (257, Lie::Plain, Form::Unfused, 4),
+            (1, Lie::Plain, Form::Online, 1),
+            (128, Lie::Plain, Form::Online, 1),
+            (128, Lie::Plain, Form::Best, 1),
+            (1025, Lie::Plain, Form::Best, 4),
+            (1, Lie::Apart, Form::Best, 1),
+            (2, Lie::Apart, Form::Best, 3),
+        ] {
+            let plan = plan(leaves, lie, form).expect("a plan");
+            assert_eq!(plan.launches(), launches, "{plan}, {form:?}");
+        }
+        for (lie, leaves) in [(Lie::Plain, 1025), (Lie::Apart, 2)] {
+            let told = plan(leaves, lie, Form::Online);
+            assert!(matches!(told, Err(Error::Row(RowFault::TooLong { .. }))), "{leaves}");
+        }
+    }
+
+    /// One launch folds a part and another maps it, be it a leaf; neither takes plain launches alone.
+    #[test]
+    fn parts_are_folded_and_mapped_apart() {
+        for (len, levels) in [
+            (0, &[1][..]),
+            (1, &[1]),
+            (LEAF, &[1]),
+            (LEAF + 1, &[2, 1]),
+            (300 * LEAF, &[300, 2, 1]),
+        ] {
+            for lie in [Lie::Plain, Lie::InRuns, Lie::Apart] {
+                let plan = RowPlan::of_part(&LIBRARY, "cross_entropy", Type::Bf16, [9, len], lie).expect("a plan");
+                assert!(plan.is_split && !plan.must_be_plain() && plan.cluster() == 1, "{plan}");
+                assert_eq!(plan.levels(), levels, "{plan}");
+                assert_eq!(plan.workspace_words(), 9 * 4 * levels.iter().sum::<u64>(), "{plan}");
+            }
+        }
     }
 }

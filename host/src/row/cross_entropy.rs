@@ -10,7 +10,7 @@ use crate::Error;
 pub struct CrossEntropy {
     smoothing: f32,
     square: f32,
-    gradient: Option<f32>,
+    pub(super) gradient: Option<f32>,
 }
 
 /// What cross-entropy knows of rows.

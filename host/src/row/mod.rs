@@ -19,6 +19,7 @@ mod gradient;
 mod operands;
 mod ops;
 mod own;
+mod part;
 
 pub use columns::{ColumnGradients, NormColumns, NormKnown, norm_column_gradients};
 pub use cross_entropy::{CrossEntropy, Losses, cross_entropy};
@@ -32,17 +33,19 @@ pub use ops::{
     ReciprocalRoot, RmsNorm, Scales, Softmax,
 };
 pub use own::{Known, Own, own};
+pub use part::{Part, Partials};
 pub use warpfold_kernels::rowwise::VERSION;
 
 pub(crate) use operands::Values;
 use ops::Scaled;
+use part::Span;
 use warpfold_kernels::kernels::rowwise::Second as Kind;
 
 use crate::{
     Error, RowFault,
-    cpu::rowwise::{Done, Rows, Second, map_rows},
+    cpu::rowwise::{Done, Rows, Second, Split, map_rows},
     layout::{Axes, Extents, Layout},
-    operand::AsView,
+    operand::{AsView, View},
     plan::row::Form,
     room::room,
 };
@@ -64,6 +67,8 @@ pub struct Row<'a, Op> {
     pub(crate) targets: Option<(Targets<'a>, i64)>,
     /// Two numbers of each row, as a norm knew them: the mean, if it has one, and the reciprocal.
     pub(crate) given: Option<[Option<&'a [f32]>; 2]>,
+    /// Which columns of its rows an array has, where others have the rest.
+    pub(crate) part: Option<Span>,
     #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "a launch has one"))]
     pub(crate) form: Form,
 }
@@ -136,6 +141,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
             has_others: false,
             targets: None,
             given: None,
+            part: None,
             form: Form::Best,
         }
     }
@@ -193,6 +199,22 @@ impl<'a, Op: Operation> Row<'a, Op> {
         U: RowElement,
     {
         let view = values.view();
+        let shape = view.its_layout()?.shape().to_vec();
+        let (problem, Done { answers, sums, known }) = self.done_on_cpu(&view, None)?;
+        Ok(Mapped {
+            shape,
+            values: answers,
+            sums: problem.has_sums.then(|| V::Element::into_floats(sums)),
+            known: known.into(),
+        })
+    }
+
+    /// What is done, and what is made of it on the CPU; of rows that are split with the words of each row's state, once that is known.
+    pub(crate) fn done_on_cpu<T: RowElement, U: RowElement>(
+        self,
+        view: &View<'_, T>,
+        states: Option<&[[f32; 4]]>,
+    ) -> Result<(Problem, Done<T, U>), Error> {
         let layout = view.its_layout()?;
         let problem = self.problem(&layout)?;
         let [from, _] = &problem.from;
@@ -200,10 +222,15 @@ impl<'a, Op: Operation> Row<'a, Op> {
         drop(room::<[f32; 4]>(from.count)?);
         let (answers, sums) = (self.op.maps(), problem.has_sums);
         drop(room::<U>(if answers { layout.len() } else { 0 })?);
-        drop(room::<V::Element>(if sums { layout.len() } else { 0 })?);
+        drop(room::<T>(if sums { layout.len() } else { 0 })?);
         let (weights, biases) = (self.weights.map(|w| w.wide()), self.biases.map(|b| b.wide()));
         let targets = self.checked_targets(from)?;
-        let Done { answers, sums, known } = map_rows::<V::Element, U, _>(
+        let split = self.part.map(|Span { first, whole }| Split {
+            before: first,
+            whole,
+            states,
+        });
+        let done = map_rows::<T, U, _>(
             self.op.op(),
             &Rows {
                 values: view.values,
@@ -215,14 +242,10 @@ impl<'a, Op: Operation> Row<'a, Op> {
                 targets: targets.as_ref().map(|(targets, ignored)| (&targets[..], *ignored)),
                 given: self.given.map(|given| given.map(Option::unwrap_or_default)),
                 maps: self.op.maps(),
+                split,
             },
         );
-        Ok(Mapped {
-            shape: layout.shape().to_vec(),
-            values: answers,
-            sums: problem.has_sums.then(|| V::Element::into_floats(sums)),
-            known: known.into(),
-        })
+        Ok((problem, done))
     }
 
     /// The other array, of that type.
@@ -251,7 +274,8 @@ impl<'a, Op: Operation> Row<'a, Op> {
     /// The targets, once they are all found to be classes, and which is none.
     pub(crate) fn checked_targets(&self, rows: &Extents) -> Result<Option<(Vec<i64>, i64)>, Error> {
         let targets = self.targets.map(|(targets, ignored)| {
-            let targets = targets.checked(rows.count, rows.len, ignored)?;
+            let classes = self.part.map_or(rows.len, |part| part.whole);
+            let targets = targets.checked(rows.count, classes, ignored)?;
             Ok((targets, ignored))
         });
         targets.transpose()
@@ -279,6 +303,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
         let other = self.other.as_ref().map(|(_, other)| other.beside(layout)).transpose()?;
         let from = Extents::of_pair(layout, other.as_ref().unwrap_or(layout), &axes)?;
         let to = Extents::new(&Layout::c_order(layout.shape())?, &axes)?;
+        self.part.map(|part| part.others(from[0].len)).transpose()?;
         for (name, floats) in [("weights", self.weights), ("biases", self.biases)] {
             if let Some(floats) = floats.filter(|floats| floats.len() as u64 != from[0].len) {
                 let fault = RowFault::Columns {

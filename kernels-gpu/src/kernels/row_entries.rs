@@ -120,7 +120,7 @@ impl Entry {
     }
 }
 
-/// [`rowwise::fold_states`], where a launch passes its arguments in place of those of elements.
+/// [`rowwise::fold_states`], where a launch passes its arguments in place of those of elements: strides and steps are of states, in words.
 ///
 /// # Safety
 ///
@@ -136,7 +136,10 @@ pub unsafe fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: Argument
         ..
     } = arguments;
     // SAFETY: passed on to the caller.
-    unsafe { rowwise::fold_states(simt, op, states, states_of_row.into(), out.start.cast(), rows.count) }
+    unsafe {
+        let from = (states.cast_const(), [rows.stride.0, rows.step.0]);
+        rowwise::fold_states(simt, op, from, states_of_row.into(), out.start.cast(), rows.count);
+    }
 }
 
 /// The entries of a crate's row operations, and their entry points: the library's are made by it, and so is what

@@ -237,10 +237,11 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
     if warps.leaf >= warps.leaves {
         return;
     }
-    let factors = if warps.leaves == 1 {
-        op.factors_alone(reference, of_row, seen, given)
+    let whole = arguments.whole::<O>(seen);
+    let factors = if warps.leaves == 1 && !arguments.is_part::<O>() {
+        op.factors_alone(reference, of_row, whole, given)
     } else {
-        op.factors(reference, state, of_row, seen, given)
+        op.factors(reference, state, of_row, whole, given)
     };
     if O::TARGETS {
         // All lanes have read a target's element before one writes over it.
@@ -255,7 +256,7 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
     unsafe {
         writer.write();
         if lane.spot.first == 0 {
-            arguments.note(simt, op, row, of_row, seen, given);
+            arguments.note(simt, op, row, of_row, whole, given);
         }
     }
 }
@@ -276,17 +277,27 @@ pub unsafe fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments
         let start = arguments.start(simt, row);
         let given = arguments.given::<S, O>(simt, row, start.0);
         let state = load_state(simt, arguments.row_states, row);
-        arguments.note(simt, op, row, state, arguments.seen(row), given);
+        let whole = arguments.whole::<O>(arguments.seen(row));
+        arguments.note(simt, op, row, state, whole, given);
     }
 }
 
-/// Combines each `MOST_STATES` neighbouring states of a row's to one: of rows of more leaves than a warp folds at once.
+/// Combines each `MOST_STATES` neighbouring states of a row's to one: of rows of more leaves than a warp folds at once, and of the parts of rows.
+///
+/// The first state of a row lies so many words after that of the row before, a state so many after its neighbour.
 ///
 /// # Safety
 ///
 /// As [`map_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, from: *const u32, count: u64, to: *mut u32, rows: u64) {
+pub unsafe fn fold_states<S: Simt, O: RowOp>(
+    simt: S,
+    op: O,
+    (from, [stride, step]): (*const u32, [i64; 2]),
+    count: u64,
+    to: *mut u32,
+    rows: u64,
+) {
     let groups = count.div_ceil(leaf::MOST_STATES.into()).max(1);
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     if warp >= groups * rows {
@@ -295,10 +306,10 @@ pub unsafe fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, from: *const u32, c
     let (row, group) = (warp / groups, warp % groups);
     let before = group * u64::from(leaf::MOST_STATES);
     let here = u64::min(count - before, leaf::MOST_STATES.into()) as u32;
-    let first = row * count + before;
+    let first = from.wrapping_offset((row as i64 * stride + before as i64 * step) as isize);
     // SAFETY: passed on to the caller.
     let state = leaf::fold_states(simt, op, here, |number| unsafe {
-        load_state(simt, from, first + u64::from(number))
+        load_state(simt, first.wrapping_offset((i64::from(number) * step) as isize), 0)
     });
     if simt.lane() == 0 {
         // SAFETY: passed on to the caller; each group has one such lane.

@@ -32,6 +32,8 @@ pub use gradients::{TensorOf, TensorsShape, clip_tensors, grad_norm};
 pub use lane::Lane;
 pub use launch::{Launch, Run, STEP_LIMIT, launch};
 pub use memory::{Memory, Words};
-pub use rowwise::{BesideRows, MappedRows, RowShape, RowsOf, fold_states, map_rows, sum_columns};
+pub use rowwise::{
+    BesideRows, MappedParts, MappedRows, RowShape, RowsOf, fold_states, map_parts, map_rows, sum_columns,
+};
 pub use stacks::RESIDENT_THREADS;
 pub use whole::{Folded, Shape, reduce_all, reduce_small};

@@ -1,5 +1,9 @@
 //! Row operations on the emulator.
 
+mod parts;
+
+pub use parts::{MappedParts, map_parts};
+
 use warpfold_kernels::{
     element::{Element, Item},
     kernels::{
@@ -224,6 +228,8 @@ impl Run {
             shown,
             ahead: 0,
             numbers: params.bits(),
+            before: 0,
+            others: 0,
         };
         Self {
             memory,
@@ -284,14 +290,30 @@ impl Run {
         let from = self.states.start();
         launch(&rows, &mut self.memory, |lane| {
             // SAFETY: as above.
-            unsafe { rowwise::fold_states(lane, op, from, passed.leaves, to.start(), passed.count) };
+            unsafe {
+                let from = (from.cast_const(), in_order::<O>(passed.leaves));
+                rowwise::fold_states(lane, op, from, passed.leaves, to.start(), passed.count);
+            }
         })?;
-        let row_states = to.start();
+        self.map::<E, O>(op, element, shape, to.start(), seed)
+    }
+
+    /// The launch that maps rows, or makes of their states what is known of them.
+    fn map<E: Element, O: RowOp>(
+        &mut self,
+        op: O,
+        element: warpfold_kernels::element::Type,
+        shape: RowShape,
+        row_states: *mut u32,
+        seed: u64,
+    ) -> Result<(), Fault> {
+        let passed = self.passed;
         let map = RowLaunch {
             row_states,
             ..passed.of_mode(Mode::Map)
         };
         if !passed.out.is_null() {
+            let config = Launch::new(shape.blocks, shape.warps * LANES, seed);
             return self.go::<E, O>(op, element, shape.way, map, &config);
         }
         let arguments: Arguments<E> = map.arguments();
@@ -301,6 +323,17 @@ impl Run {
             unsafe { rowwise::note_rows(lane, op, arguments) };
         })
         .map(drop)
+    }
+
+    /// What is known of each row.
+    fn all_known(&self, count: usize, asked: usize) -> Result<Vec<[u32; 4]>, Fault> {
+        let mut known = vec![[0; 4]; count];
+        for (row, known) in known.iter_mut().enumerate() {
+            for (i, known) in known.iter_mut().enumerate().take(asked) {
+                *known = read(&self.memory, "known", self.known, i * count + row)?;
+            }
+        }
+        Ok(known)
     }
 
     /// Rows that were written, a gap before each, and nothing in the gaps.
@@ -360,15 +393,11 @@ where
         vec![]
     };
     let count = rows.count as usize;
-    let mut known = vec![[0; 4]; count];
-    if beside.given.is_none() {
-        for (row, known) in known.iter_mut().enumerate() {
-            let asked = if shape.way.is_plain() { O::PLAIN_KNOWS } else { 4 };
-            for (i, known) in known.iter_mut().enumerate().take(asked) {
-                *known = read(&run.memory, "known", run.known, i * count + row)?;
-            }
-        }
-    }
+    let asked = if shape.way.is_plain() { O::PLAIN_KNOWS } else { 4 };
+    let known = match beside.given {
+        Some(_) => vec![[0; 4]; count],
+        None => run.all_known(count, asked)?,
+    };
     Ok(MappedRows { values, sums, known })
 }
 
@@ -447,7 +476,10 @@ pub fn fold_states<O: RowOp>(op: O, states: &[O::State], rows: u64, seed: u64) -
     launch(&config, &mut memory, |lane| {
         debug_assert!(lane.warps() == 2);
         // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { rowwise::fold_states(lane, op, from.start(), count, to.start(), rows) };
+        unsafe {
+            let from = (from.start().cast_const(), in_order::<O>(count));
+            rowwise::fold_states(lane, op, from, count, to.start(), rows);
+        }
     })?;
     let mut folded = Vec::new();
     for group in 0..(groups * rows) as usize {
@@ -459,6 +491,12 @@ pub fn fold_states<O: RowOp>(op: O, states: &[O::State], rows: u64, seed: u64) -
         folded.push(O::State::from_words(|i| words[i]));
     }
     Ok(folded)
+}
+
+/// The words from a row's first state to the next row's, and from a state to its neighbour, where all follow one another.
+fn in_order<O: RowOp>(count: u64) -> [i64; 2] {
+    let words = O::State::COUNT as i64;
+    [count as i64 * words, words]
 }
 
 fn read(memory: &Memory, buffer: &'static str, words: Words, at: usize) -> Result<u32, Fault> {

@@ -5,6 +5,7 @@ mod bounds;
 mod columns;
 mod edges;
 mod own;
+mod parts;
 
 use half::{bf16, f16};
 use warpfold::{

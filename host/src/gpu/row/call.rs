@@ -33,14 +33,14 @@ impl Uploaded {
 }
 
 /// Room on the device for what a launch writes.
-fn room_for(bytes: usize) -> Result<DeviceBuffer<u8>, Error> {
+pub(super) fn room_for(bytes: usize) -> Result<DeviceBuffer<u8>, Error> {
     // SAFETY: only ever read after the launch has filled it.
     let buffer = unsafe { DeviceBuffer::uninitialized(bytes.max(1)) };
     buffer.map_err(|error| status::memory(bytes, error))
 }
 
 /// What a launch wrote.
-fn download<X: RowElement + Pod>(from: &DeviceBuffer<u8>, len: u64) -> Result<Vec<X>, Error> {
+pub(super) fn download<X: RowElement + Pod>(from: &DeviceBuffer<u8>, len: u64) -> Result<Vec<X>, Error> {
     let mut values = room::<X>(len)?;
     values.resize(len as usize, X::narrowed(0.0));
     if len > 0 {

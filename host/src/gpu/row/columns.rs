@@ -213,6 +213,8 @@ impl<T: RowElement> PreparedColumns<T> {
             shown: 0,
             ahead: 0,
             numbers: params.bits(),
+            before: 0,
+            others: 0,
         };
         Ok(passed.widened(self.entry.element))
     }

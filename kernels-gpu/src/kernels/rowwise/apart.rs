@@ -188,16 +188,17 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
                     load_state(simt, arguments.row_states, row),
                 ),
             };
-            let factors = if arguments.leaves <= 1 {
-                op.factors_alone(reference, row_state, self.all_seen, given)
+            let len = arguments.whole::<O>(self.all_seen);
+            let factors = if arguments.leaves <= 1 && !arguments.is_part::<O>() {
+                op.factors_alone(reference, row_state, len, given)
             } else {
-                op.factors(reference, leaf_state, row_state, self.all_seen, given)
+                op.factors(reference, leaf_state, row_state, len, given)
             };
             if !arguments.out.start.is_null() || !arguments.sums.is_null() {
                 self.map(reference, factors);
             }
             if leaf == 0 {
-                arguments.note(simt, op, row, row_state, self.all_seen, given);
+                arguments.note(simt, op, row, row_state, len, given);
             }
         }
     }
@@ -267,7 +268,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             (
                 to.first(simt, self.row).addr() as u64,
                 if O::TARGETS && self.given[1] == 0.0 {
-                    arguments.target(simt, self.row) as u64
+                    arguments.here(arguments.target(simt, self.row)) as u64
                 } else {
                     u64::MAX
                 },

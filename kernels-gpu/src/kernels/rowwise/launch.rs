@@ -122,6 +122,10 @@ pub struct RowLaunch {
     pub ahead: u64,
     /// Numbers that the operation is passed: the bits of two f32 each, the first lower.
     pub numbers: [u64; 2],
+    /// [`Arguments::before`].
+    pub before: u64,
+    /// [`Arguments::others`].
+    pub others: u64,
 }
 
 /// What an operation is passed.
@@ -256,8 +260,8 @@ impl RowLaunch {
     }
 
     /// Whether kernels of an operation may be used that take nothing but this: [wide](Arguments::is_wide) rows that are not negated, without a mask or an added array, answers of the elements'
-    /// type, and weights of that type or f32; and no more is asked for of what is known than [`RowOp::PLAIN_KNOWS`]. Rows are seen as a whole, but for long ones of an operation that
-    /// [masks](RowOp::MASKS).
+    /// type, and weights of that type or f32; whole rows; and no more is asked for of what is known than [`RowOp::PLAIN_KNOWS`]. Rows are seen as a whole, but for long ones of an operation
+    /// that [masks](RowOp::MASKS).
     #[must_use]
     pub fn is_plain<O: RowOp>(&self, element: Type) -> bool {
         let flags = Self { period: 0, ..*self }.widened(element).flags as u32;
@@ -269,8 +273,9 @@ impl RowLaunch {
         let is_second = matches!(second_of(flags), Second::Nothing | Second::Residual);
         let is_own_type = is_own(FROM) && is_own(OUT) && are_columns;
         let is_seen = self.period == 0 || O::MASKS && Width::of(element, self.len) == Width::Warp;
-        let is_known = is_seen && self.known[O::PLAIN_KNOWS..].iter().all(|known| known.is_null());
-        flags >> WIDE & 1 != 0 && is_own_type && is_second && flags >> NEGATES & 1 == 0 && is_known
+        let is_known = self.known[O::PLAIN_KNOWS..].iter().all(|known| known.is_null());
+        let is_whole = flags >> WIDE & 1 != 0 && self.others == 0;
+        is_whole && is_own_type && is_second && flags >> NEGATES & 1 == 0 && is_seen && is_known
     }
 
     /// The [arguments](Self::arguments) of a launch that is [plain](Self::is_plain): what is known of it is a constant.
@@ -310,6 +315,8 @@ impl RowLaunch {
                 ..arguments.out
             },
             is_wide: true,
+            before: 0,
+            others: 0,
             ..arguments
         }
     }
@@ -398,6 +405,8 @@ impl RowLaunch {
             shown: self.shown,
             is_wide: flags >> WIDE & 1 != 0,
             ahead: self.ahead,
+            before: self.before,
+            others: self.others,
         }
     }
 }
@@ -468,6 +477,30 @@ pub struct Arguments<T: Element> {
     pub ahead: u64,
     /// The same as `period`; where it comes to less than nothing, none is.
     pub shown: i64,
+    /// Elements of a row that lie before these, in an array that others have: of rows that have [targets](RowOp::TARGETS), which count from the whole row's first.
+    pub before: u64,
+    /// Elements of a row that others have, before these or after; 0 where rows are whole.
+    pub others: u64,
+}
+
+impl<T: Element> Arguments<T> {
+    /// Whether others have elements of the rows, too.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) const fn is_part<O: RowOp>(&self) -> bool {
+        O::TARGETS && self.others > 0
+    }
+
+    /// Elements of the whole row, of which so many are seen here.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) const fn whole<O: RowOp>(&self, seen: u64) -> u64 {
+        if O::TARGETS { seen + self.others } else { seen }
+    }
+
+    /// A target as an index of the elements that are here; none of them, if it is another's.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) const fn here(&self, target: i64) -> i64 {
+        i64::wrapping_sub(target, self.before as i64)
+    }
 }
 
 #[cfg(test)]

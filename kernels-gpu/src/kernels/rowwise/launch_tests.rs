@@ -48,6 +48,8 @@ fn check<T: Element>() {
         if launch.is_plain::<RmsNorm>(T::ELEMENT) {
             plain_ones += 1;
             assert_eq!(of(&plain), of(&any), "{flags:?}");
+            let part = RowLaunch { others: 1, ..launch };
+            assert!(!part.is_plain(T::ELEMENT), "of a part, {flags:?}");
         }
     }
     // Weights and biases of the own type or f32; no second array, or a residual.

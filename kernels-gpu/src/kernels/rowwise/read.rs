@@ -435,11 +435,12 @@ impl<T: Element> Arguments<T> {
         unsafe {
             if O::TARGETS {
                 let target = self.target(simt, row);
-                let is_there = (0..self.rows.len as i64).contains(&target);
+                let here = self.here(target);
+                let is_there = (0..self.rows.len as i64).contains(&here);
                 if target == self.targets.ignored {
                     Target::Ignored.given(0.0)
                 } else if is_there {
-                    let at = start.wrapping_offset((target * self.rows.step.0) as isize);
+                    let at = start.wrapping_offset((here * self.rows.step.0) as isize);
                     // Where rows are mapped in place it is written later: no load of what nobody writes.
                     let bits = if T::BYTES == 2 {
                         simt.load_short(at.cast())
@@ -447,6 +448,9 @@ impl<T: Element> Arguments<T> {
                         simt.load(at.cast())
                     };
                     Target::There.given(self.floats.widen(bits))
+                } else if self.is_part::<O>() && (0..self.whole::<O>(self.rows.len) as i64).contains(&target) {
+                    // Others have it: what a sum over all parts does not notice.
+                    Target::There.given(-0.0)
                 } else {
                     Target::Beyond.given(0.0)
                 }

@@ -153,14 +153,13 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
         // SAFETY: passed on to the caller.
         unsafe {
             let target = arguments.target(simt, spot.row);
-            let further = (target as u64).wrapping_sub(first);
+            let here = arguments.here(target) as u64;
+            let further = here.wrapping_sub(first);
             let is_mine = further < place::<T>(rows, 0) && further % place::<T>(1, 0) < vector_elements::<T>() as u64;
-            if is_mine && (target as u64) < arguments.rows.len && target != arguments.targets.ignored {
+            if is_mine && here < arguments.rows.len && target != arguments.targets.ignored {
                 let beside = op.beside(O::value_of(given[0][0]), self.reference);
                 let value = op.at_target(beside, self.factors);
-                arguments
-                    .out
-                    .store_one(simt, arguments.out.row(spot.row), target as u64, value);
+                arguments.out.store_one(simt, arguments.out.row(spot.row), here, value);
             }
         }
     }

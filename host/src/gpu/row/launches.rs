@@ -1,0 +1,244 @@
+//! What a row operation launches.
+
+use std::{ffi::c_void, ptr};
+
+use cust::sys::CUstream;
+use warpfold_kernels::{
+    kernels::{
+        Array,
+        rowwise::{Mode, RowFlags, RowLaunch, Second},
+    },
+    stages::{columns::Floats as Kind, reduce::leaf::MOST_STATES},
+};
+
+use super::{KNOWN_THREADS, Ready, RowPlaces, States};
+use crate::{
+    Error,
+    gpu::{
+        launch::{self, Function, array_of, device},
+        prepared::DeviceMemory,
+    },
+    plan::RowPlan,
+};
+
+/// States of rows in device memory, as many of each.
+#[derive(Clone, Copy)]
+pub(super) struct StatesOf {
+    /// The first.
+    pub(super) start: u64,
+    /// How many of each row.
+    pub(super) count: u64,
+    /// Words from a row's first to the next row's, and from one to its neighbour.
+    pub(super) strides: [u64; 2],
+}
+
+impl Ready {
+    /// What a launch passes, but for what it does and the states that it reads.
+    pub(super) fn passed(&self, places: &RowPlaces, kinds: [Kind; 2], states: u64) -> RowLaunch {
+        let bytes = self.plan.entry.element.bytes();
+        let array = |i: usize, address: u64| {
+            let bytes = if i == 1 && self.second == Some(Second::Mask) {
+                1
+            } else {
+                bytes
+            };
+            array_of(self.place.arrays[i], address, bytes)
+        };
+        let mut arrays = [array(0, places.input), array(1, places.other)];
+        if self.second.is_none() {
+            arrays[1].start = ptr::null();
+        }
+        let (period, shown) = self.causal.unwrap_or((0, 0));
+        let (wide_targets, ignored) = self.targets.unwrap_or((false, 0));
+        let [from, out] = self.kinds;
+        let [before, others] = self.part.unwrap_or_default();
+        let flags = RowFlags {
+            from,
+            out,
+            columns: kinds,
+            mode: Mode::Whole,
+            second: self.second.unwrap_or_default(),
+            wide_targets,
+        };
+        RowLaunch {
+            arrays,
+            len: self.plan.len,
+            count: self.plan.count,
+            layout: device(self.place.layout.as_ref().map_or(0, DeviceMemory::address)),
+            out: device(if self.maps { places.output } else { 0 }),
+            out_stride: self.out_strides[0],
+            out_step: self.out_strides[1],
+            out_layout: device(self.out_layout.as_ref().map_or(0, DeviceMemory::address)),
+            sums: device(if self.second == Some(Second::Residual) {
+                places.sums
+            } else {
+                0
+            }),
+            flags: flags.bits(self.params),
+            columns: [device(places.weights.0), device(places.biases.0)],
+            known: places.known.map(device),
+            targets: device(places.targets),
+            ignored,
+            states: device(states),
+            row_states: device(states),
+            states_of_row: self.plan.leaves,
+            leaves: self.plan.leaves,
+            blocks: self.plan.blocks_of_row.into(),
+            period,
+            shown,
+            ahead: self.at_once.into(),
+            numbers: self.params.bits(),
+            before,
+            others,
+        }
+    }
+
+    /// The context is current.
+    ///
+    /// # Safety
+    ///
+    /// As [`PreparedRow::launch_raw`](super::PreparedRow::launch_raw).
+    pub(super) unsafe fn enqueue(
+        &self,
+        stream: CUstream,
+        places: &RowPlaces,
+        workspace: &mut States,
+    ) -> Result<(), Error> {
+        let states = workspace.words.of(&self.gpu, self.workspace_words() as usize)?;
+        let kinds = self.check(places)?;
+        if self.plan.count == 0 {
+            return Ok(());
+        }
+        let passed = self.passed(places, kinds, states);
+        let (plan, function) = self.of_launch(&passed)?;
+        let passed = RowLaunch {
+            blocks: plan.blocks_of_row.into(),
+            ..passed
+        };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if !plan.is_split {
+                return self.go(stream, function, passed, [plan.blocks, plan.threads(), plan.cluster()]);
+            }
+            let of_rows = self.fold(stream, (plan, function), passed, None)?;
+            self.map(stream, (plan, function), passed, of_rows)
+        }
+    }
+
+    /// One launch. The context is current.
+    ///
+    /// # Safety
+    ///
+    /// As [`enqueue`](Self::enqueue).
+    unsafe fn go(
+        &self,
+        stream: CUstream,
+        function: &Function,
+        passed: RowLaunch,
+        shape: [u32; 3],
+    ) -> Result<(), Error> {
+        let mut passed = passed.widened(self.plan.entry.element);
+        let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
+        // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
+        unsafe { launch::launch_clusters(*function, shape, stream, &mut arguments) }
+    }
+
+    /// Folds rows that another launch will map. Their states lie in the workspace, or where the last are to go; it says where.
+    ///
+    /// # Safety
+    ///
+    /// As [`enqueue`](Self::enqueue).
+    pub(super) unsafe fn fold(
+        &self,
+        stream: CUstream,
+        (plan, function): (&RowPlan, &Function),
+        passed: RowLaunch,
+        last: Option<u64>,
+    ) -> Result<u64, Error> {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.go(
+                stream,
+                function,
+                passed.of_mode(Mode::Fold),
+                [plan.blocks, plan.threads(), 1],
+            )?
+        };
+        let words = plan.entry.state_words as u64;
+        let mut counts = plan.levels();
+        // The last level is what others come to; of one state of each row, what is launched for it is a copy.
+        if counts.len() > 1 || last.is_none() {
+            counts.pop();
+        }
+        let mut start = passed.states.addr() as u64;
+        for (level, count) in counts.iter().enumerate() {
+            let next = start + 4 * words * count * plan.count;
+            let to = last.filter(|_| level + 1 == counts.len()).unwrap_or(next);
+            let from = StatesOf {
+                start,
+                count: *count,
+                strides: [count * words, words],
+            };
+            let function = self.states.as_ref().expect("loaded where there are levels");
+            // SAFETY: passed on to the caller.
+            unsafe { self.combine(stream, function, passed, from, to)? };
+            start = to;
+        }
+        Ok(start)
+    }
+
+    /// Combines states of each row, as many at once as a warp folds.
+    ///
+    /// # Safety
+    ///
+    /// As [`enqueue`](Self::enqueue); they are valid, and there is room for what comes of them.
+    pub(super) unsafe fn combine(
+        &self,
+        stream: CUstream,
+        function: &Function,
+        passed: RowLaunch,
+        from: StatesOf,
+        to: u64,
+    ) -> Result<(), Error> {
+        let [stride, step] = from.strides.map(|words| words as i64);
+        let [array, second] = passed.arrays;
+        let combine = RowLaunch {
+            arrays: [Array { stride, step, ..array }, second],
+            states: device(from.start),
+            states_of_row: from.count,
+            out: device(to),
+            ..passed
+        };
+        let count = self.plan.count;
+        let groups = from.count.div_ceil(MOST_STATES.into()).max(1).saturating_mul(count);
+        let blocks = i32::try_from(groups.div_ceil(8)).map_err(|_| Error::GridOverflow { count, blocks: groups })?;
+        // SAFETY: passed on to the caller.
+        unsafe { self.go(stream, function, combine, [blocks as u32, 256, 1]) }
+    }
+
+    /// Maps rows by their states, or makes of these what is known of rows.
+    ///
+    /// # Safety
+    ///
+    /// As [`enqueue`](Self::enqueue).
+    pub(super) unsafe fn map(
+        &self,
+        stream: CUstream,
+        (plan, function): (&RowPlan, &Function),
+        passed: RowLaunch,
+        of_rows: u64,
+    ) -> Result<(), Error> {
+        let map = RowLaunch {
+            row_states: device(of_rows),
+            ..passed.of_mode(Mode::Map)
+        };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let Some(known) = &self.known else {
+                return self.go(stream, function, map, [plan.blocks, plan.threads(), 1]);
+            };
+            let blocks = plan.count.div_ceil(KNOWN_THREADS.into());
+            self.go(stream, known, map, [blocks as u32, KNOWN_THREADS, 1])
+        }
+    }
+}

@@ -66,7 +66,7 @@ pub fn map_parts<T: RowElement, U: RowElement, O: RowOp>(
         } else {
             vec![]
         });
-        known.push(run.all_known(count as usize)?);
+        known.push(run.all_known(count as usize, 4)?);
     }
     Ok(MappedParts {
         partials,

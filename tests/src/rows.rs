@@ -76,6 +76,7 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
             blocks_of_row,
             blocks: blocks as u32,
             is_split,
+            reads_twice: false,
         });
     };
     if is_plain && len <= row {
@@ -110,6 +111,12 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
         leaves > 1,
         (count.div_ceil(LANES.into()) * leaves).div_ceil(2),
     );
+    let once = shapes.iter().find(|shape| shape.way == Way::Any && !shape.is_split);
+    let twice = once.map(|once| RowShape {
+        reads_twice: true,
+        ..*once
+    });
+    shapes.extend(twice);
     shapes
 }
 

@@ -136,8 +136,9 @@ fn of<T: Sample + RowElement + Pod>(bench: &Bench) -> Outcome<()> {
         sum_columns::<T>(bench, [rows, columns])?;
     }
     for (rows, columns) in [(8192, 8192), (2048, 65_536)] {
-        let unfused = row::softmax().form(Form::Unfused);
-        time::<T, _>(bench, "softmax_unfused", &unfused, [rows, columns], PLAIN)?;
+        for (name, form) in [("softmax_unfused", Form::Unfused), ("softmax_two_pass", Form::TwoPass)] {
+            time::<T, _>(bench, name, &row::softmax().form(form), [rows, columns], PLAIN)?;
+        }
         let masked = Beside { arrays: 2, ..PLAIN };
         time::<T, _>(
             bench,

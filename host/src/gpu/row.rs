@@ -75,8 +75,8 @@ struct Ready {
     targets: Option<(bool, i64)>,
     maps: bool,
     function: Function,
-    /// Clusters that the device has at once.
-    at_once: u32,
+    /// How many rows on the one is that a launch asks for beforehand.
+    ahead: u64,
     /// The plan of launches that are not plain, where those of the other must be; and its kernel, loaded when first asked for.
     general: Option<(RowPlan, OnceLock<Function>)>,
     /// Whether a launch is plain.
@@ -121,10 +121,7 @@ impl Ready {
         let params = row.op.params();
         let is_seen = problem.causal.is_none()
             || <Op::Op as RowOp>::MASKS && Width::of(element, problem.from[0].len) == Width::Warp;
-        let is_plain = is_seen
-            && element == out
-            && !matches!(second, Some(Second::Mask))
-            && !params.negates;
+        let is_plain = is_seen && element == out && !matches!(second, Some(Second::Mask)) && !params.negates;
         let lie = match Lie::of(element, &problem.from, &problem.to, is_plain) {
             Lie::Plain | Lie::InRuns if second == Some(Second::Added) => Lie::Added,
             lie => lie,
@@ -205,7 +202,7 @@ impl Ready {
             targets: row.targets.map(|(targets, ignored)| (targets.are_wide(), ignored)),
             maps: row.op.maps(),
             function,
-            at_once,
+            ahead: ahead(&plan, at_once),
             general,
             is_plain: RowLaunch::is_plain::<Op::Op>,
             needs_weights: row.op.needs_weights(),
@@ -264,8 +261,18 @@ struct Planned {
     function: Function,
     /// The largest cluster that it could be of.
     cluster: u32,
-    /// Clusters that the device has at once, if there are any.
+    /// Clusters that the device has at once, or blocks by themselves; 0 of a device without clusters.
     at_once: u32,
+}
+
+/// How far ahead rows are asked for: as many as are under way at once, of clusters, which all wait for each other. Blocks by themselves begin and end at all times: half as far is as good for
+/// them, and leaves more of the cache to others (H200s).
+fn ahead(plan: &RowPlan, at_once: u32) -> u64 {
+    if plan.cluster() > 1 {
+        return at_once.into();
+    }
+    let rows = if plan.leaves == 1 { plan.warps } else { 1 };
+    u64::from(at_once) * u64::from(rows) / u64::from(plan.blocks_of_row) / 2
 }
 
 /// A plan and its kernel, with the largest cluster that the device can hold of it: not all have room for one of 16 blocks. The context is current.
@@ -280,10 +287,10 @@ fn planned(
         let plan = plan_of(cluster)?;
         let function = modules.function(plan.entry)?;
         let shape = [plan.blocks, plan.threads(), plan.cluster()];
-        let at_once = if plan.cluster() == 1 {
-            0
-        } else {
+        let at_once = if modules.have_clusters(library) {
             launch::clusters_at_once(function, shape)
+        } else {
+            0
         };
         if plan.cluster() == 1 || at_once > 0 {
             return Ok(Planned {

@@ -20,6 +20,8 @@ pub enum Form {
     Best,
     /// A launch that folds, and one that maps: each row is read twice from memory, and its states lie there between.
     Unfused,
+    /// One launch that reads each row to fold it, and again to map it: of softmax and its logarithm, to compare. Of other operations as `Online`.
+    TwoPass,
     /// One launch, and each row is read once: what was read stays in registers until the row's fold is known.
     Online,
 }
@@ -90,6 +92,8 @@ pub struct RowPlan {
     pub blocks: u32,
     /// Whether one launch folds, and another maps.
     pub is_split: bool,
+    /// Whether a launch that folds and maps reads rows for each: [`Form::TwoPass`].
+    pub reads_twice: bool,
 }
 
 /// What a plan is for.
@@ -203,6 +207,12 @@ impl RowPlan {
         purpose: Purpose,
     ) -> Result<Self, Error> {
         let is_known = purpose == Purpose::Know;
+        // Plain kernels keep what they read.
+        let lie = if lie == Lie::Plain && form == Form::TwoPass {
+            Lie::InRuns
+        } else {
+            lie
+        };
         let element_name = element.name();
         let of = |way: Way| {
             library.find_row(op, element, way).ok_or(Error::NoKernel {
@@ -214,7 +224,11 @@ impl RowPlan {
         let leaf = leaf_elements(element.bytes(), arrays) as u64;
         let leaves = len.div_ceil(leaf).max(1);
         let width = Width::of(element, len);
-        let of_short = if is_known && of(Way::Noted).is_ok() { Way::Noted } else { Way::Short };
+        let of_short = if is_known && of(Way::Noted).is_ok() {
+            Way::Noted
+        } else {
+            Way::Short
+        };
         let is_short = lie == Lie::Plain && width != Width::Warp && of(of_short).is_ok();
         let is_known = is_known && form == Form::Best && !is_short && count > FEW_ROWS && !FEW_LEAVES.contains(&leaves);
         let way = match lie {
@@ -231,14 +245,14 @@ impl RowPlan {
             Way::Apart => 1,
             _ => most_warps * u64::from(cluster.clamp(1, MOST_BLOCKS)),
         };
-        if form == Form::Online && leaves > most {
+        if matches!(form, Form::Online | Form::TwoPass) && leaves > most {
             let most = most * leaf;
             return Err(Error::Row(RowFault::TooLong { len, most }));
         }
         let fits = match form {
             Form::Best => leaves <= most,
             Form::Unfused => leaves == 1,
-            Form::Online => true,
+            Form::Online | Form::TwoPass => true,
         };
         let is_split = is_known || purpose == Purpose::Part || leaves > 1 && !fits;
         let (warps, blocks_of_row) = if leaves == 1 {
@@ -275,6 +289,7 @@ impl RowPlan {
             })?,
             blocks: i32::try_from(blocks).map_err(|_| Error::GridOverflow { count, blocks })? as u32,
             is_split,
+            reads_twice: form == Form::TwoPass,
         })
     }
 

@@ -274,7 +274,11 @@ fn exp2_of_a_share_is_within_its_bound() {
         (f32::NAN, 0.0, 0.0),
         (0.0, -0.0, 0.0),
     ] {
-        assert_eq!(single::fma_saturated(a, 1.0, c).to_bits(), f32::to_bits(share), "{a} and {c}");
+        assert_eq!(
+            single::fma_saturated(a, 1.0, c).to_bits(),
+            f32::to_bits(share),
+            "{a} and {c}"
+        );
     }
 }
 

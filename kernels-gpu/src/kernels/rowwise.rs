@@ -205,35 +205,35 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
     } else {
         arguments.seen(row)
     };
-    // SAFETY: passed on to the caller.
-    let lane = unsafe {
-        let first = before + u64::from(simt.lane()) * vector_elements::<T>() as u64;
-        let spot = Spot {
-            row,
-            start: arguments.start(simt, row),
-            first,
-            present: narrow(simt, u64::saturating_sub(seen, first)),
-        };
-        let is_wide = V::PLAIN || arguments.is_wide;
-        let mut lane = Lane::<S, T, O, V, N>::read(simt, op, arguments, spot, None, is_wide);
-        // That of a target is a load that waits for another: after those of the row are under way.
-        lane.given = [arguments.given::<S, O>(simt, row, spot.start.0); N];
-        lane
-    };
-    if V::PLAIN && S::HAS_CLUSTERS && arguments.ahead > 0 && simt.lane() == 0 {
-        // SAFETY: passed on to the caller.
-        unsafe { arguments.ask_ahead::<S, O>(simt, row, before) };
-    }
-    if arguments.mode == Mode::Whole && warps.leaves > 1 {
-        warps.begin::<S, O>(simt);
-    }
     let len = u64::saturating_sub(seen, before).min(Arguments::<T>::leaf::<O>()) as u32;
-    let (lane, [Leaf { reference, state }]) = leaf::fold::<S, T, O, _, N, 1>(simt, op, lane, [len], LANES);
-    let given = lane.given[0];
-    // SAFETY: passed on to the caller.
-    let Some(of_row) = (unsafe { arguments.meet(simt, op, row, warps, state, given[0]) }) else {
-        return;
+    let may_read_twice = O::MASKS && !V::PLAIN;
+    let mut known = (op.identity(), op.identity(), 0.0);
+    let mut turn = simt.opaque(0);
+    let (lane, state, of_row, reference) = loop {
+        // SAFETY: passed on to the caller.
+        let lane = unsafe { arguments.read_leaf::<S, O, V, N>(simt, op, [row, before, seen]) };
+        if may_read_twice && turn > 0 {
+            break (lane, known.0, known.1, known.2);
+        }
+        if V::PLAIN && S::HAS_CLUSTERS && arguments.ahead > 0 && simt.lane() == 0 {
+            // SAFETY: passed on to the caller.
+            unsafe { arguments.ask_ahead::<S, O>(simt, row, before) };
+        }
+        if matches!(arguments.mode, Mode::Whole | Mode::Twice) && warps.leaves > 1 {
+            warps.begin::<S, O>(simt);
+        }
+        let (lane, [Leaf { reference, state }]) = leaf::fold::<S, T, O, _, N, 1>(simt, op, lane, [len], LANES);
+        // SAFETY: passed on to the caller.
+        let Some(of_row) = (unsafe { arguments.meet(simt, op, row, warps, state, lane.given[0][0]) }) else {
+            return;
+        };
+        if !may_read_twice || arguments.mode != Mode::Twice {
+            break (lane, state, of_row, reference);
+        }
+        known = (state, of_row, reference);
+        turn = simt.opaque(turn + 1);
     };
+    let given = lane.given[0];
     if warps.leaf >= warps.leaves {
         return;
     }
@@ -374,6 +374,34 @@ impl<T: Element> Arguments<T> {
         }
     }
 
+    /// What a lane has of a leaf: of which row, which element is its first, and how many of the row are seen.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_leaves`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn read_leaf<S: Simt, O: RowOp, V: Variant, const N: usize>(
+        self,
+        simt: S,
+        op: O,
+        [row, before, seen]: [u64; 3],
+    ) -> Lane<S, T, O, V, N> {
+        let first = before + u64::from(simt.lane()) * vector_elements::<T>() as u64;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let spot = Spot {
+                row,
+                start: self.start(simt, row),
+                first,
+                present: narrow(simt, u64::saturating_sub(seen, first)),
+            };
+            let mut lane = Lane::read(simt, op, self, spot, None, V::PLAIN || self.is_wide);
+            // That of a target is a load that waits for another: after those of the row are under way.
+            lane.given = [self.given::<S, O>(simt, row, spot.start.0); N];
+            lane
+        }
+    }
+
     /// Asks for the same leaf of a later row, of a plain launch.
     ///
     /// # Safety
@@ -419,8 +447,8 @@ impl<T: Element> Arguments<T> {
         target: f32,
     ) -> Option<O::State> {
         match self.mode {
-            Mode::Whole if warps.leaves == 1 => Some(mine),
-            Mode::Whole => Some(warps.meet(simt, op, mine)),
+            Mode::Whole | Mode::Twice if warps.leaves == 1 => Some(mine),
+            Mode::Whole | Mode::Twice => Some(warps.meet(simt, op, mine)),
             // SAFETY: passed on to the caller: an earlier launch wrote it.
             Mode::Map => Some(unsafe { load_state(simt, self.row_states, row) }),
             Mode::Fold => {

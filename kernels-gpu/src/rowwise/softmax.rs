@@ -78,7 +78,11 @@ impl Scale {
     #[inline(always)]
     fn sum_beside(self, reference: f32, sum: f32) -> f32 {
         let (unit, _) = self.unit_and_rate();
-        if (reference * unit).is_infinite() { f32::NAN } else { sum }
+        if (reference * unit).is_infinite() {
+            f32::NAN
+        } else {
+            sum
+        }
     }
 
     /// The same of what is not negated.

@@ -89,6 +89,8 @@ pub struct RowShape {
     pub blocks: u32,
     /// Whether one launch folds, and another maps.
     pub is_split: bool,
+    /// Whether one that folds and maps reads rows for each.
+    pub reads_twice: bool,
 }
 
 /// What came of it: the bits of each answer, of sums with a residual, and of what else is known of each row.
@@ -280,7 +282,9 @@ impl Run {
         let passed = self.passed;
         let config = Launch::new(shape.blocks, shape.warps * LANES, seed);
         if !shape.is_split {
-            return self.go::<E, O>(op, element, shape.way, passed, &config.cluster(shape.blocks_of_row));
+            let mode = if shape.reads_twice { Mode::Twice } else { Mode::Whole };
+            let config = config.cluster(shape.blocks_of_row);
+            return self.go::<E, O>(op, element, shape.way, passed.of_mode(mode), &config);
         }
         self.go::<E, O>(op, element, shape.way, passed.of_mode(Mode::Fold), &config)?;
         let to = self
@@ -422,6 +426,7 @@ pub fn sum_columns<T: RowElement>(
         blocks_of_row: 1,
         blocks: 1,
         is_split: false,
+        reads_twice: false,
     };
     let mut run = Run::new::<T, f32, f32, NormGradient>(rows, beside, 0, shape);
     let chunks = rows.count.div_ceil(CHUNK.into());

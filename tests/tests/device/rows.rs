@@ -30,9 +30,9 @@ pub(super) fn agrees<T: RowElement + Pod, U: RowElement + Pod, Op: Operation>(
     }
     let view = || View::new(&values, layout).expect("in bounds");
     let expected = row.clone().on_cpu::<_, U>(view()).expect("a meaning");
-    for form in [Form::Best, Form::Unfused, Form::Online] {
+    for form in [Form::Best, Form::Unfused, Form::Online, Form::TwoPass] {
         let mapped = match row.clone().form(form).on::<_, U>(gpu, view()) {
-            Err(Error::Row(RowFault::TooLong { .. })) if form == Form::Online => continue,
+            Err(Error::Row(RowFault::TooLong { .. })) if matches!(form, Form::Online | Form::TwoPass) => continue,
             mapped => mapped.expect("a launch"),
         };
         let what = || format!("{} of {layout:?}, {form:?}, seed {seed}", Op::NAME);

@@ -242,7 +242,9 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
             }
             let mut known = known.clone();
             if shape.way.is_plain() {
-                known.iter_mut().for_each(|known| known[<Op::Op as RowOp>::PLAIN_KNOWS..].fill(0));
+                known
+                    .iter_mut()
+                    .for_each(|known| known[<Op::Op as RowOp>::PLAIN_KNOWS..].fill(0));
             }
             let emulated = map_rows::<T, U, W, _>(op, rows, &beside, gap as usize, shape, seed)
                 .unwrap_or_else(|fault| panic!("{fault}\n{} in {shape:?} of {count} rows of {len}", Op::NAME));

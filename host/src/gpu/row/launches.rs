@@ -86,7 +86,7 @@ impl Ready {
             blocks: self.plan.blocks_of_row.into(),
             period,
             shown,
-            ahead: self.at_once.into(),
+            ahead: self.ahead,
             numbers: self.params.bits(),
             before,
             others,
@@ -118,7 +118,13 @@ impl Ready {
         // SAFETY: passed on to the caller.
         unsafe {
             if !plan.is_split {
-                return self.go(stream, function, passed, [plan.blocks, plan.threads(), plan.cluster()]);
+                let mode = if plan.reads_twice { Mode::Twice } else { Mode::Whole };
+                return self.go(
+                    stream,
+                    function,
+                    passed.of_mode(mode),
+                    [plan.blocks, plan.threads(), plan.cluster()],
+                );
             }
             let of_rows = self.fold(stream, (plan, function), passed, None)?;
             self.map(stream, (plan, function), passed, of_rows)

@@ -21,6 +21,8 @@ pub enum Mode {
     Fold,
     /// It maps rows whose states were folded before.
     Map,
+    /// It folds and maps them, and reads them for each, if the operation [masks](RowOp::MASKS) and this is not [plain](RowLaunch::is_plain): else as `Whole`.
+    Twice,
 }
 
 /// What a kernel leaves open. What it does not, a compiler leaves out: most of the instructions of a general kernel only tell one case from another.
@@ -394,7 +396,8 @@ impl RowLaunch {
             mode: match flags >> MODE & 3 {
                 0 => Mode::Whole,
                 1 => Mode::Fold,
-                _ => Mode::Map,
+                2 => Mode::Map,
+                _ => Mode::Twice,
             },
             states: self.states,
             row_states: self.row_states,

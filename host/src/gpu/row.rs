@@ -35,7 +35,7 @@ use crate::{
         RowPlan,
         row::{Lie, MOST_BLOCKS},
     },
-    row::{Operation, Row, RowElement, Targets, Values},
+    row::{Operation, Row, RowElement, Targets, Values, channels::Shares},
 };
 
 /// A row operation on one GPU: planned, its kernels loaded. Launch it as often as you like.
@@ -65,11 +65,16 @@ struct Ready {
     out_layout: Option<DeviceMemory<u64>>,
     out_strides: [i64; 2],
     causal: Option<(u64, i64)>,
+    shares: Shares,
+    /// Whether a row lies along several dimensions.
+    is_folded: bool,
     /// What the other array is, if there is one.
     second: Option<Second>,
     /// Whether targets are of 64 bits, and which is none.
     targets: Option<(bool, i64)>,
     maps: bool,
+    /// Whether a launch ends with the states of rows.
+    knows_sums: bool,
     function: Function,
     /// The plan of launches that are not plain, where those of the other must be; and its kernel, loaded when first asked for.
     general: Option<(RowPlan, OnceLock<Function>)>,
@@ -115,7 +120,11 @@ impl Ready {
         let _bound = Bound::to(gpu.context())?;
         let size = [from.count, from.len];
         let plan_of = |lie: Lie, cluster: u32| {
-            let plan = if row.op.maps() { RowPlan::of } else { RowPlan::of_known };
+            let plan = match (row.op.maps(), row.op.knows_sums()) {
+                (true, _) => RowPlan::of,
+                (_, true) => RowPlan::of_states,
+                _ => RowPlan::of_known,
+            };
             plan(Op::LIBRARY, Op::KERNELS, element, size, lie, row.form, cluster)
         };
         let (plan, function, cluster) = planned(gpu, Op::LIBRARY, |cluster| plan_of(lie, cluster))?;
@@ -173,9 +182,12 @@ impl Ready {
             out_layout: upload(problem.to.has_several().then(|| problem.to.dimensions()))?,
             out_strides: [problem.to.stride(), problem.to.stride_within()],
             causal: problem.causal,
+            shares: problem.shares,
+            is_folded: from.folded.len() > 1,
             second,
             targets: row.targets.map(|(targets, ignored)| (targets.are_wide(), ignored)),
             maps: row.op.maps(),
+            knows_sums: row.op.knows_sums(),
             function,
             general,
             needs_weights: row.op.needs_weights(),
@@ -247,6 +259,7 @@ impl Ready {
             mode: Mode::Whole,
             second: self.second.unwrap_or_default(),
             wide_targets,
+            is_folded: self.is_folded,
         };
         RowLaunch {
             arrays,
@@ -264,6 +277,8 @@ impl Ready {
             }),
             flags: flags.bits(self.params),
             columns: [device(places.weights.0), device(places.biases.0)],
+            groups: self.shares.groups,
+            span: self.shares.span,
             known: places.known.map(device),
             targets: device(places.targets),
             ignored,
@@ -278,16 +293,16 @@ impl Ready {
         }
     }
 
-    /// The context is current.
+    /// The context is current. It answers where the states of rows are, if they lie in the workspace.
     ///
     /// # Safety
     ///
     /// As [`PreparedRow::launch_raw`].
-    unsafe fn enqueue(&self, stream: CUstream, places: &RowPlaces, workspace: &mut States) -> Result<(), Error> {
+    unsafe fn enqueue(&self, stream: CUstream, places: &RowPlaces, workspace: &mut States) -> Result<u64, Error> {
         let states = workspace.words.of(&self.gpu, self.workspace_words() as usize)?;
         let kinds = self.check(places)?;
         if self.plan.count == 0 {
-            return Ok(());
+            return Ok(states);
         }
         let passed = self.passed(places, kinds, states);
         let (plan, function) = self.of_launch(&passed)?;
@@ -299,7 +314,8 @@ impl Ready {
         };
         let shape = [plan.blocks, plan.threads(), plan.cluster()];
         if !plan.is_split {
-            return go(function, passed, shape);
+            go(function, passed, shape)?;
+            return Ok(states);
         }
         go(function, passed.of_mode(Mode::Fold), shape)?;
         let words = plan.entry.state_words as u64;
@@ -325,11 +341,15 @@ impl Ready {
             row_states: device(first),
             ..passed.of_mode(Mode::Map)
         };
-        let Some(known) = &self.known else {
-            return go(function, map, shape);
-        };
-        let blocks = plan.count.div_ceil(KNOWN_THREADS.into());
-        go(known, map, [blocks as u32, KNOWN_THREADS, 1])
+        match &self.known {
+            _ if self.knows_sums => {}
+            None => go(function, map, shape)?,
+            Some(known) => {
+                let blocks = plan.count.div_ceil(KNOWN_THREADS.into());
+                go(known, map, [blocks as u32, KNOWN_THREADS, 1])?;
+            }
+        }
+        Ok(first)
     }
 }
 
@@ -431,7 +451,7 @@ impl<T: RowElement, U: RowElement> PreparedRow<T, U> {
         launch::check_stream(stream.as_inner(), self.ready.gpu.context())?;
         let _bound = Bound::to(self.ready.gpu.context())?;
         // SAFETY: passed on to the caller.
-        unsafe { self.ready.enqueue(stream.as_inner(), places, workspace) }
+        unsafe { self.ready.enqueue(stream.as_inner(), places, workspace).map(drop) }
     }
 }
 

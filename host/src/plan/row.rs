@@ -41,7 +41,7 @@ impl Lie {
     /// How rows lie in an array and another, and their answers, if all else is plain or not.
     #[must_use]
     pub fn of(element: Type, from: &[Extents; 2], to: &Extents, is_plain: bool) -> Self {
-        let in_runs = |extents: &Extents| extents.len <= 1 || extents.stride_within() == 1;
+        let in_runs = Extents::is_contiguous;
         // What is in runs is written in them, a stride apart.
         if !from.iter().all(in_runs) || !in_runs(to) || to.len > 1 && to.has_several() {
             return Self::Apart;
@@ -92,6 +92,17 @@ pub struct RowPlan {
     pub is_split: bool,
 }
 
+/// What is asked for of rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// They are mapped.
+    Mapped,
+    /// What is known of them.
+    Known,
+    /// Their states.
+    States,
+}
+
 /// Leaves up to which a block has the row by itself; measured on H200s, as those below.
 const ONE_BLOCK: u64 = 16;
 
@@ -139,7 +150,7 @@ impl RowPlan {
         form: Form,
         cluster: u32,
     ) -> Result<Self, Error> {
-        Self::make(library, op, element, size, lie, form, cluster, false)
+        Self::make(library, op, element, size, lie, form, cluster, Ends::Mapped)
     }
 
     /// The same of an operation that only knows something of rows: many are folded by one launch, and what is known is made of their states by another. No block waits for others
@@ -157,7 +168,24 @@ impl RowPlan {
         form: Form,
         cluster: u32,
     ) -> Result<Self, Error> {
-        Self::make(library, op, element, size, lie, form, cluster, true)
+        Self::make(library, op, element, size, lie, form, cluster, Ends::Known)
+    }
+
+    /// The same of an operation whose states are what is asked for: one launch folds, and no other follows but those that combine states.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn of_states(
+        library: &'static Library,
+        op: &'static str,
+        element: Type,
+        size: [u64; 2],
+        lie: Lie,
+        form: Form,
+        cluster: u32,
+    ) -> Result<Self, Error> {
+        Self::make(library, op, element, size, lie, form, cluster, Ends::States)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -169,9 +197,13 @@ impl RowPlan {
         lie: Lie,
         form: Form,
         cluster: u32,
-        is_known: bool,
+        ends: Ends,
     ) -> Result<Self, Error> {
-        let is_known = is_known && form == Form::Best && count > FEW_ROWS;
+        let is_known = match ends {
+            Ends::Mapped => false,
+            Ends::Known => form == Form::Best && count > FEW_ROWS,
+            Ends::States => true,
+        };
         let element_name = element.name();
         let of = |way: Way| {
             library.find_row(op, element, way).ok_or(Error::NoKernel {

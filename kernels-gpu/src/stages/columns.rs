@@ -210,12 +210,21 @@ impl Weights {
 }
 
 /// The weights and the biases of a row operation.
+///
+/// Most have one of each column. Otherwise row `r` has those of group `r mod groups`, and neighbouring columns share one: that of a column is number
+/// `(r mod groups · len + column) / span`.
 #[derive(Clone, Copy)]
 pub struct Columns {
     /// What elements are multiplied by.
     pub weight: Weights,
     /// What is added.
     pub bias: Weights,
+    /// Elements of a row.
+    pub len: u64,
+    /// Rows with weights of their own, before those of the first come again.
+    pub groups: u64,
+    /// Columns that share a weight.
+    pub span: u64,
 }
 
 /// Those of four columns.
@@ -243,30 +252,55 @@ impl Loaded {
 }
 
 impl Columns {
-    /// Those of four columns, the first `left` of which are there: all or none, if they are `wide`.
+    /// Whether there is one of each column, for all rows.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn are_each_columns(self) -> bool {
+        self.groups == 1 && self.span == 1
+    }
+
+    /// The number of a column's weight, and which of those columns it is that share it.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn number(self, row: u64, column: u64) -> (u64, u64) {
+        if self.are_each_columns() {
+            return (column, 0);
+        }
+        // Neither is 0. That it is said so is for the compiler, which would have a panic for it.
+        let (groups, span) = (self.groups.max(1), self.span.max(1));
+        let place = row % groups * self.len + column;
+        (place / span, place % span)
+    }
+
+    /// Those of four columns of a row, the first `left` of which are there: all or none, if they are `wide`.
     ///
     /// # Safety
     ///
     /// As [`Weights::load`], or [`Weights::load_one`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(crate) unsafe fn load<S: Simt>(self, simt: S, first: u64, left: u32, is_wide: bool) -> Loaded {
+    pub(crate) unsafe fn load<S: Simt>(self, simt: S, row: u64, first: u64, left: u32, is_wide: bool) -> Loaded {
         let mut columns = Loaded::PLAIN;
         let Loaded { weights, biases } = &mut columns;
         // SAFETY: passed on to the caller.
         unsafe {
-            if is_wide {
+            if is_wide && self.are_each_columns() {
                 if left > 0 {
                     *weights = self.weight.load(simt, first, Column::PLAIN.weight);
                     *biases = self.bias.load(simt, first, Column::PLAIN.bias);
                 }
                 return columns;
             }
-            // In a loop, for it is seldom run: each in turn is put behind the others.
+            // In a loop, for it is seldom run: each in turn is put behind the others. One that is shared is read once.
+            let (mut number, mut within) = self.number(row, first);
+            let mut next = Column::PLAIN;
             let mut column = simt.opaque(0);
             while column < WORDS as u32 {
-                let mut next = Column::PLAIN;
-                if column < left {
-                    next = self.load_one(simt, first + u64::from(column));
+                if column >= left {
+                    next = Column::PLAIN;
+                } else if column == 0 || within == 0 {
+                    next = self.load_number(simt, number);
+                }
+                within += 1;
+                if within >= self.span {
+                    (number, within) = (number + 1, 0);
                 }
                 *weights = [weights[1], weights[2], weights[3], next.weight];
                 *biases = [biases[1], biases[2], biases[3], next.bias];
@@ -276,18 +310,29 @@ impl Columns {
         columns
     }
 
-    /// That of one column.
+    /// That of one column of a row.
     ///
     /// # Safety
     ///
     /// As [`Weights::load_one`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn load_one<S: Simt>(self, simt: S, column: u64) -> Column {
+    pub unsafe fn load_one<S: Simt>(self, simt: S, row: u64, column: u64) -> Column {
+        // SAFETY: passed on to the caller.
+        unsafe { self.load_number(simt, self.number(row, column).0) }
+    }
+
+    /// The weight and the bias of that number.
+    ///
+    /// # Safety
+    ///
+    /// As [`Weights::load_one`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn load_number<S: Simt>(self, simt: S, number: u64) -> Column {
         // SAFETY: passed on to the caller.
         unsafe {
             Column {
-                weight: self.weight.load_one(simt, column, Column::PLAIN.weight),
-                bias: self.bias.load_one(simt, column, Column::PLAIN.bias),
+                weight: self.weight.load_one(simt, number, Column::PLAIN.weight),
+                bias: self.bias.load_one(simt, number, Column::PLAIN.bias),
             }
         }
     }

@@ -37,6 +37,8 @@ pub struct RowsOf<'a, T> {
     pub misalign: usize,
     /// Of row `r` the first `r mod period + shown` elements are seen; all without.
     pub causal: Option<(u64, i64)>,
+    /// Where rows lie along several dimensions, those of both arrays, as the host's `Extents::dimensions_of` has them.
+    pub layout: Option<&'a [u64]>,
 }
 
 /// What is read beside rows.
@@ -44,6 +46,8 @@ pub struct RowsOf<'a, T> {
 pub struct BesideRows<'a, T, W> {
     /// Weights and biases.
     pub columns: [Option<&'a [W]>; 2],
+    /// Rows with weights of their own, and neighbouring columns that share one.
+    pub shares: [u64; 2],
     /// Another array, which lies as the rows do but for the stride; and what it is.
     pub other: Option<(Second, &'a [T], i64)>,
     /// A mask, likewise.
@@ -62,6 +66,7 @@ impl<T, W> Default for BesideRows<'_, T, W> {
     fn default() -> Self {
         Self {
             columns: [None; 2],
+            shares: [1, 1],
             other: None,
             mask: None,
             factor: 1.0,
@@ -172,6 +177,9 @@ impl Run {
                 [first, second, core::ptr::null_mut(), core::ptr::null_mut()]
             }
         };
+        let layout_at = rows
+            .layout
+            .map_or(core::ptr::null(), |layout| memory.input("layout", layout, 0).cast());
         let (period, shown) = rows.causal.unwrap_or((0, 0));
         let kind = |element| Floats::of(element).expect("floats");
         let params = RowParams {
@@ -185,13 +193,14 @@ impl Run {
             mode: Mode::Whole,
             second,
             wide_targets: true,
+            is_folded: rows.layout.is_some(),
         };
         let to = |words: Words, unit: usize| words.start().cast::<u8>().wrapping_add(gap * unit);
         let passed = RowLaunch {
             arrays: [array(start, bytes, rows.stride, rows.values.len()), other],
             len: rows.len,
             count: rows.count,
-            layout: core::ptr::null(),
+            layout: layout_at,
             out: if beside.maps {
                 to(out, U::UNIT)
             } else {
@@ -207,6 +216,8 @@ impl Run {
             },
             flags: flags.bits(params),
             columns,
+            groups: beside.shares[0],
+            span: beside.shares[1],
             known: known_at,
             targets,
             ignored: beside.targets.map_or(0, |(_, ignored)| ignored),

@@ -4,6 +4,7 @@
 mod bounds;
 mod columns;
 mod edges;
+mod groups;
 mod own;
 
 use half::{bf16, f16};
@@ -205,6 +206,7 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
                 reads.columns[0].then_some(&self.weights[..]),
                 reads.columns[1].then_some(&self.biases[..]),
             ],
+            shares: [1, 1],
             other: reads
                 .second
                 .filter(|second| *second != Second::Mask)
@@ -223,6 +225,7 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
             first: gap as usize,
             misalign,
             causal,
+            layout: None,
         };
         let vector = 16 / T::TYPE.bytes() as u64;
         let is_wide = len.is_multiple_of(vector) && gap == 0 && misalign == 0 && causal.is_none();

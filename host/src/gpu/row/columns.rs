@@ -188,6 +188,7 @@ impl<T: RowElement> PreparedColumns<T> {
             mode: Mode::Whole,
             second: Second::Nothing,
             wide_targets: false,
+            is_folded: false,
         };
         let passed = RowLaunch {
             arrays: [array(0, places.input), array(1, places.gradients)],
@@ -201,6 +202,8 @@ impl<T: RowElement> PreparedColumns<T> {
             sums: ptr::null_mut(),
             flags: flags.bits(params),
             columns: [ptr::null(); 2],
+            groups: 1,
+            span: 1,
             known: [places.means, places.reciprocals, 0, 0].map(device),
             targets: ptr::null(),
             ignored: 0,

@@ -144,11 +144,13 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
         const { assert!(ROWS == 4, "four rows are written out") };
         let place = |row: usize| row as u32 * row_elements::<T>() as u32 + column;
         let is_there = |row: usize| row < ROWS / O::Value::ARRAYS && place(row) < self.seen;
+        // SAFETY: passed on to the caller.
+        let within = unsafe { self.all_within(column) };
         // All are asked for before any is looked at.
         // SAFETY: passed on to the caller.
         let value = |row: usize| unsafe {
             if is_there(row) {
-                self.value(place(row))
+                self.value(place(row), within[row])
             } else {
                 self.op.absent()
             }
@@ -202,22 +204,75 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
         }
     }
 
-    /// The value at a place of the leaf.
+    /// Whether a row lies along several dimensions: of an operation without columns it has one.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn is_folded(self) -> bool {
+        (O::HAS_COLUMNS || O::TAKES_COLUMNS) && self.arguments.is_folded
+    }
+
+    /// How far the element at a place of the leaf lies from the row's first, in each array.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_apart`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn within(self, place: u32) -> Two<i64> {
+        if self.is_folded() {
+            let number = self.first + u64::from(place);
+            // SAFETY: passed on to the caller: there is a layout.
+            unsafe { self.arguments.rows.within(self.simt, number) }
+        } else {
+            self.by_step(place)
+        }
+    }
+
+    /// The same of a row of one dimension.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn by_step(self, place: u32) -> Two<i64> {
+        let number = (self.first + u64::from(place)) as i64;
+        let Two(first, second) = self.arguments.rows.step;
+        Two(number.wrapping_mul(first), number.wrapping_mul(second))
+    }
+
+    /// The same of a column's elements: by a layout in a loop, for that is long.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_apart`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn all_within(self, column: u32) -> [Two<i64>; ROWS] {
+        let simt = self.simt;
+        let place = |row: u32| row * row_elements::<T>() as u32 + column;
+        if !self.is_folded() {
+            let at = |row: u32| self.by_step(place(row));
+            return [at(0), at(1), at(2), at(3)];
+        }
+        let mut all = [Two(0, 0); ROWS];
+        let mut row = simt.opaque(0);
+        while row < ROWS as u32 {
+            let [_, b, c, d] = all;
+            // SAFETY: passed on to the caller.
+            all = [b, c, d, unsafe { self.within(place(row)) }];
+            row = simt.opaque(row + 1);
+        }
+        all
+    }
+
+    /// The value at a place of the leaf, so far from the row's first.
     ///
     /// # Safety
     ///
     /// As [`map_apart`]; there is such an element.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn value(self, place: u32) -> O::Value {
+    unsafe fn value(self, place: u32, Two(further, other): Two<i64>) -> O::Value {
         let Self {
             simt, op, arguments, ..
         } = self;
-        let number = (self.first + u64::from(place)) as i64;
-        let Two(step, other) = arguments.rows.step;
-        let other = (self.start.1.addr() as isize / T::BYTES as isize).wrapping_add((number * other) as isize);
+        let number = self.first + u64::from(place);
+        let other = (self.start.1.addr() as isize / T::BYTES as isize).wrapping_add(other as isize);
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut first = arguments.element(simt, self.start.0.wrapping_offset((number * step) as isize));
+            let mut first = arguments.element(simt, self.start.0.wrapping_offset(further as isize));
             if op.negates() {
                 first = -first;
             }
@@ -237,7 +292,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
                 first = arguments.floats.widen(arguments.floats.narrow(sum, sum) & self.mask());
             }
             let column = if O::TAKES_COLUMNS {
-                arguments.columns.load_one(simt, number as u64)
+                arguments.columns.load_one(simt, self.row, number)
             } else {
                 Column::PLAIN
             };
@@ -279,14 +334,14 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             // SAFETY: passed on to the caller.
             unsafe {
                 let value = if place < self.seen {
-                    self.value(place)
+                    self.value(place, self.within(place))
                 } else {
                     op.absent()
                 };
                 let beside = op.beside(value, reference);
                 let mut column = Column::PLAIN;
                 if O::HAS_COLUMNS {
-                    column = arguments.columns.load_one(simt, number);
+                    column = arguments.columns.load_one(simt, self.row, number);
                 }
                 let answer = if O::TARGETS && number == target {
                     op.at_target(beside, factors)

@@ -98,6 +98,10 @@ pub struct RowLaunch {
     pub flags: u64,
     /// The weights, the biases.
     pub columns: [*const u8; 2],
+    /// [`Columns::groups`].
+    pub groups: u64,
+    /// [`Columns::span`].
+    pub span: u64,
     /// [`Arguments::known`].
     pub known: [*mut u32; 4],
     /// [`Targets::start`].
@@ -189,6 +193,8 @@ pub struct RowFlags {
     pub second: Second,
     /// Whether targets are of 64 bits.
     pub wide_targets: bool,
+    /// [`Arguments::is_folded`].
+    pub is_folded: bool,
 }
 
 /// Where in the flags things are.
@@ -202,6 +208,7 @@ const TARGETS: u32 = 12;
 const FLAG: u32 = 13;
 const NEGATES: u32 = 14;
 const WIDE: u32 = 15;
+const FOLDED: u32 = 16;
 
 impl RowFlags {
     /// All of it, and what the operation is passed.
@@ -214,6 +221,7 @@ impl RowFlags {
             | (self.mode as u32) << MODE
             | (self.second as u32) << SECOND
             | u32::from(self.wide_targets) << TARGETS
+            | u32::from(self.is_folded) << FOLDED
             | u32::from(params.flag) << FLAG
             | u32::from(params.negates) << NEGATES;
         bits.into()
@@ -254,7 +262,7 @@ impl RowLaunch {
     }
 
     /// Whether kernels may be used that take nothing but this: [wide](Arguments::is_wide) rows without a mask or an added array, answers of the elements' type, and weights of that type or
-    /// f32.
+    /// f32, one for each column.
     #[must_use]
     pub fn is_plain(&self, element: Type) -> bool {
         let flags = self.widened(element).flags as u32;
@@ -263,8 +271,9 @@ impl RowLaunch {
         let are_columns = [WEIGHT, BIAS]
             .iter()
             .all(|at| is_own(*at) || floats(*at) == Floats::F32);
+        let have_own = [self.groups, self.span] == [1, 1] || self.columns.iter().all(|start| start.is_null());
         let is_second = matches!(second_of(flags), Second::Nothing | Second::Residual);
-        flags >> WIDE & 1 != 0 && is_own(FROM) && is_own(OUT) && are_columns && is_second
+        flags >> WIDE & 1 != 0 && is_own(FROM) && is_own(OUT) && are_columns && have_own && is_second
     }
 
     /// The [arguments](Self::arguments) of a launch that is [plain](Self::is_plain): what is known of it is a constant.
@@ -283,7 +292,7 @@ impl RowLaunch {
             },
             ..weights
         };
-        let Columns { weight, bias } = arguments.columns;
+        let Columns { weight, bias, len, .. } = arguments.columns;
         Arguments {
             rows: Extents {
                 layout: core::ptr::null(),
@@ -298,6 +307,9 @@ impl RowLaunch {
             columns: Columns {
                 weight: column(weight),
                 bias: column(bias),
+                len,
+                groups: 1,
+                span: 1,
             },
             out: Rows {
                 floats: own,
@@ -360,6 +372,9 @@ impl RowLaunch {
             columns: Columns {
                 weight: weights(0, WEIGHT),
                 bias: weights(1, BIAS),
+                len: self.len,
+                groups: self.groups,
+                span: self.span,
             },
             out: Rows {
                 start: self.out,
@@ -392,6 +407,7 @@ impl RowLaunch {
             period: self.period,
             shown: self.shown,
             is_wide: flags >> WIDE & 1 != 0,
+            is_folded: flags >> FOLDED & 1 != 0,
         }
     }
 }
@@ -458,6 +474,8 @@ pub struct Arguments<T: Element> {
     pub period: u64,
     /// Whether all rows, weights and answers are aligned vectors, each whole or absent, rows a stride apart and seen as a whole.
     pub is_wide: bool,
+    /// Whether a row lies along several dimensions, which the layout has.
+    pub is_folded: bool,
     /// The same as `period`; where it comes to less than nothing, none is.
     pub shown: i64,
 }

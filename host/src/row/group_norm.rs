@@ -40,8 +40,8 @@ pub struct GroupNormChannels<'a> {
 /// Channels are axis 1, and groups are of C / `groups` neighbouring ones. There is a weight and a bias of each channel. Of one group it is layer norm of a whole sample; of as many groups
 /// as channels it is instance norm. Answers have the array's shape; known are mean and reciprocal deviation of each group of each sample, N × `groups` of them.
 ///
-/// Arithmetic, NaNs and infinities are those of [`layer_norm`](super::layer_norm). Cost: as of that, where each group lies in one run of memory; in any other order, as channels last, elements are
-/// read three or four times.
+/// Arithmetic, NaNs and infinities are those of [`layer_norm`](super::layer_norm). Cost: as of that, where each group lies in one run of memory, but for
+/// weights, which have a kernel less specialised; in any other order, as channels last, elements are read three or four times.
 ///
 /// # Errors
 ///

@@ -267,7 +267,8 @@ impl Columns {
         // Neither is 0. That it is said so is for the compiler, which would have a panic for it.
         let (groups, span) = (self.groups.max(1), self.span.max(1));
         let place = row % groups * self.len + column;
-        (place / span, place % span)
+        let number = place / span;
+        (number, place - number * span)
     }
 
     /// Those of four columns of a row, the first `left` of which are there: all or none, if they are `wide`.

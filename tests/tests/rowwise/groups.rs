@@ -4,12 +4,19 @@ use half::{bf16, f16};
 use warpfold::{
     Error, RowFault, View, cpu,
     layout::{Axes, Extents, Layout},
-    ops::Sum,
+    ops::{Sum, element::Type},
+    plan::{
+        RowPlan,
+        row::{Form, Lie},
+    },
     row::{self, MeanAndDeviation, Operation, Row, RowElement},
 };
 use warpfold_emulator::{BesideRows, RowsOf, map_rows};
 use warpfold_kernels::{
-    kernels::rowwise::{Second, Way},
+    kernels::{
+        LIBRARY,
+        rowwise::{Second, Way},
+    },
     rowwise::{NormGradient, RowOp, Value as _},
 };
 use warpfold_tests::rows::{Kind, SpecRow, Weights, numbers, plant, shapes, spec};
@@ -421,6 +428,16 @@ fn groups_are_within_the_bounds_of_norms() {
     }
 }
 
+/// Of channels whose sums are asked for one launch folds, however few they are, and none maps.
+#[test]
+fn states_that_are_asked_for_are_folded_alone() {
+    for (size, levels) in [([2, 4], vec![1]), ([1, 5000], vec![20, 1])] {
+        let plan = RowPlan::of_states(&LIBRARY, "norm_gradient", Type::F32, size, Lie::Plain, Form::Best, 16);
+        let plan = plan.expect("a plan");
+        assert_eq!((plan.way, plan.is_split, plan.levels()), (Way::Leaf, true, levels));
+    }
+}
+
 #[test]
 fn groups_without_a_meaning_are_told() {
     let x = [1.0_f32; 12];
@@ -436,24 +453,12 @@ fn groups_without_a_meaning_are_told() {
         let told = told(row);
         assert!(matches!(told, Error::Parameter { op: "group_norm", .. }), "{told}");
     }
+    let channels = |name, got| RowFault::Channels { name, channels: 6, got };
+    let norm = |groups| row::group_norm(groups, 1e-5);
     let faults = [
-        (row::group_norm(4, 1e-5), RowFault::Groups { channels: 6, groups: 4 }),
-        (
-            row::group_norm(2, 1e-5).weight(&x[..3]),
-            RowFault::Channels {
-                name: "weights",
-                channels: 6,
-                got: 3,
-            },
-        ),
-        (
-            row::group_norm(2, 1e-5).bias(&x[..7]),
-            RowFault::Channels {
-                name: "biases",
-                channels: 6,
-                got: 7,
-            },
-        ),
+        (norm(4), RowFault::Groups { channels: 6, groups: 4 }),
+        (norm(2).weight(&x[..3]), channels("weights", 3)),
+        (norm(2).bias(&x[..7]), channels("biases", 7)),
     ];
     for (row, fault) in faults {
         assert!(matches!(told(row), Error::Row(told) if told == fault), "{fault}");

@@ -14,13 +14,11 @@ use rayon::prelude::*;
 use warpfold_kernels::{
     element::Item,
     rowwise::{Given, ROWS, RowOp, Target, Value as _},
+    stages::columns::Shares,
 };
 
 use super::{TASK, source::gather};
-use crate::{
-    layout::Extents,
-    row::{RowElement, channels::Shares},
-};
+use crate::{layout::Extents, row::RowElement};
 use convert::{Add, Load, Store};
 use strip::{Buffers, Fold, Map, Neighbours, Place, STRIP, Strip};
 
@@ -103,7 +101,7 @@ impl<T: RowElement> Rows<'_, T> {
 
     /// The weights and the biases of a row.
     fn columns(&self, row: usize) -> [Option<&[f32]>; 2] {
-        let Shares { groups, span } = self.shares;
+        let Shares { groups, span, .. } = self.shares;
         let each = (self.from[0].len / span) as usize;
         let first = (row as u64 % groups) as usize * each;
         self.columns.map(|column| column.map(|column| &column[first..][..each]))

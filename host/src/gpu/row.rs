@@ -20,7 +20,7 @@ use warpfold_kernels::{
         Library,
         rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, Way},
     },
-    stages::columns::Floats as Kind,
+    stages::columns::{Floats as Kind, Shares},
 };
 
 use super::{
@@ -35,7 +35,7 @@ use crate::{
         RowPlan,
         row::{Lie, MOST_BLOCKS},
     },
-    row::{Operation, Row, RowElement, Targets, Values, channels::Shares},
+    row::{Operation, Row, RowElement, Targets, Values},
 };
 
 /// A row operation on one GPU: planned, its kernels loaded. Launch it as often as you like.
@@ -277,8 +277,7 @@ impl Ready {
             }),
             flags: flags.bits(self.params),
             columns: [device(places.weights.0), device(places.biases.0)],
-            groups: self.shares.groups,
-            span: self.shares.span,
+            shares: self.shares,
             known: places.known.map(device),
             targets: device(places.targets),
             ignored,

@@ -1,6 +1,11 @@
 //! Channels: rows that are groups of them, and weights that a channel's elements share.
 
-use crate::{Error, RowFault, layout::Axes, layout::Layout};
+use warpfold_kernels::stages::columns::Shares;
+
+use crate::{
+    Error, RowFault,
+    layout::{Axes, Layout},
+};
 
 /// The channels of an array, axis 1, in groups: a row is the channels of a group of one sample, with all their elements.
 #[derive(Clone, Copy, Debug)]
@@ -12,20 +17,6 @@ pub(crate) struct Channels {
     span: u64,
     /// Axes of the array.
     axes: usize,
-}
-
-/// Which weight is a column's: number `(r mod groups · len + column) / span` of row `r`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shares {
-    /// Rows with weights of their own.
-    pub(crate) groups: u64,
-    /// Neighbouring columns with one weight.
-    pub(crate) span: u64,
-}
-
-impl Shares {
-    /// A weight of each column, for all rows.
-    pub(crate) const NONE: Self = Self { groups: 1, span: 1 };
 }
 
 impl Channels {
@@ -69,12 +60,9 @@ impl Channels {
         Axes::of(&axes)
     }
 
-    /// Which weights are whose. Of rows of nothing none is anyone's.
+    /// Which weights are whose.
     pub(crate) fn shares(&self) -> Shares {
-        Shares {
-            groups: self.groups,
-            span: self.span.max(1),
-        }
+        Shares::of(self.groups, self.span)
     }
 
     /// That there is one for each channel.

@@ -39,10 +39,10 @@ pub use ops::{
 pub use own::{Known, Own, own};
 pub use warpfold_kernels::rowwise::VERSION;
 
-use channels::{Channels, Shares};
+use channels::Channels;
 pub(crate) use operands::Values;
 use ops::Scaled;
-use warpfold_kernels::kernels::rowwise::Second as Kind;
+use warpfold_kernels::{kernels::rowwise::Second as Kind, stages::columns::Shares};
 
 use crate::{
     Error, RowFault,

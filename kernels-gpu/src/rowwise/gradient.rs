@@ -112,6 +112,7 @@ impl RowOp for NormGradient {
     /// The means, and the reciprocal deviation.
     type Factors = [f32; 3];
     const TAKES_COLUMNS: bool = true;
+    const GROUPS: bool = true;
 
     #[inline(always)]
     fn absent(self) -> (f32, f32) {

@@ -209,22 +209,67 @@ impl Weights {
     }
 }
 
+/// Whose weights are whose. Most operations have one of each column. Otherwise row `r` has those of group `r mod groups`, and neighbouring columns share one: that of a column is
+/// number `(r mod groups · len + column) / span`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Shares {
+    /// Rows with weights of their own, before those of the first come again.
+    pub groups: u64,
+    /// Columns that share a weight.
+    pub span: u64,
+    /// A little less than `1 / span`: to divide by it takes far fewer registers.
+    inverse: f64,
+}
+
+impl Shares {
+    /// A weight of each column, for all rows.
+    pub const NONE: Self = Self::of(1, 1);
+
+    /// Of so many groups, and so many columns; of none as of one.
+    #[must_use]
+    pub const fn of(groups: u64, span: u64) -> Self {
+        let span = if span == 0 { 1 } else { span };
+        Self {
+            groups: if groups == 0 { 1 } else { groups },
+            span,
+            inverse: f64::from_bits((1.0 / span as f64).to_bits() - 1),
+        }
+    }
+
+    /// Whether there is one of each column.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub const fn are_none(self) -> bool {
+        self.groups == 1 && self.span == 1
+    }
+
+    /// A place divided by the span, and what is left: below 2⁵³, as all are that there is memory for.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn divided(self, place: u64) -> (u64, u64) {
+        // The product is not above the quotient, and less than 1 below it.
+        // SAFETY: it is finite, and of no sign.
+        let number: u64 = unsafe { (place as f64 * self.inverse).to_int_unchecked() };
+        let within = place - number * self.span;
+        if within < self.span {
+            (number, within)
+        } else {
+            (number + 1, within - self.span)
+        }
+    }
+}
+
 /// The weights and the biases of a row operation.
-///
-/// Most have one of each column. Otherwise row `r` has those of group `r mod groups`, and neighbouring columns share one: that of a column is number
-/// `(r mod groups · len + column) / span`.
 #[derive(Clone, Copy)]
 pub struct Columns {
     /// What elements are multiplied by.
     pub weight: Weights,
     /// What is added.
     pub bias: Weights,
-    /// Elements of a row.
-    pub len: u64,
-    /// Rows with weights of their own, before those of the first come again.
-    pub groups: u64,
-    /// Columns that share a weight.
-    pub span: u64,
+    /// Whose they are.
+    pub shares: Shares,
+    /// Columns of the groups before the row's.
+    pub before: u64,
 }
 
 /// Those of four columns.
@@ -252,37 +297,43 @@ impl Loaded {
 }
 
 impl Columns {
-    /// Whether there is one of each column, for all rows.
+    /// Those of a row of `len` elements.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn are_each_columns(self) -> bool {
-        self.groups == 1 && self.span == 1
+    pub(crate) fn of_row(self, row: u64, len: u64) -> Self {
+        // It is not 0. That it is said so is for the compiler, which would have a panic for it.
+        let before = row % self.shares.groups.max(1) * len;
+        Self { before, ..self }
+    }
+
+    /// One of each column, as it is known to be.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn each(self) -> Self {
+        let shares = Shares::NONE;
+        Self { shares, ..self }
     }
 
     /// The number of a column's weight, and which of those columns it is that share it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn number(self, row: u64, column: u64) -> (u64, u64) {
-        if self.are_each_columns() {
-            return (column, 0);
+    fn number(self, column: u64) -> (u64, u64) {
+        if self.shares.are_none() {
+            (column, 0)
+        } else {
+            self.shares.divided(self.before + column)
         }
-        // Neither is 0. That it is said so is for the compiler, which would have a panic for it.
-        let (groups, span) = (self.groups.max(1), self.span.max(1));
-        let place = row % groups * self.len + column;
-        let number = place / span;
-        (number, place - number * span)
     }
 
-    /// Those of four columns of a row, the first `left` of which are there: all or none, if they are `wide`.
+    /// Those of four columns, the first `left` of which are there: all or none, if they are `wide`.
     ///
     /// # Safety
     ///
     /// As [`Weights::load`], or [`Weights::load_one`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(crate) unsafe fn load<S: Simt>(self, simt: S, row: u64, first: u64, left: u32, is_wide: bool) -> Loaded {
+    pub(crate) unsafe fn load<S: Simt>(self, simt: S, first: u64, left: u32, is_wide: bool) -> Loaded {
         let mut columns = Loaded::PLAIN;
         let Loaded { weights, biases } = &mut columns;
         // SAFETY: passed on to the caller.
         unsafe {
-            if is_wide && self.are_each_columns() {
+            if is_wide && self.shares.are_none() {
                 if left > 0 {
                     *weights = self.weight.load(simt, first, Column::PLAIN.weight);
                     *biases = self.bias.load(simt, first, Column::PLAIN.bias);
@@ -290,7 +341,7 @@ impl Columns {
                 return columns;
             }
             // In a loop, for it is seldom run: each in turn is put behind the others. One that is shared is read once.
-            let (mut number, mut within) = self.number(row, first);
+            let (mut number, mut within) = self.number(first);
             let mut next = Column::PLAIN;
             let mut column = simt.opaque(0);
             while column < WORDS as u32 {
@@ -300,7 +351,7 @@ impl Columns {
                     next = self.load_number(simt, number);
                 }
                 within += 1;
-                if within >= self.span {
+                if within >= self.shares.span {
                     (number, within) = (number + 1, 0);
                 }
                 *weights = [weights[1], weights[2], weights[3], next.weight];
@@ -311,15 +362,15 @@ impl Columns {
         columns
     }
 
-    /// That of one column of a row.
+    /// That of one column.
     ///
     /// # Safety
     ///
     /// As [`Weights::load_one`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn load_one<S: Simt>(self, simt: S, row: u64, column: u64) -> Column {
+    pub unsafe fn load_one<S: Simt>(self, simt: S, column: u64) -> Column {
         // SAFETY: passed on to the caller.
-        unsafe { self.load_number(simt, self.number(row, column).0) }
+        unsafe { self.load_number(simt, self.number(column).0) }
     }
 
     /// The weight and the bias of that number.
@@ -414,5 +465,26 @@ impl Rows {
                 Floats::Bf16 => simt.store_short(to.cast(), to_bf16(value, value)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shares;
+
+    #[test]
+    fn places_are_divided_exactly() {
+        let spans = [1, 2, 3, 7, 49, 640, 4096, 65_521, (1 << 32) + 1, (1 << 40) - 1];
+        for span in spans {
+            let shares = Shares::of(2, span);
+            let most = ((1 << 53) - 1) / span;
+            for number in (0..53).flat_map(|power| [1_u64 << power, (1 << power) - 1]) {
+                let number = number.min(most - 1);
+                for within in [0, span / 2, span - 1] {
+                    assert_eq!(shares.divided(number * span + within), (number, within), "{span}");
+                }
+            }
+        }
+        assert_eq!(Shares::of(0, 0), Shares::NONE);
     }
 }

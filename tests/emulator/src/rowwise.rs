@@ -9,7 +9,11 @@ use warpfold_kernels::{
     monoids::Words as _,
     rowwise::{NormGradient, RowElement, RowOp, Value as _, leaf_elements},
     simt::Simt as _,
-    stages::{columns::Floats, load::around::Around, reduce::leaf::MOST_STATES},
+    stages::{
+        columns::{Floats, Shares},
+        load::around::Around,
+        reduce::leaf::MOST_STATES,
+    },
     tree::LANES,
 };
 
@@ -46,8 +50,8 @@ pub struct RowsOf<'a, T> {
 pub struct BesideRows<'a, T, W> {
     /// Weights and biases.
     pub columns: [Option<&'a [W]>; 2],
-    /// Rows with weights of their own, and neighbouring columns that share one.
-    pub shares: [u64; 2],
+    /// Whose they are.
+    pub shares: Shares,
     /// Another array, which lies as the rows do but for the stride; and what it is.
     pub other: Option<(Second, &'a [T], i64)>,
     /// A mask, likewise.
@@ -66,7 +70,7 @@ impl<T, W> Default for BesideRows<'_, T, W> {
     fn default() -> Self {
         Self {
             columns: [None; 2],
-            shares: [1, 1],
+            shares: Shares::NONE,
             other: None,
             mask: None,
             factor: 1.0,
@@ -216,8 +220,7 @@ impl Run {
             },
             flags: flags.bits(params),
             columns,
-            groups: beside.shares[0],
-            span: beside.shares[1],
+            shares: beside.shares,
             known: known_at,
             targets,
             ignored: beside.targets.map_or(0, |(_, ignored)| ignored),

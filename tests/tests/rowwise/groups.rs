@@ -18,6 +18,7 @@ use warpfold_kernels::{
         rowwise::{Second, Way},
     },
     rowwise::{NormGradient, RowOp, Value as _},
+    stages::columns::Shares,
 };
 use warpfold_tests::rows::{Kind, SpecRow, Weights, numbers, plant, shapes, spec};
 
@@ -148,7 +149,7 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
                 reads.columns[0].then_some(&self.weights[..]),
                 reads.columns[1].then_some(&self.biases[..]),
             ],
-            shares: [self.groups, self.span().max(1)],
+            shares: Shares::of(self.groups, self.span()),
             other: reads.second.map(|second| (second, memory[1], len as i64)),
             given: reads
                 .given

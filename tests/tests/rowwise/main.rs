@@ -18,6 +18,7 @@ use warpfold_kernels::{
     arithmetic::single,
     kernels::rowwise::Second,
     rowwise::{RowOp, Target, Value as _},
+    stages::columns::Shares,
 };
 use warpfold_tests::rows::{Kind, SpecRow, Weights, numbers, plant, shapes, spec};
 
@@ -206,7 +207,7 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
                 reads.columns[0].then_some(&self.weights[..]),
                 reads.columns[1].then_some(&self.biases[..]),
             ],
-            shares: [1, 1],
+            shares: Shares::NONE,
             other: reads
                 .second
                 .filter(|second| *second != Second::Mask)

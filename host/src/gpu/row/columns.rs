@@ -10,6 +10,7 @@ use warpfold_kernels::{
         Entry,
         rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, find_columns},
     },
+    stages::columns::Shares,
     tree::VECTOR_BYTES,
 };
 
@@ -202,8 +203,7 @@ impl<T: RowElement> PreparedColumns<T> {
             sums: ptr::null_mut(),
             flags: flags.bits(params),
             columns: [ptr::null(); 2],
-            groups: 1,
-            span: 1,
+            shares: Shares::NONE,
             known: [places.means, places.reciprocals, 0, 0].map(device),
             targets: ptr::null(),
             ignored: 0,

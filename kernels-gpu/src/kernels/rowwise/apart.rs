@@ -80,6 +80,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
     /// As [`map_apart`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn new(simt: S, op: O, arguments: Arguments<T>, row: u64, leaf: u64) -> Self {
+        let arguments = arguments.of_row::<O>(row);
         let first = leaf * Arguments::<T>::leaf::<O>();
         let all_seen = arguments.seen(row);
         let seen = narrow(
@@ -144,18 +145,21 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
         const { assert!(ROWS == 4, "four rows are written out") };
         let place = |row: usize| row as u32 * row_elements::<T>() as u32 + column;
         let is_there = |row: usize| row < ROWS / O::Value::ARRAYS && place(row) < self.seen;
-        // SAFETY: passed on to the caller.
-        let within = unsafe { self.all_within(column) };
         // All are asked for before any is looked at.
         // SAFETY: passed on to the caller.
         let value = |row: usize| unsafe {
             if is_there(row) {
-                self.value(place(row), within[row])
+                self.value(place(row), self.by_step(place(row)))
             } else {
                 self.op.absent()
             }
         };
-        let (a, b, c, d) = (value(0), value(1), value(2), value(3));
+        let [a, b, c, d] = if self.is_folded() {
+            // SAFETY: passed on to the caller.
+            unsafe { self.in_turn(column) }
+        } else {
+            [value(0), value(1), value(2), value(3)]
+        };
         let state = |row: usize, value: O::Value| if is_there(row) { look.of(value) } else { look.identity() };
         let low = look.combine(state(0, a), state(1, b));
         look.combine(low, look.combine(state(2, c), state(3, d)))
@@ -204,10 +208,10 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
         }
     }
 
-    /// Whether a row lies along several dimensions: of an operation without columns it has one.
+    /// Whether a row lies along several dimensions.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn is_folded(self) -> bool {
-        (O::HAS_COLUMNS || O::TAKES_COLUMNS) && self.arguments.is_folded
+        O::GROUPS && self.arguments.is_folded
     }
 
     /// How far the element at a place of the leaf lies from the row's first, in each array.
@@ -234,28 +238,32 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
         Two(number.wrapping_mul(first), number.wrapping_mul(second))
     }
 
-    /// The same of a column's elements: by a layout in a loop, for that is long.
+    /// The values of a column of a row of several dimensions: in a loop, for to say where one is takes another.
     ///
     /// # Safety
     ///
     /// As [`map_apart`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn all_within(self, column: u32) -> [Two<i64>; ROWS] {
-        let simt = self.simt;
-        let place = |row: u32| row * row_elements::<T>() as u32 + column;
-        if !self.is_folded() {
-            let at = |row: u32| self.by_step(place(row));
-            return [at(0), at(1), at(2), at(3)];
-        }
-        let mut all = [Two(0, 0); ROWS];
+    unsafe fn in_turn(self, column: u32) -> [O::Value; ROWS] {
+        let Self { simt, op, .. } = self;
+        let mut values = [op.absent(); ROWS];
         let mut row = simt.opaque(0);
-        while row < ROWS as u32 {
-            let [_, b, c, d] = all;
-            // SAFETY: passed on to the caller.
-            all = [b, c, d, unsafe { self.within(place(row)) }];
+        while row < (ROWS / O::Value::ARRAYS) as u32 {
+            let place = row * row_elements::<T>() as u32 + column;
+            let mut value = op.absent();
+            if place < self.seen {
+                // SAFETY: passed on to the caller.
+                value = unsafe { self.value(place, self.within(place)) };
+            }
+            let [_, b, c, d] = values;
+            values = if O::Value::ARRAYS == 1 {
+                [b, c, d, value]
+            } else {
+                [b, value, c, d]
+            };
             row = simt.opaque(row + 1);
         }
-        all
+        values
     }
 
     /// The value at a place of the leaf, so far from the row's first.
@@ -292,7 +300,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
                 first = arguments.floats.widen(arguments.floats.narrow(sum, sum) & self.mask());
             }
             let column = if O::TAKES_COLUMNS {
-                arguments.columns.load_one(simt, self.row, number)
+                arguments.columns.load_one(simt, number)
             } else {
                 Column::PLAIN
             };
@@ -341,7 +349,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
                 let beside = op.beside(value, reference);
                 let mut column = Column::PLAIN;
                 if O::HAS_COLUMNS {
-                    column = arguments.columns.load_one(simt, self.row, number);
+                    column = arguments.columns.load_one(simt, number);
                 }
                 let answer = if O::TARGETS && number == target {
                     op.at_target(beside, factors)

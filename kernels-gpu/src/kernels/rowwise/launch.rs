@@ -5,7 +5,7 @@ use crate::{
     kernels::Array,
     rowwise::Scale,
     stages::{
-        columns::{Columns, Floats, Rows, Weights},
+        columns::{Columns, Floats, Rows, Shares, Weights},
         load::extents::Extents,
     },
     tree::{VECTOR_BYTES, vector_elements},
@@ -98,10 +98,8 @@ pub struct RowLaunch {
     pub flags: u64,
     /// The weights, the biases.
     pub columns: [*const u8; 2],
-    /// [`Columns::groups`].
-    pub groups: u64,
-    /// [`Columns::span`].
-    pub span: u64,
+    /// [`Columns::shares`].
+    pub shares: Shares,
     /// [`Arguments::known`].
     pub known: [*mut u32; 4],
     /// [`Targets::start`].
@@ -271,7 +269,7 @@ impl RowLaunch {
         let are_columns = [WEIGHT, BIAS]
             .iter()
             .all(|at| is_own(*at) || floats(*at) == Floats::F32);
-        let have_own = [self.groups, self.span] == [1, 1] || self.columns.iter().all(|start| start.is_null());
+        let have_own = self.shares.are_none() || self.columns.iter().all(|start| start.is_null());
         let is_second = matches!(second_of(flags), Second::Nothing | Second::Residual);
         flags >> WIDE & 1 != 0 && is_own(FROM) && is_own(OUT) && are_columns && have_own && is_second
     }
@@ -292,7 +290,7 @@ impl RowLaunch {
             },
             ..weights
         };
-        let Columns { weight, bias, len, .. } = arguments.columns;
+        let Columns { weight, bias, .. } = arguments.columns;
         Arguments {
             rows: Extents {
                 layout: core::ptr::null(),
@@ -307,9 +305,8 @@ impl RowLaunch {
             columns: Columns {
                 weight: column(weight),
                 bias: column(bias),
-                len,
-                groups: 1,
-                span: 1,
+                shares: Shares::NONE,
+                before: 0,
             },
             out: Rows {
                 floats: own,
@@ -372,9 +369,8 @@ impl RowLaunch {
             columns: Columns {
                 weight: weights(0, WEIGHT),
                 bias: weights(1, BIAS),
-                len: self.len,
-                groups: self.groups,
-                span: self.span,
+                shares: self.shares,
+                before: 0,
             },
             out: Rows {
                 start: self.out,

@@ -32,8 +32,7 @@ fn check<T: Element>() {
             len: 64,
             count: 3,
             out_stride: 64,
-            groups,
-            span,
+            shares: Shares::of(groups, span),
             flags: flags.bits(RowParams::default()),
             ..launch
         };
@@ -53,7 +52,7 @@ fn check<T: Element>() {
                 a.out.floats,
                 a.columns.weight.floats,
                 a.columns.bias.floats,
-                have_weights.then_some([a.columns.groups, a.columns.span]),
+                have_weights.then_some(a.columns.shares),
                 a.second,
                 a.is_wide,
             )

@@ -284,18 +284,13 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         let mut values = [op.absent(); MOST];
         each!(i < vector_elements::<T>() => values[i] = O::Value::of([first[i], second[i]]));
         if O::TAKES_COLUMNS {
-            let Spot {
-                row: number,
-                first,
-                present,
-                ..
-            } = self.spot_of(row);
+            let Spot { first, present, .. } = self.spot_of(row);
             let given = self.given[if self.apart.is_some() { row } else { 0 }];
             each!(half < vector_elements::<T>() / WORDS, 2 => {
                 let before = half * WORDS;
                 let left = u32::saturating_sub(present, before as u32);
                 // SAFETY: as the rows were read, and no further than those.
-                let columns = unsafe { arguments.columns.load(self.simt, number, first + before as u64, left, self.is_wide) };
+                let columns = unsafe { arguments.columns.load(self.simt, first + before as u64, left, self.is_wide) };
                 each!(i < WORDS, 4 => {
                     let value = &mut values[before + i];
                     *value = op.take(*value, columns.column(i), given);

@@ -110,7 +110,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
             ..
         } = self.lane;
         let of = self.lane.vector(row);
-        let spot = self.lane.spot_of(row);
+        let first = self.lane.spot_of(row).first;
         let mut values = [0.0; MOST];
         // Half a vector at a time: weights take many registers.
         each!(half < vector_elements::<T>() / WORDS, 2 => {
@@ -119,7 +119,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
             if O::HAS_COLUMNS {
                 let left = u32::saturating_sub(left, before as u32);
                 // SAFETY: passed on to the caller.
-                columns = unsafe { arguments.columns.load(simt, spot.row, spot.first + before as u64, left, is_wide) };
+                columns = unsafe { arguments.columns.load(simt, first + before as u64, left, is_wide) };
             }
             each!(i < WORDS, 4 => {
                 let beside = op.beside(of[before + i], self.reference);

@@ -218,7 +218,7 @@ pub struct Shares {
     pub groups: u64,
     /// Columns that share a weight.
     pub span: u64,
-    /// A little less than `1 / span`: to divide by it takes far fewer registers.
+    /// `1 / span`: to multiply by it takes far fewer registers than to divide.
     inverse: f64,
 }
 
@@ -233,7 +233,7 @@ impl Shares {
         Self {
             groups: if groups == 0 { 1 } else { groups },
             span,
-            inverse: f64::from_bits((1.0 / span as f64).to_bits() - 1),
+            inverse: 1.0 / span as f64,
         }
     }
 
@@ -244,18 +244,14 @@ impl Shares {
         self.groups == 1 && self.span == 1
     }
 
-    /// A place divided by the span, and what is left: below 2⁵³, as all are that there is memory for.
+    /// A place divided by the span, and what is left: below 2⁵⁰, as all are that there is memory for.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn divided(self, place: u64) -> (u64, u64) {
-        // The product is not above the quotient, and less than 1 below it.
-        // SAFETY: it is finite, and of no sign.
-        let number: u64 = unsafe { (place as f64 * self.inverse).to_int_unchecked() };
-        let within = place - number * self.span;
-        if within < self.span {
-            (number, within)
-        } else {
-            (number + 1, within - self.span)
-        }
+        const WHOLE: f64 = (1_u64 << 52) as f64;
+        // An addition rounds to the nearest whole number, which is the quotient or one more.
+        let nearest = (place as f64 * self.inverse + WHOLE).to_bits() - WHOLE.to_bits();
+        let number = nearest - u64::from(nearest * self.span > place);
+        (number, place - number * self.span)
     }
 }
 
@@ -477,8 +473,8 @@ mod tests {
         let spans = [1, 2, 3, 7, 49, 640, 4096, 65_521, (1 << 32) + 1, (1 << 40) - 1];
         for span in spans {
             let shares = Shares::of(2, span);
-            let most = ((1 << 53) - 1) / span;
-            for number in (0..53).flat_map(|power| [1_u64 << power, (1 << power) - 1]) {
+            let most = (1 << 50) / span;
+            for number in (0..50).flat_map(|power| [1_u64 << power, (1 << power) - 1]) {
                 let number = number.min(most - 1);
                 for within in [0, span / 2, span - 1] {
                     assert_eq!(shares.divided(number * span + within), (number, within), "{span}");

@@ -35,6 +35,17 @@ const SHAPES: [(u64, u64); 9] = [
 /// Rows of a vocabulary that is generated from.
 const FEW: [(u64, u64); 4] = [(1, 152_064), (16, 152_064), (64, 152_064), (256, 152_064)];
 
+/// Rows and columns of which the bits are compared first.
+const CHECKED: [[u64; 2]; 6] = [[70, 256], [9, 1000], [5, 4096], [3, 40_000], [2, 262_144], [1, 1 << 20]];
+
+/// Samples, channels and sides of images in networks that make some.
+const IMAGES: [[u64; 4]; 4] = [
+    [16, 320, 64, 64],
+    [16, 640, 32, 32],
+    [8, 1280, 16, 16],
+    [4, 128, 512, 512],
+];
+
 fn main() -> Outcome<()> {
     let Some(bench) = Bench::open()? else {
         return Ok(());
@@ -60,21 +71,29 @@ fn gpt2(bench: &Bench) -> Outcome<()> {
 }
 
 /// Whether an operation of a shape is asked for: all are, if none is named. Shapes are told from operations by their first letter, which is a digit.
-fn is_wanted(name: &str, [rows, columns]: [u64; 2]) -> bool {
+fn is_wanted(name: &str, shape: &[u64]) -> bool {
     let is_shape = |name: &str| name.starts_with(|first: char| first.is_ascii_digit());
     let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
-    [name, &format!("{rows}x{columns}")].iter().all(|wanted| {
+    [name, &named(shape)].iter().all(|wanted| {
         let mut others = asked.iter().filter(|arg| is_shape(arg) == is_shape(wanted)).peekable();
         others.peek().is_none() || others.any(|arg| arg == wanted)
     })
 }
 
+/// A shape, as it is printed and asked for.
+fn named(shape: &[u64]) -> String {
+    shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
+}
+
 fn of<T: Sample + RowElement + Pod>(bench: &Bench) -> Outcome<()> {
     let pattern = bench.fill::<T>()?;
-    check(bench, &row::softmax(), &pattern)?;
-    check(bench, &row::log_softmax(), &pattern)?;
-    check(bench, &row::layer_norm(1e-5), &pattern)?;
-    check(bench, &row::rms_norm(1e-6), &pattern)?;
+    check(bench, &row::softmax(), &CHECKED, &pattern)?;
+    check(bench, &row::log_softmax(), &CHECKED, &pattern)?;
+    check(bench, &row::layer_norm(1e-5), &CHECKED, &pattern)?;
+    check(bench, &row::rms_norm(1e-6), &CHECKED, &pattern)?;
+    let weights = [0.5_f32; 320];
+    let norm = row::group_norm(32, 1e-5).weight(&weights);
+    check(bench, &norm, &[[2, 320, 16, 16], [1, 320, 7, 5]], &pattern)?;
     let (means, roots) = (
         MeanAndDeviation {
             mean: vec![],
@@ -135,6 +154,17 @@ fn of<T: Sample + RowElement + Pod>(bench: &Bench) -> Outcome<()> {
     for (rows, columns) in SHAPES {
         sum_columns::<T>(bench, [rows, columns])?;
     }
+    for shape in IMAGES {
+        let groups = || row::group_norm(32, 1e-5);
+        time_of::<T, _>(bench, "group_norm", &groups(), &shape, weighted)?;
+        time_of::<T, _>(
+            bench,
+            "group_norm_gradient",
+            &row::group_norm_gradient(32, later(), &means),
+            &shape,
+            norm,
+        )?;
+    }
     for (rows, columns) in [(8192, 8192), (2048, 65_536)] {
         for (name, form) in [("softmax_unfused", Form::Unfused), ("softmax_two_pass", Form::TwoPass)] {
             time::<T, _>(bench, name, &row::softmax().form(form), [rows, columns], PLAIN)?;
@@ -184,15 +214,16 @@ fn serving(bench: &Bench) -> Outcome<()> {
 fn check<T: Sample + RowElement + Pod, Op: Operation>(
     bench: &Bench,
     operation: &Row<'_, Op>,
+    shapes: &[impl AsRef<[u64]>],
     pattern: &[T],
 ) -> Outcome<()> {
-    for (rows, columns) in [(70, 256), (9, 1000), (5, 4096), (3, 40_000), (2, 262_144), (1, 1 << 20)] {
-        let layout = Layout::c_order(&[rows, columns])?;
+    for shape in shapes {
+        let layout = Layout::c_order(shape.as_ref())?;
         let view = View::new(pattern, &layout)?;
         let on_gpu = operation.clone().on::<_, T>(&bench.gpu, view.clone())?;
         let on_cpu = operation.clone().on_cpu::<_, T>(view)?;
         if bytemuck::cast_slice::<T, u8>(&on_gpu.values) != bytemuck::cast_slice::<T, u8>(&on_cpu.values) {
-            return Err(format!("{} of {rows} x {columns}: GPU and CPU differ", Op::NAME).into());
+            return Err(format!("{} of {}: GPU and CPU differ", Op::NAME, named(shape.as_ref())).into());
         }
     }
     Ok(())
@@ -201,7 +232,7 @@ fn check<T: Sample + RowElement + Pod, Op: Operation>(
 /// The gradients of a norm's weights and biases.
 fn sum_columns<T: Sample + RowElement + Pod>(bench: &Bench, [rows, columns]: [u64; 2]) -> Outcome<()> {
     let name = "norm_column_gradients";
-    if !is_wanted(name, [rows, columns]) {
+    if !is_wanted(name, &[rows, columns]) {
         return Ok(());
     }
     let known = ReciprocalRoot {
@@ -247,9 +278,10 @@ fn time<T: Sample + RowElement + Pod, Op: Operation>(
     size: [u64; 2],
     beside: Beside,
 ) -> Outcome<()> {
-    time_of::<T, Op>(bench, name, operation, &size, beside)
+    time_of::<T, _>(bench, name, operation, &size, beside)
 }
 
+/// The same of an array of any shape.
 fn time_of<T: Sample + RowElement + Pod, Op: Operation>(
     bench: &Bench,
     name: &str,
@@ -257,12 +289,11 @@ fn time_of<T: Sample + RowElement + Pod, Op: Operation>(
     shape: &[u64],
     beside: Beside,
 ) -> Outcome<()> {
-    let (columns, others) = shape.split_last().ok_or("a row")?;
-    let (rows, columns) = (others.iter().product::<u64>(), *columns);
-    if !is_wanted(name, [rows, columns]) {
+    if !is_wanted(name, shape) {
         return Ok(());
     }
     let prepared = operation.prepare::<T, T>(&bench.gpu, &Layout::c_order(shape)?)?;
+    let (rows, columns) = (prepared.plan().count, prepared.plan().len);
     let bytes = rows * columns * size_of::<T>() as u64;
     let stride = bytes.next_multiple_of(256);
     // Two bf16 that are nearly 1, and an f32: with zeros all answers would be zeros, too.
@@ -303,7 +334,8 @@ fn time_of<T: Sample + RowElement + Pod, Op: Operation>(
     let type_name = T::TYPE.name();
     let moved = bytes * (beside.arrays + u64::from(operation.operation().maps()));
     println!(
-        "{name},{rows}x{columns},{type_name},{us:.3},{:.0}",
+        "{name},{},{type_name},{us:.3},{:.0}",
+        named(shape),
         gb_per_s(moved as usize, us)
     );
     Ok(())

@@ -15,6 +15,7 @@ use warpfold_kernels::{
     element::Item,
     monoids::Words,
     rowwise::{Given, ROWS, RowOp, Target, Value as _},
+    stages::columns::Shares,
 };
 
 use super::{TASK, source::gather};
@@ -51,8 +52,10 @@ pub(crate) struct Rows<'a, T> {
     pub(crate) from: &'a [Extents; 2],
     /// Where the answers' do.
     pub(crate) to: &'a Extents,
-    /// A weight of each column, a bias of each.
+    /// A weight of each column, a bias of each, or as they are shared.
     pub(crate) columns: [Option<&'a [f32]>; 2],
+    /// Which of them are whose.
+    pub(crate) shares: Shares,
     /// Of row `r` the first `r mod period + shown` elements are seen; all without.
     pub(crate) causal: Option<(u64, i64)>,
     /// The target of each row, and which is none.
@@ -108,6 +111,14 @@ impl<T: RowElement> Rows<'_, T> {
                 .saturating_add(shown)
                 .clamp(0, len as i64) as usize,
         }
+    }
+
+    /// The weights and the biases of a row.
+    fn columns(&self, row: usize) -> [Option<&[f32]>; 2] {
+        let Shares { groups, span, .. } = self.shares;
+        let each = (self.from[0].len / span) as usize;
+        let first = (row as u64 % groups) as usize * each;
+        self.columns.map(|column| column.map(|column| &column[first..][..each]))
     }
 
     /// What is given of a row, and its target if it has one.
@@ -277,7 +288,8 @@ fn map_part<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>, m
         let (given, target) = rows.given(row.first, values);
         let one = Row {
             op,
-            columns: rows.columns,
+            columns: rows.columns(row.first),
+            span: rows.shares.span as usize,
             values,
             second,
             negates,
@@ -295,6 +307,8 @@ fn map_part<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>, m
 struct Row<'a, T, O> {
     op: O,
     columns: [Option<&'a [f32]>; 2],
+    /// Columns that share a weight.
+    span: usize,
     /// Of those elements that are seen.
     values: &'a [T],
     second: Second<'a, T>,
@@ -324,6 +338,7 @@ impl<'a, T: RowElement, O: RowOp> Row<'a, T, O> {
             width: Self::WIDTH,
             leaf: Self::LEAF,
             columns: self.columns,
+            span: self.span,
             given: self.given,
             at: first,
             seen: (self.values.len() - first).min(Self::STRIP),
@@ -393,6 +408,9 @@ impl<O: RowOp> Scratch<O> {
             &|number, to, buffers| {
                 let (place, to) = (row.place(number), &mut to[0]);
                 row.load(&place, buffers);
+                if O::TAKES_COLUMNS {
+                    place.spread(buffers);
+                }
                 arch.dispatch(Fold { place, buffers, to });
             },
         );
@@ -412,6 +430,7 @@ impl<O: RowOp> Scratch<O> {
             if !strips[number].keeps() {
                 row.load(&place, buffers);
             }
+            place.spread(buffers);
             arch.dispatch(Map {
                 place,
                 strip: &strips[number],

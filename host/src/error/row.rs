@@ -15,6 +15,33 @@ pub enum RowFault {
         got: u64,
     },
 
+    /// Weights or biases that are not as many as channels.
+    #[error("{got} {name} for {channels} channels")]
+    Channels {
+        /// Which.
+        name: &'static str,
+        /// Channels of the array.
+        channels: u64,
+        /// Given.
+        got: u64,
+    },
+
+    /// Channels that are not so many groups of equally many.
+    #[error("{channels} channels cannot be {groups} groups of equally many")]
+    Groups {
+        /// Channels of the array.
+        channels: u64,
+        /// Given.
+        groups: u64,
+    },
+
+    /// Groups of channels of an array that has none.
+    #[error("channels are axis 1 of an array of 2 axes at least, and this is of {axes}")]
+    NoChannels {
+        /// Axes of the array.
+        axes: usize,
+    },
+
     /// 1 to be added to weights that there are not.
     #[error("{op}: 1 is to be added to each weight, and there are none")]
     NoWeights {

@@ -24,7 +24,7 @@ use warpfold_kernels::{
         rowwise::{RowLaunch, RowParams, Second, Way},
     },
     rowwise::RowOp,
-    stages::columns::Floats as Kind,
+    stages::columns::{Floats as Kind, Shares},
 };
 
 use super::{
@@ -69,11 +69,16 @@ struct Ready {
     out_layout: Option<DeviceMemory<u64>>,
     out_strides: [i64; 2],
     causal: Option<(u64, i64)>,
+    shares: Shares,
+    /// Whether a row lies along several dimensions.
+    is_folded: bool,
     /// What the other array is, if there is one.
     second: Option<Second>,
     /// Whether targets are of 64 bits, and which is none.
     targets: Option<(bool, i64)>,
     maps: bool,
+    /// Whether a launch ends with the states of rows.
+    knows_sums: bool,
     function: Function,
     /// How many rows on the one is that a launch asks for beforehand.
     ahead: u64,
@@ -132,7 +137,11 @@ impl Ready {
             if row.part.is_some() {
                 return RowPlan::of_part(Op::LIBRARY, Op::KERNELS, element, size, lie);
             }
-            let plan = if row.op.maps() { RowPlan::of } else { RowPlan::of_known };
+            let plan = match (row.op.maps(), row.op.knows_sums()) {
+                (true, _) => RowPlan::of,
+                (_, true) => RowPlan::of_states,
+                _ => RowPlan::of_known,
+            };
             plan(Op::LIBRARY, Op::KERNELS, element, size, lie, row.form, cluster)
         };
         let planned = planned(gpu, Op::LIBRARY, |cluster| plan_of(lie, cluster))?;
@@ -198,9 +207,12 @@ impl Ready {
             out_layout: upload(problem.to.has_several().then(|| problem.to.dimensions()))?,
             out_strides: [problem.to.stride(), problem.to.stride_within()],
             causal: problem.causal,
+            shares: problem.shares,
+            is_folded: from.folded.len() > 1,
             second,
             targets: row.targets.map(|(targets, ignored)| (targets.are_wide(), ignored)),
             maps: row.op.maps(),
+            knows_sums: row.op.knows_sums(),
             function,
             ahead: ahead(&plan, at_once),
             general,
@@ -383,7 +395,7 @@ impl<T: RowElement, U: RowElement> PreparedRow<T, U> {
         launch::check_stream(stream.as_inner(), self.ready.gpu.context())?;
         let _bound = Bound::to(self.ready.gpu.context())?;
         // SAFETY: passed on to the caller.
-        unsafe { self.ready.enqueue(stream.as_inner(), places, workspace) }
+        unsafe { self.ready.enqueue(stream.as_inner(), places, workspace).map(drop) }
     }
 }
 

@@ -73,6 +73,17 @@ impl Layout {
         Ok(view)
     }
 
+    /// An axis as two, the first of `outer` indices, which its extent is a multiple of.
+    pub(crate) fn split(&self, axis: usize, outer: u64) -> Result<Self, Error> {
+        let (inner, stride) = (self.shape[axis] / outer, self.strides[axis]);
+        let mut view = self.clone();
+        view.shape.splice(axis..=axis, [outer, inner]);
+        // Where it wraps around, the axis has one index, or the array lies in no memory.
+        view.strides.insert(axis, stride.wrapping_mul(inner as i64));
+        super::count(&view.shape)?;
+        Ok(view)
+    }
+
     /// As an array of a larger shape, as NumPy broadcasts: further axes come in front, and an extent of 1 becomes any other
     /// by repeating its index.
     ///

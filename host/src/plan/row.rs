@@ -43,7 +43,7 @@ impl Lie {
     /// How rows lie in an array and another, and their answers, if all else is plain or not.
     #[must_use]
     pub fn of(element: Type, from: &[Extents; 2], to: &Extents, is_plain: bool) -> Self {
-        let in_runs = |extents: &Extents| extents.len <= 1 || extents.stride_within() == 1;
+        let in_runs = Extents::is_contiguous;
         // What is in runs is written in them, a stride apart.
         if !from.iter().all(in_runs) || !in_runs(to) || to.len > 1 && to.has_several() {
             return Self::Apart;
@@ -103,6 +103,8 @@ enum Purpose {
     Map,
     /// What is known of rows alone.
     Know,
+    /// The states of rows.
+    States,
     /// Rows of which others have parts, too.
     Part,
 }
@@ -178,6 +180,23 @@ impl RowPlan {
         Self::make(library, op, element, size, lie, form, cluster, Purpose::Know)
     }
 
+    /// The same of an operation whose states are what is asked for: one launch folds, and no other follows but those that combine states.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn of_states(
+        library: &'static Library,
+        op: &'static str,
+        element: Type,
+        size: [u64; 2],
+        lie: Lie,
+        form: Form,
+        cluster: u32,
+    ) -> Result<Self, Error> {
+        Self::make(library, op, element, size, lie, form, cluster, Purpose::States)
+    }
+
     /// The same of rows that are [split](crate::row::Part) over several arrays: one launch folds the part of each that is here, another maps it. No kernel of it takes only
     /// [plain](Self::must_be_plain) launches.
     ///
@@ -206,7 +225,6 @@ impl RowPlan {
         cluster: u32,
         purpose: Purpose,
     ) -> Result<Self, Error> {
-        let is_known = purpose == Purpose::Know;
         // Plain kernels keep what they read.
         let lie = if lie == Lie::Plain && form == Form::TwoPass {
             Lie::InRuns
@@ -224,13 +242,18 @@ impl RowPlan {
         let leaf = leaf_elements(element.bytes(), arrays) as u64;
         let leaves = len.div_ceil(leaf).max(1);
         let width = Width::of(element, len);
-        let of_short = if is_known && of(Way::Noted).is_ok() {
+        let of_short = if purpose == Purpose::Know && of(Way::Noted).is_ok() {
             Way::Noted
         } else {
             Way::Short
         };
-        let is_short = lie == Lie::Plain && width != Width::Warp && of(of_short).is_ok();
-        let is_known = is_known && form == Form::Best && !is_short && count > FEW_ROWS && !FEW_LEAVES.contains(&leaves);
+        let is_plain = lie == Lie::Plain && purpose != Purpose::States;
+        let is_short = is_plain && width != Width::Warp && of(of_short).is_ok();
+        let is_folded = match purpose {
+            Purpose::Map => false,
+            Purpose::Know => form == Form::Best && !is_short && count > FEW_ROWS && !FEW_LEAVES.contains(&leaves),
+            Purpose::States | Purpose::Part => true,
+        };
         let way = match lie {
             Lie::Plain if is_short => of_short,
             Lie::Plain => Way::Leaf,
@@ -254,7 +277,7 @@ impl RowPlan {
             Form::Unfused => leaves == 1,
             Form::Online | Form::TwoPass => true,
         };
-        let is_split = is_known || purpose == Purpose::Part || leaves > 1 && !fits;
+        let is_split = is_folded || leaves > 1 && !fits;
         let (warps, blocks_of_row) = if leaves == 1 {
             (WARPS, 1)
         } else if is_split {

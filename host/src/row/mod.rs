@@ -1,6 +1,6 @@
-//! Row operations: softmax and its logarithm, layer norm, root-mean-square norm, cross-entropy, and the gradients of all of them; and those of [your own](own()).
+//! Row operations: softmax and its logarithm, layer norm, root-mean-square norm, group norm, cross-entropy, and the gradients of all of them; and those of [your own](own()).
 //!
-//! Each row is folded, and its elements are mapped by what the fold found; a row is what lies along one axis. All arithmetic of elements is in f32, whatever they
+//! Each row is folded, and its elements are mapped by what the fold found; a row is what lies along one axis, of [`group_norm`] a group of channels. All arithmetic of elements is in f32, whatever they
 //! are and the answers. **The bits of a row are a function of that row, the weights and the parameters alone**: not of the rows beside it, of padding, of strides, of the
 //! launch, of the GPU model, nor of whether a GPU or a CPU answers. [`docs/row-operations.md`](https://docs.rs/warpfold) has their specification.
 //!
@@ -13,9 +13,11 @@
 //! # Ok::<(), warpfold::Error>(())
 //! ```
 
+pub(crate) mod channels;
 pub(crate) mod columns;
 mod cross_entropy;
 mod gradient;
+mod group_norm;
 mod operands;
 mod ops;
 mod own;
@@ -27,6 +29,9 @@ pub use gradient::{
     LayerNormGradient, LogSoftmaxGradient, Nothing, RmsNormGradient, SoftmaxGradient, layer_norm_gradient,
     log_softmax_gradient, rms_norm_gradient, softmax_gradient,
 };
+pub use group_norm::{
+    GroupNorm, GroupNormChannels, GroupNormGradient, group_norm, group_norm_channel_gradients, group_norm_gradient,
+};
 pub use operands::{FloatVec, Floats, Later, Mask, Operand, RowElement, Targets};
 pub use ops::{
     AllMasked, Exponentials, HasBiases, HasWeights, LayerNorm, LogSoftmax, LogSumExp, MeanAndDeviation, Operation,
@@ -36,10 +41,11 @@ pub use own::{Known, Own, own};
 pub use part::{Part, Partials};
 pub use warpfold_kernels::rowwise::VERSION;
 
+use channels::Channels;
 pub(crate) use operands::Values;
 use ops::Scaled;
 use part::Span;
-use warpfold_kernels::kernels::rowwise::Second as Kind;
+use warpfold_kernels::{kernels::rowwise::Second as Kind, stages::columns::Shares};
 
 use crate::{
     Error, RowFault,
@@ -166,7 +172,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
         }
     }
 
-    /// Along another axis than the last; negative ones count from the last, which is −1.
+    /// Along another axis than the last; negative ones count from the last, which is −1. Of [`group_norm`] it is that of channels, always 1.
     pub fn axis(self, axis: i64) -> Self {
         Self { axis, ..self }
     }
@@ -238,6 +244,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
                 from: &problem.from,
                 to: &problem.to,
                 columns: [weights.as_deref(), biases.as_deref()],
+                shares: problem.shares,
                 causal: problem.causal,
                 targets: targets.as_ref().map(|(targets, ignored)| (&targets[..], *ignored)),
                 given: self.given.map(|given| given.map(Option::unwrap_or_default)),
@@ -299,19 +306,34 @@ impl<'a, Op: Operation> Row<'a, Op> {
         if self.has_others {
             return Err(Error::Row(RowFault::Together { op: Op::NAME }));
         }
-        let axes = Axes::of(&[self.axis]);
+        let groups = self.op.groups();
+        let channels = groups.map(|groups| Channels::of(Op::NAME, groups, self.axis, layout));
+        let channels = channels.transpose()?;
         let other = self.other.as_ref().map(|(_, other)| other.beside(layout)).transpose()?;
-        let from = Extents::of_pair(layout, other.as_ref().unwrap_or(layout), &axes)?;
-        let to = Extents::new(&Layout::c_order(layout.shape())?, &axes)?;
+        let second = other.as_ref().unwrap_or(layout);
+        let in_order = Layout::c_order(layout.shape())?;
+        let (from, to) = if let Some(channels) = &channels {
+            let (axes, split) = (channels.axes(), |layout: &Layout| channels.split(layout));
+            (
+                Extents::of_pair(&split(layout)?, &split(second)?, &axes)?,
+                Extents::new(&split(&in_order)?, &axes)?,
+            )
+        } else {
+            let axes = Axes::of(&[self.axis]);
+            (
+                Extents::of_pair(layout, second, &axes)?,
+                Extents::new(&in_order, &axes)?,
+            )
+        };
         self.part.map(|part| part.others(from[0].len)).transpose()?;
         for (name, floats) in [("weights", self.weights), ("biases", self.biases)] {
-            if let Some(floats) = floats.filter(|floats| floats.len() as u64 != from[0].len) {
-                let fault = RowFault::Columns {
-                    name,
-                    columns: from[0].len,
-                    got: floats.len() as u64,
-                };
-                return Err(Error::Row(fault));
+            if let Some(floats) = floats {
+                let (columns, got) = (from[0].len, floats.len() as u64);
+                match &channels {
+                    Some(channels) => channels.check(name, got)?,
+                    None if got == columns => {}
+                    None => return Err(Error::Row(RowFault::Columns { name, columns, got })),
+                }
             }
         }
         let causal = self
@@ -321,6 +343,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
         Ok(Problem {
             from,
             to,
+            shares: channels.map_or(Shares::NONE, |channels| channels.shares()),
             causal,
             has_sums: matches!(self.other, Some((Kind::Residual, _))),
             reach: other.as_ref().unwrap_or(layout).reach(),
@@ -346,6 +369,8 @@ pub(crate) struct Problem {
     pub(crate) from: [Extents; 2],
     /// In the answers.
     pub(crate) to: Extents,
+    /// Which weights are whose.
+    pub(crate) shares: Shares,
     /// Of row `r` the first `r mod period + shown` elements are seen.
     pub(crate) causal: Option<(u64, i64)>,
     /// Whether sums with a residual are written.

@@ -38,6 +38,15 @@ pub trait Operation: Copy + Debug {
     fn factor(self) -> f32 {
         1.0
     }
+    /// How many groups channels are in, of an operation whose rows they are.
+    fn groups(self) -> Option<u64> {
+        None
+    }
+    /// Whether what it knows of a row is the row's state, of two sums.
+    #[doc(hidden)]
+    fn knows_sums(self) -> bool {
+        false
+    }
     /// Whether it makes no sense without weights.
     fn needs_weights(self) -> bool {
         false
@@ -214,7 +223,7 @@ pub(super) fn check_scale(op: &'static str, scale: f32) -> Result<(), Error> {
     })
 }
 
-fn check_epsilon(op: &'static str, epsilon: f32) -> Result<(), Error> {
+pub(super) fn check_epsilon(op: &'static str, epsilon: f32) -> Result<(), Error> {
     if epsilon.is_finite() && epsilon > 0.0 {
         return Ok(());
     }

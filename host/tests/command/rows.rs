@@ -62,6 +62,14 @@ fn answers_are_the_librarys() {
     let (weight, bias) = (weight.0.to_str().unwrap(), bias.0.to_str().unwrap());
     let args = ["layer-norm", "--weight", weight, "--bias", bias, "--eps", "1e-3"];
     assert_eq!(mapped(&args, &file).0, norm);
+    let norm = row::group_norm(2, 1e-3).weight(&weights).bias(&biases);
+    let norm = norm.on_cpu::<_, f32>(view()).unwrap().values;
+    let (got, said) = mapped(&[&["group-norm", "--groups", "2"], &args[1..]].concat(), &file);
+    assert_eq!(got, norm);
+    assert!(
+        said.contains("group_norm of float32 3 x 4 along axis 1, on cpu"),
+        "{said}"
+    );
     let mask = Temporary::typed("|u1", "(4,)", &[1, 0, 1, 2]);
     let masked = row::softmax().mask(View::new(&[1_u8, 0, 1, 2], &Layout::c_order(&[4]).unwrap()).unwrap());
     let masked = masked.on_cpu::<_, f32>(view()).unwrap().values;
@@ -126,6 +134,18 @@ fn what_is_wrong_is_told_and_nothing_is_written() {
         (vec!["softmax", input, "--out", out, "--scale", "0"], "the scale is 0"),
         (vec!["softmax", input, "--out", out, "--axis", "2"], "axis 2"),
         (vec!["layer-norm", input, "--out", out, "--eps", "-1"], "epsilon is -1"),
+        (
+            vec!["group-norm", input, "--out", out, "--groups", "3"],
+            "2 channels cannot be 3 groups",
+        ),
+        (
+            vec!["group-norm", input, "--out", out, "--groups", "2", "--axis", "0"],
+            "channels, which are axis 1",
+        ),
+        (
+            vec!["group-norm", input, "--out", out, "--groups", "2", "--weight", weight],
+            "3 weights for 2 channels",
+        ),
         (
             vec!["rms-norm", input, "--out", out, "--weight", weight],
             "3 weights for rows of 2 elements",

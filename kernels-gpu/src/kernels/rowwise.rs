@@ -205,6 +205,11 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
     } else {
         arguments.seen(row)
     };
+    let arguments = if V::PLAIN {
+        arguments
+    } else {
+        arguments.of_row::<O>(row)
+    };
     let len = u64::saturating_sub(seen, before).min(Arguments::<T>::leaf::<O>()) as u32;
     let may_read_twice = O::MASKS && !V::PLAIN;
     let mut known = (op.identity(), op.identity(), 0.0);
@@ -355,6 +360,17 @@ impl<T: Element> Arguments<T> {
     unsafe fn start<S: Simt>(self, simt: S, row: u64) -> Two<*const T> {
         // SAFETY: passed on to the caller.
         unsafe { self.rows.first(simt, row) }
+    }
+
+    /// The same, with the weights and biases of a row.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn of_row<O: RowOp>(self, row: u64) -> Self {
+        let columns = if O::GROUPS {
+            self.columns.of_row(row, self.rows.len)
+        } else {
+            self.columns.each()
+        };
+        Self { columns, ..self }
     }
 
     /// Elements of a row that is there; none of another.

@@ -112,6 +112,7 @@ impl RowOp for NormGradient {
     /// The means, and the reciprocal deviation.
     type Factors = [f32; 3];
     const TAKES_COLUMNS: bool = true;
+    const GROUPS: bool = true;
 
     #[inline(always)]
     fn absent(self) -> (f32, f32) {
@@ -135,5 +136,9 @@ impl RowOp for NormGradient {
     #[inline(always)]
     fn map(self, (x, g): (f32, f32), [mean, product, reciprocal]: [f32; 3], _: Column) -> f32 {
         (g - single::fma(x, product, mean)) * reciprocal
+    }
+    #[inline(always)]
+    fn known(self, Several([sum, product]): Several<2>, _: u64, _: Given) -> [f32; 4] {
+        [sum, product, 0.0, 0.0]
     }
 }

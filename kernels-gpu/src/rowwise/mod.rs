@@ -138,6 +138,8 @@ pub trait RowOp: Copy + Send + Sync {
     const HAS_COLUMNS: bool = false;
     /// Whether [`take`](Self::take) does, and needs what is given of a row.
     const TAKES_COLUMNS: bool = false;
+    /// Whether a row may be a group of channels: along several dimensions, and with weights that columns share.
+    const GROUPS: bool = false;
     /// Whether elements may be masked, or have others added to them before the first look.
     const MASKS: bool = false;
     /// Whether elements may have others added to them, rounded.

@@ -74,6 +74,7 @@ impl RowOp for LayerNorm {
     /// What is added to an element's distance from its leaf's mean, and the reciprocal deviation.
     type Factors = (f32, f32);
     const HAS_COLUMNS: bool = true;
+    const GROUPS: bool = true;
     const ADDS: bool = true;
     // It would be as far from the mean as any 0.
     const MOVES: bool = true;

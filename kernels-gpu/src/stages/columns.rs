@@ -209,6 +209,52 @@ impl Weights {
     }
 }
 
+/// Whose weights are whose. Most operations have one of each column. Otherwise row `r` has those of group `r mod groups`, and neighbouring columns share one: that of a column is
+/// number `(r mod groups · len + column) / span`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Shares {
+    /// Rows with weights of their own, before those of the first come again.
+    pub groups: u64,
+    /// Columns that share a weight.
+    pub span: u64,
+    /// `1 / span`: to multiply by it takes far fewer registers than to divide.
+    inverse: f64,
+}
+
+impl Shares {
+    /// A weight of each column, for all rows.
+    pub const NONE: Self = Self::of(1, 1);
+
+    /// Of so many groups, and so many columns; of none as of one.
+    #[must_use]
+    pub const fn of(groups: u64, span: u64) -> Self {
+        let span = if span == 0 { 1 } else { span };
+        Self {
+            groups: if groups == 0 { 1 } else { groups },
+            span,
+            inverse: 1.0 / span as f64,
+        }
+    }
+
+    /// Whether there is one of each column.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub const fn are_none(self) -> bool {
+        self.groups == 1 && self.span == 1
+    }
+
+    /// A place divided by the span, and what is left: below 2⁵⁰, as all are that there is memory for.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn divided(self, place: u64) -> (u64, u64) {
+        const WHOLE: f64 = (1_u64 << 52) as f64;
+        // An addition rounds to the nearest whole number, which is the quotient or one more.
+        let nearest = (place as f64 * self.inverse + WHOLE).to_bits() - WHOLE.to_bits();
+        let number = nearest - u64::from(nearest * self.span > place);
+        (number, place - number * self.span)
+    }
+}
+
 /// The weights and the biases of a row operation.
 #[derive(Clone, Copy)]
 pub struct Columns {
@@ -216,6 +262,10 @@ pub struct Columns {
     pub weight: Weights,
     /// What is added.
     pub bias: Weights,
+    /// Whose they are.
+    pub shares: Shares,
+    /// Columns of the groups before the row's.
+    pub before: u64,
 }
 
 /// Those of four columns.
@@ -243,6 +293,31 @@ impl Loaded {
 }
 
 impl Columns {
+    /// Those of a row of `len` elements.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn of_row(self, row: u64, len: u64) -> Self {
+        // It is not 0. That it is said so is for the compiler, which would have a panic for it.
+        let before = row % self.shares.groups.max(1) * len;
+        Self { before, ..self }
+    }
+
+    /// One of each column, as it is known to be.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn each(self) -> Self {
+        let shares = Shares::NONE;
+        Self { shares, ..self }
+    }
+
+    /// The number of a column's weight, and which of those columns it is that share it.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn number(self, column: u64) -> (u64, u64) {
+        if self.shares.are_none() {
+            (column, 0)
+        } else {
+            self.shares.divided(self.before + column)
+        }
+    }
+
     /// Those of four columns, the first `left` of which are there: all or none, if they are `wide`.
     ///
     /// # Safety
@@ -254,19 +329,26 @@ impl Columns {
         let Loaded { weights, biases } = &mut columns;
         // SAFETY: passed on to the caller.
         unsafe {
-            if is_wide {
+            if is_wide && self.shares.are_none() {
                 if left > 0 {
                     *weights = self.weight.load(simt, first, Column::PLAIN.weight);
                     *biases = self.bias.load(simt, first, Column::PLAIN.bias);
                 }
                 return columns;
             }
-            // In a loop, for it is seldom run: each in turn is put behind the others.
+            // In a loop, for it is seldom run: each in turn is put behind the others. One that is shared is read once.
+            let (mut number, mut within) = self.number(first);
+            let mut next = Column::PLAIN;
             let mut column = simt.opaque(0);
             while column < WORDS as u32 {
-                let mut next = Column::PLAIN;
-                if column < left {
-                    next = self.load_one(simt, first + u64::from(column));
+                if column >= left {
+                    next = Column::PLAIN;
+                } else if column == 0 || within == 0 {
+                    next = self.load_number(simt, number);
+                }
+                within += 1;
+                if within >= self.shares.span {
+                    (number, within) = (number + 1, 0);
                 }
                 *weights = [weights[1], weights[2], weights[3], next.weight];
                 *biases = [biases[1], biases[2], biases[3], next.bias];
@@ -284,10 +366,21 @@ impl Columns {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn load_one<S: Simt>(self, simt: S, column: u64) -> Column {
         // SAFETY: passed on to the caller.
+        unsafe { self.load_number(simt, self.number(column).0) }
+    }
+
+    /// The weight and the bias of that number.
+    ///
+    /// # Safety
+    ///
+    /// As [`Weights::load_one`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn load_number<S: Simt>(self, simt: S, number: u64) -> Column {
+        // SAFETY: passed on to the caller.
         unsafe {
             Column {
-                weight: self.weight.load_one(simt, column, Column::PLAIN.weight),
-                bias: self.bias.load_one(simt, column, Column::PLAIN.bias),
+                weight: self.weight.load_one(simt, number, Column::PLAIN.weight),
+                bias: self.bias.load_one(simt, number, Column::PLAIN.bias),
             }
         }
     }
@@ -368,5 +461,26 @@ impl Rows {
                 Floats::Bf16 => simt.store_short(to.cast(), to_bf16(value, value)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shares;
+
+    #[test]
+    fn places_are_divided_exactly() {
+        let spans = [1, 2, 3, 7, 49, 640, 4096, 65_521, (1 << 32) + 1, (1 << 40) - 1];
+        for span in spans {
+            let shares = Shares::of(2, span);
+            let most = (1 << 50) / span;
+            for number in (0..50).flat_map(|power| [1_u64 << power, (1 << power) - 1]) {
+                let number = number.min(most - 1);
+                for within in [0, span / 2, span - 1] {
+                    assert_eq!(shares.divided(number * span + within), (number, within), "{span}");
+                }
+            }
+        }
+        assert_eq!(Shares::of(0, 0), Shares::NONE);
     }
 }

@@ -13,7 +13,11 @@ use warpfold_kernels::{
     monoids::Words as _,
     rowwise::{NormGradient, RowElement, RowOp, Value as _, leaf_elements},
     simt::Simt as _,
-    stages::{columns::Floats, load::around::Around, reduce::leaf::MOST_STATES},
+    stages::{
+        columns::{Floats, Shares},
+        load::around::Around,
+        reduce::leaf::MOST_STATES,
+    },
     tree::LANES,
 };
 
@@ -41,6 +45,8 @@ pub struct RowsOf<'a, T> {
     pub misalign: usize,
     /// Of row `r` the first `r mod period + shown` elements are seen; all without.
     pub causal: Option<(u64, i64)>,
+    /// Where rows lie along several dimensions, those of both arrays, as the host's `Extents::dimensions_of` has them.
+    pub layout: Option<&'a [u64]>,
 }
 
 /// What is read beside rows.
@@ -48,6 +54,8 @@ pub struct RowsOf<'a, T> {
 pub struct BesideRows<'a, T, W> {
     /// Weights and biases.
     pub columns: [Option<&'a [W]>; 2],
+    /// Whose they are.
+    pub shares: Shares,
     /// Another array, which lies as the rows do but for the stride; and what it is.
     pub other: Option<(Second, &'a [T], i64)>,
     /// A mask, likewise.
@@ -66,6 +74,7 @@ impl<T, W> Default for BesideRows<'_, T, W> {
     fn default() -> Self {
         Self {
             columns: [None; 2],
+            shares: Shares::NONE,
             other: None,
             mask: None,
             factor: 1.0,
@@ -183,6 +192,9 @@ impl Run {
                 [first, second, core::ptr::null_mut(), core::ptr::null_mut()]
             }
         };
+        let layout_at = rows
+            .layout
+            .map_or(core::ptr::null(), |layout| memory.input("layout", layout, 0).cast());
         let (period, shown) = rows.causal.unwrap_or((0, 0));
         let kind = |element| Floats::of(element).expect("floats");
         let params = RowParams {
@@ -196,13 +208,14 @@ impl Run {
             mode: Mode::Whole,
             second,
             wide_targets: true,
+            is_folded: rows.layout.is_some(),
         };
         let to = |words: Words, unit: usize| words.start().cast::<u8>().wrapping_add(gap * unit);
         let passed = RowLaunch {
             arrays: [array(start, bytes, rows.stride, rows.values.len()), other],
             len: rows.len,
             count: rows.count,
-            layout: core::ptr::null(),
+            layout: layout_at,
             out: if beside.maps {
                 to(out, U::UNIT)
             } else {
@@ -218,6 +231,7 @@ impl Run {
             },
             flags: flags.bits(params),
             columns,
+            shares: beside.shares,
             known: known_at,
             targets,
             ignored: beside.targets.map_or(0, |(_, ignored)| ignored),

@@ -314,6 +314,58 @@ pub fn quick_sums_of_columns(gpu: &Gpu) {
     }
 }
 
+/// Group norm, forwards and backwards, of channels that end within a vector and at one, in C order and channels last.
+pub fn quick_groups(gpu: &Gpu) {
+    for (i, (shape, groups)) in [
+        ([2_u64, 6, 1, 1], 3_u64),
+        ([3, 6, 7, 5], 2),
+        ([2, 8, 8, 8], 8),
+        ([4, 32, 16, 16], 8),
+        ([2, 4, 33, 31], 1),
+        ([2, 64, 64, 64], 4),
+        ([1, 2, 512, 700], 1),
+        ([0, 4, 3, 3], 2),
+        ([2, 4, 0, 3], 2),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let [n, c, h, w] = shape;
+        let in_order = Layout::c_order(&shape).expect("small");
+        let last = Layout::c_order(&[n, h, w, c]).expect("small");
+        for layout in [in_order, last.transposed(&[0, 3, 1, 2]).expect("an order")] {
+            groups_agree::<f32, f32, f32>(gpu, &layout, groups, i as u64);
+            groups_agree::<bf16, bf16, bf16>(gpu, &layout, groups, i as u64 + 1);
+            groups_agree::<f16, f32, f32>(gpu, &layout, groups, i as u64 + 2);
+        }
+    }
+}
+
+fn groups_agree<T: Weights + Pod, U: RowElement + Pod, W: Weights>(gpu: &Gpu, layout: &Layout, groups: u64, seed: u64) {
+    let (samples, channels) = (layout.shape()[0], layout.shape()[1]);
+    let [weights, biases] = [1, 2].map(|more| numbers::<W>(channels as usize, seed + more));
+    let [weight, bias] = [W::floats(&weights), W::floats(&biases)];
+    let norm = row::group_norm(groups, 1e-5);
+    agrees::<T, U, _>(gpu, &norm, layout, seed);
+    agrees::<T, U, _>(gpu, &norm.clone().weight(weight).bias(bias), layout, seed);
+    let reach = layout.reach().map_or(0, |reach| reach.1) as usize;
+    let [x, other] = [4, 5].map(|more| numbers::<T>(reach, seed + more));
+    let other = || T::operand_of(&other, layout);
+    agrees::<T, U, _>(gpu, &norm.bias(bias).residual(other()), layout, seed);
+    let known = numbers::<f32>((samples * groups) as usize, seed + 6);
+    let known = MeanAndDeviation {
+        reciprocal_deviation: known.iter().map(|x| x.abs() + 0.1).collect(),
+        mean: known,
+    };
+    let gradient = row::group_norm_gradient(groups, other(), &known).weight(weight);
+    agrees::<T, U, _>(gpu, &gradient, layout, seed);
+    let view = || View::new(&x, layout).expect("in bounds");
+    let of_channels = || row::group_norm_channel_gradients(groups, other(), &known);
+    let on_cpu = of_channels().on_cpu(view()).expect("a meaning");
+    let on_gpu = of_channels().on(gpu, view()).expect("a launch");
+    assert_eq!(on_gpu, on_cpu, "{layout:?}");
+}
+
 /// A mask and what is added, of one row for all.
 pub fn quick_rows_beside_one_for_all(gpu: &Gpu) {
     for len in [64_u64, 1000, 4096] {

@@ -4,7 +4,7 @@ use warpfold::row;
 use warpfold_tests::rows::numbers;
 
 /// Half a unit in the last place of numbers from 1 to 2.
-const U: f64 = 1.0 / (1 << 24) as f64;
+pub(super) const U: f64 = 1.0 / (1 << 24) as f64;
 
 /// Softmax in f64, and what an answer in f32 may be off: of each term (2.7 + t / 7) · 2⁻²⁴ at most, `t` being its distance from the maximum in powers of two (`single::exp2_of_share`); a rounding for each
 /// level of a sum's tree; and in long rows the same again for the leaf's exponential, and a few more roundings.
@@ -53,47 +53,52 @@ fn norms_are_within_their_bounds() {
         for shift in [0.0_f32, 100.0] {
             let row: Vec<f32> = numbers::<f32>(len, 5).iter().map(|x| x + shift).collect();
             let (weights, biases) = (numbers::<f32>(len, 6), numbers::<f32>(len, 7));
-            let wide: Vec<f64> = row.iter().copied().map(f64::from).collect();
-            let n = len as f64;
-            let mean = wide.iter().sum::<f64>() / n;
-            let variance = wide.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
-            let deviation = (variance + 1e-5).sqrt();
-            let size = wide.iter().map(|x| x.abs()).sum::<f64>() / n;
+            let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
+            let (x, n) = (wide(&row), len as f64);
             let levels = n.log2().ceil();
             let mapped = row::layer_norm(1e-5)
                 .weight(&weights)
                 .bias(&biases)
                 .on_cpu::<_, f32>(&row);
             let mapped = mapped.expect("a meaning");
-            let off_mean = (levels + 4.0) * U * size;
-            for i in 0..len {
-                let (weight, bias) = (f64::from(weights[i]), f64::from(biases[i]));
-                let normed = (wide[i] - mean) / deviation;
-                let exact = normed * weight + bias;
-                // The variance is off by that of the mean, squared, too.
-                let off_normed = 2.0 * (off_mean + wide[i].abs() * U) / deviation
-                    + normed.abs() * ((levels + 8.0) * U + (off_mean / deviation).powi(2));
-                let bound = off_normed * weight.abs() + (exact.abs() + bias.abs()) * 2.0 * U;
-                let off = (f64::from(mapped.values[i]) - exact).abs();
-                assert!(off <= bound, "{len}, {shift}: {off:e} past {bound:e}");
-            }
+            layer_norm_is_near(&mapped.values, [&x, &wide(&weights), &wide(&biases)]);
+            let mean = x.iter().sum::<f64>() / n;
             let mean_is = f64::from(mapped.known.mean[0]);
+            let off_mean = (levels + 4.0) * U * x.iter().map(|x| x.abs()).sum::<f64>() / n;
             assert!(
                 (mean_is - mean).abs() <= off_mean,
                 "{len}, {shift}: {mean_is} for {mean}"
             );
-            let root = (wide.iter().map(|x| x * x).sum::<f64>() / n + 1e-6).sqrt();
+            let root = (x.iter().map(|x| x * x).sum::<f64>() / n + 1e-6).sqrt();
             let mapped = row::rms_norm(1e-6)
                 .weight(&weights)
                 .on_cpu::<_, f32>(&row)
                 .expect("a meaning");
             for i in 0..len {
-                let exact = wide[i] / root * f64::from(weights[i]);
+                let exact = x[i] / root * f64::from(weights[i]);
                 let bound = exact.abs() * (levels / 2.0 + 6.0) * U + f64::from(f32::MIN_POSITIVE);
                 let off = (f64::from(mapped.values[i]) - exact).abs();
                 assert!(off <= bound, "{len}, {shift}: {off:e} past {bound:e}");
             }
         }
+    }
+}
+
+/// Layer norm of a row in f64, and what an answer in f32 may be off: the variance is off by that of the mean, squared, too.
+pub(super) fn layer_norm_is_near(got: &[f32], [x, weights, biases]: [&[f64]; 3]) {
+    let n = x.len() as f64;
+    let mean = x.iter().sum::<f64>() / n;
+    let deviation = (x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n + 1e-5).sqrt();
+    let levels = n.log2().ceil();
+    let off_mean = (levels + 4.0) * U * x.iter().map(|x| x.abs()).sum::<f64>() / n;
+    for (i, got) in got.iter().enumerate() {
+        let normed = (x[i] - mean) / deviation;
+        let exact = normed * weights[i] + biases[i];
+        let off_normed = 2.0 * (off_mean + x[i].abs() * U) / deviation
+            + normed.abs() * ((levels + 8.0) * U + (off_mean / deviation).powi(2));
+        let bound = off_normed * weights[i].abs() + (exact.abs() + biases[i].abs()) * 2.0 * U;
+        let off = (f64::from(*got) - exact).abs();
+        assert!(off <= bound, "{n}, {mean}: {off:e} past {bound:e}");
     }
 }
 
@@ -224,7 +229,7 @@ fn gradients_are_within_their_bounds() {
 }
 
 /// A norm's gradient, by its formula; and of a few elements by differences.
-fn norm_is_near(what: &str, got: &[f32], [x, dy, w]: [&[f64]; 3], mean: f64, q: f64, centers: bool) {
+pub(super) fn norm_is_near(what: &str, got: &[f32], [x, dy, w]: [&[f64]; 3], mean: f64, q: f64, centers: bool) {
     let n = x.len() as f64;
     let of = |i: usize| ((x[i] - mean) * q, dy[i] * w[i]);
     let sums = |size: bool| {

@@ -71,6 +71,7 @@ fn agree<T: Weights>(size: [u64; 2], seed: u64) {
         first: 0,
         misalign: (seed % 3) as usize,
         causal: None,
+        layout: None,
     };
     let emulated = sum_columns(rows, &beside, 32, seed).unwrap_or_else(|fault| panic!("{fault}: {size:?}"));
     let bits: Vec<u32> = chunks.iter().map(|sum| sum.to_bits()).collect();

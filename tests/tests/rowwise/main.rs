@@ -4,6 +4,7 @@
 mod bounds;
 mod columns;
 mod edges;
+mod groups;
 mod own;
 mod parts;
 
@@ -21,6 +22,7 @@ use warpfold_kernels::{
         rowwise::{Second, Way},
     },
     rowwise::{RowOp, Target, Value as _},
+    stages::columns::Shares,
 };
 use warpfold_tests::rows::{Kind, SpecRow, Weights, numbers, plant, shapes, spec};
 
@@ -209,6 +211,7 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
                 reads.columns[0].then_some(&self.weights[..]),
                 reads.columns[1].then_some(&self.biases[..]),
             ],
+            shares: Shares::NONE,
             other: reads
                 .second
                 .filter(|second| *second != Second::Mask)
@@ -227,6 +230,7 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
             first: gap as usize,
             misalign,
             causal,
+            layout: None,
         };
         let vector = 16 / T::TYPE.bytes() as u64;
         let is_short = Width::of(T::TYPE, len) != Width::Warp;

@@ -291,6 +291,7 @@ fn rows_of<T>(values: &[T], [count, len]: [u64; 2]) -> RowsOf<'_, T> {
         first: 0,
         misalign: 0,
         causal: None,
+        layout: None,
     }
 }
 

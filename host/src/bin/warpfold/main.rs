@@ -102,6 +102,10 @@ enum Command {
     LogSoftmax(rows::Exponentials),
     /// Layer norm of the rows of an array, written to a .npy file: (x - mean) / sqrt(variance + eps) * weight + bias.
     LayerNorm(rows::LayerNorm),
+    /// Group norm of the channels of an array, axis 1 of it, written to a .npy file: layer norm of each group of neighbouring channels of a sample.
+    ///
+    /// There is a weight and a bias for each channel. Of as many groups as channels it is instance norm.
+    GroupNorm(rows::GroupNorm),
     /// Root-mean-square norm of the rows of an array, written to a .npy file: x / sqrt(mean of x^2 + eps) * weight.
     RmsNorm(rows::RmsNorm),
     /// The cross-entropy of each row of logits and its target, written to a .npy file: -log of the target's softmax.
@@ -309,6 +313,7 @@ fn run(command: &Command) -> Result<Vec<Failure>, Failure> {
         }
         Command::Softmax(args) => writeln!(out, "{}", args.softmax()?)?,
         Command::LogSoftmax(args) => writeln!(out, "{}", args.log_softmax()?)?,
+        Command::GroupNorm(args) => writeln!(out, "{}", args.run()?)?,
         Command::LayerNorm(args) => writeln!(out, "{}", args.run()?)?,
         Command::RmsNorm(args) => writeln!(out, "{}", args.run()?)?,
         Command::CrossEntropy(args) => writeln!(out, "{}", args.run()?)?,

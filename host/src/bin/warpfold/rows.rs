@@ -13,7 +13,7 @@ use warpfold::{
     dynamic::Target,
     files::{DType, Tensor, bf16, f16},
     layout::Layout,
-    row::{self, AllMasked, FloatVec, Floats, Mapped, Operand, Operation, Row, RowElement, Scales},
+    row::{self, AllMasked, FloatVec, Floats, HasBiases, Mapped, Operand, Operation, Row, RowElement, Scales},
 };
 
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// What every row operation takes.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub struct Common {
     /// The array, of float16, bfloat16 or float32: a file of one, or FILE:NAME.
     file: PathBuf,
@@ -75,6 +75,25 @@ pub struct LayerNorm {
     #[arg(long, value_name = "W")]
     weight: Option<PathBuf>,
     /// An array of a bias for each column.
+    #[arg(long, value_name = "B")]
+    bias: Option<PathBuf>,
+    /// What is added to the variance.
+    #[arg(long, default_value_t = 1e-5, allow_hyphen_values = true)]
+    eps: f32,
+}
+
+/// `warpfold group-norm`.
+#[derive(clap::Args)]
+pub struct GroupNorm {
+    #[command(flatten)]
+    common: Common,
+    /// How many groups the channels are in, axis 1 of the array: as many as channels for instance norm.
+    #[arg(long, value_name = "G")]
+    groups: u64,
+    /// An array of a weight for each channel, of float16, bfloat16 or float32.
+    #[arg(long, value_name = "W")]
+    weight: Option<PathBuf>,
+    /// An array of a bias for each channel.
     #[arg(long, value_name = "B")]
     bias: Option<PathBuf>,
     /// What is added to the variance.
@@ -194,17 +213,21 @@ impl Exponentials {
 impl LayerNorm {
     /// Layer norm of each row.
     pub fn run(&self) -> Result<Report, Failure> {
-        let weight = self.weight.as_deref().map(Column::read).transpose()?;
-        let bias = self.bias.as_deref().map(Column::read).transpose()?;
-        let mut row = row::layer_norm(self.eps);
-        if let Some(weight) = &weight {
-            row = row.weight(weight.floats());
+        self.common.norm(row::layer_norm(self.eps), [&self.weight, &self.bias])
+    }
+}
+
+impl GroupNorm {
+    /// Group norm of each group of channels.
+    pub fn run(&self) -> Result<Report, Failure> {
+        if self.common.axis != -1 {
+            return Err("--axis is of other operations: those of group norm are channels, which are axis 1".into());
         }
-        if let Some(bias) = &bias {
-            row = row.bias(bias.floats());
-        }
-        let inputs = [("the array of --weight", &weight), ("the array of --bias", &bias)];
-        self.common.run(row, &paths(&inputs))
+        let common = Common {
+            axis: 1,
+            ..self.common.clone()
+        };
+        common.norm(row::group_norm(self.groups, self.eps), [&self.weight, &self.bias])
     }
 }
 
@@ -321,6 +344,21 @@ fn sums_of(sums: FloatVec, shape: &[u64]) -> Answers {
 }
 
 impl Common {
+    /// A norm with the weights and the biases of files, if there are any.
+    fn norm<Op: HasBiases>(&self, row: Row<'_, Op>, files: [&Option<PathBuf>; 2]) -> Result<Report, Failure> {
+        let read = |file: &Option<PathBuf>| file.as_deref().map(Column::read).transpose();
+        let (weight, bias) = (read(files[0])?, read(files[1])?);
+        let mut row = row;
+        if let Some(weight) = &weight {
+            row = row.weight(weight.floats());
+        }
+        if let Some(bias) = &bias {
+            row = row.bias(bias.floats());
+        }
+        let inputs = [("the array of --weight", &weight), ("the array of --bias", &bias)];
+        self.run(row, &paths(&inputs))
+    }
+
     fn run<Op: Operation>(&self, row: Row<'_, Op>, others: &[Input<'_>]) -> Result<Report, Failure> {
         self.run_with_sums(row, others, None)
     }

@@ -28,12 +28,12 @@ const LEAVES: usize = 4;
 /// The weights and the biases of columns that have none.
 static PLAIN: [[f32; STRIP]; 2] = [[Column::PLAIN.weight; STRIP], [Column::PLAIN.bias; STRIP]];
 
-/// The elements of a strip, as f32, and then their answers; the elements of the other array.
-pub(super) struct Buffers(pub(super) [[f32; STRIP]; 2]);
+/// The elements of a strip, as f32, and then their answers; the elements of the other array; and its weights and biases, where neighbours share them.
+pub(super) struct Buffers(pub(super) [[f32; STRIP]; 2], [Vec<f32>; 2]);
 
 impl Buffers {
     pub(super) fn new() -> Self {
-        Self([[0.0; STRIP]; 2])
+        Self([[0.0; STRIP]; 2], [vec![], vec![]])
     }
 
     #[inline(always)]
@@ -58,8 +58,10 @@ pub(super) struct Place<'a, O> {
     pub(super) width: usize,
     /// Elements of a leaf.
     pub(super) leaf: usize,
-    /// A weight of each element of the row, a bias of each.
+    /// The row's weights and biases.
     pub(super) columns: [Option<&'a [f32]>; 2],
+    /// How many neighbouring elements share one.
+    pub(super) span: usize,
     pub(super) given: Given,
     /// The place of its first element in the row.
     pub(super) at: usize,
@@ -67,23 +69,46 @@ pub(super) struct Place<'a, O> {
     pub(super) seen: usize,
 }
 
-impl<O: RowOp> Place<'_, O> {
-    /// The weights and the biases of the elements.
+impl<'a, O: RowOp> Place<'a, O> {
+    /// The weights and the biases of the elements, once those that are shared are [spread](Self::spread).
     #[inline(always)]
-    fn weights_and_biases(&self) -> [&[f32]; 2] {
+    fn weights_and_biases<'b>(&self, spread: &'b [Vec<f32>; 2]) -> [&'b [f32]; 2]
+    where
+        'a: 'b,
+    {
         let of = |i: usize| match self.columns[i] {
-            Some(column) => &column[self.at..][..self.seen],
+            Some(column) if self.span == 1 => &column[self.at..][..self.seen],
+            Some(_) => &spread[i][..self.seen],
             None => &PLAIN[i][..self.seen],
         };
         [of(0), of(1)]
+    }
+
+    /// Weights and biases that neighbours share, one of each element.
+    pub(super) fn spread(&self, Buffers(_, spread): &mut Buffers) {
+        if self.span == 1 {
+            return;
+        }
+        for (to, column) in zip(spread, self.columns) {
+            to.clear();
+            let mut place = self.at % self.span;
+            for value in column.iter().flat_map(|column| &column[self.at / self.span..]) {
+                let run = (self.span - place).min(self.seen - to.len());
+                to.resize(to.len() + run, *value);
+                if to.len() == self.seen {
+                    break;
+                }
+                place = 0;
+            }
+        }
     }
 
     /// What becomes of the elements before they are looked at.
     #[inline(always)]
     fn take(&self, buffers: &mut Buffers) {
         if O::TAKES_COLUMNS {
-            let [weights, biases] = self.weights_and_biases();
-            let [firsts, seconds] = &mut buffers.0;
+            let Buffers([firsts, seconds], spread) = buffers;
+            let [weights, biases] = self.weights_and_biases(spread);
             let (firsts, seconds) = (&mut firsts[..self.seen], &mut seconds[..self.seen]);
             for i in 0..self.seen {
                 let column = Column {
@@ -382,8 +407,8 @@ impl<O: RowOp> WithSimd for Map<'_, O> {
         } = self;
         let (op, (row, seen)) = (place.op, self.row);
         place.take(buffers);
-        let columns = place.weights_and_biases();
-        let [firsts, seconds] = &mut buffers.0;
+        let Buffers([firsts, seconds], spread) = buffers;
+        let columns = place.weights_and_biases(spread);
         for (number, firsts) in firsts[..self.len].chunks_mut(place.leaf).enumerate() {
             let at = number * place.leaf;
             let is_seen = at < place.seen;

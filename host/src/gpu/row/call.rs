@@ -1,7 +1,7 @@
 //! Row operations of arrays in host memory.
 
 use bytemuck::Pod;
-use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::memory::{CopyDestination, DeviceBuffer, DevicePointer, DeviceSlice};
 use warpfold_kernels::element::Element;
 
 use super::{Ready, RowPlaces};
@@ -48,6 +48,17 @@ pub(super) fn download<X: RowElement + Pod>(from: &DeviceBuffer<u8>, len: u64) -
         from.copy_to(bytes).or_fail("cuMemcpyDtoH")?;
     }
     Ok(values)
+}
+
+/// The states of rows that a launch ended with, of two sums each.
+fn sums_of_rows(states: u64, count: usize) -> Result<Vec<[f32; 4]>, Error> {
+    let mut sums = vec![0.0_f32; 2 * count];
+    if count > 0 {
+        // SAFETY: the workspace has a state of each row there, and lives until the copy is done.
+        let states = unsafe { DeviceSlice::from_raw_parts(DevicePointer::<f32>::from_raw(states), sums.len()) };
+        states.copy_to(&mut sums).or_fail("cuMemcpyDtoH")?;
+    }
+    Ok(sums.chunks(2).map(|sums| [sums[0], sums[1], 0.0, 0.0]).collect())
 }
 
 impl<Op: Operation> Row<'_, Op> {
@@ -119,12 +130,16 @@ impl<Op: Operation> Row<'_, Op> {
             },
         };
         // SAFETY: all memory is this call's own, and waited for.
-        unsafe { ready.enqueue(scratch.stream.as_inner(), &places, &mut workspace)? };
+        let states = unsafe { ready.enqueue(scratch.stream.as_inner(), &places, &mut workspace)? };
         scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
-        let mut words = vec![0; 4 * count.max(1)];
-        known.copy_to(&mut words).or_fail("cuMemcpyDtoH")?;
-        let number = |row: usize, i: usize| f32::from_bits(words[i * count + row]);
-        let known = (0..count).map(|row| [0, 1, 2, 3].map(|i| number(row, i)));
+        let known = if row.op.knows_sums() {
+            sums_of_rows(states, count)?
+        } else {
+            let mut words = vec![0; 4 * count.max(1)];
+            known.copy_to(&mut words).or_fail("cuMemcpyDtoH")?;
+            let number = |row: usize, i: usize| f32::from_bits(words[i * count + row]);
+            (0..count).map(|row| [0, 1, 2, 3].map(|i| number(row, i))).collect()
+        };
         Ok(Mapped {
             shape: layout.shape().to_vec(),
             values: download::<U>(&output, answers)?,
@@ -132,7 +147,7 @@ impl<Op: Operation> Row<'_, Op> {
                 true => Some(<V::Element as RowElement>::into_floats(download(&sums_out, sums)?)),
                 false => None,
             },
-            known: known.collect::<Vec<_>>().into(),
+            known: known.into(),
         })
     }
 }

@@ -10,6 +10,7 @@ use warpfold_kernels::{
         Entry,
         rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, find_columns},
     },
+    stages::columns::Shares,
     tree::VECTOR_BYTES,
 };
 
@@ -188,6 +189,7 @@ impl<T: RowElement> PreparedColumns<T> {
             mode: Mode::Whole,
             second: Second::Nothing,
             wide_targets: false,
+            is_folded: false,
         };
         let passed = RowLaunch {
             arrays: [array(0, places.input), array(1, places.gradients)],
@@ -201,6 +203,7 @@ impl<T: RowElement> PreparedColumns<T> {
             sums: ptr::null_mut(),
             flags: flags.bits(params),
             columns: [ptr::null(); 2],
+            shares: Shares::NONE,
             known: [places.means, places.reciprocals, 0, 0].map(device),
             targets: ptr::null(),
             ignored: 0,

@@ -59,6 +59,7 @@ impl Ready {
             mode: Mode::Whole,
             second: self.second.unwrap_or_default(),
             wide_targets,
+            is_folded: self.is_folded,
         };
         RowLaunch {
             arrays,
@@ -76,6 +77,7 @@ impl Ready {
             }),
             flags: flags.bits(self.params),
             columns: [device(places.weights.0), device(places.biases.0)],
+            shares: self.shares,
             known: places.known.map(device),
             targets: device(places.targets),
             ignored,
@@ -93,7 +95,7 @@ impl Ready {
         }
     }
 
-    /// The context is current.
+    /// The context is current. It answers where the states of rows are, if they lie in the workspace.
     ///
     /// # Safety
     ///
@@ -103,11 +105,11 @@ impl Ready {
         stream: CUstream,
         places: &RowPlaces,
         workspace: &mut States,
-    ) -> Result<(), Error> {
+    ) -> Result<u64, Error> {
         let states = workspace.words.of(&self.gpu, self.workspace_words() as usize)?;
         let kinds = self.check(places)?;
         if self.plan.count == 0 {
-            return Ok(());
+            return Ok(states);
         }
         let passed = self.passed(places, kinds, states);
         let (plan, function) = self.of_launch(&passed)?;
@@ -119,15 +121,15 @@ impl Ready {
         unsafe {
             if !plan.is_split {
                 let mode = if plan.reads_twice { Mode::Twice } else { Mode::Whole };
-                return self.go(
-                    stream,
-                    function,
-                    passed.of_mode(mode),
-                    [plan.blocks, plan.threads(), plan.cluster()],
-                );
+                let shape = [plan.blocks, plan.threads(), plan.cluster()];
+                self.go(stream, function, passed.of_mode(mode), shape)?;
+                return Ok(states);
             }
             let of_rows = self.fold(stream, (plan, function), passed, None)?;
-            self.map(stream, (plan, function), passed, of_rows)
+            if !self.knows_sums {
+                self.map(stream, (plan, function), passed, of_rows)?;
+            }
+            Ok(of_rows)
         }
     }
 

@@ -80,6 +80,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
     /// As [`map_apart`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn new(simt: S, op: O, arguments: Arguments<T>, row: u64, leaf: u64) -> Self {
+        let arguments = arguments.of_row::<O>(row);
         let first = leaf * Arguments::<T>::leaf::<O>();
         let all_seen = arguments.seen(row);
         let seen = narrow(
@@ -148,12 +149,17 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
         // SAFETY: passed on to the caller.
         let value = |row: usize| unsafe {
             if is_there(row) {
-                self.value(place(row))
+                self.value(place(row), self.by_step(place(row)))
             } else {
                 self.op.absent()
             }
         };
-        let (a, b, c, d) = (value(0), value(1), value(2), value(3));
+        let [a, b, c, d] = if self.is_folded() {
+            // SAFETY: passed on to the caller.
+            unsafe { self.in_turn(column) }
+        } else {
+            [value(0), value(1), value(2), value(3)]
+        };
         let state = |row: usize, value: O::Value| if is_there(row) { look.of(value) } else { look.identity() };
         let low = look.combine(state(0, a), state(1, b));
         look.combine(low, look.combine(state(2, c), state(3, d)))
@@ -203,22 +209,79 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
         }
     }
 
-    /// The value at a place of the leaf.
+    /// Whether a row lies along several dimensions.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn is_folded(self) -> bool {
+        O::GROUPS && self.arguments.is_folded
+    }
+
+    /// How far the element at a place of the leaf lies from the row's first, in each array.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_apart`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn within(self, place: u32) -> Two<i64> {
+        if self.is_folded() {
+            let number = self.first + u64::from(place);
+            // SAFETY: passed on to the caller: there is a layout.
+            unsafe { self.arguments.rows.within(self.simt, number) }
+        } else {
+            self.by_step(place)
+        }
+    }
+
+    /// The same of a row of one dimension.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn by_step(self, place: u32) -> Two<i64> {
+        let number = (self.first + u64::from(place)) as i64;
+        let Two(first, second) = self.arguments.rows.step;
+        Two(number.wrapping_mul(first), number.wrapping_mul(second))
+    }
+
+    /// The values of a column of a row of several dimensions: in a loop, for to say where one is takes another.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_apart`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn in_turn(self, column: u32) -> [O::Value; ROWS] {
+        let Self { simt, op, .. } = self;
+        let mut values = [op.absent(); ROWS];
+        let mut row = simt.opaque(0);
+        while row < (ROWS / O::Value::ARRAYS) as u32 {
+            let place = row * row_elements::<T>() as u32 + column;
+            let mut value = op.absent();
+            if place < self.seen {
+                // SAFETY: passed on to the caller.
+                value = unsafe { self.value(place, self.within(place)) };
+            }
+            let [_, b, c, d] = values;
+            values = if O::Value::ARRAYS == 1 {
+                [b, c, d, value]
+            } else {
+                [b, value, c, d]
+            };
+            row = simt.opaque(row + 1);
+        }
+        values
+    }
+
+    /// The value at a place of the leaf, so far from the row's first.
     ///
     /// # Safety
     ///
     /// As [`map_apart`]; there is such an element.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn value(self, place: u32) -> O::Value {
+    unsafe fn value(self, place: u32, Two(further, other): Two<i64>) -> O::Value {
         let Self {
             simt, op, arguments, ..
         } = self;
-        let number = (self.first + u64::from(place)) as i64;
-        let Two(step, other) = arguments.rows.step;
-        let other = (self.start.1.addr() as isize / T::BYTES as isize).wrapping_add((number * other) as isize);
+        let number = self.first + u64::from(place);
+        let other = (self.start.1.addr() as isize / T::BYTES as isize).wrapping_add(other as isize);
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut first = arguments.element(simt, self.start.0.wrapping_offset((number * step) as isize));
+            let mut first = arguments.element(simt, self.start.0.wrapping_offset(further as isize));
             if op.negates() {
                 first = -first;
             }
@@ -238,7 +301,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
                 first = arguments.floats.widen(arguments.floats.narrow(sum, sum) & self.mask());
             }
             let column = if O::TAKES_COLUMNS {
-                arguments.columns.load_one(simt, number as u64)
+                arguments.columns.load_one(simt, number)
             } else {
                 Column::PLAIN
             };
@@ -280,7 +343,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             // SAFETY: passed on to the caller.
             unsafe {
                 let value = if place < self.seen {
-                    self.value(place)
+                    self.value(place, self.within(place))
                 } else {
                     op.absent()
                 };

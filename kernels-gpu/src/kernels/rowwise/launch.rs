@@ -5,7 +5,7 @@ use crate::{
     kernels::{Array, rows::Width},
     rowwise::{RowOp, Scale},
     stages::{
-        columns::{Columns, Floats, Rows, Weights},
+        columns::{Columns, Floats, Rows, Shares, Weights},
         load::extents::Extents,
     },
     tree::{VECTOR_BYTES, vector_elements},
@@ -100,6 +100,8 @@ pub struct RowLaunch {
     pub flags: u64,
     /// The weights, the biases.
     pub columns: [*const u8; 2],
+    /// [`Columns::shares`].
+    pub shares: Shares,
     /// [`Arguments::known`].
     pub known: [*mut u32; 4],
     /// [`Targets::start`].
@@ -197,6 +199,8 @@ pub struct RowFlags {
     pub second: Second,
     /// Whether targets are of 64 bits.
     pub wide_targets: bool,
+    /// [`Arguments::is_folded`].
+    pub is_folded: bool,
 }
 
 /// Where in the flags things are.
@@ -210,6 +214,7 @@ const TARGETS: u32 = 12;
 const FLAG: u32 = 13;
 const NEGATES: u32 = 14;
 const WIDE: u32 = 15;
+const FOLDED: u32 = 16;
 
 impl RowFlags {
     /// All of it, and what the operation is passed.
@@ -222,6 +227,7 @@ impl RowFlags {
             | (self.mode as u32) << MODE
             | (self.second as u32) << SECOND
             | u32::from(self.wide_targets) << TARGETS
+            | u32::from(self.is_folded) << FOLDED
             | u32::from(params.flag) << FLAG
             | u32::from(params.negates) << NEGATES;
         bits.into()
@@ -262,8 +268,8 @@ impl RowLaunch {
     }
 
     /// Whether kernels of an operation may be used that take nothing but this: [wide](Arguments::is_wide) rows that are not negated, without a mask or an added array, answers of the elements'
-    /// type, and weights of that type or f32; whole rows; and no more is asked for of what is known than [`RowOp::PLAIN_KNOWS`]. Rows are seen as a whole, but for long ones of an operation
-    /// that [masks](RowOp::MASKS).
+    /// type, and weights of that type or f32, one for each column; whole rows; and no more is asked for of what is known than [`RowOp::PLAIN_KNOWS`]. Rows are seen as a whole, but for long
+    /// ones of an operation that [masks](RowOp::MASKS).
     #[must_use]
     pub fn is_plain<O: RowOp>(&self, element: Type) -> bool {
         let flags = Self { period: 0, ..*self }.widened(element).flags as u32;
@@ -272,12 +278,13 @@ impl RowLaunch {
         let are_columns = [WEIGHT, BIAS]
             .iter()
             .all(|at| is_own(*at) || floats(*at) == Floats::F32);
+        let have_own = self.shares.are_none() || self.columns.iter().all(|start| start.is_null());
         let is_second = matches!(second_of(flags), Second::Nothing | Second::Residual);
-        let is_own_type = is_own(FROM) && is_own(OUT) && are_columns;
+        let are_own = is_own(FROM) && is_own(OUT) && are_columns && have_own;
         let is_seen = self.period == 0 || O::MASKS && Width::of(element, self.len) == Width::Warp;
         let is_known = self.known[O::PLAIN_KNOWS..].iter().all(|known| known.is_null());
         let is_whole = flags >> WIDE & 1 != 0 && self.others == 0;
-        is_whole && is_own_type && is_second && flags >> NEGATES & 1 == 0 && is_seen && is_known
+        is_whole && are_own && is_second && flags >> NEGATES & 1 == 0 && is_seen && is_known
     }
 
     /// The [arguments](Self::arguments) of a launch that is [plain](Self::is_plain): what is known of it is a constant.
@@ -296,7 +303,7 @@ impl RowLaunch {
             },
             ..weights
         };
-        let Columns { weight, bias } = arguments.columns;
+        let Columns { weight, bias, .. } = arguments.columns;
         Arguments {
             rows: Extents {
                 layout: core::ptr::null(),
@@ -311,6 +318,8 @@ impl RowLaunch {
             columns: Columns {
                 weight: column(weight),
                 bias: column(bias),
+                shares: Shares::NONE,
+                before: 0,
             },
             out: Rows {
                 floats: own,
@@ -374,6 +383,8 @@ impl RowLaunch {
             columns: Columns {
                 weight: weights(0, WEIGHT),
                 bias: weights(1, BIAS),
+                shares: self.shares,
+                before: 0,
             },
             out: Rows {
                 start: self.out,
@@ -410,6 +421,7 @@ impl RowLaunch {
             ahead: self.ahead,
             before: self.before,
             others: self.others,
+            is_folded: flags >> FOLDED & 1 != 0,
         }
     }
 }
@@ -478,6 +490,8 @@ pub struct Arguments<T: Element> {
     pub is_wide: bool,
     /// How many rows on the one is that blocks which begin about when these end will read: its elements are asked for beforehand. None are, if it is 0.
     pub ahead: u64,
+    /// Whether a row lies along several dimensions, which the layout has.
+    pub is_folded: bool,
     /// The same as `period`; where it comes to less than nothing, none is.
     pub shown: i64,
     /// Elements of a row that lie before these, in an array that others have: of rows that have [targets](RowOp::TARGETS), which count from the whole row's first.

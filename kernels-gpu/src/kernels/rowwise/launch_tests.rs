@@ -9,7 +9,16 @@ use crate::{
 /// What a plain kernel takes for granted is what the launch says, or the launch is not plain.
 fn check<T: Element>() {
     let mut plain_ones = 0;
-    for i in 0..3_u32.pow(4) * 4 {
+    // One weight of each column, or several rows or columns that share some, where there are weights or none.
+    let shares = [
+        ([1, 1], true),
+        ([2, 1], true),
+        ([1, 4], true),
+        ([1, 1], false),
+        ([3, 4], false),
+    ];
+    let all = shares.map(|shares| (0..3_u32.pow(4) * 4).map(move |i| (i, shares)));
+    for (i, ([groups, span], have_weights)) in all.into_iter().flatten() {
         let floats = |place: u32| Floats::of_params(i / 4 / 3_u32.pow(place) % 3);
         let flags = RowFlags {
             from: floats(0),
@@ -18,6 +27,7 @@ fn check<T: Element>() {
             mode: Mode::Whole,
             second: second_of((i % 4) << SECOND),
             wide_targets: false,
+            is_folded: false,
         };
         // SAFETY: numbers and addresses, of which null is one.
         let launch: RowLaunch = unsafe { core::mem::zeroed() };
@@ -25,6 +35,7 @@ fn check<T: Element>() {
             len: 64,
             count: 3,
             out_stride: 64,
+            shares: Shares::of(groups, span),
             flags: flags.bits(RowParams::default()),
             ..launch
         };
@@ -33,6 +44,9 @@ fn check<T: Element>() {
             step: 1,
             ..array
         });
+        if have_weights {
+            launch.columns[0] = core::ptr::without_provenance(16);
+        }
         let launch = launch.widened(T::ELEMENT);
         let (plain, any) = (launch.plain_arguments::<T>(), launch.arguments::<T>());
         let of = |a: &Arguments<T>| {
@@ -41,6 +55,7 @@ fn check<T: Element>() {
                 a.out.floats,
                 a.columns.weight.floats,
                 a.columns.bias.floats,
+                have_weights.then_some(a.columns.shares),
                 a.second,
                 a.is_wide,
             )
@@ -52,9 +67,9 @@ fn check<T: Element>() {
             assert!(!part.is_plain(T::ELEMENT), "of a part, {flags:?}");
         }
     }
-    // Weights and biases of the own type or f32; no second array, or a residual.
+    // Weights and biases of the own type or f32, each column's own, or none, shared or not; no second array, or a residual.
     let columns = if T::BYTES == 4 { 1 } else { 2 };
-    assert_eq!(plain_ones, columns * columns * 2);
+    assert_eq!(plain_ones, columns * columns * 2 * 3);
 }
 
 #[test]

@@ -108,6 +108,6 @@ points! {
         = |params| SoftmaxGradient { scale: params.numbers[0] };
     log_softmax_gradient: LogSoftmaxGradient, leaf [1024 1024], any [1024 1024]
         = |params| LogSoftmaxGradient { scale: params.numbers[0] };
-    norm_gradient: NormGradient, leaf [1024 1024], any [1024 768], short [7 5]
+    norm_gradient: NormGradient, leaf [1024 1024], any [1024 512], short [7 5]
         = |params| NormGradient { centers: params.flag, plus: params.numbers[1] };
 }

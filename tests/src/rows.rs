@@ -76,7 +76,6 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
             blocks_of_row,
             blocks: blocks as u32,
             is_split,
-            reads_twice: false,
         });
     };
     if is_plain && len <= row {
@@ -111,10 +110,10 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
         leaves > 1,
         (count.div_ceil(LANES.into()) * leaves).div_ceil(2),
     );
-    let once = shapes.iter().find(|shape| shape.way == Way::Any && !shape.is_split);
-    let twice = once.map(|once| RowShape {
-        reads_twice: true,
-        ..*once
+    let kept = shapes.iter().find(|shape| shape.way == Way::Leaf && !shape.is_split);
+    let twice = kept.map(|kept| RowShape {
+        way: Way::Twice,
+        ..*kept
     });
     shapes.extend(twice);
     shapes

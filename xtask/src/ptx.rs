@@ -28,7 +28,7 @@ pub struct Item {
     pub kind: Kind,
     /// Its symbol.
     pub name: String,
-    /// Its text, without comments.
+    /// Its text, without comments and what else no driver reads: there is a tab for each line, and a space for each operand.
     pub text: String,
 }
 
@@ -42,12 +42,12 @@ pub struct Bounds {
 }
 
 impl Module {
-    /// Takes a module apart. Comments and debug sections are left out.
+    /// Takes a module apart. Comments, debug sections and spaces that only people read are left out.
     pub fn parse(text: &str) -> Self {
         let mut header = String::new();
         let mut rest = String::new();
         for line in text.lines() {
-            let line = line.split("//").next().unwrap_or_default().trim_end();
+            let line = line.split("//").next().unwrap_or_default().trim().replace(", ", ",");
             match line.split_whitespace().next() {
                 None | Some(".loc" | ".file") => {}
                 Some(".version" | ".target" | ".address_size") => header += &format!("{line}\n"),
@@ -213,10 +213,7 @@ fn bounded(entry: &str, bounds: Bounds) -> String {
         .map(|blocks| format!(".minnctapersm {blocks}\n"))
         .unwrap_or_default();
     let max_threads = bounds.max_threads;
-    format!(
-        "{}\n.maxntid {max_threads}, 1, 1\n{min_blocks}{{{body}",
-        head.trim_end()
-    )
+    format!("{}\n.maxntid {max_threads},1,1\n{min_blocks}{{{body}", head.trim_end())
 }
 
 /// The operation codes in a function's body, such as `ld.global.nc.v4.u32`, without predicates.
@@ -346,7 +343,7 @@ $L1: ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];
     fn launch_bounds_stand_between_parameters_and_body() {
         let first = Module::parse(MODULE).select(bounds("first"));
         assert!(
-            first.contains("first_param_0\n)\n.maxntid 512, 1, 1\n.minnctapersm 2\n{\n"),
+            first.contains("first_param_0\n)\n.maxntid 512,1,1\n.minnctapersm 2\n{\n"),
             "{first}"
         );
         // What has bounds keeps them.

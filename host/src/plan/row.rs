@@ -20,7 +20,7 @@ pub enum Form {
     Best,
     /// A launch that folds, and one that maps: each row is read twice from memory, and its states lie there between.
     Unfused,
-    /// One launch that reads each row to fold it, and again to map it: of softmax and its logarithm, to compare. Of other operations as `Online`.
+    /// One launch that reads each row to fold it, and again to map it: of softmax, to compare, where all is aligned and nothing masked or added. Else as `Online`.
     TwoPass,
     /// One launch, and each row is read once: what was read stays in registers until the row's fold is known.
     Online,
@@ -92,8 +92,6 @@ pub struct RowPlan {
     pub blocks: u32,
     /// Whether one launch folds, and another maps.
     pub is_split: bool,
-    /// Whether a launch that folds and maps reads rows for each: [`Form::TwoPass`].
-    pub reads_twice: bool,
 }
 
 /// What a plan is for.
@@ -225,12 +223,6 @@ impl RowPlan {
         cluster: u32,
         purpose: Purpose,
     ) -> Result<Self, Error> {
-        // Plain kernels keep what they read.
-        let lie = if lie == Lie::Plain && form == Form::TwoPass {
-            Lie::InRuns
-        } else {
-            lie
-        };
         let element_name = element.name();
         let of = |way: Way| {
             library.find_row(op, element, way).ok_or(Error::NoKernel {
@@ -247,7 +239,7 @@ impl RowPlan {
         } else {
             Way::Short
         };
-        let is_plain = lie == Lie::Plain && purpose != Purpose::States;
+        let is_plain = lie == Lie::Plain && purpose != Purpose::States && form != Form::TwoPass;
         let is_short = is_plain && width != Width::Warp && of(of_short).is_ok();
         let is_folded = match purpose {
             Purpose::Map => false,
@@ -256,6 +248,7 @@ impl RowPlan {
         };
         let way = match lie {
             Lie::Plain if is_short => of_short,
+            Lie::Plain if form == Form::TwoPass && of(Way::Twice).is_ok() => Way::Twice,
             Lie::Plain => Way::Leaf,
             Lie::InRuns => Way::Any,
             Lie::Added => Way::Added,
@@ -312,7 +305,6 @@ impl RowPlan {
             })?,
             blocks: i32::try_from(blocks).map_err(|_| Error::GridOverflow { count, blocks })? as u32,
             is_split,
-            reads_twice: form == Form::TwoPass,
         })
     }
 

@@ -21,6 +21,8 @@ pub struct RowBounds {
     pub noted: [u32; 2],
     /// [`Way::Leaf`]: threads of the largest block.
     pub leaf: [u32; 2],
+    /// [`Way::Twice`]: the same.
+    pub twice: [u32; 2],
     /// [`Way::Any`]: the same.
     pub any: [u32; 2],
     /// [`Way::Added`]: the same.
@@ -39,6 +41,7 @@ impl RowBounds {
         short: [0; 2],
         noted: [0; 2],
         leaf: [0; 2],
+        twice: [0; 2],
         any: [0; 2],
         added: [0; 2],
         apart: 0,
@@ -55,6 +58,7 @@ impl RowBounds {
             short: [threads / 128; 2],
             noted: [0; 2],
             leaf: [threads; 2],
+            twice: [0; 2],
             any: [threads; 2],
             added: [0; 2],
             // Lanes of these have addresses of their own, for which registers are left.
@@ -72,6 +76,7 @@ impl RowBounds {
             Way::Short => [128, self.short[i]],
             Way::Noted => [128, self.noted[i]],
             Way::Leaf => [self.leaf[i], 1],
+            Way::Twice => [self.twice[i], 1],
             Way::Any => [self.any[i], 1],
             Way::Added => [self.added[i], 1],
             Way::Apart => [256, self.apart],
@@ -115,7 +120,7 @@ impl Entry {
             max_threads,
             min_blocks: Some(blocks),
             fuses: true,
-            barriers: matches!(way, Way::Leaf | Way::Any | Way::Added) as u32,
+            barriers: matches!(way, Way::Leaf | Way::Twice | Way::Any | Way::Added) as u32,
         }
     }
 }
@@ -146,7 +151,7 @@ pub unsafe fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: Argument
 /// [`row_operations!`](crate::row_operations) makes of a crate of your own.
 ///
 /// Each operation has its [`RowBounds`](crate::kernels::row_entries::RowBounds), and is made of what its launch
-/// [passes](crate::kernels::rowwise::RowParams); those that are `short` have kernels for short rows, those that are `noted` for short rows of which nothing is mapped, those that are `added` for another array, those that are `known` for what is known of rows alone. The kernels that combine states are made of
+/// [passes](crate::kernels::rowwise::RowParams); those that are `short` have kernels for short rows, those that are `noted` for short rows of which nothing is mapped, those that are `twice` read rows for each of fold and map, those that are `added` take another array, those that are `known` for what is known of rows alone. The kernels that combine states are made of
 /// those under `states`. There are entry points where `if` says so, on the GPU; `with` are further entries.
 #[doc(hidden)]
 #[macro_export]
@@ -189,6 +194,14 @@ macro_rules! row_entries {
             "_noted_f32", Noted of F32 = map_short<f32>(plain_arguments);
             "_noted_f16", Noted of F16 = map_short<$crate::element::f16>(plain_arguments);
             "_noted_bf16", Noted of Bf16 = map_short<$crate::element::bf16>(plain_arguments);
+        }
+    };
+    (@ways $then:ident $of:tt [twice $($others:ident)*] $($more:tt)*) => {
+        $crate::row_entries! {
+            @ways $then $of [$($others)*] $($more)*
+            "_twice_f32", Twice of F32 = map_leaves<f32>(plain_arguments, Twice);
+            "_twice_f16", Twice of F16 = map_leaves<$crate::element::f16>(plain_arguments, Twice);
+            "_twice_bf16", Twice of Bf16 = map_leaves<$crate::element::bf16>(plain_arguments, Twice);
         }
     };
     (@ways $then:ident $of:tt [added $($others:ident)*] $($more:tt)*) => {

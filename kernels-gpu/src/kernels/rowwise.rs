@@ -10,14 +10,20 @@ mod columns;
 mod launch;
 mod points;
 mod read;
+mod spot;
+mod variant;
+mod way;
 mod write;
 
 pub use apart::map_apart;
 pub use columns::{CHUNK, sum_columns};
-pub use launch::{Added, Any, Arguments, Mode, Plain, RowFlags, RowLaunch, RowParams, Second, Targets, Variant};
+pub use launch::{Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Targets};
 pub use points::{ENTRIES, find_columns};
+pub use variant::{Added, Any, Plain, Twice, Variant};
+pub use way::Way;
 
-use read::{Lane, Spot};
+use read::Lane;
+use spot::Spot;
 use write::Writer;
 
 use crate::{
@@ -33,46 +39,6 @@ use crate::{
     },
     tree::{LANES, vector_elements},
 };
-
-/// The kernels of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Way {
-    /// [`map_short`].
-    Short,
-    /// The same of an operation with [targets](RowOp::TARGETS), which maps nothing.
-    Noted,
-    /// [`map_leaves`] of [`Plain`] launches.
-    Leaf,
-    /// [`map_leaves`] of [`Any`].
-    Any,
-    /// [`map_leaves`], another array being [`Added`].
-    Added,
-    /// [`map_apart`].
-    Apart,
-    /// [`note_rows`].
-    Known,
-}
-
-impl Way {
-    /// What stands in a kernel's name between its operation and what its elements are.
-    const fn infix(self) -> &'static str {
-        match self {
-            Self::Short => "_short_",
-            Self::Noted => "_noted_",
-            Self::Leaf => "_leaf_",
-            Self::Any => "_any_",
-            Self::Added => "_added_",
-            Self::Apart => "_apart_",
-            Self::Known => "_known_",
-        }
-    }
-
-    /// Whether its kernels are of [plain](RowLaunch::is_plain) launches.
-    #[must_use]
-    pub const fn is_plain(self) -> bool {
-        matches!(self, Self::Short | Self::Noted | Self::Leaf)
-    }
-}
 
 /// Folds rows of at most 32 vectors, of [plain](RowLaunch::is_plain) launches, and maps them unless they have [targets](RowOp::TARGETS).
 ///
@@ -211,34 +177,25 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
         arguments.of_row::<O>(row)
     };
     let len = u64::saturating_sub(seen, before).min(Arguments::<T>::leaf::<O>()) as u32;
-    let may_read_twice = O::MASKS && !V::PLAIN;
-    let mut known = (op.identity(), op.identity(), 0.0);
-    let mut turn = simt.opaque(0);
-    let (lane, state, of_row, reference) = loop {
+    // SAFETY: passed on to the caller.
+    let lane = unsafe { arguments.read_leaf::<S, O, V, N>(simt, op, [row, before, seen]) };
+    if V::PLAIN && S::HAS_CLUSTERS && arguments.ahead > 0 && simt.lane() == 0 {
         // SAFETY: passed on to the caller.
-        let lane = unsafe { arguments.read_leaf::<S, O, V, N>(simt, op, [row, before, seen]) };
-        if may_read_twice && turn > 0 {
-            break (lane, known.0, known.1, known.2);
-        }
-        if V::PLAIN && S::HAS_CLUSTERS && arguments.ahead > 0 && simt.lane() == 0 {
-            // SAFETY: passed on to the caller.
-            unsafe { arguments.ask_ahead::<S, O>(simt, row, before) };
-        }
-        if matches!(arguments.mode, Mode::Whole | Mode::Twice) && warps.leaves > 1 {
-            warps.begin::<S, O>(simt);
-        }
-        let (lane, [Leaf { reference, state }]) = leaf::fold::<S, T, O, _, N, 1>(simt, op, lane, [len], LANES);
-        // SAFETY: passed on to the caller.
-        let Some(of_row) = (unsafe { arguments.meet(simt, op, row, warps, state, lane.given[0][0]) }) else {
-            return;
-        };
-        if !may_read_twice || arguments.mode != Mode::Twice {
-            break (lane, state, of_row, reference);
-        }
-        known = (state, of_row, reference);
-        turn = simt.opaque(turn + 1);
-    };
+        unsafe { arguments.ask_ahead::<S, O>(simt, row, before) };
+    }
+    if arguments.mode == Mode::Whole && warps.leaves > 1 {
+        warps.begin::<S, O>(simt);
+    }
+    let (mut lane, [Leaf { reference, state }]) = leaf::fold::<S, T, O, _, N, 1>(simt, op, lane, [len], LANES);
     let given = lane.given[0];
+    // SAFETY: passed on to the caller.
+    let Some(of_row) = (unsafe { arguments.meet(simt, op, row, warps, state, given[0]) }) else {
+        return;
+    };
+    if V::TWICE {
+        // SAFETY: passed on to the caller; nothing of the leaf is written yet.
+        lane = unsafe { arguments.read_leaf::<S, O, V, N>(simt, op, [row, before, seen]) };
+    }
     if warps.leaf >= warps.leaves {
         return;
     }
@@ -463,8 +420,8 @@ impl<T: Element> Arguments<T> {
         target: f32,
     ) -> Option<O::State> {
         match self.mode {
-            Mode::Whole | Mode::Twice if warps.leaves == 1 => Some(mine),
-            Mode::Whole | Mode::Twice => Some(warps.meet(simt, op, mine)),
+            Mode::Whole if warps.leaves == 1 => Some(mine),
+            Mode::Whole => Some(warps.meet(simt, op, mine)),
             // SAFETY: passed on to the caller: an earlier launch wrote it.
             Mode::Map => Some(unsafe { load_state(simt, self.row_states, row) }),
             Mode::Fold => {

@@ -182,8 +182,9 @@ macro_rules! exponentials {
 
         #[inline(always)]
         fn plain(self) -> Self {
-            let scale = self.scale.plain();
-            Self { scale, ..self }
+            let mut plain = self;
+            plain.scale = self.scale.plain();
+            plain
         }
         #[inline(always)]
         fn leaf(self, found: LeafFound, sum: f32, _: u32) -> Scaled<f32> {

@@ -1,22 +1,25 @@
 //! Row operations on the emulator.
 
 mod parts;
+mod states;
 
 pub use parts::{MappedParts, map_parts};
+pub use states::fold_states;
+
+use states::in_order;
 
 use warpfold_kernels::{
     element::{Element, Item},
     kernels::{
         Array,
-        rowwise::{self, Added, Any, Arguments, CHUNK, Mode, Plain, RowFlags, RowLaunch, RowParams, Second, Way},
+        rowwise::{self, Added, Any, Arguments, CHUNK, Mode, Plain, RowFlags, RowLaunch, RowParams, Second},
+        rowwise::{Twice, Way},
     },
     monoids::Words as _,
     rowwise::{NormGradient, RowElement, RowOp, Value as _, leaf_elements},
-    simt::Simt as _,
     stages::{
         columns::{Floats, Shares},
         load::around::Around,
-        reduce::leaf::MOST_STATES,
     },
     tree::LANES,
 };
@@ -98,8 +101,6 @@ pub struct RowShape {
     pub blocks: u32,
     /// Whether one launch folds, and another maps.
     pub is_split: bool,
-    /// Whether one that folds and maps reads rows for each.
-    pub reads_twice: bool,
 }
 
 /// What came of it: the bits of each answer, of sums with a residual, and of what else is known of each row.
@@ -274,6 +275,7 @@ impl Run {
                 match way {
                     Way::Short | Way::Noted => rowwise::map_short(lane, op, arguments),
                     Way::Leaf => rowwise::map_leaves(lane, op, arguments, Plain),
+                    Way::Twice => rowwise::map_leaves(lane, op, arguments, Twice),
                     Way::Any | Way::Added if arguments.second == Second::Added => {
                         rowwise::map_leaves(lane, op, arguments, Added);
                     }
@@ -296,9 +298,8 @@ impl Run {
         let passed = self.passed;
         let config = Launch::new(shape.blocks, shape.warps * LANES, seed);
         if !shape.is_split {
-            let mode = if shape.reads_twice { Mode::Twice } else { Mode::Whole };
             let config = config.cluster(shape.blocks_of_row);
-            return self.go::<E, O>(op, element, shape.way, passed.of_mode(mode), &config);
+            return self.go::<E, O>(op, element, shape.way, passed, &config);
         }
         self.go::<E, O>(op, element, shape.way, passed.of_mode(Mode::Fold), &config)?;
         let to = self
@@ -440,7 +441,6 @@ pub fn sum_columns<T: RowElement>(
         blocks_of_row: 1,
         blocks: 1,
         is_split: false,
-        reads_twice: false,
     };
     let mut run = Run::new::<T, f32, f32, NormGradient>(rows, beside, 0, shape);
     let chunks = rows.count.div_ceil(CHUNK.into());
@@ -474,48 +474,6 @@ pub fn sum_columns<T: RowElement>(
     (0..count)
         .map(|at| read(&run.memory, "sums of chunks", out, at))
         .collect()
-}
-
-/// Combines the states of each row to as many as there are groups, and those of these, until a row has one: the kernel that rows of very many leaves need.
-///
-/// # Errors
-///
-/// The first fault.
-pub fn fold_states<O: RowOp>(op: O, states: &[O::State], rows: u64, seed: u64) -> Result<Vec<O::State>, Fault> {
-    let count = states.len() as u64 / rows;
-    let groups = count.div_ceil(MOST_STATES.into()).max(1);
-    let mut memory = Memory::new();
-    let words: Vec<u32> = states
-        .iter()
-        .flat_map(|state| (0..O::State::COUNT).map(|i| state.word(i)))
-        .collect();
-    let from = memory.words_from("states", &words);
-    let to = memory.words("groups", (groups * rows) as usize * O::State::COUNT);
-    let config = Launch::new((groups * rows).div_ceil(2) as u32, 2 * LANES, seed);
-    launch(&config, &mut memory, |lane| {
-        debug_assert!(lane.warps() == 2);
-        // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-        unsafe {
-            let from = (from.start().cast_const(), in_order::<O>(count));
-            rowwise::fold_states(lane, op, from, count, to.start(), rows);
-        }
-    })?;
-    let mut folded = Vec::new();
-    for group in 0..(groups * rows) as usize {
-        let first = group * O::State::COUNT;
-        let words: Result<Vec<u32>, Fault> = (0..O::State::COUNT)
-            .map(|i| read(&memory, "groups", to, first + i))
-            .collect();
-        let words = words?;
-        folded.push(O::State::from_words(|i| words[i]));
-    }
-    Ok(folded)
-}
-
-/// The words from a row's first state to the next row's, and from a state to its neighbour, where all follow one another.
-fn in_order<O: RowOp>(count: u64) -> [i64; 2] {
-    let words = O::State::COUNT as i64;
-    [count as i64 * words, words]
 }
 
 fn read(memory: &Memory, buffer: &'static str, words: Words, at: usize) -> Result<u32, Fault> {

@@ -120,9 +120,8 @@ impl Ready {
         // SAFETY: passed on to the caller.
         unsafe {
             if !plan.is_split {
-                let mode = if plan.reads_twice { Mode::Twice } else { Mode::Whole };
                 let shape = [plan.blocks, plan.threads(), plan.cluster()];
-                self.go(stream, function, passed.of_mode(mode), shape)?;
+                self.go(stream, function, passed, shape)?;
                 return Ok(states);
             }
             let of_rows = self.fold(stream, (plan, function), passed, None)?;

@@ -184,7 +184,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
         // SAFETY: passed on to the caller.
         unsafe {
             let (leaf_state, row_state) = match arguments.mode {
-                Mode::Whole | Mode::Twice => (state, state),
+                Mode::Whole => (state, state),
                 Mode::Fold => {
                     arguments.keep_target::<S, O>(simt, row, leaf as u32, given[0]);
                     return store_state(simt, arguments.states, at, state);

@@ -21,43 +21,6 @@ pub enum Mode {
     Fold,
     /// It maps rows whose states were folded before.
     Map,
-    /// It folds and maps them, and reads them for each, if the operation [masks](RowOp::MASKS) and this is not [plain](RowLaunch::is_plain): else as `Whole`.
-    Twice,
-}
-
-/// What a kernel leaves open. What it does not, a compiler leaves out: most of the instructions of a general kernel only tell one case from another.
-pub trait Variant: Copy + Send + Sync {
-    /// Whether all is [plain](RowLaunch::is_plain).
-    const PLAIN: bool;
-    /// Whether another array is added.
-    const ADDED: bool;
-}
-
-/// Of [plain](RowLaunch::is_plain) launches.
-#[derive(Clone, Copy, Debug)]
-pub struct Plain;
-
-/// Of all launches in which no array is added.
-#[derive(Clone, Copy, Debug)]
-pub struct Any;
-
-/// Of those in which one is.
-#[derive(Clone, Copy, Debug)]
-pub struct Added;
-
-impl Variant for Plain {
-    const PLAIN: bool = true;
-    const ADDED: bool = false;
-}
-
-impl Variant for Any {
-    const PLAIN: bool = false;
-    const ADDED: bool = false;
-}
-
-impl Variant for Added {
-    const PLAIN: bool = false;
-    const ADDED: bool = true;
 }
 
 /// What the second array is to an operation that takes its elements of one.
@@ -407,8 +370,7 @@ impl RowLaunch {
             mode: match flags >> MODE & 3 {
                 0 => Mode::Whole,
                 1 => Mode::Fold,
-                2 => Mode::Map,
-                _ => Mode::Twice,
+                _ => Mode::Map,
             },
             states: self.states,
             row_states: self.row_states,

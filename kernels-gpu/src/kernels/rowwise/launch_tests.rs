@@ -64,7 +64,7 @@ fn check<T: Element>() {
             plain_ones += 1;
             assert_eq!(of(&plain), of(&any), "{flags:?}");
             let part = RowLaunch { others: 1, ..launch };
-            assert!(!part.is_plain(T::ELEMENT), "of a part, {flags:?}");
+            assert!(!part.is_plain::<RmsNorm>(T::ELEMENT), "of a part, {flags:?}");
         }
     }
     // Weights and biases of the own type or f32, each column's own, or none, shared or not; no second array, or a residual.

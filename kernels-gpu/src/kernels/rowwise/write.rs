@@ -170,7 +170,7 @@ impl<T: Element> Arguments<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn notes<O: RowOp>(self) -> bool {
         let [a, b, c, d] = self.known;
-        !O::TAKES_COLUMNS && !(a.is_null() && b.is_null() && c.is_null() && d.is_null())
+        !(O::TAKES_COLUMNS || a.is_null() && b.is_null() && c.is_null() && d.is_null())
     }
 
     /// Writes what else is known of a row.

@@ -1,0 +1,48 @@
+//! What kernels of row operations leave open.
+
+/// What a kernel leaves open. What it does not, a compiler leaves out: most of the instructions of a general kernel only tell one case from another.
+pub trait Variant: Copy + Send + Sync {
+    /// Whether all is [plain](super::RowLaunch::is_plain).
+    const PLAIN: bool;
+    /// Whether another array is added.
+    const ADDED: bool;
+    /// Whether what was read is forgotten while states meet, and read again to be mapped.
+    const TWICE: bool = false;
+}
+
+/// Of [plain](super::RowLaunch::is_plain) launches.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain;
+
+/// The same, for rows that are read twice: the lessons' second form of softmax, to compare.
+#[derive(Clone, Copy, Debug)]
+pub struct Twice;
+
+/// Of all launches in which no array is added.
+#[derive(Clone, Copy, Debug)]
+pub struct Any;
+
+/// Of those in which one is.
+#[derive(Clone, Copy, Debug)]
+pub struct Added;
+
+impl Variant for Plain {
+    const PLAIN: bool = true;
+    const ADDED: bool = false;
+}
+
+impl Variant for Twice {
+    const PLAIN: bool = true;
+    const ADDED: bool = false;
+    const TWICE: bool = true;
+}
+
+impl Variant for Any {
+    const PLAIN: bool = false;
+    const ADDED: bool = false;
+}
+
+impl Variant for Added {
+    const PLAIN: bool = false;
+    const ADDED: bool = true;
+}

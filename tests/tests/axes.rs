@@ -253,6 +253,56 @@ proptest! {
     }
 }
 
+/// Batch norm's: of each channel over samples and places.
+#[test]
+fn batch_statistics_are_a_channels_own() {
+    let (samples, channels, places) = (5_u64, 3_u64, 77_u64);
+    let layout = Layout::c_order(&[samples, channels, places]).expect("small");
+    let values: Vec<f32> = (0..layout.len()).map(|i| (i * 37 % 1009) as f32 / 64.0 - 7.0).collect();
+    let op = ops::MeanVariance { correction: 0.0 };
+    let of = |values: &[f32], layout: &Layout| {
+        let answers = cpu::reduce_axes(op, values, layout, &Axes::of(&[0, 2]))
+            .expect("axes")
+            .answers;
+        answers
+            .into_iter()
+            .map(|(mean, variance)| [mean.to_bits(), variance.to_bits()])
+            .collect::<Vec<_>>()
+    };
+    let all = of(&values, &layout);
+    // Channels last, in memory.
+    let last = Layout::strided(
+        &[samples, channels, places],
+        &[(channels * places) as i64, 1, channels as i64],
+        0,
+    );
+    let at = |sample: u64, channel: u64, place: u64| values[((sample * channels + channel) * places + place) as usize];
+    let each =
+        |f: &mut dyn FnMut(u64, u64)| (0..samples).for_each(|sample| (0..places).for_each(|place| f(sample, place)));
+    let mut moved = vec![];
+    each(&mut |sample, place| moved.extend((0..channels).map(|channel| at(sample, channel, place))));
+    assert_eq!(of(&moved, &last.expect("small")), all);
+    for channel in 0..channels {
+        let mut alone = vec![];
+        each(&mut |sample, place| alone.push(at(sample, channel, place)));
+        let one = Layout::c_order(&[samples, 1, places]).expect("small");
+        assert_eq!(of(&alone, &one), all[channel as usize..][..1]);
+        let n = alone.len() as f64;
+        let mean = alone.iter().map(|x| f64::from(*x)).sum::<f64>() / n;
+        let variance = alone.iter().map(|x| (f64::from(*x) - mean).powi(2)).sum::<f64>() / n;
+        let [found, of_squares] = all[channel as usize].map(|bits| f64::from(f32::from_bits(bits)));
+        // Both are of f64 inside, rounded once; the rest is f64's own error, and the oracle's.
+        assert!(
+            (found - mean).abs() <= 2.0_f64.powi(-23) * mean.abs().max(1e-3),
+            "{found} for {mean}"
+        );
+        assert!(
+            (of_squares / variance - 1.0).abs() <= 2.0_f64.powi(-23),
+            "{of_squares} for {variance}"
+        );
+    }
+}
+
 #[test]
 fn extents_of_nothing_have_the_answer_over_nothing() {
     let layout = Layout::c_order(&[3, 0]).expect("small");

@@ -295,6 +295,69 @@ pub fn quick_losses_over_their_logits(gpu: &Gpu) {
     }
 }
 
+/// Losses as training asks for them, in kernels that sum nothing for an entropy: alone, and with the gradient.
+fn losses_without_entropy<T: Weights + Pod + PartialEq>(gpu: &Gpu, len: u64) {
+    const COUNT: usize = 21;
+    let layout = Layout::c_order(&[COUNT as u64, len]).expect("small");
+    let values = numbers::<T>(COUNT * len as usize, len);
+    let targets: Vec<i64> = (0..COUNT as i64)
+        .map(|row| if row % 5 == 3 { -100 } else { row * 7919 % len as i64 })
+        .collect();
+    let buffer = DeviceBuffer::from_slice(&values).expect("room");
+    let on_gpu = DeviceBuffer::from_slice(&targets).expect("room");
+    for (maps, smoothing) in [(false, 0.0), (false, 0.1), (true, 0.0), (true, 0.1)] {
+        let with = |targets| {
+            let loss = row::cross_entropy(targets).label_smoothing(smoothing).z_loss(1e-3);
+            if maps { loss.gradient(0.5) } else { loss }
+        };
+        let expected = with(Targets::from(&targets))
+            .on_cpu::<_, T>(View::new(&values, &layout).expect("in bounds"))
+            .expect("a meaning");
+        let prepared = with(Targets::Later { of_64_bits: true })
+            .prepare::<T, T>(gpu, &layout)
+            .expect("a plan");
+        let stream = Stream::new(StreamFlags::DEFAULT, None).expect("a stream");
+        let known = DeviceBuffer::<f32>::zeroed(3 * COUNT).expect("room");
+        let output = DeviceBuffer::from_slice(&vec![T::narrowed(7.0); values.len()]).expect("room");
+        let mut workspace = prepared.workspace().expect("room");
+        let at = |i: usize| known.as_device_ptr().as_raw() + 4 * (i * COUNT) as u64;
+        let places = RowPlaces {
+            input: buffer.as_device_ptr().as_raw(),
+            output: output.as_device_ptr().as_raw(),
+            targets: on_gpu.as_device_ptr().as_raw(),
+            known: [at(0), at(1), at(2), 0],
+            ..RowPlaces::default()
+        };
+        // SAFETY: all of it lives past the synchronisation.
+        unsafe { prepared.launch_raw(&stream, &places, &mut workspace).expect("a launch") };
+        stream.synchronize().expect("no fault");
+        let mut losses = vec![0.0; 3 * COUNT];
+        known.copy_to(&mut losses).expect("a copy");
+        let of = &expected.known;
+        let bits = |losses: &[f32]| losses.iter().map(|loss| loss.to_bits()).collect::<Vec<_>>();
+        let all = [&of.loss[..], &of.log_sum_exp, &of.log_probability].concat();
+        assert_eq!(
+            bits(&losses),
+            bits(&all),
+            "{} of {len}, {maps}, {smoothing}",
+            T::TYPE.name()
+        );
+        if maps {
+            let mut mapped = vec![T::narrowed(0.0); values.len()];
+            output.copy_to(&mut mapped).expect("a copy");
+            assert!(mapped == expected.values, "{} of {len}, {smoothing}", T::TYPE.name());
+        }
+    }
+}
+
+pub fn quick_losses_without_entropy(gpu: &Gpu) {
+    for len in [8, 40, 128, 256, 512, 1000, 1024, 2048, 4096, 20_000, 152_064] {
+        losses_without_entropy::<f32>(gpu, len);
+        losses_without_entropy::<bf16>(gpu, len);
+        losses_without_entropy::<f16>(gpu, len);
+    }
+}
+
 pub fn quick_sums_of_columns(gpu: &Gpu) {
     for [count, len] in [[1_u64, 1_u64], [33, 8], [1000, 264], [70, 1001], [3, 5000]] {
         let layout = Layout::c_order(&[count, len]).expect("small");

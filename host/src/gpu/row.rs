@@ -112,12 +112,13 @@ fn kind_of(op: &'static str, element: Type) -> Result<Kind, Error> {
 const KNOWN_THREADS: u32 = 128;
 
 impl Ready {
+    /// What is `asked` of the numbers that are known of rows, as far as it is settled: with some no launch is plain.
     fn new<Op: Operation>(
         gpu: &Gpu,
         row: &Row<'_, Op>,
         layout: &Layout,
-        element: Type,
-        out: Type,
+        [element, out]: [Type; 2],
+        asked: [bool; 4],
     ) -> Result<Self, Error> {
         let problem = row.layout_problem(layout)?;
         layout.check(i64::MAX as u64)?;
@@ -126,7 +127,11 @@ impl Ready {
         let params = row.op.params();
         let is_seen = problem.causal.is_none()
             || <Op::Op as RowOp>::MASKS && Width::of(element, problem.from[0].len) == Width::Warp;
-        let is_plain = is_seen && element == out && !matches!(second, Some(Second::Mask)) && !params.negates;
+        let is_plain = !asked[<Op::Op as RowOp>::PLAIN_KNOWS..].contains(&true)
+            && is_seen
+            && element == out
+            && !matches!(second, Some(Second::Mask))
+            && !params.negates;
         let lie = match Lie::of(element, &problem.from, &problem.to, is_plain) {
             Lie::Plain | Lie::InRuns if second == Some(Second::Added) => Lie::Added,
             lie => lie,
@@ -299,12 +304,12 @@ fn planned(
         let plan = plan_of(cluster)?;
         let function = modules.function(plan.entry)?;
         let shape = [plan.blocks, plan.threads(), plan.cluster()];
-        let at_once = if modules.have_clusters(library) {
+        let at_once = if modules.have_clusters(library) && plan.blocks > 0 {
             launch::clusters_at_once(function, shape)
         } else {
             0
         };
-        if plan.cluster() == 1 || at_once > 0 {
+        if plan.cluster() == 1 || at_once > 0 || plan.blocks == 0 {
             return Ok(Planned {
                 plan,
                 function,
@@ -432,7 +437,7 @@ impl<Op: Operation> Row<'_, Op> {
             return later("targets");
         }
         Ok(PreparedRow {
-            ready: Ready::new(gpu, self, layout, T::TYPE, U::TYPE)?,
+            ready: Ready::new(gpu, self, layout, [T::TYPE, U::TYPE], [false; 4])?,
             elements: PhantomData,
         })
     }

@@ -84,7 +84,7 @@ impl<Op: Operation> Row<'_, Op> {
         if let Some((of, _)) = &mut row.targets {
             *of = crate::row::Targets::Later { of_64_bits: true };
         }
-        let ready = Ready::new(gpu, &row, &layout, <V::Element as Element>::TYPE, U::TYPE)?;
+        let ready = Ready::new(gpu, &row, &layout, [<V::Element as Element>::TYPE, U::TYPE], Op::KNOWS)?;
         let mut workspace = ready.workspace()?;
         let count = ready.plan.count as usize;
         let scratch = gpu.scratch();

@@ -330,7 +330,7 @@ impl There {
         if let Some((of, _)) = &mut row.targets {
             *of = Targets::Later { of_64_bits: true };
         }
-        let ready = Ready::new(gpu, &row, &layout, <T as Element>::TYPE, U::TYPE)?;
+        let ready = Ready::new(gpu, &row, &layout, [<T as Element>::TYPE, U::TYPE], [false; 4])?;
         let _bound = Bound::to(gpu.context())?;
         let targets = targets.as_ref().map(|(targets, _)| bytemuck::cast_slice(targets));
         let there = Self {

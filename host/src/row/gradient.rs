@@ -50,7 +50,7 @@ pub struct RmsNormGradient {
 ///
 /// let y = row::softmax().on_cpu::<_, f32>(&[1.0_f32, 2.0, 3.0])?.values;
 /// let dx = row::softmax_gradient(&[0.0_f32, 0.0, 1.0]).on_cpu::<_, f32>(&y)?;
-/// assert_eq!(dx.values, [-0.059_892_025, -0.162_803_4, 0.222_695_43]);
+/// assert_eq!(dx.values, [-0.059_892_014, -0.162_803_38, 0.222_695_45]);
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 pub fn softmax_gradient<'a>(gradients: impl Into<Operand<'a>>) -> Row<'a, SoftmaxGradient> {

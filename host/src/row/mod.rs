@@ -8,8 +8,8 @@
 //! use warpfold::row;
 //!
 //! let mapped = row::softmax().on_cpu::<_, f32>(&[1.0_f32, 2.0, 3.0])?;
-//! assert_eq!(mapped.values, [0.090_030_57, 0.244_728_48, 0.665_240_94]);
-//! assert_eq!(mapped.known.log_sum_exp, [3.407_606]);
+//! assert_eq!(mapped.values, [0.090_030_566, 0.244_728_48, 0.665_240_9]);
+//! assert_eq!(mapped.known.log_sum_exp, [3.407_606_1]);
 //! # Ok::<(), warpfold::Error>(())
 //! ```
 

@@ -37,15 +37,16 @@ use crate::{
     layout::{Extents, Layout},
     plan::{
         RowPlan,
-        row::{Lie, MOST_BLOCKS},
+        row::{Form, Lie, MOST_BLOCKS},
     },
     row::{Operation, Row, RowElement, Targets, Values},
 };
 
 /// A row operation on one GPU: planned, its kernels loaded. Launch it as often as you like.
 ///
-/// A launch allocates nothing and waits for nothing, so it can be captured in a CUDA graph. One thing is left to a first launch: rows of at most 32 vectors have a kernel for
-/// addresses that are multiples of 16, and one for others, which is loaded when it is first needed. Where addresses are others, launch once before capturing.
+/// A launch allocates nothing and waits for nothing, so it can be captured in a CUDA graph. One thing is left to a first launch: what is aligned and
+/// has nothing unusual about it has a kernel of its own, and all else another, which is loaded when it is first needed. So launch once before capturing where addresses are no multiples of 16,
+/// weights are of another 16-bit type than the rows, or the entropy is asked for.
 pub struct PreparedRow<T, U> {
     ready: Ready,
     elements: PhantomData<fn(T) -> U>,
@@ -138,7 +139,7 @@ impl Ready {
         };
         let _bound = Bound::to(gpu.context())?;
         let size = [from.count, from.len];
-        let plan_of = |lie: Lie, cluster: u32| {
+        let plan_of = |lie: Lie, form: Form, cluster: u32| {
             if row.part.is_some() {
                 return RowPlan::of_part(Op::LIBRARY, Op::KERNELS, element, size, lie);
             }
@@ -147,9 +148,9 @@ impl Ready {
                 (_, true) => RowPlan::of_states,
                 _ => RowPlan::of_known,
             };
-            plan(Op::LIBRARY, Op::KERNELS, element, size, lie, row.form, cluster)
+            plan(Op::LIBRARY, Op::KERNELS, element, size, lie, form, cluster)
         };
-        let planned = planned(gpu, Op::LIBRARY, |cluster| plan_of(lie, cluster))?;
+        let planned = planned(gpu, Op::LIBRARY, |cluster| plan_of(lie, row.form, cluster))?;
         let Planned {
             plan,
             function,
@@ -158,7 +159,14 @@ impl Ready {
         } = planned;
         let general = plan
             .must_be_plain()
-            .then(|| plan_of(Lie::InRuns, cluster.min(PORTABLE_BLOCKS)))
+            .then(|| {
+                let cluster = cluster.min(PORTABLE_BLOCKS);
+                match plan_of(Lie::InRuns, row.form, cluster) {
+                    // Launches that are not plain have less room.
+                    Err(Error::Row(RowFault::TooLong { .. })) => plan_of(Lie::InRuns, Form::Best, cluster),
+                    plan => plan,
+                }
+            })
             .transpose()?
             .map(|plan| (plan, OnceLock::new()));
         let reach = layout.reach().unwrap_or((0, 0));

@@ -160,7 +160,7 @@ impl RowPlan {
         Self::make(library, op, element, size, lie, form, cluster, Purpose::Map)
     }
 
-    /// The same of an operation that only knows something of rows: many are folded by one launch, and what is known is made of their states by another. No block waits for others
+    /// The same of an operation that only knows something of rows: many that are neither short nor of two or three leaves are folded by one launch, and what is known is made of their states by another. No block waits for others
     /// of its cluster, no warp for what one lane of it makes.
     ///
     /// # Errors
@@ -239,8 +239,9 @@ impl RowPlan {
         } else {
             Way::Short
         };
-        let is_plain = lie == Lie::Plain && purpose != Purpose::States && form != Form::TwoPass;
-        let is_short = is_plain && width != Width::Warp && of(of_short).is_ok();
+        let reads_twice = form == Form::TwoPass && purpose == Purpose::Map && of(Way::Twice).is_ok();
+        let is_short = lie == Lie::Plain && purpose != Purpose::States && !reads_twice;
+        let is_short = is_short && width != Width::Warp && of(of_short).is_ok();
         let is_folded = match purpose {
             Purpose::Map => false,
             Purpose::Know => form == Form::Best && !is_short && count > FEW_ROWS && !FEW_LEAVES.contains(&leaves),
@@ -248,7 +249,7 @@ impl RowPlan {
         };
         let way = match lie {
             Lie::Plain if is_short => of_short,
-            Lie::Plain if form == Form::TwoPass && of(Way::Twice).is_ok() => Way::Twice,
+            Lie::Plain if reads_twice => Way::Twice,
             Lie::Plain => Way::Leaf,
             Lie::InRuns => Way::Any,
             Lie::Added => Way::Added,

@@ -95,7 +95,7 @@ fn of_two<Op: Operation>(op: Op, gradients: Operand<'_>) -> Row<'_, Op> {
 macro_rules! exponentials {
     ($($op:ident $name:literal)*) => {
         $(impl Row<'_, $op> {
-            /// Of the operation with that scale.
+            /// Of the operation with that [scale](Row::scale).
             pub fn scaled_by(mut self, scale: f32) -> Self {
                 self.op.scale = scale;
                 self

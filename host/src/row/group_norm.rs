@@ -271,7 +271,7 @@ impl GroupNormChannels<'_> {
     ) -> Result<ColumnGradients, Error> {
         Channels::of(ChannelSums::NAME, self.groups, 1, layout)?;
         let (samples, channels) = (layout.shape()[0], layout.shape()[1]);
-        let rows = samples * self.groups;
+        let rows = samples.saturating_mul(self.groups);
         let MeanAndDeviation {
             mean,
             reciprocal_deviation,

@@ -396,7 +396,7 @@ fn causal(layout: &Layout, axis: i64, offset: i64) -> Result<(u64, i64), Error> 
 }
 
 impl<Op: Scales> Row<'_, Op> {
-    /// Multiplies the elements first: of attention by `1 / √d`, of a temperature by its reciprocal. Finite, not 0.
+    /// Multiplies the elements first: of attention by `1 / √d`, of a temperature by its reciprocal. Between 2⁻¹⁰⁰ and 2¹⁰⁰ in magnitude, times log₂ e too.
     pub fn scale(self, scale: f32) -> Self {
         let op = self.op.scaled(scale);
         Self { op, ..self }

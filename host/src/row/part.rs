@@ -45,7 +45,7 @@ pub struct Part<'a>(pub(crate) Row<'a, CrossEntropy>);
 
 /// What is found of each row in its columns of one part, or of several that were [combined](Self::combine): the plain words that ranks exchange.
 ///
-/// With `n` rows they are `5 · n` f32. First come four of each row, row after row: the largest element; the sum of `2⁶⁴ · exp(x − largest)`; the sum of those, each times
+/// With `n` rows they are `5 · n` f32. First come four of each row, row after row: the largest element; the sum of `exp(x − largest)`; the sum of those, each times
 /// `x − largest`; and the sum of the elements, −0.0 without label smoothing. Then comes one of each row, the target's element; −0.0 where the target is no column of the part.
 /// The words of a part are a function of its elements; a NaN there has any payload on a GPU. On the CPU and on GPUs they lie alike, so either combines the other's.
 #[derive(Clone, Debug, PartialEq)]
@@ -220,7 +220,7 @@ impl<'a> Row<'a, CrossEntropy> {
 impl Part<'_> {
     /// Folds the part of each row that an array in host memory has.
     ///
-    /// A part of no columns, and one of all −∞, are as good as none; a NaN and a +∞ make the row's loss NaN, as in whole rows. Cost: each element is read once.
+    /// A part of no columns is as good as none, and so is, without label smoothing, one of all −∞; a NaN and a +∞ make the row's loss NaN, as in whole rows. Cost: each element is read once.
     ///
     /// # Errors
     ///

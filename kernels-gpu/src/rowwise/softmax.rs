@@ -21,7 +21,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// By a number: finite, not 0.
+    /// By a number: a [usable](Self::is_usable) one.
     #[must_use]
     pub fn by(scale: f32) -> Self {
         let magnitude = scale.abs();

@@ -148,7 +148,7 @@ pub trait Simt: Copy {
     ///
     /// # Safety
     ///
-    /// `from` is valid for `bytes`, which nobody writes while the kernel runs; both are multiples of 16.
+    /// `from` is valid for `bytes`; both are multiples of 16.
     unsafe fn prefetch(self, from: *const u8, bytes: u32) {
         let _ = (from, bytes);
     }

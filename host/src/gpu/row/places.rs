@@ -31,21 +31,28 @@ impl Ready {
     /// That everything is there which the operation needs, and aligned; and what weights and biases are.
     pub(super) fn check(&self, places: &RowPlaces) -> Result<[Kind; 2], Error> {
         let missing = |what: &'static str| Err(Error::Row(RowFault::Missing { what }));
-        // Of nothing nothing is read.
-        if self.plan.count == 0 || self.plan.len == 0 {
-            return Ok([self.columns(places.weights)?, self.columns(places.biases)?]);
+        let columns = || Ok([self.columns(places.weights)?, self.columns(places.biases)?]);
+        if self.plan.count == 0 {
+            return columns();
+        }
+        // Of rows of nothing, too, something is known: of those that are parts by their targets.
+        if let Some((of_64_bits, _)) = self.targets {
+            if places.targets == 0 {
+                return missing("targets");
+            }
+            launch::check_alignment(places.targets, if of_64_bits { 8 } else { 4 })?;
+        }
+        for known in places.known {
+            launch::check_alignment(known, 4)?;
+        }
+        if self.plan.len == 0 {
+            return columns();
         }
         if self.needs_weights && places.weights.0 == 0 {
             return Err(Error::Row(RowFault::NoWeights { op: self.name }));
         }
         if self.second.is_some() && places.other == 0 {
             return missing("the other array");
-        }
-        if let Some((of_64_bits, _)) = self.targets {
-            if places.targets == 0 {
-                return missing("targets");
-            }
-            launch::check_alignment(places.targets, if of_64_bits { 8 } else { 4 })?;
         }
         if self.reads_known && places.known[1] == 0 {
             return missing("what the norm knew of rows");
@@ -57,11 +64,7 @@ impl Ready {
         if self.second != Some(Second::Mask) {
             launch::check_alignment(places.other, from.bytes())?;
         }
-        places
-            .known
-            .iter()
-            .try_for_each(|known| launch::check_alignment(*known, 4))?;
-        Ok([self.columns(places.weights)?, self.columns(places.biases)?])
+        columns()
     }
 
     /// What weights or biases are, if there are any: aligned, and of a type that they can have.

@@ -14,7 +14,7 @@ pub trait Variant: Copy + Send + Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Plain;
 
-/// The same, for rows that are read twice: the lessons' second form of softmax, to compare.
+/// The same, for rows that are read twice: softmax's form between the one that reads a row once and separate launches, to compare.
 #[derive(Clone, Copy, Debug)]
 pub struct Twice;
 

@@ -37,7 +37,7 @@ use crate::{
     layout::{Extents, Layout},
     plan::{
         RowPlan,
-        row::{Form, Lie, MOST_BLOCKS},
+        row::{Form, Lie, MOST_BLOCKS, Purpose, RowProblem},
     },
     row::{Operation, Row, RowElement, Targets, Values},
 };
@@ -139,16 +139,23 @@ impl Ready {
         };
         let _bound = Bound::to(gpu.context())?;
         let size = [from.count, from.len];
+        let purpose = match (row.op.maps(), row.op.knows_sums()) {
+            _ if row.part.is_some() => Purpose::Part,
+            (true, _) => Purpose::Map,
+            (_, true) => Purpose::States,
+            _ => Purpose::Know,
+        };
         let plan_of = |lie: Lie, form: Form, cluster: u32| {
-            if row.part.is_some() {
-                return RowPlan::of_part(Op::LIBRARY, Op::KERNELS, element, size, lie);
-            }
-            let plan = match (row.op.maps(), row.op.knows_sums()) {
-                (true, _) => RowPlan::of,
-                (_, true) => RowPlan::of_states,
-                _ => RowPlan::of_known,
-            };
-            plan(Op::LIBRARY, Op::KERNELS, element, size, lie, form, cluster)
+            RowPlan::of(RowProblem {
+                library: Op::LIBRARY,
+                op: Op::KERNELS,
+                element,
+                size,
+                lie,
+                form,
+                cluster,
+                purpose,
+            })
         };
         let planned = planned(gpu, Op::LIBRARY, |cluster| plan_of(lie, row.form, cluster))?;
         let Planned {

@@ -94,17 +94,40 @@ pub struct RowPlan {
     pub is_split: bool,
 }
 
-/// What a plan is for.
-#[derive(Clone, Copy, PartialEq)]
-enum Purpose {
+/// What rows are planned for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Purpose {
     /// Answers of elements.
     Map,
-    /// What is known of rows alone.
+    /// What is known of rows alone. Many that are neither short nor of two or three leaves are folded by one launch, and another makes of their states what is known: no block waits for
+    /// others of its cluster, no warp for what one lane of it makes.
     Know,
-    /// The states of rows.
+    /// The states of rows: one launch folds, and no other follows but those that combine states.
     States,
-    /// Rows of which others have parts, too.
+    /// Rows that are [split](crate::row::Part) over several arrays: one launch folds the part of each that is here, another maps it. No kernel of it takes only
+    /// [plain](RowPlan::must_be_plain) launches, whatever the form.
     Part,
+}
+
+/// Rows that are to be planned.
+#[derive(Clone, Copy)]
+pub struct RowProblem {
+    /// What the operation's kernels are built in: this library's, or that of [your own](crate::row::own).
+    pub library: &'static Library,
+    /// The operation.
+    pub op: &'static str,
+    /// The elements.
+    pub element: Type,
+    /// How many rows, and elements of each.
+    pub size: [u64; 2],
+    /// How they lie.
+    pub lie: Lie,
+    /// How they are to be folded and mapped.
+    pub form: Form,
+    /// Blocks of the device's largest cluster; 1 where it has none.
+    pub cluster: u32,
+    /// What for.
+    pub purpose: Purpose,
 }
 
 /// Leaves up to which a block has the row by itself; measured on H200s, as those below.
@@ -140,89 +163,40 @@ impl RowPlan {
         form: Form,
         cluster: u32,
     ) -> Result<Self, Error> {
-        Self::of(&LIBRARY, op, element, size, lie, form, cluster)
+        Self::of(RowProblem {
+            library: &LIBRARY,
+            op,
+            element,
+            size,
+            lie,
+            form,
+            cluster,
+            purpose: Purpose::Map,
+        })
     }
 
-    /// The same of an operation of any library's, [your own](crate::row::own) among them.
+    /// The same of an operation of any library's, and for any purpose.
     ///
     /// # Errors
     ///
     /// As [`new`](Self::new).
-    pub fn of(
-        library: &'static Library,
-        op: &'static str,
-        element: Type,
-        size: [u64; 2],
-        lie: Lie,
-        form: Form,
-        cluster: u32,
-    ) -> Result<Self, Error> {
-        Self::make(library, op, element, size, lie, form, cluster, Purpose::Map)
-    }
-
-    /// The same of an operation that only knows something of rows: many that are neither short nor of two or three leaves are folded by one launch, and what is known is made of their states by another. No block waits for others
-    /// of its cluster, no warp for what one lane of it makes.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](Self::new).
-    pub fn of_known(
-        library: &'static Library,
-        op: &'static str,
-        element: Type,
-        size: [u64; 2],
-        lie: Lie,
-        form: Form,
-        cluster: u32,
-    ) -> Result<Self, Error> {
-        Self::make(library, op, element, size, lie, form, cluster, Purpose::Know)
-    }
-
-    /// The same of an operation whose states are what is asked for: one launch folds, and no other follows but those that combine states.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](Self::new).
-    pub fn of_states(
-        library: &'static Library,
-        op: &'static str,
-        element: Type,
-        size: [u64; 2],
-        lie: Lie,
-        form: Form,
-        cluster: u32,
-    ) -> Result<Self, Error> {
-        Self::make(library, op, element, size, lie, form, cluster, Purpose::States)
-    }
-
-    /// The same of rows that are [split](crate::row::Part) over several arrays: one launch folds the part of each that is here, another maps it. No kernel of it takes only
-    /// [plain](Self::must_be_plain) launches.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](Self::new).
-    pub fn of_part(
-        library: &'static Library,
-        op: &'static str,
-        element: Type,
-        size: [u64; 2],
-        lie: Lie,
-    ) -> Result<Self, Error> {
-        let lie = if lie == Lie::Plain { Lie::InRuns } else { lie };
-        Self::make(library, op, element, size, lie, Form::Unfused, 1, Purpose::Part)
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn make(
-        library: &'static Library,
-        op: &'static str,
-        element: Type,
-        [count, len]: [u64; 2],
-        lie: Lie,
-        form: Form,
-        cluster: u32,
-        purpose: Purpose,
-    ) -> Result<Self, Error> {
+    pub fn of(problem: RowProblem) -> Result<Self, Error> {
+        let RowProblem {
+            library,
+            op,
+            element,
+            size: [count, len],
+            mut lie,
+            mut form,
+            mut cluster,
+            purpose,
+        } = problem;
+        if purpose == Purpose::Part {
+            (form, cluster) = (Form::Unfused, 1);
+            if lie == Lie::Plain {
+                lie = Lie::InRuns;
+            }
+        }
         let element_name = element.name();
         let of = |way: Way| {
             library.find_row(op, element, way).ok_or(Error::NoKernel {
@@ -412,7 +386,17 @@ mod tests {
             (300 * LEAF, &[300, 2, 1]),
         ] {
             for lie in [Lie::Plain, Lie::InRuns, Lie::Apart] {
-                let plan = RowPlan::of_part(&LIBRARY, "cross_entropy", Type::Bf16, [9, len], lie).expect("a plan");
+                let plan = RowPlan::of(RowProblem {
+                    library: &LIBRARY,
+                    op: "cross_entropy",
+                    element: Type::Bf16,
+                    size: [9, len],
+                    lie,
+                    form: Form::Best,
+                    cluster: 16,
+                    purpose: Purpose::Part,
+                })
+                .expect("a plan");
                 assert!(plan.is_split && !plan.must_be_plain() && plan.cluster() == 1, "{plan}");
                 assert_eq!(plan.levels(), levels, "{plan}");
                 assert_eq!(plan.workspace_words(), 9 * 4 * levels.iter().sum::<u64>(), "{plan}");

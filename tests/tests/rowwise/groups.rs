@@ -7,7 +7,7 @@ use warpfold::{
     ops::{Sum, element::Type},
     plan::{
         RowPlan,
-        row::{Form, Lie},
+        row::{Form, Lie, Purpose, RowProblem},
     },
     row::{self, MeanAndDeviation, Operation, Row, RowElement},
 };
@@ -433,7 +433,16 @@ fn groups_are_within_the_bounds_of_norms() {
 #[test]
 fn states_that_are_asked_for_are_folded_alone() {
     for (size, levels) in [([2, 4], vec![1]), ([1, 5000], vec![20, 1])] {
-        let plan = RowPlan::of_states(&LIBRARY, "norm_gradient", Type::F32, size, Lie::Plain, Form::Best, 16);
+        let plan = RowPlan::of(RowProblem {
+            library: &LIBRARY,
+            op: "norm_gradient",
+            element: Type::F32,
+            size,
+            lie: Lie::Plain,
+            form: Form::Best,
+            cluster: 16,
+            purpose: Purpose::States,
+        });
         let plan = plan.expect("a plan");
         assert_eq!((plan.way, plan.is_split, plan.levels()), (Way::Leaf, true, levels));
     }

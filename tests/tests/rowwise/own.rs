@@ -6,7 +6,7 @@ use warpfold::{
     layout::Layout,
     plan::{
         RowPlan,
-        row::{Form, Lie},
+        row::{Form, Lie, Purpose, RowProblem},
     },
     row,
 };
@@ -192,7 +192,17 @@ fn kernels_are_those_of_the_operations_own_library() {
                 (Lie::InRuns, 9),
                 (Lie::Apart, 9000),
             ] {
-                let plan = RowPlan::of(library, op, element, [5, len], lie, Form::Best, 16).expect("few");
+                let plan = RowPlan::of(RowProblem {
+                    library,
+                    op,
+                    element,
+                    size: [5, len],
+                    lie,
+                    form: Form::Best,
+                    cluster: 16,
+                    purpose: Purpose::Map,
+                })
+                .expect("few");
                 assert_eq!(plan.entry.library, library, "{plan}");
             }
         }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The version of the canonical tree. A change to any constant here, or to the order above, is a new version.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Lanes in a warp.
 pub const LANES: u32 = 32;

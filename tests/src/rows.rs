@@ -75,6 +75,7 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
             warps,
             blocks_of_row,
             blocks: blocks as u32,
+            run: 0,
             is_split,
         });
     };
@@ -117,6 +118,19 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
     });
     shapes.extend(twice);
     shapes
+}
+
+/// Every shape that leaves could be folded alone in: runs of them end within a row, with it, and in a later one.
+pub fn folds(bytes: usize, arrays: usize, [count, len]: [u64; 2]) -> impl Iterator<Item = RowShape> {
+    let leaves = len.div_ceil(leaf_elements(bytes, arrays) as u64).max(1);
+    [1, 2, 3, 5].into_iter().map(move |run| RowShape {
+        way: Way::Fold,
+        warps: 2,
+        blocks_of_row: 1,
+        blocks: (count * leaves).div_ceil(2 * u64::from(run)) as u32,
+        run,
+        is_split: true,
+    })
 }
 
 /// Weights as the library takes them.

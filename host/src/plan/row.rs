@@ -1,6 +1,6 @@
 //! From rows to launches.
 
-use std::{fmt, ops::RangeInclusive};
+use std::fmt;
 
 use warpfold_kernels::{
     element::Type,
@@ -90,8 +90,12 @@ pub struct RowPlan {
     pub blocks_of_row: u32,
     /// Blocks of a launch.
     pub blocks: u32,
+    /// Leaves that a warp of [`Way::Fold`] folds, of one row or of several; 0 of the other ways.
+    pub run: u32,
     /// Whether one launch folds, and another maps.
     pub is_split: bool,
+    /// What it is for.
+    pub purpose: Purpose,
 }
 
 /// What rows are planned for.
@@ -99,7 +103,7 @@ pub struct RowPlan {
 pub enum Purpose {
     /// Answers of elements.
     Map,
-    /// What is known of rows alone. Many that are neither short nor of two or three leaves are folded by one launch, and another makes of their states what is known: no block waits for
+    /// What is known of rows alone. Many that are not short are folded by one launch, and another makes of their states what is known: no block waits for
     /// others of its cluster, no warp for what one lane of it makes.
     Know,
     /// The states of rows: one launch folds, and no other follows but those that combine states.
@@ -139,8 +143,11 @@ const FEW_WARPS: u64 = 8;
 /// Rows up to which blocks that wait for others of their cluster leave no multiprocessor idle that had work.
 const FEW_ROWS: u64 = 8;
 
-/// Leaves of rows whose own warps make what is known of them sooner than launches that combine so few states.
-const FEW_LEAVES: RangeInclusive<u64> = 2..=3;
+/// Leaves for which a GPU has warps at once: of more, a warp folds several.
+const MANY_LEAVES: u64 = 4096;
+
+/// The most leaves that a warp folds.
+const MOST_OF_A_WARP: u64 = 4;
 
 /// Blocks of the largest cluster.
 pub(crate) const MOST_BLOCKS: u32 = 16;
@@ -218,12 +225,15 @@ impl RowPlan {
         let is_short = is_short && width != Width::Warp && of(of_short).is_ok();
         let is_folded = match purpose {
             Purpose::Map => false,
-            Purpose::Know => form == Form::Best && !is_short && count > FEW_ROWS && !FEW_LEAVES.contains(&leaves),
+            Purpose::Know => form == Form::Best && !is_short && count > FEW_ROWS,
             Purpose::States | Purpose::Part => true,
         };
+        let all_leaves = count.saturating_mul(leaves);
+        let folds_alone = is_folded && purpose != Purpose::Part && u32::try_from(all_leaves).is_ok();
         let way = match lie {
             Lie::Plain if is_short => of_short,
             Lie::Plain if reads_twice => Way::Twice,
+            Lie::Plain if folds_alone && of(Way::Fold).is_ok() => Way::Fold,
             Lie::Plain => Way::Leaf,
             Lie::InRuns => Way::Any,
             Lie::Added => Way::Added,
@@ -246,7 +256,7 @@ impl RowPlan {
             Form::Online | Form::TwoPass => true,
         };
         let is_split = is_folded || leaves > 1 && !fits;
-        let (warps, blocks_of_row) = if leaves == 1 {
+        let (warps, blocks_of_row) = if leaves == 1 || way == Way::Fold {
             (WARPS, 1)
         } else if is_split {
             (WARPS, leaves.div_ceil(WARPS.into()))
@@ -256,7 +266,12 @@ impl RowPlan {
             let warps = leaves.div_ceil(cluster.into()).next_power_of_two().max(FEW_WARPS);
             (warps as u32, leaves.div_ceil(warps))
         };
+        let run = match way {
+            Way::Fold => (all_leaves / MANY_LEAVES).clamp(1, MOST_OF_A_WARP) as u32,
+            _ => 0,
+        };
         let blocks = match (way, width) {
+            (Way::Fold, _) => all_leaves.div_ceil(u64::from(WARPS * run)),
             (Way::Short | Way::Noted, Width::Lanes(lanes)) => {
                 count.div_ceil(u64::from(WARPS * (ROWS / arrays) as u32 * (LANES / lanes)))
             }
@@ -279,7 +294,9 @@ impl RowPlan {
                 blocks: blocks_of_row,
             })?,
             blocks: i32::try_from(blocks).map_err(|_| Error::GridOverflow { count, blocks })? as u32,
+            run,
             is_split,
+            purpose,
         })
     }
 
@@ -314,10 +331,17 @@ impl RowPlan {
         levels
     }
 
-    /// How many launches there are: one, or one that folds, one for each further level of states, and one that maps.
+    /// How many launches there are: one, or one that folds, one for each further level of states, and one that maps. What is known of rows is made of the states of the level before
+    /// the last; where states are asked for, nothing is mapped.
     #[must_use]
     pub fn launches(&self) -> u64 {
-        1 + self.levels().len() as u64
+        let levels = self.levels().len() as u64;
+        match self.purpose {
+            _ if !self.is_split => 1,
+            Purpose::Map | Purpose::Part => levels + 1,
+            Purpose::Know => levels.max(2),
+            Purpose::States => levels,
+        }
     }
 
     /// Words of a workspace.
@@ -336,10 +360,12 @@ impl fmt::Display for RowPlan {
         if self.cluster() > 1 {
             write!(f, ", {} of a cluster", self.cluster())?;
         }
-        if self.is_split {
-            write!(f, ", which folds, and again, which maps")?;
+        match self.purpose {
+            _ if !self.is_split => Ok(()),
+            Purpose::Map | Purpose::Part => write!(f, ", which folds, and again, which maps"),
+            Purpose::Know => write!(f, ", which folds, before what is known is made of that"),
+            Purpose::States => write!(f, ", which folds"),
         }
-        Ok(())
     }
 }
 
@@ -372,6 +398,50 @@ mod tests {
         for (lie, leaves) in [(Lie::Plain, 1025), (Lie::Apart, 2)] {
             let told = plan(leaves, lie, Form::Online);
             assert!(matches!(told, Err(Error::Row(RowFault::TooLong { .. }))), "{leaves}");
+        }
+    }
+
+    /// Losses of rows of any length that is not short: leaves are folded alone, several by a warp where there are many, and then what is known of rows is made of those states.
+    #[test]
+    fn leaves_are_folded_alone() {
+        for (purpose, [count, len], run, launches) in [
+            (Purpose::Know, [9, LEAF], 1, 2),
+            (Purpose::Know, [9, 3 * LEAF - 8], 1, 2),
+            (Purpose::Know, [32_768, LEAF], 4, 2),
+            (Purpose::Know, [3000, 3 * LEAF], 2, 2),
+            (Purpose::Know, [64, 256 * LEAF], 4, 2),
+            (Purpose::Know, [64, 256 * LEAF + 8], 4, 3),
+            (Purpose::States, [9, LEAF], 1, 1),
+            (Purpose::States, [64, 256 * LEAF + 8], 4, 3),
+        ] {
+            let of = |op| {
+                RowPlan::of(RowProblem {
+                    library: &LIBRARY,
+                    op,
+                    element: Type::Bf16,
+                    size: [count, len],
+                    lie: Lie::Plain,
+                    form: Form::Best,
+                    cluster: 16,
+                    purpose,
+                })
+                .expect("a plan")
+            };
+            let plan = of("cross_entropy");
+            let leaves = count * len.div_ceil(LEAF);
+            assert_eq!(
+                (plan.way, plan.run, plan.launches()),
+                (Way::Fold, run, launches),
+                "{plan}"
+            );
+            assert_eq!(u64::from(plan.blocks), leaves.div_ceil(4 * u64::from(run)), "{plan}");
+            // Of an operation without such a kernel each leaf has a warp of the kernel that maps.
+            let other = of("layer_norm");
+            assert_eq!(
+                (other.way, other.run, other.launches()),
+                (Way::Leaf, 0, launches),
+                "{other}"
+            );
         }
     }
 

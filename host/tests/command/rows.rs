@@ -139,7 +139,7 @@ fn what_is_wrong_is_told_and_nothing_is_written() {
             "2 channels cannot be 3 groups",
         ),
         (
-            vec!["group-norm", input, "--out", out, "--groups", "2", "--axis", "0"],
+            vec!["group-norm", input, "--out", out, "--groups", "2", "--axis", "-1"],
             "channels, which are axis 1",
         ),
         (

@@ -24,6 +24,39 @@ pub fn to_bf16(low: f32, high: f32) -> u32 {
     }
 }
 
+/// Of two f16 in each word each larger one, as [`single::maximum`](super::single::maximum) has it.
+#[inline(always)]
+#[must_use]
+pub fn maximum_f16_pair(a: u32, b: u32) -> u32 {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    return crate::simt::nvptx::arithmetic::maximum_f16_pair(a, b);
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+    {
+        use super::single::maximum;
+        use crate::element::{Element as _, f16};
+        let both = |shift: u32| {
+            let wide = |word: u32| f16::from_bits((word >> shift) as u16).wide();
+            maximum(wide(a), wide(b))
+        };
+        to_f16(both(0), both(16))
+    }
+}
+
+/// The same of two bf16.
+#[inline(always)]
+#[must_use]
+pub fn maximum_bf16_pair(a: u32, b: u32) -> u32 {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    return crate::simt::nvptx::arithmetic::maximum_bf16_pair(a, b);
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+    {
+        use super::single::maximum;
+        let high = |word: u32| f32::from_bits(word & 0xffff_0000);
+        let low = |word: u32| f32::from_bits(word << 16);
+        to_bf16(maximum(low(a), low(b)), maximum(high(a), high(b)))
+    }
+}
+
 /// The bits of an f32, those of a NaN being `0x7fff_ffff`, which is what arithmetic on GPUs has.
 #[inline(always)]
 #[must_use]

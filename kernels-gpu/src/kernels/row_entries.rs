@@ -19,6 +19,8 @@ pub struct RowBounds {
     pub short: [u32; 2],
     /// [`Way::Noted`]: the same.
     pub noted: [u32; 2],
+    /// [`Way::Fold`]: the same.
+    pub fold: [u32; 2],
     /// [`Way::Leaf`]: threads of the largest block.
     pub leaf: [u32; 2],
     /// [`Way::Twice`]: the same.
@@ -40,6 +42,7 @@ impl RowBounds {
     pub const NONE: Self = Self {
         short: [0; 2],
         noted: [0; 2],
+        fold: [0; 2],
         leaf: [0; 2],
         twice: [0; 2],
         any: [0; 2],
@@ -57,6 +60,7 @@ impl RowBounds {
         Self {
             short: [threads / 128; 2],
             noted: [0; 2],
+            fold: [0; 2],
             leaf: [threads; 2],
             twice: [0; 2],
             any: [threads; 2],
@@ -75,6 +79,7 @@ impl RowBounds {
         match way {
             Way::Short => [128, self.short[i]],
             Way::Noted => [128, self.noted[i]],
+            Way::Fold => [128, self.fold[i]],
             Way::Leaf => [self.leaf[i], 1],
             Way::Twice => [self.twice[i], 1],
             Way::Any => [self.any[i], 1],
@@ -151,7 +156,7 @@ pub unsafe fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: Argument
 /// [`row_operations!`](crate::row_operations) makes of a crate of your own.
 ///
 /// Each operation has its [`RowBounds`](crate::kernels::row_entries::RowBounds), and is made of what its launch
-/// [passes](crate::kernels::rowwise::RowParams); those that are `short` have kernels for short rows, those that are `noted` for short rows of which nothing is mapped, those that are `twice` read rows for each of fold and map, those that are `added` take another array, those that are `known` for what is known of rows alone. The kernels that combine states are made of
+/// [passes](crate::kernels::rowwise::RowParams); those that are `short` have kernels for short rows, those that are `noted` for short rows of which nothing is mapped, those that are `fold` for longer ones, those that are `twice` read rows for each of fold and map, those that are `added` take another array, those that are `known` for what is known of rows alone. The kernels that combine states are made of
 /// those under `states`. There are entry points where `if` says so, on the GPU; `with` are further entries.
 #[doc(hidden)]
 #[macro_export]
@@ -194,6 +199,14 @@ macro_rules! row_entries {
             "_noted_f32", Noted of F32 = map_short<f32>(plain_arguments);
             "_noted_f16", Noted of F16 = map_short<$crate::element::f16>(plain_arguments);
             "_noted_bf16", Noted of Bf16 = map_short<$crate::element::bf16>(plain_arguments);
+        }
+    };
+    (@ways $then:ident $of:tt [fold $($others:ident)*] $($more:tt)*) => {
+        $crate::row_entries! {
+            @ways $then $of [$($others)*] $($more)*
+            "_fold_f32", Fold of F32 = fold_leaves<f32>(plain_arguments);
+            "_fold_f16", Fold of F16 = fold_leaves<$crate::element::f16>(plain_arguments);
+            "_fold_bf16", Fold of Bf16 = fold_leaves<$crate::element::bf16>(plain_arguments);
         }
     };
     (@ways $then:ident $of:tt [twice $($others:ident)*] $($more:tt)*) => {

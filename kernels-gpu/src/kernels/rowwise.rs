@@ -7,6 +7,7 @@
 
 mod apart;
 mod columns;
+mod fold;
 mod launch;
 mod points;
 mod read;
@@ -17,12 +18,13 @@ mod write;
 
 pub use apart::map_apart;
 pub use columns::{CHUNK, sum_columns};
+pub use fold::fold_leaves;
 pub use launch::{Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Targets};
 pub use points::{ENTRIES, find_columns};
 pub use variant::{Added, Any, Plain, Twice, Variant};
 pub use way::Way;
 
-use read::Lane;
+use read::{Lane, Reach};
 use spot::Spot;
 use write::Writer;
 
@@ -80,29 +82,29 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, a
     // SAFETY: passed on to the caller.
     let mut lane = unsafe {
         let spot = arguments.wide_spot(before, first);
-        Lane::<S, T, O, Plain, K>::read(simt, op, arguments, spot, Some(each_lanes.into()), true)
+        Lane::<S, T, O, Plain, K>::read(simt, op, arguments, spot, Some(each_lanes.into()), Reach::Vectors)
     };
     let mut lens = [0; K];
     each!(slot < K, 4 => {
         let spot = lane.spot_of(slot);
-        // SAFETY: passed on to the caller.
-        lane.given[slot] = unsafe { arguments.given::<S, O>(simt, spot.row, spot.start.0) };
+        if !O::TARGETS {
+            // SAFETY: passed on to the caller.
+            lane.given[slot] = unsafe { arguments.given::<S, O>(simt, spot.row, spot.start.0) };
+        }
         lens[slot] = arguments.there(spot.row) as u32;
     });
     let (lane, leaves) = leaf::fold::<S, T, O, _, K, K>(simt, op, lane, lens, lanes);
     // A target's answer is another's: rows of those that map are a leaf's.
     if !O::TARGETS && !arguments.out.start.is_null() {
         let lane = if O::KEEPS { lane } else { lane.again() };
+        let len = arguments.rows.len;
+        let mut factors = [op.factors_alone(leaves[0].reference, leaves[0].state, len, lane.given[0]); K];
         each!(slot < K, 4 => {
-            let (Leaf { reference, state }, given) = (leaves[slot], lane.given[slot]);
-            let writer = Writer {
-                lane,
-                reference,
-                factors: op.factors_alone(reference, state, arguments.rows.len, given),
-            };
-            // SAFETY: passed on to the caller; each row has these lanes alone.
-            unsafe { writer.write_vector(slot) };
+            let Leaf { reference, state } = leaves[slot];
+            factors[slot] = op.factors_alone(reference, state, len, lane.given[slot]);
         });
+        // SAFETY: passed on to the caller; each row has these lanes alone.
+        unsafe { write::write_short(lane, leaves.map(|leaf| leaf.reference), factors) };
     }
     if !arguments.notes::<O>() {
         return;
@@ -111,11 +113,16 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, a
     let mut turn = simt.opaque(0);
     while turn < K as u32 {
         let mine = turn + simt.lane() % lanes;
-        let (Leaf { state, .. }, given) = nth(mine, leaves, lane.given);
+        let (Leaf { state, .. }, mut given) = nth(mine, leaves, lane.given);
         let row = before + u64::from(mine * each_lanes);
         if mine < K as u32 && row < arguments.rows.count {
             // SAFETY: passed on to the caller; each row has one such lane.
-            unsafe { arguments.note(simt, op, row, state, arguments.rows.len, given) };
+            unsafe {
+                if O::TARGETS {
+                    given = arguments.given::<S, O>(simt, row, arguments.rows.regular(row).start.0);
+                }
+                arguments.note(simt, op, row, state, arguments.rows.len, given);
+            }
         }
         turn = simt.opaque(turn + lanes);
     }
@@ -223,22 +230,34 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
     }
 }
 
-/// Writes what is known of rows whose states were folded by an earlier launch: a lane for each, where a row's own warp would have 31 of them wait for it.
+/// Writes what is known of rows whose states were folded by an earlier launch, at most [`MOST_STATES`](leaf::MOST_STATES) of each: some lanes for a row, where its own warp would have
+/// 31 of them wait for one.
 ///
 /// # Safety
 ///
 /// As [`map_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
-    let row = u64::from(simt.block()) * u64::from(simt.threads()) + u64::from(simt.thread());
-    if row >= arguments.rows.count {
+    let count = arguments.states_of_row;
+    let lanes = leaf::lanes_of(count);
+    let thread = u64::from(simt.block()) * u64::from(simt.threads()) + u64::from(simt.thread());
+    let row = thread / u64::from(lanes);
+    let is_there = row < arguments.rows.count;
+    let state = leaf::fold_in_lanes(simt, op, count, lanes, |number| {
+        if is_there {
+            // SAFETY: passed on to the caller: so many states of each row are there.
+            unsafe { load_state(simt, arguments.row_states, row * u64::from(count) + u64::from(number)) }
+        } else {
+            op.identity()
+        }
+    });
+    if !is_there || !thread.is_multiple_of(lanes.into()) {
         return;
     }
-    // SAFETY: passed on to the caller; each row has one lane.
+    // SAFETY: passed on to the caller; each row has one such lane.
     unsafe {
         let start = arguments.start(simt, row);
         let given = arguments.given::<S, O>(simt, row, start.0);
-        let state = load_state(simt, arguments.row_states, row);
         let whole = arguments.whole::<O>(arguments.seen(row));
         arguments.note(simt, op, row, state, whole, given);
     }
@@ -368,7 +387,12 @@ impl<T: Element> Arguments<T> {
                 first,
                 present: narrow(simt, u64::saturating_sub(seen, first)),
             };
-            let mut lane = Lane::read(simt, op, self, spot, None, V::PLAIN || self.is_wide);
+            let reach = if V::PLAIN || self.is_wide {
+                Reach::Vectors
+            } else {
+                Reach::Elements
+            };
+            let mut lane = Lane::read(simt, op, self, spot, None, reach);
             // That of a target is a load that waits for another: after those of the row are under way.
             lane.given = [self.given::<S, O>(simt, row, spot.start.0); N];
             lane

@@ -143,6 +143,7 @@ pub struct LogSoftmax {
 macro_rules! largest {
     () => {
         type Value = f32;
+        const FINDS_LARGEST: bool = true;
 
         #[inline(always)]
         fn negates(self) -> bool {

@@ -2,7 +2,10 @@
 //! elements.
 
 use crate::{
-    arithmetic::narrow::{f32_bits, to_bf16, to_f16},
+    arithmetic::{
+        narrow::{f32_bits, maximum_bf16_pair, maximum_f16_pair, to_bf16, to_f16},
+        single,
+    },
     element::{Element, Item as _, Type, bf16, f16},
     rowwise::Column,
     simt::Simt,
@@ -107,6 +110,16 @@ impl Floats {
             Self::F32 => f32_bits(low),
             Self::F16 => to_f16(low, high),
             Self::Bf16 => to_bf16(low, high),
+        }
+    }
+
+    /// Of each two elements in a word the larger one.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn larger(self, a: u32, b: u32) -> u32 {
+        match self {
+            Self::F32 => single::maximum(f32::from_bits(a), f32::from_bits(b)).to_bits(),
+            Self::F16 => maximum_f16_pair(a, b),
+            Self::Bf16 => maximum_bf16_pair(a, b),
         }
     }
 

@@ -118,6 +118,19 @@ pub fn check_row_laws<O: RowOp>(op: O, samples: &[f32]) {
         let is_plain = part == 0.0 || part.is_infinite();
         assert!(is_plain, "an absent element is {part}, neither zero nor infinite");
     }
+    if O::FINDS_LARGEST {
+        assert!(O::LOOKS_FIRST && O::Value::ARRAYS == 1, "the largest of one array");
+        let largest = |a: f32, b: f32| crate::arithmetic::single::maximum(a, b);
+        for (a, b) in samples.iter().flat_map(|a| samples.iter().map(move |b| (*a, *b))) {
+            let of = |value: f32| op.first(O::value_of(value));
+            same(
+                op.both(of(a), of(b)),
+                largest(a, b),
+                "the first look's largest",
+                &(a, b),
+            );
+        }
+    }
     if O::LOOKS_FIRST {
         same(
             op.first(absent),

@@ -20,6 +20,7 @@ use warpfold_kernels::{
     stages::{
         columns::{Floats, Shares},
         load::around::Around,
+        reduce::leaf::{MOST_STATES, lanes_of},
     },
     tree::LANES,
 };
@@ -99,6 +100,8 @@ pub struct RowShape {
     pub blocks_of_row: u32,
     /// Blocks of a launch.
     pub blocks: u32,
+    /// Leaves that a warp folds, where they are folded alone; else 0.
+    pub run: u32,
     /// Whether one launch folds, and another maps.
     pub is_split: bool,
 }
@@ -241,6 +244,7 @@ impl Run {
             states_of_row: leaves,
             leaves,
             blocks: shape.blocks_of_row.into(),
+            run: shape.run.into(),
             period,
             shown,
             ahead: 0,
@@ -274,6 +278,7 @@ impl Run {
             unsafe {
                 match way {
                     Way::Short | Way::Noted => rowwise::map_short(lane, op, arguments),
+                    Way::Fold => rowwise::fold_leaves(lane, op, arguments),
                     Way::Leaf => rowwise::map_leaves(lane, op, arguments, Plain),
                     Way::Twice => rowwise::map_leaves(lane, op, arguments, Twice),
                     Way::Any | Way::Added if arguments.second == Second::Added => {
@@ -302,6 +307,9 @@ impl Run {
             return self.go::<E, O>(op, element, shape.way, passed, &config);
         }
         self.go::<E, O>(op, element, shape.way, passed.of_mode(Mode::Fold), &config)?;
+        if passed.out.is_null() && passed.leaves <= MOST_STATES.into() {
+            return self.map::<E, O>(op, element, shape, (self.states.start(), passed.leaves), seed);
+        }
         let to = self
             .memory
             .words("states of rows", passed.count as usize * O::State::COUNT);
@@ -314,7 +322,7 @@ impl Run {
                 rowwise::fold_states(lane, op, from, passed.leaves, to.start(), passed.count);
             }
         })?;
-        self.map::<E, O>(op, element, shape, to.start(), seed)
+        self.map::<E, O>(op, element, shape, (to.start(), 1), seed)
     }
 
     /// The launch that maps rows, or makes of their states what is known of them.
@@ -323,12 +331,13 @@ impl Run {
         op: O,
         element: warpfold_kernels::element::Type,
         shape: RowShape,
-        row_states: *mut u32,
+        (row_states, states_of_row): (*mut u32, u64),
         seed: u64,
     ) -> Result<(), Fault> {
         let passed = self.passed;
         let map = RowLaunch {
             row_states,
+            states_of_row,
             ..passed.of_mode(Mode::Map)
         };
         if !passed.out.is_null() {
@@ -336,7 +345,8 @@ impl Run {
             return self.go::<E, O>(op, element, shape.way, map, &config);
         }
         let arguments: Arguments<E> = map.arguments();
-        let config = Launch::new(passed.count.div_ceil(LANES.into()) as u32, LANES, seed);
+        let rows = LANES / lanes_of(states_of_row as u32);
+        let config = Launch::new(passed.count.div_ceil(rows.into()) as u32, LANES, seed);
         launch(&config, &mut self.memory, |lane| {
             // SAFETY: as above.
             unsafe { rowwise::note_rows(lane, op, arguments) };
@@ -440,6 +450,7 @@ pub fn sum_columns<T: RowElement>(
         warps: 1,
         blocks_of_row: 1,
         blocks: 1,
+        run: 0,
         is_split: false,
     };
     let mut run = Run::new::<T, f32, f32, NormGradient>(rows, beside, 0, shape);

@@ -24,7 +24,7 @@ use warpfold_kernels::{
     rowwise::{RowOp, Target, Value as _},
     stages::columns::Shares,
 };
-use warpfold_tests::rows::{Kind, SpecRow, Weights, numbers, plant, shapes, spec};
+use warpfold_tests::rows::{Kind, SpecRow, Weights, folds, numbers, plant, shapes, spec};
 
 /// A matrix, a gap before each row, and all that operations may read beside it.
 struct Inputs<T, W> {
@@ -239,7 +239,9 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
         let are_types = T::TYPE == U::TYPE && (W::TYPE == T::TYPE || W::TYPE.bytes() == 4);
         let is_masked = matches!(reads.second, Some(Second::Mask | Second::Added));
         let is_plain = is_wide && are_types && !is_masked && !op.negates();
-        for shape in shapes(T::TYPE.bytes(), <Op::Op as RowOp>::Value::ARRAYS, self.size, is_plain) {
+        let (bytes, arrays) = (T::TYPE.bytes(), <Op::Op as RowOp>::Value::ARRAYS);
+        let folds = folds(bytes, arrays, self.size).filter(|_| is_plain && !maps);
+        for shape in shapes(bytes, arrays, self.size, is_plain).into_iter().chain(folds) {
             // Those of short rows see all of them, and map no targets.
             if shape.way == Way::Short && (causal.is_some() || <Op::Op as RowOp>::TARGETS && maps) {
                 continue;

@@ -29,9 +29,9 @@ use crate::{
 pub struct Common {
     /// The array, of float16, bfloat16 or float32: a file of one, or FILE:NAME.
     file: PathBuf,
-    /// The axis that rows lie along, the first of them 0 and the last -1.
-    #[arg(long, value_name = "A", default_value_t = -1, allow_hyphen_values = true)]
-    axis: i64,
+    /// The axis that rows lie along, the first of them 0 and the last -1; the last, if none is given.
+    #[arg(long, value_name = "A", allow_hyphen_values = true)]
+    axis: Option<i64>,
     /// Writes the answers to a .npy file, in C order and of the array's type; bfloat16, which NumPy does not have, as float32. The file appears, or is replaced, once it is
     /// complete.
     #[arg(long, value_name = "OUT.npy")]
@@ -220,11 +220,11 @@ impl LayerNorm {
 impl GroupNorm {
     /// Group norm of each group of channels.
     pub fn run(&self) -> Result<Report, Failure> {
-        if self.common.axis != -1 {
+        if self.common.axis.is_some() {
             return Err("--axis is of other operations: those of group norm are channels, which are axis 1".into());
         }
         let common = Common {
-            axis: 1,
+            axis: Some(1),
             ..self.common.clone()
         };
         common.norm(row::group_norm(self.groups, self.eps), [&self.weight, &self.bias])
@@ -344,6 +344,11 @@ fn sums_of(sums: FloatVec, shape: &[u64]) -> Answers {
 }
 
 impl Common {
+    /// The axis that rows lie along.
+    fn axis(&self) -> i64 {
+        self.axis.unwrap_or(-1)
+    }
+
     /// A norm with the weights and the biases of files, if there are any.
     fn norm<Op: HasBiases>(&self, row: Row<'_, Op>, files: [&Option<PathBuf>; 2]) -> Result<Report, Failure> {
         let read = |file: &Option<PathBuf>| file.as_deref().map(Column::read).transpose();
@@ -384,7 +389,7 @@ impl Common {
         if outs.sums.as_ref().is_some_and(|sums| sums.is(&outs.answers)) {
             return Err("--out and --sum-out are one file".into());
         }
-        let row = row.axis(self.axis);
+        let row = row.axis(self.axis());
         match array.dtype() {
             DType::F32 => self.map::<f32, _>(row, &array, &outs),
             DType::F16 => self.map::<f16, _>(row, &array, &outs),
@@ -435,7 +440,7 @@ impl Common {
             device: device.name(),
             dtype: array.dtype().name(),
             shape: answers.shape,
-            axis: self.axis,
+            axis: self.axis(),
             dtype_out: dtype_out.name(),
             out: self.out.clone(),
             seconds,

@@ -212,6 +212,7 @@ impl<T: RowElement> PreparedColumns<T> {
             states_of_row: 0,
             leaves: 1,
             blocks: 1,
+            run: 0,
             period: 0,
             shown: 0,
             ahead: 0,

@@ -8,7 +8,10 @@ use warpfold_kernels::{
         Array,
         rowwise::{Mode, RowFlags, RowLaunch, Second},
     },
-    stages::{columns::Floats as Kind, reduce::leaf::MOST_STATES},
+    stages::{
+        columns::Floats as Kind,
+        reduce::leaf::{MOST_STATES, lanes_of},
+    },
 };
 
 use super::{KNOWN_THREADS, Ready, RowPlaces, States};
@@ -86,6 +89,7 @@ impl Ready {
             states_of_row: self.plan.leaves,
             leaves: self.plan.leaves,
             blocks: self.plan.blocks_of_row.into(),
+            run: self.plan.run.into(),
             period,
             shown,
             ahead: self.ahead,
@@ -115,6 +119,7 @@ impl Ready {
         let (plan, function) = self.of_launch(&passed)?;
         let passed = RowLaunch {
             blocks: plan.blocks_of_row.into(),
+            run: plan.run.into(),
             ..passed
         };
         // SAFETY: passed on to the caller.
@@ -128,7 +133,7 @@ impl Ready {
             if !self.knows_sums {
                 self.map(stream, (plan, function), passed, of_rows)?;
             }
-            Ok(of_rows)
+            Ok(of_rows.0)
         }
     }
 
@@ -150,7 +155,8 @@ impl Ready {
         unsafe { launch::launch_clusters(*function, shape, stream, &mut arguments) }
     }
 
-    /// Folds rows that another launch will map. Their states lie in the workspace, or where the last are to go; it says where.
+    /// Folds rows that another launch will map. Their states lie in the workspace, or where the last are to go; it says where, and how many each row has: one, or where what is known of a row is made of them as
+    /// many as a warp folds.
     ///
     /// # Safety
     ///
@@ -161,7 +167,7 @@ impl Ready {
         (plan, function): (&RowPlan, &Function),
         passed: RowLaunch,
         last: Option<u64>,
-    ) -> Result<u64, Error> {
+    ) -> Result<(u64, u64), Error> {
         // SAFETY: passed on to the caller.
         unsafe {
             self.go(
@@ -173,9 +179,13 @@ impl Ready {
         };
         let words = plan.entry.state_words as u64;
         let mut counts = plan.levels();
+        let mut of_row = 1;
         // The last level is what others come to; of one state of each row, what is launched for it is a copy.
         if counts.len() > 1 || last.is_none() {
             counts.pop();
+        }
+        if last.is_none() && self.known.is_some() && !self.knows_sums {
+            of_row = counts.pop().unwrap_or(1);
         }
         let mut start = passed.states.addr() as u64;
         for (level, count) in counts.iter().enumerate() {
@@ -191,7 +201,7 @@ impl Ready {
             unsafe { self.combine(stream, function, passed, from, to)? };
             start = to;
         }
-        Ok(start)
+        Ok((start, of_row))
     }
 
     /// Combines states of each row, as many at once as a warp folds.
@@ -233,10 +243,11 @@ impl Ready {
         stream: CUstream,
         (plan, function): (&RowPlan, &Function),
         passed: RowLaunch,
-        of_rows: u64,
+        (of_rows, states_of_row): (u64, u64),
     ) -> Result<(), Error> {
         let map = RowLaunch {
             row_states: device(of_rows),
+            states_of_row,
             ..passed.of_mode(Mode::Map)
         };
         // SAFETY: passed on to the caller.
@@ -244,7 +255,8 @@ impl Ready {
             let Some(known) = &self.known else {
                 return self.go(stream, function, map, [plan.blocks, plan.threads(), 1]);
             };
-            let blocks = plan.count.div_ceil(KNOWN_THREADS.into());
+            let lanes = lanes_of(states_of_row as u32);
+            let blocks = plan.count.div_ceil((KNOWN_THREADS / lanes).into());
             self.go(stream, known, map, [blocks as u32, KNOWN_THREADS, 1])
         }
     }

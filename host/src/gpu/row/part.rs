@@ -212,7 +212,7 @@ impl Ready {
             if kept != 0 {
                 self.sum(stream, logits, kept)?;
             }
-            self.map(stream, self.of_launch(&passed)?, passed, combined)
+            self.map(stream, self.of_launch(&passed)?, passed, (combined, 1))
         }
     }
 

@@ -81,6 +81,8 @@ pub struct RowLaunch {
     pub leaves: u64,
     /// [`Arguments::blocks`].
     pub blocks: u64,
+    /// [`Arguments::run`].
+    pub run: u64,
     /// [`Arguments::period`].
     pub period: u64,
     /// [`Arguments::shown`].
@@ -377,6 +379,7 @@ impl RowLaunch {
             states_of_row: self.states_of_row as u32,
             leaves: self.leaves as u32,
             blocks: self.blocks as u32,
+            run: self.run as u32,
             period: self.period,
             shown: self.shown,
             is_wide: flags >> WIDE & 1 != 0,
@@ -440,12 +443,14 @@ pub struct Arguments<T: Element> {
     pub states: *mut u32,
     /// What they were combined to, where this launch maps: the states of rows.
     pub row_states: *mut u32,
-    /// How many states of a row a launch combines that does nothing else.
+    /// How many states of a row a launch combines that does nothing else, or makes of them what is known of the row.
     pub states_of_row: u32,
     /// Leaves of a row.
     pub leaves: u32,
     /// Blocks that have a row together: a cluster's, if this launch folds and maps.
     pub blocks: u32,
+    /// Leaves that a warp folds one after the other, where leaves are [folded alone](super::fold_leaves): then nothing is written over a target's element. 0 where they are not.
+    pub run: u32,
     /// Of row `r` only the first `r mod period + shown` elements are seen; all, if it is 0.
     pub period: u64,
     /// Whether all rows, weights and answers are aligned vectors, each whole or absent, rows a stride apart and seen as a whole.

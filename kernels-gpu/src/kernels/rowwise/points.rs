@@ -94,7 +94,7 @@ macro_rules! points {
 }
 
 points! {
-    softmax: Softmax, leaf [1024 1024], any [1024 1024], short [8 7], twice [1024 896], added [1024 512], known [4 4]
+    softmax: Softmax, leaf [1024 1024], any [1024 1024], short [8 7], fold [8 8], twice [1024 896], added [1024 512], known [4 4]
         = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag };
     log_softmax: LogSoftmax, leaf [1024 1024], any [1024 1024], short [8 8], added [1024 512]
         = |params| LogSoftmax { scale: params.scale() };
@@ -102,7 +102,7 @@ points! {
         = |params| LayerNorm { epsilon: params.numbers[0] };
     rms_norm: RmsNorm, leaf [1024 1024], any [1024 1024], short [8 8]
         = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] };
-    cross_entropy: CrossEntropy, leaf [896 896], any [1024 896], noted [7 6], known [4 4]
+    cross_entropy: CrossEntropy, leaf [896 896], any [1024 896], noted [7 6], fold [8 8], known [4 4]
         = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]);
     softmax_gradient: SoftmaxGradient, leaf [1024 1024], any [1024 1024], short [8 8]
         = |params| SoftmaxGradient { scale: params.numbers[0] };

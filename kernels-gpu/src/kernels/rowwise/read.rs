@@ -20,6 +20,17 @@ use crate::{
     tree::{place, vector_elements},
 };
 
+/// How much is there of what lanes read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// A leaf, of aligned vectors.
+    Leaf,
+    /// Aligned vectors, each whole or absent.
+    Vectors,
+    /// Any elements.
+    Elements,
+}
+
 /// What a lane holds: a vector of each of a leaf's `N` rows, or of `N` short rows, if they are some rows `apart`.
 #[derive(Clone, Copy)]
 pub(super) struct Lane<S, T: Element, O, V, const N: usize> {
@@ -33,6 +44,8 @@ pub(super) struct Lane<S, T: Element, O, V, const N: usize> {
     pub(super) given: [Given; N],
     /// Whether vectors are whole or absent.
     pub(super) is_wide: bool,
+    /// Whether all are there.
+    is_whole: bool,
     firsts: Vectors<N>,
     seconds: Vectors<N>,
     variant: PhantomData<V>,
@@ -51,7 +64,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         arguments: Arguments<T>,
         spot: Spot<T>,
         apart: Option<u64>,
-        is_wide: bool,
+        reach: Reach,
     ) -> Self {
         let mut lane = Self {
             simt,
@@ -60,7 +73,8 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
             spot,
             apart,
             given: [[0.0; 2]; N],
-            is_wide,
+            is_wide: reach != Reach::Elements,
+            is_whole: reach == Reach::Leaf,
             firsts: [[0; WORDS]; N],
             seconds: [[0; WORDS]; N],
             variant: PhantomData,
@@ -126,7 +140,10 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         // It is negated with the others.
         let word = if T::BYTES == 2 { absent | absent << 16 } else { absent } ^ signs;
         let mut words = [[word; WORDS]; N];
-        if self.is_wide {
+        if self.is_whole {
+            // SAFETY: passed on to the caller.
+            each!(row < N, 4 => words[row] = unsafe { simt.load_input_vector(at(arguments, self.spot_of(row)).cast()) });
+        } else if self.is_wide {
             each!(row < N, 4 => {
                 let spot = self.spot_of(row);
                 // SAFETY: passed on to the caller.
@@ -151,7 +168,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     pub(super) fn spot_of(&self, row: usize) -> Spot<T> {
         let Self { arguments, spot, .. } = *self;
         match self.apart {
-            Some(rows) => arguments.wide_spot(spot.row + row as u64 * rows, spot.first),
+            Some(rows) => arguments.later_spot(spot, row, rows),
             None => spot.further(place::<T>(row, 0)),
         }
     }
@@ -330,6 +347,27 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Packed<O, N> for
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn largest<const K: usize>(&self) -> Option<[f32; K]> {
+        // An older architecture has no instruction for it.
+        if !V::PLAIN || T::BYTES != 2 || !S::HAS_CLUSTERS {
+            return None;
+        }
+        let floats = self.arguments.floats;
+        let mut of = [[0; WORDS]; K];
+        each!(row < N, 4 => {
+            let words = self.firsts[row];
+            let leaf = row % K;
+            each!(word < WORDS, 4 => {
+                of[leaf][word] = if row < K { words[word] } else { floats.larger(of[leaf][word], words[word]) };
+            });
+        });
+        Some(of.map(|[a, b, c, d]| {
+            let pair = floats.larger(floats.larger(a, b), floats.larger(c, d));
+            single::maximum(floats.widen(pair & 0xffff), floats.widen(pair >> 16))
+        }))
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn again(mut self) -> Self {
         let simt = self.simt;
         each!(row < N, 4 => {
@@ -345,8 +383,11 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Packed<O, N> for
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn left(&self, row: usize) -> u32 {
-        self.spot_of(row).present
+    fn has(&self, row: usize, column: usize) -> bool {
+        let present = self.spot_of(row).present;
+        // Vectors of plain launches are whole or absent, but for what is hidden.
+        let first = if V::PLAIN && !O::MASKS { 0 } else { column };
+        (first as u32) < present
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]

@@ -5,7 +5,7 @@ use crate::{
     element::{Element, Item as _, Two},
     rowwise::{Given, RowOp, Target},
     simt::Simt,
-    stages::load::words::load_element,
+    stages::load::{source::Source as _, words::load_element},
 };
 
 /// A vector of a row: of a leaf's rows the first.
@@ -34,6 +34,25 @@ impl<T> Spot<T> {
 }
 
 impl<T: Element> Arguments<T> {
+    /// The vector at the same place of one of the rows that are so many `apart`. By additions: a product of 64 bits is four instructions.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) fn later_spot(self, spot: Spot<T>, number: usize, apart: u64) -> Spot<T> {
+        let left = u64::saturating_sub(self.rows.count, spot.row).min(u32::MAX.into()) as u32;
+        let further = Two::<T>::map(self.rows.stride, |stride| {
+            ((apart as i64 * stride) * number as i64) as isize
+        });
+        Spot {
+            row: spot.row + number as u64 * apart,
+            start: Two::<T>::further(spot.start, further),
+            first: spot.first,
+            present: if number as u32 * (apart as u32) < left {
+                spot.present
+            } else {
+                0
+            },
+        }
+    }
+
     /// Where a vector of the first array begins.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn first(self, spot: Spot<T>) -> *const T {

@@ -7,6 +7,8 @@ pub enum Way {
     Short,
     /// The same of an operation with [targets](crate::rowwise::RowOp::TARGETS), which maps nothing.
     Noted,
+    /// [`fold_leaves`](super::fold_leaves).
+    Fold,
     /// [`map_leaves`](super::map_leaves) of [`Plain`](super::Plain) launches.
     Leaf,
     /// The same, which reads rows [twice](super::Twice).
@@ -27,6 +29,7 @@ impl Way {
         match self {
             Self::Short => "_short_",
             Self::Noted => "_noted_",
+            Self::Fold => "_fold_",
             Self::Leaf => "_leaf_",
             Self::Twice => "_twice_",
             Self::Any => "_any_",
@@ -39,6 +42,6 @@ impl Way {
     /// Whether its kernels are of [plain](super::RowLaunch::is_plain) launches.
     #[must_use]
     pub const fn is_plain(self) -> bool {
-        matches!(self, Self::Short | Self::Noted | Self::Leaf | Self::Twice)
+        matches!(self, Self::Short | Self::Noted | Self::Fold | Self::Leaf | Self::Twice)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Arguments, Mode, Variant, read::Lane};
 use crate::{
-    element::Element,
+    element::{Element, Item as _},
     rowwise::{Given, RowOp},
     simt::Simt,
     stages::{
@@ -53,7 +53,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
         }
         if O::TARGETS {
             // SAFETY: passed on to the caller.
-            unsafe { self.write_target(spot.first, N) };
+            unsafe { self.write_target(spot.first) };
         }
     }
 
@@ -135,13 +135,13 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
         values
     }
 
-    /// What becomes of the row's target, if it is among the lane's elements, of which the first and how many rows are said.
+    /// What becomes of the row's target, if it is among the lane's elements, of which the first is said.
     ///
     /// # Safety
     ///
     /// As [`write`](Self::write).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn write_target(self, first: u64, rows: usize) {
+    pub(super) unsafe fn write_target(self, first: u64) {
         let Lane {
             simt,
             op,
@@ -155,7 +155,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
             let target = arguments.target(simt, spot.row);
             let here = arguments.here(target) as u64;
             let further = here.wrapping_sub(first);
-            let is_mine = further < place::<T>(rows, 0) && further % place::<T>(1, 0) < vector_elements::<T>() as u64;
+            let is_mine = further < place::<T>(N, 0) && further % place::<T>(1, 0) < vector_elements::<T>() as u64;
             if is_mine && here < arguments.rows.len && target != arguments.targets.ignored {
                 let beside = op.beside(O::value_of(given[0][0]), self.reference);
                 let value = op.at_target(beside, self.factors);
@@ -163,6 +163,55 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
             }
         }
     }
+}
+
+/// Maps and writes the vectors of short rows, of plain launches: what weights and biases they have is read once for all of them.
+///
+/// # Safety
+///
+/// As [`map_short`](super::map_short).
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(super) unsafe fn write_short<S: Simt, T: Element, O: RowOp, V: Variant, const K: usize>(
+    lane: Lane<S, T, O, V, K>,
+    references: [f32; K],
+    factors: [O::Factors; K],
+) {
+    let Lane {
+        simt,
+        op,
+        arguments,
+        spot,
+        ..
+    } = lane;
+    let floats = arguments.floats;
+    let mut words = [[0; WORDS]; K];
+    each!(half < vector_elements::<T>() / WORDS, 2 => {
+        let before = half * WORDS;
+        let mut columns = Loaded::PLAIN;
+        if O::HAS_COLUMNS {
+            // SAFETY: passed on to the caller.
+            columns = unsafe { arguments.columns.load(simt, spot.first + before as u64, spot.present, true) };
+        }
+        each!(row < K, 4 => {
+            let (of, mut values) = (lane.vector(row), [0.0; WORDS]);
+            each!(i < WORDS, 4 => {
+                values[i] = op.map(op.beside(of[before + i], references[row]), factors[row], columns.column(i));
+            });
+            if T::BYTES == 2 {
+                words[row][2 * half % WORDS] = floats.narrow(values[0], values[1]);
+                words[row][(2 * half + 1) % WORDS] = floats.narrow(values[2], values[3]);
+            } else {
+                words[row] = values.map(|value| floats.narrow(value, 0.0));
+            }
+        });
+    });
+    let bytes = T::BYTES as i64;
+    let start = arguments.out.row(spot.row).wrapping_add(T::BYTES * spot.first as usize);
+    let pitch = lane.apart.unwrap_or(0) as i64 * arguments.out.stride * bytes;
+    each!(row < K, 4 => if lane.spot_of(row).present > 0 {
+        // SAFETY: passed on to the caller; each vector has one lane.
+        unsafe { simt.store_vector(start.wrapping_offset((pitch * row as i64) as isize).cast(), words[row]) };
+    });
 }
 
 impl<T: Element> Arguments<T> {
@@ -193,7 +242,7 @@ impl<T: Element> Arguments<T> {
         }
         let mut given = given;
         let kept = self.target_kept();
-        if O::TARGETS && self.mode == Mode::Map && !kept.is_null() {
+        if O::TARGETS && self.mode == Mode::Map && self.run == 0 && !kept.is_null() {
             // An answer may have been written over the target's element: it lies here since the launch before.
             // SAFETY: passed on to the caller.
             given[0] = f32::from_bits(unsafe { simt.load(kept.wrapping_add(row as usize)) });

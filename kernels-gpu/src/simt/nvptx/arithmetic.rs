@@ -45,6 +45,16 @@ instruction!(
     maximum_f32(a, b) -> f32, reg32, "max.NaN.f32 {}, {}, {};"
 );
 instruction!(
+    /// Of two f16 each larger one, likewise.
+    #[cfg(target_feature = "sm_80")]
+    maximum_f16_pair(a, b) -> u32, reg32, "max.NaN.f16x2 {}, {}, {};"
+);
+instruction!(
+    /// Of two bf16 each larger one, likewise.
+    #[cfg(target_feature = "sm_80")]
+    maximum_bf16_pair(a, b) -> u32, reg32, "max.NaN.bf16x2 {}, {}, {};"
+);
+instruction!(
     /// The larger one; +0.0 is larger than −0.0, anything is larger than a NaN.
     #[cfg(not(target_feature = "sm_80"))]
     max_f32(a, b) -> f32, reg32, "max.f32 {}, {}, {};"

@@ -15,8 +15,11 @@ use crate::{
     tree::{LANES, pending::Pending, vector_elements},
 };
 
-/// States that a warp folds at once: eight for each lane.
-pub const MOST_STATES: u32 = 8 * LANES;
+/// States that a lane folds one after the other.
+pub const STATES_OF_A_LANE: u32 = 8;
+
+/// States that a warp folds at once.
+pub const MOST_STATES: u32 = STATES_OF_A_LANE * LANES;
 
 /// What a leaf came to.
 #[derive(Clone, Copy)]
@@ -39,8 +42,10 @@ pub trait Packed<O: RowOp, const N: usize>: Copy {
     fn vector(&self, row: usize) -> Held<O::Value>;
     /// Of one word of each of four rows: elements of the first, of the second, and so on.
     fn word(&self, word: usize) -> Held<O::Value>;
-    /// How many elements are there, from the vector of a row on.
-    fn left(&self, row: usize) -> u32;
+    /// The largest element of each of `K` leaves, if packed elements are compared at once.
+    fn largest<const K: usize>(&self) -> Option<[f32; K]>;
+    /// Whether a row's vector has an element in a column.
+    fn has(&self, row: usize, column: usize) -> bool;
     /// The same, of which the compiler does not know that it is: values are not kept from an earlier look.
     #[must_use]
     fn again(self) -> Self;
@@ -71,7 +76,10 @@ pub fn fold<S: Simt, T: Element, O: RowOp, P: Packed<O, N>, const N: usize, cons
 ) -> (P, [Leaf<O::State>; K]) {
     let mut found = [op.nothing(); K];
     if O::LOOKS_FIRST {
-        found = look::<_, T, _, _, _, N, K>(simt, First(op), [0.0; K], packed, lanes);
+        found = match packed.largest() {
+            Some(largest) if O::FINDS_LARGEST => across(simt, First(op), largest, lanes),
+            _ => look::<_, T, _, _, _, N, K>(simt, First(op), [0.0; K], packed, lanes),
+        };
     }
     let mut totals = [-0.0; K];
     if O::TOTALS && op.totals() {
@@ -193,7 +201,7 @@ fn of_word<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
         let column = word * of_word + part;
         let mut rows = [look.identity(); 4];
         each!(row < 4, 4 => {
-            rows[row] = of(look, values[row * of_word + part], column as u32, packed.left(row));
+            rows[row] = of(look, values[row * of_word + part], packed.has(row, column));
         });
         let [a, b, c, d] = rows;
         columns[column] = look.combine(look.combine(a, b), look.combine(c, d));
@@ -212,7 +220,7 @@ fn with_row<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
 ) -> [L::State; MOST] {
     let values = packed.vector(row);
     each!(column < vector_elements::<T>() => {
-        let state = of(look, values[column], column as u32, packed.left(row));
+        let state = of(look, values[column], packed.has(row, column));
         columns[column] = look.combine(columns[column], state);
     });
     columns
@@ -228,7 +236,7 @@ fn of_row<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
     let mut columns = [look.identity(); MOST];
     let values = packed.vector(row);
     each!(column < vector_elements::<T>() => {
-        columns[column] = of(look, values[column], column as u32, packed.left(row));
+        columns[column] = of(look, values[column], packed.has(row, column));
     });
     all_met::<T, _>(look, columns)
 }
@@ -253,10 +261,10 @@ fn met<L: Monoid<f32>>(look: L, mut columns: [L::State; MOST], column: usize) ->
     columns
 }
 
-/// What a look has of a column of which `left` are there.
+/// What a look has of an element, or of none.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn of<O: RowOp, L: Look<O>>(look: L, value: O::Value, column: u32, left: u32) -> L::State {
-    if L::NOTICES && column >= left {
+fn of<O: RowOp, L: Look<O>>(look: L, value: O::Value, is_there: bool) -> L::State {
+    if L::NOTICES && !is_there {
         look.absent()
     } else {
         look.of(value)
@@ -281,6 +289,48 @@ fn across<S: Simt, L: Monoid<f32>, const K: usize>(
     of
 }
 
+/// How many lanes fold `count` states, at most [`MOST_STATES`], if each folds as many as it may.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[must_use]
+pub const fn lanes_of(count: u32) -> u32 {
+    u32::next_power_of_two(count.div_ceil(STATES_OF_A_LANE))
+}
+
+/// Combines `count` states of each [so many](lanes_of) neighbouring lanes, neighbours first, `state(i)` being the one of that number.
+///
+/// Called by: all 32 lanes together, with the same `count` and `lanes` · Valid in: every lane · Scratch: none
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub fn fold_in_lanes<S: Simt, O: RowOp>(
+    simt: S,
+    op: O,
+    count: u32,
+    lanes: u32,
+    state: impl Fn(u32) -> O::State,
+) -> O::State {
+    let each = u32::next_power_of_two(count.div_ceil(lanes));
+    let first = simt.lane() % lanes * each;
+    let mine = in_turns(simt, States(op), each, |turn| {
+        if first + turn < count {
+            state(first + turn)
+        } else {
+            op.identity()
+        }
+    });
+    warp::reduce_first(simt, States(op), mine, lanes)
+}
+
+/// Combines `count` states in this lane, a power of two and at most [`STATES_OF_A_LANE`], neighbours first.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn in_turns<S: Simt, O: RowOp>(simt: S, op: States<O>, count: u32, state: impl Fn(u32) -> O::State) -> O::State {
+    let mut pending = Pending::<O::State, 3>::nothing(op);
+    let mut turn = simt.opaque(0);
+    while turn < count {
+        pending.push(simt, op, turn, state(turn));
+        turn = simt.opaque(turn + 1);
+    }
+    pending.total(simt, op, count)
+}
+
 /// Combines `count` states, at most [`MOST_STATES`], neighbours first, `state(i)` being the one of that number.
 ///
 /// Called by: all 32 lanes together, with the same `count` · Valid in: every lane · Scratch: none
@@ -294,13 +344,7 @@ pub fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, count: u32, state: impl Fn
         (take(simt.lane()), u32::next_power_of_two(count))
     } else {
         let each = u32::next_power_of_two(count.div_ceil(LANES));
-        let mut pending = Pending::<O::State, 3>::nothing(op);
-        let mut turn = simt.opaque(0);
-        while turn < each {
-            pending.push(simt, op, turn, take(simt.lane() * each + turn));
-            turn = simt.opaque(turn + 1);
-        }
-        (pending.total(simt, op, each), LANES)
+        (in_turns(simt, op, each, |turn| take(simt.lane() * each + turn)), LANES)
     };
     let total = warp::reduce_first(simt, op, mine, lanes);
     // Of fewer lanes than a warp's, the first have it.

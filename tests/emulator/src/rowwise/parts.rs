@@ -131,7 +131,7 @@ impl Run {
         let logits = of_rows.wrapping_add(O::State::COUNT * count).cast_const();
         let to = self.passed.known[0];
         states(&mut self.memory, SUM, (logits, [1, 1]), 1, to, count, seed)?;
-        self.map::<E, O>(op, element, shape, of_rows, seed)
+        self.map::<E, O>(op, element, shape, (of_rows, 1), seed)
     }
 }
 

@@ -207,9 +207,7 @@ impl Ready {
             .filter(|_| !row.op.maps())
             .map(|entry| gpu.inner.modules.function(entry));
         let plans = [Some(&plan), general.as_ref().map(|(plan, _)| plan)];
-        // What is known of rows is made of the states of the level before the last.
-        let made = if known.is_some() && !row.op.knows_sums() { 2 } else { 1 };
-        let have_states = row.part.is_some() || plans.iter().flatten().any(|plan| plan.levels().len() > made);
+        let have_states = row.part.is_some() || plans.iter().flatten().any(|plan| plan.combines() > 0);
         let combines = |kind: &str| {
             let entry = Op::LIBRARY.find_row_states(kind);
             gpu.inner

@@ -82,7 +82,7 @@ pub struct RowPlan {
     pub len: u64,
     /// Rows.
     pub count: u64,
-    /// Leaves of a row, a warp for each.
+    /// Leaves of a row: a warp for each, but of [`Way::Fold`].
     pub leaves: u64,
     /// Warps of a block.
     pub warps: u32,
@@ -196,7 +196,7 @@ impl RowPlan {
             mut lie,
             mut form,
             mut cluster,
-            purpose,
+            mut purpose,
         } = problem;
         if purpose == Purpose::Part {
             (form, cluster) = (Form::Unfused, 1);
@@ -211,6 +211,10 @@ impl RowPlan {
                 element: element_name,
             })
         };
+        if purpose == Purpose::Know && of(Way::Known).is_err() {
+            // No kernel makes of states alone what is known.
+            purpose = Purpose::Map;
+        }
         let arrays = of(Way::Apart)?.arrays;
         let leaf = leaf_elements(element.bytes(), arrays) as u64;
         let leaves = len.div_ceil(leaf).max(1);
@@ -331,17 +335,25 @@ impl RowPlan {
         levels
     }
 
-    /// How many launches there are: one, or one that folds, one for each further level of states, and one that maps. What is known of rows is made of the states of the level before
-    /// the last; where states are asked for, nothing is mapped.
+    /// How many launches combine states: one for each further level. What is known of rows is made of the level before the last.
+    #[must_use]
+    pub fn combines(&self) -> usize {
+        let further = self.levels().len().saturating_sub(1);
+        if self.purpose == Purpose::Know {
+            further.saturating_sub(1)
+        } else {
+            further
+        }
+    }
+
+    /// How many launches there are: one, or one that folds, those that [combine](Self::combines), and unless states are asked for one that maps.
     #[must_use]
     pub fn launches(&self) -> u64 {
-        let levels = self.levels().len() as u64;
-        match self.purpose {
-            _ if !self.is_split => 1,
-            Purpose::Map | Purpose::Part => levels + 1,
-            Purpose::Know => levels.max(2),
-            Purpose::States => levels,
+        if !self.is_split {
+            return 1;
         }
+        let maps = self.purpose != Purpose::States;
+        1 + self.combines() as u64 + u64::from(maps)
     }
 
     /// Words of a workspace.

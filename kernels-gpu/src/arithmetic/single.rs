@@ -118,7 +118,7 @@ pub fn fma_saturated(a: f32, b: f32, c: f32) -> f32 {
 /// `2^(−share · rate)` for a share between 0 and 1 of a rate between 128 and 256: what is below 2⁻¹²⁶ is exactly 0, or at most 2⁻¹²⁷; so 0 of a whole share. 1 of no share.
 ///
 /// At most `(2.7 + |t| / 2) · 2⁻²⁴` from the value with `t = share · rate` for what `rate` stands for, relatively, if it is that rounded: the product is not rounded, so the rounding of
-/// `rate` is all that grows with it. Of 128 [`LOG2_E`](core::f32::consts::LOG2_E) it is `|t| / 7`.
+/// `rate` is all that grows with it. Of 128 [`LOG2_E`](core::f32::consts::LOG2_E) it is `|t| / 6`.
 #[inline(always)]
 #[must_use]
 pub fn exp2_of_share(share: f32, rate: f32) -> f32 {

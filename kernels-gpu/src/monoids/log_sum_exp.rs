@@ -39,16 +39,17 @@ impl<T: Words> Words for Scaled<T> {
 /// To first order, with `d = ⌈log₂ n⌉`, the absolute error is at most
 ///
 /// ```text
-/// f32: (2.2 · d + 2.7 + 1.21 · ln n) · 2⁻²⁴, and the rounding of the answer
+/// f32: (2.2 · d + 2.7 + 1.23 · ln n) · 2⁻²⁴, and the rounding of the answer
 /// f64: (2.3 · d + 1.3 + ln n) · 2⁻⁵³,        and two roundings of at most 0.65 ulp of the answer or of ln n
 /// ```
 ///
 /// An element of a column becomes an exponential beside the column's largest (off by 2.7 · 2⁻²⁴ at most), and three levels of sums round
 /// once each. A meeting above multiplies by another (off by 1.2 · 2⁻²⁴) and rounds once: 2.2 for each level. The
-/// exponents that an element is multiplied by on its way up sum to its distance from the maximum, and each is off by at most 1.21
+/// exponents that an element is multiplied by on its way up sum to its distance from the maximum, and each is off by at most 1.23
 /// roundings of itself. Weighted with the elements' shares of the sum these distances come to at most `ln n`, for they are
-/// the entropy of the shares, which is `ln n` at most, less `ln sum`. Terms below `2⁻¹²⁶` of a column's maximum are 0, and what is below
-/// `e⁻⁸⁷` of another column's (`e⁻⁷⁰⁸` in f64) counts as that much: nothing, beside a sum of at least 1.
+/// the entropy of the shares, which is `ln n` at most, less `ln sum`. Terms that are too small for that count as nothing, beside a sum of at
+/// least 1: in f32 those below `2⁻¹²⁶` of a column's maximum are 0. Those below `e⁻⁸⁷` of another column's, and in f64 those below `e⁻⁷⁰⁸` of
+/// either, count as that much.
 ///
 /// # Cost
 ///
@@ -63,8 +64,8 @@ pub trait Exponentials<T>: Words {
     fn empty() -> Self;
     /// Of one element.
     fn of(x: T) -> Self;
-    /// Of a column, which has −∞ where there is no element.
-    fn of_column(column: [T; ROWS]) -> Self;
+    /// Of a column, which has −∞ where there is no element: those that are there are told.
+    fn of_column(column: [T; ROWS], are_there: [bool; ROWS]) -> Self;
     /// Of the elements of both. Neutral with [`empty`](Self::empty) and commutative, to the bit.
     #[must_use]
     fn combine(self, other: Self) -> Self;
@@ -90,25 +91,31 @@ macro_rules! operator {
                 Self { max: x, sum }
             }
 
-            /// Of a column, which has −∞ where there is no element.
+            /// Of a column, which has −∞ where there is no element: those that are there are told. For where a compiler knows of it, no exponential is
+            /// made of what is not.
             #[inline(always)]
             #[must_use]
-            pub fn of_column(column: [$float; ROWS]) -> Self {
+            pub fn of_column(column: [$float; ROWS], are_there: [bool; ROWS]) -> Self {
                 let max = in_pairs(column, $arithmetic::maximum);
                 // Beside −∞, and a NaN, no distance is a number.
                 let reference = if max > $float::NEG_INFINITY { max } else { 0.0 };
                 // One by one: of so much code no compiler unrolls a loop.
-                let [a, b, c, d, e, f, g, h] = column;
-                let power = |x: $float| $arithmetic::exp_below(x, reference);
+                let power = |row: usize| {
+                    if are_there[row] {
+                        $arithmetic::exp_below(column[row], reference)
+                    } else {
+                        0.0
+                    }
+                };
                 let powers = [
-                    power(a),
-                    power(b),
-                    power(c),
-                    power(d),
-                    power(e),
-                    power(f),
-                    power(g),
-                    power(h),
+                    power(0),
+                    power(1),
+                    power(2),
+                    power(3),
+                    power(4),
+                    power(5),
+                    power(6),
+                    power(7),
                 ];
                 let sum = in_pairs(powers, |a, b| a + b);
                 Self { max, sum }
@@ -150,8 +157,8 @@ macro_rules! operator {
                 Self::of(x)
             }
             #[inline(always)]
-            fn of_column(column: [$float; ROWS]) -> Self {
-                Self::of_column(column)
+            fn of_column(column: [$float; ROWS], are_there: [bool; ROWS]) -> Self {
+                Self::of_column(column, are_there)
             }
             #[inline]
             fn combine(self, other: Self) -> Self {
@@ -199,7 +206,8 @@ where
     #[inline(always)]
     fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> Scaled<T::Wide> {
         let nothing = T::from_f64(f64::NEG_INFINITY);
-        Exponentials::of_column(column.map(|place| if place.is_there { place.value } else { nothing }.wide()))
+        let value = |place: Place<T>| if place.is_there { place.value } else { nothing }.wide();
+        Exponentials::of_column(column.map(value), column.map(|place| place.is_there))
     }
     #[inline]
     fn finish(self, state: Scaled<T::Wide>, _: u64) -> T {

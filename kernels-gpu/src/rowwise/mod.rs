@@ -132,7 +132,7 @@ pub trait RowOp: Copy + Send + Sync {
 
     /// Whether what an element is [beside](Self::beside) the reference is dear enough to be kept for the map rather than made again.
     const KEEPS: bool = false;
-    /// Whether that look is for the largest element, as elements are read: `first` gives the element, and `both` the larger one. Elements of 16 bits may then be compared packed.
+    /// Whether the first look is for the largest element, as elements are read: `first` gives the element, and `both` the larger one. Those of 16 bits may then be compared packed.
     const FINDS_LARGEST: bool = false;
     /// Whether there is a first look.
     const LOOKS_FIRST: bool = true;

@@ -155,8 +155,8 @@ impl Ready {
         unsafe { launch::launch_clusters(*function, shape, stream, &mut arguments) }
     }
 
-    /// Folds rows that another launch will map. Their states lie in the workspace, or where the last are to go; it says where, and how many each row has: one, or where what is known of a row is made of them as
-    /// many as a warp folds.
+    /// Folds rows that another launch will map. Their states lie in the workspace, or where the last are to go. It says where, and how many each row has: one, but where what is known
+    /// of rows is made of them.
     ///
     /// # Safety
     ///
@@ -178,15 +178,9 @@ impl Ready {
             )?
         };
         let words = plan.entry.state_words as u64;
-        let mut counts = plan.levels();
-        let mut of_row = 1;
-        // The last level is what others come to; of one state of each row, what is launched for it is a copy.
-        if counts.len() > 1 || last.is_none() {
-            counts.pop();
-        }
-        if last.is_none() && self.known.is_some() && !self.knows_sums {
-            of_row = counts.pop().unwrap_or(1);
-        }
+        let (levels, combines) = (plan.levels(), plan.combines());
+        // Where the last are to go somewhere, they do: of one state of each row, what is launched for it is a copy.
+        let counts = &levels[..combines.max(usize::from(last.is_some()))];
         let mut start = passed.states.addr() as u64;
         for (level, count) in counts.iter().enumerate() {
             let next = start + 4 * words * count * plan.count;
@@ -201,7 +195,7 @@ impl Ready {
             unsafe { self.combine(stream, function, passed, from, to)? };
             start = to;
         }
-        Ok((start, of_row))
+        Ok((start, levels[combines]))
     }
 
     /// Combines states of each row, as many at once as a warp folds.

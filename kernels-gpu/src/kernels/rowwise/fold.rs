@@ -13,8 +13,9 @@ use crate::{
     tree::{LANES, vector_elements},
 };
 
-/// Folds the leaves of rows of which nothing is [given](crate::rowwise::Given), of [plain](super::RowLaunch::is_plain) launches, and writes their states: a warp has a run of neighbours, be they of one row or of several. It is
-/// one after the other, for a multiprocessor has other warps to run while one waits.
+/// Folds the leaves of [plain](super::RowLaunch::is_plain) launches, and writes their states. Of no such operation anything is [given](crate::rowwise::Given) of rows.
+///
+/// A warp has a run of neighbours, be they of one row or of several. It folds them one after the other: a multiprocessor has other warps to run while one waits.
 ///
 /// # Safety
 ///

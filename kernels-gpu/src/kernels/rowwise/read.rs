@@ -348,7 +348,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Packed<O, N> for
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn largest<const K: usize>(&self) -> Option<[f32; K]> {
-        // An older architecture has no instruction for it.
+        // Not every architecture without clusters has an instruction for it.
         if !V::PLAIN || T::BYTES != 2 || !S::HAS_CLUSTERS {
             return None;
         }

@@ -13,7 +13,7 @@ use crate::{
     tree::{place, vector_elements},
 };
 
-/// What maps what a lane holds of a leaf, or of the first of its short rows.
+/// What maps what a lane holds of a leaf.
 #[derive(Clone, Copy)]
 pub(super) struct Writer<S, T: Element, O: RowOp, V, const N: usize> {
     pub(super) lane: Lane<S, T, O, V, N>,

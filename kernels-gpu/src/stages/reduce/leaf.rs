@@ -3,7 +3,7 @@
 use crate::{
     element::Element,
     monoids::{Monoid, Words},
-    rowwise::{First, LeafFound, Look, RowOp, Second, States, Total},
+    rowwise::{First, LeafFound, Look, RowOp, Second, States, Total, Value as _},
     simt::{MAIL, MAX_WARPS, Simt},
     stages::{
         columns::{Held, MOST, each},
@@ -74,6 +74,13 @@ pub fn fold<S: Simt, T: Element, O: RowOp, P: Packed<O, N>, const N: usize, cons
     lens: [u32; K],
     lanes: u32,
 ) -> (P, [Leaf<O::State>; K]) {
+    const {
+        let is_plain = O::LOOKS_FIRST && !O::TAKES_COLUMNS && O::Value::ARRAYS == 1;
+        assert!(
+            !O::FINDS_LARGEST || is_plain,
+            "the largest of elements as they are read"
+        );
+    }
     let mut found = [op.nothing(); K];
     if O::LOOKS_FIRST {
         found = match packed.largest() {

@@ -260,8 +260,8 @@ fn log_sum_exp_agrees_with_two_passes() {
             // The bounds of `LogSumExp`, the roundings of the answer, and of the reference's plain sum: one an element.
             let (n, levels) = (len as f64, (len as f64).log2().ceil());
             let bound = |single: f64, double: f64| {
-                (2.2 * levels + 2.7 + 1.23 * n.ln() + exact.abs()) * single
-                    + (2.3 * levels + 1.3 + 2.0 * n + 4.0 * exact.abs()) * double
+                (2.2 * levels + 1.07 * n.ln() + exact.abs()) * single
+                    + (2.3 * levels + 2.0 * n + 4.0 * exact.abs()) * double
             };
             let (single, double) = (2_f64.powi(-24), 2_f64.powi(-53));
             let off = (f64::from(cpu::reduce(LogSumExp, &values).unwrap()) - exact).abs();
@@ -282,7 +282,7 @@ fn log_sum_exp_agrees_with_two_passes() {
         assert!((8.0..16.0).contains(&exact));
         (cpu::reduce(LogSumExp, &halves).unwrap().to_f64() - exact).abs()
     }
-    let fold = (2.2 * 13.0 + 2.7 + 1.23 * 5000_f64.ln()) * 2_f64.powi(-24);
+    let fold = (2.2 * 13.0 + 1.07 * 5000_f64.ln()) * 2_f64.powi(-24);
     assert!(off::<f16>() <= 2_f64.powi(-8) + fold);
     assert!(off::<bf16>() <= 2_f64.powi(-5) + fold);
 }
@@ -449,9 +449,6 @@ fn columns_follow_the_tree() {
         }
     }
     let variance = monoids::Variance { correction: 1.0 };
-    agrees::<f32, _, _>(Sum, monoids::LogSumExp, |value| value);
-    agrees::<f64, _, _>(Sum, monoids::LogSumExp, f64::from);
-    agrees::<bf16, _, _>(Sum, monoids::LogSumExp, |value| bf16::from_f64(value.into()));
     agrees::<f16, _, _>(Sum, variance, |value| f16::from_f64(value.into()));
     agrees::<bf16, _, _>(Sum, monoids::Skewness {}, |value| bf16::from_f64(value.into()));
     agrees::<f16, _, _>(Sum, (variance, monoids::Arg::LARGEST), |value| {
@@ -476,15 +473,6 @@ fn bits_are_as_recorded() {
     for len in [5, 1025, 33_000] {
         each_statistic!(@of f32, line(&cases::CYCLE.array(len), &mut text));
     }
-    // Near 0, where a rounded answer has the sum's last bits.
-    for len in [5, 1025, 33_000] {
-        let values: Vec<f32> = cases::CYCLE.array(len);
-        let top = cpu::reduce(LogSumExp, &values).expect("an answer");
-        let near: Vec<f32> = values.iter().map(|value| value - top).collect();
-        line(LogSumExp, &near, &mut text);
-        let near: Vec<f64> = near.into_iter().map(f64::from).collect();
-        line(LogSumExp, &near, &mut text);
-    }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/statistics-v2.txt");
-    golden::assert_recorded(path, include_str!("../golden/statistics-v2.txt"), &text);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/statistics-v1.txt");
+    golden::assert_recorded(path, include_str!("../golden/statistics-v1.txt"), &text);
 }

@@ -247,9 +247,9 @@ def reference(case, dtype, rows, places=None):
             answer = np.where(np.isfinite(largest), largest + np.log(inner), largest)
             logarithm = float(np.log(max(n, 1)))
             if dtype == "float64":
-                bound = (2.3 * depth + 1.3 + logarithm) * DOUBLE + 2 * 0.65 * 2.0**-52 * np.maximum(abs(answer), logarithm)
+                bound = (2.3 * depth + logarithm) * DOUBLE + 2 * 0.65 * 2.0**-52 * np.maximum(abs(answer), logarithm)
             else:
-                bound = (2.2 * depth + 2.7 + 1.23 * logarithm) * SINGLE
+                bound = (2.2 * depth + 1.07 * logarithm) * SINGLE
             return [Rounded(answer, FIRST_ORDER * bound + (n + 4) * REFERENCE)]
 
         count, mean, (m2, m3, m4), largest, condition = moments(values, kept)

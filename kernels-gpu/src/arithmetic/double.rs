@@ -77,14 +77,6 @@ pub fn exp_gap(gap: f64) -> f64 {
     power * power_of_two(n)
 }
 
-/// `e^(value − reference)` of a value that is no more than the reference, as [`exp_gap`] has it, but exactly 0 of −∞: 1 if both are +∞.
-#[inline(always)]
-#[must_use]
-pub fn exp_below(value: f64, reference: f64) -> f64 {
-    let power = exp_gap(reference - value);
-    if value == f64::NEG_INFINITY { 0.0 } else { power }
-}
-
 /// The natural logarithm, at most 0.65 ulp from the exact value. NaN of a NaN or a negative number; −∞ of either zero; +∞
 /// of +∞; `ln 1 = 0`.
 ///

@@ -137,14 +137,6 @@ pub fn exp2_of_share(share: f32, rate: f32) -> f32 {
     f32::from_bits(i32::max(bits, 0) as u32)
 }
 
-/// `e^(value − reference)` of a value that is no more than the reference, as [`exp2_of_share`] has it: 1 if both are +∞.
-#[inline(always)]
-#[must_use]
-pub fn exp_below(value: f32, reference: f32) -> f32 {
-    const UNIT: f32 = 1.0 / 128.0;
-    exp2_of_share(fma_saturated(value, -UNIT, reference * UNIT), 128.0 * LOG2_E)
-}
-
 /// The natural logarithm, at most 0.66 ulp from the exact value (of all floats). NaN of a NaN or a negative number; −∞ of either zero; +∞ of +∞; `ln 1 = 0`.
 ///
 /// As [`double::ln`](super::double::ln) has it, in f32: on a GPU every lane of a row's warps takes it, and f64 has half of the units.

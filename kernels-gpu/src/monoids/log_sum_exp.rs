@@ -3,14 +3,13 @@
 use super::{Algebra, Monoid, Words};
 use crate::{
     arithmetic::{double, single},
-    element::{Float, in_pairs},
-    tree::{Place, ROWS},
+    element::Float,
 };
 
 /// `Σ exp(xᵢ)` as `sum · exp(max)`, `max` being the largest `xᵢ`: in this form it neither over- nor underflows.
 ///
-/// `max` is NaN if an element is; beside it `sum` means nothing. Where it is +∞, `sum` is the number of elements that are. Of a finite one
-/// `sum` is between 1 and the number of all elements; over nothing, and over −∞ alone, the state is (−∞, 0).
+/// `max` is NaN if an element is. Where it is infinite or NaN, `sum` is the number of elements that are. Otherwise `sum`
+/// is between 1 and the number of all elements; over nothing the state is (−∞, 0).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaled<T> {
     /// The largest element.
@@ -39,22 +38,20 @@ impl<T: Words> Words for Scaled<T> {
 /// To first order, with `d = ⌈log₂ n⌉`, the absolute error is at most
 ///
 /// ```text
-/// f32: (2.2 · d + 2.7 + 1.23 · ln n) · 2⁻²⁴, and the rounding of the answer
-/// f64: (2.3 · d + 1.3 + ln n) · 2⁻⁵³,        and two roundings of at most 0.65 ulp of the answer or of ln n
+/// f32: (2.2 · d + 1.07 · ln n) · 2⁻²⁴, and the rounding of the answer
+/// f64: (2.3 · d + ln n) · 2⁻⁵³,        and two roundings of at most 0.65 ulp of the answer or of ln n
 /// ```
 ///
-/// An element of a column becomes an exponential beside the column's largest (off by 2.7 · 2⁻²⁴ at most), and three levels of sums round
-/// once each. A meeting above multiplies by another (off by 1.2 · 2⁻²⁴) and rounds once: 2.2 for each level. The
-/// exponents that an element is multiplied by on its way up sum to its distance from the maximum, and each is off by at most 1.23
+/// A meeting multiplies by an exponential (off by 1.2 · 2⁻²⁴ at most) and rounds once: 2.2 for each of `d` levels. The
+/// exponents that an element is multiplied by on its way up sum to its distance from the maximum, and each is off by 1.07
 /// roundings of itself. Weighted with the elements' shares of the sum these distances come to at most `ln n`, for they are
-/// the entropy of the shares, which is `ln n` at most, less `ln sum`. Terms that are too small for that count as nothing, beside a sum of at
-/// least 1: in f32 those below `2⁻¹²⁶` of a column's maximum are 0. Those below `e⁻⁸⁷` of another column's, and in f64 those below `e⁻⁷⁰⁸` of
-/// either, count as that much.
+/// the entropy of the shares, which is `ln n` at most, less `ln sum`. Terms below `e⁻⁸⁷` of a maximum (`e⁻⁷⁰⁸` in f64)
+/// count as that much: nothing, beside a sum of at least 1.
 ///
 /// # Cost
 ///
-/// One exponential for each element, and one for each meeting of two columns, whichever of the two is larger: M. Milakov and N. Gimelshein,
-/// *Online normalizer calculation for softmax* (2018), of columns in place of elements and made symmetric.
+/// One exponential for each meeting, whichever of the two is larger: M. Milakov and N. Gimelshein, *Online normalizer
+/// calculation for softmax* (2018), made symmetric.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LogSumExp;
 
@@ -64,8 +61,6 @@ pub trait Exponentials<T>: Words {
     fn empty() -> Self;
     /// Of one element.
     fn of(x: T) -> Self;
-    /// Of a column, which has −∞ where there is no element: those that are there are told.
-    fn of_column(column: [T; ROWS], are_there: [bool; ROWS]) -> Self;
     /// Of the elements of both. Neutral with [`empty`](Self::empty) and commutative, to the bit.
     #[must_use]
     fn combine(self, other: Self) -> Self;
@@ -87,38 +82,7 @@ macro_rules! operator {
             #[inline]
             #[must_use]
             pub fn of(x: $float) -> Self {
-                let sum = if x == $float::NEG_INFINITY { 0.0 } else { 1.0 };
-                Self { max: x, sum }
-            }
-
-            /// Of a column, which has −∞ where there is no element: those that are there are told. For where a compiler knows of it, no exponential is
-            /// made of what is not.
-            #[inline(always)]
-            #[must_use]
-            pub fn of_column(column: [$float; ROWS], are_there: [bool; ROWS]) -> Self {
-                let max = in_pairs(column, $arithmetic::maximum);
-                // Beside −∞, and a NaN, no distance is a number.
-                let reference = if max > $float::NEG_INFINITY { max } else { 0.0 };
-                // One by one: of so much code no compiler unrolls a loop.
-                let power = |row: usize| {
-                    if are_there[row] {
-                        $arithmetic::exp_below(column[row], reference)
-                    } else {
-                        0.0
-                    }
-                };
-                let powers = [
-                    power(0),
-                    power(1),
-                    power(2),
-                    power(3),
-                    power(4),
-                    power(5),
-                    power(6),
-                    power(7),
-                ];
-                let sum = in_pairs(powers, |a, b| a + b);
-                Self { max, sum }
+                Self { max: x, sum: 1.0 }
             }
 
             /// Of the elements of both. Neutral with [`EMPTY`](Self::EMPTY) and commutative, to the bit.
@@ -156,10 +120,6 @@ macro_rules! operator {
             fn of(x: $float) -> Self {
                 Self::of(x)
             }
-            #[inline(always)]
-            fn of_column(column: [$float; ROWS], are_there: [bool; ROWS]) -> Self {
-                Self::of_column(column, are_there)
-            }
             #[inline]
             fn combine(self, other: Self) -> Self {
                 self.combine(other)
@@ -191,24 +151,13 @@ where
         Exponentials::of(value.wide())
     }
     #[inline]
-    fn filler(self) -> Option<T> {
-        Some(T::from_f64(f64::NEG_INFINITY))
-    }
-    #[inline]
     fn combine(self, a: Scaled<T::Wide>, b: Scaled<T::Wide>) -> Scaled<T::Wide> {
         Exponentials::combine(a, b)
     }
     const ALGEBRA: Algebra = Algebra {
         fuses: true,
-        folds_columns: true,
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> Scaled<T::Wide> {
-        let nothing = T::from_f64(f64::NEG_INFINITY);
-        let value = |place: Place<T>| if place.is_there { place.value } else { nothing }.wide();
-        Exponentials::of_column(column.map(value), column.map(|place| place.is_there))
-    }
     #[inline]
     fn finish(self, state: Scaled<T::Wide>, _: u64) -> T {
         // In f64, so that the answer is rounded once.
@@ -265,13 +214,13 @@ mod tests {
             let (d, u) = (n.log2().ceil(), 2.0_f64.powi(-24));
 
             let y = answer(LogSumExp, &values);
-            let bound = (2.2 * d + 2.7 + 1.21 * n.ln()) * u + f64::from(y.abs()) * u;
+            let bound = (2.2 * d + 1.07 * n.ln()) * u + f64::from(y.abs()) * u;
             let off = error(values.iter().copied().map(f64::from), f64::from(y)).abs();
             prop_assert!(off <= bound * 1.001, "{off:e} past {bound:e}");
 
             let wide: Vec<f64> = values.iter().map(|value| f64::from(*value) * 1.1).collect();
             let (y, u) = (answer(LogSumExp, &wide), 2.0_f64.powi(-53));
-            let bound = (2.3 * d + 1.3 + n.ln()) * u + (1.3 * n.ln() + y.abs()) * u;
+            let bound = (2.3 * d + n.ln()) * u + (1.3 * n.ln() + y.abs()) * u;
             let off = error(wide.iter().copied(), y).abs();
             prop_assert!(off <= bound * 1.001, "{off:e} past {bound:e}");
         }
@@ -327,39 +276,6 @@ mod tests {
             state = state.combine(state);
         }
         assert_eq!(state.ln(), 7.5 + 64.0 * core::f64::consts::LN_2);
-    }
-
-    /// Where a column has no element it has −∞, wherever its elements stand; of one element it is that one's state.
-    #[test]
-    fn columns_are_folded_beside_their_largest() {
-        let there = |value: f32| Place { value, is_there: true };
-        for place in 0..ROWS {
-            let mut column = [Place {
-                value: 7.0,
-                is_there: false,
-            }; ROWS];
-            assert_eq!(LogSumExp.fold_column(column, 0, 1), Scaled::<f32>::EMPTY);
-            for value in [3.5_f32, -f32::MAX, f32::INFINITY, -f32::INFINITY] {
-                column[place] = there(value);
-                assert_eq!(LogSumExp.fold_column(column, 0, 1), Scaled::<f32>::of(value));
-            }
-        }
-        let column = [1.0_f32, 3.0, -f32::INFINITY, 3.0, -200.0, 2.0, 3.0, f32::MIN].map(there);
-        let state = LogSumExp.fold_column(column, 0, 1);
-        let sum = (single::exp_below(-2.0, 0.0) + 1.0) + 1.0 + (single::exp_below(-1.0, 0.0) + 1.0);
-        assert_eq!(state, Scaled { max: 3.0, sum });
-        let infinite = LogSumExp.fold_column(
-            [f32::INFINITY, 1.0, f32::INFINITY, 2.0, 3.0, 4.0, 5.0, 6.0].map(there),
-            0,
-            1,
-        );
-        assert_eq!(
-            infinite,
-            Scaled {
-                max: f32::INFINITY,
-                sum: 2.0
-            }
-        );
     }
 
     #[test]

@@ -37,10 +37,6 @@ impl<T: Float> Monoid<T> for NormLp {
         // ln 0 is −∞, and stays it: a term that is 0.
         Scaled::<f64>::of(self.p * double::ln(value.to_f64().abs()))
     }
-    #[inline]
-    fn filler(self) -> Option<T> {
-        Some(T::from_f64(0.0))
-    }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn combine(self, a: Scaled<f64>, b: Scaled<f64>) -> Scaled<f64> {

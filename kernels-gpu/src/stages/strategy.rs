@@ -195,7 +195,7 @@ impl Strategy {
             (_, 1 | 2, _) => !self.is_heavy() || self.words <= 2,
             (4 | 8, _, true) if self.algebra.associates && is_large(self.words) => false,
             (4 | 8, _, true) => !self.is_heavy() || self.algebra.folds_columns || self.words <= 2,
-            (2, _, true) => self.words <= 2 && self.arrays == 1,
+            (2, _, true) => self.words <= 2 && !self.algebra.folds_columns && self.arrays == 1,
             _ => false,
         }
     }

@@ -42,7 +42,7 @@ unsafe fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arg
     let leaves = u32::max(arguments.leaves, 1);
     let all = arguments.rows.count as u32 * leaves;
     let mut number = (simt.block() * simt.warps() + simt.warp()) * arguments.run;
-    let end = u32::min(number.saturating_add(arguments.run), all);
+    let end = u32::min(u32::saturating_add(number, arguments.run), all);
     let (mut row, mut of_row) = (number / leaves, number % leaves);
     while number < end {
         // SAFETY: passed on to the caller; each leaf has one lane that is the first.

@@ -9,11 +9,14 @@ use std::{
 /// Where to look instead of the workspace's `target/ptx`.
 const VARIABLE: &str = "WARPFOLD_PTX_DIR";
 
+/// What kernels' names begin with that the library has no use for: the command has, `warpfold ladder`.
+const APART: &str = "ladder";
+
 fn main() {
     println!("cargo::rerun-if-env-changed={VARIABLE}");
     // The CPU backend alone has no use for it, and asks for nothing.
     if env::var_os("CARGO_FEATURE_CUDA").is_none() {
-        warpfold_embed::ptx_in(None);
+        warpfold_embed::ptx_in(None, None);
         return;
     }
     let host = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
@@ -21,7 +24,7 @@ fn main() {
     // A package brings its own.
     let packed = Some(host.join("ptx")).filter(|folder| repository.is_none() && folder.is_dir());
     let folder = named().or(packed).or_else(|| repository.and_then(folder_of));
-    if warpfold_embed::ptx_in(folder.as_ref()) > 0 {
+    if warpfold_embed::ptx_in(folder.as_ref(), Some(APART)) > 0 {
         return;
     }
     let looked = folder.map_or_else(String::new, |folder| format!(" in {}", folder.display()));

@@ -280,7 +280,7 @@ impl Plan {
         match self.entry.kernel {
             Kernel::Strided => u64::from(self.shape.blocks) / self.tiles.max(1),
             Kernel::All | Kernel::Small => self.count,
-            Kernel::Rows | Kernel::Segments | Kernel::Distinct | Kernel::Row | Kernel::Tensors => 0,
+            Kernel::Rows | Kernel::Segments | Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => 0,
         }
     }
 
@@ -301,7 +301,7 @@ impl Plan {
         let of_a_meeting = match self.entry.kernel {
             // Whatever the segments, they have no more tiles that others wait for: see the kernel.
             Kernel::Segments => return 2 * self.tiles as usize,
-            Kernel::Rows | Kernel::Distinct | Kernel::Row | Kernel::Tensors => 0,
+            Kernel::Rows | Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => 0,
             Kernel::Strided if self.tiles > 1 => self.shape.warps / self.team.warps * self.team.answers,
             Kernel::Strided => 0,
             Kernel::All if self.count > 1 && self.tiles <= 1 => 0,

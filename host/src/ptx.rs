@@ -1,11 +1,21 @@
 //! The kernels' PTX, embedded when this crate was built: a module for each architecture and entry.
 
-use warpfold_kernels::kernels::{Embedded, Entry, Library, Note, Pack, Ptx as Place};
+use warpfold_kernels::kernels::{Embedded, Entry, Kernel, Library, Note, Pack, Ptx as Place};
 
 use crate::Error;
 
 /// The library's own.
 const OWN: Embedded = warpfold_kernels::embedded!();
+
+/// The ladder's, which the command alone has a use for.
+#[cfg(feature = "command")]
+const LADDER: Embedded = {
+    #[allow(unused_imports, reason = "where there is no PTX, none is named")]
+    use warpfold_kernels::kernels::Ptx;
+    include!(concat!(env!("OUT_DIR"), "/warpfold_apart.rs"))
+};
+#[cfg(not(feature = "command"))]
+const LADDER: Embedded = Embedded { packs: &[], ..OWN };
 
 // What a package has was packed beforehand, for the kernels that it says it needs.
 const _: () = {
@@ -34,7 +44,11 @@ pub(crate) struct Ptx {
 ///
 /// As [`kernel`].
 pub(crate) fn find(entry: &Entry, compute_capability: (u32, u32)) -> Result<Ptx, Error> {
-    module(entry.library, entry.note(), compute_capability)
+    let embedded = match entry.kernel {
+        Kernel::Ladder => &LADDER,
+        _ => of(entry.library),
+    };
+    module(embedded, entry.library, entry.note(), compute_capability)
 }
 
 /// The PTX of an entry point that a crate has beside its operators, for a device: the newest that it can take. `note` is what the
@@ -45,11 +59,16 @@ pub(crate) fn find(entry: &Entry, compute_capability: (u32, u32)) -> Result<Ptx,
 /// [`Error::NoPtx`] if nothing was embedded, or nothing that old; [`Error::StalePtx`] if it was built from another source than the
 /// entry: its kernel might write more than there is room for.
 pub fn kernel(library: &Library, note: Note<'static>, compute_capability: (u32, u32)) -> Result<String, Error> {
-    module(library, note, compute_capability).map(|ptx| ptx.text)
+    module(of(library), library, note, compute_capability).map(|ptx| ptx.text)
 }
 
-fn module(library: &Library, note: Note<'static>, compute_capability: (u32, u32)) -> Result<Ptx, Error> {
-    let packs = of(library).packs;
+fn module(
+    embedded: &Embedded,
+    library: &Library,
+    note: Note<'static>,
+    compute_capability: (u32, u32),
+) -> Result<Ptx, Error> {
+    let packs = embedded.packs;
     let ptx = choose(packs, note.name, compute_capability).ok_or_else(|| Error::NoPtx {
         entry: note.name,
         package: library.package,
@@ -234,10 +253,17 @@ mod tests {
                 entry.name
             );
         }
-        for pack in OWN.packs {
+        let rungs = || warpfold_kernels::ladder::ENTRIES.into_iter();
+        let all = |name| entries().chain(rungs()).find(|entry| entry.name == name);
+        assert!(!rungs().any(|rung| is_there(rung.name)), "the library embeds no rung");
+        assert!(
+            LADDER.packs.is_empty() == oldest.is_none(),
+            "the command has the ladder where it has anything"
+        );
+        for pack in OWN.packs.iter().chain(LADDER.packs) {
             let text = unpack(pack);
             for module in pack.modules {
-                let entry = warpfold_kernels::kernels::entry(module.name).expect("a module is of an entry");
+                let entry = all(module.name).expect("a module is of an entry");
                 let text = text_of(&text, module);
                 let is_of_this_source = check(entry.library, entry.note(), text).is_ok();
                 assert!(is_of_this_source, "{} is of another source", module.name);

@@ -6,6 +6,7 @@
 //! * [`rowwise`] — row operations: a fold and a map, as softmax and layer norm.
 //! * [`stages`] — thread, warp, block, grid: how states are combined. They know no operator by name.
 //! * [`kernels`] — entry points: one line a stage.
+//! * [`ladder`] — the kernels of the lessons: how a reduction becomes fast, one idea a rung.
 //! * [`arithmetic`] — elementary functions for operators.
 //! * [`simt`] — the machine itself: thread numbers, shuffles, barriers, loads, the ticket.
 //! * [`tree`] — the canonical tree: which two states are combined, as a function of the length alone.
@@ -23,6 +24,7 @@
 pub mod arithmetic;
 pub mod element;
 pub mod kernels;
+pub mod ladder;
 pub mod monoids;
 pub mod ops;
 pub mod rowwise;

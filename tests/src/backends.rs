@@ -146,7 +146,8 @@ pub fn emulator<T: Element, R: Reduction<T>>(
                 | Kernel::Segments
                 | Kernel::Distinct
                 | Kernel::Row
-                | Kernel::Tensors => {
+                | Kernel::Tensors
+                | Kernel::Ladder => {
                     panic!("{plan} is of no whole array")
                 }
             }

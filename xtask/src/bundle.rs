@@ -122,10 +122,12 @@ fn clear(out: &Path) -> Result<()> {
 
 /// A program that cargo made.
 #[derive(Debug, PartialEq)]
-struct Program {
-    name: String,
+pub struct Program {
+    /// What cargo calls it.
+    pub name: String,
     kind: String,
-    file: PathBuf,
+    /// Where it is.
+    pub file: PathBuf,
 }
 
 impl Program {
@@ -137,7 +139,7 @@ impl Program {
 }
 
 /// Runs cargo and gives the programs it made.
-fn built(arguments: &[&str]) -> Result<Vec<Program>> {
+pub fn built(arguments: &[&str]) -> Result<Vec<Program>> {
     println!("$ cargo {}", arguments.join(" "));
     let mut command = cargo();
     command

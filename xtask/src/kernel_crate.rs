@@ -7,7 +7,10 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use warpfold_kernels::kernels::{Entry, Facts, Note, PARTS, PARTS_OF_NEWER, entries, entry};
+use warpfold_kernels::{
+    kernels::{self, Entry, Facts, Note, PARTS, PARTS_OF_NEWER},
+    ladder,
+};
 
 use crate::{
     facts::{Expected, Violation},
@@ -18,6 +21,11 @@ use crate::{
     setup::Tools,
     stamp,
 };
+
+/// Every entry of ours: the library's, and the ladder's.
+fn entries() -> impl Iterator<Item = &'static Entry> {
+    kernels::entries().chain(ladder::ENTRIES)
+}
 
 /// The largest block of an entry that was not made by `operators!`, and does not say.
 const MAX_THREADS: u32 = 1024;
@@ -202,7 +210,7 @@ impl KernelCrate {
     }
 
     fn part<'a>(&self, item: &'a Item, theirs: &[Stated]) -> Option<Part<'a>> {
-        let known = entry(&item.name);
+        let known = entries().find(|entry| entry.name == item.name);
         if self.ours {
             let entry: &Entry = known?;
             return Some(Part::of(item, entry.facts()));

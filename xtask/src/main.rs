@@ -1,5 +1,6 @@
 //! warpfold's chores, as `cargo xtask TASK`: one line a task in the table below, one module a task.
 
+mod bench;
 mod build_ptx;
 mod bundle;
 mod by_stage;
@@ -10,6 +11,7 @@ mod generator;
 mod kernel_crate;
 mod outside;
 mod package;
+mod pages;
 mod paths;
 mod process;
 mod ptx;
@@ -42,6 +44,10 @@ enum Task {
     Demo(demo::Args),
     /// Pack the crates as a registry has them, the kernels' PTX in the library's.
     Package,
+    /// Measure on this machine's GPU, beside other libraries, and keep a dated record.
+    Bench(bench::Args),
+    /// Make the tables of figures in the pages from the records.
+    Report,
     /// Make a folder that runs the device tests and benches on a machine without Rust.
     Bundle(bundle::Args),
 }
@@ -54,6 +60,8 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(),
         Task::Demo(args) => demo::run(&args),
         Task::Package => package::run(),
+        Task::Bench(args) => bench::run(&args),
+        Task::Report => pages::run(),
         Task::Bundle(args) => bundle::run(&args),
     };
     // Not by returning it: a backtrace through this program says nothing of what went wrong in another.

@@ -17,7 +17,7 @@ use crate::paths;
 type Rule = (&'static str, fn(&Tree) -> Vec<Violation>);
 
 /// Every rule on the sources.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
     ("the kernels depend on nothing", rules::kernels_depend_on_nothing),
     ("the kernels know no host and no emulator", rules::kernels_know_no_host),
     ("a monoid never sees the machine", rules::monoids_see_no_machine),
@@ -41,6 +41,7 @@ const RULES: [Rule; 15] = [
     ("unsafe blocks name who guarantees them", rules::unsafe_is_explained),
     ("nothing is left unfinished", rules::nothing_is_unfinished),
     ("no file is too long", rules::files_are_short),
+    ("a rung of the ladder is short", rules::rungs_are_short),
     ("links between files lead somewhere", links::lead_somewhere),
 ];
 

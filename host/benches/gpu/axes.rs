@@ -6,7 +6,7 @@ use warpfold::{
     ops::{ArgMax, LogSumExp, Max, Reduction, Sum, element::bf16},
 };
 
-use super::{Bench, Outcome, Sample, gb_per_s, words};
+use super::{Bench, Outcome, Sample, line, words};
 
 /// From many short rows to few long ones.
 const MATRICES: [(usize, usize); 12] = [
@@ -58,12 +58,8 @@ pub(crate) fn time<T: Sample, R: Reduction<T>>(bench: &Bench, op: R) -> Outcome<
             let layout = Layout::c_order(&[rows as u64, columns as u64])?;
             let prepared = bench.gpu.prepare_axes::<T, R>(op, &layout, &Axes::of(&[axis]))?;
             let us = bench.time(&prepared, 0)?;
-            println!(
-                "{}_{name},{rows}x{columns},{},{us:.2},{:.0}",
-                R::NAME,
-                T::TYPE.name(),
-                gb_per_s(rows * columns * size_of::<T>(), us)
-            );
+            let (case, bytes) = (format!("{rows}x{columns}"), rows * columns * size_of::<T>());
+            line(&format!("{}_{name}", R::NAME), case, T::TYPE.name(), us, bytes);
         }
     }
     Ok(())

@@ -1,13 +1,12 @@
 //! What benchmarks on a GPU have in common: memory of many times any cache, a pattern in it, and the time of a graph's replays.
 
-use std::{error::Error, ptr};
+use std::error::Error;
 
 use cust::{
-    event::{Event, EventFlags},
     memory::{CopyDestination, DeviceBuffer},
     stream::{Stream, StreamFlags},
 };
-use warpfold::gpu::Gpu;
+use warpfold::gpu::{Gpu, measure};
 use warpfold_driver::sys;
 
 use super::Sample;
@@ -100,59 +99,14 @@ impl Bench {
         Ok(())
     }
 
-    /// Median microseconds of what `enqueue` puts on the stream, after three rounds of warming up.
-    pub(crate) fn median(&self, rounds: usize, mut enqueue: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
-        let (start, end) = (Event::new(EventFlags::DEFAULT)?, Event::new(EventFlags::DEFAULT)?);
-        let mut times = Vec::new();
-        for round in 0..rounds + 3 {
-            start.record(&self.stream)?;
-            enqueue()?;
-            end.record(&self.stream)?;
-            end.synchronize()?;
-            if round >= 3 {
-                times.push(f64::from(end.elapsed_time_f32(&start)?) * 1e3);
-            }
-        }
-        times.sort_by(f64::total_cmp);
-        Ok(times[times.len() / 2])
-    }
-}
-
-/// A captured graph, ready to launch.
-pub(crate) struct Graph {
-    graph: sys::Handle,
-    exec: sys::Handle,
-}
-
-impl Graph {
-    pub(crate) fn capture(stream: &Stream, enqueue: impl FnOnce() -> Outcome<()>) -> Outcome<Self> {
-        const THREAD_LOCAL: u32 = 1;
-        let raw = stream.as_inner().cast();
-        let (mut graph, mut exec) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the stream is alive; what is captured is launched while its buffers live, which `Bench::time` sees to.
-        unsafe {
-            check(sys::cuStreamBeginCapture_v2(raw, THREAD_LOCAL))?;
-            let enqueued = enqueue();
-            check(sys::cuStreamEndCapture(raw, &mut graph))?;
-            enqueued?;
-            check(sys::cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
-        }
-        Ok(Self { graph, exec })
+    /// Median microseconds of what `enqueue` puts on the stream.
+    pub(crate) fn median(&self, rounds: usize, enqueue: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
+        measure::median(&self.stream, rounds, enqueue)
     }
 
-    pub(crate) fn launch(&self, stream: &Stream) -> Outcome<()> {
-        // SAFETY: the graph is instantiated, the stream alive.
-        check(unsafe { sys::cuGraphLaunch(self.exec, stream.as_inner().cast()) })
-    }
-}
-
-impl Drop for Graph {
-    fn drop(&mut self) {
-        // SAFETY: both were made by `capture`, and every launch was waited for.
-        unsafe {
-            sys::cuGraphExecDestroy(self.exec);
-            sys::cuGraphDestroy(self.graph);
-        }
+    /// Median microseconds of a launch, of so many that are captured together and replayed, all of which have ended when it answers.
+    pub(crate) fn launches(&self, launches: u64, launch: impl FnMut(u64) -> Outcome<()>) -> Outcome<f64> {
+        measure::of_launches(&self.stream, launches, launch)
     }
 }
 
@@ -162,6 +116,14 @@ pub(crate) fn check(code: u32) -> Outcome<()> {
     } else {
         Err(format!("CUDA error {code}").into())
     }
+}
+
+/// The heads of what [`line`] prints.
+pub(crate) const HEADS: &str = "op,case,dtype,us,GB/s,bytes";
+
+/// Prints what was measured: CSV, which `cargo xtask bench` reads.
+pub(crate) fn line(op: &str, case: impl std::fmt::Display, dtype: &str, us: f64, bytes: usize) {
+    println!("{op},{case},{dtype},{us:.3},{:.0},{bytes}", gb_per_s(bytes, us));
 }
 
 pub(crate) fn gb_per_s(bytes: usize, us: f64) -> f64 {

@@ -3,7 +3,7 @@
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
 use warpfold::{cpu, gpu::PreparedDistinct, ops::element::Element};
 
-use super::{Bench, Graph, Outcome, gb_per_s};
+use super::{Bench, Outcome, line};
 
 /// Elements that come from the host at once.
 const PIECE: usize = 1 << 22;
@@ -50,7 +50,7 @@ fn of<T: Element + DeviceCopy>(bench: &Bench, of_bits: fn(u64) -> T) -> Outcome<
             };
             let bytes = prepared.plan().bytes() as usize;
             let element = T::TYPE.name();
-            println!("distinct of {kinds},{len},{element},{us:.2},{:.0}", gb_per_s(bytes, us));
+            line(&format!("distinct of {kinds}"), len, element, us, bytes);
         }
     }
     Ok(())
@@ -65,10 +65,9 @@ fn time<T: Element + DeviceCopy>(
     let mut table = prepared.table()?;
     let place = DeviceBuffer::<u64>::zeroed(1)?;
     let (input, answer) = (input.as_device_ptr().as_raw(), place.as_device_ptr().as_raw());
-    let graph = Graph::capture(&bench.stream, || {
-        // SAFETY: input, answer and table outlive the graph, whose replays `median` waits for.
+    bench.launches(1, |_| {
+        // SAFETY: input, answer and table outlive what `launches` waits for.
         unsafe { prepared.launch_raw(&bench.stream, input, answer, &mut table)? };
         Ok(())
-    })?;
-    bench.median(9, || graph.launch(&bench.stream))
+    })
 }

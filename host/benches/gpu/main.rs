@@ -1,5 +1,5 @@
 //! How fast the GPU folds: CUDA-graph replays over rotating buffers, so that neither launch gaps nor the L2 cache flatter
-//! the figures. Prints CSV: `op,elements,dtype,µs,GB/s`; a `#` starts a remark.
+//! the figures. Prints CSV: `op,case,dtype,us,GB/s,bytes`; a `#` starts a remark.
 //!
 //! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32, and
 //! `axes` is folds of matrices along their rows and columns, `segments` of arrays in segments of many kinds,
@@ -36,7 +36,7 @@ use warpfold::{
 };
 use warpfold_kernels::monoids::Words;
 
-pub(crate) use bench::{Bench, Graph, Outcome, PATTERN, POOL, gb_per_s};
+pub(crate) use bench::{Bench, Outcome, PATTERN, POOL, line};
 pub(crate) use sample::Sample;
 
 fn main() -> Outcome<()> {
@@ -53,7 +53,7 @@ fn main() -> Outcome<()> {
     };
     bench.first_call()?;
     bench.copy()?;
-    println!("op,elements,dtype,us,GB/s");
+    println!("{}", bench::HEADS);
     macro_rules! run {
         ($($op:ident)*) => {$(
             if wanted($op::NAME) {
@@ -272,16 +272,15 @@ impl Bench {
         let mut workspace = prepared.workspace()?;
         let plan = prepared.plan();
         let answer = DeviceBuffer::<u8>::zeroed(plan.entry.answer_bytes * plan.count.max(1) as usize)?;
-        let mut launch = |i: usize| -> Outcome<()> {
-            let start = (i % buffers) * stride + offset;
+        let launch = |i: u64| -> Outcome<()> {
+            let start = (i as usize % buffers) * stride + offset;
             let input = self.pool.as_device_ptr().as_raw() + (start * size_of::<T>()) as u64;
             let answer = answer.as_device_ptr().as_raw();
-            // SAFETY: pool, answer and workspace outlive the graph, whose replays `median` waits for.
+            // SAFETY: pool, answer and workspace outlive what `launches` waits for.
             unsafe { prepared.launch_raw(&self.stream, [input, 0], answer, &mut workspace)? };
             Ok(())
         };
-        let graph = Graph::capture(&self.stream, || (0..inner).try_for_each(&mut launch))?;
-        Ok(self.median(15, || graph.launch(&self.stream))? / inner as f64)
+        self.launches(inner, launch)
     }
 
     /// What an asynchronous call costs the host: many calls, none waited for.
@@ -318,6 +317,5 @@ fn report(op: &str, len: usize, us: f64) {
 }
 
 fn report_typed<T: Element>(op: &str, len: usize, us: f64) {
-    let bytes = len * size_of::<T>();
-    println!("{op},{len},{},{us:.3},{:.0}", T::TYPE.name(), gb_per_s(bytes, us));
+    line(op, len, T::TYPE.name(), us, len * size_of::<T>());
 }

@@ -12,7 +12,7 @@ use warpfold::{
 };
 use warpfold_kernels::monoids::Words;
 
-use super::{Bench, Graph, Outcome, Sample, gb_per_s, words};
+use super::{Bench, Outcome, Sample, line, words};
 
 pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     let mask = mask()?;
@@ -70,8 +70,13 @@ where
         let len = 1_u64 << log;
         let prepared = bench.gpu.prepare::<Masked<T>, Where<Op>>(Where(op), len)?;
         let us = time(bench, &prepared, mask.as_device_ptr().as_raw(), len)?;
-        let speed = gb_per_s((len * (bytes + 1)) as usize, us);
-        println!("{}_where,{len},{name},{us:.3},{speed:.0}", Op::NAME);
+        line(
+            &format!("{}_where", Op::NAME),
+            len,
+            name,
+            us,
+            (len * (bytes + 1)) as usize,
+        );
     }
     Ok(())
 }
@@ -94,14 +99,13 @@ where
     let mut workspace = prepared.workspace()?;
     let answer = DeviceBuffer::<u64>::zeroed(<Where<Op> as Reduction<Masked<T>>>::Answer::COUNT)?;
     let pool = bench.pool.as_device_ptr().as_raw();
-    let mut launch = |i: u64| -> Outcome<()> {
+    let launch = |i: u64| -> Outcome<()> {
         let buffer = i % buffers;
         let inputs = [pool + buffer * bytes, mask + buffer * len];
         let answer = answer.as_device_ptr().as_raw();
-        // SAFETY: pool, mask, answer and workspace outlive the graph, whose replays `median` waits for.
+        // SAFETY: pool, mask, answer and workspace outlive what `launches` waits for.
         unsafe { prepared.launch_raw(&bench.stream, inputs, answer, &mut workspace)? };
         Ok(())
     };
-    let graph = Graph::capture(&bench.stream, || (0..inner).try_for_each(&mut launch))?;
-    Ok(bench.median(15, || graph.launch(&bench.stream))? / inner as f64)
+    bench.launches(inner, launch)
 }

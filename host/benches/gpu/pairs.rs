@@ -12,7 +12,7 @@ use warpfold::{
     },
 };
 
-use super::{Bench, Graph, Outcome, Sample, gb_per_s, words};
+use super::{Bench, Outcome, Sample, line, words};
 
 pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     of::<f32, _>(bench, Dot)?;
@@ -43,11 +43,7 @@ fn of<T: Sample, R: Reduction<Two<T>>>(bench: &Bench, op: R) -> Outcome<()> {
         let len = 1_u64 << log;
         let prepared = bench.gpu.prepare::<Two<T>, R>(op, len)?;
         let us = time(bench, &prepared, [len, len])?;
-        println!(
-            "{},{len},{name},{us:.3},{:.0}",
-            R::NAME,
-            gb_per_s((2 * len * bytes) as usize, us)
-        );
+        line(R::NAME, len, name, us, (2 * len * bytes) as usize);
     }
     for (rows, columns) in [(32_768, 768), (262_144, 128), (4096, 16_384)] {
         let matrix = Layout::c_order(&[rows, columns])?;
@@ -55,11 +51,8 @@ fn of<T: Sample, R: Reduction<Two<T>>>(bench: &Bench, op: R) -> Outcome<()> {
         let prepared = fold(op).axis(-1).prepare::<Two<T>>(&bench.gpu, (&matrix, &query))?;
         let us = time(bench, &prepared, [rows * columns, columns])?;
         let moved = (rows * columns + columns + rows) * bytes;
-        println!(
-            "{}_rows,{rows}x{columns},{name},{us:.3},{:.0}",
-            R::NAME,
-            gb_per_s(moved as usize, us)
-        );
+        let (op, case) = (format!("{}_rows", R::NAME), format!("{rows}x{columns}"));
+        line(&op, case, name, us, moved as usize);
     }
     Ok(())
 }
@@ -77,13 +70,12 @@ fn time<T: Sample, R: Reduction<Two<T>>>(
     let mut workspace = prepared.workspace()?;
     let answer = DeviceBuffer::<u64>::zeroed(prepared.plan().count as usize)?;
     let pool = bench.pool.as_device_ptr().as_raw();
-    let mut launch = |i: u64| -> Outcome<()> {
+    let launch = |i: u64| -> Outcome<()> {
         let from = pool + i % buffers * both;
         let answer = answer.as_device_ptr().as_raw();
-        // SAFETY: pool, answer and workspace outlive the graph, whose replays `median` waits for.
+        // SAFETY: pool, answer and workspace outlive what `launches` waits for.
         unsafe { prepared.launch_raw(&bench.stream, [from, from + first], answer, &mut workspace)? };
         Ok(())
     };
-    let graph = Graph::capture(&bench.stream, || (0..inner).try_for_each(&mut launch))?;
-    Ok(bench.median(15, || graph.launch(&bench.stream))? / inner as f64)
+    bench.launches(inner, launch)
 }

@@ -7,7 +7,7 @@ use warpfold::{
     ops::{ArgMax, LogSumExp, Max, Reduction, Sum, element::bf16},
 };
 
-use super::{Bench, Outcome, Sample, gb_per_s, words};
+use super::{Bench, Outcome, Sample, line, words};
 
 /// Elements of each array.
 const LEN: u64 = 1 << 28;
@@ -87,13 +87,8 @@ fn time_each<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, kinds: &[(String,
     for (name, segments) in kinds {
         let prepared = bench.gpu.prepare_segments::<T, R>(op, segments)?;
         let us = bench.time(&prepared, 0)?;
-        println!(
-            "{}_segments of {name},{},{},{us:.2},{:.0}",
-            R::NAME,
-            segments.count(),
-            T::TYPE.name(),
-            gb_per_s(prepared.plan().bytes() as usize, us)
-        );
+        let (op, bytes) = (format!("{}_segments of {name}", R::NAME), prepared.plan().bytes());
+        line(&op, segments.count(), T::TYPE.name(), us, bytes as usize);
     }
     Ok(())
 }

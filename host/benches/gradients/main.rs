@@ -14,7 +14,7 @@ use warpfold::{
     plan::TensorsPlan,
 };
 
-use bench::{Bench, Graph, Outcome, gb_per_s};
+use bench::{Bench, Outcome, line};
 use sample::Sample;
 
 /// A list by its name: elements of each tensor.
@@ -42,7 +42,7 @@ fn main() -> Outcome<()> {
         return Ok(());
     };
     bench.copy()?;
-    println!("op,list,dtype,us,GB/s");
+    println!("{}", bench::HEADS);
     let pattern = bench.fill::<half::bf16>()?;
     check(&bench, &(&pattern[..100_000]).into())?;
     of::<half::bf16>(&bench, Type::Bf16)?;
@@ -98,17 +98,12 @@ fn time(bench: &Bench, name: &str, order: Order, lengths: &[(Type, u64)]) -> Out
     let address = answer.as_device_ptr().as_raw();
     let inner = if bytes > 1 << 27 { 4 } else { 32 };
     let report = |op: &str, moved: u64, launch: &mut dyn FnMut() -> Outcome<()>| -> Outcome<()> {
-        let graph = Graph::capture(&bench.stream, || (0..inner).try_for_each(|_| launch()))?;
-        let us = bench.median(15, || graph.launch(&bench.stream))? / f64::from(inner);
-        println!(
-            "{op},{name},{},{us:.3},{:.0}",
-            element.name(),
-            gb_per_s(moved as usize, us)
-        );
+        let us = bench.launches(inner, |_| launch())?;
+        line(op, name, element.name(), us, moved as usize);
         Ok(())
     };
     report(&format!("grad_norm {order:?}"), bytes, &mut || {
-        // SAFETY: pool, table, workspace and answer outlive the graph, whose replays `median` waits for.
+        // SAFETY: pool, table, workspace and answer outlive what `launches` waits for.
         unsafe { prepared.launch_raw(&bench.stream, &table, address, &mut workspace)? };
         Ok(())
     })?;

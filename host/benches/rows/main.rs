@@ -1,4 +1,4 @@
-//! How fast a GPU's row operations are: matrices along their last axis, and serving's shapes. Prints CSV: `op,rows x columns,dtype,µs,GB/s`, the bytes being
+//! How fast a GPU's row operations are: matrices along their last axis, and serving's shapes. Prints CSV: `op,case,dtype,us,GB/s,bytes`, the bytes being
 //! those that are read and written, each once; a `#` starts a remark. `cargo bench --bench rows [-- OP …]`. Without a GPU it says so and ends well.
 
 #[path = "../gpu/bench.rs"]
@@ -16,7 +16,7 @@ use warpfold::{
     row::{self, Later, MeanAndDeviation, Operation, ReciprocalRoot, Row, RowElement, Targets},
 };
 
-use bench::{Bench, Graph, Outcome, gb_per_s};
+use bench::{Bench, Outcome, line};
 use sample::Sample;
 
 /// Rows and columns of training, and of long vocabularies.
@@ -51,7 +51,7 @@ fn main() -> Outcome<()> {
         return Ok(());
     };
     bench.copy()?;
-    println!("op,shape,dtype,us,GB/s");
+    println!("{}", bench::HEADS);
     of::<half::bf16>(&bench)?;
     of::<f32>(&bench)?;
     gpt2(&bench)?;
@@ -248,7 +248,7 @@ fn sum_columns<T: Sample + RowElement + Pod>(bench: &Bench, [rows, columns]: [u6
     let output = DeviceBuffer::<u32>::zeroed(2 * columns as usize)?;
     let mut workspace = prepared.workspace()?;
     let pool = bench.pool.as_device_ptr().as_raw();
-    let mut launch = |i: u64| -> Outcome<()> {
+    let launch = |i: u64| -> Outcome<()> {
         let input = pool + i % buffers * 2 * stride;
         let places = ColumnPlaces {
             input,
@@ -257,16 +257,17 @@ fn sum_columns<T: Sample + RowElement + Pod>(bench: &Bench, [rows, columns]: [u6
             reciprocals: ones.as_device_ptr().as_raw(),
             output: output.as_device_ptr().as_raw(),
         };
-        // SAFETY: all of it outlives the graph, whose replays `median` waits for.
+        // SAFETY: all of it outlives what `launches` waits for.
         unsafe { prepared.launch_raw(&bench.stream, &places, &mut workspace)? };
         Ok(())
     };
-    let graph = Graph::capture(&bench.stream, || (0..inner).try_for_each(&mut launch))?;
-    let us = bench.median(15, || graph.launch(&bench.stream))? / inner as f64;
-    let type_name = T::TYPE.name();
-    println!(
-        "{name},{rows}x{columns},{type_name},{us:.3},{:.0}",
-        gb_per_s(2 * bytes as usize, us)
+    let us = bench.launches(inner, launch)?;
+    line(
+        name,
+        format!("{rows}x{columns}"),
+        T::TYPE.name(),
+        us,
+        2 * bytes as usize,
     );
     Ok(())
 }
@@ -308,7 +309,7 @@ fn time_of<T: Sample + RowElement + Pod, Op: Operation>(
     let pool = bench.pool.as_device_ptr().as_raw();
     let (ones, known) = (ones.as_device_ptr().as_raw(), known.as_device_ptr().as_raw());
     let of = |wanted: bool, address: u64| if wanted { address } else { 0 };
-    let mut launch = |i: u64| -> Outcome<()> {
+    let launch = |i: u64| -> Outcome<()> {
         let input = pool + i % buffers * parts * stride;
         let places = RowPlaces {
             input,
@@ -325,18 +326,12 @@ fn time_of<T: Sample + RowElement + Pod, Op: Operation>(
             },
             ..RowPlaces::default()
         };
-        // SAFETY: pool, weights and workspace outlive the graph, whose replays `median` waits for.
+        // SAFETY: pool, weights and workspace outlive what `launches` waits for.
         unsafe { prepared.launch_raw(&bench.stream, &places, &mut workspace)? };
         Ok(())
     };
-    let graph = Graph::capture(&bench.stream, || (0..inner).try_for_each(&mut launch))?;
-    let us = bench.median(15, || graph.launch(&bench.stream))? / inner as f64;
-    let type_name = T::TYPE.name();
+    let us = bench.launches(inner, launch)?;
     let moved = bytes * (beside.arrays + u64::from(operation.operation().maps()));
-    println!(
-        "{name},{},{type_name},{us:.3},{:.0}",
-        named(shape),
-        gb_per_s(moved as usize, us)
-    );
+    line(name, named(shape), T::TYPE.name(), us, moved as usize);
     Ok(())
 }

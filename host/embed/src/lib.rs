@@ -25,36 +25,47 @@ pub fn ptx() {
     let on_gpu = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "nvptx64");
     // An empty folder to watch: cargo would run the script at every build for one that is missing.
     let there = !on_gpu && fs::create_dir_all(&folder).is_ok();
-    ptx_in(there.then_some(&folder));
+    ptx_in(there.then_some(&folder), None);
 }
 
-/// Embeds the PTX in `folder`, `ARCH/ENTRY.ptx`, or what is [packed](write()) there; none without one. Gives how many modules there were.
+/// Embeds the PTX in `folder`, `ARCH/ENTRY.ptx`, or what is [packed](write()) there; none without one. Gives how many modules there were. Entries
+/// whose names begin with `apart` are none of the library's: they go to `warpfold_apart.rs`, for what of the package has a use for them.
 ///
 /// # Panics
 ///
 /// As [`ptx`].
-pub fn ptx_in(folder: Option<&PathBuf>) -> usize {
+pub fn ptx_in(folder: Option<&PathBuf>, apart: Option<&str>) -> usize {
     println!("cargo::rerun-if-changed=build.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let (modules, embedded) = match folder {
+    let (modules, embedded, beside) = match folder {
         Some(folder) => {
             println!("cargo::rerun-if-changed={}", folder.display());
-            embed(folder, &out).unwrap_or_else(|error| panic!("cannot embed the PTX in {}: {error}", folder.display()))
+            embed(folder, &out, apart)
+                .unwrap_or_else(|error| panic!("cannot embed the PTX in {}: {error}", folder.display()))
         }
-        None => (0, expression(&Packs::default())),
+        None => (0, expression(&Packs::default()), expression(&Packs::default())),
     };
-    fs::write(out.join("warpfold_ptx.rs"), embedded).expect("OUT_DIR can be written");
+    for (file, text) in [("warpfold_ptx.rs", embedded), ("warpfold_apart.rs", beside)] {
+        fs::write(out.join(file), text).expect("OUT_DIR can be written");
+    }
     modules
 }
 
-/// Copies the PTX to `out`, so that what is compiled is what the script saw. Gives how many modules there are, and what to compile.
-fn embed(folder: &Path, out: &Path) -> std::io::Result<(usize, String)> {
-    let packs = read(folder, Quality::Quick)?;
-    for pack in &packs.packs {
+/// Copies the PTX to `out`, so that what is compiled is what the script saw. Gives how many modules there are, and what to compile: of the
+/// library, and of what stands apart.
+fn embed(folder: &Path, out: &Path, apart: Option<&str>) -> std::io::Result<(usize, String, String)> {
+    let mut library = read(folder, Quality::Quick)?;
+    for pack in &library.packs {
         fs::write(out.join(pack.file()), &pack.packed)?;
     }
-    let modules = packs.packs.iter().map(|pack| pack.modules.len()).sum();
-    Ok((modules, expression(&packs)))
+    let modules = library.packs.iter().map(|pack| pack.modules.len()).sum();
+    let is_apart = |pack: &mut Pack| apart.is_some_and(|apart| pack.name.starts_with(apart));
+    let packs = library.packs.extract_if(.., is_apart).collect();
+    let beside = Packs {
+        packs,
+        ..library.clone()
+    };
+    Ok((modules, expression(&library), expression(&beside)))
 }
 
 /// An `Embedded` of `warpfold_kernels::kernels`, as Rust source.
@@ -96,15 +107,20 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         fs::create_dir_all(&out).unwrap();
-        let (modules, source) = embed(&ptx, &out).unwrap();
+        let (modules, source, nothing) = embed(&ptx, &out, None).unwrap();
+        assert!(!nothing.contains("Pack {"), "{nothing}");
+        let (_, others, beside) = embed(&ptx, &out, Some("mine")).unwrap();
+        assert!(others.contains("other") && !others.contains("mine"), "{others}");
+        assert!(beside.contains("mine_f64") && !beside.contains("other"), "{beside}");
         // Packed beforehand it is the same.
         let mut packs = read(&ptx, Quality::Best).unwrap();
         packs.fingerprint = Some(7);
         write(&packed, &packs).unwrap();
         let with_fingerprint = source.replace("fingerprint: None", "fingerprint: Some(7)");
-        assert_eq!(embed(&packed, &out).unwrap(), (4, with_fingerprint));
+        let (of_packs, again, _) = embed(&packed, &out, None).unwrap();
+        assert_eq!((of_packs, again), (4, with_fingerprint));
         fs::write(packed.join(INDEX), "llvm\n7\nmine 75 mine_f32 0\n").unwrap();
-        let wrong = embed(&packed, &out).unwrap_err().to_string();
+        let wrong = embed(&packed, &out, None).unwrap_err().to_string();
         assert!(
             wrong.contains("a line that is none of its: mine 75 mine_f32 0"),
             "{wrong}"

@@ -12,7 +12,11 @@ mod distinct;
 mod facts;
 mod fold;
 mod gradients;
+#[cfg(feature = "command")]
+pub mod ladder;
 mod launch;
+#[cfg(feature = "command")]
+pub mod measure;
 mod modules;
 pub(crate) mod operand;
 mod prepared;

@@ -261,7 +261,7 @@ mod tests {
                             assert_eq!(u64::from(plan.shape.blocks), plan.tiles.max(1) * plan.count, "{plan}");
                         }
                         Kernel::Small => assert_eq!(plan.count, 1),
-                        Kernel::Segments | Kernel::Distinct | Kernel::Row | Kernel::Tensors => {
+                        Kernel::Segments | Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => {
                             panic!("{plan} is of no axes")
                         }
                     }

@@ -13,7 +13,7 @@ impl Strategy {
     pub const fn threads(self, kernel: Kernel, bounds: LaunchBounds) -> (u32, u32) {
         let all = bounds.threads * bounds.blocks;
         match kernel {
-            Kernel::Distinct | Kernel::Row | Kernel::Tensors => panic!("no operator has it"),
+            Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => panic!("no operator has it"),
             Kernel::All => (bounds.threads, bounds.blocks),
             Kernel::Small => (bounds.small_threads, bounds.small_blocks),
             // Of large states four slots take all registers there are.
@@ -72,7 +72,7 @@ impl Strategy {
             Kernel::Small => 1,
             Kernel::Strided if most_warps(self.words) > 1 => 8,
             Kernel::Strided => 4,
-            Kernel::Rows | Kernel::Segments | Kernel::Distinct | Kernel::Row | Kernel::Tensors => 0,
+            Kernel::Rows | Kernel::Segments | Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => 0,
         }
     }
 }

@@ -97,6 +97,8 @@ pub enum Kernel {
     Row,
     /// [`gradients::fold_tensors`] and [`gradients::clip_tensors`]: lists of tensors.
     Tensors,
+    /// The kernels of the [ladder](crate::ladder), which the library has no use for.
+    Ladder,
 }
 
 impl Kernel {
@@ -181,7 +183,7 @@ pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kern
     // SAFETY: passed on to the caller.
     unsafe {
         match kernel {
-            Kernel::Distinct | Kernel::Row | Kernel::Tensors => unreachable!("no operator has it"),
+            Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => unreachable!("no operator has it"),
             Kernel::All => whole::reduce_all(simt, op, extents, steps, meeting, output),
             Kernel::Small => whole::reduce_small(simt, op, extents.whole(), meeting, output),
             Kernel::Rows => rows::reduce_rows(simt, op, extents, output),
@@ -270,7 +272,7 @@ pub fn find(op: &str, element: Type, kernel: Kernel) -> Option<&'static Entry> {
     LIBRARY.find(op, element, kernel)
 }
 
-/// Every entry point of this crate: those of operators, and those that are no folds.
+/// Every entry point of the library: those of operators, and those that are no folds. Those of the [ladder](crate::ladder) are none.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
     let folds = LIBRARY.entries().chain(&distinct::ENTRIES);
     folds.chain(LIBRARY.row_entries()).chain(&gradients::ENTRIES)

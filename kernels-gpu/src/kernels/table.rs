@@ -14,7 +14,7 @@ use crate::{
 
 /// The parts of the build, the dearest first. The compiler takes each by itself, with `--cfg warpfold_part="NAME"`, so that several
 /// are compiled at once.
-pub const PARTS: [&str; 7] = [
+pub const PARTS: [&str; 8] = [
     "order",
     "sums",
     "statistics",
@@ -22,6 +22,7 @@ pub const PARTS: [&str; 7] = [
     "rows",
     "exponentials",
     "gradients",
+    "ladder",
 ];
 
 /// Those for which newer architectures have instructions that the oldest has not: a maximum that keeps NaN, rounding to bf16, clusters. The PTX of all others

@@ -291,6 +291,20 @@ pub trait Simt: Copy {
     /// As [`compare_exchange_u64`](Self::compare_exchange_u64).
     unsafe fn atomic_add_u64(self, to: *mut u64, addend: u64);
 
+    /// Adds to a float, at the scope of the GPU; in which order many do is chance. Relaxed.
+    ///
+    /// # Safety
+    ///
+    /// `to` is 4-byte aligned, valid for 4 bytes, and touched by additions alone while the kernel runs.
+    unsafe fn atomic_add_f32(self, to: *mut f32, addend: f32);
+
+    /// Reads a [ticket](Self::ticket) counter, and acquires what those who drew from it before had written.
+    ///
+    /// # Safety
+    ///
+    /// As [`ticket`](Self::ticket).
+    unsafe fn load_acquire(self, counter: *const u32) -> u32;
+
     /// Reads word `at` of the block's shared memory, `at < SHARED_WORDS`, which other threads may write meanwhile, by
     /// [`store_shared_relaxed`](Self::store_shared_relaxed): relaxed, so it orders nothing.
     fn load_shared_relaxed(self, at: u32) -> u32;

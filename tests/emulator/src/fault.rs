@@ -5,7 +5,7 @@ use std::{fmt, panic::Location};
 use warpfold_kernels::{simt::SHARED_WORDS, tree::LANES};
 
 /// One thread of the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Thread {
     /// Its block's number in the grid.
     pub block: u32,

@@ -9,6 +9,7 @@ use crate::{
     block::{Line, Place},
     fault::{Collective, Fault},
     machine::{Fence, Machine},
+    trace::Did,
 };
 
 /// Input loads in a row that a lane may do before others get their turn: a loop that does nothing else must still run
@@ -51,20 +52,57 @@ impl<'a> Lane<'a> {
     fn draw(self, counter: *mut u32, last: u32, fence: Fence, line: Line) -> u32 {
         self.let_others_run();
         let Context { machine, place, .. } = self.context;
-        self.unless_fault(machine.ticket(*place, counter.addr(), last, fence, line))
+        let drawn = self.unless_fault(machine.ticket(*place, counter.addr(), last, fence, line));
+        let new = if drawn >= last { 0 } else { drawn + 1 };
+        self.record_atomic(counter.addr(), drawn, new, line);
+        drawn
+    }
+
+    fn record_atomic(self, address: usize, old: u32, new: u32, line: Line) {
+        let Context { machine, place, .. } = self.context;
+        machine.record(*place, line, || {
+            let (buffer, at) = machine.word_at(address);
+            Did::Atomic { buffer, at, old, new }
+        });
+    }
+
+    fn record_load(self, address: usize, loaded: &[u32], line: Line) {
+        let Context { machine, place, .. } = self.context;
+        machine.record(*place, line, || {
+            let (buffer, at) = machine.word_at(address);
+            let mut words = [0; 4];
+            words[..loaded.len()].copy_from_slice(loaded);
+            Did::Load {
+                buffer,
+                at,
+                words,
+                count: loaded.len(),
+            }
+        });
+    }
+
+    fn record_store(self, address: usize, word: u32, line: Line) {
+        let Context { machine, place, .. } = self.context;
+        machine.record(*place, line, || {
+            let (buffer, at) = machine.word_at(address);
+            Did::Store { buffer, at, word }
+        });
     }
 
     fn write(self, address: usize, bytes: usize, word: u32, line: Line) {
         self.let_others_run();
         let Context { machine, place, .. } = self.context;
         self.unless_fault(machine.store(*place, address, bytes, word, line));
+        self.record_store(address, word, line);
     }
 
     /// Puts what `change` makes of one word or two in their place, at once, and gives what was there.
     fn atomic(self, address: usize, words: usize, line: Line, change: impl Fn(u64) -> u64) -> u64 {
         self.let_others_run();
         let Context { machine, place, .. } = self.context;
-        self.unless_fault(machine.atomic(*place, address, words, line, change))
+        let old = self.unless_fault(machine.atomic(*place, address, words, line, &change));
+        self.record_atomic(address, old as u32, change(old) as u32, line);
+        old
     }
 
     /// The same in shared memory: what is to be put there, if anything.
@@ -86,7 +124,22 @@ impl<'a> Lane<'a> {
         let arrived = machine.state.borrow_mut().collect(*place, (word, from), call, line);
         self.unless_fault(arrived);
         self.let_others_run();
-        machine.state.borrow().collected(*place)
+        let taken = machine.state.borrow().collected(*place);
+        machine.record(*place, line, || match call {
+            Collective::Shuffle { reach } => Did::Shuffle {
+                from: place.lane() as u32 ^ reach,
+                brought: word,
+                taken,
+            },
+            Collective::ShuffleFrom => Did::Shuffle {
+                from,
+                brought: word,
+                taken,
+            },
+            Collective::Any | Collective::Ballot => Did::Vote,
+            Collective::WarpBarrier => Did::WarpBarrier,
+        });
+        taken
     }
 
     fn let_others_run(self) {
@@ -165,6 +218,7 @@ impl Simt for Lane<'_> {
         let arrived = machine.state.borrow_mut().barrier(*place, Location::caller());
         self.unless_fault(arrived);
         self.let_others_run();
+        machine.record(*place, Location::caller(), || Did::Barrier);
     }
 
     const HAS_CLUSTERS: bool = true;
@@ -215,6 +269,7 @@ impl Simt for Lane<'_> {
             .borrow_mut()
             .store_shared(*place, at, word, Location::caller());
         self.unless_fault(stored);
+        machine.record(*place, Location::caller(), || Did::StoreShared { at, word });
     }
 
     #[track_caller]
@@ -222,14 +277,18 @@ impl Simt for Lane<'_> {
         self.let_others_run();
         let Context { machine, place, .. } = self.context;
         let loaded = machine.state.borrow_mut().load_shared(*place, at, Location::caller());
-        self.unless_fault(loaded)
+        let word = self.unless_fault(loaded);
+        machine.record(*place, Location::caller(), || Did::LoadShared { at, word });
+        word
     }
 
     #[track_caller]
     unsafe fn load_input_vector(self, from: *const u32) -> [u32; 4] {
         self.count_load();
         let Context { machine, place, .. } = self.context;
-        self.unless_fault(machine.load_input_vector(*place, from.addr(), Location::caller()))
+        let words = self.unless_fault(machine.load_input_vector(*place, from.addr(), Location::caller()));
+        self.record_load(from.addr(), &words, Location::caller());
+        words
     }
 
     #[track_caller]
@@ -242,7 +301,9 @@ impl Simt for Lane<'_> {
     unsafe fn load_shared_input_pair(self, from: *const u32) -> [u32; 2] {
         self.count_load();
         let Context { machine, place, .. } = self.context;
-        self.unless_fault(machine.load_input_pair(*place, from.addr(), Location::caller()))
+        let words = self.unless_fault(machine.load_input_pair(*place, from.addr(), Location::caller()));
+        self.record_load(from.addr(), &words, Location::caller());
+        words
     }
 
     #[track_caller]
@@ -279,35 +340,45 @@ impl Simt for Lane<'_> {
     unsafe fn load_input(self, from: *const u32) -> u32 {
         self.count_load();
         let Context { machine, place, .. } = self.context;
-        self.unless_fault(machine.load_input(*place, from.addr(), Location::caller()))
+        let word = self.unless_fault(machine.load_input(*place, from.addr(), Location::caller()));
+        self.record_load(from.addr(), &[word], Location::caller());
+        word
     }
 
     #[track_caller]
     unsafe fn load_input_byte(self, from: *const u8) -> u32 {
         self.count_load();
         let Context { machine, place, .. } = self.context;
-        self.unless_fault(machine.load_input_byte(*place, from.addr(), Location::caller()))
+        let word = self.unless_fault(machine.load_input_byte(*place, from.addr(), Location::caller()));
+        self.record_load(from.addr(), &[word], Location::caller());
+        word
     }
 
     #[track_caller]
     unsafe fn load_input_short(self, from: *const u16) -> u32 {
         self.count_load();
         let Context { machine, place, .. } = self.context;
-        self.unless_fault(machine.load_input_short(*place, from.addr(), Location::caller()))
+        let word = self.unless_fault(machine.load_input_short(*place, from.addr(), Location::caller()));
+        self.record_load(from.addr(), &[word], Location::caller());
+        word
     }
 
     #[track_caller]
     unsafe fn load(self, from: *const u32) -> u32 {
         self.let_others_run();
         let Context { machine, place, .. } = self.context;
-        self.unless_fault(machine.load(*place, from.addr(), Location::caller()))
+        let word = self.unless_fault(machine.load(*place, from.addr(), Location::caller()));
+        self.record_load(from.addr(), &[word], Location::caller());
+        word
     }
 
     /// Of inputs alone: no kernel reads two bytes that another thread has written.
     #[track_caller]
     unsafe fn load_short(self, from: *const u16) -> u32 {
         let Context { machine, place, .. } = self.context;
-        self.unless_fault(machine.load_input_short(*place, from.addr(), Location::caller()))
+        let word = self.unless_fault(machine.load_input_short(*place, from.addr(), Location::caller()));
+        self.record_load(from.addr(), &[word], Location::caller());
+        word
     }
 
     #[track_caller]
@@ -372,6 +443,21 @@ impl Simt for Lane<'_> {
     #[track_caller]
     unsafe fn atomic_add_u64(self, to: *mut u64, addend: u64) {
         self.atomic(to.addr(), 2, Location::caller(), |words| words.wrapping_add(addend));
+    }
+
+    #[track_caller]
+    unsafe fn atomic_add_f32(self, to: *mut f32, addend: f32) {
+        let add = |word: u64| u64::from((f32::from_bits(word as u32) + addend).to_bits());
+        self.atomic(to.addr(), 1, Location::caller(), add);
+    }
+
+    #[track_caller]
+    unsafe fn load_acquire(self, counter: *const u32) -> u32 {
+        self.let_others_run();
+        let Context { machine, place, .. } = self.context;
+        let word = self.unless_fault(machine.load_acquire(*place, counter.addr(), Location::caller()));
+        self.record_load(counter.addr(), &[word], Location::caller());
+        word
     }
 
     #[track_caller]

@@ -19,6 +19,7 @@ use crate::{
     memory::Memory,
     schedule::{Pick, Rng, Schedule},
     stacks::{Lease, RESIDENT_THREADS},
+    trace::Event,
 };
 
 /// The default of [`Launch::step_limit`]: half a minute of work, and far more than any test's kernel takes.
@@ -126,11 +127,29 @@ type Coro = Coroutine<(), (), (), DefaultStack>;
 ///
 /// The first fault on the seed's schedule. A panic of the kernel is one.
 pub fn launch(config: &Launch, memory: &mut Memory, kernel: impl Fn(Lane<'_>)) -> Result<Run, Fault> {
-    launch_any(config, memory, &kernel)
+    launch_any(config, memory, &kernel, None).map(|(run, _)| run)
+}
+
+/// The same, and what its lanes did, in order: many times as slow, for small launches.
+///
+/// # Errors
+///
+/// As [`launch`].
+pub fn launch_traced(
+    config: &Launch,
+    memory: &mut Memory,
+    kernel: impl Fn(Lane<'_>),
+) -> Result<(Run, Vec<Event>), Fault> {
+    launch_any(config, memory, &kernel, Some(vec![]))
 }
 
 /// Not of one kernel: this is compiled once, and not with every operator and type of elements.
-fn launch_any(config: &Launch, memory: &mut Memory, kernel: &dyn Fn(Lane<'_>)) -> Result<Run, Fault> {
+fn launch_any(
+    config: &Launch,
+    memory: &mut Memory,
+    kernel: &dyn Fn(Lane<'_>),
+    trace: Option<Vec<Event>>,
+) -> Result<(Run, Vec<Event>), Fault> {
     let slots = config.slots()?;
     let (inputs, mut words) = mem::take(memory).split();
     for track in words.iter_mut().flat_map(|buffer| &mut buffer.tracks) {
@@ -145,12 +164,14 @@ fn launch_any(config: &Launch, memory: &mut Memory, kernel: &dyn Fn(Lane<'_>)) -
             fault: None,
         }),
         faulty: Cell::new(false),
+        trace: trace.map(RefCell::new),
         threads: config.threads,
         blocks: config.blocks,
     };
     let result = Grid::new(&machine, kernel, slots).run(config);
     *memory = Memory::join(machine.inputs, machine.state.into_inner().words);
-    result
+    let trace = machine.trace.map(RefCell::into_inner).unwrap_or_default();
+    result.map(|run| (run, trace))
 }
 
 /// The lanes of the resident blocks.

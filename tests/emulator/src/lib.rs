@@ -11,6 +11,7 @@
 //! * [`reduce_all`] runs the whole-array kernel.
 //! * [`map_rows`] runs those of row operations.
 //! * [`grad_norm`] and [`clip_tensors`] run those of lists of tensors.
+//! * [`ladder`] runs the rungs of the ladder.
 //! * [`launch`] runs any other: register its buffers in a [`Memory`], pass their pointers to the kernel.
 
 mod block;
@@ -18,6 +19,7 @@ mod clock;
 mod cluster;
 mod fault;
 mod gradients;
+pub mod ladder;
 mod lane;
 mod launch;
 mod machine;
@@ -25,15 +27,17 @@ mod memory;
 mod rowwise;
 mod schedule;
 mod stacks;
+mod trace;
 mod whole;
 
 pub use fault::{Access, AccessKind, Collective, Elsewhere, Fault, Nearest, Site, Thread, WordName};
 pub use gradients::{TensorOf, TensorsShape, clip_tensors, grad_norm};
 pub use lane::Lane;
-pub use launch::{Launch, Run, STEP_LIMIT, launch};
+pub use launch::{Launch, Run, STEP_LIMIT, launch, launch_traced};
 pub use memory::{Memory, Words};
 pub use rowwise::{
     BesideRows, MappedParts, MappedRows, RowShape, RowsOf, fold_states, map_parts, map_rows, sum_columns,
 };
 pub use stacks::RESIDENT_THREADS;
+pub use trace::{Counts, Did, Event};
 pub use whole::{Folded, Shape, reduce_all, reduce_small};

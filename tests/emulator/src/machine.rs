@@ -13,6 +13,7 @@ use crate::{
     cluster::Clusters,
     fault::{Collective, Elsewhere, Fault, WordName},
     memory::{Inputs, WordBuffer, find_word},
+    trace::{Did, Event},
 };
 
 /// Whether drawing a ticket orders the accesses around it.
@@ -197,6 +198,8 @@ pub struct Machine {
     pub state: RefCell<State>,
     /// Whether `state` has a fault, cheaper to ask.
     pub faulty: Cell<bool>,
+    /// What lanes did, where it is kept.
+    pub trace: Option<RefCell<Vec<Event>>>,
     pub threads: u32,
     pub blocks: u32,
 }
@@ -206,6 +209,24 @@ impl Machine {
     pub fn report(&self, fault: Fault) {
         self.state.borrow_mut().fault = Some(fault);
         self.faulty.set(true);
+    }
+
+    /// Keeps what a lane did, where that is asked for.
+    pub fn record(&self, place: Place, line: Line, did: impl FnOnce() -> Did) {
+        if let Some(trace) = &self.trace {
+            let did = did();
+            let who = place.who;
+            trace.borrow_mut().push(Event { who, line, did });
+        }
+    }
+
+    /// The buffer that has `address`, and the word of it that lies there, of memory that was just accessed.
+    pub fn word_at(&self, address: usize) -> (&'static str, usize) {
+        self.inputs.name(address).unwrap_or_else(|| {
+            let words = &self.state.borrow().words;
+            let found = [4, 2, 1].iter().find_map(|bytes| find_word(words, address, *bytes));
+            found.map_or(("nowhere", 0), |(index, at)| (words[index].name, at))
+        })
     }
 
     /// That `address` is a multiple of `bytes`.
@@ -372,6 +393,22 @@ impl Machine {
             each(word, Some(new))?;
         }
         Ok(found)
+    }
+
+    /// Reads a counter of tickets, and acquires what drawing from it released.
+    pub fn load_acquire(&self, place: Place, address: usize, line: Line) -> Result<u32, Fault> {
+        self.aligned(place, address, 4, line)?;
+        let (word, ahead) = self.global(place, (address, 4), line, |buffer, at, viewer, name| {
+            let track = &mut buffer.tracks[at];
+            track.ticket(viewer, name)?;
+            let mut clock = viewer.clock.clone();
+            clock.join(track.released());
+            let (clock, handed_on) = (Rc::new(clock), viewer.now.handed_on);
+            Ok((buffer.get(at), Ahead { clock, handed_on }))
+        })?;
+        let block = &mut self.state.borrow_mut().blocks[place.slot];
+        block.ahead.insert(place.who.thread, ahead);
+        Ok(word)
     }
 
     pub fn ticket(&self, place: Place, address: usize, last: u32, fence: Fence, line: Line) -> Result<u32, Fault> {

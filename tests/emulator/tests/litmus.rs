@@ -786,6 +786,68 @@ fn the_last_block_without_the_barrier_before_its_ticket() {
     });
 }
 
+/// Every block writes a slot, waits for all by its first thread, and reads another's.
+fn barrier_of_the_grid(launched: Launch, wait: impl Fn(Lane<'_>, *mut u32) -> u32) -> Result<Run, Fault> {
+    let mut memory = Memory::new();
+    let slots = memory.words("slots", launched.blocks as usize).start();
+    let counter = memory.words_from("counter", &[0]).start();
+    launch(&launched, &mut memory, |lane| {
+        let (block, blocks) = (lane.block(), lane.blocks());
+        if lane.thread() == 0 {
+            // SAFETY: the machine checks every access.
+            unsafe {
+                lane.store(slots.add(block as usize), block);
+                lane.ticket(counter, blocks - 1);
+            }
+            while wait(lane, counter) != 0 {}
+        }
+        lane.barrier();
+        let other = (block + 1) % blocks;
+        // SAFETY: as above.
+        assert_eq!(unsafe { lane.load(slots.add(other as usize)) }, other);
+    })
+}
+
+#[test]
+fn a_barrier_of_the_grid_acquires() {
+    // SAFETY: the machine checks every access.
+    let acquire = |lane: Lane<'_>, counter: *mut u32| unsafe { lane.load_acquire(counter) };
+    // SAFETY: as above.
+    let relaxed = |lane: Lane<'_>, counter: *mut u32| unsafe { lane.load_relaxed(counter) };
+    always_passes(|seed| barrier_of_the_grid(Launch::new(5, 64, seed), acquire));
+    always_caught(is_race, |seed| barrier_of_the_grid(Launch::new(5, 64, seed), relaxed));
+    // Of more blocks than run at once those that wait hold the place of those that they wait for.
+    let is_livelock = |fault: &Fault| matches!(fault, Fault::StepLimit { .. });
+    always_caught(is_livelock, |seed| {
+        let launched = Launch::new(5, 64, seed).resident(3).step_limit(20_000);
+        barrier_of_the_grid(launched, acquire)
+    });
+}
+
+#[test]
+fn atomic_additions_do_not_race_and_order_nothing() {
+    let kernel = |lane: Lane<'_>, words: *mut u32, read: bool| {
+        // SAFETY: the machine checks every access.
+        unsafe {
+            lane.atomic_add_f32(words.cast(), 1.0);
+            if read {
+                lane.load(words);
+            }
+        }
+    };
+    let of = |seed, read: bool| {
+        let mut memory = Memory::new();
+        let words = memory.words_from("words", &[0]);
+        let run = launch(&Launch::new(3, 64, seed), &mut memory, |lane| {
+            kernel(lane, words.start(), read);
+        })?;
+        assert_eq!(memory.word(words, 0), Some(192.0_f32.to_bits()));
+        Ok(run)
+    };
+    always_passes(|seed| of(seed, false));
+    always_caught(is_race, |seed| of(seed, true));
+}
+
 #[test]
 fn a_warp_that_learns_of_its_ticket_by_a_vote_alone() {
     // Lane 0 draws, and its whole warp reads the slots: what lane 0 acquired is not yet the others'.

@@ -187,9 +187,33 @@ pub fn files_are_short(tree: &Tree) -> Vec<Violation> {
     tree.rust_below("").filter(long).map(violation).collect()
 }
 
+/// Each kernel of the ladder is short: what a rung does that the one before did not is seen at once. Notes do not count.
+pub fn rungs_are_short(tree: &Tree) -> Vec<Violation> {
+    const LADDER: &str = "kernels-gpu/src/ladder/";
+    const LONGEST: usize = 40;
+    let is_rung = |file: &&File| file.path[LADDER.len()..].contains('/') && !file.path.ends_with("/mod.rs");
+    let lines = |file: &File| file.code_lines().filter(|(_, line)| !line.trim().is_empty()).count();
+    let long = tree
+        .rust_below(LADDER)
+        .filter(is_rung)
+        .filter(|file| lines(file) > LONGEST);
+    long.map(|file| file.violation(1, format!("a rung of more than {LONGEST} lines of code")))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::{super::lines, *};
+
+    #[test]
+    fn a_long_rung_is_found() {
+        let code = "//! A note.\n\n".to_owned() + &"let _ = 1;\n".repeat(41);
+        let of = |path, text: &str| lines(rungs_are_short, path, text);
+        assert_eq!(of("kernels-gpu/src/ladder/sum/long.rs", &code), [1]);
+        assert!(of("kernels-gpu/src/ladder/sum/mod.rs", &code).is_empty());
+        assert!(of("kernels-gpu/src/ladder/rungs.rs", &code).is_empty());
+        assert!(of("kernels-gpu/src/ladder/sum/long.rs", &"// note\n\n".repeat(50)).is_empty());
+    }
 
     #[test]
     fn a_dependency_of_the_kernels_is_found() {

@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use serde::Serialize;
 use warpfold::{
     Error, cpu,
     dynamic::Target,
@@ -175,6 +176,23 @@ pub fn list() -> String {
     lines.join("\n")
 }
 
+/// The same as JSON: what a record of measurements says of its machine.
+pub fn json() -> Result<String, Failure> {
+    #[derive(Serialize)]
+    struct Machine {
+        gpus: Vec<serde_json::Value>,
+        threads: usize,
+        vector_instructions: String,
+        kernels: String,
+    }
+    Ok(serde_json::to_string(&Machine {
+        gpus: gpu::facts(),
+        threads: cpu::threads(),
+        vector_instructions: cpu::vector_instructions().to_string(),
+        kernels: gpu::kernels(),
+    })?)
+}
+
 /// The GPU's side, where the build has one.
 #[cfg(feature = "cuda")]
 mod gpu {
@@ -205,6 +223,24 @@ mod gpu {
     pub fn all() -> Result<Vec<Result<Device, Error>>, Error> {
         Ok((0..Gpu::count()?).map(open).collect())
     }
+
+    /// Of each GPU that can be used.
+    pub fn facts() -> Vec<serde_json::Value> {
+        let gpus = (0..Gpu::count().unwrap_or(0)).filter_map(|index| Gpu::new(index).ok());
+        let of = |gpu: Gpu| {
+            let facts = gpu.facts();
+            let ((major, minor), driver) = (facts.compute_capability, facts.driver_version);
+            serde_json::json!({
+                "name": facts.name,
+                "compute_capability": format!("{major}.{minor}"),
+                "multiprocessors": facts.multiprocessors,
+                "memory_bytes": facts.memory,
+                "peak_gb_per_s": facts.peak_bandwidth.map(|peak| peak / 1e9),
+                "cuda": format!("{}.{}", driver / 1000, driver % 1000 / 10),
+            })
+        };
+        gpus.map(of).collect()
+    }
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -229,6 +265,10 @@ mod gpu {
 
     pub fn all() -> Result<Vec<Result<Device, Error>>, Error> {
         open(0).map(|gpu| vec![Ok(gpu)])
+    }
+
+    pub fn facts() -> Vec<serde_json::Value> {
+        vec![]
     }
 }
 

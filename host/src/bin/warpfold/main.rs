@@ -4,6 +4,7 @@
 
 #![cfg_attr(test, allow(dead_code, unused_imports))]
 
+mod accuracy;
 mod answers;
 #[cfg(not(test))]
 mod describe;
@@ -27,6 +28,7 @@ mod fold;
 #[cfg(not(test))]
 mod folder;
 mod grad_norm;
+mod ladder;
 mod list;
 mod op;
 mod opened;
@@ -82,7 +84,11 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Lists what can fold on this machine, and which code generator made the kernels for its GPUs.
-    Devices,
+    Devices {
+        /// Prints one JSON object: each GPU that can be used, threads and vector instructions of the CPU, and the kernels.
+        #[arg(long)]
+        json: bool,
+    },
     /// Lists the arrays of .npy, .npz and .safetensors files: name, dtype, shape, bytes.
     ///
     /// Only headers are read.
@@ -117,6 +123,14 @@ enum Command {
     /// The arrays may be of different lengths and types. Each is folded in the canonical tree, and their states meet in the order of the command line: the bits depend on that
     /// alone. All arrays are read to memory.
     GradNorm(grad_norm::Args),
+    /// What the order of additions does to a sum: from a lesson's examples to the errors of each accuracy that sums have.
+    ///
+    /// On the CPU and in the emulator, whose answers have a GPU's bits.
+    Accuracy(accuracy::Args),
+    /// How a reduction becomes fast: kernels from a lesson's first to the library's own, each checked, timed and counted.
+    ///
+    /// Times need a GPU. Without one the kernels run in the emulator, lane by lane, and what they do is counted.
+    Ladder(ladder::Args),
     /// Describes the arrays of .npy, .npz and .safetensors files: what they hold of NaNs, infinities and zeros, their ends, sum,
     /// mean, spread and norms.
     ///
@@ -298,7 +312,8 @@ fn run(command: &Command) -> Result<Vec<Failure>, Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut failures = vec![];
     match command {
-        Command::Devices => writeln!(out, "{}", device::list())?,
+        Command::Devices { json: true } => writeln!(out, "{}", device::json()?)?,
+        Command::Devices { json: false } => writeln!(out, "{}", device::list())?,
         Command::List(list) => writeln!(out, "{}", list::run(list)?)?,
         Command::Reduce(reduce) => {
             let report = match reduce.op {
@@ -318,6 +333,8 @@ fn run(command: &Command) -> Result<Vec<Failure>, Failure> {
         Command::RmsNorm(args) => writeln!(out, "{}", args.run()?)?,
         Command::CrossEntropy(args) => writeln!(out, "{}", args.run()?)?,
         Command::GradNorm(args) => writeln!(out, "{}", args.run()?)?,
+        Command::Accuracy(args) => writeln!(out, "{}", accuracy::run(args)?)?,
+        Command::Ladder(args) => writeln!(out, "{}", ladder::run(args)?)?,
         Command::Describe(describe) => {
             let summaries = describe::run(describe)?;
             failures = summaries.failures();

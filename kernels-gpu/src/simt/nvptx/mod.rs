@@ -351,6 +351,22 @@ impl Simt for Nvptx {
                 options(nostack, preserves_flags));
         }
     }
+    unsafe fn atomic_add_f32(self, to: *mut f32, addend: f32) {
+        // SAFETY: the caller vouches for the address.
+        unsafe {
+            asm!("red.relaxed.gpu.global.add.f32 [{}], {};", in(reg64) to, in(reg32) addend,
+                options(nostack, preserves_flags));
+        }
+    }
+    unsafe fn load_acquire(self, counter: *const u32) -> u32 {
+        let word;
+        // SAFETY: the caller vouches for the address. It is no reading of memory alone: what is read after it stays after it.
+        unsafe {
+            asm!("ld.acquire.gpu.global.u32 {}, [{}];", out(reg32) word, in(reg64) counter,
+                options(nostack, preserves_flags));
+        }
+        word
+    }
     fn load_shared_relaxed(self, at: u32) -> u32 {
         let word;
         // SAFETY: the trait bounds `at` by the declaration's size.

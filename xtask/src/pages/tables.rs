@@ -1,0 +1,301 @@
+//! The tables, each of one record: the newest that has its figures, so that all were measured in one run on one card.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use warpfold_kernels::ladder::{LAYER_NORMS, Rung, SOFTMAXES, SUMS, sum::stages::STAGES};
+
+use crate::bench::records::{Figure, Record};
+
+/// A table, and where its figures are from.
+pub fn make(name: &str, records: &[Record]) -> Result<String> {
+    match name {
+        "ladder-sum" => Table::newest(records, "ladder", "sum")?.ladder_sum(),
+        "ladder-few" => Table::newest(records, "ladder", "sum")?.ladder_few(),
+        "ladder-softmax" => Table::newest(records, "ladder", "softmax")?.ladder_rows("softmax", &SOFTMAXES),
+        "ladder-layer-norm" => Table::newest(records, "ladder", "layer-norm")?.ladder_rows("layer-norm", &LAYER_NORMS),
+        "ladder-stages" => Table::newest(records, "ladder", "stages")?.stages(),
+        "determinism" => Table::newest(records, "determinism", "sum")?.by_who("determinism", "distinct answers"),
+        "accuracy" => Table::newest(records, "accuracy", "sum")?.by_who("accuracy", ""),
+        _ => bail!("there is none of that name"),
+    }
+}
+
+/// What a table is made of.
+struct Table<'a> {
+    record: &'a Record,
+    group: &'a str,
+    op: &'a str,
+}
+
+/// The length that the ladder of the sum is climbed at, and the one that every rung takes.
+const MANY: &str = "2^28";
+const FEW: &str = "2^11";
+
+impl<'a> Table<'a> {
+    fn newest(records: &'a [Record], group: &'a str, op: &'a str) -> Result<Self> {
+        let has = |record: &&Record| record.figures.iter().any(|f| f.group == group && f.op == op);
+        let record = records.iter().rev().find(has);
+        let record = record.with_context(|| format!("no record has figures of {group}, {op}"))?;
+        Ok(Self { record, group, op })
+    }
+
+    fn figure(&self, case: &str, who: &str, metric: &str) -> Result<&Figure> {
+        let key = [self.group, self.op, "f32", case, who, metric];
+        let found = self.record.figures.iter().find(|figure| figure.key() == key);
+        found.with_context(|| format!("the record has no {key:?}"))
+    }
+
+    fn value(&self, case: &str, who: &str, metric: &str) -> Result<f64> {
+        Ok(self.figure(case, who, metric)?.value)
+    }
+
+    /// The table, and above it where it is from.
+    fn table<const N: usize>(&self, heads: [&str; N], rows: Vec<[String; N]>) -> String {
+        let record = self.record;
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let mut text = format!(
+            "Measured on {} at commit {}, on one {}.\n\n",
+            record.day(),
+            record.commit,
+            record.card()
+        );
+        text += &line(&heads.map(str::to_owned));
+        text += &format!("|{}\n", "---|".repeat(N));
+        rows.iter().for_each(|row| text += &line(row));
+        text
+    }
+
+    fn ladder_sum(&self) -> Result<String> {
+        let read = self.value(MANY, "a plain read", "us")?;
+        let mut rows = vec![];
+        let (mut first, mut before) = (None, None);
+        for (name, title) in names(&SUMS) {
+            let Ok(figure) = self.figure(MANY, name, "us") else {
+                continue;
+            };
+            let time = figure.value;
+            let speed = figure.gb_per_s().context("bytes")?;
+            rows.push([
+                name.to_owned(),
+                title.to_owned(),
+                us(time),
+                format!("{speed:.0}"),
+                format!("{:.1}", 100.0 * read / time),
+                times(*first.get_or_insert(time) / time),
+                times(before.replace(time).unwrap_or(time) / time),
+                self.value(MANY, name, "atomics").map_or_else(|_| String::new(), count),
+            ]);
+        }
+        let heads = [
+            "rung",
+            "",
+            "µs",
+            "GB/s",
+            "% of a read",
+            "× the first",
+            "× the one before",
+            "atomics",
+        ];
+        let peak = self.record.machine.gpu.as_ref().and_then(|gpu| gpu.peak_gb_per_s);
+        let read = self.figure(MANY, "a plain read", "us")?;
+        Ok(format!(
+            "{}\nA plain read took {} µs: {:.0} GB/s, of {:.0} by clock and width.\n",
+            self.table(heads, rows),
+            us(read.value),
+            read.gb_per_s().context("bytes")?,
+            peak.context("the memory's peak")?
+        ))
+    }
+
+    fn ladder_few(&self) -> Result<String> {
+        let mut rows = vec![];
+        let mut first = None;
+        for (name, _) in names(&SUMS) {
+            let time = self.value(FEW, name, "us")?;
+            let of = |metric: &str| self.value(FEW, name, metric).map_or_else(|_| String::new(), count);
+            let share = self
+                .value(FEW, name, "divergent")
+                .and_then(|divergent| Ok(100.0 * divergent / self.value(FEW, name, "accesses")?));
+            rows.push([
+                name.to_owned(),
+                us(time),
+                times(*first.get_or_insert(time) / time),
+                of("atomics"),
+                of("barriers"),
+                of("shuffles"),
+                share.map_or_else(|_| String::new(), |share| format!("{share:.0}")),
+            ]);
+        }
+        let heads = [
+            "rung",
+            "µs",
+            "× the first",
+            "atomics",
+            "barriers",
+            "shuffles",
+            "divergent, %",
+        ];
+        Ok(self.table(heads, rows))
+    }
+
+    /// The rungs of a row operation, a row for each, a column for each shape.
+    fn ladder_rows<K>(&self, op: &str, rungs: &[Rung<K>]) -> Result<String> {
+        let mut cases: Vec<&str> = vec![];
+        for figure in self
+            .record
+            .figures
+            .iter()
+            .filter(|f| f.group == self.group && f.op == op)
+        {
+            if !cases.contains(&&*figure.case) {
+                cases.push(&figure.case);
+            }
+        }
+        let [a, b, c, d] = cases[..] else {
+            bail!("{} shapes, where the table has four", cases.len());
+        };
+        let mut rows = vec![];
+        for (name, title) in names(rungs) {
+            let cell = |case: &str| -> Result<String> {
+                let time = self.value(case, name, "us")?;
+                let first = self.value(case, rungs[0].name, "us")?;
+                Ok(format!("{} ({}×)", us(time), times(first / time)))
+            };
+            rows.push([
+                name.to_owned(),
+                title.to_owned(),
+                cell(a)?,
+                cell(b)?,
+                cell(c)?,
+                cell(d)?,
+            ]);
+        }
+        Ok(self.table(["rung", "", a, b, c, d], rows))
+    }
+
+    fn stages(&self) -> Result<String> {
+        let peak = self.record.machine.gpu.as_ref().and_then(|gpu| gpu.peak_gb_per_s);
+        let peak = peak.context("the memory's peak")?;
+        let mut rows = vec![];
+        for log in (10..=30).step_by(2) {
+            let case = format!("2^{log}");
+            let until = STAGES.map(|stage| self.value(&case, stage, "us"));
+            let [launch, load, shuffle, block, grid] = until;
+            let (launch, load, shuffle, block, grid) = (launch?, load?, shuffle?, block?, grid?);
+            rows.push([
+                case,
+                format!("{launch:.2}"),
+                format!("{:.2}", load - launch),
+                format!("{:.2}", shuffle - load),
+                format!("{:.2}", block - shuffle),
+                format!("{:.2}", grid - block),
+                us(grid),
+                format!("{:.2}", f64::from(4) * f64::from(1 << log) / peak / 1e3),
+            ]);
+        }
+        let heads = [
+            "elements",
+            "launch",
+            "load",
+            "shuffle",
+            "block",
+            "grid",
+            "in all",
+            "bytes ÷ peak",
+        ];
+        Ok(self.table(heads, rows))
+    }
+
+    /// A row for everybody, a column for each case.
+    fn by_who(&self, group: &str, head: &str) -> Result<String> {
+        let figures = self
+            .record
+            .figures
+            .iter()
+            .filter(|f| f.group == group && f.op == self.op);
+        let mut rows: BTreeMap<usize, (&str, Vec<&Figure>)> = BTreeMap::new();
+        let mut order: Vec<&str> = vec![];
+        for figure in figures {
+            let at = order.iter().position(|who| *who == figure.who).unwrap_or_else(|| {
+                order.push(&figure.who);
+                order.len() - 1
+            });
+            rows.entry(at).or_insert((&figure.who, vec![])).1.push(figure);
+        }
+        let cell = |figure: &Figure| match &figure.note {
+            _ if figure.metric == "ulp" => ulps(figure.value),
+            Some(note) => format!("{:.0} in {note}", figure.value),
+            None => format!("{:.0} in 1000 runs", figure.value),
+        };
+        if group == "determinism" {
+            let row = |(who, figures): &(&str, Vec<&Figure>)| {
+                let figure = figures[0];
+                [(*who).to_owned(), figure.case.clone(), cell(figure)]
+            };
+            return Ok(self.table(["", "elements", head], rows.values().map(row).collect()));
+        }
+        let row = |(who, figures): &(&str, Vec<&Figure>)| {
+            let of = |ending: &str| {
+                let found = figures.iter().find(|figure| figure.case.ends_with(ending));
+                found.map_or_else(String::new, |figure| cell(figure))
+            };
+            [(*who).to_owned(), of(" uniform"), of("ill-conditioned")]
+        };
+        Ok(self.table(["", "uniform", "ill-conditioned"], rows.values().map(row).collect()))
+    }
+}
+
+/// Names and titles of rungs, and of the library's own kernel.
+fn names<K>(rungs: &[Rung<K>]) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let own = ("warpfold", "the library's own");
+    rungs.iter().map(|rung| (rung.name, rung.title)).chain([own])
+}
+
+fn us(us: f64) -> String {
+    match us {
+        us if us < 100.0 => format!("{us:.2}"),
+        us if us < 10_000.0 => format!("{us:.1}"),
+        us => count(us),
+    }
+}
+
+fn times(times: f64) -> String {
+    match times {
+        times if times < 10.0 => format!("{times:.2}"),
+        times if times < 100.0 => format!("{times:.1}"),
+        times => count(times),
+    }
+}
+
+fn ulps(error: f64) -> String {
+    match error {
+        error if error < 100.0 => format!("{error:.2}"),
+        error => count(error),
+    }
+}
+
+/// A whole number, its digits grouped.
+fn count(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_that_mean_something() {
+        assert_eq!([1.234, 123.45, 471_451.3].map(us), ["1.23", "123.5", "471,451"]);
+        assert_eq!([1.234, 12.34, 1982.6].map(times), ["1.23", "12.3", "1,983"]);
+        assert_eq!([0.0, 999.0, 268_435_456.0].map(count), ["0", "999", "268,435,456"]);
+    }
+}

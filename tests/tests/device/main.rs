@@ -12,6 +12,7 @@ mod distinct;
 mod errors;
 mod gradients;
 mod graphs;
+mod ladder;
 mod large;
 mod masks;
 mod memory;
@@ -67,6 +68,7 @@ fn tests() -> Vec<Test> {
         parts: quick_parts_of_rows quick_parts_of_rows_on_the_device;
         gradients: quick_gradients_of_all_kinds gradients_golden_bits gradients_of_every_size quick_gradients_on_the_device
             quick_gradients_take_turns_in_one_workspace quick_gradients_that_are_wrong;
+        ladder: quick_rungs_of_the_sum quick_rungs_of_rows;
         steps: quick_steps quick_steps_without_a_kernel;
         large: more_than_two_to_the_32;
     }

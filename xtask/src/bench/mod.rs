@@ -93,6 +93,9 @@ pub fn run(args: &Args) -> Result<()> {
             record.failed = peers.failed;
         }
     }
+    for line in record.keep_first() {
+        println!("{line}");
+    }
     let folder = args.records.clone().unwrap_or_else(records::folder);
     let earlier = records::all(&folder)?;
     let file = record.save(&folder)?;

@@ -1,7 +1,7 @@
 //! Records of measurements: dated files, one for each run, from which every table of figures is made.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -165,6 +165,21 @@ impl Record {
         Ok(())
     }
 
+    /// Leaves out figures of which there is one already, and says which: a program that measures twice loses nothing.
+    pub fn keep_first(&mut self) -> Vec<String> {
+        let mut seen = BTreeSet::new();
+        let mut twice = vec![];
+        self.figures.retain(|figure| {
+            let key = figure.key().map(str::to_owned);
+            let is_new = seen.insert(key.clone());
+            if !is_new {
+                twice.push(format!("measured twice: {}", key.join(", ")));
+            }
+            is_new
+        });
+        twice
+    }
+
     /// The card, or the CPU where there is none: records of two are not compared.
     pub fn card(&self) -> &str {
         self.machine.gpu.as_ref().map_or("cpu", |gpu| &gpu.name)
@@ -310,8 +325,14 @@ pub mod tests {
     #[test]
     fn a_figure_that_is_there_twice_is_found() {
         let twice = vec![figure("warpfold", "2^10", 2.0), figure("warpfold", "2^10", 3.0)];
-        let error = record("2026-11-27T01:02:03Z", "GPU", twice).check().unwrap_err();
+        let mut record = record("2026-11-27T01:02:03Z", "GPU", twice);
+        let error = record.check().unwrap_err();
         assert!(error.to_string().contains("twice"), "{error}");
+        assert_eq!(
+            record.keep_first(),
+            ["measured twice: whole, sum, f32, 2^10, warpfold, us"]
+        );
+        assert_eq!((record.figures.len(), record.figures[0].value), (1, 2.0));
     }
 
     #[test]

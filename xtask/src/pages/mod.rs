@@ -1,5 +1,6 @@
 //! `cargo xtask report`: the tables of figures in the pages, made from the records. A page has no figure that no record has.
 
+mod beside;
 mod tables;
 
 use std::{fs, path::PathBuf};

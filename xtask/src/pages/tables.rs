@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use warpfold_kernels::ladder::{LAYER_NORMS, Rung, SOFTMAXES, SUMS, sum::stages::STAGES};
 
+use super::beside;
 use crate::bench::records::{Figure, Record};
 
 /// A table, and where its figures are from.
@@ -16,13 +17,19 @@ pub fn make(name: &str, records: &[Record]) -> Result<String> {
         "ladder-layer-norm" => Table::newest(records, "ladder", "layer-norm")?.ladder_rows("layer-norm", &LAYER_NORMS),
         "ladder-stages" => Table::newest(records, "ladder", "stages")?.stages(),
         "determinism" => Table::newest(records, "determinism", "sum")?.by_who("determinism", "distinct answers"),
+        "whole" => beside::whole(records),
+        "rows" => beside::rows(records),
+        "maps-f32" => beside::maps(records, "f32"),
+        "maps-bf16" => beside::maps(records, "bf16"),
+        "gpt2" => beside::gpt2(records),
+        "speed" => beside::speed(records),
         "accuracy" => Table::newest(records, "accuracy", "sum")?.by_who("accuracy", ""),
         _ => bail!("there is none of that name"),
     }
 }
 
 /// What a table is made of.
-struct Table<'a> {
+pub struct Table<'a> {
     record: &'a Record,
     group: &'a str,
     op: &'a str,
@@ -33,7 +40,8 @@ const MANY: &str = "2^28";
 const FEW: &str = "2^11";
 
 impl<'a> Table<'a> {
-    fn newest(records: &'a [Record], group: &'a str, op: &'a str) -> Result<Self> {
+    /// The newest record that has such figures.
+    pub fn newest(records: &'a [Record], group: &'a str, op: &'a str) -> Result<Self> {
         let has = |record: &&Record| record.figures.iter().any(|f| f.group == group && f.op == op);
         let record = records.iter().rev().find(has);
         let record = record.with_context(|| format!("no record has figures of {group}, {op}"))?;
@@ -46,20 +54,42 @@ impl<'a> Table<'a> {
         found.with_context(|| format!("the record has no {key:?}"))
     }
 
+    /// A time of any operation of the group.
+    pub fn of(&self, op: &str, dtype: &str, case: &str, who: &str) -> Result<&'a Figure> {
+        let key = [self.group, op, dtype, case, who, "us"];
+        let found = self.record.figures.iter().find(|figure| figure.key() == key);
+        found.with_context(|| format!("the record has no {key:?}"))
+    }
+
+    /// The shortest of the peers' times.
+    pub fn best_peer(&self, op: &str, dtype: &str, case: &str) -> Option<&'a Figure> {
+        let is_wanted = |figure: &&Figure| {
+            let [group, of, element, shape, who, metric] = figure.key();
+            [group, of, element, shape, metric] == [self.group, op, dtype, case, "us"] && who != "warpfold"
+        };
+        let figures = self.record.figures.iter().filter(is_wanted);
+        figures.min_by(|a, b| a.value.total_cmp(&b.value))
+    }
+
     fn value(&self, case: &str, who: &str, metric: &str) -> Result<f64> {
         Ok(self.figure(case, who, metric)?.value)
     }
 
-    /// The table, and above it where it is from.
-    fn table<const N: usize>(&self, heads: [&str; N], rows: Vec<[String; N]>) -> String {
+    /// When, of which source, and where it was measured.
+    pub fn from(&self) -> String {
         let record = self.record;
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let mut text = format!(
-            "Measured on {} at commit {}, on one {}.\n\n",
+        format!(
+            "Measured on {} at commit {}, on one {}.",
             record.day(),
             record.commit,
             record.card()
-        );
+        )
+    }
+
+    /// The table, and above it where it is from.
+    pub fn table<const N: usize>(&self, heads: [&str; N], rows: Vec<[String; N]>) -> String {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let mut text = format!("{}\n\n", self.from());
         text += &line(&heads.map(str::to_owned));
         text += &format!("|{}\n", "---|".repeat(N));
         rows.iter().for_each(|row| text += &line(row));
@@ -80,7 +110,7 @@ impl<'a> Table<'a> {
                 name.to_owned(),
                 title.to_owned(),
                 us(time),
-                format!("{speed:.0}"),
+                count(speed),
                 format!("{:.1}", 100.0 * read / time),
                 times(*first.get_or_insert(time) / time),
                 times(before.replace(time).unwrap_or(time) / time),
@@ -100,11 +130,11 @@ impl<'a> Table<'a> {
         let peak = self.record.machine.gpu.as_ref().and_then(|gpu| gpu.peak_gb_per_s);
         let read = self.figure(MANY, "a plain read", "us")?;
         Ok(format!(
-            "{}\nA plain read took {} µs: {:.0} GB/s, of {:.0} by clock and width.\n",
+            "{}\nA plain read took {} µs: {} GB/s, of {} by clock and width.\n",
             self.table(heads, rows),
             us(read.value),
-            read.gb_per_s().context("bytes")?,
-            peak.context("the memory's peak")?
+            count(read.gb_per_s().context("bytes")?),
+            count(peak.context("the memory's peak")?)
         ))
     }
 
@@ -252,7 +282,8 @@ fn names<K>(rungs: &[Rung<K>]) -> impl Iterator<Item = (&'static str, &'static s
     rungs.iter().map(|rung| (rung.name, rung.title)).chain([own])
 }
 
-fn us(us: f64) -> String {
+/// Microseconds, to as many digits as mean something.
+pub fn us(us: f64) -> String {
     match us {
         us if us < 100.0 => format!("{us:.2}"),
         us if us < 10_000.0 => format!("{us:.1}"),
@@ -276,7 +307,7 @@ fn ulps(error: f64) -> String {
 }
 
 /// A whole number, its digits grouped.
-fn count(number: f64) -> String {
+pub fn count(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

@@ -111,6 +111,10 @@ impl<'a> Ladder<'a> {
     /// # Errors
     ///
     /// [`Error::Driver`], and those of loading a kernel.
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many elements, or the rung takes fewer.
     pub fn sum(&self, rung: &Rung<SumKernel>, len: u64, factor: u64) -> Result<f32, Error> {
         let prepared = self.prepare(rung, len, factor)?;
         self.refill(rung, len)?;
@@ -209,6 +213,10 @@ impl<'a> Ladder<'a> {
     /// # Errors
     ///
     /// As [`sum`](Self::sum).
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many elements.
     pub fn map(&self, rung: &Rung<RowKernel>, rows: Rows) -> Result<Vec<f32>, Error> {
         let prepared = self.prepare_rows(rung, rows)?;
         // SAFETY: as `time_sum`, and waited for below.
@@ -312,11 +320,8 @@ impl<'a> Ladder<'a> {
     }
 
     fn prepare(&self, rung: &Rung<SumKernel>, len: u64, factor: u64) -> Result<Sums, Error> {
-        assert!(
-            len <= rung.most.unwrap_or(self.elements()),
-            "{} takes fewer elements",
-            rung.name
-        );
+        let most = rung.most.unwrap_or(u64::MAX).min(self.elements());
+        assert!(len <= most, "{} takes {most} elements, and not {len}", rung.name);
         Ok(Sums {
             steps: self.functions(rung.steps, SumKernel::entry)?,
             len,

@@ -49,6 +49,14 @@ impl<'a> Lane<'a> {
         self.draw(counter, last, Fence::None, Location::caller())
     }
 
+    /// Puts a number of the caller's among the launch's [events](crate::Event), where they are kept. It is none of the machine's
+    /// operations, and no other lane runs before the next of those.
+    #[track_caller]
+    pub fn mark(self, number: usize) {
+        let Context { machine, place, .. } = self.context;
+        machine.record(*place, Location::caller(), || Did::Mark { number });
+    }
+
     fn draw(self, counter: *mut u32, last: u32, fence: Fence, line: Line) -> u32 {
         self.let_others_run();
         let Context { machine, place, .. } = self.context;

@@ -12,6 +12,7 @@
 //! * [`map_rows`] runs those of row operations.
 //! * [`grad_norm`] and [`clip_tensors`] run those of lists of tensors.
 //! * [`ladder`] runs the rungs of the ladder.
+//! * [`picture`] shows a whole-array fold step by step.
 //! * [`launch`] runs any other: register its buffers in a [`Memory`], pass their pointers to the kernel.
 
 mod block;
@@ -24,6 +25,7 @@ mod lane;
 mod launch;
 mod machine;
 mod memory;
+pub mod picture;
 mod rowwise;
 mod schedule;
 mod stacks;

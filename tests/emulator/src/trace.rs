@@ -83,6 +83,11 @@ pub enum Did {
     WarpBarrier,
     /// Waited for its block.
     Barrier,
+    /// Came to where the kernel [marks](crate::Lane::mark) something: no doing of the machine.
+    Mark {
+        /// Which mark.
+        number: usize,
+    },
 }
 
 /// How often what happened.
@@ -113,7 +118,7 @@ impl Counts {
             match did {
                 Did::Barrier => counts.barriers += u64::from(who.thread == 0),
                 Did::Shuffle { .. } => counts.shuffles += u64::from(first_of_warp),
-                Did::Vote | Did::WarpBarrier => {}
+                Did::Vote | Did::WarpBarrier | Did::Mark { .. } => {}
                 _ => {
                     counts.atomics += u64::from(matches!(did, Did::Atomic { .. }));
                     let turn = turns.entry((*who, *line)).or_default();

@@ -15,8 +15,9 @@ use warpfold_kernels::{
 use crate::{
     fault::Fault,
     lane::Lane,
-    launch::{Launch, Run, launch},
+    launch::{Launch, Run, launch, launch_traced},
     memory::{Memory, Words},
+    trace::Event,
 };
 
 /// How [`reduce_all`] is launched. None of it changes a bit of the answer.
@@ -36,6 +37,10 @@ impl Shape {
     pub fn tiles(self, element: Type, len: u64) -> u64 {
         let warps = self.threads / LANES;
         len.div_ceil(whole::tile_elements(element, warps, self.leaves_per_warp))
+    }
+
+    fn launch(self, seed: u64) -> Launch {
+        Launch::new(self.blocks, self.threads, seed)
     }
 }
 
@@ -106,21 +111,31 @@ pub fn reduce_small<T: Element, M: Monoid<T>>(
     threads: u32,
     seed: u64,
 ) -> Result<Folded<M::Answer, M::State>, Fault> {
+    let shape = shape_of_small::<T>(values.len(), threads);
+    fold::<T, M>(values, misalign, shape, seed, |lane, arguments| {
+        // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
+        unsafe { whole::reduce_small(lane, op, arguments.extents.whole(), arguments.meeting, arguments.output) };
+    })
+}
+
+/// The shape of a launch of `whole::reduce_small` in blocks of `threads`: a block for each tile.
+///
+/// # Panics
+///
+/// As [`reduce_small`].
+pub(crate) fn shape_of_small<T: Element>(len: usize, threads: u32) -> Shape {
     let mut shape = Shape {
         threads,
         leaves_per_warp: 1,
         blocks: 1,
     };
-    let tiles = shape.tiles(T::TYPE, values.len() as u64);
+    let tiles = shape.tiles(T::TYPE, len as u64);
     assert!(
         threads.is_power_of_two() && tiles <= SMALL_TILES,
         "{tiles} tiles of {threads} threads are none that the kernel allows"
     );
     shape.blocks = tiles.max(1) as u32;
-    fold::<T, M>(values, misalign, shape, seed, |lane, arguments| {
-        // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { whole::reduce_small(lane, op, arguments.extents.whole(), arguments.meeting, arguments.output) };
-    })
+    shape
 }
 
 /// Launches `kernel` with the buffers of a whole-array fold, and reads what it wrote. One kernel, and not any of `kernels::run`:
@@ -132,6 +147,32 @@ fn fold<T: Element, M: Monoid<T>>(
     seed: u64,
     kernel: impl Fn(Lane<'_>, Arguments<T>),
 ) -> Result<Folded<M::Answer, M::State>, Fault> {
+    fold_by::<T, M, _>(values, misalign, shape, kernel, |memory, kernel| {
+        launch(&shape.launch(seed), memory, kernel).map(|run| (run, ()))
+    })
+    .map(|(folded, ())| folded)
+}
+
+/// The same of an aligned input, and what lanes did.
+pub(crate) fn fold_traced<T: Element, M: Monoid<T>>(
+    values: &[T],
+    shape: Shape,
+    seed: u64,
+    kernel: impl Fn(Lane<'_>, Arguments<T>),
+) -> Result<(Folded<M::Answer, M::State>, Vec<Event>), Fault> {
+    fold_by::<T, M, _>(values, 0, shape, kernel, |memory, kernel| {
+        launch_traced(&shape.launch(seed), memory, kernel)
+    })
+}
+
+/// The same by a way to launch, and what that gives beside the run.
+fn fold_by<T: Element, M: Monoid<T>, Beside>(
+    values: &[T],
+    misalign: usize,
+    shape: Shape,
+    kernel: impl Fn(Lane<'_>, Arguments<T>),
+    launch: impl FnOnce(&mut Memory, &dyn Fn(Lane<'_>)) -> Result<(Run, Beside), Fault>,
+) -> Result<(Folded<M::Answer, M::State>, Beside), Fault> {
     let len = values.len() as u64;
     let tiles = shape.tiles(T::TYPE, len);
 
@@ -158,8 +199,7 @@ fn fold<T: Element, M: Monoid<T>>(
         answers: 1,
         warps: 1,
     };
-    let config = Launch::new(shape.blocks, shape.threads, seed);
-    let run = launch(&config, &mut memory, |lane| kernel(lane, arguments))?;
+    let (run, beside) = launch(&mut memory, &|lane| kernel(lane, arguments))?;
 
     match memory.word(tickets, 0) {
         Some(0) => {}
@@ -168,11 +208,12 @@ fn fold<T: Element, M: Monoid<T>>(
             return Err(Fault::CounterLeft { buffer, count });
         }
     }
-    Ok(Folded {
+    let folded = Folded {
         answer: read(&memory, "answer", answer)?,
         state: read(&memory, "state", state)?,
         run,
-    })
+    };
+    Ok((folded, beside))
 }
 
 /// The value that a launch wrote to the start of `words`.

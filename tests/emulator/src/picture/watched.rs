@@ -1,0 +1,172 @@
+//! An operator that writes down what it does, and does what it did before.
+
+use std::cell::RefCell;
+
+use warpfold_kernels::{
+    element::Item,
+    monoids::{Algebra, Monoid},
+    tree::{self, Again, Part, Place, ROWS},
+};
+
+use crate::lane::Lane;
+
+/// Something that an operator did.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Act<State, Answer> {
+    /// Folded a lane's part of a leaf, or some columns of it.
+    Folded {
+        /// The state of each column.
+        columns: Vec<State>,
+        /// That of all.
+        state: State,
+    },
+    /// Moved a state to where its elements are.
+    Shifted {
+        /// The state, moved.
+        state: State,
+    },
+    /// Combined two states.
+    Combined {
+        /// The left operand.
+        left: State,
+        /// The right one.
+        right: State,
+        /// What they became.
+        state: State,
+    },
+    /// Made an answer of a state.
+    Finished {
+        /// The state.
+        state: State,
+        /// The answer.
+        answer: Answer,
+    },
+}
+
+/// What an operator did, in order.
+pub type Acts<State, Answer> = RefCell<Vec<Act<State, Answer>>>;
+
+/// An operator in the hands of one lane. Each [`Act`] goes to a list, and its number among the launch's events.
+///
+/// Its algebra and all its methods are the operator's own, so that a kernel takes the same ways with it.
+pub struct Watched<'lane, 'acts, M, State, Answer> {
+    /// The operator.
+    pub op: M,
+    /// Who has it.
+    pub lane: Lane<'lane>,
+    /// Where acts go.
+    pub acts: &'acts Acts<State, Answer>,
+}
+
+impl<M: Copy, State, Answer> Clone for Watched<'_, '_, M, State, Answer> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Copy, State, Answer> Copy for Watched<'_, '_, M, State, Answer> {}
+
+impl<M, State, Answer> Watched<'_, '_, M, State, Answer> {
+    fn write(&self, act: Act<State, Answer>) {
+        let number = self.acts.borrow().len();
+        self.acts.borrow_mut().push(act);
+        self.lane.mark(number);
+    }
+}
+
+/// The state of each column of a part.
+fn columns<T: Item, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> Vec<M::State> {
+    let column = |column| tree::fold_column(op, part, column);
+    (0..P::COLUMNS).map(column).collect()
+}
+
+impl<T, M: Monoid<T>> Monoid<T> for Watched<'_, '_, M, M::State, M::Answer> {
+    type State = M::State;
+    type Answer = M::Answer;
+
+    const ALGEBRA: Algebra = M::ALGEBRA;
+
+    fn identity(self) -> M::State {
+        self.op.identity()
+    }
+
+    fn lift(self, value: T, index: u64) -> M::State {
+        self.op.lift(value, index)
+    }
+
+    fn combine(self, left: M::State, right: M::State) -> M::State {
+        let state = self.op.combine(left, right);
+        self.write(Act::Combined { left, right, state });
+        state
+    }
+
+    fn filler(self) -> Option<T> {
+        self.op.filler()
+    }
+
+    fn shift(self, state: M::State, by: u64) -> M::State {
+        let state = self.op.shift(state, by);
+        self.write(Act::Shifted { state });
+        state
+    }
+
+    fn may_change(self, best: M::State, value: T) -> bool {
+        self.op.may_change(best, value)
+    }
+
+    fn may_change_among(self, best: M::State, word: u32) -> u32 {
+        self.op.may_change_among(best, word)
+    }
+
+    /// The state by the operator's own way. Its columns are those of the canonical tree, whatever that way is.
+    fn fold_part(self, part: impl Part<T>) -> M::State
+    where
+        T: Item,
+    {
+        let state = self.op.fold_part(part);
+        let columns = columns(self.op, part);
+        self.write(Act::Folded { columns, state });
+        state
+    }
+
+    fn fold_parts<P: Part<T>>(self, state: M::State, next: impl FnMut() -> Option<P>) -> M::State
+    where
+        T: Item,
+    {
+        let state = self.op.fold_parts(state, next);
+        let columns = vec![];
+        self.write(Act::Folded { columns, state });
+        state
+    }
+
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> M::State
+    where
+        T: Item,
+    {
+        self.op.fold_column(column, index, pitch)
+    }
+
+    fn fold_fast(self, part: impl Again<T>, is_known: bool) -> (M::State, bool)
+    where
+        T: Item,
+    {
+        self.op.fold_fast(part, is_known)
+    }
+
+    fn fold_slow(self, part: impl Again<T>) -> M::State
+    where
+        T: Item,
+    {
+        self.op.fold_slow(part)
+    }
+
+    fn finish(self, state: M::State, count: u64) -> M::Answer {
+        let answer = self.op.finish(state, count);
+        self.write(Act::Finished { state, answer });
+        answer
+    }
+
+    fn empty(self) -> Option<M::Answer> {
+        self.op.empty()
+    }
+}

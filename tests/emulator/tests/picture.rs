@@ -52,7 +52,9 @@ fn a_watched_operator_takes_the_same_steps_to_the_same_bits() {
 }
 
 fn lanes<S>(step: &Step<S>) -> impl Iterator<Item = &Change<S>> {
-    step.changes.iter().filter(|change| matches!(change.place, Place::Lane(_)))
+    step.changes
+        .iter()
+        .filter(|change| matches!(change.place, Place::Lane(_)))
 }
 
 #[test]
@@ -69,7 +71,10 @@ fn every_step_names_places_that_exist() {
         for Step { stage, changes } in &steps {
             assert!(!changes.is_empty(), "{stage:?}");
             for Change { place, from, .. } in changes {
-                assert!(exists(place) && from.iter().all(exists), "{stage:?}: {place:?} {from:?}");
+                assert!(
+                    exists(place) && from.iter().all(exists),
+                    "{stage:?}: {place:?} {from:?}"
+                );
             }
         }
         for stage in [Stage::Load, Stage::Columns, Stage::Lane, Stage::Barrier] {

@@ -1,6 +1,7 @@
 //! `cargo xtask report`: the tables of figures in the pages, made from the records. A page has no figure that no record has.
 
 mod beside;
+mod fold;
 mod tables;
 
 use std::{fs, path::PathBuf};
@@ -19,6 +20,7 @@ const BEHIND: &str = "<!-- end of table -->";
 
 /// Runs the task.
 pub fn run() -> Result<()> {
+    fold::write()?;
     let records = records::all(&records::folder())?;
     let mut tables = 0;
     for page in pages()? {

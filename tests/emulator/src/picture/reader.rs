@@ -143,7 +143,8 @@ impl<'a, M: Monoid<f32>> Reader<'a, M> {
                 let lane = self.lane(who);
                 // A part of one column begins there; one of all begins at the lane's first.
                 let base = base + lane.columns.len() as u64;
-                lane.columns.extend(columns.iter().map(|column| op.shift(*column, base)));
+                lane.columns
+                    .extend(columns.iter().map(|column| op.shift(*column, base)));
                 lane.state = *state;
             }
             Act::Shifted { state } => self.lane(who).state = *state,

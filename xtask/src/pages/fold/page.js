@@ -1,0 +1,424 @@
+"use strict";
+// Draws the run that lies in #data: places (lanes, slots, tickets, the answer), what they hold after a step, and where that came from.
+const data = JSON.parse(document.getElementById("data").textContent);
+const LANES = 32;
+const $ = (id) => document.getElementById(id);
+const perBlock = data.warps * LANES;
+const lanes = data.blocks * perBlock;
+const firstSlot = lanes + data.blocks * data.warps;
+const tickets = firstSlot + data.blocks;
+const answerPlace = tickets + 1;
+const isLane = (place) => place < lanes;
+const view = { operator: 0, step: 0, chosen: null, timer: null };
+let cells = [];
+let spots = [];
+let layers = {};
+
+function node(name, attributes = {}, text) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function html(name, text, className) {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+// What all places hold after each step: what it is, which lanes' elements it covers, where it came from, and in which step.
+function boards(operator) {
+  let board = new Array(answerPlace + 1).fill(null);
+  return operator.steps.map((step, number) => {
+    const before = board;
+    board = [...before];
+    for (const [place, held, from] of step.changes) {
+      if (held === "waits") continue;
+      const covers = from.map((source) => before[source]?.covers).filter(Boolean);
+      if (covers.length === 0) covers.push([place, place]);
+      const cover = [Math.min(...covers.map((c) => c[0])), Math.max(...covers.map((c) => c[1]))];
+      board[place] = { held, from, step: number, covers: cover };
+    }
+    return board;
+  });
+}
+for (const operator of data.operators) operator.boards = boards(operator);
+
+function name(place) {
+  if (isLane(place)) {
+    const thread = place % perBlock;
+    return `block ${Math.floor(place / perBlock)}, warp ${Math.floor(thread / LANES)}, lane ${thread % LANES}`;
+  }
+  if (place < firstSlot) {
+    const slot = place - lanes;
+    return `shared memory of block ${Math.floor(slot / data.warps)}, slot ${slot % data.warps}`;
+  }
+  if (place < tickets) return `global memory, slot ${place - firstSlot}`;
+  return place === tickets ? "global memory, tickets" : "global memory, answer";
+}
+
+function hue([first, last]) {
+  const within = last - first < LANES - 1;
+  return within ? 20 + (140 * ((first % LANES) + (last % LANES))) / (LANES - 1) : 20 + (140 * (first + last)) / (lanes - 1);
+}
+
+// The two lines of a box, and all of what it holds.
+function lines(operator, place, entry) {
+  if (!entry) return ["", ""];
+  const { held } = entry;
+  if (held.elements || held.columns) return ["", ""];
+  if (held.count !== undefined) return [String(held.count), ""];
+  const wide = !isLane(place);
+  if (place === answerPlace) return [operator.answer, ""];
+  const [first, second, full] = operator.states[held.state];
+  return wide && full.length < 22 ? [full, ""] : [first, second];
+}
+
+function full(operator, place, entry) {
+  const { held } = entry;
+  if (held.elements) return `${held.elements.reduce((sum, [, count]) => sum + count, 0)} elements`;
+  if (held.columns) return `${held.columns.length} columns' states`;
+  if (held.state === undefined) return lines(operator, place, entry).join(" ");
+  return place === answerPlace ? operator.answer : operator.states[held.state][2];
+}
+
+// A lane's elements as eight rows of four, or what its columns came to as four bars.
+function dots({ x, y, w, h }, entry) {
+  const pitch = (w - 6) / 4;
+  const box = (column, top, high) => `M${(x + 3.75 + column * pitch).toFixed(1)} ${top}h${(pitch - 1.5).toFixed(1)}v${high}h-${(pitch - 1.5).toFixed(1)}z`;
+  if (entry?.held.columns) return [0, 1, 2, 3].map((column) => box(column, y + 4, h - 8)).join("");
+  const rows = entry?.held.elements ?? [];
+  return rows.map(([, count], row) => [...Array(count).keys()].map((column) => box(column, y + 4 + row * 3, 2)).join("")).join("");
+}
+
+// Where everything is drawn, for a width: one row of 32 lanes for each warp, or as many as there is room for.
+function layout(width) {
+  const columns = width >= 1000 ? 32 : width >= 620 ? 16 : 8;
+  const rows = LANES / columns;
+  const side = columns === 32 ? 6 : 26;
+  const pitch = (width - 2 * side) / columns;
+  const [high, arcs] = [32, columns === 32 ? 50 : columns === 16 ? 30 : 22];
+  const at = [];
+  const labels = [];
+  const panels = [];
+  let y = 4;
+  for (let block = 0; block < data.blocks; block++) {
+    const top = y;
+    labels.push([10, y + 17, `Block ${block}`]);
+    y += 22;
+    for (let warp = 0; warp < data.warps; warp++) {
+      labels.push([10, y + 13, `warp ${warp}`, "quiet"]);
+      if (columns !== 32) y += 8;
+      for (let row = 0; row < rows; row++) {
+        y += arcs;
+        for (let column = 0; column < columns; column++) {
+          const lane = row * columns + column;
+          at[block * perBlock + warp * LANES + lane] = { x: side + column * pitch + 1, y, w: pitch - 2, h: high };
+        }
+        y += high;
+      }
+      y += 6;
+    }
+    const bar = y + 2;
+    y += 26;
+    const size = Math.min(190, (width - 32) / data.warps - 8);
+    labels.push([10, y + 12, `shared memory of block ${block}`, "quiet"]);
+    const offset = width >= 620 ? 190 : 10;
+    if (offset === 10) y += 18;
+    for (let slot = 0; slot < data.warps; slot++) {
+      at[lanes + block * data.warps + slot] = { x: offset + slot * (size + 8), y: y - (offset === 10 ? 0 : 8), w: size, h: high };
+    }
+    y += offset === 10 ? 40 : 32;
+    panels.push({ y: top, h: y - top, bar });
+    y += 22;
+  }
+  const top = y;
+  labels.push([10, y + 17, "Global memory"]);
+  y += 42;
+  const narrow = width < 620;
+  const size = narrow ? (width - 32) / 2 : 190;
+  const put = (place, x, y, w, label) => {
+    at[place] = { x, y, w, h: high };
+    labels.push([x, y - 4, label, "quiet"]);
+  };
+  for (let slot = 0; slot < data.blocks; slot++) put(firstSlot + slot, 10 + slot * (size + 10), y, size, `slot of block ${slot}`);
+  if (narrow) y += 52;
+  const x = narrow ? 10 : 10 + data.blocks * (size + 10);
+  put(tickets, x, y, 80, "tickets");
+  put(answerPlace, x + 90, y, width - x - 100, "answer");
+  y += high + 10;
+  panels.push({ y: top, h: y - top });
+  return { width, height: y + 4, columns, at, labels, panels };
+}
+
+function build() {
+  const width = Math.max(320, $("board").clientWidth);
+  const plan = layout(width);
+  spots = plan.at;
+  spots.columns = plan.columns;
+  const svg = node("svg", { viewBox: `0 0 ${width} ${plan.height}`, role: "group", "aria-label": "Lanes and memory" });
+  const marker = (id, colour) => {
+    const made = node("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 5.5, markerHeight: 5.5, orient: "auto-start-reverse", markerUnits: "userSpaceOnUse" });
+    made.append(node("path", { d: "M0 0L8 4L0 8z", fill: colour }));
+    return made;
+  };
+  const defs = node("defs");
+  defs.append(marker("head", "var(--arrow)"), marker("head-chosen", "var(--accent)"));
+  svg.append(defs);
+  plan.panels.forEach(({ y, h }) => svg.append(node("rect", { class: "panel", x: 1, y, width: width - 2, height: h, rx: 8 })));
+  plan.labels.forEach(([x, y, text, kind]) => svg.append(node("text", { x, y, class: kind ?? "" }, text)));
+  layers = { bars: node("g"), cells: node("g"), arrows: node("g"), chosen: node("g") };
+  for (const { y, bar } of plan.panels) if (bar) layers.bars.append(node("line", { class: "barrier", x1: 10, x2: width - 10, y1: bar, y2: bar, "data-top": y }));
+  cells = spots.map(({ x, y, w, h }, place) => {
+    const cell = node("g", { class: "cell", tabindex: place === (view.chosen ?? 0) ? 0 : -1, role: "button" });
+    cell.append(node("rect", { x, y, width: w, height: h, rx: 4 }));
+    cell.append(node("text", { class: "value", x: x + w / 2, y: y + 14 }), node("text", { class: "value second", x: x + w / 2, y: y + 26 }));
+    cell.append(node("path", { class: "dots" }));
+    cell.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && choose(place));
+    cell.addEventListener("click", () => choose(place));
+    cell.addEventListener("focus", () => choose(place));
+    cell.addEventListener("keydown", (event) => move(event, place));
+    layers.cells.append(cell);
+    return cell;
+  });
+  svg.append(layers.bars, layers.arrows, layers.cells, layers.chosen);
+  $("board").replaceChildren(svg);
+  show();
+}
+
+function move(event, place) {
+  const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -spots.columns, ArrowDown: spots.columns }[event.key];
+  if (!by) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const next = Math.min(answerPlace, Math.max(0, place + by));
+  cells.forEach((cell, number) => cell.setAttribute("tabindex", number === next ? 0 : -1));
+  cells[next].focus();
+}
+
+// An arrow from one place to another. Lanes of a row are joined by an arc above it.
+function arrow(from, to, kind, both) {
+  const [a, b] = [spots[from], spots[to]];
+  const [ax, bx] = [a.x + a.w / 2, b.x + b.w / 2];
+  let d;
+  if (a.y === b.y && isLane(from) && isLane(to)) {
+    const rise = Math.min(spots.columns === 32 ? 46 : spots.columns === 16 ? 26 : 20, 9 + Math.abs(ax - bx) / 12);
+    const start = both ? ax : ax + (bx > ax ? 3 : -3);
+    d = `M${start} ${a.y - 1}C${start} ${a.y - rise * 1.3} ${bx} ${b.y - rise * 1.3} ${bx} ${b.y - 1}`;
+  } else {
+    const down = b.y > a.y;
+    const [start, end] = down ? [a.y + a.h, b.y - 1] : [a.y, b.y + b.h + 1];
+    const bend = (end - start) / 2;
+    d = `M${ax} ${start}C${ax} ${start + bend} ${bx} ${end - bend} ${bx} ${end}`;
+  }
+  return path(d, kind, both);
+}
+
+function path(d, kind, both) {
+  const head = kind.includes("chosen") ? "url(#head-chosen)" : "url(#head)";
+  const made = node("path", { class: `arrow ${kind}`, d, "marker-end": head, ...(both ? { "marker-start": head } : {}) });
+  made.style.setProperty("--length", 700);
+  return made;
+}
+
+// A shuffle between rows of lanes: every lane of a row with the one above or below, so one arrow at the side stands for all.
+function between(upper, lower) {
+  const [a, b] = [spots[upper], spots[lower]];
+  const left = Math.floor((upper % LANES) / spots.columns) % 2 === 0;
+  const edge = left ? spots[0].x : spots[spots.columns - 1].x + a.w;
+  const out = left ? edge - 18 : edge + 18;
+  const [top, bottom] = [a.y + a.h / 2, b.y + b.h / 2];
+  return path(`M${edge} ${top}C${out} ${top} ${out} ${bottom} ${edge} ${bottom}`, "big", true);
+}
+
+function drawArrows(step) {
+  layers.arrows.replaceChildren();
+  for (const [place, , from] of step.changes) {
+    for (const source of from) {
+      if (source === place) continue;
+      const pair = isLane(place) && isLane(source);
+      const mutual = pair && step.changes.some(([other, , sources]) => other === source && sources.includes(place));
+      if (mutual && source < place) continue;
+      if (mutual && spots[source].y !== spots[place].y) {
+        if (place % spots.columns === 0) layers.arrows.append(between(place, source));
+      } else {
+        layers.arrows.append(arrow(source, place, pair ? "" : "big", mutual));
+      }
+    }
+  }
+}
+
+function show() {
+  const operator = data.operators[view.operator];
+  const step = operator.steps[view.step];
+  const board = operator.boards[view.step];
+  const changed = new Set(step.changes.map(([place]) => place));
+  const used = new Set(step.changes.flatMap(([, , from]) => from));
+  cells.forEach((cell, place) => {
+    const entry = board[place];
+    const rest = !changed.has(place) && !used.has(place);
+    const waits = step.waits && changed.has(place);
+    cell.setAttribute("class", ["cell", entry?.held.state !== undefined && operator.states[entry.held.state][0] !== "id" && "set", rest && "rest", !rest && !waits && changed.has(place) && "new", waits && "waits"].filter(Boolean).join(" "));
+    if (entry) cell.style.setProperty("--hue", hue(entry.covers));
+    const [first, second] = lines(operator, place, entry);
+    cell.children[1].textContent = first;
+    cell.children[2].textContent = second;
+    cell.children[3].setAttribute("d", isLane(place) ? dots(spots[place], entry) : "");
+    cell.children[1].setAttribute("y", spots[place].y + (second ? 14 : 20));
+    cell.setAttribute("aria-label", `${name(place)}: ${entry ? full(operator, place, entry) : "empty"}`);
+  });
+  layers.bars.setAttribute("visibility", step.waits ? "visible" : "hidden");
+  drawArrows(step);
+  const [title, text, code] = $("step").children;
+  [title.textContent, text.textContent, code.textContent] = [step.title, step.text, step.code];
+  const about = $("about");
+  about.replaceChildren();
+  for (const [key, value] of [["A state", operator.state], ["Identity", operator.identity], ["Combine", operator.combine]]) {
+    about.append(html("b", `${key}: `), `${value}. `);
+  }
+  [...$("operators").children].forEach((button, number) => button.setAttribute("aria-pressed", number === view.operator));
+  $("slider").max = operator.steps.length - 1;
+  $("slider").value = view.step;
+  $("slider").setAttribute("aria-valuetext", step.title);
+  $("count").textContent = `${view.step + 1} / ${operator.steps.length}`;
+  $("back").disabled = view.step === 0;
+  $("forward").disabled = view.step === operator.steps.length - 1;
+  detail();
+}
+
+function choose(place) {
+  view.chosen = place;
+  detail();
+}
+
+// What the chosen place holds, and where from.
+function detail() {
+  const panel = $("detail");
+  panel.replaceChildren();
+  layers.chosen.replaceChildren();
+  cells.forEach((cell) => cell.classList.remove("chosen", "source"));
+  if (view.chosen === null) {
+    panel.append(html("p", "Point at a lane or a slot, or tap it, to see what it holds and where that came from.", "bits"));
+    return;
+  }
+  const operator = data.operators[view.operator];
+  const place = view.chosen;
+  const entry = operator.boards[view.step][place];
+  cells[place].classList.add("chosen");
+  panel.append(html("h3", name(place)));
+  if (!entry) {
+    panel.append(html("p", "Empty so far.", "bits"));
+    return;
+  }
+  const before = entry.step > 0 ? operator.boards[entry.step - 1] : [];
+  const table = html("table");
+  const row = (key, value) => {
+    const made = html("tr");
+    made.append(html("th", key, "key"), html("td", value, "key"));
+    table.append(made);
+  };
+  if (entry.held.elements || entry.held.columns) {
+    elements(panel, operator, place, entry);
+  } else {
+    if (entry.from.length === 2) entry.from.forEach((source, i) => row(`${i ? "and" : "combined:"} ${name(source)}`, full(operator, source, before[source])));
+    else if (entry.held.columns === undefined && before[entry.from[0]]?.held.columns) {
+      before[entry.from[0]].held.columns.forEach((state, i) => row(`column ${i}`, operator.states[state][2]));
+    } else if (entry.held.count !== undefined) row("drawn by", name(entry.from[0]));
+    else row("from", `${name(entry.from[0])}: ${full(operator, entry.from[0], before[entry.from[0]])}`);
+    row("holds", full(operator, place, entry));
+    row("since", `step ${entry.step + 1}: ${operator.steps[entry.step].title}`);
+  }
+  panel.append(table);
+  entry.from.filter((source) => source !== place).forEach((source) => {
+    cells[source].classList.add("source");
+    layers.chosen.append(arrow(source, place, entry.step === view.step ? "chosen" : "chosen past", false));
+  });
+}
+
+// A lane's elements, row by row, and the states of their columns.
+function elements(panel, operator, place, entry) {
+  const vectors = entry.held.elements ?? operator.boards[0][place].held.elements;
+  if (vectors.length === 0) panel.append(html("p", "No elements: it is past the end of the array, and folds to the identity."));
+  const table = html("table");
+  for (const [at, count] of vectors) {
+    const row = html("tr");
+    row.append(html("th", `${at} to ${at + count - 1}`, "key"));
+    for (let i = at; i < at + count; i++) row.append(html("td", data.values[i].toFixed(2).replace("-", "−")));
+    table.append(row);
+  }
+  if (entry.held.columns) {
+    const row = html("tr");
+    row.append(html("th", "column's state", "key"));
+    entry.held.columns.forEach((state) => row.append(html("td", operator.states[state][2])));
+    table.append(row);
+  }
+  const scroll = html("div", undefined, "scroll");
+  scroll.append(table);
+  panel.append(scroll);
+}
+
+function go(step) {
+  view.step = Math.max(0, Math.min(data.operators[view.operator].steps.length - 1, step));
+  history.replaceState(null, "", `#${data.operators[view.operator].name}-${view.step + 1}`);
+  show();
+}
+
+function stop() {
+  clearInterval(view.timer);
+  view.timer = null;
+  $("play").textContent = "Play";
+}
+
+function play() {
+  if (view.timer) return stop();
+  const last = data.operators[view.operator].steps.length - 1;
+  if (view.step === last) go(0);
+  $("play").textContent = "Pause";
+  view.timer = setInterval(() => {
+    go(view.step + 1);
+    if (view.step === last) stop();
+  }, 2200);
+}
+
+function start() {
+  data.operators.forEach((operator, number) => {
+    const button = html("button", operator.title);
+    button.type = "button";
+    button.addEventListener("click", () => {
+      view.operator = number;
+      go(view.step);
+    });
+    $("operators").append(button);
+  });
+  $("back").addEventListener("click", () => (stop(), go(view.step - 1)));
+  $("forward").addEventListener("click", () => (stop(), go(view.step + 1)));
+  $("slider").addEventListener("input", () => (stop(), go(Number($("slider").value))));
+  $("play").addEventListener("click", play);
+  const [, named, step, chosen] = /^#(.*?)-(\d+)(?:@(\d+))?$/.exec(location.hash) ?? [];
+  const operator = data.operators.findIndex((operator) => operator.name === named);
+  if (operator >= 0) [view.operator, view.step, view.chosen] = [operator, Math.min(step, data.operators[operator].steps.length) - 1, chosen ? Number(chosen) : null];
+  $("live").hidden = false;
+  $("still").open = $("list").open = false;
+  build();
+  let width = innerWidth;
+  addEventListener("resize", () => innerWidth !== width && ((width = innerWidth), build()));
+  if (location.hash === "#check") check();
+}
+
+// For a test: goes through all steps of all operators, and chooses every place in each.
+function check() {
+  let steps = 0;
+  data.operators.forEach((operator, number) => {
+    view.operator = number;
+    operator.steps.forEach((_, step) => {
+      go(step);
+      cells.forEach((_, place) => choose(place));
+      steps += 1;
+    });
+  });
+  document.documentElement.dataset.checked = steps;
+}
+
+start();

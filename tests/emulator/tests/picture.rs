@@ -137,6 +137,11 @@ fn lanes_load_each_element_once() {
             let Held::Elements(vectors) = &change.held else {
                 panic!("lanes load first");
             };
+            // Eight vectors at most, in which no lane meets another.
+            assert!(
+                vectors.len() <= 8 && vectors.iter().all(|(at, count)| at % 4 + count <= 4),
+                "{len}"
+            );
             for &(at, count) in vectors {
                 loads[at..at + count].iter_mut().for_each(|loads| *loads += 1);
             }

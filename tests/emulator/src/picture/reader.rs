@@ -61,6 +61,19 @@ fn same<W: Words>(a: W, b: W) -> bool {
     (0..W::COUNT).all(|i| a.word(i) == b.word(i))
 }
 
+/// Loads as vectors, in the order of memory: words of one that were loaded one by one are together.
+fn vectors(mut loads: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    loads.sort_unstable();
+    let mut vectors: Vec<(usize, usize)> = vec![];
+    for (at, count) in loads {
+        match vectors.last_mut() {
+            Some(last) if last.0 + last.1 == at && !at.is_multiple_of(VECTOR as usize) => last.1 += count,
+            _ => vectors.push((at, count)),
+        }
+    }
+    vectors
+}
+
 impl<'a, M: Monoid<f32>> Reader<'a, M> {
     pub fn new(op: M, acts: &'a [Act<M::State, M::Answer>], shape: Shape, len: usize) -> Self {
         let walker = || Walker {
@@ -194,8 +207,7 @@ impl<'a, M: Monoid<f32>> Reader<'a, M> {
         }
         lane.phase = Phase::Warp;
         let inside = |&(at, count): &(usize, usize)| (at < len).then(|| (at, count.min(len - at)));
-        let mut elements: Vec<_> = lane.elements.iter().filter_map(inside).collect();
-        elements.sort_unstable();
+        let elements = vectors(lane.elements.iter().filter_map(inside).collect());
         let (columns, state) = (mem::take(&mut lane.columns), lane.state);
         let place = Place::Lane(who);
         self.change(Stage::Load, place, Held::Elements(elements), vec![]);

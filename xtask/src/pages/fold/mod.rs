@@ -54,13 +54,16 @@ fn sum() -> Result<Picture<f32, f32>> {
 }
 
 fn page_text() -> Result<String> {
-    let data = data::of_all(&values())?;
+    let (sum, data) = (sum()?, data::of_all(&values())?);
     let list: Vec<String> = data.operators[0].steps.iter().map(words::list_item).collect();
     // A slash that follows "<" would end the element that the data lies in.
     let json = serde_json::to_string(&data)?.replace("</", "<\\/");
     let parts = [
         ("{{style}}", STYLE),
-        ("{{still}}", &still::draw(&sum()?)),
+        ("{{len}}", &still::thousands(sum.len)),
+        ("{{blocks}}", &sum.blocks.to_string()),
+        ("{{warps}}", &picture::WARPS.to_string()),
+        ("{{still}}", &still::draw(&sum)),
         ("{{steps}}", &list.concat()),
         ("{{data}}", &json),
         ("{{script}}", SCRIPT),

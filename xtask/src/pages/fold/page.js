@@ -70,10 +70,9 @@ function lines(operator, place, entry) {
   const { held } = entry;
   if (held.elements || held.columns) return ["", ""];
   if (held.count !== undefined) return [String(held.count), ""];
-  const wide = !isLane(place);
   if (place === answerPlace) return [operator.answer, ""];
   const [first, second, full] = operator.states[held.state];
-  return wide && full.length < 22 ? [full, ""] : [first, second];
+  return !isLane(place) && full.length < 22 ? [full, ""] : [first, second];
 }
 
 function full(operator, place, entry) {
@@ -170,7 +169,7 @@ function build() {
   plan.panels.forEach(({ y, h }) => svg.append(node("rect", { class: "panel", x: 1, y, width: width - 2, height: h, rx: 8 })));
   plan.labels.forEach(([x, y, text, kind]) => svg.append(node("text", { x, y, class: kind ?? "" }, text)));
   layers = { bars: node("g"), cells: node("g"), arrows: node("g"), chosen: node("g") };
-  for (const { y, bar } of plan.panels) if (bar) layers.bars.append(node("line", { class: "barrier", x1: 10, x2: width - 10, y1: bar, y2: bar, "data-top": y }));
+  for (const { bar } of plan.panels) if (bar) layers.bars.append(node("line", { class: "barrier", x1: 10, x2: width - 10, y1: bar, y2: bar }));
   cells = spots.map(({ x, y, w, h }, place) => {
     const cell = node("g", { class: "cell", tabindex: place === (view.chosen ?? 0) ? 0 : -1, role: "button" });
     cell.append(node("rect", { x, y, width: w, height: h, rx: 4 }));
@@ -219,7 +218,7 @@ function arrow(from, to, kind, both) {
 function path(d, kind, both) {
   const head = kind.includes("chosen") ? "url(#head-chosen)" : "url(#head)";
   const made = node("path", { class: `arrow ${kind}`, d, "marker-end": head, ...(both ? { "marker-start": head } : {}) });
-  made.style.setProperty("--length", 700);
+  made.setAttribute("pathLength", 100);
   return made;
 }
 
@@ -273,11 +272,8 @@ function show() {
   drawArrows(step);
   const [title, text, code] = $("step").children;
   [title.textContent, text.textContent, code.textContent] = [step.title, step.text, step.code];
-  const about = $("about");
-  about.replaceChildren();
-  for (const [key, value] of [["A state", operator.state], ["Identity", operator.identity], ["Combine", operator.combine]]) {
-    about.append(html("b", `${key}: `), `${value}. `);
-  }
+  const about = [["A state", operator.state], ["Identity", operator.identity], ["Combine", operator.combine]];
+  $("about").replaceChildren(...about.flatMap(([key, value]) => [html("b", `${key}: `), `${value}. `]));
   [...$("operators").children].forEach((button, number) => button.setAttribute("aria-pressed", number === view.operator));
   $("slider").max = operator.steps.length - 1;
   $("slider").value = view.step;
@@ -300,24 +296,19 @@ function detail() {
   layers.chosen.replaceChildren();
   cells.forEach((cell) => cell.classList.remove("chosen", "source"));
   if (view.chosen === null) {
-    panel.append(html("p", "Point at a lane or a slot, or tap it, to see what it holds and where that came from.", "bits"));
-    return;
+    return panel.append(html("p", "Point at a lane or a slot, or tap it, to see what it holds and where that came from.", "bits"));
   }
   const operator = data.operators[view.operator];
   const place = view.chosen;
   const entry = operator.boards[view.step][place];
   cells[place].classList.add("chosen");
   panel.append(html("h3", name(place)));
-  if (!entry) {
-    panel.append(html("p", "Empty so far.", "bits"));
-    return;
-  }
+  if (!entry) return panel.append(html("p", "Empty so far.", "bits"));
   const before = entry.step > 0 ? operator.boards[entry.step - 1] : [];
   const table = html("table");
   const row = (key, value) => {
-    const made = html("tr");
-    made.append(html("th", key, "key"), html("td", value, "key"));
-    table.append(made);
+    table.append(html("tr"));
+    table.lastChild.append(html("th", key, "key"), html("td", value, "key"));
   };
   if (entry.held.elements || entry.held.columns) {
     elements(panel, operator, place, entry);
@@ -342,18 +333,14 @@ function elements(panel, operator, place, entry) {
   const vectors = entry.held.elements ?? operator.boards[0][place].held.elements;
   if (vectors.length === 0) panel.append(html("p", "No elements: it is past the end of the array, and folds to the identity."));
   const table = html("table");
+  const row = (key, values) => {
+    table.append(html("tr"));
+    table.lastChild.append(html("th", key, "key"), ...values.map((value) => html("td", value)));
+  };
   for (const [at, count] of vectors) {
-    const row = html("tr");
-    row.append(html("th", `${at} to ${at + count - 1}`, "key"));
-    for (let i = at; i < at + count; i++) row.append(html("td", data.values[i].toFixed(2).replace("-", "−")));
-    table.append(row);
+    row(`${at} to ${at + count - 1}`, data.values.slice(at, at + count).map((value) => value.toFixed(2).replace("-", "−")));
   }
-  if (entry.held.columns) {
-    const row = html("tr");
-    row.append(html("th", "column's state", "key"));
-    entry.held.columns.forEach((state) => row.append(html("td", operator.states[state][2])));
-    table.append(row);
-  }
+  if (entry.held.columns) row("column's state", entry.held.columns.map((state) => operator.states[state][2]));
   const scroll = html("div", undefined, "scroll");
   scroll.append(table);
   panel.append(scroll);
@@ -366,8 +353,7 @@ function go(step) {
 }
 
 function stop() {
-  clearInterval(view.timer);
-  view.timer = null;
+  view.timer = clearInterval(view.timer) ?? null;
   $("play").textContent = "Play";
 }
 
@@ -386,10 +372,7 @@ function start() {
   data.operators.forEach((operator, number) => {
     const button = html("button", operator.title);
     button.type = "button";
-    button.addEventListener("click", () => {
-      view.operator = number;
-      go(view.step);
-    });
+    button.addEventListener("click", () => ((view.operator = number), go(view.step)));
     $("operators").append(button);
   });
   $("back").addEventListener("click", () => (stop(), go(view.step - 1)));

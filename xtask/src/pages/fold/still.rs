@@ -48,7 +48,7 @@ fn y(row: usize) -> f32 {
 
 /// Draws it.
 pub fn draw(picture: &Picture<f32, f32>) -> String {
-    let height = y(5) + 262.0;
+    let height = y(5) + 258.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"fold-title\">\n\
          <title id=\"fold-title\">The sum of {} floats by {} blocks of {WARPS} warps, as the emulator ran it</title>\n\
@@ -210,7 +210,10 @@ fn ending(svg: &mut String, picture: &Picture<f32, f32>) {
     let _ = writeln!(svg, "<path class=\"l\" d=\"{lines}\"/>");
     let notes = [
         (block - 18.0, "a barrier, then each block's first warp combines"),
-        (answer - 22.0, "the block that draws the last ticket combines the slots"),
+        (
+            answer + 42.0,
+            "by the block that draws the last ticket, whichever that is",
+        ),
     ];
     for (y, note) in notes {
         let _ = writeln!(

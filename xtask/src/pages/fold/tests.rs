@@ -52,7 +52,7 @@ fn the_page_stands_alone() {
 }
 
 /// A browser without a window, if there is one.
-fn browser() -> Option<std::path::PathBuf> {
+fn browser() -> Option<PathBuf> {
     ["chromium", "chromium-browser", "google-chrome", "chrome"]
         .iter()
         .find_map(|name| on_path(name))

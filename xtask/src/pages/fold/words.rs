@@ -35,8 +35,8 @@ fn loads<State, Answer>(picture: &Picture<State, Answer>) -> (String, String, St
     let text = format!(
         "A warp is 32 lanes: threads that run the same instruction together. One load of a lane reads four neighbouring floats, 16 \
          bytes; the 32 loads of a warp lie side by side, so memory is read in long runs (coalesced). Eight such rows, 1,024 \
-         elements, are a leaf, and each warp has one. The array has {} elements: the last leaf is short, and some of its lanes \
-         have none.",
+         elements, are a leaf, and each warp has one. The array has {} elements: the last leaf is short and loaded word by word, and \
+         some of its lanes have none.",
         thousands(picture.len)
     );
     let code = "let rows: [[f32; 4]; 8] = load(leaf, lane);";

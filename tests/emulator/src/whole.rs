@@ -153,13 +153,16 @@ fn fold<T: Element, M: Monoid<T>>(
     .map(|(folded, ())| folded)
 }
 
+/// A fold, and what its launch gives beside it.
+type With<T, M, Beside> = (Folded<<M as Monoid<T>>::Answer, <M as Monoid<T>>::State>, Beside);
+
 /// The same of an aligned input, and what lanes did.
 pub(crate) fn fold_traced<T: Element, M: Monoid<T>>(
     values: &[T],
     shape: Shape,
     seed: u64,
     kernel: impl Fn(Lane<'_>, Arguments<T>),
-) -> Result<(Folded<M::Answer, M::State>, Vec<Event>), Fault> {
+) -> Result<With<T, M, Vec<Event>>, Fault> {
     fold_by::<T, M, _>(values, 0, shape, kernel, |memory, kernel| {
         launch_traced(&shape.launch(seed), memory, kernel)
     })
@@ -172,7 +175,7 @@ fn fold_by<T: Element, M: Monoid<T>, Beside>(
     shape: Shape,
     kernel: impl Fn(Lane<'_>, Arguments<T>),
     launch: impl FnOnce(&mut Memory, &dyn Fn(Lane<'_>)) -> Result<(Run, Beside), Fault>,
-) -> Result<(Folded<M::Answer, M::State>, Beside), Fault> {
+) -> Result<With<T, M, Beside>, Fault> {
     let len = values.len() as u64;
     let tiles = shape.tiles(T::TYPE, len);
 

@@ -111,8 +111,18 @@ impl<'a, M: Monoid<f32>> Reader<'a, M> {
     pub fn read(&mut self, event: &Event) {
         let (who, count) = (event.who, M::State::COUNT);
         match event.did {
-            Did::Load { buffer, at, count, .. } if buffer == "input" => self.lane(who).elements.push((at, count)),
-            Did::Load { buffer, at, words, .. } if buffer == "slots" => {
+            Did::Load {
+                buffer: "input",
+                at,
+                count,
+                ..
+            } => self.lane(who).elements.push((at, count)),
+            Did::Load {
+                buffer: "slots",
+                at,
+                words,
+                ..
+            } => {
                 if let Some(state) = self.word(who, words[0]) {
                     self.hold(Stage::Gather, who, state, vec![Place::Slot((at / count) as u32)]);
                 }
@@ -136,11 +146,22 @@ impl<'a, M: Monoid<f32>> Reader<'a, M> {
             }
             // The first warp of the last block, before it loads the slots.
             Did::WarpBarrier => self.lane(who).phase = Phase::Grid,
-            Did::Store { buffer, at, .. } if buffer == "slots" && at.is_multiple_of(count) => {
+            Did::Store {
+                buffer: "slots", at, ..
+            } if at.is_multiple_of(count) => {
                 self.store(Stage::Slot, Place::Slot((at / count) as u32), who);
             }
-            Did::Store { buffer, at: 0, .. } if buffer == "answer" => self.store(Stage::Answer, Place::Answer, who),
-            Did::Atomic { buffer, old, new, .. } if buffer == "tickets" => {
+            Did::Store {
+                buffer: "answer",
+                at: 0,
+                ..
+            } => self.store(Stage::Answer, Place::Answer, who),
+            Did::Atomic {
+                buffer: "tickets",
+                old,
+                new,
+                ..
+            } => {
                 let stage = Stage::Ticket { number: old };
                 self.change(stage, Place::Tickets, Held::Count(new), vec![Place::Lane(who)]);
             }

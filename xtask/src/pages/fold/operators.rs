@@ -96,7 +96,8 @@ pub fn short(x: f64) -> String {
     let decimals = match x.abs() {
         y if !y.is_finite() => 0,
         y if y >= 99.5 => 0,
-        y if y >= 9.95 => 1,
+        // A minus takes a place.
+        y if y >= 9.995 && x < 0.0 => 1,
         _ => 2,
     };
     format!("{x:.decimals$}").replace('-', "−")

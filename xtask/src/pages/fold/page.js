@@ -10,9 +10,7 @@ const tickets = firstSlot + data.blocks;
 const answerPlace = tickets + 1;
 const isLane = (place) => place < lanes;
 const view = { operator: 0, step: 0, chosen: null, timer: null };
-let cells = [];
-let spots = [];
-let layers = {};
+let [cells, spots, layers] = [[], [], {}];
 
 function node(name, attributes = {}, text) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -36,10 +34,9 @@ function boards(operator) {
     board = [...before];
     for (const [place, held, from] of step.changes) {
       if (held === "waits") continue;
-      const covers = from.map((source) => before[source]?.covers).filter(Boolean);
-      if (covers.length === 0) covers.push([place, place]);
-      const cover = [Math.min(...covers.map((c) => c[0])), Math.max(...covers.map((c) => c[1]))];
-      board[place] = { held, from, step: number, covers: cover };
+      const parts = from.length ? from.map((source) => before[source].covers) : [[place, place]];
+      const covers = [Math.min(...parts.map((part) => part[0])), Math.max(...parts.map((part) => part[1]))];
+      board[place] = { held, from, step: number, covers };
     }
     return board;
   });
@@ -47,14 +44,9 @@ function boards(operator) {
 for (const operator of data.operators) operator.boards = boards(operator);
 
 function name(place) {
-  if (isLane(place)) {
-    const thread = place % perBlock;
-    return `block ${Math.floor(place / perBlock)}, warp ${Math.floor(thread / LANES)}, lane ${thread % LANES}`;
-  }
-  if (place < firstSlot) {
-    const slot = place - lanes;
-    return `shared memory of block ${Math.floor(slot / data.warps)}, slot ${slot % data.warps}`;
-  }
+  const [thread, slot] = [place % perBlock, place - lanes];
+  if (isLane(place)) return `block ${Math.floor(place / perBlock)}, warp ${Math.floor(thread / LANES)}, lane ${thread % LANES}`;
+  if (place < firstSlot) return `shared memory of block ${Math.floor(slot / data.warps)}, slot ${slot % data.warps}`;
   if (place < tickets) return `global memory, slot ${place - firstSlot}`;
   return place === tickets ? "global memory, tickets" : "global memory, answer";
 }
@@ -95,13 +87,10 @@ function dots({ x, y, w, h }, entry) {
 // Where everything is drawn, for a width: one row of 32 lanes for each warp, or as many as there is room for.
 function layout(width) {
   const columns = width >= 1000 ? 32 : width >= 620 ? 16 : 8;
-  const rows = LANES / columns;
   const side = columns === 32 ? 6 : 26;
   const pitch = (width - 2 * side) / columns;
   const [high, arcs] = [32, columns === 32 ? 50 : columns === 16 ? 30 : 22];
-  const at = [];
-  const labels = [];
-  const panels = [];
+  const [at, labels, panels] = [[], [], []];
   let y = 4;
   for (let block = 0; block < data.blocks; block++) {
     const top = y;
@@ -110,7 +99,7 @@ function layout(width) {
     for (let warp = 0; warp < data.warps; warp++) {
       labels.push([10, y + 13, `warp ${warp}`, "quiet"]);
       if (columns !== 32) y += 8;
-      for (let row = 0; row < rows; row++) {
+      for (let row = 0; row < LANES / columns; row++) {
         y += arcs;
         for (let column = 0; column < columns; column++) {
           const lane = row * columns + column;
@@ -207,8 +196,7 @@ function arrow(from, to, kind, both) {
     const start = both ? ax : ax + (bx > ax ? 3 : -3);
     d = `M${start} ${a.y - 1}C${start} ${a.y - rise * 1.3} ${bx} ${b.y - rise * 1.3} ${bx} ${b.y - 1}`;
   } else {
-    const down = b.y > a.y;
-    const [start, end] = down ? [a.y + a.h, b.y - 1] : [a.y, b.y + b.h + 1];
+    const [start, end] = b.y > a.y ? [a.y + a.h, b.y - 1] : [a.y, b.y + b.h + 1];
     const bend = (end - start) / 2;
     d = `M${ax} ${start}C${ax} ${start + bend} ${bx} ${end - bend} ${bx} ${end}`;
   }
@@ -350,6 +338,9 @@ function go(step) {
   view.step = Math.max(0, Math.min(data.operators[view.operator].steps.length - 1, step));
   history.replaceState(null, "", `#${data.operators[view.operator].name}-${view.step + 1}`);
   show();
+  // Where not all fits the window, what a late step is about.
+  const { changes } = data.operators[view.operator].steps[view.step];
+  if (spots.columns === 8 && changes.length < LANES) cells[changes[0][0]].scrollIntoView({ block: "center" });
 }
 
 function stop() {

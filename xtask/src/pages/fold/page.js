@@ -64,7 +64,7 @@ function lines(operator, place, entry) {
   if (held.count !== undefined) return [String(held.count), ""];
   if (place === answerPlace) return [operator.answer, ""];
   const [first, second, full] = operator.states[held.state];
-  return !isLane(place) && full.length < 22 ? [full, ""] : [first, second];
+  return !isLane(place) && full.length < spots[place].w / 6.8 ? [full, ""] : [first, second];
 }
 
 function full(operator, place, entry) {
@@ -122,6 +122,12 @@ function layout(width) {
     panels.push({ y: top, h: y - top, bar });
     y += 22;
   }
+  const plan = { width, columns, at, labels, panels };
+  return { ...plan, height: layoutGlobal(plan, y, high) + 4 };
+}
+
+// Global memory, below the blocks; gives where it ends.
+function layoutGlobal({ width, at, labels, panels }, y, high) {
   const top = y;
   labels.push([10, y + 17, "Global memory"]);
   y += 42;
@@ -138,7 +144,7 @@ function layout(width) {
   put(answerPlace, x + 90, y, width - x - 100, "answer");
   y += high + 10;
   panels.push({ y: top, h: y - top });
-  return { width, height: y + 4, columns, at, labels, panels };
+  return y;
 }
 
 function build() {
@@ -193,8 +199,7 @@ function arrow(from, to, kind, both) {
   let d;
   if (a.y === b.y && isLane(from) && isLane(to)) {
     const rise = Math.min(spots.columns === 32 ? 46 : spots.columns === 16 ? 26 : 20, 9 + Math.abs(ax - bx) / 12);
-    const start = both ? ax : ax + (bx > ax ? 3 : -3);
-    d = `M${start} ${a.y - 1}C${start} ${a.y - rise * 1.3} ${bx} ${b.y - rise * 1.3} ${bx} ${b.y - 1}`;
+    d = `M${ax} ${a.y - 1}C${ax} ${a.y - rise * 1.3} ${bx} ${b.y - rise * 1.3} ${bx} ${b.y - 1}`;
   } else {
     const [start, end] = b.y > a.y ? [a.y + a.h, b.y - 1] : [a.y, b.y + b.h + 1];
     const bend = (end - start) / 2;
@@ -214,8 +219,7 @@ function path(d, kind, both) {
 function between(upper, lower) {
   const [a, b] = [spots[upper], spots[lower]];
   const left = Math.floor((upper % LANES) / spots.columns) % 2 === 0;
-  const edge = left ? spots[0].x : spots[spots.columns - 1].x + a.w;
-  const out = left ? edge - 18 : edge + 18;
+  const [edge, out] = left ? [spots[0].x, spots[0].x - 18] : [spots[spots.columns - 1].x + a.w, spots[spots.columns - 1].x + a.w + 18];
   const [top, bottom] = [a.y + a.h / 2, b.y + b.h / 2];
   return path(`M${edge} ${top}C${out} ${top} ${out} ${bottom} ${edge} ${bottom}`, "big", true);
 }
@@ -272,10 +276,7 @@ function show() {
   detail();
 }
 
-function choose(place) {
-  view.chosen = place;
-  detail();
-}
+const choose = (place) => ((view.chosen = place), detail());
 
 // What the chosen place holds, and where from.
 function detail() {

@@ -143,83 +143,82 @@ fn boxed(svg: &mut String, (x, y): (f32, f32), (width, height): (f32, f32), hue:
     );
 }
 
+/// Where the levels below the lanes are drawn: shared memory, the blocks' slots, the answer; and how large their boxes are.
+const LEVELS: [(f32, &str); 3] = [
+    (TOP + 5.0 * ROUND + 64.0, "shared memory"),
+    (TOP + 5.0 * ROUND + 134.0, "slots of blocks"),
+    (TOP + 5.0 * ROUND + 204.0, "answer"),
+];
+const WIDE: (f32, f32) = (120.0, 24.0);
+
+/// The middle of a box there, counted from the drawing's middle: warps' boxes are one apart.
+fn column(place: f32) -> f32 {
+    LEFT + 16.0 * PITCH + 230.0 * place
+}
+
 /// Shared memory, the slots, the answer.
 fn ending(svg: &mut String, picture: &Picture<f32, f32>) {
     let lanes = picture.blocks * WARPS * LANES;
-    let (shared, block, answer) = (y(5) + 64.0, y(5) + 134.0, y(5) + 204.0);
-    let column = |place: f32| LEFT + 16.0 * PITCH + 230.0 * place;
-    let size = (120.0, 24.0);
-    for (y, label) in [
-        (shared, "shared memory"),
-        (block, "slots of blocks"),
-        (answer, "answer"),
-    ] {
+    let [(shared, _), (block, _), (answer, _)] = LEVELS;
+    for (y, label) in LEVELS {
         let _ = writeln!(svg, "<text class=\"q\" x=\"8\" y=\"{}\">{label}</text>", y + 16.0);
     }
     let mut lines = format!("M{:.1} {}L{:.1} {shared}", x(0), y(5) + BOX.1, column(-1.5));
     for number in 0..picture.blocks {
-        let middle = |warp: u32| column(f32::from((number * WARPS + warp) as u8) - 1.5);
-        let of_block = (middle(0) + middle(1)) / 2.0;
-        for slot in 0..WARPS {
-            let _ = write!(lines, "M{:.1} {}L{of_block:.1} {block}", middle(slot), shared + size.1);
-            let place = Place::Shared { block: number, slot };
-            let first = (number * WARPS + slot) * LANES;
-            if let Some(state) = state(picture, Stage::Share, place) {
-                boxed(
-                    svg,
-                    (middle(slot), shared),
-                    size,
-                    hue(first, first + LANES - 1, lanes),
-                    "v",
-                    &digits(state),
-                );
-            }
-            let note = if first == 0 {
-                "this warp".to_owned()
-            } else {
-                format!("block {number}, warp {slot}")
-            };
-            let _ = writeln!(
-                svg,
-                "<text class=\"q\" text-anchor=\"middle\" x=\"{:.1}\" y=\"{}\">{note}</text>",
-                middle(slot) + if first == 0 { -74.0 } else { 0.0 },
-                shared - 6.0
-            );
-        }
-        let _ = write!(lines, "M{of_block:.1} {}L{:.1} {answer}", block + size.1, column(0.0));
-        let first = number * WARPS * LANES;
-        if let Some(state) = state(picture, Stage::Slot, Place::Slot(number)) {
-            boxed(
-                svg,
-                (of_block, block),
-                size,
-                hue(first, first + WARPS * LANES - 1, lanes),
-                "v",
-                &digits(state),
-            );
-        }
+        of_block(svg, &mut lines, picture, number);
     }
+    let hue = hue(0, lanes - 1, lanes);
     boxed(
         svg,
         (column(0.0), answer),
-        size,
-        hue(0, lanes - 1, lanes),
+        WIDE,
+        hue,
         "v",
         &digits(picture.folded.answer),
     );
     let _ = writeln!(svg, "<path class=\"l\" d=\"{lines}\"/>");
-    let notes = [
-        (block - 18.0, "a barrier, then each block's first warp combines"),
-        (
-            answer + 42.0,
-            "by the block that draws the last ticket, whichever that is",
-        ),
-    ];
-    for (y, note) in notes {
-        let _ = writeln!(
-            svg,
-            "<text class=\"q\" x=\"{:.1}\" y=\"{y}\" text-anchor=\"middle\">{note}</text>",
-            column(0.0)
-        );
+    let who = "by the block that draws the last ticket, whichever that is";
+    noted(
+        svg,
+        (column(0.0), block - 18.0),
+        "a barrier, then each block's first warp combines",
+    );
+    noted(svg, (column(0.0), answer + 42.0), who);
+}
+
+/// A block's shared memory and its slot, and the lines that lead there and on to the answer.
+fn of_block(svg: &mut String, lines: &mut String, picture: &Picture<f32, f32>, number: u32) {
+    let lanes = picture.blocks * WARPS * LANES;
+    let [(shared, _), (block, _), (answer, _)] = LEVELS;
+    let middle = |warp: u32| column((number * WARPS + warp) as f32 - 1.5);
+    let of_block = (middle(0) + middle(1)) / 2.0;
+    for slot in 0..WARPS {
+        let _ = write!(lines, "M{:.1} {}L{of_block:.1} {block}", middle(slot), shared + WIDE.1);
+        let first = (number * WARPS + slot) * LANES;
+        if let Some(state) = state(picture, Stage::Share, Place::Shared { block: number, slot }) {
+            let hue = hue(first, first + LANES - 1, lanes);
+            boxed(svg, (middle(slot), shared), WIDE, hue, "v", &digits(state));
+        }
+        if first == 0 {
+            // Beside the line that comes from above.
+            noted(svg, (middle(slot) - 74.0, shared - 6.0), "this warp");
+        } else {
+            let note = format!("block {number}, warp {slot}");
+            noted(svg, (middle(slot), shared - 6.0), &note);
+        }
     }
+    let _ = write!(lines, "M{of_block:.1} {}L{:.1} {answer}", block + WIDE.1, column(0.0));
+    let first = number * WARPS * LANES;
+    if let Some(state) = state(picture, Stage::Slot, Place::Slot(number)) {
+        let hue = hue(first, first + WARPS * LANES - 1, lanes);
+        boxed(svg, (of_block, block), WIDE, hue, "v", &digits(state));
+    }
+}
+
+/// A quiet line of text around a point.
+fn noted(svg: &mut String, (x, y): (f32, f32), note: &str) {
+    let _ = writeln!(
+        svg,
+        "<text class=\"q\" x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{note}</text>"
+    );
 }

@@ -46,7 +46,7 @@ enum Task {
     Package,
     /// Measure on this machine's GPU, beside other libraries, and keep a dated record.
     Bench(bench::Args),
-    /// Make the tables of figures in the pages from the records.
+    /// Make the tables of figures in the pages, the pictures and the report's page from the records.
     Report,
     /// Make a folder that runs the device tests and benches on a machine without Rust.
     Bundle(bundle::Args),

@@ -1,10 +1,12 @@
-//! `cargo xtask report`: the tables of figures in the pages, made from the records. A page has no figure that no record has.
+//! `cargo xtask report`: the tables of figures in the pages, the pictures beside them and the report's page, made from the records. They
+//! have no figure that no record has.
 
 mod beside;
 mod fold;
+mod site;
 mod tables;
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use anyhow::{Context, Result, bail};
 
@@ -29,8 +31,43 @@ pub fn run() -> Result<()> {
         tables += made.matches(BEFORE).count();
         write_if_changed(&page, &made)?;
     }
-    println!("{tables} tables, of {} records", records.len());
+    let sections = site::sections(&records)?;
+    let pictures: BTreeMap<String, String> = site::pictures(&sections).into_iter().collect();
+    for name in there()?.keys().filter(|name| !pictures.contains_key(*name)) {
+        let file = folder_of_pictures().join(name);
+        fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
+    }
+    for (name, text) in &pictures {
+        write_if_changed(&folder_of_pictures().join(name), text)?;
+    }
+    let page = paths::target().join("report/index.html");
+    write_if_changed(&page, &site::page(&sections))?;
+    println!(
+        "{tables} tables and {} pictures, of {} records, and {}",
+        pictures.len(),
+        records.len(),
+        page.display()
+    );
     Ok(())
+}
+
+/// Where the pictures lie, all of which are made here.
+fn folder_of_pictures() -> PathBuf {
+    paths::root().join("docs/pictures")
+}
+
+/// The pictures that lie there, by name.
+fn there() -> Result<BTreeMap<String, String>> {
+    let mut there = BTreeMap::new();
+    for file in fs::read_dir(folder_of_pictures()).into_iter().flatten() {
+        let file = file?.path();
+        if file.extension().is_some_and(|extension| extension == "svg") {
+            let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            let name = file.file_name().unwrap_or_default();
+            there.insert(name.to_string_lossy().into_owned(), text);
+        }
+    }
+    Ok(there)
 }
 
 /// The README, and the pages beside it.
@@ -77,10 +114,25 @@ mod tests {
     }
 
     #[test]
+    fn the_pictures_are_what_the_records_say() {
+        let records = records::all(&records::folder()).unwrap();
+        let made: BTreeMap<String, String> = site::pictures(&site::sections(&records).unwrap()).into_iter().collect();
+        let there = there().unwrap();
+        let names = |pictures: &BTreeMap<String, String>| pictures.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&there), names(&made), "run `cargo xtask report`");
+        for (name, text) in made {
+            assert!(there[&name] == text, "{name}: run `cargo xtask report`");
+        }
+    }
+
+    #[test]
     fn a_table_that_is_none_is_found() {
         let of = |page: &str| format!("{:#}", made(page, &[]).unwrap_err());
         assert!(of("<!-- table: nonsense -->\n<!-- end of table -->").contains("nonsense"));
         assert!(of("<!-- table: ladder-sum -->\n").contains("does not end"));
         assert_eq!(made("a page\n", &[]).unwrap(), "a page\n");
+        // Its figures are not there yet.
+        let empty = "<!-- table: ladder-sum -->\n<!-- end of table -->\n";
+        assert_eq!(made(empty, &[]).unwrap(), empty);
     }
 }

@@ -8,7 +8,7 @@ use warpfold_kernels::ladder::{LAYER_NORMS, Rung, SOFTMAXES, SUMS, sum::stages::
 use super::beside;
 use crate::bench::records::{Figure, Record};
 
-/// A table, and where its figures are from.
+/// A table of a name, and where its figures are from.
 pub fn make(name: &str, records: &[Record]) -> Result<String> {
     match name {
         "ladder-sum" => Table::newest(records, "ladder", "sum")?.ladder_sum(),
@@ -36,8 +36,11 @@ pub struct Table<'a> {
 }
 
 /// The length that the ladder of the sum is climbed at, and the one that every rung takes.
-const MANY: &str = "2^28";
+pub const MANY: &str = "2^28";
 const FEW: &str = "2^11";
+
+/// Who reads the elements and does nothing with them.
+pub const PLAIN_READ: &str = "a plain read";
 
 impl<'a> Table<'a> {
     /// The newest record that has such figures.
@@ -97,7 +100,7 @@ impl<'a> Table<'a> {
     }
 
     fn ladder_sum(&self) -> Result<String> {
-        let read = self.value(MANY, "a plain read", "us")?;
+        let read = self.value(MANY, PLAIN_READ, "us")?;
         let mut rows = vec![];
         let (mut first, mut before) = (None, None);
         for (name, title) in names(&SUMS) {
@@ -128,7 +131,7 @@ impl<'a> Table<'a> {
             "atomics",
         ];
         let peak = self.record.machine.gpu.as_ref().and_then(|gpu| gpu.peak_gb_per_s);
-        let read = self.figure(MANY, "a plain read", "us")?;
+        let read = self.figure(MANY, PLAIN_READ, "us")?;
         Ok(format!(
             "{}\nA plain read took {} µs: {} GB/s, of {} by clock and width.\n",
             self.table(heads, rows),
@@ -277,7 +280,7 @@ impl<'a> Table<'a> {
 }
 
 /// Names and titles of rungs, and of the library's own kernel.
-fn names<K>(rungs: &[Rung<K>]) -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn names<K>(rungs: &[Rung<K>]) -> impl Iterator<Item = (&'static str, &'static str)> {
     let own = ("warpfold", "the library's own");
     rungs.iter().map(|rung| (rung.name, rung.title)).chain([own])
 }
@@ -291,7 +294,7 @@ pub fn us(us: f64) -> String {
     }
 }
 
-fn times(times: f64) -> String {
+pub fn times(times: f64) -> String {
     match times {
         times if times < 10.0 => format!("{times:.2}"),
         times if times < 100.0 => format!("{times:.1}"),
@@ -299,7 +302,7 @@ fn times(times: f64) -> String {
     }
 }
 
-fn ulps(error: f64) -> String {
+pub fn ulps(error: f64) -> String {
     match error {
         error if error < 100.0 => format!("{error:.2}"),
         error => count(error),

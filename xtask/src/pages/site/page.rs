@@ -1,0 +1,67 @@
+//! The page around the charts.
+
+use super::{CHART_STYLE, Section, chart::Chart, svg::escape};
+
+const PAGE_STYLE: &str = include_str!("page.css");
+
+/// The page. It reads without a network, without another file and without script.
+pub fn page(sections: &[Section]) -> String {
+    let links = sections.iter().filter(|section| !section.charts.is_empty());
+    let links = links.map(|section| format!("<a href=\"#{}\">{}</a>\n", anchor(section.title), escape(section.title)));
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>warpfold: measurements</title>\n<style>\n{CHART_STYLE}{PAGE_STYLE}</style>\n</head>\n<body>\n<header>\n\
+         <h1>warpfold: measurements</h1>\n\
+         <p>Reductions on a GPU, whose bits are a function of the input alone, beside other libraries. Every chart is made from one \
+         dated record, the newest that has its figures, and names its card, day and commit. A table of the same figures stands \
+         below each.</p>\n<nav>\n{}</nav>\n</header>\n<main>\n{}</main>\n</body>\n</html>\n",
+        links.collect::<String>(),
+        sections.iter().map(Section::html).collect::<String>()
+    )
+}
+
+/// What a heading is found by.
+fn anchor(title: &str) -> String {
+    title.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+}
+
+impl Section {
+    fn html(&self) -> String {
+        let charts: String = self.charts.iter().map(Chart::html).collect();
+        let missing = match &self.missing[..] {
+            [] => String::new(),
+            missing => format!(
+                "<p class=\"missing\">Left out, for no record has their figures: {}.</p>\n",
+                escape(&missing.join("; "))
+            ),
+        };
+        let anchor = anchor(self.title);
+        format!(
+            "<section aria-labelledby=\"{anchor}\">\n<h2 id=\"{anchor}\">{}</h2>\n<p>{}</p>\n<div class=\"charts\">\n{charts}</div>\n\
+             {missing}</section>\n",
+            escape(self.title),
+            escape(self.says)
+        )
+    }
+}
+
+impl Chart {
+    /// What it shows, for those who do not see it.
+    pub fn label(&self) -> String {
+        format!("Chart: {}. {} {}.", self.title, self.says, self.source)
+    }
+
+    fn html(&self) -> String {
+        format!(
+            "<figure>\n<h3>{title}</h3>\n<p class=\"says\">{says}</p>\n{drawing}<figcaption>{source}</figcaption>\n\
+             <details><summary>Table</summary>\n{table}</details>\n</figure>\n",
+            title = escape(&self.title),
+            says = escape(&self.says),
+            drawing = self.drawing.inline(&self.label()),
+            source = escape(&self.source),
+            table = self.table.html(&format!("Table: {}", self.title)),
+        )
+    }
+}

@@ -1,7 +1,7 @@
 //! Marks on lines, by powers of ten: for values of which some are a million times others.
 
 use super::{
-    scale::{Scale, short},
+    scale::{Scale, power_of_ten},
     svg::{Anchor, Drawing, Sign, WIDTH, width_of},
 };
 
@@ -28,7 +28,7 @@ pub struct Dot {
     pub title: String,
 }
 
-const ROW: f64 = 22.0;
+const ROW: f64 = 24.0;
 const TOP: f64 = 42.0;
 
 impl Dots {
@@ -56,7 +56,7 @@ impl Dots {
         drawing.text("axis", Anchor::End, (WIDTH - 8.0, 14.0), self.axis);
         for tick in scale.ticks().into_iter().chain(zeros.then_some(0.0)) {
             drawing.line("grid", [at(tick), TOP - 4.0, at(tick), bottom], "");
-            drawing.text("tick", Anchor::Middle, (at(tick), TOP - 10.0), &short(tick));
+            drawing.text("tick", Anchor::Middle, (at(tick), TOP - 10.0), &power_of_ten(tick));
         }
         for (row, i) in self.rows.iter().zip(0..) {
             let y = TOP + ROW * (f64::from(i) + 0.5);
@@ -67,10 +67,12 @@ impl Dots {
                 (left - 4.0, y + 4.5),
                 &row.name,
             );
-            for (dot, mark) in row.values.iter().zip(MARKS).rev() {
+            for ((dot, mark), place) in row.values.iter().zip(MARKS).zip(0..) {
                 if let Some(dot) = dot {
                     let mark = if self.marks.len() < 2 && !row.own { 8 } else { mark };
-                    drawing.mark(mark, (at(dot.value), y), &dot.title);
+                    // Side by side, where values are the same.
+                    let aside = 6.0 * (f64::from(place) - (row.values.len() as f64 - 1.0) / 2.0);
+                    drawing.mark(mark, (at(dot.value), y + aside), &dot.title);
                 }
             }
         }

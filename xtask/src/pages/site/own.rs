@@ -7,7 +7,7 @@ use super::{
     bars::{Bar, Bars, Group, Parts, Stacked},
     chart::{Chart, OWN, Of, gb_per_s, once},
     dots::{Dot, Dots, Row},
-    scale::{power_of_two, short},
+    scale::{self, case, short},
     table::{Cell, Table},
     versus::{capital, ceilings, shape_of},
 };
@@ -131,8 +131,7 @@ pub fn stages(of: Of<'_>) -> Result<Option<Chart>> {
             (before, bytes) = (figure.value, figure.bytes);
         }
         let model = of.peak().zip(bytes).map(|(peak, bytes)| bytes as f64 / peak / 1e3);
-        let name = case.strip_prefix("2^").and_then(|log| log.parse::<f64>().ok());
-        let name = name.map_or_else(|| case.to_owned(), |log| power_of_two(log.exp2()));
+        let name = scale::case(case);
         let mut row: Vec<Cell> = vec![name.clone().into()];
         row.extend(values.iter().map(|value| Cell::from(format!("{value:.2}"))));
         row.extend([
@@ -208,7 +207,11 @@ pub fn accuracy(of: Of<'_>) -> Result<Option<Chart>> {
         return Ok(None);
     }
     let cases = once(figures.iter().map(|f| &*f.case));
-    let mut table = Table::new(["sum by"].iter().chain(&cases).copied());
+    let mut table = Table::new(
+        ["sum by".to_owned()]
+            .into_iter()
+            .chain(cases.iter().map(|name| case(name))),
+    );
     let mut rows = vec![];
     for who in once(figures.iter().map(|f| &*f.who)) {
         let found = |case: &&str| figures.iter().find(|f| f.who == who && f.case == *case);
@@ -232,7 +235,7 @@ pub fn accuracy(of: Of<'_>) -> Result<Option<Chart>> {
     }
     let dots = Dots {
         axis: "error, ulp of the exact sum",
-        marks: cases.into_iter().map(str::to_owned).collect(),
+        marks: cases.into_iter().map(case).collect(),
         rows,
     };
     Ok(Some(Chart {
@@ -256,7 +259,7 @@ pub fn determinism(of: Of<'_>) -> Result<Option<Chart>> {
     let mut rows = vec![];
     for figure in figures {
         let (who, runs) = (figure.who.clone(), figure.note.as_deref().unwrap_or("1000 runs"));
-        let row = [who.clone(), count(figure.value), figure.case.clone(), runs.to_owned()];
+        let row = [who.clone(), count(figure.value), case(&figure.case), runs.to_owned()];
         table.rows.push(row.map(Cell::from).into());
         let title = format!("{who}, {}: {} in {runs}", figure.case, count(figure.value));
         let (own, value) = (who == OWN, figure.value);

@@ -93,15 +93,31 @@ fn round_step(step: f64) -> f64 {
 
 /// A power of two, as 2¹⁰.
 pub fn power_of_two(value: f64) -> String {
-    let digits = format!("{:.0}", value.log2());
-    let raised = |digit: char| match digit {
-        '-' => '⁻',
-        '1' => '¹',
-        '2' => '²',
-        '3' => '³',
-        digit => char::from_u32('⁰' as u32 + digit.to_digit(10).unwrap_or(0)).unwrap_or('⁰'),
-    };
-    format!("2{}", digits.chars().map(raised).collect::<String>())
+    power(2, value.log2())
+}
+
+/// What a tick of a log scale says: a power of ten as such, where it has many digits.
+pub fn power_of_ten(value: f64) -> String {
+    match value {
+        value if value == 0.0 || (0.01..1e4).contains(&value) => short(value),
+        value => power(10, value.log10()),
+    }
+}
+
+/// Digits of exponents.
+pub const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+
+fn power(base: u32, exponent: f64) -> String {
+    let raised = |digit: char| digit.to_digit(10).map_or('⁻', |digit| RAISED[digit as usize]);
+    let exponent = format!("{exponent:.0}");
+    format!("{base}{}", exponent.chars().map(raised).collect::<String>())
+}
+
+/// A case's name, a power of two in front as such: `2^20 uniform` is 2²⁰ uniform.
+pub fn case(name: &str) -> String {
+    let (first, rest) = name.split_at(name.find(' ').unwrap_or(name.len()));
+    let log = first.strip_prefix("2^").and_then(|log| log.parse::<u32>().ok());
+    log.map_or_else(|| name.to_owned(), |log| power(2, f64::from(log)) + rest)
 }
 
 /// A number in as few digits as say it to about one in a thousand.
@@ -157,6 +173,14 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         assert_eq!(power_of_two(f64::from(1 << 28)), "2²⁸");
+        assert_eq!(
+            [0.0, 0.01, 1000.0, 1e6, 1e-3].map(power_of_ten),
+            ["0", "0.01", "1,000", "10⁶", "10⁻³"]
+        );
+        assert_eq!(
+            ["2^20 uniform", "2^10", "8x8", "2^x"].map(case),
+            ["2²⁰ uniform", "2¹⁰", "8x8", "2^x"]
+        );
         let of = [0.0, 0.001, 0.5, 1.25, 3.0, 12.04, 1234.5, 2e6].map(short);
         assert_eq!(of, ["0", "1e-3", "0.5", "1.25", "3", "12", "1,234", "2e6"]);
     }

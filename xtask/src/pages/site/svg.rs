@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use super::scale::RAISED;
+
 /// The width of every drawing, in its own units: narrow, so that text can be read on a telephone.
 pub const WIDTH: f64 = 420.0;
 
@@ -44,12 +46,15 @@ pub fn escape(text: &str) -> String {
 
 /// A text, its last digits raised where they are an exponent: fonts' own raised digits are too small to be read.
 fn raised(text: &str) -> String {
-    const RAISED: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-    let base = text.trim_end_matches(|c| RAISED.contains(c));
-    let digits = text[base.len()..]
-        .chars()
-        .filter_map(|c| RAISED.chars().position(|raised| raised == c));
-    let exponent: String = digits.map(|digit| digit.to_string()).collect();
+    let digit = |c: char| {
+        RAISED
+            .iter()
+            .position(|raised| *raised == c)
+            .map(|digit| digit.to_string())
+    };
+    let digit = |c: char| digit(c).or_else(|| (c == '⁻').then(|| "−".to_owned()));
+    let base = text.trim_end_matches(|c| digit(c).is_some());
+    let exponent: String = text[base.len()..].chars().filter_map(digit).collect();
     match &*exponent {
         "" => escape(text),
         _ => format!("{}<tspan class=\"raised\" dy=\"-4\">{exponent}</tspan>", escape(base)),

@@ -118,6 +118,11 @@ fn of_ladder() -> Vec<Figure> {
             figures.push(of(["ladder", "layer-norm", "f32", case, who, "us"], us, Some(1 << 27)));
         }
     }
+    figures
+}
+
+fn of_stages() -> Vec<Figure> {
+    let mut figures = vec![];
     for log in (10..=30).step_by(2) {
         let bytes = 4 << log;
         for (i, stage) in STAGES.iter().enumerate() {
@@ -170,7 +175,7 @@ fn of_accuracy() -> Vec<Figure> {
 
 /// A record of everything, in which CuPy is absent and a case of a peer failed.
 pub fn records() -> Vec<Record> {
-    let figures = [of_peers(), of_ladder(), of_accuracy()].concat();
+    let figures = [of_peers(), of_ladder(), of_stages(), of_accuracy()].concat();
     let mut record = record("2026-11-27T01:02:03Z", "NVIDIA H200", figures);
     record.absent.insert("CuPy".into(), "No module named 'cupy'".into());
     record.figures.retain(|f| f.who != "Liger" || f.case != "32768x65536");

@@ -39,6 +39,7 @@ pub fn run() -> Result<()> {
         None => println!("NumPy: none that set-up has; answers are compared with it where Python finds one by itself"),
     }
     ensure_valgrind();
+    ensure_browser();
     match nvvm::search()? {
         Ok(toolchain) => println!("for --codegen nvvm: {}", toolchain.version),
         Err(_) => {
@@ -307,19 +308,42 @@ pub fn ensure_numpy() -> Option<PathBuf> {
     }
 }
 
-/// Gets valgrind, which counts the CPU backend's instructions, where the distribution's packages are ours to install.
+/// Gets valgrind, which counts the CPU backend's instructions.
 pub fn ensure_valgrind() {
-    if on_path("valgrind").is_some() {
+    ensure_program(
+        &["valgrind"],
+        "valgrind",
+        "the CPU backend's instructions are not counted",
+    );
+}
+
+/// Names of a browser that shows a page without a screen.
+const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// Gets a browser, in which the report's pages are tested.
+pub fn ensure_browser() {
+    ensure_program(&BROWSERS, "chromium", "the report's pages are not tested in one");
+}
+
+/// The browser that is here, if there is one.
+#[cfg(test)]
+pub fn browser() -> Option<PathBuf> {
+    BROWSERS.iter().find_map(|name| on_path(name))
+}
+
+/// Gets a program of one of these names, where there is none and the distribution's packages are ours to install.
+fn ensure_program(names: &[&str], package: &str, without: &str) {
+    if names.iter().any(|name| on_path(name).is_some()) {
         return;
     }
     let got = if ways_here().contains(&Way::Packages) {
-        println!("installing valgrind, which counts instructions");
-        apt_update().and_then(|()| apt_install(&["valgrind"]))
+        println!("installing {package}");
+        apt_update().and_then(|()| apt_install(&[package]))
     } else {
         Err(anyhow::anyhow!("it is not here, and packages are not ours to install"))
     };
     if let Err(error) = got {
-        println!("warning: no valgrind, so the CPU backend's instructions are not counted: {error:#}");
+        println!("warning: no {package}, so {without}: {error:#}");
     }
 }
 

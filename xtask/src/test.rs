@@ -124,6 +124,7 @@ pub fn run(args: &Args) -> Result<()> {
         step("kernels as nvvm has them", as_nvvm_has_them),
         step("tidy", tidy::run),
     ];
+    setup::ensure_browser();
     for (name, arguments) in CARGO_STEPS {
         let mut tests = Counts::default();
         let mut this = step(name, || run_cargo(arguments, &mut tests));

@@ -27,21 +27,21 @@ const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Writes the page to `target/report/fold.html`, and the still of the sum to `docs/pictures/fold-sum.svg`.
+/// Writes the page to `target/report/fold.html`.
 pub fn write() -> Result<()> {
     let page = page_file();
     write_if_changed(&page, &page_text()?)?;
-    write_if_changed(&still_file(), &still::draw(&sum()?))?;
     println!("a fold in steps: {}", page.display());
     Ok(())
 }
 
-fn page_file() -> PathBuf {
-    paths::target().join("report/fold.html")
+/// The still of the sum: its file's name, and its text.
+pub fn still() -> Result<(String, String)> {
+    Ok(("fold-sum.svg".to_owned(), still::draw(&sum()?)))
 }
 
-fn still_file() -> PathBuf {
-    paths::root().join("docs/pictures/fold-sum.svg")
+fn page_file() -> PathBuf {
+    paths::target().join("report/fold.html")
 }
 
 /// The elements: hundredths from −10.9 to 20.9. 3181 is prime, so none comes twice.

@@ -5,15 +5,7 @@ use std::{
 };
 
 use super::*;
-use crate::process::on_path;
-
-#[test]
-fn the_still_is_what_the_emulator_gives() {
-    let drawn = still::draw(&sum().unwrap());
-    let file = still_file();
-    let text = fs::read_to_string(&file).unwrap_or_default();
-    assert!(text == drawn, "{}: run `cargo xtask report`", file.display());
-}
+use crate::setup;
 
 #[test]
 fn block_0_is_the_last() {
@@ -52,13 +44,6 @@ fn the_page_stands_alone() {
     assert_eq!(items, 17);
 }
 
-/// A browser without a window, if there is one.
-fn browser() -> Option<PathBuf> {
-    ["chromium", "chromium-browser", "google-chrome", "chrome"]
-        .iter()
-        .find_map(|name| on_path(name))
-}
-
 /// What the page is once its script has run, and what the browser said of it.
 fn opened(browser: &Path, page: &Path, folder: &Path) -> (String, String) {
     let output = Command::new(browser)
@@ -80,7 +65,7 @@ fn opened(browser: &Path, page: &Path, folder: &Path) -> (String, String) {
 
 #[test]
 fn a_browser_goes_through_all_steps() {
-    let Some(browser) = browser() else {
+    let Some(browser) = setup::browser() else {
         println!("skipped: no browser on PATH");
         return;
     };

@@ -7,10 +7,7 @@ use std::{
 };
 
 use super::{page, sections, tests::records};
-use crate::process::on_path;
-
-/// What browsers are called that run without a window.
-const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+use crate::setup;
 
 /// A telephone, and a desk. A window has a least width of its own, so that the page is in a frame.
 const WIDTHS: [u32; 2] = [390, 1280];
@@ -39,8 +36,8 @@ frame.addEventListener("load", () => {
 
 #[test]
 fn a_browser_shows_the_page() {
-    let Some(browser) = BROWSERS.iter().find_map(|name| on_path(name)) else {
-        println!("skipped: no browser is on the path, of {}", BROWSERS.join(", "));
+    let Some(browser) = setup::browser() else {
+        println!("skipped: no browser is on the path");
         return;
     };
     let folder = std::env::temp_dir().join(format!("warpfold-report-{}", std::process::id()));

@@ -4,7 +4,7 @@ use super::{CHART_STYLE, Section, chart::Chart, svg::escape};
 
 const PAGE_STYLE: &str = include_str!("page.css");
 
-/// The page. It reads without a network, without another file and without script.
+/// The page. It reads without a network, without another file and without script; it names the one of the [fold](super::super::fold) beside it.
 pub fn page(sections: &[Section]) -> String {
     let links = sections.iter().filter(|section| !section.charts.is_empty());
     let links = links.map(|section| format!("<a href=\"#{}\">{}</a>\n", anchor(section.title), escape(section.title)));
@@ -16,7 +16,7 @@ pub fn page(sections: &[Section]) -> String {
          <h1>warpfold: measurements</h1>\n\
          <p>Reductions on a GPU, whose bits are a function of the input alone, beside other libraries. Every chart is made from one \
          dated record, the newest that has its figures, and names its card, day and commit. A table of the same figures stands \
-         below each.</p>\n<nav>\n{}</nav>\n</header>\n<main>\n{}</main>\n</body>\n</html>\n",
+         below each. <a href=\"fold.html\">A fold, step by step</a>, lies beside this page.</p>\n<nav>\n{}</nav>\n</header>\n<main>\n{}</main>\n</body>\n</html>\n",
         links.collect::<String>(),
         sections.iter().map(Section::html).collect::<String>()
     )

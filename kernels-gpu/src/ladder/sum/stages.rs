@@ -1,4 +1,4 @@
-//! No rung: [`last_block`](super::last_block), which can stop after any of its stages. What a stage takes is the difference of two times.
+//! No rung: [`last_block`], which can stop after any of its stages. What a stage takes is the difference of two times.
 
 use super::{SumLaunch, last_block, shuffled, wide};
 use crate::simt::Simt;

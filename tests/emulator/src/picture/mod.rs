@@ -1,6 +1,6 @@
 //! A fold as a picture: what the library's own whole-array kernel does in a small launch, in steps that one can follow.
 //!
-//! The machine says who shuffled, stored and drew tickets ([`Event`](crate::Event)); a [watched](watched) operator says which states
+//! The machine says who shuffled, stored and drew tickets ([`Event`](crate::Event)); a watched operator says which states
 //! were combined. [`small`] puts both together: each [`Step`] has the places that changed, what they hold now, and where
 //! that came from.
 

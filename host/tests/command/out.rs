@@ -248,17 +248,18 @@ fn an_interrupt_leaves_no_file() {
         child.wait().unwrap()
     };
     for (signal, number) in [("TERM", 15), ("INT", 2)] {
-        // It may be too quick: then the file is whole.
+        // The program may be too quick, or the signal come between the file's last name and the program's end: then the file is whole.
         let came_in_time = (0..30).any(|_| {
             let status = interrupted(signal);
             let names = folder.names();
-            if status.success() {
-                assert!(names.len() == 2 && names.contains(&"out.npy".to_owned()), "{names:?}");
-                fs::remove_file(&out).unwrap();
-            } else {
-                assert_eq!((status.signal(), names), (Some(number), vec!["in.npy".to_owned()]));
+            assert!(status.success() || status.signal() == Some(number), "{status}");
+            if names == ["in.npy"] {
+                return true;
             }
-            !status.success()
+            assert!(names.len() == 2 && names.contains(&"out.npy".to_owned()), "{names:?}");
+            assert_eq!(fs::metadata(&out).unwrap().len() - header.len() as u64, 8 * count);
+            fs::remove_file(&out).unwrap();
+            false
         });
         assert!(came_in_time, "no {signal} came while the file was written");
     }

@@ -268,7 +268,7 @@ def measure_distinct(function, given):
     answers = torch.stack([as_tensor(function(given.buffers[0])).reshape(()) for _ in range(RUNS)])
     for answer in answers.unique():
         given.check(answer)
-    return {"metric": "distinct", "value": len(set(answers.view(torch.int32).tolist()))}
+    return {"metric": "distinct", "value": len(set(answers.view(torch.int32).tolist())), "note": f"{RUNS} runs"}
 
 
 def measure_ulp(function, given):

@@ -29,7 +29,7 @@ pub use table::{LIBRARY, PARTS, PARTS_OF_NEWER};
 
 use crate::{
     element::Type,
-    monoids::{Monoid, Then, Words},
+    monoids::{Algebra, Monoid, Then, Words},
     simt::Simt,
     stages::{
         load::source::Source,
@@ -217,6 +217,37 @@ impl Entry {
     #[must_use]
     pub fn with(&self, kernel: Kernel) -> Option<&'static Self> {
         self.library.find(self.op, self.element, kernel)
+    }
+
+    /// An entry of this crate that is no operator's, of elements of 4 bytes, states of so many words, and answers of one; with 256 threads, no
+    /// fused multiply-add and no barrier. What differs says the entry.
+    pub(crate) const fn of_no_operator(name: &'static str, part: &'static str, kernel: Kernel, words: usize) -> Self {
+        let strategy = Strategy {
+            element: Type::F32,
+            arrays: 1,
+            masked: false,
+            words,
+            algebra: Algebra::PLAIN,
+        };
+        Self {
+            library: &LIBRARY,
+            name,
+            op: name,
+            also: None,
+            part,
+            element: Type::F32,
+            arrays: 1,
+            masked: false,
+            kernel,
+            state_words: words,
+            strategy,
+            answer_words: 1,
+            answer_bytes: 4,
+            max_threads: 256,
+            min_blocks: Some(1),
+            fuses: false,
+            barriers: 0,
+        }
     }
 
     /// The entry that folds items of `T` with `M` in `kernel`.

@@ -7,11 +7,8 @@ use super::{
     sum::{self, SumLaunch},
 };
 use crate::{
-    element::Type,
-    kernels::{Entry, Kernel, LIBRARY},
-    monoids::Algebra,
+    kernels::{Entry, Kernel},
     simt::Simt,
-    stages::strategy::Strategy,
 };
 
 /// The part of the build that has them.
@@ -20,29 +17,10 @@ pub const PART: &str = "ladder";
 /// What the build knows of an entry: its largest block, barriers in its source, whether that has fused multiply-adds.
 const fn entry(name: &'static str, max_threads: u32, barriers: u32, fuses: bool) -> Entry {
     Entry {
-        library: &LIBRARY,
-        name,
-        op: name,
-        also: None,
-        part: PART,
-        element: Type::F32,
-        arrays: 1,
-        masked: false,
-        kernel: Kernel::Ladder,
-        state_words: 1,
-        strategy: Strategy {
-            element: Type::F32,
-            arrays: 1,
-            masked: false,
-            words: 1,
-            algebra: Algebra::PLAIN,
-        },
-        answer_words: 1,
-        answer_bytes: 4,
         max_threads,
-        min_blocks: Some(1),
         fuses,
         barriers,
+        ..Entry::of_no_operator(name, PART, Kernel::Ladder, 1)
     }
 }
 

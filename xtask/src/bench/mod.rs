@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
-use crate::{build_ptx, generator::Codegen, paths, process::capture, setup};
+use crate::{build_ptx, generator::Codegen, paths, process::capture, setup, test};
 use programs::Programs;
 use records::{Figure, Record};
 
@@ -49,18 +49,25 @@ enum Part {
     FirstCalls,
 }
 
+/// What to say where there is none.
+const NO_GPU: &str = "no GPU can be used here: `cargo bench -p warpfold --bench cpu` is what there is for CPUs";
+
 /// Runs the task.
 pub fn run(args: &Args) -> Result<()> {
     let (programs, commit) = match (&args.programs, &args.commit) {
         (Some(folder), Some(commit)) => (Programs::of_bundle(folder), commit.clone()),
         _ => {
+            // Before half an hour of building.
+            if !test::has_driver() {
+                bail!("{NO_GPU}");
+            }
             build_ptx::build_default(&setup::ensure(Codegen::Llvm)?)?;
             (Programs::build()?, args.commit.clone().map_or_else(commit, Ok)?)
         }
     };
     let machine = programs.machine()?;
     if machine.gpu.is_none() {
-        bail!("no GPU can be used here: `cargo bench -p warpfold --bench cpu` is what there is for CPUs");
+        bail!("{NO_GPU}");
     }
     let mut record = Record {
         schema: 1,

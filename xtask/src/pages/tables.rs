@@ -1,7 +1,5 @@
 //! The tables, each of one record: the newest that has its figures, so that all were measured in one run on one card.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context, Result, bail};
 use warpfold_kernels::ladder::{LAYER_NORMS, Rung, SOFTMAXES, SUMS, sum::stages::STAGES};
 
@@ -16,14 +14,14 @@ pub fn make(name: &str, records: &[Record]) -> Result<String> {
         "ladder-softmax" => Table::newest(records, "ladder", "softmax")?.ladder_rows("softmax", &SOFTMAXES),
         "ladder-layer-norm" => Table::newest(records, "ladder", "layer-norm")?.ladder_rows("layer-norm", &LAYER_NORMS),
         "ladder-stages" => Table::newest(records, "ladder", "stages")?.stages(),
-        "determinism" => Table::newest(records, "determinism", "sum")?.by_who("determinism", "distinct answers"),
+        "determinism" => Ok(Table::newest(records, "determinism", "sum")?.determinism()),
         "whole" => beside::whole(records),
         "rows" => beside::rows(records),
         "maps-f32" => beside::maps(records, "f32"),
         "maps-bf16" => beside::maps(records, "bf16"),
         "gpt2" => beside::gpt2(records),
         "speed" => beside::speed(records),
-        "accuracy" => Table::newest(records, "accuracy", "sum")?.by_who("accuracy", ""),
+        "accuracy" => Ok(Table::newest(records, "accuracy", "sum")?.accuracy()),
         _ => bail!("there is none of that name"),
     }
 }
@@ -240,42 +238,48 @@ impl<'a> Table<'a> {
         Ok(self.table(heads, rows))
     }
 
-    /// A row for everybody, a column for each case.
-    fn by_who(&self, group: &str, head: &str) -> Result<String> {
-        let figures = self
-            .record
-            .figures
-            .iter()
-            .filter(|f| f.group == group && f.op == self.op);
-        let mut rows: BTreeMap<usize, (&str, Vec<&Figure>)> = BTreeMap::new();
-        let mut order: Vec<&str> = vec![];
-        for figure in figures {
-            let at = order.iter().position(|who| *who == figure.who).unwrap_or_else(|| {
-                order.push(&figure.who);
-                order.len() - 1
-            });
-            rows.entry(at).or_insert((&figure.who, vec![])).1.push(figure);
-        }
-        let cell = |figure: &Figure| match &figure.note {
-            _ if figure.metric == "ulp" => ulps(figure.value),
-            Some(note) => format!("{:.0} in {note}", figure.value),
-            None => format!("{:.0} in 1000 runs", figure.value),
-        };
-        if group == "determinism" {
-            let row = |(who, figures): &(&str, Vec<&Figure>)| {
-                let figure = figures[0];
-                [(*who).to_owned(), figure.case.clone(), cell(figure)]
+    /// How many different answers runs of everybody's sum had.
+    fn determinism(&self) -> String {
+        let row = |(who, figures): (&str, Vec<&Figure>)| {
+            let [figure, ..] = figures[..] else {
+                unreachable!("of a figure")
             };
-            return Ok(self.table(["", "elements", head], rows.values().map(row).collect()));
-        }
-        let row = |(who, figures): &(&str, Vec<&Figure>)| {
+            // The peers' program said nothing of it in the first records.
+            let runs = figure.note.as_deref().unwrap_or("1000 runs");
+            [
+                who.to_owned(),
+                figure.case.clone(),
+                format!("{} in {runs}", count(figure.value)),
+            ]
+        };
+        let rows = self.by_who().into_iter().map(row).collect();
+        self.table(["", "elements", "distinct answers"], rows)
+    }
+
+    /// The errors of everybody's sums.
+    fn accuracy(&self) -> String {
+        let row = |(who, figures): (&str, Vec<&Figure>)| {
             let of = |ending: &str| {
                 let found = figures.iter().find(|figure| figure.case.ends_with(ending));
-                found.map_or_else(String::new, |figure| cell(figure))
+                found.map_or_else(String::new, |figure| ulps(figure.value))
             };
-            [(*who).to_owned(), of(" uniform"), of("ill-conditioned")]
+            [who.to_owned(), of(" uniform"), of(" ill-conditioned")]
         };
-        Ok(self.table(["", "uniform", "ill-conditioned"], rows.values().map(row).collect()))
+        let rows = self.by_who().into_iter().map(row).collect();
+        self.table(["", "uniform", "ill-conditioned"], rows)
+    }
+
+    /// Everybody's figures, in the order of the record.
+    fn by_who(&self) -> Vec<(&'a str, Vec<&'a Figure>)> {
+        let mut all: Vec<(&str, Vec<&Figure>)> = vec![];
+        let figures = self.record.figures.iter();
+        for figure in figures.filter(|f| f.group == self.group && f.op == self.op) {
+            match all.iter_mut().find(|(who, _)| *who == figure.who) {
+                Some((_, theirs)) => theirs.push(figure),
+                None => all.push((&figure.who, vec![figure])),
+            }
+        }
+        all
     }
 }
 

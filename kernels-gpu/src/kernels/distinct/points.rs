@@ -1,7 +1,7 @@
 //! The entries, and their entry points.
 
 use super::{
-    super::{Entry, Kernel, LIBRARY},
+    super::{Entry, Kernel},
     Order, Width,
 };
 use crate::{
@@ -48,34 +48,26 @@ pub fn find(bytes: usize, order: Order) -> &'static Entry {
 }
 
 const fn entry<T: Width>(name: &'static str, blocks: u32, barriers: u32) -> Entry {
+    let words = T::Slot::WORDS;
+    let plain = Entry::of_no_operator(name, "statistics", Kernel::Distinct, words);
     Entry {
-        library: &LIBRARY,
-        name,
         op: "distinct",
-        also: None,
-        part: "statistics",
         element: T::TYPE,
-        arrays: 1,
-        masked: false,
-        kernel: Kernel::Distinct,
-        state_words: T::Slot::WORDS,
         // Whoever comes first changes nothing.
         strategy: Strategy {
             element: T::TYPE,
-            arrays: 1,
-            masked: false,
-            words: T::Slot::WORDS,
             algebra: Algebra {
                 associates: true,
                 ..Algebra::PLAIN
             },
+            ..plain.strategy
         },
         answer_words: 2,
         answer_bytes: 8,
         max_threads: THREADS,
         min_blocks: Some(blocks),
-        fuses: false,
         barriers,
+        ..plain
     }
 }
 

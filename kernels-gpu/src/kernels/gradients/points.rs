@@ -3,10 +3,8 @@
 #[cfg(target_arch = "nvptx64")]
 use super::{TensorsLaunch, clip_tensors, fold_tensors};
 use crate::{
-    element::Type,
-    kernels::{Entry, Kernel, LIBRARY},
-    monoids::{Algebra, Monoid, NormInf, NormL1, NormL2, NormLp, Words},
-    stages::strategy::Strategy,
+    kernels::{Entry, Kernel},
+    monoids::{Monoid, NormInf, NormL1, NormL2, NormLp, Words},
 };
 
 /// The part of the build that has them.
@@ -17,31 +15,14 @@ const THREADS: u32 = 128;
 
 /// What the build knows of an entry: blocks that a multiprocessor must have registers for, words of a state, whether the source has fused multiply-adds.
 const fn entry(name: &'static str, blocks: u32, words: usize, fuses: bool) -> Entry {
+    // Whatever a tensor is of: a launch passes that.
     Entry {
-        library: &LIBRARY,
-        name,
-        op: name,
-        also: None,
-        part: PART,
-        // Whatever a tensor is of: a launch passes that.
-        element: Type::F32,
-        arrays: 1,
-        masked: false,
-        kernel: Kernel::Tensors,
-        state_words: words,
-        strategy: Strategy {
-            element: Type::F32,
-            arrays: 1,
-            masked: false,
-            words,
-            algebra: Algebra::PLAIN,
-        },
         answer_words: 4,
         answer_bytes: 16,
         max_threads: THREADS,
         min_blocks: Some(blocks),
         fuses,
-        barriers: 0,
+        ..Entry::of_no_operator(name, PART, Kernel::Tensors, words)
     }
 }
 

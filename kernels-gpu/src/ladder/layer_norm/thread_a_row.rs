@@ -1,6 +1,6 @@
 //! A thread for each row, which goes through it three times: mean, variance, answers. GPT-2's first kernel.
 //!
-//! 4,096 rows are 4,096 threads, a fiftieth of what the GPU holds, and each load of a warp is 32 lines of memory.
+//! 4,096 rows are 4,096 threads, of hundreds of thousands that a large GPU holds, and each load of a warp is 32 lines of memory.
 
 use super::super::rows::RowsLaunch;
 use crate::{arithmetic::single::sqrt, simt::Simt};

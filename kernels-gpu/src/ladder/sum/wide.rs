@@ -1,6 +1,6 @@
 //! Wide loads, several in flight: four floats in one instruction, and eight of those before the first is waited for.
 //!
-//! A load takes some 600 ns. What a multiprocessor reads in that time is what it has asked for; so each thread asks for more at once, and
+//! Memory answers late. What a multiprocessor reads until then is what it has asked for; so each thread asks for more at once, and
 //! the sums it adds to are four, for one would have each addition wait for the last.
 
 use super::{SumLaunch, element, shuffled::block};

@@ -46,6 +46,17 @@ fn neighbours<S: Copy>(states: Vec<S>, identity: S, combine: &impl Fn(S, S) -> S
     neighbours(states.chunks(2).map(pair).collect(), identity, combine)
 }
 
+/// Total variation, by the tree of the example crate's kernel: a thread adds its eight steps, which lie 256 apart, and threads meet.
+#[must_use]
+pub fn total_variation(values: &[f32]) -> f32 {
+    let steps: Vec<f32> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    let of_tile = |tile: &[f32]| {
+        let thread = |thread: usize| tile.iter().skip(thread).step_by(256).fold(-0.0, |sum, step| sum + step);
+        (0..256).map(thread).collect::<Vec<f32>>()
+    };
+    neighbours(steps.chunks(2048).flat_map(of_tile).collect(), -0.0, &|a, b| a + b) + 0.0
+}
+
 /// What the operator of that name answers over `values`; `None` where it has no answer over nothing.
 ///
 /// # Panics

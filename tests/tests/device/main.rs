@@ -59,7 +59,7 @@ fn tests() -> Vec<Test> {
         distinct: quick_distinct_of_every_type distinct_of_every_kind quick_distinct_along_axes quick_distinct_in_segments
             quick_distinct_launches_and_errors;
         complex128: quick_complex128;
-        own: quick_own_operators quick_own_row_operations quick_attention;
+        own: quick_own_operators quick_own_row_operations quick_attention quick_total_variation;
         masks: quick_masks masks_of_every_size quick_masks_along_axes quick_masks_in_segments quick_masks_that_are_wrong;
         pairs: quick_pairs pairs_of_every_size quick_pairs_along_axes quick_pairs_in_segments quick_pairs_that_are_wrong;
         rows: quick_rows_of_every_type quick_rows_of_every_layout quick_rows_that_are_seen_in_part rows_of_every_size quick_rows_in_place

@@ -2,6 +2,8 @@
 
 #[path = "../../../host/examples/attention/launch.rs"]
 mod launch;
+#[path = "../../../host/examples/total_variation/launch.rs"]
+mod variation;
 
 use cust::{
     memory::{CopyDestination, DeviceBuffer, DeviceCopy},
@@ -20,7 +22,7 @@ use warpfold::{
     row,
 };
 use warpfold_kernels::{element::Element, monoids::Words};
-use warpfold_tests::{Bits, backends, cases, rows::numbers};
+use warpfold_tests::{Bits, backends, cases, rows::numbers, spec};
 
 use super::rows;
 
@@ -148,6 +150,28 @@ pub fn quick_attention(gpu: &Gpu) -> Option<String> {
                     }
                 }
             }
+        }
+    }
+    None
+}
+
+/// A kernel of a user's own around an operator of the library's: the bits of its tree.
+pub fn quick_total_variation(gpu: &Gpu) -> Option<String> {
+    for len in [0, 1, 2, 2048, 2049, 2050, 70_001, 262_144, 1_000_003] {
+        for case in [cases::UNIFORM, cases::WIDE, cases::CYCLE] {
+            let values = case.array(len);
+            let sum = match variation::on_gpu(gpu, &values) {
+                Ok(sum) => sum,
+                Err(error) if matches!(error.downcast_ref(), Some(Error::NoPtx { .. })) => {
+                    return Some(error.to_string());
+                }
+                Err(error) => panic!("{error}"),
+            };
+            assert_eq!(
+                sum.to_bits(),
+                spec::total_variation(&values).to_bits(),
+                "{len} elements"
+            );
         }
     }
     None

@@ -1,7 +1,8 @@
 //! A user's own operators, from the crate among the host library's examples: the CPU's answers against plain loops, and the
-//! emulator's kernels against the CPU's bits. `device/own.rs` has the GPU's. [`attention`] is a kernel of a user's own.
+//! emulator's kernels against the CPU's bits. `device/own.rs` has the GPU's. [`attention`] and [`total_variation`] are kernels of a user's own.
 
 mod attention;
+mod total_variation;
 
 use std::num::FpCategory;
 

@@ -1,6 +1,7 @@
 //! Operators and a row operation of one's own: what a crate has to have so that warpfold takes them on the CPU and on GPUs.
 //!
-//! [`attention`] is more than an operator: a monoid, and a kernel of one's own around it.
+//! [`attention`] is more than an operator: a monoid, and a kernel of one's own around it. [`total_variation`] is a kernel of one's own around
+//! an operator of the library's.
 //!
 //! `cargo xtask build-ptx --crate host/examples/own-operator` compiles their kernels; `07_own_operator.rs` and `13_attention.rs`
 //! call them.
@@ -14,6 +15,7 @@ mod compose;
 mod distance;
 mod geometric_mean;
 mod l2_normalise;
+pub mod total_variation;
 
 pub use census::{Census, TakeCensus};
 pub use compose::{Affine, Compose};

@@ -1,0 +1,64 @@
+//! Total variation, a kernel of a user's own: the emulator's bits against the tree that its page draws, and sums against the plain formula.
+
+use own_operator::total_variation::{Launch, THREADS, TILE, blocks, total_variation};
+use warpfold_emulator::{Memory, launch};
+use warpfold_tests::{cases, spec};
+
+/// The kernel's answer on the schedule of a seed.
+fn on_emulator(values: &[f32], seed: u64) -> f32 {
+    let blocks = blocks(values.len() as u64) as u32;
+    let mut memory = Memory::new();
+    let input = memory.input("input", values, (seed % 4) as usize);
+    let out = memory.words("out", 1);
+    let slots = memory.words("slots", blocks as usize);
+    let ticket = memory.words_from("ticket", &[0]);
+    let passed = Launch {
+        input,
+        len: values.len() as u64,
+        out: out.start().cast(),
+        slots: slots.start(),
+        ticket: ticket.start(),
+    };
+    let grid = warpfold_emulator::Launch::new(blocks, THREADS, seed);
+    // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
+    launch(&grid, &mut memory, |lane| unsafe { total_variation(lane, passed) }).expect("no fault");
+    assert_eq!(memory.word(ticket, 0), Some(0), "the ticket is for the next launch");
+    f32::from_bits(memory.word(out, 0).expect("an answer"))
+}
+
+#[test]
+fn the_kernel_gives_the_bits_of_its_tree_on_every_schedule() {
+    let tile = TILE as usize;
+    for len in [0, 1, 2, 3, 256, 257, tile, tile + 1, tile + 2, 5 * tile + 77] {
+        for case in [cases::UNIFORM, cases::WIDE, cases::CYCLE] {
+            let values = case.array(len);
+            let expected = spec::total_variation(&values);
+            for seed in 0..3 {
+                let sum = on_emulator(&values, seed);
+                assert_eq!(sum.to_bits(), expected.to_bits(), "{len} elements, seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn more_tiles_than_a_warp_folds_meet_in_a_block() {
+    let values = cases::UNIFORM.array(257 * TILE as usize);
+    assert_eq!(
+        on_emulator(&values, 1).to_bits(),
+        spec::total_variation(&values).to_bits()
+    );
+}
+
+#[test]
+fn sums_are_those_of_the_formula() {
+    let values = cases::UNIFORM.array(10_000);
+    let steps = values.windows(2).map(|pair| f64::from(pair[1]) - f64::from(pair[0]));
+    let exact: f64 = steps.map(f64::abs).sum();
+    // A step is rounded once, and then added 7 times in a thread, 8 times in a block and 3 times over blocks: all of the same sign.
+    let bound = 19.0 / f64::from(1 << 24) * exact;
+    assert!((f64::from(spec::total_variation(&values)) - exact).abs() <= bound);
+    assert!(on_emulator(&[0.0, f32::NAN, 1.0], 1).is_nan());
+    assert_eq!(on_emulator(&[7.0], 1).to_bits(), 0);
+    assert_eq!(on_emulator(&[1.0, -2.0, 4.0], 1), 9.0);
+}

@@ -22,6 +22,9 @@ pub mod rows;
 pub mod samples;
 pub mod spec;
 
+#[cfg(doctest)]
+mod book;
+
 use std::fmt;
 
 use warpfold::ops::Reduction;

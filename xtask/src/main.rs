@@ -1,6 +1,7 @@
 //! warpfold's chores, as `cargo xtask TASK`: one line a task in the table below, one module a task.
 
 mod bench;
+mod book;
 mod build_ptx;
 mod bundle;
 mod by_stage;
@@ -48,6 +49,8 @@ enum Task {
     Bench(bench::Args),
     /// Make the tables of figures in the pages, the pictures and the report's page from the records.
     Report,
+    /// Make the book of the pages in `docs`, by mdBook.
+    Book,
     /// Make a folder that runs the device tests and benches on a machine without Rust.
     Bundle(bundle::Args),
 }
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Task::Package => package::run(),
         Task::Bench(args) => bench::run(&args),
         Task::Report => pages::run(),
+        Task::Book => book::run(),
         Task::Bundle(args) => bundle::run(&args),
     };
     // Not by returning it: a backtrace through this program says nothing of what went wrong in another.

@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: the invariants of the design, as absences one can check.
 
+mod book;
 mod circles;
 mod generators;
 mod licences;
@@ -7,7 +8,11 @@ mod links;
 mod rules;
 mod source;
 
-use std::{fmt, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fmt, fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, bail};
 
@@ -17,7 +22,7 @@ use crate::paths;
 type Rule = (&'static str, fn(&Tree) -> Vec<Violation>);
 
 /// Every rule on the sources.
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 18] = [
     ("the kernels depend on nothing", rules::kernels_depend_on_nothing),
     ("the kernels know no host and no emulator", rules::kernels_know_no_host),
     ("a monoid never sees the machine", rules::monoids_see_no_machine),
@@ -43,7 +48,19 @@ const RULES: [Rule; 16] = [
     ("no file is too long", rules::files_are_short),
     ("a rung of the ladder is short", rules::rungs_are_short),
     ("links between files lead somewhere", links::lead_somewhere),
+    ("the book's contents name every page", book::names_every_page),
+    ("the tests compile the pages' Rust", book::is_compiled),
 ];
+
+/// The files of the repository that pages below a folder link to.
+pub fn linked_from(folder: &str) -> Result<BTreeSet<PathBuf>> {
+    let tree = Tree::load(&paths::root())?;
+    let pages = tree
+        .files
+        .iter()
+        .filter(|file| file.path.starts_with(folder) && file.path.ends_with(".md"));
+    Ok(pages.flat_map(links::of_files).collect())
+}
 
 /// A file of the repository.
 #[derive(Debug)]

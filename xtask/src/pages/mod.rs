@@ -1,7 +1,8 @@
 //! `cargo xtask report`: the tables of figures in the pages, the pictures beside them and the report's page, made from the records. They
-//! have no figure that no record has.
+//! have no figure that no record has. Sources that pages show are put there from their files.
 
 mod beside;
+mod code;
 mod fold;
 mod site;
 mod tables;
@@ -27,7 +28,8 @@ pub fn run() -> Result<()> {
     let mut tables = 0;
     for page in pages()? {
         let text = fs::read_to_string(&page)?;
-        let made = made(&text, &records).with_context(|| page.display().to_string())?;
+        let made = made(&text, &records).and_then(|made| code::made(&made));
+        let made = made.with_context(|| page.display().to_string())?;
         tables += made.matches(BEFORE).count();
         write_if_changed(&page, &made)?;
     }
@@ -75,13 +77,15 @@ fn there() -> Result<BTreeMap<String, String>> {
     Ok(there)
 }
 
-/// The README, and the pages beside it.
+/// The README, and the pages of the book.
 fn pages() -> Result<Vec<PathBuf>> {
     let mut pages = vec![paths::root().join("README.md")];
-    for file in fs::read_dir(paths::root().join("docs"))? {
-        let file = file?.path();
-        if file.extension().is_some_and(|extension| extension == "md") {
-            pages.push(file);
+    for folder in ["docs", "docs/book"] {
+        for file in fs::read_dir(paths::root().join(folder))? {
+            let file = file?.path();
+            if file.extension().is_some_and(|extension| extension == "md") {
+                pages.push(file);
+            }
         }
     }
     pages.sort();
@@ -109,11 +113,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tables_of_all_pages_are_what_the_records_say() {
+    fn the_tables_and_sources_of_all_pages_are_what_records_and_files_say() {
         let records = records::all(&records::folder()).unwrap();
         for page in pages().unwrap() {
             let text = fs::read_to_string(&page).unwrap();
-            let made = made(&text, &records).unwrap_or_else(|error| panic!("{}: {error:#}", page.display()));
+            let made = made(&text, &records).and_then(|made| code::made(&made));
+            let made = made.unwrap_or_else(|error| panic!("{}: {error:#}", page.display()));
             assert!(text == made, "{}: run `cargo xtask report`", page.display());
         }
     }

@@ -24,6 +24,12 @@ fn dead(tree: &Tree, exists: impl Fn(&Path) -> bool) -> Vec<Violation> {
     found
 }
 
+/// The files of the repository that a page links to.
+pub fn of_files(page: &File) -> Vec<PathBuf> {
+    let resolved = |(_, target)| resolve(&page.path, target);
+    links(page).into_iter().filter_map(resolved).collect()
+}
+
 /// A page's links to files, with their lines: without those to other sites and to headings of the page itself.
 fn links(page: &File) -> Vec<(usize, &str)> {
     let mut found = vec![];

@@ -27,6 +27,7 @@ import copy
 import ctypes
 import functools
 import importlib.metadata
+import importlib.util
 import json
 import math
 import os
@@ -424,23 +425,63 @@ class CuPy:
 class Quack:
     name = "QuACK"
     groups = ["maps"]
+    LIBRARY = "sm_90a.so"
 
     def __init__(self):
-        from quack import cross_entropy, rmsnorm, softmax
+        self.kernels = None
+        try:
+            from quack import cross_entropy, rmsnorm, softmax
 
-        self.cross_entropy, self.norm, self.softmax = cross_entropy, rmsnorm, softmax
+            self.cross_entropy, self.norm, self.softmax = cross_entropy, rmsnorm, softmax
+        except ImportError:
+            # Where its compiler is missing, its kernels may be there, as carry.py compiles them.
+            quack = importlib.util.find_spec("quack")
+            library = quack and Path(quack.origin).with_name(self.LIBRARY)
+            if not library or not library.exists():
+                raise
+            import tvm_ffi
+
+            self.kernels = tvm_ffi.load_module(library)
         self.version = importlib.metadata.version("quack-kernels")
+
+    @staticmethod
+    def kernel(op, dtype, n):
+        """The name of a kernel compiled ahead."""
+        return f"{op}_{dtype}_{n}"
 
     def make(self, given):
         targets = given.targets
         # Its layer norm takes weights of f32 alone.
         weight = None if given.weight is None else given.weight.float()
+        if self.kernels is not None:
+            return self.make_ahead(given.case, weight, targets)
         return {
             "softmax": self.softmax.softmax_fwd,
             "layer_norm": lambda x: self.norm.layernorm_fwd(x, weight, eps=1e-5),
             "rms_norm": lambda x: self.norm.rmsnorm_fwd(x, weight, eps=1e-6)[0],
             "cross_entropy": lambda x: self.cross_entropy.cross_entropy_fwd(x, targets),
         }.get(given.case.op)
+
+    def make_ahead(self, case, weight, targets):
+        """What the functions above do, less their choice of a kernel."""
+        rows, n = case.shape
+        launches = {
+            "softmax": lambda kernel, x, y: kernel(x, y),
+            "layer_norm": lambda kernel, x, y: kernel(x, weight, None, None, y, None, None, None, 1e-5),
+            "rms_norm": lambda kernel, x, y: kernel(x, weight, None, None, y, None, None, None, 1e-6),
+            "cross_entropy": lambda kernel, x, y: kernel(x, targets, None, y, None, None, None, -100),
+        }
+        if case.op not in launches:
+            return None
+        kernel, launch = self.kernels[self.kernel(case.op, case.dtype, n)], launches[case.op]
+        losses = case.op == "cross_entropy"
+
+        def function(x):
+            y = torch.empty(rows, device=x.device) if losses else torch.empty_like(x)
+            launch(kernel, x, y)
+            return y
+
+        return function
 
 
 class Liger:

@@ -17,13 +17,15 @@ use crate::{
     process::write_if_changed,
 };
 
+/// Colours of everything that is drawn, on a light ground and on a dark one.
+const COLOURS: &str = include_str!("colours.css");
+
 /// What stands before a table, with its name, and behind it.
 const BEFORE: &str = "<!-- table: ";
 const BEHIND: &str = "<!-- end of table -->";
 
 /// Runs the task.
 pub fn run() -> Result<()> {
-    fold::write()?;
     let records = records::all(&records::folder())?;
     let mut tables = 0;
     for page in pages()? {
@@ -43,19 +45,21 @@ pub fn run() -> Result<()> {
         write_if_changed(&folder_of_pictures().join(name), text)?;
     }
     let page = paths::target().join("report/index.html");
-    write_if_changed(&page, &site::page(&sections))?;
+    let text = site::page(&sections, &fold::section()?);
+    write_if_changed(&page, &text)?;
     println!(
-        "{tables} tables and {} pictures, of {} records, and {}",
+        "{tables} tables and {} pictures, of {} records, and {} ({} kB)",
         pictures.len(),
         records.len(),
-        page.display()
+        page.display(),
+        text.len() / 1000
     );
     Ok(())
 }
 
-/// All pictures, by name: charts of the records, and the still of a fold.
+/// All pictures, by name: charts of the records, and stills of folds.
 fn pictures(sections: &[site::Section]) -> Result<BTreeMap<String, String>> {
-    Ok(site::pictures(sections).into_iter().chain([fold::still()?]).collect())
+    Ok(site::pictures(sections).into_iter().chain(fold::pictures()?).collect())
 }
 
 /// Where the pictures lie, all of which are made here.

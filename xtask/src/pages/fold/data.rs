@@ -57,14 +57,14 @@ pub struct ShownStep {
     changes: Vec<(u32, ShownHeld, Vec<u32>)>,
 }
 
-/// What a place holds.
+/// What a place holds: a state by its number, or nothing for a lane that waits.
 #[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(untagged)]
 enum ShownHeld {
-    Elements(Vec<(usize, usize)>),
-    Columns(Vec<usize>),
     State(usize),
-    Count(u32),
+    Elements { elements: Vec<(usize, usize)> },
+    Columns { columns: Vec<usize> },
+    Count { count: u32 },
     Waits,
 }
 
@@ -133,13 +133,13 @@ struct States<'a, M: Monoid<f32>> {
 }
 
 /// The words of a value.
-fn bits<W: Words>(value: W) -> Vec<u32> {
+pub fn bits<W: Words>(value: W) -> Vec<u32> {
     (0..W::COUNT).map(|i| value.word(i)).collect()
 }
 
 impl<M: Monoid<f32>> States<'_, M> {
     fn number(&mut self, state: M::State) -> usize {
-        let Operator { op, short, full, .. } = self.operator;
+        let Operator { op, short, .. } = self.operator;
         let shown = &mut self.shown;
         *self.numbers.entry(bits(state)).or_insert_with(|| {
             shown.push(if bits(state) == bits(op.identity()) {
@@ -147,7 +147,7 @@ impl<M: Monoid<f32>> States<'_, M> {
                 ("id".to_owned(), String::new(), all)
             } else {
                 let [first, second] = short(state);
-                (first, second, full(state).replace('-', "−"))
+                (first, second, self.operator.full(state))
             });
             shown.len() - 1
         })
@@ -155,10 +155,14 @@ impl<M: Monoid<f32>> States<'_, M> {
 
     fn change(&mut self, change: &Change<M::State>, blocks: u32) -> (u32, ShownHeld, Vec<u32>) {
         let held = match &change.held {
-            Held::Elements(vectors) => ShownHeld::Elements(vectors.clone()),
-            Held::Columns(columns) => ShownHeld::Columns(columns.iter().map(|state| self.number(*state)).collect()),
+            Held::Elements(vectors) => ShownHeld::Elements {
+                elements: vectors.clone(),
+            },
+            Held::Columns(columns) => ShownHeld::Columns {
+                columns: columns.iter().map(|state| self.number(*state)).collect(),
+            },
             Held::State(state) => ShownHeld::State(self.number(*state)),
-            Held::Count(count) => ShownHeld::Count(*count),
+            Held::Count(count) => ShownHeld::Count { count: *count },
             Held::Waits => ShownHeld::Waits,
         };
         let from = change.from.iter().map(|place| number(*place, blocks)).collect();

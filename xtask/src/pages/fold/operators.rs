@@ -8,7 +8,9 @@ pub struct Operator<M: Monoid<f32>> {
     pub op: M,
     /// Its name, as one writes it in an address.
     pub name: &'static str,
-    /// The same for people.
+    /// The file of its still.
+    pub still: &'static str,
+    /// Its name for people.
     pub title: &'static str,
     /// What a state is.
     pub state: &'static str,
@@ -18,22 +20,85 @@ pub struct Operator<M: Monoid<f32>> {
     pub combine: &'static str,
     /// Two short lines for a lane's box, each of at most five characters.
     pub short: fn(M::State) -> [String; 2],
-    /// The state with all digits.
-    pub full: fn(M::State) -> String,
+    /// The parts of a state, in the order in which they are shown.
+    pub fields: fn(M::State) -> Vec<Field>,
     /// The answer.
     pub answer: fn(M::Answer) -> String,
+}
+
+impl<M: Monoid<f32>> Operator<M> {
+    /// A state with all digits.
+    pub fn full(&self, state: M::State) -> String {
+        match &(self.fields)(state)[..] {
+            [one] => one.full.clone(),
+            fields => {
+                let named: Vec<String> = fields
+                    .iter()
+                    .map(|field| format!("{} {}", field.name, field.full))
+                    .collect();
+                named.join(", ")
+            }
+        }
+    }
+}
+
+/// A part of a state: its name, and its number in three lengths.
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// At most five characters.
+    pub short: String,
+    /// The digits of an f32.
+    pub wide: String,
+    /// All digits.
+    pub full: String,
+}
+
+impl Field {
+    fn float(name: &'static str, x: f32) -> Self {
+        Self::double(name, x.into()).with_full(digits(x))
+    }
+
+    fn double(name: &'static str, x: f64) -> Self {
+        Self {
+            name,
+            short: short(x),
+            wide: digits(x as f32),
+            full: digits(x),
+        }
+    }
+
+    fn whole(name: &'static str, number: u64) -> Self {
+        let [short, wide, full] = [(); 3].map(|()| number.to_string());
+        Self {
+            name,
+            short,
+            wide,
+            full,
+        }
+    }
+
+    fn with_full(self, full: String) -> Self {
+        Self { full, ..self }
+    }
+}
+
+/// A number with all its digits, as people write it.
+fn digits(x: impl ToString) -> String {
+    x.to_string().replace('-', "−")
 }
 
 /// The sum.
 pub const SUM: Operator<Sum> = Operator {
     op: Sum,
     name: "sum",
+    still: "fold-sum.svg",
     title: "sum",
-    state: "one f32",
+    state: "one f32: the sum so far",
     identity: "−0.0",
     combine: "a + b",
     short: |sum| [short(sum.into()), String::new()],
-    full: |sum| sum.to_string(),
+    fields: |sum| vec![Field::float("sum", sum)],
     answer: |sum| sum.to_string(),
 };
 
@@ -41,12 +106,13 @@ pub const SUM: Operator<Sum> = Operator {
 pub const ARGMAX: Operator<Arg> = Operator {
     op: Arg::LARGEST,
     name: "argmax",
+    still: "fold-argmax.svg",
     title: "argmax",
     state: "the best value so far, and its index",
     identity: "no element",
     combine: "the one of the larger value; of equals, that of the lower index",
     short: |best| [short(value(best).into()), best.place.to_string()],
-    full: |best| format!("{} at index {}", value(best), best.place),
+    fields: |best| vec![Field::float("value", value(best)), Field::whole("index", best.place)],
     answer: |index| {
         if index == NO_INDEX {
             "none".to_owned()
@@ -60,13 +126,20 @@ pub const ARGMAX: Operator<Arg> = Operator {
 pub const MEAN_VARIANCE: Operator<MeanVariance> = Operator {
     op: MeanVariance { correction: 1.0 },
     name: "mean-variance",
+    still: "fold-moments.svg",
     title: "mean and variance",
-    state: "how many elements (n), their mean, and m2, the sum of squared distances from it",
+    state: "how many elements (n), their mean, and m2, the sum of squared deviations from it (Welford)",
     identity: "n = 0",
     combine: "n = a.n + b.n; d = b.mean − a.mean; mean = a.mean + d · b.n / n; m2 = a.m2 + b.m2 + d² · a.n · b.n / n \
               (Chan, Golub, LeVeque)",
     short: |moments: Moments2| [short(moments.mean), format!("n{}", moments.count)],
-    full: |moments: Moments2| format!("n {}, mean {}, m2 {}", moments.count, moments.mean, moments.m2),
+    fields: |moments: Moments2| {
+        vec![
+            Field::whole("n", moments.count),
+            Field::double("mean", moments.mean),
+            Field::double("m2", moments.m2),
+        ]
+    },
     answer: |(mean, variance)| format!("mean {mean}, variance {variance}"),
 };
 
@@ -74,12 +147,13 @@ pub const MEAN_VARIANCE: Operator<MeanVariance> = Operator {
 pub const LOG_SUM_EXP: Operator<LogSumExp> = Operator {
     op: LogSumExp,
     name: "log-sum-exp",
+    still: "fold-log-sum-exp.svg",
     title: "log-sum-exp",
     state: "the largest element (max), and the sum of exp(x − max): the pair of the online softmax",
     identity: "max = −∞, sum = 0",
     combine: "max = the larger max; sum = its sum + the other sum · exp(−|a.max − b.max|)",
     short: |scaled: Scaled<f32>| [short(scaled.max.into()), format!("×{}", short(scaled.sum.into()))],
-    full: |scaled: Scaled<f32>| format!("max {}, sum {}", scaled.max, scaled.sum),
+    fields: |scaled: Scaled<f32>| vec![Field::float("max", scaled.max), Field::float("sum", scaled.sum)],
     answer: |answer| answer.to_string(),
 };
 

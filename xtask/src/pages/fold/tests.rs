@@ -4,12 +4,19 @@ use std::{
     process::{Command, Stdio},
 };
 
+use warpfold_emulator::{
+    Thread,
+    picture::{Held, Place, Stage, WARPS},
+    reduce_small,
+};
+use warpfold_kernels::{monoids::Words, tree::LANES};
+
 use super::*;
-use crate::setup;
+use crate::{pages::site, setup};
 
 #[test]
 fn block_0_is_the_last() {
-    assert_eq!(data::block_of_ticket(&sum().unwrap(), 1), Some(0));
+    assert_eq!(data::block_of_ticket(&run(&SUM).unwrap(), 1), Some(0));
 }
 
 #[test]
@@ -32,16 +39,100 @@ fn boxes_have_room_for_numbers() {
 }
 
 #[test]
-fn the_page_stands_alone() {
-    let page = page_text().unwrap();
-    for absent in ["{{", "src=", "https://", "<link rel=\"stylesheet\""] {
-        assert!(!page.contains(absent), "{absent}");
+fn the_section_stands_alone() {
+    let section = section().unwrap();
+    for absent in ["{{", "src=", "https://", "<link", "<style"] {
+        assert!(!section.contains(absent), "{absent}");
     }
-    // Without its script it has the still and the steps.
-    let still = page.find("<svg").unwrap();
-    let items = page[..page.find("<script").unwrap()].matches("<li>").count();
-    assert!(still < page.find("<script").unwrap());
-    assert_eq!(items, 17);
+    // Without its script it has the stills and the steps.
+    let (before, _) = section.split_once("<script").unwrap();
+    assert_eq!(
+        (before.matches("<svg").count(), before.matches("<li>").count()),
+        (4, 17)
+    );
+}
+
+#[test]
+fn its_rules_are_its_own() {
+    for rule in STYLES.concat().lines().filter(|line| line.contains('{')) {
+        let (selectors, _) = rule.split_once('{').unwrap();
+        let is_own = |selector: &str| {
+            [".still", "#fold", ".fold", "@"]
+                .iter()
+                .any(|own| selector.starts_with(own))
+        };
+        assert!(selectors.split(',').map(str::trim).all(is_own), "{rule}");
+    }
+}
+
+/// The texts of a still's groups of a class, in order.
+fn texts(still: &str, class: &str) -> Vec<String> {
+    let begin = format!("<g class=\"{class}\">");
+    let groups = still
+        .split(&begin)
+        .skip(1)
+        .filter_map(|group| group.split("</g>").next());
+    let texts = groups.flat_map(|group| group.split("</text>"));
+    let texts = texts.filter_map(|text| Some(text.rsplit_once('>')?.1.trim().to_owned()));
+    texts.filter(|text| !text.is_empty()).collect()
+}
+
+/// What a still shows is what lanes that begin with the emulator's states come to, folded here once more.
+fn check_still<M: Monoid<f32>>(operator: &Operator<M>) {
+    let (name, still) = draw(operator).unwrap();
+    let (picture, file) = (run(operator).unwrap(), still.file());
+    let op = operator.op;
+    let step = picture.steps.iter().find(|step| step.stage == Stage::Lane).unwrap();
+    let state = |block: u32, thread: u32| {
+        let place = Place::Lane(Thread { block, thread });
+        match step.changes.iter().find(|change| change.place == place).unwrap().held {
+            Held::State(state) => state,
+            _ => panic!("{name}: no state"),
+        }
+    };
+    let mut warps = vec![];
+    let mut shown = vec![];
+    for warp in 0..picture.blocks * WARPS {
+        let mut lanes: Vec<M::State> = (0..LANES)
+            .map(|lane| state(warp / WARPS, warp % WARPS * LANES + lane))
+            .collect();
+        for round in 0..=5 {
+            if warp == 0 {
+                let short = |state: &M::State| (operator.fields)(*state).into_iter().map(|field| field.short);
+                shown.extend(lanes.iter().flat_map(short));
+            }
+            if round < 5 {
+                let reach = 1 << round;
+                // The lower lane's state is the left operand, in both lanes.
+                let pair = |lane: usize| op.combine(lanes[lane & !reach], lanes[lane | reach]);
+                lanes = (0..LANES as usize).map(pair).collect();
+            }
+        }
+        warps.push(lanes[0]);
+    }
+    assert_eq!(texts(&file, "n"), shown, "{name}");
+    assert!(shown.iter().all(|text| text.chars().count() <= 5), "{name}");
+    let blocks: Vec<M::State> = warps.chunks(2).map(|pair| op.combine(pair[0], pair[1])).collect();
+    let all = op.combine(blocks[0], blocks[1]);
+    let plain = reduce_small(op, &values(), 0, WARPS * LANES, SEED + 1).unwrap();
+    let words = |state: M::State| -> Vec<u32> { (0..M::State::COUNT).map(|i| state.word(i)).collect() };
+    assert_eq!(words(all), words(plain.state), "{name}");
+    let wide = texts(&file, "v").concat();
+    for state in warps.iter().chain(&blocks) {
+        for field in (operator.fields)(*state) {
+            assert!(wide.contains(&field.wide), "{name}: {} {}", field.name, field.wide);
+        }
+    }
+    let answer = (operator.answer)(plain.answer).replace('-', "−");
+    assert!(wide.ends_with(&answer.replace(", ", "")), "{name}: {answer}");
+}
+
+#[test]
+fn stills_are_what_the_emulator_gives() {
+    check_still(&SUM);
+    check_still(&ARGMAX);
+    check_still(&MEAN_VARIANCE);
+    check_still(&LOG_SUM_EXP);
 }
 
 /// What the page is once its script has run, and what the browser said of it.
@@ -55,7 +146,7 @@ fn opened(browser: &Path, page: &Path, folder: &Path) -> (String, String) {
         ])
         .args(["--virtual-time-budget=60000", "--timeout=60000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-        .arg(format!("file://{}#check", page.display()))
+        .arg(format!("file://{}#fold-check", page.display()))
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -71,15 +162,19 @@ fn a_browser_goes_through_all_steps() {
     };
     let folder = std::env::temp_dir().join(format!("warpfold-fold-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
-    let page = folder.join("fold.html");
-    fs::write(&page, page_text().unwrap()).unwrap();
+    let page = folder.join("index.html");
+    fs::write(&page, site::page(&[], &section().unwrap())).unwrap();
     let (shown, said) = opened(&browser, &page, &folder);
     let _ = fs::remove_dir_all(&folder);
     let complaints: Vec<&str> = said.lines().filter(|line| line.contains(":CONSOLE")).collect();
     assert!(complaints.is_empty(), "{complaints:#?}");
-    // Four operators of 17 steps.
-    assert!(
-        shown.contains("data-checked=\"68\""),
-        "the script did not come to its end"
-    );
+    // Four operators of 17 steps. Keys work on the board, in a lane and on the slider, and not outside the section.
+    for done in [
+        "data-checked=\"68\"",
+        "data-pressed=\"4,5,4,4\"",
+        "data-plays=\"true\"",
+        "data-stopped=\"true\"",
+    ] {
+        assert!(shown.contains(done), "the script did not come to {done}");
+    }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{page, sections, tests::records};
-use crate::setup;
+use crate::{pages::fold, setup};
 
 /// A telephone, and a desk. A window has a least width of its own, so that the page is in a frame.
 const WIDTHS: [u32; 2] = [390, 1280];
@@ -42,9 +42,10 @@ fn a_browser_shows_the_page() {
     };
     let folder = std::env::temp_dir().join(format!("warpfold-report-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
-    let text = page(&sections(&records()).unwrap());
+    let text = page(&sections(&records()).unwrap(), &fold::section().unwrap());
     fs::write(folder.join("index.html"), &text).unwrap();
-    let charts = text.matches("<svg").count();
+    // The script of the fold makes one more.
+    let charts = text.matches("<svg").count() + 1;
     for width in WIDTHS {
         let frame = format!(
             "<!doctype html><link rel=icon href=data:,><body style=margin:0>\

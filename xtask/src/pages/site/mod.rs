@@ -18,12 +18,14 @@ mod versus;
 
 use anyhow::{Context, Result};
 
+use super::COLOURS;
 use crate::bench::records::Record;
 use chart::{Chart, Make, newest};
 
 pub use page::page;
+pub use svg::escape;
 
-/// Colours and sizes of everything that is drawn.
+/// Strokes, fills and sizes of charts.
 const CHART_STYLE: &str = include_str!("chart.css");
 
 /// Charts of one subject.
@@ -131,10 +133,11 @@ fn of_sums() -> [Plan; 3] {
 
 /// Each chart as a file: its name and its text.
 pub fn pictures(sections: &[Section]) -> Vec<(String, String)> {
+    let style = [COLOURS, CHART_STYLE].concat();
     let charts = sections.iter().flat_map(|section| &section.charts);
     let picture = |chart: &Chart| {
         let texts = [&*chart.title, &*chart.label(), &*chart.source];
-        (format!("{}.svg", chart.name), chart.drawing.file(texts, CHART_STYLE))
+        (format!("{}.svg", chart.name), chart.drawing.file(texts, &style))
     };
     charts.map(picture).collect()
 }

@@ -1,22 +1,32 @@
 //! The page around the charts.
 
-use super::{CHART_STYLE, Section, chart::Chart, svg::escape};
+use super::{
+    super::{COLOURS, fold},
+    CHART_STYLE, Section,
+    chart::Chart,
+    svg::escape,
+};
 
 const PAGE_STYLE: &str = include_str!("page.css");
 
-/// The page. It reads without a network, without another file and without script; it names the one of the [fold](super::super::fold) beside it.
-pub fn page(sections: &[Section]) -> String {
+/// The page. It reads without a network, without another file and without script; `fold` is the section of a [fold](super::super::fold).
+pub fn page(sections: &[Section], fold: &str) -> String {
     let links = sections.iter().filter(|section| !section.charts.is_empty());
-    let links = links.map(|section| format!("<a href=\"#{}\">{}</a>\n", anchor(section.title), escape(section.title)));
+    let links = links.map(|section| (anchor(section.title), section.title));
+    let links = links.chain([("fold".to_owned(), fold::TITLE)]);
+    let links = links.map(|(anchor, title)| format!("<a href=\"#{anchor}\">{}</a>\n", escape(title)));
+    let styles = [COLOURS, CHART_STYLE, PAGE_STYLE].into_iter().chain(fold::STYLES);
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>warpfold: measurements</title>\n<style>\n{CHART_STYLE}{PAGE_STYLE}</style>\n</head>\n<body>\n<header>\n\
+         <title>warpfold: measurements</title>\n<style>\n{}</style>\n</head>\n<body>\n<header>\n\
          <h1>warpfold: measurements</h1>\n\
          <p>Reductions on a GPU, whose bits are a function of the input alone, beside other libraries. Every chart is made from one \
          dated record, the newest that has its figures, and names its card, day and commit. A table of the same figures stands \
-         below each. <a href=\"fold.html\">A fold, step by step</a>, lies beside this page.</p>\n<nav>\n{}</nav>\n</header>\n<main>\n{}</main>\n</body>\n</html>\n",
+         below each. <a href=\"#fold\">A fold, step by step</a>, ends the page.</p>\n<nav>\n{}</nav>\n</header>\n<main>\n{}{fold}</main>\n\
+         </body>\n</html>\n",
+        styles.collect::<String>(),
         links.collect::<String>(),
         sections.iter().map(Section::html).collect::<String>()
     )

@@ -1,4 +1,4 @@
-//! A small writer of SVG. Colours and sizes of text are classes of `chart.css`.
+//! A small writer of SVG. Colours and sizes of text are of `colours.css` and `chart.css`.
 
 use std::fmt::Write;
 

@@ -233,7 +233,7 @@ fn a_whole_record_has_every_chart_and_picture() {
 
 #[test]
 fn the_page_says_who_was_not_there_and_what_failed() {
-    let page = page(&sections(&records()).unwrap());
+    let page = page(&sections(&records()).unwrap(), "");
     assert!(page.contains("title=\"No module named &#39;cupy&#39;\">not present<"));
     assert!(page.contains("title=\"ValueError: &lt;too wide&gt;\">failed<"));
     for outside in ["http:", "https:", "<script", "src=", "@import", "url("] {
@@ -246,7 +246,7 @@ fn the_page_says_who_was_not_there_and_what_failed() {
 fn without_records_every_chart_is_left_out_and_named() {
     let sections = sections(&[]).unwrap();
     assert!(names(&sections).is_empty() && pictures(&sections).is_empty());
-    let page = page(&sections);
+    let page = page(&sections, "");
     for what in ["whole, sum", "rows, bf16", "ladder, stages", "first-calls"] {
         assert!(page.contains(what), "{what}");
     }

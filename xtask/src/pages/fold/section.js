@@ -1,8 +1,8 @@
-"use strict";
-// Draws the run that lies in #data: places (lanes, slots, tickets, the answer), what they hold after a step, and where that came from.
-const data = JSON.parse(document.getElementById("data").textContent);
+// Draws the runs that lie in #fold-data: places (lanes, slots, tickets, the answer), what they hold after a step, and where that came from.
+const $ = (id) => document.getElementById(`fold-${id}`);
+const section = document.getElementById("fold");
+const data = JSON.parse($("data").textContent);
 const LANES = 32;
-const $ = (id) => document.getElementById(id);
 const perBlock = data.warps * LANES;
 const lanes = data.blocks * perBlock;
 const firstSlot = lanes + data.blocks * data.warps;
@@ -11,6 +11,8 @@ const answerPlace = tickets + 1;
 const isLane = (place) => place < lanes;
 const view = { operator: 0, step: 0, chosen: null, timer: null };
 let [cells, spots, layers] = [[], [], {}];
+const HINT = "Point at a lane or a slot, or tap it, to see what it holds and where that came from.";
+const KEYS = "Keys: ← and → step, space plays; with Shift, arrows go from lane to lane.";
 
 function node(name, attributes = {}, text) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -32,8 +34,10 @@ function boards(operator) {
   return operator.steps.map((step, number) => {
     const before = board;
     board = [...before];
-    for (const [place, held, from] of step.changes) {
-      if (held === "waits") continue;
+    for (const [place, shown, from] of step.changes) {
+      // A state is a number; nothing is a lane that waits, and keeps what it has.
+      if (shown === null) continue;
+      const held = typeof shown === "number" ? { state: shown } : shown;
       const parts = from.length ? from.map((source) => before[source].covers) : [[place, place]];
       const covers = [Math.min(...parts.map((part) => part[0])), Math.max(...parts.map((part) => part[1]))];
       board[place] = { held, from, step: number, covers };
@@ -182,9 +186,10 @@ function build() {
   show();
 }
 
+// With Shift, arrows go from place to place.
 function move(event, place) {
   const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -spots.columns, ArrowDown: spots.columns }[event.key];
-  if (!by) return;
+  if (!by || !event.shiftKey) return;
   event.preventDefault();
   event.stopPropagation();
   const next = Math.min(answerPlace, Math.max(0, place + by));
@@ -264,15 +269,16 @@ function show() {
   drawArrows(step);
   const [title, text, code] = $("step").children;
   [title.textContent, text.textContent, code.textContent] = [step.title, step.text, step.code];
-  const about = [["A state", operator.state], ["Identity", operator.identity], ["Combine", operator.combine]];
+  const about = [["A state", operator.state], ["Identity", operator.identity], ["Combined", operator.combine]];
   $("about").replaceChildren(...about.flatMap(([key, value]) => [html("b", `${key}: `), `${value}. `]));
   [...$("operators").children].forEach((button, number) => button.setAttribute("aria-pressed", number === view.operator));
   $("slider").max = operator.steps.length - 1;
   $("slider").value = view.step;
   $("slider").setAttribute("aria-valuetext", step.title);
   $("count").textContent = `${view.step + 1} / ${operator.steps.length}`;
-  $("back").disabled = view.step === 0;
-  $("forward").disabled = view.step === operator.steps.length - 1;
+  // A button that is disabled would lose the focus, and with it the keys.
+  $("back").setAttribute("aria-disabled", view.step === 0);
+  $("forward").setAttribute("aria-disabled", view.step === operator.steps.length - 1);
   detail();
 }
 
@@ -285,14 +291,14 @@ function detail() {
   layers.chosen.replaceChildren();
   cells.forEach((cell) => cell.classList.remove("chosen", "source"));
   if (view.chosen === null) {
-    return panel.append(html("p", "Point at a lane or a slot, or tap it, to see what it holds and where that came from.", "bits"));
+    return panel.append(html("p", HINT), html("p", KEYS, "fold-keys"));
   }
   const operator = data.operators[view.operator];
   const place = view.chosen;
   const entry = operator.boards[view.step][place];
   cells[place].classList.add("chosen");
   panel.append(html("h3", name(place)));
-  if (!entry) return panel.append(html("p", "Empty so far.", "bits"));
+  if (!entry) return panel.append(html("p", "Empty so far."));
   const before = entry.step > 0 ? operator.boards[entry.step - 1] : [];
   const table = html("table");
   const row = (key, value) => {
@@ -337,7 +343,7 @@ function elements(panel, operator, place, entry) {
 
 function go(step) {
   view.step = Math.max(0, Math.min(data.operators[view.operator].steps.length - 1, step));
-  history.replaceState(null, "", `#${data.operators[view.operator].name}-${view.step + 1}`);
+  history.replaceState(null, "", `#fold-${data.operators[view.operator].name}-${view.step + 1}`);
   show();
   // Where not all fits the window, what a late step is about.
   const { changes } = data.operators[view.operator].steps[view.step];
@@ -371,18 +377,37 @@ function start() {
   $("forward").addEventListener("click", () => (stop(), go(view.step + 1)));
   $("slider").addEventListener("input", () => (stop(), go(Number($("slider").value))));
   $("play").addEventListener("click", play);
-  const [, named, step, chosen] = /^#(.*?)-(\d+)(?:@(\d+))?$/.exec(location.hash) ?? [];
+  const [, named, step, chosen] = /^#fold-(.*?)-(\d+)(?:@(\d+))?$/.exec(location.hash) ?? [];
   const operator = data.operators.findIndex((operator) => operator.name === named);
   if (operator >= 0) [view.operator, view.step, view.chosen] = [operator, Math.min(step, data.operators[operator].steps.length) - 1, chosen ? Number(chosen) : null];
+  section.addEventListener("keydown", keys);
+  // What is out of sight does not go on.
+  new IntersectionObserver(([seen]) => seen.isIntersecting || stop()).observe(section);
   $("live").hidden = false;
-  $("still").open = $("list").open = false;
+  $("stills").open = false;
   build();
+  if (operator >= 0) section.scrollIntoView();
   let width = innerWidth;
   addEventListener("resize", () => innerWidth !== width && ((width = innerWidth), build()));
-  if (location.hash === "#check") check();
+  if (location.hash === "#fold-check") check();
 }
 
-// For a test: goes through all steps of all operators, and chooses every place in each.
+// Arrows step and space plays, while the focus is here and on nothing that takes the key itself.
+function keys(event) {
+  if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || !$("live").contains(event.target)) return;
+  const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (by) {
+    stop();
+    go(view.step + by);
+  } else if (event.key === " " && event.target.tagName !== "BUTTON") {
+    play();
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+// For a test: goes through all steps of all operators, chooses every place in each, and uses the keys.
 function check() {
   let steps = 0;
   data.operators.forEach((operator, number) => {
@@ -393,7 +418,13 @@ function check() {
       steps += 1;
     });
   });
-  document.documentElement.dataset.checked = steps;
+  const press = (target, key) => (target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true })), view.step);
+  go(3);
+  const pressed = [press($("board"), "ArrowRight"), press(cells[7], "ArrowRight"), press($("slider"), "ArrowLeft"), press(document.body, "ArrowRight")];
+  press(cells[7], " ");
+  const plays = view.timer !== null;
+  press(cells[7], " ");
+  Object.assign(document.documentElement.dataset, { checked: steps, pressed, plays, stopped: view.timer === null });
 }
 
 start();

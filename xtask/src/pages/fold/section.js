@@ -270,7 +270,11 @@ function show() {
   const [title, text, code] = $("step").children;
   [title.textContent, text.textContent, code.textContent] = [step.title, step.text, step.code];
   const about = [["A state", operator.state], ["Identity", operator.identity], ["Combined", operator.combine]];
-  $("about").replaceChildren(...about.flatMap(([key, value]) => [html("b", `${key}: `), `${value}. `]));
+  $("about").replaceChildren(...about.map(([key, value]) => {
+    const line = html("div");
+    line.append(html("b", `${key}: `), value);
+    return line;
+  }));
   [...$("operators").children].forEach((button, number) => button.setAttribute("aria-pressed", number === view.operator));
   $("slider").max = operator.steps.length - 1;
   $("slider").value = view.step;

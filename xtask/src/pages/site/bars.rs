@@ -1,6 +1,7 @@
 //! Horizontal bars, in groups where there are some; and bars of parts.
 
 use super::{
+    chart::{NOBODY, OWN, series},
     lines::Ceiling,
     scale::{Scale, short},
     svg::{Anchor, Drawing, Sign, WIDTH, width_of},
@@ -104,11 +105,15 @@ impl Bars {
 
 impl Bar {
     fn draw(&self, drawing: &mut Drawing, scale: Scale, (left, column): (f64, Option<f64>), y: f64) {
-        let (text, fill) = if self.own { ("own", "fill s0") } else { ("label", "bar") };
+        let text = if self.own { "own" } else { "label" };
+        let fill = match series(if self.own { OWN } else { &self.name }) {
+            NOBODY => "bar".to_owned(),
+            known => format!("fill s{known}"),
+        };
         drawing.text(text, Anchor::End, (left - 7.0, y + 15.5), &self.name);
         // A bar that is there is seen.
         let end = scale.at(self.value).max(left + 1.5);
-        drawing.rect(fill, [left, y + 3.0, end - left, ROW - 6.0], &self.title);
+        drawing.rect(&fill, [left, y + 3.0, end - left, ROW - 6.0], &self.title);
         match column {
             Some(x) => drawing.text(text, Anchor::End, (x, y + 15.5), &self.text),
             None => drawing.text(text, Anchor::Start, (end + 5.0, y + 15.5), &self.text),
@@ -132,8 +137,8 @@ pub struct Parts {
     pub text: String,
 }
 
-/// Classes of the parts.
-const FILLS: [&str; 5] = ["fill s5", "fill s2", "fill s4", "fill s1", "fill s6"];
+/// Classes of the parts: no colours of a series, and each lighter than the one before.
+const FILLS: [&str; 5] = ["fill p0", "fill p1", "fill p2", "fill p3", "fill p4"];
 
 impl Stacked {
     pub fn draw(&self) -> Drawing {

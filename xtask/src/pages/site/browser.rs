@@ -6,7 +6,10 @@ use std::{
     process::{Command, Output},
 };
 
-use super::{page, sections, tests::records};
+use super::{
+    page, sections,
+    tests::{of_a_cpu, records},
+};
 use crate::{pages::fold, setup};
 
 /// A telephone, and a desk. A window has a least width of its own, so that the page is in a frame.
@@ -42,7 +45,8 @@ fn a_browser_shows_the_page() {
     };
     let folder = std::env::temp_dir().join(format!("warpfold-report-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
-    let text = page(&sections(&records()).unwrap(), &fold::section().unwrap());
+    let records = [records(), vec![of_a_cpu()]].concat();
+    let text = page(&sections(&records).unwrap(), &fold::section().unwrap());
     fs::write(folder.join("index.html"), &text).unwrap();
     // The script of the fold makes one more.
     let charts = text.matches("<svg").count() + 1;

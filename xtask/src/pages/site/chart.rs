@@ -51,9 +51,17 @@ const SERIES: [&str; 8] = [
     "Liger",
 ];
 
-/// The colour and the mark of somebody.
+/// The colour and the mark of all others.
+pub const NOBODY: usize = SERIES.len();
+
+/// The colour and the mark of somebody: the same in every chart.
 pub fn series(who: &str) -> usize {
-    SERIES.iter().position(|known| *known == who).unwrap_or(SERIES.len())
+    SERIES.iter().position(|known| *known == who).unwrap_or(NOBODY)
+}
+
+/// The same of a name that begins with theirs: `PyTorch index_add`, `warpfold, exact`.
+pub fn series_of(name: &str) -> usize {
+    series(name.split([' ', ',']).next().unwrap_or_default())
 }
 
 /// Whom a group of cases compares us with.
@@ -70,7 +78,10 @@ pub fn peers(group: &str) -> &'static [&'static str] {
 impl<'a> Of<'a> {
     /// Card, day and commit.
     pub fn source(self) -> String {
-        format!("{}, {}, commit {}", self.0.card(), self.0.day(), self.0.commit)
+        let machine = &self.0.machine;
+        let cpu = || format!("CPU, {} threads of {}", machine.threads, machine.vector_instructions);
+        let card = machine.gpu.as_ref().map_or_else(cpu, |gpu| gpu.name.clone());
+        format!("{card}, {}, commit {}", self.0.day(), self.0.commit)
     }
 
     /// A group's figures of a metric.

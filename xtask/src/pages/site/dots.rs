@@ -1,6 +1,7 @@
 //! Marks on lines, by powers of ten: for values of which some are a million times others.
 
 use super::{
+    chart::series_of,
     scale::{Scale, power_of_ten},
     svg::{Anchor, Drawing, Sign, WIDTH, width_of},
 };
@@ -69,10 +70,9 @@ impl Dots {
             );
             for ((dot, mark), place) in row.values.iter().zip(MARKS).zip(0..) {
                 if let Some(dot) = dot {
-                    let mark = if self.marks.len() < 2 && !row.own { 8 } else { mark };
                     // Side by side, where values are the same.
                     let aside = 6.0 * (f64::from(place) - (row.values.len() as f64 - 1.0) / 2.0);
-                    drawing.mark(mark, (at(dot.value), y + aside), &dot.title);
+                    drawing.shape(mark, series_of(&row.name), (at(dot.value), y + aside), &dot.title);
                 }
             }
         }
@@ -89,5 +89,5 @@ impl Dots {
     }
 }
 
-/// Colours and shapes of a row's marks.
+/// Shapes of a row's marks; their colour is the row's.
 const MARKS: [usize; 4] = [0, 1, 2, 3];

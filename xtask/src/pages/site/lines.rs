@@ -20,6 +20,8 @@ pub struct Series {
     pub name: String,
     /// Which colour and mark.
     pub number: usize,
+    /// The class of a line without marks.
+    pub dashes: Option<&'static str>,
     pub points: Vec<Point>,
 }
 
@@ -87,10 +89,12 @@ impl Lines {
             ((LEFT + RIGHT) / 2.0, bottom + 37.0),
             self.below,
         );
-        let series = self
-            .series
-            .iter()
-            .map(|series| (Sign::Mark(series.number), &*series.name));
+        let series = self.series.iter().map(|series| {
+            (
+                series.dashes.map_or(Sign::Mark(series.number), Sign::Line),
+                &*series.name,
+            )
+        });
         let ceilings = self
             .ceilings
             .iter()
@@ -122,7 +126,11 @@ fn draw_series(drawing: &mut Drawing, series: &[Series], x: Scale, y: Scale) {
             .iter()
             .map(|point| (x.at(point.x), y.at(point.y)))
             .collect();
-        drawing.polyline(&format!("stroke s{}", series.number), &at, &series.name);
+        let plain = format!("stroke s{}", series.number);
+        drawing.polyline(series.dashes.unwrap_or(&plain), &at, &series.name);
+        if series.dashes.is_some() {
+            continue;
+        }
         for (point, at) in series.points.iter().zip(at) {
             drawing.mark(series.number, at, &point.title);
         }

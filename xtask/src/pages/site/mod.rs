@@ -40,14 +40,31 @@ pub struct Section {
 /// A chart that a section should have: the figures that it takes, and what makes it.
 type Planned<'a> = (&'a str, Make<'a>);
 
-/// All sections, each chart of the newest record that has its figures.
+/// What becomes of a section's charts of which no record has figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Absent {
+    /// They are named.
+    Named,
+    /// They are passed over, and so is the section without any.
+    PassedOver,
+}
+
+type Plan = (&'static str, &'static str, Absent, &'static [Planned<'static>]);
+
+/// All sections, each chart of the newest record that has its figures. What is measured on GPUs is never of a record without one.
 pub fn sections(records: &[Record]) -> Result<Vec<Section>> {
-    let section = |title, says, planned: &[Planned<'_>]| {
+    let of_gpus: Vec<Record> = records
+        .iter()
+        .filter(|record| record.machine.gpu.is_some())
+        .cloned()
+        .collect();
+    let section = |(title, says, absent, planned): Plan, records: &[Record]| {
         let (mut charts, mut missing) = (vec![], vec![]);
         for (what, make) in planned {
             match newest(records, *make).with_context(|| format!("the chart of {what}"))? {
                 Some(chart) => charts.push(chart),
-                None => missing.push((*what).to_owned()),
+                None if absent == Absent::Named => missing.push((*what).to_owned()),
+                None => {}
             }
         }
         Ok(Section {
@@ -57,21 +74,30 @@ pub fn sections(records: &[Record]) -> Result<Vec<Section>> {
             missing,
         })
     };
-    beside_peers()
+    let gpu = beside_peers()
         .into_iter()
         .chain(of_sums())
-        .map(|(title, says, planned)| section(title, says, planned))
-        .collect()
+        .map(|plan| section(plan, &of_gpus));
+    let mut sections: Vec<Section> = gpu.chain([section(CPU, records)]).collect::<Result<_>>()?;
+    sections.retain(|section| !(section.charts.is_empty() && section.missing.is_empty()));
+    Ok(sections)
 }
 
-type Plan = (&'static str, &'static str, &'static [Planned<'static>]);
+/// What the CPU is measured by.
+const CPU: Plan = (
+    "On the CPU",
+    "Speed of the CPU backend.",
+    Absent::PassedOver,
+    &[("cpu", &own::cpu)],
+);
 
 /// Sections that compare.
-fn beside_peers() -> [Plan; 4] {
+fn beside_peers() -> [Plan; 5] {
     [
         (
             "Whole arrays",
             "Bandwidth of one reduction of a whole array, beside other libraries.",
+            Absent::Named,
             &[
                 ("whole, sum", &|of| versus::bandwidth(of, "sum")),
                 ("whole, max", &|of| versus::bandwidth(of, "max")),
@@ -80,18 +106,32 @@ fn beside_peers() -> [Plan; 4] {
         ),
         (
             "Along an axis",
-            "Reductions of the rows and the columns of matrices, and of segments.",
+            "Reductions of the rows and the columns of matrices.",
+            Absent::Named,
             &[
                 ("rows, f32", &|of| versus::ratios(of, "rows", "f32")),
                 ("rows, bf16", &|of| versus::ratios(of, "rows", "bf16")),
                 ("columns, f32", &|of| versus::ratios(of, "columns", "f32")),
                 ("columns, bf16", &|of| versus::ratios(of, "columns", "bf16")),
+            ],
+        ),
+        (
+            "Segments",
+            "Reductions of segments of one array, by kind of lengths: all of 2ᵏ elements, of lengths between two, or very uneven.",
+            Absent::PassedOver,
+            &[
                 ("segments, f32", &|of| versus::ratios(of, "segments", "f32")),
+                ("segments, f32, shares", &|of| versus::shares(of, "segments", "f32")),
+                ("segments, bf16", &|of| versus::ratios(of, "segments", "bf16")),
+                ("segments, bf16, shares", &|of| versus::shares(of, "segments", "bf16")),
+                ("segments, f64", &|of| versus::ratios(of, "segments", "f64")),
+                ("segments, f64, shares", &|of| versus::shares(of, "segments", "f64")),
             ],
         ),
         (
             "Row operations",
             "Softmax, norms and cross-entropy of the rows of a matrix.",
+            Absent::Named,
             &[
                 ("maps, f32", &|of| versus::ratios(of, "maps", "f32")),
                 ("maps, bf16", &|of| versus::ratios(of, "maps", "bf16")),
@@ -100,6 +140,7 @@ fn beside_peers() -> [Plan; 4] {
         (
             "GPT-2",
             "Its layer norm, and the causal softmax of its attention.",
+            Absent::Named,
             &[("gpt2", &|of| versus::cases(of, "gpt2", "GPT-2's row operations"))],
         ),
     ]
@@ -111,6 +152,7 @@ fn of_sums() -> [Plan; 3] {
         (
             "The ladder",
             "How a reduction becomes fast, one idea a rung.",
+            Absent::Named,
             &[
                 ("ladder, sum", &own::ladder_sum),
                 ("ladder, stages", &own::stages),
@@ -121,11 +163,13 @@ fn of_sums() -> [Plan; 3] {
         (
             "Accuracy and determinism",
             "How far sums are from the exact one, and whether their bits are the same in every run.",
+            Absent::Named,
             &[("accuracy", &own::accuracy), ("determinism", &own::determinism)],
         ),
         (
             "First calls",
             "What a process waits for once.",
+            Absent::Named,
             &[("first-calls", &own::first_calls)],
         ),
     ]

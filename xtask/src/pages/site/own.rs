@@ -48,7 +48,7 @@ pub fn ladder_sum(of: Of<'_>) -> Result<Option<Chart>> {
     let ceilings = ceilings(of)?;
     Ok(Some(Chart {
         name: "ladder-sum".to_owned(),
-        title: "Sum of 2²⁸ f32, by rung".to_owned(),
+        title: "Sum of 2²⁸ f32: bandwidth by rung".to_owned(),
         says: "Bytes of the input by time. Longer is better; each rung changes one thing.".to_owned(),
         drawing: Bars { groups, axis, ceilings }.draw(),
         table,
@@ -100,8 +100,8 @@ pub fn ladder_rows(of: Of<'_>, op: &str) -> Result<Option<Chart>> {
     let (axis, ceilings) = (None, vec![]);
     Ok(Some(Chart {
         name: format!("ladder-{op}"),
-        title: format!("{} of f32, by rung", capital(op)),
-        says: "Time. Shorter is better. Each shape has a scale of its own.".to_owned(),
+        title: format!("{} of f32: time by rung", capital(op)),
+        says: "Time in µs. Shorter is better. Each shape has a scale of its own.".to_owned(),
         drawing: Bars { groups, axis, ceilings }.draw(),
         table,
         source: of.source(),
@@ -280,6 +280,52 @@ pub fn determinism(of: Of<'_>) -> Result<Option<Chart>> {
         says: "How many different answers runs over the same elements have. 1 is the same bits in every run."
             .to_owned(),
         drawing: dots.draw(),
+        table,
+        source: of.source(),
+    }))
+}
+
+/// How much of a plain read's speed the CPU's operators have.
+pub fn cpu(of: Of<'_>) -> Result<Option<Chart>> {
+    let figures: Vec<&Figure> = of.figures("cpu", "share").collect();
+    if figures.is_empty() {
+        return Ok(None);
+    }
+    let mut table = Table::new(["operation", "type", "elements", "by", "% of a plain read"]);
+    let mut groups: Vec<Group> = vec![];
+    for figure in figures {
+        let (percent, size) = (100.0 * figure.value, shape_of(&figure.case));
+        let text = format!("{percent:.0} %");
+        let row = [&*figure.op, &figure.dtype, &size, &figure.who, &text];
+        table.rows.push(row.map(Cell::from).into());
+        let own = figure.who == OWN;
+        let by = if own {
+            String::new()
+        } else {
+            format!(", {}", figure.who)
+        };
+        let name = format!("{}{by}", figure.op);
+        let title = format!("{name} of {size} {}: {text} of a plain read", figure.dtype);
+        let bar = Bar {
+            name,
+            value: percent,
+            text,
+            own,
+            title,
+        };
+        let name = format!("{size} {}", figure.dtype);
+        match groups.iter_mut().find(|group| group.name == name) {
+            Some(group) => group.bars.push(bar),
+            None => groups.push(Group { name, bars: vec![bar] }),
+        }
+    }
+    let (axis, ceilings) = (Some("%"), vec![]);
+    Ok(Some(Chart {
+        name: "cpu-share".to_owned(),
+        title: "On the CPU: share of a plain read".to_owned(),
+        says: "A plain read's time by ours. Longer is better; 100 % is as fast as a plain read of the same bytes."
+            .to_owned(),
+        drawing: Bars { groups, axis, ceilings }.draw(),
         table,
         source: of.source(),
     }))

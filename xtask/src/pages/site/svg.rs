@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::scale::RAISED;
+use super::{chart::NOBODY, scale::RAISED};
 
 /// The width of every drawing, in its own units: narrow, so that text can be read on a telephone.
 pub const WIDTH: f64 = 420.0;
@@ -116,8 +116,13 @@ impl Drawing {
     }
 
     /// The mark of a series: each has its own shape, for whom colours do not tell apart.
-    pub fn mark(&mut self, series: usize, (x, y): (f64, f64), title: &str) {
-        let path = match series {
+    pub fn mark(&mut self, series: usize, at: (f64, f64), title: &str) {
+        self.shape(series, series, at, title);
+    }
+
+    /// The shape of one series in the colour of another.
+    pub fn shape(&mut self, shape: usize, series: usize, (x, y): (f64, f64), title: &str) {
+        let path = match shape {
             0 => "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0Z",
             1 => "M-3.5 -3.5H3.5V3.5H-3.5Z",
             2 => "M0 -4.5L4.3 3.2H-4.3Z",
@@ -145,7 +150,7 @@ impl Drawing {
                     self.line(&format!("stroke s{series}"), [x, y, x + 18.0, y], "");
                     self.mark(*series, (x + 9.0, y), "");
                 }
-                Sign::Dot(series) => self.mark(*series, (x + 9.0, y), ""),
+                Sign::Dot(shape) => self.shape(*shape, NOBODY, (x + 9.0, y), ""),
                 Sign::Fill(class) => self.rect(class, [x + 2.0, y - 6.0, 14.0, 12.0], ""),
                 Sign::Line(class) => self.line(class, [x, y, x + 18.0, y], ""),
             }
@@ -188,7 +193,7 @@ impl Drawing {
 pub enum Sign {
     /// A line with marks.
     Mark(usize),
-    /// A mark by itself.
+    /// A shape by itself, in nobody's colour.
     Dot(usize),
     /// An area of a class.
     Fill(&'static str),

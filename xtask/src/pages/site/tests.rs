@@ -70,6 +70,60 @@ fn of_peers() -> Vec<Figure> {
     figures
 }
 
+/// Kinds of segments.
+const KINDS: [&str; 9] = [
+    "2^4",
+    "2^8",
+    "2^12",
+    "2^18",
+    "2^24",
+    "1..2047",
+    "1..16",
+    "power law",
+    "one huge among a million of 3",
+];
+
+/// Segments, in f32 of four operations, in bf16 of one; the peers do not have all.
+fn of_segments() -> Vec<Figure> {
+    let mut figures = vec![];
+    for (i, kind) in KINDS.into_iter().enumerate() {
+        for op in ["sum", "max", "argmax", "logsumexp"] {
+            let key = |who| ["segments", op, "f32", kind, who, "us"];
+            let (bytes, us) = (4 << 26, 60.0 + 500.0 * wobble(figures.len()) / (1.0 + i as f64));
+            figures.push(of(key(OWN), us, Some(bytes)));
+            if op != "logsumexp" {
+                figures.push(of(key("CUB"), 80.0 + 100.0 * wobble(figures.len()), Some(bytes)));
+            }
+        }
+        figures.push(of(["segments", "sum", "bf16", kind, OWN, "us"], 100.0, Some(2 << 26)));
+    }
+    figures
+}
+
+/// Our own whole sums of other types: a line of bf16, and one point of f64, which is no line.
+fn of_other_types() -> Vec<Figure> {
+    let sizes = [("bf16", 20), ("bf16", 24), ("bf16", 28), ("f64", 28)];
+    let figure = |(dtype, log): (&str, u32)| {
+        let bytes = 2_u64 << log;
+        of(
+            ["whole", "sum", dtype, &format!("2^{log}"), OWN, "us"],
+            2.0 + bytes as f64 / 4e6,
+            Some(bytes),
+        )
+    };
+    sizes.map(figure).into()
+}
+
+/// Of a machine without a GPU.
+pub fn of_a_cpu() -> Record {
+    let shares = [("sum", 0.97), ("argmax", 0.91), ("mean", 0.84), ("logsumexp", 0.31)];
+    let shares = shares.map(|(op, share)| of(["cpu", op, "f32", "2^26", OWN, "share"], share, None));
+    let time = of(["whole", "sum", "f32", "2^20", OWN, "us"], 99.0, Some(4 << 20));
+    let mut record = record("2026-11-29T01:02:03Z", "", shares.into_iter().chain([time]).collect());
+    record.machine.gpu = None;
+    record
+}
+
 fn of_ladder() -> Vec<Figure> {
     let mut figures = vec![of(
         ["ladder", "sum", "f32", "2^28", "a plain read", "us"],
@@ -173,9 +227,17 @@ fn of_accuracy() -> Vec<Figure> {
     figures
 }
 
-/// A record of everything, in which CuPy is absent and a case of a peer failed.
+/// A record of everything on GPUs, in which CuPy is absent and a case of a peer failed.
 pub fn records() -> Vec<Record> {
-    let figures = [of_peers(), of_ladder(), of_stages(), of_accuracy()].concat();
+    let figures = [
+        of_peers(),
+        of_segments(),
+        of_other_types(),
+        of_ladder(),
+        of_stages(),
+        of_accuracy(),
+    ]
+    .concat();
     let mut record = record("2026-11-27T01:02:03Z", "NVIDIA H200", figures);
     record.absent.insert("CuPy".into(), "No module named 'cupy'".into());
     record.figures.retain(|f| f.who != "Liger" || f.case != "32768x65536");
@@ -188,6 +250,10 @@ pub fn records() -> Vec<Record> {
         failed: "ValueError: <too wide>".into(),
     });
     vec![record]
+}
+
+fn charts(sections: &[Section]) -> impl Iterator<Item = &Chart> {
+    sections.iter().flat_map(|section| &section.charts)
 }
 
 fn names(sections: &[Section]) -> Vec<&str> {
@@ -295,4 +361,96 @@ fn a_ratio_is_the_best_peers_time_by_ours() {
         "{drawn}"
     );
     assert!(versus::ratios(Of(&record), "rows", "bf16").unwrap().is_none());
+}
+
+#[test]
+fn segments_have_maps_of_peers_and_of_a_plain_read() {
+    let sections = sections(&records()).unwrap();
+    let found = |name: &str| charts(&sections).find(|chart| chart.name == name);
+    let map = found("segments-f32").unwrap().drawing.inline("");
+    // In the order of the record, a power of two as such, a long name in two lines.
+    let order = [
+        ">2<",
+        ">1 to 2047<",
+        ">1 to 16<",
+        ">power law<",
+        ">one huge among<",
+        ">a million of 3<",
+    ];
+    let places: Vec<usize> = order.iter().map(|name| map.find(name).unwrap()).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    // No peer has logsumexp, so it is in the map of shares alone; no peer has bf16.
+    let shares = found("segments-f32-share").unwrap();
+    assert!(!map.contains(">logsumexp<") && shares.drawing.inline("").contains(">logsumexp<"));
+    assert!(found("segments-bf16").is_none() && found("segments-f64-share").is_none());
+    let shares = found("segments-bf16-share").unwrap();
+    // 2²⁷ bytes in 100 µs, where a plain read of 2³⁰ takes 235.
+    assert!(shares.drawing.inline("").contains(">29 %<") && shares.title.ends_with("share of a plain read"));
+}
+
+#[test]
+fn what_few_records_have_is_passed_over() {
+    let mut all = records();
+    all[0].figures.retain(|f| f.group != "segments");
+    let sections = sections(&all).unwrap();
+    assert!(
+        sections
+            .iter()
+            .all(|section| section.title != "Segments" && section.title != "On the CPU")
+    );
+    assert!(!page(&sections, "").to_lowercase().contains("segments, "));
+}
+
+#[test]
+fn a_record_without_a_gpu_has_a_chart_of_its_own() {
+    let mut all = records();
+    all.push(of_a_cpu());
+    let sections = sections(&all).unwrap();
+    let found = |name: &str| charts(&sections).find(|chart| chart.name == name).unwrap();
+    assert_eq!(
+        found("cpu-share").source,
+        "CPU, 2 threads of AVX2, 2026-11-29, commit abc1234"
+    );
+    assert!(found("cpu-share").drawing.inline("").contains(">31 %<"));
+    // Its times are not drawn as a GPU's.
+    assert!(found("whole-sum").source.starts_with("NVIDIA H200"));
+    assert!(
+        super::sections(&[of_a_cpu()])
+            .unwrap()
+            .iter()
+            .any(|section| section.title == "On the CPU")
+    );
+}
+
+#[test]
+fn another_type_is_a_line_where_it_has_two_lengths() {
+    let sections = sections(&records()).unwrap();
+    let sum = charts(&sections)
+        .find(|chart| chart.name == "whole-sum")
+        .unwrap()
+        .drawing
+        .inline("");
+    assert!(sum.contains(">warpfold, bf16<") && !sum.contains(">warpfold, f64<"));
+}
+
+#[test]
+fn somebody_has_one_colour_in_all_charts() {
+    assert_eq!(chart::series_of("PyTorch index_add"), chart::series("PyTorch"));
+    assert_eq!(chart::series_of("warpfold, exact"), chart::series(OWN));
+    assert_eq!(chart::series_of("rung wide"), chart::NOBODY);
+    let sections = sections(&records()).unwrap();
+    let drawn = |name: &str| {
+        charts(&sections)
+            .find(|chart| chart.name == name)
+            .unwrap()
+            .drawing
+            .inline("")
+    };
+    let pytorch = format!("s{}", chart::series("PyTorch"));
+    for name in ["whole-sum", "gpt2", "determinism", "accuracy"] {
+        assert!(drawn(name).contains(&pytorch), "{name}");
+    }
+    // Stages are nobody.
+    let stages = drawn("ladder-stages");
+    assert!((0..=chart::NOBODY).all(|series| !stages.contains(&format!("fill s{series}"))));
 }

@@ -4,8 +4,10 @@
 //! between two folds, and NumPy, on one thread, in a process of its own. Then the same of row operations, beside a plain copy, and criterion's own
 //! measurements, which remember the last run.
 //!
-//! `-- table`, `-- rows` and `-- criterion` do one of them. A filter of criterion's is passed on.
+//! `-- table`, `-- rows` and `-- criterion` do one of them. A filter of criterion's is passed on. `-- json` prints both tables as JSON, a figure a
+//! line, which `cargo xtask bench` reads.
 
+mod json;
 mod numpy;
 mod rows;
 mod table;
@@ -79,21 +81,34 @@ fn distinct(criterion: &mut Criterion) {
     }
 }
 
+/// How what was measured is printed.
+#[derive(Clone, Copy, PartialEq)]
+enum Print {
+    Table,
+    Json,
+}
+
 fn main() {
-    let asked = env::args().nth(1).unwrap_or_default();
+    let asked = env::args()
+        .skip(1)
+        .find(|arg| !arg.starts_with("--"))
+        .unwrap_or_default();
     if asked != "criterion" {
         let mut numpy = numpy::NumPy::start();
-        if numpy.is_none() {
-            println!("NumPy: not present (`cargo xtask setup` gets it)");
+        let print = if asked == "json" { Print::Json } else { Print::Table };
+        match (&numpy, print) {
+            (None, Print::Table) => println!("NumPy: not present (`cargo xtask setup` gets it)"),
+            (None, Print::Json) => json::absent("NumPy", "not present"),
+            _ => {}
         }
         if asked != "rows" {
-            table::print(numpy.as_mut());
+            table::print(numpy.as_mut(), print);
         }
         if asked != "table" {
-            rows::print(numpy.as_mut());
+            rows::print(numpy.as_mut(), print);
         }
     }
-    if asked != "table" && asked != "rows" {
+    if !["table", "rows", "json"].contains(&&*asked) {
         let mut criterion = Criterion::default().configure_from_args();
         folds(&mut criterion);
         distinct(&mut criterion);

@@ -8,7 +8,7 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
-/// Answers each line, `OP TYPE COUNT` or `OP TYPE ROWSxLEN`, by the shortest time of a call in seconds, `-` where it has no such type or
+/// Prints its version, then answers each line, `OP TYPE COUNT` or `OP TYPE ROWSxLEN`, by the shortest time of a call in seconds, `-` where it has no such type or
 /// operator. The array is that of our own side.
 const PROGRAM: &str = "
 import sys, time
@@ -33,6 +33,7 @@ calls = {'softmax': softmax, 'log-softmax': log_softmax, 'layer-norm': layer_nor
          'sum': np.sum, 'min': np.min, 'max': np.max, 'mean': np.mean, 'argmax': np.argmax, 'std': lambda a: np.std(a, ddof=1),
          'l2': norm, 'logsumexp': logsumexp, 'count-nonzero': np.count_nonzero, 'any': np.any, 'all': np.all}
 array = (None, None)
+print(np.__version__, flush=True)
 for line in sys.stdin:
     op, dtype, count = line.split()
     if op not in calls or dtype not in ('f32', 'f64', 'i32', 'u8', 'f16', 'i64'):
@@ -62,6 +63,8 @@ pub struct NumPy {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
+    /// Its version.
+    pub version: String,
 }
 
 impl NumPy {
@@ -79,8 +82,16 @@ impl NumPy {
             .stderr(Stdio::null())
             .spawn()
             .ok()?;
-        let (to, from) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
-        let mut this = Self { child, to, from };
+        let (to, mut from) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
+        let mut version = String::new();
+        from.read_line(&mut version).ok()?;
+        let version = version.trim().to_owned();
+        let mut this = Self {
+            child,
+            to,
+            from,
+            version,
+        };
         this.seconds("sum", "f32", 1000)?;
         Some(this)
     }

@@ -10,7 +10,7 @@ use warpfold::{
     row::{self, Operand, Operation, Row, RowElement},
 };
 
-use crate::{numpy::NumPy, table::seconds};
+use crate::{Print, json, numpy::NumPy, table::seconds};
 
 /// Rows and their lengths: short ones, long ones, and those that several threads have together.
 const SHAPES: [[usize; 2]; 3] = [[4096, 1024], [512, 8192], [8, 1 << 18]];
@@ -19,19 +19,21 @@ const SHAPES: [[usize; 2]; 3] = [[4096, 1024], [512, 8192], [8, 1 << 18]];
 const CALLS: usize = 31;
 
 /// Prints the table.
-pub fn print(mut numpy: Option<&mut NumPy>) {
-    println!(
-        "{} threads, {}; rows: GB/s of what is read and written, share of a plain copy; NumPy's GB/s on one thread",
-        cpu::threads(),
-        cpu::vector_instructions()
-    );
+pub fn print(mut numpy: Option<&mut NumPy>, print: Print) {
+    if print == Print::Table {
+        println!(
+            "{} threads, {}; rows: GB/s of what is read and written, share of a plain copy; NumPy's GB/s on one thread",
+            cpu::threads(),
+            cpu::vector_instructions()
+        );
+    }
     for shape in SHAPES {
-        all::<f32>(shape, numpy.as_deref_mut());
-        all::<half::bf16>(shape, numpy.as_deref_mut());
+        all::<f32>(shape, numpy.as_deref_mut(), print);
+        all::<half::bf16>(shape, numpy.as_deref_mut(), print);
     }
 }
 
-fn all<T: RowElement + Pod>([rows, len]: [usize; 2], mut numpy: Option<&mut NumPy>)
+fn all<T: RowElement + Pod>([rows, len]: [usize; 2], mut numpy: Option<&mut NumPy>, print: Print)
 where
     for<'a> &'a [T]: Into<Operand<'a>>,
 {
@@ -43,19 +45,28 @@ where
     let weights = vec![1.5_f32; len];
     let layout = Layout::c_order(&[rows as u64, len as u64]).expect("it is small");
     let mut line = |name: &str, arrays: usize, [ours, copy]: [f64; 2]| {
-        let bytes = (arrays * size_of_val(values.as_slice())) as f64;
-        let theirs = numpy
-            .as_mut()
-            .and_then(|numpy| numpy.seconds(name, T::TYPE.name(), format!("{rows}x{len}")));
-        let theirs = theirs.map_or("-".to_owned(), |seconds| format!("{:.2}", bytes / seconds / 1e9));
+        let (bytes, shape, element) = (
+            arrays * size_of_val(values.as_slice()),
+            format!("{rows}x{len}"),
+            T::TYPE.name(),
+        );
+        let seconds = numpy.as_mut().and_then(|numpy| numpy.seconds(name, element, &shape));
         // A copy is of two arrays, so that of the same bytes takes so many halves.
         let share = copy / 2.0 * arrays as f64 / ours;
+        if print == Print::Json {
+            let what = ["cpu rows", name, element, &shape];
+            json::ours(what, "us", ours * 1e6, Some(bytes));
+            json::ours(what, "share of a copy", share, None);
+            if let Some((seconds, numpy)) = seconds.zip(numpy.as_ref()) {
+                json::of_numpy(what, &numpy.version, seconds * 1e6, bytes);
+            }
+            return;
+        }
+        let theirs = seconds.map_or("-".to_owned(), |seconds| format!("{:.2}", bytes as f64 / seconds / 1e9));
         println!(
-            "{:<28}{:>9}{:>8.1}{:>7.2}{theirs:>8}",
-            format!("{name} {}", T::TYPE.name()),
-            format!("{rows}x{len}"),
-            bytes / ours / 1e9,
-            share
+            "{:<28}{shape:>9}{:>8.1}{share:>7.2}{theirs:>8}",
+            format!("{name} {element}"),
+            bytes as f64 / ours / 1e9,
         );
     };
     line("softmax", 2, times(&row::softmax(), &values, &layout));

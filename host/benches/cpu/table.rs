@@ -11,7 +11,7 @@ use warpfold::{
     },
 };
 
-use crate::{numpy::NumPy, read};
+use crate::{Print, json, numpy::NumPy, read};
 
 /// Lengths that a cache holds, and ragged ones beside them.
 const IN_CACHE: [usize; 6] = [1000, 1024, 1 << 12, 1 << 16, (1 << 16) + 1, 1 << 20];
@@ -93,19 +93,14 @@ fn row<T: Made, R: Reduction<T>>(op: R, long: &[T]) -> Row {
 }
 
 /// Prints the table.
-pub fn print(mut numpy: Option<&mut NumPy>) {
-    println!(
-        "{} threads, {}; {LONG} elements: share of a plain read, GB/s, NumPy's GB/s on one thread; then µs a call (NumPy's)",
-        cpu::threads(),
-        cpu::vector_instructions()
-    );
-    print!("{:<22}{:>6}{:>7}{:>7} ", "", "share", "GB/s", "NumPy");
-    IN_CACHE.iter().for_each(|count| print!("{count:>18}"));
-    println!();
+pub fn print(mut numpy: Option<&mut NumPy>, print: Print) {
+    if print == Print::Table {
+        heads();
+    }
     macro_rules! rows {
         ($($element:ident: $($op:expr),*;)*) => {$(
             let long = values::<$element>(LONG);
-            $(line(stringify!($element), $op, &long, numpy.as_deref_mut());)*
+            $(line(stringify!($element), $op, &long, numpy.as_deref_mut(), print);)*
         )*};
     }
     rows! {
@@ -118,17 +113,63 @@ pub fn print(mut numpy: Option<&mut NumPy>) {
     }
 }
 
-fn line<T: Made, R: Reduction<T>>(element: &str, op: R, long: &[T], mut numpy: Option<&mut NumPy>) {
-    let row = row(op, long);
-    let mut of = |count| numpy.as_mut().and_then(|numpy| numpy.seconds(R::NAME, element, count));
-    let name = format!("{} {element}", R::NAME);
-    let theirs = of(LONG).map_or("-".to_owned(), |seconds| {
-        format!("{:.1}", size_of_val(long) as f64 / seconds / 1e9)
-    });
-    print!("{name:<22}{:>6.2}{:>7.1}{theirs:>7} ", row.share, row.gb_per_s);
-    for (count, micros) in IN_CACHE.into_iter().zip(row.micros) {
-        let theirs = of(count).map_or("-".to_owned(), |seconds| format!("{:.1}", seconds * 1e6));
-        print!("{:>18}", format!("{micros:.2} ({theirs})"));
-    }
+fn heads() {
+    println!(
+        "{} threads, {}; {LONG} elements: share of a plain read, GB/s, NumPy's GB/s on one thread; then µs a call (NumPy's)",
+        cpu::threads(),
+        cpu::vector_instructions()
+    );
+    print!("{:<22}{:>6}{:>7}{:>7} ", "", "share", "GB/s", "NumPy");
+    IN_CACHE.iter().for_each(|count| print!("{count:>18}"));
     println!();
+}
+
+fn line<T: Made, R: Reduction<T>>(element: &str, op: R, long: &[T], mut numpy: Option<&mut NumPy>, print: Print) {
+    let row = row(op, long);
+    let of = |count| numpy.as_mut().and_then(|numpy| numpy.seconds(R::NAME, element, count));
+    let theirs = [LONG].into_iter().chain(IN_CACHE).map(of).collect::<Vec<_>>();
+    match print {
+        Print::Table => row.print(&format!("{} {element}", R::NAME), &theirs, size_of::<T>()),
+        Print::Json => {
+            let version = numpy.map_or_else(String::new, |numpy| numpy.version.clone());
+            row.print_json([R::NAME, element], &theirs, &version, size_of::<T>());
+        }
+    }
+}
+
+impl Row {
+    /// As a line of the table; `theirs` are NumPy's seconds, of the long array first.
+    fn print(&self, name: &str, theirs: &[Option<f64>], size: usize) {
+        let long = theirs[0].map_or("-".to_owned(), |seconds| {
+            format!("{:.1}", (LONG * size) as f64 / seconds / 1e9)
+        });
+        print!("{name:<22}{:>6.2}{:>7.1}{long:>7} ", self.share, self.gb_per_s);
+        for (theirs, micros) in theirs[1..].iter().zip(self.micros) {
+            let theirs = theirs.map_or("-".to_owned(), |seconds| format!("{:.1}", seconds * 1e6));
+            print!("{:>18}", format!("{micros:.2} ({theirs})"));
+        }
+        println!();
+    }
+
+    fn print_json(&self, [op, element]: [&str; 2], theirs: &[Option<f64>], version: &str, size: usize) {
+        let long = (LONG * size) as f64 / self.gb_per_s / 1e3;
+        let ours = [long].into_iter().chain(self.micros);
+        for ((count, us), theirs) in [LONG].into_iter().chain(IN_CACHE).zip(ours).zip(theirs) {
+            let (case, bytes) = (length(count), count * size);
+            let what = ["cpu", op, element, &case];
+            json::ours(what, "us", us, Some(bytes));
+            if let Some(seconds) = theirs {
+                json::of_numpy(what, version, seconds * 1e6, bytes);
+            }
+        }
+        json::ours(["cpu", op, element, &length(LONG)], "share of a read", self.share, None);
+    }
+}
+
+/// The name of a length.
+fn length(count: usize) -> String {
+    match count {
+        count if count.is_power_of_two() => format!("2^{}", count.ilog2()),
+        count => count.to_string(),
+    }
 }

@@ -1,0 +1,37 @@
+//! Figures as JSON, one a line.
+
+use serde_json::json;
+
+/// What is measured: the group, the operation, the type of elements and the case.
+pub type What<'a> = [&'a str; 4];
+
+/// Prints what we have of it: a time, or a share.
+pub fn ours(what: What<'_>, metric: &str, value: f64, bytes: Option<usize>) {
+    print(what, ("warpfold", None), metric, value, bytes);
+}
+
+/// Prints a time of NumPy's.
+pub fn of_numpy(what: What<'_>, version: &str, us: f64, bytes: usize) {
+    print(what, ("NumPy", Some(version)), "us", us, Some(bytes));
+}
+
+/// Prints that somebody is not there.
+pub fn absent(who: &str, why: &str) {
+    println!("{}", json!({ "who": who, "absent": why }));
+}
+
+fn print(
+    [group, op, dtype, case]: What<'_>,
+    (who, version): (&str, Option<&str>),
+    metric: &str,
+    value: f64,
+    bytes: Option<usize>,
+) {
+    println!(
+        "{}",
+        json!({
+            "who": who, "version": version, "group": group, "op": op, "dtype": dtype, "case": case, "metric": metric, "value": value,
+            "bytes": bytes
+        })
+    );
+}

@@ -119,11 +119,11 @@ pub(crate) fn check(code: u32) -> Outcome<()> {
 }
 
 /// The heads of what [`line`] prints.
-pub(crate) const HEADS: &str = "op,case,dtype,us,GB/s,bytes";
+pub(crate) const HEADS: &str = "group,op,case,dtype,us,GB/s,bytes";
 
-/// Prints what was measured: CSV, which `cargo xtask bench` reads.
-pub(crate) fn line(op: &str, case: impl std::fmt::Display, dtype: &str, us: f64, bytes: usize) {
-    println!("{op},{case},{dtype},{us:.3},{:.0},{bytes}", gb_per_s(bytes, us));
+/// Prints what was measured: CSV, which `cargo xtask bench` reads. No two lines of a program have the same group, operation, case and type.
+pub(crate) fn line([group, op]: [&str; 2], case: impl std::fmt::Display, dtype: &str, us: f64, bytes: usize) {
+    println!("{group},{op},{case},{dtype},{us:.3},{:.0},{bytes}", gb_per_s(bytes, us));
 }
 
 pub(crate) fn gb_per_s(bytes: usize, us: f64) -> f64 {

@@ -24,9 +24,8 @@ where
     Exact<Sum>: Reduction<T>,
 {
     let pattern = bench.fill::<T>()?;
-    types::op(bench, Sum, &pattern)?;
-    types::op(bench, Exact(Sum), &pattern)?;
-    println!("# elements of any exponent:");
+    types::op(bench, ["exact", "sum"], Sum, &pattern)?;
+    types::op(bench, ["exact", "exact sum"], Exact(Sum), &pattern)?;
     let hash = |i: usize| {
         let mut hasher = DefaultHasher::new();
         i.hash(&mut hasher);
@@ -34,5 +33,5 @@ where
     };
     let pattern: Vec<T> = (0..PATTERN).map(|i| any(hash(i))).collect();
     bench.fill_with(&pattern)?;
-    types::op(bench, Exact(Sum), &pattern)
+    types::op(bench, ["exact", "exact sum of any exponent"], Exact(Sum), &pattern)
 }

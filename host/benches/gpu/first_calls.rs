@@ -1,9 +1,10 @@
 //! What a process waits for at its first call of an operator, most of it the driver compiling PTX: `-- first-calls`. Each is a process of
-//! its own, with the driver's cache off.
+//! its own, with the driver's cache off. Prints JSON, a figure a line, as the peers' program does.
 
 use std::{env, process::Command, time::Instant};
 
 use bytemuck::{NoUninit, Pod};
+use serde_json::json;
 use warpfold::{
     View,
     gpu::Gpu,
@@ -86,17 +87,21 @@ fn call<T: Element + NoUninit, R: Reduction<T>>(gpu: &Gpu, op: R) -> Outcome<()>
 }
 
 pub(crate) fn run() -> Outcome<()> {
-    println!("first call of a process,ms");
     for name in CALLS {
         let output = Command::new(env::current_exe()?)
             .args(["first-call", name])
             .env("CUDA_CACHE_DISABLE", "1")
             .output()?;
-        let (printed, errors) = (
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr),
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let Ok(ms) = printed.trim().parse::<f64>() else {
+            return Err(format!("{name}: {printed}{}", String::from_utf8_lossy(&output.stderr)).into());
+        };
+        println!(
+            "{}",
+            json!({
+                "who": "warpfold", "group": "first-calls", "op": name, "dtype": "", "case": "cold cache", "metric": "ms", "value": ms
+            })
         );
-        println!("{name},{}{}", printed.trim(), errors.trim());
     }
     Ok(())
 }

@@ -1,12 +1,9 @@
 //! How fast the GPU folds: CUDA-graph replays over rotating buffers, so that neither launch gaps nor the L2 cache flatter
-//! the figures. Prints CSV: `op,case,dtype,us,GB/s,bytes`; a `#` starts a remark.
+//! the figures. Prints CSV: `group,op,case,dtype,us,GB/s,bytes`; a `#` starts a remark.
 //!
-//! `cargo bench --bench gpu [-- OP …] [--shapes]`; the OP `types` is sums and more of elements other than f32, and
-//! `axes` is folds of matrices along their rows and columns, `segments` of arrays in segments of many kinds,
-//! `pairs` of two arrays,  `masks` under a mask, `steps` behind a step, `distinct` counts of distinct elements, `exact` exact sums, `vast` what has the
-//! largest states along axes and in segments, and `first-calls` is what a process waits for at its first call. Without a GPU
-//! it says so and ends well. `--shapes` times the kernel of any length in many shapes beside the tuned plan, which is how
-//! the table in `warpfold::plan` began.
+//! `cargo bench --bench gpu [-- NAME …] [--shapes]`: a NAME is an operator, or one of the parts in `main`. `first-calls`, which must be
+//! alone, is what a process waits for at its first call. Without a GPU it says so and ends well. `--shapes` times the kernel of any
+//! length in many shapes beside the tuned plan, which is how the table in `warpfold::plan` began.
 
 mod axes;
 mod bench;
@@ -54,81 +51,38 @@ fn main() -> Outcome<()> {
     bench.first_call()?;
     bench.copy()?;
     println!("{}", bench::HEADS);
-    macro_rules! run {
-        ($($op:ident)*) => {$(
-            if wanted($op::NAME) {
-                if shapes { bench.shapes($op)? } else { bench.lengths($op)? }
+    macro_rules! lengths {
+        ($group:literal, $logs:expr; $($op:expr),* $(,)?) => {$(
+            if wanted($group) || wanted(name($op)) {
+                if shapes { bench.shapes($op)? } else { bench.lengths($group, $op, &$logs)? }
             }
         )*};
     }
-    run!(Sum Max ArgMax Mean Min ArgMin Product);
-    run!(MinMax ArgMinMax NormL1 NormL2 NormInf SumOfSquares CountNonzero CountNan CountInf Any All);
-    run!(LogSumExp Skewness Kurtosis);
-    if !shapes {
-        macro_rules! lengths {
-            ($($op:expr),* $(,)?) => {$(
-                if wanted(name($op)) {
-                    bench.lengths($op)?;
-                }
-            )*};
-        }
-        lengths!(
-            Variance::default(),
-            StdDev::default(),
-            MeanVariance::default(),
-            NormLp { p: 3.0 },
-            Describe::default()
-        );
-        lengths!(
-            Compensated(Sum),
-            Wide(Sum),
-            Exact(Sum),
-            Compensated(Mean),
-            Wide(Mean),
-            Exact(Mean)
-        );
-        lengths!(
-            IgnoreNan(Sum),
-            IgnoreNan(Product),
-            IgnoreNan(Mean),
-            IgnoreNan(Max),
-            IgnoreNan(ArgMax)
-        );
-        lengths!(IgnoreNan(Variance::default()));
-    }
-    if wanted("unaligned") && !shapes {
-        bench.unaligned()?;
-    }
-    bench.host_cost()?;
-    if wanted("rising") && !shapes {
-        bench.rising()?;
-    }
-    if wanted("axes") && !shapes {
-        axes::run(&bench)?;
-    }
-    if wanted("segments") && !shapes {
-        segments::run(&bench)?;
-    }
-    if wanted("pairs") && !shapes {
-        pairs::run(&bench)?;
-    }
-    if wanted("masks") && !shapes {
-        masks::run(&bench)?;
-    }
-    if wanted("steps") && !shapes {
-        steps::run(&bench)?;
-    }
-    if wanted("distinct") && !shapes {
-        distinct::run(&bench)?;
-    }
-    if wanted("exact") && !shapes {
-        exact::run(&bench)?;
-    }
-    if wanted("vast") && !shapes {
-        vast::run(&bench)?;
-    }
-    if wanted("types") && !shapes {
-        types::run(&bench)?;
+    lengths!("whole", [10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]; Sum, Max, ArgMax);
+    lengths!(
+        "operators", [12, 16, 20, 24, 28];
+        Mean, Min, ArgMin, Product, MinMax, ArgMinMax, NormL1, NormL2, NormInf, SumOfSquares, CountNonzero, CountNan, CountInf,
+        Any, All, LogSumExp, Skewness, Kurtosis, Variance::default(), StdDev::default(), MeanVariance::default(),
+        NormLp { p: 3.0 }, Describe::default(), Compensated(Sum), Wide(Sum), Exact(Sum), Compensated(Mean), Wide(Mean),
+        Exact(Mean), IgnoreNan(Sum), IgnoreNan(Product), IgnoreNan(Mean), IgnoreNan(Max), IgnoreNan(ArgMax),
+        IgnoreNan(Variance::default()),
+    );
+    let parts: [(&str, fn(&Bench) -> Outcome<()>); 12] = [
+        ("unaligned", Bench::unaligned),
+        ("host", Bench::host_cost),
+        ("rising", Bench::rising),
+        ("axes", axes::run),
+        ("segments", segments::run),
+        ("pairs", pairs::run),
+        ("masks", masks::run),
+        ("steps", steps::run),
+        ("distinct", distinct::run),
+        ("exact", exact::run),
+        ("vast", vast::run),
+        ("types", types::run),
+    ];
+    for (_, run) in parts.iter().filter(|(name, _)| !shapes && wanted(name)) {
+        run(&bench)?;
     }
     Ok(())
 }
@@ -158,21 +112,21 @@ impl Bench {
         Ok(())
     }
 
-    fn lengths<R: Reduction<f32>>(&self, op: R) -> Outcome<()> {
+    fn lengths<R: Reduction<f32>>(&self, group: &str, op: R, logs: &[u32]) -> Outcome<()> {
         self.check(op)?;
-        for log in [10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30] {
-            let len = 1usize << log;
+        for log in logs {
+            let len = 1_usize << log;
             let us = self.time(&self.gpu.prepare(op, len as u64)?, 0)?;
-            report(R::NAME, len, us);
+            line([group, R::NAME], length(len), "f32", us, 4 * len);
         }
         Ok(())
     }
 
     fn unaligned(&self) -> Outcome<()> {
         for log in [12, 20, 28] {
-            let len = (1usize << log) - 4;
+            let len = (1_usize << log) - 4;
             let us = self.time(&self.gpu.prepare::<f32, _>(Sum, len as u64)?, 1)?;
-            report("sum_unaligned", len, us);
+            line(["unaligned", "sum"], format!("2^{log} - 4"), "f32", us, 4 * len);
         }
         Ok(())
     }
@@ -192,16 +146,12 @@ impl Bench {
             if self.gpu.reduce(ArgMax, &self.pool.index(..len))? != len as u64 - 1 {
                 return Err(format!("argmax of {len} rising elements is not the last").into());
             }
-            report(
-                "argmax_rising",
-                len,
+            let [argmax, max] = [
                 self.time(&self.gpu.prepare::<f32, _>(ArgMax, len as u64)?, 0)?,
-            );
-            report(
-                "max_rising",
-                len,
                 self.time(&self.gpu.prepare::<f32, _>(Max, len as u64)?, 0)?,
-            );
+            ];
+            line(["rising", "argmax"], length(len), "f32", argmax, 4 * len);
+            line(["rising", "max"], length(len), "f32", max, 4 * len);
         }
         Ok(())
     }
@@ -300,10 +250,8 @@ impl Bench {
             self.stream.synchronize()?;
         }
         times.sort_by(f64::total_cmp);
-        println!(
-            "# host cost of an asynchronous call: median {:.2} us",
-            times[times.len() / 2]
-        );
+        let us = times[times.len() / 2];
+        line(["host", "asynchronous call"], length(1024), "f32", us, 4 * 1024);
         Ok(())
     }
 }
@@ -312,10 +260,11 @@ fn words<W: Words>(answer: W) -> Vec<u32> {
     (0..W::COUNT).map(|i| answer.word(i)).collect()
 }
 
-fn report(op: &str, len: usize, us: f64) {
-    report_typed::<f32>(op, len, us);
-}
-
-fn report_typed<T: Element>(op: &str, len: usize, us: f64) {
-    line(op, len, T::TYPE.name(), us, len * size_of::<T>());
+/// The name of a length.
+fn length(len: usize) -> String {
+    if len.is_power_of_two() {
+        format!("2^{}", len.ilog2())
+    } else {
+        len.to_string()
+    }
 }

@@ -12,7 +12,7 @@ use warpfold::{
     },
 };
 
-use super::{Bench, Outcome, Sample, line, words};
+use super::{Bench, Outcome, Sample, length, line, words};
 
 pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     of::<f32, _>(bench, Dot)?;
@@ -36,14 +36,18 @@ fn of<T: Sample, R: Reduction<Two<T>>>(bench: &Bench, op: R) -> Outcome<()> {
             return Err(format!("{} of {len}: GPU and CPU differ", R::NAME).into());
         }
     }
-    let name = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
-    // Two arrays of 2 GiB at most.
-    let most = 31 - bytes.ilog2();
-    for log in (12..=most).filter(|log| log % 2 == 0 || *log == most) {
+    let name = T::TYPE.name();
+    for log in [16, 20, 24, 28] {
         let len = 1_u64 << log;
         let prepared = bench.gpu.prepare::<Two<T>, R>(op, len)?;
         let us = time(bench, &prepared, [len, len])?;
-        line(R::NAME, len, name, us, (2 * len * bytes) as usize);
+        line(
+            ["pairs", R::NAME],
+            length(len as usize),
+            name,
+            us,
+            (2 * len * bytes) as usize,
+        );
     }
     for (rows, columns) in [(32_768, 768), (262_144, 128), (4096, 16_384)] {
         let matrix = Layout::c_order(&[rows, columns])?;
@@ -51,8 +55,13 @@ fn of<T: Sample, R: Reduction<Two<T>>>(bench: &Bench, op: R) -> Outcome<()> {
         let prepared = fold(op).axis(-1).prepare::<Two<T>>(&bench.gpu, (&matrix, &query))?;
         let us = time(bench, &prepared, [rows * columns, columns])?;
         let moved = (rows * columns + columns + rows) * bytes;
-        let (op, case) = (format!("{}_rows", R::NAME), format!("{rows}x{columns}"));
-        line(&op, case, name, us, moved as usize);
+        line(
+            ["pairs", R::NAME],
+            format!("{rows}x{columns}"),
+            name,
+            us,
+            moved as usize,
+        );
     }
     Ok(())
 }

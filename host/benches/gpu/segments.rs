@@ -15,35 +15,31 @@ const LEN: u64 = 1 << 28;
 /// Kinds of segments of `len` elements, by name.
 fn kinds(len: u64) -> Outcome<Vec<(String, Segments)>> {
     let mut kinds = vec![];
-    for log in [4, 6, 8, 10, 12, 14, 16, 20, 24] {
+    for log in [4, 6, 8, 10, 12, 16, 20, 24] {
         kinds.push((format!("2^{log}"), Segments::by_size(len, 1 << log)?));
     }
-    // Numbers in [0, 1), the same in each run.
-    let mut state = 1_u64;
-    let mut random = move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f64 / (1_u64 << 24) as f64
-    };
-    let mut drawn = |of: &dyn Fn(f64) -> u64| {
-        let mut lens = vec![];
-        let mut left = len;
-        while left > 0 {
-            let len = of(random()).min(left);
-            lens.push(len);
-            left -= len;
-        }
-        Segments::by_lens(lens)
-    };
-    kinds.push(("1..2047".into(), drawn(&|u| 1 + (u * 2047.0) as u64)?));
-    kinds.push(("1..16".into(), drawn(&|u| 1 + (u * 16.0) as u64)?));
-    kinds.push(("power law".into(), drawn(&|u| (8.0 / (u + 1e-9)).min(1e7) as u64)?));
+    kinds.push(("1..2047".into(), drawn(len, |u| 1 + (u * 2047.0) as u64)?));
+    kinds.push(("power law".into(), drawn(len, |u| (8.0 / (u + 1e-9)).min(1e7) as u64)?));
     let tiny = (len / 268).min(1_000_000);
     let mut lens = vec![3; tiny as usize];
     lens.insert(tiny as usize / 3, len - 3 * tiny);
     kinds.push(("one huge among a million of 3".into(), Segments::by_lens(lens)?));
     Ok(kinds)
+}
+
+/// Segments whose lengths are drawn from numbers in [0, 1), the same in each run, until all elements are in one.
+/// `host/benches/peers/peers.py` draws the same.
+fn drawn(len: u64, of: impl Fn(f64) -> u64) -> Outcome<Segments> {
+    let (mut state, mut left, mut lens) = (1_u64, len, vec![]);
+    while left > 0 {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let len = of((state >> 40) as f64 / (1_u64 << 24) as f64).min(left);
+        lens.push(len);
+        left -= len;
+    }
+    Ok(Segments::by_lens(lens)?)
 }
 
 pub(crate) fn run(bench: &Bench) -> Outcome<()> {
@@ -87,8 +83,8 @@ fn time_each<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, kinds: &[(String,
     for (name, segments) in kinds {
         let prepared = bench.gpu.prepare_segments::<T, R>(op, segments)?;
         let us = bench.time(&prepared, 0)?;
-        let (op, bytes) = (format!("{}_segments of {name}", R::NAME), prepared.plan().bytes());
-        line(&op, segments.count(), T::TYPE.name(), us, bytes as usize);
+        let bytes = prepared.plan().bytes() as usize;
+        line(["segments", R::NAME], name, T::TYPE.name(), us, bytes);
     }
     Ok(())
 }

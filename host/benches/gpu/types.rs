@@ -1,4 +1,4 @@
-//! Elements other than f32, of as many bytes.
+//! Elements of other types, of as many bytes.
 
 use warpfold::{
     cpu, fold,
@@ -8,9 +8,10 @@ use warpfold::{
     },
 };
 
-use super::{Bench, Outcome, Sample, report_typed, words};
+use super::{Bench, Outcome, Sample, line, words};
 
 pub(crate) fn run(bench: &Bench) -> Outcome<()> {
+    typed::<f32>(bench)?;
     typed::<bf16>(bench)?;
     typed::<f16>(bench)?;
     typed::<f64>(bench)?;
@@ -33,6 +34,9 @@ pub(crate) fn run(bench: &Bench) -> Outcome<()> {
     bits::<i64>(bench)
 }
 
+/// Sizes of arrays, by name.
+const SIZES: [(usize, &str); 2] = [(1 << 28, "256 MiB"), (1 << 30, "1 GiB")];
+
 /// Elements of one type. Overwrites the pool.
 fn typed<T: Sample>(bench: &Bench) -> Outcome<()>
 where
@@ -43,11 +47,11 @@ where
     CountNonzero: Reduction<T>,
 {
     let pattern = bench.fill::<T>()?;
-    op(bench, Sum, &pattern)?;
-    op(bench, Max, &pattern)?;
-    op(bench, ArgMax, &pattern)?;
-    op(bench, MinMax, &pattern)?;
-    op(bench, CountNonzero, &pattern)
+    plain(bench, Sum, &pattern)?;
+    plain(bench, Max, &pattern)?;
+    plain(bench, ArgMax, &pattern)?;
+    plain(bench, MinMax, &pattern)?;
+    plain(bench, CountNonzero, &pattern)
 }
 
 /// FP8, which has few operators.
@@ -59,10 +63,10 @@ where
     NormInf: Reduction<T>,
 {
     let pattern = bench.fill::<T>()?;
-    op(bench, Sum, &pattern)?;
-    op(bench, Max, &pattern)?;
-    op(bench, ArgMax, &pattern)?;
-    op(bench, NormInf, &pattern)
+    plain(bench, Sum, &pattern)?;
+    plain(bench, Max, &pattern)?;
+    plain(bench, ArgMax, &pattern)?;
+    plain(bench, NormInf, &pattern)
 }
 
 /// Complex numbers, which have no order.
@@ -73,9 +77,9 @@ where
     NormInf: Reduction<T>,
 {
     let pattern = bench.fill::<T>()?;
-    op(bench, Sum, &pattern)?;
-    op(bench, NormL2, &pattern)?;
-    op(bench, NormInf, &pattern)
+    plain(bench, Sum, &pattern)?;
+    plain(bench, NormL2, &pattern)?;
+    plain(bench, NormInf, &pattern)
 }
 
 /// Moments, whose states are f64 whatever the elements.
@@ -86,9 +90,9 @@ where
     Skewness: Reduction<T>,
 {
     let pattern = bench.fill::<T>()?;
-    op(bench, NormL2, &pattern)?;
-    op(bench, StdDev::default(), &pattern)?;
-    op(bench, Skewness, &pattern)
+    plain(bench, NormL2, &pattern)?;
+    plain(bench, StdDev::default(), &pattern)?;
+    plain(bench, Skewness, &pattern)
 }
 
 /// Integers bit by bit.
@@ -97,24 +101,36 @@ where
     BitXor: Reduction<T>,
 {
     let pattern = bench.fill::<T>()?;
-    op(bench, BitXor, &pattern)
+    plain(bench, BitXor, &pattern)
 }
 
-pub(crate) fn op<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
+pub(crate) fn op<T: Sample, R: Reduction<T>>(
+    bench: &Bench,
+    [group, name]: [&str; 2],
+    op: R,
+    pattern: &[T],
+) -> Outcome<()> {
     for (len, misalign) in [(1, 0), (1000, 1), (100_001, 1), (100_001, 0), (pattern.len() - 1, 1)] {
         let on_gpu = words(fold(op).on(&bench.gpu, bench.view::<T>(misalign, len))?);
         if on_gpu != words(cpu::reduce(op, &pattern[misalign..misalign + len])?) {
             return Err(format!("{} of {len} {}: GPU and CPU differ", R::NAME, T::TYPE.name()).into());
         }
     }
-    for log in [20, 24, 28, 30, 32] {
-        let len = (1_usize << log) / size_of::<T>();
+    for (bytes, size) in SIZES {
+        let len = bytes / size_of::<T>();
         let us = bench.time(&bench.gpu.prepare::<T, R>(op, len as u64)?, 0)?;
-        report_typed::<T>(R::NAME, len, us);
-        if log == 28 {
-            let us = bench.time(&bench.gpu.prepare::<T, R>(op, len as u64 - 16)?, 1)?;
-            report_typed::<T>(&format!("{}_unaligned", R::NAME), len - 16, us);
-        }
+        line([group, name], size, T::TYPE.name(), us, bytes);
     }
+    Ok(())
+}
+
+/// Of whole arrays, and of one that begins an element past any vector.
+fn plain<T: Sample, R: Reduction<T>>(bench: &Bench, op: R, pattern: &[T]) -> Outcome<()> {
+    self::op(bench, ["types", R::NAME], op, pattern)?;
+    let (bytes, size) = SIZES[0];
+    let len = bytes / size_of::<T>() - 16;
+    let us = bench.time(&bench.gpu.prepare::<T, R>(op, len as u64)?, 1)?;
+    let name = format!("{} unaligned", R::NAME);
+    line(["types", &name], size, T::TYPE.name(), us, len * size_of::<T>());
     Ok(())
 }

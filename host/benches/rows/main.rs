@@ -1,5 +1,5 @@
-//! How fast a GPU's row operations are: matrices along their last axis, and serving's shapes. Prints CSV: `op,case,dtype,us,GB/s,bytes`, the bytes being
-//! those that are read and written, each once; a `#` starts a remark. `cargo bench --bench rows [-- OP …]`. Without a GPU it says so and ends well.
+//! How fast a GPU's row operations are: matrices along their last axis, and serving's shapes. Prints CSV: `group,op,case,dtype,us,GB/s,bytes`,
+//! the bytes being those that are read and written, each once; a `#` starts a remark. `cargo bench --bench rows [-- GROUP|OP|SHAPE …]`. Without a GPU it says so and ends well.
 
 #[path = "../gpu/bench.rs"]
 mod bench;
@@ -20,20 +20,17 @@ use bench::{Bench, Outcome, line};
 use sample::Sample;
 
 /// Rows and columns of training, and of long vocabularies.
-const SHAPES: [(u64, u64); 9] = [
-    (32_768, 256),
-    (32_768, 768),
-    (32_768, 1024),
-    (16_384, 4096),
-    (8192, 8192),
-    (4096, 16_384),
-    (2048, 65_536),
-    (1024, 152_064),
-    (1024, 262_144),
+const SHAPES: [[u64; 2]; 6] = [
+    [32_768, 256],
+    [32_768, 1024],
+    [16_384, 4096],
+    [8192, 8192],
+    [2048, 65_536],
+    [1024, 262_144],
 ];
 
 /// Rows of a vocabulary that is generated from.
-const FEW: [(u64, u64); 4] = [(1, 152_064), (16, 152_064), (64, 152_064), (256, 152_064)];
+const VOCABULARY: [[u64; 2]; 4] = [[1, 152_064], [16, 152_064], [256, 152_064], [1024, 152_064]];
 
 /// Rows and columns of which the bits are compared first.
 const CHECKED: [[u64; 2]; 6] = [[70, 256], [9, 1000], [5, 4096], [3, 40_000], [2, 262_144], [1, 1 << 20]];
@@ -53,9 +50,10 @@ fn main() -> Outcome<()> {
     bench.copy()?;
     println!("{}", bench::HEADS);
     of::<half::bf16>(&bench)?;
+    vocabulary(&bench)?;
+    serving(&bench)?;
     of::<f32>(&bench)?;
-    gpt2(&bench)?;
-    serving(&bench)
+    gpt2(&bench)
 }
 
 /// GPT-2's layer norm, of 4 texts of 1024 tokens, and the softmax of its 12 heads' causal attention.
@@ -65,19 +63,20 @@ fn gpt2(bench: &Bench) -> Outcome<()> {
         biases: true,
         ..PLAIN
     };
-    time::<f32, _>(bench, "gpt2_layer_norm", &row::layer_norm(1e-5), [4096, 768], both)?;
+    let norm = row::layer_norm(1e-5);
+    time::<f32, _>(bench, ["gpt2", "layer_norm"], &norm, &[4096, 768], both)?;
     let causal = row::softmax().scale(0.125).causal();
-    time_of::<f32, _>(bench, "gpt2_causal_softmax", &causal, &[48, 1024, 1024], PLAIN)
+    time::<f32, _>(bench, ["gpt2", "causal_softmax"], &causal, &[48, 1024, 1024], PLAIN)
 }
 
-/// Whether an operation of a shape is asked for: all are, if none is named. Shapes are told from operations by their first letter, which is a digit.
-fn is_wanted(name: &str, shape: &[u64]) -> bool {
-    let is_shape = |name: &str| name.starts_with(|first: char| first.is_ascii_digit());
-    let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
-    [name, &named(shape)].iter().all(|wanted| {
-        let mut others = asked.iter().filter(|arg| is_shape(arg) == is_shape(wanted)).peekable();
-        others.peek().is_none() || others.any(|arg| arg == wanted)
-    })
+/// Whether an operation of a group and of a shape is asked for: all are, if none is named. Shapes are told from the others by their first letter,
+/// which is a digit.
+fn is_wanted([group, op]: [&str; 2], shape: &[u64]) -> bool {
+    let asked = std::env::args().skip(1).filter(|arg| !arg.starts_with("--"));
+    let (shapes, names): (Vec<String>, Vec<String>) =
+        asked.partition(|name| name.starts_with(|first: char| first.is_ascii_digit()));
+    (shapes.is_empty() || shapes.contains(&named(shape)))
+        && (names.is_empty() || names.iter().any(|name| name == group || name == op))
 }
 
 /// A shape, as it is printed and asked for.
@@ -113,70 +112,47 @@ fn of<T: Sample + RowElement + Pod>(bench: &Bench) -> Outcome<()> {
     };
     let targets = Beside { targets: true, ..PLAIN };
     let loss = row::cross_entropy(Targets::Later { of_64_bits: true });
-    for (rows, columns) in SHAPES.into_iter().chain(FEW) {
-        let size = [rows, columns];
-        time::<T, _>(bench, "softmax", &row::softmax(), size, PLAIN)?;
-        time::<T, _>(bench, "log_softmax", &row::log_softmax(), size, PLAIN)?;
-        time::<T, _>(bench, "layer_norm", &row::layer_norm(1e-5), size, weighted)?;
-        time::<T, _>(bench, "rms_norm", &row::rms_norm(1e-6), size, weighted)?;
-        time::<T, _>(bench, "cross_entropy", &loss, size, targets)?;
+    let (softmax, log_softmax) = (row::softmax(), row::log_softmax());
+    for size in &SHAPES {
+        time::<T, _>(bench, ["maps", "softmax"], &softmax, size, PLAIN)?;
+        time::<T, _>(bench, ["maps", "log_softmax"], &log_softmax, size, PLAIN)?;
+        time::<T, _>(bench, ["maps", "layer_norm"], &row::layer_norm(1e-5), size, weighted)?;
+        time::<T, _>(bench, ["maps", "rms_norm"], &row::rms_norm(1e-6), size, weighted)?;
+        time::<T, _>(bench, ["maps", "cross_entropy"], &loss, size, targets)?;
+        time::<T, _>(bench, ["maps", "log_sum_exp"], &row::log_sum_exp(), size, PLAIN)?;
+        let gradient = loss.clone().gradient(1.0);
         time::<T, _>(
             bench,
-            "cross_entropy_and_gradient",
-            &loss.clone().gradient(1.0),
+            ["backward", "cross_entropy_and_gradient"],
+            &gradient,
             size,
             targets,
         )?;
-        time::<T, _>(bench, "log_sum_exp", &row::log_sum_exp(), size, PLAIN)?;
-        time::<T, _>(bench, "softmax_gradient", &row::softmax_gradient(later()), size, pair)?;
-        time::<T, _>(
-            bench,
-            "log_softmax_gradient",
-            &row::log_softmax_gradient(later()),
-            size,
-            pair,
-        )?;
-        time::<T, _>(
-            bench,
-            "layer_norm_gradient",
-            &row::layer_norm_gradient(later(), &means),
-            size,
-            norm,
-        )?;
-        time::<T, _>(
-            bench,
-            "rms_norm_gradient",
-            &row::rms_norm_gradient(later(), &roots),
-            size,
-            norm,
-        )?;
+        let gradient = row::softmax_gradient(later());
+        time::<T, _>(bench, ["backward", "softmax_gradient"], &gradient, size, pair)?;
+        let gradient = row::log_softmax_gradient(later());
+        time::<T, _>(bench, ["backward", "log_softmax_gradient"], &gradient, size, pair)?;
+        let gradient = row::layer_norm_gradient(later(), &means);
+        time::<T, _>(bench, ["backward", "layer_norm_gradient"], &gradient, size, norm)?;
+        let gradient = row::rms_norm_gradient(later(), &roots);
+        time::<T, _>(bench, ["backward", "rms_norm_gradient"], &gradient, size, norm)?;
+        sum_columns::<T>(bench, *size)?;
     }
-    for (rows, columns) in SHAPES {
-        sum_columns::<T>(bench, [rows, columns])?;
+    for shape in &IMAGES {
+        let groups = row::group_norm(32, 1e-5);
+        time::<T, _>(bench, ["group_norm", "group_norm"], &groups, shape, weighted)?;
+        let gradient = row::group_norm_gradient(32, later(), &means);
+        time::<T, _>(bench, ["group_norm", "group_norm_gradient"], &gradient, shape, norm)?;
     }
-    for shape in IMAGES {
-        let groups = || row::group_norm(32, 1e-5);
-        time_of::<T, _>(bench, "group_norm", &groups(), &shape, weighted)?;
-        time_of::<T, _>(
-            bench,
-            "group_norm_gradient",
-            &row::group_norm_gradient(32, later(), &means),
-            &shape,
-            norm,
-        )?;
-    }
-    for (rows, columns) in [(8192, 8192), (2048, 65_536)] {
-        for (name, form) in [("softmax_unfused", Form::Unfused), ("softmax_two_pass", Form::TwoPass)] {
-            time::<T, _>(bench, name, &row::softmax().form(form), [rows, columns], PLAIN)?;
+    for size in &[[8192, 8192], [2048, 65_536]] {
+        for (name, form) in [
+            ("online", Form::Online),
+            ("two_pass", Form::TwoPass),
+            ("unfused", Form::Unfused),
+        ] {
+            time::<T, _>(bench, ["forms", name], &row::softmax().form(form), size, PLAIN)?;
         }
-        let masked = Beside { arrays: 2, ..PLAIN };
-        time::<T, _>(
-            bench,
-            "softmax_plus",
-            &row::softmax().plus(later()),
-            [rows, columns],
-            masked,
-        )?;
+        time::<T, _>(bench, ["forms", "plus"], &row::softmax().plus(later()), size, pair)?;
     }
     Ok(())
 }
@@ -199,16 +175,26 @@ const PLAIN: Beside = Beside {
     known: false,
 };
 
+/// Few rows of a large vocabulary.
+fn vocabulary(bench: &Bench) -> Outcome<()> {
+    let targets = Beside { targets: true, ..PLAIN };
+    let loss = row::cross_entropy(Targets::Later { of_64_bits: true });
+    let (softmax, log_softmax) = (row::softmax(), row::log_softmax());
+    for size in &VOCABULARY {
+        time::<half::bf16, _>(bench, ["vocabulary", "softmax"], &softmax, size, PLAIN)?;
+        time::<half::bf16, _>(bench, ["vocabulary", "log_softmax"], &log_softmax, size, PLAIN)?;
+        time::<half::bf16, _>(bench, ["vocabulary", "cross_entropy"], &loss, size, targets)?;
+    }
+    Ok(())
+}
+
+/// RMS norms of the few rows of a server.
 fn serving(bench: &Bench) -> Outcome<()> {
-    bench.fill::<half::bf16>()?;
     let weighted = Beside { weights: true, ..PLAIN };
-    for columns in [128, 1024, 4096, 8192, 16_384] {
-        for rows in [1, 16, 64, 256, 1024, 4096] {
-            // Those of training are among them.
-            if SHAPES.contains(&(rows, columns)) {
-                continue;
-            }
-            time::<half::bf16, _>(bench, "rms_norm", &row::rms_norm(1e-6), [rows, columns], weighted)?;
+    for rows in [1, 16, 256, 4096] {
+        for columns in [128, 1024, 4096, 16_384] {
+            let (norm, size) = (row::rms_norm(1e-6), [rows, columns]);
+            time::<half::bf16, _>(bench, ["serving", "rms_norm"], &norm, &size, weighted)?;
         }
     }
     Ok(())
@@ -235,7 +221,7 @@ fn check<T: Sample + RowElement + Pod, Op: Operation>(
 
 /// The gradients of a norm's weights and biases.
 fn sum_columns<T: Sample + RowElement + Pod>(bench: &Bench, [rows, columns]: [u64; 2]) -> Outcome<()> {
-    let name = "norm_column_gradients";
+    let name = ["backward", "norm_column_gradients"];
     if !is_wanted(name, &[rows, columns]) {
         return Ok(());
     }
@@ -266,30 +252,13 @@ fn sum_columns<T: Sample + RowElement + Pod>(bench: &Bench, [rows, columns]: [u6
         Ok(())
     };
     let us = bench.launches(inner, launch)?;
-    line(
-        name,
-        format!("{rows}x{columns}"),
-        T::TYPE.name(),
-        us,
-        2 * bytes as usize,
-    );
+    line(name, named(&[rows, columns]), T::TYPE.name(), us, 2 * bytes as usize);
     Ok(())
 }
 
 fn time<T: Sample + RowElement + Pod, Op: Operation>(
     bench: &Bench,
-    name: &str,
-    operation: &Row<'_, Op>,
-    size: [u64; 2],
-    beside: Beside,
-) -> Outcome<()> {
-    time_of::<T, _>(bench, name, operation, &size, beside)
-}
-
-/// The same of an array of any shape.
-fn time_of<T: Sample + RowElement + Pod, Op: Operation>(
-    bench: &Bench,
-    name: &str,
+    name: [&str; 2],
     operation: &Row<'_, Op>,
     shape: &[u64],
     beside: Beside,

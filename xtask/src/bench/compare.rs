@@ -1,4 +1,4 @@
-//! What became slower since the last record of the same card.
+//! What became slower since the last record of the same card or processor.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ const SLOWER: f64 = 1.05;
 /// And by how many microseconds.
 const LEAST_US: f64 = 0.3;
 
-/// Lines to print: each of our times that is longer than in the last record of this card that has it.
+/// Lines to print: each of our times that is longer than in the last record of this machine that has it.
 pub fn regressions(earlier: &[Record], new: &Record) -> Vec<String> {
     let mut last: BTreeMap<Key<'_>, (&Figure, &Record)> = BTreeMap::new();
-    let same_card: Vec<&Record> = earlier.iter().filter(|record| record.card() == new.card()).collect();
-    if same_card.is_empty() {
+    let of_machine: Vec<&Record> = earlier.iter().filter(|record| record.is_of_machine_of(new)).collect();
+    if of_machine.is_empty() {
         return vec![format!("nothing to compare with: no record of {}", new.card())];
     }
-    for record in same_card {
+    for record in of_machine {
         last.extend(record.figures.iter().map(|figure| (figure.key(), (figure, record))));
     }
     let is_ours = |figure: &&Figure| is_ours(figure) && figure.metric == "us";

@@ -1,23 +1,27 @@
 //! `cargo xtask bench`: ours and, where they are there, the peers, on the same shapes in one run; a dated record of it, and what became slower.
 
 mod compare;
+mod parts;
 mod programs;
 pub mod records;
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
 
 use crate::{build_ptx, generator::Codegen, paths, process::capture, setup, test};
+use parts::{PARTS, Part};
 use programs::Programs;
-use records::{Figure, Record};
+use records::Record;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// What to measure; all, if nothing is named.
-    #[arg(long, value_enum, value_delimiter = ',')]
-    only: Vec<Part>,
+    /// What to measure: of a GPU all but `cpu`, without one `cpu` alone, if nothing is named.
+    #[arg(long, value_name = "PART", value_parser = parts::named, value_delimiter = ',')]
+    only: Vec<&'static Part>,
     /// A folder of `cargo xtask bundle`, whose programs are run as they are: on a machine without Rust.
     #[arg(long, value_name = "DIR", requires = "commit")]
     programs: Option<PathBuf>,
@@ -32,41 +36,42 @@ pub struct Args {
     records: Option<PathBuf>,
 }
 
-/// What can be measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Part {
-    /// The ladder, and where the time of a sum goes.
-    Ladder,
-    /// Errors of sums, and how many bits runs of one sum differ in.
-    Accuracy,
-    /// Whole arrays.
-    Whole,
-    /// Rows and columns of matrices.
-    Axes,
-    /// Row operations.
-    Maps,
-    /// What a process waits for once.
-    FirstCalls,
-}
-
 /// What to say where there is none.
-const NO_GPU: &str = "no GPU can be used here: `cargo bench -p warpfold --bench cpu` is what there is for CPUs";
+const NO_GPU: &str = "no GPU can be used here: `cargo xtask bench --only cpu` is what there is for CPUs";
 
 /// Runs the task.
 pub fn run(args: &Args) -> Result<()> {
+    let is_of_cpu = match &args.only[..] {
+        [] => args.programs.is_none() && !test::has_driver(),
+        parts => parts.iter().any(|part| part.is_of_cpu()),
+    };
+    let parts: Vec<&Part> = if args.only.is_empty() {
+        PARTS.iter().filter(|part| part.is_of_cpu() == is_of_cpu).collect()
+    } else {
+        args.only.clone()
+    };
+    if parts.iter().any(|part| part.is_of_cpu() != is_of_cpu) {
+        bail!("what a CPU does is a record of its own: measure `cpu` alone");
+    }
     let (programs, commit) = match (&args.programs, &args.commit) {
         (Some(folder), Some(commit)) => (Programs::of_bundle(folder), commit.clone()),
         _ => {
             // Before half an hour of building.
-            if !test::has_driver() {
+            if !is_of_cpu && !test::has_driver() {
                 bail!("{NO_GPU}");
             }
-            build_ptx::build_default(&setup::ensure(Codegen::Llvm)?)?;
-            (Programs::build()?, args.commit.clone().map_or_else(commit, Ok)?)
+            if !is_of_cpu {
+                build_ptx::build_default(&setup::ensure(Codegen::Llvm)?)?;
+            }
+            let benches: BTreeSet<&str> = parts.iter().filter_map(|part| part.bench()).collect();
+            let programs = Programs::build(&benches.into_iter().collect::<Vec<_>>())?;
+            (programs, args.commit.clone().map_or_else(commit, Ok)?)
         }
     };
-    let machine = programs.machine()?;
-    if machine.gpu.is_none() {
+    let mut machine = programs.machine()?;
+    if is_of_cpu {
+        machine.gpu = None;
+    } else if machine.gpu.is_none() {
         bail!("{NO_GPU}");
     }
     let mut record = Record {
@@ -78,27 +83,17 @@ pub fn run(args: &Args) -> Result<()> {
         absent: BTreeMap::new(),
         failed: vec![],
     };
-    let parts = if args.only.is_empty() {
-        Part::value_variants()
-    } else {
-        &args.only
-    };
-    for part in parts {
-        record.figures.extend(measure(*part, &programs)?);
+    for part in &parts {
+        record.take(part.measure(&programs)?);
     }
-    if !args.no_peers {
-        let groups: Vec<&str> = parts.iter().flat_map(|part| peers_of(*part)).copied().collect();
-        if !groups.is_empty() {
-            let root = if args.programs.is_some() {
-                ".".into()
-            } else {
-                paths::root()
-            };
-            let peers = programs::peers(&root, &groups)?;
-            record.figures.extend(peers.figures);
-            record.absent = peers.absent;
-            record.failed = peers.failed;
-        }
+    let groups: Vec<&str> = parts.iter().flat_map(|part| part.peers).copied().collect();
+    if !args.no_peers && !groups.is_empty() {
+        let root = if args.programs.is_some() {
+            ".".into()
+        } else {
+            paths::root()
+        };
+        record.take(programs::peers(&root, &groups)?);
     }
     for line in record.keep_first() {
         println!("{line}");
@@ -120,39 +115,6 @@ pub fn run(args: &Args) -> Result<()> {
         println!("{line}");
     }
     Ok(())
-}
-
-/// What our programs measure of a part.
-fn measure(part: Part, programs: &Programs) -> Result<Vec<Figure>> {
-    Ok(match part {
-        Part::Ladder => {
-            let of = |arguments: &[&str]| programs.command(&[&["ladder"], arguments].concat());
-            [
-                of(&["sum", "--runs", "1000"])?,
-                of(&["softmax"])?,
-                of(&["layer-norm"])?,
-                of(&["stages"])?,
-            ]
-            .concat()
-        }
-        Part::Accuracy => programs.command(&["accuracy"])?,
-        Part::Whole => programs.bench("gpu", &["sum", "max", "argmax"])?,
-        Part::Axes => programs.bench("gpu", &["axes"])?,
-        Part::Maps => programs.bench("rows", &[])?,
-        Part::FirstCalls => programs.first_calls()?,
-    })
-}
-
-/// The peers' groups that are measured beside it.
-fn peers_of(part: Part) -> &'static [&'static str] {
-    match part {
-        Part::Ladder => &["determinism"],
-        Part::Accuracy => &["accuracy"],
-        Part::Whole => &["whole"],
-        Part::Axes => &["rows", "columns"],
-        Part::Maps => &["maps", "gpt2"],
-        Part::FirstCalls => &[],
-    }
 }
 
 /// What is checked out, with a mark where files differ from it.

@@ -42,6 +42,9 @@ pub struct Record {
 pub struct Machine {
     /// The first GPU.
     pub gpu: Option<Gpu>,
+    /// The processor's name, where the system says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
     /// Threads of the CPU backend.
     pub threads: usize,
     /// The vector instructions that it used.
@@ -115,6 +118,17 @@ pub struct Failed {
     pub failed: String,
 }
 
+/// What a program measured.
+#[derive(Default)]
+pub struct Measured {
+    /// What was measured.
+    pub figures: Vec<Figure>,
+    /// Who was not there.
+    pub absent: BTreeMap<String, String>,
+    /// What gave no answer.
+    pub failed: Vec<Failed>,
+}
+
 /// What a figure is of: no record has two of one.
 pub type Key<'a> = [&'a str; 6];
 
@@ -132,6 +146,13 @@ impl Figure {
 }
 
 impl Record {
+    /// Takes what a program measured.
+    pub fn take(&mut self, measured: Measured) {
+        self.figures.extend(measured.figures);
+        self.absent.extend(measured.absent);
+        self.failed.extend(measured.failed);
+    }
+
     /// A record in a file, if it is sound.
     pub fn load(file: &Path) -> Result<Self> {
         let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -180,9 +201,18 @@ impl Record {
         twice
     }
 
-    /// The card, or the CPU where there is none: records of two are not compared.
+    /// The card, or the processor of a record of CPUs.
     pub fn card(&self) -> &str {
-        self.machine.gpu.as_ref().map_or("cpu", |gpu| &gpu.name)
+        let cpu = self.machine.cpu.as_deref().unwrap_or("cpu");
+        self.machine.gpu.as_ref().map_or(cpu, |gpu| &gpu.name)
+    }
+
+    /// Whether the other is of such a machine, too: of two no times are compared.
+    pub fn is_of_machine_of(&self, other: &Self) -> bool {
+        let cpu = |record: &Self| (record.machine.threads, record.machine.vector_instructions.clone());
+        self.card() == other.card()
+            && self.machine.gpu.is_some() == other.machine.gpu.is_some()
+            && (self.machine.gpu.is_some() || cpu(self) == cpu(other))
     }
 
     /// Day, month and year.
@@ -193,10 +223,11 @@ impl Record {
     /// Writes it to a folder, under a name of its own; says which.
     pub fn save(&self, folder: &Path) -> Result<PathBuf> {
         self.check()?;
-        let card: String = self
-            .card()
-            .to_lowercase()
-            .replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let card = self.card().to_lowercase();
+        let words = card
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .filter(|word| !word.is_empty());
+        let card = words.collect::<Vec<_>>().join("-");
         let name = |number: u32| folder.join(format!("{}-{card}-{number}.json", self.day()));
         let mut number = 1;
         while name(number).exists() {
@@ -271,6 +302,7 @@ pub mod tests {
                     peak_gb_per_s: Some(4800.0),
                     cuda: "13.0".into(),
                 }),
+                cpu: Some("A CPU (R) of 2 cores".into()),
                 threads: 2,
                 vector_instructions: "AVX2".into(),
                 kernels: "none".into(),
@@ -319,6 +351,28 @@ pub mod tests {
             let error = format!("{:#}", all(&folder).unwrap_err());
             assert!(error.contains(says) && error.contains("nvidia-h200-1.json"), "{error}");
         }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_record_of_a_cpu_is_compared_with_that_of_the_same_machine() {
+        let on_gpu = record("2026-11-27T01:02:03Z", "GPU", vec![]);
+        let mut on_cpu = on_gpu.clone();
+        on_cpu.machine.gpu = None;
+        assert_eq!(on_cpu.card(), "A CPU (R) of 2 cores");
+        let mut of_more = on_cpu.clone();
+        of_more.machine.threads = 16;
+        assert!(on_cpu.is_of_machine_of(&on_cpu.clone()) && on_gpu.is_of_machine_of(&on_gpu.clone()));
+        assert!(!on_cpu.is_of_machine_of(&of_more) && !on_cpu.is_of_machine_of(&on_gpu));
+        let folder = std::env::temp_dir().join(format!("warpfold-records-of-cpus-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = on_cpu.save(&folder).unwrap();
+        assert!(
+            file.ends_with("2026-11-27-a-cpu-r-of-2-cores-1.json"),
+            "{}",
+            file.display()
+        );
+        assert_eq!(all(&folder).unwrap(), [on_cpu]);
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -10,7 +10,7 @@ Numbers come from their index, by a hash of 32 bits; all arithmetic is modulo 2^
     h = i * 2654435761;  h ^= h >> 15;  h *= 2246822519;  h ^= h >> 13;  h *= 3266489917;  h ^= h >> 16
 
 Timed and of "determinism":  x[i] = (h(i) >> 8) / 2^24 - 0.5, rounded to the type.
-"ragged" segments:           length[i] = h(i) mod 513, the last one cut at 2^26 elements.
+"1..2047", "power law":      lengths from the congruential generator of host/benches/gpu/segments.rs, see `drawn`.
 "2^20 uniform":              x[i] = (h(i) >> 8) / 2^24.
 "2^20 ill-conditioned":      x[i] is number k of the list below, where k is a permutation of i, modulo 2^20:
 
@@ -50,12 +50,33 @@ try:
 except ImportError as error:
     triton, no_triton = None, str(error)
 
-GROUPS = ["whole", "rows", "columns", "segments", "maps", "gpt2", "determinism", "accuracy"]
-SIZES = {"f32": 4, "bf16": 2, "f64": 8}
+GROUPS = ["whole", "operators", "types", "pairs", "rows", "columns", "segments", "maps", "vocabulary", "serving", "backward"]
+GROUPS += ["gpt2", "gradients", "determinism", "accuracy"]
+# A peer that takes the first takes these.
+LIKE = {"vocabulary": "maps", "serving": "maps"}
+SIZES = {"f32": 4, "bf16": 2, "f64": 8, "i8": 1}
 POOL_BYTES = 4 << 30
 RUNS = 1000
 MAPS = ["softmax", "log_softmax", "layer_norm", "rms_norm", "cross_entropy"]
+MATRICES = [(1 << 20, 64), (32768, 256), (32768, 1024), (16384, 4096), (2048, 65536), (1024, 262144)]
 MAP_SHAPES = [(32768, 256), (32768, 1024), (16384, 4096), (8192, 8192), (2048, 65536), (1024, 262144)]
+SEGMENTS = ["2^4", "2^6", "2^8", "2^10", "2^12", "2^16", "2^20", "2^24", "1..2047", "power law"]
+SEGMENTS += ["one huge among a million of 3"]
+
+
+def transformer(layers, width):
+    square, wide = width * width, width * width * 8 // 3
+    return layers * [square, square, square, square, wide, wide, wide, width, width]
+
+
+# Elements of each tensor of a list.
+LISTS = {
+    "12 layers of 768": transformer(12, 768),
+    "16 layers of 2048": transformer(16, 2048),
+    "one of 2^28": [1 << 28],
+    "10000 of 4096": [4096] * 10000,
+    "1000 of 1001": [1001] * 1000,
+}
 
 
 # What is measured
@@ -72,8 +93,16 @@ class Case:
     @property
     def bytes(self):
         """Those of the input, and of an output if it is as large."""
-        maps = self.group in ("maps", "gpt2") and self.op != "cross_entropy"
-        return math.prod(self.shape) * SIZES[self.dtype] * (2 if maps else 1)
+        count = math.prod(self.shape)
+        if self.kind in ("maps", "gpt2") and self.op != "cross_entropy":
+            count *= 2
+        if self.group == "backward":
+            count += count // 2
+        return count * SIZES[self.dtype]
+
+    @property
+    def kind(self):
+        return LIKE.get(self.group, self.group)
 
 
 def cases(quick):
@@ -83,25 +112,51 @@ def cases(quick):
     for k in (20, 28) if quick else range(10, 31, 2):
         for op in ("sum", "max", "argmax"):
             yield Case("whole", op, "f32", f"2^{k}", (1 << k,))
-    for dtype in ("bf16", "f64"):
-        yield Case("whole", "sum", dtype, "2^28", (1 << 28,))
+    for k in (20, 28):
+        for op in ("mean", "prod", "l2", "std", "logsumexp"):
+            yield Case("operators", op, "f32", f"2^{k}", (1 << k,))
+    for dtype in ("bf16", "f64", "i8"):
+        for op in ("sum", "max", "argmax"):
+            yield Case("types", op, dtype, "1 GiB", ((1 << 30) // SIZES[dtype],))
     for dtype in ("f32", "bf16"):
-        for shape in [(32768, 256), (16384, 4096), (2048, 65536)][: 2 if quick else 3]:
-            for op in ("sum", "max", "argmax"):
-                yield of("rows", op, dtype, shape)
-    for op in ("sum", "max", "argmax"):
-        yield of("columns", op, "f32", (4096, 16384))
-    yield Case("segments", "sum", "f32", "1048576x256", (1 << 28,))
-    yield Case("segments", "sum", "f32", "ragged", (1 << 26,))
+        for k in (20, 28) if quick else (16, 20, 24, 28):
+            yield Case("pairs", "dot", dtype, f"2^{k}", (2, 1 << k))
+    for dtype in ("f32", "bf16"):
+        for group in ("rows", "columns"):
+            for shape in MATRICES[::3] if quick else MATRICES:
+                for op in ("sum", "max", "argmax") + ("logsumexp",) * (dtype == "f32"):
+                    yield of(group, op, dtype, shape)
+    for dtype in ("f32", "bf16"):
+        for kind in SEGMENTS[2::7] if quick else SEGMENTS:
+            for op in ("sum", "max", "argmax") if dtype == "f32" else ("sum",):
+                yield Case("segments", op, dtype, kind, (1 << 28,))
     for dtype in ("f32", "bf16"):
         for shape in [MAP_SHAPES[0], MAP_SHAPES[4]] if quick else MAP_SHAPES:
             for op in MAPS:
                 yield of("maps", op, dtype, shape)
+    for rows, columns in [MAP_SHAPES[0], MAP_SHAPES[4]] if quick else MAP_SHAPES:
+        for op in ("softmax_gradient", "layer_norm_gradient", "rms_norm_gradient"):
+            yield Case("backward", op, "bf16", f"{rows}x{columns}", (2, rows, columns))
+    for rows in (1, 1024) if quick else (1, 16, 256, 1024):
+        for op in ("softmax", "log_softmax", "cross_entropy"):
+            yield of("vocabulary", op, "bf16", (rows, 152064))
+    for rows in (1, 4096) if quick else (1, 16, 256, 4096):
+        for columns in (128, 1024, 4096, 16384):
+            yield of("serving", "rms_norm", "bf16", (rows, columns))
+    for dtype in ("f32", "bf16"):
+        for name in list(LISTS)[:2] if quick else LISTS:
+            for op in ("norm L2", "norm Inf"):
+                # Each tensor begins at a multiple of 256 bytes.
+                yield Case("gradients", op, dtype, name, (sum(padded(LISTS[name], SIZES[dtype])),))
     yield of("gpt2", "layer_norm", "f32", (4096, 768))
     yield of("gpt2", "causal_softmax", "f32", (48, 1024, 1024))
     yield Case("determinism", "sum", "f32", "2^24", (1 << 24,))
     yield Case("accuracy", "sum", "f32", "2^20 uniform", (1 << 20,))
     yield Case("accuracy", "sum", "f32", "2^20 ill-conditioned", (1 << 20,))
+
+
+def padded(lens, size):
+    return [-(-n * size // 256) * 256 // size for n in lens]
 
 
 # Numbers
@@ -127,8 +182,41 @@ def pool(dtype):
     numbers = torch.empty(POOL_BYTES // dtype.itemsize, dtype=dtype, device="cuda")
     for first in range(0, len(numbers), 1 << 24):
         end = min(first + (1 << 24), len(numbers))
-        numbers[first:end] = (hashed(indices(first, end)) >> 8).double() / 2**24 - 0.5
+        drawn = (hashed(indices(first, end)) >> 8).double() / 2**24 - 0.5
+        numbers[first:end] = drawn if dtype.is_floating_point else drawn * 256
     return numbers
+
+
+def signed(word):
+    """The 64 bits of an integer, as torch has them."""
+    word &= (1 << 64) - 1
+    return word - (word >> 63 << 64)
+
+
+@functools.lru_cache(1)
+def uniform():
+    """2^23 numbers in [0, 1) of a congruential generator: the first so many states, then as many behind them, and so on."""
+    factor, addend = 6364136223846793005, 1442695040888963407
+    states = torch.tensor([signed(factor + addend)], device="cuda")
+    while len(states) < 1 << 23:
+        states = torch.cat([states, states * signed(factor) + signed(addend)])
+        factor, addend = factor * factor % 2**64, (factor + 1) * addend % 2**64
+    return (states >> 40 & 0xFFFFFF).double() / 2**24
+
+
+def offsets_of(kind, count):
+    """Where segments begin, and the end of the last."""
+    if kind.startswith("2^"):
+        return torch.arange(0, count + 1, 1 << int(kind[2:]), device="cuda")
+    if kind == "one huge among a million of 3":
+        lens = torch.full((1_000_001,), 3, device="cuda")
+        lens[1_000_000 // 3] = count - 3_000_000
+    elif kind == "1..2047":
+        lens = 1 + (uniform() * 2047).long()
+    else:
+        lens = (8 / (uniform() + 1e-9)).clamp(max=1e7).long()
+    ends = lens.cumsum(0)
+    return torch.cat([indices(0, 1), ends[ends < count], indices(count, count + 1)])
 
 
 def accurate(case):
@@ -150,7 +238,8 @@ class Given:
     def __init__(self, case):
         self.case = case
         self.weight = self.bias = self.targets = self.mask = self.offsets = None
-        dtype = {"f32": torch.float32, "bf16": torch.bfloat16, "f64": torch.float64}[case.dtype]
+        dtypes = {"f32": torch.float32, "bf16": torch.bfloat16, "f64": torch.float64, "i8": torch.int8}
+        dtype = dtypes[case.dtype]
         count, n = math.prod(case.shape), case.shape[-1]
         if case.group == "accuracy":
             self.buffers = [accurate(case.case)]
@@ -158,7 +247,7 @@ class Given:
             numbers = pool(dtype)
             each = min(64, len(numbers) // count)
             self.buffers = [numbers[i * count : (i + 1) * count].view(case.shape) for i in range(each)]
-        if case.op in ("layer_norm", "rms_norm"):
+        if case.op.startswith(("layer_norm", "rms_norm")):
             self.weight = 1 + pool(dtype)[:n]
         if case.group == "gpt2" and case.op == "layer_norm":
             self.bias = pool(dtype)[n : 2 * n].clone()
@@ -166,11 +255,8 @@ class Given:
             self.targets = indices(0, case.shape[0]) * 7919 % n
         if case.op == "causal_softmax":
             self.mask = torch.ones(n, n, dtype=torch.bool, device="cuda").triu(1)
-        if case.case == "1048576x256":
-            self.offsets = indices(0, (1 << 20) + 1) * 256
-        if case.case == "ragged":
-            ends = (hashed(indices(0, 1 << 19)) % 513).cumsum(0)
-            self.offsets = torch.cat([indices(0, 1), ends[ends < count], indices(count, count + 1)])
+        if case.group == "segments":
+            self.offsets = offsets_of(case.case, count)
         self.bytes = case.bytes
         if self.offsets is not None:
             self.bytes += 12 * (len(self.offsets) - 1)
@@ -185,17 +271,34 @@ class Given:
         A map may be off by 64 roundings in f32, and by two in bf16.
         """
         x, case, double = self.buffers[0], self.case, torch.float64
-        rounding = torch.finfo(dtype).eps
+        rounding = torch.finfo(dtype).eps if dtype.is_floating_point else 0
+        if case.group == "segments" and case.op != "sum":
+            return torch.segment_reduce(x, "max", offsets=self.offsets, unsafe=True).double(), 0, 0
         if case.group == "segments":
             ends = [torch.cat([x.new_zeros(1, dtype=double), y.cumsum(0)]) for y in (x.double(), x.double().square())]
             sums, squares = (y[self.offsets[1:]] - y[self.offsets[:-1]] for y in ends)
             return sums, rounding, 1024 * rounding * squares.clamp(min=0).sqrt() + 1e-9
+        if case.op == "sum" and not dtype.is_floating_point:
+            return x.sum(self.axis).double(), 0, 0
         if case.op == "sum":
             norm = torch.linalg.vector_norm(x, dim=self.axis, dtype=double)
             roundings = 16384 if case.group == "determinism" else 1024
             return x.sum(self.axis, dtype=double), rounding, roundings * min(rounding, 2**-23) * norm
         if case.op in ("max", "argmax"):
             return torch.amax(x, self.axis).double(), 0, 0
+        if case.op == "dot":
+            products = x[0].double() * x[1].double()
+            return products.sum(), 2 * rounding, 1024 * 2**-23 * torch.linalg.vector_norm(products)
+        if case.group in ("operators", "rows", "columns"):
+            # Some of them add up all elements first.
+            return plain(self)(x.double()), 1024 * rounding, 1024 * rounding
+        if case.group == "gradients":
+            order = 2 if case.op == "norm L2" else math.inf
+            norms = torch.stack([torch.linalg.vector_norm(tensor.double(), order) for tensor in tensors_of(case, x)])
+            return torch.linalg.vector_norm(norms, order), 4 * rounding + 1024 * 2**-23, 0
+        if case.group == "backward":
+            # Each element takes a sum over its row.
+            return backward(self)(x.double()), 2 * rounding, 64 * 2**-23 * math.sqrt(case.shape[-1])
         wide = copy.copy(self)
         wide.weight = None if self.weight is None else self.weight.double()
         wide.bias = None if self.bias is None else self.bias.double()
@@ -210,10 +313,13 @@ class Given:
     def check(self, y):
         """Raises unless y is the answer for the first buffer."""
         y, x = as_tensor(y), self.buffers[0]
-        if self.case.op == "argmax":
+        if self.case.group == "segments" and self.case.op == "argmax":
+            starts, lens = self.offsets[:-1], self.offsets.diff()
+            y = torch.where((y >= 0) & (y < lens), x[(starts + y).clamp(0, len(x) - 1)], math.nan)
+        elif self.case.op == "argmax":
             inside = (y >= 0) & (y < x.shape[self.axis])
             places = torch.where(inside, y, 0).long().unsqueeze(self.axis)
-            y = torch.where(inside, x.gather(self.axis, places).squeeze(self.axis), math.nan)
+            y = torch.where(inside, x.gather(self.axis, places).squeeze(self.axis).double(), math.nan)
         if y.shape != self.expected.shape:
             raise ValueError(f"shape {tuple(y.shape)} instead of {tuple(self.expected.shape)}")
         y = y.double()
@@ -292,8 +398,18 @@ def plain(given):
     """The operation as PyTorch has it."""
     case, n, F = given.case, given.case.shape[-1:], torch.nn.functional
     if case.group == "segments":
-        # Unsafe: it does not wait for the device to check the offsets.
-        return lambda x: torch.segment_reduce(x, "sum", offsets=given.offsets, unsafe=True)
+        # Unsafe: it does not wait for the device to check the offsets. It has no argmax.
+        fold = lambda x: torch.segment_reduce(x, case.op, offsets=given.offsets, unsafe=True)
+        return None if case.op == "argmax" else fold
+    if case.group == "gradients":
+        order = 2.0 if case.op == "norm L2" else math.inf
+        return lambda x: torch.nn.utils.get_total_norm(tensors_of(case, x), order)
+    if case.op in OPERATORS:
+        return lambda x: OPERATORS[case.op](x, given.axis)
+    if case.op == "dot":
+        return lambda x: torch.dot(x[0], x[1])
+    if case.group == "backward":
+        return backward_of_torch(given)
     if case.op in ("sum", "max", "argmax"):
         fold, axis = {"sum": torch.sum, "max": torch.amax, "argmax": torch.argmax}[case.op], given.axis
         return lambda x: fold(x, axis)
@@ -305,6 +421,54 @@ def plain(given):
         "rms_norm": lambda x: F.rms_norm(x, n, weight, 1e-6),
         "cross_entropy": lambda x: F.cross_entropy(x, targets, reduction="none"),
         "causal_softmax": lambda x: F.softmax((x * 0.125).masked_fill(mask, -math.inf), -1),
+    }[case.op]
+
+
+# Operators that PyTorch has under other names.
+OPERATORS = {
+    "mean": lambda x, axis: x.mean(axis),
+    "prod": lambda x, axis: x.prod(axis),
+    "l2": lambda x, axis: torch.linalg.vector_norm(x, dim=axis),
+    "std": lambda x, axis: x.std(axis),
+    "logsumexp": lambda x, axis: x.logsumexp(axis),
+}
+
+
+def tensors_of(case, x):
+    """The tensors of a list, one behind the other."""
+    lens = LISTS[case.case]
+    return [part[:n] for part, n in zip(x.split(padded(lens, x.element_size())), lens)]
+
+
+def backward(given):
+    """The gradients of a row operation's inputs, by its formula. Of x the first half is the input, of softmax the output; the second is the
+    gradient of the output. Means are 0, and the reciprocals of deviations 1."""
+    weight, op = given.weight, given.case.op
+
+    def function(x):
+        wide = x.dtype if x.dtype is torch.float64 else torch.float32
+        y, dy = x[0].to(wide), x[1].to(wide)
+        if op == "softmax_gradient":
+            return (y * (dy - (y * dy).sum(-1, keepdim=True))).to(x.dtype)
+        dy = dy * weight.to(wide)
+        dx = dy - y * (y * dy).mean(-1, keepdim=True)
+        return (dx - dy.mean(-1, keepdim=True) if op == "layer_norm_gradient" else dx).to(x.dtype)
+
+    return function
+
+
+def backward_of_torch(given):
+    """The same by what PyTorch's own backward passes call."""
+    case, aten = given.case, torch.ops.aten
+    rows, n = case.shape[1:]
+    means, reciprocals = (make(rows, 1, device="cuda") for make in (torch.zeros, torch.ones))
+    weight, bias = given.weight, None if given.weight is None else torch.zeros_like(given.weight)
+    return {
+        "softmax_gradient": lambda x: aten._softmax_backward_data(x[1], x[0], -1, x.dtype),
+        "layer_norm_gradient": lambda x: aten.native_layer_norm_backward(
+            x[1], x[0], [n], means, reciprocals, weight, bias, [True, False, False]
+        )[0],
+        "rms_norm_gradient": lambda x: aten._fused_rms_norm_backward(x[1], x[0], [n], reciprocals, weight, [True, False])[0],
     }[case.op]
 
 
@@ -321,13 +485,13 @@ class PyTorch:
 
 class Compiled(PyTorch):
     name = "torch.compile"
-    groups = [group for group in GROUPS if group != "segments"]
+    groups = [group for group in GROUPS if group not in ("segments", "gradients")]
 
     def make(self, given):
-        if given.case.group == "whole" and given.case.op == "argmax":
+        if given.case.group in ("whole", "types") and given.case.op == "argmax":
             return None
         torch.compiler.reset()
-        return torch.compile(plain(given), dynamic=False)
+        return torch.compile((backward if given.case.group == "backward" else plain)(given), dynamic=False)
 
 
 class IndexAdd(PyTorch):
@@ -349,7 +513,7 @@ class Wide(PyTorch):
 
 class Cub:
     name = "CUB"
-    groups = ["whole", "segments", "determinism", "accuracy"]
+    groups = ["whole", "types", "segments", "determinism", "accuracy"]
 
     def __init__(self):
         nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
@@ -373,12 +537,16 @@ class Cub:
 
     def make(self, given):
         case, offsets = given.case, given.offsets
+        if case.op != "sum" and case.dtype != "f32":
+            return None
         name = ("segments " * (case.group == "segments") + f"{case.op} {case.dtype}").encode()
-        n, shape, dtype = given.buffers[0].numel(), (), torch.float64 if case.dtype == "f64" else torch.float32
+        n, shape = given.buffers[0].numel(), ()
+        dtype = {"f64": torch.float64, "i8": torch.int32}.get(case.dtype, torch.float32)
         if offsets is not None:
             n, shape = len(offsets) - 1, (len(offsets) - 1,)
         if case.op == "argmax":
-            shape, dtype = (2,), torch.int64
+            # Pairs of an index and its element: the latter in 8 bytes of a whole array, and in 4 of a segment.
+            shape, dtype = ((2,), torch.int64) if offsets is None else ((n, 2), torch.int32)
         scratch_bytes = ctypes.c_size_t(0)
 
         def enqueue(scratch, x, answer):
@@ -394,7 +562,7 @@ class Cub:
         def function(x):
             answer = torch.empty(shape, dtype=dtype, device="cuda")
             enqueue(scratch.data_ptr(), x.data_ptr(), answer.data_ptr())
-            return answer[0] if case.op == "argmax" else answer
+            return answer[..., 0] if case.op == "argmax" else answer
 
         return function
 
@@ -609,7 +777,9 @@ class Triton:
         case = given.case
         if case.op == "sum":
             return self.sum if case.group == "whole" else self.sum_rows
-        return self.softmax if case.op == "softmax" else None
+        # Its kernel of long rows takes whole blocks alone.
+        is_taken = case.shape[-1] <= 16384 or case.shape[-1] % 8192 == 0
+        return self.softmax if case.op == "softmax" and is_taken else None
 
     @staticmethod
     def sum(x):
@@ -681,7 +851,7 @@ def main():
     if unknown := set(names) - {peer.name.lower() for peer in PEERS} | set(groups) - set(GROUPS):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
 
-    wanted = [peer for peer in PEERS if peer.name.lower() in names and set(peer.groups) & set(groups)]
+    wanted = [peer for peer in PEERS if peer.name.lower() in names and set(peer.groups) & {of for group in groups for of in (group, LIKE.get(group))}]
     missing = no_torch if torch is None else None if torch.cuda.is_available() else "no CUDA device"
     if missing is None:
         print(f"# {torch.cuda.get_device_name()}", file=sys.stderr)
@@ -696,7 +866,7 @@ def main():
         except Exception as error:
             say(who=kind.name, absent=str(error) if isinstance(error, ImportError) else brief(error))
     for case in cases(args.quick):
-        takers = [peer for peer in peers if case.group in peer.groups and case.group in groups]
+        takers = [peer for peer in peers if {case.group, case.kind} & set(peer.groups) and case.group in groups]
         of = {"group": case.group, "op": case.op, "dtype": case.dtype, "case": case.case}
         given = None
         for peer in takers:

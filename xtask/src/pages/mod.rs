@@ -1,9 +1,12 @@
 //! `cargo xtask report`: the tables of figures in the pages, the pictures beside them and the report's page, made from the records. They
 //! have no figure that no record has. Sources that pages show are put there from their files.
 
-mod beside;
 mod code;
 mod fold;
+mod grid;
+mod grids;
+#[cfg(test)]
+mod prose;
 mod site;
 mod tables;
 
@@ -20,20 +23,41 @@ use crate::{
 /// Colours of everything that is drawn, on a light ground and on a dark one.
 const COLOURS: &str = include_str!("colours.css");
 
-/// What stands before a table, with its name, and behind it.
-const BEFORE: &str = "<!-- table: ";
-const BEHIND: &str = "<!-- end of table -->";
+/// What is put into pages, between marks that name it.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// What it is.
+    what: &'static str,
+    /// What stands before it, then its name.
+    before: &'static str,
+    /// What stands behind it.
+    behind: &'static str,
+}
+
+/// Tables, of the records.
+const TABLE: Kind = Kind {
+    what: "table",
+    before: "<!-- table: ",
+    behind: "<!-- end of table -->",
+};
+
+/// Sources, of their files.
+const CODE: Kind = Kind {
+    what: "source",
+    before: "<!-- code: ",
+    behind: "<!-- end of code -->",
+};
 
 /// Runs the task.
 pub fn run() -> Result<()> {
     let records = records::all(&records::folder())?;
-    let mut tables = 0;
+    let (mut tables, mut wrong) = (0, vec![]);
     for page in pages()? {
         let text = fs::read_to_string(&page)?;
-        let made = made(&text, &records).and_then(|made| code::made(&made));
-        let made = made.with_context(|| page.display().to_string())?;
-        tables += made.matches(BEFORE).count();
-        write_if_changed(&page, &made)?;
+        let made = made(&text, &records);
+        tables += made.text.matches(TABLE.before).count();
+        wrong.extend(made.wrong.iter().map(|why| format!("{}: {why}", page.display())));
+        write_if_changed(&page, &made.text)?;
     }
     let sections = site::sections(&records)?;
     let pictures = pictures(&sections)?;
@@ -54,6 +78,9 @@ pub fn run() -> Result<()> {
         page.display(),
         text.len() / 1000
     );
+    if !wrong.is_empty() {
+        bail!("{} tables cannot be made:\n{}", wrong.len(), wrong.join("\n"));
+    }
     Ok(())
 }
 
@@ -81,13 +108,16 @@ fn there() -> Result<BTreeMap<String, String>> {
     Ok(there)
 }
 
-/// The README, and the pages of the book.
+/// The README, and all pages of `docs`.
 fn pages() -> Result<Vec<PathBuf>> {
     let mut pages = vec![paths::root().join("README.md")];
-    for folder in ["docs", "docs/book"] {
-        for file in fs::read_dir(paths::root().join(folder))? {
+    let mut folders = vec![paths::root().join("docs")];
+    while let Some(folder) = folders.pop() {
+        for file in fs::read_dir(folder)? {
             let file = file?.path();
-            if file.extension().is_some_and(|extension| extension == "md") {
+            if file.is_dir() {
+                folders.push(file);
+            } else if file.extension().is_some_and(|extension| extension == "md") {
                 pages.push(file);
             }
         }
@@ -96,20 +126,46 @@ fn pages() -> Result<Vec<PathBuf>> {
     Ok(pages)
 }
 
-/// A page whose tables are what the records say.
-fn made(page: &str, records: &[Record]) -> Result<String> {
-    let mut made = String::new();
+/// A page whose tables are what the records say, and whose sources are what their files have.
+#[derive(Default)]
+struct Made {
+    text: String,
+    /// Of what cannot be made, and stays as it is.
+    wrong: Vec<String>,
+}
+
+fn made(page: &str, records: &[Record]) -> Made {
+    let mut tables = filled(page, TABLE, |name| tables::make(name, records));
+    let sources = filled(&tables.text, CODE, code::of);
+    tables.wrong.extend(sources.wrong);
+    Made {
+        text: sources.text,
+        ..tables
+    }
+}
+
+/// A page in which all of a kind is made anew.
+fn filled(page: &str, kind: Kind, make: impl Fn(&str) -> Result<String>) -> Made {
+    let Kind { what, before, behind } = kind;
+    let mut made = Made::default();
     let mut rest = page;
-    while let Some((head, tail)) = rest.split_once(BEFORE) {
-        let (name, tail) = tail.split_once(" -->\n").context("a table without a name")?;
-        let Some((_, tail)) = tail.split_once(BEHIND) else {
-            bail!("the table {name} does not end");
+    while let Some((head, tail)) = rest.split_once(before) {
+        let parts = tail.split_once(" -->\n");
+        let parts = parts.and_then(|(name, tail)| Some((name, tail.split_once(behind)?)));
+        let Some((name, (old, tail))) = parts else {
+            let name = tail.lines().next().unwrap_or_default();
+            made.wrong.push(format!("the {what} {name} does not end"));
+            break;
         };
-        let table = tables::make(name, records).with_context(|| format!("the table {name}"))?;
-        made += &format!("{head}{BEFORE}{name} -->\n{table}{BEHIND}");
+        let new = make(name).unwrap_or_else(|error| {
+            made.wrong.push(format!("the {what} {name}: {error:#}"));
+            old.to_owned()
+        });
+        made.text += &format!("{head}{before}{name} -->\n{new}{behind}");
         rest = tail;
     }
-    Ok(made + rest)
+    made.text += rest;
+    made
 }
 
 #[cfg(test)]
@@ -119,12 +175,16 @@ mod tests {
     #[test]
     fn the_tables_and_sources_of_all_pages_are_what_records_and_files_say() {
         let records = records::all(&records::folder()).unwrap();
+        let mut wrong = vec![];
         for page in pages().unwrap() {
             let text = fs::read_to_string(&page).unwrap();
-            let made = made(&text, &records).and_then(|made| code::made(&made));
-            let made = made.unwrap_or_else(|error| panic!("{}: {error:#}", page.display()));
-            assert!(text == made, "{}: run `cargo xtask report`", page.display());
+            let made = made(&text, &records);
+            wrong.extend(made.wrong.iter().map(|why| format!("{}: {why}", page.display())));
+            if text != made.text {
+                wrong.push(format!("{}: run `cargo xtask report`", page.display()));
+            }
         }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     #[test]
@@ -141,11 +201,16 @@ mod tests {
 
     #[test]
     fn a_table_that_is_none_is_found() {
-        let of = |page: &str| format!("{:#}", made(page, &[]).unwrap_err());
+        let of = |page: &str| made(page, &[]).wrong.join("\n");
         assert!(of("<!-- table: nonsense -->\n<!-- end of table -->").contains("nonsense"));
         assert!(of("<!-- table: ladder-sum -->\n").contains("does not end"));
-        assert_eq!(made("a page\n", &[]).unwrap(), "a page\n");
-        // Its figures are in no record.
-        assert!(of("<!-- table: ladder-sum -->\n<!-- end of table -->\n").contains("no record has"));
+        assert!(of("<!-- code: none.rs -->\n<!-- end of code -->").contains("none.rs"));
+        // Its figures are in no record, so it stays as it is.
+        for name in ["ladder-sum", "whole"] {
+            let page = format!("a page\n<!-- table: {name} -->\nold\n<!-- end of table -->\n");
+            assert!(of(&page).contains("no record has"), "{}", of(&page));
+            assert_eq!(made(&page, &[]).text, page);
+        }
+        assert_eq!(made("a page\n", &[]).text, "a page\n");
     }
 }

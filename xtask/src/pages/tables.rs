@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use warpfold_kernels::ladder::{LAYER_NORMS, Rung, SOFTMAXES, SUMS, sum::stages::STAGES};
 
-use super::beside;
+use super::grids::grid;
 use crate::bench::records::{Figure, Record};
 
 /// A table of a name, and where its figures are from.
@@ -15,19 +15,14 @@ pub fn make(name: &str, records: &[Record]) -> Result<String> {
         "ladder-layer-norm" => Table::newest(records, "ladder", "layer-norm")?.ladder_rows("layer-norm", &LAYER_NORMS),
         "ladder-stages" => Table::newest(records, "ladder", "stages")?.stages(),
         "determinism" => Ok(Table::newest(records, "determinism", "sum")?.determinism()),
-        "whole" => beside::whole(records),
-        "rows" => beside::rows(records),
-        "maps-f32" => beside::maps(records, "f32"),
-        "maps-bf16" => beside::maps(records, "bf16"),
-        "gpt2" => beside::gpt2(records),
-        "speed" => beside::speed(records),
+        "first-calls" => Ok(Table::newest(records, "first-calls", "sum f32")?.first_calls()),
         "accuracy" => Ok(Table::newest(records, "accuracy", "sum")?.accuracy()),
-        _ => bail!("there is none of that name"),
+        _ => grid(name).context("there is none of that name")?.make(records),
     }
 }
 
 /// What a table is made of.
-pub struct Table<'a> {
+struct Table<'a> {
     record: &'a Record,
     group: &'a str,
     op: &'a str,
@@ -42,7 +37,7 @@ pub const PLAIN_READ: &str = "a plain read";
 
 impl<'a> Table<'a> {
     /// The newest record that has such figures.
-    pub fn newest(records: &'a [Record], group: &'a str, op: &'a str) -> Result<Self> {
+    fn newest(records: &'a [Record], group: &'a str, op: &'a str) -> Result<Self> {
         let has = |record: &&Record| record.figures.iter().any(|f| f.group == group && f.op == op);
         let record = records.iter().rev().find(has);
         let record = record.with_context(|| format!("no record has figures of {group}, {op}"))?;
@@ -55,46 +50,14 @@ impl<'a> Table<'a> {
         found.with_context(|| format!("the record has no {key:?}"))
     }
 
-    /// A time of any operation of the group.
-    pub fn of(&self, op: &str, dtype: &str, case: &str, who: &str) -> Result<&'a Figure> {
-        let key = [self.group, op, dtype, case, who, "us"];
-        let found = self.record.figures.iter().find(|figure| figure.key() == key);
-        found.with_context(|| format!("the record has no {key:?}"))
-    }
-
-    /// The shortest of the peers' times.
-    pub fn best_peer(&self, op: &str, dtype: &str, case: &str) -> Option<&'a Figure> {
-        let is_wanted = |figure: &&Figure| {
-            let [group, of, element, shape, who, metric] = figure.key();
-            [group, of, element, shape, metric] == [self.group, op, dtype, case, "us"] && who != "warpfold"
-        };
-        let figures = self.record.figures.iter().filter(is_wanted);
-        figures.min_by(|a, b| a.value.total_cmp(&b.value))
-    }
-
     fn value(&self, case: &str, who: &str, metric: &str) -> Result<f64> {
         Ok(self.figure(case, who, metric)?.value)
     }
 
-    /// When, of which source, and where it was measured.
-    pub fn from(&self) -> String {
-        let record = self.record;
-        format!(
-            "Measured on {} at commit {}, on one {}.",
-            record.day(),
-            record.commit,
-            record.card()
-        )
-    }
-
     /// The table, and above it where it is from.
-    pub fn table<const N: usize>(&self, heads: [&str; N], rows: Vec<[String; N]>) -> String {
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let mut text = format!("{}\n\n", self.from());
-        text += &line(&heads.map(str::to_owned));
-        text += &format!("|{}\n", "---|".repeat(N));
-        rows.iter().for_each(|row| text += &line(row));
-        text
+    fn table<const N: usize>(&self, heads: [&str; N], rows: Vec<[String; N]>) -> String {
+        let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
+        markdown(&from(self.record), &heads.map(str::to_owned), &rows)
     }
 
     fn ladder_sum(&self) -> Result<String> {
@@ -256,6 +219,13 @@ impl<'a> Table<'a> {
         self.table(["", "elements", "distinct answers"], rows)
     }
 
+    /// What a process waits for at its first calls.
+    fn first_calls(&self) -> String {
+        let figures = self.record.figures.iter().filter(|figure| figure.group == self.group);
+        let rows = figures.map(|figure| [figure.op.clone(), count(figure.value)]).collect();
+        self.table(["", "ms"], rows)
+    }
+
     /// The errors of everybody's sums.
     fn accuracy(&self) -> String {
         let row = |(who, figures): (&str, Vec<&Figure>)| {
@@ -281,6 +251,28 @@ impl<'a> Table<'a> {
         }
         all
     }
+}
+
+/// When, of which source, and where it was measured.
+pub fn from(record: &Record) -> String {
+    let machine = &record.machine;
+    let on = match &machine.gpu {
+        Some(gpu) => format!("one {}", gpu.name),
+        None => format!(
+            "{} threads of one {}, {}",
+            machine.threads,
+            record.card(),
+            machine.vector_instructions
+        ),
+    };
+    format!("Measured on {} at commit {}, on {on}.", record.day(), record.commit)
+}
+
+/// A table, and something above it.
+pub fn markdown(says: &str, heads: &[String], rows: &[Vec<String>]) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let rows: String = rows.iter().map(|row| line(row)).collect();
+    format!("{says}\n\n{}|{}\n{rows}", line(heads), "---|".repeat(heads.len()))
 }
 
 /// Names and titles of rungs, and of the library's own kernel.

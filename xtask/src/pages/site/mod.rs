@@ -23,6 +23,7 @@ use crate::bench::records::Record;
 use chart::{Chart, Make, newest};
 
 pub use page::page;
+pub use scale::case;
 pub use svg::escape;
 
 /// Strokes, fills and sizes of charts.

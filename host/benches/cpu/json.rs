@@ -27,6 +27,8 @@ fn print(
     value: f64,
     bytes: Option<usize>,
 ) {
+    // To as many digits as mean something.
+    let value = (value * 1e4).round() / 1e4;
     println!(
         "{}",
         json!({

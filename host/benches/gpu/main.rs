@@ -36,6 +36,9 @@ use warpfold_kernels::monoids::Words;
 pub(crate) use bench::{Bench, Outcome, PATTERN, POOL, line};
 pub(crate) use sample::Sample;
 
+/// A part, by its name.
+type Part = (&'static str, fn(&Bench) -> Outcome<()>);
+
 fn main() -> Outcome<()> {
     let asked: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     match &asked[..] {
@@ -67,7 +70,7 @@ fn main() -> Outcome<()> {
         Exact(Mean), IgnoreNan(Sum), IgnoreNan(Product), IgnoreNan(Mean), IgnoreNan(Max), IgnoreNan(ArgMax),
         IgnoreNan(Variance::default()),
     );
-    let parts: [(&str, fn(&Bench) -> Outcome<()>); 12] = [
+    let parts: [Part; 12] = [
         ("unaligned", Bench::unaligned),
         ("host", Bench::host_cost),
         ("rising", Bench::rising),

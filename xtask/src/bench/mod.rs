@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use crate::{build_ptx, generator::Codegen, paths, process::capture, setup, test};
 use parts::{PARTS, Part};
 use programs::Programs;
-use records::Record;
+use records::{Measured, Record};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -45,11 +45,10 @@ pub fn run(args: &Args) -> Result<()> {
         [] => args.programs.is_none() && !test::has_driver(),
         parts => parts.iter().any(|part| part.is_of_cpu()),
     };
-    let parts: Vec<&Part> = if args.only.is_empty() {
-        PARTS.iter().filter(|part| part.is_of_cpu() == is_of_cpu).collect()
-    } else {
-        args.only.clone()
-    };
+    let mut parts = args.only.clone();
+    if parts.is_empty() {
+        parts = PARTS.iter().filter(|part| part.is_of_cpu() == is_of_cpu).collect();
+    }
     if parts.iter().any(|part| part.is_of_cpu() != is_of_cpu) {
         bail!("what a CPU does is a record of its own: measure `cpu` alone");
     }
@@ -57,15 +56,14 @@ pub fn run(args: &Args) -> Result<()> {
         (Some(folder), Some(commit)) => (Programs::of_bundle(folder), commit.clone()),
         _ => {
             // Before half an hour of building.
-            if !is_of_cpu && !test::has_driver() {
-                bail!("{NO_GPU}");
-            }
             if !is_of_cpu {
+                if !test::has_driver() {
+                    bail!("{NO_GPU}");
+                }
                 build_ptx::build_default(&setup::ensure(Codegen::Llvm)?)?;
             }
             let benches: BTreeSet<&str> = parts.iter().filter_map(|part| part.bench()).collect();
-            let programs = Programs::build(&benches.into_iter().collect::<Vec<_>>())?;
-            (programs, args.commit.clone().map_or_else(commit, Ok)?)
+            (Programs::build(&benches)?, args.commit.clone().map_or_else(commit, Ok)?)
         }
     };
     let mut machine = programs.machine()?;
@@ -83,18 +81,34 @@ pub fn run(args: &Args) -> Result<()> {
         absent: BTreeMap::new(),
         failed: vec![],
     };
-    for part in &parts {
-        record.take(part.measure(&programs)?);
+    let wrong = measure(&mut record, args, &parts, &programs);
+    keep(record, args)?;
+    if !wrong.is_empty() {
+        bail!("not measured:\n{}", wrong.join("\n"));
+    }
+    Ok(())
+}
+
+/// Measures parts and the peers beside them. Says what went wrong: the others are measured all the same.
+fn measure(record: &mut Record, args: &Args, parts: &[&Part], programs: &Programs) -> Vec<String> {
+    let mut wrong = vec![];
+    let mut take = |name: &str, measured: Result<Measured>| match measured {
+        Ok(measured) => record.take(measured),
+        Err(error) => wrong.push(format!("{name}: {error:#}")),
+    };
+    for part in parts {
+        take(part.name, part.measure(programs));
     }
     let groups: Vec<&str> = parts.iter().flat_map(|part| part.peers).copied().collect();
     if !args.no_peers && !groups.is_empty() {
-        let root = if args.programs.is_some() {
-            ".".into()
-        } else {
-            paths::root()
-        };
-        record.take(programs::peers(&root, &groups)?);
+        let root = args.programs.as_ref().map_or_else(paths::root, |_| ".".into());
+        take("peers", programs::peers(&root, &groups));
     }
+    wrong
+}
+
+/// Writes a record, and says what it lacks and what became slower.
+fn keep(mut record: Record, args: &Args) -> Result<()> {
     for line in record.keep_first() {
         println!("{line}");
     }

@@ -8,7 +8,7 @@ use super::{programs::Programs, records::Measured};
 #[derive(Debug)]
 pub struct Part {
     /// What it is asked for by.
-    name: &'static str,
+    pub name: &'static str,
     by: By,
     /// The peers' groups that are measured beside it.
     pub peers: &'static [&'static str],

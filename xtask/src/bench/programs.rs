@@ -1,7 +1,7 @@
 //! The programs that measure, and what they print.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -27,7 +27,7 @@ impl Programs {
     }
 
     /// Builds the command and benchmarks.
-    pub fn build(benches: &[&str]) -> Result<Self> {
+    pub fn build(benches: &BTreeSet<&str>) -> Result<Self> {
         let mut built = BTreeMap::new();
         let command = "build --release -p warpfold --features command,cuda --bin warpfold";
         let bench = |bench| format!("bench --no-run -p warpfold --bench {bench}");

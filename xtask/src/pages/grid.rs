@@ -338,7 +338,7 @@ mod tests {
             figure("CUB", "2^20", 50.0),
         ]);
         let whole = record("2026-11-27T01:02:03Z", "GPU", figures);
-        let made = grid().make(&[whole.clone()]).unwrap();
+        let made = grid().make(std::slice::from_ref(&whole)).unwrap();
         let expected = "Measured on 2026-11-27 at commit abc1234, on one GPU. In brackets: the time of the fastest peer, CUB, over ours.\n\n\
                         |  | sum | sum | share |\n|---|---|---|---|\n\
                         | 2¹⁰ | 2.00 (**0.50**) | 2,000 (**0.50**) |  |\n\

@@ -467,7 +467,7 @@ mod tests {
                 );
             }
             let all = record("2026-11-27T01:02:03Z", "GPU", figures);
-            let made = grid.make(&[all.clone()]).unwrap();
+            let made = grid.make(std::slice::from_ref(&all)).unwrap();
             assert!(!made.contains("|  |\n"), "{name}: {made}");
             // A row whose figures the record lacks is told.
             let first = grid.keys()[0].0[2..].join(", ");

@@ -1,5 +1,7 @@
 //! Tables of cells that are all made in one way: a row and a column say together which figure stands where they meet.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result};
 
 use super::tables::{count, from, markdown, times, us};
@@ -178,27 +180,9 @@ impl Grid {
 
     /// The newest record that has a figure of ours in each row and in each column.
     fn newest<'a>(&self, records: &'a [Record]) -> Result<&'a Record> {
-        let missing = |record: &Record| {
-            let has = |row: &Line, column: &Line| self.ours(record, row, column).is_some();
-            let row = self
-                .rows
-                .iter()
-                .find(|row| !self.columns.iter().any(|column| has(row, column)));
-            let column = || {
-                self.columns
-                    .iter()
-                    .find(|column| !self.rows.iter().any(|row| has(row, column)))
-            };
-            let key = |row: &Line, column: &Line| self.key(row, column).join(", ");
-            match (row, self.rows.first(), self.columns.first()) {
-                (Some(row), _, Some(first)) => Some(key(row, first)),
-                (None, Some(first), _) => column().map(|column| key(first, column)),
-                _ => None,
-            }
-        };
-        let found = records.iter().rev().find(|record| missing(record).is_none());
+        let found = records.iter().rev().find(|record| self.missing(record).is_none());
         found.with_context(|| {
-            let last = records.iter().rev().find_map(missing);
+            let last = records.iter().rev().find_map(|record| self.missing(record));
             format!(
                 "no record has all of its rows and columns (the newest has none of: {}); `cargo xtask bench` makes one",
                 last.unwrap_or_default()
@@ -206,37 +190,50 @@ impl Grid {
         })
     }
 
+    /// What the first cell of a row or of a column is of, none of whose cells has a figure of ours.
+    fn missing(&self, record: &Record) -> Option<String> {
+        type Cells<'a> = Vec<(&'a Line, &'a Line)>;
+        let cells_of_row = |row| -> Cells<'_> { self.columns.iter().map(|column| (row, column)).collect() };
+        let cells_of_column = |column| -> Cells<'_> { self.rows.iter().map(|row| (row, column)).collect() };
+        let rows = self.rows.iter().map(cells_of_row);
+        let mut lines = rows.chain(self.columns.iter().map(cells_of_column));
+        let is_empty = |cells: &Cells<'_>| {
+            cells
+                .iter()
+                .all(|(row, column)| self.ours(record, row, column).is_none())
+        };
+        let cells = lines.find(is_empty)?;
+        let (row, column) = cells.first()?;
+        Some(self.key(row, column).join(", "))
+    }
+
     /// The table, of the newest record that has its figures.
     pub fn make(&self, records: &[Record]) -> Result<String> {
         let record = self.newest(records)?;
-        let cells: Vec<Vec<Option<Cell<'_>>>> = self
-            .rows
-            .iter()
-            .map(|row| {
-                self.columns
-                    .iter()
-                    .map(|column| self.cell(record, row, column))
-                    .collect()
-            })
-            .collect();
-        let mut peers: Vec<&str> = cells.iter().flatten().flatten().filter_map(Cell::peer).collect();
-        peers.sort_unstable();
-        peers.dedup();
+        let cells_of = |row: &Line| -> Vec<_> {
+            self.columns
+                .iter()
+                .map(|column| self.cell(record, row, column))
+                .collect()
+        };
+        let cells: Vec<Vec<Option<Cell<'_>>>> = self.rows.iter().map(cells_of).collect();
+        let peers: BTreeSet<&str> = cells.iter().flatten().flatten().filter_map(Cell::peer).collect();
         let mut says = from(record);
-        let is_one = peers.len() == 1;
-        match peers[..] {
-            [] => {}
-            [one] => says += &format!(" In brackets: the time of the fastest peer, {one}, over ours."),
-            _ => says += " In brackets: the fastest peer's time over ours, and who it is.",
+        match (peers.first(), peers.len()) {
+            (None, _) => {}
+            (Some(one), 1) => says += &format!(" In brackets: the time of the fastest peer, {one}, over ours."),
+            (Some(_), _) => says += " In brackets: the fastest peer's time over ours, and who it is.",
         }
-        let heads: Vec<String> = [String::new()]
-            .into_iter()
-            .chain(self.columns.iter().map(|line| line.head.clone()))
-            .collect();
-        let text = |cell: &Option<Cell<'_>>| cell.as_ref().map_or_else(String::new, |cell| cell.text(!is_one));
+        let headed =
+            |head: &str, texts: Vec<String>| -> Vec<String> { [head.to_owned()].into_iter().chain(texts).collect() };
+        let heads = headed("", self.columns.iter().map(|line| line.head.clone()).collect());
+        let text = |cell: &Option<Cell<'_>>| {
+            cell.as_ref()
+                .map_or_else(String::new, |cell| cell.text(peers.len() > 1))
+        };
         let rows = self.rows.iter().zip(&cells);
         let rows: Vec<Vec<String>> = rows
-            .map(|(line, cells)| [line.head.clone()].into_iter().chain(cells.iter().map(text)).collect())
+            .map(|(line, cells)| headed(&line.head, cells.iter().map(text).collect()))
             .collect();
         Ok(markdown(&says, &heads, &rows))
     }

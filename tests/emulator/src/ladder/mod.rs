@@ -24,6 +24,16 @@ pub struct Climbed<A> {
     pub runs: Vec<Run>,
     /// What their lanes did, if that was asked for.
     pub events: Vec<Event>,
+    /// Where the events of each launch end.
+    ends: Vec<usize>,
+}
+
+impl<A> Climbed<A> {
+    /// What lanes did in each launch.
+    pub fn launches(&self) -> impl Iterator<Item = &[Event]> {
+        let begins = [0].into_iter().chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, end)| &self.events[begin..*end])
+    }
 }
 
 /// How a rung is run.
@@ -74,7 +84,21 @@ pub fn sum(rung: &Rung<SumKernel>, values: &[f32], climb: Climb) -> Result<Climb
         "{} takes fewer",
         rung.name
     );
-    sum_by(rung.steps, rung.in_place, values, climb, |kernel, lane, launch| {
+    sum_in_steps(rung, rung.steps, values, climb)
+}
+
+/// The same by other launches of its kernels, for which the elements are not too many.
+///
+/// # Errors
+///
+/// As [`sum`].
+pub fn sum_in_steps(
+    rung: &Rung<SumKernel>,
+    steps: &[Step<SumKernel>],
+    values: &[f32],
+    climb: Climb,
+) -> Result<Climbed<f32>, Fault> {
+    sum_by(steps, rung.in_place, values, climb, |kernel, lane, launch| {
         // SAFETY: the buffers are as the kernels want them, and the machine checks every access.
         unsafe { kernel.run(lane, launch) };
     })
@@ -103,7 +127,7 @@ pub fn sum_by<K: Copy>(
     let out = memory.words_from("out", &[0]);
     let counter = memory.words_from("counter", &[0]);
 
-    let (mut runs, mut events) = (vec![], vec![]);
+    let (mut runs, mut events, mut ends) = (vec![], vec![], vec![]);
     for (i, step) in steps.iter().enumerate() {
         let passed = SumLaunch {
             input: if i == 0 {
@@ -125,6 +149,7 @@ pub fn sum_by<K: Copy>(
         let (ran, did) = climb.launch(config, &mut memory, |lane| run(step.kernel, lane, passed))?;
         runs.push(ran);
         events.extend(did);
+        ends.push(events.len());
     }
     match memory.word(counter, 0) {
         Some(0) => {}
@@ -134,7 +159,12 @@ pub fn sum_by<K: Copy>(
         }
     }
     let answer = f32::from_bits(memory.word(out, 0).unwrap_or_default());
-    Ok(Climbed { answer, runs, events })
+    Ok(Climbed {
+        answer,
+        runs,
+        events,
+        ends,
+    })
 }
 
 /// What rows are mapped with.
@@ -174,7 +204,7 @@ pub fn rows(rung: &Rung<RowKernel>, rows: &Rows<'_>, climb: Climb) -> Result<Cli
         causal: rows.causal.into(),
         epsilon: rows.epsilon.to_bits().into(),
     };
-    let (mut runs, mut events) = (vec![], vec![]);
+    let (mut runs, mut events, mut ends) = (vec![], vec![], vec![]);
     for step in rung.steps {
         let blocks = step.grid.blocks(step.threads, count as u64, 1, MULTIPROCESSORS) as u32;
         let config = Launch::new(blocks, step.threads, climb.seed);
@@ -184,9 +214,15 @@ pub fn rows(rung: &Rung<RowKernel>, rows: &Rows<'_>, climb: Climb) -> Result<Cli
         })?;
         runs.push(ran);
         events.extend(did);
+        ends.push(events.len());
     }
     let answer = answers(&memory, out, rows.values.len())?;
-    Ok(Climbed { answer, runs, events })
+    Ok(Climbed {
+        answer,
+        runs,
+        events,
+        ends,
+    })
 }
 
 fn answers(memory: &Memory, out: Words, count: usize) -> Result<Vec<f32>, Fault> {

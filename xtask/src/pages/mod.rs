@@ -7,6 +7,7 @@ mod grid;
 mod grids;
 #[cfg(test)]
 mod prose;
+mod rungs;
 mod site;
 mod tables;
 
@@ -84,9 +85,10 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// All pictures, by name: charts of the records, and stills of folds.
+/// All pictures, by name: charts of the records, stills of folds, and steps of rungs.
 fn pictures(sections: &[site::Section]) -> Result<BTreeMap<String, String>> {
-    Ok(site::pictures(sections).into_iter().chain(fold::pictures()?).collect())
+    let charts = site::pictures(sections).into_iter();
+    Ok(charts.chain(fold::pictures()?).chain(rungs::pictures()?).collect())
 }
 
 /// Where the pictures lie, all of which are made here.

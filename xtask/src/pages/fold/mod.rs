@@ -25,6 +25,8 @@ const LEN: usize = 3172;
 /// The schedule of the picture: block 1 draws the first ticket, so that block 0 is the last.
 const SEED: u64 = 2;
 
+pub use still::thousands;
+
 const TEMPLATE: &str = include_str!("section.html");
 const SCRIPT: &str = include_str!("section.js");
 
@@ -66,7 +68,7 @@ pub fn section() -> Result<String> {
     let json = serde_json::to_string(&data)?.replace("</", "<\\/");
     let parts = [
         ("{{title}}", TITLE),
-        ("{{len}}", &still::thousands(sum.len)),
+        ("{{len}}", &thousands(sum.len)),
         ("{{blocks}}", &sum.blocks.to_string()),
         ("{{warps}}", &picture::WARPS.to_string()),
         ("{{stills}}", &stills.concat()),

@@ -10,7 +10,10 @@ use super::{
     page, sections,
     tests::{of_a_cpu, records},
 };
-use crate::{pages::fold, setup};
+use crate::{
+    pages::{fold, rungs},
+    setup,
+};
 
 /// A telephone, and a desk. A window has a least width of its own, so that the page is in a frame.
 const WIDTHS: [u32; 2] = [390, 1280];
@@ -24,7 +27,12 @@ frame.addEventListener("load", () => {
   if (root.scrollWidth > root.clientWidth) faults.push(`the page is ${root.scrollWidth} wide`);
   for (const svg of page.querySelectorAll("svg")) {
     const { width, height } = svg.viewBox.baseVal;
-    const boxes = [...svg.querySelectorAll("text")].map(text => [text.textContent, text.getBBox()]);
+    const boxes = [...svg.querySelectorAll("text")].map(text => {
+      const box = text.getBBox();
+      // What a file has around it moves it down.
+      box.y += text.closest(".chart > g[transform]")?.transform.baseVal[0].matrix.f ?? 0;
+      return [text.textContent, box];
+    });
     boxes.forEach(([text, box], i) => {
       if (box.x < 0 || box.y < -2 || box.x + box.width > width || box.y + box.height > height + 2)
         faults.push(`cut off: ${text} of ${svg.getAttribute("aria-label")}`);
@@ -46,7 +54,10 @@ fn a_browser_shows_the_page() {
     let folder = std::env::temp_dir().join(format!("warpfold-report-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let records = [records(), vec![of_a_cpu()]].concat();
-    let text = page(&sections(&records).unwrap(), &fold::section().unwrap());
+    // The book's pictures of rungs are looked at, too.
+    let rungs = rungs::pictures().unwrap().into_iter().map(|(_, picture)| picture);
+    let rungs: String = rungs.collect();
+    let text = page(&sections(&records).unwrap(), &fold::section().unwrap()) + &rungs;
     fs::write(folder.join("index.html"), &text).unwrap();
     // The script of the fold makes one more.
     let charts = text.matches("<svg").count() + 1;

@@ -24,7 +24,7 @@ use chart::{Chart, Make, newest};
 
 pub use page::page;
 pub use scale::case;
-pub use svg::escape;
+pub use svg::{Anchor, Drawing, Sign, WIDTH, escape};
 
 /// Strokes, fills and sizes of charts.
 const CHART_STYLE: &str = include_str!("chart.css");

@@ -95,6 +95,11 @@ impl Drawing {
         self.element("line", class, &attributes, title);
     }
 
+    /// A path.
+    pub fn path(&mut self, class: &str, path: &str) {
+        self.element("path", class, &format!("d=\"{path}\""), "");
+    }
+
     /// A line through points.
     pub fn polyline(&mut self, class: &str, points: &[(f64, f64)], title: &str) {
         let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();

@@ -145,3 +145,16 @@ fn the_last_ticket_is_of_block_0_and_so_is_the_answer() {
     assert_eq!(tickets.collect::<Vec<_>>(), [2, 1, 0]);
     assert_eq!(block(&steps[steps.len() - 1]), 0);
 }
+
+#[test]
+fn there_is_a_picture_of_each_rung_and_the_book_shows_it() {
+    let book = include_str!("../../../../docs/book/rungs.md");
+    for (small, rung) in SMALL.iter().zip(&SUMS) {
+        assert_eq!(small.rung, rung.name);
+        assert!(
+            book.contains(&format!("](../pictures/rung-{}.svg)", rung.name)),
+            "{}",
+            rung.name
+        );
+    }
+}

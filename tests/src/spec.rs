@@ -54,7 +54,8 @@ pub fn total_variation(values: &[f32]) -> f32 {
         let thread = |thread: usize| tile.iter().skip(thread).step_by(256).fold(-0.0, |sum, step| sum + step);
         (0..256).map(thread).collect::<Vec<f32>>()
     };
-    neighbours(steps.chunks(2048).flat_map(of_tile).collect(), -0.0, &|a, b| a + b) + 0.0
+    let sum = neighbours(steps.chunks(2048).flat_map(of_tile).collect(), -0.0, &|a, b| a + b) + 0.0;
+    if sum.is_nan() { f32::from_bits(NAN) } else { sum }
 }
 
 /// What the operator of that name answers over `values`; `None` where it has no answer over nothing.

@@ -1,12 +1,16 @@
 //! `cargo xtask book`: the pages of `docs` as a book, by mdBook, with the sources that they link to beside it.
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::{
     paths,
-    process::{cargo, on_path, watched},
+    process::{cargo, on_path, watched, write_if_changed},
     tidy,
 };
 
@@ -24,24 +28,78 @@ pub fn run() -> Result<()> {
             .arg("--dest-dir")
             .arg(folder.join("docs")),
     )?;
-    let mut sources = 0;
-    for path in tidy::linked_from("docs/")? {
-        let from = paths::root().join(&path);
-        // Pages are the book's own, and a folder has no one page to show.
-        if path.starts_with("docs") || !from.is_file() {
-            continue;
-        }
-        let to = folder.join(&path);
+    let linked = tidy::linked_from("docs/")?;
+    // Pages are the book's own.
+    let sources: Vec<&PathBuf> = linked.iter().filter(|path| !path.starts_with("docs")).collect();
+    for path in &sources {
+        copy(path, &folder)?;
+    }
+    let dead = mend(&folder.join("docs"), &sources)?;
+    ensure!(
+        dead.is_empty(),
+        "links of the book that lead nowhere:\n{}",
+        dead.join("\n")
+    );
+    println!(
+        "{}, and {} files that it links to beside it",
+        folder.join("docs/index.html").display(),
+        sources.len()
+    );
+    Ok(())
+}
+
+/// Puts a file beside the book, or of a folder its files.
+fn copy(path: &Path, folder: &Path) -> Result<()> {
+    let (from, to) = (paths::root().join(path), folder.join(path));
+    if !from.is_dir() {
         let parent = to.parent().context("a file lies in a folder")?;
         fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
         fs::copy(&from, &to).with_context(|| format!("cannot write {}", to.display()))?;
-        sources += 1;
+        return Ok(());
     }
-    println!(
-        "{}, and {sources} files that it links to beside it",
-        folder.join("docs/index.html").display()
-    );
+    for file in fs::read_dir(&from)? {
+        let file = file?;
+        if file.file_type()?.is_file() {
+            copy(&path.join(file.file_name()), folder)?;
+        }
+    }
     Ok(())
+}
+
+/// mdBook takes any Markdown for a page of the book. Gives links to what is none their names back, and tells those that lead nowhere.
+fn mend(folder: &Path, sources: &[&PathBuf]) -> Result<Vec<String>> {
+    let mut dead = vec![];
+    for file in fs::read_dir(folder)? {
+        let file = file?.path();
+        if file.is_dir() {
+            dead.extend(mend(&file, sources)?);
+        } else if file.extension().is_some_and(|extension| extension == "html") {
+            let text = fs::read_to_string(&file)?;
+            let mended = mended(&text, sources);
+            write_if_changed(&file, &mended)?;
+            let leads = |link: &&str| folder.join(link).exists();
+            let lost = links(&mended).filter(|link| !leads(link));
+            dead.extend(lost.map(|link| format!("{}: {link}", file.display())));
+        }
+    }
+    Ok(dead)
+}
+
+fn mended(text: &str, sources: &[&PathBuf]) -> String {
+    let pages = sources.iter().filter_map(|path| path.to_str()?.strip_suffix(".md"));
+    pages.fold(text.to_owned(), |text, page| {
+        text.replace(&format!("../{page}.html"), &format!("../{page}.md"))
+    })
+}
+
+/// The links to files that the text of a page has.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let main = text
+        .split_once("<main>")
+        .and_then(|(_, rest)| rest.split_once("</main>"));
+    let links = main.map_or("", |(main, _)| main).split(" href=\"").skip(1);
+    let files = links.filter_map(|rest| rest.split(['"', '#']).next());
+    files.filter(|link| !link.is_empty() && !link.contains("://"))
 }
 
 /// mdBook: the one on the path, or one of our own, which is built once.
@@ -69,4 +127,20 @@ fn mdbook() -> Result<PathBuf> {
         )?;
     }
     Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_page_of_the_book_keeps_its_name() {
+        let page = "<nav href=\"x.html\"><main><a href=\"../../host/README.html#part\"> <a href=\"page.html\"> <a href=\"#here\"> <a href=\"https://a.b\"></main>";
+        let (outside, source) = (PathBuf::from("host/README.md"), PathBuf::from("host/lib.rs"));
+        let mended = mended(page, &[&outside, &source]);
+        assert_eq!(
+            links(&mended).collect::<Vec<_>>(),
+            ["../../host/README.md", "page.html"]
+        );
+    }
 }

@@ -177,6 +177,7 @@ const PLAIN: Beside = Beside {
 
 /// Few rows of a large vocabulary.
 fn vocabulary(bench: &Bench) -> Outcome<()> {
+    bench.fill::<half::bf16>()?;
     let targets = Beside { targets: true, ..PLAIN };
     let loss = row::cross_entropy(Targets::Later { of_64_bits: true });
     let (softmax, log_softmax) = (row::softmax(), row::log_softmax());
@@ -190,6 +191,7 @@ fn vocabulary(bench: &Bench) -> Outcome<()> {
 
 /// RMS norms of the few rows of a server.
 fn serving(bench: &Bench) -> Outcome<()> {
+    bench.fill::<half::bf16>()?;
     let weighted = Beside { weights: true, ..PLAIN };
     for rows in [1, 16, 256, 4096] {
         for columns in [128, 1024, 4096, 16_384] {

@@ -10,7 +10,7 @@ use std::{
     path::PathBuf,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::{build_ptx, generator::Codegen, paths, process::capture, setup, test};
 use parts::{PARTS, Part};
@@ -112,6 +112,7 @@ fn keep(mut record: Record, args: &Args) -> Result<()> {
     for line in record.keep_first() {
         println!("{line}");
     }
+    ensure!(!record.figures.is_empty(), "nothing was measured");
     let folder = args.records.clone().unwrap_or_else(records::folder);
     let earlier = records::all(&folder)?;
     let file = record.save(&folder)?;

@@ -246,7 +246,7 @@ pub fn grid(name: &str) -> Option<Grid> {
             let columns = [
                 Line::op("L2", "norm L2"),
                 Line::op("L∞", "norm Inf"),
-                Line::op("clipping", "clip"),
+                Line::op("clipping alone", "clip"),
             ];
             Grid::of("gradients", Us, cases(&lists), of_floats(&columns))
         }

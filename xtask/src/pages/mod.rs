@@ -154,6 +154,8 @@ fn filled(page: &str, kind: Kind, make: impl Fn(&str) -> Result<String>) -> Made
     while let Some((head, tail)) = rest.split_once(before) {
         let parts = tail.split_once(" -->\n");
         let parts = parts.and_then(|(name, tail)| Some((name, tail.split_once(behind)?)));
+        // The end of another's is not its own.
+        let parts = parts.filter(|(_, (old, _))| !old.contains(before));
         let Some((name, (old, tail))) = parts else {
             let name = tail.lines().next().unwrap_or_default();
             made.wrong.push(format!("the {what} {name} does not end"));
@@ -206,6 +208,9 @@ mod tests {
         let of = |page: &str| made(page, &[]).wrong.join("\n");
         assert!(of("<!-- table: nonsense -->\n<!-- end of table -->").contains("nonsense"));
         assert!(of("<!-- table: ladder-sum -->\n").contains("does not end"));
+        assert!(
+            of("<!-- table: ladder-sum -->\n<!-- table: whole -->\n<!-- end of table -->\n").contains("does not end")
+        );
         assert!(of("<!-- code: none.rs -->\n<!-- end of code -->").contains("none.rs"));
         // Its figures are in no record, so it stays as it is.
         for name in ["ladder-sum", "whole"] {

@@ -22,25 +22,34 @@ pub fn is_compiled(tree: &Tree) -> Vec<Violation> {
             .path
             .strip_prefix("docs/")
             .and_then(|name| name.strip_suffix(".md"));
+        // As documentation, by its own line or in the book's list: to read it is not to compile it.
         let forms = [
-            format!("/{}\"", page.path),
-            format!("= \"{}\";", name.unwrap_or_default()),
+            format!("doc = include_str!(\"../../{}\")", page.path),
+            format!(" = \"{}\";", name.unwrap_or_default()),
         ];
         let sources = tree.files.iter().filter(|file| file.is_rust());
+        let lists = |text: &str| forms.iter().any(|form| text.contains(form));
         sources
             .map(|file| &file.text)
-            .any(|text| text.contains("include_str!") && forms.iter().any(|form| text.contains(form)))
+            .any(|text| text.contains("doc = include_str!(") && lists(text))
     };
     pages(tree)
         .filter_map(|page| {
             Some((
                 page,
-                (1..).zip(page.text.lines()).find(|(_, line)| *line == "```rust")?.0,
+                (1..).zip(page.text.lines()).find(|(_, line)| is_compiled_rust(line))?.0,
             ))
         })
         .filter(|(page, _)| !is_included(page))
         .map(|(page, line)| page.violation(line, "a block of Rust that no test compiles"))
         .collect()
+}
+
+/// Whether a fence begins Rust that documentation tests compile.
+fn is_compiled_rust(line: &str) -> bool {
+    let tags = line.strip_prefix("```").unwrap_or_default().split(',');
+    let tags: Vec<&str> = tags.map(str::trim).collect();
+    tags[0] == "rust" && !tags.contains(&"ignore")
 }
 
 fn pages(tree: &Tree) -> impl Iterator<Item = &File> {
@@ -72,9 +81,13 @@ mod tests {
         let page = "text\n```rust\nlet a = 1;\n```\n";
         let of = |source: &str| is_compiled(&Tree::of(&[("docs/book/a.md", page), ("tests/src/book.rs", source)]));
         assert_eq!(of("")[0].line, 2);
-        assert!(of("include_str!(concat!()); a = \"book/a\";").is_empty());
-        assert!(of("include_str!(\"../../docs/book/a.md\")").is_empty());
-        assert_eq!(of("include_str!(\"../../docs/a.md\")").len(), 1);
+        assert!(of("#[doc = include_str!(concat!())] mod name {} a = \"book/a\";").is_empty());
+        assert!(of("#![doc = include_str!(\"../../docs/book/a.md\")]").is_empty());
+        assert_eq!(of("#![doc = include_str!(\"../../docs/a.md\")]").len(), 1);
+        assert_eq!(of("let page = include_str!(\"../../docs/book/a.md\");").len(), 1);
+        assert!(
+            is_compiled_rust("```rust,no_run") && !is_compiled_rust("```rust,ignore") && !is_compiled_rust("```sh")
+        );
         // Sources that are shown from their files are compiled there.
         assert!(is_compiled(&Tree::of(&[("docs/a.md", "```rust,ignore\n```\n")])).is_empty());
     }

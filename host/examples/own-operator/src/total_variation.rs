@@ -87,17 +87,18 @@ pub unsafe fn total_variation<S: Simt>(simt: S, launch: Launch) {
     if let Some(total) = total
         && simt.thread() == 0
     {
-        // Fewer than two elements leave the sum of nothing, −0.0.
+        // Fewer than two elements leave the sum of nothing, −0.0. To finish gives the one NaN that answers have.
+        let answer = Monoid::<f32>::finish(Sum, total + 0.0, launch.len);
         // SAFETY: one thread of the grid writes it.
-        unsafe { simt.store(launch.out.cast(), (total + 0.0).to_bits()) };
+        unsafe { simt.store(launch.out.cast(), answer.to_bits()) };
     }
 }
 
-/// What the build is to know of the entry: threads of a block, words of its state and of its answer, barriers, bytes of a launch. One
-/// barrier is the block stage's, and three are the last block's, which sums the slots.
+/// What the build has to know of the entry: threads of a block, blocks at once (any), words of its state and of its answer, whether it fuses
+/// multiplications with additions, barriers, bytes of a launch. One barrier is the block stage's, and three are the last block's.
 const FACTS: Facts = [THREADS, 0, 1, 1, 0, 4, size_of::<Launch>() as u32];
 
-/// The line of the module by which PTX of another source is told.
+/// The line of the module that tells PTX of another source apart.
 #[must_use]
 pub fn note() -> Note<'static> {
     Note {

@@ -127,6 +127,11 @@ impl<'a> Board<'a> {
         self.edges[self.edges.len() - 1]
     }
 
+    /// Whether a column is of several warps.
+    pub fn shares_columns(&self) -> bool {
+        self.columns.iter().any(|column| column.warps.len() > 1)
+    }
+
     /// What stands above the columns: blocks, and warps where a block has several.
     pub fn heads(&self, drawing: &mut Drawing) {
         let width = self.lane * f64::from(LANES);

@@ -1,9 +1,6 @@
 //! The picture of a rung: its title, its launches, a legend of what occurs in them.
 
-use warpfold_kernels::{
-    ladder::{Rung, SumKernel},
-    tree::LANES,
-};
+use warpfold_kernels::ladder::{Rung, SumKernel};
 
 use super::{Launched, board::Board};
 use crate::pages::{
@@ -42,7 +39,7 @@ pub fn draw(rung: &Rung<SumKernel>, len: u64, launches: &[Launched]) -> String {
         y += 16.0;
         drawing.text("why", Anchor::Start, (8.0, y), &line);
     }
-    let mut classes: Vec<&str> = vec![];
+    let (mut classes, mut shares) = (Vec::<&str>::new(), false);
     for (number, launched) in launches.iter().enumerate() {
         y += 14.0;
         if launches.len() > 1 {
@@ -56,12 +53,13 @@ pub fn draw(rung: &Rung<SumKernel>, len: u64, launches: &[Launched]) -> String {
         let board = Board::new(launched, y);
         board.heads(&mut drawing);
         classes.extend(board.draw(&mut drawing));
+        shares |= board.shares_columns();
         y = board.bottom();
     }
     let drawn = |sign: &Sign| matches!(sign, Sign::Fill(class) | Sign::Line(class) if classes.contains(class));
     let legend: Vec<(Sign, &str)> = LEGEND.into_iter().filter(|(sign, _)| drawn(sign)).collect();
     y = drawing.legend(&legend, y + 18.0);
-    if launches.iter().any(|launched| launched.threads > 2 * LANES) {
+    if shares {
         y += 12.0;
         let says = "Warps that do the same in each step share a column.";
         drawing.text("why", Anchor::Start, (8.0, y), says);

@@ -114,6 +114,9 @@ fn places(threads: &BTreeMap<Thread, Vec<Doing>>) -> Vec<Place> {
             }
         }
     }
+    // Two threads may come to two places in opposite orders: no list has both.
+    let at = |doing: &Doing| places.iter().position(|place| *place == doing.place);
+    debug_assert!(threads.values().all(|doings| doings.is_sorted_by_key(at)));
     places
 }
 

@@ -9,7 +9,7 @@ use super::{
 
 const PAGE_STYLE: &str = include_str!("page.css");
 
-/// The page. It reads without a network, without another file and without script; `fold` is the section of a [fold](super::super::fold).
+/// The page. It reads without a network, without another file and without script; `fold` is the section of a fold.
 pub fn page(sections: &[Section], fold: &str) -> String {
     let links = sections.iter().filter(|section| !section.charts.is_empty());
     let links = links.map(|section| (anchor(section.title), section.title));

@@ -4,23 +4,24 @@
 //! `cargo xtask build-ptx --crate host/examples/own-operator` builds the kernel for GPUs, then
 //! `cargo run --release -p warpfold --example 15_total_variation`
 
+#[path = "total_variation/emulator.rs"]
+mod emulator;
 #[path = "total_variation/launch.rs"]
 mod launch;
 
 use std::error::Error;
 
-use own_operator::total_variation::{Launch, THREADS, blocks, total_variation};
+use emulator::on_emulator;
 use warpfold::gpu::Gpu;
-use warpfold_emulator::{Memory, launch};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let values: Vec<f32> = (0..10_000).map(|i| (i as f32 / 100.0).sin()).collect();
     let steps = values.windows(2).map(|pair| f64::from(pair[1]) - f64::from(pair[0]));
     println!("a loop in f64:  {}", steps.map(f64::abs).sum::<f64>());
 
-    let sum = on_emulator(&values, 1)?;
+    let sum = on_emulator(&values, 0, 1)?;
     for seed in 2..10 {
-        assert_eq!(on_emulator(&values, seed)?.to_bits(), sum.to_bits());
+        assert_eq!(on_emulator(&values, 0, seed)?.to_bits(), sum.to_bits());
     }
     println!("the emulator:   {sum}, on nine schedules");
 
@@ -35,28 +36,4 @@ fn main() -> Result<(), Box<dyn Error>> {
         Err::<_, Box<dyn Error>>(error) => println!("no GPU:         {error}"),
     }
     Ok(())
-}
-
-/// The answer of the emulator, on the schedule of a seed.
-fn on_emulator(values: &[f32], seed: u64) -> Result<f32, Box<dyn Error>> {
-    let blocks = u32::try_from(blocks(values.len() as u64))?;
-    let mut memory = Memory::new();
-    let input = memory.input("input", values, 0);
-    let out = memory.words("out", 1);
-    let slots = memory.words("slots", blocks as usize);
-    let ticket = memory.words_from("ticket", &[0]);
-    let passed = Launch {
-        input,
-        len: values.len() as u64,
-        out: out.start().cast(),
-        slots: slots.start(),
-        ticket: ticket.start(),
-    };
-    let grid = warpfold_emulator::Launch::new(blocks, THREADS, seed);
-    launch(&grid, &mut memory, |lane| {
-        // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { total_variation(lane, passed) }
-    })?;
-    let word = memory.word(out, 0).ok_or("nobody wrote the answer")?;
-    Ok(f32::from_bits(word))
 }

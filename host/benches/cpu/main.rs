@@ -8,6 +8,8 @@
 //! line, which `cargo xtask bench` reads.
 
 mod json;
+#[path = "../length.rs"]
+mod length;
 mod numpy;
 mod rows;
 mod table;

@@ -11,7 +11,7 @@ use warpfold::{
     },
 };
 
-use crate::{Print, json, numpy::NumPy, read};
+use crate::{Print, json, length::length, numpy::NumPy, read};
 
 /// Lengths that a cache holds, and ragged ones beside them.
 const IN_CACHE: [usize; 6] = [1000, 1024, 1 << 12, 1 << 16, (1 << 16) + 1, 1 << 20];
@@ -163,13 +163,5 @@ impl Row {
             }
         }
         json::ours(["cpu", op, element, &length(LONG)], "share of a read", self.share, None);
-    }
-}
-
-/// The name of a length.
-fn length(count: usize) -> String {
-    match count {
-        count if count.is_power_of_two() => format!("2^{}", count.ilog2()),
-        count => count.to_string(),
     }
 }

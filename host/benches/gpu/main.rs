@@ -10,13 +10,15 @@ mod bench;
 mod distinct;
 mod exact;
 mod first_calls;
+mod large_states;
+#[path = "../length.rs"]
+mod length;
 mod masks;
 mod pairs;
 mod sample;
 mod segments;
 mod steps;
 mod types;
-mod vast;
 
 use std::time::Instant;
 
@@ -34,6 +36,7 @@ use warpfold::{
 use warpfold_kernels::monoids::Words;
 
 pub(crate) use bench::{Bench, Outcome, PATTERN, POOL, line};
+use length::length;
 pub(crate) use sample::Sample;
 
 /// A part, by its name.
@@ -81,7 +84,7 @@ fn main() -> Outcome<()> {
         ("steps", steps::run),
         ("distinct", distinct::run),
         ("exact", exact::run),
-        ("vast", vast::run),
+        ("large-states", large_states::run),
         ("types", types::run),
     ];
     for (_, run) in parts.iter().filter(|(name, _)| !shapes && wanted(name)) {
@@ -261,13 +264,4 @@ impl Bench {
 
 fn words<W: Words>(answer: W) -> Vec<u32> {
     (0..W::COUNT).map(|i| answer.word(i)).collect()
-}
-
-/// The name of a length.
-fn length(len: usize) -> String {
-    if len.is_power_of_two() {
-        format!("2^{}", len.ilog2())
-    } else {
-        len.to_string()
-    }
 }

@@ -38,7 +38,7 @@ pub const PARTS: [Part; 20] = [
     part("steps", By::Csv("gpu", &["steps"]), &[]),
     part("axes", By::Csv("gpu", &["axes"]), &["rows", "columns"]),
     part("segments", By::Csv("gpu", &["segments"]), &["segments"]),
-    part("vast", By::Csv("gpu", &["vast"]), &[]),
+    part("large-states", By::Csv("gpu", &["large-states"]), &[]),
     part("distinct", By::Csv("gpu", &["distinct"]), &[]),
     part(
         "maps",

@@ -5,7 +5,7 @@ use warpfold_kernels::element::Element;
 use super::{
     TASK,
     erased::{AnyFold, Fold},
-    filled, fold_tree, join,
+    filled, fold_tree, pool,
     source::One,
     strided,
 };
@@ -89,7 +89,7 @@ fn fold_extents(fold: &dyn AnyFold, each: &[Extents], first: u64, answers: &mut 
     if groups > 1 {
         let half = groups / 2 * group;
         let (low, high) = answers.split_at_mut(half * answer_bytes);
-        join(true, &mut || fold_extents(fold, each, first, low), &mut || {
+        pool::join(true, &mut || fold_extents(fold, each, first, low), &mut || {
             fold_extents(fold, each, first + half as u64, high)
         });
         return;

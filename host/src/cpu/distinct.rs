@@ -8,7 +8,6 @@
 //!
 //! No key is in two parts, so the parts' numbers add up; and each is a number of a set, whoever comes first.
 
-use rayon::prelude::*;
 use warpfold_kernels::{
     element::{
         Element,
@@ -17,7 +16,7 @@ use warpfold_kernels::{
     stages::table::Slot,
 };
 
-use super::source::gather;
+use super::{pool, source::gather};
 use crate::{
     Error,
     layout::{Axes, Extents, Folded, Layout, Segments},
@@ -132,9 +131,11 @@ fn zeros(count: u64) -> Result<Vec<u64>, Error> {
 }
 
 fn count_segments<T: Element, K: Key>(values: &[T], segments: &Segments, answers: &mut [u64]) {
-    let each = answers.par_iter_mut().zip(segments.offsets().par_windows(2));
-    each.for_each_init(Table::<K>::default, |table, (answer, ends)| {
-        *answer = count(&values[ends[0] as usize..ends[1] as usize], table);
+    pool::runs(answers, 1, 1, &|first, run| {
+        let table = &mut Table::<K>::default();
+        for (answer, ends) in run.iter_mut().zip(segments.offsets()[first..].windows(2)) {
+            *answer = count(&values[ends[0] as usize..ends[1] as usize], table);
+        }
     });
 }
 
@@ -143,14 +144,14 @@ fn count_extents<T: Element, K: Key>(values: &[T], extents: &Extents, answers: &
     let len = extents.len as usize;
     // Neighbours together, so that what a cache line holds for several of them is read once.
     let group = (FEW / len).max(1);
-    answers.par_chunks_mut(group).enumerate().for_each_init(
-        || (Table::<K>::default(), vec![]),
-        |(table, starts), (i, answers)| {
+    pool::runs(answers, group, 1, &|first, run| {
+        let (table, starts) = (&mut Table::<K>::default(), &mut vec![]);
+        for (i, answers) in (first..).zip(run.chunks_mut(group)) {
             let first = (i * group) as u64;
             if extents.is_contiguous() {
                 starts.resize(answers.len(), 0);
                 extents.starts(first, starts);
-                for (answer, start) in answers.iter_mut().zip(starts) {
+                for (answer, start) in answers.iter_mut().zip(&*starts) {
                     *answer = count(&values[*start as usize..][..len], table);
                 }
             } else {
@@ -159,8 +160,8 @@ fn count_extents<T: Element, K: Key>(values: &[T], extents: &Extents, answers: &
                     *answer = count(extent, table);
                 }
             }
-        },
-    );
+        }
+    });
 }
 
 /// What tables hold.
@@ -189,50 +190,43 @@ fn count<T: Element, K: Key>(values: &[T], table: &mut Table<K>) -> u64 {
 /// By a mark for each value: a byte, so that marking one waits for no other.
 fn count_marked<T: Element>(values: &[T]) -> u64 {
     let kinds = 1 << (8 * T::TYPE.bytes());
-    let share = values.len().div_ceil(rayon::current_num_threads()).max(FEW);
-    let marked = values.par_chunks(share).map(|values| {
+    let shares: Vec<&[T]> = values.chunks(values.len().div_ceil(pool::threads()).max(FEW)).collect();
+    let marked = pool::map(shares.len(), &|i| {
         let mut marked = vec![0_u8; kinds];
-        for value in values {
+        for value in shares[i] {
             marked[key(*value) as usize] = 1;
         }
         marked
     });
-    let either = |mut a: Vec<u8>, b: Vec<u8>| {
-        for (a, b) in a.iter_mut().zip(b) {
-            *a |= b;
-        }
-        a
-    };
-    let marked = marked.reduce(|| vec![0; kinds], either);
-    marked.into_iter().map(u64::from).sum()
+    let is_marked = |kind: &usize| marked.iter().any(|marked| marked[*kind] == 1);
+    (0..kinds).filter(is_marked).count() as u64
 }
 
 /// By parts that have no key in common.
 fn count_parts<T: Element, K: Key>(values: &[T]) -> u64 {
     let parts = (values.len() / FEW).next_power_of_two().min(MOST_PARTS);
-    let share = values.len().div_ceil(2 * rayon::current_num_threads()).max(FEW);
-    let handed_on: Vec<Vec<Vec<K>>> = values
-        .par_chunks(share)
-        .map(|values| {
-            let mut handed_on = vec![Vec::new(); parts];
-            let (mut near, mut has_zero) = (vec![K::EMPTY; NEAR], false);
-            for value in values {
-                let key = key(*value);
-                let (scattered, content) = (scattered(key), K::of_key(key));
-                let is_known = if content == K::EMPTY {
-                    std::mem::replace(&mut has_zero, true)
-                } else {
-                    std::mem::replace(&mut near[scattered as usize % NEAR], content) == content
-                };
-                if !is_known {
-                    // By the high bits: tables go by the low ones.
-                    let part = (u128::from(scattered) * parts as u128) >> 64;
-                    handed_on[part as usize].push(content);
-                }
-            }
-            handed_on
-        })
+    let shares: Vec<&[T]> = values
+        .chunks(values.len().div_ceil(2 * pool::threads()).max(FEW))
         .collect();
+    let handed_on = pool::map(shares.len(), &|i| {
+        let mut handed_on = vec![Vec::new(); parts];
+        let (mut near, mut has_zero) = (vec![K::EMPTY; NEAR], false);
+        for value in shares[i] {
+            let key = key(*value);
+            let (scattered, content) = (scattered(key), K::of_key(key));
+            let is_known = if content == K::EMPTY {
+                std::mem::replace(&mut has_zero, true)
+            } else {
+                std::mem::replace(&mut near[scattered as usize % NEAR], content) == content
+            };
+            if !is_known {
+                // By the high bits: tables go by the low ones.
+                let part = (u128::from(scattered) * parts as u128) >> 64;
+                handed_on[part as usize].push(content);
+            }
+        }
+        handed_on
+    });
     let of_part = |table: &mut Table<K>, part: usize| {
         let keys = || handed_on.iter().map(|all| &all[part]);
         table.empty(keys().map(Vec::len).sum());
@@ -241,7 +235,12 @@ fn count_parts<T: Element, K: Key>(values: &[T]) -> u64 {
             .map(|key| u64::from(table.bring(*key, scattered(key.to_key()))));
         new.sum::<u64>()
     };
-    (0..parts).into_par_iter().map_init(Table::default, of_part).sum()
+    let mut new = vec![0; parts];
+    pool::runs(&mut new, 1, 1, &|first, run| {
+        let table = &mut Table::default();
+        (first..).zip(run).for_each(|(part, new)| *new = of_part(table, part));
+    });
+    new.iter().sum()
 }
 
 /// A hash table, by open addressing with linear probing, a power of two of slots, at most half of which are taken.

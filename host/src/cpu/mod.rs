@@ -1,7 +1,8 @@
 //! The CPU backend: the same operators, the same canonical tree, so the same bits as the GPU.
 //!
 //! All cores work (rayon's global pool, so `RAYON_NUM_THREADS` is obeyed), with the widest vector instructions the
-//! machine has, found when the program runs.
+//! machine has, found when the program runs. Where the system starts no thread, the calling thread works alone
+//! ([`thread_fault`]).
 
 mod any_order;
 mod axes;
@@ -11,6 +12,7 @@ pub(crate) mod erased;
 mod in_order;
 mod named;
 mod plain;
+pub(crate) mod pool;
 mod rows;
 pub(crate) mod rowwise;
 mod run;
@@ -23,6 +25,7 @@ mod strided;
 pub use axes::reduce_axes;
 pub use distinct::{distinct, distinct_axes, distinct_segments};
 pub use named::*;
+pub use pool::thread_fault;
 pub use segments::reduce_segments;
 
 use std::ops::Range;
@@ -140,23 +143,12 @@ fn fold_tree(fold: &dyn AnyFold, items: Range<usize>, position: u64, state: &mut
     let half = leaves.next_power_of_two() / 2 * leaf;
     let middle = items.start + half;
     let mut high = vec![0; state.len()];
-    join(
+    pool::join(
         leaves > RUN,
         &mut || fold_tree(fold, items.start..middle, position, state),
         &mut || fold_tree(fold, middle..items.end, position + half as u64, &mut high),
     );
     untyped.combine(state, &high);
-}
-
-/// Does both, and where it is worth it asks another thread to help. What is done has no type here: rayon's part of it is compiled
-/// once, and not with every operator and type of elements.
-fn join(is_worth_it: bool, low: &mut (dyn FnMut() + Send), high: &mut (dyn FnMut() + Send)) {
-    if is_worth_it {
-        rayon::join(low, high);
-    } else {
-        low();
-        high();
-    }
 }
 
 /// `count` answers, all the same, packed.
@@ -174,10 +166,10 @@ fn filled(answer: &[u8], count: u64) -> Result<Vec<u8>, Error> {
     Ok(answers)
 }
 
-/// How many threads fold.
+/// How many threads fold: those of rayon's pool; 1 where the system starts none ([`thread_fault`]).
 #[must_use]
 pub fn threads() -> usize {
-    rayon::current_num_threads()
+    pool::threads()
 }
 
 /// The vector instructions that fold.

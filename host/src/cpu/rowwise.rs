@@ -10,7 +10,6 @@ use std::{array, ops::Range};
 
 use bytemuck::zeroed_vec;
 use pulp::Arch;
-use rayon::prelude::*;
 use warpfold_kernels::{
     element::Item,
     monoids::Words,
@@ -18,7 +17,7 @@ use warpfold_kernels::{
     stages::columns::Shares,
 };
 
-use super::{TASK, source::gather};
+use super::{TASK, pool, source::gather};
 use crate::{layout::Extents, row::RowElement};
 use convert::{Add, Load, Store};
 use strip::{Buffers, Fold, Map, Neighbours, Place, STRIP, Strip};
@@ -167,7 +166,7 @@ pub(crate) fn map_rows<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Row
         return done;
     }
     // Answers that lie apart are made in order, some at a time.
-    let some = together * 4 * rayon::current_num_threads();
+    let some = together * 4 * pool::threads();
     for first in (0..count).step_by(some) {
         let mut here = room(some.min(count - first));
         Part::of(&mut here, first).each(together, &each);
@@ -212,13 +211,15 @@ impl<'a, T: Send, U: Send> Part<'a, T, U> {
         .filter(|_| rows > 0)
     }
 
-    /// All of it, so many rows a task. What is done has no operation here: rayon's part of it is compiled once for each pair of types.
+    /// All of it, so many rows a task.
     fn each(mut self, together: usize, of: &(dyn Fn(Self) + Sync)) {
         let mut tasks = vec![];
         while let Some(task) = self.split(together) {
-            tasks.push(task);
+            tasks.push(Some(task));
         }
-        tasks.into_par_iter().for_each(of);
+        pool::runs(&mut tasks, 1, 1, &|_, run| {
+            run.iter_mut().filter_map(Option::take).for_each(of)
+        });
     }
 }
 
@@ -450,7 +451,7 @@ fn word_of<W: Words>(state: W, i: usize) -> f32 {
     f32::from_bits(if i < W::COUNT { state.word(i) } else { 0 })
 }
 
-/// Chunks with their numbers, on several threads if they are many. What is done has no operation here: rayon's part of it is compiled once for each type.
+/// Chunks with their numbers, on several threads if they are many.
 fn each_chunk<X: Send>(
     items: &mut [X],
     size: usize,
@@ -458,8 +459,12 @@ fn each_chunk<X: Send>(
     of: &(dyn Fn(usize, &mut [X], &mut Buffers) + Sync),
 ) {
     if items.len() > LONG * size {
-        let chunks = items.par_chunks_mut(size).enumerate().with_min_len(LONG / 4);
-        chunks.for_each_init(Buffers::new, |buffers, (number, chunk)| of(number, chunk, buffers));
+        pool::runs(items, size, LONG / 4, &|first, run| {
+            let buffers = &mut Buffers::new();
+            (first..)
+                .zip(run.chunks_mut(size))
+                .for_each(|(number, chunk)| of(number, chunk, buffers));
+        });
     } else {
         for (number, chunk) in items.chunks_mut(size).enumerate() {
             of(number, chunk, buffers);

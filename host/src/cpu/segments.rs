@@ -5,7 +5,7 @@ use warpfold_kernels::element::Element;
 use super::{
     TASK,
     erased::{AnyFold, Fold},
-    filled, fold_tree, join,
+    filled, fold_tree, pool,
     run::RUN,
     source::One,
 };
@@ -67,7 +67,7 @@ fn fold_segments(fold: &dyn AnyFold, offsets: &[u64], answers: &mut [u8]) {
     let half = count / 2;
     if half > 0 && (elements * fold.item_bytes() > TASK || answers.len() > TASK) {
         let (low, high) = answers.split_at_mut(answers.len() / count * half);
-        join(true, &mut || fold_segments(fold, &offsets[..=half], low), &mut || {
+        pool::join(true, &mut || fold_segments(fold, &offsets[..=half], low), &mut || {
             fold_segments(fold, &offsets[half..], high)
         });
         return;

@@ -1,7 +1,7 @@
 //! Extents whose elements do not lie side by side: gathered a leaf at a time, for neighbouring answers together, so that
 //! what a cache line holds for several of them is read once.
 
-use super::{erased::AnyFold, join};
+use super::{erased::AnyFold, pool};
 use crate::layout::Extents;
 
 /// Leaves that are gathered at once: 512 KiB, within a core's second cache. Wide groups read long runs of each row where a
@@ -35,7 +35,7 @@ pub(super) fn fold_tree(
     }
     let middle = first + leaves.next_power_of_two() / 2 * leaf;
     let (mut low, mut high) = (vec![], vec![]);
-    join(
+    pool::join(
         leaves * count as u64 > TASK,
         &mut || low = fold_tree(fold, extents, (extent, count), (first, middle)),
         &mut || high = fold_tree(fold, extents, (extent, count), (middle, end)),

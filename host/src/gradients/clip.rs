@@ -1,13 +1,12 @@
 //! Clipping tensors in place.
 
-use rayon::prelude::*;
 use warpfold_kernels::{
     element::{bf16, f16},
     rowwise::RowElement,
 };
 
 use super::{Floats, GradNorm, TotalNorm};
-use crate::Error;
+use crate::{Error, cpu::pool};
 
 /// A tensor that is written, of any of the three types.
 #[derive(Debug, PartialEq)]
@@ -67,13 +66,13 @@ impl FloatsMut<'_> {
     }
 }
 
-/// Elements that one thread multiplies at a time.
-const TASK: usize = 1 << 15;
+/// Elements that one thread multiplies, or counts, at a time.
+pub(super) const TASK: usize = 1 << 15;
 
 fn multiply<T: RowElement>(values: &mut [T], factor: f32) {
-    values
-        .par_chunks_mut(TASK)
-        .for_each(|task| task.iter_mut().for_each(|x| *x = T::narrowed(x.wide() * factor)));
+    pool::runs(values, 1, TASK, &|_, run| {
+        run.iter_mut().for_each(|x| *x = T::narrowed(x.wide() * factor));
+    });
 }
 
 impl GradNorm {
@@ -100,7 +99,9 @@ impl GradNorm {
         let views: Vec<Floats<'_>> = tensors.iter().map(FloatsMut::as_ref).collect();
         let total = self.on_cpu(&views)?;
         if let Some(factor) = total.clip_factor(max_norm) {
-            tensors.par_iter_mut().for_each(|tensor| tensor.multiply(factor));
+            pool::runs(tensors, 1, 1, &|_, run| {
+                run.iter_mut().for_each(|tensor| tensor.multiply(factor))
+            });
         }
         Ok(total)
     }

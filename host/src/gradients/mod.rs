@@ -26,7 +26,6 @@ pub use clip::FloatsMut;
 #[cfg(feature = "cuda")]
 pub(crate) use clip::check_max;
 
-use rayon::prelude::*;
 use warpfold_kernels::{
     element::{bf16, f16},
     kernels::gradients,
@@ -34,7 +33,8 @@ use warpfold_kernels::{
 };
 
 use crate::{
-    Error, cpu,
+    Error,
+    cpu::{self, pool},
     ops::{self, Reduction},
 };
 
@@ -168,18 +168,19 @@ where
     N: TensorNorm<State: Send> + Send + Sync,
 {
     let counted = Counted(norm);
-    let mut states: Vec<(N::State, u64)> = tensors
-        .par_iter()
-        .map(|tensor| {
-            let state = match tensor {
-                Floats::F32(values) => state::<_, R, N>(op, values),
-                Floats::F16(values) => state::<_, R, N>(op, values),
-                Floats::Bf16(values) => state::<_, R, N>(op, values),
-            };
-            let count = if norm.is_finite(state) { 0 } else { not_finite(tensor) };
-            (state, count)
-        })
-        .collect();
+    let mut states: Vec<(N::State, u64)> = pool::map(tensors.len(), &|i| {
+        let state = match &tensors[i] {
+            Floats::F32(values) => state::<_, R, N>(op, values),
+            Floats::F16(values) => state::<_, R, N>(op, values),
+            Floats::Bf16(values) => state::<_, R, N>(op, values),
+        };
+        let count = if norm.is_finite(state) {
+            0
+        } else {
+            not_finite(&tensors[i])
+        };
+        (state, count)
+    });
     // Neighbours meet until one is left. What has no neighbour meets the identity, which changes no bit.
     while states.len() > 1 {
         let both = |pair: &[_]| pair.get(1).map_or(pair[0], |other| counted.combine(pair[0], *other));
@@ -201,10 +202,15 @@ fn state<T: ops::element::Element, R: Reduction<T>, N: TensorNorm>(op: R, values
 
 /// How many elements are infinite or NaN: a second look, for few have such.
 fn not_finite(tensor: &Floats<'_>) -> u64 {
-    let count = match tensor {
-        Floats::F32(values) => values.par_iter().filter(|x| !x.is_finite()).count(),
-        Floats::F16(values) => values.par_iter().filter(|x| x.to_bits() & 0x7c00 == 0x7c00).count(),
-        Floats::Bf16(values) => values.par_iter().filter(|x| x.to_bits() & 0x7f80 == 0x7f80).count(),
-    };
-    count as u64
+    match tensor {
+        Floats::F32(values) => count(values, &|x| !x.is_finite()),
+        Floats::F16(values) => count(values, &|x| x.to_bits() & 0x7c00 == 0x7c00),
+        Floats::Bf16(values) => count(values, &|x| x.to_bits() & 0x7f80 == 0x7f80),
+    }
+}
+
+fn count<T: Sync>(values: &[T], counts: &(impl Fn(&T) -> bool + Sync)) -> u64 {
+    let tasks: Vec<&[T]> = values.chunks(clip::TASK).collect();
+    let counted = pool::map(tasks.len(), &|i| tasks[i].iter().filter(|x| counts(x)).count() as u64);
+    counted.iter().sum()
 }

@@ -1,6 +1,5 @@
 //! The gradients of a norm's weights and biases.
 
-use rayon::prelude::*;
 use warpfold_kernels::{
     element::Element as _,
     kernels::rowwise::CHUNK,
@@ -142,8 +141,7 @@ impl NormColumns<'_> {
         };
         let (steps, other_steps) = (steps(from), steps(other));
         let mut sums = vec![-0.0_f32; columns.sums.len() as usize];
-        let chunks = sums.par_chunks_mut((2 * len).max(1));
-        chunks.enumerate().for_each(|(chunk, sums)| {
+        let of_chunk = |chunk: usize, sums: &mut [f32]| {
             let first = chunk as u64 * u64::from(CHUNK);
             let (weights, biases) = sums.split_at_mut(len);
             for row in first..(first + u64::from(CHUNK)).min(from.count) {
@@ -158,6 +156,12 @@ impl NormColumns<'_> {
                     *bias += dy;
                 }
             }
+        };
+        let width = (2 * len).max(1);
+        cpu::pool::runs(&mut sums, width, 1, &|first, run| {
+            (first..)
+                .zip(run.chunks_mut(width))
+                .for_each(|(chunk, sums)| of_chunk(chunk, sums));
         });
         Ok(ColumnGradients::of(
             &cpu::reduce_axes(Sum, &sums, &columns.sums, &Axes::of(&[0]))?.answers,

@@ -479,9 +479,11 @@ pub enum Error {
         dtype: String,
     },
 
-    /// Elements of a type that a `.npy` file cannot have.
-    #[error("NumPy has no type for elements of {dtype}")]
-    NotNumpy {
+    /// Elements of a type that a format to be written does not have.
+    #[error("{format} has no type for elements of {dtype}")]
+    NotWritable {
+        /// NumPy, or the format.
+        format: &'static str,
         /// Their type.
         dtype: &'static str,
     },

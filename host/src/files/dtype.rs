@@ -125,6 +125,12 @@ impl DType {
         (bits > 0 && bits.is_multiple_of(8)).then_some(bits / 8)
     }
 
+    /// Whether it is an integer, signed or not.
+    #[must_use]
+    pub fn is_integer(self) -> bool {
+        (Self::U8 as usize..=Self::I64 as usize).contains(&(self as usize))
+    }
+
     /// Bits of one element; 0 for [`Other`](Self::Other).
     pub(super) fn bits(self) -> u32 {
         TABLE[self as usize].bits
@@ -138,6 +144,11 @@ impl DType {
             1
         };
         self.bytes().unwrap_or(1) / halves
+    }
+
+    /// The name in the header of a `.safetensors` file.
+    pub(super) fn safetensors(self) -> Option<&'static str> {
+        TABLE[self as usize].safetensors
     }
 
     /// The type of a name that NumPy has.
@@ -167,7 +178,7 @@ impl fmt::Display for DType {
 /// complex64 and complex128.
 ///
 /// `u8` reads truths as well. They are the file's bytes as they are: 0 is false and whatever else true, as to NumPy.
-pub trait Element: bytemuck::Pod + Send + sealed::Sealed {
+pub trait Element: bytemuck::Pod + Send + Sync + sealed::Sealed {
     /// Its name in files.
     const DTYPE: DType;
 

@@ -24,13 +24,18 @@ enum Source<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// Those of a file, which `cursor` is at the first of.
-    pub fn plain(tensor: &'a Tensor, cursor: Cursor) -> Self {
+    /// Those of a file, which `cursor` is at the first of, without `skipped` bytes of them.
+    pub fn plain(tensor: &'a Tensor, cursor: Cursor, skipped: u64) -> Self {
+        let start = cursor.before();
+        let at = start + skipped;
+        // What comes from a pipe has one position.
+        let cursor = if skipped == 0 { cursor } else { cursor.at(at) };
+        let source = Source::Plain(cursor);
         Self {
             tensor,
-            start: cursor.before(),
-            at: cursor.before(),
-            source: Source::Plain(cursor),
+            source,
+            start,
+            at,
         }
     }
 

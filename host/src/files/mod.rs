@@ -37,10 +37,12 @@ mod descr;
 mod dtype;
 mod elements;
 mod fault;
+mod header;
 mod lfs;
 mod npy;
 mod npz;
 mod order;
+mod ordered;
 mod python;
 mod safetensors;
 mod stream;
@@ -59,7 +61,9 @@ use std::{
 pub use crate::ops::element::{complex64, complex128, f8e4m3, f8e5m2};
 pub use dtype::{DType, Element};
 pub use half::{bf16, f16};
+pub use header::safetensors_header;
 pub use npy::npy_header;
+pub use ordered::in_order;
 pub use stream::{AlignedBytes, Piece, Stream};
 pub use tensor::Tensor;
 

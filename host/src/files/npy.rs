@@ -220,9 +220,12 @@ fn overflows(extent: impl std::fmt::Display) -> String {
 ///
 /// # Errors
 ///
-/// [`Error::NotNumpy`] for elements of a type that NumPy does not have, as bfloat16; [`Error::TooManyAxes`].
+/// [`Error::NotWritable`] for elements of a type that NumPy does not have, as bfloat16; [`Error::TooManyAxes`].
 pub fn npy_header(dtype: DType, shape: &[u64]) -> Result<Vec<u8>, Error> {
-    let code = descr::code(dtype).ok_or(Error::NotNumpy { dtype: dtype.name() })?;
+    let code = descr::code(dtype).ok_or(Error::NotWritable {
+        format: "NumPy",
+        dtype: dtype.name(),
+    })?;
     if shape.len() > MOST_AXES {
         return Err(Error::TooManyAxes {
             axes: shape.len(),

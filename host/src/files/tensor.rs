@@ -186,6 +186,39 @@ impl Tensor {
         Ok((values, layout))
     }
 
+    /// Whether [`read_at`](Self::read_at) reads it: an array in a regular file, neither in an archive nor in Fortran order.
+    #[must_use]
+    pub fn reads_at(&self) -> bool {
+        let is_regular = matches!(&self.place, Ok(Place::Plain(cursor)) if cursor.len().is_some());
+        is_regular && !self.transposed()
+    }
+
+    /// Fills `values` with the elements from number `first` on, in C order. Several threads can read one array so.
+    ///
+    /// Cost: those elements, read once.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read): where the file was made shorter meanwhile, [`Error::Truncated`].
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many elements, or the array does not [read at](Self::reads_at) any of them.
+    pub fn read_at<T: Element>(&self, first: u64, values: &mut [T]) -> Result<(), Error> {
+        self.check::<T>()?;
+        let end = first.checked_add(values.len() as u64);
+        assert!(
+            end.is_some_and(|end| end <= self.len()),
+            "elements that the array does not have"
+        );
+        let Place::Plain(cursor) = self.place()? else {
+            panic!("an array in an archive is read from its start");
+        };
+        assert!(self.reads_at(), "an array that is read from its start");
+        let before = first * size_of::<T>() as u64;
+        Elements::plain(self, cursor.clone(), before).fill(bytemuck::cast_slice_mut(values))
+    }
+
     /// The bytes of all elements, whatever their type, at an address that is a multiple of 16.
     ///
     /// Memory and cost: those of [`read`](Self::read).
@@ -317,7 +350,7 @@ impl Tensor {
         read: impl FnOnce(&mut Elements<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         match self.place()? {
-            Place::Plain(cursor) => read(&mut Elements::plain(self, cursor.clone())),
+            Place::Plain(cursor) => read(&mut Elements::plain(self, cursor.clone(), 0)),
             Place::Member {
                 archive,
                 file,

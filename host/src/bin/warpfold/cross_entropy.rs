@@ -1,47 +1,50 @@
 //! `warpfold cross-entropy`: losses of logits and targets.
 
-use std::{fmt, path::PathBuf, time::Instant};
+use std::{fmt, path::PathBuf};
 
 use serde::Serialize;
 use warpfold::{
-    View,
-    dynamic::Target,
     files::{DType, Tensor, bf16, f16},
     layout::Layout,
-    row::{self, Losses, Mapped},
+    row::{self, CrossEntropy, Row},
 };
 
 use crate::{
-    Failure,
-    answers::Answers,
-    device::{Device, Opened, Wanted},
+    Failure, clock,
+    device::Wanted,
+    named::Named,
+    options,
     out::Out,
     reading,
-    rows::{Element, not_floats},
+    report::tuple,
+    rows::{Element, Part, Rows, Second, device, in_file, not_floats},
     scalar::Scalar,
+    shown::Shown,
 };
 
 /// What it takes.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The logits, of float16, bfloat16 or float32: a file of one array, or FILE:NAME. Rows lie along the last axis.
+    /// The logits, of float16, bfloat16 or float32: a file of one array, or FILE:NAME. Rows are along the last axis.
     logits: PathBuf,
-    /// The class of each row: an array of integers, one for each.
+    /// The class of each row: an array of integers of the logits' shape without its last axis, or what broadcasts to that.
     #[arg(long, value_name = "T")]
     targets: PathBuf,
     /// The target of rows that are ignored.
     #[arg(long, value_name = "I", default_value_t = -100, allow_hyphen_values = true)]
     ignore_index: i64,
-    /// How much of a target's probability all classes share.
-    #[arg(long, value_name = "L", default_value_t = 0.0)]
+    /// How much of a target's probability all classes share: 0 to 1.
+    #[arg(long, value_name = "L", default_value_t = 0.0, value_parser = options::share, allow_hyphen_values = true)]
     label_smoothing: f32,
-    /// What the square of each log-sum-exp is multiplied by, and added.
-    #[arg(long, value_name = "Z", default_value_t = 0.0)]
+    /// The factor of the square of each log-sum-exp, which is added: 0 or more.
+    #[arg(long, value_name = "Z", default_value_t = 0.0, value_parser = options::at_least_0, allow_hyphen_values = true)]
     z_loss: f32,
-    /// Writes the loss of each row to a .npy file, of float32. The file appears, or is replaced, once it is complete.
-    #[arg(long, value_name = "LOSS.npy")]
+    /// Writes the loss of each row to a .npy, .npz or .safetensors file, of float32; - is standard output, as .npy.
+    ///
+    /// The file appears, or is replaced, once it is complete.
+    #[arg(long, short, value_name = "LOSS")]
     out: PathBuf,
-    /// best, gpu, gpu:N or cpu. Best is the first GPU if one can be used, else the CPU. The bits are the same.
+    /// best, gpu, gpu:N or cpu. The bits are the same.
     #[arg(long, default_value = "best")]
     device: Wanted,
     /// Prints one JSON object: device, dtype, shape, rows, ignored, mean_loss, out, seconds.
@@ -59,10 +62,15 @@ pub struct Report {
     ignored: usize,
     /// Of the rows that are not ignored; none of none.
     mean_loss: Option<Scalar>,
-    out: PathBuf,
+    out: String,
     seconds: f64,
     #[serde(skip)]
+    file: String,
+    #[serde(skip)]
     json: bool,
+    /// Standard output has the losses, so the report goes elsewhere.
+    #[serde(skip)]
+    pub to_stderr: bool,
 }
 
 impl fmt::Display for Report {
@@ -72,16 +80,18 @@ impl fmt::Display for Report {
             return f.write_str(&json);
         }
         let Self { rows, ignored, .. } = self;
-        write!(f, "{rows} losses of {}, {ignored} of them ignored", self.dtype)?;
         if let Some(mean) = &self.mean_loss {
-            write!(f, ", mean {mean}")?;
+            write!(f, "{mean}  mean of ")?;
         }
         write!(
             f,
-            ", on {} in {:.3} s: float32 in {}",
-            self.device,
+            "{rows} losses of {}: {} {}, {ignored} ignored, in {:.3} s, on {}\nwritten to {} as float32",
+            Shown(&self.file),
+            self.dtype,
+            tuple(&self.shape),
             self.seconds,
-            self.out.display()
+            self.device,
+            Shown(&self.out)
         )
     }
 }
@@ -90,10 +100,16 @@ impl Args {
     /// Reads, computes and writes.
     pub fn run(&self) -> Result<Report, Failure> {
         let (path, array) = reading::open(&self.logits)?;
-        let (of_targets, targets) = reading::open(&self.targets)?;
-        let inputs = [("the logits", &*path), ("the array of --targets", &*of_targets)];
-        let out = Out::new(&self.out, &inputs)?;
-        let targets = integers(&targets)?;
+        let targets = Named::open("--targets", &self.targets)?;
+        let out = Out::new(&self.out, &[("the logits".into(), &path), targets.input()])?;
+        let Some((_, shape)) = array.shape().split_last() else {
+            return Err(in_file(
+                &array,
+                "logits have an axis of classes, and this array has no axis",
+            ));
+        };
+        let of = format!("the shape of the rows of {}", array.label().display());
+        let targets = integers(&targets, shape, &of)?;
         match array.dtype() {
             DType::F32 => self.losses::<f32>(&array, &targets, &out),
             DType::F16 => self.losses::<f16>(&array, &targets, &out),
@@ -102,58 +118,57 @@ impl Args {
         }
     }
 
-    fn losses<T: Element>(&self, array: &Tensor, targets: &[i64], out: &Out) -> Result<Report, Failure> {
-        let loss = row::cross_entropy(targets)
+    fn row<'a>(&self, targets: &'a [i64]) -> Row<'a, CrossEntropy> {
+        row::cross_entropy(targets)
             .ignore_index(self.ignore_index)
             .label_smoothing(self.label_smoothing)
-            .z_loss(self.z_loss);
+            .z_loss(self.z_loss)
+    }
+
+    fn losses<T: Element>(&self, array: &Tensor, targets: &[i64], out: &Out) -> Result<Report, Failure> {
         // What is wrong with the operation is told before anything is read.
-        loss.check(&Layout::c_order(array.shape())?)?;
-        let device = Opened::wanted(self.device, || Device::named(Wanted::Gpu(0)))?.told();
-        let target = device.folding("the emulator has no row operations: --device cpu gives the same bits")?;
-        let start = Instant::now();
-        let (values, layout) = reading::in_place::<T>(array)?;
-        let view = View::new(&values, &layout)?;
-        let mapped: Mapped<f32, Losses> = match target {
-            Target::Cpu => loss.on_cpu(view)?,
-            #[cfg(feature = "cuda")]
-            Target::Gpu(gpu) => loss.on(gpu, view)?,
-        };
-        let losses = mapped.known.loss;
-        let seconds = start.elapsed().as_secs_f64();
-        let ignored = targets.iter().filter(|target| **target == self.ignore_index).count();
-        let counted = losses.len() - ignored;
-        let sum: f64 = losses.iter().map(|loss| f64::from(*loss)).sum();
+        let check = self.row(targets).check(&Layout::c_order(array.shape())?);
+        check.map_err(|error| in_file(array, error))?;
+        let device = device(self.device)?;
         let shape = array.shape();
-        out.write(&Answers {
-            dtype: DType::F32,
-            shape: shape[..shape.len().saturating_sub(1)].to_vec(),
-            bytes: bytemuck::cast_slice(&losses).to_vec(),
+        let mut writer = out.begin(DType::F32, &shape[..shape.len() - 1], array.name())?;
+        let mut sum = 0.0_f64;
+        let of_part = |Part { rows, .. }: Part| self.row(&targets[rows]);
+        Rows::new(array, -1, &device)?.map::<T, f32, CrossEntropy>(&of_part, &Second::None, &mut |mapped| {
+            let losses = &mapped.known.loss;
+            // One after the other, whatever the pieces.
+            losses.iter().for_each(|loss| sum += f64::from(*loss));
+            writer.push(bytemuck::cast_slice(losses))
         })?;
+        writer.finish()?;
+        let ignored = targets.iter().filter(|target| **target == self.ignore_index).count();
+        let counted = targets.len() - ignored;
         Ok(Report {
             device: device.name(),
             dtype: array.dtype().name(),
             shape: shape.to_vec(),
-            rows: losses.len(),
+            rows: targets.len(),
             ignored,
             mean_loss: (counted > 0).then(|| (sum / counted as f64).into()),
-            out: self.out.clone(),
-            seconds,
+            out: out.label(),
+            seconds: clock::seconds(),
+            file: self.logits.display().to_string(),
             json: self.json,
+            to_stderr: out.is_stdout(),
         })
     }
 }
 
-/// Targets of any type of integers that i64 holds.
-fn integers(array: &Tensor) -> Result<Vec<i64>, Failure> {
+/// Targets of any type of integers that i64 holds, one for each row.
+fn integers(targets: &Named, shape: &[u64], of: &str) -> Result<Vec<i64>, Failure> {
     macro_rules! read {
         ($($dtype:ident: $number:ident)*) => {
-            match array.dtype() {
-                $(DType::$dtype => Ok(reading::in_order::<$number>(array)?.into_iter().map(i64::from).collect()),)*
+            match targets.tensor.dtype() {
+                $(DType::$dtype => Ok(targets.elements::<$number>(shape, of)?.into_iter().map(i64::from).collect()),)*
                 _ => Err(format!(
                     "{} is of {}, and targets are of int8 to int64, or uint8 to uint32",
-                    array.label().display(),
-                    array.dtype_name()
+                    targets.label(),
+                    targets.tensor.dtype_name()
                 )
                 .into()),
             }

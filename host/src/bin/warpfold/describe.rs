@@ -1,21 +1,28 @@
 //! `warpfold describe`: many answers about each array of some files.
 
-use std::{borrow::Cow, path::Path, time::Instant};
+use std::{borrow::Cow, path::Path};
 
 use bytemuck::NoUninit;
+#[cfg(feature = "cuda")]
+use warpfold::fold;
 use warpfold::{
-    Error, cpu,
-    files::{self, DType, Tensor, TensorFile, bf16, f8e4m3, f8e5m2, f16},
-    ops::{AnyOp, Describe as Op, Reduction, Summary, element::Float},
+    cpu,
+    dynamic::Target,
+    files::{DType, Tensor, TensorFile, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
+    ops::{
+        AnyOp, Describe as Op, Mean, NormInf, NormL2, Reduction, Summary,
+        element::{self, Float},
+    },
     pieces::Pieces,
 };
-#[cfg(feature = "cuda")]
-use warpfold::{dynamic::Target, fold};
 
 use crate::{
-    Describe, Failure,
+    Failure,
+    cli::Describe,
+    clock,
     device::{Device, Wanted},
     progress::Progress,
+    reading,
     scalar::Scalar,
     summaries::{Array, Numbers, Outcome, Summaries},
 };
@@ -30,7 +37,6 @@ pub fn run(args: &Describe) -> Result<Summaries, Failure> {
     };
     let has_kernel_of_f64 = || Ok(AnyOp::of::<f64, Op>(op).kernel().map(drop)?);
     let device = Device::open(args.device, &AnyOp::of::<f32, Op>(op), &has_kernel_of_f64)?.told();
-    let start = Instant::now();
     // What files hold is known when they are opened, which is one at a time: there may be more of them than can be open at once.
     let mut reader = Reader {
         op,
@@ -41,7 +47,7 @@ pub fn run(args: &Describe) -> Result<Summaries, Failure> {
     Ok(Summaries {
         files,
         bytes: reader.progress.done(),
-        seconds: start.elapsed().as_secs_f64(),
+        seconds: clock::seconds(),
         device: reader.device.to_string(),
     })
 }
@@ -94,6 +100,8 @@ fn of(dtype: DType) -> Option<Describer> {
         DType::I32 => |reader, tensor| integers(reader, tensor, |read: i32| read.into()),
         DType::U64 => |reader, tensor| integers(reader, tensor, |read: u64| read as f64),
         DType::I64 => |reader, tensor| integers(reader, tensor, |read: i64| read as f64),
+        DType::Complex64 => |reader, tensor| complex::<complex64>(reader, tensor, |z| [z.re.into(), z.im.into()]),
+        DType::Complex128 => |reader, tensor| complex::<complex128>(reader, tensor, |z| [z.re, z.im]),
         _ => return None,
     })
 }
@@ -105,8 +113,11 @@ impl Reader {
             Ok(file) => {
                 let describable = file.tensors().iter().filter(|tensor| of(tensor.dtype()).is_some());
                 self.progress.expect(size(path), describable.map(Tensor::bytes).sum());
-                let arrays = file.tensors().iter().map(|tensor| self.describe(tensor));
-                (file.path().display().to_string(), arrays.collect())
+                let mut arrays: Vec<Array> = file.tensors().iter().map(|tensor| self.describe(tensor)).collect();
+                if arrays.is_empty() {
+                    arrays.push(Array::unread(format!("{} has no arrays", file.path().display())));
+                }
+                (file.path().display().to_string(), arrays)
             }
             Err(error) => {
                 self.progress.expect(size(path), 0);
@@ -124,7 +135,11 @@ impl Reader {
             };
         }
         let outcome = match of(tensor.dtype()) {
-            None => Outcome::Meaningless(format!("nothing describes elements of {}", tensor.dtype_name())),
+            None => Outcome::Unread(format!(
+                "{}: elements of type {} are not described",
+                tensor.label().display(),
+                tensor.dtype_name()
+            )),
             Some(describe) => match describe(self, tensor) {
                 Ok(numbers) => Outcome::Described(Box::new(numbers)),
                 Err(error) => Outcome::Unread(error.to_string()),
@@ -139,57 +154,129 @@ impl Reader {
     }
 
     /// Elements read as `Read`, a piece at a time.
-    fn summary<T, Read: files::Element>(
+    fn summary<T, Read: reading::Read>(
         &mut self,
         tensor: &Tensor,
-        of: impl Fn(&[Read]) -> Cow<'_, [T]>,
+        of: impl Fn(&[Read]) -> Cow<'_, [T]> + Sync,
     ) -> Result<Summary<T>, Failure>
     where
         T: Float + NoUninit,
-        Op: Reduction<T, Answer = Summary<T>>,
+        Op: Reduction<T, Answer = Summary<T>, State: Send>,
     {
-        let len = self.device.piece(&AnyOp::of::<T, Op>(self.op))?;
-        let mut pieces = Pieces::<Op, T>::new(self.op, len as u64)?;
+        let any = AnyOp::of::<T, Op>(self.op);
+        let Self { op, device, progress } = self;
+        let pieces = |len: usize| Pieces::<Op, T>::new(*op, len as u64);
+        if let (Device::Folding(Target::Cpu), true) = (&*device, tensor.reads_at()) {
+            let len = reading::cpu_piece(&any);
+            let mut pieces = pieces(len)?;
+            let state = |_, piece: &[Read]| Ok(cpu::fold(*op, &of(piece)));
+            reading::map_pieces(tensor, len, progress, &state, &mut |state, len| {
+                Ok(pieces.push(state, len)?)
+            })?;
+            return Ok(pieces.finish()?.0);
+        }
+        let len = device.piece(&any)?;
+        let mut pieces = pieces(len)?;
         for piece in tensor.stream::<Read>(len)? {
             let piece = piece?;
-            pieces.push(self.state(&of(&piece))?, piece.len() as u64)?;
-            self.progress.advance(size_of_val(&*piece) as u64);
+            let state = match device {
+                #[cfg(feature = "cuda")]
+                Device::Folding(Target::Gpu(gpu)) => fold(*op).state_on(gpu, &*of(&piece))?,
+                _ => cpu::fold(*op, &of(&piece)),
+            };
+            pieces.push(state, piece.len() as u64)?;
+            progress.advance(size_of_val(&*piece) as u64);
         }
         Ok(pieces.finish()?.0)
     }
 }
 
-impl Reader {
-    fn state<T: Float + NoUninit>(&self, values: &[T]) -> Result<<Op as Reduction<T>>::State, Error>
-    where
-        Op: Reduction<T>,
-    {
-        match &self.device {
-            #[cfg(feature = "cuda")]
-            Device::Folding(Target::Gpu(gpu)) => fold(self.op).state_on(gpu, values),
-            _ => Ok(cpu::fold(self.op, values)),
-        }
-    }
-}
-
 /// Elements narrower than that as the float32 that each is.
-fn floats<T, Read: files::Element>(
+fn floats<T, Read: reading::Read>(
     reader: &mut Reader,
     tensor: &Tensor,
-    of: impl Fn(&[Read]) -> Cow<'_, [T]>,
+    of: impl Fn(&[Read]) -> Cow<'_, [T]> + Sync,
 ) -> Result<Numbers, Failure>
 where
     T: Float<Total = T> + NoUninit + Into<Scalar>,
-    Op: Reduction<T, Answer = Summary<T>>,
+    Op: Reduction<T, Answer = Summary<T>, State: Send>,
 {
     Ok(Numbers::of(&reader.summary(tensor, of)?, Into::into))
 }
 
+/// What there is of complex numbers: counts, the mean, and the norms of magnitudes.
+fn complex<T>(reader: &mut Reader, tensor: &Tensor, parts: fn(T) -> [f64; 2]) -> Result<Numbers, Failure>
+where
+    T: element::Element + reading::Read + Into<Scalar>,
+    Mean: Reduction<T, Answer = T, State: Send>,
+    NormL2: Reduction<T, Answer: Into<Scalar>, State: Send>,
+    NormInf: Reduction<T, Answer: Into<Scalar>, State: Send>,
+{
+    let len = reading::cpu_piece(&AnyOp::of::<T, Mean>(Mean));
+    let (mut means, mut l2, mut linf) = (
+        Pieces::<Mean, T>::new(Mean, len as u64)?,
+        Pieces::<NormL2, T>::new(NormL2, len as u64)?,
+        Pieces::<NormInf, T>::new(NormInf, len as u64)?,
+    );
+    let mut counts = Counts::default();
+    let of_piece = |_, piece: &[T]| {
+        let states = (
+            cpu::fold(Mean, piece),
+            cpu::fold(NormL2, piece),
+            cpu::fold(NormInf, piece),
+        );
+        Ok((states, Counts::of(piece.iter().map(|z| parts(*z)))))
+    };
+    let mut take = |((mean, norm, largest), of_piece): (_, Counts), len: u64| {
+        means.push(mean, len)?;
+        l2.push(norm, len)?;
+        linf.push(largest, len)?;
+        counts.add(of_piece);
+        Ok(())
+    };
+    if tensor.reads_at() {
+        reading::map_pieces(tensor, len, &mut reader.progress, &of_piece, &mut take)?;
+    } else {
+        reading::each_piece::<T>(tensor, len, &mut |piece| take(of_piece(0, piece)?, piece.len() as u64))?;
+        reader.progress.advance(tensor.bytes());
+    }
+    Ok(Numbers::of_complex(
+        [tensor.len(), counts.nan, counts.infinite, counts.zeros],
+        [means.finish()?.0.into(), l2.finish()?.0.into(), linf.finish()?.0.into()],
+    ))
+}
+
+/// Complex numbers with a part that is NaN or infinite, and those that are 0.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    nan: u64,
+    infinite: u64,
+    zeros: u64,
+}
+
+impl Counts {
+    fn of(numbers: impl Iterator<Item = [f64; 2]>) -> Self {
+        let mut counts = Self::default();
+        for parts in numbers {
+            counts.nan += u64::from(parts.iter().any(|part| part.is_nan()));
+            counts.infinite += u64::from(parts.iter().any(|part| part.is_infinite()));
+            counts.zeros += u64::from(parts == [0.0, 0.0]);
+        }
+        counts
+    }
+
+    fn add(&mut self, other: Self) {
+        self.nan += other.nan;
+        self.infinite += other.infinite;
+        self.zeros += other.zeros;
+    }
+}
+
 /// As the float64 nearest to each. A sum is a whole number, and so is written as one as far as all of them are exact.
-fn integers<Read: files::Element>(
+fn integers<Read: reading::Read>(
     reader: &mut Reader,
     tensor: &Tensor,
-    nearest: impl Fn(Read) -> f64,
+    nearest: impl Fn(Read) -> f64 + Sync,
 ) -> Result<Numbers, Failure> {
     let summary = reader.summary::<f64, Read>(tensor, |read| read.iter().map(|&read| nearest(read)).collect())?;
     // The sum of magnitudes: no sum on the way was larger.

@@ -29,11 +29,12 @@ impl FromStr for Wanted {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "best" => Ok(Self::Best),
-            "gpu" => Ok(Self::Gpu(0)),
+            "gpu" | "cuda" => Ok(Self::Gpu(0)),
             "cpu" => Ok(Self::Cpu),
             "emulator" => Ok(Self::Emulator),
             _ => text
                 .strip_prefix("gpu:")
+                .or_else(|| text.strip_prefix("cuda:"))
                 .and_then(|index| index.parse().ok())
                 .map(Self::Gpu)
                 .ok_or_else(|| "it is none of best, gpu, gpu:N, cpu, emulator".into()),
@@ -282,6 +283,8 @@ mod tests {
         assert_eq!(parse("best"), Some(Wanted::Best));
         assert_eq!(parse("gpu"), Some(Wanted::Gpu(0)));
         assert_eq!(parse("gpu:7"), Some(Wanted::Gpu(7)));
+        assert_eq!(parse("cuda"), Some(Wanted::Gpu(0)));
+        assert_eq!(parse("cuda:7"), Some(Wanted::Gpu(7)));
         for bad in [
             "",
             "GPU",

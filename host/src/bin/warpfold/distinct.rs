@@ -1,7 +1,5 @@
 //! `warpfold reduce distinct`: no fold, so it goes by none of the ways of `reduce`, but takes the same arguments and reports alike.
 
-use std::time::Instant;
-
 use warpfold::{
     Error, cpu,
     files::{DType, bf16, complex64, f8e4m3, f8e5m2, f16},
@@ -10,8 +8,9 @@ use warpfold::{
 };
 
 use crate::{
-    Failure, Reduce,
+    Failure,
     answers::AnswerType,
+    cli::Reduce,
     device::{Device, Opened, Wanted},
     fold::Fold,
     reading,
@@ -71,7 +70,7 @@ impl Count<'_> {
             })
         };
         let explained = fold.args.explain.then(explain).transpose()?;
-        let (start, count) = (Instant::now(), AnswerType::of::<u64>());
+        let count = AnswerType::of::<u64>();
         let answers = match &fold.division {
             Some(division) => {
                 let piece = piece::<T>(&device)?;
@@ -87,7 +86,7 @@ impl Count<'_> {
                 count.answers(folded.shape, bytes(&folded.answers))
             }
         };
-        fold.report("distinct", &device, (answers, vec![]), explained, start.elapsed())
+        fold.report("distinct", &device, (answers, vec![]), explained)
     }
 
     /// The axes that are asked for, or all: an error where the array has them not.

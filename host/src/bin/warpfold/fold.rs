@@ -1,7 +1,5 @@
 //! A fold of an array, whatever its elements and its operator: what of it is compiled once.
 
-use std::time::{Duration, Instant};
-
 use warpfold::{
     Error, Plan,
     files::{DType, Tensor},
@@ -10,8 +8,10 @@ use warpfold::{
 use warpfold_kernels::kernels::Entry;
 
 use crate::{
-    Accuracy, Failure, Nan, Reduce,
+    Failure,
     answers::{AnswerType, Answers},
+    cli::{Accuracy, Nan, Reduce},
+    clock,
     device::{Device, NO_MASK, NO_SECOND, WHOLE_ONLY, Wanted, not_emulated},
     folder::Folder,
     op::Takes,
@@ -35,6 +35,30 @@ pub struct Fold<'a> {
     pub out: Option<Out>,
 }
 
+/// Whether `--dtype` is a type that the elements can be cast to before they are reduced, without losing any of them.
+fn check_cast(args: &Reduce, array: &Tensor) -> Result<(), Failure> {
+    let (Some(to), from) = (args.dtype, array.dtype()) else {
+        return Ok(());
+    };
+    let is_float = |dtype| {
+        matches!(
+            dtype,
+            DType::F16 | DType::Bf16 | DType::F32 | DType::F64 | DType::F8E4M3 | DType::F8E5M2
+        )
+    };
+    let is_wider = is_float(from) && is_float(to) && to.bytes() > from.bytes();
+    if to == from || is_wider || from.is_integer() && to == DType::F64 {
+        return Ok(());
+    }
+    let file = array.label();
+    Err(format!(
+        "{}: --dtype {to} would cast {from} before it is reduced: that is done to wider floats, and of integers to float64; --dtype-out \
+         casts the answers",
+        file.display()
+    )
+    .into())
+}
+
 impl<'a> Fold<'a> {
     /// Opens the files that a command line names. What it says of them alone is checked: a wrong name is told before a device is woken.
     pub fn open(args: &'a Reduce) -> Result<Self, Failure> {
@@ -42,11 +66,16 @@ impl<'a> Fold<'a> {
         let offsets = args.offsets.as_ref().map(|file| reading::open(file)).transpose()?;
         let mask = SecondInput::mask(args, &array)?;
         let second = SecondInput::second(args, &array)?;
-        let mut inputs: Vec<Input<'_>> = vec![("the input", &path)];
-        inputs.extend(offsets.iter().map(|(path, _)| ("the array of --offsets", &**path)));
-        inputs.extend(mask.iter().map(|mask| ("the array of --where", &*mask.path)));
-        inputs.extend(second.iter().map(|second| ("the array of --with", &*second.path)));
+        let mut inputs: Vec<Input<'_>> = vec![("the input".into(), &path)];
+        inputs.extend(
+            offsets
+                .iter()
+                .map(|(path, _)| ("the array of --offsets".into(), &**path)),
+        );
+        inputs.extend(mask.iter().map(|mask| mask.named.input()));
+        inputs.extend(second.iter().map(|second| second.named.input()));
         let out = args.out.as_deref().map(|out| Out::new(out, &inputs)).transpose()?;
+        check_cast(args, &array)?;
         let len = array.len();
         let division = match (args.segment_size, &args.offsets, &offsets) {
             (Some(size), ..) => Some(Division::BySize { size, len }),
@@ -67,6 +96,9 @@ impl<'a> Fold<'a> {
     /// carried and rounded in the type that is asked for.
     pub fn folded_as(&self) -> DType {
         let own = self.array.dtype();
+        if let (Some(DType::F64), true) = (self.args.dtype, own.is_integer()) {
+            return DType::F64;
+        }
         let is_narrow = matches!(own, DType::F16 | DType::Bf16);
         let is_narrower = is_narrow || matches!(own, DType::F32 | DType::F8E4M3 | DType::F8E5M2);
         match self.args.dtype_out {
@@ -113,13 +145,12 @@ impl<'a> Fold<'a> {
             })
         };
         let explained = self.args.explain.then(explain).transpose()?;
-        let start = Instant::now();
         let (answers, elements) = match (&self.division, &axes) {
             (Some(division), _) => (folder.segments(&device, division)?, vec![]),
             (None, Some(axes)) => (folder.along(&device, axes)?, vec![]),
             (None, None) => folder.whole(&device)?,
         };
-        self.report(folder.name(), &device, (answers, elements), explained, start.elapsed())
+        self.report(folder.name(), &device, (answers, elements), explained)
     }
 
     /// What came of it: answers, and the elements that they tell of. The answers are written where that is asked for.
@@ -129,13 +160,16 @@ impl<'a> Fold<'a> {
         device: &Device,
         (answers, elements): (Answers, Vec<Scalar>),
         explained: Option<Explained>,
-        elapsed: Duration,
     ) -> Result<Report, Failure> {
         let answers = match self.args.dtype_out {
             None => answers,
             Some(dtype) => answers.cast(dtype).map_err(|error| self.in_file(error))?,
         };
-        let out = self.out.as_ref().map(|out| out.write(&answers)).transpose()?;
+        let out = self
+            .out
+            .as_ref()
+            .map(|out| out.write(&answers, self.array.name()))
+            .transpose()?;
         Ok(Report {
             op,
             file: self.args.file.display().to_string(),
@@ -154,9 +188,15 @@ impl<'a> Fold<'a> {
             },
             cast_to: self.args.dtype_out,
             explained,
-            out: self.args.out.clone().zip(out),
-            seconds: elapsed.as_secs_f64(),
-            bytes: self.array.bytes() + self.second.as_ref().map_or(0, |second| second.tensor.bytes()),
+            to_stderr: self.out.as_ref().is_some_and(Out::is_stdout),
+            out: self.out.as_ref().map(Out::label).zip(out),
+            correction: self
+                .args
+                .op
+                .takes(Takes::correction)
+                .then(|| self.args.correction.unwrap_or(1.0)),
+            seconds: clock::seconds(),
+            bytes: self.array.bytes() + self.second.as_ref().map_or(0, |second| second.named.tensor.bytes()),
         })
     }
 
@@ -237,7 +277,7 @@ impl<'a> Fold<'a> {
             "{} of {} has no mask here: leave out --where {}",
             name(self.args.op),
             self.array.dtype_name(),
-            mask.file.display()
+            mask.named.tensor.label().display()
         )
         .into()
     }

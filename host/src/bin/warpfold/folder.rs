@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use warpfold::{
     Error, View,
-    dynamic::{Arrays, Function, function, function_of_two, function_where},
+    dynamic::{AnyPieces, Arrays, Function, Target, function, function_of_two, function_where},
     fold::Extent,
     layout::Axes,
     ops::{
@@ -20,6 +20,7 @@ use crate::{
     answers::{Answer, AnswerType, Answers},
     device::{Device, HasKernel, Opened, WHOLE_ONLY, Wanted, emulate, not_emulated},
     fold::Fold,
+    progress::Progress,
     reading::{self, each_piece},
     reduce::Element,
     scalar::Scalar,
@@ -264,6 +265,14 @@ impl<T: Element> Second<T> {
     }
 }
 
+impl<T: Element> Folding<'_, T> {
+    /// The answer of all pieces, and the elements that it tells of.
+    fn finish(&self, pieces: AnyPieces) -> Result<(Answers, Vec<Scalar>), Failure> {
+        let (bytes, state) = pieces.finish().map_err(|error| self.fold.in_file(error))?;
+        Ok((self.fold.one(self.answer(), bytes), (self.chosen.elements)(&state)))
+    }
+}
+
 impl<T: Element> Folder for Folding<'_, T> {
     fn name(&self) -> &'static str {
         self.chosen.function.op().name()
@@ -280,6 +289,19 @@ impl<T: Element> Folder for Folding<'_, T> {
     fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
         let (fold, function) = (self.fold, &self.chosen.function);
         let second = Second::<T>::in_order(fold)?;
+        if let (Device::Folding(Target::Cpu), true) = (device, fold.array.reads_at()) {
+            let len = reading::cpu_piece(function.op());
+            let (mut pieces, mut progress) = (function.pieces(len as u64)?, Progress::of_bytes(fold.array.bytes()));
+            let state = |first: u64, piece: &[T::Read]| -> Result<Vec<u32>, Failure> {
+                let (values, first) = (T::of(piece)?, first as usize);
+                let elements = second.elements(first, values.len())?;
+                Ok(function.state(&Target::Cpu, &second.beside(&values, &elements, first))?)
+            };
+            reading::map_pieces::<T::Read, _>(&fold.array, len, &mut progress, &state, &mut |state, len| {
+                pieces.push(&state, len).map_err(|error| fold.in_file(error))
+            })?;
+            return self.finish(pieces);
+        }
         let len = device.piece(function.op())?;
         let mut pieces = function.pieces(len as u64)?;
         each_piece::<T::Read>(&fold.array, len, &mut |piece| {
@@ -294,8 +316,7 @@ impl<T: Element> Folder for Folding<'_, T> {
             let pushed = pieces.push(&state, piece.len() as u64);
             pushed.map_err(|error| fold.in_file(error))
         })?;
-        let (bytes, state) = pieces.finish().map_err(|error| fold.in_file(error))?;
-        Ok((fold.one(self.answer(), bytes), (self.chosen.elements)(&state)))
+        self.finish(pieces)
     }
     fn segments(&self, device: &Device, division: &Division) -> Result<Answers, Failure> {
         let (fold, function) = (self.fold, &self.chosen.function);
@@ -317,11 +338,11 @@ impl<T: Element> Folder for Folding<'_, T> {
         let (second, read, mask);
         let arrays = match (&fold.mask, &fold.second) {
             (Some(by), _) => {
-                mask = reading::in_place::<u8>(&by.tensor)?.0;
+                mask = reading::in_place::<u8>(&by.named.tensor)?.0;
                 arrays.masked(View::new(&mask, &by.layout)?)
             }
             (_, Some(with)) => {
-                read = reading::in_place::<T::Read>(&with.tensor)?.0;
+                read = reading::in_place::<T::Read>(&with.named.tensor)?.0;
                 second = T::of(&read)?;
                 arrays.with(View::new(&second, &with.layout)?)
             }

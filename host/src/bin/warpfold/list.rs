@@ -1,33 +1,36 @@
 //! `warpfold list`: what is in files.
 
-use std::path::PathBuf;
-
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 use warpfold::files::{Tensor, TensorFile};
 
-use crate::{Failure, List, report::tuple, shown::Shown};
+use crate::{Failure, cli::List, report::tuple, shown::Shown};
 
-/// Does what the command line asks for. Files are opened one at a time: there may be more of them than can be open at once.
-pub fn run(args: &List) -> Result<String, Failure> {
-    if args.json {
-        json(&args.files)
-    } else {
-        text(&args.files)
+/// What is in files, and what cannot be read of them. Files are opened one at a time: there may be more of them than can be open at
+/// once.
+pub fn run(args: &List) -> Result<(String, Vec<Failure>), Failure> {
+    let (mut parts, mut faults) = (vec![], vec![]);
+    for path in &args.files {
+        let file = match TensorFile::open(path) {
+            Ok(file) => file,
+            Err(error) => {
+                faults.push(error.into());
+                continue;
+            }
+        };
+        faults.extend(file.tensors().iter().filter_map(Tensor::fault).map(Failure::from));
+        match (args.json, &args.files[..]) {
+            (true, _) => objects(&file, &mut parts)?,
+            (false, [_]) => parts.push(table(&file)),
+            (false, _) => parts.push(format!("{}\n{}", Shown(file.path().display()), table(&file))),
+        }
     }
-}
-
-/// A table for each file, under its name where there are several.
-fn text(files: &[PathBuf]) -> Result<String, Failure> {
-    let one = |path: &PathBuf| -> Result<String, Failure> {
-        let file = TensorFile::open(path)?;
-        Ok(match files {
-            [_] => table(&file),
-            _ => format!("{}\n{}", Shown(file.path().display()), table(&file)),
-        })
+    let text = if args.json {
+        format!("[{}]", parts.join(","))
+    } else {
+        parts.join("\n\n")
     };
-    let tables = files.iter().map(one).collect::<Result<Vec<_>, _>>()?;
-    Ok(tables.join("\n\n"))
+    Ok((text, faults))
 }
 
 fn table(file: &TensorFile) -> String {
@@ -49,12 +52,10 @@ fn table(file: &TensorFile) -> String {
         bytes.set_cell_alignment(CellAlignment::Right);
         bytes.set_padding((0, 0));
     }
-    let faults = file.tensors().iter().filter_map(Tensor::fault);
-    let faults: String = faults.map(|fault| format!("\n{}", Shown(fault))).collect();
     let count = file.tensors().len();
     let bytes: u128 = file.tensors().iter().map(|tensor| u128::from(tensor.bytes())).sum();
     let plural = if count == 1 { "" } else { "s" };
-    format!("{}{faults}\n{count} array{plural}, {bytes} bytes", table.trim_fmt())
+    format!("{}\n{count} array{plural}, {bytes} bytes", table.trim_fmt())
 }
 
 #[derive(Serialize)]
@@ -70,21 +71,18 @@ struct Object<'a> {
     bytes: u64,
 }
 
-fn json(files: &[PathBuf]) -> Result<String, Failure> {
-    let mut objects = Vec::new();
-    for path in files {
-        let file = TensorFile::open(path)?;
-        for tensor in file.tensors() {
-            objects.push(serde_json::to_string(&Object {
-                file: file.path().display().to_string(),
-                format: file.format().to_string(),
-                error: tensor.fault().map(|fault| fault.to_string()),
-                name: tensor.name(),
-                dtype: tensor.dtype_name(),
-                shape: tensor.shape(),
-                bytes: tensor.bytes(),
-            })?);
-        }
+/// An object for each array.
+fn objects(file: &TensorFile, objects: &mut Vec<String>) -> Result<(), Failure> {
+    for tensor in file.tensors() {
+        objects.push(serde_json::to_string(&Object {
+            file: file.path().display().to_string(),
+            format: file.format().to_string(),
+            error: tensor.fault().map(|fault| fault.to_string()),
+            name: tensor.name(),
+            dtype: tensor.dtype_name(),
+            shape: tensor.shape(),
+            bytes: tensor.bytes(),
+        })?);
     }
-    Ok(format!("[{}]", objects.join(",")))
+    Ok(())
 }

@@ -1,9 +1,11 @@
 //! What the options of `warpfold reduce` are of: the operators that use each of them, and the numbers that it can be.
 
+use std::str::FromStr;
+
 use clap::{CommandFactory, ValueEnum, error::ErrorKind};
 
 use crate::{
-    Accuracy, Cli, Nan, Reduce, Ties,
+    cli::{Accuracy, Cli, Nan, Reduce, Ties},
     op::{Op, Takes},
 };
 
@@ -58,6 +60,16 @@ const USES: [Use; 7] = [
 impl Reduce {
     /// The operator that the arguments come to; an error for what no single argument tells is wrong.
     pub fn settle(&mut self) -> Result<(), clap::Error> {
+        self.spell_out();
+        for (takes, is_there, option) in [
+            (Takes::ord, self.ord.is_some(), "--ord P, the power"),
+            (Takes::with, self.with.is_some(), "--with FILE, the second array"),
+        ] {
+            if self.op.takes(takes) && !is_there {
+                let problem = format!("{} needs {option}", name(self.op));
+                return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, problem));
+            }
+        }
         for Use {
             option,
             is_asked,
@@ -117,22 +129,81 @@ pub fn name(value: impl ValueEnum) -> String {
     value.get_name().to_owned()
 }
 
+/// Axes, as one value of the command line has them.
+#[derive(Clone)]
+pub struct AxisList(pub Vec<i64>);
+
+/// `0`, `0,1`, `(0, 1)`, `[0, 1]`; `None` for all of them.
+pub fn axes(text: &str) -> Result<AxisList, String> {
+    let text = text.trim();
+    if text == "None" {
+        return Ok(AxisList(vec![]));
+    }
+    let inner = [('(', ')'), ('[', ']')]
+        .iter()
+        .find_map(|(open, close)| text.strip_prefix(*open)?.strip_suffix(*close))
+        .unwrap_or(text);
+    // As a tuple of one has it.
+    let inner = inner.strip_suffix(',').unwrap_or(inner);
+    let axes = inner.split(',').map(|axis| axis.trim().parse());
+    let axes = axes
+        .collect::<Result<_, _>>()
+        .map_err(|_| "axes are whole numbers: 0, 0,1, (0, 1), or None for all")?;
+    Ok(AxisList(axes))
+}
+
+/// A number for which `is_right` holds.
+fn number<T: FromStr>(text: &str, is_right: impl Fn(&T) -> bool, must: &str) -> Result<T, String> {
+    let number = text.parse().map_err(|_| "it is no number")?;
+    if is_right(&number) {
+        Ok(number)
+    } else {
+        Err(format!("it must be {must}"))
+    }
+}
+
 /// A correction that a variance can have.
 pub fn correction(text: &str) -> Result<f64, String> {
-    let correction: f64 = text.parse().map_err(|_| "it is no number")?;
-    if correction.is_finite() {
-        Ok(correction)
-    } else {
-        Err("it must be finite".into())
-    }
+    number(text, |correction: &f64| correction.is_finite(), "finite")
 }
 
 /// A power that a norm can have.
 pub fn power(text: &str) -> Result<f64, String> {
-    let power: f64 = text.parse().map_err(|_| "it is no number")?;
-    if power.is_finite() && power > 0.0 {
-        Ok(power)
-    } else {
-        Err("it must be finite and above 0; there are l1, l2 and linf, too".into())
-    }
+    let is_power = |power: &f64| power.is_finite() && *power > 0.0;
+    number(text, is_power, "finite and above 0; there are l1, l2 and linf, too")
+}
+
+/// The factor of a softmax's elements.
+pub fn scale(text: &str) -> Result<f32, String> {
+    let is_scale = |scale: &f32| *scale == 0.0 || (2.0_f32.powi(-100)..=2.0_f32.powi(100)).contains(&scale.abs());
+    number(text, is_scale, "0, or of a magnitude from 2^-100 to 2^100")
+}
+
+/// A temperature, whose reciprocal is a scale.
+pub fn temperature(text: &str) -> Result<f32, String> {
+    let is_temperature = |temperature: &f32| (2.0_f32.powi(-100)..=2.0_f32.powi(100)).contains(temperature);
+    number(text, is_temperature, "above 0, from 2^-100 to 2^100")
+}
+
+/// What is added to a variance.
+pub fn above_0(text: &str) -> Result<f32, String> {
+    number(
+        text,
+        |value: &f32| value.is_finite() && *value > 0.0,
+        "finite and above 0",
+    )
+}
+
+/// A weight of what is added.
+pub fn at_least_0(text: &str) -> Result<f32, String> {
+    number(
+        text,
+        |value: &f32| value.is_finite() && *value >= 0.0,
+        "finite and at least 0",
+    )
+}
+
+/// A part of a whole.
+pub fn share(text: &str) -> Result<f32, String> {
+    number(text, |value: &f32| (0.0..=1.0).contains(value), "from 0 to 1")
 }

@@ -9,14 +9,14 @@ use warpfold::{
     Error,
     files::{self, DType, Tensor, TensorFile, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
     layout::Layout,
-    ops::element::Real,
+    ops::{AnyOp, element::Real},
 };
 
 use crate::{Failure, progress::Progress, room::room};
 
 /// What the elements of a file are read as: as what they are, or floats as wider ones, exactly.
 pub trait Read: files::Element {
-    /// The number, of a type that others are read as.
+    /// The number, of a type that others are read as: narrower floats, and of float64 integers.
     const OF_NARROWER: Option<fn(f64) -> Self> = None;
 }
 
@@ -36,7 +36,7 @@ macro_rules! read_as_they_are {
 
 read_as_they_are!(u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f8e4m3 f8e5m2 complex64 complex128);
 
-/// Calls a function of what the elements of `array` are, where they are narrower floats than `T`, with how one is widened.
+/// Calls a function of what the elements of `array` are, where they are others than `T`'s, with how one is widened.
 macro_rules! widened {
     ($array:expr, $wide:ty, $call:ident($($argument:expr),*)) => {
         match (<$wide>::OF_NARROWER, $array.dtype()) {
@@ -46,9 +46,22 @@ macro_rules! widened {
             (Some(of), DType::F32) => Some($call::<f32, $wide>($array, of, $($argument),*)),
             (Some(of), DType::F8E4M3) => Some($call::<f8e4m3, $wide>($array, of, $($argument),*)),
             (Some(of), DType::F8E5M2) => Some($call::<f8e5m2, $wide>($array, of, $($argument),*)),
+            (Some(of), DType::U8) if const { is_double::<$wide>() } => Some($call::<u8, $wide>($array, of, $($argument),*)),
+            (Some(of), DType::U16) if const { is_double::<$wide>() } => Some($call::<u16, $wide>($array, of, $($argument),*)),
+            (Some(of), DType::U32) if const { is_double::<$wide>() } => Some($call::<u32, $wide>($array, of, $($argument),*)),
+            (Some(of), DType::U64) if const { is_double::<$wide>() } => Some($call::<u64, $wide>($array, of, $($argument),*)),
+            (Some(of), DType::I8) if const { is_double::<$wide>() } => Some($call::<i8, $wide>($array, of, $($argument),*)),
+            (Some(of), DType::I16) if const { is_double::<$wide>() } => Some($call::<i16, $wide>($array, of, $($argument),*)),
+            (Some(of), DType::I32) if const { is_double::<$wide>() } => Some($call::<i32, $wide>($array, of, $($argument),*)),
+            (Some(of), DType::I64) if const { is_double::<$wide>() } => Some($call::<i64, $wide>($array, of, $($argument),*)),
             _ => None,
         }
     };
+}
+
+/// Whether it is float64, which every integer is cast to.
+const fn is_double<T: files::Element>() -> bool {
+    matches!(T::DTYPE, DType::F64)
 }
 
 /// The one array of a file, FILE or FILE:NAME, and the file without the name.
@@ -126,6 +139,84 @@ fn each_own_piece<T: files::Element>(
         "the reader ended early without saying why"
     );
     Ok(())
+}
+
+/// Elements from number `first` on, in C order, as many as fill `values`: of a tensor that [reads at](Tensor::reads_at) any of them.
+pub fn part<T: Read>(array: &Tensor, first: u64, values: &mut [T]) -> Result<(), Failure> {
+    fn widen<N: files::Element + Real, T: Read>(
+        array: &Tensor,
+        of: fn(f64) -> T,
+        first: u64,
+        values: &mut [T],
+    ) -> Result<(), Failure> {
+        let mut narrow = room(values.len() as u64)?;
+        narrow.resize(values.len(), N::zeroed());
+        array.read_at::<N>(first, &mut narrow)?;
+        for (value, number) in values.iter_mut().zip(narrow) {
+            *value = of(number.to_f64());
+        }
+        Ok(())
+    }
+    match widened!(array, T, widen(first, values)) {
+        Some(read) => read,
+        None => Ok(array.read_at::<T>(first, values)?),
+    }
+}
+
+/// Bytes of a piece that a thread of the CPU reads and folds: it stays in the cache.
+const CPU_PIECE: usize = 1 << 18;
+
+/// Elements of such a piece: a subtree of the operator's canonical tree.
+pub fn cpu_piece(op: &AnyOp) -> usize {
+    (op.leaf_elements() as usize) << (CPU_PIECE / op.leaf_bytes()).max(1).ilog2()
+}
+
+/// Pieces that a thread reads one after the other, into one buffer.
+const PIECES_AT_ONCE: u64 = 8;
+
+/// Answers `map` of each piece of `len` elements of a tensor that reads at any of them, on all threads, and gives them to `take` in
+/// order. `map` takes the number of the piece's first element, and the piece.
+pub fn map_pieces<T: Read, R: Send>(
+    array: &Tensor,
+    len: usize,
+    progress: &mut Progress,
+    map: &(dyn Fn(u64, &[T]) -> Result<R, Failure> + Sync),
+    take: &mut dyn FnMut(R, u64) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (all, piece) = (array.len(), len as u64);
+    let run = piece * PIECES_AT_ONCE;
+    let element = array.bytes() / all.max(1);
+    let of_run = |number: u64| -> Result<Vec<(R, u64)>, Failure> {
+        let (first, end) = (number * run, (number * run + run).min(all));
+        let most = piece.min(end - first) as usize;
+        let mut buffer = room(most as u64)?;
+        buffer.resize(most, T::zeroed());
+        let mut answers = Vec::with_capacity(PIECES_AT_ONCE as usize);
+        for first in (first..end).step_by(len) {
+            let values = &mut buffer[..piece.min(end - first) as usize];
+            part(array, first, values)?;
+            answers.push((map(first, values)?, values.len() as u64));
+        }
+        Ok(answers)
+    };
+    files::in_order(all.div_ceil(run), u64::MAX, &of_run, &mut |answers| {
+        for (answer, len) in answers {
+            take(answer, len)?;
+            progress.advance(len * element);
+        }
+        Ok(())
+    })
+}
+
+/// That there is no memory for an array.
+pub fn no_memory(array: &Tensor) -> Failure {
+    with_bytes(
+        array,
+        Error::File {
+            path: array.label(),
+            source: io::ErrorKind::OutOfMemory.into(),
+        },
+    )
 }
 
 /// Where memory ran out, how much an array takes.

@@ -10,7 +10,8 @@ use warpfold::{
 };
 
 use crate::{
-    Accuracy, Failure, Nan, Reduce,
+    Failure,
+    cli::{Accuracy, Nan, Reduce},
     device::Wanted,
     fold::Fold,
     folder::{Choice, Folder, Folding, emulated, ignoring, masked, masked_ignoring, pair, plain},

@@ -1,6 +1,6 @@
 //! What a fold came to, in text and in JSON.
 
-use std::{io::Write, path::PathBuf};
+use std::io::Write;
 
 use serde::{Serialize, Serializer};
 use warpfold::files::DType;
@@ -24,7 +24,11 @@ pub struct Report {
     /// What a GPU would do, if that was asked for.
     pub explained: Option<Explained>,
     /// The file that the answers were written to, and their type there.
-    pub out: Option<(PathBuf, DType)>,
+    pub out: Option<(String, DType)>,
+    /// Standard output has the answers, so the report goes elsewhere.
+    pub to_stderr: bool,
+    /// Of a variance: its divisor is the number of elements minus this.
+    pub correction: Option<f64>,
     pub seconds: f64,
     pub bytes: u64,
 }
@@ -87,8 +91,14 @@ impl Report {
             .with
             .as_ref()
             .map_or(String::new(), |with| format!(" with {}", Shown(with)));
+        let divisor = match self.correction {
+            None => String::new(),
+            Some(0.0) => ", divided by n".into(),
+            Some(1.0) => ", divided by n - 1 (--correction 0: by n)".into(),
+            Some(correction) => format!(", divided by n - {correction}"),
+        };
         let mut text = format!(
-            "{answers}{}{along} of {}{with}: {} {}{to}, {} bytes in {:.6} s, {:.3} GB/s, on {}",
+            "{answers}{}{along} of {}{with}{divisor}: {} {}{to}, {} bytes in {:.6} s, {:.3} GB/s, on {}",
             self.op,
             Shown(&self.file),
             Shown(&self.dtype),
@@ -108,7 +118,7 @@ impl Report {
             text += &format!("\n{plan}\npredicted for {predicted_for}: {predicted:.2} µs");
         }
         if let Some((path, dtype)) = &self.out {
-            text += &format!("\nwritten to {} as {dtype}", Shown(path.display()));
+            text += &format!("\nwritten to {} as {dtype}", Shown(path));
         }
         text
     }
@@ -139,10 +149,11 @@ impl Report {
             shape_out: many.map(|answers| &answers.shape[..]),
             answers: many,
             out: self.out.as_ref().map(|(path, dtype)| Out {
-                file: path.display().to_string(),
+                file: path.clone(),
                 dtype: dtype.name(),
             }),
             explained: self.explained.as_ref(),
+            correction: self.correction,
             seconds: self.seconds,
             bytes: self.bytes,
             gb_per_s: self.gb_per_s(),
@@ -191,6 +202,8 @@ struct Object<'a> {
     out: Option<Out<'a>>,
     #[serde(flatten)]
     explained: Option<&'a Explained>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    correction: Option<f64>,
     seconds: f64,
     bytes: u64,
     gb_per_s: f64,

@@ -25,15 +25,15 @@ pub struct Array {
 
 pub enum Outcome {
     Described(Box<Numbers>),
-    /// Elements of a type that nothing describes.
-    Meaningless(String),
+    /// Why it was not described.
     Unread(String),
 }
 
 /// What the numbers are called.
-const FIELDS: [&str; 18] = [
+const FIELDS: [&str; 19] = [
     "count",
     "nan",
+    "infinities",
     "positive_infinities",
     "negative_infinities",
     "zeros",
@@ -52,8 +52,8 @@ const FIELDS: [&str; 18] = [
     "linf",
 ];
 
-/// Those that are in a table of few columns, infinities being one count.
-const FEW: [&str; 6] = ["nan", "inf", "min", "max", "mean", "std"];
+/// Those that are in a table of few columns.
+const FEW: [&str; 6] = ["nan", "infinities", "min", "max", "mean", "std"];
 
 /// The numbers of a summary, in the order of [`FIELDS`]; none where there is none, as the min of nothing.
 #[derive(Clone, Copy)]
@@ -68,6 +68,7 @@ impl Numbers {
         Self([
             count(summary.count),
             count(summary.nan),
+            count(summary.positive_infinities + summary.negative_infinities),
             count(summary.positive_infinities),
             count(summary.negative_infinities),
             count(summary.zeros),
@@ -87,6 +88,24 @@ impl Numbers {
         ])
     }
 
+    /// Of complex numbers: how many they are, and how many are NaN, infinite and 0; their mean, and the norms of magnitudes.
+    pub fn of_complex([count, nan, infinite, zeros]: [u64; 4], [mean, l2, linf]: [Scalar; 3]) -> Self {
+        let mut numbers = [None; FIELDS.len()];
+        for (field, number) in [
+            ("count", count.into()),
+            ("nan", nan.into()),
+            ("infinities", infinite.into()),
+            ("zeros", zeros.into()),
+            ("mean", mean),
+            ("l2", l2),
+            ("linf", linf),
+        ] {
+            let at = FIELDS.iter().position(|name| *name == field);
+            numbers[at.expect("a field's name")] = Some(number);
+        }
+        Self(numbers)
+    }
+
     fn get(&self, field: &str) -> Option<Scalar> {
         self.0[FIELDS.iter().position(|name| *name == field)?]
     }
@@ -98,21 +117,14 @@ impl Numbers {
         }
     }
 
-    fn infinities(&self) -> u64 {
-        self.count("positive_infinities") + self.count("negative_infinities")
-    }
-
     /// Whether a number is none, or not finite.
     fn is_suspicious(&self) -> bool {
-        self.count("nan") > 0 || self.infinities() > 0
+        self.count("nan") > 0 || self.count("infinities") > 0
     }
 
     /// What a table says of a field.
     fn cell(&self, field: &str) -> String {
-        match field {
-            "inf" => self.infinities().to_string(),
-            field => self.get(field).map_or_else(|| "-".into(), few_digits),
-        }
+        self.get(field).map_or_else(|| "-".into(), few_digits)
     }
 }
 
@@ -137,7 +149,7 @@ impl Array {
     fn error(&self) -> Option<&str> {
         match &self.outcome {
             Outcome::Described(_) => None,
-            Outcome::Meaningless(error) | Outcome::Unread(error) => Some(error),
+            Outcome::Unread(error) => Some(error),
         }
     }
 
@@ -164,17 +176,13 @@ impl Summaries {
 
     /// A table for each file, under its name where there are several, and a line for all of them.
     pub fn text(&self, wide: bool) -> String {
-        let columns: &[&str] = if wide { &FIELDS } else { &FEW };
+        let columns: &[&'static str] = if wide { &FIELDS } else { &FEW };
         let mut parts = Vec::new();
         for (file, arrays) in &self.files {
             let title = (self.files.len() > 1).then(|| Shown(file).to_string());
             let rows = arrays.iter().filter(|array| array.dtype.is_some());
             let table = (rows.clone().count() > 0).then(|| table(rows, columns));
-            let wrong = arrays.iter().filter(|array| array.dtype.is_some()).filter_map(|array| {
-                let (name, error) = (array.name.as_deref().unwrap_or(file), array.error()?);
-                Some(format!("{}: {}", Shown(name), Shown(error)))
-            });
-            let lines: Vec<_> = title.into_iter().chain(table).chain(wrong).collect();
+            let lines: Vec<_> = title.into_iter().chain(table).collect();
             if !lines.is_empty() {
                 parts.push(lines.join("\n"));
             }
@@ -196,6 +204,7 @@ impl Summaries {
             self.device
         );
         line += &match suspicious {
+            0 if described == 0 => return line.trim_end().to_owned(),
             0 => "none holds NaN or an infinity".to_owned(),
             1 => "1 array holds NaN or an infinity: the one marked with !".to_owned(),
             many => format!("{many} arrays hold NaN or an infinity: those marked with !"),
@@ -240,10 +249,15 @@ fn arrays(count: usize) -> String {
     format!("{count} array{plural}")
 }
 
-fn table<'a>(arrays: impl Iterator<Item = &'a Array>, columns: &[&str]) -> String {
+fn table<'a>(arrays: impl Iterator<Item = &'a Array>, columns: &[&'static str]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["", "name", "dtype", "shape"].iter().chain(columns));
+    let short = |column: &&'static str| if *column == "infinities" { "inf" } else { *column };
+    table.set_header(
+        ["", "name", "dtype", "shape"]
+            .into_iter()
+            .chain(columns.iter().map(short)),
+    );
     for array in arrays {
         let mark = if array.is_suspicious() { "!" } else { "" };
         let name = array.name.as_deref().unwrap_or("-");

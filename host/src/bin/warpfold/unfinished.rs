@@ -5,7 +5,7 @@ use std::{
     fs::{self, Metadata},
     io,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, Once, PoisonError},
 };
 
 use tempfile::{Builder, NamedTempFile};
@@ -13,18 +13,18 @@ use tempfile::{Builder, NamedTempFile};
 /// A file beside the one that it becomes, under a name of its own.
 pub struct File(NamedTempFile);
 
-/// The name of the file that is being written, for an interrupt to remove. Whoever makes or renames that file holds the lock.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The names of the files that are being written, for an interrupt to remove. Whoever makes or renames such a file holds the lock.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
-    // A path is whole whatever panicked.
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    // A list is whole whatever panicked.
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl File {
     /// A new file in a folder. If it is to replace another, nobody else may read it meanwhile.
     pub fn create(folder: &Path, before: Option<&Metadata>) -> io::Result<Self> {
-        remove_when_interrupted();
+        LISTENING.call_once(remove_when_interrupted);
         let mut builder = Builder::new();
         builder.prefix(".warpfold-").suffix(".tmp");
         if before.is_none() {
@@ -32,7 +32,7 @@ impl File {
         }
         let mut unfinished = unfinished();
         let file = builder.tempfile_in(folder)?;
-        *unfinished = Some(file.path().to_path_buf());
+        unfinished.push(file.path().to_path_buf());
         Ok(Self(file))
     }
 
@@ -48,8 +48,9 @@ impl File {
             self.file().set_permissions(before.permissions())?;
         }
         let mut unfinished = unfinished();
+        let path = self.0.path().to_path_buf();
         self.0.persist(file)?;
-        *unfinished = None;
+        unfinished.retain(|other| *other != path);
         Ok(())
     }
 }
@@ -78,27 +79,42 @@ fn permit_all(builder: &mut Builder<'_, '_>) {
 #[cfg(not(unix))]
 fn permit_all(_: &mut Builder<'_, '_>) {}
 
-/// From now on the unfinished file is removed before an interrupt ends the program.
+/// Whether somebody listens for interrupts.
+static LISTENING: Once = Once::new();
+
+/// From now on unfinished files are removed before a signal ends the program. A limit of a file's size is an error of the write, and
+/// no signal that ends the program.
 #[cfg(unix)]
 fn remove_when_interrupted() {
-    use std::{sync::mpsc::channel, thread};
+    use std::{
+        sync::{Arc, atomic::AtomicBool, mpsc::channel},
+        thread,
+    };
 
     use signal_hook::{
-        consts::{SIGINT, SIGTERM},
+        consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ},
+        flag,
         iterator::Signals,
         low_level::emulate_default_handler,
     };
 
+    // Where it cannot be handled, it ends the program as ever.
+    let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
+    let mut ends = vec![SIGINT, SIGTERM, SIGQUIT];
+    if !is_ignored(SIGHUP) {
+        ends.push(SIGHUP);
+    }
     let (ready, is_ready) = channel();
     let listen = move || {
         // Where nothing can listen an interrupt ends the program as ever, and the file is left.
-        let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else {
+        let Ok(mut signals) = Signals::new(ends) else {
             return;
         };
         drop(ready);
         for signal in signals.forever() {
+            // Held until the program ends, so that no file is made meanwhile.
             let unfinished = unfinished();
-            if let Some(file) = &*unfinished {
+            for file in &*unfinished {
                 // What cannot be removed is left: the program ends.
                 let _ = fs::remove_file(file);
             }
@@ -110,6 +126,16 @@ fn remove_when_interrupted() {
         // Nothing is sent: the other end goes once somebody listens, or never will.
         let _ = is_ready.recv() as Result<(), _>;
     }
+}
+
+/// Whether a signal was ignored when the program started, as `nohup` has it: that stays so. Where the system does not say, it counts as
+/// ignored, and is left as it is.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_none_or(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 #[cfg(not(unix))]

@@ -1,6 +1,12 @@
 //! The operators of `warpfold reduce`: those of the library's manifest, and the number of distinct elements.
 
+mod list;
+mod names;
+
 use clap::ValueEnum;
+
+pub use list::list;
+pub use names::{Asked, parse};
 
 /// What an operator takes there: its options, whether it is on the emulator, and whether it rounds.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,400 @@
+//! `warpfold softmax` and its kin: row operations of an array of a file, written to another.
+
+mod args;
+mod operands;
+mod pieces;
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use bytemuck::Pod;
+use serde::Serialize;
+use warpfold::{
+    View,
+    dynamic::Target,
+    files::{self, DType, Tensor, bf16, f16},
+    layout::Layout,
+    row::{FloatVec, Mapped, Mask, Operand, Operation, Row, RowElement},
+};
+
+pub use args::{Exponentials, GroupNorm, LayerNorm, RmsNorm};
+
+use crate::{
+    Failure,
+    answers::Answer,
+    clock,
+    device::{Device, Opened, Wanted},
+    named::Named,
+    out::{Input, Out},
+    progress::Progress,
+    reading,
+    report::tuple,
+    shown::Shown,
+};
+pub use pieces::Part;
+use pieces::{Cuts, Piece, Source};
+
+/// What every row operation takes.
+#[derive(clap::Args, Clone)]
+pub struct Common {
+    /// The array, of float16, bfloat16 or float32: a file of one, or FILE:NAME.
+    pub file: PathBuf,
+    /// The axis of the rows, the first 0 and the last -1. Default: the last.
+    #[arg(long, alias = "dim", value_name = "A", allow_hyphen_values = true)]
+    axis: Option<i64>,
+    /// Writes the answers to a .npy, .npz or .safetensors file; - is standard output, as .npy.
+    ///
+    /// They are in C order and of the array's type; bfloat16 is float32 in .npy and .npz. The file appears, or is replaced, once it is
+    /// complete.
+    #[arg(long, short, value_name = "OUT")]
+    out: PathBuf,
+    /// The type of the answers: float16 or float32. Each is computed in float32 and rounded once.
+    #[arg(long, value_name = "TYPE", value_parser = float)]
+    dtype_out: Option<DType>,
+    /// best, gpu, gpu:N or cpu. The bits are the same.
+    #[arg(long, default_value = "best")]
+    device: Wanted,
+    /// Prints one JSON object: op, device, dtype, shape, axis, dtype_out, out, seconds.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A type that row operations answer in.
+fn float(name: &str) -> Result<DType, String> {
+    let dtypes = [DType::F16, DType::F32];
+    let found = dtypes.into_iter().find(|dtype| dtype.name() == name);
+    found.ok_or_else(|| format!("it is none of {}", dtypes.map(DType::name).join(", ")))
+}
+
+/// What was done.
+#[derive(Serialize)]
+pub struct Report {
+    op: String,
+    device: String,
+    dtype: &'static str,
+    shape: Vec<u64>,
+    axis: i64,
+    dtype_out: &'static str,
+    out: String,
+    seconds: f64,
+    #[serde(skip)]
+    file: String,
+    #[serde(skip)]
+    json: bool,
+    /// Standard output has the answers, so the report goes elsewhere.
+    #[serde(skip)]
+    pub to_stderr: bool,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.json {
+            let json = serde_json::to_string(self).map_err(|_| fmt::Error)?;
+            return f.write_str(&json);
+        }
+        write!(
+            f,
+            "{} of {}: {} {} along axis {}, in {:.3} s, on {}\nwritten to {} as {}",
+            self.op,
+            Shown(&self.file),
+            self.dtype,
+            tuple(&self.shape),
+            self.axis,
+            self.seconds,
+            self.device,
+            Shown(&self.out),
+            self.dtype_out,
+        )
+    }
+}
+
+/// Elements that are read, and answers that are written.
+pub trait Element: RowElement + Answer + Pod + reading::Read {
+    /// A second array of them.
+    fn operand(view: View<'_, Self>) -> Operand<'_>;
+}
+
+macro_rules! elements {
+    ($($element:ty)*) => {
+        $(impl Element for $element {
+            fn operand(view: View<'_, Self>) -> Operand<'_> {
+                view.into()
+            }
+        })*
+    };
+}
+
+elements!(f32 f16 bf16);
+
+/// An array that is read with the one that is mapped, piece by piece, and how the operation takes it.
+pub enum Second<Op> {
+    None,
+    Mask(Named, for<'a> fn(Row<'a, Op>, Mask<'a>) -> Row<'a, Op>),
+    Residual(Named, for<'a> fn(Row<'a, Op>, Operand<'a>) -> Row<'a, Op>),
+}
+
+impl<Op> Second<Op> {
+    fn input(&self) -> Option<Input<'_>> {
+        match self {
+            Self::None => None,
+            Self::Mask(named, _) | Self::Residual(named, _) => Some(named.input()),
+        }
+    }
+}
+
+/// The pieces of such an array.
+enum SecondSource<'a, T> {
+    None,
+    Mask(Source<'a, u8>),
+    Residual(Source<'a, T>),
+}
+
+/// Bytes of a piece that a thread of the CPU maps: it stays in the cache between reading, mapping and writing.
+const CPU_PIECE: u64 = 1 << 20;
+/// Bytes of a piece that a GPU maps.
+#[cfg(feature = "cuda")]
+const GPU_PIECE: u64 = 64 << 20;
+/// Bytes of pieces that are in memory at once, if a piece is not larger.
+const AT_ONCE: u64 = 64 << 20;
+
+/// Rows of an array that are mapped.
+pub struct Rows<'a> {
+    pub array: &'a Tensor,
+    pub axis: usize,
+    pub device: &'a Device,
+}
+
+impl<'a> Rows<'a> {
+    /// The rows of an array along an axis, the last being -1.
+    pub fn new(array: &'a Tensor, axis: i64, device: &'a Device) -> Result<Self, Failure> {
+        let axis = axis_of(array, axis)?;
+        Ok(Self { array, axis, device })
+    }
+
+    /// Maps the rows in pieces, and gives what becomes of each to `write`, in order. `row` makes the operation of a piece, all but its
+    /// second array.
+    pub fn map<'r, T: Element, U: Element, Op: Operation<Known: Send> + Sync>(
+        &self,
+        row: &(dyn Fn(Part) -> Row<'r, Op> + Sync),
+        second: &Second<Op>,
+        write: &mut dyn FnMut(Mapped<U, Op::Known>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let (array, shape) = (self.array, self.array.shape());
+        let target = self
+            .device
+            .folding("the emulator has no row operations: --device cpu gives the same bits")?;
+        let bytes = match target {
+            Target::Cpu => CPU_PIECE,
+            #[cfg(feature = "cuda")]
+            Target::Gpu(_) => GPU_PIECE,
+        };
+        let cuts = Cuts::new(shape, self.axis, bytes / size_of::<T>() as u64);
+        let source = Source::<T>::new(array, shape)?;
+        let beside = match second {
+            Second::None => SecondSource::None,
+            Second::Mask(named, _) => SecondSource::Mask(Source::new(&named.tensor, shape)?),
+            Second::Residual(named, _) => SecondSource::Residual(Source::new(&named.tensor, shape)?),
+        };
+        let of_piece = |row: Row<'_, Op>, piece: Piece| -> Result<Mapped<U, Op::Known>, Failure> {
+            source.with(&cuts, piece, |view| {
+                let mapped = match target {
+                    Target::Cpu => row.on_cpu(view),
+                    #[cfg(feature = "cuda")]
+                    Target::Gpu(gpu) => row.on(gpu, view),
+                };
+                mapped.map_err(|error| in_file(array, error))
+            })
+        };
+        let map = |number: u64| {
+            let piece = cuts.piece(number);
+            let row = row(cuts.part(piece));
+            match (&beside, second) {
+                (SecondSource::Mask(mask), Second::Mask(_, with)) => {
+                    mask.with(&cuts, piece, |mask| of_piece(with(row, mask.into()), piece))
+                }
+                (SecondSource::Residual(residual), Second::Residual(_, with)) => {
+                    residual.with(&cuts, piece, |residual| {
+                        of_piece(with(row, T::operand(residual)), piece)
+                    })
+                }
+                _ => of_piece(row, piece),
+            }
+        };
+        let mut progress = Progress::of_bytes(array.bytes());
+        let each = array.bytes().div_ceil(cuts.count());
+        let mut write = |mapped| {
+            write(mapped)?;
+            progress.advance(each);
+            Ok(())
+        };
+        match target {
+            Target::Cpu => {
+                let at_once = (AT_ONCE / each.max(1)).max(1);
+                files::in_order(cuts.count(), at_once, &map, &mut write)
+            }
+            #[cfg(feature = "cuda")]
+            Target::Gpu(_) => (0..cuts.count()).try_for_each(|number| write(map(number)?)),
+        }
+    }
+}
+
+/// The number of an axis, the last being -1.
+fn axis_of(array: &Tensor, axis: i64) -> Result<usize, Failure> {
+    let axes = array.shape().len();
+    let found = if axis < 0 {
+        axis.checked_add(axes as i64)
+    } else {
+        Some(axis)
+    };
+    let found = found
+        .and_then(|axis| usize::try_from(axis).ok())
+        .filter(|axis| *axis < axes);
+    found.ok_or_else(|| {
+        format!(
+            "{}: no axis {axis} (--axis): the array has {axes}, from 0 up or from -1 down",
+            array.label().display()
+        )
+        .into()
+    })
+}
+
+/// What went wrong with an array.
+pub fn in_file(array: &Tensor, error: impl Into<Failure>) -> Failure {
+    format!("{}: {}", array.label().display(), error.into()).into()
+}
+
+pub fn not_floats(array: &Tensor) -> Failure {
+    format!(
+        "{} is of {}, and row operations are of float16, bfloat16 and float32",
+        array.label().display(),
+        array.dtype_name()
+    )
+    .into()
+}
+
+/// The device that was asked for: of row operations the best is the first GPU, if there is one.
+pub fn device(wanted: Wanted) -> Result<Device, Failure> {
+    Ok(Opened::wanted(wanted, || Device::named(Wanted::Gpu(0)))?.told())
+}
+
+/// The bytes of sums with a residual.
+fn bytes_of(sums: &FloatVec) -> &[u8] {
+    match sums {
+        FloatVec::F32(sums) => bytemuck::cast_slice(sums),
+        FloatVec::F16(sums) => bytemuck::cast_slice(sums),
+        FloatVec::Bf16(sums) => bytemuck::cast_slice(sums),
+    }
+}
+
+/// A command line's operation: all but the types of elements.
+struct Job<'a, Op> {
+    common: &'a Common,
+    /// As the command line has it.
+    name: &'static str,
+    array: &'a Tensor,
+    row: Row<'a, Op>,
+    /// The same for a part of the rows.
+    at: fn(Row<'a, Op>, Part) -> Row<'a, Op>,
+    second: Second<Op>,
+    out: Out,
+    sums: Option<Out>,
+}
+
+impl Common {
+    /// The axis of the rows.
+    fn axis(&self) -> i64 {
+        self.axis.unwrap_or(-1)
+    }
+
+    /// The array, and its file without the name of an array.
+    fn open(&self) -> Result<(PathBuf, Tensor), Failure> {
+        let (path, array) = reading::open(&self.file)?;
+        match array.dtype() {
+            DType::F32 | DType::F16 | DType::Bf16 => Ok((path, array)),
+            _ => Err(not_floats(&array)),
+        }
+    }
+
+    /// Where answers go, and sums with a residual.
+    fn outs(&self, sums: Option<&Path>, path: &Path, others: &[Input<'_>]) -> Result<(Out, Option<Out>), Failure> {
+        let inputs: Vec<Input<'_>> = [("the input".into(), path)]
+            .into_iter()
+            .chain(others.iter().cloned())
+            .collect();
+        let out = Out::new(&self.out, &inputs)?;
+        let sums = sums.map(|sums| Out::new(sums, &inputs)).transpose()?;
+        if sums.as_ref().is_some_and(|sums| sums.is(&out)) {
+            return Err("--out and --sum-out are one file".into());
+        }
+        Ok((out, sums))
+    }
+}
+
+impl<'a, Op: Operation<Known: Send> + Sync> Job<'a, Op> {
+    fn run(&self) -> Result<Report, Failure> {
+        let array = self.array;
+        self.out.check(array.shape().len())?;
+        axis_of(array, self.common.axis())?;
+        // What is wrong with the operation is told before anything is read.
+        let row = self.row.clone().axis(self.common.axis());
+        let layout = Layout::c_order(array.shape())?;
+        row.check(&layout).map_err(|error| in_file(array, error))?;
+        match &self.second {
+            Second::None => {}
+            Second::Mask(named, _) => named.broadcast(array.shape(), "the shape of the array").map(drop)?,
+            Second::Residual(named, _) => {
+                named.broadcast(array.shape(), "the shape of the array").map(drop)?;
+                named.check_same_type(array)?;
+            }
+        }
+        match array.dtype() {
+            DType::F32 => self.map::<f32>(&row),
+            DType::F16 => self.map::<f16>(&row),
+            DType::Bf16 => self.map::<bf16>(&row),
+            _ => Err(not_floats(array)),
+        }
+    }
+
+    fn map<T: Element>(&self, row: &Row<'a, Op>) -> Result<Report, Failure> {
+        match self.common.dtype_out {
+            Some(DType::F16) => self.map_to::<T, f16>(row),
+            Some(_) => self.map_to::<T, f32>(row),
+            None => self.map_to::<T, T>(row),
+        }
+    }
+
+    fn map_to<T: Element, U: Element>(&self, row: &Row<'a, Op>) -> Result<Report, Failure> {
+        let (common, array) = (self.common, self.array);
+        let device = device(common.device)?;
+        let rows = Rows::new(array, common.axis(), &device)?;
+        let (shape, name) = (array.shape(), array.name());
+        let mut out = self.out.begin(<U as Answer>::DTYPE, shape, name)?;
+        let sums = self.sums.as_ref();
+        let mut sums = sums.map(|sums| sums.begin(array.dtype(), shape, name)).transpose()?;
+        let of_part = |part: Part| (self.at)(row.clone(), part);
+        rows.map::<T, U, Op>(&of_part, &self.second, &mut |mapped| {
+            out.push(bytemuck::cast_slice(&mapped.values))?;
+            match (&mut sums, &mapped.sums) {
+                (Some(out), Some(sums)) => out.push(bytes_of(sums)),
+                _ => Ok(()),
+            }
+        })?;
+        sums.map(|sums| sums.finish()).transpose()?;
+        let dtype_out = out.finish()?;
+        Ok(Report {
+            op: self.name.into(),
+            device: device.name(),
+            dtype: array.dtype().name(),
+            shape: shape.to_vec(),
+            axis: common.axis(),
+            dtype_out: dtype_out.name(),
+            out: self.out.label(),
+            seconds: clock::seconds(),
+            file: common.file.display().to_string(),
+            json: common.json,
+            to_stderr: self.out.is_stdout() || self.sums.as_ref().is_some_and(Out::is_stdout),
+        })
+    }
+}

@@ -38,6 +38,7 @@ mod dtype;
 mod elements;
 mod fault;
 mod lfs;
+mod member;
 mod npy;
 mod npz;
 mod order;

@@ -2,47 +2,46 @@
 
 use std::io::{self, Read};
 
-use zip::read::ZipFile;
-
-use super::{Tensor, cursor::Cursor, order};
+use super::{Tensor, cursor::Cursor, member::Member, order};
 use crate::Error;
 
 /// Where an array is read: the next element, and how far that is from the start of the file, or of an archive's member.
-pub(super) struct Elements<'a> {
-    tensor: &'a Tensor,
-    source: Source<'a>,
+#[derive(Debug)]
+pub(super) struct Elements {
+    tensor: Tensor,
+    source: Source,
     /// Where the first element is.
     start: u64,
     /// Where the next one is.
     at: u64,
 }
 
-enum Source<'a> {
+#[derive(Debug)]
+enum Source {
     Plain(Cursor),
     /// A member, and the file that its archive is in.
-    Member(Box<ZipFile<'a, Cursor>>, Cursor),
+    Member(Box<Member>, Cursor),
 }
 
-impl<'a> Elements<'a> {
+impl Elements {
     /// Those of a file, which `cursor` is at the first of, without `skipped` bytes of them.
-    pub fn plain(tensor: &'a Tensor, cursor: Cursor, skipped: u64) -> Self {
+    pub fn plain(tensor: &Tensor, cursor: Cursor, skipped: u64) -> Self {
         let start = cursor.before();
         let at = start + skipped;
         // What comes from a pipe has one position.
         let cursor = if skipped == 0 { cursor } else { cursor.at(at) };
-        let source = Source::Plain(cursor);
         Self {
-            tensor,
-            source,
+            tensor: tensor.clone(),
             start,
             at,
+            source: Source::Plain(cursor),
         }
     }
 
     /// Those of a member, behind `before` other bytes.
-    pub fn member(tensor: &'a Tensor, member: ZipFile<'a, Cursor>, file: Cursor, before: u64) -> Result<Self, Error> {
+    pub fn member(tensor: &Tensor, member: Member, file: Cursor, before: u64) -> Result<Self, Error> {
         let mut elements = Self {
-            tensor,
+            tensor: tensor.clone(),
             start: before,
             at: 0,
             source: Source::Member(Box::new(member), file),
@@ -105,7 +104,7 @@ impl<'a> Elements<'a> {
                 Err(error) => {
                     return Err(match &mut self.source {
                         Source::Plain(_) => self.tensor.at(error),
-                        Source::Member(_, file) => Self::failed(self.tensor, file, error, self.start, self.at),
+                        Source::Member(_, file) => Self::failed(&self.tensor, file, error, self.start, self.at),
                     });
                 }
             }

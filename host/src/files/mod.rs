@@ -39,6 +39,7 @@ mod elements;
 mod fault;
 mod header;
 mod lfs;
+mod member;
 mod npy;
 mod npz;
 mod order;

@@ -164,6 +164,7 @@ mod tests {
     use super::{
         super::{
             DType, Format, TensorFile,
+            stream::Reader,
             tests::{Temporary, in_words, npy, refused, zipped},
         },
         *,
@@ -201,6 +202,10 @@ mod tests {
                     pieces.iter().flat_map(|piece| piece.to_vec()).collect::<Vec<_>>(),
                     values
                 );
+                // The calling thread reads the same pieces.
+                let (here, _spare) = Reader::new(tensor, 4 * 999);
+                let here = here.flat_map(|piece| piece.unwrap().to_vec());
+                assert!(here.eq(values.iter().flat_map(|value: &u32| value.to_ne_bytes())));
             }
         }
     }

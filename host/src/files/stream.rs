@@ -1,14 +1,15 @@
-//! Arrays in pieces, read ahead by a thread.
+//! Arrays in pieces, read ahead by a thread where there is one to be had.
 
 use std::{
     collections::TryReserveError,
+    io,
     marker::PhantomData,
     ops::{Deref, DerefMut},
-    sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
+    sync::mpsc::{Receiver, Sender, channel, sync_channel},
     thread,
 };
 
-use super::{Element, Tensor};
+use super::{Element, Tensor, elements::Elements};
 use crate::Error;
 
 /// Bytes at an address that is a multiple of 16, where a slice of any element type can begin.
@@ -51,37 +52,39 @@ impl DerefMut for AlignedBytes {
 /// An array piece by piece: see [`Tensor::stream`].
 #[derive(Debug)]
 pub struct Stream<T: Element> {
-    pieces: Receiver<Result<AlignedBytes, Error>>,
+    pieces: Pieces,
     spare: Sender<AlignedBytes>,
     elements: PhantomData<T>,
 }
 
-/// An array of one piece and of no more bytes is read at once: starting a thread takes longer than that.
+/// Who reads.
+#[derive(Debug)]
+enum Pieces {
+    /// A thread, ahead of who takes them.
+    Ahead(Receiver<Result<AlignedBytes, Error>>),
+    /// The thread that takes them.
+    Here(Reader),
+}
+
+/// An array of one piece and of no more bytes is read by the calling thread: starting another takes longer than that.
 const AT_ONCE: u64 = 1 << 18;
 
 impl<T: Element> Stream<T> {
-    /// Starts the thread that reads pieces of `piece` elements of `element` bytes.
+    /// Starts to read pieces of `piece` elements of `element` bytes.
     pub(super) fn start(tensor: &Tensor, piece: usize, element: usize) -> Result<Self, Error> {
         assert!(piece > 0, "a piece of no elements");
         // No piece is larger than the array.
         let most = tensor.bytes().div_ceil(element as u64).max(1);
         let piece = tensor.fitting((piece as u64).min(most) * element as u64)?;
-        let at_once = tensor.bytes() <= AT_ONCE.min(piece as u64);
-        // Then nobody takes a piece before the error that may come behind it.
-        let (full, pieces) = sync_channel(if at_once { 2 } else { 1 });
-        let (spare, spares) = channel();
-        let reader = Reader {
-            tensor: tensor.clone(),
-            piece,
-            full,
-            spares,
+        let ahead = tensor.bytes() > AT_ONCE.min(piece as u64);
+        let (pieces, spare) = match ahead.then(|| read_ahead(tensor, piece)) {
+            Some(Ok((pieces, spare))) => (Pieces::Ahead(pieces), spare),
+            // The system starts no thread, or none is wanted.
+            _ => {
+                let (reader, spare) = Reader::new(tensor, piece);
+                (Pieces::Here(reader), spare)
+            }
         };
-        if at_once {
-            reader.run();
-        } else {
-            let thread = thread::Builder::new().name("warpfold reader".into());
-            thread.spawn(move || reader.run()).map_err(|source| tensor.at(source))?;
-        }
         Ok(Self {
             pieces,
             spare,
@@ -90,11 +93,29 @@ impl<T: Element> Stream<T> {
     }
 }
 
+/// What a thread reads, and where it gets memory back.
+type Ahead = (Receiver<Result<AlignedBytes, Error>>, Sender<AlignedBytes>);
+
+/// Starts the thread that reads.
+fn read_ahead(tensor: &Tensor, piece: usize) -> io::Result<Ahead> {
+    let (full, pieces) = sync_channel(1);
+    let (mut reader, spare) = Reader::new(tensor, piece);
+    let read = move || {
+        // A failed send: nobody wants more pieces.
+        let _ = reader.try_for_each(|piece| full.send(piece));
+    };
+    thread::Builder::new().name("warpfold reader".into()).spawn(read)?;
+    Ok((pieces, spare))
+}
+
 impl<T: Element> Iterator for Stream<T> {
     type Item = Result<Piece<T>, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let piece = self.pieces.recv().ok()?;
+        let piece = match &mut self.pieces {
+            Pieces::Ahead(pieces) => pieces.recv().ok()?,
+            Pieces::Here(reader) => reader.next()?,
+        };
         Some(piece.map(|bytes| Piece {
             bytes,
             spare: self.spare.clone(),
@@ -126,74 +147,95 @@ impl<T: Element> Drop for Piece<T> {
     }
 }
 
-/// The other end of a stream.
-struct Reader {
+/// Reads an array piece by piece, up to the first error.
+#[derive(Debug)]
+pub(super) struct Reader {
     tensor: Tensor,
-    /// In bytes.
+    /// Bytes of a piece.
     piece: usize,
-    full: SyncSender<Result<AlignedBytes, Error>>,
+    /// Bytes that were read.
+    done: u64,
+    from: Origin,
     spares: Receiver<AlignedBytes>,
 }
 
-/// Why reading ends early.
-enum Stop {
-    /// Nobody wants more pieces.
-    Unwanted,
-    Failed(Error),
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
+/// Where pieces come from.
+#[derive(Debug)]
+enum Origin {
+    /// Not opened yet.
+    Start,
+    /// The file.
+    File(Elements),
+    /// All elements, put in C order.
+    Ordered(AlignedBytes),
+    /// Nowhere: all were read, or an error came.
+    End,
 }
 
 impl Reader {
-    fn run(self) {
-        let sent = if self.tensor.transposed() {
-            self.send_ordered()
-        } else {
-            self.send()
+    /// With where it gets memory back.
+    pub(super) fn new(tensor: &Tensor, piece: usize) -> (Self, Sender<AlignedBytes>) {
+        let (spare, spares) = channel();
+        let reader = Self {
+            tensor: tensor.clone(),
+            piece,
+            done: 0,
+            from: Origin::Start,
+            spares,
         };
-        if let Err(Stop::Failed(error)) = sent {
-            // A failed send: nobody wants to know.
-            let _ = self.full.send(Err(error));
+        (reader, spare)
+    }
+
+    /// The next piece, if there is one.
+    fn read(&mut self) -> Result<Option<AlignedBytes>, Error> {
+        if matches!(self.from, Origin::Start) {
+            self.from = if self.tensor.transposed() {
+                Origin::Ordered(self.tensor.read_bytes()?)
+            } else {
+                Origin::File(self.tensor.elements()?)
+            };
         }
-    }
-
-    fn send(&self) -> Result<(), Stop> {
-        self.tensor.with_elements(|elements| {
-            let mut left = self.tensor.bytes();
-            while left > 0 {
-                let len = usize::try_from(left).unwrap_or(self.piece).min(self.piece);
-                self.send_piece(len, |bytes| elements.fill(bytes))?;
-                left -= len as u64;
+        let left = self.tensor.bytes() - self.done;
+        if left == 0 {
+            if let Origin::File(elements) = &mut self.from {
+                elements.finish()?;
             }
-            Ok(())
-        })
-    }
-
-    fn send_ordered(&self) -> Result<(), Stop> {
-        let all = self.tensor.read_bytes()?;
-        all.chunks(self.piece).try_for_each(|piece| {
-            self.send_piece(piece.len(), |bytes| {
-                bytes.copy_from_slice(piece);
-                Ok(())
-            })
-        })
-    }
-
-    fn send_piece(&self, len: usize, fill: impl FnOnce(&mut [u8]) -> Result<(), Error>) -> Result<(), Stop> {
+            return Ok(None);
+        }
+        let len = usize::try_from(left).unwrap_or(self.piece).min(self.piece);
         let mut bytes = self.spares.try_recv().unwrap_or_default();
         self.tensor.resize(&mut bytes, len)?;
-        fill(&mut bytes)?;
-        self.full.send(Ok(bytes)).map_err(|_| Stop::Unwanted)
+        match &mut self.from {
+            Origin::File(elements) => elements.fill(&mut bytes)?,
+            Origin::Ordered(all) => bytes.copy_from_slice(&all[self.done as usize..][..len]),
+            Origin::Start | Origin::End => return Ok(None),
+        }
+        self.done += len as u64;
+        Ok(Some(bytes))
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<AlignedBytes, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if matches!(self.from, Origin::End) {
+            return None;
+        }
+        let piece = self.read().transpose();
+        if !matches!(piece, Some(Ok(_))) {
+            self.from = Origin::End;
+        }
+        piece
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::tests::{Temporary, npy},
+        *,
+    };
 
     #[test]
     fn bytes_are_aligned_at_any_length() {
@@ -205,5 +247,23 @@ mod tests {
             bytes.fill(7);
         }
         assert!(bytes.resize(usize::MAX - 15).is_err());
+    }
+    #[test]
+    fn the_calling_thread_reads_the_same_pieces_in_order() {
+        let data: Vec<u8> = (0..24).collect();
+        let in_c = npy("'|u1'", "(4, 6)", &data);
+        let mut in_fortran = in_c.clone();
+        let order = in_c.windows(5).position(|word| word == b"False").expect("an order");
+        in_fortran[order..order + 5].copy_from_slice(b"True ");
+        for bytes in [in_c, in_fortran] {
+            let file = Temporary::new(".npy", &bytes);
+            let tensor = file.open().unwrap().one().unwrap();
+            let read = tensor.stream::<u8>(7).unwrap().map(|piece| piece.unwrap().to_vec());
+            let here = Reader::new(&tensor, 7).0.map(|piece| piece.unwrap().to_vec());
+            let (read, here): (Vec<_>, Vec<_>) = (read.collect(), here.collect());
+            assert_eq!(read, here);
+            assert_eq!(here.concat(), tensor.read::<u8>().unwrap());
+            assert_eq!(here.len(), 4);
+        }
     }
 }

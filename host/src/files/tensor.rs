@@ -8,9 +8,11 @@ use std::{
     sync::Arc,
 };
 
-use zip::ZipArchive;
+use zip::{ZipArchive, result::ZipError};
 
-use super::{AlignedBytes, DType, Element, Stream, cursor::Cursor, elements::Elements, fault::Fault, order};
+use super::{
+    AlignedBytes, DType, Element, Stream, cursor::Cursor, elements::Elements, fault::Fault, member::Member, order,
+};
 use crate::{Error, layout};
 
 /// An array of an open file: what is known of it, and ways to read its elements. They come in C order (the last index is
@@ -182,7 +184,9 @@ impl Tensor {
     pub fn read_in_place<T: Element>(&self) -> Result<(Vec<T>, layout::Layout), Error> {
         let layout = self.layout()?;
         let mut values = self.room::<T>()?;
-        self.with_elements(|elements| elements.fill(bytemuck::cast_slice_mut(&mut values)))?;
+        let mut elements = self.elements()?;
+        elements.fill(bytemuck::cast_slice_mut(&mut values))?;
+        elements.finish()?;
         Ok((values, layout))
     }
 
@@ -235,8 +239,8 @@ impl Tensor {
         Ok(bytes)
     }
 
-    /// All elements in pieces of `piece`, the last one shorter. A thread of its own reads ahead by two pieces; an array of
-    /// one piece, and of no more than 256 KiB, is read by the caller's before this returns.
+    /// All elements in pieces of `piece`, the last one shorter. A thread of its own reads ahead by two pieces. The calling
+    /// thread reads an array of one piece of at most 256 KiB, and all arrays where the system starts no thread: each piece when it is asked for.
     ///
     /// Memory: three pieces and those that the caller keeps; for a Fortran-order array of more than one dimension, twice
     /// the array besides, for it can only be put in order as a whole. A deflated member is inflated as it is read.
@@ -246,7 +250,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongDtype`] if the elements cannot be read as `T`; [`Error::File`] if no thread can be started.
+    /// [`Error::WrongDtype`] if the elements cannot be read as `T`.
     ///
     /// # Panics
     ///
@@ -261,8 +265,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Dtype`] if an element is no whole number of bytes, or [`DType::Other`]; [`Error::File`] if no thread can be
-    /// started.
+    /// [`Error::Dtype`] if an element is no whole number of bytes, or [`DType::Other`].
     ///
     /// # Panics
     ///
@@ -332,37 +335,31 @@ impl Tensor {
 
     /// Fills `bytes` with all elements in C order.
     pub(super) fn fill(&self, bytes: &mut [u8]) -> Result<(), Error> {
-        self.with_elements(|elements| {
-            if !self.transposed() {
-                return elements.fill(bytes);
-            }
-            let mut ordered = AlignedBytes::default();
-            self.resize(&mut ordered, bytes.len())?;
-            elements.fill(&mut ordered)?;
-            order::to_c(&ordered, self.shape(), self.element_bytes()?, bytes);
-            Ok(())
-        })
+        let mut elements = self.elements()?;
+        if !self.transposed() {
+            elements.fill(bytes)?;
+            return elements.finish();
+        }
+        let mut ordered = AlignedBytes::default();
+        self.resize(&mut ordered, bytes.len())?;
+        elements.fill(&mut ordered)?;
+        order::to_c(&ordered, self.shape(), self.element_bytes()?, bytes);
+        elements.finish()
     }
 
-    /// Gives `read` the elements, at the first.
-    pub(super) fn with_elements<E: From<Error>>(
-        &self,
-        read: impl FnOnce(&mut Elements<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    /// The elements, from the first on.
+    pub(super) fn elements(&self) -> Result<Elements, Error> {
         match self.place()? {
-            Place::Plain(cursor) => read(&mut Elements::plain(self, cursor.clone(), 0)),
+            Place::Plain(cursor) => Ok(Elements::plain(self, cursor.clone(), 0)),
             Place::Member {
                 archive,
                 file,
                 index,
                 before,
             } => {
-                let (mut archive, mut file) = (archive.clone(), file.clone());
-                let cut = |file: &mut Cursor, error: io::Error| Elements::failed(self, file, error, *before, 0);
-                let member = archive.by_index(*index).map_err(|error| cut(&mut file, error.into()))?;
-                let mut elements = Elements::member(self, member, file, *before)?;
-                read(&mut elements)?;
-                Ok(elements.finish()?)
+                let failed = |error: ZipError| Elements::failed(self, &mut file.clone(), error.into(), *before, 0);
+                let member = Member::open(&mut archive.clone(), file, *index).map_err(failed)?;
+                Elements::member(self, member, file.clone(), *before)
             }
         }
     }

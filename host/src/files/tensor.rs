@@ -5,7 +5,7 @@ use std::{
     ffi::OsString,
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use zip::{ZipArchive, result::ZipError};
@@ -13,7 +13,10 @@ use zip::{ZipArchive, result::ZipError};
 use super::{
     AlignedBytes, DType, Element, Stream, cursor::Cursor, elements::Elements, fault::Fault, member::Member, order,
 };
-use crate::{Error, layout};
+use crate::{Error, cpu::pool, layout};
+
+/// Bytes of a file that a thread reads at once.
+const TASK: usize = 1 << 20;
 
 /// An array of an open file: what is known of it, and ways to read its elements. They come in C order (the last index is
 /// the fastest, as NumPy numbers them for argmax) and in the machine's order of bytes, whatever the file's.
@@ -184,9 +187,7 @@ impl Tensor {
     pub fn read_in_place<T: Element>(&self) -> Result<(Vec<T>, layout::Layout), Error> {
         let layout = self.layout()?;
         let mut values = self.room::<T>()?;
-        let mut elements = self.elements()?;
-        elements.fill(bytemuck::cast_slice_mut(&mut values))?;
-        elements.finish()?;
+        self.fill_in_place(bytemuck::cast_slice_mut(&mut values))?;
         Ok((values, layout))
     }
 
@@ -278,10 +279,8 @@ impl Tensor {
     fn room<T: Element>(&self) -> Result<Vec<T>, Error> {
         self.check::<T>()?;
         let len = self.fitting(self.len())?;
-        let mut values = Vec::new();
-        values.try_reserve_exact(len).map_err(|_| self.out_of_memory())?;
-        values.resize(len, T::zeroed());
-        Ok(values)
+        // Memory that the system hands out as zeros is touched by the threads that read into it.
+        bytemuck::allocation::try_zeroed_vec(len).map_err(|()| self.out_of_memory())
     }
 
     fn check<T: Element>(&self) -> Result<(), Error> {
@@ -335,15 +334,43 @@ impl Tensor {
 
     /// Fills `bytes` with all elements in C order.
     pub(super) fn fill(&self, bytes: &mut [u8]) -> Result<(), Error> {
-        let mut elements = self.elements()?;
         if !self.transposed() {
-            elements.fill(bytes)?;
-            return elements.finish();
+            return self.fill_in_place(bytes);
         }
-        let mut ordered = AlignedBytes::default();
-        self.resize(&mut ordered, bytes.len())?;
-        elements.fill(&mut ordered)?;
-        order::to_c(&ordered, self.shape(), self.element_bytes()?, bytes);
+        let mut in_place = AlignedBytes::default();
+        self.resize(&mut in_place, bytes.len())?;
+        self.fill_in_place(&mut in_place)?;
+        order::to_c(&in_place, self.shape(), self.element_bytes()?, bytes);
+        Ok(())
+    }
+
+    /// Fills `bytes` with all elements in the order of the file: a regular file is read by all threads of the CPU backend.
+    fn fill_in_place(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        let Place::Plain(cursor) = self.place()? else {
+            return self.fill_on_one_thread(bytes);
+        };
+        if cursor.len().is_none() || bytes.len() <= TASK {
+            return self.fill_on_one_thread(bytes);
+        }
+        let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+        pool::runs(bytes, TASK, 1, &|task, run| {
+            let read = Elements::plain(self, cursor.clone(), (task * TASK) as u64).fill(run);
+            if let Err(error) = read {
+                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                if failed.as_ref().is_none_or(|(first, _)| task < *first) {
+                    *failed = Some((task, error));
+                }
+            }
+        });
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn fill_on_one_thread(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        let mut elements = self.elements()?;
+        elements.fill(bytes)?;
         elements.finish()
     }
 

@@ -34,7 +34,7 @@ fn every_number_is_there() {
     };
     let expected = json!({
         "file": path, "name": null, "dtype": "float32", "shape": [2, 4],
-        "count": 8, "nan": 2, "positive_infinities": 1, "negative_infinities": 0, "zeros": 2,
+        "count": 8, "nan": 2, "infinities": 1, "positive_infinities": 1, "negative_infinities": 0, "zeros": 2,
         "min": -3.5, "max": "inf", "argmin": 4, "argmax": 5,
         "sum": "inf", "mean": "inf", "variance": "NaN", "std": "NaN", "skewness": "NaN", "kurtosis": "NaN",
         "l1": "inf", "l2": "inf", "linf": "inf",
@@ -85,11 +85,11 @@ fn csv_has_a_line_for_each_array() {
     let lines: Vec<&str> = text(&output.stdout).lines().collect();
     assert_eq!(
         lines[0],
-        "file,name,dtype,shape,count,nan,positive_infinities,negative_infinities,zeros,min,max,argmin,argmax,sum,mean,\
+        "file,name,dtype,shape,count,nan,infinities,positive_infinities,negative_infinities,zeros,min,max,argmin,argmax,sum,mean,\
          variance,std,skewness,kurtosis,l1,l2,linf,error"
     );
     let expected = format!(
-        "{},,float32,\"(2, 4)\",8,2,1,0,2,-3.5,inf,4,5,inf,inf,NaN,NaN,NaN,NaN,inf,inf,inf,",
+        "{},,float32,\"(2, 4)\",8,2,1,1,0,2,-3.5,inf,4,5,inf,inf,NaN,NaN,NaN,NaN,inf,inf,inf,",
         file.0.display()
     );
     assert_eq!(lines[1], expected);

@@ -3,8 +3,11 @@
 mod accuracy;
 mod arrays;
 mod axes;
+mod checkpoints;
 mod describe;
 mod distinct;
+#[cfg(unix)]
+mod faults;
 mod grad_norm;
 mod masks;
 mod memory;

@@ -143,7 +143,7 @@ fn a_file_that_is_replaced_keeps_its_mode_and_its_links() {
 fn a_new_file_has_the_mode_that_the_umask_leaves() {
     let folder = Folder::new();
     for (umask, bits) in [("022", 0o644), ("027", 0o640), ("000", 0o666), ("077", 0o600)] {
-        let out = folder.file(umask);
+        let out = folder.file(&format!("{umask}.npy"));
         let script = format!("umask {umask}; exec \"$0\" reduce sum \"$1\" --device cpu --out \"$2\"");
         let status = Command::new("sh")
             .args(["-c", &script, env!("CARGO_BIN_EXE_warpfold"), DATA, &out])
@@ -247,7 +247,7 @@ fn an_interrupt_leaves_no_file() {
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
         child.wait().unwrap()
     };
-    for (signal, number) in [("TERM", 15), ("INT", 2)] {
+    for (signal, number) in [("TERM", 15), ("INT", 2), ("QUIT", 3), ("HUP", 1)] {
         // The program may be too quick, or the signal come between the file's last name and the program's end: then the file is whole.
         let came_in_time = (0..30).any(|_| {
             let status = interrupted(signal);

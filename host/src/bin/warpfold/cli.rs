@@ -6,9 +6,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 use warpfold::files::DType;
 
 use crate::{
-    accuracy, answers, cross_entropy,
+    accuracy, answers, check, cross_entropy,
     device::Wanted,
-    grad_norm, ladder,
+    diff, grad_norm, ladder,
     op::{Asked, Op},
     options::{self, AxisList},
     rows,
@@ -57,6 +57,22 @@ pub enum Command {
   warpfold list model.safetensors
   warpfold list data.npz --json")]
     List(List),
+    /// Checks checkpoints: NaN, infinities, files that are short, spoiled or missing.
+    ///
+    /// One line for each fault: the array, how many elements, and the index of the first. Exit code 0: nothing was found; 1: faults were;
+    /// 2: something could not be checked.
+    #[command(after_help = "Examples:
+  warpfold check model.safetensors
+  warpfold check checkpoint/ --deny zeros --json")]
+    Check(check::Args),
+    /// Compares the arrays of two files or checkpoints, name by name.
+    ///
+    /// For each that differs: how many elements, the largest difference and where, the relative L2 norm of the differences, the cosine.
+    /// Types that differ are compared as values. Exit code 0: equal; 1: they differ; 2: something could not be compared.
+    #[command(after_help = "Examples:
+  warpfold diff before.safetensors after.safetensors
+  warpfold diff a.npy b.npy --tolerance 1e-6 --nan-equal")]
+    Diff(diff::Args),
     /// Lists the operators of `reduce`, their types, masks and NaN policies.
     Ops {
         /// Prints one JSON list, an object for each operator: group, name, says, types, mask, ignores_nan.

@@ -6,6 +6,7 @@
 
 mod accuracy;
 mod answers;
+mod check;
 mod cli;
 mod clock;
 #[cfg(not(test))]
@@ -18,6 +19,7 @@ mod describe {
     }
 }
 mod device;
+mod diff;
 #[cfg(not(test))]
 mod distinct;
 /// As [`reduce`].
@@ -29,6 +31,7 @@ mod fold;
 #[cfg(not(test))]
 mod folder;
 mod grad_norm;
+mod inputs;
 mod ladder;
 mod list;
 mod named;
@@ -82,7 +85,7 @@ fn main() -> ExitCode {
     if let Command::Reduce(reduce) = &mut command {
         reduce.settle().unwrap_or_else(|error| wrong(&error));
     }
-    let failures = run(&command).unwrap_or_else(|error| vec![error]);
+    let Done { failures, exit_code } = run(&command).unwrap_or_else(|error| vec![error].into());
     if failures.iter().any(|error| is_closed_pipe(&**error)) {
         // Whoever read the answers wants no more of them: that is not to be told.
         return ExitCode::SUCCESS;
@@ -90,10 +93,20 @@ fn main() -> ExitCode {
     for error in &failures {
         eprintln!("warpfold: {}", Shown(error));
     }
-    if failures.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
+    exit_code.into()
+}
+
+/// What came of a command.
+struct Done {
+    /// What could not be done, where the rest was.
+    failures: Vec<Failure>,
+    exit_code: u8,
+}
+
+impl From<Vec<Failure>> for Done {
+    fn from(failures: Vec<Failure>) -> Self {
+        let exit_code = u8::from(!failures.is_empty());
+        Self { failures, exit_code }
     }
 }
 
@@ -120,18 +133,18 @@ fn wrong<T>(error: &clap::Error) -> T {
     process::exit(error.exit_code());
 }
 
-/// Does what is asked for. Answers what could not be read, where the rest was done.
-fn run(command: &Command) -> Result<Vec<Failure>, Failure> {
+/// Does what is asked for.
+fn run(command: &Command) -> Result<Done, Failure> {
     // Not println, which panics where nobody reads on.
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut failures = vec![];
+    let mut done = Done::from(vec![]);
     match command {
         Command::Devices { json: true } => writeln!(out, "{}", device::json()?)?,
         Command::Devices { json: false } => writeln!(out, "{}", device::list())?,
         Command::Ops { json } => writeln!(out, "{}", op::list(*json)?)?,
         Command::List(args) => {
             let (text, faults) = list::run(args)?;
-            failures = faults;
+            done = faults.into();
             if !text.is_empty() {
                 writeln!(out, "{text}")?;
             }
@@ -147,6 +160,16 @@ fn run(command: &Command) -> Result<Vec<Failure>, Failure> {
                 (false, to_stderr) => print(&mut out, report.text(), to_stderr)?,
             }
         }
+        Command::Check(args) => {
+            let report = check::run(args);
+            done.exit_code = report.exit_code();
+            writeln!(out, "{}", report.text()?)?;
+        }
+        Command::Diff(args) => {
+            let report = diff::run(args);
+            done.exit_code = report.exit_code();
+            writeln!(out, "{}", report.text()?)?;
+        }
         Command::Softmax(args) => rows(&mut out, args.softmax()?)?,
         Command::LogSoftmax(args) => rows(&mut out, args.log_softmax()?)?,
         Command::GroupNorm(args) => rows(&mut out, args.run()?)?,
@@ -161,7 +184,7 @@ fn run(command: &Command) -> Result<Vec<Failure>, Failure> {
         Command::Ladder(args) => writeln!(out, "{}", ladder::run(args)?)?,
         Command::Describe(describe) => {
             let summaries = describe::run(describe)?;
-            failures = summaries.failures();
+            done = summaries.failures().into();
             let text = if describe.json {
                 summaries.json()?
             } else if describe.csv {
@@ -173,7 +196,7 @@ fn run(command: &Command) -> Result<Vec<Failure>, Failure> {
         }
     }
     out.flush()?;
-    Ok(failures)
+    Ok(done)
 }
 
 /// Prints a report: on standard error where standard output has the answers.

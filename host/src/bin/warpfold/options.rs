@@ -203,6 +203,15 @@ pub fn at_least_0(text: &str) -> Result<f32, String> {
     )
 }
 
+/// A difference that does not count.
+pub fn tolerance(text: &str) -> Result<f64, String> {
+    number(
+        text,
+        |value: &f64| value.is_finite() && *value >= 0.0,
+        "finite and at least 0",
+    )
+}
+
 /// A part of a whole.
 pub fn share(text: &str) -> Result<f32, String> {
     number(text, |value: &f32| (0.0..=1.0).contains(value), "from 0 to 1")

@@ -1,0 +1,434 @@
+//! `warpfold diff`: in what the arrays of two files differ.
+
+use std::{collections::HashMap, path::PathBuf};
+
+use bytemuck::Zeroable as _;
+use serde::Serialize;
+use warpfold::files::{self, DType, Tensor, complex64, complex128};
+
+use crate::{
+    Failure,
+    check::index_of,
+    clock,
+    inputs::Inputs,
+    options,
+    progress::Progress,
+    reading::{self, Read},
+    report::tuple,
+    scalar::Scalar,
+    shown::Shown,
+};
+
+/// `warpfold diff`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The first: a file or a folder; FILE:NAME for one array, FILE:PATTERN for several.
+    a: PathBuf,
+    /// The second. Arrays of one name are compared; where each has one array, these are.
+    b: PathBuf,
+    /// Arrays are equal if no two elements differ by more than this; without it, if their bits are.
+    #[arg(long, value_name = "T", value_parser = options::tolerance, allow_hyphen_values = true)]
+    tolerance: Option<f64>,
+    /// A NaN is equal to a NaN.
+    #[arg(long)]
+    nan_equal: bool,
+    /// Prints one JSON object: tensors (a list, an object for each), only_in_a, only_in_b, unread, equal, seconds.
+    #[arg(long)]
+    json: bool,
+}
+
+/// In what two arrays of one name differ.
+#[derive(Serialize)]
+struct Pair {
+    name: String,
+    dtypes: [String; 2],
+    shapes: [Vec<u64>; 2],
+    /// Whether both have the same type, shape and bits.
+    equal_bits: bool,
+    /// Whether they are equal by what was asked for.
+    equal: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Values>,
+}
+
+/// In what values differ. Elements that are NaN in one alone count as differing, and in no other number.
+#[derive(Serialize)]
+struct Values {
+    /// How many elements differ.
+    differing: u64,
+    largest_difference: Scalar,
+    /// The index of the first element that differs by that much.
+    at: Option<Vec<u64>>,
+    /// The L2 norm of the differences over that of the first array.
+    relative_l2: Scalar,
+    cosine: Scalar,
+}
+
+/// In what two files differ.
+#[derive(Serialize)]
+pub struct Report {
+    tensors: Vec<Pair>,
+    only_in_a: Vec<String>,
+    only_in_b: Vec<String>,
+    /// What could not be compared.
+    unread: Vec<String>,
+    equal: bool,
+    seconds: f64,
+    #[serde(skip)]
+    bytes: u64,
+    #[serde(skip)]
+    json: bool,
+}
+
+impl Report {
+    /// 0 where both are equal, 1 where they differ, 2 where something could not be compared.
+    pub fn exit_code(&self) -> u8 {
+        match (self.equal, self.unread.is_empty()) {
+            (false, _) => 1,
+            (true, false) => 2,
+            (true, true) => 0,
+        }
+    }
+
+    /// A line for each array that differs, or is in one alone, and one for all.
+    pub fn text(&self) -> Result<String, Failure> {
+        if self.json {
+            return Ok(serde_json::to_string(self)?);
+        }
+        let mut lines: Vec<String> = self
+            .tensors
+            .iter()
+            .filter(|pair| !pair.equal_bits)
+            .map(Pair::line)
+            .collect();
+        let only = |which: &'static str| move |name: &String| format!("{}: only in the {which}", Shown(name));
+        lines.extend(self.only_in_a.iter().map(only("first")));
+        lines.extend(self.only_in_b.iter().map(only("second")));
+        lines.extend(
+            self.unread
+                .iter()
+                .map(|unread| format!("not compared: {}", Shown(unread))),
+        );
+        let same = self.tensors.iter().filter(|pair| pair.equal_bits).count();
+        let equal = self.tensors.iter().filter(|pair| pair.equal).count();
+        lines.push(format!(
+            "{} of {} arrays are equal to the bit{}, {} bytes in {:.3} s, {:.3} GB/s",
+            same,
+            self.tensors.len(),
+            match equal - same {
+                0 => String::new(),
+                more => format!(", {more} more by what was asked for"),
+            },
+            self.bytes,
+            self.seconds,
+            self.bytes as f64 / self.seconds.max(1e-9) / 1e9,
+        ));
+        Ok(lines.join("\n"))
+    }
+}
+
+impl Pair {
+    fn line(&self) -> String {
+        let name = Shown(&self.name);
+        let [a, b] = &self.shapes;
+        let Some(values) = &self.values else {
+            return format!("{name}: shape {} and {}", tuple(a), tuple(b));
+        };
+        let [first, second] = &self.dtypes;
+        let dtypes = match first == second {
+            true => String::new(),
+            false => format!("{first} and {second}, "),
+        };
+        let at = values.at.as_ref().map_or(String::new(), |at| format!(" at {at:?}"));
+        format!(
+            "{name}: {dtypes}{} of {} elements differ, largest difference {}{at}, relative L2 {}, cosine {}",
+            values.differing,
+            a.iter().product::<u64>(),
+            values.largest_difference,
+            values.relative_l2,
+            values.cosine,
+        )
+    }
+}
+
+/// Does what the command line asks for.
+pub fn run(args: &Args) -> Report {
+    let [a, b] = [Inputs::open(&args.a), Inputs::open(&args.b)];
+    let faults = [&a, &b].map(|inputs| inputs.faults.iter().chain(&inputs.foreign).map(ToString::to_string));
+    let mut report = Report {
+        tensors: vec![],
+        only_in_a: vec![],
+        only_in_b: vec![],
+        unread: faults.into_iter().flatten().collect(),
+        equal: true,
+        seconds: 0.0,
+        bytes: 0,
+        json: args.json,
+    };
+    if !report.unread.is_empty() {
+        // Of what is not all there, nothing is said.
+        return report;
+    }
+    let mut progress = Progress::of_bytes(a.tensors.iter().chain(&b.tensors).map(Tensor::bytes).sum());
+    let mut compare = |name: String, a: &Tensor, b: &Tensor, report: &mut Report| {
+        report.bytes += a.bytes() + b.bytes();
+        match args.compare(&name, a, b, &mut progress) {
+            Ok(pair) => {
+                report.equal &= pair.equal;
+                report.tensors.push(pair);
+            }
+            Err(error) => report.unread.push(error.to_string()),
+        }
+    };
+    match (&a.tensors[..], &b.tensors[..]) {
+        // Whatever they are called.
+        ([a], [b]) => compare(
+            a.name().or(b.name()).unwrap_or("the array").to_owned(),
+            a,
+            b,
+            &mut report,
+        ),
+        _ => {
+            let mut others: HashMap<&str, &Tensor> = b.tensors.iter().map(|tensor| (name_of(tensor), tensor)).collect();
+            for a in &a.tensors {
+                match others.remove(name_of(a)) {
+                    Some(b) => compare(name_of(a).to_owned(), a, b, &mut report),
+                    None => report.only_in_a.push(name_of(a).to_owned()),
+                }
+            }
+            let left = b.tensors.iter().map(name_of).filter(|name| others.contains_key(name));
+            report.only_in_b.extend(left.map(str::to_owned));
+            report.equal &= report.only_in_a.is_empty() && report.only_in_b.is_empty();
+        }
+    }
+    report.seconds = clock::seconds();
+    report
+}
+
+/// Of an array without a name, none.
+fn name_of(tensor: &Tensor) -> &str {
+    tensor.name().unwrap_or("")
+}
+
+impl Args {
+    fn compare(&self, name: &str, a: &Tensor, b: &Tensor, progress: &mut Progress) -> Result<Pair, Failure> {
+        for tensor in [a, b] {
+            tensor.fault().map_or(Ok(()), Err)?;
+        }
+        let mut pair = Pair {
+            name: name.to_owned(),
+            dtypes: [a, b].map(|tensor| tensor.dtype_name().to_owned()),
+            shapes: [a, b].map(|tensor| tensor.shape().to_vec()),
+            equal_bits: false,
+            equal: false,
+            values: None,
+        };
+        if a.shape() != b.shape() {
+            return Ok(pair);
+        }
+        let sums = differences(a, b, self.nan_equal, progress)?;
+        pair.equal_bits = sums.equal_bits && a.dtype() == b.dtype();
+        pair.equal = match self.tolerance {
+            None => pair.equal_bits || self.nan_equal && sums.differing == 0 && a.dtype() == b.dtype(),
+            Some(tolerance) => sums.nan == 0 && sums.largest <= tolerance,
+        };
+        pair.values = Some(Values {
+            differing: sums.differing,
+            largest_difference: sums.largest.into(),
+            at: sums.at.map(|at| index_of(at, a.shape())),
+            relative_l2: sums.relative_l2().into(),
+            cosine: sums.cosine().into(),
+        });
+        Ok(pair)
+    }
+}
+
+/// What the elements of two runs add up to.
+#[derive(Clone, Copy)]
+struct Sums {
+    equal_bits: bool,
+    differing: u64,
+    /// Of those, the pairs in which one is NaN alone.
+    nan: u64,
+    largest: f64,
+    at: Option<u64>,
+    /// Of squares of differences, of squares of either, of products.
+    squares: [f64; 3],
+    products: f64,
+}
+
+impl Sums {
+    const NOTHING: Self = Self {
+        equal_bits: true,
+        differing: 0,
+        nan: 0,
+        largest: 0.0,
+        at: None,
+        squares: [0.0; 3],
+        products: 0.0,
+    };
+
+    /// Of numbers from number `first` on. All that can be compared with each other are in the sums.
+    fn of(first: u64, a: &[f64], b: &[f64], nan_equal: bool) -> Self {
+        let mut sums = Self::NOTHING;
+        for (at, (a, b)) in (first..).zip(a.iter().zip(b)) {
+            let is_nan = [a.is_nan(), b.is_nan()];
+            if is_nan != [false; 2] {
+                let is_same = is_nan == [true; 2] && nan_equal;
+                sums.differing += u64::from(!is_same);
+                sums.nan += u64::from(!is_same);
+                continue;
+            }
+            // The difference of equal infinities is 0.
+            let difference = if a == b { 0.0 } else { (a - b).abs() };
+            sums.differing += u64::from(difference > 0.0);
+            if difference > sums.largest {
+                sums.largest = difference;
+                sums.at = Some(at);
+            }
+            sums.squares[0] += difference * difference;
+            sums.squares[1] += a * a;
+            sums.squares[2] += b * b;
+            sums.products += a * b;
+        }
+        sums
+    }
+
+    /// With those of the run that follows.
+    fn and(self, next: Self) -> Self {
+        let (largest, at) = match next.largest > self.largest {
+            true => (next.largest, next.at),
+            false => (self.largest, self.at),
+        };
+        Self {
+            equal_bits: self.equal_bits && next.equal_bits,
+            differing: self.differing + next.differing,
+            nan: self.nan + next.nan,
+            largest,
+            at,
+            squares: [0, 1, 2].map(|i| self.squares[i] + next.squares[i]),
+            products: self.products + next.products,
+        }
+    }
+
+    fn relative_l2(&self) -> f64 {
+        match self.squares[0] {
+            0.0 => 0.0,
+            squares => squares.sqrt() / self.squares[1].sqrt(),
+        }
+    }
+
+    fn cosine(&self) -> f64 {
+        match self.squares[0] {
+            0.0 => 1.0,
+            _ => self.products / (self.squares[1].sqrt() * self.squares[2].sqrt()),
+        }
+    }
+}
+
+/// Elements of a piece.
+const PIECE: usize = 1 << 16;
+
+/// In what the values of two arrays of one shape differ: all as float64, in pieces that are the same on every machine.
+fn differences(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress) -> Result<Sums, Failure> {
+    macro_rules! of {
+        ($($dtype:ident => $number:ty, $other:ident => $second:ty;)*) => {
+            match (a.dtype(), b.dtype()) {
+                $((DType::$dtype, DType::$other) => both::<$number, $second>(a, b, nan_equal, progress),)*
+                (DType::Complex64 | DType::Complex128, _) | (_, DType::Complex64 | DType::Complex128) => Err(format!(
+                    "{} is of {}, and {} of {}: complex numbers are compared with those of their type",
+                    a.label().display(),
+                    a.dtype_name(),
+                    b.label().display(),
+                    b.dtype_name()
+                )
+                .into()),
+                _ => both::<f64, f64>(a, b, nan_equal, progress),
+            }
+        };
+    }
+    of!(Complex64 => complex64, Complex64 => complex64; Complex128 => complex128, Complex128 => complex128;)
+}
+
+/// Elements as one float64 or two.
+trait Parts: Read {
+    fn parts(values: &[Self], parts: &mut Vec<f64>);
+    const EACH: u64 = 1;
+}
+
+impl Parts for f64 {
+    fn parts(values: &[Self], parts: &mut Vec<f64>) {
+        parts.extend_from_slice(values);
+    }
+}
+
+impl Parts for complex64 {
+    fn parts(values: &[Self], parts: &mut Vec<f64>) {
+        parts.extend(values.iter().flat_map(|z| [z.re, z.im].map(f64::from)));
+    }
+    const EACH: u64 = 2;
+}
+
+impl Parts for complex128 {
+    fn parts(values: &[Self], parts: &mut Vec<f64>) {
+        parts.extend(values.iter().flat_map(|z| [z.re, z.im]));
+    }
+    const EACH: u64 = 2;
+}
+
+fn both<A: Parts, B: Parts>(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress) -> Result<Sums, Failure> {
+    let sums = |first: u64, a: &[A], b: &[B]| {
+        let (mut of_a, mut of_b) = (vec![], vec![]);
+        A::parts(a, &mut of_a);
+        B::parts(b, &mut of_b);
+        let mut sums = Sums::of(first * A::EACH, &of_a, &of_b, nan_equal);
+        // A number of several parts is told by its own index.
+        sums.at = sums.at.map(|at| at / A::EACH);
+        sums.equal_bits = bytemuck::cast_slice::<_, u8>(&of_a) == bytemuck::cast_slice::<_, u8>(&of_b);
+        sums
+    };
+    let mut all = Sums::NOTHING;
+    let len = a.len();
+    if a.reads_at() && b.reads_at() {
+        let count = len.div_ceil(PIECE as u64);
+        let map = |number: u64| -> Result<Sums, Failure> {
+            let first = number * PIECE as u64;
+            let size = (len - first).min(PIECE as u64) as usize;
+            let mut of_a = vec![A::zeroed(); size];
+            let mut of_b = vec![B::zeroed(); size];
+            reading::part(a, first, &mut of_a)?;
+            reading::part(b, first, &mut of_b)?;
+            Ok(sums(first, &of_a, &of_b))
+        };
+        files::in_order(count, u64::MAX, &map, &mut |sums| -> Result<(), Failure> {
+            all = all.and(sums);
+            progress.advance((a.bytes() + b.bytes()).div_ceil(count));
+            Ok(())
+        })?;
+        return Ok(all);
+    }
+    // What comes in order, from archives, is held in memory.
+    let (of_a, of_b) = (reading::in_order::<A>(a)?, reading::in_order::<B>(b)?);
+    for (number, (a, b)) in of_a.chunks(PIECE).zip(of_b.chunks(PIECE)).enumerate() {
+        all = all.and(sums((number * PIECE) as u64, a, b));
+    }
+    progress.advance(a.bytes() + b.bytes());
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_add_up() {
+        let sums = Sums::of(10, &[1.0, 2.0, f64::NAN, 4.0], &[1.0, 2.5, f64::NAN, 3.0], false);
+        assert_eq!((sums.differing, sums.nan, sums.largest, sums.at), (3, 1, 1.0, Some(13)));
+        assert_eq!(sums.squares, [1.25, 21.0, 16.25]);
+        let same = Sums::of(0, &[f64::INFINITY, f64::NAN], &[f64::INFINITY, f64::NAN], true);
+        assert_eq!(
+            (same.differing, same.largest, same.relative_l2(), same.cosine()),
+            (0, 0.0, 0.0, 1.0)
+        );
+    }
+}

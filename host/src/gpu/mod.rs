@@ -24,6 +24,7 @@ mod ready;
 mod row;
 mod segmented;
 mod status;
+mod streamed;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -46,6 +47,7 @@ pub use gradients::{NORM_BYTES, NormWorkspace, PreparedNorm, Tensors};
 pub use prepared::{Prepared, Workspace};
 pub use row::{ColumnPlaces, ColumnSums, PreparedColumns, PreparedPart, PreparedRow, RowPlaces, States};
 pub use segmented::Segmented;
+pub use streamed::Fill;
 
 use crate::{
     Error,

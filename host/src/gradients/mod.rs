@@ -1,7 +1,7 @@
 //! The norm of a list of tensors, of different lengths and types, as of one vector; and clipping them to a largest one.
 //!
 //! **The bits of a norm are a function of the tensors and of their order in the list alone.** It does not matter how a launch groups the tensors, nor
-//! where they lie, nor on which device. Each tensor is folded in the canonical tree, as [`ops::NormL2`] and its kin fold it. The
+//! where they lie, nor on which device. Each tensor is folded in the canonical tree, as [`NormL2`](crate::ops::NormL2) and its kin fold it. The
 //! tensors' states are then combined as neighbours, in the order of the list. `docs/gradients.md` is the specification.
 //!
 //! | | |
@@ -20,35 +20,34 @@
 //! ```
 
 mod clip;
+mod running;
 
 pub use crate::row::Floats;
 pub use clip::FloatsMut;
 #[cfg(feature = "cuda")]
 pub(crate) use clip::check_max;
+pub use running::{GradElement, NormElement, RunningNorm};
 
-use warpfold_kernels::{
-    element::{bf16, f16},
-    kernels::gradients,
-    monoids::{self, Counted, Monoid as _, NormAndCount, TensorNorm, Words as _},
-};
+use bytemuck::NoUninit;
+use warpfold_kernels::{kernels::gradients, monoids};
 
 use crate::{
     Error,
-    cpu::{self, pool},
-    ops::{self, Reduction},
+    cpu::pool,
+    dynamic::{Arrays, Target},
 };
 
 /// Which norm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Order {
-    /// The sum of magnitudes, as [`ops::NormL1`]: pairwise, in f32.
+    /// The sum of magnitudes, as [`NormL1`](crate::ops::NormL1): pairwise, in f32.
     L1,
-    /// The root of the sum of squares, as [`ops::NormL2`]: in f64, so nothing over- or underflows.
+    /// The root of the sum of squares, as [`NormL2`](crate::ops::NormL2): in f64, so nothing over- or underflows.
     #[default]
     L2,
-    /// The largest magnitude, as [`ops::NormInf`].
+    /// The largest magnitude, as [`NormInf`](crate::ops::NormInf).
     Inf,
-    /// The root of the sum of powers, as [`ops::NormLp`]: of a power of 1 or more, finite. It is by logarithms, in f64.
+    /// The root of the sum of powers, as [`NormLp`](crate::ops::NormLp): of a power of 1 or more, finite. It is by logarithms, in f64.
     P(f64),
 }
 
@@ -88,11 +87,11 @@ impl Order {
     }
 }
 
-/// What is known of a list of tensors.
+/// The norm of a list of tensors, and what is not finite in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TotalNorm {
-    /// The norm, rounded to f32 once. NaN if an element is NaN; otherwise ∞ if one is infinite, or if the norm is too large for f32. 0 of nothing.
-    pub norm: f32,
+pub struct TotalNorm<F = f32> {
+    /// The norm, rounded once. NaN if an element is NaN; otherwise ∞ if one is infinite, or if the norm is too large for its type. 0 of nothing.
+    pub norm: F,
     /// How many elements are infinite or NaN.
     pub not_finite: u64,
 }
@@ -105,10 +104,6 @@ impl TotalNorm {
             norm: f32::from_bits(norm),
             not_finite: u64::from(low) | u64::from(high) << 32,
         }
-    }
-
-    fn of(((norm, _), not_finite): NormAndCount) -> Self {
-        Self { norm, not_finite }
     }
 
     /// What [clipping](GradNorm::clip_on_cpu) multiplies by; none where it leaves the tensors as they are.
@@ -133,7 +128,7 @@ pub struct GradNorm {
 /// Cost: each element is read once. On GPUs one launch, whatever the number of tensors.
 ///
 /// Its combination of tensors in a fixed order is what pytorch#134393 asks for: there the norm depends on how tensors are grouped by device and type. The norms are those
-/// of [`ops`]; see N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., §4.2, for the error of pairwise summation.
+/// of [`ops`](crate::ops); see N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., §4.2, for the error of pairwise summation.
 pub fn grad_norm(order: Order) -> GradNorm {
     GradNorm { order }
 }
@@ -145,13 +140,32 @@ impl GradNorm {
     ///
     /// [`Error::Parameter`] of an order that has no meaning.
     pub fn on_cpu(self, tensors: &[Floats<'_>]) -> Result<TotalNorm, Error> {
-        self.order.check()?;
-        Ok(match self.order {
-            Order::L1 => total(ops::NormL1, monoids::NormL1, tensors),
-            Order::L2 => total(ops::NormL2, monoids::NormL2, tensors),
-            Order::Inf => total(ops::NormInf, monoids::NormInf, tensors),
-            Order::P(p) => total(ops::NormLp { p }, monoids::NormLp { p }, tensors),
-        })
+        let mut total = self.running::<f32>()?;
+        let states = pool::map(tensors.len(), &|number| match &tensors[number] {
+            Floats::F32(values) => self.state(&total, values),
+            Floats::F16(values) => self.state(&total, values),
+            Floats::Bf16(values) => self.state(&total, values),
+        });
+        for (tensor, state) in tensors.iter().zip(states) {
+            let (state, not_finite) = state?;
+            total.push(&state, tensor.len() as u64, not_finite);
+        }
+        Ok(total.finish())
+    }
+
+    /// The state of a tensor, and how many elements are not finite: those are looked for only where there may be any, for few tensors
+    /// have such.
+    fn state<T: GradElement<Norm = f32> + NoUninit>(
+        self,
+        total: &RunningNorm<f32>,
+        values: &[T],
+    ) -> Result<(Vec<u32>, u64), Error> {
+        let state = self.function::<T>().state(&Target::Cpu, &Arrays::one(values))?;
+        let not_finite = match total.are_finite(&state, values.len() as u64) {
+            true => 0,
+            false => self.not_finite(values),
+        };
+        Ok((state, not_finite))
     }
 
     /// The kernels' symbols, for those who look at their PTX: of the norm, and of what clips.
@@ -159,58 +173,4 @@ impl GradNorm {
     pub fn kernels(self) -> [&'static str; 2] {
         [self.order.entry(), gradients::CLIP]
     }
-}
-
-/// The norm of tensors by an operator, whose states are those of `norm`.
-fn total<R, N>(op: R, norm: N, tensors: &[Floats<'_>]) -> TotalNorm
-where
-    R: Reduction<f32> + Reduction<f16> + Reduction<bf16> + Sync,
-    N: TensorNorm<State: Send> + Send + Sync,
-{
-    let counted = Counted(norm);
-    let mut states: Vec<(N::State, u64)> = pool::map(tensors.len(), &|i| {
-        let state = match &tensors[i] {
-            Floats::F32(values) => state::<_, R, N>(op, values),
-            Floats::F16(values) => state::<_, R, N>(op, values),
-            Floats::Bf16(values) => state::<_, R, N>(op, values),
-        };
-        let count = if norm.is_finite(state) {
-            0
-        } else {
-            not_finite(&tensors[i])
-        };
-        (state, count)
-    });
-    // Neighbours meet until one is left. What has no neighbour meets the identity, which changes no bit.
-    while states.len() > 1 {
-        let both = |pair: &[_]| pair.get(1).map_or(pair[0], |other| counted.combine(pair[0], *other));
-        states = states.chunks(2).map(both).collect();
-    }
-    let elements: usize = tensors.iter().map(Floats::len).sum();
-    let answer = match states.first() {
-        Some(state) if elements > 0 => counted.finish(*state, elements as u64),
-        _ => counted.empty().expect("norms of nothing are 0"),
-    };
-    TotalNorm::of(answer)
-}
-
-/// The state of a tensor: of its type, and the same of f32.
-fn state<T: ops::element::Element, R: Reduction<T>, N: TensorNorm>(op: R, values: &[T]) -> N::State {
-    let state = cpu::fold(op, values);
-    N::State::from_words(|i| state.word(i))
-}
-
-/// How many elements are infinite or NaN: a second look, for few have such.
-fn not_finite(tensor: &Floats<'_>) -> u64 {
-    match tensor {
-        Floats::F32(values) => count(values, &|x| !x.is_finite()),
-        Floats::F16(values) => count(values, &|x| x.to_bits() & 0x7c00 == 0x7c00),
-        Floats::Bf16(values) => count(values, &|x| x.to_bits() & 0x7f80 == 0x7f80),
-    }
-}
-
-fn count<T: Sync>(values: &[T], counts: &(impl Fn(&T) -> bool + Sync)) -> u64 {
-    let tasks: Vec<&[T]> = values.chunks(clip::TASK).collect();
-    let counted = pool::map(tasks.len(), &|i| tasks[i].iter().filter(|x| counts(x)).count() as u64);
-    counted.iter().sum()
 }

@@ -123,7 +123,7 @@ fn a_diff_tells_in_what_arrays_differ() {
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("w: 2 of 200000 elements differ, largest difference 0.5 at [123456], relative L2 2.2"),
+        said.contains("w: 2 of 200000 elements differ, largest difference 0.5 at [123456], relative L2 2.18"),
         "{said}"
     );
     assert!(

@@ -104,13 +104,13 @@ fn a_wrong_mask_is_named() {
         (
             mask("|b1", "(2,)", &[1, 1]),
             1,
-            "a mask of shape [2] is not one of an array of shape [2, 3]",
+            "has the shape (2,), which does not broadcast to (2, 3)",
         ),
-        (mask("|b1", "(1, 2, 3)", &[1; 6]), 1, "shape [1, 2, 3]"),
+        (mask("|b1", "(1, 2, 3)", &[1; 6]), 1, "the shape (1, 2, 3)"),
         (
             mask("|i1", "(3,)", &[1; 3]),
             1,
-            "a mask is of bool or uint8, and it is of int8",
+            "is of int8, and a mask is of bool, uint8",
         ),
     ] {
         let output = warpfold([

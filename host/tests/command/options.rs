@@ -139,7 +139,7 @@ fn negative_numbers_are_numbers() {
             "-1",
             Err((2, "invalid value '-1' for '--segment-size <N>'")),
         ),
-        ("sum", "--segment-size", "0", Err((2, "0 is not in 1.."))),
+        ("sum", "--segment-size", "0", Err((2, "it must be at least 1"))),
     ] {
         let output = reduce(op, &file.0, &[option, value]);
         let (said, error) = (text(&output.stdout), text(&output.stderr));

@@ -62,9 +62,9 @@ fn a_wrong_second_array_is_named() {
         "dot",
         &array.0,
         &["--with", &other],
-        &[&other, "it is of float64", "of float32"],
+        &[&other, "is of float64", "of float32"],
     );
-    runs::fails("cosine", &array.0, &["--with", &short], &[&short, "[2]", "[2, 3]"]);
+    runs::fails("cosine", &array.0, &["--with", &short], &[&short, "(2,)", "(2, 3)"]);
     runs::fails("dot", &array.0, &["--with", "none.npy"], &["none.npy"]);
     let integers = bytes("<i4", "(1,)", &[0; 4]);
     runs::fails(
@@ -80,7 +80,7 @@ fn a_wrong_second_array_is_named() {
             &["--with", &fits][..],
             "sum does not use --with, which is for dot and cosine",
         ),
-        ("dot", &[], "--with <FILE>"),
+        ("dot", &[], "--with FILE"),
         (
             "dot",
             &["--with", &fits, "--nan", "ignore"],

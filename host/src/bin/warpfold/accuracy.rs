@@ -11,13 +11,14 @@ use warpfold_kernels::ladder::SUMS;
 use crate::{
     Failure,
     ladder::{Figure, grouped, numbers, table},
+    options,
 };
 
 #[derive(clap::Args)]
 pub struct Args {
     /// Sums whose errors are told are of 2^LOG elements.
-    #[arg(long, value_name = "LOG", default_value_t = 20, value_parser = clap::value_parser!(u32).range(4..=26))]
-    log: u32,
+    #[arg(long, value_name = "LOG", default_value_t = 20, value_parser = options::whole(4, 26), allow_hyphen_values = true)]
+    log: u64,
     /// Prints one JSON object with every figure.
     #[arg(long)]
     json: bool,
@@ -26,7 +27,7 @@ pub struct Args {
 /// Does what the command line asks for.
 pub fn run(args: &Args) -> Result<String, Failure> {
     let mut figures = vec![];
-    let parts = [order()?, narrow()?, chance()?, errors(args.log, &mut figures)?];
+    let parts = [order()?, narrow()?, chance()?, errors(args.log as u32, &mut figures)?];
     if args.json {
         #[derive(Serialize)]
         struct Object<'a> {

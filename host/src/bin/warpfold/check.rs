@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use bytemuck::Zeroable as _;
 use clap::ValueEnum;
 use serde::Serialize;
 use warpfold::files::{DType, Tensor, bf16, complex64, complex128, f8e4m3, f8e5m2, f16};

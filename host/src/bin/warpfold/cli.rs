@@ -244,7 +244,7 @@ pub struct Reduce {
     #[arg(long, value_name = "OFFSETS", conflicts_with_all = ["axes", "keepdim", "segment_size"])]
     pub offsets: Option<PathBuf>,
     /// Reduces each segment of N elements, the last of them shorter where N does not divide the array.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true, conflicts_with_all = ["axes", "keepdim"])]
+    #[arg(long, value_name = "N", value_parser = options::whole(1, u64::MAX), allow_hyphen_values = true, conflicts_with_all = ["axes", "keepdim"])]
     pub segment_size: Option<u64>,
     /// The type of the answers, by NumPy's names.
     ///

@@ -2,7 +2,6 @@
 
 use std::{collections::HashMap, path::PathBuf};
 
-use bytemuck::Zeroable as _;
 use serde::Serialize;
 use warpfold::files::{self, DType, Tensor, complex64, complex128};
 

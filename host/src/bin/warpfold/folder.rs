@@ -9,7 +9,7 @@ use warpfold::{
     layout::Axes,
     ops::{
         IgnoreNan, Reduction, TakesMask, Where,
-        element::{Masked, Real, Two},
+        element::{Masked, Real, Two, Type},
         monoids::{Arg, Best, Key, Words},
     },
 };
@@ -301,6 +301,18 @@ impl<T: Element> Folder for Folding<'_, T> {
                 pieces.push(&state, len).map_err(|error| fold.in_file(error))
             })?;
             return self.finish(pieces);
+        }
+        #[cfg(feature = "cuda")]
+        if let (Device::Folding(Target::Gpu(gpu)), Second::None, true) = (device, &second, fold.array.reads_at())
+            // A truth is read as a byte, whose bits may be any.
+            && T::TYPE != Type::Bool
+        {
+            let op = function.op();
+            let pieces = function.pieces(gpu.stream_piece(op))?;
+            let fill = |first: u64, bytes: &mut [u8]| {
+                reading::part::<T::Read>(&fold.array, first, bytemuck::cast_slice_mut(bytes))
+            };
+            return self.finish(gpu.fold_stream(op, fold.array.len(), pieces, &fill)?);
         }
         let len = device.piece(function.op())?;
         let mut pieces = function.pieces(len as u64)?;

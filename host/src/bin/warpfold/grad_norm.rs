@@ -1,18 +1,22 @@
 //! `warpfold grad-norm`: the norm of the arrays of files, all of them taken as one vector.
 
-use std::{fmt, path::PathBuf, time::Instant};
+use std::{fmt, path::PathBuf};
 
+use bytemuck::NoUninit;
 use serde::Serialize;
+#[cfg(feature = "cuda")]
+use warpfold::gradients::Floats;
 use warpfold::{
     Error,
-    dynamic::Target,
+    dynamic::{Arrays, Target},
     files::{DType, Tensor, TensorFile, bf16, f16},
-    gradients::{Floats, GradNorm, Order, TotalNorm, grad_norm},
+    gradients::{GradElement, GradNorm, NormElement, Order, RunningNorm, TotalNorm, grad_norm},
 };
 
 use crate::{
-    Failure,
+    Failure, clock,
     device::{Device, Opened, Wanted},
+    progress::Progress,
     reading,
     scalar::Scalar,
 };
@@ -20,7 +24,10 @@ use crate::{
 /// `warpfold grad-norm`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The arrays, of float16, bfloat16 or float32: files, all of whose arrays count, in the files' own order; FILE:NAME for one array of a file.
+    /// The files, all of whose arrays count, in the files' own order; FILE:NAME for one array of a file.
+    ///
+    /// float16, bfloat16 and float32 are folded as they are, FP8 as float32. With a float64 array among them all are folded as float64, on
+    /// the CPU. Integers and bool are left out, and counted.
     #[arg(required = true, value_name = "FILE[:NAME]")]
     files: Vec<PathBuf>,
     /// The order of the norm: 2, inf, or any number of 1 or more.
@@ -29,7 +36,9 @@ pub struct Args {
     /// best, gpu, gpu:N or cpu. Best is the first GPU if one can be used, else the CPU. The bits are the same.
     #[arg(long, default_value = "best")]
     device: Wanted,
-    /// Prints one JSON object: op, ord, device, norm, tensors, elements, not_finite, seconds. A norm that is NaN or infinite is a string, and so is an infinite ord.
+    /// Prints one JSON object: op, ord, device, norm, tensors, elements, not_finite, left_out, seconds.
+    ///
+    /// A norm that is NaN or infinite is a string, and so is an infinite ord.
     #[arg(long)]
     json: bool,
 }
@@ -51,9 +60,11 @@ pub struct Report {
     ord: Scalar,
     device: String,
     norm: Scalar,
-    tensors: usize,
+    tensors: u64,
     elements: u64,
     not_finite: u64,
+    /// Arrays of integers and bool.
+    left_out: u64,
     seconds: f64,
     #[serde(skip)]
     json: bool,
@@ -72,89 +83,172 @@ impl fmt::Display for Report {
             self.norm,
             self.ord,
             of(self.elements, "element"),
-            of(self.tensors as u64, "tensor"),
+            of(self.tensors, "tensor"),
             self.not_finite,
             self.device,
             self.seconds,
-        )
-    }
-}
-
-/// The elements of an array.
-enum Values {
-    F32(Vec<f32>),
-    F16(Vec<f16>),
-    Bf16(Vec<bf16>),
-}
-
-impl Values {
-    fn read(array: &Tensor) -> Result<Self, Failure> {
-        Ok(match array.dtype() {
-            DType::F32 => Self::F32(reading::in_order(array)?),
-            DType::F16 => Self::F16(reading::in_order(array)?),
-            DType::Bf16 => Self::Bf16(reading::in_order(array)?),
-            _ => return Err(not_floats(array)),
-        })
-    }
-
-    fn floats(&self) -> Floats<'_> {
-        match self {
-            Self::F32(values) => values.into(),
-            Self::F16(values) => values.into(),
-            Self::Bf16(values) => values.into(),
+        )?;
+        match self.left_out {
+            0 => Ok(()),
+            some => write!(f, "\n{} of integers or bool left out", of(some, "tensor")),
         }
     }
 }
 
-fn not_floats(array: &Tensor) -> Failure {
-    format!(
-        "{} is of {}, and gradients are of float16, bfloat16 and float32",
-        array.label().display(),
-        array.dtype_name()
-    )
-    .into()
+/// Arrays whose norm is taken.
+struct Gradients {
+    /// Files stay open, for what comes from a pipe can be read once.
+    arrays: Vec<Tensor>,
+    left_out: u64,
+}
+
+impl Gradients {
+    /// All arrays of files. What is wrong with one is told before any is read.
+    fn open(files: &[PathBuf]) -> Result<Self, Failure> {
+        let (mut arrays, mut left_out) = (vec![], 0);
+        for file in files {
+            for array in TensorFile::open(file)?.tensors() {
+                array.fault().map_or(Ok(()), Err)?;
+                match array.dtype() {
+                    DType::F32 | DType::F16 | DType::Bf16 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 => {
+                        arrays.push(array.clone());
+                    }
+                    dtype if dtype.is_integer() || dtype == DType::Bool => left_out += 1,
+                    _ => {
+                        return Err(format!(
+                            "{} is of {}, and gradients are of float16, bfloat16, float32, float64 and FP8",
+                            array.label().display(),
+                            array.dtype_name()
+                        )
+                        .into());
+                    }
+                }
+            }
+        }
+        Ok(Self { arrays, left_out })
+    }
+
+    /// Whether all are of types that GPUs have kernels for.
+    fn are_of_gpus(&self) -> bool {
+        let of_gpu = |array: &Tensor| matches!(array.dtype(), DType::F32 | DType::F16 | DType::Bf16);
+        self.arrays.iter().all(of_gpu)
+    }
 }
 
 impl Args {
     /// Does what the command line asks for.
     pub fn run(&self) -> Result<Report, Failure> {
-        // What is wrong with one is told before any is read.
-        for file in &self.files {
-            let is_float = |array: &&Tensor| matches!(array.dtype(), DType::F32 | DType::F16 | DType::Bf16);
-            let file = TensorFile::open(file)?;
-            if let Some(other) = file.tensors().iter().find(|array| !is_float(array)) {
-                return Err(not_floats(other));
-            }
-        }
+        let gradients = Gradients::open(&self.files)?;
         let norm = grad_norm(Order::of(self.ord));
-        let device = Opened::wanted(self.device, || usable(norm))?.told();
-        let target = device.folding("the emulator has no norm of several arrays: --device cpu gives the same bits")?;
-        let start = Instant::now();
-        let mut values = vec![];
-        for file in &self.files {
-            // One at a time: there may be more files than can be open at once.
-            for array in TensorFile::open(file)?.tensors() {
-                values.push(Values::read(array)?);
+        let device = match (self.device, gradients.are_of_gpus()) {
+            (Wanted::Best, false) => Device::named(Wanted::Cpu)?,
+            (Wanted::Gpu(_), false) => {
+                return Err("GPUs have no kernels of gradient norms of float64 and FP8: --device cpu has them".into());
             }
-        }
-        let tensors: Vec<Floats<'_>> = values.iter().map(Values::floats).collect();
-        let TotalNorm { norm, not_finite } = match target {
-            Target::Cpu => norm.on_cpu(&tensors)?,
+            (wanted, _) => Opened::wanted(wanted, || usable(norm))?.told(),
+        };
+        let target = device.folding("the emulator has no norm of several arrays: --device cpu gives the same bits")?;
+        let is_double = gradients.arrays.iter().any(|array| array.dtype() == DType::F64);
+        let (norm, not_finite, elements) = match target {
+            Target::Cpu if is_double => total::<f64>(norm, &gradients.arrays)?,
+            Target::Cpu => total::<f32>(norm, &gradients.arrays)?,
             #[cfg(feature = "cuda")]
-            Target::Gpu(gpu) => norm.on(gpu, &tensors)?,
+            Target::Gpu(gpu) => on_gpu(norm, gpu, &gradients.arrays)?,
         };
         Ok(Report {
             op: "grad-norm",
             ord: self.ord.into(),
             device: device.name(),
-            norm: norm.into(),
-            tensors: tensors.len(),
-            elements: tensors.iter().map(|tensor| tensor.len() as u64).sum(),
+            norm,
+            tensors: gradients.arrays.len() as u64,
+            elements,
             not_finite,
-            seconds: start.elapsed().as_secs_f64(),
+            left_out: gradients.left_out,
+            seconds: clock::seconds(),
             json: self.json,
         })
     }
+}
+
+/// The norm, how many elements are not finite, and how many there are.
+type Total = (Scalar, u64, u64);
+
+/// On the CPU, one array after the other.
+fn total<F: NormElement + Into<Scalar>>(norm: GradNorm, arrays: &[Tensor]) -> Result<Total, Failure>
+where
+    F: GradElement<Norm = F> + NoUninit + reading::Read,
+{
+    let mut total = norm.running::<F>()?;
+    let mut progress = Progress::of_bytes(arrays.iter().map(Tensor::bytes).sum());
+    for array in arrays {
+        match array.dtype() {
+            // Of a list with float64 every array is float64.
+            DType::F16 if F::DTYPE == DType::F32 => push::<f16, F>(norm, array, &mut total, &mut progress)?,
+            DType::Bf16 if F::DTYPE == DType::F32 => push::<bf16, F>(norm, array, &mut total, &mut progress)?,
+            _ => push::<F, F>(norm, array, &mut total, &mut progress)?,
+        }
+    }
+    let elements = total.elements();
+    let TotalNorm { norm, not_finite } = total.finish();
+    Ok((norm.into(), not_finite, elements))
+}
+
+/// Takes an array, in pieces.
+fn push<T: GradElement + NoUninit + reading::Read, F: NormElement>(
+    norm: GradNorm,
+    array: &Tensor,
+    total: &mut RunningNorm<F>,
+    progress: &mut Progress,
+) -> Result<(), Failure> {
+    let function = norm.function::<T>();
+    let len = reading::cpu_piece(function.op());
+    let (mut pieces, mut not_finite) = (function.pieces(len as u64)?, 0);
+    let of_piece = |_, values: &[T]| {
+        let state = function.state(&Target::Cpu, &Arrays::one(values))?;
+        Ok((state, norm.not_finite(values)))
+    };
+    let mut take = |(state, count): (Vec<u32>, u64), len: u64| {
+        not_finite += count;
+        Ok(pieces.push(&state, len)?)
+    };
+    if array.reads_at() {
+        reading::map_pieces(array, len, progress, &of_piece, &mut take)?;
+    } else {
+        reading::each_piece::<T>(array, len, &mut |values| {
+            take(of_piece(0, values)?, values.len() as u64)
+        })?;
+        progress.advance(array.bytes());
+    }
+    total.push(&pieces.state(), array.len(), not_finite);
+    Ok(())
+}
+
+/// On a GPU, all at once.
+#[cfg(feature = "cuda")]
+fn on_gpu(norm: GradNorm, gpu: &warpfold::gpu::Gpu, arrays: &[Tensor]) -> Result<Total, Failure> {
+    enum Values {
+        F32(Vec<f32>),
+        F16(Vec<f16>),
+        Bf16(Vec<bf16>),
+    }
+    let read = |array: &Tensor| -> Result<Values, Failure> {
+        Ok(match array.dtype() {
+            DType::F16 => Values::F16(reading::in_order(array)?),
+            DType::Bf16 => Values::Bf16(reading::in_order(array)?),
+            _ => Values::F32(reading::in_order(array)?),
+        })
+    };
+    let values = arrays.iter().map(read).collect::<Result<Vec<Values>, _>>()?;
+    let tensors: Vec<Floats<'_>> = values
+        .iter()
+        .map(|values| match values {
+            Values::F32(values) => values.into(),
+            Values::F16(values) => values.into(),
+            Values::Bf16(values) => values.into(),
+        })
+        .collect();
+    let TotalNorm { norm, not_finite } = norm.on(gpu, &tensors)?;
+    Ok((norm.into(), not_finite, arrays.iter().map(Tensor::len).sum()))
 }
 
 /// The first GPU, if this build has kernels that its driver takes.

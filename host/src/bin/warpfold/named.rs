@@ -86,7 +86,7 @@ impl Named {
         }
         let read = reading::in_place::<T>(&self.tensor)?.0;
         let each = Extents::new(&layout, &Axes::of(&[]))?;
-        let mut elements = room(each.count).map_err(|_| reading::no_memory(&self.tensor))?;
+        let mut elements = room(each.count).map_err(|error| format!("{}: {error}", self.label()))?;
         elements.extend((0..each.count).map(|i| read[each.start(i) as usize]));
         Ok(elements)
     }

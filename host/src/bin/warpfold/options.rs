@@ -162,6 +162,19 @@ fn number<T: FromStr>(text: &str, is_right: impl Fn(&T) -> bool, must: &str) -> 
     }
 }
 
+/// A whole number from `least` to `most`.
+pub fn whole(least: u64, most: u64) -> impl Fn(&str) -> Result<u64, String> + Clone {
+    move |text| {
+        let must = match most {
+            u64::MAX => format!("at least {least}"),
+            most => format!("from {least} to {most}"),
+        };
+        // As wide as any that is typed.
+        let is_right = |number: &i128| (i128::from(least)..=i128::from(most)).contains(number);
+        number(text, is_right, &must).map(|number| number as u64)
+    }
+}
+
 /// A correction that a variance can have.
 pub fn correction(text: &str) -> Result<f64, String> {
     number(text, |correction: &f64| correction.is_finite(), "finite")

@@ -73,11 +73,6 @@ impl Out {
             let (format, target) = (Format::Npy, Target::Stdout);
             return Ok(Self { named, format, target });
         }
-        let Some(format) = Format::of(path) else {
-            let reason =
-                "answers are written to a name that ends in .npy, .npz or .safetensors, or to - (standard output)";
-            return Err(says(reason).into());
-        };
         let file = behind_links(path).map_err(|error| says(&error.to_string()))?;
         let folder = folder(&file);
         let before = match file.metadata() {
@@ -85,6 +80,11 @@ impl Out {
             Ok(metadata) => Some(metadata),
             Err(_) if file.file_name().is_none() || !folder.is_dir() => return Err(says("no such folder").into()),
             Err(_) => None,
+        };
+        let Some(format) = Format::of(path) else {
+            let reason =
+                "answers are written to a name that ends in .npy, .npz or .safetensors, or to - (standard output)";
+            return Err(says(reason).into());
         };
         if let Some(before) = &before
             && let Some((what, input)) = inputs.iter().find(|(_, input)| is_same((&file, before), input))

@@ -106,7 +106,7 @@ fn sum(ladder: &Ladder<'_>, args: &Args) -> Result<(String, Vec<Figure>), Failur
     );
     let mut figures = vec![figure("sum", case(len), "a plain read", "us", ceiling, Some(4 * len))];
     for climbed in &climbed {
-        figures.extend(climbed.figures(len, args.runs));
+        figures.extend(climbed.figures(len, args.runs as u32));
     }
     Ok((text, figures))
 }

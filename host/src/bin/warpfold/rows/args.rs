@@ -50,7 +50,7 @@ pub struct GroupNorm {
     #[command(flatten)]
     common: Common,
     /// How many groups the channels are in, axis 1 of the array: as many as channels for instance norm.
-    #[arg(long, value_name = "G", value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
+    #[arg(long, value_name = "G", value_parser = options::whole(1, u64::MAX), allow_hyphen_values = true)]
     groups: u64,
     #[command(flatten)]
     columns: Columns,

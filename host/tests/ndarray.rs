@@ -1,12 +1,14 @@
-//! Arrays of ndarray, of any strides, against ndarray's own sums of integers.
+//! Arrays of ndarray, of any strides: against ndarray's own sums of integers, and against slices to the bit.
 
-use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Slice};
+use half::{bf16, f16};
+use ndarray::{Array2, ArrayD, ArrayViewD, Axis, IxDyn, Slice, s};
 use proptest::prelude::*;
 use warpfold::{
-    Error, cpu,
+    Error, cpu, fold,
     layout::Axes,
-    ndarray::{dense, reduce, reduce_axes},
-    ops::{ArgMax, Max, Mean, Sum, Variance},
+    ndarray::{ReduceExt, dense},
+    ops::{ArgMax, Compensated, Exact, IgnoreNan, Max, Mean, Sum, Variance},
+    row::{self, RowElement},
 };
 
 /// What is done to an axis.
@@ -76,10 +78,10 @@ proptest! {
         let count: usize = shape.iter().product();
         let array = ArrayD::from_shape_vec(shape, (0..count as i64).map(|i| i * i % 1009 - 300).collect()).unwrap();
         seen(&array, &steps, |view| {
-            prop_assert_eq!(reduce(Sum, view.view()).unwrap(), view.sum());
+            prop_assert_eq!(view.reduce(Sum).unwrap(), view.sum());
             let in_order: Vec<i64> = view.iter().copied().collect();
             if !in_order.is_empty() {
-                prop_assert_eq!(reduce(ArgMax, view.view()).unwrap(), cpu::reduce(ArgMax, &in_order).unwrap());
+                prop_assert_eq!(view.reduce(ArgMax).unwrap(), cpu::reduce(ArgMax, &in_order).unwrap());
             }
             let axes: Vec<i64> = (0..view.ndim()).filter(|axis| folded[*axis]).map(|axis| axis as i64).collect();
             let mut sums = view.to_owned();
@@ -93,7 +95,22 @@ proptest! {
             }
             let axes = Axes::of(&axes);
             let axes = if keepdim { axes.keepdim() } else { axes };
-            prop_assert_eq!(reduce_axes(Sum, view, &axes).unwrap(), sums);
+            prop_assert_eq!(view.reduce_axes(&axes, Sum).unwrap(), sums);
+            // A mask of the same strides, and one of the last axis.
+            let truths = view.map(|value| value % 3 != 0);
+            let selected = view.map(|value| if value % 3 == 0 { 0 } else { *value });
+            let expected = selected.reduce_axes(&axes, Sum).unwrap();
+            prop_assert_eq!(view.reduce_axes_where(&axes, &truths, Sum).unwrap(), expected);
+            if view.ndim() > 0 {
+                let columns = view.len_of(Axis(view.ndim() - 1));
+                let row: Vec<u8> = (0..columns).map(|column| (column % 2) as u8).collect();
+                let mut selected = view.to_owned();
+                for (mut lane, on) in selected.axis_iter_mut(Axis(view.ndim() - 1)).zip(&row) {
+                    lane.mapv_inplace(|value| value * i64::from(*on));
+                }
+                let row = ArrayD::from_shape_vec(vec![columns], row).unwrap();
+                prop_assert_eq!(view.reduce_where(&row, Sum).unwrap(), selected.sum());
+            }
             Ok(())
         })?;
     }
@@ -111,8 +128,14 @@ fn long_arrays_that_do_not_fill_their_memory() {
     for axes in [&[0][..], &[1], &[2], &[0, 2], &[1, 2], &[0, 1, 2], &[]] {
         let axes = Axes::of(axes);
         assert_eq!(
-            reduce_axes(Mean, part.view(), &axes).unwrap(),
-            reduce_axes(Mean, copy.view(), &axes).unwrap(),
+            part.reduce_axes(&axes, Mean).unwrap(),
+            copy.reduce_axes(&axes, Mean).unwrap(),
+            "{axes:?}"
+        );
+        let truths = part.map(|value| *value > 0.1);
+        assert_eq!(
+            part.reduce_axes_where(&axes, &truths, Mean).unwrap(),
+            copy.reduce_axes_where(&axes, &truths, Mean).unwrap(),
             "{axes:?}"
         );
     }
@@ -121,22 +144,117 @@ fn long_arrays_that_do_not_fill_their_memory() {
     let elements: Vec<f32> = line.iter().copied().collect();
     assert!(size_of_val(&elements[..]) > 1 << 20);
     assert_eq!(
-        reduce(Sum, line).unwrap().to_bits(),
+        line.reduce(Sum).unwrap().to_bits(),
         cpu::reduce(Sum, &elements).unwrap().to_bits()
     );
+    let truths: Vec<bool> = elements.iter().map(|value| *value > 0.1).collect();
+    assert_eq!(
+        line.reduce_where(&line.map(|value| *value > 0.1), Sum)
+            .unwrap()
+            .to_bits(),
+        fold(Sum).masked(&truths).on_cpu(&elements).unwrap().to_bits()
+    );
+}
+
+/// Rows of a matrix, its columns, each backwards, every other one, and one repeated, against slices.
+fn rows_are_those_of_slices<T: RowElement + PartialEq>(of: impl Fn(f32) -> T) {
+    let matrix = Array2::from_shape_fn((33, 70), |(i, j)| of((i * 37 + j * 11) as f32 % 23.0 / 7.0 - 1.0));
+    let repeated = matrix.row(3);
+    let repeated = repeated.broadcast((5, 70)).unwrap();
+    let views = [
+        matrix.view(),
+        matrix.t(),
+        matrix.slice(s![..;-1, ..;-1]),
+        matrix.slice(s![1..;2, ..]),
+        matrix.slice(s![.., ..;3]),
+        repeated,
+    ];
+    for view in views {
+        for axis in [0, 1] {
+            let weights: Vec<f32> = (0..view.len_of(Axis(axis))).map(|i| i as f32 / 4.0).collect();
+            let results = [
+                view.softmax(Axis(axis)),
+                view.log_softmax(Axis(axis)),
+                view.layer_norm(Axis(axis), 1e-5),
+                view.rms_norm(Axis(axis), 1e-5),
+                view.map_rows(Axis(axis), row::rms_norm(1e-5).weight(&weights))
+                    .map(|rows| rows.values),
+            ];
+            for (i, result) in results.into_iter().enumerate() {
+                let result = result.unwrap();
+                assert_eq!(result.dim(), view.dim());
+                for (lane, lane_result) in view.lanes(Axis(axis)).into_iter().zip(result.lanes(Axis(axis))) {
+                    let lane = lane.to_vec();
+                    let expected: Vec<T> = match i {
+                        0 => row::softmax().on_cpu(&lane).unwrap().values,
+                        1 => row::log_softmax().on_cpu(&lane).unwrap().values,
+                        2 => row::layer_norm(1e-5).on_cpu(&lane).unwrap().values,
+                        3 => row::rms_norm(1e-5).on_cpu(&lane).unwrap().values,
+                        _ => row::rms_norm(1e-5).weight(&weights).on_cpu(&lane).unwrap().values,
+                    };
+                    assert_eq!(lane_result.to_vec(), expected, "operation {i}, axis {axis}");
+                }
+            }
+            let known = view.map_rows(Axis(axis), row::log_sum_exp()).unwrap();
+            assert!(known.values.is_empty() && known.sums.is_none());
+        }
+    }
+}
+
+#[test]
+fn row_operations_have_the_bits_of_slices() {
+    rows_are_those_of_slices(|x| x);
+    rows_are_those_of_slices(f16::from_f32);
+    rows_are_those_of_slices(bf16::from_f32);
+}
+
+#[test]
+fn operators_of_any_accuracy_go_through() {
+    let matrix = Array2::from_shape_fn((40, 50), |(i, j)| {
+        if i == j {
+            f32::NAN
+        } else {
+            (i as f32 - 19.5) * 1e6 + j as f32
+        }
+    });
+    for view in [matrix.view(), matrix.t(), matrix.slice(s![..;-3, ..;2])] {
+        for axis in [0, 1] {
+            let lanes = || view.lanes(Axis(axis)).into_iter().map(|lane| lane.to_vec());
+            let bits = |answers: Vec<f32>| answers.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+            let exact = view.reduce_axis(Axis(axis), IgnoreNan(Exact(Sum))).unwrap();
+            let expected = lanes().map(|lane| cpu::reduce(IgnoreNan(Exact(Sum)), &lane).unwrap());
+            assert_eq!(bits(exact.to_vec()), bits(expected.collect()));
+            let compensated = view.mapv(|x| if x.is_nan() { 0.0 } else { x });
+            let expected = compensated.lanes(Axis(axis)).into_iter().map(|lane| lane.to_vec());
+            let expected = expected.map(|lane| cpu::reduce(Compensated(Mean), &lane).unwrap());
+            let answers = compensated.reduce_axis(Axis(axis), Compensated(Mean)).unwrap();
+            assert_eq!(bits(answers.to_vec()), bits(expected.collect()));
+        }
+    }
 }
 
 #[test]
 fn what_has_no_answer_is_an_error() {
     let none = ArrayD::<f64>::zeros(vec![0, 3]);
-    assert!(matches!(reduce(Max, none.view()), Err(Error::EmptyExtent { .. })));
-    assert_eq!(reduce_axes(Max, none.view(), &Axes::of(&[1])).unwrap().shape(), [0]);
+    assert!(matches!(none.reduce(Max), Err(Error::EmptyExtent { .. })));
+    assert_eq!(none.reduce_axis(Axis(1), Max).unwrap().shape(), [0]);
     let apart = ArrayD::<f64>::zeros(vec![4, 4]);
     let apart = apart.slice_axis(Axis(1), Slice::from(..2));
     assert!(matches!(
-        reduce_axes(Sum, apart.view(), &Axes::of(&[2])),
+        apart.reduce_axis(Axis(2), Sum),
         Err(Error::NoAxis { axis: 2, axes: 2 })
     ));
     let wrong = Variance { correction: f64::NAN };
-    assert!(matches!(reduce(wrong, apart), Err(Error::Parameter { .. })));
+    assert!(matches!(apart.reduce(wrong), Err(Error::Parameter { .. })));
+    let mask = ArrayD::<bool>::default(vec![3]);
+    assert!(matches!(
+        apart.reduce_where(&mask, Sum),
+        Err(Error::MaskMismatch { mask, array }) if mask == [3] && array == [4, 2]
+    ));
+    let floats = Array2::<f32>::zeros((2, 2));
+    assert!(matches!(
+        floats.softmax(Axis(2)),
+        Err(Error::NoAxis { axis: 2, axes: 2 })
+    ));
+    assert!(matches!(floats.layer_norm(Axis(1), 0.0), Err(Error::Parameter { .. })));
 }

@@ -66,12 +66,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 ";
 
-const MATRIX: &str = "use ndarray::array;
-use warpfold::{layout::Axes, ndarray::reduce_axes, ops::ArgMax};
+const MATRIX: &str = "use ndarray::{Axis, array};
+use warpfold::{ndarray::ReduceExt, ops::ArgMax};
 
 fn main() -> Result<(), warpfold::Error> {
     let matrix = array![[1_i64, 5, 3], [4, 2, 6]];
-    println!(\"{}\", reduce_axes(ArgMax, matrix.t(), &Axes::of(&[0]))?);
+    println!(\"{}\", matrix.t().reduce_axis(Axis(0), ArgMax)?);
     Ok(())
 }
 ";

@@ -22,6 +22,7 @@ impl<State: Copy> Carries<State> {
     }
 
     /// Takes the next one of the smallest size.
+    #[inline(always)]
     pub(super) fn push<T, M: Monoid<T, State = State>>(&mut self, op: M, mut state: State) {
         for _ in 0..self.count.trailing_ones() {
             let left = self
@@ -35,6 +36,7 @@ impl<State: Copy> Carries<State> {
     }
 
     /// All of them. What is missing to a power of two is identities, neutral to the bit.
+    #[inline(always)]
     pub(super) fn total<T, M: Monoid<T, State = State>>(self, op: M) -> State {
         let mut states = self.waiting.into_iter().rev();
         let last = states.next().unwrap_or(op.identity());

@@ -21,6 +21,7 @@ mod short;
 pub(crate) mod source;
 mod states;
 mod strided;
+mod unordered;
 
 pub use axes::reduce_axes;
 pub use distinct::{distinct, distinct_axes, distinct_segments};

@@ -12,7 +12,7 @@ use warpfold_kernels::{
     tree::{LEAF_BYTES, Place, ROWS, leaf_elements, row_elements},
 };
 
-use super::states::{Part, Word};
+use super::states::{Block, Part, Word};
 
 /// Bytes of a line of the cache.
 const LINE: usize = 64;
@@ -97,7 +97,7 @@ impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
                 &g[start..][..BLOCK],
                 &h[start..][..BLOCK],
             );
-            let mut columns = columns.part(start, BLOCK);
+            let mut block = Block::<W, BLOCK, FIELDS>::new();
             for at in 0..BLOCK {
                 let column = start + at;
                 let places = [
@@ -110,8 +110,9 @@ impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
                     self.place(g[at], 6, column),
                     self.place(h[at], 7, column),
                 ];
-                columns.set(at, op.fold_column(places, first + column as u64, width as u64));
+                block.set(at, op.fold_column(places, first + column as u64, width as u64));
             }
+            columns.put(start, &block);
             start += BLOCK;
         }
     }

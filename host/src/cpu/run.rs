@@ -23,6 +23,7 @@ use super::{
     rows::Rows,
     short,
     states::{States, Word, meet},
+    unordered,
 };
 use crate::ops::untyped::Lens;
 
@@ -33,7 +34,7 @@ pub(super) const RUN: usize = 256;
 pub(super) const WIDTH: usize = 1024;
 
 /// Leaves in a strip.
-const fn strip<T: Item>() -> usize {
+pub(super) const fn strip<T: Item>() -> usize {
     WIDTH / row_elements::<T>()
 }
 
@@ -96,6 +97,9 @@ impl<T: Item, M: Monoid<T>> WithSimd for Run<'_, T, M> {
     fn with_simd<S: Simd>(self, simd: S) {
         if M::ALGEBRA.associates {
             return any_order::fold_leaves(self.op, self.values, self.starts, self.lens, self.states);
+        }
+        if const { M::ALGEBRA.unordered_words > 0 } {
+            return unordered::fold_each(simd, self.op, self.values, self.starts, self.lens, self.states);
         }
         const {
             assert!(
@@ -228,7 +232,7 @@ pub(super) fn may_change<T: Item, M: Monoid<T>>(op: M, best: M::State, leaf: &[T
 
 /// Folds the leaves of a strip or fewer, positions counted from the first element.
 #[inline(always)]
-fn fold_leaves<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
+pub(super) fn fold_leaves<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
     simd: S,
     op: M,
     values: &[T],

@@ -45,15 +45,42 @@ impl Word for u64 {
 }
 
 /// `WIDTH` states of at most `FIELDS` fields.
-pub(super) struct States<W, const WIDTH: usize, const FIELDS: usize>([[W; WIDTH]; FIELDS]);
+pub(super) struct States<W, const WIDTH: usize, const FIELDS: usize>([Field<W, WIDTH>; FIELDS]);
+
+/// One field of them all, and a gap: fields a power of two apart would fight for the same lines of the cache.
+struct Field<W, const WIDTH: usize> {
+    words: [W; WIDTH],
+    _gap: [W; 16],
+}
 
 /// Some of them, to be written.
 pub(super) struct Part<'a, W, const FIELDS: usize>([&'a mut [W]; FIELDS]);
 
-impl<W: Word, const FIELDS: usize> Part<'_, W, FIELDS> {
+/// A few states, written one after the other before they are put where they belong: of arrays a compiler knows the lengths, so no index is
+/// checked in the loop, which would keep it from being vector code.
+pub(super) struct Block<W, const COUNT: usize, const FIELDS: usize>([[W; COUNT]; FIELDS]);
+
+impl<W: Word, const COUNT: usize, const FIELDS: usize> Block<W, COUNT, FIELDS> {
     #[inline(always)]
-    pub(super) fn part(&mut self, first: usize, count: usize) -> Part<'_, W, FIELDS> {
-        Part(self.0.each_mut().map(|field| &mut field[first..first + count]))
+    pub(super) fn new() -> Self {
+        Self([[W::ZERO; COUNT]; FIELDS])
+    }
+
+    #[inline(always)]
+    pub(super) fn set<S: Words>(&mut self, at: usize, state: S) {
+        for (number, field) in self.0.iter_mut().enumerate().take(S::COUNT / W::WORDS) {
+            field[at] = W::of(state, number * W::WORDS);
+        }
+    }
+}
+
+impl<W: Word, const FIELDS: usize> Part<'_, W, FIELDS> {
+    /// Writes as many states as a block has from `first` on.
+    #[inline(always)]
+    pub(super) fn put<const COUNT: usize>(&mut self, first: usize, block: &Block<W, COUNT, FIELDS>) {
+        for (field, block) in self.0.iter_mut().zip(&block.0) {
+            field[first..first + COUNT].copy_from_slice(block);
+        }
     }
 
     #[inline(always)]
@@ -67,18 +94,22 @@ impl<W: Word, const FIELDS: usize> Part<'_, W, FIELDS> {
 impl<W: Word, const WIDTH: usize, const FIELDS: usize> States<W, WIDTH, FIELDS> {
     #[inline(always)]
     pub(super) fn new() -> Self {
-        Self([[W::ZERO; WIDTH]; FIELDS])
+        let field = || Field {
+            words: [W::ZERO; WIDTH],
+            _gap: [W::ZERO; 16],
+        };
+        Self(std::array::from_fn(|_| field()))
     }
 
     #[inline(always)]
     pub(super) fn at<S: Words>(&self, at: usize) -> S {
-        S::from_words(|word| self.0[word / W::WORDS][at].word(word % W::WORDS))
+        S::from_words(|word| self.0[word / W::WORDS].words[at].word(word % W::WORDS))
     }
 
     /// `count` states from `first` on.
     #[inline(always)]
     pub(super) fn part(&mut self, first: usize, count: usize) -> Part<'_, W, FIELDS> {
-        Part(self.0.each_mut().map(|field| &mut field[first..first + count]))
+        Part(self.0.each_mut().map(|field| &mut field.words[first..first + count]))
     }
 
     /// Writes one state to all from `first` up to `end`.
@@ -94,7 +125,7 @@ impl<W: Word, const WIDTH: usize, const FIELDS: usize> States<W, WIDTH, FIELDS> 
     #[inline(always)]
     fn pair_up<T, M: Monoid<T>, const FROM: usize>(&mut self, op: M, from: &States<W, FROM, FIELDS>, count: usize) {
         // Slices of one known length: no bounds are checked in the loop, which would keep it from being vector code.
-        let from = from.0.each_ref().map(|field| &field.as_chunks::<2>().0[..count]);
+        let from = from.0.each_ref().map(|field| &field.words.as_chunks::<2>().0[..count]);
         let mut to = self.part(0, count);
         #[expect(clippy::needless_range_loop, reason = "every field of every array is indexed alike")]
         for at in 0..count {

@@ -43,26 +43,27 @@ impl<T: Float> Monoid<T> for Describe {
     type State = Described<T>;
     type Answer = Summary<T>;
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn identity(self) -> Described<T> {
         (Sums.identity(), Finds.identity())
     }
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn lift(self, value: T, index: u64) -> Described<T> {
         (Sums.lift(value, index), Finds.lift(value, index))
     }
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn combine(self, a: Described<T>, b: Described<T>) -> Described<T> {
         (Sums.combine(a.0, b.0), Finds.combine(a.1, b.1))
     }
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
+    fn combine_equals(self, a: Described<T>, b: Described<T>) -> Described<T> {
+        (Sums.combine_equals(a.0, b.0), Finds.combine(a.1, b.1))
+    }
+
+    #[inline(always)]
     fn shift(self, state: Described<T>, by: u64) -> Described<T> {
         let Found { smallest, largest, .. } = state.1;
         let found = Found {
@@ -87,8 +88,7 @@ impl<T: Float> Monoid<T> for Describe {
         )
     }
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> Described<T> {
         if let Some(part) = part.full()
             && let (state, true) = self.fold_fast(AtHand(part), false)
@@ -105,8 +105,7 @@ impl<T: Float> Monoid<T> for Describe {
     }
 
     /// Without NaNs and infinities each number is had by its own operator, in as cheap a way as that has.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn fold_fast(self, part: impl Again<T>, is_known: bool) -> (Described<T>, bool) {
         let (found, is_finite) = if is_known {
             (Finds::of_zeros(part), true)
@@ -118,17 +117,20 @@ impl<T: Float> Monoid<T> for Describe {
         ((Summed::of(moments, others), found), is_finite)
     }
 
+    #[inline(always)]
+    fn fold_unordered(self, part: impl Again<T>) -> Described<T> {
+        (Sums.identity(), Finds::of_zeros(part))
+    }
+
     /// One after the other: states that wait, of all together, take more registers than there are.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn fold_slow(self, part: impl Again<T>) -> Described<T> {
         let moments = part.fold(IgnoreNan(Skewness {}));
         let others = part.fold(IgnoreNan((Sum, (NormL1, SumOfSquares))));
         (Summed::of(moments, others), part.fold(Finds))
     }
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn finish(self, (sums, found): Described<T>, count: u64) -> Summary<T> {
         let moments = sums.moments;
         let numbers = moments.lower.count;

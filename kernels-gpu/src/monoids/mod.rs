@@ -97,6 +97,12 @@ pub trait Monoid<T>: Copy {
     /// The state of two runs together.
     fn combine(self, a: Self::State, b: Self::State) -> Self::State;
 
+    /// The same of two runs of as many elements each, none of which is left out: an operator may have less code for these.
+    #[inline(always)]
+    fn combine_equals(self, a: Self::State, b: Self::State) -> Self::State {
+        self.combine(a, b)
+    }
+
     /// An element that no fold notices: combined with any other element's state, its own gives that again, to the bit, whatever their
     /// indices. Stages have it where memory has none; without one they fold around such places, which is more code.
     #[inline]
@@ -184,6 +190,16 @@ pub trait Monoid<T>: Copy {
     {
         let _ = is_known;
         (part.fold(self), true)
+    }
+
+    /// The state of a part none of whose elements [may change](Self::may_change) the unordered words of what was folded before. Only its
+    /// unordered words are asked for, which may be anything that changes those as much.
+    #[inline(always)]
+    fn fold_unordered(self, part: impl Again<T>) -> Self::State
+    where
+        T: Item,
+    {
+        part.fold(self)
     }
 
     /// The state of any part, for those that [`fold_fast`](Self::fold_fast) does not fold, which are few.

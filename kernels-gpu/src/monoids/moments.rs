@@ -114,8 +114,7 @@ impl<S: Scale> Moments2<S> {
     };
 
     /// Of one element.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     #[must_use]
     pub fn of(x: f64) -> Self {
         Self {
@@ -150,8 +149,7 @@ impl<S: Scale> Moments2<S> {
     }
 
     /// Of the elements of both. Neutral with [`EMPTY`](Self::EMPTY) and commutative, to the bit.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     #[must_use]
     pub fn combine(self, other: Self) -> Self {
         let (a, b) = if self.count < other.count {
@@ -226,8 +224,7 @@ impl<S: Scale> Moments4<S> {
     };
 
     /// Of one element.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     #[must_use]
     pub fn of(x: f64) -> Self {
         Self {
@@ -271,20 +268,18 @@ impl<S: Scale> Moments4<S> {
     }
 
     /// Of the elements of both. Neutral with [`EMPTY`](Self::EMPTY) and commutative, to the bit.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     #[must_use]
     pub fn combine(self, other: Self) -> Self {
         if self.lower.count == other.lower.count {
-            self.combine_with_equal(other)
+            self.combine_equals(other)
         } else {
             self.combine_by_parts(other)
         }
     }
 
     /// The same bits, but of what underflows, in less code: one for all counts.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     #[must_use]
     pub fn combine_by_parts(self, other: Self) -> Self {
         let (a, b) = if self.lower.count < other.lower.count {
@@ -325,7 +320,8 @@ impl<S: Scale> Moments4<S> {
     /// The same where the counts are equal, and both parts a half, in half the operations: powers of two round nothing, so where they stand
     /// does not matter.
     #[inline(always)]
-    fn combine_with_equal(self, other: Self) -> Self {
+    #[must_use]
+    pub fn combine_equals(self, other: Self) -> Self {
         let scale = self.lower.scale.larger(other.lower.scale);
         let (a, b) = (self.scaled(scale), other.scaled(scale));
         let (low_a, low_b) = (a.lower, b.lower);
@@ -411,13 +407,11 @@ impl<S: Scale> Words for Moments2<S> {
 
 impl<S: Scale> Words for Moments4<S> {
     const COUNT: usize = Row4::<S>::COUNT;
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn word(self, i: usize) -> u32 {
         (self.lower.row(), (self.m3, self.m4)).word(i)
     }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn from_words(word: impl FnMut(usize) -> u32) -> Self {
         let (lower, (m3, m4)) = Row4::from_words(word);
         Self {

@@ -165,8 +165,7 @@ impl<T: Float> Monoid<T> for Finds {
     type State = Found<T>;
     type Answer = u64;
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn identity(self) -> Found<T> {
         Found {
             smallest: Monoid::<T>::identity(SMALLEST.0),
@@ -175,8 +174,7 @@ impl<T: Float> Monoid<T> for Finds {
             infinities: (0, 0),
         }
     }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn lift(self, value: T, index: u64) -> Found<T> {
         if value.rank().unordered() {
             return self.identity();
@@ -189,8 +187,7 @@ impl<T: Float> Monoid<T> for Finds {
             infinities: (is(f64::INFINITY), is(f64::NEG_INFINITY)),
         }
     }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn combine(self, a: Found<T>, b: Found<T>) -> Found<T> {
         Found {
             smallest: SMALLEST.combine::<T>(a.smallest, b.smallest),
@@ -205,13 +202,11 @@ impl<T: Float> Monoid<T> for Finds {
     };
 
     /// How many zeros.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn finish(self, found: Found<T>, _: u64) -> u64 {
         found.zeros
     }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn empty(self) -> Option<u64> {
         Some(0)
     }
@@ -223,8 +218,7 @@ impl<T: Float> Monoid<T> for Finds {
 pub(super) struct Ends(pub(super) Arg);
 
 impl Ends {
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn lift<T: Float>(self, value: T, index: u64) -> Best<Key<T>> {
         Best {
             key: Extremum { order: self.0.order }.lift(value, index),
@@ -232,8 +226,7 @@ impl Ends {
         }
     }
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn combine<T: Float>(self, a: Best<Key<T>>, b: Best<Key<T>>) -> Best<Key<T>> {
         let alike = |best: Best<Key<T>>| Best {
             // The key of nothing is that of no number.
@@ -268,8 +261,7 @@ impl Ends {
     }
 
     /// Of a part whose best element, by [`Arg`], is known.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn of_part<T: Float>(self, best: Best<Key<T>>, part: impl Again<T>) -> Best<Key<T>> {
         if best.key == self.0.lift(T::from_bits(0), 0).key {
             // A zero: of which sign, it takes a second look to tell.
@@ -279,8 +271,7 @@ impl Ends {
         best
     }
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     pub(super) fn value<T: Float>(self, best: Best<Key<T>>) -> Option<T> {
         (best.place != u64::MAX).then(|| Monoid::<T>::finish(Extremum { order: self.0.order }, best.key, 0))
     }
@@ -294,14 +285,12 @@ type Row<T> = ((Best<Key<T>>, Best<Key<T>>), (u64, (u64, u64)));
 
 impl<T: Float> Words for Found<T> {
     const COUNT: usize = Row::<T>::COUNT;
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn word(self, i: usize) -> u32 {
         let row: Row<T> = ((self.smallest, self.largest), (self.zeros, self.infinities));
         row.word(i)
     }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn from_words(word: impl FnMut(usize) -> u32) -> Self {
         let ((smallest, largest), (zeros, infinities)) = Row::<T>::from_words(word);
         Self {

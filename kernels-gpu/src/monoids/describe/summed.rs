@@ -36,8 +36,7 @@ impl<T: Float> Monoid<T> for Sums {
     type State = Summed<T>;
     type Answer = u64;
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn identity(self) -> Summed<T> {
         Summed {
             moments: Moments4::EMPTY,
@@ -46,8 +45,7 @@ impl<T: Float> Monoid<T> for Sums {
             squares: Squares::NOTHING,
         }
     }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn lift(self, value: T, index: u64) -> Summed<T> {
         if value.rank().unordered() {
             return self.identity();
@@ -59,11 +57,19 @@ impl<T: Float> Monoid<T> for Sums {
             squares: SumOfSquares.lift(value, index),
         }
     }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn combine(self, a: Summed<T>, b: Summed<T>) -> Summed<T> {
         Summed {
             moments: a.moments.combine(b.moments),
+            sum: a.sum.plus(b.sum),
+            magnitudes: a.magnitudes.plus(b.magnitudes),
+            squares: a.squares.plus(b.squares),
+        }
+    }
+    #[inline(always)]
+    fn combine_equals(self, a: Summed<T>, b: Summed<T>) -> Summed<T> {
+        Summed {
+            moments: a.moments.combine_equals(b.moments),
             sum: a.sum.plus(b.sum),
             magnitudes: a.magnitudes.plus(b.magnitudes),
             squares: a.squares.plus(b.squares),
@@ -84,13 +90,11 @@ impl<T: Float> Monoid<T> for Sums {
         }
     }
     /// How many numbers.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn finish(self, sums: Summed<T>, _: u64) -> u64 {
         sums.moments.lower.count
     }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn empty(self) -> Option<u64> {
         Some(0)
     }
@@ -105,13 +109,11 @@ impl<T: Float> Monoid<T> for Finite {
     type State = Moments4<T::Scale>;
     type Answer = u64;
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn identity(self) -> Moments4<T::Scale> {
         self.lift(T::from_bits(0), 0)
     }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn lift(self, value: T, _: u64) -> Moments4<T::Scale> {
         let lower = Moments2 {
             count: 1,
@@ -125,8 +127,7 @@ impl<T: Float> Monoid<T> for Finite {
             m4: 0.0,
         }
     }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn combine(self, a: Moments4<T::Scale>, b: Moments4<T::Scale>) -> Moments4<T::Scale> {
         a.combine(b)
     }
@@ -138,13 +139,11 @@ impl<T: Float> Monoid<T> for Finite {
     fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Moments4<T::Scale> {
         Skewness {}.fold_column(column, index, pitch)
     }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn finish(self, moments: Moments4<T::Scale>, _: u64) -> u64 {
         moments.lower.count
     }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn empty(self) -> Option<u64> {
         Some(0)
     }
@@ -167,14 +166,12 @@ type Row<T> = (
 
 impl<T: Float> Words for Summed<T> {
     const COUNT: usize = Row::<T>::COUNT;
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn word(self, i: usize) -> u32 {
         let row: Row<T> = (self.moments, ((self.sum, self.magnitudes), self.squares));
         row.word(i)
     }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    #[inline(always)]
     fn from_words(word: impl FnMut(usize) -> u32) -> Self {
         let (moments, ((sum, magnitudes), squares)) = Row::<T>::from_words(word);
         Self {

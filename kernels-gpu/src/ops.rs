@@ -285,7 +285,7 @@ pub trait OwnOperator: Copy + Send + Sync + 'static {
 macro_rules! operators {
     ($($name:ident: $op:ty, { $($element:ident: $room:ident),* $(,)? };)*) => {
         $crate::entries! {
-            ptx: Some($crate::embedded!()), rows: &[], of other elements if all();
+            ptx: Some($crate::embedded!()), rows: &[];
             all: folds of one, if all() {
                 $(
                     $name: <$op as $crate::ops::OwnOperator>::Monoid = |params| $crate::ops::OwnOperator::monoid(

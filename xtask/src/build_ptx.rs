@@ -8,37 +8,34 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use rayon::prelude::*;
-use warpfold_kernels::kernels::PARTS_OF_NEWER;
+use thiserror::Error;
 
 use crate::{
     by_stage,
-    facts::{self, Figures, Violation},
+    facts::Violation,
     generator::{self, Codegen, Generator, stand_in},
-    kernel_crate::{KernelCrate, Part, Wanted},
+    judge::{self, devices_of},
+    kernel_crate::KernelCrate,
     paths,
     process::write_if_changed,
     ptx::Module,
-    ptxas::{Outcome, Ptxas},
     record,
-    report::{self, Build, Report, Row},
+    report::{self, Build, Report},
+    selection::{OF_EACH_SIZE, Selection},
     setup::{self, Tools},
+    wanted::{self, Wanted, wanted},
     weight,
 };
 
-/// What is built unless said otherwise: a base, and what is better on an architecture with instructions that the base has not. The
-/// driver compiles the newest that a device can take.
-pub const DEFAULT_ARCHS: [&str; 2] = ["sm_75", "sm_90"];
-
-/// Devices that the PTX is assembled for in the checks: those of the default architectures, for each takes minutes.
-const DEVICES: [u32; 2] = [75, 90];
-
-/// The others, for which the assembler allots registers almost alike: checked when asked for.
-const OTHER_DEVICES: [u32; 6] = [80, 86, 89, 100, 103, 120];
-
 #[derive(clap::Args)]
 pub struct Args {
-    /// Architectures, such as sm_80,sm_90; the default covers compute capability 7.5 and up.
+    /// Operators, row operations or kernels to build, such as sum softmax; `ladder` for the lessons' kernels. They are added to those that are there.
+    #[arg(value_name = "OPERATOR", conflicts_with_all = ["user_crate", "bless"])]
+    operators: Vec<String>,
+    /// Types of elements to build kernels for, such as f32,bf16; the default is all.
+    #[arg(long, value_delimiter = ',', value_name = "TYPE", conflicts_with_all = ["user_crate", "bless"])]
+    types: Vec<String>,
+    /// Architectures, such as sm_80,sm_90; the default covers compute capability 7.5 and up, or for operators the GPU that is found.
     #[arg(long, value_delimiter = ',', value_name = "ARCH")]
     arch: Vec<String>,
     /// The code generator.
@@ -54,11 +51,14 @@ pub struct Args {
     /// as long.
     #[arg(long)]
     every_device: bool,
+    /// Print a table of what each kernel's code is made of.
+    #[arg(long)]
+    table: bool,
     /// Record what the code is made of now, in kernels-gpu/facts: after a change of the kernels, or of the compiler.
     #[arg(long)]
     bless: bool,
     /// Print what the bytes of an operator's kernels are for, by stage, of a sample of types; nothing else is built.
-    #[arg(long, value_name = "OPERATOR", conflicts_with_all = ["user_crate", "unproven", "every_device", "bless"])]
+    #[arg(long, value_name = "OPERATOR", conflicts_with_all = ["operators", "types", "user_crate", "unproven", "every_device", "bless"])]
     by_stage: Option<String>,
 }
 
@@ -68,6 +68,7 @@ struct Checks {
     unproven: bool,
     every_device: bool,
     bless: bool,
+    table: bool,
 }
 
 impl Checks {
@@ -93,7 +94,7 @@ pub fn run(args: &Args) -> Result<()> {
         if args.arch.len() > 1 {
             bail!("--by-stage is of one architecture");
         }
-        let arch = args.arch.first().map_or(DEFAULT_ARCHS[0], |arch| arch.trim());
+        let arch = args.arch.first().map_or(wanted::DEFAULT_ARCHS[0], |arch| arch.trim());
         tools.generator.knows(arch)?;
         return by_stage::print(op, arch, &tools);
     }
@@ -105,66 +106,78 @@ pub fn run(args: &Args) -> Result<()> {
         unproven: args.unproven,
         every_device: args.every_device,
         bless: args.bless,
+        table: args.table,
     };
-    build(&kernels, &args.arch, &tools, checks).map(|_| ())
+    let selection = Selection::parse(&args.operators, &args.types)?;
+    let asked = wanted(&args.arch, &selection, setup::gpu(), &tools.generator)?;
+    let is_default = args.arch.is_empty() && selection.is_all();
+    build(&kernels, &asked, is_default, &tools, checks).map(|_| ())
 }
 
-/// Builds the kernels for the default architectures.
+/// Builds the kernels for the default architectures, all of them.
+///
+/// # Errors
+///
+/// [`IsPart`], where a part of them is there: who had it built has no use for the others, or has yet to ask for them.
 pub fn build_default(tools: &Tools) -> Result<Vec<Build>> {
-    build(&KernelCrate::ours(&tools.generator)?, &[], tools, Checks::default())
+    let kernels = KernelCrate::ours(&tools.generator)?;
+    let asked = wanted(&[], &Selection::all(), None, &tools.generator)?;
+    refuse_part(&kernels, &asked, &kernels.stamp(tools)?)?;
+    build(&kernels, &asked, true, tools, Checks::default())
 }
 
-/// The same, or where they are not up to date, a sample of them: a third of the work, for who wants to see something. Whether it is one.
-pub fn build_sample(tools: &Tools) -> Result<bool> {
-    let mut kernels = KernelCrate::ours(&tools.generator)?;
-    let stamp = kernels.stamp(tools)?;
-    let is_current = |wanted: &Wanted| kernels.is_current(&kernels.staged(&wanted.arch), wanted.parts, &stamp);
-    if !wanted(&[], tools).iter().all(is_current) {
-        kernels = kernels.sampled();
+/// Builds what is selected of the kernels for the GPU that is found.
+pub fn build_some(selection: &Selection, tools: &Tools) -> Result<()> {
+    let kernels = KernelCrate::ours(&tools.generator)?;
+    let asked = wanted(&[], selection, setup::gpu(), &tools.generator)?;
+    build(&kernels, &asked, false, tools, Checks::default()).map(|_| ())
+}
+
+/// A part of the kernels where all are needed.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("{} has a part of the kernels, {there} of {all}, and all are needed: `cargo xtask build-ptx` builds the others", folder.display())]
+pub struct IsPart {
+    folder: PathBuf,
+    there: usize,
+    all: usize,
+}
+
+/// Fails where a part of what is asked for is there. What was made from something older is none: it is built anew.
+fn refuse_part(kernels: &KernelCrate, asked: &[Wanted], stamp: &str) -> Result<(), IsPart> {
+    for wanted in asked {
+        let folder = kernels.ptx.join(&wanted.arch);
+        let (there, all) = (kernels.fresh(&folder, wanted, stamp).len(), wanted.entries.len());
+        if there < all && kernels.is_current(&folder, stamp) {
+            return Err(IsPart { folder, there, all });
+        }
     }
-    build(&kernels, &[], tools, Checks::default())?;
-    Ok(kernels.sample)
+    Ok(())
 }
 
 /// Builds the kernels of the example of a user's crate, which is compiled by rustc's own backend, for the default architectures.
 pub fn build_example() -> Result<()> {
     let tools = setup::ensure(Codegen::Llvm)?;
     let kernels = KernelCrate::users(&paths::own_operator(), &tools.generator)?;
-    build(&kernels, &[], &tools, Checks::default()).map(|_| ())
+    let asked = wanted(&[], &Selection::all(), None, &tools.generator)?;
+    build(&kernels, &asked, true, &tools, Checks::default()).map(|_| ())
 }
 
 /// Builds and checks the kernels for the default architectures, or the one that is checked with the stand-in, and hands
 /// nothing out.
 pub fn prove_default(tools: &Tools) -> Result<Vec<Build>> {
     let kernels = KernelCrate::ours(&tools.generator)?;
-    let wanted = match tools.generator {
-        Generator::StandIn(_) => vec![Wanted::all(stand_in::ARCH)],
-        _ => wanted(&[], tools),
+    let asked = match tools.generator {
+        Generator::StandIn(_) => vec![Wanted::all(stand_in::ARCH, &Selection::of_types(&OF_EACH_SIZE))],
+        _ => wanted(&[], &Selection::all(), None, &tools.generator)?,
     };
     let _lock = lock(&kernels)?;
-    prove(&kernels, &wanted, tools, Checks::default())
+    prove(&kernels, &asked, tools, Checks::default())
 }
 
-/// What is to be built: all for architectures that are asked for; else all for the base, and for the other defaults what is better
-/// there, if the code generator can be told so.
-fn wanted(archs: &[String], tools: &Tools) -> Vec<Wanted> {
-    if !archs.is_empty() {
-        let asked: BTreeSet<&str> = archs.iter().map(|arch| arch.trim()).collect();
-        return asked.into_iter().map(Wanted::all).collect();
-    }
-    let [base, newer @ ..] = DEFAULT_ARCHS;
-    let newer = newer.iter().map(|arch| match tools.generator.knows_parts() {
-        true => Wanted::newer(arch),
-        false => Wanted::all(arch),
-    });
-    [Wanted::all(base)].into_iter().chain(newer).collect()
-}
-
-fn build(kernels: &KernelCrate, archs: &[String], tools: &Tools, checks: Checks) -> Result<Vec<Build>> {
-    let asked = wanted(archs, tools);
+fn build(kernels: &KernelCrate, asked: &[Wanted], default: bool, tools: &Tools, checks: Checks) -> Result<Vec<Build>> {
     let _lock = lock(kernels)?;
-    remove_stale(kernels, &asked, archs.is_empty(), tools)?;
-    let builds = prove(kernels, &asked, tools, checks)?;
+    remove_stale(kernels, asked, default, tools)?;
+    let builds = prove(kernels, asked, tools, checks)?;
     for build in &builds {
         publish(kernels, build)?;
     }
@@ -180,30 +193,40 @@ pub fn lock(kernels: &KernelCrate) -> Result<fs::File> {
     Ok(lock)
 }
 
-/// Compiles and checks what is not up to date; all of it then lies in the cache.
+/// Compiles and checks what is not up to date; all of it is then in the cache, with what is up to date there and was not asked for.
 fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks) -> Result<Vec<Build>> {
     for wanted in asked {
         tools.generator.knows(&wanted.arch)?;
     }
     let stamp = kernels.stamp(tools)?;
-    let earlier = Report::load(&kernels.cache);
-    let mut builds: Vec<Build> = earlier
-        .builds
-        .into_iter()
-        .filter(|build| {
-            let wanted = asked.iter().find(|wanted| wanted.arch == build.arch);
-            wanted.is_some_and(|wanted| kernels.is_current(&kernels.staged(&build.arch), wanted.parts, &stamp))
-        })
-        .filter(|build| {
-            let asked = checks.devices(generator::number(&build.arch).unwrap_or(0), tools);
-            !checks.every_device || asked.iter().all(|device| build.devices.contains(device))
-        })
-        .collect();
-    let built: Vec<&str> = builds.iter().map(|build| &*build.arch).collect();
-    let is_missing = |wanted: &&Wanted| !built.contains(&&*wanted.arch);
-    let todo: Vec<Wanted> = asked.iter().filter(is_missing).cloned().collect();
-    if !built.is_empty() {
-        println!("up to date, by {}: {}", tools.generator.version(), built.join(", "));
+    let devices = |arch: &str| checks.devices(generator::number(arch).unwrap_or(0), tools);
+    let is_kept = |build: &Build| {
+        let is_asked = asked.iter().any(|wanted| wanted.arch == build.arch);
+        let is_judged =
+            !checks.every_device || devices(&build.arch).iter().all(|device| build.devices.contains(device));
+        is_asked && is_judged && kernels.is_current(&kernels.staged(&build.arch), &stamp)
+    };
+    let mut builds = Report::load(&kernels.cache).builds;
+    builds.retain(is_kept);
+    let mut todo = vec![];
+    for wanted in asked {
+        let is_kept = builds.iter().any(|build| build.arch == wanted.arch);
+        let staged = kernels.staged(&wanted.arch);
+        let fresh = if is_kept {
+            kernels.fresh(&staged, wanted, &stamp)
+        } else {
+            vec![]
+        };
+        if !fresh.is_empty() {
+            println!("up to date for {}: {} kernels", wanted.arch, fresh.len());
+        }
+        if !is_kept {
+            let _ = fs::remove_dir_all(&staged);
+        }
+        let missing = wanted.without(&fresh);
+        if !(kernels.ours && missing.entries.is_empty()) {
+            todo.push(missing);
+        }
     }
     if todo.is_empty() {
         return Ok(builds);
@@ -221,10 +244,13 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
             &*wanted.arch,
             texts.iter().map(|text| Module::parse(text)).collect::<Vec<_>>(),
         );
-        let (build, violations) = check(kernels, wanted, &modules, tools, checks)?;
-        println!("\n{arch}: {}", build.generator);
-        print!("{}", report::table(&build));
-        for device in checks.devices(generator::number(arch).unwrap_or(0), tools) {
+        kernels.mark_stale(arch);
+        let (mut build, violations) = judge::check(kernels, wanted, &modules, tools, &devices(arch))?;
+        if checks.table {
+            println!("\n{arch}: {}", build.generator);
+            print!("{}", report::table(&build));
+        }
+        for device in devices(arch) {
             if let Some(ptxas) = tools.ptxas.as_ref().filter(|_| !build.devices.contains(&device)) {
                 println!(
                     "warning: ptxas {} does not know sm_{device}: not checked there",
@@ -232,14 +258,18 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
                 );
             }
         }
-        if build.devices.len() > 1 {
-            let devices: Vec<_> = build.devices.iter().map(|device| format!("sm_{device}")).collect();
-            println!("  assembled for {}", devices.join(", "));
+        let on: Vec<_> = build.devices.iter().map(|device| format!("sm_{device}")).collect();
+        let on = if on.is_empty() {
+            "no device".to_owned()
+        } else {
+            on.join(", ")
+        };
+        println!("  {arch}: {} kernels checked, assembled for {on}", build.entries.len());
+        if let Some(at) = builds.iter().position(|kept| kept.arch == arch) {
+            build.add(builds.remove(at));
         }
-        let violations = violations
-            .into_iter()
-            .chain(record::check(kernels, wanted, &build, tools, checks.bless)?);
-        let violations: Vec<_> = violations.collect();
+        let recorded = record::check(kernels, &build, tools, checks.bless)?;
+        let violations: Vec<_> = violations.into_iter().chain(recorded).collect();
         if violations.is_empty() {
             // What was recorded just now is part of it.
             kernels.mark_current(arch, &kernels.stamp(tools)?)?;
@@ -264,7 +294,6 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
             kernels.cache.display()
         );
     }
-    println!();
     Ok(builds)
 }
 
@@ -291,7 +320,7 @@ fn remove_stale(kernels: &KernelCrate, asked: &[Wanted], default: bool, tools: &
     let stamp = kernels.stamp(tools)?;
     let stale = |folder: &Path| {
         if kernels.ours {
-            return default || !kernels.is_current(folder, &PARTS_OF_NEWER, &stamp);
+            return default || !kernels.is_current(folder, &stamp);
         }
         let generator = fs::read_to_string(folder.join("build.txt")).unwrap_or_default();
         generator.trim() != tools.generator.version()
@@ -316,134 +345,6 @@ fn remove_stale(kernels: &KernelCrate, asked: &[Wanted], default: bool, tools: &
 /// A duration, to a tenth of a second.
 pub fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
-}
-
-/// Takes the compiler's PTX apart by module and judges it; the files lie in the cache until they are published.
-fn check(
-    kernels: &KernelCrate,
-    wanted: &Wanted,
-    modules: &[Module],
-    tools: &Tools,
-    checks: Checks,
-) -> Result<(Build, Vec<(String, Violation)>)> {
-    let arch = &*wanted.arch;
-    let mut parts: Vec<(&Module, Part)> = vec![];
-    for module in modules {
-        parts.extend(kernels.parts(module)?.into_iter().map(|part| (module, part)));
-    }
-    if parts.is_empty() {
-        bail!("{} defines no entry point", kernels.package);
-    }
-    let names: Vec<&str> = parts.iter().map(|(_, part)| &*part.item.name).collect();
-    let in_texts = parts
-        .iter()
-        .flat_map(|(_, part)| facts::in_text(&part.item.name, &part.item.text, part.expected));
-    let mut wrong: Vec<(String, Violation)> = kernels
-        .missing(wanted, &names)
-        .into_iter()
-        .chain(in_texts)
-        .map(|violation| (arch.to_owned(), violation))
-        .collect();
-
-    let staged = kernels.staged(arch);
-    let _ = fs::remove_dir_all(&staged);
-    let mut files: BTreeMap<&str, (&Module, Vec<&Part>)> = BTreeMap::new();
-    for (module, part) in &parts {
-        let (_, members) = files.entry(&part.module).or_insert((module, vec![]));
-        members.push(part);
-    }
-    let mut build = Build {
-        arch: arch.to_owned(),
-        generator: tools.generator.version(),
-        ptxas: tools.ptxas.as_ref().map(|ptxas| ptxas.version.clone()),
-        devices: vec![],
-        entries: vec![],
-    };
-    write_if_changed(&staged.join("build.txt"), &format!("{}\n", build.generator))?;
-    // Assembling takes longer than all else: a module on each core.
-    let devices = checks.devices(generator::number(arch).context("an architecture is a number")?, tools);
-    let assembled: Vec<Assembled> = files
-        .par_iter()
-        .map(|(name, (module, members))| {
-            let of_file = |name: &str| {
-                let part = members.iter().find(|part| part.item.name == name);
-                part.map(|part| part.bounds)
-            };
-            let file = staged.join(format!("{name}.ptx"));
-            let notes = members.iter().filter_map(|part| part.note);
-            let notes: String = notes.map(|note| format!("{note}\n")).collect();
-            write_if_changed(&file, &(notes + &module.select(of_file)))?;
-            match &tools.ptxas {
-                Some(ptxas) => assemble(ptxas, &file, arch, &devices, members),
-                None => Ok(Assembled {
-                    own: vec![None; members.len()],
-                    ..Assembled::default()
-                }),
-            }
-        })
-        .collect::<Result<_>>()?;
-    let mut on_devices = vec![];
-    for ((_, members), assembled) in files.values().zip(assembled) {
-        let rows = members.iter().zip(assembled.own).map(|(part, figures)| Row {
-            name: part.item.name.clone(),
-            counts: facts::count(&part.item.text),
-            figures,
-        });
-        build.entries.extend(rows);
-        build.devices = assembled.devices;
-        on_devices.extend(assembled.wrong);
-    }
-    // With the stand-in, shared memory is a global variable: ptxas's word counts for the instructions, not for the figures.
-    if !matches!(tools.generator, Generator::StandIn(_)) {
-        wrong.extend(on_devices);
-    }
-    Ok((build, wrong))
-}
-
-/// What ptxas said of a module.
-#[derive(Default)]
-struct Assembled {
-    /// The devices that it knows.
-    devices: Vec<u32>,
-    /// The members' figures on the architecture itself.
-    own: Vec<Option<Figures>>,
-    wrong: Vec<(String, Violation)>,
-}
-
-/// Assembles a module for devices that will load it, and judges each.
-fn assemble(ptxas: &Ptxas, file: &Path, arch: &str, devices: &BTreeSet<u32>, members: &[&Part]) -> Result<Assembled> {
-    let arch = generator::number(arch).context("an architecture is a number")?;
-    let mut assembled = Assembled {
-        own: vec![None; members.len()],
-        ..Assembled::default()
-    };
-    for &device in devices {
-        let Outcome::Assembled(said) = ptxas.assemble(file, device)? else {
-            continue;
-        };
-        assembled.devices.push(device);
-        let figures = facts::figures(&said);
-        for (part, own) in members.iter().zip(&mut assembled.own) {
-            let name = &part.item.name;
-            let found = facts::in_figures(name, figures.get(name));
-            let place = |violation| (format!("sm_{device}"), violation);
-            assembled.wrong.extend(found.into_iter().map(place));
-            if device == arch {
-                *own = figures.get(name).copied();
-            }
-        }
-    }
-    Ok(assembled)
-}
-
-/// The devices that the PTX of `arch` is assembled for: its own, and later ones.
-fn devices_of(arch: u32, every: bool) -> BTreeSet<u32> {
-    let mut devices: BTreeSet<u32> = DEVICES.into();
-    if every {
-        devices.extend(OTHER_DEVICES);
-    }
-    devices.insert(arch);
-    devices.into_iter().filter(|device| *device >= arch).collect()
 }
 
 /// Puts the staged files where the host crate finds them, and nothing else beside them.
@@ -472,15 +373,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ptx_is_assembled_for_its_own_devices_and_later_ones() {
-        assert_eq!(devices_of(75, false), BTreeSet::from(DEVICES));
-        assert_eq!(devices_of(90, false), BTreeSet::from([90]));
-        assert_eq!(devices_of(121, false), BTreeSet::from([121]));
-        assert_eq!(
-            devices_of(75, true),
-            BTreeSet::from([75, 80, 86, 89, 90, 100, 103, 120])
+    fn a_part_is_refused_where_all_are_needed() {
+        let folder = std::env::temp_dir().join(format!("warpfold-part-{}", std::process::id()));
+        let kernels = KernelCrate {
+            folder: PathBuf::new(),
+            package: String::new(),
+            library: String::new(),
+            sources: vec![],
+            ptx: folder.clone(),
+            cache: folder.clone(),
+            ours: true,
+        };
+        let all = [Wanted::all("sm_75", &Selection::all())];
+        let refused = |stamp| refuse_part(&kernels, &all, stamp);
+        assert_eq!(refused("1"), Ok(()), "nothing is there");
+        let arch = folder.join("sm_75");
+        fs::create_dir_all(&arch).unwrap();
+        fs::write(arch.join("stamp"), "1").unwrap();
+        fs::write(arch.join("sum_f32.ptx"), "").unwrap();
+        let error = refused("1").unwrap_err();
+        assert_eq!((error.there, error.all), (1, all[0].entries.len()));
+        let says = error.to_string();
+        assert!(
+            says.contains("sm_75 has a part") && says.contains("`cargo xtask build-ptx`"),
+            "{says}"
         );
-        assert_eq!(devices_of(90, true), BTreeSet::from([90, 100, 103, 120]));
+        assert_eq!(refused("2"), Ok(()), "made from something older");
+        for entry in &all[0].entries {
+            fs::write(arch.join(format!("{}.ptx", entry.name)), "").unwrap();
+        }
+        assert_eq!(refused("1"), Ok(()), "all are there");
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

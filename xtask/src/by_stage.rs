@@ -9,7 +9,15 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::{Result, bail};
 use warpfold_kernels::kernels::{self, Kernel};
 
-use crate::{build_ptx, generator::Generator, kernel_crate::KernelCrate, report, setup::Tools};
+use crate::{
+    build_ptx,
+    generator::Generator,
+    kernel_crate::KernelCrate,
+    report,
+    selection::{OF_EACH_SIZE, Selection},
+    setup::Tools,
+    wanted::Wanted,
+};
 
 /// The stages, each with the files that are it, below `kernels-gpu/src`.
 const STAGES: [(&str, &[&str]); 8] = [
@@ -62,8 +70,12 @@ pub fn print(op: &str, arch: &str, tools: &Tools) -> Result<()> {
     };
     let kernels = KernelCrate::ours(&tools.generator)?.with_lines();
     let _lock = build_ptx::lock(&kernels)?;
-    let texts = compiler.compile_parts(&kernels, arch, &[entry.part], "-C debuginfo=line-directives-only")?;
-    let bytes: Bytes = texts.iter().flat_map(|text| by_stage(text)).collect();
+    let selection = Selection::of_types(&OF_EACH_SIZE);
+    let mut parts = Wanted::all(arch, &selection).parts();
+    parts.retain(|part| part.name == entry.part);
+    let texts = compiler.compile_parts(&kernels, arch, &parts, "-C debuginfo=line-directives-only")?;
+    let mut bytes: Bytes = texts.iter().flat_map(|text| by_stage(text)).collect();
+    bytes.retain(|name, _| kernels::entry(name).is_some_and(|entry| selection.has(entry)));
     let of_operator = bytes.iter().filter(|(name, _)| {
         let entry = kernels::entry(name);
         entry.is_some_and(|entry| entry.folds(op))

@@ -7,10 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use warpfold_kernels::{
-    kernels::{self, Entry, Facts, Note, PARTS, PARTS_OF_NEWER},
-    ladder,
-};
+use warpfold_kernels::kernels::{Entry, Facts, Note};
 
 use crate::{
     facts::{Expected, Violation},
@@ -18,14 +15,11 @@ use crate::{
     paths,
     process::{capture, cargo, write_if_changed},
     ptx::{Bounds, Item, Module},
+    selection::entries,
     setup::Tools,
     stamp,
+    wanted::Wanted,
 };
-
-/// Every entry of ours: the library's, and the ladder's.
-fn entries() -> impl Iterator<Item = &'static Entry> {
-    kernels::entries().chain(ladder::ENTRIES)
-}
 
 /// The largest block of an entry that was not made by `operators!`, and does not say.
 const MAX_THREADS: u32 = 1024;
@@ -49,35 +43,6 @@ pub struct KernelCrate {
     pub cache: PathBuf,
     /// Whether it is `warpfold-kernels` itself.
     pub ours: bool,
-    /// Whether of that a sample is built.
-    pub sample: bool,
-}
-
-/// An architecture that is asked for, and what of our kernels is wanted for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// As `sm_NN`.
-    pub arch: String,
-    /// The parts of the list of entries.
-    pub parts: &'static [&'static str],
-}
-
-impl Wanted {
-    /// All there is.
-    pub fn all(arch: &str) -> Self {
-        Self {
-            arch: arch.to_owned(),
-            parts: &PARTS,
-        }
-    }
-
-    /// What is better there than what older architectures have.
-    pub fn newer(arch: &str) -> Self {
-        Self {
-            arch: arch.to_owned(),
-            parts: &PARTS_OF_NEWER,
-        }
-    }
 }
 
 /// What is built from one entry point.
@@ -145,27 +110,16 @@ impl KernelCrate {
             ptx: paths::ptx(),
             cache: paths::target().join("kernels").join(generator.name()),
             ours: true,
-            sample: false,
         })
     }
 
-    /// A sample of it, to be compiled with line tables in a cache of its own.
+    /// The same, to be compiled with lines of the source in a cache of its own.
     #[must_use]
     pub fn with_lines(self) -> Self {
         Self {
             cache: self.cache.join("lines"),
-            sample: true,
             ..self
         }
-    }
-
-    /// A sample of the same, with files of its own on the way.
-    pub fn sampled(self) -> Self {
-        let mut cache = self.cache.into_os_string();
-        cache.push("-sample");
-        let cache = cache.into();
-        let sample = true;
-        Self { cache, sample, ..self }
     }
 
     /// The code generator that a user's crate, in `folder`, takes our kernels for, if it says.
@@ -199,22 +153,22 @@ impl KernelCrate {
             package,
             library,
             ours: false,
-            sample: false,
         })
     }
 
-    /// What is to be made of each entry point of a module; nothing of ours in a user's crate.
-    pub fn parts<'a>(&self, module: &'a Module) -> Result<Vec<Part<'a>>> {
+    /// What is to be made of each entry point of a module: of ours, of those that are wanted; nothing of ours in a user's crate.
+    pub fn parts<'a>(&self, wanted: &Wanted, module: &'a Module) -> Result<Vec<Part<'a>>> {
         let theirs = if self.ours { vec![] } else { self.stated(module)? };
-        Ok(module.entries().filter_map(|item| self.part(item, &theirs)).collect())
+        let part = |item| self.part(wanted, item, &theirs);
+        Ok(module.entries().filter_map(part).collect())
     }
 
-    fn part<'a>(&self, item: &'a Item, theirs: &[Stated]) -> Option<Part<'a>> {
-        let known = entries().find(|entry| entry.name == item.name);
+    fn part<'a>(&self, wanted: &Wanted, item: &'a Item, theirs: &[Stated]) -> Option<Part<'a>> {
         if self.ours {
-            let entry: &Entry = known?;
+            let entry = wanted.entries.iter().find(|entry| entry.name == item.name)?;
             return Some(Part::of(item, entry.facts()));
         }
+        let known = entries().find(|entry| entry.name == item.name);
         if let Some(stated) = theirs.iter().find(|stated| stated.name == item.name) {
             return Some(Part::of(item, stated.facts));
         }
@@ -254,18 +208,20 @@ impl KernelCrate {
         if self.ours { &["--features", "entries"] } else { &[] }
     }
 
-    /// The entry points that its PTX must have, as far as they are known beforehand.
-    fn entries(&self, parts: &[&str]) -> impl Iterator<Item = &'static Entry> {
-        let (ours, sample) = (self.ours, self.sample);
-        entries().filter(move |entry| ours && parts.contains(&entry.part) && (!sample || entry.element.is_sampled()))
+    /// Whether what `folder` has of an architecture was made from what is there now and found good.
+    pub fn is_current(&self, folder: &Path, stamp: &str) -> bool {
+        self.ours && fs::read_to_string(folder.join(STAMP)).is_ok_and(|old| old == stamp)
     }
 
-    /// Whether `folder` has an architecture's PTX of those parts, made from what is there now and found good.
-    pub fn is_current(&self, folder: &Path, parts: &[&str], stamp: &str) -> bool {
-        let mut modules = self.entries(parts).map(|entry| entry.name);
-        self.ours
-            && fs::read_to_string(folder.join(STAMP)).is_ok_and(|old| old == stamp)
-            && modules.all(|name| folder.join(format!("{name}.ptx")).is_file())
+    /// Of what is wanted, the names that `folder` has the modules of, made from what is there now and found good.
+    pub fn fresh(&self, folder: &Path, wanted: &Wanted, stamp: &str) -> Vec<&'static str> {
+        if !self.is_current(folder, stamp) {
+            return vec![];
+        }
+        let names = wanted.entries.iter().map(|entry| entry.name);
+        names
+            .filter(|name| folder.join(format!("{name}.ptx")).is_file())
+            .collect()
     }
 
     /// What the PTX and the checks depend on, as a short text: sources, compiler, assembler, and what of this program makes and checks it.
@@ -274,20 +230,28 @@ impl KernelCrate {
         stamp::of(&self.sources, &[&tools.generator.version(), assembler])
     }
 
-    /// Entry points that the table has and the PTX has not.
+    /// Entry points that are wanted and that the PTX has not.
     pub fn missing(&self, wanted: &Wanted, found: &[&str]) -> Vec<Violation> {
-        let absent = |entry: &&Entry| !found.contains(&entry.name);
+        let absent = |entry: &&'static Entry| !found.contains(&entry.name);
         let violation = |entry: &Entry| Violation {
             entry: entry.name.to_owned(),
             what: "is not in the PTX".to_owned(),
             extent: None,
         };
-        self.entries(wanted.parts).filter(absent).map(violation).collect()
+        if !self.ours {
+            return vec![];
+        }
+        wanted.entries.iter().copied().filter(absent).map(violation).collect()
     }
 
     /// Where an architecture's files wait until they are found good.
     pub fn staged(&self, arch: &str) -> PathBuf {
         self.cache.join(arch).join("staged")
+    }
+
+    /// Takes back that an architecture's PTX was found good: some of it is about to change.
+    pub fn mark_stale(&self, arch: &str) {
+        let _ = fs::remove_file(self.staged(arch).join(STAMP));
     }
 
     /// Notes what an architecture's PTX was made from, now that it was found good.
@@ -367,7 +331,7 @@ impl Package {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptx::Module;
+    use crate::{ptx::Module, selection::Selection};
 
     /// A package whose kernels are those in `folder`.
     fn package(folder: &str) -> Result<Package> {
@@ -400,6 +364,40 @@ mod tests {
     }
 
     #[test]
+    fn what_is_fresh_is_known_by_stamp_and_file() {
+        let folder = std::env::temp_dir().join(format!("warpfold-fresh-{}", std::process::id()));
+        let mut kernels = bare(true);
+        kernels.cache = folder.clone();
+        let wanted = Wanted::all(
+            "sm_75",
+            &Selection::parse(&["sum".to_owned()], &["f32".to_owned()]).unwrap(),
+        );
+        let staged = kernels.staged("sm_75");
+        fs::create_dir_all(&staged).unwrap();
+        fs::write(staged.join("sum_f32.ptx"), "").unwrap();
+        let fresh = |stamp| kernels.fresh(&staged, &wanted, stamp);
+        assert_eq!(fresh("1"), Vec::<&str>::new());
+        kernels.mark_current("sm_75", "1").unwrap();
+        assert_eq!((fresh("1"), fresh("2")), (vec!["sum_f32"], vec![]));
+        kernels.mark_stale("sm_75");
+        assert_eq!(fresh("1"), Vec::<&str>::new());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// A crate with no files.
+    fn bare(ours: bool) -> KernelCrate {
+        KernelCrate {
+            folder: PathBuf::new(),
+            package: String::new(),
+            library: "my_ops".to_owned(),
+            sources: vec![],
+            ptx: PathBuf::new(),
+            cache: PathBuf::new(),
+            ours,
+        }
+    }
+
+    #[test]
     fn a_users_crate_leaves_our_entries_out() {
         let module = Module::parse(
             ".visible .entry sum_f32()\n{\nret;\n}\n.visible .entry theirs()\n{\nret;\n}\n\
@@ -408,30 +406,21 @@ mod tests {
              0, 0, 0, 0, 4, 0, 0, 0, 192, 0, 0, 0};\n\
              .visible .global .align 4 .b8 warpfold_kernels$sum_f32[28] = {0};\n",
         );
-        let ours = |ours| KernelCrate {
-            folder: PathBuf::new(),
-            package: String::new(),
-            library: "my_ops".to_owned(),
-            sources: vec![],
-            ptx: PathBuf::new(),
-            cache: PathBuf::new(),
-            ours,
-            sample: false,
-        };
+        let wanted = Wanted::all("sm_75", &Selection::all());
         let of = |kernels: &KernelCrate| -> Vec<(String, String)> {
-            let parts = kernels.parts(&module).unwrap().into_iter();
+            let parts = kernels.parts(&wanted, &module).unwrap().into_iter();
             parts.map(|part| (part.item.name.clone(), part.module)).collect()
         };
         let named = |entry: &str, module: &str| (entry.to_owned(), module.to_owned());
         assert_eq!(
-            of(&ours(false)),
+            of(&bare(false)),
             [named("theirs", "my_ops"), named("mine_rows_f32", "mine_rows_f32")]
         );
-        assert_eq!(of(&ours(true)), [named("sum_f32", "sum_f32")]);
+        assert_eq!(of(&bare(true)), [named("sum_f32", "sum_f32")]);
 
         // What the crate states of an entry is known of it.
-        let theirs = ours(false);
-        let parts = theirs.parts(&module).unwrap();
+        let theirs = bare(false);
+        let parts = theirs.parts(&wanted, &module).unwrap();
         assert_eq!(
             parts[1].note.unwrap().to_string(),
             "// mine_rows_f32 [512, 2, 1, 1, 0, 4, 192]"

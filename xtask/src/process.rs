@@ -130,8 +130,8 @@ fn shown(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Both output streams, line by line.
-fn lines_of(child: &mut Child) -> Receiver<String> {
+/// Those output streams that are piped, line by line.
+pub fn lines_of(child: &mut Child) -> Receiver<String> {
     fn forward(stream: impl Read + Send + 'static, to: Sender<String>) {
         thread::spawn(move || {
             for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {

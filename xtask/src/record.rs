@@ -3,19 +3,17 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf};
 
-use anyhow::{Context, Result};
-use warpfold_kernels::kernels::{PARTS, PARTS_OF_NEWER};
-
 use crate::{
-    build_ptx::DEFAULT_ARCHS,
     facts::Violation,
     generator::Generator,
-    kernel_crate::{KernelCrate, Wanted},
+    kernel_crate::KernelCrate,
     paths,
     process::write_if_changed,
     report::{Build, Row},
     setup::Tools,
+    wanted::Wanted,
 };
+use anyhow::{Context, Result};
 
 /// The heads of the columns; those of the last two are ptxas's figures.
 const HEADS: &str = "entry bytes instructions wide-loads scalar-loads shuffles barriers atomics fused registers shared";
@@ -110,32 +108,25 @@ impl Record {
     }
 }
 
-/// What is recorded of a build beside what it is; or writes that down.
-pub fn check(
-    kernels: &KernelCrate,
-    wanted: &Wanted,
-    build: &Build,
-    tools: &Tools,
-    bless: bool,
-) -> Result<Vec<(String, Violation)>> {
+/// What is recorded of a build beside what it is; or writes that down. Of a part, what is recorded of that.
+pub fn check(kernels: &KernelCrate, build: &Build, tools: &Tools, bless: bool) -> Result<Vec<(String, Violation)>> {
     let arch = &build.arch;
-    let parts: &[&str] = if arch == DEFAULT_ARCHS[0] {
-        &PARTS
-    } else {
-        &PARTS_OF_NEWER
-    };
-    let is_default = DEFAULT_ARCHS.contains(&&**arch) && wanted.parts == parts;
-    if !(kernels.ours && is_default && matches!(tools.generator, Generator::Llvm(_))) {
+    let names: Vec<&str> = build.entries.iter().map(|row| &*row.name).collect();
+    let all = Wanted::default(arch);
+    let is_ours = kernels.ours && matches!(tools.generator, Generator::Llvm(_));
+    // For a default architecture, no more than the default build has.
+    let Some(all) = all.filter(|all| is_ours && names.iter().all(|name| all.has(name))) else {
         return Ok(vec![]);
-    }
+    };
     let is = Record::of(build);
-    if bless {
+    let is_part = names.len() < all.entries.len();
+    if bless && !is_part {
         println!("  recorded what the code of {arch} is made of");
         is.save(arch)?;
         return Ok(vec![]);
     }
     let mut was = Record::load(arch);
-    if kernels.sample {
+    if is_part {
         was.lines.retain(|name, _| is.lines.contains_key(name));
     }
     match was.compare(&is) {

@@ -43,6 +43,17 @@ pub struct Row {
     pub figures: Option<Figures>,
 }
 
+impl Build {
+    /// Adds what was built of it before. They are judged on the devices that both are.
+    pub fn add(&mut self, before: Self) {
+        self.devices.retain(|device| before.devices.contains(device));
+        let is_new = |row: &Row| self.entries.iter().all(|new| new.name != row.name);
+        let kept: Vec<Row> = before.entries.into_iter().filter(is_new).collect();
+        self.entries.extend(kept);
+        self.entries.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+}
+
 impl Report {
     /// The report in a PTX folder; an empty one if there is none, or none that can be read.
     pub fn load(folder: &Path) -> Self {

@@ -53,6 +53,29 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
+/// Whether an NVIDIA driver is here.
+pub fn has_driver() -> bool {
+    GPU_FILES.iter().any(|file| Path::new(file).exists())
+}
+
+/// One of them is there where an NVIDIA driver is: on Linux, and in its subsystem of Windows.
+const GPU_FILES: [&str; 2] = ["/dev/nvidiactl", "/dev/dxg"];
+
+/// The least compute capability of the GPUs here, as 90 for 9.0; none where nvidia-smi finds none.
+pub fn gpu() -> Option<u32> {
+    let query = ["--query-gpu=compute_cap", "--format=csv,noheader"];
+    least(&capture(Command::new("nvidia-smi").args(query)).ok()?)
+}
+
+/// The least in a list of compute capabilities.
+fn least(said: &str) -> Option<u32> {
+    let number = |line: &str| {
+        let (major, minor) = line.trim().split_once('.')?;
+        Some(10 * major.parse::<u32>().ok()? + minor.parse::<u32>().ok()?)
+    };
+    said.lines().filter_map(number).min()
+}
+
 /// What is there; an error that says what to do where there is no compiler.
 pub fn find(codegen: Codegen) -> Result<Tools> {
     let generator = generator(codegen, || {
@@ -387,6 +410,13 @@ mod tests {
     const UBUNTU: &str = "ID=ubuntu\nID_LIKE=debian\n";
     const MINT: &str = "ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n";
     const FEDORA: &str = "ID=fedora\n";
+
+    #[test]
+    fn the_gpus_compute_capability_is_read() {
+        assert_eq!(least("9.0\n8.6\n"), Some(86));
+        assert_eq!(least("12.1\n"), Some(121));
+        assert_eq!(least("No devices were found\n"), None);
+    }
 
     #[test]
     fn packages_are_for_root_on_debian_and_its_children() {

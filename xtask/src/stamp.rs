@@ -11,10 +11,11 @@ use anyhow::{Context, Result};
 use crate::paths;
 
 /// Of this program what makes PTX and checks it.
-const MAKERS: [&str; 11] = [
+const MAKERS: [&str; 12] = [
     "build_ptx.rs",
     "facts.rs",
     "generator",
+    "judge.rs",
     "kernel_crate.rs",
     "process.rs",
     "ptx.rs",

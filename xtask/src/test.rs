@@ -4,7 +4,6 @@ use std::{
     env,
     io::{BufRead, BufReader},
     ops::AddAssign,
-    path::Path,
     process::{Command, Stdio},
     time::Instant,
 };
@@ -168,21 +167,13 @@ fn as_nvvm_has_them() -> Result<()> {
 /// Runs the tests that need a GPU, where there is one or `WARPFOLD_REQUIRE_GPU` says so.
 fn device_tests(tests: &mut Counts) -> Result<()> {
     let is_required = env::var_os("WARPFOLD_REQUIRE_GPU").is_some_and(|value| value == "1");
-    if !is_required && !has_driver() {
+    if !is_required && !setup::has_driver() {
         println!("skipped: no NVIDIA driver is here; that they compile was checked by clippy");
         tests.skipped += 1;
         return Ok(());
     }
     run_cargo(&["test", "-p", "warpfold-tests", "--test", DEVICE], tests)
 }
-
-/// Whether an NVIDIA driver is here.
-pub fn has_driver() -> bool {
-    GPU_FILES.iter().any(|file| Path::new(file).exists())
-}
-
-/// One of them is there where an NVIDIA driver is: on Linux, and in its subsystem of Windows.
-const GPU_FILES: [&str; 2] = ["/dev/nvidiactl", "/dev/dxg"];
 
 /// Counts what the CPU backend runs for each element, in a build of its own: what is counted is the release profile.
 fn instructions() -> Result<()> {

@@ -1,6 +1,6 @@
 //! How much PTX there is: a driver compiles what is called, and a program carries all of it.
 
-use crate::{build_ptx, facts::Violation, kernel_crate::KernelCrate, report::Build};
+use crate::{facts::Violation, kernel_crate::KernelCrate, report::Build, wanted};
 
 /// The most bytes of PTX text that all modules of a default build may have: every one of them is compiled by somebody's driver.
 const MOST_BYTES: usize = 90_000_000;
@@ -14,12 +14,8 @@ pub fn check(kernels: &KernelCrate, builds: &[Build]) -> Option<(String, Violati
             .map(|row| row.counts.bytes)
     };
     let (entries, bytes) = (sizes().count(), sizes().sum::<usize>());
-    let of = if kernels.sample { ", a sample" } else { "" };
-    println!("\n{:.1} MB of PTX, {entries} entries{of}", bytes as f64 / 1e6);
-    let is_default = kernels.ours
-        && builds
-            .iter()
-            .all(|build| build_ptx::DEFAULT_ARCHS.contains(&&*build.arch));
+    println!("{:.1} MB of PTX, {entries} kernels", bytes as f64 / 1e6);
+    let is_default = kernels.ours && builds.iter().all(|build| wanted::DEFAULT_ARCHS.contains(&&*build.arch));
     (is_default && bytes > MOST_BYTES).then(|| {
         let what = format!("{bytes} bytes of PTX, where {MOST_BYTES} are the most");
         let violation = Violation {

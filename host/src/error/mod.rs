@@ -13,7 +13,7 @@ pub use offset::OffsetFault;
 pub use row::RowFault;
 pub use safetensors::SafetensorsFault;
 pub use tensors::TensorFault;
-use words::{build_ptx, listed, pointed_to};
+use words::{build_ptx, build_ptx_of, listed, pointed_to};
 
 /// What went wrong, with the numbers involved.
 ///
@@ -225,7 +225,7 @@ pub enum Error {
     /// This build has no kernels for the device.
     #[error(
         "no PTX of {entry} for compute capability {}.{} (built for: {built:?}); run {} and build again",
-        compute_capability.0, compute_capability.1, build_ptx(package)
+        compute_capability.0, compute_capability.1, build_ptx_of(package, entry)
     )]
     NoPtx {
         /// The kernel.

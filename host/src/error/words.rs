@@ -1,11 +1,32 @@
 //! How parts of an error's message are put.
 
+use warpfold_kernels::{
+    kernels::{self, Kernel, LIBRARY},
+    ladder,
+};
+
 /// What to run for the kernels of a package.
 pub(super) fn build_ptx(package: &str) -> String {
-    if package == warpfold_kernels::kernels::LIBRARY.package {
+    if package == LIBRARY.package {
         "`cargo xtask build-ptx` in warpfold's repository".into()
     } else {
         format!("`cargo xtask build-ptx --crate PATH` in warpfold's repository, PATH being the folder of {package},")
+    }
+}
+
+/// What to run for one of them: of the library's own, the kernels of its operator for elements of its type.
+pub(super) fn build_ptx_of(package: &str, entry: &str) -> String {
+    let rungs = || ladder::ENTRIES.into_iter().find(|rung| rung.name == entry);
+    let own = kernels::entry(entry).or_else(rungs);
+    match own.filter(|_| package == LIBRARY.package) {
+        Some(rung) if rung.kernel == Kernel::Ladder => {
+            format!("`cargo xtask build-ptx {}` in warpfold's repository", rung.part)
+        }
+        Some(entry) => {
+            let (op, element) = (entry.op, entry.element.name());
+            format!("`cargo xtask build-ptx {op} --types {element}` in warpfold's repository")
+        }
+        None => build_ptx(package),
     }
 }
 

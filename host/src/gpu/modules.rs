@@ -45,8 +45,8 @@ impl Modules {
     }
 
     /// Whether kernels of a library that it loads have clusters of blocks.
-    pub(super) fn have_clusters(&self, library: &Library) -> bool {
-        ptx::have_clusters(library, self.compute_capability)
+    pub(super) fn has_clusters(&self, entry: &Entry) -> bool {
+        ptx::has_clusters(entry, self.compute_capability)
     }
 
     fn load(&self, entry: &'static Entry) -> Result<Module, Error> {

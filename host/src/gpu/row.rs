@@ -314,12 +314,17 @@ fn planned(
     plan_of: impl Fn(u32) -> Result<RowPlan, Error>,
 ) -> Result<Planned, Error> {
     let modules = &gpu.inner.modules;
-    let mut cluster = if modules.have_clusters(library) { MOST_BLOCKS } else { 1 };
+    let mut cluster = MOST_BLOCKS;
     loop {
         let plan = plan_of(cluster)?;
+        let has_clusters = modules.has_clusters(plan.entry);
+        if cluster > 1 && !has_clusters {
+            cluster = 1;
+            continue;
+        }
         let function = modules.function(plan.entry)?;
         let shape = [plan.blocks, plan.threads(), plan.cluster()];
-        let at_once = if modules.have_clusters(library) && plan.blocks > 0 {
+        let at_once = if has_clusters && plan.blocks > 0 {
             launch::clusters_at_once(function, shape)
         } else {
             0

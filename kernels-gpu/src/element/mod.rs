@@ -101,13 +101,6 @@ impl Type {
         }
     }
 
-    /// Whether a build of a sample (`--cfg warpfold_sample`) has entry points of it: every operator's, and a type of each size that
-    /// is read in a way of its own.
-    #[must_use]
-    pub const fn is_sampled(self) -> bool {
-        matches!(self, Self::F32 | Self::Bf16 | Self::U8)
-    }
-
     /// The unsigned integer of the same bits, of an integer or bool; itself of a float.
     #[must_use]
     pub const fn unsigned(self) -> Self {

@@ -4,15 +4,15 @@
 /// types of elements each is built for, each with its [`LaunchBounds`](crate::kernels::LaunchBounds). `table.rs` is made by it, and so is what
 /// [`operators!`](crate::operators) makes of a crate of your own.
 ///
-/// They stand in parts, of which each has entry points where its `if` says so, on the GPU: of f32, bf16 and u8, and of other elements
-/// where their `if` does, too. Operators of a part of `folds of two` fold [`Two`](crate::element::Two) elements at a time, `of masked`
+/// They stand in parts, of which each has entry points where its `if` says so, on the GPU; those that a build does not
+/// [want](crate::kernels::is_wanted) are empty. Operators of a part of `folds of two` fold [`Two`](crate::element::Two) elements at a time, `of masked`
 /// an element and the mask's, [`Masked`](crate::element::Masked); those of vast states have the three kernels that any extents can do with. Those `with small` have a kernel more for one extent of few tiles ([`Kernel::Small`](crate::kernels::Kernel)). `a | b` are two that fold alike: see [`Either`](crate::monoids::Either). `ptx` is what
 /// the crate embeds, `rows` are the entries of its row operations.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! entries {
     (
-        ptx: $ptx:expr, rows: $rows:expr, of other elements if $others:meta;
+        ptx: $ptx:expr, rows: $rows:expr;
         $($part:ident: folds of $arrays:ident, if $when:meta {
             $($op:tt: $monoid:ty = |$params:pat_param| $value:expr, { $($element:ident: $bounds:ident),* $(,)? }, $few:ident small;)*
         })*
@@ -49,25 +49,25 @@ macro_rules! entries {
         };
 
         $($($(
-            $crate::entries!(@points $when, $others, $element; All, $op, "", $arrays $element, $monoid, $bounds, $params, $value);
+            $crate::entries!(@point $when, All, $op, "", $arrays $element, $monoid, $bounds, $params, $value);
             $crate::entries!(
-                @points_if $few; $when, $others, $element; Small, $op, "_small", $arrays $element, $monoid, $bounds, $params, $value
+                @point_if $few; $when, Small, $op, "_small", $arrays $element, $monoid, $bounds, $params, $value
             );
-            $crate::entries!(@points $when, $others, $element; Rows, $op, "_rows", $arrays $element, $monoid, $bounds, $params, $value);
-            $crate::entries!(@points $when, $others, $element; Strided, $op, "_strided", $arrays $element, $monoid, $bounds, $params, $value);
-            $crate::entries!(@points $when, $others, $element; Segments, $op, "_segments", $arrays $element, $monoid, $bounds, $params, $value);
+            $crate::entries!(@point $when, Rows, $op, "_rows", $arrays $element, $monoid, $bounds, $params, $value);
+            $crate::entries!(@point $when, Strided, $op, "_strided", $arrays $element, $monoid, $bounds, $params, $value);
+            $crate::entries!(@point $when, Segments, $op, "_segments", $arrays $element, $monoid, $bounds, $params, $value);
         )*)*)*
         $($($(
             $crate::entries!(
-                @points $vast_when, $others, $vast_element; All, $vast_op, "", one $vast_element, $vast_monoid, $vast_bounds,
+                @point $vast_when, All, $vast_op, "", one $vast_element, $vast_monoid, $vast_bounds,
                 $vast_params, $vast_value
             );
             $crate::entries!(
-                @points $vast_when, $others, $vast_element; Strided, $vast_op, "_strided", one $vast_element, $vast_monoid, $vast_bounds,
+                @point $vast_when, Strided, $vast_op, "_strided", one $vast_element, $vast_monoid, $vast_bounds,
                 $vast_params, $vast_value
             );
             $crate::entries!(
-                @points $vast_when, $others, $vast_element; Segments, $vast_op, "_segments", one $vast_element, $vast_monoid, $vast_bounds,
+                @point $vast_when, Segments, $vast_op, "_segments", one $vast_element, $vast_monoid, $vast_bounds,
                 $vast_params, $vast_value
             );
         )*)*)?
@@ -104,23 +104,10 @@ macro_rules! entries {
     (@new_if without, $($rest:tt)*) => {
         &[]
     };
-    (@points_if with; $($rest:tt)*) => {
-        $crate::entries!(@points $($rest)*);
+    (@point_if with; $($rest:tt)*) => {
+        $crate::entries!(@point $($rest)*);
     };
-    (@points_if without; $($rest:tt)*) => {};
-    // A build of a sample has these types of elements alone, which `Type::is_sampled` knows.
-    (@points $when:meta, $others:meta, f32; $($point:tt)*) => {
-        $crate::entries!(@point $when, $($point)*);
-    };
-    (@points $when:meta, $others:meta, bf16; $($point:tt)*) => {
-        $crate::entries!(@point $when, $($point)*);
-    };
-    (@points $when:meta, $others:meta, u8; $($point:tt)*) => {
-        $crate::entries!(@point $when, $($point)*);
-    };
-    (@points $when:meta, $others:meta, $element:ident; $($point:tt)*) => {
-        $crate::entries!(@point all($when, $others), $($point)*);
-    };
+    (@point_if without; $($rest:tt)*) => {};
     (@point $when:meta, $kernel:ident, ($op:ident | $also:ident), $($rest:tt)*) => {
         $crate::entries!(@point $when, $kernel, $op, $($rest)*);
     };
@@ -138,11 +125,13 @@ macro_rules! entries {
                 /// As [`kernels::run`](crate::kernels::run).
                 #[unsafe(export_name = concat!(stringify!($op), $infix, "_", stringify!($element)))]
                 pub unsafe fn entry(launch: $crate::kernels::Launch) {
-                    let $params = launch.params();
-                    let arguments = launch.arguments::<$crate::entries!(@item $arrays $element)>();
-                    let simt = $crate::simt::nvptx::Nvptx;
-                    // SAFETY: passed on to the launcher.
-                    unsafe { $crate::kernels::run(simt, $value, $crate::kernels::Kernel::$kernel, arguments) }
+                    if const { $crate::kernels::is_wanted(concat!(stringify!($op), $infix, "_", stringify!($element))) } {
+                        let $params = launch.params();
+                        let arguments = launch.arguments::<$crate::entries!(@item $arrays $element)>();
+                        let simt = $crate::simt::nvptx::Nvptx;
+                        // SAFETY: passed on to the launcher.
+                        unsafe { $crate::kernels::run(simt, $value, $crate::kernels::Kernel::$kernel, arguments) }
+                    }
                 }
             }
 

@@ -291,6 +291,36 @@ impl Entry {
     }
 }
 
+/// Whether a build has the code of an entry point of that name. The variable `WARPFOLD_ENTRIES` has the names of those that it wants; without it
+/// all are. The others are there and empty, so each has the code that it has among all: `cargo xtask build-ptx` leaves them out.
+#[doc(hidden)] // for `entries!` and `row_entries!`
+#[must_use]
+pub const fn is_wanted(name: &str) -> bool {
+    match option_env!("WARPFOLD_ENTRIES") {
+        Some(names) => has_word(names.as_bytes(), name.as_bytes()),
+        None => true,
+    }
+}
+
+/// Whether a word is among those of a text, which have one space between them.
+const fn has_word(text: &[u8], word: &[u8]) -> bool {
+    let (mut start, mut at) = (0, 0);
+    while at <= text.len() {
+        if at == text.len() || text[at] == b' ' {
+            let mut same = 0;
+            while same < word.len() && start + same < at && text[start + same] == word[same] {
+                same += 1;
+            }
+            if same == word.len() && start + same == at {
+                return true;
+            }
+            start = at + 1;
+        }
+        at += 1;
+    }
+    false
+}
+
 /// The most 32-bit words of a state, and of an answer, of an operator that has every kernel.
 pub const MOST_WORDS: usize = FEW_WORDS;
 

@@ -305,10 +305,12 @@ macro_rules! row_entries {
                 /// As the kernel's.
                 #[unsafe(export_name = $name)]
                 pub unsafe fn entry(launch: $crate::kernels::rowwise::RowLaunch) {
-                    let $params = launch.params();
-                    let ($simt, $passed) = ($crate::simt::nvptx::Nvptx, launch.$arguments$(::<$element>)?());
-                    // SAFETY: passed on to the launcher.
-                    unsafe { $call }
+                    if const { $crate::kernels::is_wanted($name) } {
+                        let $params = launch.params();
+                        let ($simt, $passed) = ($crate::simt::nvptx::Nvptx, launch.$arguments$(::<$element>)?());
+                        // SAFETY: passed on to the launcher.
+                        unsafe { $call }
+                    }
                 }
             }
 

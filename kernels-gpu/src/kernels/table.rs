@@ -30,7 +30,7 @@ pub const PARTS: [&str; 8] = [
 pub const PARTS_OF_NEWER: [&str; 2] = ["exponentials", "rows"];
 
 entries! {
-    ptx: None, rows: rowwise::ENTRIES, of other elements if not(warpfold_sample);
+    ptx: None, rows: rowwise::ENTRIES;
     sums: folds of one, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "sums")) {
         (sum | mean): Either<Sum, Mean> = |params| Either::of_params(Sum, Mean, params), {
             f32: REGS_64, f64: REGS_80, f16: REGS_128, bf16: REGS_128,

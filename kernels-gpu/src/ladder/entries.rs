@@ -77,8 +77,10 @@ macro_rules! kernels {
                     /// As the kernel's.
                     #[unsafe(export_name = $name)]
                     pub unsafe fn entry(launch: $launch) {
-                        // SAFETY: passed on to the launcher.
-                        unsafe { $run(crate::simt::nvptx::Nvptx, launch) }
+                        if const { crate::kernels::is_wanted($name) } {
+                            // SAFETY: passed on to the launcher.
+                            unsafe { $run(crate::simt::nvptx::Nvptx, launch) }
+                        }
                     }
                 }
             };

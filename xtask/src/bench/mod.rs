@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{build_ptx, generator::Codegen, paths, process::capture, setup, test};
+use crate::{build_ptx, generator::Codegen, paths, process::capture, setup};
 use parts::{PARTS, Part};
 use programs::Programs;
 use records::{Measured, Record};
@@ -42,7 +42,7 @@ const NO_GPU: &str = "no GPU can be used here: `cargo xtask bench --only cpu` is
 /// Runs the task.
 pub fn run(args: &Args) -> Result<()> {
     let is_of_cpu = match &args.only[..] {
-        [] => args.programs.is_none() && !test::has_driver(),
+        [] => args.programs.is_none() && !setup::has_driver(),
         parts => parts.iter().any(|part| part.is_of_cpu()),
     };
     let mut parts = args.only.clone();
@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Result<()> {
         _ => {
             // Before half an hour of building.
             if !is_of_cpu {
-                if !test::has_driver() {
+                if !setup::has_driver() {
                     bail!("{NO_GPU}");
                 }
                 build_ptx::build_default(&setup::ensure(Codegen::Llvm)?)?;

@@ -14,12 +14,16 @@ use rayon::prelude::*;
 use super::{KernelCrate, number};
 use crate::build_ptx::seconds;
 use crate::process::{capture, on_path, untangled};
+use crate::wanted::PartOfBuild;
 
 /// The target of rustc's PTX backend.
 pub const TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// The variable that names a kernel compiler.
 pub const VARIABLE: &str = "WARPFOLD_KERNEL_RUSTC";
+
+/// The variable that names the entries that are wanted of ours, if not all are: `warpfold_kernels::kernels::is_wanted` reads it.
+const ENTRIES: &str = "WARPFOLD_ENTRIES";
 
 /// The oldest compiler whose output was checked: 1.(this).
 const OLDEST_MINOR: u32 = 96;
@@ -205,16 +209,20 @@ impl Compiler {
         self.compile_in(&kernels.cache.join(arch), kernels, arch, None, more_flags)
     }
 
-    /// The same of parts of it, as many at once as there are cores. `core` is compiled once for all, with no part.
+    /// The same of parts of ours, as many at once as there are cores. `core` is compiled once for all, with no part.
     pub fn compile_parts(
         &self,
         kernels: &KernelCrate,
         arch: &str,
-        parts: &[&str],
+        parts: &[PartOfBuild],
         more_flags: &str,
     ) -> Result<Vec<String>> {
         let common = kernels.cache.join(arch).join("core");
-        self.compile_in(&common, kernels, arch, Some("none"), more_flags)?;
+        let none = PartOfBuild {
+            name: "none",
+            only: None,
+        };
+        self.compile_in(&common, kernels, arch, Some(&none), more_flags)?;
         // In their order, so that the dearest are not left for the end.
         let compiled: Vec<(usize, String)> = parts
             .iter()
@@ -223,10 +231,10 @@ impl Compiler {
             .map(|(i, part)| {
                 let start = Instant::now();
                 // Cargo compiles one thing at a time in a folder.
-                let folder = kernels.cache.join(arch).join(part);
+                let folder = kernels.cache.join(arch).join(part.name);
                 copy_but(&common, &folder, &kernels.library)?;
                 let text = self.compile_in(&folder, kernels, arch, Some(part), more_flags)?;
-                println!("  {arch}, {part}: {}", seconds(start.elapsed()));
+                println!("  {arch}, {}: {}", part.name, seconds(start.elapsed()));
                 Ok((i, text))
             })
             .collect::<Result<_>>()?;
@@ -242,19 +250,22 @@ impl Compiler {
         cache: &Path,
         kernels: &KernelCrate,
         arch: &str,
-        part: Option<&str>,
+        part: Option<&PartOfBuild>,
         more_flags: &str,
     ) -> Result<String> {
         // Fat LTO and one unit leave no calls. There is nothing to link: the assembly is the product. JumpThreading copies
         // barriers into divergent branches (rust-lang/rust 137086). Whatever its size, a function is inlined; and no lanes of
         // vectors are looked for in straight-line code, which the target hardly has and which costs registers.
-        let sample = if kernels.sample { "--cfg warpfold_sample" } else { "" };
         let flags = format!(
-            "-C target-cpu={arch} {} --emit=asm -C linker=true -Zmir-enable-passes=-JumpThreading -C no-vectorize-slp -C no-vectorize-loops -C llvm-args=-inline-threshold=1000000 {sample} {more_flags}",
+            "-C target-cpu={arch} {} --emit=asm -C linker=true -Zmir-enable-passes=-JumpThreading -C no-vectorize-slp -C no-vectorize-loops -C llvm-args=-inline-threshold=1000000 {more_flags}",
             language(arch)
         );
+        let mut command = self.cargo();
+        if let Some(only) = part.and_then(|part| part.only.as_ref()) {
+            command.env(ENTRIES, only);
+        }
         capture(
-            self.cargo()
+            command
                 .current_dir(&kernels.folder)
                 .args([
                     "rustc",
@@ -273,7 +284,7 @@ impl Compiler {
                 .args(["--config", "profile.release.debug=0"])
                 // Of this crate alone, so that nothing else is compiled for it.
                 .args(part.map_or(vec![], |part| {
-                    let name = format!("warpfold_part=\"{part}\"");
+                    let name = format!("warpfold_part=\"{}\"", part.name);
                     ["--", "--cfg", "warpfold_part", "--cfg", &name]
                         .map(str::to_owned)
                         .to_vec()
@@ -294,6 +305,7 @@ impl Compiler {
         let mut command = untangled(&self.cargo);
         // The kernels use unstable features; a distribution's compiler takes them when told so.
         command.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1");
+        command.env_remove(ENTRIES);
         command
     }
 }

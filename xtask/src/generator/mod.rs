@@ -10,10 +10,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
 
-use crate::{
-    build_ptx::seconds,
-    kernel_crate::{KernelCrate, Wanted},
-};
+use crate::{build_ptx::seconds, kernel_crate::KernelCrate, wanted::Wanted};
 
 /// The code generator that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -76,25 +73,26 @@ impl Generator {
     /// The PTX of `kernels` for each of `builds`, in the parts that each is compiled in; as many at once as there are cores, for each
     /// is one long single-threaded piece.
     pub fn compile_all(&self, kernels: &KernelCrate, builds: &[Wanted]) -> Result<Vec<Vec<String>>> {
-        let archs: Vec<&str> = builds.iter().map(|wanted| &*wanted.arch).collect();
-        println!(
-            "compiling {} for {} with {}",
-            kernels.package,
-            archs.join(", "),
-            self.version()
-        );
+        for wanted in builds {
+            let of = match kernels.ours {
+                true => format!("{} kernels", wanted.entries.len()),
+                false => kernels.package.clone(),
+            };
+            println!("compiling {of} for {} with {}", wanted.arch, self.version());
+        }
         if let Self::Nvvm(toolchain) = self {
             toolchain.build_builder()?;
         }
         builds
             .par_iter()
-            .map(|Wanted { arch, parts }| {
-                let start = Instant::now();
+            .map(|wanted| {
+                let (arch, start) = (&*wanted.arch, Instant::now());
+                let parts = || wanted.parts();
                 let texts = match self {
                     Self::Nvvm(toolchain) => vec![toolchain.compile(kernels, arch)?],
                     Self::Llvm(compiler) if !kernels.ours => vec![compiler.compile(kernels, arch, "")?],
-                    Self::Llvm(compiler) => compiler.compile_parts(kernels, arch, parts, "")?,
-                    Self::StandIn(compiler) => compiler.compile_parts(kernels, arch, parts, stand_in::FLAGS)?,
+                    Self::Llvm(compiler) => compiler.compile_parts(kernels, arch, &parts(), "")?,
+                    Self::StandIn(compiler) => compiler.compile_parts(kernels, arch, &parts(), stand_in::FLAGS)?,
                 };
                 println!("  {arch}: {}", seconds(start.elapsed()));
                 Ok(texts)

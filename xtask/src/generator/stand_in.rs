@@ -25,7 +25,7 @@ pub const FLAGS: &str = "\
 /// The architecture that is checked.
 pub const ARCH: &str = "sm_90";
 
-/// The crate of kernels with the stand-in in `cuda_std`'s place: a sample, for what is checked here is the same in each type of elements.
+/// The crate of kernels with the stand-in in `cuda_std`'s place.
 pub fn kernels() -> Result<KernelCrate> {
     let cache = paths::target().join("kernels/stand-in");
     Ok(KernelCrate {
@@ -39,7 +39,6 @@ pub fn kernels() -> Result<KernelCrate> {
         ptx: cache.join("ptx"),
         cache,
         ours: true,
-        sample: true,
     })
 }
 

@@ -72,13 +72,12 @@ const fn entry<T: Width>(name: &'static str, blocks: u32, barriers: u32) -> Entr
 }
 
 macro_rules! points {
-    ($($name:literal: $kernel:ident of $element:ident, if $when:meta;)*) => {
+    ($($name:literal: $kernel:ident of $element:ident;)*) => {
         $(
             #[cfg(all(
                 target_arch = "nvptx64",
                 feature = "entries",
-                any(not(warpfold_part), warpfold_part = "statistics"),
-                $when
+                any(not(warpfold_part), warpfold_part = "statistics")
             ))]
             const _: () = {
                 crate::kernel! {
@@ -103,27 +102,29 @@ macro_rules! points {
                         answers: *mut u64,
                         rows: u32,
                     ) {
-                        let extents = Extents::<$element> {
-                            start,
-                            len,
-                            count,
-                            stride,
-                            step,
-                            layout,
-                            // Elements are read one by one.
-                            around: crate::stages::load::around::Around(0, 0),
-                        };
-                        let arguments = Arguments {
-                            extents,
-                            order: Order::of_params(order),
-                            equality: Equality::of_params(kind, highest),
-                            table,
-                            slots,
-                            answers,
-                            rows,
-                        };
-                        // SAFETY: passed on to the launcher.
-                        unsafe { $kernel(crate::simt::nvptx::Nvptx, arguments) }
+                        if const { crate::kernels::is_wanted($name) } {
+                            let extents = Extents::<$element> {
+                                start,
+                                len,
+                                count,
+                                stride,
+                                step,
+                                layout,
+                                // Elements are read one by one.
+                                around: crate::stages::load::around::Around(0, 0),
+                            };
+                            let arguments = Arguments {
+                                extents,
+                                order: Order::of_params(order),
+                                equality: Equality::of_params(kind, highest),
+                                table,
+                                slots,
+                                answers,
+                                rows,
+                            };
+                            // SAFETY: passed on to the launcher.
+                            unsafe { $kernel(crate::simt::nvptx::Nvptx, arguments) }
+                        }
                     }
                 }
             };
@@ -132,12 +133,12 @@ macro_rules! points {
 }
 
 points! {
-    "distinct_u8": count_whole of u8, if all();
-    "distinct_u16": count_whole of u16, if not(warpfold_sample);
-    "distinct_u32": count_whole of u32, if not(warpfold_sample);
-    "distinct_u64": count_whole of u64, if not(warpfold_sample);
-    "distinct_extents_u8": count_extents of u8, if all();
-    "distinct_extents_u16": count_extents of u16, if not(warpfold_sample);
-    "distinct_extents_u32": count_extents of u32, if not(warpfold_sample);
-    "distinct_extents_u64": count_extents of u64, if not(warpfold_sample);
+    "distinct_u8": count_whole of u8;
+    "distinct_u16": count_whole of u16;
+    "distinct_u32": count_whole of u32;
+    "distinct_u64": count_whole of u64;
+    "distinct_extents_u8": count_extents of u8;
+    "distinct_extents_u16": count_extents of u16;
+    "distinct_extents_u32": count_extents of u32;
+    "distinct_extents_u64": count_extents of u64;
 }

@@ -66,8 +66,10 @@ macro_rules! points {
                     /// As the kernel's.
                     #[unsafe(export_name = $name)]
                     pub unsafe fn entry($launch: TensorsLaunch) {
-                        // SAFETY: passed on to the launcher.
-                        unsafe { $run }
+                        if const { crate::kernels::is_wanted($name) } {
+                            // SAFETY: passed on to the launcher.
+                            unsafe { $run }
+                        }
                     }
                 }
             };

@@ -1,7 +1,7 @@
 //! What `cargo xtask demo` runs: folds a small real file, then a gigabyte, on the best device there is, and says where,
 //! how fast, and how near that is to the memory's speed.
 //!
-//! `cargo run --release --example demo`; needs no GPU. An argument is the number of elements, for a gigabyte of them.
+//! `cargo run --release -p warpfold-demo`; needs no GPU. An argument is the number of elements, for a gigabyte of them.
 //! `WARPFOLD_DATA_DIR` names a folder to read the file from.
 
 use std::{env, error::Error, fmt::Debug, fs, hint::black_box, path::PathBuf, time::Instant};
@@ -14,11 +14,13 @@ use cust::{
 };
 use rayon::prelude::*;
 use warpfold::{
-    cpu,
+    View, cpu,
     files::TensorFile,
     gpu::Gpu,
+    layout::Layout,
     ops::{ArgMax, ArgMin, Max, Mean, Min, Product, Reduction, Sum},
     pieces::Pieces,
+    row,
 };
 use warpfold_emulator::Shape;
 use warpfold_kernels::monoids::Words;
@@ -51,30 +53,92 @@ fn main() -> Outcome<()> {
         cpu::threads(),
         cpu::vector_instructions()
     );
-    small(gpu.as_ref())?;
+    let table = table()?;
+    small(gpu.as_ref(), &table.values)?;
+    softmax(gpu.as_ref(), &table)?;
     let asked = env::args().nth(1).map(|elements| elements.parse()).transpose()?;
     let values = large(asked.unwrap_or(LARGE));
-    match gpu {
-        Some(gpu) => on_gpu(&gpu, &values),
-        None => on_cpu(&values),
+    match &gpu {
+        Some(gpu) => on_gpu(gpu, &values)?,
+        None => on_cpu(&values)?,
     }
+    let features = if gpu.is_some() { "command,cuda" } else { "command" };
+    println!("\nnext, the command, on this file or yours (it takes minutes to compile):");
+    println!("  cargo run --release -p warpfold --features {features} -- reduce mean host/examples/data/{FILE}");
+    if gpu.is_some() {
+        println!(
+            "other kernels, such as those along axes, are built by their names: cargo xtask build-ptx mean var --types f32"
+        );
+    }
+    Ok(())
+}
+
+/// The file's name.
+const FILE: &str = "michelson_1879.npy";
+
+/// The file's array.
+struct Measured {
+    layout: Layout,
+    values: Vec<f32>,
+}
+
+/// Reads the file.
+fn table() -> Outcome<Measured> {
+    let folder = env::var_os("WARPFOLD_DATA_DIR").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../data")),
+        PathBuf::from,
+    );
+    let tensor = TensorFile::open(folder.join(FILE))?.one()?;
+    let layout = tensor.layout()?;
+    let values = tensor.read()?;
+    Ok(Measured { layout, values })
 }
 
 /// Folds the file.
-fn small(gpu: Option<&Gpu>) -> Outcome<()> {
-    let folder = env::var_os("WARPFOLD_DATA_DIR").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data")),
-        PathBuf::from,
-    );
-    let path = folder.join("michelson_1879.npy");
-    let values: Vec<f32> = TensorFile::open(path)?.one()?.read()?;
-    let at = fold(gpu, ArgMax, &values)?;
+fn small(gpu: Option<&Gpu>, values: &[f32]) -> Outcome<()> {
+    let at = fold(gpu, ArgMax, values)?;
     println!("\nMichelson's measurements of the speed of light in air, 1879, km/s");
     println!("  count   {}", values.len());
-    println!("  mean    {:?}", fold(gpu, Mean, &values)?);
-    println!("  min     {:?}", fold(gpu, Min, &values)?);
-    println!("  max     {:?}, at index {at}", fold(gpu, Max, &values)?);
+    println!("  mean    {:?}", fold(gpu, Mean, values)?);
+    println!("  min     {:?}", fold(gpu, Min, values)?);
+    println!("  max     {:?}, at index {at}", fold(gpu, Max, values)?);
     Ok(())
+}
+
+/// The softmax of each series of the file, of the speed over 50 km/s: the weight of each measurement in a mean that prefers the largest.
+fn softmax(gpu: Option<&Gpu>, table: &Measured) -> Outcome<()> {
+    let softmax = || row::softmax().scale(1.0 / 50.0);
+    let view = || View::new(&table.values, &table.layout);
+    let on_cpu = softmax().on_cpu::<_, f32>(view()?)?;
+    let len = *on_cpu.shape.last().ok_or("the file has no axis")? as usize;
+    println!("\nsoftmax of each series, of the speed over 50 km/s: the first six weights of {len}, and the sum of all");
+    for weights in on_cpu.values.chunks(len) {
+        let six: Vec<String> = weights.iter().take(6).map(|weight| format!("{weight:.4}")).collect();
+        println!("  {}  {:.6}", six.join(" "), cpu::reduce(Sum, weights)?);
+    }
+    match gpu {
+        Some(gpu) => {
+            let on_gpu = softmax().on::<_, f32>(gpu, view()?)?;
+            same_bits(&on_gpu.values, &on_cpu.values)?;
+            println!("the GPU gives the same bits as the CPU");
+        }
+        None => {
+            for (series, weights) in table.values.chunks(len).zip(on_cpu.values.chunks(len)) {
+                same_bits(&softmax().on_cpu::<_, f32>(series)?.values, weights)?;
+            }
+            println!("each series alone has the same bits");
+        }
+    }
+    Ok(())
+}
+
+fn same_bits(some: &[f32], others: &[f32]) -> Outcome<()> {
+    let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+    if bits(some) == bits(others) {
+        Ok(())
+    } else {
+        Err("softmax: two answers differ in their bits".into())
+    }
 }
 
 fn fold<R: Reduction<f32>>(gpu: Option<&Gpu>, op: R, values: &[f32]) -> Outcome<R::Answer> {

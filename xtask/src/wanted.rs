@@ -1,0 +1,213 @@
+//! What a build makes: of which architectures, which of our kernels.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use warpfold_kernels::kernels::{Entry, PARTS, PARTS_OF_NEWER};
+
+use crate::{
+    generator::{self, Generator},
+    selection::{Selection, entries},
+};
+
+/// What is built unless said otherwise: a base, and what is better on an architecture with instructions that the base has not. The
+/// driver compiles the newest that a device can take.
+pub const DEFAULT_ARCHS: [&str; 2] = ["sm_75", "sm_90"];
+
+/// An architecture that is asked for, and what of our kernels is wanted for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// As `sm_NN`.
+    pub arch: String,
+    /// Entries of ours, each with its code; a user's crate has its own.
+    pub entries: Vec<&'static Entry>,
+}
+
+/// A part of the build, as one run of the compiler makes it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PartOfBuild {
+    /// Its name in the list of entries.
+    pub name: &'static str,
+    /// The names of the entries that are wanted of it, if not all are.
+    pub only: Option<String>,
+}
+
+impl Wanted {
+    /// All that is selected.
+    pub fn all(arch: &str, selection: &Selection) -> Self {
+        Self::of(arch, &PARTS, selection)
+    }
+
+    /// What is selected and better there than what older architectures have.
+    pub fn newer(arch: &str, selection: &Selection) -> Self {
+        Self::of(arch, &PARTS_OF_NEWER, selection)
+    }
+
+    fn of(arch: &str, parts: &[&str], selection: &Selection) -> Self {
+        let wanted = entries().filter(|entry| parts.contains(&entry.part) && selection.has(entry));
+        Self {
+            arch: arch.to_owned(),
+            entries: wanted.collect(),
+        }
+    }
+
+    /// The same, but for entries of these names.
+    pub fn without(&self, names: &[&str]) -> Self {
+        let left = self.entries.iter().filter(|entry| !names.contains(&entry.name));
+        Self {
+            arch: self.arch.clone(),
+            entries: left.copied().collect(),
+        }
+    }
+
+    /// All that the default build has for an architecture; none for one that is no default.
+    pub fn default(arch: &str) -> Option<Self> {
+        let [base, newer @ ..] = DEFAULT_ARCHS;
+        match arch {
+            arch if arch == base => Some(Self::all(arch, &Selection::all())),
+            arch if newer.contains(&arch) => Some(Self::newer(arch, &Selection::all())),
+            _ => None,
+        }
+    }
+
+    /// Whether it wants the entry of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.entries.iter().any(|entry| entry.name == name)
+    }
+
+    /// The parts that have what is wanted, the dearest first.
+    pub fn parts(&self) -> Vec<PartOfBuild> {
+        let of_part = |part: &'static str| {
+            let is_of = |entry: &&&Entry| entry.part == part;
+            let wanted: Vec<&str> = self.entries.iter().filter(is_of).map(|entry| entry.name).collect();
+            let all = entries().filter(|entry| entry.part == part).count();
+            (!wanted.is_empty()).then(|| PartOfBuild {
+                name: part,
+                only: (wanted.len() < all).then(|| wanted.join(" ")),
+            })
+        };
+        PARTS.into_iter().filter_map(of_part).collect()
+    }
+}
+
+/// What is to be built: what is selected for architectures that are asked for; else for the base, and for the other defaults what is
+/// better there, if the code generator can be told so. Of a part of the kernels, only what the GPU with that compute capability loads.
+pub fn wanted(archs: &[String], selection: &Selection, gpu: Option<u32>, generator: &Generator) -> Result<Vec<Wanted>> {
+    if !archs.is_empty() {
+        let asked: BTreeSet<&str> = archs.iter().map(|arch| arch.trim()).collect();
+        return Ok(asked.into_iter().map(|arch| Wanted::all(arch, selection)).collect());
+    }
+    let [base, newer @ ..] = DEFAULT_ARCHS;
+    let newer = newer.iter().map(|arch| match generator.knows_parts() {
+        true => Wanted::newer(arch, selection),
+        false => Wanted::all(arch, selection),
+    });
+    let mut all: Vec<Wanted> = [Wanted::all(base, selection)].into_iter().chain(newer).collect();
+    if let Some(gpu) = gpu.filter(|_| !selection.is_all()) {
+        all.retain(|wanted| generator::number(&wanted.arch) <= Some(gpu));
+        // It loads the newest that it can take.
+        for older in 1..all.len() {
+            let (olds, news) = all.split_at_mut(older);
+            let names: Vec<&str> = news[0].entries.iter().map(|entry| entry.name).collect();
+            olds.iter_mut().for_each(|old| *old = old.without(&names));
+        }
+        if all.is_empty() {
+            bail!(
+                "the GPU is of compute capability {}.{}, older than {base}: name an architecture by --arch",
+                gpu / 10,
+                gpu % 10
+            );
+        }
+    }
+    all.retain(|wanted| !wanted.entries.is_empty());
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_compiled_whole_or_for_what_is_wanted_of_them() {
+        let of = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            Wanted::all("sm_75", &Selection::parse(&names, &[]).unwrap())
+        };
+        let whole = Wanted::all("sm_75", &Selection::all());
+        assert_eq!(Wanted::default("sm_75").as_ref(), Some(&whole));
+        assert_eq!(
+            Wanted::default("sm_90"),
+            Some(Wanted::newer("sm_90", &Selection::all()))
+        );
+        assert_eq!(Wanted::default("sm_80"), None);
+        assert_eq!(whole.parts().len(), PARTS.len());
+        assert!(whole.parts().iter().all(|part| part.only.is_none()));
+        let some = of(&["log_sum_exp_f32", "sum_f32", "sum_small_f32"]);
+        let part = |name, only: &str| PartOfBuild {
+            name,
+            only: Some(only.to_owned()),
+        };
+        let both = [
+            part("sums", "sum_f32 sum_small_f32"),
+            part("exponentials", "log_sum_exp_f32"),
+        ];
+        assert_eq!(some.parts(), both);
+        assert_eq!(
+            some.without(&["sum_f32", "log_sum_exp_f32"]).parts(),
+            [part("sums", "sum_small_f32")]
+        );
+        assert!(
+            Wanted::newer("sm_90", &Selection::parse(&["sum".to_owned()], &[]).unwrap())
+                .entries
+                .is_empty()
+        );
+    }
+
+    /// How many entries of each architecture are wanted.
+    fn counts(names: &[&str], archs: &[&str], gpu: Option<u32>) -> Result<Vec<(String, usize)>> {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let selection = Selection::parse(&words(names), &words(&["f32"][..names.len().min(1)])).unwrap();
+        let generator = Generator::Llvm(generator::llvm::Compiler {
+            rustc: "rustc".into(),
+            cargo: "cargo".into(),
+            version: String::new(),
+            archs: vec![],
+        });
+        let all = wanted(&words(archs), &selection, gpu, &generator)?;
+        Ok(all
+            .into_iter()
+            .map(|wanted| (wanted.arch, wanted.entries.len()))
+            .collect())
+    }
+
+    #[test]
+    fn a_part_is_built_for_the_gpu_that_is_there_and_all_for_every_one() {
+        let of = |archs: &[(&str, usize)]| -> Vec<(String, usize)> {
+            archs.iter().map(|(arch, count)| ((*arch).to_owned(), *count)).collect()
+        };
+        let softmax = counts(&["softmax"], &["sm_90"], None).unwrap()[0].1;
+        for (names, archs, gpu, is) in [
+            (&["sum"][..], &[][..], None, of(&[("sm_75", 5)])),
+            (&["sum"], &[], Some(90), of(&[("sm_75", 5)])),
+            (&["sum"], &["sm_90"], Some(75), of(&[("sm_90", 5)])),
+            (&["softmax"], &[], None, of(&[("sm_75", softmax), ("sm_90", softmax)])),
+            (&["softmax"], &[], Some(86), of(&[("sm_75", softmax)])),
+            (&["softmax"], &[], Some(120), of(&[("sm_90", softmax)])),
+            (
+                &["softmax", "sum"],
+                &[],
+                Some(90),
+                of(&[("sm_75", 5), ("sm_90", softmax)]),
+            ),
+        ] {
+            assert_eq!(
+                counts(names, archs, gpu).unwrap(),
+                is,
+                "{names:?} for {archs:?}, {gpu:?}"
+            );
+        }
+        assert_eq!(counts(&[], &[], Some(90)).unwrap(), counts(&[], &[], None).unwrap());
+        let error = counts(&["sum"], &[], Some(70)).unwrap_err().to_string();
+        assert!(error.contains("7.0") && error.contains("--arch"), "{error}");
+    }
+}

@@ -24,13 +24,15 @@ enum Source<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// Those of a file, which `cursor` is at the first of.
-    pub fn plain(tensor: &'a Tensor, cursor: Cursor) -> Self {
+    /// Those of a file from byte `from` of them on; the first is where `cursor` is.
+    pub fn plain(tensor: &'a Tensor, cursor: &Cursor, from: u64) -> Self {
+        let start = cursor.before();
+        let at = start + from;
         Self {
             tensor,
-            start: cursor.before(),
-            at: cursor.before(),
-            source: Source::Plain(cursor),
+            start,
+            at,
+            source: Source::Plain(cursor.at(at)),
         }
     }
 

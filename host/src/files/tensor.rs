@@ -238,6 +238,51 @@ impl Tensor {
         Stream::start(self, piece, self.element_bytes()?)
     }
 
+    /// Whether [`read_at`](Self::read_at) reads any of its elements: they are stored plainly in a regular file, and in C
+    /// order. Those of a `.npz` file, of a pipe and of Fortran order can only be read from the first on.
+    #[must_use]
+    pub fn is_seekable(&self) -> bool {
+        self.seekable().is_some()
+    }
+
+    /// Fills `values` with the elements from number `first` on, in C order. Several threads may read one tensor at once.
+    ///
+    /// Memory: none. Cost: one positioned read of those elements; beyond the first 64 open files, opening the file too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] if the tensor has fewer elements; [`Error::WrongDtype`] if they cannot be read as `T`; that
+    /// of its [`fault`](Self::fault), if it has one; [`Error::Truncated`] where the file has shrunk since it was opened;
+    /// [`Error::File`] where the system says no, the file was found to be replaced, or the tensor is not
+    /// [seekable](Self::is_seekable). `values` hold anything then.
+    pub fn read_at<T: Element>(&self, first: u64, values: &mut [T]) -> Result<(), Error> {
+        self.check::<T>()?;
+        let cursor = self.seekable().ok_or_else(|| {
+            let reason = "its elements can only be read from the first on";
+            self.at(io::Error::new(io::ErrorKind::NotSeekable, reason))
+        })?;
+        if first
+            .checked_add(values.len() as u64)
+            .is_none_or(|end| end > self.len())
+        {
+            let lowest = i128::from(first);
+            return Err(Error::OutOfBounds {
+                lowest,
+                highest: lowest + values.len() as i128 - 1,
+                len: self.len(),
+            });
+        }
+        Elements::plain(self, cursor, first * size_of::<T>() as u64).fill(bytemuck::cast_slice_mut(values))
+    }
+
+    /// Where the elements are, if any of them can be read without those before it.
+    fn seekable(&self) -> Option<&Cursor> {
+        match &self.place {
+            Ok(Place::Plain(cursor)) if cursor.len().is_some() && !self.transposed() => Some(cursor),
+            _ => None,
+        }
+    }
+
     /// Zeros, as many as there are elements.
     fn room<T: Element>(&self) -> Result<Vec<T>, Error> {
         self.check::<T>()?;
@@ -317,7 +362,7 @@ impl Tensor {
         read: impl FnOnce(&mut Elements<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         match self.place()? {
-            Place::Plain(cursor) => read(&mut Elements::plain(self, cursor.clone())),
+            Place::Plain(cursor) => read(&mut Elements::plain(self, cursor, 0)),
             Place::Member {
                 archive,
                 file,

@@ -4,13 +4,20 @@ use std::io::{self, Read};
 
 use zip::read::ZipFile;
 
-use super::{Tensor, cursor::Cursor, order};
+use super::{
+    Tensor,
+    cursor::Cursor,
+    gguf::blocks::{Blocks, Decoder},
+    order,
+};
 use crate::Error;
 
 /// Where an array is read: the next element, and how far that is from the start of the file, or of an archive's member.
 pub(super) struct Elements<'a> {
     tensor: &'a Tensor,
     source: Source<'a>,
+    /// What turns stored bytes into elements, where they are quantised.
+    decoder: Option<Decoder>,
     /// Where the first element is.
     start: u64,
     /// Where the next one is.
@@ -33,7 +40,19 @@ impl<'a> Elements<'a> {
             start,
             at,
             source: Source::Plain(cursor.at(at)),
+            decoder: None,
         }
+    }
+
+    /// Those of quantised blocks from element `first` on; the first block is where `cursor` is.
+    pub fn blocks(tensor: &'a Tensor, cursor: &Cursor, blocks: Blocks, first: u64) -> Result<Self, Error> {
+        let (block, within) = (first / blocks.elements() as u64, first as usize % blocks.elements());
+        let mut elements = Self {
+            decoder: Some(Decoder::new(blocks)),
+            ..Self::plain(tensor, cursor, block * blocks.bytes() as u64)
+        };
+        elements.fill(&mut vec![0; within * size_of::<f32>()])?;
+        Ok(elements)
     }
 
     /// Those of a member, behind `before` other bytes.
@@ -43,6 +62,7 @@ impl<'a> Elements<'a> {
             start: before,
             at: 0,
             source: Source::Member(Box::new(member), file),
+            decoder: None,
         };
         elements.skip(before)?;
         Ok(elements)
@@ -50,15 +70,26 @@ impl<'a> Elements<'a> {
 
     /// Fills `bytes` with the next elements, words turned to the machine's order.
     pub fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+        match self.decoder.take() {
+            None => self.fill_stored(bytes)?,
+            Some(mut decoder) => {
+                decoder.fill(bytes, |stored| self.fill_stored(stored))?;
+                self.decoder = Some(decoder);
+            }
+        }
+        if let Some(word) = self.tensor.swapped() {
+            order::swap(bytes, word);
+        }
+        Ok(())
+    }
+
+    fn fill_stored(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
         let mut done = 0;
         while done < bytes.len() {
             match self.read(&mut bytes[done..])? {
                 0 => return Err(self.cut()),
                 read => done += read,
             }
-        }
-        if let Some(word) = self.tensor.swapped() {
-            order::swap(bytes, word);
         }
         Ok(())
     }

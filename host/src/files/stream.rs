@@ -64,9 +64,9 @@ impl<T: Element> Stream<T> {
     pub(super) fn start(tensor: &Tensor, piece: usize, element: usize) -> Result<Self, Error> {
         assert!(piece > 0, "a piece of no elements");
         // No piece is larger than the array.
-        let most = tensor.bytes().div_ceil(element as u64).max(1);
+        let most = tensor.decoded_bytes().div_ceil(element as u64).max(1);
         let piece = tensor.fitting((piece as u64).min(most) * element as u64)?;
-        let at_once = tensor.bytes() <= AT_ONCE.min(piece as u64);
+        let at_once = tensor.decoded_bytes() <= AT_ONCE.min(piece as u64);
         // Then nobody takes a piece before the error that may come behind it.
         let (full, pieces) = sync_channel(if at_once { 2 } else { 1 });
         let (spare, spares) = channel();
@@ -163,7 +163,7 @@ impl Reader {
 
     fn send(&self) -> Result<(), Stop> {
         self.tensor.with_elements(|elements| {
-            let mut left = self.tensor.bytes();
+            let mut left = self.tensor.decoded_bytes();
             while left > 0 {
                 let len = usize::try_from(left).unwrap_or(self.piece).min(self.piece);
                 self.send_piece(len, |bytes| elements.fill(bytes))?;

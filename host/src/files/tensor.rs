@@ -10,7 +10,9 @@ use std::{
 
 use zip::ZipArchive;
 
-use super::{AlignedBytes, DType, Element, Stream, cursor::Cursor, elements::Elements, fault::Fault, order};
+use super::{
+    AlignedBytes, DType, Element, Stream, cursor::Cursor, elements::Elements, fault::Fault, gguf::blocks::Blocks, order,
+};
 use crate::{Error, layout};
 
 /// An array of an open file: what is known of it, and ways to read its elements. They come in C order (the last index is
@@ -45,6 +47,8 @@ pub(super) struct Layout {
 pub(super) enum Place {
     /// As they are, from here on.
     Plain(Cursor),
+    /// In quantised blocks, from here on.
+    Blocks(Cursor, Blocks),
     /// In a member of an archive, which is in `file`, behind so many bytes.
     Member {
         archive: ZipArchive<Cursor>,
@@ -114,7 +118,7 @@ impl Tensor {
         self.layout.dtype
     }
 
-    /// NumPy's name of that type; for [`DType::Other`], what the file says.
+    /// NumPy's name of that type; for [`DType::Quantised`], the name of the blocks; for [`DType::Other`], what the file says.
     #[must_use]
     pub fn dtype_name(&self) -> &str {
         &self.layout.dtype_name
@@ -138,7 +142,7 @@ impl Tensor {
         self.layout.len == 0
     }
 
-    /// Bytes of all elements, uncompressed.
+    /// Bytes of all elements, uncompressed; of quantised blocks, as they are stored.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.layout.bytes
@@ -192,7 +196,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Dtype`] if an element is no whole number of bytes, or [`DType::Other`]; otherwise those of
+    /// [`Error::Dtype`] if an element is no whole number of bytes, [`DType::Quantised`] or [`DType::Other`]; otherwise those of
     /// [`read`](Self::read).
     pub fn read_bytes(&self) -> Result<AlignedBytes, Error> {
         self.element_bytes()?;
@@ -228,7 +232,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Dtype`] if an element is no whole number of bytes, or [`DType::Other`]; [`Error::File`] if no thread can be
+    /// [`Error::Dtype`] if an element is no whole number of bytes, [`DType::Quantised`] or [`DType::Other`]; [`Error::File`] if no thread can be
     /// started.
     ///
     /// # Panics
@@ -238,16 +242,17 @@ impl Tensor {
         Stream::start(self, piece, self.element_bytes()?)
     }
 
-    /// Whether [`read_at`](Self::read_at) reads any of its elements: they are stored plainly in a regular file, and in C
-    /// order. Those of a `.npz` file, of a pipe and of Fortran order can only be read from the first on.
+    /// Whether [`read_at`](Self::read_at) reads any of its elements: they are stored in a regular file in C order, plainly or
+    /// in quantised blocks. Those of a `.npz` file, of a pipe and of Fortran order can only be read from the first on.
     #[must_use]
     pub fn is_seekable(&self) -> bool {
-        self.seekable().is_some()
+        self.seekable(0).is_ok()
     }
 
     /// Fills `values` with the elements from number `first` on, in C order. Several threads may read one tensor at once.
     ///
-    /// Memory: none. Cost: one positioned read of those elements; beyond the first 64 open files, opening the file too.
+    /// Memory: none; of quantised blocks, 64 KiB. Cost: one positioned read of those elements; beyond the first 64 open files,
+    /// opening the file too.
     ///
     /// # Errors
     ///
@@ -257,10 +262,6 @@ impl Tensor {
     /// [seekable](Self::is_seekable). `values` hold anything then.
     pub fn read_at<T: Element>(&self, first: u64, values: &mut [T]) -> Result<(), Error> {
         self.check::<T>()?;
-        let cursor = self.seekable().ok_or_else(|| {
-            let reason = "its elements can only be read from the first on";
-            self.at(io::Error::new(io::ErrorKind::NotSeekable, reason))
-        })?;
         if first
             .checked_add(values.len() as u64)
             .is_none_or(|end| end > self.len())
@@ -272,14 +273,21 @@ impl Tensor {
                 len: self.len(),
             });
         }
-        Elements::plain(self, cursor, first * size_of::<T>() as u64).fill(bytemuck::cast_slice_mut(values))
+        self.seekable(first)?.fill(bytemuck::cast_slice_mut(values))
     }
 
-    /// Where the elements are, if any of them can be read without those before it.
-    fn seekable(&self) -> Option<&Cursor> {
-        match &self.place {
-            Ok(Place::Plain(cursor)) if cursor.len().is_some() && !self.transposed() => Some(cursor),
-            _ => None,
+    /// The elements from number `first` on, if they can be read without those before them.
+    fn seekable(&self, first: u64) -> Result<Elements<'_>, Error> {
+        match self.place()? {
+            Place::Plain(cursor) if cursor.len().is_some() && !self.transposed() => {
+                let from = first * self.element_bytes()? as u64;
+                Ok(Elements::plain(self, cursor, from))
+            }
+            Place::Blocks(cursor, blocks) => Elements::blocks(self, cursor, *blocks, first),
+            _ => {
+                let reason = "its elements can only be read from the first on";
+                Err(self.at(io::Error::new(io::ErrorKind::NotSeekable, reason)))
+            }
         }
     }
 
@@ -333,6 +341,14 @@ impl Tensor {
         super::at(&self.label(), source)
     }
 
+    /// Bytes of all elements as they are read, not as they are stored.
+    pub(super) fn decoded_bytes(&self) -> u64 {
+        match self.dtype() {
+            DType::Quantised => self.len() * size_of::<f32>() as u64,
+            _ => self.bytes(),
+        }
+    }
+
     pub(super) fn transposed(&self) -> bool {
         self.layout.transposed
     }
@@ -363,6 +379,7 @@ impl Tensor {
     ) -> Result<(), E> {
         match self.place()? {
             Place::Plain(cursor) => read(&mut Elements::plain(self, cursor, 0)),
+            Place::Blocks(cursor, blocks) => read(&mut Elements::blocks(self, cursor, *blocks, 0)?),
             Place::Member {
                 archive,
                 file,

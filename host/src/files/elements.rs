@@ -7,6 +7,7 @@ use zip::read::ZipFile;
 use super::{
     Tensor,
     cursor::Cursor,
+    damage,
     gguf::blocks::{Blocks, Decoder},
     order,
 };
@@ -100,7 +101,7 @@ impl<'a> Elements<'a> {
             Source::Plain(_) => Ok(()),
             Source::Member(member, _) => {
                 let rest = io::copy(member, &mut io::sink());
-                rest.map(drop).map_err(|source| self.tensor.at(source))
+                rest.map(drop).map_err(|source| self.tensor.at(damage::of_data(source)))
             }
         }
     }
@@ -165,6 +166,7 @@ impl<'a> Elements<'a> {
             let path = tensor.label();
             return Error::Truncated { path, needed, found };
         }
+        let error = damage::of_data(error);
         tensor.at(io::Error::new(
             error.kind(),
             format!("{error}, after {found} of {needed} bytes"),

@@ -46,6 +46,7 @@
 //! ```
 
 mod cursor;
+mod damage;
 mod descr;
 mod dtype;
 mod elements;
@@ -134,6 +135,9 @@ impl fmt::Display for Format {
     }
 }
 
+/// What a file says of itself: keys and values in its order.
+type Metadata = Vec<(String, String)>;
+
 /// An open file and its arrays.
 #[derive(Clone, Debug)]
 pub struct TensorFile {
@@ -175,24 +179,16 @@ impl TensorFile {
             let reason = format!("a .{format} file is read from several places, and this is no regular file");
             return Err(at(&path, io::Error::new(io::ErrorKind::NotSeekable, reason)));
         }
-        let mut metadata = Vec::new();
-        let mut tensors = match format {
+        let (mut tensors, metadata) = match format {
             Format::Npy => {
                 let found = file.len();
                 let (layout, before) = npy::layout(&path, start, &mut file, found)?;
-                vec![Tensor::new(&path, None, layout, Ok(Place::Plain(file.at(before))))]
+                let tensor = Tensor::new(&path, None, layout, Ok(Place::Plain(file.at(before))));
+                (vec![tensor], Metadata::new())
             }
-            Format::Npz => npz::tensors(&path, &file)?,
-            Format::Safetensors => {
-                let tensors;
-                (tensors, metadata) = safetensors::tensors(&path, &file)?;
-                tensors
-            }
-            Format::Gguf => {
-                let tensors;
-                (tensors, metadata) = gguf::tensors(&path, &file)?;
-                tensors
-            }
+            Format::Npz => (npz::tensors(&path, &file)?, Metadata::new()),
+            Format::Safetensors => safetensors::tensors(&path, &file)?,
+            Format::Gguf => gguf::tensors(&path, &file)?,
         };
         file.rest();
         if let Some(name) = name {

@@ -12,7 +12,7 @@ use serde::{
 };
 
 use super::{
-    DType, MOST_AXES,
+    DType, MOST_AXES, Metadata,
     cursor::Cursor,
     fault,
     tensor::{Layout, Place, Tensor},
@@ -25,7 +25,7 @@ pub(super) const PREFIX: u64 = 8;
 const MOST_HEADER: u64 = 100_000_000;
 
 /// The tensors of a file in the order of their bytes, and its metadata.
-pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<(Vec<Tensor>, Vec<(String, String)>), Error> {
+pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<(Vec<Tensor>, Metadata), Error> {
     let bad = |fault| Error::NotSafetensors {
         path: path.to_path_buf(),
         fault,
@@ -90,7 +90,7 @@ struct Entry {
 }
 
 /// The tensors of a header in the order of their bytes, of which there are `data`, and the metadata.
-fn entries(header: &[u8], data: u64) -> Result<(Vec<Entry>, Vec<(String, String)>), Fault> {
+fn entries(header: &[u8], data: u64) -> Result<(Vec<Entry>, Metadata), Fault> {
     let Header { tensors, metadata } = serde_json::from_slice(header).map_err(|error| Fault::Header {
         reason: error.to_string(),
     })?;
@@ -204,7 +204,7 @@ struct Said<'a> {
 /// All that a header says: as lists, for a map would lose the order, and the second of two equal names.
 struct Header<'a> {
     tensors: Vec<(String, Said<'a>)>,
-    metadata: Vec<(String, String)>,
+    metadata: Metadata,
 }
 
 impl<'de> Deserialize<'de> for Header<'de> {

@@ -341,8 +341,9 @@ impl Tensor {
         super::at(&self.label(), source)
     }
 
-    /// Bytes of all elements as they are read, not as they are stored.
-    pub(super) fn decoded_bytes(&self) -> u64 {
+    /// Bytes of all elements as they are read: 4 for each f32 of quantised blocks, otherwise [`bytes`](Self::bytes).
+    #[must_use]
+    pub fn decoded_bytes(&self) -> u64 {
         match self.dtype() {
             DType::Quantised => self.len() * size_of::<f32>() as u64,
             _ => self.bytes(),

@@ -153,11 +153,7 @@ fn contents_tell_the_format() {
         b"",
         "FILE is no .safetensors file that can be read: it has 0 bytes, fewer than the 8 of the header's length",
     );
-    refused(
-        ".npz",
-        b"",
-        "FILE is no .npz file that can be read: invalid Zip archive: …",
-    );
+    refused(".npz", b"", "FILE is no .npz file that can be read: it is empty");
 }
 
 #[test]

@@ -39,7 +39,7 @@ read_as_they_are!(u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f8e4m3 f8e5m2 complex64
 /// Calls a function of what the elements of `array` are, where they are narrower floats than `T`, with how one is widened.
 macro_rules! widened {
     ($array:expr, $wide:ty, $call:ident($($argument:expr),*)) => {
-        match (<$wide>::OF_NARROWER, $array.dtype()) {
+        match (<$wide>::OF_NARROWER, $array.dtype().decoded()) {
             _ if <$wide>::reads($array.dtype()) => None,
             (Some(of), DType::F16) => Some($call::<f16, $wide>($array, of, $($argument),*)),
             (Some(of), DType::Bf16) => Some($call::<bf16, $wide>($array, of, $($argument),*)),
@@ -114,7 +114,7 @@ fn each_own_piece<T: files::Element>(
     len: usize,
     fold: &mut dyn FnMut(&[T]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut progress = Progress::of_bytes(array.bytes());
+    let mut progress = Progress::of_bytes(array.decoded_bytes());
     for piece in array.stream::<T>(len)? {
         let piece = piece.map_err(|error| with_bytes(array, error))?;
         fold(&piece)?;
@@ -122,7 +122,7 @@ fn each_own_piece<T: files::Element>(
     }
     assert_eq!(
         progress.done(),
-        array.bytes(),
+        array.decoded_bytes(),
         "the reader ended early without saying why"
     );
     Ok(())
@@ -132,7 +132,7 @@ fn each_own_piece<T: files::Element>(
 fn with_bytes(array: &Tensor, error: Error) -> Failure {
     match error {
         Error::File { path, source } if source.kind() == io::ErrorKind::OutOfMemory => {
-            let bytes = array.bytes();
+            let bytes = array.decoded_bytes();
             format!("{}: {source} for the {bytes} bytes of the array", path.display()).into()
         }
         error => error.into(),

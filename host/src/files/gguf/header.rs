@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use super::super::{MOST_AXES, cursor::Cursor};
+use super::super::{MOST_AXES, Metadata, cursor::Cursor};
 use crate::{Error, GgufFault as Fault};
 
 /// Data begins at a multiple of so many bytes, where the metadata does not say.
@@ -20,7 +20,7 @@ const SHOWN_CHARACTERS: usize = 24;
 /// What a header says.
 pub struct Header {
     /// In the order of the file, values as text.
-    pub metadata: Vec<(String, String)>,
+    pub metadata: Metadata,
     pub tensors: Vec<Entry>,
     /// Numbers are big-endian.
     pub big_endian: bool,

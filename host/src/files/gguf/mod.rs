@@ -9,7 +9,7 @@ mod header;
 use std::{borrow::Cow, collections::HashSet, path::Path, sync::Arc};
 
 use super::{
-    DType,
+    DType, Metadata,
     cursor::Cursor,
     fault::Fault as TensorFault,
     tensor::{Layout, Place, Tensor},
@@ -52,7 +52,7 @@ fn kind(number: u32) -> (Cow<'static, str>, Kind) {
 }
 
 /// The tensors of a file in the order of its list, and its metadata. A tensor that cannot be read spoils no other.
-pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<(Vec<Tensor>, Vec<(String, String)>), Error> {
+pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<(Vec<Tensor>, Metadata), Error> {
     let header = header::read(path, file)?;
     let mut names = HashSet::new();
     if let Some(twice) = header.tensors.iter().find(|entry| !names.insert(entry.name.as_str())) {
@@ -175,7 +175,7 @@ fn place(tensors: &mut [Found], data: u64, alignment: u64, found: u64) {
         let other = before.filter(|(_, end)| u128::from(*end) > begin);
         let fault = if end > u128::from(found) {
             Some(Fault::PastEnd { tensor, end, found })
-        } else if offset % alignment != 0 {
+        } else if !offset.is_multiple_of(alignment) {
             Some(Fault::Misaligned {
                 tensor,
                 offset,

@@ -1,5 +1,6 @@
 //! The one error type.
 
+mod gguf;
 mod offset;
 mod row;
 mod safetensors;
@@ -9,6 +10,7 @@ mod words;
 
 use std::{io, path::PathBuf};
 
+pub use gguf::GgufFault;
 pub use offset::OffsetFault;
 pub use row::RowFault;
 pub use safetensors::SafetensorsFault;
@@ -411,6 +413,15 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong with it.
         fault: SafetensorsFault,
+    },
+
+    /// A file that is no `.gguf` file, or a damaged one.
+    #[error("{} is no .gguf file that can be read: {fault}", path.display())]
+    NotGguf {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: GgufFault,
     },
 
     /// A pointer file of Git LFS, in place of the file that it points to.

@@ -9,7 +9,7 @@ use crate::ops::element::{complex64, complex128, f8e4m3, f8e5m2};
 /// The type of an array's elements.
 ///
 /// Those that [`Element`] is implemented for, and `Bool`, can be read as numbers. Those of `Complex128` and of the other
-/// small floating-point types can be read as bytes. The rest can be listed.
+/// small floating-point types can be read as bytes. `Quantised` blocks can be read as f32. The rest can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DType {
@@ -59,6 +59,9 @@ pub enum DType {
     Complex64,
     /// Two f64.
     Complex128,
+    /// Blocks of a `.gguf` file, each of numbers with scales of their own. [`Tensor::dtype_name`](super::Tensor::dtype_name) is
+    /// the format's name of them, as `Q4_K`.
+    Quantised,
     /// Something else: strings, dates, records, Python's objects. [`Tensor::dtype_name`](super::Tensor::dtype_name) says
     /// what.
     Other,
@@ -84,7 +87,7 @@ const fn facts(dtype: DType, name: &'static str, bits: u32, safetensors: Option<
 }
 
 /// A line for each type, in the order of the enum.
-const TABLE: [Facts; 24] = [
+const TABLE: [Facts; 25] = [
     facts(DType::Bool, "bool", 8, Some("BOOL")),
     facts(DType::U8, "uint8", 8, Some("U8")),
     facts(DType::I8, "int8", 8, Some("I8")),
@@ -108,6 +111,7 @@ const TABLE: [Facts; 24] = [
     facts(DType::F8E5M2Fnuz, "float8_e5m2fnuz", 8, Some("F8_E5M2FNUZ")),
     facts(DType::Complex64, "complex64", 64, Some("C64")),
     facts(DType::Complex128, "complex128", 128, None),
+    facts(DType::Quantised, "quantised", 0, None),
     facts(DType::Other, "other", 0, None),
 ];
 
@@ -118,7 +122,17 @@ impl DType {
         TABLE[self as usize].name
     }
 
-    /// Bytes of one element. None for elements that are no whole bytes, and for [`Other`](Self::Other).
+    /// The type that elements are read as: f32 of [`Quantised`](Self::Quantised) blocks, otherwise the type itself.
+    #[must_use]
+    pub fn decoded(self) -> Self {
+        match self {
+            Self::Quantised => Self::F32,
+            plain => plain,
+        }
+    }
+
+    /// Bytes of one element. None for elements that are no whole bytes, for [`Quantised`](Self::Quantised) blocks and for
+    /// [`Other`](Self::Other).
     #[must_use]
     pub fn bytes(self) -> Option<usize> {
         let bits = self.bits() as usize;
@@ -131,7 +145,7 @@ impl DType {
         (Self::U8 as usize..=Self::I64 as usize).contains(&(self as usize))
     }
 
-    /// Bits of one element; 0 for [`Other`](Self::Other).
+    /// Bits of one element; 0 for [`Quantised`](Self::Quantised) blocks and [`Other`](Self::Other).
     pub(super) fn bits(self) -> u32 {
         TABLE[self as usize].bits
     }
@@ -143,7 +157,7 @@ impl DType {
         } else {
             1
         };
-        self.bytes().unwrap_or(1) / halves
+        self.decoded().bytes().unwrap_or(1) / halves
     }
 
     /// The name in the header of a `.safetensors` file.
@@ -177,7 +191,7 @@ impl fmt::Display for DType {
 /// A type that the elements of a file can be read as: u8 to u64, i8 to i64, f16, bf16, f32, f64, f8e4m3, f8e5m2
 /// complex64 and complex128.
 ///
-/// `u8` reads truths as well. They are the file's bytes as they are: 0 is false and whatever else true, as to NumPy.
+/// `f32` reads quantised blocks as well, as the values that they stand for. `u8` reads truths as well. They are the file's bytes as they are: 0 is false and whatever else true, as to NumPy.
 pub trait Element: bytemuck::Pod + Send + Sync + sealed::Sealed {
     /// Its name in files.
     const DTYPE: DType;
@@ -185,7 +199,7 @@ pub trait Element: bytemuck::Pod + Send + Sync + sealed::Sealed {
     /// Whether elements of `dtype` can be read as this type.
     #[must_use]
     fn reads(dtype: DType) -> bool {
-        dtype == Self::DTYPE
+        dtype.decoded() == Self::DTYPE
     }
 }
 
@@ -229,7 +243,7 @@ mod tests {
     fn names_lead_back() {
         for facts in &TABLE {
             let numpy = DType::of_numpy(facts.name);
-            assert_eq!(numpy, (facts.dtype != DType::Other).then_some(facts.dtype));
+            assert_eq!(numpy, (facts.bits > 0).then_some(facts.dtype));
             if let Some(name) = facts.safetensors {
                 assert_eq!(DType::of_safetensors(name), Some(facts.dtype));
             }
@@ -263,6 +277,8 @@ mod tests {
         assert_eq!((DType::Complex64.bytes(), DType::Complex64.word()), (Some(8), 4));
         assert_eq!((DType::Complex128.bytes(), DType::Complex128.word()), (Some(16), 8));
         assert_eq!((DType::F4.bytes(), DType::Other.bytes()), (None, None));
+        assert_eq!((DType::Quantised.bytes(), DType::Quantised.word()), (None, 4));
+        assert!(f32::reads(DType::Quantised) && !f64::reads(DType::Quantised));
         assert!(u8::reads(DType::Bool) && !i8::reads(DType::Bool) && !f16::reads(DType::Bf16));
     }
 }

@@ -2,7 +2,14 @@
 
 use std::io::{self, Read};
 
-use super::{Tensor, cursor::Cursor, member::Member, order};
+use super::{
+    Tensor,
+    cursor::Cursor,
+    damage,
+    gguf::blocks::{Blocks, Decoder},
+    member::Member,
+    order,
+};
 use crate::Error;
 
 /// Where an array is read: the next element, and how far that is from the start of the file, or of an archive's member.
@@ -10,6 +17,8 @@ use crate::Error;
 pub(super) struct Elements {
     tensor: Tensor,
     source: Source,
+    /// What turns stored bytes into elements, where they are quantised.
+    decoder: Option<Decoder>,
     /// Where the first element is.
     start: u64,
     /// Where the next one is.
@@ -25,17 +34,27 @@ enum Source {
 
 impl Elements {
     /// Those of a file, which `cursor` is at the first of, without `skipped` bytes of them.
-    pub fn plain(tensor: &Tensor, cursor: Cursor, skipped: u64) -> Self {
+    pub fn plain(tensor: &Tensor, cursor: &Cursor, skipped: u64) -> Self {
         let start = cursor.before();
         let at = start + skipped;
-        // What comes from a pipe has one position.
-        let cursor = if skipped == 0 { cursor } else { cursor.at(at) };
         Self {
             tensor: tensor.clone(),
             start,
             at,
-            source: Source::Plain(cursor),
+            source: Source::Plain(cursor.at(at)),
+            decoder: None,
         }
+    }
+
+    /// Those of quantised blocks from element `first` on; the first block is where `cursor` is.
+    pub fn blocks(tensor: &Tensor, cursor: &Cursor, blocks: Blocks, first: u64) -> Result<Self, Error> {
+        let (block, within) = (first / blocks.elements() as u64, first as usize % blocks.elements());
+        let mut elements = Self {
+            decoder: Some(Decoder::new(blocks)),
+            ..Self::plain(tensor, cursor, block * blocks.bytes() as u64)
+        };
+        elements.fill(&mut vec![0; within * size_of::<f32>()])?;
+        Ok(elements)
     }
 
     /// Those of a member, behind `before` other bytes.
@@ -45,6 +64,7 @@ impl Elements {
             start: before,
             at: 0,
             source: Source::Member(Box::new(member), file),
+            decoder: None,
         };
         elements.skip(before)?;
         Ok(elements)
@@ -52,15 +72,26 @@ impl Elements {
 
     /// Fills `bytes` with the next elements, words turned to the machine's order.
     pub fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+        match self.decoder.take() {
+            None => self.fill_stored(bytes)?,
+            Some(mut decoder) => {
+                decoder.fill(bytes, |stored| self.fill_stored(stored))?;
+                self.decoder = Some(decoder);
+            }
+        }
+        if let Some(word) = self.tensor.swapped() {
+            order::swap(bytes, word);
+        }
+        Ok(())
+    }
+
+    fn fill_stored(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
         let mut done = 0;
         while done < bytes.len() {
             match self.read(&mut bytes[done..])? {
                 0 => return Err(self.cut()),
                 read => done += read,
             }
-        }
-        if let Some(word) = self.tensor.swapped() {
-            order::swap(bytes, word);
         }
         Ok(())
     }
@@ -71,7 +102,7 @@ impl Elements {
             Source::Plain(_) => Ok(()),
             Source::Member(member, _) => {
                 let rest = io::copy(member, &mut io::sink());
-                rest.map(drop).map_err(|source| self.tensor.at(source))
+                rest.map(drop).map_err(|source| self.tensor.at(damage::of_data(source)))
             }
         }
     }
@@ -136,6 +167,7 @@ impl Elements {
             let path = tensor.label();
             return Error::Truncated { path, needed, found };
         }
+        let error = damage::of_data(error);
         tensor.at(io::Error::new(
             error.kind(),
             format!("{error}, after {found} of {needed} bytes"),

@@ -3,7 +3,7 @@
 use std::{io, path::Path};
 
 use super::tensor::label;
-use crate::{Error, SafetensorsFault};
+use crate::{Error, GgufFault, SafetensorsFault};
 
 /// What was wrong when the file was opened, to be told whenever the array is asked for.
 #[derive(Clone, Debug)]
@@ -12,6 +12,7 @@ pub(super) enum Fault {
     Npz(String),
     Truncated { needed: u64, found: u64 },
     Safetensors(SafetensorsFault),
+    Gguf(GgufFault),
     File(io::ErrorKind, String),
 }
 
@@ -34,8 +35,12 @@ impl Fault {
             Self::Npy(reason) => Error::NotNpy { path, reason },
             Self::Npz(reason) => Error::NotNpz { path, reason },
             Self::Truncated { needed, found } => Error::Truncated { path, needed, found },
-            // It names the tensor itself.
+            // These name the tensor themselves.
             Self::Safetensors(fault) => Error::NotSafetensors {
+                path: file.to_path_buf(),
+                fault,
+            },
+            Self::Gguf(fault) => Error::NotGguf {
                 path: file.to_path_buf(),
                 fault,
             },

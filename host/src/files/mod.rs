@@ -1,6 +1,6 @@
-//! Arrays in files: `.npy`, `.npz` and `.safetensors`, of any element type.
+//! Arrays in files: `.npy`, `.npz`, `.safetensors` and `.gguf`, of any element type.
 //!
-//! A file is opened by its path, and what it is, its first bytes tell; [`TensorFile`] lists its arrays. A [`Tensor`] is
+//! A file is opened by its path, and its first bytes say what it is; [`TensorFile`] lists its arrays. A [`Tensor`] is
 //! read as a whole, or streamed in pieces so that it may be larger than memory: as numbers of a type ([`Element`]) or as
 //! bytes, in C order and the machine's order of bytes.
 //!
@@ -9,6 +9,19 @@
 //! | `.npy` versions 1 to 3, little- and big-endian | C order, also from a pipe | Fortran order of several dimensions |
 //! | `.npz`, members stored or deflated | the same | the same |
 //! | `.safetensors` | all | |
+//! | `.gguf` versions 2 and 3 | all; quantised blocks as the f32 that they stand for | |
+//!
+//! Blocks are dequantised for each of these types:
+//!
+//! | | |
+//! |---|---|
+//! | legacy | Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q8_1 |
+//! | K-quants | Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, Q8_K |
+//! | IQ | IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S, IQ4_NL, IQ4_XS |
+//! | others | Q1_0, Q2_0, TQ1_0, TQ2_0, MXFP4, NVFP4 (without the tensor's own scale, which is another tensor) |
+//!
+//! The values have the bits that PyPI's package `gguf` gives. Q1_0, Q2_0, Q8_1 and Q8_K, which that package does not
+//! dequantise, are not compared with it.
 //!
 //! Opening reads headers only. What they say is checked against the file's length, so that an array which is not all
 //! there is told before any of it is read. Data after the array of a `.npy` file is ignored, as NumPy does. Of a file with
@@ -33,10 +46,12 @@
 //! ```
 
 mod cursor;
+mod damage;
 mod descr;
 mod dtype;
 mod elements;
 mod fault;
+mod gguf;
 mod header;
 mod lfs;
 mod member;
@@ -85,6 +100,8 @@ pub enum Format {
     Npz,
     /// Named tensors, as checkpoints of models are kept.
     Safetensors,
+    /// Named tensors, plain or in quantised blocks, as llama.cpp keeps models.
+    Gguf,
 }
 
 impl Format {
@@ -92,8 +109,11 @@ impl Format {
     /// will say what it starts with.
     fn of(start: &[u8], path: &Path) -> Self {
         let called = |extension: &str| path.extension().is_some_and(|is| is.eq_ignore_ascii_case(extension));
-        // The length of a safetensors header may begin with anything, even with a magic; `{` follows.
-        if start.get(safetensors::PREFIX as usize) == Some(&b'{') && !start.starts_with(npy::MAGIC) {
+        // The length of a safetensors header may begin with anything, even with a zip file's magic; `{` follows. It is less
+        // than what `GGUF` would be.
+        if start.starts_with(gguf::MAGIC) {
+            Self::Gguf
+        } else if start.get(safetensors::PREFIX as usize) == Some(&b'{') && !start.starts_with(npy::MAGIC) {
             Self::Safetensors
         } else if start.starts_with(npy::MAGIC) {
             Self::Npy
@@ -115,9 +135,13 @@ impl fmt::Display for Format {
             Self::Npy => "npy",
             Self::Npz => "npz",
             Self::Safetensors => "safetensors",
+            Self::Gguf => "gguf",
         })
     }
 }
+
+/// What a file says of itself: keys and values in its order.
+type Metadata = Vec<(String, String)>;
 
 /// An open file and its arrays.
 #[derive(Clone, Debug)]
@@ -125,6 +149,7 @@ pub struct TensorFile {
     path: Arc<Path>,
     format: Format,
     tensors: Vec<Tensor>,
+    metadata: Arc<[(String, String)]>,
     /// Where each name is among them.
     places: Arc<HashMap<Arc<str>, usize>>,
 }
@@ -159,14 +184,16 @@ impl TensorFile {
             let reason = format!("a .{format} file is read from several places, and this is no regular file");
             return Err(at(&path, io::Error::new(io::ErrorKind::NotSeekable, reason)));
         }
-        let mut tensors = match format {
+        let (mut tensors, metadata) = match format {
             Format::Npy => {
                 let found = file.len();
                 let (layout, before) = npy::layout(&path, start, &mut file, found)?;
-                vec![Tensor::new(&path, None, layout, Ok(Place::Plain(file.at(before))))]
+                let tensor = Tensor::new(&path, None, layout, Ok(Place::Plain(file.at(before))));
+                (vec![tensor], Metadata::new())
             }
-            Format::Npz => npz::tensors(&path, &file)?,
+            Format::Npz => (npz::tensors(&path, &file)?, Metadata::new()),
             Format::Safetensors => safetensors::tensors(&path, &file)?,
+            Format::Gguf => gguf::tensors(&path, &file)?,
         };
         file.rest();
         if let Some(name) = name {
@@ -187,6 +214,7 @@ impl TensorFile {
             path,
             format,
             tensors,
+            metadata: metadata.into(),
         })
     }
 
@@ -206,6 +234,13 @@ impl TensorFile {
     #[must_use]
     pub fn tensors(&self) -> &[Tensor] {
         &self.tensors
+    }
+
+    /// What the file says of itself, in its order: the strings of a `.safetensors` file's `__metadata__`, or the keys and
+    /// values of a `.gguf` file. Of those, numbers are written as text, and arrays as a summary. Empty for other formats.
+    #[must_use]
+    pub fn metadata(&self) -> &[(String, String)] {
+        &self.metadata
     }
 
     /// The array called `name`.

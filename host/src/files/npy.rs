@@ -5,7 +5,7 @@
 use std::{borrow::Cow, io::Read, path::Path};
 
 use super::{
-    DType, MOST_AXES, descr,
+    DType, MOST_AXES, damage, descr,
     python::{self, Literal, beginning},
     tensor::Layout,
 };
@@ -77,7 +77,7 @@ fn text(path: &Path, mut bytes: Vec<u8>, file: &mut dyn Read) -> Result<(String,
         reason,
     };
     let mut upto = |bytes: &mut Vec<u8>, end: usize| {
-        super::read_upto(&mut *file, bytes, end).map_err(|source| super::at(path, source))?;
+        super::read_upto(&mut *file, bytes, end).map_err(|source| super::at(path, damage::of_data(source)))?;
         Ok(bytes.len() >= end)
     };
     let whole = upto(&mut bytes, PREFIX[1])?;

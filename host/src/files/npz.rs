@@ -6,6 +6,7 @@ use zip::{CompressionMethod, ZipArchive, read::ZipFile, result::ZipError};
 
 use super::{
     cursor::Cursor,
+    damage,
     fault::Fault,
     npy, read_upto,
     tensor::{Layout, Place, Tensor, label},
@@ -20,22 +21,17 @@ const MOST_INFLATED: u64 = 1032;
 /// The arrays of an archive, in the order of its directory, and what is called `.npy` and is none that can be read. Other
 /// members that are none are left out.
 pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<Vec<Tensor>, Error> {
-    let found = file.len().unwrap_or(0);
-    let not_npz = |error| match not_npz(path, None, error) {
-        Error::NotNpz { path, reason } => Error::NotNpz {
-            path,
-            reason: format!("{reason}; it has {found} bytes"),
-        },
-        other => other,
-    };
-    let mut archive = ZipArchive::new(file.at(0)).map_err(not_npz)?;
+    let mut archive = ZipArchive::new(file.at(0)).map_err(|error| match error {
+        ZipError::Io(source) if source.kind() != io::ErrorKind::UnexpectedEof => super::at(path, source),
+        _ => bad(path, None, damage::of_directory(file)),
+    })?;
     if archive.has_duplicate_names() {
         return Err(bad(path, None, "two members have one name".into()));
     }
     let mut tensors = Vec::new();
     let mut names = HashSet::new();
     for index in 0..archive.len() {
-        let Some(tensor) = tensor(path, file, &mut archive, index).map_err(not_npz)? else {
+        let Some(tensor) = tensor(path, file, &mut archive, index) else {
             continue;
         };
         // `x` beside `x.npy`.
@@ -57,16 +53,14 @@ pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<Vec<Tensor>, Er
 }
 
 /// The array in a member, if it is one or should be.
-fn tensor(
-    path: &Arc<Path>,
-    file: &Cursor,
-    archive: &mut ZipArchive<Cursor>,
-    index: usize,
-) -> Result<Option<Tensor>, ZipError> {
-    let entry = archive.by_index_data(index)?;
-    let full_name = entry.name()?.into_owned();
+fn tensor(path: &Arc<Path>, file: &Cursor, archive: &mut ZipArchive<Cursor>, index: usize) -> Option<Tensor> {
+    let entry = archive.by_index_data(index).ok()?;
+    let full_name = match entry.name() {
+        Ok(name) => name.into_owned(),
+        Err(_) => String::from_utf8_lossy(entry.name_raw()).into_owned(),
+    };
     if entry.is_dir() {
-        return Ok(None);
+        return None;
     }
     let size = entry.size();
     let unreadable = match entry.compression() {
@@ -82,7 +76,7 @@ fn tensor(
         Some(reason) => Err(bad(path, Some(&name), reason)),
         None => member(path, &name, called_npy, archive, index, file.len().unwrap_or(0)),
     };
-    Ok(match place {
+    match place {
         Ok(None) => None,
         Ok(Some((layout, before))) => {
             let place = Place::Member {
@@ -95,7 +89,7 @@ fn tensor(
         }
         // The archive's other arrays can be read all the same.
         Err(error) => Some(Tensor::unknown(path, name, size, Fault::of(error))),
-    })
+    }
 }
 
 /// What array is in a member, and behind how many bytes of it, if there is one. Of a member not called `.npy`, its first
@@ -108,18 +102,24 @@ fn member(
     index: usize,
     archive_bytes: u64,
 ) -> Result<Option<(Layout, u64)>, Error> {
+    let label = label(path, Some(name));
+    let header = archive.by_index_data(index).map_or(0, |entry| entry.header_start());
     let mut member = match archive.by_index(index) {
         Ok(member) => member,
         Err(_) if !called_npy => return Ok(None),
-        Err(error) => return Err(not_npz(path, Some(name), error)),
+        Err(error) => {
+            return Err(match damage::of_header(error, header, archive_bytes) {
+                Ok(reason) => bad(path, Some(name), reason),
+                Err(source) => super::at(&label, source),
+            });
+        }
     };
-    let label = label(path, Some(name));
     let mut start = Vec::new();
     let read = read_upto(&mut member, &mut start, npy::START);
     if !called_npy && !start.starts_with(npy::MAGIC) {
         return Ok(None);
     }
-    read.map_err(|source| super::at(&label, source))?;
+    read.map_err(|source| super::at(&label, damage::of_data(source)))?;
     check_size(&member, archive_bytes).map_err(|reason| bad(path, Some(name), reason))?;
     let found = member.size();
     npy::layout(&label, start, &mut member, Some(found)).map(Some)
@@ -137,17 +137,6 @@ fn check_size(member: &ZipFile<'_, Cursor>, archive_bytes: u64) -> Result<(), St
         ));
     }
     Ok(())
-}
-
-/// What a zip file's reader says, as an error of this crate.
-fn not_npz(path: &Path, name: Option<&str>, error: ZipError) -> Error {
-    match error {
-        ZipError::Io(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
-            bad(path, name, "its directory leads behind its end".into())
-        }
-        ZipError::Io(source) => super::at(&label(path, name), source),
-        error => bad(path, name, error.to_string()),
-    }
 }
 
 fn bad(path: &Path, name: Option<&str>, reason: String) -> Error {
@@ -243,7 +232,10 @@ mod tests {
             assert!(matches!(error, Error::File { .. }), "{error}");
             if method == Stored {
                 assert_eq!(pieces.len(), 11);
-                assert_eq!(in_words(&error, &file.0), "FILE:a: Invalid checksum");
+                assert_eq!(
+                    in_words(&error, &file.0),
+                    "FILE:a: its bytes do not have the checksum that the archive says: they are damaged"
+                );
             }
         }
     }
@@ -256,7 +248,10 @@ mod tests {
             refused(".npz", bytes, &format!("FILE is no .npz file that can be read: {says}"));
         };
         for len in [good.len() - 1, 20] {
-            bad(&good[..len], "invalid Zip archive: …");
+            bad(
+                &good[..len],
+                "its end, where the record of its directory should be, is missing or damaged; …",
+            );
             let error = Temporary::new(".npz", &good[..len]).open().unwrap_err().to_string();
             assert!(error.ends_with(&format!("; it has {len} bytes")), "{error}");
         }

@@ -4,7 +4,7 @@
 //! `unsafe`), takes the last of two tensors of one name for the only one, and its errors have no numbers. The checks are
 //! those of the format's specification, and the tests hold them against that crate.
 
-use std::{borrow::Cow, collections::HashMap, fmt, path::Path, sync::Arc};
+use std::{borrow::Cow, fmt, path::Path, sync::Arc};
 
 use serde::{
     Deserialize, Deserializer,
@@ -12,7 +12,7 @@ use serde::{
 };
 
 use super::{
-    DType, MOST_AXES,
+    DType, MOST_AXES, Metadata,
     cursor::Cursor,
     fault,
     tensor::{Layout, Place, Tensor},
@@ -24,8 +24,8 @@ pub(super) const PREFIX: u64 = 8;
 /// The longest header that the format's own reader takes.
 const MOST_HEADER: u64 = 100_000_000;
 
-/// The tensors of a file, in the order of their bytes.
-pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<Vec<Tensor>, Error> {
+/// The tensors of a file in the order of their bytes, and its metadata.
+pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<(Vec<Tensor>, Metadata), Error> {
     let bad = |fault| Error::NotSafetensors {
         path: path.to_path_buf(),
         fault,
@@ -63,8 +63,8 @@ pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<Vec<Tensor>, Er
     }
     let text = read(header)?;
     let data = PREFIX + header;
-    let entries = entries(&text, found - data).map_err(bad)?;
-    Ok(entries
+    let (entries, metadata) = entries(&text, found - data).map_err(bad)?;
+    let tensors = entries
         .into_iter()
         .map(|entry| {
             let place = match entry.layout.shape.len() {
@@ -77,7 +77,8 @@ pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<Vec<Tensor>, Er
             };
             Tensor::new(path, Some(entry.name), entry.layout, place)
         })
-        .collect())
+        .collect();
+    Ok((tensors, metadata))
 }
 
 /// A tensor that was found to be right.
@@ -88,12 +89,12 @@ struct Entry {
     end: u64,
 }
 
-/// The tensors of a header, in the order of their bytes, of which there are `data`.
-fn entries(header: &[u8], data: u64) -> Result<Vec<Entry>, Fault> {
-    let Header(said) = serde_json::from_slice(header).map_err(|error| Fault::Header {
+/// The tensors of a header in the order of their bytes, of which there are `data`, and the metadata.
+fn entries(header: &[u8], data: u64) -> Result<(Vec<Entry>, Metadata), Fault> {
+    let Header { tensors, metadata } = serde_json::from_slice(header).map_err(|error| Fault::Header {
         reason: error.to_string(),
     })?;
-    let mut entries: Vec<Entry> = said.into_iter().map(entry).collect::<Result<_, _>>()?;
+    let mut entries: Vec<Entry> = tensors.into_iter().map(entry).collect::<Result<_, _>>()?;
     let mut names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -126,7 +127,7 @@ fn entries(header: &[u8], data: u64) -> Result<Vec<Entry>, Fault> {
     if end < data {
         return Err(Fault::Hole { begin: end, end: data });
     }
-    Ok(entries)
+    Ok((entries, metadata))
 }
 
 /// Checks a tensor by itself.
@@ -200,8 +201,11 @@ struct Said<'a> {
     data_offsets: (u64, u64),
 }
 
-/// All that a header says of tensors: as a list, for a map would lose the second of two equal names.
-struct Header<'a>(Vec<(String, Said<'a>)>);
+/// All that a header says: as lists, for a map would lose the order, and the second of two equal names.
+struct Header<'a> {
+    tensors: Vec<(String, Said<'a>)>,
+    metadata: Metadata,
+}
 
 impl<'de> Deserialize<'de> for Header<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -215,21 +219,50 @@ impl<'de> Deserialize<'de> for Header<'de> {
             }
 
             fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-                let mut entries = Vec::new();
+                let (mut tensors, mut metadata) = (Vec::new(), Vec::new());
                 while let Some(name) = map.next_key::<String>()? {
                     let of = |error: M::Error| M::Error::custom(format!("{name:?}: {error}"));
                     if name == "__metadata__" {
-                        map.next_value::<Option<HashMap<String, String>>>().map_err(of)?;
+                        let Texts(texts) = map.next_value::<Option<Texts>>().map_err(of)?.unwrap_or_default();
+                        metadata.extend(texts);
                     } else {
                         let said = map.next_value().map_err(of)?;
-                        entries.push((name, said));
+                        tensors.push((name, said));
                     }
                 }
-                Ok(Header(entries))
+                Ok(Header { tensors, metadata })
             }
         }
 
         deserializer.deserialize_map(Entries)
+    }
+}
+
+/// A map from texts to texts, in its order.
+#[derive(Default)]
+pub(super) struct Texts(pub Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for Texts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Texts;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Texts, M::Error> {
+                let mut texts = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    texts.push(pair);
+                }
+                Ok(Texts(texts))
+            }
+        }
+
+        deserializer.deserialize_map(Pairs)
     }
 }
 

@@ -74,9 +74,9 @@ impl<T: Element> Stream<T> {
     pub(super) fn start(tensor: &Tensor, piece: usize, element: usize) -> Result<Self, Error> {
         assert!(piece > 0, "a piece of no elements");
         // No piece is larger than the array.
-        let most = tensor.bytes().div_ceil(element as u64).max(1);
+        let most = tensor.decoded_bytes().div_ceil(element as u64).max(1);
         let piece = tensor.fitting((piece as u64).min(most) * element as u64)?;
-        let ahead = tensor.bytes() > AT_ONCE.min(piece as u64);
+        let ahead = tensor.decoded_bytes() > AT_ONCE.min(piece as u64);
         let (pieces, spare) = match ahead.then(|| read_ahead(tensor, piece)) {
             Some(Ok((pieces, spare))) => (Pieces::Ahead(pieces), spare),
             // The system starts no thread, or none is wanted.
@@ -195,7 +195,7 @@ impl Reader {
                 Origin::File(self.tensor.elements()?)
             };
         }
-        let left = self.tensor.bytes() - self.done;
+        let left = self.tensor.decoded_bytes() - self.done;
         if left == 0 {
             if let Origin::File(elements) = &mut self.from {
                 elements.finish()?;

@@ -11,7 +11,8 @@ use std::{
 use zip::{ZipArchive, result::ZipError};
 
 use super::{
-    AlignedBytes, DType, Element, Stream, cursor::Cursor, elements::Elements, fault::Fault, member::Member, order,
+    AlignedBytes, DType, Element, Stream, cursor::Cursor, elements::Elements, fault::Fault, gguf::blocks::Blocks,
+    member::Member, order,
 };
 use crate::{Error, cpu::pool, layout};
 
@@ -50,6 +51,8 @@ pub(super) struct Layout {
 pub(super) enum Place {
     /// As they are, from here on.
     Plain(Cursor),
+    /// In quantised blocks, from here on.
+    Blocks(Cursor, Blocks),
     /// In a member of an archive, which is in `file`, behind so many bytes.
     Member {
         archive: ZipArchive<Cursor>,
@@ -119,7 +122,7 @@ impl Tensor {
         self.layout.dtype
     }
 
-    /// NumPy's name of that type; for [`DType::Other`], what the file says.
+    /// NumPy's name of that type; for [`DType::Quantised`], the name of the blocks; for [`DType::Other`], what the file says.
     #[must_use]
     pub fn dtype_name(&self) -> &str {
         &self.layout.dtype_name
@@ -143,7 +146,7 @@ impl Tensor {
         self.layout.len == 0
     }
 
-    /// Bytes of all elements, uncompressed.
+    /// Bytes of all elements, uncompressed; of quantised blocks, as they are stored.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.layout.bytes
@@ -191,46 +194,13 @@ impl Tensor {
         Ok((values, layout))
     }
 
-    /// Whether [`read_at`](Self::read_at) reads it: an array in a regular file, neither in an archive nor in Fortran order.
-    #[must_use]
-    pub fn reads_at(&self) -> bool {
-        let is_regular = matches!(&self.place, Ok(Place::Plain(cursor)) if cursor.len().is_some());
-        is_regular && !self.transposed()
-    }
-
-    /// Fills `values` with the elements from number `first` on, in C order. Several threads can read one array so.
-    ///
-    /// Cost: those elements, read once.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`read`](Self::read): where the file was made shorter meanwhile, [`Error::Truncated`].
-    ///
-    /// # Panics
-    ///
-    /// If there are not as many elements, or the array does not [read at](Self::reads_at) any of them.
-    pub fn read_at<T: Element>(&self, first: u64, values: &mut [T]) -> Result<(), Error> {
-        self.check::<T>()?;
-        let end = first.checked_add(values.len() as u64);
-        assert!(
-            end.is_some_and(|end| end <= self.len()),
-            "elements that the array does not have"
-        );
-        let Place::Plain(cursor) = self.place()? else {
-            panic!("an array in an archive is read from its start");
-        };
-        assert!(self.reads_at(), "an array that is read from its start");
-        let before = first * size_of::<T>() as u64;
-        Elements::plain(self, cursor.clone(), before).fill(bytemuck::cast_slice_mut(values))
-    }
-
     /// The bytes of all elements, whatever their type, at an address that is a multiple of 16.
     ///
     /// Memory and cost: those of [`read`](Self::read).
     ///
     /// # Errors
     ///
-    /// [`Error::Dtype`] if an element is no whole number of bytes, or [`DType::Other`]; otherwise those of
+    /// [`Error::Dtype`] if an element is no whole number of bytes, [`DType::Quantised`] or [`DType::Other`]; otherwise those of
     /// [`read`](Self::read).
     pub fn read_bytes(&self) -> Result<AlignedBytes, Error> {
         self.element_bytes()?;
@@ -266,13 +236,62 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Dtype`] if an element is no whole number of bytes, or [`DType::Other`].
+    /// [`Error::Dtype`] if an element is no whole number of bytes, [`DType::Quantised`] or [`DType::Other`].
     ///
     /// # Panics
     ///
     /// If `piece` is 0.
     pub fn stream_bytes(&self, piece: usize) -> Result<Stream<u8>, Error> {
         Stream::start(self, piece, self.element_bytes()?)
+    }
+
+    /// Whether [`read_at`](Self::read_at) reads any of its elements: they are stored in a regular file in C order, plainly or
+    /// in quantised blocks. Those of a `.npz` file, of a pipe and of Fortran order can only be read from the first on.
+    #[must_use]
+    pub fn is_seekable(&self) -> bool {
+        self.seekable(0).is_ok()
+    }
+
+    /// Fills `values` with the elements from number `first` on, in C order. Several threads may read one tensor at once.
+    ///
+    /// Memory: none; of quantised blocks, 64 KiB. Cost: one positioned read of those elements; beyond the first 64 open files,
+    /// opening the file too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] if the tensor has fewer elements; [`Error::WrongDtype`] if they cannot be read as `T`; that
+    /// of its [`fault`](Self::fault), if it has one; [`Error::Truncated`] where the file has shrunk since it was opened;
+    /// [`Error::File`] where the system says no, the file was found to be replaced, or the tensor is not
+    /// [seekable](Self::is_seekable). `values` hold anything then.
+    pub fn read_at<T: Element>(&self, first: u64, values: &mut [T]) -> Result<(), Error> {
+        self.check::<T>()?;
+        if first
+            .checked_add(values.len() as u64)
+            .is_none_or(|end| end > self.len())
+        {
+            let lowest = i128::from(first);
+            return Err(Error::OutOfBounds {
+                lowest,
+                highest: lowest + values.len() as i128 - 1,
+                len: self.len(),
+            });
+        }
+        self.seekable(first)?.fill(bytemuck::cast_slice_mut(values))
+    }
+
+    /// The elements from number `first` on, if they can be read without those before them.
+    fn seekable(&self, first: u64) -> Result<Elements, Error> {
+        match self.place()? {
+            Place::Plain(cursor) if cursor.len().is_some() && !self.transposed() => {
+                let from = first * self.element_bytes()? as u64;
+                Ok(Elements::plain(self, cursor, from))
+            }
+            Place::Blocks(cursor, blocks) => Elements::blocks(self, cursor, *blocks, first),
+            _ => {
+                let reason = "its elements can only be read from the first on";
+                Err(self.at(io::Error::new(io::ErrorKind::NotSeekable, reason)))
+            }
+        }
     }
 
     /// Zeros, as many as there are elements.
@@ -323,6 +342,15 @@ impl Tensor {
         super::at(&self.label(), source)
     }
 
+    /// Bytes of all elements as they are read: 4 for each f32 of quantised blocks, otherwise [`bytes`](Self::bytes).
+    #[must_use]
+    pub fn decoded_bytes(&self) -> u64 {
+        match self.dtype() {
+            DType::Quantised => self.len() * size_of::<f32>() as u64,
+            _ => self.bytes(),
+        }
+    }
+
     pub(super) fn transposed(&self) -> bool {
         self.layout.transposed
     }
@@ -354,7 +382,7 @@ impl Tensor {
         }
         let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
         pool::runs(bytes, TASK, 1, &|task, run| {
-            let read = Elements::plain(self, cursor.clone(), (task * TASK) as u64).fill(run);
+            let read = Elements::plain(self, cursor, (task * TASK) as u64).fill(run);
             if let Err(error) = read {
                 let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                 if failed.as_ref().is_none_or(|(first, _)| task < *first) {
@@ -377,7 +405,8 @@ impl Tensor {
     /// The elements, from the first on.
     pub(super) fn elements(&self) -> Result<Elements, Error> {
         match self.place()? {
-            Place::Plain(cursor) => Ok(Elements::plain(self, cursor.clone(), 0)),
+            Place::Plain(cursor) => Ok(Elements::plain(self, cursor, 0)),
+            Place::Blocks(cursor, blocks) => Elements::blocks(self, cursor, *blocks, 0),
             Place::Member {
                 archive,
                 file,

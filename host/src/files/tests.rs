@@ -153,11 +153,7 @@ fn contents_tell_the_format() {
         b"",
         "FILE is no .safetensors file that can be read: it has 0 bytes, fewer than the 8 of the header's length",
     );
-    refused(
-        ".npz",
-        b"",
-        "FILE is no .npz file that can be read: invalid Zip archive: …",
-    );
+    refused(".npz", b"", "FILE is no .npz file that can be read: it is empty");
 }
 
 #[test]
@@ -255,6 +251,91 @@ fn a_file_that_shrinks_is_an_error_behind_what_was_read() {
                     )
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn any_elements_are_read_by_any_thread() {
+    let data: Vec<u8> = (0..1000_i32).flat_map(i32::to_be_bytes).collect();
+    let header = br#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"w":{"dtype":"I32","shape":[10,100],"data_offsets":[3,4003]}}"#;
+    let words: Vec<u8> = (0..1000_i32).flat_map(i32::to_le_bytes).collect();
+    let tensors = [&(header.len() as u64).to_le_bytes(), header.as_slice(), &[0; 3], &words].concat();
+    for (bytes, named) in [(npy("'>i4'", "(10, 100)", &data), false), (tensors, true)] {
+        let file = Temporary::new("", &bytes);
+        let opened = file.open().unwrap();
+        let array = opened.tensors().last().unwrap();
+        assert!(array.is_seekable());
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                scope.spawn(move || {
+                    for (first, count) in [(thread, 1), (thread * 7, 300), (999, 1), (0, 1000), (1000, 0)] {
+                        let mut values = vec![-1_i32; count];
+                        array.read_at(first as u64, &mut values).unwrap();
+                        assert!(values.iter().copied().eq(first as i32..(first + count) as i32));
+                    }
+                });
+            }
+        });
+
+        let mut values = [0_i32; 2];
+        let out_of_bounds = |first, len: usize| array.read_at(first, &mut vec![0_i32; len]).unwrap_err().to_string();
+        assert_eq!(
+            out_of_bounds(999, 2),
+            "the elements lie at 999 to 1000, in memory of 1000 elements"
+        );
+        assert!(out_of_bounds(u64::MAX, 1).starts_with("the elements lie at 18446744073709551615"));
+        assert!(out_of_bounds(1001, 0).starts_with("the elements lie at 1001"));
+        assert!(matches!(array.read_at(0, &mut [0_f32]), Err(Error::WrongDtype { .. })));
+
+        // The file shrinks; what is left can be read.
+        let (whole, label) = (bytes.len() as u64, if named { file.named("w") } else { file.0.clone() });
+        fs::OpenOptions::new()
+            .write(true)
+            .open(&file.0)
+            .unwrap()
+            .set_len(whole - 5)
+            .unwrap();
+        array.read_at(996, &mut values).unwrap();
+        assert_eq!(values, [996, 997]);
+        let error = array.read_at(998, &mut values).unwrap_err().to_string();
+        let (label, left) = (label.display(), whole - 5);
+        assert_eq!(
+            error,
+            format!("{label} is cut short: {whole} bytes by its header, {left} bytes there")
+        );
+    }
+}
+
+#[test]
+fn what_is_read_in_order_alone_says_so() {
+    let fortran = |shape: &str| npy("'|u1'", shape, &[7; 6]).to_vec();
+    let turned = |shape: &str| {
+        let bytes = fortran(shape);
+        let at = bytes.windows(5).position(|five| five == b"False").unwrap();
+        [&bytes[..at], b"True ", &bytes[at + 5..]].concat()
+    };
+    for (bytes, seekable) in [
+        (turned("(2, 3)"), false),
+        (turned("(6,)"), true),
+        (turned("(1, 6)"), true),
+        (zipped(CompressionMethod::Stored, &[("a.npy", &fortran("(6,)"))]), false),
+        (
+            zipped(CompressionMethod::Deflated, &[("a.npy", &fortran("(6,)"))]),
+            false,
+        ),
+    ] {
+        let file = Temporary::new("", &bytes);
+        let array = file.open().unwrap().one().unwrap();
+        assert_eq!(array.is_seekable(), seekable);
+        let mut values = [0_u8; 2];
+        let read = array.read_at(4, &mut values);
+        match read {
+            Ok(()) => assert!(seekable && values == [7; 2]),
+            Err(error) => assert!(
+                !seekable && error.to_string().ends_with("can only be read from the first on"),
+                "{error}"
+            ),
         }
     }
 }

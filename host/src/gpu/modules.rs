@@ -7,7 +7,7 @@ use std::{
 };
 
 use cust::{error::CudaError, module::Module};
-use warpfold_kernels::kernels::{Entry, Library};
+use warpfold_kernels::kernels::Entry;
 
 use super::{
     launch::Function,

@@ -354,7 +354,7 @@ fn found(tensor: &Tensor, progress: &mut Progress) -> Option<Result<Found, Failu
     if let Some(fault) = tensor.fault() {
         return Some(Err(fault.into()));
     }
-    Some(match tensor.dtype() {
+    Some(match tensor.dtype().decoded() {
         DType::Bool | DType::U8 => found_of::<u8>(tensor, progress),
         DType::U16 => found_of::<u16>(tensor, progress),
         DType::U32 => found_of::<u32>(tensor, progress),
@@ -413,7 +413,7 @@ fn found_of<T: Checked>(tensor: &Tensor, progress: &mut Progress) -> Result<Foun
         }
         found
     };
-    if tensor.reads_at() {
+    if tensor.is_seekable() {
         let mut one = [T::zeroed()];
         reading::part(tensor, 0, &mut one)?;
         let map = |first: u64, values: &[T]| Ok(in_piece(first, values, one[0]));

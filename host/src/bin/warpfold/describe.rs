@@ -111,7 +111,10 @@ impl Reader {
     fn describe_file(&mut self, path: &Path) -> (String, Vec<Array>) {
         let (name, arrays) = match TensorFile::open(path) {
             Ok(file) => {
-                let describable = file.tensors().iter().filter(|tensor| of(tensor.dtype()).is_some());
+                let describable = file
+                    .tensors()
+                    .iter()
+                    .filter(|tensor| of(tensor.dtype().decoded()).is_some());
                 self.progress.expect(size(path), describable.map(Tensor::bytes).sum());
                 let mut arrays: Vec<Array> = file.tensors().iter().map(|tensor| self.describe(tensor)).collect();
                 if arrays.is_empty() {
@@ -134,7 +137,7 @@ impl Reader {
                 ..Array::unread(error.to_string())
             };
         }
-        let outcome = match of(tensor.dtype()) {
+        let outcome = match of(tensor.dtype().decoded()) {
             None => Outcome::Unread(format!(
                 "{}: elements of type {} are not described",
                 tensor.label().display(),
@@ -166,7 +169,7 @@ impl Reader {
         let any = AnyOp::of::<T, Op>(self.op);
         let Self { op, device, progress } = self;
         let pieces = |len: usize| Pieces::<Op, T>::new(*op, len as u64);
-        if let (Device::Folding(Target::Cpu), true) = (&*device, tensor.reads_at()) {
+        if let (Device::Folding(Target::Cpu), true) = (&*device, tensor.is_seekable()) {
             let len = reading::cpu_piece(&any);
             let mut pieces = pieces(len)?;
             let state = |_, piece: &[Read]| Ok(cpu::fold(*op, &of(piece)));
@@ -234,7 +237,7 @@ where
         counts.add(of_piece);
         Ok(())
     };
-    if tensor.reads_at() {
+    if tensor.is_seekable() {
         reading::map_pieces(tensor, len, &mut reader.progress, &of_piece, &mut take)?;
     } else {
         reading::each_piece::<T>(tensor, len, &mut |piece| take(of_piece(0, piece)?, piece.len() as u64))?;

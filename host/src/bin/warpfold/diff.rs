@@ -388,7 +388,7 @@ fn both<A: Parts, B: Parts>(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &
     };
     let mut all = Sums::NOTHING;
     let len = a.len();
-    if a.reads_at() && b.reads_at() {
+    if a.is_seekable() && b.is_seekable() {
         let count = len.div_ceil(PIECE as u64);
         let map = |number: u64| -> Result<Sums, Failure> {
             let first = number * PIECE as u64;

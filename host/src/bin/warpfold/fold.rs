@@ -37,7 +37,7 @@ pub struct Fold<'a> {
 
 /// Whether `--dtype` is a type that the elements can be cast to before they are reduced, without losing any of them.
 fn check_cast(args: &Reduce, array: &Tensor) -> Result<(), Failure> {
-    let (Some(to), from) = (args.dtype, array.dtype()) else {
+    let (Some(to), from) = (args.dtype, array.dtype().decoded()) else {
         return Ok(());
     };
     let is_float = |dtype| {
@@ -95,7 +95,7 @@ impl<'a> Fold<'a> {
     /// What the elements are folded as: of answers in a wider float than the elements are, where the operator rounds, that type. So they are
     /// carried and rounded in the type that is asked for.
     pub fn folded_as(&self) -> DType {
-        let own = self.array.dtype();
+        let own = self.array.dtype().decoded();
         if let (Some(DType::F64), true) = (self.args.dtype, own.is_integer()) {
             return DType::F64;
         }

@@ -289,7 +289,7 @@ impl<T: Element> Folder for Folding<'_, T> {
     fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
         let (fold, function) = (self.fold, &self.chosen.function);
         let second = Second::<T>::in_order(fold)?;
-        if let (Device::Folding(Target::Cpu), true) = (device, fold.array.reads_at()) {
+        if let (Device::Folding(Target::Cpu), true) = (device, fold.array.is_seekable()) {
             let len = reading::cpu_piece(function.op());
             let (mut pieces, mut progress) = (function.pieces(len as u64)?, Progress::of_bytes(fold.array.bytes()));
             let state = |first: u64, piece: &[T::Read]| -> Result<Vec<u32>, Failure> {
@@ -303,7 +303,7 @@ impl<T: Element> Folder for Folding<'_, T> {
             return self.finish(pieces);
         }
         #[cfg(feature = "cuda")]
-        if let (Device::Folding(Target::Gpu(gpu)), Second::None, true) = (device, &second, fold.array.reads_at())
+        if let (Device::Folding(Target::Gpu(gpu)), Second::None, true) = (device, &second, fold.array.is_seekable())
             // A truth is read as a byte, whose bits may be any.
             && T::TYPE != Type::Bool
         {

@@ -109,7 +109,7 @@ impl Gradients {
         for file in files {
             for array in TensorFile::open(file)?.tensors() {
                 array.fault().map_or(Ok(()), Err)?;
-                match array.dtype() {
+                match array.dtype().decoded() {
                     DType::F32 | DType::F16 | DType::Bf16 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 => {
                         arrays.push(array.clone());
                     }
@@ -211,7 +211,7 @@ fn push<T: GradElement + NoUninit + reading::Read, F: NormElement>(
         not_finite += count;
         Ok(pieces.push(&state, len)?)
     };
-    if array.reads_at() {
+    if array.is_seekable() {
         reading::map_pieces(array, len, progress, &of_piece, &mut take)?;
     } else {
         reading::each_piece::<T>(array, len, &mut |values| {

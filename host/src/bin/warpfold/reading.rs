@@ -39,7 +39,7 @@ read_as_they_are!(u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f8e4m3 f8e5m2 complex64
 /// Calls a function of what the elements of `array` are, where they are others than `T`'s, with how one is widened.
 macro_rules! widened {
     ($array:expr, $wide:ty, $call:ident($($argument:expr),*)) => {
-        match (<$wide>::OF_NARROWER, $array.dtype()) {
+        match (<$wide>::OF_NARROWER, $array.dtype().decoded()) {
             _ if <$wide>::reads($array.dtype()) => None,
             (Some(of), DType::F16) => Some($call::<f16, $wide>($array, of, $($argument),*)),
             (Some(of), DType::Bf16) => Some($call::<bf16, $wide>($array, of, $($argument),*)),
@@ -127,7 +127,7 @@ fn each_own_piece<T: files::Element>(
     len: usize,
     fold: &mut dyn FnMut(&[T]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut progress = Progress::of_bytes(array.bytes());
+    let mut progress = Progress::of_bytes(array.decoded_bytes());
     for piece in array.stream::<T>(len)? {
         let piece = piece.map_err(|error| with_bytes(array, error))?;
         fold(&piece)?;
@@ -135,13 +135,13 @@ fn each_own_piece<T: files::Element>(
     }
     assert_eq!(
         progress.done(),
-        array.bytes(),
+        array.decoded_bytes(),
         "the reader ended early without saying why"
     );
     Ok(())
 }
 
-/// Elements from number `first` on, in C order, as many as fill `values`: of a tensor that [reads at](Tensor::reads_at) any of them.
+/// Elements from number `first` on, in C order, as many as fill `values`: of a tensor that [reads at](Tensor::is_seekable) any of them.
 pub fn part<T: Read>(array: &Tensor, first: u64, values: &mut [T]) -> Result<(), Failure> {
     fn widen<N: files::Element + Real, T: Read>(
         array: &Tensor,
@@ -185,7 +185,6 @@ pub fn map_pieces<T: Read, R: Send>(
 ) -> Result<(), Failure> {
     let (all, piece) = (array.len(), len as u64);
     let run = piece * PIECES_AT_ONCE;
-    let element = array.bytes() / all.max(1);
     let of_run = |number: u64| -> Result<Vec<(R, u64)>, Failure> {
         let (first, end) = (number * run, (number * run + run).min(all));
         let most = piece.min(end - first) as usize;
@@ -202,7 +201,7 @@ pub fn map_pieces<T: Read, R: Send>(
     files::in_order(all.div_ceil(run), u64::MAX, &of_run, &mut |answers| {
         for (answer, len) in answers {
             take(answer, len)?;
-            progress.advance(len * element);
+            progress.advance((u128::from(len) * u128::from(array.bytes()) / u128::from(all)) as u64);
         }
         Ok(())
     })
@@ -223,7 +222,7 @@ pub fn no_memory(array: &Tensor) -> Failure {
 fn with_bytes(array: &Tensor, error: Error) -> Failure {
     match error {
         Error::File { path, source } if source.kind() == io::ErrorKind::OutOfMemory => {
-            let bytes = array.bytes();
+            let bytes = array.decoded_bytes();
             format!("{}: {source} for the {bytes} bytes of the array", path.display()).into()
         }
         error => error.into(),

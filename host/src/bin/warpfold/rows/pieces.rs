@@ -123,7 +123,7 @@ pub enum Source<'a, T> {
 impl<'a, T: reading::Read + Element> Source<'a, T> {
     /// The elements of an array of that shape, or of one that broadcasts to it.
     pub fn new(tensor: &'a Tensor, shape: &[u64]) -> Result<Self, Failure> {
-        if tensor.shape() == shape && tensor.reads_at() {
+        if tensor.shape() == shape && tensor.is_seekable() {
             return Ok(Self::File(tensor));
         }
         let (values, layout) = reading::in_place::<T>(tensor)?;

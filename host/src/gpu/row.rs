@@ -19,7 +19,6 @@ use cust::{
 use warpfold_kernels::{
     element::Type,
     kernels::{
-        Library,
         rows::Width,
         rowwise::{RowLaunch, RowParams, Second, Way},
     },
@@ -157,7 +156,7 @@ impl Ready {
                 purpose,
             })
         };
-        let planned = planned(gpu, Op::LIBRARY, |cluster| plan_of(lie, row.form, cluster))?;
+        let planned = planned(gpu, |cluster| plan_of(lie, row.form, cluster))?;
         let Planned {
             plan,
             function,
@@ -308,11 +307,7 @@ fn ahead(plan: &RowPlan, at_once: u32) -> u64 {
 }
 
 /// A plan and its kernel, with the largest cluster that the device can hold of it: not all have room for one of 16 blocks. The context is current.
-fn planned(
-    gpu: &Gpu,
-    library: &'static Library,
-    plan_of: impl Fn(u32) -> Result<RowPlan, Error>,
-) -> Result<Planned, Error> {
+fn planned(gpu: &Gpu, plan_of: impl Fn(u32) -> Result<RowPlan, Error>) -> Result<Planned, Error> {
     let modules = &gpu.inner.modules;
     let mut cluster = MOST_BLOCKS;
     loop {

@@ -48,7 +48,7 @@ struct Build {
     folders: &'static [(&'static str, &'static str)],
 }
 
-const BUILDS: [Build; 3] = [
+const BUILDS: [Build; 4] = [
     // Tests are built as tests are: in the release profile rustc 1.95 overflows its stack over so many folds in one program.
     Build {
         arguments: &["test", "--no-run", "-p", "warpfold-tests", "--test", DEVICE_TESTS],
@@ -61,6 +61,10 @@ const BUILDS: [Build; 3] = [
     Build {
         arguments: &["build", "--release", "-p", "warpfold", "--bins", "--examples"],
         folders: &[("bin", "bin"), ("example", "examples")],
+    },
+    Build {
+        arguments: &["build", "--release", "-p", "warpfold-demo"],
+        folders: &[("bin", "examples")],
     },
 ];
 

@@ -44,7 +44,7 @@ impl Modules {
         Ok(Function(function.to_raw()))
     }
 
-    /// Whether kernels of a library that it loads have clusters of blocks.
+    /// Whether an entry's kernel, as it loads it, has clusters of blocks.
     pub(super) fn has_clusters(&self, entry: &Entry) -> bool {
         ptx::has_clusters(entry, self.compute_capability)
     }

@@ -222,7 +222,9 @@ impl Compiler {
             name: "none",
             only: None,
         };
+        let start = Instant::now();
         self.compile_in(&common, kernels, arch, Some(&none), more_flags)?;
+        println!("  {arch}, core: {}", seconds(start.elapsed()));
         // In their order, so that the dearest are not left for the end.
         let compiled: Vec<(usize, String)> = parts
             .iter()
@@ -257,7 +259,7 @@ impl Compiler {
         // barriers into divergent branches (rust-lang/rust 137086). Whatever its size, a function is inlined; and no lanes of
         // vectors are looked for in straight-line code, which the target hardly has and which costs registers.
         let flags = format!(
-            "-C target-cpu={arch} {} --emit=asm -C linker=true -Zmir-enable-passes=-JumpThreading -C no-vectorize-slp -C no-vectorize-loops -C llvm-args=-inline-threshold=1000000 {more_flags}",
+            "-C target-cpu={arch} {} -C linker=true -Zmir-enable-passes=-JumpThreading -C no-vectorize-slp -C no-vectorize-loops -C llvm-args=-inline-threshold=1000000 {more_flags}",
             language(arch)
         );
         let mut command = self.cargo();
@@ -282,12 +284,11 @@ impl Compiler {
                 .args(["--config", "profile.release.panic=\"abort\""])
                 .args(["--config", "profile.release.opt-level=3"])
                 .args(["--config", "profile.release.debug=0"])
-                // Of this crate alone, so that nothing else is compiled for it.
+                // Of this crate alone, so that nothing else is compiled for a part, nor `core` written as assembly.
+                .args(["--", "--emit=asm"])
                 .args(part.map_or(vec![], |part| {
                     let name = format!("warpfold_part=\"{}\"", part.name);
-                    ["--", "--cfg", "warpfold_part", "--cfg", &name]
-                        .map(str::to_owned)
-                        .to_vec()
+                    ["--cfg", "warpfold_part", "--cfg", &name].map(str::to_owned).to_vec()
                 }))
                 .env("RUSTFLAGS", flags)
                 .env("CARGO_TARGET_DIR", cache),

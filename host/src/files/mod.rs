@@ -55,6 +55,8 @@ mod descr;
 mod dtype;
 mod elements;
 mod fault;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod gguf;
 mod lfs;
 mod npy;

@@ -116,7 +116,7 @@ pub mod ptx;
 mod room;
 pub mod row;
 
-pub use error::{Error, GgufFault, OffsetFault, RowFault, SafetensorsFault, TensorFault};
+pub use error::{CheckpointFault, Error, GgufFault, OffsetFault, RowFault, SafetensorsFault, TensorFault};
 pub use fold::{Fold, fold};
 #[cfg(feature = "cuda")]
 pub use operand::DeviceView;

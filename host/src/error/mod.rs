@@ -1,5 +1,6 @@
 //! The one error type.
 
+mod checkpoint;
 mod gguf;
 mod offset;
 mod row;
@@ -10,6 +11,7 @@ mod words;
 
 use std::{io, path::PathBuf};
 
+pub use checkpoint::CheckpointFault;
 pub use gguf::GgufFault;
 pub use offset::OffsetFault;
 pub use row::RowFault;
@@ -422,6 +424,26 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong with it.
         fault: GgufFault,
+    },
+
+    /// A checkpoint of several files that is not whole.
+    #[error("{}: {fault}", path.display())]
+    Checkpoint {
+        /// Its folder, its index or the file that was named.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: CheckpointFault,
+    },
+
+    /// A pickle of Python, as PyTorch writes by `torch.save`. Reading one may run any code.
+    #[error(
+        "{} is a pickle, which may run any code when it is read: convert it with \
+         `safetensors.torch.save_file(torch.load(FILE, weights_only=True), \"model.safetensors\")` in Python",
+        path.display()
+    )]
+    Pickle {
+        /// The file.
+        path: PathBuf,
     },
 
     /// A pointer file of Git LFS, in place of the file that it points to.

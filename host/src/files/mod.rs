@@ -27,6 +27,9 @@
 //! there is told before any of it is read. Data after the array of a `.npy` file is ignored, as NumPy does. Of a file with
 //! several arrays, those that can be read are, whatever is wrong with another ([`Tensor::fault`]).
 //!
+//! A model in several files, with an index or without, is opened as a [`Checkpoint`]: a list of all tensors, and what is
+//! wrong with it as a whole. Pickles of PyTorch are not read, for reading one may run any code.
+//!
 //! Any number of files may be open at once: beyond the first 64, each is open only while it is read.
 //!
 //! ```
@@ -45,12 +48,15 @@
 //! # Ok::<(), warpfold::Error>(())
 //! ```
 
+mod checkpoint;
 mod cursor;
 mod damage;
 mod descr;
 mod dtype;
 mod elements;
 mod fault;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod gguf;
 mod header;
 mod lfs;
@@ -59,6 +65,8 @@ mod npy;
 mod npz;
 mod order;
 mod ordered;
+mod pairs;
+mod pickle;
 mod python;
 mod safetensors;
 mod stream;
@@ -75,6 +83,7 @@ use std::{
 };
 
 pub use crate::ops::element::{complex64, complex128, f8e4m3, f8e5m2};
+pub use checkpoint::Checkpoint;
 pub use dtype::{DType, Element};
 pub use half::{bf16, f16};
 pub use header::safetensors_header;
@@ -155,23 +164,32 @@ pub struct TensorFile {
 }
 
 impl TensorFile {
-    /// Opens `FILE`, or the one array `NAME` of it as `FILE:NAME`, and reads the headers of all its arrays.
+    /// Opens `FILE`, or of that the array `NAME` as `FILE:NAME`, and reads the headers of all its arrays.
     ///
     /// The file is the longest beginning of the path that is one: the path itself, or what is before a colon. So files and
-    /// arrays may have colons in their names. The first 64 files stay open until the last of their tensors is dropped,
-    /// whatever happens to their names; others are opened for each reading, and refused if they are no longer the same.
+    /// arrays may have colons in their names. Where no array is called `NAME`, it is a pattern, and all arrays whose names
+    /// match are opened: `*` stands for any characters, `?` for one, `[abc]`, `[a-z]` and `[!abc]` for one of them or of
+    /// the others.
     ///
-    /// Memory and cost: those of the headers (at most 100 MB of one); a member of a `.npz` file is inflated up to the end
-    /// of its own.
+    /// The first 64 files stay open until the last of their tensors is dropped, whatever happens to their names; others are
+    /// opened for each reading, and refused if they are no longer the same.
+    ///
+    /// Memory and cost: those of the headers (at most 100 MB of one of a `.safetensors` file); a member of a `.npz` file is
+    /// inflated up to the end of its own.
     ///
     /// # Errors
     ///
-    /// [`Error::File`] where the system says no, as for a `.npz` or `.safetensors` file that comes from a pipe;
-    /// [`Error::NotNpy`], [`Error::NotNpz`], [`Error::NotSafetensors`] for a foreign or damaged file;
-    /// [`Error::GitLfsPointer`]; [`Error::Truncated`]; [`Error::NoArray`] if there is no `NAME`, and its
-    /// [`fault`](Tensor::fault) if it cannot be read.
+    /// [`Error::File`] where the system says no, as for a file of several arrays that comes from a pipe;
+    /// [`Error::NotNpy`], [`Error::NotNpz`], [`Error::NotSafetensors`], [`Error::NotGguf`] for a foreign or damaged file;
+    /// [`Error::Pickle`]; [`Error::GitLfsPointer`]; [`Error::Truncated`]; [`Error::NoArray`] if no array has the name or
+    /// matches the pattern, and the [`fault`](Tensor::fault) of an array that was named and cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let (path, name) = split(path.as_ref());
+        let (path, name) = split(path.as_ref(), is_file);
+        Self::open_named(&path, name)
+    }
+
+    /// The file itself, or of that the array `NAME`.
+    fn open_named(path: &Path, name: Option<String>) -> Result<Self, Error> {
         let path: Arc<Path> = path.into();
         let mut file = Cursor::open(&path).map_err(|source| at(&path, source))?;
         let mut start = Vec::new();
@@ -180,11 +198,14 @@ impl TensorFile {
             return Err(pointer);
         }
         let format = Format::of(&start, &path);
+        if format == Format::Npy && pickle::is_pickle(&start) {
+            return Err(pickle::refused(&path));
+        }
         if format != Format::Npy && file.len().is_none() {
             let reason = format!("a .{format} file is read from several places, and this is no regular file");
             return Err(at(&path, io::Error::new(io::ErrorKind::NotSeekable, reason)));
         }
-        let (mut tensors, metadata) = match format {
+        let (tensors, metadata) = match format {
             Format::Npy => {
                 let found = file.len();
                 let (layout, before) = npy::layout(&path, start, &mut file, found)?;
@@ -196,26 +217,45 @@ impl TensorFile {
             Format::Gguf => gguf::tensors(&path, &file)?,
         };
         file.rest();
-        if let Some(name) = name {
-            let found = tensors.iter().position(|tensor| tensor.name() == Some(&name));
-            let Some(found) = found else {
-                return Err(no_array(&path, name, &tensors));
-            };
-            let tensor = tensors.swap_remove(found);
-            tensor.fault().map_or(Ok(()), Err)?;
-            tensors = vec![tensor];
-        }
-        let places = tensors
-            .iter()
-            .enumerate()
-            .filter_map(|(at, tensor)| Some((tensor.shared_name()?, at)));
-        Ok(Self {
-            places: Arc::new(places.collect()),
+        let mut opened = Self {
+            places: Arc::default(),
             path,
             format,
             tensors,
             metadata: metadata.into(),
-        })
+        };
+        opened.retain(|_| true);
+        if let Some(name) = name {
+            let exact = opened.find(&name).is_some();
+            if exact {
+                opened.tensor(&name)?;
+            }
+            let selection = Selection::new(&name, exact);
+            if !opened.tensors.iter().any(|tensor| selection.has(tensor)) {
+                return Err(no_array(&opened.path, name, names(&opened.tensors)));
+            }
+            opened.retain(|tensor| selection.has(tensor));
+        }
+        Ok(opened)
+    }
+
+    /// Keeps some of its arrays.
+    fn retain(&mut self, keep: impl FnMut(&Tensor) -> bool) {
+        self.tensors.retain(keep);
+        let names = self.tensors.iter().enumerate();
+        self.places = Arc::new(
+            names
+                .filter_map(|(at, tensor)| Some((tensor.shared_name()?, at)))
+                .collect(),
+        );
+    }
+
+    /// The array called `name`, or the one of a file called so.
+    fn find(&self, name: &str) -> Option<&Tensor> {
+        match self.places.get(name) {
+            Some(at) => Some(&self.tensors[*at]),
+            None => self.tensors.iter().take(1).find(|tensor| tensor.is_called(name)),
+        }
     }
 
     /// The file, without the name of an array.
@@ -230,7 +270,7 @@ impl TensorFile {
         self.format
     }
 
-    /// Its arrays in the order of the file, or the one that was asked for. No two have the same name.
+    /// Its arrays in the order of the file, or those that were asked for. No two have the same name.
     #[must_use]
     pub fn tensors(&self) -> &[Tensor] {
         &self.tensors
@@ -250,7 +290,7 @@ impl TensorFile {
     /// [`Error::NoArray`], with the names there are; its [`fault`](Tensor::fault), if it has one.
     pub fn tensor(&self, name: &str) -> Result<&Tensor, Error> {
         let found = self.places.get(name).map(|at| &self.tensors[*at]);
-        let tensor = found.ok_or_else(|| no_array(&self.path, name.to_owned(), &self.tensors))?;
+        let tensor = found.ok_or_else(|| no_array(&self.path, name.to_owned(), names(&self.tensors)))?;
         tensor.fault().map_or(Ok(tensor), Err)
     }
 
@@ -273,15 +313,15 @@ impl TensorFile {
     }
 }
 
-/// The file and the name in `FILE:NAME`. Where no file is found, the path as it is, for the error to name.
-fn split(path: &Path) -> (PathBuf, Option<String>) {
-    let is_file = |path: &Path| path.metadata().is_ok_and(|metadata| !metadata.is_dir());
+/// The file and the name in `FILE:NAME`, a file being what `is` says. Where none is found, the path as it is, for the error
+/// to name.
+fn split(path: &Path, is: fn(&Path) -> bool) -> (PathBuf, Option<String>) {
     if let Some(text) = path.to_str()
-        && !is_file(path)
+        && !is(path)
     {
         for (colon, _) in text.rmatch_indices(':') {
             let file = Path::new(&text[..colon]);
-            if is_file(file) {
+            if is(file) {
                 return (file.to_path_buf(), Some(text[colon + 1..].to_owned()));
             }
         }
@@ -289,11 +329,36 @@ fn split(path: &Path) -> (PathBuf, Option<String>) {
     (path.to_path_buf(), None)
 }
 
-fn no_array(path: &Path, name: String, tensors: &[Tensor]) -> Error {
+fn is_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| !metadata.is_dir())
+}
+
+/// The arrays that a name picks: the one of that name, or those that match it as a pattern.
+struct Selection<'a> {
+    name: &'a str,
+    /// None where the name is that of an array, or no pattern.
+    pattern: Option<glob::Pattern>,
+}
+
+impl<'a> Selection<'a> {
+    fn new(name: &'a str, exact: bool) -> Self {
+        let pattern = if exact { None } else { glob::Pattern::new(name).ok() };
+        Self { name, pattern }
+    }
+
+    fn has(&self, tensor: &Tensor) -> bool {
+        match &self.pattern {
+            Some(pattern) => tensor.called().is_some_and(|name| pattern.matches(name)),
+            None => tensor.is_called(self.name),
+        }
+    }
+}
+
+fn no_array(path: &Path, name: String, names: Vec<String>) -> Error {
     Error::NoArray {
         path: path.to_path_buf(),
         name,
-        names: names(tensors),
+        names,
     }
 }
 

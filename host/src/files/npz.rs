@@ -8,7 +8,7 @@ use super::{
     cursor::Cursor,
     damage,
     fault::Fault,
-    npy, read_upto,
+    npy, pickle, read_upto,
     tensor::{Layout, Place, Tensor, label},
 };
 use crate::Error;
@@ -41,6 +41,9 @@ pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<Vec<Tensor>, Er
             return Err(bad(path, Some(name), "two members have this name".into()));
         }
         tensors.push(tensor);
+    }
+    if tensors.is_empty() && archive.file_names().flatten().any(|name| pickle::is_pytorch(&name)) {
+        return Err(pickle::refused(path));
     }
     if tensors.is_empty() && !archive.is_empty() {
         return Err(bad(
@@ -209,7 +212,7 @@ mod tests {
         );
         refused(
             ".npz",
-            &zipped(Stored, &[("readme", b"x"), ("data.pkl", b"y")]),
+            &zipped(Stored, &[("readme", b"x"), ("data.txt", b"y")]),
             "FILE is no .npz file that can be read: none of its 2 members is an array",
         );
     }

@@ -15,6 +15,7 @@ use super::{
     DType, MOST_AXES, Metadata,
     cursor::Cursor,
     fault,
+    pairs::Pairs,
     tensor::{Layout, Place, Tensor},
 };
 use crate::{Error, SafetensorsFault as Fault};
@@ -223,7 +224,7 @@ impl<'de> Deserialize<'de> for Header<'de> {
                 while let Some(name) = map.next_key::<String>()? {
                     let of = |error: M::Error| M::Error::custom(format!("{name:?}: {error}"));
                     if name == "__metadata__" {
-                        let Texts(texts) = map.next_value::<Option<Texts>>().map_err(of)?.unwrap_or_default();
+                        let Pairs(texts) = map.next_value::<Option<_>>().map_err(of)?.unwrap_or_default();
                         metadata.extend(texts);
                     } else {
                         let said = map.next_value().map_err(of)?;
@@ -235,34 +236,6 @@ impl<'de> Deserialize<'de> for Header<'de> {
         }
 
         deserializer.deserialize_map(Entries)
-    }
-}
-
-/// A map from texts to texts, in its order.
-#[derive(Default)]
-pub(super) struct Texts(pub Vec<(String, String)>);
-
-impl<'de> Deserialize<'de> for Texts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Pairs;
-
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = Texts;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a map")
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Texts, M::Error> {
-                let mut texts = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    texts.push(pair);
-                }
-                Ok(Texts(texts))
-            }
-        }
-
-        deserializer.deserialize_map(Pairs)
     }
 }
 

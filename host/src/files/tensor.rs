@@ -100,10 +100,25 @@ impl Tensor {
             .map_err(|fault| fault.error(&self.path, self.name()))
     }
 
+    /// The file that it is in.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.path
+    }
+
     /// Its name in the file. None for the array of a `.npy` file.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
+    }
+
+    /// Its name; without one, that of its file.
+    pub(super) fn called(&self) -> Option<&str> {
+        self.name().or_else(|| self.path.file_name()?.to_str())
+    }
+
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        self.called() == Some(name)
     }
 
     pub(super) fn shared_name(&self) -> Option<Arc<str>> {

@@ -113,7 +113,8 @@ impl Tensor {
     }
 
     /// Its name; without one, that of its file.
-    pub(super) fn called(&self) -> Option<&str> {
+    #[must_use]
+    pub fn called(&self) -> Option<&str> {
         self.name().or_else(|| self.path.file_name()?.to_str())
     }
 
@@ -141,6 +142,21 @@ impl Tensor {
     #[must_use]
     pub fn dtype_name(&self) -> &str {
         &self.layout.dtype_name
+    }
+
+    /// The same bytes as elements of another type: of raw ones, such as the `|V2` that NumPy writes for bfloat16. None where they are of
+    /// another size, or no raw bytes.
+    #[must_use]
+    pub fn raw_as(&self, dtype: DType) -> Option<Self> {
+        let is_raw =
+            self.dtype() == DType::Other && self.dtype_name().trim_start_matches(['|', '<', '>']).starts_with('V');
+        let size = dtype.bytes().filter(|_| is_raw)? as u64;
+        (self.len().checked_mul(size) == Some(self.bytes())).then(|| {
+            let mut tensor = self.clone();
+            tensor.layout.dtype = dtype;
+            tensor.layout.dtype_name = Cow::Borrowed(dtype.name());
+            tensor
+        })
     }
 
     /// The extents, slowest index first. None for a scalar.

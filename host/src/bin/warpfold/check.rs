@@ -7,7 +7,7 @@ use serde::Serialize;
 use warpfold::files::{DType, Tensor, bf16, complex64, complex128, f8e4m3, f8e5m2, f16};
 
 use crate::{
-    Failure, clock,
+    Failure, clock, device,
     inputs::Inputs,
     progress::Progress,
     reading::{self, Read},
@@ -128,6 +128,7 @@ fn counted(count: usize, what: &str) -> String {
 
 /// Does what the command line asks for.
 pub fn run(args: &Args) -> Report {
+    device::tell_of_threads();
     let mut report = Report {
         faults: vec![],
         warnings: vec![],
@@ -145,7 +146,7 @@ pub fn run(args: &Args) -> Report {
                 kind: Kind::File,
                 count: 0,
                 first: None,
-                message: fault.to_string(),
+                message: fault,
             });
         }
         report.unread.extend(inputs.foreign.iter().map(ToString::to_string));

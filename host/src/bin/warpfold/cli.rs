@@ -28,6 +28,9 @@ Exit codes: 0 done; 1 failed; 2 the command line is wrong."
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
+    /// Reads raw elements of that size, such as |V2, as a type: bfloat16, float16, float8_e4m3fn …
+    #[arg(long = "as", global = true, value_name = "TYPE", value_parser = options::raw)]
+    pub raw: Option<DType>,
 }
 
 #[derive(Subcommand)]
@@ -142,9 +145,12 @@ pub enum Command {
 
 #[derive(clap::Args)]
 pub struct List {
-    /// The files; FILE:NAME for one array of a file.
+    /// The files, folders or indexes of shards; FILE:NAME for one array, FILE:PATTERN for several.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+    /// Prints what files say of themselves, in place of their arrays: __metadata__ of .safetensors, keys and values of .gguf.
+    #[arg(long)]
+    pub metadata: bool,
     /// Prints one JSON list, an object for each array: file, format, name (null in a .npy file), dtype, shape, bytes.
     #[arg(long)]
     pub json: bool,
@@ -152,7 +158,7 @@ pub struct List {
 
 #[derive(clap::Args)]
 pub struct Describe {
-    /// The files; FILE:NAME for one array of a file.
+    /// The files, folders or indexes of shards; FILE:NAME for one array, FILE:PATTERN for several.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// The variance is divided by the number of elements minus this.

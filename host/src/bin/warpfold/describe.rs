@@ -8,7 +8,7 @@ use warpfold::fold;
 use warpfold::{
     cpu,
     dynamic::Target,
-    files::{DType, Tensor, TensorFile, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
+    files::{DType, Tensor, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
     ops::{
         AnyOp, Describe as Op, Mean, NormInf, NormL2, Reduction, Summary,
         element::{self, Float},
@@ -21,6 +21,7 @@ use crate::{
     cli::Describe,
     clock,
     device::{Device, Wanted},
+    inputs::Inputs,
     progress::Progress,
     reading,
     scalar::Scalar,
@@ -107,35 +108,39 @@ fn of(dtype: DType) -> Option<Describer> {
 }
 
 impl Reader {
-    /// What a file is called, and its arrays.
+    /// What a path names, and its arrays.
     fn describe_file(&mut self, path: &Path) -> (String, Vec<Array>) {
-        let (name, arrays) = match TensorFile::open(path) {
-            Ok(file) => {
-                let describable = file
-                    .tensors()
-                    .iter()
-                    .filter(|tensor| of(tensor.dtype().decoded()).is_some());
-                self.progress.expect(size(path), describable.map(Tensor::bytes).sum());
-                let mut arrays: Vec<Array> = file.tensors().iter().map(|tensor| self.describe(tensor)).collect();
-                if arrays.is_empty() {
-                    arrays.push(Array::unread(format!("{} has no arrays", file.path().display())));
-                }
-                (file.path().display().to_string(), arrays)
-            }
-            Err(error) => {
-                self.progress.expect(size(path), 0);
-                (path.display().to_string(), vec![Array::unread(error.to_string())])
-            }
+        let inputs = Inputs::open(path);
+        let describable = inputs
+            .tensors
+            .iter()
+            .filter(|tensor| of(tensor.dtype().decoded()).is_some());
+        self.progress.expect(size(path), describable.map(Tensor::bytes).sum());
+        let is_file = !path.is_dir();
+        let mut arrays: Vec<Array> = vec![];
+        for tensor in &inputs.tensors {
+            let name = if is_file { tensor.name() } else { tensor.called() };
+            arrays.push(Array {
+                name: name.map(str::to_owned),
+                ..self.describe(tensor)
+            });
+        }
+        let foreign = inputs.foreign.iter().map(ToString::to_string);
+        arrays.extend(inputs.faults.into_iter().chain(foreign).map(Array::unread));
+        if arrays.is_empty() {
+            arrays.push(Array::unread(format!("{} has no arrays", path.display())));
+        }
+        // The file, without the name of an array.
+        let file = match &inputs.tensors[..] {
+            [first, ..] if is_file => first.file(),
+            _ => path,
         };
-        (name, arrays)
+        (file.display().to_string(), arrays)
     }
 
     fn describe(&mut self, tensor: &Tensor) -> Array {
         if let Some(error) = tensor.fault() {
-            return Array {
-                name: tensor.name().map(str::to_owned),
-                ..Array::unread(error.to_string())
-            };
+            return Array::unread(error.to_string());
         }
         let outcome = match of(tensor.dtype().decoded()) {
             None => Outcome::Unread(format!(
@@ -149,7 +154,9 @@ impl Reader {
             },
         };
         Array {
-            name: tensor.name().map(str::to_owned),
+            name: None,
+            elements: tensor.len(),
+            bytes: tensor.bytes(),
             dtype: Some(tensor.dtype_name().to_owned()),
             shape: Some(tensor.shape().to_vec()),
             outcome,

@@ -1,6 +1,6 @@
 //! What folds: the choice among GPU, CPU and emulator, and one way to use any of them.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
 use serde::Serialize;
 use warpfold::{
@@ -46,6 +46,63 @@ impl FromStr for Wanted {
 pub enum Device {
     Folding(Target),
     Emulator,
+}
+
+/// How long a fold of a file takes on the CPU, by a sample of it, and on a GPU, by what was measured.
+#[derive(Clone, Copy)]
+pub struct Estimate {
+    pub cpu: Duration,
+    pub gpu: Duration,
+}
+
+/// What a GPU needs before it folds: driver, context, kernel and page-locked memory.
+const GPU_START: Duration = Duration::from_millis(300);
+/// Bytes that a GPU is given of a file in a second.
+const GPU_BYTES_PER_SECOND: f64 = 15e9;
+
+impl Estimate {
+    /// Of an array of so many bytes and elements; `sample` folds some of them on one thread, and says how long that took. None of an
+    /// array that no GPU can be sooner with.
+    pub fn of<E>(
+        bytes: u64,
+        elements: u64,
+        sample: u64,
+        fold: &mut dyn FnMut(u64, u64) -> Result<Duration, E>,
+    ) -> Option<Result<Self, E>> {
+        let gpu = GPU_START + Duration::from_secs_f64(bytes as f64 / GPU_BYTES_PER_SECOND);
+        let len = sample.min(elements);
+        if len == 0 {
+            return None;
+        }
+        let of_sample = match fold(0, len) {
+            Ok(took) => took.as_secs_f64(),
+            Err(error) => return Some(Err(error)),
+        };
+        let cpu = of_sample * (elements as f64 / len as f64) / cpu::threads() as f64;
+        let cpu = Duration::try_from_secs_f64(cpu).unwrap_or(Duration::MAX);
+        Some(Ok(Self { cpu, gpu }))
+    }
+
+    /// What is sooner, where the best device is asked for.
+    pub fn sooner(self) -> Wanted {
+        if self.cpu <= self.gpu {
+            Wanted::Cpu
+        } else {
+            Wanted::Best
+        }
+    }
+}
+
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "expected: {:.3} s on the CPU, by a sample of the file; {:.3} s on a GPU, {:.3} s of it until it folds",
+            self.cpu.as_secs_f64(),
+            self.gpu.as_secs_f64(),
+            GPU_START.as_secs_f64()
+        )
+    }
 }
 
 /// Whether GPUs have a kernel for what is folded, and if not why.
@@ -163,6 +220,13 @@ impl fmt::Display for Device {
     }
 }
 
+/// Says on standard error where the system gives the CPU no threads.
+pub fn tell_of_threads() {
+    if let Some(error) = cpu::thread_fault() {
+        eprintln!("warpfold: the CPU folds on one thread, for no other could be started: {error}");
+    }
+}
+
 /// What can fold on this machine, a line each, and what made the GPU's kernels.
 pub fn list() -> String {
     let mut lines: Vec<String> = match gpu::all() {
@@ -275,7 +339,22 @@ mod gpu {
 
 #[cfg(test)]
 mod tests {
-    use super::Wanted;
+    use std::time::Duration;
+
+    use super::{Estimate, Wanted};
+
+    #[test]
+    fn the_sooner_device_is_chosen() {
+        let of = |bytes, took| {
+            let estimate = Estimate::of(bytes, bytes, 1 << 18, &mut |_, _| {
+                Ok::<_, ()>(Duration::from_micros(took))
+            });
+            estimate.unwrap().unwrap().sooner()
+        };
+        // Of a small file none is sooner than a context; of a large one that the CPU folds at a GB/s on each of 64 threads at most, a GPU.
+        assert_eq!(of(1 << 20, 26), Wanted::Cpu);
+        assert_eq!(of(1 << 40, 26 * 1000), Wanted::Best);
+    }
 
     #[test]
     fn devices_are_named_as_the_help_says() {

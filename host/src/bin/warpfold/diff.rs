@@ -8,7 +8,7 @@ use warpfold::files::{self, DType, Tensor, complex64, complex128};
 use crate::{
     Failure,
     check::index_of,
-    clock,
+    clock, device,
     inputs::Inputs,
     options,
     progress::Progress,
@@ -153,7 +153,11 @@ impl Pair {
 /// Does what the command line asks for.
 pub fn run(args: &Args) -> Report {
     let [a, b] = [Inputs::open(&args.a), Inputs::open(&args.b)];
-    let faults = [&a, &b].map(|inputs| inputs.faults.iter().chain(&inputs.foreign).map(ToString::to_string));
+    device::tell_of_threads();
+    let faults = [&a, &b].map(|inputs| {
+        let foreign = inputs.foreign.iter().map(ToString::to_string);
+        inputs.faults.iter().cloned().chain(foreign)
+    });
     let mut report = Report {
         tensors: vec![],
         only_in_a: vec![],
@@ -181,12 +185,7 @@ pub fn run(args: &Args) -> Report {
     };
     match (&a.tensors[..], &b.tensors[..]) {
         // Whatever they are called.
-        ([a], [b]) => compare(
-            a.name().or(b.name()).unwrap_or("the array").to_owned(),
-            a,
-            b,
-            &mut report,
-        ),
+        ([a], [b]) => compare(name_of(a).to_owned(), a, b, &mut report),
         _ => {
             let mut others: HashMap<&str, &Tensor> = b.tensors.iter().map(|tensor| (name_of(tensor), tensor)).collect();
             for a in &a.tensors {
@@ -204,9 +203,9 @@ pub fn run(args: &Args) -> Report {
     report
 }
 
-/// Of an array without a name, none.
+/// What an array is called; without a name, as its file is.
 fn name_of(tensor: &Tensor) -> &str {
-    tensor.name().unwrap_or("")
+    tensor.called().unwrap_or("")
 }
 
 impl Args {

@@ -67,6 +67,7 @@ impl Count<'_> {
                 plan: plan.to_string(),
                 predicted_seconds: plan.least_time(&memory).as_secs_f64(),
                 predicted_for: format!("{on}, at least"),
+                choice: None,
             })
         };
         let explained = fold.args.explain.then(explain).transpose()?;

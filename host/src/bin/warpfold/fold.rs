@@ -12,7 +12,7 @@ use crate::{
     answers::{AnswerType, Answers},
     cli::{Accuracy, Nan, Reduce},
     clock,
-    device::{Device, NO_MASK, NO_SECOND, WHOLE_ONLY, Wanted, not_emulated},
+    device::{Device, Estimate, NO_MASK, NO_SECOND, WHOLE_ONLY, Wanted, not_emulated},
     folder::Folder,
     op::Takes,
     options::name,
@@ -134,7 +134,12 @@ impl<'a> Fold<'a> {
             out.check(axes + usize::from(folder.answer().parts > 1))?;
         }
         let plan = || self.plan(folder.entry()?, axes.as_ref());
-        let device = folder.open(self.args.device, &|| plan().map(drop))?.told();
+        let estimate = match (self.args.device, is_whole) {
+            (Wanted::Best, true) if cfg!(feature = "cuda") => folder.estimate()?,
+            _ => None,
+        };
+        let wanted = estimate.map_or(self.args.device, Estimate::sooner);
+        let device = folder.open(wanted, &|| plan().map(drop))?.told();
         let explain = || -> Result<Explained, Failure> {
             let plan = plan()?;
             let (on, memory) = device.memory();
@@ -142,6 +147,7 @@ impl<'a> Fold<'a> {
                 plan: format!("{plan}; {}", plan.entry.strategy),
                 predicted_seconds: plan.predicted_time(&memory).as_secs_f64(),
                 predicted_for: on,
+                choice: estimate.map(|estimate| estimate.to_string()),
             })
         };
         let explained = self.args.explain.then(explain).transpose()?;

@@ -1,7 +1,8 @@
 //! What folds elements of one type with one operator, and how an array of a file is brought to it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Instant};
 
+use bytemuck::Zeroable as _;
 use warpfold::{
     Error, View,
     dynamic::{AnyPieces, Arrays, Function, Target, function, function_of_two, function_where},
@@ -18,7 +19,7 @@ use warpfold_kernels::kernels::Entry;
 use crate::{
     Failure,
     answers::{Answer, AnswerType, Answers},
-    device::{Device, HasKernel, Opened, WHOLE_ONLY, Wanted, emulate, not_emulated},
+    device::{Device, Estimate, HasKernel, Opened, WHOLE_ONLY, Wanted, emulate, not_emulated},
     fold::Fold,
     progress::Progress,
     reading::{self, each_piece},
@@ -37,6 +38,8 @@ pub trait Folder {
     fn entry(&self) -> Result<&'static Entry, Error>;
     /// The device that was asked for, ready to fold with it.
     fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure>;
+    /// Whether the CPU has the answer of the whole array sooner than a GPU, and in what time each, if that can be estimated.
+    fn estimate(&self) -> Result<Option<Estimate>, Failure>;
     /// The answer of the whole array, a piece at a time, and the elements that it tells of.
     fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure>;
     /// The answer of each segment.
@@ -285,6 +288,28 @@ impl<T: Element> Folder for Folding<'_, T> {
     }
     fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure> {
         Device::open(wanted, self.chosen.function.op(), has_kernel)
+    }
+    fn estimate(&self) -> Result<Option<Estimate>, Failure> {
+        let (array, function) = (&self.fold.array, &self.chosen.function);
+        // A second array is in memory, and folded with a part of the first here: too little is known of it.
+        if !array.is_seekable() || self.fold.mask.is_some() || self.fold.second.is_some() {
+            return Ok(None);
+        }
+        let sample = reading::cpu_piece(function.op());
+        let fold = |first: u64, values: &mut Vec<T::Read>| -> Result<(), Failure> {
+            reading::part(array, first, values)?;
+            function.state(&Target::Cpu, &Arrays::one(&*T::of(values)?))?;
+            Ok(())
+        };
+        Estimate::of(array.bytes(), array.len(), sample as u64, &mut |first, len| {
+            let mut values = vec![T::Read::zeroed(); len as usize];
+            // Once for what is only slow the first time.
+            fold(first, &mut values)?;
+            let start = Instant::now();
+            fold(first, &mut values)?;
+            Ok(start.elapsed())
+        })
+        .transpose()
     }
     fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
         let (fold, function) = (self.fold, &self.chosen.function);

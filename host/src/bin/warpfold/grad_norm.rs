@@ -9,13 +9,14 @@ use warpfold::gradients::Floats;
 use warpfold::{
     Error,
     dynamic::{Arrays, Target},
-    files::{DType, Tensor, TensorFile, bf16, f16},
+    files::{DType, Tensor, bf16, f16},
     gradients::{GradElement, GradNorm, NormElement, Order, RunningNorm, TotalNorm, grad_norm},
 };
 
 use crate::{
     Failure, clock,
     device::{Device, Opened, Wanted},
+    inputs::Inputs,
     progress::Progress,
     reading,
     scalar::Scalar,
@@ -107,7 +108,14 @@ impl Gradients {
     fn open(files: &[PathBuf]) -> Result<Self, Failure> {
         let (mut arrays, mut left_out) = (vec![], 0);
         for file in files {
-            for array in TensorFile::open(file)?.tensors() {
+            let inputs = Inputs::open(file);
+            if let Some(fault) = inputs.faults.into_iter().next() {
+                return Err(fault.into());
+            }
+            if let Some(error) = inputs.foreign.into_iter().next() {
+                return Err(error.into());
+            }
+            for array in &inputs.tensors {
                 array.fault().map_or(Ok(()), Err)?;
                 match array.dtype().decoded() {
                     DType::F32 | DType::F16 | DType::Bf16 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 => {

@@ -1,33 +1,41 @@
-//! The arrays that a path names, for commands that look at all of them.
+//! The arrays that a path names: of a file, a folder or a checkpoint of several files.
 
 use std::path::Path;
 
 use warpfold::{
     Error,
-    files::{Tensor, TensorFile},
+    files::{Checkpoint, Tensor},
 };
 
-/// All arrays of a file.
+use crate::reading;
+
+/// All arrays that a path names.
 pub struct Inputs {
     pub tensors: Vec<Tensor>,
-    /// Files that are short, spoiled or missing.
-    pub faults: Vec<Error>,
+    /// What is short, spoiled, or missing from an index or a folder.
+    pub faults: Vec<String>,
     /// What is not there, or nothing that is read.
     pub foreign: Vec<Error>,
 }
 
 impl Inputs {
     pub fn open(path: &Path) -> Self {
-        let (mut tensors, mut faults, mut foreign) = (vec![], vec![], vec![]);
-        match TensorFile::open(path) {
-            Ok(file) => tensors.extend_from_slice(file.tensors()),
-            Err(error @ Error::File { .. }) => foreign.push(error),
-            Err(error) => faults.push(error),
+        let mut inputs = Self {
+            tensors: vec![],
+            faults: vec![],
+            foreign: vec![],
+        };
+        match Checkpoint::open(path) {
+            Ok(checkpoint) => {
+                inputs.tensors.extend(checkpoint.tensors().cloned().map(reading::typed));
+                let of = |fault: &warpfold::CheckpointFault| format!("{}: {fault}", checkpoint.path().display());
+                inputs.faults.extend(checkpoint.faults().iter().map(of));
+            }
+            Err(error @ (Error::File { .. } | Error::Pickle { .. } | Error::NoArray { .. })) => {
+                inputs.foreign.push(error)
+            }
+            Err(error) => inputs.faults.push(error.to_string()),
         }
-        Self {
-            tensors,
-            faults,
-            foreign,
-        }
+        inputs
     }
 }

@@ -2,27 +2,36 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
-use warpfold::files::{Tensor, TensorFile};
+use warpfold::files::{Checkpoint, Tensor, TensorFile};
 
 use crate::{Failure, cli::List, report::tuple, shown::Shown};
 
-/// What is in files, and what cannot be read of them. Files are opened one at a time: there may be more of them than can be open at
-/// once.
+/// What is in files, and what cannot be read of them. What paths name is opened one after the other: there may be more files than can be
+/// open at once.
 pub fn run(args: &List) -> Result<(String, Vec<Failure>), Failure> {
     let (mut parts, mut faults) = (vec![], vec![]);
     for path in &args.files {
-        let file = match TensorFile::open(path) {
-            Ok(file) => file,
+        let checkpoint = match Checkpoint::open(path) {
+            Ok(checkpoint) => checkpoint,
             Err(error) => {
                 faults.push(error.into());
                 continue;
             }
         };
-        faults.extend(file.tensors().iter().filter_map(Tensor::fault).map(Failure::from));
-        match (args.json, &args.files[..]) {
-            (true, _) => objects(&file, &mut parts)?,
-            (false, [_]) => parts.push(table(&file)),
-            (false, _) => parts.push(format!("{}\n{}", Shown(file.path().display()), table(&file))),
+        let fault = |fault| format!("{}: {fault}", checkpoint.path().display()).into();
+        faults.extend(checkpoint.faults().iter().map(fault));
+        faults.extend(checkpoint.tensors().filter_map(Tensor::fault).map(Failure::from));
+        if args.metadata {
+            parts.push(metadata(&checkpoint, args.json)?);
+            continue;
+        }
+        let is_one = matches!((&args.files[..], checkpoint.files()), ([_], [_]));
+        for file in checkpoint.files() {
+            match (args.json, is_one) {
+                (true, _) => objects(file, &mut parts)?,
+                (false, true) => parts.push(table(file)),
+                (false, false) => parts.push(format!("{}\n{}", Shown(file.path().display()), table(file))),
+            }
         }
     }
     let text = if args.json {
@@ -31,6 +40,26 @@ pub fn run(args: &List) -> Result<(String, Vec<Failure>), Failure> {
         parts.join("\n\n")
     };
     Ok((text, faults))
+}
+
+/// What a checkpoint says of itself.
+fn metadata(checkpoint: &Checkpoint, json: bool) -> Result<String, Failure> {
+    #[derive(Serialize)]
+    struct Object<'a> {
+        file: String,
+        /// A list, for a key may be there twice.
+        metadata: &'a [(String, String)],
+    }
+    let (file, metadata) = (checkpoint.path().display().to_string(), checkpoint.metadata());
+    if json {
+        return Ok(serde_json::to_string(&Object { file, metadata })?);
+    }
+    let line = |(key, value): &(String, String)| format!("{}  {}", Shown(key), Shown(value));
+    let lines: Vec<String> = metadata.iter().map(line).collect();
+    Ok(match lines.is_empty() {
+        true => format!("{}: no metadata", Shown(file)),
+        false => lines.join("\n"),
+    })
 }
 
 fn table(file: &TensorFile) -> String {

@@ -81,7 +81,10 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 fn main() -> ExitCode {
     clock::start();
-    let Cli { mut command } = Cli::try_parse().unwrap_or_else(|error| wrong(&error));
+    let Cli { mut command, raw } = Cli::try_parse().unwrap_or_else(|error| wrong(&error));
+    if let Some(dtype) = raw {
+        reading::read_raw_as(dtype);
+    }
     if let Command::Reduce(reduce) = &mut command {
         reduce.settle().unwrap_or_else(|error| wrong(&error));
     }

@@ -4,7 +4,7 @@ use warpfold::{Error, dynamic::Target};
 
 use crate::{
     Failure,
-    device::{Device, Wanted},
+    device::{Device, Wanted, tell_of_threads},
     shown::Shown,
 };
 
@@ -38,6 +38,9 @@ impl Opened {
     pub fn told(self) -> Device {
         if let Some(why) = self.why {
             eprintln!("warpfold: {}", Shown(why));
+        }
+        if let Device::Folding(Target::Cpu) = self.device {
+            tell_of_threads();
         }
         self.device
     }

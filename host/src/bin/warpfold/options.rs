@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use clap::{CommandFactory, ValueEnum, error::ErrorKind};
+use warpfold::files::DType;
 
 use crate::{
     cli::{Accuracy, Cli, Nan, Reduce, Ties},
@@ -150,6 +151,20 @@ pub fn axes(text: &str) -> Result<AxisList, String> {
         .collect::<Result<_, _>>()
         .map_err(|_| "axes are whole numbers: 0, 0,1, (0, 1), or None for all")?;
     Ok(AxisList(axes))
+}
+
+/// A type that raw elements can be.
+pub fn raw(name: &str) -> Result<DType, String> {
+    const DTYPES: [DType; 6] = [
+        DType::Bf16,
+        DType::F16,
+        DType::F8E4M3,
+        DType::F8E5M2,
+        DType::F32,
+        DType::F64,
+    ];
+    let found = DTYPES.into_iter().find(|dtype| dtype.name() == name);
+    found.ok_or_else(|| format!("it is none of {}", DTYPES.map(DType::name).join(", ")))
 }
 
 /// A number for which `is_right` holds.

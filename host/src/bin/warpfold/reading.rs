@@ -3,6 +3,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use warpfold::{
@@ -64,11 +65,24 @@ const fn is_double<T: files::Element>() -> bool {
     matches!(T::DTYPE, DType::F64)
 }
 
+/// What raw elements are read as, by `--as`.
+static RAW: OnceLock<DType> = OnceLock::new();
+
+/// Reads raw elements of its size as that type from now on.
+pub fn read_raw_as(dtype: DType) {
+    RAW.get_or_init(|| dtype);
+}
+
+/// The array, of the type of `--as` if its elements are raw and of that size.
+pub fn typed(array: Tensor) -> Tensor {
+    RAW.get().and_then(|dtype| array.raw_as(*dtype)).unwrap_or(array)
+}
+
 /// The one array of a file, FILE or FILE:NAME, and the file without the name.
 pub fn open(file: &Path) -> Result<(PathBuf, Tensor), Failure> {
     let file = TensorFile::open(file)?;
     let path = file.path().to_path_buf();
-    Ok((path, file.one()?))
+    Ok((path, typed(file.one()?)))
 }
 
 /// All elements in C order.

@@ -39,6 +39,9 @@ pub struct Explained {
     pub plan: String,
     pub predicted_seconds: f64,
     pub predicted_for: String,
+    /// Why the best device is the one that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choice: Option<String>,
 }
 
 /// What was answered.
@@ -112,10 +115,12 @@ impl Report {
             plan,
             predicted_seconds,
             predicted_for,
+            choice,
         }) = &self.explained
         {
             let predicted = 1e6 * predicted_seconds;
             text += &format!("\n{plan}\npredicted for {predicted_for}: {predicted:.2} µs");
+            text.extend(choice.iter().map(|choice| format!("\n{choice}")));
         }
         if let Some((path, dtype)) = &self.out {
             text += &format!("\nwritten to {} as {dtype}", Shown(path));

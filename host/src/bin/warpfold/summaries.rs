@@ -1,5 +1,7 @@
 //! What `warpfold describe` found, in text, in JSON and as CSV.
 
+use std::collections::BTreeMap;
+
 use comfy_table::{CellAlignment, Table, presets};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use warpfold::ops::{Summary, element::Float};
@@ -18,6 +20,8 @@ pub struct Summaries {
 /// Of one array.
 pub struct Array {
     pub name: Option<String>,
+    pub elements: u64,
+    pub bytes: u64,
     pub dtype: Option<String>,
     pub shape: Option<Vec<u64>>,
     pub outcome: Outcome,
@@ -133,6 +137,8 @@ impl Array {
     pub fn unread(error: String) -> Self {
         Self {
             name: None,
+            elements: 0,
+            bytes: 0,
             dtype: None,
             shape: None,
             outcome: Outcome::Unread(error),
@@ -187,8 +193,39 @@ impl Summaries {
                 parts.push(lines.join("\n"));
             }
         }
+        parts.extend(self.totals());
         parts.push(self.line());
         parts.join("\n\n")
+    }
+
+    /// Of several arrays: how many elements and bytes there are of each type.
+    fn totals(&self) -> Option<String> {
+        let mut totals: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
+        for (_, array) in self.arrays() {
+            if let Some(dtype) = &array.dtype {
+                let [arrays, elements, bytes] = totals.entry(dtype).or_default();
+                *arrays += 1;
+                *elements += array.elements;
+                *bytes += array.bytes;
+            }
+        }
+        if totals.values().map(|[arrays, ..]| arrays).sum::<u64>() < 2 {
+            return None;
+        }
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING);
+        table.set_header(["dtype", "arrays", "elements", "bytes"]);
+        for (dtype, numbers) in totals {
+            let numbers = numbers.map(|number| number.to_string());
+            table.add_row([Shown(dtype).to_string()].into_iter().chain(numbers));
+        }
+        for (number, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, 2));
+            if number > 0 {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        Some(table.trim_fmt())
     }
 
     /// How many arrays, and how many of them to look at.

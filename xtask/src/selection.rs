@@ -132,11 +132,6 @@ impl Selection {
     pub fn is_all(&self) -> bool {
         entries().all(|entry| self.has(entry))
     }
-
-    /// How many entries it asks for.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
 }
 
 /// Whether it is a kernel that combines states of rows, whatever the operation and its elements.

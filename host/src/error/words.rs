@@ -52,3 +52,29 @@ pub(super) fn listed(names: &[String]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_for_a_kernel_builds_its_operator() {
+        for (package, entry, command) in [
+            (
+                LIBRARY.package,
+                "sum_small_f32",
+                "`cargo xtask build-ptx sum --types f32`",
+            ),
+            (
+                LIBRARY.package,
+                "softmax_any_b16",
+                "`cargo xtask build-ptx softmax --types bf16`",
+            ),
+            (LIBRARY.package, "ladder_sum_atomic", "`cargo xtask build-ptx ladder`"),
+            ("mine", "cubes_f32", "`cargo xtask build-ptx --crate PATH`"),
+        ] {
+            let says = build_ptx_of(package, entry);
+            assert!(says.starts_with(command), "{entry}: {says}");
+        }
+    }
+}

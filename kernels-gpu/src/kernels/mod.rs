@@ -344,3 +344,23 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
 pub fn entry(name: &str) -> Option<&'static Entry> {
     entries().find(|entry| entry.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_wanted_as_a_whole_word() {
+        let has = |text: &str, word: &str| has_word(text.as_bytes(), word.as_bytes());
+        for (text, word, is) in [
+            ("sum_f32", "sum_f32", true),
+            ("sum_small_f32 sum_f32", "sum_f32", true),
+            ("sum_f32 sum_small_f32", "sum_f32", true),
+            ("sum_f3 sum_f321 a_sum_f32", "sum_f32", false),
+            ("", "sum_f32", false),
+        ] {
+            assert_eq!(has(text, word), is, "{word} in {text:?}");
+        }
+        assert!(is_wanted("sum_f32"), "without the variable all are");
+    }
+}

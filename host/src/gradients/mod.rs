@@ -7,6 +7,7 @@
 //! | | |
 //! |---|---|
 //! | on the CPU | [`GradNorm::on_cpu`], [`GradNorm::clip_on_cpu`] |
+//! | on the CPU, one tensor after the other, whole or in pieces | [`GradNorm::running`] |
 //! | of tensors in host memory, on a GPU | `GradNorm::on`, `GradNorm::clip_on` |
 //! | of tensors in device memory | `GradNorm::prepare`, then `PreparedNorm::launch_raw` and `clip_raw`: one launch each, nothing waits |
 //!
@@ -20,23 +21,22 @@
 //! ```
 
 mod clip;
+mod norm;
+mod running;
 
 pub use crate::row::Floats;
 pub use clip::FloatsMut;
 #[cfg(feature = "cuda")]
 pub(crate) use clip::check_max;
+pub use running::{RunningNorm, TensorPieces};
 
+use norm::Found;
 use rayon::prelude::*;
-use warpfold_kernels::{
-    element::{bf16, f16},
-    kernels::gradients,
-    monoids::{self, Counted, Monoid as _, NormAndCount, TensorNorm, Words as _},
-};
+use warpfold_kernels::{kernels::gradients, monoids};
 
-use crate::{
-    Error, cpu,
-    ops::{self, Reduction},
-};
+use crate::Error;
+#[cfg(doc)]
+use crate::ops;
 
 /// Which norm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -91,24 +91,29 @@ impl Order {
 /// What is known of a list of tensors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TotalNorm {
-    /// The norm, rounded to f32 once. NaN if an element is NaN; otherwise ∞ if one is infinite, or if the norm is too large for f32. 0 of nothing.
+    /// The norm as f32. NaN if an element is NaN; otherwise ∞ if one is infinite, or if the norm is too large for f32. 0 of nothing.
     pub norm: f32,
+    /// The norm as f64: of a list with a tensor of f64 it is rounded once, to f64, and `norm` is that rounded again. Of any other it is `norm`.
+    pub norm_f64: f64,
     /// How many elements are infinite or NaN.
     pub not_finite: u64,
 }
 
 impl TotalNorm {
-    /// What a launch [writes](crate::gradients): the norm's bits, a zero, and the count, its lower half first.
+    /// A norm that was rounded to f32, of a list without f64.
     #[must_use]
-    pub fn of_words([norm, _, low, high]: [u32; 4]) -> Self {
+    pub fn of_f32(norm: f32, not_finite: u64) -> Self {
         Self {
-            norm: f32::from_bits(norm),
-            not_finite: u64::from(low) | u64::from(high) << 32,
+            norm,
+            norm_f64: norm.into(),
+            not_finite,
         }
     }
 
-    fn of(((norm, _), not_finite): NormAndCount) -> Self {
-        Self { norm, not_finite }
+    /// What a launch [writes](crate::gradients): the norm's bits, a zero, and the count, its lower half first.
+    #[must_use]
+    pub fn of_words([norm, _, low, high]: [u32; 4]) -> Self {
+        Self::of_f32(f32::from_bits(norm), u64::from(low) | u64::from(high) << 32)
     }
 
     /// What [clipping](GradNorm::clip_on_cpu) multiplies by; none where it leaves the tensors as they are.
@@ -126,9 +131,10 @@ pub struct GradNorm {
     pub order: Order,
 }
 
-/// The norm of a list of tensors of f32, f16 and bf16, all of them taken as one vector.
+/// The norm of a list of tensors of f32, f16 and bf16, all of them taken as one vector; on the CPU of f64 and FP8, too.
 ///
-/// Tensors may be empty, and so may the list: its norm is 0. What is not finite is counted.
+/// Tensors may be empty, and so may the list: its norm is 0. What is not finite is counted. An FP8 tensor is taken as the f32 tensor of the same numbers.
+/// A norm with a tensor of f64 is had [as f64](TotalNorm::norm_f64).
 ///
 /// Cost: each element is read once. On GPUs one launch, whatever the number of tensors.
 ///
@@ -145,13 +151,37 @@ impl GradNorm {
     ///
     /// [`Error::Parameter`] of an order that has no meaning.
     pub fn on_cpu(self, tensors: &[Floats<'_>]) -> Result<TotalNorm, Error> {
-        self.order.check()?;
-        Ok(match self.order {
-            Order::L1 => total(ops::NormL1, monoids::NormL1, tensors),
-            Order::L2 => total(ops::NormL2, monoids::NormL2, tensors),
-            Order::Inf => total(ops::NormInf, monoids::NormInf, tensors),
-            Order::P(p) => total(ops::NormLp { p }, monoids::NormLp { p }, tensors),
-        })
+        let mut running = self.running()?;
+        let found: Vec<Found> = tensors.par_iter().map(|tensor| running.fold(*tensor)).collect();
+        found.into_iter().for_each(|found| running.take(found));
+        Ok(running.finish())
+    }
+
+    /// The norm of tensors that come one after the other, each whole or in pieces, on the CPU: to the bits of [`on_cpu`](Self::on_cpu) of all of them.
+    ///
+    /// Cost: each element is read once; log₂ of the number of tensors states are kept, and no tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] of an order that has no meaning.
+    ///
+    /// ```
+    /// use warpfold::{gradients::{Order, grad_norm}, ops::element::Type};
+    ///
+    /// let (weights, biases) = (vec![0.5_f32; 10_000], [12.0_f64]);
+    /// let mut running = grad_norm(Order::L2).running()?;
+    /// let mut tensor = running.tensor(Type::F32, 4096)?;
+    /// for piece in weights.chunks(4096) {
+    ///     tensor.push(piece.into())?;
+    /// }
+    /// tensor.end();
+    /// running.push((&biases).into());
+    /// let total = running.finish();
+    /// assert_eq!(total, grad_norm(Order::L2).on_cpu(&[(&weights).into(), (&biases).into()])?);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn running(self) -> Result<RunningNorm, Error> {
+        RunningNorm::new(self.order)
     }
 
     /// The kernels' symbols, for those who look at their PTX: of the norm, and of what clips.
@@ -159,52 +189,4 @@ impl GradNorm {
     pub fn kernels(self) -> [&'static str; 2] {
         [self.order.entry(), gradients::CLIP]
     }
-}
-
-/// The norm of tensors by an operator, whose states are those of `norm`.
-fn total<R, N>(op: R, norm: N, tensors: &[Floats<'_>]) -> TotalNorm
-where
-    R: Reduction<f32> + Reduction<f16> + Reduction<bf16> + Sync,
-    N: TensorNorm<State: Send> + Send + Sync,
-{
-    let counted = Counted(norm);
-    let mut states: Vec<(N::State, u64)> = tensors
-        .par_iter()
-        .map(|tensor| {
-            let state = match tensor {
-                Floats::F32(values) => state::<_, R, N>(op, values),
-                Floats::F16(values) => state::<_, R, N>(op, values),
-                Floats::Bf16(values) => state::<_, R, N>(op, values),
-            };
-            let count = if norm.is_finite(state) { 0 } else { not_finite(tensor) };
-            (state, count)
-        })
-        .collect();
-    // Neighbours meet until one is left. What has no neighbour meets the identity, which changes no bit.
-    while states.len() > 1 {
-        let both = |pair: &[_]| pair.get(1).map_or(pair[0], |other| counted.combine(pair[0], *other));
-        states = states.chunks(2).map(both).collect();
-    }
-    let elements: usize = tensors.iter().map(Floats::len).sum();
-    let answer = match states.first() {
-        Some(state) if elements > 0 => counted.finish(*state, elements as u64),
-        _ => counted.empty().expect("norms of nothing are 0"),
-    };
-    TotalNorm::of(answer)
-}
-
-/// The state of a tensor: of its type, and the same of f32.
-fn state<T: ops::element::Element, R: Reduction<T>, N: TensorNorm>(op: R, values: &[T]) -> N::State {
-    let state = cpu::fold(op, values);
-    N::State::from_words(|i| state.word(i))
-}
-
-/// How many elements are infinite or NaN: a second look, for few have such.
-fn not_finite(tensor: &Floats<'_>) -> u64 {
-    let count = match tensor {
-        Floats::F32(values) => values.par_iter().filter(|x| !x.is_finite()).count(),
-        Floats::F16(values) => values.par_iter().filter(|x| x.to_bits() & 0x7c00 == 0x7c00).count(),
-        Floats::Bf16(values) => values.par_iter().filter(|x| x.to_bits() & 0x7f80 == 0x7f80).count(),
-    };
-    count as u64
 }

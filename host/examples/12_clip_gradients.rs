@@ -69,6 +69,7 @@ fn on_gpu(gpu: &Gpu, gradients: &Gradients, expected: TotalNorm) -> Result<(), B
         Floats::F32(values) => DeviceBuffer::from_slice(bytemuck::cast_slice::<f32, u8>(values)),
         Floats::F16(values) => DeviceBuffer::from_slice(bytemuck::cast_slice::<_, u8>(values)),
         Floats::Bf16(values) => DeviceBuffer::from_slice(bytemuck::cast_slice::<_, u8>(values)),
+        other => unreachable!("no gradient here is of {}", other.element().name()),
     };
     let tensors = gradients.floats();
     let on_device: Vec<DeviceBuffer<u8>> = tensors.iter().map(buffers).collect::<Result<_, _>>()?;

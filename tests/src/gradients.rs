@@ -6,7 +6,8 @@ use half::{bf16, f16};
 use warpfold::gradients::{Floats, FloatsMut, Order, TotalNorm, grad_norm};
 use warpfold_emulator::TensorOf;
 use warpfold_kernels::{
-    monoids::{Counted, Monoid as _, NormInf, NormL1, NormL2, NormLp, TensorNorm},
+    element::{Factor, Item, Rank as _, Scale as _, Squares, Unscaled, f8e4m3, f8e5m2},
+    monoids::{Counted, Monoid, NormInf, NormL1, NormL2, NormLp, TensorNorm},
     rowwise::RowElement,
     stages::columns,
     tree::VERSION,
@@ -125,18 +126,7 @@ pub fn spec(order: Order, tensors: &[Tensor]) -> TotalNorm {
 fn total<N: TensorNorm>(norm: N, tensors: &[Tensor]) -> TotalNorm {
     let op = Counted(norm);
     let both = |a, b| op.combine(a, b);
-    let state = |tensor: &Tensor| {
-        let (values, columns) = (tensor.wide(), tensor.columns());
-        let leaf = |leaf: &[f32]| {
-            let place = |i: usize| leaf.get(i).map_or(op.identity(), |x| op.lift(*x, 0));
-            let column = |first: usize| {
-                let rows = (0..8).map(|row| place(first + row * columns)).collect();
-                meet(rows, op.identity(), &both)
-            };
-            meet((0..columns).map(column).collect(), op.identity(), &both)
-        };
-        meet(values.chunks(8 * columns).map(leaf).collect(), op.identity(), &both)
-    };
+    let state = |tensor: &Tensor| tree(op, &tensor.wide(), tensor.columns());
     let state = meet(tensors.iter().map(state).collect(), op.identity(), &both);
     let elements: usize = tensors.iter().map(|tensor| tensor.wide().len()).sum();
     let ((norm, _), not_finite) = if elements == 0 {
@@ -144,8 +134,154 @@ fn total<N: TensorNorm>(norm: N, tensors: &[Tensor]) -> TotalNorm {
     } else {
         op.finish(state, elements as u64)
     };
-    TotalNorm { norm, not_finite }
+    TotalNorm::of_f32(norm, not_finite)
 }
+
+/// The canonical tree of one tensor.
+fn tree<T: Copy + Item, M: Monoid<T>>(op: M, values: &[T], columns: usize) -> M::State {
+    let both = |a, b| op.combine(a, b);
+    let leaf = |leaf: &[T]| {
+        let place = |i: usize| leaf.get(i).map_or(op.identity(), |x| op.lift(*x, 0));
+        let column = |first: usize| {
+            let rows = (0..8).map(|row| place(first + row * columns)).collect();
+            meet(rows, op.identity(), &both)
+        };
+        meet((0..columns).map(column).collect(), op.identity(), &both)
+    };
+    meet(values.chunks(8 * columns).map(leaf).collect(), op.identity(), &both)
+}
+
+/// A tensor of any type that the CPU takes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyTensor {
+    /// Of f32, f16 or bf16.
+    Narrow(Tensor),
+    /// Of f64.
+    F64(Vec<f64>),
+    /// Of FP8, by its bits.
+    F8E4M3(Vec<f8e4m3>),
+    /// Likewise.
+    F8E5M2(Vec<f8e5m2>),
+}
+
+impl AnyTensor {
+    /// As the library takes it.
+    #[must_use]
+    pub fn floats(&self) -> Floats<'_> {
+        match self {
+            Self::Narrow(tensor) => tensor.floats(),
+            Self::F64(values) => values.into(),
+            Self::F8E4M3(values) => values.into(),
+            Self::F8E5M2(values) => values.into(),
+        }
+    }
+
+    /// Its numbers.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<f64> {
+        match self {
+            Self::Narrow(tensor) => tensor.wide().into_iter().map(f64::from).collect(),
+            Self::F64(values) => values.clone(),
+            Self::F8E4M3(values) => values.iter().map(|x| x.to_f32().into()).collect(),
+            Self::F8E5M2(values) => values.iter().map(|x| x.to_f32().into()).collect(),
+        }
+    }
+
+    /// So many numbers of f64, all bits of them in use, times a power of two.
+    #[must_use]
+    pub fn doubles(len: usize, seed: u64, exponent: i32) -> Vec<f64> {
+        let (high, low) = (numbers::<f32>(len, seed), numbers::<f32>(len, seed ^ 1));
+        let of =
+            |(high, low): (f32, f32)| (f64::from(high) + f64::from(low) * 2.0_f64.powi(-26)) * 2.0_f64.powi(exponent);
+        high.into_iter().zip(low).map(of).collect()
+    }
+}
+
+/// A list with tensors of all types that the CPU takes, a function of the seed alone: the narrow ones of [`list`], and others among them.
+#[must_use]
+pub fn any_list(seed: u64, most: usize) -> Vec<AnyTensor> {
+    let mut tensors: Vec<AnyTensor> = list(seed, most).into_iter().map(AnyTensor::Narrow).collect();
+    let bytes = |len: usize| {
+        numbers::<f32>(len, seed ^ 5)
+            .into_iter()
+            .map(|x| (x * 40.0) as i32 as u8)
+    };
+    // E4M3 has a NaN of all bits but the sign's, E5M2 infinities and NaNs of the five bits of its exponent.
+    let e4m3 = |bits: u8| f8e4m3::from_bits(if bits & 0x7f == 0x7f { 0 } else { bits });
+    let e5m2 = |bits: u8| f8e5m2::from_bits(bits & 0xbf);
+    let lens = [seed as usize * 37 % most, 0, 70_000 % most, 513];
+    for (i, len) in lens.into_iter().enumerate() {
+        let tensor = match (seed as usize + i) % 3 {
+            0 => AnyTensor::F8E4M3(bytes(len).map(e4m3).collect()),
+            1 => AnyTensor::F8E5M2(bytes(len).map(e5m2).collect()),
+            _ => AnyTensor::F64(AnyTensor::doubles(len, seed, [0, 400, -500][(seed as usize / 3) % 3])),
+        };
+        tensors.insert((seed as usize * 5 + i * 3) % (tensors.len() + 1), tensor);
+    }
+    tensors
+}
+
+/// What the specification has of some tensors: a state of f32, or of f64.
+#[derive(Clone, Copy)]
+enum State<N, W> {
+    Narrow(N),
+    Wide(W),
+}
+
+/// The norm of tensors of any types by its specification: the norm in f64, and how many elements are not finite.
+#[must_use]
+pub fn spec_of_any(order: Order, tensors: &[AnyTensor]) -> (f64, u64) {
+    let norm = match order {
+        Order::L1 => total_of_any(NormL1, f64::from, tensors),
+        Order::L2 => {
+            let widen = |squares: Squares<Unscaled>| match squares.sum {
+                0.0 => Monoid::<f64>::identity(NormL2),
+                sum if sum.is_finite() => Squares {
+                    sum,
+                    scale: Factor::of(1.0),
+                },
+                sum => NormL2.lift(sum, 0),
+            };
+            total_of_any(NormL2, widen, tensors)
+        }
+        Order::Inf => total_of_any(NormInf, |key| f64::from(f32::of_key(key)).key(), tensors),
+        Order::P(p) => total_of_any(NormLp { p }, |state| state, tensors),
+    };
+    let numbers = tensors.iter().flat_map(AnyTensor::numbers);
+    (norm, numbers.filter(|x| !x.is_finite()).count() as u64)
+}
+
+fn total_of_any<N>(norm: N, widen: impl Fn(StateOf<N, f32>) -> StateOf<N, f64>, tensors: &[AnyTensor]) -> f64
+where
+    N: Monoid<f32, Answer = f32> + Monoid<f64, Answer = f64>,
+{
+    let wide = |state| match state {
+        State::Narrow(state) => widen(state),
+        State::Wide(state) => state,
+    };
+    let both = |a, b| match (a, b) {
+        (State::Narrow(a), State::Narrow(b)) => State::Narrow(Monoid::<f32>::combine(norm, a, b)),
+        (a, b) => State::Wide(Monoid::<f64>::combine(norm, wide(a), wide(b))),
+    };
+    let state = |tensor: &AnyTensor| match tensor {
+        AnyTensor::F64(values) => State::Wide(tree(norm, values, 64)),
+        AnyTensor::Narrow(tensor) => State::Narrow(tree(norm, &tensor.wide(), tensor.columns())),
+        fp8 => {
+            let numbers: Vec<f32> = fp8.numbers().into_iter().map(|x| x as f32).collect();
+            State::Narrow(tree(norm, &numbers, 128))
+        }
+    };
+    if tensors.iter().all(|tensor| tensor.numbers().is_empty()) {
+        return 0.0;
+    }
+    let nothing = State::Narrow(Monoid::<f32>::identity(norm));
+    match meet(tensors.iter().map(state).collect(), nothing, &both) {
+        State::Narrow(state) => Monoid::<f32>::finish(norm, state, 1).into(),
+        State::Wide(state) => Monoid::<f64>::finish(norm, state, 1),
+    }
+}
+
+type StateOf<N, T> = <N as Monoid<T>>::State;
 
 /// A list of tensors of any lengths and types, a function of the seed alone.
 #[must_use]
@@ -210,6 +346,22 @@ pub fn golden() -> String {
             let (bits, count) = (total.norm.to_bits(), total.not_finite);
             let name = format!("{order:?}");
             writeln!(text, "{name} {number} {} {elements} {bits:08x} {count}", tensors.len()).expect("written");
+        }
+    }
+    for number in 0..GOLDEN_LISTS {
+        let tensors = any_list(number, 40_000);
+        let floats: Vec<Floats<'_>> = tensors.iter().map(AnyTensor::floats).collect();
+        let elements: usize = floats.iter().map(Floats::len).sum();
+        for order in ORDERS {
+            let total = grad_norm(order).on_cpu(&floats).expect("a norm");
+            let (bits, count) = (total.norm_f64.to_bits(), total.not_finite);
+            let name = format!("{order:?}");
+            writeln!(
+                text,
+                "{name} f64-{number} {} {elements} {bits:016x} {count}",
+                floats.len()
+            )
+            .expect("written");
         }
     }
     text

@@ -1,15 +1,14 @@
 //! Subtrees that wait for their right neighbours: binary addition, whose carries are pairs of one size.
 
-use warpfold_kernels::monoids::Monoid;
-
 /// Those of one extent, the largest first.
-pub(super) struct Carries<State> {
+#[derive(Clone)]
+pub(crate) struct Carries<State> {
     waiting: Vec<State>,
     count: usize,
 }
 
-impl<State: Copy> Carries<State> {
-    pub(super) fn new() -> Self {
+impl<State> Carries<State> {
+    pub(crate) fn new() -> Self {
         Self {
             waiting: vec![],
             count: 0,
@@ -17,29 +16,28 @@ impl<State: Copy> Carries<State> {
     }
 
     /// How many subtrees of the smallest size came.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// Takes the next one of the smallest size.
     #[inline(always)]
-    pub(super) fn push<T, M: Monoid<T, State = State>>(&mut self, op: M, mut state: State) {
+    pub(crate) fn push(&mut self, mut state: State, combine: impl Fn(State, State) -> State) {
         for _ in 0..self.count.trailing_ones() {
             let left = self
                 .waiting
                 .pop()
                 .expect("one waits for each of the number's last ones");
-            state = op.combine(left, state);
+            state = combine(left, state);
         }
         self.waiting.push(state);
         self.count += 1;
     }
 
-    /// All of them. What is missing to a power of two is identities, neutral to the bit.
+    /// All of them, if there are any. What is missing to a power of two is identities, neutral to the bit.
     #[inline(always)]
-    pub(super) fn total<T, M: Monoid<T, State = State>>(self, op: M) -> State {
-        let mut states = self.waiting.into_iter().rev();
-        let last = states.next().unwrap_or(op.identity());
-        states.fold(last, |right, left| op.combine(left, right))
+    pub(crate) fn total(self, combine: impl Fn(State, State) -> State) -> Option<State> {
+        let states = self.waiting.into_iter().rev();
+        states.reduce(|right, left| combine(left, right))
     }
 }

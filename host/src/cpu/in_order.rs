@@ -27,9 +27,11 @@ fn fold<T: Item, M: Monoid<T>>(op: M, values: &[T]) -> M::State {
     let mut carries = Carries::new();
     for eight in values.chunks(ROWS) {
         let first = (carries.count() * ROWS) as u64;
-        carries.push(op, op.shift(tree::fold_column(op, Eight(eight), 0), first));
+        carries.push(op.shift(tree::fold_column(op, Eight(eight), 0), first), |a, b| {
+            op.combine(a, b)
+        });
     }
-    carries.total(op)
+    carries.total(|a, b| op.combine(a, b)).unwrap_or(op.identity())
 }
 
 /// At most eight elements, as a column.

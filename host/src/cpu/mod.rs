@@ -6,7 +6,7 @@
 
 mod any_order;
 mod axes;
-mod carries;
+pub(crate) mod carries;
 mod distinct;
 pub(crate) mod erased;
 mod in_order;

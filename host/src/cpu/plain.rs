@@ -23,9 +23,11 @@ pub(super) fn fold_each<T: Item, M: Monoid<T>>(
         let mut carries = Carries::new();
         for leaf in extent.chunks(leaf_elements::<T>()) {
             let first = (carries.count() * leaf_elements::<T>()) as u64;
-            carries.push(op, op.shift(fold_leaf(op, leaf, &mut columns), first));
+            carries.push(op.shift(fold_leaf(op, leaf, &mut columns), first), |a, b| {
+                op.combine(a, b)
+            });
         }
-        *state = carries.total(op);
+        *state = carries.total(|a, b| op.combine(a, b)).unwrap_or(op.identity());
     }
 }
 

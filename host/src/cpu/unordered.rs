@@ -110,6 +110,7 @@ fn fold_strips<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
 ) -> M::State {
     let leaf = const { leaf_elements::<T>() };
     let (mut rounded, mut unordered) = (Carries::new(), Half::<M, false>(op).identity());
+    let combine = |a, b| Half::<M, true>(op).combine(a, b);
     let mut first = 0;
     for strip in values.chunks(const { strip::<T>() * leaf_elements::<T>() }) {
         let mut are_plain = true;
@@ -131,9 +132,10 @@ fn fold_strips<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
         } else {
             fold_leaves(simd, Half::<M, true>(op), strip, columns, pairs)
         };
-        rounded.push(Half::<M, true>(op), state);
+        rounded.push(state, combine);
     }
-    join(rounded.total(Half::<M, true>(op)), unordered)
+    let rounded = rounded.total(combine).unwrap_or(Half::<M, true>(op).identity());
+    join(rounded, unordered)
 }
 
 /// The operator on some words of its states: the rounded ones, or those that are order-independent.

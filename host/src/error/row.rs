@@ -15,6 +15,17 @@ pub enum RowFault {
         got: u64,
     },
 
+    /// Weights or biases of a type that these rows do not take.
+    #[error("{name} of {of}: of these rows they are of {types}")]
+    ColumnType {
+        /// Which.
+        name: &'static str,
+        /// Their type.
+        of: &'static str,
+        /// What they may be of.
+        types: &'static str,
+    },
+
     /// Weights or biases that are not as many as channels.
     #[error("{got} {name} for {channels} channels")]
     Channels {

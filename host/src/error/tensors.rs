@@ -4,13 +4,35 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TensorFault {
-    /// A tensor of a type that has no norm here.
-    #[error("tensor {tensor} is of {element}: gradients are of f32, f16 and bf16")]
+    /// A tensor on a GPU of a type that GPUs have no kernel for.
+    #[error(
+        "tensor {tensor} is of {element}: on GPUs gradients are of f32, f16 and bf16; the CPU takes f64 and FP8, too"
+    )]
     Type {
         /// Its place in the list.
         tensor: usize,
         /// What it is of.
         element: &'static str,
+    },
+
+    /// A tensor on the CPU of a type that has no norm.
+    #[error("tensor {tensor} is of {element}: gradients are of f64, f32, f16, bf16, f8e4m3 and f8e5m2")]
+    NoNorm {
+        /// Its place in the list.
+        tensor: usize,
+        /// What it is of.
+        element: &'static str,
+    },
+
+    /// A piece of a tensor that is of another type.
+    #[error("a piece of {piece} of tensor {tensor}, which is of {element}")]
+    Piece {
+        /// The tensor's place in the list.
+        tensor: usize,
+        /// What it is of.
+        element: &'static str,
+        /// What the piece is of.
+        piece: &'static str,
     },
 
     /// A tensor with which all together do not fit in the address space.

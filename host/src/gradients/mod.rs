@@ -1,12 +1,13 @@
 //! The norm of a list of tensors, of different lengths and types, as of one vector; and clipping them to a largest one.
 //!
 //! **The bits of a norm are a function of the tensors and of their order in the list alone.** It does not matter how a launch groups the tensors, nor
-//! where they lie, nor on which device. Each tensor is folded in the canonical tree, as [`NormL2`](crate::ops::NormL2) and its kin fold it. The
+//! where they lie, nor on which device. Each tensor is folded in the canonical tree, as [`ops::NormL2`] and its kin fold it. The
 //! tensors' states are then combined as neighbours, in the order of the list. `docs/gradients.md` is the specification.
 //!
 //! | | |
 //! |---|---|
 //! | on the CPU | [`GradNorm::on_cpu`], [`GradNorm::clip_on_cpu`] |
+//! | on the CPU, one tensor after the other, whole or in pieces | [`GradNorm::running`] |
 //! | of tensors in host memory, on a GPU | `GradNorm::on`, `GradNorm::clip_on` |
 //! | of tensors in device memory | `GradNorm::prepare`, then `PreparedNorm::launch_raw` and `clip_raw`: one launch each, nothing waits |
 //!
@@ -20,34 +21,33 @@
 //! ```
 
 mod clip;
+mod norm;
 mod running;
 
 pub use crate::row::Floats;
 pub use clip::FloatsMut;
 #[cfg(feature = "cuda")]
 pub(crate) use clip::check_max;
-pub use running::{GradElement, NormElement, RunningNorm};
+pub use running::{RunningNorm, TensorPieces};
 
-use bytemuck::NoUninit;
+use norm::Found;
 use warpfold_kernels::{kernels::gradients, monoids};
 
-use crate::{
-    Error,
-    cpu::pool,
-    dynamic::{Arrays, Target},
-};
+#[cfg(doc)]
+use crate::ops;
+use crate::{Error, cpu::pool};
 
 /// Which norm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Order {
-    /// The sum of magnitudes, as [`NormL1`](crate::ops::NormL1): pairwise, in f32.
+    /// The sum of magnitudes, as [`ops::NormL1`]: pairwise, in f32.
     L1,
-    /// The root of the sum of squares, as [`NormL2`](crate::ops::NormL2): in f64, so nothing over- or underflows.
+    /// The root of the sum of squares, as [`ops::NormL2`]: in f64, so nothing over- or underflows.
     #[default]
     L2,
-    /// The largest magnitude, as [`NormInf`](crate::ops::NormInf).
+    /// The largest magnitude, as [`ops::NormInf`].
     Inf,
-    /// The root of the sum of powers, as [`NormLp`](crate::ops::NormLp): of a power of 1 or more, finite. It is by logarithms, in f64.
+    /// The root of the sum of powers, as [`ops::NormLp`]: of a power of 1 or more, finite. It is by logarithms, in f64.
     P(f64),
 }
 
@@ -87,23 +87,32 @@ impl Order {
     }
 }
 
-/// The norm of a list of tensors, and what is not finite in it.
+/// What is known of a list of tensors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TotalNorm<F = f32> {
-    /// The norm, rounded once. NaN if an element is NaN; otherwise ∞ if one is infinite, or if the norm is too large for its type. 0 of nothing.
-    pub norm: F,
+pub struct TotalNorm {
+    /// The norm as f32. NaN if an element is NaN; otherwise ∞ if one is infinite, or if the norm is too large for f32. 0 of nothing.
+    pub norm: f32,
+    /// The norm as f64: of a list with a tensor of f64 it is rounded once, to f64, and `norm` is that rounded again. Of any other it is `norm`.
+    pub norm_f64: f64,
     /// How many elements are infinite or NaN.
     pub not_finite: u64,
 }
 
 impl TotalNorm {
+    /// A norm that was rounded to f32, of a list without f64.
+    #[must_use]
+    pub fn of_f32(norm: f32, not_finite: u64) -> Self {
+        Self {
+            norm,
+            norm_f64: norm.into(),
+            not_finite,
+        }
+    }
+
     /// What a launch [writes](crate::gradients): the norm's bits, a zero, and the count, its lower half first.
     #[must_use]
     pub fn of_words([norm, _, low, high]: [u32; 4]) -> Self {
-        Self {
-            norm: f32::from_bits(norm),
-            not_finite: u64::from(low) | u64::from(high) << 32,
-        }
+        Self::of_f32(f32::from_bits(norm), u64::from(low) | u64::from(high) << 32)
     }
 
     /// What [clipping](GradNorm::clip_on_cpu) multiplies by; none where it leaves the tensors as they are.
@@ -121,14 +130,15 @@ pub struct GradNorm {
     pub order: Order,
 }
 
-/// The norm of a list of tensors of f32, f16 and bf16, all of them taken as one vector.
+/// The norm of a list of tensors of f32, f16 and bf16, all of them taken as one vector; on the CPU of f64 and FP8, too.
 ///
-/// Tensors may be empty, and so may the list: its norm is 0. What is not finite is counted.
+/// Tensors may be empty, and so may the list: its norm is 0. What is not finite is counted. An FP8 tensor is taken as the f32 tensor of the same numbers.
+/// A norm with a tensor of f64 is had [as f64](TotalNorm::norm_f64).
 ///
 /// Cost: each element is read once. On GPUs one launch, whatever the number of tensors.
 ///
 /// Its combination of tensors in a fixed order is what pytorch#134393 asks for: there the norm depends on how tensors are grouped by device and type. The norms are those
-/// of [`ops`](crate::ops); see N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., §4.2, for the error of pairwise summation.
+/// of [`ops`]; see N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., §4.2, for the error of pairwise summation.
 pub fn grad_norm(order: Order) -> GradNorm {
     GradNorm { order }
 }
@@ -140,32 +150,37 @@ impl GradNorm {
     ///
     /// [`Error::Parameter`] of an order that has no meaning.
     pub fn on_cpu(self, tensors: &[Floats<'_>]) -> Result<TotalNorm, Error> {
-        let mut total = self.running::<f32>()?;
-        let states = pool::map(tensors.len(), &|number| match &tensors[number] {
-            Floats::F32(values) => self.state(&total, values),
-            Floats::F16(values) => self.state(&total, values),
-            Floats::Bf16(values) => self.state(&total, values),
-        });
-        for (tensor, state) in tensors.iter().zip(states) {
-            let (state, not_finite) = state?;
-            total.push(&state, tensor.len() as u64, not_finite);
-        }
-        Ok(total.finish())
+        let mut running = self.running()?;
+        let found: Vec<Found> = pool::map(tensors.len(), &|number| running.fold(tensors[number]));
+        found.into_iter().for_each(|found| running.take(found));
+        Ok(running.finish())
     }
 
-    /// The state of a tensor, and how many elements are not finite: those are looked for only where there may be any, for few tensors
-    /// have such.
-    fn state<T: GradElement<Norm = f32> + NoUninit>(
-        self,
-        total: &RunningNorm<f32>,
-        values: &[T],
-    ) -> Result<(Vec<u32>, u64), Error> {
-        let state = self.function::<T>().state(&Target::Cpu, &Arrays::one(values))?;
-        let not_finite = match total.are_finite(&state, values.len() as u64) {
-            true => 0,
-            false => self.not_finite(values),
-        };
-        Ok((state, not_finite))
+    /// The norm of tensors that come one after the other, each whole or in pieces, on the CPU: to the bits of [`on_cpu`](Self::on_cpu) of all of them.
+    ///
+    /// Cost: each element is read once; log₂ of the number of tensors states are kept, and no tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] of an order that has no meaning.
+    ///
+    /// ```
+    /// use warpfold::{gradients::{Order, grad_norm}, ops::element::Type};
+    ///
+    /// let (weights, biases) = (vec![0.5_f32; 10_000], [12.0_f64]);
+    /// let mut running = grad_norm(Order::L2).running()?;
+    /// let mut tensor = running.tensor(Type::F32, 4096)?;
+    /// for piece in weights.chunks(4096) {
+    ///     tensor.push(piece.into())?;
+    /// }
+    /// tensor.end();
+    /// running.push((&biases).into());
+    /// let total = running.finish();
+    /// assert_eq!(total, grad_norm(Order::L2).on_cpu(&[(&weights).into(), (&biases).into()])?);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn running(self) -> Result<RunningNorm, Error> {
+        RunningNorm::new(self.order)
     }
 
     /// The kernels' symbols, for those who look at their PTX: of the norm, and of what clips.

@@ -229,7 +229,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
         let (answers, sums) = (self.op.maps(), problem.has_sums);
         drop(room::<U>(if answers { layout.len() } else { 0 })?);
         drop(room::<T>(if sums { layout.len() } else { 0 })?);
-        let (weights, biases) = (self.weights.map(|w| w.wide()), self.biases.map(|b| b.wide()));
+        let (weights, biases) = (self.weights.and_then(|w| w.wide()), self.biases.and_then(|b| b.wide()));
         let targets = self.checked_targets(from)?;
         let split = self.part.map(|Span { first, whole }| Split {
             before: first,
@@ -278,6 +278,12 @@ impl<'a, Op: Operation> Row<'a, Op> {
         })
     }
 
+    /// Weights and biases, if there are any, with their names.
+    fn columns(&self) -> impl Iterator<Item = (&'static str, Floats<'a>)> + use<'a, Op> {
+        let columns = [("weights", self.weights), ("biases", self.biases)];
+        columns.into_iter().filter_map(|(name, floats)| Some((name, floats?)))
+    }
+
     /// The targets, once they are all found to be classes, and which is none.
     pub(crate) fn checked_targets(&self, rows: &Extents) -> Result<Option<(Vec<i64>, i64)>, Error> {
         let targets = self.targets.map(|(targets, ignored)| {
@@ -292,6 +298,9 @@ impl<'a, Op: Operation> Row<'a, Op> {
     pub(crate) fn problem(&self, layout: &Layout) -> Result<Problem, Error> {
         if self.op.needs_weights() && self.weights.is_none() {
             return Err(Error::Row(RowFault::NoWeights { op: Op::NAME }));
+        }
+        for (name, floats) in self.columns() {
+            floats.check_narrow(name)?;
         }
         let problem = self.layout_problem(layout)?;
         for given in self.given.into_iter().flatten().flatten() {
@@ -326,14 +335,12 @@ impl<'a, Op: Operation> Row<'a, Op> {
             )
         };
         self.part.map(|part| part.others(from[0].len)).transpose()?;
-        for (name, floats) in [("weights", self.weights), ("biases", self.biases)] {
-            if let Some(floats) = floats {
-                let (columns, got) = (from[0].len, floats.len() as u64);
-                match &channels {
-                    Some(channels) => channels.check(name, got)?,
-                    None if got == columns => {}
-                    None => return Err(Error::Row(RowFault::Columns { name, columns, got })),
-                }
+        for (name, floats) in self.columns() {
+            let (columns, got) = (from[0].len, floats.len() as u64);
+            match &channels {
+                Some(channels) => channels.check(name, got)?,
+                None if got == columns => {}
+                None => return Err(Error::Row(RowFault::Columns { name, columns, got })),
             }
         }
         let causal = self

@@ -1,6 +1,6 @@
 //! What a row operation reads beside an array: weights, another array, a mask, targets.
 
-use warpfold_kernels::rowwise;
+use warpfold_kernels::{element::Element, rowwise};
 
 use crate::{
     Error, RowFault,
@@ -8,11 +8,11 @@ use crate::{
     operand::{AsView, View},
     ops::{
         MaskElement,
-        element::{Type, bf16, f16},
+        element::{Type, bf16, f8e4m3, f8e5m2, f16},
     },
 };
 
-/// Weights of any of the three types.
+/// A slice of floats of any type: weights, or a tensor of a [list](crate::gradients). Which of the types it may have is said where it is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Floats<'a> {
     /// f32.
@@ -21,6 +21,26 @@ pub enum Floats<'a> {
     F16(&'a [f16]),
     /// bf16.
     Bf16(&'a [bf16]),
+    /// f64.
+    F64(&'a [f64]),
+    /// f8e4m3.
+    F8E4M3(&'a [f8e4m3]),
+    /// f8e5m2.
+    F8E5M2(&'a [f8e5m2]),
+}
+
+/// The same of whichever slice it is.
+macro_rules! each {
+    ($floats:expr, $values:ident => $of:expr) => {
+        match $floats {
+            Floats::F32($values) => $of,
+            Floats::F16($values) => $of,
+            Floats::Bf16($values) => $of,
+            Floats::F64($values) => $of,
+            Floats::F8E4M3($values) => $of,
+            Floats::F8E5M2($values) => $of,
+        }
+    };
 }
 
 macro_rules! floats {
@@ -43,17 +63,13 @@ macro_rules! floats {
     };
 }
 
-floats!(f32: F32 f16: F16 bf16: Bf16);
+floats!(f32: F32 f16: F16 bf16: Bf16 f64: F64 f8e4m3: F8E4M3 f8e5m2: F8E5M2);
 
 impl Floats<'_> {
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        match self {
-            Self::F32(values) => values.len(),
-            Self::F16(values) => values.len(),
-            Self::Bf16(values) => values.len(),
-        }
+        each!(self, values => values.len())
     }
 
     /// Whether there are none.
@@ -65,30 +81,43 @@ impl Floats<'_> {
     /// Their type.
     #[must_use]
     pub fn element(&self) -> Type {
-        match self {
-            Self::F32(_) => Type::F32,
-            Self::F16(_) => Type::F16,
-            Self::Bf16(_) => Type::Bf16,
+        fn of<T: Element>(_: &[T]) -> Type {
+            T::TYPE
         }
+        each!(self, values => of(values))
     }
 
     /// Their bytes, as memory has them.
     #[cfg(feature = "cuda")]
     pub(crate) fn bytes(&self) -> &[u8] {
+        each!(self, values => bytemuck::cast_slice(values))
+    }
+
+    /// That they are of a type that weights of rows of f32, f16 and bf16 have.
+    pub(crate) fn check_narrow(&self, name: &'static str) -> Result<(), Error> {
         match self {
-            Self::F32(values) => bytemuck::cast_slice(values),
-            Self::F16(values) => bytemuck::cast_slice(values),
-            Self::Bf16(values) => bytemuck::cast_slice(values),
+            Self::F32(_) | Self::F16(_) | Self::Bf16(_) => Ok(()),
+            _ => Err(Error::Row(RowFault::ColumnType {
+                name,
+                of: self.element().name(),
+                types: "f32, f16 or bf16",
+            })),
         }
     }
 
-    /// As f32: exact.
-    pub(crate) fn wide(&self) -> Vec<f32> {
-        match self {
-            Self::F32(values) => values.to_vec(),
-            Self::F16(values) => values.iter().map(|value| value.to_f32()).collect(),
-            Self::Bf16(values) => values.iter().map(|value| value.to_f32()).collect(),
+    /// As f32, exactly: of f64 there is none.
+    pub(crate) fn wide(&self) -> Option<Vec<f32>> {
+        fn of<T: Element<Wide = f32>>(values: &[T]) -> Vec<f32> {
+            values.iter().map(|value| value.wide()).collect()
         }
+        Some(match self {
+            Self::F32(values) => values.to_vec(),
+            Self::F16(values) => of(values),
+            Self::Bf16(values) => of(values),
+            Self::F8E4M3(values) => of(values),
+            Self::F8E5M2(values) => of(values),
+            Self::F64(_) => return None,
+        })
     }
 }
 

@@ -2,15 +2,13 @@
 
 use std::{fmt, path::PathBuf};
 
-use bytemuck::NoUninit;
 use serde::Serialize;
-#[cfg(feature = "cuda")]
-use warpfold::gradients::Floats;
 use warpfold::{
     Error,
-    dynamic::{Arrays, Target},
-    files::{DType, Tensor, bf16, f16},
-    gradients::{GradElement, GradNorm, NormElement, Order, RunningNorm, TotalNorm, grad_norm},
+    dynamic::Target,
+    files::{DType, Tensor, bf16, f8e4m3, f8e5m2, f16},
+    gradients::{Floats, GradNorm, Order, RunningNorm, TotalNorm, grad_norm},
+    ops::element::Element,
 };
 
 use crate::{
@@ -156,10 +154,8 @@ impl Args {
             (wanted, _) => Opened::wanted(wanted, || usable(norm))?.told(),
         };
         let target = device.folding("the emulator has no norm of several arrays: --device cpu gives the same bits")?;
-        let is_double = gradients.arrays.iter().any(|array| array.dtype() == DType::F64);
-        let (norm, not_finite, elements) = match target {
-            Target::Cpu if is_double => total::<f64>(norm, &gradients.arrays)?,
-            Target::Cpu => total::<f32>(norm, &gradients.arrays)?,
+        let (norm, not_finite) = match target {
+            Target::Cpu => on_cpu(norm, &gradients.arrays)?,
             #[cfg(feature = "cuda")]
             Target::Gpu(gpu) => on_gpu(norm, gpu, &gradients.arrays)?,
         };
@@ -169,7 +165,7 @@ impl Args {
             device: device.name(),
             norm,
             tensors: gradients.arrays.len() as u64,
-            elements,
+            elements: gradients.arrays.iter().map(Tensor::len).sum(),
             not_finite,
             left_out: gradients.left_out,
             seconds: clock::seconds(),
@@ -178,56 +174,47 @@ impl Args {
     }
 }
 
-/// The norm, how many elements are not finite, and how many there are.
-type Total = (Scalar, u64, u64);
+/// The norm, and how many elements are not finite.
+type Total = (Scalar, u64);
 
-/// On the CPU, one array after the other.
-fn total<F: NormElement + Into<Scalar>>(norm: GradNorm, arrays: &[Tensor]) -> Result<Total, Failure>
-where
-    F: GradElement<Norm = F> + NoUninit + reading::Read,
-{
-    let mut total = norm.running::<F>()?;
+/// Bytes of a piece: all threads fold it, while another is read.
+const PIECE: usize = 16 << 20;
+
+/// On the CPU, one array after the other, in pieces.
+fn on_cpu(norm: GradNorm, arrays: &[Tensor]) -> Result<Total, Failure> {
+    let mut total = norm.running()?;
     let mut progress = Progress::of_bytes(arrays.iter().map(Tensor::bytes).sum());
     for array in arrays {
-        match array.dtype() {
-            // Of a list with float64 every array is float64.
-            DType::F16 if F::DTYPE == DType::F32 => push::<f16, F>(norm, array, &mut total, &mut progress)?,
-            DType::Bf16 if F::DTYPE == DType::F32 => push::<bf16, F>(norm, array, &mut total, &mut progress)?,
-            _ => push::<F, F>(norm, array, &mut total, &mut progress)?,
+        match array.dtype().decoded() {
+            DType::F16 => push::<f16>(array, &mut total)?,
+            DType::Bf16 => push::<bf16>(array, &mut total)?,
+            DType::F64 => push::<f64>(array, &mut total)?,
+            DType::F8E4M3 => push::<f8e4m3>(array, &mut total)?,
+            DType::F8E5M2 => push::<f8e5m2>(array, &mut total)?,
+            _ => push::<f32>(array, &mut total)?,
         }
-    }
-    let elements = total.elements();
-    let TotalNorm { norm, not_finite } = total.finish();
-    Ok((norm.into(), not_finite, elements))
-}
-
-/// Takes an array, in pieces.
-fn push<T: GradElement + NoUninit + reading::Read, F: NormElement>(
-    norm: GradNorm,
-    array: &Tensor,
-    total: &mut RunningNorm<F>,
-    progress: &mut Progress,
-) -> Result<(), Failure> {
-    let function = norm.function::<T>();
-    let len = reading::cpu_piece(function.op());
-    let (mut pieces, mut not_finite) = (function.pieces(len as u64)?, 0);
-    let of_piece = |_, values: &[T]| {
-        let state = function.state(&Target::Cpu, &Arrays::one(values))?;
-        Ok((state, norm.not_finite(values)))
-    };
-    let mut take = |(state, count): (Vec<u32>, u64), len: u64| {
-        not_finite += count;
-        Ok(pieces.push(&state, len)?)
-    };
-    if array.is_seekable() {
-        reading::map_pieces(array, len, progress, &of_piece, &mut take)?;
-    } else {
-        reading::each_piece::<T>(array, len, &mut |values| {
-            take(of_piece(0, values)?, values.len() as u64)
-        })?;
         progress.advance(array.bytes());
     }
-    total.push(&pieces.state(), array.len(), not_finite);
+    let is_double = arrays.iter().any(|array| array.dtype() == DType::F64);
+    let TotalNorm {
+        norm,
+        norm_f64,
+        not_finite,
+    } = total.finish();
+    Ok((if is_double { norm_f64.into() } else { norm.into() }, not_finite))
+}
+
+fn push<T: Element + reading::Read>(array: &Tensor, total: &mut RunningNorm) -> Result<(), Failure>
+where
+    for<'a> Floats<'a>: From<&'a [T]>,
+{
+    // A power of two of leaves, whatever the type.
+    let piece = PIECE / size_of::<T>();
+    let mut tensor = total.tensor(T::TYPE, piece as u64)?;
+    for values in array.stream::<T>(piece)? {
+        tensor.push(Floats::from(&*values?))?;
+    }
+    tensor.end();
     Ok(())
 }
 
@@ -255,8 +242,8 @@ fn on_gpu(norm: GradNorm, gpu: &warpfold::gpu::Gpu, arrays: &[Tensor]) -> Result
             Values::Bf16(values) => values.into(),
         })
         .collect();
-    let TotalNorm { norm, not_finite } = norm.on(gpu, &tensors)?;
-    Ok((norm.into(), not_finite, arrays.iter().map(Tensor::len).sum()))
+    let TotalNorm { norm, not_finite, .. } = norm.on(gpu, &tensors)?;
+    Ok((norm.into(), not_finite))
 }
 
 /// The first GPU, if this build has kernels that its driver takes.

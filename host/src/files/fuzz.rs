@@ -22,9 +22,12 @@ const MOST_READ: u64 = 32;
 pub fn read_everything(bytes: &[u8]) -> usize {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    // Of its own, for an index names other files of its folder.
+    let folder = env::temp_dir().join(format!("warpfold-fuzz-{}-{number}", process::id()));
     let ending = if bytes.starts_with(b"{") { ".index.json" } else { "" };
-    let path = env::temp_dir().join(format!("warpfold-fuzz-{}-{number}{ending}", process::id()));
-    fs::write(&path, bytes).expect("the folder for temporary files can be written to");
+    let path = folder.join(format!("file{ending}"));
+    let written = fs::create_dir(&folder).and_then(|()| fs::write(&path, bytes));
+    written.expect("the folder for temporary files can be written to");
     let opened = Checkpoint::open(&path);
     let read = opened.map_or(0, |opened| {
         opened.faults().iter().for_each(|fault| drop(fault.to_string()));
@@ -34,7 +37,7 @@ pub fn read_everything(bytes: &[u8]) -> usize {
             .count()
     });
     // It may be gone; then nothing is left to remove.
-    let _ = fs::remove_file(&path);
+    let _ = fs::remove_dir_all(&folder);
     read
 }
 

@@ -68,8 +68,9 @@ fn a_table_marks_what_is_no_number() {
         fields(lines[6]),
         ["-", "float32", "(3,)", "0", "0", "1", "6", "3", "2.6458"]
     );
-    assert!(lines[8].starts_with("2 arrays, 44 bytes in "), "{}", lines[8]);
-    assert_eq!(lines[9], "1 array holds NaN or an infinity: the one marked with !");
+    assert_eq!(fields(lines[9]), ["float32", "2", "11", "44"]);
+    assert!(lines[11].starts_with("2 arrays, 44 bytes in "), "{}", lines[11]);
+    assert_eq!(lines[12], "1 array holds NaN or an infinity: the one marked with !");
 
     let output = warpfold(["describe", DATA, "--device", "cpu"]);
     assert!(text(&output.stdout).ends_with("none holds NaN or an infinity\n"));

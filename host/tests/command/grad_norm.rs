@@ -95,13 +95,13 @@ fn what_is_not_finite_is_counted() {
 #[test]
 fn what_is_wrong_is_told() {
     let a = Temporary::array("(2,)", &[1.0, 2.0]);
-    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }";
-    let double = Temporary::new(&npy(1, header, &1.0_f64.to_le_bytes()));
+    let header = "{'descr': '<M8[s]', 'fortran_order': False, 'shape': (1,), }";
+    let date = Temporary::new(&npy(1, header, &[0; 8]));
     for (args, code, says) in [
         (
-            vec![path(&a), path(&double)],
+            vec![path(&a), path(&date)],
             1,
-            "gradients are of float16, bfloat16 and float32",
+            "gradients are of float16, bfloat16, float32, float64 and FP8",
         ),
         (vec![path(&a), "--ord", "0.5"], 2, "it must be 1 or more, or inf"),
         (vec![path(&a), "--ord", "-1"], 2, "it must be 1 or more, or inf"),
@@ -119,4 +119,26 @@ fn what_is_wrong_is_told() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("--device cpu gives the same bits"), "{said}");
+}
+
+/// Integers are left out, and counted; with float64 among them all arrays are float64.
+#[test]
+fn a_checkpoint_has_arrays_of_any_type() {
+    let single = Temporary::array("(2,)", &[3.0, 0.0]);
+    let double = Temporary::typed("<f8", "(2,)", &[4e200_f64, 0.0].map(f64::to_le_bytes).concat());
+    let integers = Temporary::typed("<i8", "(1,)", &[7; 8]);
+    let truths = Temporary::typed("|b1", "(1,)", &[1]);
+    let report = said(&[path(&single), path(&integers), path(&truths), "--json"]);
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(
+        (
+            &report["norm"],
+            &report["tensors"],
+            &report["left_out"],
+            &report["elements"]
+        ),
+        (&json!(3.0), &json!(1), &json!(2), &json!(2))
+    );
+    let report: Value = serde_json::from_str(&said(&[path(&single), path(&double), "--json"])).unwrap();
+    assert_eq!((&report["norm"], &report["elements"]), (&json!(4e200), &json!(4)));
 }

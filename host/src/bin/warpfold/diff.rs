@@ -97,7 +97,7 @@ impl Report {
         let mut lines: Vec<String> = self
             .tensors
             .iter()
-            .filter(|pair| !pair.equal_bits)
+            .filter(|pair| !pair.equal_bits || !pair.equal)
             .map(Pair::line)
             .collect();
         let only = |which: &'static str| move |name: &String| format!("{}: only in the {which}", Shown(name));
@@ -109,12 +109,16 @@ impl Report {
                 .map(|unread| format!("not compared: {}", Shown(unread))),
         );
         let same = self.tensors.iter().filter(|pair| pair.equal_bits).count();
-        let equal = self.tensors.iter().filter(|pair| pair.equal).count();
+        let more = self
+            .tensors
+            .iter()
+            .filter(|pair| pair.equal && !pair.equal_bits)
+            .count();
         lines.push(format!(
             "{} of {} arrays are equal to the bit{}, {} bytes in {:.3} s, {:.3} GB/s",
             same,
             self.tensors.len(),
-            match equal - same {
+            match more {
                 0 => String::new(),
                 more => format!(", {more} more by what was asked for"),
             },

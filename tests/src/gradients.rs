@@ -13,7 +13,7 @@ use warpfold_kernels::{
     tree::VERSION,
 };
 
-use crate::rows::{meet, numbers, plant};
+use crate::rows::{doubles, meet, numbers, plant};
 
 /// Every kind of order.
 pub const ORDERS: [Order; 5] = [Order::L1, Order::L2, Order::Inf, Order::P(1.5), Order::P(3.0)];
@@ -186,15 +186,6 @@ impl AnyTensor {
             Self::F8E5M2(values) => values.iter().map(|x| x.to_f32().into()).collect(),
         }
     }
-
-    /// So many numbers of f64, all bits of them in use, times a power of two.
-    #[must_use]
-    pub fn doubles(len: usize, seed: u64, exponent: i32) -> Vec<f64> {
-        let (high, low) = (numbers::<f32>(len, seed), numbers::<f32>(len, seed ^ 1));
-        let of =
-            |(high, low): (f32, f32)| (f64::from(high) + f64::from(low) * 2.0_f64.powi(-26)) * 2.0_f64.powi(exponent);
-        high.into_iter().zip(low).map(of).collect()
-    }
 }
 
 /// A list with tensors of all types that the CPU takes, a function of the seed alone: the narrow ones of [`list`], and others among them.
@@ -214,7 +205,7 @@ pub fn any_list(seed: u64, most: usize) -> Vec<AnyTensor> {
         let tensor = match (seed as usize + i) % 3 {
             0 => AnyTensor::F8E4M3(bytes(len).map(e4m3).collect()),
             1 => AnyTensor::F8E5M2(bytes(len).map(e5m2).collect()),
-            _ => AnyTensor::F64(AnyTensor::doubles(len, seed, [0, 400, -500][(seed as usize / 3) % 3])),
+            _ => AnyTensor::F64(doubles(len, seed, [0, 400, -500][(seed as usize / 3) % 3])),
         };
         tensors.insert((seed as usize * 5 + i * 3) % (tensors.len() + 1), tensor);
     }

@@ -301,6 +301,14 @@ pub fn numbers<T: RowElement>(len: usize, seed: u64) -> Vec<T> {
         .collect()
 }
 
+/// So many numbers of f64, all bits of them in use, times a power of two.
+#[must_use]
+pub fn doubles(len: usize, seed: u64, exponent: i32) -> Vec<f64> {
+    let (high, low) = (numbers::<f32>(len, seed), numbers::<f32>(len, seed ^ 1));
+    let of = |(high, low): (f32, f32)| (f64::from(high) + f64::from(low) * 2.0_f64.powi(-26)) * 2.0_f64.powi(exponent);
+    high.into_iter().zip(low).map(of).collect()
+}
+
 /// The recorded bits of rows: operation, elements, their number, and the first, a middle and the last answer, in hexadecimal.
 pub const GOLDEN: &str = include_str!("../golden/rows-v3.txt");
 
@@ -322,7 +330,25 @@ pub fn golden() -> String {
         of::<bf16, bf16>(len, &mut text);
         of::<f16, f32>(len, &mut text);
     }
+    for len in [1, 63, 64, 257, 512, 513, 5003, 33_000, 300_000] {
+        of_f64(len, &mut text);
+    }
     text
+}
+
+/// Norms of rows of f64.
+fn of_f64(len: usize, text: &mut String) {
+    let of = |seed| doubles(len, seed, 0);
+    let (row, weights, biases) = (of(len as u64), of(1), of(2));
+    let mut add = |op: &str, answers: Result<Vec<f64>, warpfold::Error>| {
+        let answers = answers.expect("a meaning");
+        let [a, b, c] = [0, len / 2, len - 1].map(|i| answers[i].to_bits());
+        writeln!(text, "{op} f64 f64 {len} {a:016x} {b:016x} {c:016x}").expect("written");
+    };
+    let norm = row::layer_norm(1e-5).weight(&weights).bias(&biases);
+    add("layer_norm", norm.on_cpu_f64(&row).map(|mapped| mapped.values));
+    let norm = row::rms_norm(1e-6).weight(&weights).residual(&biases);
+    add("rms_norm+residual", norm.on_cpu_f64(&row).map(|mapped| mapped.values));
 }
 
 fn of<T: Weights, U: RowElement>(len: usize, text: &mut String) {

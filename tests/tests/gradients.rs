@@ -16,6 +16,7 @@ use warpfold_tests::gradients::{
     AnyTensor, GOLDEN, GOLDEN_LISTS, GOLDEN_PATH, ORDERS, Tensor, any_list, floats, golden, golden_list, list, spec,
     spec_of_any,
 };
+use warpfold_tests::rows::doubles;
 
 fn bits(total: TotalNorm) -> (u32, u64) {
     (total.norm.to_bits(), total.not_finite)
@@ -425,7 +426,7 @@ fn running_norms_have_the_bits_of_the_whole_list() {
 fn norms_of_f64_are_near_those_of_exact_arithmetic() {
     let v = 2.0_f64.powi(-53);
     for (seed, exponent) in [(1, 0), (2, 900), (3, -1000), (4, 40)] {
-        let lists = [1, 64, 4097, 30_000].map(|len| AnyTensor::doubles(len, seed, exponent));
+        let lists = [1, 64, 4097, 30_000].map(|len| doubles(len, seed, exponent));
         let tensors = lists.clone().map(AnyTensor::F64);
         let values = lists.concat();
         let largest = values.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));

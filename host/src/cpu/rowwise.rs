@@ -63,6 +63,8 @@ pub(crate) struct Rows<'a, T> {
     pub(crate) given: Option<[&'a [f32]; 2]>,
     /// Whether there are answers, or only what else is known.
     pub(crate) maps: bool,
+    /// Whether elements are multiplied by 0 first.
+    pub(crate) zeroes: bool,
     /// Where others have parts of the rows, too.
     pub(crate) split: Option<Split<'a>>,
 }
@@ -224,7 +226,7 @@ impl<'a, T: Send, U: Send> Part<'a, T, U> {
 }
 
 /// Puts rows where they are to lie.
-fn place<X: Copy>(rows: &[X], to: &mut [X], extents: &Extents, first: usize, len: usize) {
+pub(crate) fn place<X: Copy>(rows: &[X], to: &mut [X], extents: &Extents, first: usize, len: usize) {
     let mut starts = vec![0; rows.len() / len.max(1)];
     extents.starts(first as u64, &mut starts);
     let mut steps = vec![0; len];
@@ -294,6 +296,7 @@ fn map_part<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>, m
             values,
             second,
             negates,
+            zeroes: rows.zeroes,
             len,
             given,
             target,
@@ -315,6 +318,8 @@ struct Row<'a, T, O> {
     second: Second<'a, T>,
     /// Whether they are to be negated: sums with a residual are of such that were.
     negates: bool,
+    /// Whether they are multiplied by 0.
+    zeroes: bool,
     /// How many there are, seen or not.
     len: usize,
     given: Given,
@@ -353,6 +358,7 @@ impl<'a, T: RowElement, O: RowOp> Row<'a, T, O> {
             values: &self.values[range.clone()],
             second: self.second.part(range),
             negates: self.negates,
+            zeroes: self.zeroes,
             absent: self.op.absent().each()[0],
             to,
         });

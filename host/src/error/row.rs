@@ -26,6 +26,31 @@ pub enum RowFault {
         types: &'static str,
     },
 
+    /// Weights or biases of a shape that is not that of the columns, nor broadcasts to the array's with differences along the rows' axis only.
+    #[error(
+        "{name} of shape {shape:?} for an array of shape {array:?}: they have {} numbers, one along axis {axis} each, or a shape that broadcasts to the array's and varies along that axis only",
+        array[*axis]
+    )]
+    ColumnShape {
+        /// Which.
+        name: &'static str,
+        /// Their shape.
+        shape: Vec<u64>,
+        /// The array's.
+        array: Vec<u64>,
+        /// The axis of the columns.
+        axis: usize,
+    },
+
+    /// Targets whose shape neither is that of the rows nor broadcasts to it.
+    #[error("targets of shape {shape:?} for rows of shape {rows:?}: they must have that shape, or broadcast to it")]
+    TargetShape {
+        /// The targets' shape.
+        shape: Vec<u64>,
+        /// The rows': the array's without their axis.
+        rows: Vec<u64>,
+    },
+
     /// Weights or biases that are not as many as channels.
     #[error("{got} {name} for {channels} channels")]
     Channels {
@@ -76,6 +101,19 @@ pub enum RowFault {
     NotAMatrix {
         /// Axes of the array.
         axes: usize,
+    },
+
+    /// A piece of causal rows that begins inside of a matrix and goes on past its end.
+    #[error(
+        "{rows} causal rows from row {first} on, of matrices of {of} rows: a piece ends with its matrix, or begins at a multiple of {of}"
+    )]
+    Piece {
+        /// The number of its first row.
+        first: u64,
+        /// Its rows.
+        rows: u64,
+        /// Rows of a matrix.
+        of: u64,
     },
 
     /// A row that cannot be folded and mapped in one reading.

@@ -229,7 +229,10 @@ impl Ready {
             shares: problem.shares,
             is_folded: from.folded.len() > 1,
             second,
-            targets: row.targets.map(|(targets, ignored)| (targets.are_wide(), ignored)),
+            targets: row
+                .targets
+                .as_ref()
+                .map(|(targets, ignored)| (targets.values.are_wide(), *ignored)),
             maps: row.op.maps(),
             knows_sums: row.op.knows_sums(),
             function,
@@ -432,10 +435,18 @@ impl<Op: Operation> Row<'_, Op> {
         gpu: &Gpu,
         layout: &Layout,
     ) -> Result<PreparedRow<T, U>, Error> {
-        for (name, floats) in [("weights", self.weights), ("biases", self.biases)] {
+        for (name, floats) in self.columns() {
             if floats.is_some() {
                 return Err(Error::Row(RowFault::WithEachLaunch { op: Op::NAME, name }));
             }
+        }
+        if self.op.zeroes() {
+            return Err(Error::Parameter {
+                op: Op::NAME,
+                name: "the scale",
+                value: 0.0,
+                must: "other than 0 where an operation is prepared, unless another array is added",
+            });
         }
         let later = |name: &'static str| Err(Error::Row(RowFault::WithEachLaunch { op: Op::NAME, name }));
         if self
@@ -447,7 +458,8 @@ impl<Op: Operation> Row<'_, Op> {
         }
         if self
             .targets
-            .is_some_and(|(targets, _)| !matches!(targets, Targets::Later { .. }))
+            .as_ref()
+            .is_some_and(|(targets, _)| !matches!(targets.values, Targets::Later { .. }))
         {
             return later("targets");
         }

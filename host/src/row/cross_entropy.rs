@@ -2,7 +2,7 @@
 
 use warpfold_kernels::{kernels::rowwise::RowParams, rowwise};
 
-use super::{Operation, Row, Targets, ops::column};
+use super::{Operation, Row, Shaped, Targets, ops::column};
 use crate::Error;
 
 /// Cross-entropy: see [`cross_entropy()`].
@@ -40,7 +40,7 @@ impl From<Vec<[f32; 4]>> for Losses {
 /// `−ln softmax(x)[target]` of each row of logits, in one reading: with its log-sum-exp, the target's log-probability and the entropy; and its
 /// [gradient](Row::gradient), if that is asked for.
 ///
-/// A target is an index of the row's elements; that of a row that is ignored is −100, unless [another](Row::ignore_index) is. Any other that is no index is an error, and nothing
+/// Targets are a slice in C order of the rows, or a view whose [shape](Shaped) is that of the rows, or broadcasts to it. A target is an index of the row's elements; that of a row that is ignored is −100, unless [another](Row::ignore_index) is. Any other that is no index is an error, and nothing
 /// is computed; where targets come with a launch, such a row's loss and gradient are NaN. A row of all −∞, one with a +∞ and one with a NaN have a loss of NaN. Rows of no elements have no
 /// target that is an index.
 ///
@@ -55,7 +55,7 @@ impl From<Vec<[f32; 4]>> for Losses {
 /// assert_eq!(mapped.values, [0.090_030_566, 0.244_728_48, -0.334_759_12]);
 /// # Ok::<(), warpfold::Error>(())
 /// ```
-pub fn cross_entropy<'a>(targets: impl Into<Targets<'a>>) -> Row<'a, CrossEntropy> {
+pub fn cross_entropy<'a>(targets: impl Into<Shaped<Targets<'a>>>) -> Row<'a, CrossEntropy> {
     let op = CrossEntropy {
         smoothing: 0.0,
         square: 0.0,

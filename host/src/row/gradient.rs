@@ -5,7 +5,7 @@ use warpfold_kernels::{
     rowwise,
 };
 
-use super::{MeanAndDeviation, Operand, Operation, ReciprocalRoot, Row, ops::check_scale};
+use super::{Floats, MeanAndDeviation, Operand, Operation, ReciprocalRoot, Row, Shaped, ops::check_scale};
 use crate::Error;
 
 /// Nothing is known of rows.
@@ -158,7 +158,7 @@ macro_rules! norms {
 
         impl<'a> Row<'a, $op> {
             /// The weights that the norm had.
-            pub fn weight(self, weights: impl Into<super::Floats<'a>>) -> Self {
+            pub fn weight(self, weights: impl Into<Shaped<Floats<'a>>>) -> Self {
                 let weights = Some(weights.into());
                 Self { weights, ..self }
             }

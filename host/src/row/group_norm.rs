@@ -4,7 +4,7 @@ use warpfold_kernels::{kernels::rowwise::RowParams, kernels::rowwise::Second, ro
 
 use super::{
     ColumnGradients, Floats, HasBiases, HasWeights, Mapped, MeanAndDeviation, Nothing, Operand, Operation, Row,
-    RowElement, channels::Channels, check_known, ops::check_epsilon,
+    RowElement, Shaped, channels::Channels, check_known, ops::check_epsilon,
 };
 use crate::{
     Error, cpu,
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupNorm {
     groups: u64,
-    epsilon: f32,
+    pub(super) epsilon: f32,
 }
 
 /// The gradient of group norm: see [`group_norm_gradient`].
@@ -182,7 +182,7 @@ impl Operation for GroupNormGradient {
 
 impl<'a> Row<'a, GroupNormGradient> {
     /// The weights that the norm had, one of each channel.
-    pub fn weight(self, weights: impl Into<Floats<'a>>) -> Self {
+    pub fn weight(self, weights: impl Into<Shaped<Floats<'a>>>) -> Self {
         let weights = Some(weights.into());
         Self { weights, ..self }
     }

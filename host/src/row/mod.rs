@@ -16,15 +16,19 @@
 pub(crate) mod channels;
 pub(crate) mod columns;
 mod cross_entropy;
+mod double;
 mod gradient;
 mod group_norm;
 mod operands;
 mod ops;
 mod own;
 mod part;
+mod problem;
+mod shaped;
 
 pub use columns::{ColumnGradients, NormColumns, NormKnown, norm_column_gradients};
 pub use cross_entropy::{CrossEntropy, Losses, cross_entropy};
+pub use double::DoubleNorm;
 pub use gradient::{
     LayerNormGradient, LogSoftmaxGradient, Nothing, RmsNormGradient, SoftmaxGradient, layer_norm_gradient,
     log_softmax_gradient, rms_norm_gradient, softmax_gradient,
@@ -39,12 +43,16 @@ pub use ops::{
 };
 pub use own::{Known, Own, own};
 pub use part::{Part, Partials};
+pub use shaped::Shaped;
+pub(crate) use shaped::at;
 pub use warpfold_kernels::rowwise::VERSION;
 
 use channels::Channels;
 pub(crate) use operands::Values;
 use ops::Scaled;
 use part::Span;
+use problem::{Piece, causal};
+pub(crate) use problem::{Problem, check_known};
 use warpfold_kernels::{kernels::rowwise::Second as Kind, stages::columns::Shares};
 
 use crate::{
@@ -63,31 +71,33 @@ pub struct Row<'a, Op> {
     pub(crate) op: Op,
     pub(crate) axis: i64,
     pub(crate) causal: Option<i64>,
-    pub(crate) weights: Option<Floats<'a>>,
-    pub(crate) biases: Option<Floats<'a>>,
+    pub(crate) weights: Option<Shaped<Floats<'a>>>,
+    pub(crate) biases: Option<Shaped<Floats<'a>>>,
     /// Another array, and what it is: nothing is said of it where the operation takes an element of each.
     pub(crate) other: Option<(Kind, Operand<'a>)>,
     /// Whether one was put in place of another.
     pub(crate) has_others: bool,
     /// A target of each row, and which is none.
-    pub(crate) targets: Option<(Targets<'a>, i64)>,
+    pub(crate) targets: Option<(Shaped<Targets<'a>>, i64)>,
     /// Two numbers of each row, as a norm knew them: the mean, if it has one, and the reciprocal.
     pub(crate) given: Option<[Option<&'a [f32]>; 2]>,
     /// Which columns of its rows an array has, where others have the rest.
     pub(crate) part: Option<Span>,
+    /// Which rows of a larger array it has.
+    piece: Option<Piece>,
     #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "a launch has one"))]
     pub(crate) form: Form,
 }
 
 /// What a row operation made of an array.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mapped<U, Known> {
+pub struct Mapped<U, Known, Sums = FloatVec> {
     /// The shape, that of the array.
     pub shape: Vec<u64>,
     /// The answers, in C order; none of an operation that only knows something of rows.
     pub values: Vec<U>,
     /// The sums of elements and those of a [residual](Row::residual), if there is one.
-    pub sums: Option<FloatVec>,
+    pub sums: Option<Sums>,
     /// What else is known of each row, in C order of the other axes.
     pub known: Known,
 }
@@ -148,6 +158,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
             targets: None,
             given: None,
             part: None,
+            piece: None,
             form: Form::Best,
         }
     }
@@ -182,6 +193,30 @@ impl<'a, Op: Operation> Row<'a, Op> {
         Self { form, ..self }
     }
 
+    /// The array has some rows of a larger one, those from row `first` on in C order, and the larger one's last two axes are `of` rows and their columns.
+    ///
+    /// So an array larger than memory is mapped in pieces, to the bits of the whole: **a row's bits depend on no other row**. A piece needs the masks, targets and what is added
+    /// of its own rows, and all of the weights. Only [causal](Self::causal) rows have to know their number, which this says; without it, it changes nothing. Of
+    /// [`group_norm`] a piece is of whole samples.
+    ///
+    /// The last step answers [`RowFault::Piece`] where causal rows begin inside of a matrix and go on past its end: no piece may, unless it begins at a multiple of `of`.
+    ///
+    /// ```
+    /// use warpfold::{View, layout::Layout, row};
+    ///
+    /// let scores: Vec<f32> = (0..12).map(|i| (i % 5) as f32).collect();
+    /// let layout = |rows| Layout::c_order(&[rows, 3]);
+    /// let whole = row::softmax().causal().on_cpu::<_, f32>(View::new(&scores, &layout(4)?)?)?;
+    /// let last = row::softmax().causal().rows_from(2, 4);
+    /// let last = last.on_cpu::<_, f32>(View::new(&scores[6..], &layout(2)?)?)?;
+    /// assert_eq!(last.values, whole.values[6..]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn rows_from(self, first: u64, of: u64) -> Self {
+        let piece = Some(Piece { first, of });
+        Self { piece, ..self }
+    }
+
     /// Whether it has a meaning for an array of that layout: asked before anything is read.
     ///
     /// # Errors
@@ -189,7 +224,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
     /// As [`on_cpu`](Self::on_cpu), but for the types of elements.
     pub fn check(&self, layout: &Layout) -> Result<(), Error> {
         let problem = self.problem(layout)?;
-        self.checked_targets(&problem.from[0]).map(drop)
+        self.checked_targets(&problem).map(drop)
     }
 
     /// Maps an array in host memory on the CPU, to answers of type `U`.
@@ -229,8 +264,13 @@ impl<'a, Op: Operation> Row<'a, Op> {
         let (answers, sums) = (self.op.maps(), problem.has_sums);
         drop(room::<U>(if answers { layout.len() } else { 0 })?);
         drop(room::<T>(if sums { layout.len() } else { 0 })?);
-        let (weights, biases) = (self.weights.and_then(|w| w.wide()), self.biases.and_then(|b| b.wide()));
-        let targets = self.checked_targets(from)?;
+        let second = self.second()?;
+        let wide = |floats: &Option<Shaped<Floats<'_>>>, i: usize| {
+            let wide = floats.as_ref().and_then(|floats| floats.values.wide());
+            wide.map(|wide| at(wide, problem.columns[i].as_deref()))
+        };
+        let (weights, biases) = (wide(&self.weights, 0), wide(&self.biases, 1));
+        let targets = self.checked_targets(&problem)?;
         let split = self.part.map(|Span { first, whole }| Split {
             before: first,
             whole,
@@ -240,7 +280,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
             self.op.op(),
             &Rows {
                 values: view.values,
-                second: self.second()?,
+                second,
                 from: &problem.from,
                 to: &problem.to,
                 columns: [weights.as_deref(), biases.as_deref()],
@@ -249,14 +289,18 @@ impl<'a, Op: Operation> Row<'a, Op> {
                 targets: targets.as_ref().map(|(targets, ignored)| (&targets[..], *ignored)),
                 given: self.given.map(|given| given.map(Option::unwrap_or_default)),
                 maps: self.op.maps(),
+                zeroes: self.op.zeroes(),
                 split,
             },
         );
         Ok((problem, done))
     }
 
-    /// The other array, of that type.
+    /// The other array, of that type, once weights and biases are found to be of types that its rows take.
     pub(crate) fn second<T: RowElement>(&self) -> Result<Second<'a, T>, Error> {
+        for (name, floats) in self.columns() {
+            floats.map_or(Ok(()), |floats| floats.values.check_narrow(name))?;
+        }
         let Some((kind, operand)) = &self.other else {
             return Ok(Second::Nothing);
         };
@@ -279,28 +323,28 @@ impl<'a, Op: Operation> Row<'a, Op> {
     }
 
     /// Weights and biases, if there are any, with their names.
-    fn columns(&self) -> impl Iterator<Item = (&'static str, Floats<'a>)> + use<'a, Op> {
-        let columns = [("weights", self.weights), ("biases", self.biases)];
-        columns.into_iter().filter_map(|(name, floats)| Some((name, floats?)))
+    pub(crate) fn columns(&self) -> [(&'static str, Option<&Shaped<Floats<'a>>>); 2] {
+        [("weights", self.weights.as_ref()), ("biases", self.biases.as_ref())]
     }
 
     /// The targets, once they are all found to be classes, and which is none.
-    pub(crate) fn checked_targets(&self, rows: &Extents) -> Result<Option<(Vec<i64>, i64)>, Error> {
-        let targets = self.targets.map(|(targets, ignored)| {
-            let classes = self.part.map_or(rows.len, |part| part.whole);
-            let targets = targets.checked(rows.count, classes, ignored)?;
-            Ok((targets, ignored))
-        });
-        targets.transpose()
+    pub(crate) fn checked_targets(&self, problem: &Problem) -> Result<Option<(Vec<i64>, i64)>, Error> {
+        let Some((targets, ignored)) = &self.targets else {
+            return Ok(None);
+        };
+        let rows = &problem.from[0];
+        let classes = self.part.map_or(rows.len, |part| part.whole);
+        let positions = targets.positions(&problem.rows)?;
+        let targets = targets
+            .values
+            .checked(rows.count, classes, *ignored, positions.as_deref())?;
+        Ok(Some((targets, *ignored)))
     }
 
     /// What is to be done, once it is found to have a meaning.
     pub(crate) fn problem(&self, layout: &Layout) -> Result<Problem, Error> {
         if self.op.needs_weights() && self.weights.is_none() {
             return Err(Error::Row(RowFault::NoWeights { op: Op::NAME }));
-        }
-        for (name, floats) in self.columns() {
-            floats.check_narrow(name)?;
         }
         let problem = self.layout_problem(layout)?;
         for given in self.given.into_iter().flatten().flatten() {
@@ -335,21 +379,34 @@ impl<'a, Op: Operation> Row<'a, Op> {
             )
         };
         self.part.map(|part| part.others(from[0].len)).transpose()?;
-        for (name, floats) in self.columns() {
-            let (columns, got) = (from[0].len, floats.len() as u64);
+        let axis = self.axis.rem_euclid(layout.shape().len().max(1) as i64) as usize;
+        let mut columns = [None, None];
+        for ((name, floats), positions) in self.columns().into_iter().zip(&mut columns) {
+            let Some(floats) = floats else { continue };
+            *positions = floats.positions(name, layout.shape(), axis)?;
+            let got = positions.as_ref().map_or(floats.values.len(), Vec::len) as u64;
             match &channels {
                 Some(channels) => channels.check(name, got)?,
-                None if got == columns => {}
-                None => return Err(Error::Row(RowFault::Columns { name, columns, got })),
+                None if got == from[0].len => {}
+                None => {
+                    let columns = from[0].len;
+                    return Err(Error::Row(RowFault::Columns { name, columns, got }));
+                }
             }
+        }
+        let mut rows = layout.shape().to_vec();
+        if channels.is_none() {
+            rows.remove(axis);
         }
         let causal = self
             .causal
-            .map(|offset| causal(layout, self.axis, offset))
+            .map(|offset| causal(layout, self.axis, offset, self.piece))
             .transpose()?;
         Ok(Problem {
             from,
             to,
+            rows,
+            columns,
             shares: channels.map_or(Shares::NONE, |channels| channels.shares()),
             causal,
             has_sums: matches!(self.other, Some((Kind::Residual, _))),
@@ -358,52 +415,11 @@ impl<'a, Op: Operation> Row<'a, Op> {
     }
 }
 
-/// That there is one for each row.
-pub(crate) fn check_known(known: &[f32], rows: u64) -> Result<(), Error> {
-    if known.len() as u64 == rows {
-        return Ok(());
-    }
-    Err(Error::Row(RowFault::Rows {
-        what: "numbers that are known of rows",
-        rows,
-        got: known.len() as u64,
-    }))
-}
-
-/// Where rows lie, and what is seen of them.
-pub(crate) struct Problem {
-    /// In the array, and in the other; where there is none, the same.
-    pub(crate) from: [Extents; 2],
-    /// In the answers.
-    pub(crate) to: Extents,
-    /// Which weights are whose.
-    pub(crate) shares: Shares,
-    /// Of row `r` the first `r mod period + shown` elements are seen.
-    pub(crate) causal: Option<(u64, i64)>,
-    /// Whether sums with a residual are written.
-    pub(crate) has_sums: bool,
-    /// The first element of the other array that is read, and the one past the last.
-    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "a launch is passed it"))]
-    pub(crate) reach: Option<(u64, u64)>,
-}
-
-/// Of the last but one axis' row `r` the elements 0 to `r + S − T + offset` are seen.
-fn causal(layout: &Layout, axis: i64, offset: i64) -> Result<(u64, i64), Error> {
-    let shape = layout.shape();
-    let [.., rows, columns] = *shape else {
-        return Err(Error::Row(RowFault::NotAMatrix { axes: shape.len() }));
-    };
-    if axis != -1 && axis != shape.len() as i64 - 1 {
-        return Err(Error::Row(RowFault::NotAMatrix { axes: shape.len() }));
-    }
-    let shown = i128::from(columns) - i128::from(rows) + i128::from(offset) + 1;
-    // Further than any row reaches is as good as that far.
-    let most = i64::MAX / 2;
-    Ok((rows.max(1), shown.clamp((-most).into(), most.into()) as i64))
-}
-
 impl<Op: Scales> Row<'_, Op> {
-    /// Multiplies the elements first: of attention by `1 / √d`, of a temperature by its reciprocal. Between 2⁻¹⁰⁰ and 2¹⁰⁰ in magnitude, times log₂ e too.
+    /// Multiplies the elements first: of attention by `1 / √d`, of a temperature by its reciprocal. 0, or between 2⁻¹⁰⁰ and 2¹⁰⁰ in magnitude, times log₂ e too.
+    ///
+    /// By 0 softmax is uniform over what is visible, and a row with a visible infinity or NaN is NaN, for so is the product. On GPUs arrays in host memory are multiplied on the
+    /// CPU first; `prepare` refuses a scale of 0 unless [another array is added](Self::plus).
     pub fn scale(self, scale: f32) -> Self {
         let op = self.op.scaled(scale);
         Self { op, ..self }
@@ -452,16 +468,16 @@ impl Row<'_, Softmax> {
 }
 
 impl<'a, Op: HasWeights> Row<'a, Op> {
-    /// A weight of each column, of the elements' type or any of the three.
-    pub fn weight(self, weights: impl Into<Floats<'a>>) -> Self {
+    /// A weight of each column, of the elements' type or any of the three: a slice, or a view of a [shape](Shaped).
+    pub fn weight(self, weights: impl Into<Shaped<Floats<'a>>>) -> Self {
         let weights = Some(weights.into());
         Self { weights, ..self }
     }
 }
 
 impl<'a, Op: HasBiases> Row<'a, Op> {
-    /// A bias of each column.
-    pub fn bias(self, biases: impl Into<Floats<'a>>) -> Self {
+    /// A bias of each column: as [weights](Self::weight).
+    pub fn bias(self, biases: impl Into<Shaped<Floats<'a>>>) -> Self {
         let biases = Some(biases.into());
         Self { biases, ..self }
     }

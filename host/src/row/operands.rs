@@ -2,6 +2,7 @@
 
 use warpfold_kernels::{element::Element, rowwise};
 
+use super::shaped::at;
 use crate::{
     Error, RowFault,
     layout::Layout,
@@ -93,6 +94,19 @@ impl Floats<'_> {
         each!(self, values => bytemuck::cast_slice(values))
     }
 
+    /// The bytes of those at some positions, one after the other; without any, of all.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn bytes_at(&self, positions: Option<&[usize]>) -> std::borrow::Cow<'_, [u8]> {
+        let (all, bytes) = (self.bytes(), self.element().bytes());
+        match positions {
+            None => all.into(),
+            Some(positions) => {
+                let each = positions.iter().flat_map(|i| &all[i * bytes..][..bytes]);
+                each.copied().collect::<Vec<u8>>().into()
+            }
+        }
+    }
+
     /// That they are of a type that weights of rows of f32, f16 and bf16 have.
     pub(crate) fn check_narrow(&self, name: &'static str) -> Result<(), Error> {
         match self {
@@ -155,14 +169,26 @@ macro_rules! elements {
                 FloatVec::$variant(values)
             }
         }
+        operands!($element);)*
+    };
+}
+
+macro_rules! operands {
+    ($element:ty) => {
         impl<'a> From<View<'a, $element>> for Operand<'a> {
             fn from(view: View<'a, $element>) -> Self {
-                Self { values: Values::Floats(view.values.into()), layout: view.layout }
+                Self {
+                    values: Values::Floats(view.values.into()),
+                    layout: view.layout,
+                }
             }
         }
         impl<'a> From<&'a [$element]> for Operand<'a> {
             fn from(values: &'a [$element]) -> Self {
-                Self { values: Values::Floats(values.into()), layout: None }
+                Self {
+                    values: Values::Floats(values.into()),
+                    layout: None,
+                }
             }
         }
         impl<'a> From<&'a Vec<$element>> for Operand<'a> {
@@ -174,11 +200,12 @@ macro_rules! elements {
             fn from(values: &'a [$element; N]) -> Self {
                 values.as_slice().into()
             }
-        })*
+        }
     };
 }
 
 elements!(f32: F32 f16: F16 bf16: Bf16);
+operands!(f64);
 
 /// Another array of an operation's, of the elements' type: a slice that lies as the array does in C order, a [`View`], or one that comes [later](Later).
 #[derive(Clone, Debug)]
@@ -323,17 +350,24 @@ impl Targets<'_> {
         matches!(self, Self::I64(_) | Self::Later { of_64_bits: true })
     }
 
-    /// All of them, once each is one of so many classes, or `ignored`.
+    /// All of them, or those at some positions, once each is one of so many classes, or `ignored`.
     ///
     /// # Errors
     ///
     /// [`RowFault::Rows`] where they are not as many as rows; [`RowFault::Target`]; [`RowFault::Missing`] where they come later.
-    pub(crate) fn checked(&self, rows: u64, classes: u64, ignored: i64) -> Result<Vec<i64>, Error> {
+    pub(crate) fn checked(
+        &self,
+        rows: u64,
+        classes: u64,
+        ignored: i64,
+        positions: Option<&[usize]>,
+    ) -> Result<Vec<i64>, Error> {
         let values: Vec<i64> = match self {
             Self::I64(values) => values.to_vec(),
             Self::I32(values) => values.iter().map(|value| i64::from(*value)).collect(),
             Self::Later { .. } => return Err(Error::Row(RowFault::Missing { what: "targets" })),
         };
+        let values = at(values, positions);
         if values.len() as u64 != rows {
             return Err(Error::Row(RowFault::Rows {
                 what: "targets",

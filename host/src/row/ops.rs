@@ -38,6 +38,10 @@ pub trait Operation: Copy + Debug {
     fn factor(self) -> f32 {
         1.0
     }
+    /// Whether elements are multiplied by 0 before anything else is done with them, as a [scale](super::Row::scale) of 0 has it.
+    fn zeroes(self) -> bool {
+        false
+    }
     /// How many groups channels are in, of an operation whose rows they are.
     fn groups(self) -> Option<u64> {
         None
@@ -96,9 +100,16 @@ impl Scaled {
         is_added_to: false,
     };
 
+    /// Whether elements are multiplied by 0: no exponential has that scale. Where an array is added, it is the [factor](Self::factor).
+    fn zeroes(self) -> bool {
+        self.scale == 0.0 && !self.is_added_to
+    }
+
     /// What is left to the exponentials.
     fn scale(self) -> Scale {
-        if self.is_added_to {
+        if self.zeroes() {
+            Scale::by(1.0)
+        } else if self.is_added_to {
             let negates = self.scale < 0.0;
             Scale {
                 negates,
@@ -165,18 +176,18 @@ pub struct Exponentials {
 
 /// What layer norm knows of rows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MeanAndDeviation {
+pub struct MeanAndDeviation<T = f32> {
     /// The mean of each row.
-    pub mean: Vec<f32>,
+    pub mean: Vec<T>,
     /// `1 / √(variance + ε)` of each.
-    pub reciprocal_deviation: Vec<f32>,
+    pub reciprocal_deviation: Vec<T>,
 }
 
 /// What root-mean-square norm knows of rows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ReciprocalRoot {
+pub struct ReciprocalRoot<T = f32> {
     /// `1 / √(mean of squares + ε)` of each row.
-    pub reciprocal_root: Vec<f32>,
+    pub reciprocal_root: Vec<T>,
 }
 
 /// Statistics have one NaN, on every backend.
@@ -212,14 +223,14 @@ impl From<Vec<[f32; 4]>> for ReciprocalRoot {
 }
 
 pub(super) fn check_scale(op: &'static str, scale: f32) -> Result<(), Error> {
-    if Scale::by(scale).is_usable() {
+    if scale == 0.0 || Scale::by(scale).is_usable() {
         return Ok(());
     }
     Err(Error::Parameter {
         op,
         name: "the scale",
         value: scale.into(),
-        must: "between 2^-100 and 2^100 in magnitude, times log2 e too",
+        must: "0, or between 2^-100 and 2^100 in magnitude, times log2 e too",
     })
 }
 
@@ -254,6 +265,9 @@ impl Operation for Softmax {
     fn factor(self) -> f32 {
         self.scaled.factor()
     }
+    fn zeroes(self) -> bool {
+        self.scaled.zeroes()
+    }
     fn check(self) -> Result<(), Error> {
         check_scale(Self::NAME, self.scaled.scale)
     }
@@ -276,6 +290,9 @@ impl Operation for LogSoftmax {
     }
     fn factor(self) -> f32 {
         self.scaled.factor()
+    }
+    fn zeroes(self) -> bool {
+        self.scaled.zeroes()
     }
     fn check(self) -> Result<(), Error> {
         check_scale(Self::NAME, self.scaled.scale)
@@ -304,6 +321,9 @@ impl Operation for LogSumExp {
     }
     fn factor(self) -> f32 {
         self.scaled.factor()
+    }
+    fn zeroes(self) -> bool {
+        self.scaled.zeroes()
     }
     fn check(self) -> Result<(), Error> {
         check_scale(Self::NAME, self.scaled.scale)
@@ -350,7 +370,7 @@ impl HasWeights for LayerNorm {}
 impl HasBiases for LayerNorm {}
 
 impl RmsNorm {
-    fn plus(self) -> f32 {
+    pub(super) fn plus(self) -> f32 {
         if self.one_plus { 1.0 } else { -0.0 }
     }
 }

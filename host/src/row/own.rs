@@ -5,7 +5,7 @@ use warpfold_kernels::{
     ops::{BadParameter, RowOperation},
 };
 
-use super::{Floats, Mask, Operand, Operation, Row, ops::canonical};
+use super::{Floats, Mask, Operand, Operation, Row, Shaped, ops::canonical};
 use crate::Error;
 
 /// A row operation of your own: see [`own`].
@@ -96,14 +96,14 @@ impl<O: RowOperation> Operation for Own<O> {
 
 impl<'a, O: RowOperation> Row<'a, Own<O>> {
     /// A weight of each column, of an operation that [has columns](warpfold_kernels::rowwise::RowOp::HAS_COLUMNS).
-    pub fn weight(self, weights: impl Into<Floats<'a>>) -> Self {
+    pub fn weight(self, weights: impl Into<Shaped<Floats<'a>>>) -> Self {
         const { assert!(O::HAS_COLUMNS, "HAS_COLUMNS is false: it takes no weights") }
         let weights = Some(weights.into());
         Self { weights, ..self }
     }
 
     /// A bias of each column, likewise.
-    pub fn bias(self, biases: impl Into<Floats<'a>>) -> Self {
+    pub fn bias(self, biases: impl Into<Shaped<Floats<'a>>>) -> Self {
         const { assert!(O::HAS_COLUMNS, "HAS_COLUMNS is false: it takes no biases") }
         let biases = Some(biases.into());
         Self { biases, ..self }

@@ -238,19 +238,27 @@ impl Part<'_> {
         Ok(Partials::of(&done.known, &logits))
     }
 
-    /// What is known of the rows, by what was found in all of their parts.
+    /// What is known of the rows, by what was found in all of their parts. Here there is no array that targets could broadcast to: there must be one for each row.
     ///
     /// # Errors
     ///
     /// [`RowFault::Rows`] where there are not as many targets; [`RowFault::Target`]; [`Error::Parameter`].
     pub fn losses(&self, of_rows: &Partials) -> Result<Losses, Error> {
         self.0.op.check()?;
-        let whole = self.span().whole;
-        let Some((targets, ignored)) = self.0.targets else {
+        let Some((targets, ignored)) = &self.0.targets else {
             return Err(Error::Row(RowFault::Missing { what: "targets" }));
         };
-        let op = self.0.op.op();
-        let targets = targets.checked(of_rows.rows() as u64, whole, ignored)?;
+        let positions = targets.own_positions()?;
+        let rows = of_rows.rows() as u64;
+        let targets = targets
+            .values
+            .checked(rows, self.span().whole, *ignored, positions.as_deref())?;
+        Ok(self.losses_of(of_rows, &targets, *ignored))
+    }
+
+    /// The same, of targets that were checked.
+    fn losses_of(&self, of_rows: &Partials, targets: &[i64], ignored: i64) -> Losses {
+        let (op, whole) = (self.0.op.op(), self.span().whole);
         let known = targets.iter().enumerate().map(|(row, target)| {
             let kind = if *target == ignored {
                 Target::Ignored
@@ -259,7 +267,7 @@ impl Part<'_> {
             };
             op.known(of_words(of_rows.state(row)), whole, kind.given(of_rows.logit(row)))
         });
-        Ok(known.collect::<Vec<_>>().into())
+        known.collect::<Vec<_>>().into()
     }
 
     /// The gradient of the array's own columns, if it is [asked for](Row::gradient), and what is known of the rows: by what was found in all of their parts.
@@ -278,8 +286,10 @@ impl Part<'_> {
         let view = values.view();
         let states: Vec<[f32; STATE]> = (0..of_rows.rows()).map(|row| of_rows.state(row)).collect();
         let layout = view.its_layout()?;
-        of_rows.check(self.0.problem(&layout)?.from[0].count)?;
-        let known = self.losses(of_rows)?;
+        let problem = self.0.problem(&layout)?;
+        of_rows.check(problem.from[0].count)?;
+        let (targets, ignored) = self.0.checked_targets(&problem)?.unwrap_or_default();
+        let known = self.losses_of(of_rows, &targets, ignored);
         let values = if self.0.op.maps() {
             self.0.clone().done_on_cpu(&view, Some(&states))?.1.answers
         } else {
@@ -300,7 +310,7 @@ impl Part<'_> {
     /// The element of each row's target, where it is one of the array's: any other changes no sum.
     fn logits<T: RowElement>(&self, view: &View<'_, T>, problem: &Problem) -> Result<Vec<f32>, Error> {
         let rows = &problem.from[0];
-        let (targets, ignored) = self.0.checked_targets(rows)?.unwrap_or_default();
+        let (targets, ignored) = self.0.checked_targets(problem)?.unwrap_or_default();
         let here = |target: i64| {
             (target as u64)
                 .checked_sub(self.span().first)

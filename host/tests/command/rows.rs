@@ -208,3 +208,61 @@ fn losses_are_the_librarys() {
     );
     assert_eq!(fs::read(&out.0).unwrap(), b"kept");
 }
+
+/// Norms of float64 are float64; what has no such form says so.
+#[test]
+fn norms_of_float64_are_the_librarys() {
+    let values: Vec<f64> = (0..12).map(|i| 1e9 + f64::from(i * 5 % 7)).collect();
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let (file, out) = (Temporary::typed("<f8", "(3, 4)", &bytes), Temporary::new(b""));
+    let (input, out) = (file.0.to_str().unwrap(), out.0.to_str().unwrap());
+    let view = || View::new(&values, &Layout::c_order(&[3, 4]).unwrap()).unwrap();
+    let written = |args: &[&str]| -> Vec<f64> {
+        let output = run(&[&[args[0], input, "--out", out, "--device", "cpu"], &args[1..]].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        TensorFile::open(out).unwrap().one().unwrap().read().unwrap()
+    };
+    let layer = row::layer_norm(1e-5).on_cpu_f64(view()).unwrap().values;
+    assert_eq!(written(&["layer-norm"]), layer);
+    let rms = row::rms_norm(1e-6).on_cpu_f64(view()).unwrap().values;
+    assert_eq!(written(&["rms-norm"]), rms);
+    let group = row::group_norm(2, 1e-5).on_cpu_f64(view()).unwrap().values;
+    assert_eq!(written(&["group-norm", "--groups", "2"]), group);
+    for (args, says) in [
+        (&["softmax", input, "--out", out][..], "no softmax of float64"),
+        (&["layer-norm", input, "--out", out, "--device", "gpu"], "--device cpu"),
+    ] {
+        let output = run(args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && said.contains(says), "{said}");
+    }
+}
+
+/// Pieces of rows have the bits of the whole, whatever their number: causal rows and masks, too.
+#[test]
+fn rows_of_many_pieces_have_the_bits_of_the_whole() {
+    // More than two megabytes: several pieces, the last of them short.
+    let (matrices, rows, columns) = (3, 700, 513);
+    let count = matrices * rows * columns;
+    let values: Vec<f32> = (0..count).map(|i| (i * 37 % 251) as f32 / 31.0 - 4.0).collect();
+    let shape = [matrices as u64, rows as u64, columns as u64];
+    let (file, layout) = (
+        Temporary::array(&format!("({matrices}, {rows}, {columns})"), &values),
+        Layout::c_order(&shape).unwrap(),
+    );
+    let view = || View::new(&values, &layout).unwrap();
+    let causal = row::softmax().causal().on_cpu::<_, f32>(view()).unwrap().values;
+    assert_eq!(mapped(&["softmax", "--causal"], &file).0, causal);
+    let hidden: Vec<u8> = (0..rows * columns).map(|i| u8::from(i % 3 != 1)).collect();
+    let mask = Temporary::typed("|b1", &format!("({rows}, {columns})"), &hidden);
+    let of_mask = Layout::c_order(&shape[1..]).unwrap();
+    let masked = row::softmax().mask(View::new(&hidden, &of_mask).unwrap());
+    let masked = masked.on_cpu::<_, f32>(view()).unwrap().values;
+    assert_eq!(
+        mapped(&["softmax", "--mask", mask.0.to_str().unwrap()], &file).0,
+        masked
+    );
+    let uniform = row::softmax().scale(0.0).on_cpu::<_, f32>(view()).unwrap().values;
+    assert_eq!(mapped(&["softmax", "--scale", "0"], &file).0, uniform);
+    assert_eq!(uniform[0], 1.0 / columns as f32);
+}

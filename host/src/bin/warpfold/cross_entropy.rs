@@ -6,7 +6,7 @@ use serde::Serialize;
 use warpfold::{
     files::{DType, Tensor, bf16, f16},
     layout::Layout,
-    row::{self, CrossEntropy, Row},
+    row::{self, CrossEntropy, Row, RowElement},
 };
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     out::Out,
     reading,
     report::tuple,
-    rows::{Element, Part, Rows, Second, device, in_file, not_floats},
+    rows::{Element, Part, Rows, Second, device, in_file, not_floats, on_device},
     scalar::Scalar,
     shown::Shown,
 };
@@ -125,7 +125,7 @@ impl Args {
             .z_loss(self.z_loss)
     }
 
-    fn losses<T: Element>(&self, array: &Tensor, targets: &[i64], out: &Out) -> Result<Report, Failure> {
+    fn losses<T: Element + RowElement>(&self, array: &Tensor, targets: &[i64], out: &Out) -> Result<Report, Failure> {
         // What is wrong with the operation is told before anything is read.
         let check = self.row(targets).check(&Layout::c_order(array.shape())?);
         check.map_err(|error| in_file(array, error))?;
@@ -134,7 +134,8 @@ impl Args {
         let mut writer = out.begin(DType::F32, &shape[..shape.len() - 1], array.name())?;
         let mut sum = 0.0_f64;
         let of_part = |Part { rows, .. }: Part| self.row(&targets[rows]);
-        Rows::new(array, -1, &device)?.map::<T, f32, CrossEntropy>(&of_part, &Second::None, &mut |mapped| {
+        let mapping = on_device::<T, f32, CrossEntropy>(&device);
+        Rows::new(array, -1, &device)?.map::<T, _, CrossEntropy>(&of_part, &Second::None, &mapping, &mut |mapped| {
             let losses = &mapped.known.loss;
             // One after the other, whatever the pieces.
             losses.iter().for_each(|loss| sum += f64::from(*loss));

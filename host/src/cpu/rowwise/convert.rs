@@ -12,6 +12,7 @@ pub(super) struct Load<'a, T> {
     pub(super) values: &'a [T],
     pub(super) second: Second<'a, T>,
     pub(super) negates: bool,
+    pub(super) zeroes: bool,
     /// What stands for an element that the mask hides.
     pub(super) absent: f32,
     pub(super) to: &'a mut Buffers,
@@ -27,6 +28,9 @@ impl<T: RowElement> WithSimd for Load<'_, T> {
         widen(self.values, firsts);
         if self.negates {
             firsts.iter_mut().for_each(|value| *value = -*value);
+        }
+        if self.zeroes {
+            firsts.iter_mut().for_each(|value| *value *= 0.0);
         }
         match self.second {
             Second::Nothing | Second::Residual(_) => {}

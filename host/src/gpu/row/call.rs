@@ -15,7 +15,7 @@ use crate::{
     },
     operand::AsView,
     room::room,
-    row::{Floats, Mapped, Operation, Row, RowElement, Values},
+    row::{Mapped, Operation, Row, RowElement, Values},
 };
 
 /// What was copied to a device, if there was something to copy: it has an address, though it be empty.
@@ -61,6 +61,11 @@ fn sums_of_rows(states: u64, count: usize) -> Result<Vec<[f32; 4]>, Error> {
     Ok(sums.chunks(2).map(|sums| [sums[0], sums[1], 0.0, 0.0]).collect())
 }
 
+/// The elements, multiplied by 0.
+fn zeroed<T: RowElement>(values: &[T]) -> Vec<T> {
+    values.iter().map(|x| T::narrowed(x.wide() * 0.0)).collect()
+}
+
 impl<Op: Operation> Row<'_, Op> {
     /// Maps an array in host memory on a GPU, and waits: to the bits of [`on_cpu`](Row::on_cpu). The array is copied to the device, and the answers back.
     ///
@@ -78,11 +83,11 @@ impl<Op: Operation> Row<'_, Op> {
         let problem = self.problem(&layout)?;
         // What is wrong with the other array or a target is told before anything is copied.
         self.second::<V::Element>()?;
-        let targets = self.checked_targets(&problem.from[0])?;
+        let targets = self.checked_targets(&problem)?;
         let targets = targets.map(|(targets, _)| targets);
         let mut row = self;
         if let Some((of, _)) = &mut row.targets {
-            *of = crate::row::Targets::Later { of_64_bits: true };
+            *of = crate::row::Targets::Later { of_64_bits: true }.into();
         }
         let ready = Ready::new(gpu, &row, &layout, [<V::Element as Element>::TYPE, U::TYPE], Op::KNOWS)?;
         let mut workspace = ready.workspace()?;
@@ -90,14 +95,21 @@ impl<Op: Operation> Row<'_, Op> {
         let scratch = gpu.scratch();
         let scratch = scratch.as_ref().expect("present until dropped");
         let _bound = Bound::to(gpu.context())?;
-        let input = Uploaded::new(Some(bytemuck::cast_slice(view.values)))?;
+        let zeroed = row.op.zeroes().then(|| zeroed(view.values));
+        let input = Uploaded::new(Some(bytemuck::cast_slice(zeroed.as_deref().unwrap_or(view.values))))?;
         let other = Uploaded::new(row.other.as_ref().and_then(|(_, other)| match &other.values {
             Values::Later => None,
             Values::Floats(floats) => Some(floats.bytes()),
             Values::Bytes(bytes) => Some(bytes),
         }))?;
-        let floats = |floats: &Option<Floats<'_>>| Uploaded::new(floats.as_ref().map(Floats::bytes));
-        let (weights, biases) = (floats(&row.weights)?, floats(&row.biases)?);
+        let columns = row.columns().map(|(_, floats)| floats.map(|floats| floats.values));
+        let floats = |i: usize| {
+            let bytes = columns[i]
+                .as_ref()
+                .map(|floats| floats.bytes_at(problem.columns[i].as_deref()));
+            Uploaded::new(bytes.as_deref())
+        };
+        let (weights, biases) = (floats(0)?, floats(1)?);
         let targets = Uploaded::new(targets.as_deref().map(bytemuck::cast_slice))?;
         let given = row.given.unwrap_or_default();
         let given = given.map(|given| Uploaded::new(given.map(bytemuck::cast_slice)));
@@ -120,8 +132,8 @@ impl<Op: Operation> Row<'_, Op> {
             } else {
                 0
             },
-            weights: (weights.address(), row.weights.map(|floats| floats.element())),
-            biases: (biases.address(), row.biases.map(|floats| floats.element())),
+            weights: (weights.address(), columns[0].map(|floats| floats.element())),
+            biases: (biases.address(), columns[1].map(|floats| floats.element())),
             targets: targets.address(),
             known: if row.given.is_some() {
                 [given[0].address(), given[1].address(), 0, 0]

@@ -325,10 +325,10 @@ impl There {
         let layout = view.its_layout()?;
         let problem = part.0.problem(&layout)?;
         // What is wrong with a target is told before anything is copied.
-        let targets = part.0.checked_targets(&problem.from[0])?;
+        let targets = part.0.checked_targets(&problem)?;
         let mut row = part.0.clone();
         if let Some((of, _)) = &mut row.targets {
-            *of = Targets::Later { of_64_bits: true };
+            *of = Targets::Later { of_64_bits: true }.into();
         }
         let ready = Ready::new(gpu, &row, &layout, [<T as Element>::TYPE, U::TYPE], [false; 4])?;
         let _bound = Bound::to(gpu.context())?;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use warpfold::{
+    Error, View,
     files::{DType, Tensor},
-    row::{self, AllMasked, HasBiases, Row, Scales},
+    row::{self, AllMasked, DoubleNorm, HasBiases, Operation, Row, Scales},
 };
 
 use super::{Common, Job, Report, Second, axis_of, operands::Column};
@@ -136,6 +137,7 @@ impl Exponentials {
                 Some(offset) => row.causal_by(offset - part.after as i64),
             },
             second,
+            double: None,
             out,
             sums,
         }
@@ -155,7 +157,7 @@ impl Columns {
     }
 
     /// A norm with them.
-    fn norm<Op: HasBiases<Known: Send> + Sync>(
+    fn norm<Op: HasBiases + Operation<Known: Send> + DoubleNorm + Sync>(
         &self,
         name: &'static str,
         common: &Common,
@@ -175,11 +177,18 @@ impl Columns {
             row,
             at: |row, _| row,
             second: Second::None,
+            double: Some(double),
             out,
             sums,
         }
         .run()
     }
+}
+
+/// A norm of float64: its answers, and sums with a residual.
+fn double<Op: DoubleNorm>(row: Row<'_, Op>, view: View<'_, f64>) -> Result<(Vec<f64>, Option<Vec<f64>>), Error> {
+    let mapped = row.on_cpu_f64(view)?;
+    Ok((mapped.values, mapped.sums))
 }
 
 impl LayerNorm {
@@ -237,6 +246,7 @@ impl RmsNorm {
             row,
             at: |row, _| row,
             second,
+            double: Some(double),
             out,
             sums,
         }

@@ -12,10 +12,11 @@ use std::{
 use bytemuck::Pod;
 use serde::Serialize;
 use warpfold::{
-    View,
+    Error, View,
     dynamic::Target,
     files::{self, DType, Tensor, bf16, f16},
     layout::Layout,
+    ops::element,
     row::{FloatVec, Mapped, Mask, Operand, Operation, Row, RowElement},
 };
 
@@ -27,7 +28,7 @@ use crate::{
     clock,
     device::{Device, Opened, Wanted},
     named::Named,
-    out::{Input, Out},
+    out::{Input, Out, Writer},
     progress::Progress,
     reading,
     report::tuple,
@@ -39,7 +40,7 @@ use pieces::{Cuts, Piece, Source};
 /// What every row operation takes.
 #[derive(clap::Args, Clone)]
 pub struct Common {
-    /// The array, of float16, bfloat16 or float32: a file of one, or FILE:NAME.
+    /// The array, of float16, bfloat16 or float32 (norms: or float64): a file of one, or FILE:NAME.
     pub file: PathBuf,
     /// The axis of the rows, the first 0 and the last -1. Default: the last.
     #[arg(long, alias = "dim", value_name = "A", allow_hyphen_values = true)]
@@ -111,10 +112,13 @@ impl fmt::Display for Report {
 }
 
 /// Elements that are read, and answers that are written.
-pub trait Element: RowElement + Answer + Pod + reading::Read {
+pub trait Element: element::Element + Answer + Pod + reading::Read {
     /// A second array of them.
     fn operand(view: View<'_, Self>) -> Operand<'_>;
 }
+
+/// What a piece is mapped to.
+type Mapping<'a, T, R, Op> = &'a (dyn Fn(Row<'_, Op>, View<'_, T>) -> Result<R, Error> + Sync);
 
 macro_rules! elements {
     ($($element:ty)*) => {
@@ -126,7 +130,7 @@ macro_rules! elements {
     };
 }
 
-elements!(f32 f16 bf16);
+elements!(f32 f16 bf16 f64);
 
 /// An array that is read with the one that is mapped, piece by piece, and how the operation takes it.
 pub enum Second<Op> {
@@ -175,11 +179,12 @@ impl<'a> Rows<'a> {
 
     /// Maps the rows in pieces, and gives what becomes of each to `write`, in order. `row` makes the operation of a piece, all but its
     /// second array.
-    pub fn map<'r, T: Element, U: Element, Op: Operation<Known: Send> + Sync>(
+    pub fn map<'r, T: Element, R: Send, Op: Operation + Sync>(
         &self,
         row: &(dyn Fn(Part) -> Row<'r, Op> + Sync),
         second: &Second<Op>,
-        write: &mut dyn FnMut(Mapped<U, Op::Known>) -> Result<(), Failure>,
+        mapping: Mapping<'_, T, R, Op>,
+        write: &mut dyn FnMut(R) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let (array, shape) = (self.array, self.array.shape());
         let target = self
@@ -197,14 +202,9 @@ impl<'a> Rows<'a> {
             Second::Mask(named, _) => SecondSource::Mask(Source::new(&named.tensor, shape)?),
             Second::Residual(named, _) => SecondSource::Residual(Source::new(&named.tensor, shape)?),
         };
-        let of_piece = |row: Row<'_, Op>, piece: Piece| -> Result<Mapped<U, Op::Known>, Failure> {
+        let of_piece = |row: Row<'_, Op>, piece: Piece| -> Result<R, Failure> {
             source.with(&cuts, piece, |view| {
-                let mapped = match target {
-                    Target::Cpu => row.on_cpu(view),
-                    #[cfg(feature = "cuda")]
-                    Target::Gpu(gpu) => row.on(gpu, view),
-                };
-                mapped.map_err(|error| in_file(array, error))
+                mapping(row, view).map_err(|error| in_file(array, error))
             })
         };
         let map = |number: u64| {
@@ -240,6 +240,17 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// Maps a piece on a device.
+pub fn on_device<T: Element + RowElement, U: Element + RowElement, Op: Operation>(
+    device: &Device,
+) -> impl Fn(Row<'_, Op>, View<'_, T>) -> Result<Mapped<U, Op::Known>, Error> + Sync + '_ {
+    move |row, view| match device {
+        #[cfg(feature = "cuda")]
+        Device::Folding(Target::Gpu(gpu)) => row.on(gpu, view),
+        _ => row.on_cpu(view),
+    }
+}
+
 /// The number of an axis, the last being -1.
 fn axis_of(array: &Tensor, axis: i64) -> Result<usize, Failure> {
     let axes = array.shape().len();
@@ -267,7 +278,7 @@ pub fn in_file(array: &Tensor, error: impl Into<Failure>) -> Failure {
 
 pub fn not_floats(array: &Tensor) -> Failure {
     format!(
-        "{} is of {}, and row operations are of float16, bfloat16 and float32",
+        "{} is of {}, and row operations are of float16, bfloat16 and float32, norms of float64, too",
         array.label().display(),
         array.dtype_name()
     )
@@ -298,9 +309,13 @@ struct Job<'a, Op> {
     /// The same for a part of the rows.
     at: fn(Row<'a, Op>, Part) -> Row<'a, Op>,
     second: Second<Op>,
+    /// Of float64, on the CPU: the answers, and sums with a residual.
+    double: Option<Double<Op>>,
     out: Out,
     sums: Option<Out>,
 }
+
+type Double<Op> = fn(Row<'_, Op>, View<'_, f64>) -> Result<(Vec<f64>, Option<Vec<f64>>), Error>;
 
 impl Common {
     /// The axis of the rows.
@@ -312,7 +327,7 @@ impl Common {
     fn open(&self) -> Result<(PathBuf, Tensor), Failure> {
         let (path, array) = reading::open(&self.file)?;
         match array.dtype() {
-            DType::F32 | DType::F16 | DType::Bf16 => Ok((path, array)),
+            DType::F32 | DType::F16 | DType::Bf16 | DType::F64 => Ok((path, array)),
             _ => Err(not_floats(&array)),
         }
     }
@@ -353,11 +368,49 @@ impl<'a, Op: Operation<Known: Send> + Sync> Job<'a, Op> {
             DType::F32 => self.map::<f32>(&row),
             DType::F16 => self.map::<f16>(&row),
             DType::Bf16 => self.map::<bf16>(&row),
+            DType::F64 => self.double(&row),
             _ => Err(not_floats(array)),
         }
     }
 
-    fn map<T: Element>(&self, row: &Row<'a, Op>) -> Result<Report, Failure> {
+    /// Of float64.
+    fn double(&self, row: &Row<'a, Op>) -> Result<Report, Failure> {
+        let (common, array) = (self.common, self.array);
+        let Some(double) = self.double else {
+            return Err(in_file(
+                array,
+                format!("there is no {} of float64, but norms: cast it to float32", self.name),
+            ));
+        };
+        if let Wanted::Gpu(_) = common.device {
+            return Err(in_file(
+                array,
+                "GPUs have no row operations of float64: --device cpu has norms",
+            ));
+        }
+        if common.dtype_out.is_some() {
+            return Err(in_file(
+                array,
+                "answers of float64 are of float64: leave out --dtype-out",
+            ));
+        }
+        let device = device(Wanted::Cpu)?;
+        self.write(
+            &device,
+            row,
+            DType::F64,
+            &|row, view| double(row, view),
+            &mut |(values, sums), out, of_sums| {
+                out.push(bytemuck::cast_slice(&values))?;
+                match (of_sums, &sums) {
+                    (Some(out), Some(sums)) => out.push(bytemuck::cast_slice(sums)),
+                    _ => Ok(()),
+                }
+            },
+        )
+    }
+
+    fn map<T: Element + RowElement>(&self, row: &Row<'a, Op>) -> Result<Report, Failure> {
         match self.common.dtype_out {
             Some(DType::F16) => self.map_to::<T, f16>(row),
             Some(_) => self.map_to::<T, f32>(row),
@@ -365,21 +418,42 @@ impl<'a, Op: Operation<Known: Send> + Sync> Job<'a, Op> {
         }
     }
 
-    fn map_to<T: Element, U: Element>(&self, row: &Row<'a, Op>) -> Result<Report, Failure> {
+    fn map_to<T: Element + RowElement, U: Element + RowElement>(&self, row: &Row<'a, Op>) -> Result<Report, Failure> {
+        let device = device(self.common.device)?;
+        let mapping = on_device::<T, U, Op>(&device);
+        self.write(
+            &device,
+            row,
+            <U as Answer>::DTYPE,
+            &mapping,
+            &mut |mapped, out, of_sums| {
+                out.push(bytemuck::cast_slice(&mapped.values))?;
+                match (of_sums, &mapped.sums) {
+                    (Some(out), Some(sums)) => out.push(bytes_of(sums)),
+                    _ => Ok(()),
+                }
+            },
+        )
+    }
+
+    /// Maps all rows, and writes what becomes of them.
+    fn write<T: Element, R: Send>(
+        &self,
+        device: &Device,
+        row: &Row<'a, Op>,
+        dtype: DType,
+        mapping: Mapping<'_, T, R, Op>,
+        push: Push<'_, R>,
+    ) -> Result<Report, Failure> {
         let (common, array) = (self.common, self.array);
-        let device = device(common.device)?;
-        let rows = Rows::new(array, common.axis(), &device)?;
+        let rows = Rows::new(array, common.axis(), device)?;
         let (shape, name) = (array.shape(), array.name());
-        let mut out = self.out.begin(<U as Answer>::DTYPE, shape, name)?;
+        let mut out = self.out.begin(dtype, shape, name)?;
         let sums = self.sums.as_ref();
         let mut sums = sums.map(|sums| sums.begin(array.dtype(), shape, name)).transpose()?;
         let of_part = |part: Part| (self.at)(row.clone(), part);
-        rows.map::<T, U, Op>(&of_part, &self.second, &mut |mapped| {
-            out.push(bytemuck::cast_slice(&mapped.values))?;
-            match (&mut sums, &mapped.sums) {
-                (Some(out), Some(sums)) => out.push(bytes_of(sums)),
-                _ => Ok(()),
-            }
+        rows.map::<T, R, Op>(&of_part, &self.second, mapping, &mut |mapped| {
+            push(mapped, &mut out, sums.as_mut())
         })?;
         sums.map(|sums| sums.finish()).transpose()?;
         let dtype_out = out.finish()?;
@@ -398,3 +472,6 @@ impl<'a, Op: Operation<Known: Send> + Sync> Job<'a, Op> {
         })
     }
 }
+
+/// Writes what a piece was mapped to, and its sums with a residual.
+type Push<'a, R> = &'a mut dyn FnMut(R, &mut Writer<'_>, Option<&mut Writer<'_>>) -> Result<(), Failure>;

@@ -10,7 +10,7 @@ use warpfold::{
 use crate::{Failure, named::Named};
 
 /// The types of weights and biases.
-const FLOATS: [DType; 3] = [DType::F16, DType::Bf16, DType::F32];
+const FLOATS: [DType; 4] = [DType::F16, DType::Bf16, DType::F32, DType::F64];
 
 /// A weight or a bias of each index of an axis.
 pub struct Column {
@@ -22,6 +22,7 @@ enum Values {
     F32(Vec<f32>),
     F16(Vec<f16>),
     Bf16(Vec<bf16>),
+    F64(Vec<f64>),
 }
 
 impl Column {
@@ -34,6 +35,7 @@ impl Column {
         let values = match named.tensor.dtype() {
             DType::F16 => Values::F16(named.elements(shape, &of)?),
             DType::Bf16 => Values::Bf16(named.elements(shape, &of)?),
+            DType::F64 => Values::F64(named.elements(shape, &of)?),
             _ => Values::F32(named.elements(shape, &of)?),
         };
         Ok(Self { named, values })
@@ -44,6 +46,7 @@ impl Column {
             Values::F32(values) => values.into(),
             Values::F16(values) => values.into(),
             Values::Bf16(values) => values.into(),
+            Values::F64(values) => values.into(),
         }
     }
 }

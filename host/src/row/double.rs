@@ -1,0 +1,264 @@
+//! Norms of rows of f64, on the CPU: the [operators](crate::ops) of f64 fold a row, and its elements are mapped in f64.
+
+use std::iter::zip;
+
+use warpfold_kernels::arithmetic::double::{fma, sqrt};
+
+use super::{
+    Floats, GroupNorm, HasWeights, LayerNorm, Mapped, MeanAndDeviation, ReciprocalRoot, RmsNorm, Row, Shaped, Values,
+    at, channels::Channels,
+};
+use crate::{
+    Error, RowFault,
+    cpu::{self, pool, rowwise::place},
+    layout::{Axes, Extents, Layout},
+    operand::AsView,
+    ops::{MeanVariance, SumOfSquares},
+    room::room,
+};
+
+/// A norm that takes rows of f64, too.
+pub trait DoubleNorm: HasWeights {
+    /// What it knows of rows.
+    type Known: From<Statistics>;
+    /// Whether distances from the mean are normalised, or the elements; what is added to the mean of their squares; and what to each weight.
+    #[doc(hidden)]
+    fn double(self) -> Double;
+}
+
+/// A norm in f64.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Double {
+    pub(super) centers: bool,
+    pub(super) epsilon: f64,
+    pub(super) plus: f64,
+}
+
+/// What is known of each row.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Statistics {
+    /// 0 of a norm that does not center.
+    means: Vec<f64>,
+    reciprocals: Vec<f64>,
+}
+
+impl From<Statistics> for MeanAndDeviation<f64> {
+    fn from(Statistics { means, reciprocals }: Statistics) -> Self {
+        Self {
+            mean: means,
+            reciprocal_deviation: reciprocals,
+        }
+    }
+}
+
+impl From<Statistics> for ReciprocalRoot<f64> {
+    fn from(Statistics { reciprocals, .. }: Statistics) -> Self {
+        Self {
+            reciprocal_root: reciprocals,
+        }
+    }
+}
+
+/// Every NaN is the same one.
+fn canonical(value: f64) -> f64 {
+    if value.is_nan() { f64::NAN } else { value }
+}
+
+/// Nothing is added to weights.
+const AS_THEY_ARE: f64 = -0.0;
+
+impl DoubleNorm for LayerNorm {
+    type Known = MeanAndDeviation<f64>;
+    fn double(self) -> Double {
+        Double {
+            centers: true,
+            epsilon: self.epsilon.into(),
+            plus: AS_THEY_ARE,
+        }
+    }
+}
+
+impl DoubleNorm for GroupNorm {
+    type Known = MeanAndDeviation<f64>;
+    fn double(self) -> Double {
+        Double {
+            centers: true,
+            epsilon: self.epsilon.into(),
+            plus: AS_THEY_ARE,
+        }
+    }
+}
+
+impl DoubleNorm for RmsNorm {
+    type Known = ReciprocalRoot<f64>;
+    fn double(self) -> Double {
+        Double {
+            centers: false,
+            epsilon: self.epsilon.into(),
+            plus: self.plus().into(),
+        }
+    }
+}
+
+impl Double {
+    /// What is known of rows of so many elements.
+    fn statistics(self, values: &[f64], rows: &Layout, axes: &Axes, len: u64) -> Result<Statistics, Error> {
+        let (means, squares): (Vec<f64>, Vec<f64>) = if self.centers {
+            let op = MeanVariance { correction: 0.0 };
+            cpu::reduce_axes(op, values, rows, axes)?.answers.into_iter().unzip()
+        } else {
+            let sums = cpu::reduce_axes(SumOfSquares, values, rows, axes)?.answers;
+            sums.into_iter().map(|sum| (0.0, sum / len as f64)).unzip()
+        };
+        let reciprocal = |square: f64| canonical(1.0 / sqrt(square + self.epsilon));
+        Ok(Statistics {
+            means: means.into_iter().map(canonical).collect(),
+            reciprocals: squares.into_iter().map(reciprocal).collect(),
+        })
+    }
+}
+
+/// Elements that are mapped and put where they are to lie at a time.
+const AT_ONCE: usize = 1 << 20;
+
+impl<'a, Op: DoubleNorm> Row<'a, Op> {
+    /// Maps an array of f64 in host memory on the CPU, all arithmetic in f64: see `docs/row-operations.md`. `epsilon` is the f32 that it is.
+    ///
+    /// Weights and biases are of f64, f32, f16 or bf16, a residual is of f64. On GPUs there is no f64 of row operations. Cost: each element is read twice, and its answer written.
+    ///
+    /// # Errors
+    ///
+    /// As [`on_cpu`](Row::on_cpu).
+    ///
+    /// ```
+    /// use warpfold::row;
+    ///
+    /// let mapped = row::layer_norm(1e-5).on_cpu_f64(&[1.0_f64, 2.0, 3.0])?;
+    /// assert_eq!(mapped.known.mean, [2.0]);
+    /// assert!((mapped.values[2] - 1.224_735_685_908_399_4).abs() < 1e-15);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn on_cpu_f64<'v, V>(self, values: V) -> Result<Mapped<f64, <Op as DoubleNorm>::Known, Vec<f64>>, Error>
+    where
+        V: AsView<'v, Element = f64>,
+    {
+        let view = values.view();
+        let layout = view.its_layout()?;
+        if self.op.needs_weights() && self.weights.is_none() {
+            return Err(Error::Row(RowFault::NoWeights { op: Op::NAME }));
+        }
+        let problem = self.layout_problem(&layout)?;
+        let in_order = Layout::c_order(layout.shape())?;
+        let sums = self.sums(view.values, &layout)?;
+        let (values, layout) = match &sums {
+            Some(sums) => (&sums[..], &in_order),
+            None => (view.values, &layout),
+        };
+        let (rows, axes) = self.rows_and_axes(layout)?;
+        let from = Extents::new(&rows, &axes)?;
+        let norm = self.op.double();
+        let statistics = norm.statistics(values, &rows, &axes, from.len)?;
+        let mut columns = [None, None];
+        for (i, (name, floats)) in self.columns().into_iter().enumerate() {
+            columns[i] = floats
+                .map(|floats| doubles(name, floats, problem.columns[i].as_deref()))
+                .transpose()?;
+        }
+        let [weights, biases] = columns;
+        let mut answers: Vec<f64> = room(in_order.len())?;
+        answers.resize(in_order.len() as usize, 0.0);
+        let (len, shares) = (from.len as usize, problem.shares);
+        let mut steps = vec![0; len];
+        from.steps(0, &mut steps);
+        let map = |row: usize, to: &mut [f64]| {
+            let start = from.start(row as u64) as i64;
+            let (mean, reciprocal) = (statistics.means[row], statistics.reciprocals[row]);
+            let first = row as u64 % shares.groups * from.len;
+            let column = |column: &Option<Vec<f64>>, i: usize, without: f64| {
+                column
+                    .as_ref()
+                    .map_or(without, |column| column[((first + i as u64) / shares.span) as usize])
+            };
+            for (i, (to, step)) in zip(to, &steps).enumerate() {
+                let x = values[(start + step) as usize];
+                let weight = column(&weights, i, 1.0) + norm.plus;
+                *to = canonical(if norm.centers {
+                    fma((x - mean) * reciprocal, weight, column(&biases, i, -0.0))
+                } else {
+                    x * reciprocal * weight
+                });
+            }
+        };
+        // Rows are mapped in their own order, some at a time, and then put where they are to lie.
+        let some = (AT_ONCE / len.max(1)).max(1);
+        for first in (0..from.count as usize).step_by(some).take_while(|_| len > 0) {
+            let mut here = vec![0.0; some.min(from.count as usize - first) * len];
+            pool::runs(&mut here, len, 1, &|row, run| {
+                for (i, to) in run.chunks_mut(len).enumerate() {
+                    map(first + row + i, to);
+                }
+            });
+            place(&here, &mut answers, &problem.to, first, len);
+        }
+        Ok(Mapped {
+            shape: in_order.shape().to_vec(),
+            values: answers,
+            sums,
+            known: statistics.into(),
+        })
+    }
+
+    /// The array as rows lie along some of its axes, and which.
+    fn rows_and_axes(&self, layout: &Layout) -> Result<(Layout, Axes), Error> {
+        match self.op.groups() {
+            None => Ok((layout.clone(), Axes::of(&[self.axis]))),
+            Some(groups) => {
+                let channels = Channels::of(Op::NAME, groups, self.axis, layout)?;
+                Ok((channels.split(layout)?, channels.axes()))
+            }
+        }
+    }
+
+    /// The sums of elements and those of a residual, in C order.
+    fn sums(&self, values: &[f64], layout: &Layout) -> Result<Option<Vec<f64>>, Error> {
+        let Some((_, operand)) = &self.other else {
+            return Ok(None);
+        };
+        let what = "the other array";
+        let other = match operand.values {
+            Values::Floats(Floats::F64(other)) => other,
+            Values::Floats(floats) => {
+                return Err(Error::Row(RowFault::Types {
+                    what,
+                    of: floats.element().name(),
+                    array: "f64",
+                }));
+            }
+            _ => return Err(Error::Row(RowFault::Missing { what })),
+        };
+        let each = Extents::of_pair(layout, &operand.beside(layout)?, &Axes::of(&[]))?;
+        let mut sums: Vec<f64> = room(layout.len())?;
+        let of = |i: u64| canonical(values[each[0].start(i) as usize] + other[each[1].start(i) as usize]);
+        sums.resize(layout.len() as usize, 0.0);
+        pool::runs(&mut sums, 1, AT_ONCE / 64, &|first, run| {
+            for (i, sum) in (first as u64..).zip(run) {
+                *sum = of(i);
+            }
+        });
+        Ok(Some(sums))
+    }
+}
+
+/// Weights or biases as f64, exactly.
+fn doubles(name: &'static str, floats: &Shaped<Floats<'_>>, positions: Option<&[usize]>) -> Result<Vec<f64>, Error> {
+    let values = match floats.values {
+        Floats::F64(values) => values.to_vec(),
+        narrow => {
+            narrow.check_narrow(name)?;
+            narrow.wide().into_iter().flatten().map(f64::from).collect()
+        }
+    };
+    Ok(at(values, positions))
+}

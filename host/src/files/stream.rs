@@ -63,7 +63,7 @@ enum Pieces {
     /// A thread, ahead of who takes them.
     Ahead(Receiver<Result<AlignedBytes, Error>>),
     /// The thread that takes them.
-    Here(Reader),
+    Here(Box<Reader>),
 }
 
 /// An array of one piece and of no more bytes is read by the calling thread: starting another takes longer than that.
@@ -82,7 +82,7 @@ impl<T: Element> Stream<T> {
             // The system starts no thread, or none is wanted.
             _ => {
                 let (reader, spare) = Reader::new(tensor, piece);
-                (Pieces::Here(reader), spare)
+                (Pieces::Here(Box::new(reader)), spare)
             }
         };
         Ok(Self {
@@ -165,7 +165,7 @@ enum Origin {
     /// Not opened yet.
     Start,
     /// The file.
-    File(Elements),
+    File(Box<Elements>),
     /// All elements, put in C order.
     Ordered(AlignedBytes),
     /// Nowhere: all were read, or an error came.
@@ -192,7 +192,7 @@ impl Reader {
             self.from = if self.tensor.transposed() {
                 Origin::Ordered(self.tensor.read_bytes()?)
             } else {
-                Origin::File(self.tensor.elements()?)
+                Origin::File(Box::new(self.tensor.elements()?))
             };
         }
         let left = self.tensor.decoded_bytes() - self.done;

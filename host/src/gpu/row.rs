@@ -445,7 +445,7 @@ impl<Op: Operation> Row<'_, Op> {
                 op: Op::NAME,
                 name: "the scale",
                 value: 0.0,
-                must: "other than 0 where an operation is prepared, unless another array is added",
+                must: "other than 0 where an operation is prepared",
             });
         }
         let later = |name: &'static str| Err(Error::Row(RowFault::WithEachLaunch { op: Op::NAME, name }));

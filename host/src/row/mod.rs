@@ -419,7 +419,7 @@ impl<Op: Scales> Row<'_, Op> {
     /// Multiplies the elements first: of attention by `1 / √d`, of a temperature by its reciprocal. 0, or between 2⁻¹⁰⁰ and 2¹⁰⁰ in magnitude, times log₂ e too.
     ///
     /// By 0 softmax is uniform over what is visible, and a row with a visible infinity or NaN is NaN, for so is the product. On GPUs arrays in host memory are multiplied on the
-    /// CPU first; `prepare` refuses a scale of 0 unless [another array is added](Self::plus).
+    /// CPU first; `prepare` refuses a scale of 0.
     pub fn scale(self, scale: f32) -> Self {
         let op = self.op.scaled(scale);
         Self { op, ..self }

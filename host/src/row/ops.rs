@@ -100,9 +100,10 @@ impl Scaled {
         is_added_to: false,
     };
 
-    /// Whether elements are multiplied by 0: no exponential has that scale. Where an array is added, it is the [factor](Self::factor).
+    /// Whether elements are multiplied by 0, before all else: the scale is 1 then. No exponential has a scale of 0; nor is it the factor of kernels, for of a −∞ that stands where
+    /// there is no element it would make a NaN.
     fn zeroes(self) -> bool {
-        self.scale == 0.0 && !self.is_added_to
+        self.scale == 0.0
     }
 
     /// What is left to the exponentials.
@@ -122,7 +123,11 @@ impl Scaled {
 
     /// What comes before: a magnitude, for elements are negated first.
     fn factor(self) -> f32 {
-        if self.is_added_to { self.scale.abs() } else { 1.0 }
+        if self.is_added_to && !self.zeroes() {
+            self.scale.abs()
+        } else {
+            1.0
+        }
     }
 
     fn params(self, flag: bool) -> RowParams {

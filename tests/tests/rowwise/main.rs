@@ -294,7 +294,6 @@ fn all_agree<T: Weights, U: RowElement, W: Weights>(size: [u64; 2], seed: u64) {
     inputs.agree::<U, _>(&zeros.clone().causal_by(-2), PLAIN);
     inputs.agree::<U, _>(&zeros.scale(0.3).mask(mask()), second(Second::Mask, 1.0));
     inputs.agree::<U, _>(&row::softmax().scale(-0.5).plus(other()), second(Second::Added, 0.5));
-    inputs.agree::<U, _>(&row::softmax().scale(0.0).plus(other()), second(Second::Added, 0.0));
     inputs.agree::<U, _>(&row::log_softmax().scale(1.5).mask(mask()), second(Second::Mask, 1.0));
     inputs.agree::<U, _>(&row::log_sum_exp(), PLAIN);
     let [weight, bias] = [W::floats(&inputs.weights), W::floats(&inputs.biases)];

@@ -4,6 +4,7 @@ use std::{fmt, path::PathBuf};
 
 use serde::Serialize;
 use warpfold::{
+    View,
     files::{DType, Tensor, bf16, f16},
     layout::Layout,
     row::{self, CrossEntropy, Row, RowElement},
@@ -134,7 +135,8 @@ impl Args {
         let mut writer = out.begin(DType::F32, &shape[..shape.len() - 1], array.name())?;
         let mut sum = 0.0_f64;
         let of_part = |Part { rows, .. }: Part| self.row(&targets[rows]);
-        let mapping = on_device::<T, f32, CrossEntropy>(&device);
+        let mapping =
+            |row: Row<'_, CrossEntropy>, view: View<'_, T>| on_device::<T, f32, CrossEntropy>(&device, row, view);
         Rows::new(array, -1, &device)?.map::<T, _, CrossEntropy>(&of_part, &Second::None, &mapping, &mut |mapped| {
             let losses = &mapped.known.loss;
             // One after the other, whatever the pieces.

@@ -185,6 +185,9 @@ pub fn cpu_piece(op: &AnyOp) -> usize {
     (op.leaf_elements() as usize) << (CPU_PIECE / op.leaf_bytes()).max(1).ilog2()
 }
 
+/// What becomes of a piece, whose first element has that number.
+type MapPiece<'a, T, R> = &'a (dyn Fn(u64, &[T]) -> Result<R, Failure> + Sync);
+
 /// Pieces that a thread reads one after the other, into one buffer.
 const PIECES_AT_ONCE: u64 = 8;
 
@@ -194,7 +197,7 @@ pub fn map_pieces<T: Read, R: Send>(
     array: &Tensor,
     len: usize,
     progress: &mut Progress,
-    map: &(dyn Fn(u64, &[T]) -> Result<R, Failure> + Sync),
+    map: MapPiece<'_, T, R>,
     take: &mut dyn FnMut(R, u64) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (all, piece) = (array.len(), len as u64);

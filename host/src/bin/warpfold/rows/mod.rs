@@ -243,8 +243,10 @@ impl<'a> Rows<'a> {
 /// Maps a piece on a device.
 pub fn on_device<T: Element + RowElement, U: Element + RowElement, Op: Operation>(
     device: &Device,
-) -> impl Fn(Row<'_, Op>, View<'_, T>) -> Result<Mapped<U, Op::Known>, Error> + Sync + '_ {
-    move |row, view| match device {
+    row: Row<'_, Op>,
+    view: View<'_, T>,
+) -> Result<Mapped<U, Op::Known>, Error> {
+    match device {
         #[cfg(feature = "cuda")]
         Device::Folding(Target::Gpu(gpu)) => row.on(gpu, view),
         _ => row.on_cpu(view),
@@ -420,7 +422,7 @@ impl<'a, Op: Operation<Known: Send> + Sync> Job<'a, Op> {
 
     fn map_to<T: Element + RowElement, U: Element + RowElement>(&self, row: &Row<'a, Op>) -> Result<Report, Failure> {
         let device = device(self.common.device)?;
-        let mapping = on_device::<T, U, Op>(&device);
+        let mapping = |row: Row<'_, Op>, view: View<'_, T>| on_device::<T, U, Op>(&device, row, view);
         self.write(
             &device,
             row,

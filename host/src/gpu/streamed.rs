@@ -12,7 +12,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use cust::{
-    memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBuffer},
+    memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer},
     stream::{Stream, StreamFlags},
 };
 
@@ -28,10 +28,10 @@ use crate::{Error, cpu::pool, ops::AnyOp, pieces::AnyPieces, plan::Plan};
 const SLOTS: usize = 3;
 
 /// Bytes of a piece: long beside a launch, short beside the memory that must be page-locked first.
-const PIECE: usize = 16 << 20;
+const PIECE: usize = 8 << 20;
 
 /// Bytes that a thread reads at once.
-const TASK: usize = 1 << 20;
+const TASK: usize = 1 << 19;
 
 /// Fills bytes with the elements from number `first` on.
 pub type Fill<'a, E> = &'a (dyn Fn(u64, &mut [u8]) -> Result<(), E> + Sync);
@@ -46,7 +46,7 @@ impl Gpu {
     /// Folds an array of `len` elements in pieces, each of which `fill` writes to host memory when it is needed: called on all threads of
     /// the CPU backend, for parts of a piece. `pieces` are those of the operator, one of a single array, and come back with all states.
     ///
-    /// Cost: reading, copying and folding overlap, so about the time of the slowest of them; 48 MiB of page-locked memory, and as much of
+    /// Cost: reading, copying and folding overlap, so about the time of the slowest of them; 24 MiB of page-locked memory, and as much of
     /// the device's, for the time of the call.
     ///
     /// # Errors
@@ -119,6 +119,8 @@ struct Slot {
     host: LockedBuffer<u8>,
     device: DeviceBuffer<u8>,
     output: DeviceBuffer<u32>,
+    /// The same in host memory. A copy that is not of the stream's would wait for all streams.
+    words: LockedBuffer<u32>,
     workspace: Workspace,
     stream: Stream,
     /// Elements that are being copied and folded.
@@ -133,6 +135,7 @@ impl Slot {
             host: LockedBuffer::new(&0, bytes).map_err(|error| status::memory(bytes, error))?,
             device: device.map_err(|error| status::memory(bytes, error))?,
             output: DeviceBuffer::zeroed(OUTPUT_WORDS).map_err(|error| status::memory(4 * OUTPUT_WORDS, error))?,
+            words: LockedBuffer::new(&0, OUTPUT_WORDS).map_err(|error| status::memory(4 * OUTPUT_WORDS, error))?,
             workspace: ready.workspace()?,
             stream: Stream::new(StreamFlags::DEFAULT, None).or_fail("cuStreamCreate")?,
             under_way: None,
@@ -160,7 +163,10 @@ impl Slot {
                 workspace: &mut self.workspace,
                 answer: output,
                 state: output + 4 * STATE_AT as u64,
-            })
+            })?;
+            self.output
+                .async_copy_to(&mut self.words[..], &self.stream)
+                .or_fail("cuMemcpyDtoHAsync")
         }
     }
 
@@ -170,9 +176,7 @@ impl Slot {
             return Ok(None);
         };
         self.stream.synchronize().or_fail("cuStreamSynchronize")?;
-        let mut words = vec![0; OUTPUT_WORDS];
-        self.output.copy_to(&mut words).or_fail("cuMemcpyDtoH")?;
-        Ok(Some((words.split_off(STATE_AT), elements)))
+        Ok(Some((self.words[STATE_AT..].to_vec(), elements)))
     }
 }
 

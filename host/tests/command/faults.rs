@@ -2,29 +2,28 @@
 
 use std::{
     fs,
-    io::Read as _,
-    os::unix::{ffi::OsStrExt as _, process::ExitStatusExt as _},
+    os::unix::ffi::OsStrExt as _,
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Command, Output},
 };
 
 use serde_json::{Value, json};
 use warpfold::files::{DType, TensorFile};
 
-use super::{DATA, Temporary, npy, runs::Folder, text};
+use super::{DATA, Temporary, runs::Folder, text};
 
-fn run(arguments: &[&str]) -> Output {
+pub fn run(arguments: &[&str]) -> Output {
     command(arguments).output().unwrap()
 }
 
-fn command(arguments: &[&str]) -> Command {
+pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpfold"));
     command.args(arguments);
     command
 }
 
 /// A line of the shell's, in which `$0` is the command and the rest are numbered.
-fn shell(line: &str, arguments: &[&str]) -> Output {
+pub fn shell(line: &str, arguments: &[&str]) -> Output {
     Command::new("bash")
         .args(["-c", line, env!("CARGO_BIN_EXE_warpfold")])
         .args(arguments)
@@ -32,15 +31,14 @@ fn shell(line: &str, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-fn bytes<const N: usize>(words: impl IntoIterator<Item = [u8; N]>) -> Vec<u8> {
+pub fn bytes<const N: usize>(words: impl IntoIterator<Item = [u8; N]>) -> Vec<u8> {
     words.into_iter().flatten().collect()
 }
 
-fn path(file: &Temporary) -> &str {
+pub fn path(file: &Temporary) -> &str {
     file.0.to_str().unwrap()
 }
 
-/// Row operations and their smallest arguments.
 const ROWS: [&[&str]; 6] = [
     &["softmax"],
     &["log-softmax"],
@@ -452,211 +450,4 @@ fn a_closed_pipe_ends_without_a_word() {
             "{line}: {error}"
         );
     }
-}
-
-/// A signal or a limit while answers are written: nothing is left, and the output that was there stays.
-#[test]
-#[cfg(target_os = "linux")]
-fn signals_leave_no_file() {
-    let input = Temporary::array("(4096, 1024)", &vec![1.0; 1 << 22]);
-    let folder = Folder::new();
-    let out = folder.file("o.npy");
-    fs::write(&out, "kept").unwrap();
-    let status = |line: &str| shell(line, &[path(&input), &out]);
-    let output = status("ulimit -f 1000; \"$0\" softmax \"$1\" --device cpu -o \"$2\"");
-    assert_eq!(output.status.code(), Some(1), "{:?}", output.status.signal());
-    assert!(
-        text(&output.stderr).contains("file too large"),
-        "{}",
-        text(&output.stderr)
-    );
-    assert_eq!((folder.names().len(), fs::read(&out).unwrap()), (1, b"kept".to_vec()));
-
-    // The program waits for the rest of its input, with its output begun.
-    let bytes = fs::read(&input.0).unwrap();
-    for (signal, number, ignored) in [("HUP", 1, false), ("QUIT", 3, false), ("HUP", 1, true)] {
-        let prefix = if ignored { "trap '' HUP; " } else { "" };
-        let line = format!("{prefix}exec \"$0\" softmax /dev/stdin --device cpu -o \"$1\"");
-        let fifo = folder.file("fifo.npy");
-        let mut child = Command::new("bash")
-            .args(["-c", &line, env!("CARGO_BIN_EXE_warpfold"), &fifo])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        std::io::Write::write_all(&mut stdin, &bytes[..1 << 20]).unwrap();
-        for _ in 0..2000 {
-            if folder.names().len() > 1 {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        assert_eq!(folder.names().len(), 2, "nothing is written");
-        let kill = format!("kill -s {signal} {}", child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
-        // Another sees its end come before the input's.
-        if ignored {
-            std::io::Write::write_all(&mut stdin, &bytes[1 << 20..]).unwrap();
-            drop(stdin);
-        }
-        let status = child.wait().unwrap();
-        if ignored {
-            assert!(status.success(), "{status}");
-            fs::remove_file(&fifo).unwrap();
-        } else {
-            assert_eq!(status.signal(), Some(number), "{status}");
-        }
-        assert_eq!(folder.names(), ["o.npy"]);
-    }
-}
-
-/// An array of 300 MB where there are 800 MB of address space.
-#[test]
-#[cfg(target_os = "linux")]
-fn peaks_are_at_most_twice_the_array() {
-    let folder = Folder::new();
-    let (input, out, sums) = (folder.file("in.npy"), folder.file("out.npy"), folder.file("sums.npy"));
-    let shape = "(75000, 1000)";
-    let header = npy(
-        1,
-        &format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"),
-        &[],
-    );
-    fs::write(&input, &header).unwrap();
-    let file = fs::File::options().append(true).open(&input).unwrap();
-    file.set_len(header.len() as u64 + 300_000_000).unwrap();
-    // Of what is mapped as a whole, the array and its answers; some of the limit is the program's own.
-    for (limit, line) in [
-        (800_000, "\"$0\" softmax \"$1\" --device cpu -o \"$2\""),
-        (1_000_000, "\"$0\" softmax \"$1\" --axis 0 --device cpu -o \"$2\""),
-        (
-            800_000,
-            "\"$0\" rms-norm \"$1\" --residual \"$1\" --sum-out \"$3\" --device cpu -o \"$2\"",
-        ),
-        (
-            800_000,
-            "\"$0\" reduce sum \"$1\" --segment-size 1 --device cpu -o \"$2\"",
-        ),
-        (800_000, "\"$0\" reduce max \"$1\" --axis 1 --device cpu -o \"$2\""),
-    ] {
-        let output = shell(&format!("ulimit -v {limit}; {line}"), &[&input, &out, &sums]);
-        assert_eq!(output.status.code(), Some(0), "{line}: {}", text(&output.stderr));
-    }
-    // Less than the array: out of memory in words, nothing left.
-    fs::remove_file(&out).unwrap();
-    fs::remove_file(&sums).unwrap();
-    let output = shell(
-        "ulimit -v 500000; \"$0\" softmax \"$1\" --axis 0 --device cpu -o \"$2\"",
-        &[&input, &out],
-    );
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("memory"), "{}", text(&output.stderr));
-    assert_eq!(folder.names(), ["in.npy"]);
-}
-
-/// A file that is cut while it is read is an error: never a signal, never a number.
-#[test]
-fn a_file_that_shrinks_is_an_error() {
-    let folder = Folder::new();
-    let input = folder.file("in.npy");
-    let header = npy(
-        1,
-        "{'descr': '|u1', 'fortran_order': False, 'shape': (8589934592,), }",
-        &[],
-    );
-    for (arguments, is_reduce) in [
-        (&["reduce", "sum", &input, "--device", "cpu"][..], true),
-        (&["check", &input], false),
-    ] {
-        fs::write(&input, &header).unwrap();
-        let file = fs::File::options().append(true).open(&input).unwrap();
-        file.set_len(header.len() as u64 + (8 << 30)).unwrap();
-        let mut child = command(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        file.set_len(header.len() as u64 + (1 << 20)).unwrap();
-        let status = child.wait().unwrap();
-        let (mut out, mut error) = (String::new(), String::new());
-        child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-        child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
-        assert_eq!(status.code(), Some(1), "{out}{error}");
-        assert!(format!("{out}{error}").contains("is cut short"), "{out}{error}");
-        assert!(!is_reduce || out.is_empty());
-    }
-}
-
-#[test]
-fn names_of_numpy_and_pytorch_are_taken() {
-    let values = Temporary::array("(2, 2)", &[1.0, 2.0, f32::NAN, 5.0]);
-    let file = path(&values);
-    for (arguments, begins) in [
-        (&["amax", DATA][..], "300070.0 "),
-        (&["nansum", file], "8.0 "),
-        (&["nanmean", file], "2.66"),
-        (&["nanargmax", file], "3 "),
-        (&["count_nonzero", DATA], "100 "),
-        (&["norm", DATA], "2998524.0 "),
-        (&["sum", DATA, "--axis", "None"], "29985240.0 "),
-        (&["sum", DATA, "--axis", "(0, 1)"], "29985240.0"),
-        (&["sum", DATA, "--dim", "0,1"], "29985240.0"),
-        (&["sum", DATA, "--dtype", "float64"], "29985240.0 "),
-        (&["max", DATA, "--axis", "(0, 1)", "--keepdims"], "[[300070.0]]"),
-    ] {
-        let output = run(&[&["reduce"], arguments, &["--device", "cpu"]].concat());
-        assert!(
-            text(&output.stdout).starts_with(begins),
-            "{arguments:?}: {}{}",
-            text(&output.stdout),
-            text(&output.stderr)
-        );
-    }
-    for (arguments, says) in [
-        (&["std", DATA][..], "divided by n - 1 (--correction 0: by n)"),
-        (&["std", DATA, "--ddof", "0"], "divided by n:"),
-        (&["nanvar", DATA, "--unbiased=false"], "divided by n:"),
-        (&["var", DATA, "--correction", "2"], "divided by n - 2:"),
-    ] {
-        let output = run(&[&["reduce"], arguments, &["--device", "cpu"]].concat());
-        assert!(
-            text(&output.stdout).contains(says),
-            "{arguments:?}: {}{}",
-            text(&output.stdout),
-            text(&output.stderr)
-        );
-    }
-    for (arguments, says) in [
-        (&["median", DATA][..], "not a fold; NumPy has it"),
-        (&["quantile", DATA], "not a fold; NumPy has it"),
-        (&["cumsum", DATA], "--segment-size N"),
-        (&["unique", DATA], "distinct"),
-        (&["lp", DATA], "lp needs --ord P"),
-        (&["dot", DATA], "dot needs --with FILE"),
-        (&["sum", DATA, "--axis", "x"], "whole numbers"),
-    ] {
-        let output = run(&[&["reduce"], arguments].concat());
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(
-            text(&output.stderr).contains(says),
-            "{arguments:?}: {}",
-            text(&output.stderr)
-        );
-    }
-    let output = run(&["reduce", "sum", DATA, "--dtype", "float16"]);
-    assert!(
-        text(&output.stderr).contains("--dtype float16 would cast float32"),
-        "{}",
-        text(&output.stderr)
-    );
-    // Integers are cast before they are summed, so nothing wraps around.
-    let large = Temporary::typed("<i8", "(2,)", &bytes([i64::MAX; 2].map(i64::to_le_bytes)));
-    let output = run(&["reduce", "sum", path(&large), "--dtype", "float64", "--device", "cpu"]);
-    assert!(
-        text(&output.stdout).starts_with("1.8446744073709552e19 "),
-        "{}",
-        text(&output.stdout)
-    );
 }

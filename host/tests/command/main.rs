@@ -9,6 +9,8 @@ mod distinct;
 #[cfg(unix)]
 mod faults;
 mod grad_norm;
+#[cfg(unix)]
+mod limits;
 mod masks;
 mod memory;
 mod names;
@@ -21,6 +23,8 @@ mod pairs;
 mod rows;
 mod runs;
 mod segments;
+#[cfg(unix)]
+mod spellings;
 mod types;
 
 use std::{
@@ -359,26 +363,6 @@ fn nothing_has_an_answer_or_an_error() {
             fails(op, &empty, &[op, "empty"]);
         }
     }
-}
-
-#[test]
-fn numbers_that_are_none_in_json_are_strings() {
-    let file = Temporary::array("(3,)", &[1.0, f32::NAN, f32::INFINITY]);
-    assert_eq!(json("max", &file)["result"], "NaN");
-    let object = json("argmin", &file);
-    assert_eq!((&object["result"], &object["value"]), (&json!(1), &json!("NaN")));
-    let file = Temporary::array("(2,)", &[1.0, f32::NEG_INFINITY]);
-    assert_eq!(json("sum", &file)["result"], "-inf");
-    let output = warpfold(["reduce", "sum", file.0.to_str().unwrap(), "--device", "cpu"]);
-    assert!(text(&output.stdout).starts_with("-inf "));
-    // The shortest decimal of the f32, not the digits of its f64.
-    let file = Temporary::array("(1,)", &[0.1]);
-    let output = warpfold(["reduce", "sum", file.0.to_str().unwrap(), "--device", "cpu", "--json"]);
-    assert!(
-        text(&output.stdout).contains("\"result\":0.1,"),
-        "{}",
-        text(&output.stdout)
-    );
 }
 
 #[test]

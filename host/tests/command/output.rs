@@ -100,3 +100,23 @@ fn plans_and_times_are_told() {
     }
     assert!(json_of("sum", data, &[])["plan"].is_null());
 }
+
+#[test]
+fn numbers_that_are_none_in_json_are_strings() {
+    let file = Temporary::array("(3,)", &[1.0, f32::NAN, f32::INFINITY]);
+    assert_eq!(super::json("max", &file)["result"], "NaN");
+    let object = super::json("argmin", &file);
+    assert_eq!((&object["result"], &object["value"]), (&json!(1), &json!("NaN")));
+    let file = Temporary::array("(2,)", &[1.0, f32::NEG_INFINITY]);
+    assert_eq!(super::json("sum", &file)["result"], "-inf");
+    let output = super::warpfold(["reduce", "sum", file.0.to_str().unwrap(), "--device", "cpu"]);
+    assert!(text(&output.stdout).starts_with("-inf "));
+    // The shortest decimal of the f32, not the digits of its f64.
+    let file = Temporary::array("(1,)", &[0.1]);
+    let output = super::warpfold(["reduce", "sum", file.0.to_str().unwrap(), "--device", "cpu", "--json"]);
+    assert!(
+        text(&output.stdout).contains("\"result\":0.1,"),
+        "{}",
+        text(&output.stdout)
+    );
+}

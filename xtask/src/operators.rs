@@ -1,5 +1,7 @@
 //! The names by which callers know operators, each with that of its kernels: from the host's one list of operators.
 
+// Its links are those of the library.
+#[allow(rustdoc::broken_intra_doc_links)]
 #[path = "../../host/src/ops/manifest.rs"]
 mod manifest;
 

@@ -137,7 +137,7 @@ impl<'a, Op: DoubleNorm> Row<'a, Op> {
     ///
     /// let mapped = row::layer_norm(1e-5).on_cpu_f64(&[1.0_f64, 2.0, 3.0])?;
     /// assert_eq!(mapped.known.mean, [2.0]);
-    /// assert!((mapped.values[2] - 1.224_735_685_908_399_4).abs() < 1e-15);
+    /// assert!((mapped.values[2] - 1.224_735_685_908_622_3).abs() < 1e-15);
     /// # Ok::<(), warpfold::Error>(())
     /// ```
     pub fn on_cpu_f64<'v, V>(self, values: V) -> Result<Mapped<f64, <Op as DoubleNorm>::Known, Vec<f64>>, Error>

@@ -10,7 +10,7 @@ use warpfold::{
     layout::Axes,
     ops::{
         IgnoreNan, Reduction, TakesMask, Where,
-        element::{Masked, Real, Two, Type},
+        element::{Masked, Real, Two},
         monoids::{Arg, Best, Key, Words},
     },
 };
@@ -330,7 +330,7 @@ impl<T: Element> Folder for Folding<'_, T> {
         #[cfg(feature = "cuda")]
         if let (Device::Folding(Target::Gpu(gpu)), Second::None, true) = (device, &second, fold.array.is_seekable())
             // A truth is read as a byte, whose bits may be any.
-            && T::TYPE != Type::Bool
+            && T::TYPE != warpfold::ops::element::Type::Bool
         {
             let op = function.op();
             let pieces = function.pieces(gpu.stream_piece(op))?;

@@ -128,7 +128,7 @@ fn counted(count: usize, what: &str) -> String {
 
 /// Does what the command line asks for.
 pub fn run(args: &Args) -> Report {
-    device::tell_of_threads();
+    device::warn_of_threads();
     let mut report = Report {
         faults: vec![],
         warnings: vec![],

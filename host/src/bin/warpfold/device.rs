@@ -222,7 +222,7 @@ impl fmt::Display for Device {
 }
 
 /// Says on standard error where the system gives the CPU no threads.
-pub fn tell_of_threads() {
+pub fn warn_of_threads() {
     if let Some(error) = cpu::thread_fault() {
         eprintln!("warpfold: the CPU folds on one thread, for no other could be started: {error}");
     }

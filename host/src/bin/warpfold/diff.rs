@@ -5,21 +5,13 @@ mod sums;
 use std::{collections::HashMap, path::PathBuf};
 
 use serde::Serialize;
-use warpfold::files::{self, DType, Tensor, bf16, complex64, complex128, f16};
+use warpfold::files::{self, DType, Tensor, bf16, complex64, complex128, f8e4m3, f8e5m2, f16};
 
 use crate::{
-    Failure,
-    check::index_of,
-    clock, device,
-    inputs::Inputs,
-    options,
-    progress::Progress,
-    reading::{self, Read},
-    report::tuple,
-    scalar::Scalar,
-    shown::Shown,
+    Failure, check::index_of, clock, device, inputs::Inputs, options, progress::Progress, reading, report::tuple,
+    scalar::Scalar, shown::Shown,
 };
-use sums::Sums;
+use sums::{Compared, Sums};
 
 /// `warpfold diff`.
 #[derive(clap::Args)]
@@ -160,7 +152,7 @@ impl Pair {
 /// Does what the command line asks for.
 pub fn run(args: &Args) -> Report {
     let [a, b] = [Inputs::open(&args.a), Inputs::open(&args.b)];
-    device::tell_of_threads();
+    device::warn_of_threads();
     let faults = [&a, &b].map(|inputs| {
         let foreign = inputs.foreign.iter().map(ToString::to_string);
         inputs.faults.iter().cloned().chain(foreign)
@@ -251,12 +243,13 @@ impl Args {
 /// Elements of a piece.
 const PIECE: usize = 1 << 14;
 
-/// In what the values of two arrays of one shape differ: all as float64, in pieces that are the same on every machine.
+/// In what the values of two arrays of one shape differ, in pieces that are the same on every machine: arrays of one type as they are, others
+/// as float64.
 fn differences(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress) -> Result<Sums, Failure> {
     macro_rules! of {
-        ($($dtype:ident => $number:ty, $other:ident => $second:ty;)*) => {
-            match (a.dtype(), b.dtype()) {
-                $((DType::$dtype, DType::$other) => both::<$number, $second>(a, b, nan_equal, progress),)*
+        ($($dtype:ident: $number:ty),*) => {
+            match (a.dtype().decoded(), b.dtype().decoded()) {
+                $((DType::$dtype, DType::$dtype) => both::<$number>(a, b, nan_equal, progress),)*
                 (DType::Complex64 | DType::Complex128, _) | (_, DType::Complex64 | DType::Complex128) => Err(format!(
                     "{} is of {}, and {} of {}: complex numbers are compared with those of their type",
                     a.label().display(),
@@ -265,74 +258,17 @@ fn differences(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress)
                     b.dtype_name()
                 )
                 .into()),
-                _ => both::<f64, f64>(a, b, nan_equal, progress),
+                _ => both::<f64>(a, b, nan_equal, progress),
             }
         };
     }
-    // Of one type as they are; of two, and of any other, as float64.
     of!(
-        Complex64 => complex64, Complex64 => complex64;
-        Complex128 => complex128, Complex128 => complex128;
-        F32 => f32, F32 => f32;
-        F16 => f16, F16 => f16;
-        Bf16 => bf16, Bf16 => bf16;
+        Bool: u8, U8: u8, U16: u16, U32: u32, U64: u64, I8: i8, I16: i16, I32: i32, I64: i64, F16: f16, Bf16: bf16, F32: f32,
+        F64: f64, F8E4M3: f8e4m3, F8E5M2: f8e5m2, Complex64: complex64, Complex128: complex128
     )
 }
 
-/// Elements as one float64 or two.
-trait Parts: Read {
-    fn parts(values: &[Self], parts: &mut Vec<f64>);
-    const EACH: u64 = 1;
-}
-
-impl Parts for f64 {
-    fn parts(values: &[Self], parts: &mut Vec<f64>) {
-        parts.extend_from_slice(values);
-    }
-}
-
-macro_rules! floats {
-    ($($float:ty, $wide:expr;)*) => {
-        $(impl Parts for $float {
-            fn parts(values: &[Self], parts: &mut Vec<f64>) {
-                parts.extend(values.iter().map(|value| f64::from($wide(*value))));
-            }
-        })*
-    };
-}
-
-floats!(
-    f32, |value| value;
-    f16, f16::to_f32;
-    bf16, bf16::to_f32;
-);
-
-impl Parts for complex64 {
-    fn parts(values: &[Self], parts: &mut Vec<f64>) {
-        parts.extend(values.iter().flat_map(|z| [z.re, z.im].map(f64::from)));
-    }
-    const EACH: u64 = 2;
-}
-
-impl Parts for complex128 {
-    fn parts(values: &[Self], parts: &mut Vec<f64>) {
-        parts.extend(values.iter().flat_map(|z| [z.re, z.im]));
-    }
-    const EACH: u64 = 2;
-}
-
-fn both<A: Parts, B: Parts>(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress) -> Result<Sums, Failure> {
-    let sums = |first: u64, a: &[A], b: &[B]| {
-        let room = || Vec::with_capacity(a.len() * A::EACH as usize);
-        let (mut of_a, mut of_b) = (room(), room());
-        A::parts(a, &mut of_a);
-        B::parts(b, &mut of_b);
-        let mut sums = Sums::of(first * A::EACH, &of_a, &of_b, nan_equal);
-        // A number of several parts is told by its own index.
-        sums.at = sums.at.map(|at| at / A::EACH);
-        sums.equal_bits = bytemuck::cast_slice::<_, u8>(&of_a) == bytemuck::cast_slice::<_, u8>(&of_b);
-        sums
-    };
+fn both<T: Compared>(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress) -> Result<Sums, Failure> {
     let mut all = Sums::NOTHING;
     let len = a.len();
     if a.is_seekable() && b.is_seekable() {
@@ -340,11 +276,10 @@ fn both<A: Parts, B: Parts>(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &
         let map = |number: u64| -> Result<Sums, Failure> {
             let first = number * PIECE as u64;
             let size = (len - first).min(PIECE as u64) as usize;
-            let mut of_a = vec![A::zeroed(); size];
-            let mut of_b = vec![B::zeroed(); size];
+            let (mut of_a, mut of_b) = (vec![T::zeroed(); size], vec![T::zeroed(); size]);
             reading::part(a, first, &mut of_a)?;
             reading::part(b, first, &mut of_b)?;
-            Ok(sums(first, &of_a, &of_b))
+            Ok(Sums::of(first, &of_a, &of_b, nan_equal))
         };
         files::in_order(count, u64::MAX, &map, &mut |sums| -> Result<(), Failure> {
             all = all.and(sums);
@@ -354,9 +289,9 @@ fn both<A: Parts, B: Parts>(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &
         return Ok(all);
     }
     // What comes in order, from archives, is held in memory.
-    let (of_a, of_b) = (reading::in_order::<A>(a)?, reading::in_order::<B>(b)?);
+    let (of_a, of_b) = (reading::in_order::<T>(a)?, reading::in_order::<T>(b)?);
     for (number, (a, b)) in of_a.chunks(PIECE).zip(of_b.chunks(PIECE)).enumerate() {
-        all = all.and(sums((number * PIECE) as u64, a, b));
+        all = all.and(Sums::of((number * PIECE) as u64, a, b, nan_equal));
     }
     progress.advance(a.bytes() + b.bytes());
     Ok(all)

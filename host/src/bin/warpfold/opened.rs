@@ -4,7 +4,7 @@ use warpfold::{Error, dynamic::Target};
 
 use crate::{
     Failure,
-    device::{Device, Wanted, tell_of_threads},
+    device::{Device, Wanted, warn_of_threads},
     shown::Shown,
 };
 
@@ -40,7 +40,7 @@ impl Opened {
             eprintln!("warpfold: {}", Shown(why));
         }
         if let Device::Folding(Target::Cpu) = self.device {
-            tell_of_threads();
+            warn_of_threads();
         }
         self.device
     }

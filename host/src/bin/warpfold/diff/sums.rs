@@ -1,9 +1,81 @@
 //! What the differences of two arrays add up to.
 
+use pulp::Arch;
+use warpfold::files::{bf16, complex64, complex128, f8e4m3, f8e5m2, f16};
+
+use crate::reading::Read;
+
 /// Numbers that are looked at together: where all of them are finite, none is asked.
 const BLOCK: usize = 1 << 10;
 /// Sums side by side.
 const LANES: usize = 8;
+
+/// Elements that are compared, as one float64 or two.
+pub trait Compared: Read {
+    /// How many.
+    const EACH: usize = 1;
+    fn parts(values: &[Self], parts: &mut Vec<f64>);
+    /// Of integers that float64 rounds: what differs by less than that, too.
+    fn correct(_sums: &mut Sums, _first: u64, _a: &[Self], _b: &[Self]) {}
+}
+
+macro_rules! floats {
+    ($($float:ty, $wide:expr;)*) => {
+        $(impl Compared for $float {
+            #[inline(always)]
+            fn parts(values: &[Self], parts: &mut Vec<f64>) {
+                parts.extend(values.iter().map(|value| f64::from($wide(*value))));
+            }
+        })*
+    };
+}
+
+floats!(
+    f64, |value| value;
+    f32, |value| value;
+    f16, f16::to_f32;
+    bf16, bf16::to_f32;
+    f8e4m3, f8e4m3::to_f32;
+    f8e5m2, f8e5m2::to_f32;
+);
+
+macro_rules! integers {
+    ($($integer:ty)*) => {
+        $(impl Compared for $integer {
+            #[inline(always)]
+            fn parts(values: &[Self], parts: &mut Vec<f64>) {
+                parts.extend(values.iter().map(|value| *value as f64));
+            }
+            fn correct(sums: &mut Sums, first: u64, a: &[Self], b: &[Self]) {
+                (sums.differing, sums.largest, sums.at, sums.squares[0]) = (0, 0.0, None, 0.0);
+                for (at, (a, b)) in (first..).zip(a.iter().zip(b)).filter(|(_, (a, b))| a != b) {
+                    let difference = (i128::from(*a) - i128::from(*b)).unsigned_abs() as f64;
+                    sums.differing += 1;
+                    sums.squares[0] += difference * difference;
+                    if difference > sums.largest {
+                        (sums.largest, sums.at) = (difference, Some(at));
+                    }
+                }
+            }
+        })*
+    };
+}
+
+integers!(u8 u16 u32 u64 i8 i16 i32 i64);
+
+macro_rules! complex {
+    ($($complex:ty)*) => {
+        $(impl Compared for $complex {
+            const EACH: usize = 2;
+            #[inline(always)]
+            fn parts(values: &[Self], parts: &mut Vec<f64>) {
+                parts.extend(values.iter().flat_map(|z| [f64::from(z.re), f64::from(z.im)]));
+            }
+        })*
+    };
+}
+
+complex!(complex64 complex128);
 
 /// What the elements of two runs add up to.
 #[derive(Clone, Copy)]
@@ -31,20 +103,53 @@ impl Sums {
         products: 0.0,
     };
 
+    /// Of elements from number `first` on, with the vector instructions of the machine: the order of additions is the same with any.
+    pub fn of<T: Compared>(first: u64, a: &[T], b: &[T], nan_equal: bool) -> Self {
+        let equal_bits = bytemuck::cast_slice::<T, u8>(a) == bytemuck::cast_slice::<T, u8>(b);
+        let mut sums = Self {
+            equal_bits,
+            ..Arch::new().dispatch(|| Self::of_parts(first, a, b, nan_equal))
+        };
+        if !equal_bits {
+            T::correct(&mut sums, first, a, b);
+        }
+        sums
+    }
+
+    #[inline(always)]
+    fn of_parts<T: Compared>(first: u64, a: &[T], b: &[T], nan_equal: bool) -> Self {
+        let (mut of_a, mut of_b) = (vec![], vec![]);
+        T::parts(a, &mut of_a);
+        T::parts(b, &mut of_b);
+        let mut sums = Self::of_numbers(first * T::EACH as u64, &of_a, &of_b, nan_equal);
+        if T::EACH > 1 {
+            // A number of several parts has one index, and differs once.
+            let is_same = |(a, b): (&f64, &f64)| a == b || nan_equal && a.is_nan() && b.is_nan();
+            let elements = of_a.chunks(T::EACH).zip(of_b.chunks(T::EACH));
+            let differing = elements.filter(|(a, b)| !a.iter().zip(*b).all(is_same));
+            sums.differing = differing.count() as u64;
+            sums.at = sums.at.map(|at| at / T::EACH as u64);
+        }
+        sums
+    }
+
     /// Of numbers from number `first` on. All that can be compared with each other are in the sums.
-    pub fn of(first: u64, a: &[f64], b: &[f64], nan_equal: bool) -> Self {
-        let blocks = a.chunks(BLOCK).zip(b.chunks(BLOCK)).enumerate();
-        blocks.fold(Self::NOTHING, |sums, (block, (a, b))| {
+    #[inline(always)]
+    fn of_numbers(first: u64, a: &[f64], b: &[f64], nan_equal: bool) -> Self {
+        let mut sums = Self::NOTHING;
+        for (block, (a, b)) in a.chunks(BLOCK).zip(b.chunks(BLOCK)).enumerate() {
             let first = first + (block * BLOCK) as u64;
-            let are_finite = a.iter().chain(b).fold(true, |all, value| all & value.is_finite());
-            sums.and(match are_finite {
+            let are_finite = |values: &[f64]| values.iter().fold(true, |all, value| all & value.is_finite());
+            sums = sums.and(match are_finite(a) & are_finite(b) {
                 true => Self::of_finite(first, a, b),
                 false => Self::of_any(first, a, b, nan_equal),
-            })
-        })
+            });
+        }
+        sums
     }
 
     /// By lanes, each of which adds up every eighth number: the compiler makes vectors of them.
+    #[inline(always)]
     fn of_finite(first: u64, a: &[f64], b: &[f64]) -> Self {
         let (mut differing, mut largest) = ([0_u64; LANES], [0.0_f64; LANES]);
         let (mut squares, mut products) = ([[0.0; LANES]; 3], [0.0; LANES]);
@@ -66,10 +171,11 @@ impl Sums {
             }
         }
         let largest = largest.into_iter().fold(0.0, f64::max);
-        let at = a_lanes
-            .iter()
-            .zip(b_lanes)
-            .position(|(a, b)| largest > 0.0 && (a - b).abs() == largest);
+        let mut pairs = a_lanes.iter().zip(b_lanes);
+        let at = match largest > 0.0 {
+            true => pairs.position(|(a, b)| (a - b).abs() == largest),
+            false => None,
+        };
         let lanes = Self {
             differing: differing.iter().sum(),
             largest,
@@ -124,15 +230,17 @@ impl Sums {
         }
     }
 
+    /// NaN where squares leave the range of float64.
     pub fn relative_l2(&self) -> f64 {
-        match self.squares[0] {
-            0.0 => 0.0,
-            squares => squares.sqrt() / self.squares[1].sqrt(),
+        match (self.largest, self.squares[0]) {
+            (0.0, _) => 0.0,
+            (_, 0.0) => f64::NAN,
+            (_, squares) => squares.sqrt() / self.squares[1].sqrt(),
         }
     }
 
     pub fn cosine(&self) -> f64 {
-        match self.squares[0] {
+        match self.largest {
             0.0 => 1.0,
             _ => self.products / (self.squares[1].sqrt() * self.squares[2].sqrt()),
         }
@@ -153,5 +261,62 @@ mod tests {
             (same.differing, same.largest, same.relative_l2(), same.cosine()),
             (0, 0.0, 0.0, 1.0)
         );
+    }
+
+    /// Though float64 has one number for both.
+    #[test]
+    fn large_integers_differ() {
+        let (a, b) = ([7_i64, 1 << 53, i64::MIN], [7_i64, (1 << 53) + 1, i64::MAX]);
+        let sums = Sums::of(0, &a[..2], &b[..2], false);
+        assert_eq!(
+            (sums.equal_bits, sums.differing, sums.largest, sums.at),
+            (false, 1, 1.0, Some(1))
+        );
+        let sums = Sums::of(5, &a, &b, false);
+        assert_eq!(
+            (sums.differing, sums.largest, sums.at),
+            (2, 18_446_744_073_709_551_615.0, Some(7))
+        );
+    }
+
+    #[test]
+    fn bits_differ_where_values_do_not() {
+        let sums = Sums::of(0, &[0.0_f32, 1.0], &[-0.0_f32, 1.0], false);
+        assert_eq!((sums.equal_bits, sums.differing), (false, 0));
+        let signalling = f32::from_bits(0x7fa0_0000);
+        let sums = Sums::of(0, &[signalling], &[f32::from_bits(0x7fe0_0000)], true);
+        assert_eq!((sums.equal_bits, sums.differing), (false, 0));
+    }
+
+    /// An element of two parts differs once.
+    #[test]
+    fn complex_numbers_are_elements() {
+        let a = [complex64::new(1.0, 2.0), complex64::new(3.0, f32::NAN)];
+        let b = [complex64::new(2.0, 4.0), complex64::new(3.0, f32::NAN)];
+        let sums = Sums::of(4, &a, &b, true);
+        assert_eq!((sums.differing, sums.largest, sums.at), (1, 2.0, Some(4)));
+        assert_eq!(Sums::of(4, &a, &b, false).differing, 2);
+    }
+
+    /// Whatever the instructions and the length.
+    #[test]
+    fn lanes_are_all_of_a_run() {
+        for len in [0, 1, 7, 8, 9, 1023, 1024, 1025, 3000] {
+            let a: Vec<f32> = (0..len).map(|i| (i % 97) as f32).collect();
+            let mut b = a.clone();
+            if let Some(last) = b.last_mut() {
+                *last += 2.0;
+            }
+            let sums = Sums::of(0, &a, &b, false);
+            let squares: f64 = a.iter().map(|x| f64::from(x * x)).sum();
+            assert_eq!(
+                (sums.differing, sums.at),
+                (len.min(1) as u64, (len as u64).checked_sub(1))
+            );
+            assert_eq!(
+                (sums.squares[0], sums.squares[1]),
+                (if len > 0 { 4.0 } else { 0.0 }, squares)
+            );
+        }
     }
 }

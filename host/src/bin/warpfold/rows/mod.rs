@@ -197,7 +197,7 @@ impl<'a> Rows<'a> {
         };
         let cuts = Cuts::new(shape, self.axis, bytes / size_of::<T>() as u64);
         let source = Source::<T>::new(array, shape)?;
-        let beside = match second {
+        let second_source = match second {
             Second::None => SecondSource::None,
             Second::Mask(named, _) => SecondSource::Mask(Source::new(&named.tensor, shape)?),
             Second::Residual(named, _) => SecondSource::Residual(Source::new(&named.tensor, shape)?),
@@ -210,7 +210,7 @@ impl<'a> Rows<'a> {
         let map = |number: u64| {
             let piece = cuts.piece(number);
             let row = row(cuts.part(piece));
-            match (&beside, second) {
+            match (&second_source, second) {
                 (SecondSource::Mask(mask), Second::Mask(_, with)) => {
                     mask.with(&cuts, piece, |mask| of_piece(with(row, mask.into()), piece))
                 }

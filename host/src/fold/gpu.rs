@@ -7,11 +7,12 @@ use warpfold_kernels::element::Item;
 use super::{Along, Fold, In, Output, Over, Whole, each};
 use crate::{
     Error,
-    gpu::{Gpu, Prepared},
+    gpu::{Fill, Gpu, Prepared},
     operand::{Layouts, Operand, Shape, Shapes},
     ops::{
         AnyOp, Operator, Reduction,
-        untyped::{Typed, of_words},
+        element::Element,
+        untyped::{Typed, of_words, unpacked},
     },
     pieces::AnyPieces,
 };
@@ -62,6 +63,29 @@ impl<Op: Operator, Out, Mask> Fold<Op, Whole, Out, Mask> {
         let any = AnyOp::of::<O::Item, O::Op>(op);
         let words = gpu.state(&any, &placed, &|piece| pieces::<O::Item, _>(op, piece))?;
         Ok(of_words(&words))
+    }
+}
+
+impl<Op: Operator> Fold<Op, Whole> {
+    /// Folds an array of `len` elements that `fill` writes to host memory in parts, on all threads: reading, copying and folding overlap. See
+    /// [`Gpu::fold_stream`].
+    ///
+    /// # Errors
+    ///
+    /// The first error of `fill`; those of [`prepare`](Self::prepare); [`Error::EmptyExtent`].
+    pub fn stream_on<I: Element, E: From<Error> + Send>(
+        self,
+        gpu: &Gpu,
+        len: u64,
+        fill: Fill<'_, E>,
+    ) -> Result<Op::Answer, E>
+    where
+        Op: Reduction<I>,
+    {
+        let any = AnyOp::of::<I, Op>(self.op);
+        let pieces = pieces::<I, _>(self.op, gpu.stream_piece(&any))?;
+        let (answer, _) = gpu.fold_stream(&any, len, pieces, fill)?.finish()?;
+        Ok(unpacked(&answer).next().expect("one answer"))
     }
 }
 

@@ -1,6 +1,12 @@
 //! The GPU gives the CPU's bits.
 
-use warpfold::{cpu, fold, gpu::Gpu, ops::Reduction, pieces::Pieces, plan::Shape};
+use warpfold::{
+    Error, cpu, fold,
+    gpu::Gpu,
+    ops::{AnyOp, Reduction, Sum},
+    pieces::Pieces,
+    plan::Shape,
+};
 use warpfold_kernels::tree::LANES;
 use warpfold_tests::{Bits, backends, cases, each_operator, golden};
 
@@ -224,6 +230,35 @@ pub fn quick_pieces(gpu: &Gpu) {
             each_operator!(agrees(gpu, &case.array(200_001), piece));
         }
     }
+}
+
+/// An array that is read while it is folded, several pieces long, is the same; and the first error of what reads it ends the call.
+pub fn quick_streams_of_pieces(gpu: &Gpu) {
+    fn agrees<R: Reduction<f32>>(op: R, gpu: &Gpu, values: &[f32]) {
+        let fill = |first: u64, bytes: &mut [u8]| -> Result<(), Error> {
+            bytes.copy_from_slice(&bytemuck::cast_slice(values)[4 * first as usize..][..bytes.len()]);
+            Ok(())
+        };
+        let answer = fold(op).stream_on::<f32, _>(gpu, values.len() as u64, &fill);
+        assert_eq!(
+            Some(Bits::of(answer.expect("not empty"))),
+            backends::cpu(op, values),
+            "{}, {} elements",
+            R::NAME,
+            values.len()
+        );
+    }
+    let piece = gpu.stream_piece(&AnyOp::of::<f32, Sum>(Sum)) as usize;
+    for len in [1, piece, 4 * piece + 77] {
+        let values = cases::MIXED.array(len);
+        each_operator!(agrees(gpu, &values));
+    }
+    let fault = |first: u64, _: &mut [u8]| match first {
+        0 => Ok(()),
+        _ => Err(Error::EmptyExtent { op: "fault" }),
+    };
+    let answer = fold(Sum).stream_on::<f32, _>(gpu, 4 * piece as u64, &fault);
+    assert!(matches!(answer, Err(Error::EmptyExtent { op: "fault" })), "{answer:?}");
 }
 
 /// The recorded answers of lengths in a range.

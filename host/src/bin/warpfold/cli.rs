@@ -164,7 +164,7 @@ pub struct Describe {
     /// The variance is divided by the number of elements minus this.
     #[arg(long, alias = "ddof", default_value_t = 1.0, value_parser = options::correction, allow_hyphen_values = true)]
     pub correction: f64,
-    /// best, gpu, gpu:N or cpu. Best is the first GPU if one can be used, else the CPU.
+    /// best, gpu, gpu:N or cpu; best is what is expected to be sooner with what is in files.
     #[arg(long, default_value = "best")]
     pub device: Wanted,
     /// Prints all columns; without it, the count of NaNs and of infinities, min, max, mean and std, in few digits.
@@ -267,7 +267,7 @@ pub struct Reduce {
     /// file appears, or is replaced, once it is complete.
     #[arg(long, short, value_name = "OUT")]
     pub out: Option<PathBuf>,
-    /// best, gpu, gpu:N, cpu or emulator. Best is the first GPU if one can be used, else the CPU.
+    /// best, gpu, gpu:N, cpu or emulator; best is what is expected to be sooner, the first GPU or the CPU.
     ///
     /// The emulator has sum, mean, min, max, argmin, argmax (and -last), l1, l2, logsumexp, var and std of float32 and float64, each of a
     /// whole array.

@@ -45,7 +45,7 @@ pub struct Args {
     /// The file appears, or is replaced, once it is complete.
     #[arg(long, short, value_name = "LOSS")]
     out: PathBuf,
-    /// best, gpu, gpu:N or cpu. The bits are the same.
+    /// best, gpu, gpu:N or cpu; best is the CPU, which is sooner with what is in files. The bits are the same.
     #[arg(long, default_value = "best")]
     device: Wanted,
     /// Prints one JSON object: device, dtype, shape, rows, ignored, mean_loss, out, seconds.

@@ -1,6 +1,11 @@
 //! `warpfold describe`: many answers about each array of some files.
 
-use std::{borrow::Cow, path::Path};
+use std::{
+    borrow::Cow,
+    convert::Infallible,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use bytemuck::NoUninit;
 #[cfg(feature = "cuda")]
@@ -20,7 +25,7 @@ use crate::{
     Failure,
     cli::Describe,
     clock,
-    device::{Device, Wanted},
+    device::{Copied, Device, Estimate, Wanted},
     inputs::Inputs,
     progress::Progress,
     reading,
@@ -37,11 +42,16 @@ pub fn run(args: &Describe) -> Result<Summaries, Failure> {
         correction: args.correction,
     };
     let has_kernel_of_f64 = || Ok(AnyOp::of::<f64, Op>(op).kernel().map(drop)?);
-    let device = Device::open(args.device, &AnyOp::of::<f32, Op>(op), &has_kernel_of_f64)?.told();
+    let bytes = args.files.iter().map(|path| size(path)).sum();
+    let wanted = match args.device {
+        Wanted::Best if cfg!(feature = "cuda") => estimate(op, bytes).map_or(Wanted::Best, Estimate::sooner),
+        wanted => wanted,
+    };
+    let device = Device::open(wanted, &AnyOp::of::<f32, Op>(op), &has_kernel_of_f64)?.told();
     // What files hold is known when they are opened, which is one at a time: there may be more of them than can be open at once.
     let mut reader = Reader {
         op,
-        progress: Progress::of_bytes(args.files.iter().map(|path| size(path)).sum()),
+        progress: Progress::of_bytes(bytes),
         device,
     };
     let files = args.files.iter().map(|path| reader.describe_file(path)).collect();
@@ -51,6 +61,19 @@ pub fn run(args: &Describe) -> Result<Summaries, Failure> {
         seconds: clock::seconds(),
         device: reader.device.to_string(),
     })
+}
+
+/// Of as many bytes of float32, by a sample of numbers that are in no file.
+fn estimate(op: Op, bytes: u64) -> Option<Estimate> {
+    let sample = reading::cpu_piece(&AnyOp::of::<f32, Op>(op)) as u64;
+    let mut timed = |_: u64, len: u64| -> Result<Duration, Infallible> {
+        let values: Vec<f32> = (0..len).map(|i| (i % 1009) as f32 - 504.0).collect();
+        let start = Instant::now();
+        std::hint::black_box(cpu::fold(op, &values));
+        Ok(start.elapsed())
+    };
+    let estimate = Estimate::of(Copied::InPieces, bytes, bytes / 4, sample, &mut timed)?;
+    estimate.ok()
 }
 
 /// Bytes of a file, as far as its name tells.
@@ -177,13 +200,26 @@ impl Reader {
         let Self { op, device, progress } = self;
         let pieces = |len: usize| Pieces::<Op, T>::new(*op, len as u64);
         if let (Device::Folding(Target::Cpu), true) = (&*device, tensor.is_seekable()) {
-            let len = reading::cpu_piece(&any);
+            // Each piece begins with what is slow, and with empty buffers: so they are longer than others.
+            let len = 4 * reading::cpu_piece(&any);
             let mut pieces = pieces(len)?;
             let state = |_, piece: &[Read]| Ok(cpu::fold(*op, &of(piece)));
             reading::map_pieces(tensor, len, progress, &state, &mut |state, len| {
                 Ok(pieces.push(state, len)?)
             })?;
             return Ok(pieces.finish()?.0);
+        }
+        #[cfg(feature = "cuda")]
+        if let (Device::Folding(Target::Gpu(gpu)), true) = (&*device, tensor.is_seekable()) {
+            let fill = |first: u64, bytes: &mut [u8]| -> Result<(), Failure> {
+                let mut read = vec![Read::zeroed(); bytes.len() / size_of::<T>()];
+                reading::part(tensor, first, &mut read)?;
+                bytes.copy_from_slice(bytemuck::cast_slice(&of(&read)));
+                Ok(())
+            };
+            let summary = fold(*op).stream_on(gpu, tensor.len(), &fill)?;
+            progress.advance(tensor.bytes());
+            return Ok(summary);
         }
         let len = device.piece(&any)?;
         let mut pieces = pieces(len)?;

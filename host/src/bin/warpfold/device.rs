@@ -58,19 +58,37 @@ pub struct Estimate {
 /// What a GPU needs before it folds: driver, context, kernel and page-locked memory. One H200 with 16 CPU threads took 0.20 to 0.32 s, and
 /// then 16 to 21 GB/s of a file in the page cache (2026-11-27).
 const GPU_START: Duration = Duration::from_millis(300);
-/// Bytes that a GPU is given of a file in a second.
-const GPU_BYTES_PER_SECOND: f64 = 15e9;
+
+/// How a file comes to a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copied {
+    /// Read, copied and folded at once.
+    InPieces,
+    /// Read, then copied.
+    Whole,
+}
+
+impl Copied {
+    /// Bytes of a file in a second.
+    const fn bytes_per_second(self) -> f64 {
+        match self {
+            Self::InPieces => 15e9,
+            Self::Whole => 2e9,
+        }
+    }
+}
 
 impl Estimate {
     /// Of an array of so many bytes and elements; `sample` folds some of them on one thread, and says how long that took. None of an
     /// array that no GPU can be sooner with.
     pub fn of<E>(
+        copied: Copied,
         bytes: u64,
         elements: u64,
         sample: u64,
         fold: &mut dyn FnMut(u64, u64) -> Result<Duration, E>,
     ) -> Option<Result<Self, E>> {
-        let gpu = GPU_START + Duration::from_secs_f64(bytes as f64 / GPU_BYTES_PER_SECOND);
+        let gpu = GPU_START + Duration::from_secs_f64(bytes as f64 / copied.bytes_per_second());
         let len = sample.min(elements);
         if len == 0 {
             return None;
@@ -342,12 +360,12 @@ mod gpu {
 mod tests {
     use std::time::Duration;
 
-    use super::{Estimate, Wanted};
+    use super::{Copied, Estimate, Wanted};
 
     #[test]
     fn the_sooner_device_is_chosen() {
         let of = |bytes, took| {
-            let estimate = Estimate::of(bytes, bytes, 1 << 18, &mut |_, _| {
+            let estimate = Estimate::of(Copied::InPieces, bytes, bytes, 1 << 18, &mut |_, _| {
                 Ok::<_, ()>(Duration::from_micros(took))
             });
             estimate.unwrap().unwrap().sooner()

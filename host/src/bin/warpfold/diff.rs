@@ -242,6 +242,8 @@ impl Args {
 
 /// Elements of a piece.
 const PIECE: usize = 1 << 14;
+/// Pieces that a thread reads one after the other, into the same buffers.
+const PIECES_AT_ONCE: usize = 16;
 
 /// In what the values of two arrays of one shape differ, in pieces that are the same on every machine: arrays of one type as they are, others
 /// as float64.
@@ -269,29 +271,38 @@ fn differences(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress)
 }
 
 fn both<T: Compared>(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress) -> Result<Sums, Failure> {
+    let (len, run) = (a.len(), (PIECE * PIECES_AT_ONCE) as u64);
     let mut all = Sums::NOTHING;
-    let len = a.len();
+    let of_piece = |first: u64, a: &[T], b: &[T]| Sums::of(first, a, b, nan_equal);
     if a.is_seekable() && b.is_seekable() {
-        let count = len.div_ceil(PIECE as u64);
-        let map = |number: u64| -> Result<Sums, Failure> {
-            let first = number * PIECE as u64;
-            let size = (len - first).min(PIECE as u64) as usize;
-            let (mut of_a, mut of_b) = (vec![T::zeroed(); size], vec![T::zeroed(); size]);
-            reading::part(a, first, &mut of_a)?;
-            reading::part(b, first, &mut of_b)?;
-            Ok(Sums::of(first, &of_a, &of_b, nan_equal))
+        let of_run = |number: u64| -> Result<Sums, Failure> {
+            let (start, end) = (number * run, (number * run + run).min(len));
+            let most = (end - start).min(PIECE as u64) as usize;
+            let (mut of_a, mut of_b) = (vec![T::zeroed(); most], vec![T::zeroed(); most]);
+            let mut sums = Sums::NOTHING;
+            for first in (start..end).step_by(PIECE) {
+                let size = (end - first).min(PIECE as u64) as usize;
+                reading::part(a, first, &mut of_a[..size])?;
+                reading::part(b, first, &mut of_b[..size])?;
+                sums = sums.and(of_piece(first, &of_a[..size], &of_b[..size]));
+            }
+            Ok(sums)
         };
-        files::in_order(count, u64::MAX, &map, &mut |sums| -> Result<(), Failure> {
+        let runs = len.div_ceil(run);
+        files::in_order(runs, u64::MAX, &of_run, &mut |sums| -> Result<(), Failure> {
             all = all.and(sums);
-            progress.advance((a.bytes() + b.bytes()).div_ceil(count));
+            progress.advance((a.bytes() + b.bytes()).div_ceil(runs));
             Ok(())
         })?;
         return Ok(all);
     }
     // What comes in order, from archives, is held in memory.
     let (of_a, of_b) = (reading::in_order::<T>(a)?, reading::in_order::<T>(b)?);
-    for (number, (a, b)) in of_a.chunks(PIECE).zip(of_b.chunks(PIECE)).enumerate() {
-        all = all.and(Sums::of((number * PIECE) as u64, a, b, nan_equal));
+    let runs = of_a.chunks(run as usize).zip(of_b.chunks(run as usize));
+    for (start, (a, b)) in (0..).step_by(run as usize).zip(runs) {
+        let pieces = (start..).step_by(PIECE).zip(a.chunks(PIECE).zip(b.chunks(PIECE)));
+        let of_run = pieces.fold(Sums::NOTHING, |sums, (first, (a, b))| sums.and(of_piece(first, a, b)));
+        all = all.and(of_run);
     }
     progress.advance(a.bytes() + b.bytes());
     Ok(all)

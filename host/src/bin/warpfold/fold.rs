@@ -12,7 +12,7 @@ use crate::{
     answers::{AnswerType, Answers},
     cli::{Accuracy, Nan, Reduce},
     clock,
-    device::{Device, Estimate, NO_MASK, NO_SECOND, WHOLE_ONLY, Wanted, not_emulated},
+    device::{Copied, Device, Estimate, NO_MASK, NO_SECOND, WHOLE_ONLY, Wanted, not_emulated},
     folder::Folder,
     op::Takes,
     options::name,
@@ -134,8 +134,9 @@ impl<'a> Fold<'a> {
             out.check(axes + usize::from(folder.answer().parts > 1))?;
         }
         let plan = || self.plan(folder.entry()?, axes.as_ref());
-        let estimate = match (self.args.device, is_whole) {
-            (Wanted::Best, true) if cfg!(feature = "cuda") => folder.estimate()?,
+        let copied = if is_whole { Copied::InPieces } else { Copied::Whole };
+        let estimate = match self.args.device {
+            Wanted::Best if cfg!(feature = "cuda") => folder.estimate(copied)?,
             _ => None,
         };
         let wanted = estimate.map_or(self.args.device, Estimate::sooner);

@@ -19,7 +19,7 @@ use warpfold_kernels::kernels::Entry;
 use crate::{
     Failure,
     answers::{Answer, AnswerType, Answers},
-    device::{Device, Estimate, HasKernel, Opened, WHOLE_ONLY, Wanted, emulate, not_emulated},
+    device::{Copied, Device, Estimate, HasKernel, Opened, WHOLE_ONLY, Wanted, emulate, not_emulated},
     fold::Fold,
     progress::Progress,
     reading::{self, each_piece},
@@ -39,7 +39,7 @@ pub trait Folder {
     /// The device that was asked for, ready to fold with it.
     fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure>;
     /// Whether the CPU has the answer of the whole array sooner than a GPU, and in what time each, if that can be estimated.
-    fn estimate(&self) -> Result<Option<Estimate>, Failure>;
+    fn estimate(&self, copied: Copied) -> Result<Option<Estimate>, Failure>;
     /// The answer of the whole array, a piece at a time, and the elements that it tells of.
     fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure>;
     /// The answer of each segment.
@@ -289,7 +289,7 @@ impl<T: Element> Folder for Folding<'_, T> {
     fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure> {
         Device::open(wanted, self.chosen.function.op(), has_kernel)
     }
-    fn estimate(&self) -> Result<Option<Estimate>, Failure> {
+    fn estimate(&self, copied: Copied) -> Result<Option<Estimate>, Failure> {
         let (array, function) = (&self.fold.array, &self.chosen.function);
         // A second array is in memory, and folded with a part of the first here: too little is known of it.
         if !array.is_seekable() || self.fold.mask.is_some() || self.fold.second.is_some() {
@@ -301,7 +301,7 @@ impl<T: Element> Folder for Folding<'_, T> {
             function.state(&Target::Cpu, &Arrays::one(&*T::of(values)?))?;
             Ok(())
         };
-        Estimate::of(array.bytes(), array.len(), sample as u64, &mut |first, len| {
+        Estimate::of(copied, array.bytes(), array.len(), sample as u64, &mut |first, len| {
             let mut values = vec![T::Read::zeroed(); len as usize];
             // Once for what is only slow the first time.
             fold(first, &mut values)?;

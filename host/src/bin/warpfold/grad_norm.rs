@@ -4,7 +4,6 @@ use std::{fmt, path::PathBuf};
 
 use serde::Serialize;
 use warpfold::{
-    Error,
     dynamic::Target,
     files::{DType, Tensor, bf16, f8e4m3, f8e5m2, f16},
     gradients::{Floats, GradNorm, Order, RunningNorm, TotalNorm, grad_norm},
@@ -32,7 +31,7 @@ pub struct Args {
     /// The order of the norm: 2, inf, or any number of 1 or more.
     #[arg(long, value_name = "P", default_value = "2", value_parser = order, allow_hyphen_values = true)]
     ord: f64,
-    /// best, gpu, gpu:N or cpu. Best is the first GPU if one can be used, else the CPU. The bits are the same.
+    /// best, gpu, gpu:N or cpu; best is the CPU, which is sooner with what is in files. A GPU takes all arrays at once. The bits are the same.
     #[arg(long, default_value = "best")]
     device: Wanted,
     /// Prints one JSON object: op, ord, device, norm, tensors, elements, not_finite, left_out, seconds.
@@ -147,11 +146,10 @@ impl Args {
         let gradients = Gradients::open(&self.files)?;
         let norm = grad_norm(Order::of(self.ord));
         let device = match (self.device, gradients.are_of_gpus()) {
-            (Wanted::Best, false) => Device::named(Wanted::Cpu)?,
             (Wanted::Gpu(_), false) => {
                 return Err("GPUs have no kernels of gradient norms of float64 and FP8: --device cpu has them".into());
             }
-            (wanted, _) => Opened::wanted(wanted, || usable(norm))?.told(),
+            (wanted, _) => Opened::from(Device::named(wanted)?).told(),
         };
         let target = device.folding("the emulator has no norm of several arrays: --device cpu gives the same bits")?;
         let (norm, not_finite) = match target {
@@ -244,17 +242,4 @@ fn on_gpu(norm: GradNorm, gpu: &warpfold::gpu::Gpu, arrays: &[Tensor]) -> Result
         .collect();
     let TotalNorm { norm, not_finite, .. } = norm.on(gpu, &tensors)?;
     Ok((norm.into(), not_finite))
-}
-
-/// The first GPU, if this build has kernels that its driver takes.
-#[cfg(feature = "cuda")]
-fn usable(norm: GradNorm) -> Result<Device, Error> {
-    let gpu = warpfold::gpu::Gpu::new(0)?;
-    norm.prepare(&gpu, &[])?;
-    Ok(Device::Folding(Target::Gpu(gpu)))
-}
-
-#[cfg(not(feature = "cuda"))]
-fn usable(_: GradNorm) -> Result<Device, Error> {
-    Device::named(Wanted::Gpu(0))
 }

@@ -4,7 +4,7 @@ use warpfold::{Error, dynamic::Target};
 
 use crate::{
     Failure,
-    device::{Device, Wanted, warn_of_threads},
+    device::{Device, warn_of_threads},
     shown::Shown,
 };
 
@@ -24,14 +24,6 @@ impl Opened {
     /// The best device: the first GPU if it can be used for what is folded, else the CPU.
     pub fn best(gpu: Result<Device, impl Into<Failure>>) -> Self {
         Self::first(gpu.map_err(Into::into), Device::Folding(Target::Cpu))
-    }
-
-    /// The device that was asked for: the best is `gpu`, if there is one that can be used.
-    pub fn wanted<E: Into<Failure>>(wanted: Wanted, gpu: impl FnOnce() -> Result<Device, E>) -> Result<Self, Error> {
-        match wanted {
-            Wanted::Best => Ok(Self::best(gpu())),
-            named => Ok(Device::named(named)?.into()),
-        }
     }
 
     /// The device. Where it is not the one that is expected, a line on standard error says why.

@@ -1,11 +1,11 @@
 //! What the differences of two arrays add up to.
 
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 use warpfold::files::{bf16, complex64, complex128, f8e4m3, f8e5m2, f16};
 
 use crate::reading::Read;
 
-/// Numbers that are looked at together: where all of them are finite, none is asked.
+/// Numbers that are added up together: where all of them are finite, none is asked.
 const BLOCK: usize = 1 << 10;
 /// Sums side by side.
 const LANES: usize = 8;
@@ -14,7 +14,8 @@ const LANES: usize = 8;
 pub trait Compared: Read {
     /// How many.
     const EACH: usize = 1;
-    fn parts(values: &[Self], parts: &mut Vec<f64>);
+    /// As many as there is room for.
+    fn parts(values: &[Self], parts: &mut [f64]);
     /// Of integers that float64 rounds: what differs by less than that, too.
     fn correct(_sums: &mut Sums, _first: u64, _a: &[Self], _b: &[Self]) {}
 }
@@ -23,8 +24,10 @@ macro_rules! floats {
     ($($float:ty, $wide:expr;)*) => {
         $(impl Compared for $float {
             #[inline(always)]
-            fn parts(values: &[Self], parts: &mut Vec<f64>) {
-                parts.extend(values.iter().map(|value| f64::from($wide(*value))));
+            fn parts(values: &[Self], parts: &mut [f64]) {
+                for (part, value) in parts.iter_mut().zip(values) {
+                    *part = f64::from($wide(*value));
+                }
             }
         })*
     };
@@ -43,8 +46,10 @@ macro_rules! integers {
     ($($integer:ty)*) => {
         $(impl Compared for $integer {
             #[inline(always)]
-            fn parts(values: &[Self], parts: &mut Vec<f64>) {
-                parts.extend(values.iter().map(|value| *value as f64));
+            fn parts(values: &[Self], parts: &mut [f64]) {
+                for (part, value) in parts.iter_mut().zip(values) {
+                    *part = *value as f64;
+                }
             }
             fn correct(sums: &mut Sums, first: u64, a: &[Self], b: &[Self]) {
                 (sums.differing, sums.largest, sums.at, sums.squares[0]) = (0, 0.0, None, 0.0);
@@ -68,8 +73,10 @@ macro_rules! complex {
         $(impl Compared for $complex {
             const EACH: usize = 2;
             #[inline(always)]
-            fn parts(values: &[Self], parts: &mut Vec<f64>) {
-                parts.extend(values.iter().flat_map(|z| [f64::from(z.re), f64::from(z.im)]));
+            fn parts(values: &[Self], parts: &mut [f64]) {
+                for (parts, z) in parts.as_chunks_mut::<2>().0.iter_mut().zip(values) {
+                    *parts = [f64::from(z.re), f64::from(z.im)];
+                }
             }
         })*
     };
@@ -106,46 +113,22 @@ impl Sums {
     /// Of elements from number `first` on, with the vector instructions of the machine: the order of additions is the same with any.
     pub fn of<T: Compared>(first: u64, a: &[T], b: &[T], nan_equal: bool) -> Self {
         let equal_bits = bytemuck::cast_slice::<T, u8>(a) == bytemuck::cast_slice::<T, u8>(b);
-        let mut sums = Self {
-            equal_bits,
-            ..Arch::new().dispatch(|| Self::of_parts(first, a, b, nan_equal))
-        };
+        let mut sums = Arch::new().dispatch(Run { first, a, b, nan_equal });
+        sums.equal_bits = equal_bits;
         if !equal_bits {
             T::correct(&mut sums, first, a, b);
         }
         sums
     }
 
-    #[inline(always)]
-    fn of_parts<T: Compared>(first: u64, a: &[T], b: &[T], nan_equal: bool) -> Self {
-        let (mut of_a, mut of_b) = (vec![], vec![]);
-        T::parts(a, &mut of_a);
-        T::parts(b, &mut of_b);
-        let mut sums = Self::of_numbers(first * T::EACH as u64, &of_a, &of_b, nan_equal);
-        if T::EACH > 1 {
-            // A number of several parts has one index, and differs once.
-            let is_same = |(a, b): (&f64, &f64)| a == b || nan_equal && a.is_nan() && b.is_nan();
-            let elements = of_a.chunks(T::EACH).zip(of_b.chunks(T::EACH));
-            let differing = elements.filter(|(a, b)| !a.iter().zip(*b).all(is_same));
-            sums.differing = differing.count() as u64;
-            sums.at = sums.at.map(|at| at / T::EACH as u64);
-        }
-        sums
-    }
-
-    /// Of numbers from number `first` on. All that can be compared with each other are in the sums.
+    /// Of a block of numbers. All that can be compared with each other are in the sums.
     #[inline(always)]
     fn of_numbers(first: u64, a: &[f64], b: &[f64], nan_equal: bool) -> Self {
-        let mut sums = Self::NOTHING;
-        for (block, (a, b)) in a.chunks(BLOCK).zip(b.chunks(BLOCK)).enumerate() {
-            let first = first + (block * BLOCK) as u64;
-            let are_finite = |values: &[f64]| values.iter().fold(true, |all, value| all & value.is_finite());
-            sums = sums.and(match are_finite(a) & are_finite(b) {
-                true => Self::of_finite(first, a, b),
-                false => Self::of_any(first, a, b, nan_equal),
-            });
+        let are_finite = |values: &[f64]| values.iter().fold(true, |all, value| all & value.is_finite());
+        match are_finite(a) & are_finite(b) {
+            true => Self::of_finite(first, a, b),
+            false => Self::of_any(first, a, b, nan_equal),
         }
-        sums
     }
 
     /// By lanes, each of which adds up every eighth number: the compiler makes vectors of them.
@@ -244,6 +227,42 @@ impl Sums {
             0.0 => 1.0,
             _ => self.products / (self.squares[1].sqrt() * self.squares[2].sqrt()),
         }
+    }
+}
+
+/// Two runs of elements, the first of which has number `first`: added up block by block.
+struct Run<'a, T> {
+    first: u64,
+    a: &'a [T],
+    b: &'a [T],
+    nan_equal: bool,
+}
+
+impl<T: Compared> NullaryFnOnce for Run<'_, T> {
+    type Output = Sums;
+
+    #[inline(always)]
+    fn call(self) -> Sums {
+        let (mut of_a, mut of_b) = ([0.0; BLOCK], [0.0; BLOCK]);
+        let mut sums = Sums::NOTHING;
+        let each = const { BLOCK / T::EACH };
+        for (block, (a, b)) in self.a.chunks(each).zip(self.b.chunks(each)).enumerate() {
+            let (of_a, of_b) = (&mut of_a[..a.len() * T::EACH], &mut of_b[..b.len() * T::EACH]);
+            T::parts(a, of_a);
+            T::parts(b, of_b);
+            let first = (self.first + (block * each) as u64) * T::EACH as u64;
+            let mut of_block = Sums::of_numbers(first, of_a, of_b, self.nan_equal);
+            if T::EACH > 1 {
+                // A number of several parts has one index, and differs once.
+                let is_same = |(a, b): (&f64, &f64)| a == b || self.nan_equal && a.is_nan() && b.is_nan();
+                let elements = of_a.chunks(T::EACH).zip(of_b.chunks(T::EACH));
+                let differing = elements.filter(|(a, b)| !a.iter().zip(*b).all(is_same));
+                of_block.differing = differing.count() as u64;
+                of_block.at = of_block.at.map(|at| at / T::EACH as u64);
+            }
+            sums = sums.and(of_block);
+        }
+        sums
     }
 }
 

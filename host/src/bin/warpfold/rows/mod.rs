@@ -54,7 +54,7 @@ pub struct Common {
     /// The type of the answers: float16 or float32. Each is computed in float32 and rounded once.
     #[arg(long, value_name = "TYPE", value_parser = float)]
     dtype_out: Option<DType>,
-    /// best, gpu, gpu:N or cpu. The bits are the same.
+    /// best, gpu, gpu:N or cpu; best is the CPU, which is sooner with what is in files. The bits are the same.
     #[arg(long, default_value = "best")]
     device: Wanted,
     /// Prints one JSON object: op, device, dtype, shape, axis, dtype_out, out, seconds.
@@ -287,9 +287,9 @@ pub fn not_floats(array: &Tensor) -> Failure {
     .into()
 }
 
-/// The device that was asked for: of row operations the best is the first GPU, if there is one.
+/// The device that was asked for. Best is the CPU: it maps an array of a file sooner than that is copied to a GPU and back.
 pub fn device(wanted: Wanted) -> Result<Device, Failure> {
-    Ok(Opened::wanted(wanted, || Device::named(Wanted::Gpu(0)))?.told())
+    Ok(Opened::from(Device::named(wanted)?).told())
 }
 
 /// The bytes of sums with a residual.

@@ -5,14 +5,14 @@
 
 use std::{array, marker::PhantomData};
 
-use warpfold::{Plan, cpu, layout, ops::Reduction};
+use warpfold::{Plan, cpu, layout, ops::Reduction, plan::Team};
 use warpfold_emulator::{Shape, reduce_all, reduce_small};
 use warpfold_kernels::{
     element::{Element, Type},
     kernels::{Entry, Kernel, OpParams, strided, whole::tile_elements},
     monoids::{Algebra, Monoid, Words},
     stages::strategy::{Partials, most_states, most_warps},
-    tree::{Part, ROWS, place, row_elements, vector_elements},
+    tree::{LANES, Part, ROWS, place, row_elements, vector_elements},
 };
 
 use crate::{
@@ -379,6 +379,16 @@ fn with_room_for_eight(mut plan: Plan) -> Plan {
         plan.shape.blocks = (plan.tiles * plan.count) as u32;
     }
     let most = most_warps(8);
+    if plan.team.answers > LANES {
+        // States so large have none of the code of columns.
+        plan.team = Team {
+            answers: LANES,
+            warps: plan.shape.warps,
+            steps: 1,
+        };
+        plan.tiles = strided::parts(plan.entry.element, plan.len).div_ceil(plan.team.units());
+        plan.shape.blocks = plan.count.div_ceil(LANES.into()) as u32 * plan.tiles as u32;
+    }
     if plan.entry.kernel == Kernel::Strided && plan.shape.warps > most {
         let sets =
             plan.shape.blocks / plan.tiles as u32 * (plan.shape.warps / most).min(plan.shape.warps / plan.team.warps);

@@ -186,6 +186,47 @@ fn many_tiles() {
     }
 }
 
+/// Columns of whole vectors: every number of answers and of steps, of tiles that are whole, ragged and alone, aligned and not.
+#[test]
+fn columns_of_vectors() {
+    fn agrees<T: Element, R: Reduction<T>>(op: R) {
+        let vector = 16 / T::TYPE.bytes();
+        let leaf = T::TYPE.leaf_elements();
+        for (draw, len) in [leaf / 4, leaf - 1, leaf + 3, 3 * leaf + leaf / 2 + 5]
+            .into_iter()
+            .enumerate()
+        {
+            for columns in [40, 64, 32 * vector as u64 - 8, 32 * vector as u64 + 8] {
+                let layout = Layout::c_order(&[len, columns]).expect("small");
+                let samples = samples::ALL[(draw + columns as usize) % samples::ALL.len()];
+                let values = elements::<T>(&samples.array(T::TYPE, layout.len() as usize));
+                let extents = Extents::new(&layout, &Axes::of(&[0])).expect("an axis");
+                let expected = cpu::reduce_axes(op, &values, &layout, &Axes::of(&[0])).expect("not empty");
+                let mut plan = Plan::along(op.entry(), &extents).expect("few blocks");
+                assert!(plan.team.answers > 32 && plan.entry.kernel == Kernel::Strided, "{plan}");
+                let groups = 32 * vector as u64 / u64::from(plan.team.answers);
+                let sets = columns.div_ceil(plan.team.answers.into());
+                for (steps, misalign) in [(1, 0), (2, 1), (32, 0)] {
+                    plan.team.steps = steps;
+                    plan.tiles = (len.div_ceil(leaf) * leaf / 8).div_ceil(groups * u64::from(8 * steps));
+                    plan.shape.blocks = (sets * plan.tiles) as u32;
+                    let answers = backends::emulator_along(op.monoid(), &values, &plan, &extents, misalign, 5).0;
+                    let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
+                    assert_eq!(
+                        bits(answers),
+                        bits(expected.answers.clone()),
+                        "{plan}, misaligned by {misalign}"
+                    );
+                }
+            }
+        }
+    }
+    agrees::<f32, _>(ops::Sum);
+    agrees::<f32, _>(ops::Max);
+    agrees::<bf16, _>(ops::Sum);
+    agrees::<f64, _>(ops::Product);
+}
+
 /// Answers of one byte and of two lie side by side: the operators themselves, not by way of another's words.
 #[test]
 fn small_answers_are_packed() {

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use warpfold_kernels::{
-    kernels::{Entry, Kernel, rows::Width, strided},
+    kernels::{Entry, Kernel, columns::most_tiles, rows::Width, strided},
     stages::{
         reduce::team::Team,
-        strategy::{is_vast, most_states},
+        strategy::{COLUMN_LEVELS, answers_at_once, is_vast, most_states},
     },
-    tree::LANES,
+    tree::{LANES, ROWS, VECTOR_BYTES},
 };
 
 use super::{ALONE, MANY_BLOCKS, Plan, Shape, WARPS, blocks, warps_of_a_block};
@@ -29,6 +29,16 @@ const MANY_GROUPS: u64 = 16;
 /// What memory gives at once. Of the largest states, of which none wait in a lane, so many bytes of neighbouring answers are a warp's: it has
 /// lanes for several parts of each, and tiles are larger.
 const SECTOR_BYTES: u64 = 32;
+
+/// Warps of a block of columns, and blocks that keep a large device busy with them.
+const COLUMN_WARPS: u32 = 8;
+const COLUMN_BLOCKS: u64 = 256;
+
+/// Tiles of few columns from which on more of them cost more than more blocks gain: one block folds the slots of all.
+const MOST_TILES: u64 = 128;
+
+/// Of the rows of a leaf, columns have as many as these at least: of fewer a lane would have too few loads in flight.
+const LEAST_ROWS: u64 = 2;
 
 /// Warps that keep a large device busy.
 const MANY_WARPS: u64 = 4096;
@@ -70,7 +80,58 @@ impl Plan {
             }
             return Self::of_long_rows(kernel(Kernel::All), len, count);
         }
-        Self::of_columns(kernel(Kernel::Strided), extents)
+        let strided = kernel(Kernel::Strided);
+        match arrays {
+            [extents] if strided.strategy.has_columns() && are_vectors(strided, extents) => {
+                Self::of_vectors(strided, extents).unwrap_or_else(|| Self::of_columns(strided, extents))
+            }
+            _ => Self::of_columns(strided, extents),
+        }
+    }
+
+    /// Columns of which a lane has as many as elements in a vector; none of so long ones that their tiles are too many.
+    fn of_vectors(entry: &'static Entry, extents: &Extents) -> Option<Result<Self, Error>> {
+        let &Extents { count, len, .. } = extents;
+        let row = entry.element.leaf_elements() / ROWS as u64;
+        let vector = VECTOR_BYTES as u64 / entry.element.bytes() as u64;
+        // Groups of lanes side by side in a warp: no more answers than there are, but more than lanes.
+        let mut groups = 1;
+        while groups < u64::from(LANES) && count * 2 * groups <= u64::from(LANES) * vector && vector > 2 * groups {
+            groups *= 2;
+        }
+        let answers = u64::from(LANES) * vector / groups;
+        let (sets, columns) = (
+            count.div_ceil(answers),
+            len.div_ceil(entry.element.leaf_elements()) * row,
+        );
+        let tiles = |steps: u32| columns.div_ceil(u64::from(COLUMN_WARPS) * groups * u64::from(steps));
+        let mut steps = 1 << COLUMN_LEVELS;
+        let is_idle = |steps: u32| u64::from(COLUMN_WARPS) * groups * u64::from(steps) > columns;
+        let are_few = |steps: u32| tiles(steps) < MOST_TILES && sets.saturating_mul(tiles(steps)) < COLUMN_BLOCKS;
+        while steps > 1 && (is_idle(steps) || are_few(steps)) {
+            steps /= 2;
+        }
+        let tiles = tiles(steps);
+        let at_once = answers_at_once(entry.state_words, vector as usize) as u64;
+        let parts = u64::from(COLUMN_WARPS * LANES) / (u64::from(LANES) / groups * at_once);
+        (tiles <= most_tiles(parts as u32)).then(|| {
+            Ok(Self {
+                entry,
+                len,
+                count,
+                shape: Shape {
+                    warps: COLUMN_WARPS,
+                    leaves_per_warp: 1,
+                    blocks: blocks(count, sets.saturating_mul(tiles))?,
+                },
+                team: Team {
+                    answers: answers as u32,
+                    warps: COLUMN_WARPS,
+                    steps,
+                },
+                tiles,
+            })
+        })
     }
 
     /// Runs of at most a leaf.
@@ -191,7 +252,12 @@ impl Plan {
             "{} of {} extents of {} elements: ",
             self.entry.name, self.count, self.len
         )?;
-        if self.entry.kernel == Kernel::Strided {
+        if self.team.answers > LANES {
+            write!(
+                f,
+                "{answers} answers in a block, {warps} warps × {steps} columns of the tree, "
+            )?;
+        } else if self.entry.kernel == Kernel::Strided {
             write!(f, "{answers} answers in a warp, {warps} warps × {steps} steps, ")?;
         }
         write!(
@@ -204,6 +270,25 @@ impl Plan {
             4 * self.workspace_words(),
         )
     }
+}
+
+/// Whether extents are neighbours, a number of whole vectors, and of more than some rows.
+fn are_vectors(entry: &Entry, extents: &Extents) -> bool {
+    let vector = VECTOR_BYTES as u64 / entry.element.bytes() as u64;
+    let is_whole = |number: u64| number.is_multiple_of(vector);
+    let row = entry.element.leaf_elements() / ROWS as u64;
+    let Extents {
+        kept, folded, offset, ..
+    } = extents;
+    let ([kept], [folded]) = (&kept[..], &folded[..]) else {
+        return false;
+    };
+    kept.stride == 1
+        && kept.size > u64::from(LANES)
+        && [kept.size, folded.stride.unsigned_abs(), *offset]
+            .into_iter()
+            .all(is_whole)
+        && folded.size >= LEAST_ROWS * row
 }
 
 #[cfg(test)]
@@ -240,6 +325,16 @@ mod tests {
                     );
                     let parts = strided::parts(element, plan.len);
                     match plan.entry.kernel {
+                        Kernel::Strided if plan.team.answers > LANES => {
+                            let vector = 16 / element.bytes() as u32;
+                            let groups = u64::from(LANES * vector / plan.team.answers);
+                            let columns = plan.len.div_ceil(element.leaf_elements()) * element.leaf_elements() / 8;
+                            let of_tile = groups * u64::from(COLUMN_WARPS * plan.team.steps);
+                            let sets = u64::from(plan.shape.blocks) / plan.tiles;
+                            assert!(sets * u64::from(plan.team.answers) >= plan.count, "{plan}");
+                            assert!(plan.tiles * of_tile >= columns, "{plan}");
+                            assert!(columns % u64::from(plan.team.steps) == 0, "{plan}");
+                        }
                         Kernel::Strided => {
                             let sets = u64::from(plan.shape.blocks) / plan.tiles;
                             let teams = sets * u64::from(plan.shape.warps / plan.team.warps);

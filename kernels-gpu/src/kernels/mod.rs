@@ -9,6 +9,7 @@
 //! What is no fold has entries of its own, beside that list: [`distinct`], [row operations](rowwise), and [lists of tensors](gradients).
 
 mod bounds;
+pub mod columns;
 pub mod distinct;
 mod entry;
 pub mod gradients;

@@ -82,7 +82,10 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, a
     // SAFETY: passed on to the caller.
     let mut lane = unsafe {
         let spot = arguments.wide_spot(before, first);
-        Lane::<S, T, O, Plain, K>::read(simt, op, arguments, spot, Some(each_lanes.into()), Reach::Vectors)
+        let apart = Some(each_lanes.into());
+        let mut lane = Lane::<S, T, O, Plain, K>::read(simt, op, arguments, spot, apart, Reach::Vectors);
+        lane.ask();
+        lane
     };
     let mut lens = [0; K];
     each!(slot < K, 4 => {
@@ -393,6 +396,7 @@ impl<T: Element> Arguments<T> {
                 Reach::Elements
             };
             let mut lane = Lane::read(simt, op, self, spot, None, reach);
+            lane.ask();
             // That of a target is a load that waits for another: after those of the row are under way.
             lane.given = [self.given::<S, O>(simt, row, spot.start.0); N];
             lane

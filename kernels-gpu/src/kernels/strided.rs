@@ -1,6 +1,7 @@
 //! Extents whose elements lie anywhere: columns, middle axes, any strides. Neighbouring lanes fold neighbouring extents, so that
 //! what they read lies together.
 
+use super::columns::reduce_columns;
 use crate::{
     element::Type,
     monoids::Monoid,
@@ -14,6 +15,7 @@ use crate::{
             in_order,
             team::Team,
         },
+        strategy::Strategy,
     },
     tree::{LANES, ROWS, leaf_elements, vector_elements},
 };
@@ -41,7 +43,8 @@ pub const fn parts(element: Type, len: u64) -> u64 {
 /// thread: a part, element by element or, of neighbours that share words, word by word ─ team: lanes, steps, warps ─ tile's slot ─ last block: all slots ─ finish
 /// ```
 ///
-/// The blocks of one set of teams come after one another, a block for each of the `meeting.tiles` tiles.
+/// The blocks of one set of teams come after one another, a block for each of the `meeting.tiles` tiles. Teams of more answers than a warp has
+/// lanes are those of [`reduce_columns`].
 ///
 /// # Safety
 ///
@@ -57,6 +60,10 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
     meeting: Meeting,
     output: Output,
 ) {
+    if const { Strategy::of::<T, M>().has_columns() } && team.answers > LANES {
+        // SAFETY: passed on to the caller.
+        return unsafe { reduce_columns(simt, op, extents, team, meeting, output) };
+    }
     let tiles = (meeting.tiles as u32).max(1);
     let tile = simt.block() % tiles;
     let answer = numbers(simt, team, tiles).answer;

@@ -164,6 +164,7 @@ impl RowOp for RmsNorm {
     type Factors = f32;
     const LOOKS_FIRST: bool = false;
     const HAS_COLUMNS: bool = true;
+    const HAS_BIASES: bool = false;
     const ADDS: bool = true;
 
     #[inline(always)]

@@ -200,6 +200,28 @@ impl Weights {
         values
     }
 
+    /// Whether vectors of them can be [asked for](Self::ask): those that there are are of the rows' type.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn can_be_asked_for(self, floats: Floats) -> bool {
+        self.start.is_null() || self.floats == floats
+    }
+
+    /// A vector of them as they lie, of the rows' type, if it is wanted: what is made of it can wait until it is there. Ones where there are none.
+    ///
+    /// # Safety
+    ///
+    /// As [`load`](Self::load), where it is wanted.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) unsafe fn ask<S: Simt>(self, simt: S, floats: Floats, first: u64, is_wanted: bool) -> [u32; WORDS] {
+        if is_wanted && !self.start.is_null() {
+            let from = self.start.wrapping_add((first as usize) << floats.shift());
+            // SAFETY: passed on to the caller.
+            unsafe { simt.load_shared_input_vector(from.cast()) }
+        } else {
+            [floats.narrow(Column::PLAIN.weight, Column::PLAIN.weight); WORDS]
+        }
+    }
+
     /// That of one column.
     ///
     /// # Safety
@@ -294,6 +316,15 @@ impl Loaded {
         weights: [Column::PLAIN.weight; WORDS],
         biases: [Column::PLAIN.bias; WORDS],
     };
+
+    /// Half of the weights of a vector, or all of 4 bytes, by its words; without biases.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn of_words<T: Element>(floats: Floats, words: [u32; WORDS], half: usize) -> Self {
+        let all = floats.unpack::<T>(words);
+        let mut columns = Self::PLAIN;
+        each!(i < WORDS, 4 => columns.weights[i] = all[(half * WORDS + i) % MOST]);
+        columns
+    }
 
     /// That of one of them.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]

@@ -85,6 +85,25 @@ pub const fn most_warps(words: usize) -> u32 {
 /// Of a team's steps, subtrees that wait.
 pub const STEP_LEVELS: u32 = 5;
 
+/// Slots of a column that a lane asks for before it combines any: eight where they have room in registers.
+#[must_use]
+pub const fn slots_at_once(words: usize) -> u32 {
+    if words > 2 { 1 } else { 8 }
+}
+
+/// Words of the states that a lane has of a vector's answers, each folded by itself: the most for which there are registers.
+const MOST_COLUMN_WORDS: usize = 8;
+
+/// Answers of a vector whose states of `words` words are combined in a block at once: of each of its threads four words.
+#[must_use]
+pub const fn answers_at_once(words: usize, vector: usize) -> usize {
+    let most = TEAM_BUFFER as usize / 256 / words;
+    if vector < most { vector } else { most }
+}
+
+/// Of a lane's columns of the tree, subtrees that wait.
+pub const COLUMN_LEVELS: u32 = 5;
+
 /// Of a tile of segments, subtrees of leaves that wait.
 pub const SEGMENT_LEVELS: u32 = 3;
 
@@ -233,6 +252,18 @@ impl Strategy {
     /// Elements that a word has, or one that is wider.
     const fn elements_of_a_word(self) -> usize {
         if self.bytes() < 4 { 4 / self.bytes() } else { 1 }
+    }
+}
+
+/// Columns.
+impl Strategy {
+    /// Whether answers that are neighbours have code of their own, a lane having [those of a vector](crate::kernels::columns): of one array,
+    /// whose states have room in registers.
+    #[must_use]
+    pub const fn has_columns(self) -> bool {
+        let is_vector = matches!(self.bytes(), 2 | 4 | 8);
+        let words = self.words * VECTOR_BYTES / self.bytes();
+        is_vector && self.arrays == 1 && self.algebra.commutes && self.words <= 2 && words <= MOST_COLUMN_WORDS
     }
 }
 

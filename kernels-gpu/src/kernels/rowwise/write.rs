@@ -6,7 +6,7 @@ use crate::{
     rowwise::{Given, RowOp},
     simt::Simt,
     stages::{
-        columns::{Held, Loaded, MOST, each},
+        columns::{Held, MOST, each},
         load::words::WORDS,
         reduce::leaf::Packed as _,
     },
@@ -108,25 +108,14 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
     /// As [`write`](Self::write).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn mapped(&self, row: usize, left: u32) -> Held<f32> {
-        let Lane {
-            simt,
-            op,
-            arguments,
-            is_wide,
-            ..
-        } = self.lane;
+        let op = self.lane.op;
         let of = self.lane.vector(row);
-        let first = self.lane.spot_of(row).first;
         let mut values = [0.0; MOST];
         // Half a vector at a time: weights take many registers.
         each!(half < vector_elements::<T>() / WORDS, 2 => {
             let before = half * WORDS;
-            let mut columns = Loaded::PLAIN;
-            if O::HAS_COLUMNS {
-                let left = u32::saturating_sub(left, before as u32);
-                // SAFETY: passed on to the caller.
-                columns = unsafe { arguments.columns.load(simt, first + before as u64, left, is_wide) };
-            }
+            // SAFETY: passed on to the caller.
+            let columns = unsafe { self.lane.columns(row, half, left) };
             each!(i < WORDS, 4 => {
                 let beside = op.beside(of[before + i], self.reference);
                 values[before + i] = op.map(beside, self.factors, columns.column(i));
@@ -187,11 +176,8 @@ pub(super) unsafe fn write_short<S: Simt, T: Element, O: RowOp, V: Variant, cons
     let mut words = [[0; WORDS]; K];
     each!(half < vector_elements::<T>() / WORDS, 2 => {
         let before = half * WORDS;
-        let mut columns = Loaded::PLAIN;
-        if O::HAS_COLUMNS {
-            // SAFETY: passed on to the caller.
-            columns = unsafe { arguments.columns.load(simt, spot.first + before as u64, spot.present, true) };
-        }
+        // SAFETY: passed on to the caller.
+        let columns = unsafe { lane.columns(0, half, spot.present) };
         each!(row < K, 4 => {
             let (of, mut values) = (lane.vector(row), [0.0; WORDS]);
             each!(i < WORDS, 4 => {

@@ -13,7 +13,7 @@ use crate::{
             warp,
         },
         store_state,
-        strategy::Strategy,
+        strategy::{Strategy, slots_at_once},
     },
     tree::LANES,
 };
@@ -258,23 +258,37 @@ pub unsafe fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
     if !unsafe { arrives_last(simt, here) } {
         return None;
     }
-    // The slots of each team in turns, each of which leaves a slot where there were as many as a team folds at once.
-    let mut left = meeting.tiles;
+    // The slots of each team in turns, each of which leaves a slot where there were more than a team folds at once: seldom.
+    let each = const { slots_at_once(M::State::COUNT) };
+    let mut left = meeting.tiles as u32;
     loop {
-        let turns = left.div_ceil(team.units().max(1));
+        let units = left.div_ceil(each);
+        let (team, turns) = team.of_slots::<M::State>(units);
         let mut turn = 0;
         while turn < turns {
-            let before = turn * team.units();
-            total = team.fold(simt, op, left - before, |unit| {
-                // SAFETY: passed on to the caller; the writers synchronised with this block.
-                unsafe { load_state(simt, meeting.slots, slot(before + unit)) }
+            let before = turn * team.units() as u32;
+            total = team.fold(simt, op, (units - before).into(), |unit| {
+                let first = (before + unit as u32) * each;
+                let state = |i| {
+                    if first + i < left {
+                        // SAFETY: passed on to the caller; the writers synchronised with this block.
+                        unsafe { load_state(simt, meeting.slots, slot(u64::from(first + i))) }
+                    } else {
+                        op.identity()
+                    }
+                };
+                if each == 1 {
+                    state(0)
+                } else {
+                    fold_eight(op, eight(state))
+                }
             });
             if turns > 1 {
                 // This slot was read in this turn or before.
                 simt.barrier();
                 if holds {
                     // SAFETY: passed on to the caller.
-                    unsafe { store_state(simt, meeting.slots, slot(turn), total) };
+                    unsafe { store_state(simt, meeting.slots, slot(u64::from(turn)), total) };
                 }
             }
             turn += 1;
@@ -285,6 +299,20 @@ pub unsafe fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
         simt.barrier();
         left = turns;
     }
+}
+
+/// Eight states, all of them asked for before any is combined.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(crate) fn eight<State>(state: impl Fn(u32) -> State) -> [State; 8] {
+    [0, 1, 2, 3, 4, 5, 6, 7].map(state)
+}
+
+/// Folds eight states, neighbours first.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(crate) fn fold_eight<T, M: Monoid<T>>(op: M, states: [M::State; 8]) -> M::State {
+    let [a, b, c, d, e, f, g, h] = states;
+    let four = |a, b, c, d| op.combine(op.combine(a, b), op.combine(c, d));
+    op.combine(four(a, b, c, d), four(e, f, g, h))
 }
 
 /// Whether this is thread 0 of the last block to arrive, which then sees the slots that all blocks stored.

@@ -45,6 +45,17 @@ impl Team {
         self.lanes() as u64 * self.warps as u64 * self.steps as u64
     }
 
+    /// The team as it folds `count` units of slots, and in how many turns: a warp of it takes as many steps as that needs.
+    #[must_use]
+    pub const fn of_slots<State: Words>(self, count: u32) -> (Self, u32) {
+        let step = u32::trailing_zeros(self.lanes() * self.warps);
+        let needed = (((count - 1) >> step) + 1).next_power_of_two();
+        let most = if is_vast(State::COUNT) { 1 } else { 1 << STEP_LEVELS };
+        let steps = if needed < most { needed } else { most };
+        let turns = ((count - 1) >> (step + u32::trailing_zeros(steps))) + 1;
+        (Self { steps, ..self }, turns)
+    }
+
     /// This warp's team, counted in the block.
     pub fn number<S: Simt>(self, simt: S) -> u32 {
         simt.warp() / self.warps.max(1)

@@ -16,11 +16,12 @@ impl Strategy {
             Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => panic!("no operator has it"),
             Kernel::All => (bounds.threads, bounds.blocks),
             Kernel::Small => (bounds.small_threads, bounds.small_blocks),
+            // A vector's loads in flight are 4 KiB a warp, so two blocks are enough for the memory. What folds columns in a loop, holding states of
+            // eight slots at two levels, spills with fewer registers than that leaves.
+            Kernel::Rows if self.folds_rows_at_once() && self.folds_row_columns_in_loop() => (256, 2),
+            Kernel::Rows if self.folds_rows_at_once() => (256, most(3, all / 256)),
             // Of large states four slots take all registers there are.
             Kernel::Rows if is_large(self.words) => (bounds.threads, 1),
-            // Three blocks of small states, whose code would take a register or two more: on H200s on 2026-11-26 sums of rows of 1024 bf16 took
-            // 28.0 µs with 81, which is two blocks, and 22.2 with at most 80.
-            Kernel::Rows if self.words <= 3 && self.arrays == 1 && all == 512 => (256, 3),
             Kernel::Rows => (bounds.threads, bounds.blocks),
             // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments' slots and of a leaf.
             Kernel::Segments => (64, least(all, self.resident_for_segments()) / 64),
@@ -79,4 +80,8 @@ impl Strategy {
 
 const fn least(a: u32, b: u32) -> u32 {
     if a < b { a } else { b }
+}
+
+const fn most(a: u32, b: u32) -> u32 {
+    if a > b { a } else { b }
 }

@@ -16,10 +16,7 @@ impl Strategy {
             Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => panic!("no operator has it"),
             Kernel::All => (bounds.threads, bounds.blocks),
             Kernel::Small => (bounds.small_threads, bounds.small_blocks),
-            // A vector's loads in flight are 4 KiB a warp, so two blocks are enough for the memory. What folds columns in a loop, holding states of
-            // eight slots at two levels, spills with fewer registers than that leaves.
-            Kernel::Rows if self.folds_rows_at_once() && self.folds_row_columns_in_loop() => (256, 2),
-            Kernel::Rows if self.folds_rows_at_once() => (256, most(3, all / 256)),
+            Kernel::Rows if self.folds_rows_at_once() => self.threads_for_rows(bounds),
             // Of large states four slots take all registers there are.
             Kernel::Rows if is_large(self.words) => (bounds.threads, 1),
             Kernel::Rows => (bounds.threads, bounds.blocks),
@@ -30,6 +27,21 @@ impl Strategy {
                 let threads = least(LANES * most_warps(self.words), most);
                 (threads, least(all, least(bounds.apart, resident)) / threads)
             }
+        }
+    }
+
+    /// Rows that are folded at once: a warp has 4 KiB in flight, so that a few warps are enough for the memory. Those that fold columns in a loop hold states of
+    /// eight slots at two levels, and indices of 16 bits a state of three words for each unpacked vector.
+    const fn threads_for_rows(self, bounds: LaunchBounds) -> (u32, u32) {
+        match (bounds.threads * bounds.blocks, self.words, self.bytes()) {
+            (512.., 2.., 2) if self.folds_row_columns_in_loop() => (128, 3),
+            (512.., 2.., _) if self.folds_row_columns_in_loop() => (256, 2),
+            (512, 3, 2) => (128, 5),
+            // Three blocks of small states, whose code would take a register or two more: on H200s on 2026-11-26 sums of rows of 1024 bf16 took
+            // 28.0 µs with 81, which is two blocks, and 22.2 with at most 80.
+            (512, ..) => (256, 3),
+            (all @ 768.., ..) => (256, all / 256),
+            _ => (bounds.threads, bounds.blocks),
         }
     }
 
@@ -80,8 +92,4 @@ impl Strategy {
 
 const fn least(a: u32, b: u32) -> u32 {
     if a < b { a } else { b }
-}
-
-const fn most(a: u32, b: u32) -> u32 {
-    if a > b { a } else { b }
 }

@@ -90,11 +90,10 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(
         // SAFETY: passed on to the caller.
         return unsafe { reduce_at_once(simt, op, extents, tiling, first, output) };
     }
-    let (width, mut number) = (Width::of(T::ELEMENT, extents.len), first);
-    let end = extents.count.min(first + u64::from(rows));
-    while number < end {
-        // A length that no compiler knows from before: what it makes of one would wait in registers from turn to turn.
-        let len = u64::from(simt.opaque(extents.len as u32));
+    let (mut number, mut left) = (first, simt.opaque(rows));
+    while left > 0 && number < extents.count {
+        // A length that is each turn's own to a compiler: what it makes of one would wait in registers from turn to turn.
+        let len = u64::from(simt.opaque(extents.len as u32 ^ left) ^ left);
         let extents = Extents { len, ..extents };
         // SAFETY: passed on to the caller.
         unsafe {
@@ -104,7 +103,9 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(
                 reduce_in_order(simt, op, extents, number, output);
             }
         }
-        number += u64::from(width.extents());
+        let done = Width::of(T::ELEMENT, extents.len).extents();
+        number += u64::from(done);
+        left = simt.opaque(u32::saturating_sub(left, done));
     }
 }
 

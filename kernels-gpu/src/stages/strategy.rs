@@ -121,7 +121,7 @@ impl Strategy {
         self.algebra.unordered_words > 0
     }
 
-    const fn bytes(self) -> usize {
+    pub(crate) const fn bytes(self) -> usize {
         self.element.bytes()
     }
 

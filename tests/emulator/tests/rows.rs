@@ -7,7 +7,7 @@ use warpfold::{
     layout::{Axes, Extents, Layout},
     ops::{self, Reduction},
 };
-use warpfold_emulator::{Launch, Memory, launch};
+use warpfold_emulator::{Counts, Lane, Launch, Memory, launch, launch_traced};
 use warpfold_kernels::{
     element::{Element, Float, Type, bf16, complex64, f16},
     kernels::{
@@ -102,7 +102,7 @@ fn element<T: Element>(kind: usize, i: usize) -> T {
     }))
 }
 
-/// The answers of the rows' kernel, the first element `misaligned` elements past a boundary of 16 bytes.
+/// The answers of the rows' kernel, and, if it is to be counted, what its lanes did; the first element `misaligned` elements past a boundary of 16 bytes.
 fn emulated<T: Element, R: Reduction<T>>(
     op: R,
     values: &[T],
@@ -110,7 +110,8 @@ fn emulated<T: Element, R: Reduction<T>>(
     along: &Extents,
     misaligned: usize,
     seed: u64,
-) -> Vec<R::Answer> {
+    is_counted: bool,
+) -> (Vec<R::Answer>, Counts) {
     let mut memory = Memory::new();
     let start = memory.input("input", values, misaligned);
     let (count, words) = (plan.count as usize, R::Answer::COUNT);
@@ -135,17 +136,19 @@ fn emulated<T: Element, R: Reduction<T>>(
     };
     let monoid = op.monoid();
     let config = Launch::new(plan.shape.blocks, plan.threads(), seed);
-    let ran = launch(&config, &mut memory, |lane| {
+    let kernel = |lane: Lane<'_>| {
         // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
         unsafe { reduce_rows(lane, monoid, extents, plan.team.answers, output) }
-    });
-    if let Err(fault) = ran {
-        panic!("{plan}, misaligned by {misaligned}, seed {seed}: {fault}");
-    }
+    };
+    let ran = if is_counted {
+        launch_traced(&config, &mut memory, kernel).map(|(_, events)| Counts::of(&events))
+    } else {
+        launch(&config, &mut memory, kernel).map(|_| Counts::default())
+    };
+    let counts = ran.unwrap_or_else(|fault| panic!("{plan}, misaligned by {misaligned}, seed {seed}: {fault}"));
     let word = |at| memory.word(answer, at).expect("every answer is written");
-    (0..count)
-        .map(|i| R::Answer::from_words(|at| word(i * words + at)))
-        .collect()
+    let answers = (0..count).map(|i| R::Answer::from_words(|at| word(i * words + at)));
+    (answers.collect(), counts)
 }
 
 /// The words of answers, to be compared.
@@ -196,7 +199,7 @@ fn agrees<T: Element, R: Reduction<T>>(op: R, vectors: u64, lie: Lie, number: us
     };
     assert_eq!(plan.team.answers, expected_rows, "{plan}, {lie:?}");
     let misaligned = usize::from(matches!(lie, Lie::Misaligned));
-    let answers = emulated(op, &values, &plan, &along, misaligned, number as u64);
+    let (answers, _) = emulated(op, &values, &plan, &along, misaligned, number as u64, false);
     let expected = cpu::reduce_axes(op, &values, &layout, &axes).expect("not empty");
     assert_eq!(bits(answers), bits(expected.answers), "{plan}, {lie:?}, {number}");
 }
@@ -235,4 +238,47 @@ at_every_edge! {
     log_sum_exps: [f32: ops::LogSumExp, bf16: ops::LogSumExp, f64: ops::LogSumExp];
     several_words: [f32: ops::MinMax, f32: ops::Compensated(ops::Sum), bf16: ops::Wide(ops::Sum)];
     large_states: [f32: ops::Variance::default(), f64: ops::ArgMax];
+}
+
+/// Which code a warp runs shows in how often it shuffles: rows that lie in whole vectors share the steps, and misaligned ones take a step's shuffle each.
+#[test]
+fn a_warp_of_rows_takes_few_shuffles() {
+    for (vectors, at_once, misaligned) in [
+        (1, 0, 0),
+        (2, 4, 8),
+        (3, 6, 16),
+        (4, 6, 16),
+        (8, 7, 24),
+        (16, 8, 32),
+        (32, 9, 40),
+        (48, 6, 20),
+        (64, 6, 20),
+        (128, 5, 10),
+        (256, 5, 5),
+    ] {
+        let (len, rows) = (4 * vectors, u64::from(Tiling::of(vectors as u32).rows()));
+        for (lie, expected) in [
+            (Lie::Dense, at_once),
+            (Lie::VectorApart, at_once),
+            (Lie::Misaligned, misaligned),
+        ] {
+            // Another row, and so another warp, for one row alone is a whole array.
+            let layout = lie.layout(rows + 1, len, 4);
+            let along = Extents::new(&layout, &Axes::of(&[-1])).expect("an axis");
+            let plan = Plan::along(Reduction::<f32>::entry(ops::Sum), &along).expect("few blocks");
+            let values: Vec<f32> = (0..(rows + 2) as usize * (len + 4) as usize)
+                .map(|i| element(0, i))
+                .collect();
+            let by = usize::from(matches!(lie, Lie::Misaligned));
+            let (_, counts) = emulated(ops::Sum, &values, &plan, &along, by, 1, true);
+            let of_a_turn = if by == 0 { expected } else { expected / turns(vectors) };
+            assert_eq!(counts.shuffles, expected + of_a_turn, "{vectors} vectors, {lie:?}");
+        }
+    }
+}
+
+/// Turns of the code for any extents that a warp's rows take, one of which the last warp's row takes.
+fn turns(vectors: u64) -> u64 {
+    let of_a_turn = Width::of(Type::F32, 4 * vectors).extents();
+    u64::from(Tiling::of(vectors as u32).rows() / of_a_turn)
 }

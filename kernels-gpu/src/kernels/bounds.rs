@@ -30,13 +30,11 @@ impl Strategy {
         }
     }
 
-    /// Rows that are folded at once: a warp has 4 KiB in flight, so that a few warps are enough for the memory. Those that fold columns in a loop hold states of
-    /// eight slots at two levels, and indices of 16 bits a state of three words for each unpacked vector.
+    /// Rows that are folded at once: a warp has 4 KiB in flight, so that a few warps are enough for the memory. What selects
+    /// among elements of 1 and 2 bytes unpacks them, and spills 4 bytes with 80 registers.
     const fn threads_for_rows(self, bounds: LaunchBounds) -> (u32, u32) {
         match (bounds.threads * bounds.blocks, self.words, self.bytes()) {
-            (512.., 2.., 2) if self.folds_row_columns_in_loop() => (128, 3),
-            (512.., 2.., _) if self.folds_row_columns_in_loop() => (256, 2),
-            (512, 3, 2) => (128, 5),
+            (512, 1 | 3, 1 | 2) if self.algebra.in_any_order() => (128, 5),
             // Three blocks of small states, whose code would take a register or two more: on H200s on 2026-11-26 sums of rows of 1024 bf16 took
             // 28.0 µs with 81, which is two blocks, and 22.2 with at most 80.
             (512, ..) => (256, 3),

@@ -44,7 +44,7 @@ impl Tiling {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     pub const fn slots(self) -> u32 {
-        VECTORS.ilog2() - self.depth
+        u32::ilog2(VECTORS as u32) - self.depth
     }
 
     /// Rows of a slot, neighbours.
@@ -81,7 +81,7 @@ impl Tiling {
 
 /// The binary logarithm of a number, at least 1, rounded up.
 const fn log_ceil(number: u32) -> u32 {
-    u32::BITS - (number - 1).leading_zeros()
+    u32::BITS - u32::leading_zeros(number - 1)
 }
 
 /// How rows are divided where they are read as this file does it: whole vectors, aligned, a regular stride apart. Else none.
@@ -140,7 +140,7 @@ pub unsafe fn load<S: Simt, T: Source>(
         let (number, lane) = (simt.lane() >> tiling.lanes, tiling.lane(simt));
         let from = after(first + u64::from(number), lane);
         let left = u32::saturating_sub(narrow(simt, left), number);
-        let further = stride << (LANES.ilog2() - tiling.lanes);
+        let further = stride << (u32::ilog2(LANES) - tiling.lanes);
         let filler = T::of(T::fillers(filler), 0).unwrap_or_default();
         present = 0;
         each_row(|i| {
@@ -182,7 +182,7 @@ mod tests {
             let tiling = Tiling::of(vectors);
             assert_eq!(tiling, Tiling { vectors, lanes, depth });
             assert_eq!(tiling.rows(), rows, "{tiling:?}");
-            assert_eq!(tiling.is_full(), vectors.is_power_of_two(), "{tiling:?}");
+            assert_eq!(tiling.is_full(), u32::is_power_of_two(vectors), "{tiling:?}");
         }
     }
 }

@@ -49,7 +49,7 @@ pub struct Plan {
     pub count: u64,
     /// How the work is divided.
     pub shape: Shape,
-    /// Who folds an answer, where the kernel is [`Kernel::Strided`].
+    /// Who folds an answer, where the kernel is [`Kernel::Strided`]. Where it is [`Kernel::Rows`], its `answers` are the rows of a warp.
     pub team: Team,
     /// Tiles of an extent, each folded by one block to one state; 0 for an empty one. Whole tiles of the input, where it is
     /// folded in segments.

@@ -379,7 +379,7 @@ fn with_room_for_eight(mut plan: Plan) -> Plan {
         plan.shape.blocks = (plan.tiles * plan.count) as u32;
     }
     let most = most_warps(8);
-    if plan.team.answers > LANES {
+    if plan.entry.kernel == Kernel::Strided && plan.team.answers > LANES {
         // States so large have none of the code of columns.
         plan.team = Team {
             answers: LANES,

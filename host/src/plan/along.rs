@@ -5,13 +5,14 @@ use std::fmt;
 use warpfold_kernels::{
     kernels::{Entry, Kernel, columns::most_tiles, rows::Width, strided},
     stages::{
+        load::rows::Tiling,
         reduce::team::Team,
         strategy::{COLUMN_LEVELS, answers_at_once, is_vast, most_states},
     },
     tree::{LANES, ROWS, VECTOR_BYTES},
 };
 
-use super::{ALONE, MANY_BLOCKS, Plan, Shape, WARPS, blocks, warps_of_a_block};
+use super::{ALONE, MANY_BLOCKS, MULTIPROCESSORS, Plan, Shape, WARPS, blocks, warps_of_a_block};
 use crate::{Error, layout::Extents};
 
 /// Long rows that are many have few warps each: one for so many leaves, at most [`MOST_OF_FEW`], for then warps wait for one another less, skip
@@ -39,6 +40,9 @@ const MOST_TILES: u64 = 128;
 
 /// Of the rows of a leaf, columns have as many as these at least: of fewer a lane would have too few loads in flight.
 const LEAST_ROWS: u64 = 2;
+
+/// Waves of blocks up to which those of short rows are small.
+const FEW_WAVES: u64 = 3;
 
 /// Warps that keep a large device busy.
 const MANY_WARPS: u64 = 4096;
@@ -76,7 +80,7 @@ impl Plan {
             if len <= entry.element.leaf_elements()
                 && let Some(rows) = entry.with(Kernel::Rows)
             {
-                return Self::of_rows(rows, len, count);
+                return Self::of_rows(rows, extents);
             }
             return Self::of_long_rows(kernel(Kernel::All), len, count);
         }
@@ -134,11 +138,29 @@ impl Plan {
         })
     }
 
-    /// Runs of at most a leaf.
-    fn of_rows(entry: &'static Entry, len: u64, count: u64) -> Result<Self, Error> {
-        let warps = count.div_ceil(Width::of(entry.element, len).extents().into());
-        let most = WARPS.min(entry.max_threads / LANES);
-        let in_block = warps_of_a_block(warps, most);
+    /// Runs of at most a leaf. Where they are whole vectors a warp takes 4 KiB of them: if the memory is not aligned, in several turns.
+    fn of_rows(entry: &'static Entry, extents: &Extents) -> Result<Self, Error> {
+        let &Extents { count, len, .. } = extents;
+        let vector = (VECTOR_BYTES / entry.element.bytes()) as u64;
+        let is_whole = |elements: u64| elements.is_multiple_of(vector);
+        let is_regular = !extents.has_several() && is_whole(extents.stride() as u64) && is_whole(len);
+        let (rows, warps_at_once) = if is_regular && len > 0 && entry.strategy.folds_rows_at_once() {
+            let resident = entry.max_threads / LANES * entry.min_blocks.unwrap_or(1);
+            (
+                Tiling::of((len / vector) as u32).rows(),
+                u64::from(resident) * MULTIPROCESSORS,
+            )
+        } else {
+            (Width::of(entry.element, len).extents(), 0)
+        };
+        let warps = count.div_ceil(rows.into());
+        // Of few waves the last leaves less idle if it has small blocks.
+        let most = if warps < FEW_WAVES * warps_at_once {
+            WARPS / 2
+        } else {
+            WARPS
+        };
+        let in_block = warps_of_a_block(warps, most.min(entry.max_threads / LANES));
         Ok(Self {
             entry,
             len,
@@ -148,7 +170,7 @@ impl Plan {
                 leaves_per_warp: 1,
                 blocks: blocks(count, warps.div_ceil(in_block.into()))?,
             },
-            team: ALONE,
+            team: Team { answers: rows, ..ALONE },
             tiles: 1,
         })
     }
@@ -252,7 +274,7 @@ impl Plan {
             "{} of {} extents of {} elements: ",
             self.entry.name, self.count, self.len
         )?;
-        if self.team.answers > LANES {
+        if self.entry.kernel == Kernel::Strided && answers > LANES {
             write!(
                 f,
                 "{answers} answers in a block, {warps} warps × {steps} columns of the tree, "
@@ -344,9 +366,10 @@ mod tests {
                         }
                         Kernel::Rows => {
                             let warps = u64::from(plan.shape.blocks) * u64::from(plan.shape.warps);
-                            let extents = u64::from(Width::of(element, plan.len).extents());
+                            let (each, rows) = (Width::of(element, plan.len).extents(), plan.team.answers);
+                            assert!(rows.is_multiple_of(each), "{plan}");
                             assert!(
-                                warps * extents >= plan.count && plan.len <= element.leaf_elements(),
+                                warps * u64::from(rows) >= plan.count && plan.len <= element.leaf_elements(),
                                 "{plan}"
                             );
                         }

@@ -16,11 +16,9 @@ impl Strategy {
             Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => panic!("no operator has it"),
             Kernel::All => (bounds.threads, bounds.blocks),
             Kernel::Small => (bounds.small_threads, bounds.small_blocks),
+            Kernel::Rows if self.folds_rows_at_once() => self.threads_for_rows(bounds),
             // Of large states four slots take all registers there are.
             Kernel::Rows if is_large(self.words) => (bounds.threads, 1),
-            // Three blocks of small states, whose code would take a register or two more: on H200s on 2026-11-26 sums of rows of 1024 bf16 took
-            // 28.0 µs with 81, which is two blocks, and 22.2 with at most 80.
-            Kernel::Rows if self.words <= 3 && self.arrays == 1 && all == 512 => (256, 3),
             Kernel::Rows => (bounds.threads, bounds.blocks),
             // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments' slots and of a leaf.
             Kernel::Segments => (64, least(all, self.resident_for_segments()) / 64),
@@ -29,6 +27,19 @@ impl Strategy {
                 let threads = least(LANES * most_warps(self.words), most);
                 (threads, least(all, least(bounds.apart, resident)) / threads)
             }
+        }
+    }
+
+    /// Rows that are folded at once: a warp has 4 KiB in flight, so that a few warps are enough for the memory. What selects
+    /// among elements of 1 and 2 bytes unpacks them, and spills 4 bytes with 80 registers.
+    const fn threads_for_rows(self, bounds: LaunchBounds) -> (u32, u32) {
+        match (bounds.threads * bounds.blocks, self.words, self.bytes()) {
+            (512, 1 | 3, 1 | 2) if self.algebra.in_any_order() => (128, 5),
+            // Three blocks of small states, whose code would take a register or two more: on H200s on 2026-11-26 sums of rows of 1024 bf16 took
+            // 28.0 µs with 81, which is two blocks, and 22.2 with at most 80.
+            (512, ..) => (256, 3),
+            (all @ 768.., ..) => (256, all / 256),
+            _ => (bounds.threads, bounds.blocks),
         }
     }
 

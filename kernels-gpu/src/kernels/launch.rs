@@ -115,7 +115,7 @@ pub struct Arguments<T: Source> {
     pub output: Output,
     /// Leaves that each warp folds of a tile; steps of a team; leaves of a tile of segments.
     pub steps: u32,
-    /// Answers in a warp of a team.
+    /// Answers in a warp of a team; rows of a warp.
     pub answers: u32,
     /// Warps of a team.
     pub warps: u32,

@@ -187,7 +187,7 @@ pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kern
             Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => unreachable!("no operator has it"),
             Kernel::All => whole::reduce_all(simt, op, extents, steps, meeting, output),
             Kernel::Small => whole::reduce_small(simt, op, extents.whole(), meeting, output),
-            Kernel::Rows => rows::reduce_rows(simt, op, extents, output),
+            Kernel::Rows => rows::reduce_rows(simt, op, extents, answers, output),
             Kernel::Strided => strided::reduce_strided(simt, op, extents, team, meeting, output),
             Kernel::Segments => segments::reduce_segments(simt, op, extents.segments(), steps, meeting, output),
         }

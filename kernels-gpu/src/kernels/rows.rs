@@ -10,9 +10,15 @@ use crate::{
             contiguous,
             extents::{Extents, Input},
             fragment::Fragment,
+            rows::{self as plain, Tiling},
             source::Source,
         },
-        reduce::{in_order, warp},
+        reduce::{
+            in_order,
+            rows::{self, Transposed},
+            warp,
+        },
+        strategy::Strategy,
     },
     tree::{LANES, VECTOR_BYTES, row_elements},
 };
@@ -53,10 +59,11 @@ impl Width {
     }
 }
 
-/// Folds each extent, of at most a leaf, to its answer.
+/// Folds each extent, of at most a leaf, to its answer; a warp has `rows` of them.
 ///
 /// ```text
-/// thread: a vector of each of 4 extents, or 8 of one ─ warp: as many shuffles as the lanes of an extent need ─ finish
+/// whole vectors:  thread: 8 vectors, 4 KiB of neighbouring rows a warp ─ warp: a transposing butterfly ─ finish, all lanes at once
+/// any others:     thread: a vector of each of 4 extents, or 8 of one ─ warp: as many shuffles as the lanes of an extent need ─ finish
 /// ```
 ///
 /// # Safety
@@ -64,21 +71,94 @@ impl Width {
 /// `extents` are valid and unwritten for the whole launch; `output`'s pointers are null or valid. All threads of the grid call
 /// this alike, in as many warps as the extents need.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, extents: Extents<T>, output: Output) {
+pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    extents: Extents<T>,
+    rows: u32,
+    output: Output,
+) {
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
-    let width = Width::of(T::ELEMENT, extents.len);
-    let first = warp * u64::from(width.extents());
-    if !M::ALGEBRA.commutes {
-        // SAFETY: passed on to the caller.
-        return unsafe { reduce_in_order(simt, op, extents, first, output) };
+    let first = warp * u64::from(rows);
+    if first >= extents.count {
+        return;
     }
-    let (lanes, slots) = match width {
+    if const { Strategy::of::<T, M>().folds_rows_at_once() }
+        && let Some(tiling) = plain::tiling(extents)
+        && tiling.rows() == rows
+    {
+        // SAFETY: passed on to the caller.
+        return unsafe { reduce_at_once(simt, op, extents, tiling, first, output) };
+    }
+    let (mut number, mut left) = (first, simt.opaque(rows));
+    while left > 0 && number < extents.count {
+        // A length that is each turn's own to a compiler: what it makes of one would wait in registers from turn to turn.
+        let len = u64::from(simt.opaque(extents.len as u32 ^ left) ^ left);
+        let extents = Extents { len, ..extents };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if M::ALGEBRA.commutes {
+                reduce_some(simt, op, extents, number, output);
+            } else {
+                reduce_in_order(simt, op, extents, number, output);
+            }
+        }
+        let done = Width::of(T::ELEMENT, extents.len).extents();
+        number += u64::from(done);
+        left = simt.opaque(u32::saturating_sub(left, done));
+    }
+}
+
+/// Folds a warp's rows, from number `first` on, that are [whole vectors](plain::tiling).
+///
+/// # Safety
+///
+/// As [`reduce_rows`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    extents: Extents<T>,
+    tiling: Tiling,
+    first: u64,
+    output: Output,
+) {
+    let held = Transposed::of(tiling.slots(), tiling.lanes);
+    // SAFETY: passed on to the caller.
+    let read = unsafe { plain::load(simt, extents, tiling, first, op.filler()) };
+    let states = rows::fold(simt, op, read);
+    let mut states = rows::transpose(simt, op, states, held, tiling.lanes);
+    let mut turn = simt.opaque(0);
+    while turn < held.count() {
+        let before = held.slot(simt, turn) * tiling.in_slot() + (simt.lane() >> tiling.lanes);
+        let number = first + u64::from(before);
+        if held.finishes(tiling.lane(simt)) && number < extents.count {
+            // SAFETY: passed on to the caller; each extent has one such lane.
+            unsafe { finish(simt, op, extents.len, states[0], output, number) };
+        }
+        let [done, b, c, d, e, f, g, h] = states;
+        states = [b, c, d, e, f, g, h, done];
+        turn = simt.opaque(turn + 1);
+    }
+}
+
+/// Folds as many extents as a [width](Width::extents) has, from number `first` on, which lie anyhow.
+///
+/// # Safety
+///
+/// As [`reduce_rows`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+unsafe fn reduce_some<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    extents: Extents<T>,
+    first: u64,
+    output: Output,
+) {
+    let (lanes, slots) = match Width::of(T::ELEMENT, extents.len) {
         Width::Lanes(lanes) => (lanes, SLOTS),
         Width::Warp => (LANES, 1),
     };
-    if slots == 1 && first >= extents.count {
-        return;
-    }
     let share = Share { extents, first, lanes };
     // SAFETY: passed on to the caller.
     let runs = unsafe { share.runs(simt, slots) };

@@ -140,7 +140,7 @@ impl Strategy {
         self.algebra.unordered_words > 0
     }
 
-    const fn bytes(self) -> usize {
+    pub(crate) const fn bytes(self) -> usize {
         self.element.bytes()
     }
 
@@ -264,6 +264,53 @@ impl Strategy {
         let is_vector = matches!(self.bytes(), 2 | 4 | 8);
         let words = self.words * VECTOR_BYTES / self.bytes();
         is_vector && self.arrays == 1 && self.algebra.commutes && self.words <= 2 && words <= MOST_COLUMN_WORDS
+    }
+}
+
+/// Short rows.
+impl Strategy {
+    /// Whether rows of whole vectors are folded [4 KiB at a time](crate::stages::reduce::rows) by a warp: of operators whose states of eight
+    /// slots a lane has registers for, beside eight vectors. Bytes have 16 columns, too much code where each is combined in the tree.
+    ///
+    /// On one H200 on 2026-11-27 sums of f32 rows of 64 took 64.7 µs for 103.8, of 256 9.5 for 14.5; sums of bf16 34.2 for 75.3 and 6.3 for 12.2. Not so where
+    /// combining two states is much code: log-sum-exp of f32 rows of 64 took 135 µs for 246, but 73.8 for 55.8 at 1,024, and 10 to 25 % more where
+    /// rows are not whole vectors, for it takes 128 registers.
+    #[must_use]
+    pub const fn folds_rows_at_once(self) -> bool {
+        let (is_one, is_plain) = (self.arrays == 1, self.algebra.commutes && !self.algebra.folds_columns);
+        let has_room = if self.algebra.in_any_order() {
+            self.words <= 3
+        } else if self.is_heavy() {
+            self.words == 1
+        } else {
+            self.words <= 2 && self.bytes() > 1
+        };
+        is_one && is_plain && has_room
+    }
+
+    /// Whether all of a lane's vectors of rows are folded by code of their own, where that is little: else two in a turn of a loop. Only of
+    /// operators to which no order matters.
+    #[must_use]
+    pub const fn folds_row_vectors_at_once(self) -> bool {
+        self.words == 1 && self.bytes() >= 4
+    }
+
+    /// Whether columns of rows are folded in a loop, by an operator of much code.
+    #[must_use]
+    pub const fn folds_row_columns_in_loop(self) -> bool {
+        self.is_heavy() && self.bytes() < 16
+    }
+
+    /// Columns of rows that are folded side by side: as many as a vector has of small states; those of a word where they are unpacked, or states are not small; one
+    /// in a turn of a loop.
+    #[must_use]
+    pub const fn row_columns_at_once(self) -> usize {
+        match self.bytes() {
+            16 => 1,
+            4.. if self.is_heavy() => 1,
+            4 if self.words == 1 => 4,
+            _ => 2,
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! | apart, neighbours' by words that lanes exchange | [`transposed`] |
 //! | under a mask | [`mask`], beside either |
 //! | in two arrays | either, by [`source`] |
+//! | in short rows of whole vectors, several a warp | [`rows`] |
 //!
 //! Nothing here folds.
 
@@ -16,6 +17,7 @@ pub mod extents;
 pub mod fragment;
 pub mod gather;
 pub mod mask;
+pub mod rows;
 pub mod segments;
 pub mod source;
 pub mod transposed;

@@ -3,7 +3,7 @@
 //! | states of | meet in |
 //! |---|---|
 //! | the elements of a fragment | [`thread`], or [`apart`] and [`in_order`] |
-//! | lanes | [`warp`] |
+//! | lanes | [`warp`]; of several rows at once, [`rows`] |
 //! | warps | [`block`], by way of a [`tile`] and its [`run`]s; [`team`], for answers side by side |
 //! | blocks | [`grid`] |
 //! | leaves of a row operation, in two looks | [`leaf`] |
@@ -16,6 +16,7 @@ pub mod block;
 pub mod grid;
 pub mod in_order;
 pub mod leaf;
+pub mod rows;
 pub mod run;
 pub mod team;
 pub mod thread;

@@ -259,7 +259,7 @@ impl<T, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
 
 /// A vector without its first bytes: `bytes` of them, a constant.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn moved_down([a, b, c, d]: [u32; 4], bytes: usize) -> [u32; 4] {
+pub(crate) fn moved_down([a, b, c, d]: [u32; 4], bytes: usize) -> [u32; 4] {
     match bytes {
         4 => [b, c, d, 0],
         8 => [c, d, 0, 0],
@@ -366,7 +366,7 @@ fn fold_elements<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, from: At<T>, 
 }
 
 /// `2` to the power of `levels` turns: a number that neither the compiler nor the assembler knows, for either unrolls the loop otherwise.
-fn turns<S: Simt>(simt: S, levels: u32) -> u32 {
+pub(crate) fn turns<S: Simt>(simt: S, levels: u32) -> u32 {
     u32::min(simt.warps() * LANES, simt.opaque(1 << levels))
 }
 

@@ -139,7 +139,7 @@ pub fn fold_four<S: Simt, T, M: Monoid<T>, const LITTLE: bool>(
 
 /// Of two rows a lane keeps `low`, and its partner, whose number differs in the bit `reach`, the other: each combined with what the
 /// other lane has of it.
-fn meet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, low: M::State, high: M::State) -> M::State {
+pub(crate) fn meet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, low: M::State, high: M::State) -> M::State {
     let (keep, give) = if simt.lane() & reach == 0 {
         (low, high)
     } else {

@@ -143,7 +143,7 @@ pub fn emulated<I: Source, M: Monoid<I>, B: Element>(
                 Kernel::All => {
                     whole::reduce_all(lane, op, extents, arguments.steps, arguments.meeting, arguments.output);
                 }
-                Kernel::Rows => rows::reduce_rows(lane, op, extents, arguments.output),
+                Kernel::Rows => rows::reduce_rows(lane, op, extents, arguments.answers, arguments.output),
                 Kernel::Strided => {
                     let Arguments {
                         answers, warps, steps, ..

@@ -8,7 +8,7 @@ use warpfold::{
     plan::Team,
 };
 use warpfold_kernels::{
-    element::{Element, Type, bf16},
+    element::{Element, Type, bf16, f16},
     kernels::{Kernel, strided},
 };
 use warpfold_tests::{
@@ -224,7 +224,7 @@ fn columns_of_vectors() {
     agrees::<f32, _>(ops::Sum);
     agrees::<f32, _>(ops::Max);
     agrees::<bf16, _>(ops::Sum);
-    agrees::<f64, _>(ops::Product);
+    agrees::<f16, _>(ops::Product);
 }
 
 /// Answers of one byte and of two lie side by side: the operators themselves, not by way of another's words.

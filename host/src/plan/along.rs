@@ -3,11 +3,16 @@
 use std::fmt;
 
 use warpfold_kernels::{
-    kernels::{Entry, Kernel, columns::most_tiles, rows::Width, strided},
+    kernels::{
+        Entry, Kernel,
+        columns::{AT_ONCE, most_tiles},
+        rows::Width,
+        strided,
+    },
     stages::{
         load::rows::Tiling,
         reduce::team::Team,
-        strategy::{COLUMN_LEVELS, answers_at_once, is_vast, most_states},
+        strategy::{COLUMN_LEVELS, is_vast, most_states},
     },
     tree::{LANES, ROWS, VECTOR_BYTES},
 };
@@ -116,8 +121,7 @@ impl Plan {
             steps /= 2;
         }
         let tiles = tiles(steps);
-        let at_once = answers_at_once(entry.state_words, vector as usize) as u64;
-        let parts = u64::from(COLUMN_WARPS * LANES) / (u64::from(LANES) / groups * at_once);
+        let parts = u64::from(COLUMN_WARPS) * groups / u64::from(AT_ONCE);
         (tiles <= most_tiles(parts as u32)).then(|| {
             Ok(Self {
                 entry,

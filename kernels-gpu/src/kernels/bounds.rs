@@ -19,6 +19,7 @@ impl Strategy {
             Kernel::Rows if self.folds_rows_at_once() => self.threads_for_rows(bounds),
             // Of large states four slots take all registers there are.
             Kernel::Rows if is_large(self.words) => (bounds.threads, 1),
+            Kernel::Rows if self.words <= 3 && self.arrays == 1 && all == 512 => (256, 3),
             Kernel::Rows => (bounds.threads, bounds.blocks),
             // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments' slots and of a leaf.
             Kernel::Segments => (64, least(all, self.resident_for_segments()) / 64),
@@ -31,10 +32,10 @@ impl Strategy {
     }
 
     /// Rows that are folded at once: a warp has 4 KiB in flight, so that a few warps are enough for the memory. What selects
-    /// among elements of 1 and 2 bytes unpacks them, and spills 4 bytes with 80 registers.
+    /// among elements of 2 bytes unpacks them, and spills 4 bytes with 80 registers.
     const fn threads_for_rows(self, bounds: LaunchBounds) -> (u32, u32) {
         match (bounds.threads * bounds.blocks, self.words, self.bytes()) {
-            (512, 1 | 3, 1 | 2) if self.algebra.in_any_order() => (128, 5),
+            (512, 1 | 3, 2) if self.algebra.in_any_order() => (128, 5),
             // Three blocks of small states, whose code would take a register or two more: on H200s on 2026-11-26 sums of rows of 1024 bf16 took
             // 28.0 µs with 81, which is two blocks, and 22.2 with at most 80.
             (512, ..) => (256, 3),
@@ -74,15 +75,15 @@ impl Strategy {
     /// Barriers in the source of a kernel: as many must stand in its code.
     ///
     /// Of whole arrays the block's two, one behind the ticket, and, unless threads accumulate, one between two rounds of slots. Of what lies apart
-    /// two meetings of two, if any warps meet; the slots' writers and readers; and in the loop of slots. Columns have a meeting of two, two of
-    /// parts of two, and two about the ticket.
+    /// two meetings of two, if any warps meet; the slots' writers and readers; and in the loop of slots. Columns have two meetings of two,
+    /// three of parts of two, and two about the ticket.
     #[must_use]
     pub const fn barriers(self, kernel: Kernel) -> u32 {
         match kernel {
             Kernel::All if self.accumulates_per_thread() => 3,
             Kernel::All => 4,
             Kernel::Small => 1,
-            Kernel::Strided if self.has_columns() => 16,
+            Kernel::Strided if self.has_columns() => 20,
             Kernel::Strided if most_warps(self.words) > 1 => 8,
             Kernel::Strided => 4,
             Kernel::Rows | Kernel::Segments | Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => 0,

@@ -7,7 +7,6 @@ use crate::{
     simt::Simt,
     stages::{
         columns::each,
-        each_word,
         emit::{Output, finish},
         load::{
             extents::Extents,
@@ -20,13 +19,16 @@ use crate::{
             team::Team,
         },
         store_state,
-        strategy::{COLUMN_LEVELS, answers_at_once},
+        strategy::COLUMN_LEVELS,
     },
     tree::{LANES, Place, ROWS, leaf_elements, pending::Pending, row_elements, vector_elements},
 };
 
 /// The most answers of a lane: one of each element that it reads at once.
 const MOST: usize = 8;
+
+/// Answers of a vector that are combined in a block at once, a word of each thread for each.
+pub const AT_ONCE: u32 = 4;
 
 /// Slots that a thread asks for before it combines any: on an H200 a block folded 128 slots of 256 answers in 10 µs by eight at a time.
 const SLOTS_AT_ONCE: u32 = 32;
@@ -43,33 +45,62 @@ const SLOT_LEVELS: u32 = 5;
 /// How a block's threads share the work.
 #[derive(Clone, Copy)]
 struct Block {
-    /// Lanes side by side, each with a vector of neighbouring answers: a power of two. The groups of as many have neighbouring parts.
+    /// The answers of a block, those of a vector for each of some lanes.
+    answers: u32,
+    /// Lanes side by side, each with a vector of answers: a power of two. The groups of as many have neighbouring parts.
     lanes: u32,
     /// Threads that share what there is of an answer, once states are combined: a power of two.
     parts: u32,
-    /// Of answers that are combined at once this thread's, as their states lie, and which part is its own.
+    /// Of the answers that are combined at once this thread's, as their states lie, and which part is its own.
     answer: u32,
     part: u32,
+    /// The number of the block's set of answers, and of its tile.
+    set: u32,
+    tile: u32,
+    tiles: u32,
 }
 
 impl Block {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn new<S: Simt, T: Item>(simt: S, team: Team, at_once: u32) -> Self {
+    fn new<S: Simt, T: Item>(simt: S, team: Team, tiles: u64) -> Self {
         let lanes = team.answers / vector_elements::<T>() as u32;
-        let shift = u32::trailing_zeros(lanes * at_once);
+        let shift = u32::trailing_zeros(lanes * AT_ONCE);
+        let tiles = (tiles as u32).max(1);
         Self {
+            answers: team.answers,
             lanes,
             parts: simt.threads() >> shift,
             answer: simt.thread() & ((1 << shift) - 1),
             part: simt.thread() >> shift,
+            set: simt.block() / tiles,
+            tile: simt.block() % tiles,
+            tiles,
         }
     }
 
-    /// The number of this thread's answer in its vector and of the vector among the lanes'.
+    /// The number of this thread's answer among those of its vector, and of the vector among the lanes'.
     fn place(self) -> (u32, u32) {
         let shift = u32::trailing_zeros(self.lanes);
         (self.answer >> shift, self.answer & (self.lanes - 1))
     }
+
+    /// The number of its answer in a round.
+    fn number<T: Item>(self, round: u32) -> u64 {
+        let (answer, vector) = self.place();
+        let of_set = vector * vector_elements::<T>() as u32 + round * AT_ONCE + answer;
+        u64::from(self.set) * u64::from(self.answers) + u64::from(of_set)
+    }
+
+    /// The slot of a tile for it.
+    fn slot(self, round: u32, tile: u32) -> u64 {
+        let tile = u64::from(self.set) * u64::from(self.tiles) + u64::from(tile);
+        tile * u64::from(self.answers) + u64::from(round * self.lanes * AT_ONCE + self.answer)
+    }
+}
+
+/// Turns in which the answers of a vector are combined.
+const fn rounds<T: Item>() -> u32 {
+    vector_elements::<T>() as u32 / AT_ONCE
 }
 
 /// Folds each extent to its answer: the extents are neighbours, a number of whole vectors, without a layout.
@@ -92,62 +123,40 @@ pub unsafe fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(
     meeting: Meeting,
     output: Output,
 ) {
-    let at_once = const { answers_at_once(<M::State as Words>::COUNT, vector_elements::<T>()) };
-    let block = Block::new::<S, T>(simt, team, at_once as u32);
-    let tiles = (meeting.tiles as u32).max(1);
-    let (set, tile) = (simt.block() / tiles, simt.block() % tiles);
+    let block = Block::new::<S, T>(simt, team, meeting.tiles);
     // SAFETY: passed on to the caller.
-    let mut states = unsafe { fold_lane(simt, op, extents, team, block, [set, tile]) };
-    let (vector_answer, vector) = block.place();
-    let slot = |round: u32, tile: u32| {
-        let of_set = u64::from(set) * meeting.tiles + u64::from(tile);
-        of_set * u64::from(team.answers) + u64::from(round * (team.answers / rounds::<T>(at_once)) + block.answer)
-    };
-    let write = |round: u32, total: M::State| {
-        let of_set = vector * vector_elements::<T>() as u32 + round * at_once as u32 + vector_answer;
-        let answer = u64::from(set) * u64::from(team.answers) + u64::from(of_set);
-        if block.part == 0 && answer < extents.count {
-            // SAFETY: passed on to the caller; each answer has one such thread.
-            unsafe { finish(simt, op, extents.len, total, output, answer) };
-        }
-    };
+    let mut states = unsafe { fold_lane(simt, op, extents, team.steps, block) };
     let mut round = simt.opaque(0);
-    while round < rounds::<T>(at_once) {
-        let total = combine_block(simt, op, block, at_once, states);
-        if tiles == 1 {
-            write(round, total);
-        } else if block.part == 0 {
+    while block.tiles > 1 && round < rounds::<T>() {
+        let total = combine_block(simt, op, block, states);
+        if block.part == 0 {
             // SAFETY: passed on to the caller; each slot has one such thread.
-            unsafe { store_state(simt, meeting.slots, slot(round, tile), total) };
+            unsafe { store_state(simt, meeting.slots, block.slot(round, block.tile), total) };
         }
-        states = turned(states, at_once);
+        states = turned(states);
         round = simt.opaque(round + 1);
     }
-    let here = Meeting {
-        tickets: meeting.tickets.wrapping_add(set as usize),
-        blocks: tiles,
-        ..meeting
-    };
-    simt.barrier();
     // SAFETY: passed on to the caller.
-    if tiles == 1 || !unsafe { grid::arrives_last(simt, here) } {
+    if block.tiles > 1 && !unsafe { grid::arrives_last_of(simt, meeting, block.set, block.tiles) } {
         return;
     }
     let mut round = simt.opaque(0);
-    while round < rounds::<T>(at_once) {
-        let first = meeting
-            .slots
-            .wrapping_add(slot(round, 0) as usize * <M::State as Words>::COUNT);
-        // SAFETY: passed on to the caller; the writers synchronised with this block.
-        let total = unsafe { fold_slots(simt, op, block, tiles, first, team.answers) };
-        write(round, combine_parts(simt, op, block, total));
+    while round < rounds::<T>() {
+        let total = if block.tiles == 1 {
+            combine_block(simt, op, block, states)
+        } else {
+            // SAFETY: passed on to the caller; the writers synchronised with this block.
+            let total = unsafe { fold_slots(simt, op, block, round, meeting.slots) };
+            combine_parts(simt, op, block, total)
+        };
+        let number = block.number::<T>(round);
+        if block.part == 0 && number < extents.count {
+            // SAFETY: passed on to the caller; each answer has one such thread.
+            unsafe { finish(simt, op, extents.len, total, output, number) };
+        }
+        states = turned(states);
         round = simt.opaque(round + 1);
     }
-}
-
-/// Turns in which the answers of a vector are combined, so many at once.
-const fn rounds<T: Item>(at_once: usize) -> u32 {
-    (vector_elements::<T>() / at_once) as u32
 }
 
 /// The states of a lane's answers, of the first so many there are.
@@ -155,9 +164,9 @@ type States<State> = [State; MOST];
 
 /// Those that come next are the first.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn turned<State: Copy>(states: States<State>, by: usize) -> States<State> {
+fn turned<State: Copy>(states: States<State>) -> States<State> {
     let mut turned = states;
-    each!(i < MOST => turned[i] = states[(i + by) % MOST]);
+    each!(i < MOST => turned[i] = states[(i + AT_ONCE as usize) % MOST]);
     turned
 }
 
@@ -171,18 +180,17 @@ unsafe fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     extents: Extents<T>,
-    team: Team,
+    steps: u32,
     block: Block,
-    [set, tile]: [u32; 2],
 ) -> States<M::State> {
     let width = const { row_elements::<T>() as u64 };
     let shift = u32::trailing_zeros(block.lanes);
-    let unit = (u64::from(tile * simt.warps() + simt.warp()) << (u32::trailing_zeros(LANES) - shift))
+    let unit = (u64::from(block.tile * simt.warps() + simt.warp()) << (u32::trailing_zeros(LANES) - shift))
         + u64::from(simt.lane() >> shift);
-    let column = unit * u64::from(team.steps);
+    let column = unit * u64::from(steps);
     // The columns of a leaf are neighbours, and a lane's are all of one.
     let mut first = column / width * leaf_elements::<T>() as u64 + column % width;
-    let vector = u64::from(set * block.lanes + (simt.lane() & (block.lanes - 1)));
+    let vector = u64::from(block.set * block.lanes + (simt.lane() & (block.lanes - 1)));
     let answer = vector * vector_elements::<T>() as u64;
     let count = if answer < extents.count { extents.len } else { 0 };
     let mut column = Column {
@@ -197,7 +205,7 @@ unsafe fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
     let mut states = [op.identity(); MOST];
     let mut waiting = [states; COLUMN_LEVELS as usize];
     let mut step = simt.opaque(0);
-    while step < team.steps {
+    while step < steps {
         // SAFETY: passed on to the caller.
         states = unsafe { column.fold(simt, op, first) };
         let mut is_carried = true;
@@ -322,36 +330,22 @@ unsafe fn elements<S: Simt, T: Element>(simt: S, from: *const T) -> [u32; WORDS]
     words
 }
 
-/// Combines the states of a block's lanes, of the first so many answers of each: neighbours first.
+/// Combines the states of a block's lanes, of the first [`AT_ONCE`] answers of each: neighbours first.
 ///
 /// Called by: all threads of the block together · Valid in: threads of part 0, that of their own answer · Scratch: the shared buffers
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn combine_block<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    block: Block,
-    at_once: usize,
-    states: States<M::State>,
-) -> M::State {
-    let count = const { <M::State as Words>::COUNT as u32 };
-    let at = |answer: u32, word: usize, thread: u32| (answer * count + word as u32) * simt.threads() + thread;
-    each!(i < 4 => if i < at_once {
-        each_word(states[i], |word, bits| simt.store_shared(at(i as u32, word, simt.thread()), bits));
-    });
+fn combine_block<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, block: Block, states: States<M::State>) -> M::State {
+    debug_assert!(<M::State as Words>::COUNT == 1, "a word of each thread for each answer");
+    each!(i < 4 => simt.store_shared(i as u32 * simt.threads() + simt.thread(), states[i].word(0)));
     simt.barrier();
     // As many groups of lanes as answers at once are this thread's.
     let (answer, vector) = block.place();
     let of_group = |group: u32| {
-        let thread = (block.part * at_once as u32 + group) * block.lanes + vector;
-        M::State::from_words(|word| simt.load_shared(at(answer, word, thread)))
+        let thread = (block.part * AT_ONCE + group) * block.lanes + vector;
+        M::State::from_words(|_| simt.load_shared(answer * simt.threads() + thread))
     };
-    let mut total = of_group(0);
-    if at_once > 1 {
-        total = op.combine(total, of_group(1));
-    }
-    if at_once > 2 {
-        total = op.combine(total, op.combine(of_group(2), of_group(3)));
-    }
+    let [a, b, c, d] = [0, 1, 2, 3].map(of_group);
+    let total = op.combine(op.combine(a, b), op.combine(c, d));
     // The buffer is free again.
     simt.barrier();
     combine_parts(simt, op, block, total)
@@ -362,17 +356,16 @@ fn combine_block<S: Simt, T: Source, M: Monoid<T>>(
 /// Called by, Valid in, Scratch: as [`combine_block`]
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn combine_parts<S: Simt, T, M: Monoid<T>>(simt: S, op: M, block: Block, mut total: M::State) -> M::State {
+    let at = |part: u32| part * (block.lanes * AT_ONCE) + block.answer;
     let mut left = block.parts;
     while left > 1 {
-        let of = simt.threads() / block.parts;
-        let at = |word: usize, part: u32| word as u32 * simt.threads() + part * of + block.answer;
         if block.part < left {
-            each_word(total, |word, bits| simt.store_shared(at(word, block.part), bits));
+            simt.store_shared(at(block.part), total.word(0));
         }
         simt.barrier();
         left /= 2;
         if block.part < left {
-            let state = |part| M::State::from_words(|word| simt.load_shared(at(word, part)));
+            let state = |part| M::State::from_words(|_| simt.load_shared(at(part)));
             total = op.combine(state(2 * block.part), state(2 * block.part + 1));
         }
         simt.barrier();
@@ -380,7 +373,7 @@ fn combine_parts<S: Simt, T, M: Monoid<T>>(simt: S, op: M, block: Block, mut tot
     total
 }
 
-/// Folds this thread's part of the slots of an answer's tiles, so many slots apart, neighbours first.
+/// Folds this thread's part of the slots of its answer's tiles, neighbours first.
 ///
 /// # Safety
 ///
@@ -390,21 +383,20 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(
     simt: S,
     op: M,
     block: Block,
-    tiles: u32,
+    round: u32,
     slots: *const u32,
-    apart: u32,
 ) -> M::State {
-    let words = const { <M::State as Words>::COUNT };
-    let each = (((tiles - 1) >> u32::trailing_zeros(block.parts)) + 1).next_power_of_two();
-    let mut left = u32::min(u32::saturating_sub(tiles, block.part * each), each);
-    let mut from = slots.wrapping_add((block.part * each) as usize * apart as usize * words);
+    let each = u32::next_power_of_two(((block.tiles - 1) >> u32::trailing_zeros(block.parts)) + 1);
+    let first = block.part * each;
+    let mut left = u32::min(u32::saturating_sub(block.tiles, first), each);
+    let mut from = slots.wrapping_add(block.slot(round, first) as usize);
     let mut pending = Pending::<_, SLOT_LEVELS>::nothing(op);
     let mut group = simt.opaque(0);
     while left > 0 {
         let state = |i: u32| {
             if i < left {
                 // SAFETY: passed on to the caller: it is there.
-                unsafe { load_state(simt, from, u64::from(i * apart)) }
+                unsafe { load_state(simt, from, u64::from(i * block.answers)) }
             } else {
                 op.identity()
             }
@@ -414,7 +406,7 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(
         let two = |a, b| op.combine(grid::fold_eight(op, a), grid::fold_eight(op, b));
         let state = op.combine(two(a, b), two(c, d));
         pending.push(simt, op, group, state);
-        from = from.wrapping_add((SLOTS_AT_ONCE * apart) as usize * words);
+        from = from.wrapping_add((SLOTS_AT_ONCE * block.answers) as usize);
         left = u32::saturating_sub(left, SLOTS_AT_ONCE);
         group = simt.opaque(group + 1);
     }

@@ -320,8 +320,7 @@ impl Loaded {
     /// Half of the weights of a vector, or all of 4 bytes, by its words; without biases.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(crate) fn of_words<T: Element>(floats: Floats, words: [u32; WORDS], half: usize) -> Self {
-        let all = floats.unpack::<T>(words);
-        let mut columns = Self::PLAIN;
+        let (all, mut columns) = (floats.unpack::<T>(words), Self::PLAIN);
         each!(i < WORDS, 4 => columns.weights[i] = all[(half * WORDS + i) % MOST]);
         columns
     }

@@ -85,22 +85,6 @@ pub const fn most_warps(words: usize) -> u32 {
 /// Of a team's steps, subtrees that wait.
 pub const STEP_LEVELS: u32 = 5;
 
-/// Slots of a column that a lane asks for before it combines any: eight where they have room in registers.
-#[must_use]
-pub const fn slots_at_once(words: usize) -> u32 {
-    if words > 2 { 1 } else { 8 }
-}
-
-/// Words of the states that a lane has of a vector's answers, each folded by itself: the most for which there are registers.
-const MOST_COLUMN_WORDS: usize = 8;
-
-/// Answers of a vector whose states of `words` words are combined in a block at once: of each of its threads four words.
-#[must_use]
-pub const fn answers_at_once(words: usize, vector: usize) -> usize {
-    let most = TEAM_BUFFER as usize / 256 / words;
-    if vector < most { vector } else { most }
-}
-
 /// Of a lane's columns of the tree, subtrees that wait.
 pub const COLUMN_LEVELS: u32 = 5;
 
@@ -261,31 +245,46 @@ impl Strategy {
     /// whose states have room in registers.
     #[must_use]
     pub const fn has_columns(self) -> bool {
-        let is_vector = matches!(self.bytes(), 2 | 4 | 8);
-        let words = self.words * VECTOR_BYTES / self.bytes();
-        is_vector && self.arrays == 1 && self.algebra.commutes && self.words <= 2 && words <= MOST_COLUMN_WORDS
+        self.is_usual_float() && self.algebra.commutes && self.words == 1 && !self.is_heavy()
+    }
+
+    /// Slots of an answer that a lane asks for before it combines any: eight where they have room in registers, and combining them is little
+    /// code.
+    #[must_use]
+    pub const fn slots_at_once(self) -> u32 {
+        if self.arrays == 1 && self.words <= 2 && !self.is_heavy() {
+            8
+        } else {
+            1
+        }
+    }
+
+    /// Whether it is of one array of f16, bf16 or f32: those that short rows and columns of have code of their own, which for all types would be
+    /// an eighth of all kernels.
+    const fn is_usual_float(self) -> bool {
+        self.arrays == 1 && matches!(self.element, Type::F16 | Type::Bf16 | Type::F32)
     }
 }
 
 /// Short rows.
 impl Strategy {
     /// Whether rows of whole vectors are folded [4 KiB at a time](crate::stages::reduce::rows) by a warp: of operators whose states of eight
-    /// slots a lane has registers for, beside eight vectors. Bytes have 16 columns, too much code where each is combined in the tree.
+    /// slots a lane has registers for, beside eight vectors.
     ///
     /// On one H200 on 2026-11-27 sums of f32 rows of 64 took 64.7 µs for 103.8, of 256 9.5 for 14.5; sums of bf16 34.2 for 75.3 and 6.3 for 12.2. Not so where
     /// combining two states is much code: log-sum-exp of f32 rows of 64 took 135 µs for 246, but 73.8 for 55.8 at 1,024, and 10 to 25 % more where
     /// rows are not whole vectors, for it takes 128 registers.
     #[must_use]
     pub const fn folds_rows_at_once(self) -> bool {
-        let (is_one, is_plain) = (self.arrays == 1, self.algebra.commutes && !self.algebra.folds_columns);
+        let is_plain = self.algebra.commutes && !self.algebra.folds_columns;
         let has_room = if self.algebra.in_any_order() {
             self.words <= 3
         } else if self.is_heavy() {
             self.words == 1
         } else {
-            self.words <= 2 && self.bytes() > 1
+            self.words <= 2
         };
-        is_one && is_plain && has_room
+        self.is_usual_float() && is_plain && has_room
     }
 
     /// Whether all of a lane's vectors of rows are folded by code of their own, where that is little: else two in a turn of a loop. Only of
@@ -298,7 +297,7 @@ impl Strategy {
     /// Whether columns of rows are folded in a loop, by an operator of much code.
     #[must_use]
     pub const fn folds_row_columns_in_loop(self) -> bool {
-        self.is_heavy() && self.bytes() < 16
+        self.is_heavy()
     }
 
     /// Columns of rows that are folded side by side: as many as a vector has of small states; those of a word where they are unpacked, or states are not small; one
@@ -306,8 +305,7 @@ impl Strategy {
     #[must_use]
     pub const fn row_columns_at_once(self) -> usize {
         match self.bytes() {
-            16 => 1,
-            4.. if self.is_heavy() => 1,
+            4 if self.is_heavy() => 1,
             4 if self.words == 1 => 4,
             _ => 2,
         }

@@ -13,7 +13,7 @@ use crate::{
             warp,
         },
         store_state,
-        strategy::{Strategy, slots_at_once},
+        strategy::Strategy,
     },
     tree::LANES,
 };
@@ -117,6 +117,25 @@ pub unsafe fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(
 pub unsafe fn arrives_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
     // SAFETY: passed on to the caller.
     all_hear(simt, unsafe { draws_last(simt, meeting) })
+}
+
+/// The same of a set of answers by its number, each of which has a ticket and so many blocks; the slots may have just been stored.
+///
+/// Called by: all threads of the block together · Valid in: every thread · Scratch: the notice word
+///
+/// # Safety
+///
+/// As [`last_teams_fold`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub unsafe fn arrives_last_of<S: Simt>(simt: S, meeting: Meeting, set: u32, blocks: u32) -> bool {
+    simt.barrier();
+    let here = Meeting {
+        tickets: meeting.tickets.wrapping_add(set as usize),
+        blocks,
+        ..meeting
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { arrives_last(simt, here) }
 }
 
 /// What thread 0 says, in every thread.
@@ -230,7 +249,7 @@ pub unsafe fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
 ///
 /// `meeting` is this launch's own; each tile of each team has one block.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
+pub unsafe fn last_teams_fold<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     team: Team,
@@ -248,18 +267,12 @@ pub unsafe fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
         // SAFETY: passed on to the caller; each slot has one lane.
         unsafe { store_state(simt, meeting.slots, slot(tile.into()), total) };
     }
-    simt.barrier();
-    let here = Meeting {
-        tickets: meeting.tickets.wrapping_add(set as usize),
-        blocks: meeting.tiles as u32,
-        ..meeting
-    };
     // SAFETY: passed on to the caller.
-    if !unsafe { arrives_last(simt, here) } {
+    if !unsafe { arrives_last_of(simt, meeting, set as u32, meeting.tiles as u32) } {
         return None;
     }
     // The slots of each team in turns, each of which leaves a slot where there were more than a team folds at once: seldom.
-    let each = const { slots_at_once(M::State::COUNT) };
+    let each = const { Strategy::of::<T, M>().slots_at_once() };
     let mut left = meeting.tiles as u32;
     loop {
         let units = left.div_ceil(each);

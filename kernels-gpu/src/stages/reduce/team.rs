@@ -49,7 +49,7 @@ impl Team {
     #[must_use]
     pub const fn of_slots<State: Words>(self, count: u32) -> (Self, u32) {
         let step = u32::trailing_zeros(self.lanes() * self.warps);
-        let needed = (((count - 1) >> step) + 1).next_power_of_two();
+        let needed = u32::next_power_of_two(((count - 1) >> step) + 1);
         let most = if is_vast(State::COUNT) { 1 } else { 1 << STEP_LEVELS };
         let steps = if needed < most { needed } else { most };
         let turns = ((count - 1) >> (step + u32::trailing_zeros(steps))) + 1;

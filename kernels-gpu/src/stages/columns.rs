@@ -1,5 +1,4 @@
-//! What a lane holds of the rows of a [row operation](crate::rowwise), in f32; and what is read and written beside them: the weights of columns, and what becomes of
-//! elements.
+//! What a lane holds of the rows of a [row operation](crate::rowwise), in f32; what is read beside them, the weights of columns; and what becomes of elements.
 
 use crate::{
     arithmetic::{

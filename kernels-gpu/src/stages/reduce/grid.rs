@@ -241,9 +241,8 @@ pub unsafe fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
 /// Folds the slots of all tiles of the teams' answers, neighbours first, in the last block of a set to arrive; `None` in every other. The
 /// one tile that there may be meets nobody.
 ///
-/// Called by: all threads of the block together, with the numbers of their set and their team; lanes that [hold an
-/// answer](Team::holds_answer) have the `total` of `tile` · Valid in: those lanes · Scratch: the slots, the shared buffers and their notice
-/// word
+/// Called by: all threads of the block together, with the numbers of their set and their team; lanes that [hold an answer](Team::holds_answer)
+/// have the `total` of `tile` · Valid in: those lanes · Scratch: the slots, the shared buffers and their notice word
 ///
 /// # Safety
 ///

@@ -6,7 +6,7 @@ use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
     stages::{
-        columns::each,
+        each::each,
         emit::{Output, finish},
         load::{
             extents::Extents,
@@ -17,6 +17,7 @@ use crate::{
         reduce::{
             grid::{self, Meeting},
             team::Team,
+            thread::{eight, fold_eight},
         },
         store_state,
         strategy::COLUMN_LEVELS,
@@ -401,9 +402,9 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(
                 op.identity()
             }
         };
-        let of = |first: u32| grid::eight(|i| state(first + i));
+        let of = |first: u32| eight(|i| state(first + i));
         let (a, b, c, d) = (of(0), of(8), of(16), of(24));
-        let two = |a, b| op.combine(grid::fold_eight(op, a), grid::fold_eight(op, b));
+        let two = |a, b| op.combine(fold_eight(op, a), fold_eight(op, b));
         let state = op.combine(two(a, b), two(c, d));
         pending.push(simt, op, group, state);
         from = from.wrapping_add((SLOTS_AT_ONCE * block.answers) as usize);

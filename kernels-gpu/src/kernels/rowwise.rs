@@ -34,7 +34,7 @@ use crate::{
     rowwise::{Given, ROWS, RowOp, Value as _, leaf_elements},
     simt::Simt,
     stages::{
-        columns::each,
+        each::each,
         load_state, narrow,
         reduce::leaf::{self, Leaf, Packed as _, Warps},
         store_state,

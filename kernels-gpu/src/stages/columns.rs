@@ -8,7 +8,10 @@ use crate::{
     element::{Element, Item as _, Type, bf16, f16},
     rowwise::Column,
     simt::Simt,
-    stages::load::words::{WORDS, load_element},
+    stages::{
+        each::each,
+        load::words::{WORDS, load_element},
+    },
 };
 
 /// The most elements of a vector of floats.
@@ -16,39 +19,6 @@ pub const MOST: usize = 8;
 
 /// What is made of each element of a vector: the first 4 or 8.
 pub type Held<X> = [X; MOST];
-
-/// A piece of code for each number below a constant, at most 8; or 4, or 2, where that is said, and less is to be compiled. On GPUs each is written out: a loop is none that the
-/// compiler unrolls where it is long, and what it indexes would lie in memory. Elsewhere it is a loop, which compiles in a tenth of the time.
-#[cfg(target_arch = "nvptx64")]
-macro_rules! each {
-    ($i:ident < $count:expr => $do:expr) => {{
-        each!(@ $i $count, $do, 0 1 2 3 4 5 6 7);
-    }};
-    ($i:ident < $count:expr, 4 => $do:expr) => {{
-        each!(@ $i $count, $do, 0 1 2 3);
-    }};
-    ($i:ident < $count:expr, 2 => $do:expr) => {{
-        each!(@ $i $count, $do, 0 1);
-    }};
-    (@ $i:ident $count:expr, $do:expr, $($number:literal)*) => {
-        $(if $number < $count {
-            #[allow(non_upper_case_globals)]
-            const $i: usize = $number;
-            $do;
-        })*
-    };
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-macro_rules! each {
-    ($i:ident < $count:expr $(, $most:literal)? => $do:expr) => {
-        for $i in 0..$count {
-            $do;
-        }
-    };
-}
-
-pub(crate) use each;
 
 /// The elements that a row operation writes, or the weights that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -507,22 +477,4 @@ impl Rows {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::Shares;
-
-    #[test]
-    fn places_are_divided_exactly() {
-        let spans = [1, 2, 3, 7, 49, 640, 4096, 65_521, (1 << 32) + 1, (1 << 40) - 1];
-        for span in spans {
-            let shares = Shares::of(2, span);
-            let most = (1 << 50) / span;
-            for number in (0..50).flat_map(|power| [1_u64 << power, (1 << power) - 1]) {
-                let number = number.min(most - 1);
-                for within in [0, span / 2, span - 1] {
-                    assert_eq!(shares.divided(number * span + within), (number, within), "{span}");
-                }
-            }
-        }
-        assert_eq!(Shares::of(0, 0), Shares::NONE);
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@
 //! inlined into each kernel of each operator they took four times as long to compile, and ran no faster.
 
 pub mod columns;
+pub(crate) mod each;
 pub mod emit;
 pub mod load;
 pub mod reduce;

@@ -6,7 +6,8 @@ use crate::{
     rowwise::{Column, NormGradient, RowOp as _, Value as _},
     simt::Simt,
     stages::{
-        columns::{Floats, MOST, Rows, each},
+        columns::{Floats, MOST, Rows},
+        each::each,
         load::words::Vectors,
     },
     tree::vector_elements,

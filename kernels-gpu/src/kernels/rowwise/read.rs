@@ -9,7 +9,8 @@ use crate::{
     rowwise::{Given, RowOp, Value as _},
     simt::Simt,
     stages::{
-        columns::{Held, Loaded, MOST, each},
+        columns::{Held, Loaded, MOST},
+        each::each,
         load::{
             around::Around,
             source::{Aligned, Ragged, Way as _, load},

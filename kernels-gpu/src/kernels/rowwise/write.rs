@@ -6,7 +6,8 @@ use crate::{
     rowwise::{Given, RowOp},
     simt::Simt,
     stages::{
-        columns::{Held, MOST, each},
+        columns::{Held, MOST},
+        each::each,
         load::words::WORDS,
         reduce::leaf::Packed as _,
     },

@@ -10,6 +10,7 @@ use crate::{
             aside,
             block::{self, Turn},
             team::Team,
+            thread::{eight, fold_eight},
             warp,
         },
         store_state,
@@ -311,20 +312,6 @@ pub unsafe fn last_teams_fold<S: Simt, T: Source, M: Monoid<T>>(
         simt.barrier();
         left = turns;
     }
-}
-
-/// Eight states, all of them asked for before any is combined.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) fn eight<State>(state: impl Fn(u32) -> State) -> [State; 8] {
-    [0, 1, 2, 3, 4, 5, 6, 7].map(state)
-}
-
-/// Folds eight states, neighbours first.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) fn fold_eight<T, M: Monoid<T>>(op: M, states: [M::State; 8]) -> M::State {
-    let [a, b, c, d, e, f, g, h] = states;
-    let four = |a, b, c, d| op.combine(op.combine(a, b), op.combine(c, d));
-    op.combine(four(a, b, c, d), four(e, f, g, h))
 }
 
 /// Whether this is thread 0 of the last block to arrive, which then sees the slots that all blocks stored.

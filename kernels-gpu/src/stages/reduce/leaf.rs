@@ -6,7 +6,8 @@ use crate::{
     rowwise::{First, LeafFound, Look, RowOp, Second, States, Total, Value as _},
     simt::{MAIL, MAX_WARPS, Simt},
     stages::{
-        columns::{Held, MOST, each},
+        columns::{Held, MOST},
+        each::each,
         load::words::WORDS,
         map_words,
         reduce::warp,

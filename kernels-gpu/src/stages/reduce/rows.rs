@@ -6,7 +6,7 @@ use crate::{
     monoids::{Monoid, Words as _},
     simt::Simt,
     stages::{
-        columns::each,
+        each::each,
         each_word,
         load::{
             fragment::Fragment,

@@ -418,3 +418,17 @@ pub unsafe fn fold_slow<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input:
     let present = narrow(simt, u64::saturating_sub(input.len, base));
     op.shift(op.fold_slow(Columns { simt, from, present }), base)
 }
+
+/// Eight states, all of them asked for before any is combined.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(crate) fn eight<State>(state: impl Fn(u32) -> State) -> [State; 8] {
+    [0, 1, 2, 3, 4, 5, 6, 7].map(state)
+}
+
+/// Folds eight states, neighbours first.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(crate) fn fold_eight<T, M: Monoid<T>>(op: M, states: [M::State; 8]) -> M::State {
+    let [a, b, c, d, e, f, g, h] = states;
+    let four = |a, b, c, d| op.combine(op.combine(a, b), op.combine(c, d));
+    op.combine(four(a, b, c, d), four(e, f, g, h))
+}

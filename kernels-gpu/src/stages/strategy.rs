@@ -85,6 +85,16 @@ pub const fn most_warps(words: usize) -> u32 {
 /// Of a team's steps, subtrees that wait.
 pub const STEP_LEVELS: u32 = 5;
 
+/// Slots of an answer that a lane asks for before it combines any: eight where they have room in registers, and combining them is little code.
+#[must_use]
+pub const fn slots_at_once(words: usize, algebra: Algebra) -> u32 {
+    if words > 2 || algebra.fuses || algebra.folds_columns {
+        1
+    } else {
+        8
+    }
+}
+
 /// Of a lane's columns of the tree, subtrees that wait.
 pub const COLUMN_LEVELS: u32 = 5;
 
@@ -246,17 +256,6 @@ impl Strategy {
     #[must_use]
     pub const fn has_columns(self) -> bool {
         self.is_usual_float() && self.algebra.commutes && self.words == 1 && !self.is_heavy()
-    }
-
-    /// Slots of an answer that a lane asks for before it combines any: eight where they have room in registers, and combining them is little
-    /// code.
-    #[must_use]
-    pub const fn slots_at_once(self) -> u32 {
-        if self.arrays == 1 && self.words <= 2 && !self.is_heavy() {
-            8
-        } else {
-            1
-        }
     }
 
     /// Whether it is of one array of f16, bf16 or f32: those that short rows and columns of have code of their own, which for all types would be

@@ -97,7 +97,7 @@ fn element<T: Element>(kind: usize, i: usize) -> T {
     T::from_bits(of(match kind {
         0 => f64::from(hash & 0xffff) / 16384.0 - 2.0,
         1 => f64::from(few) - 2.0,
-        _ if hash % 97 == 0 => f64::NAN,
+        _ if hash.is_multiple_of(97) => f64::NAN,
         _ => f64::from(hash & 0xff) / 64.0 - 2.0,
     }))
 }

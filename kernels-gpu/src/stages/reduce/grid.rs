@@ -14,7 +14,7 @@ use crate::{
             warp,
         },
         store_state,
-        strategy::Strategy,
+        strategy::{Strategy, slots_at_once},
     },
     tree::LANES,
 };
@@ -249,7 +249,7 @@ pub unsafe fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
 ///
 /// `meeting` is this launch's own; each tile of each team has one block.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn last_teams_fold<S: Simt, T: Source, M: Monoid<T>>(
+pub unsafe fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
     simt: S,
     op: M,
     team: Team,
@@ -272,7 +272,7 @@ pub unsafe fn last_teams_fold<S: Simt, T: Source, M: Monoid<T>>(
         return None;
     }
     // The slots of each team in turns, each of which leaves a slot where there were more than a team folds at once: seldom.
-    let each = const { Strategy::of::<T, M>().slots_at_once() };
+    let each = const { slots_at_once(M::State::COUNT, M::ALGEBRA) };
     let mut left = meeting.tiles as u32;
     loop {
         let units = left.div_ceil(each);

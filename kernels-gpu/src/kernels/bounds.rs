@@ -19,6 +19,8 @@ impl Strategy {
             Kernel::Rows if self.folds_rows_at_once() => self.threads_for_rows(bounds),
             // Of large states four slots take all registers there are.
             Kernel::Rows if is_large(self.words) => (bounds.threads, 1),
+            // An index among elements of 2 bytes would spill.
+            Kernel::Rows if self.words == 3 && self.element.bytes() == 2 => (bounds.threads, bounds.blocks),
             Kernel::Rows if self.words <= 3 && self.arrays == 1 && all == 512 => (256, 3),
             Kernel::Rows => (bounds.threads, bounds.blocks),
             // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments' slots and of a leaf.

@@ -252,10 +252,11 @@ impl Strategy {
 /// Columns.
 impl Strategy {
     /// Whether answers that are neighbours have code of their own, a lane having [those of a vector](crate::kernels::columns): of one array,
-    /// whose states have room in registers.
+    /// whose states have room in registers. Not extrema of 2 bytes, whose keys spill, and are as much code an element as before.
     #[must_use]
     pub const fn has_columns(self) -> bool {
-        self.is_usual_float() && self.algebra.commutes && self.words == 1 && !self.is_heavy()
+        let has_room = self.bytes() == 4 || !self.algebra.in_any_order();
+        has_room && self.is_usual_float() && self.algebra.commutes && self.words == 1 && !self.is_heavy()
     }
 
     /// Whether it is of one array of f16, bf16 or f32: those that short rows and columns of have code of their own, which for all types would be
@@ -279,7 +280,7 @@ impl Strategy {
         let has_room = if self.algebra.in_any_order() {
             self.words <= 3
         } else if self.is_heavy() {
-            self.words == 1
+            self.words == 1 && self.bytes() == 4
         } else {
             self.words <= 2
         };

@@ -31,7 +31,7 @@ const MOST: usize = 8;
 /// Answers of a vector that are combined in a block at once, a word of each thread for each.
 pub const AT_ONCE: u32 = 4;
 
-/// Slots that a thread asks for before it combines any: on an H200 a block folded 128 slots of 256 answers in 10 µs by eight at a time.
+/// Slots that a thread asks for before it combines any: one block reads those of all tiles, so many of its loads must be in flight.
 const SLOTS_AT_ONCE: u32 = 32;
 
 /// The most tiles of an answer, of `parts` threads that share the slots.

@@ -259,8 +259,8 @@ impl Strategy {
         has_room && self.is_usual_float() && self.algebra.commutes && self.words == 1 && !self.is_heavy()
     }
 
-    /// Whether it is of one array of f16, bf16 or f32: those that short rows and columns of have code of their own, which for all types would be
-    /// an eighth of all kernels.
+    /// Whether it is of one array of f16, bf16 or f32: whose short rows and columns have code of their own. For all types it would be too
+    /// much of all kernels.
     const fn is_usual_float(self) -> bool {
         self.arrays == 1 && matches!(self.element, Type::F16 | Type::Bf16 | Type::F32)
     }

@@ -54,6 +54,8 @@ pub struct Plan {
     /// Tiles of an extent, each folded by one block to one state; 0 for an empty one. Whole tiles of the input, where it is
     /// folded in segments.
     pub tiles: u64,
+    /// Blocks of a cluster, which have neighbouring tiles and hand each other their states; 1 where there are none.
+    pub cluster: u32,
 }
 
 /// One answer, by whole blocks.
@@ -185,6 +187,7 @@ impl Plan {
             shape,
             team: ALONE,
             tiles,
+            cluster: 1,
         }
     }
 
@@ -228,6 +231,7 @@ impl Plan {
             shape,
             team: ALONE,
             tiles,
+            cluster: 1,
         })
     }
 
@@ -278,7 +282,8 @@ impl Plan {
     /// Extents, or sets of them that the same blocks fold, each with a ticket of its own.
     fn meetings(&self) -> u64 {
         match self.entry.kernel {
-            Kernel::Strided => u64::from(self.shape.blocks) / self.tiles.max(1),
+            // Each block of a cluster has a share of the answers.
+            Kernel::Strided => u64::from(self.shape.blocks) / self.tiles.max(1) * u64::from(self.cluster),
             Kernel::All | Kernel::Small => self.count,
             Kernel::Rows | Kernel::Segments | Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => 0,
         }
@@ -302,12 +307,12 @@ impl Plan {
             // Whatever the segments, they have no more tiles that others wait for: see the kernel.
             Kernel::Segments => return 2 * self.tiles as usize,
             Kernel::Rows | Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => 0,
-            Kernel::Strided if self.tiles > 1 => self.shape.warps / self.team.warps * self.team.answers,
+            Kernel::Strided if self.tiles > 1 => self.shape.warps / self.team.warps * self.team.answers / self.cluster,
             Kernel::Strided => 0,
             Kernel::All if self.count > 1 && self.tiles <= 1 => 0,
             Kernel::All | Kernel::Small => 1,
         };
-        (self.meetings() * self.tiles) as usize * of_a_meeting as usize
+        (self.meetings() * self.tiles / u64::from(self.cluster)) as usize * of_a_meeting as usize
     }
 
     /// Words of the workspace: the tickets and the slots.

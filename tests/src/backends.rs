@@ -299,7 +299,7 @@ fn emulate<T: Element, M: Monoid<T>>(
         answers: plan.team.answers,
         warps: plan.team.warps,
     };
-    let mut config = Launch::new(plan.shape.blocks, plan.threads(), seed);
+    let mut config = Launch::new(plan.shape.blocks, plan.threads(), seed).cluster(plan.cluster);
     if seed.is_multiple_of(4) {
         // A grid that does not fit on the device at once.
         config = config.resident(1 + (seed / 4 % 3) as u32);

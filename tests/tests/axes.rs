@@ -186,7 +186,7 @@ fn many_tiles() {
     }
 }
 
-/// Columns of whole vectors: every number of answers and of steps, of tiles that are whole, ragged and alone, aligned and not.
+/// Columns of whole vectors: every number of answers and of steps, of tiles that are whole, ragged and alone, in clusters and not, aligned and not.
 #[test]
 fn columns_of_vectors() {
     fn agrees<T: Element, R: Reduction<T>>(op: R) {
@@ -206,9 +206,10 @@ fn columns_of_vectors() {
                 assert!(plan.team.answers > 32 && plan.entry.kernel == Kernel::Strided, "{plan}");
                 let groups = 32 * vector as u64 / u64::from(plan.team.answers);
                 let sets = columns.div_ceil(plan.team.answers.into());
-                for (steps, misalign) in [(1, 0), (2, 1), (32, 0)] {
+                for (steps, misalign, cluster) in [(1, 0, 1), (2, 1, 1), (32, 0, 1), (1, 1, 8), (4, 0, 8), (32, 0, 8)] {
                     plan.team.steps = steps;
-                    plan.tiles = (len.div_ceil(leaf) * leaf / 8).div_ceil(groups * u64::from(8 * steps));
+                    let tiles = (len.div_ceil(leaf) * leaf / 8).div_ceil(groups * u64::from(8 * steps));
+                    (plan.cluster, plan.tiles) = (cluster, tiles.next_multiple_of(cluster.into()));
                     plan.shape.blocks = (sets * plan.tiles) as u32;
                     let answers = backends::emulator_along(op.monoid(), &values, &plan, &extents, misalign, 5).0;
                     let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use warpfold_kernels::kernels::{Entry, PARTS, PARTS_OF_NEWER};
+use warpfold_kernels::kernels::{Entry, PARTS, is_better_on_newer};
 
 use crate::{
     generator::{self, Generator},
@@ -35,16 +35,16 @@ pub struct PartOfBuild {
 impl Wanted {
     /// All that is selected.
     pub fn all(arch: &str, selection: &Selection) -> Self {
-        Self::of(arch, &PARTS, selection)
+        Self::of(arch, |entry| PARTS.contains(&entry.part) && selection.has(entry))
     }
 
     /// What is selected and better there than what older architectures have.
     pub fn newer(arch: &str, selection: &Selection) -> Self {
-        Self::of(arch, &PARTS_OF_NEWER, selection)
+        Self::of(arch, |entry| is_better_on_newer(entry) && selection.has(entry))
     }
 
-    fn of(arch: &str, parts: &[&str], selection: &Selection) -> Self {
-        let wanted = entries().filter(|entry| parts.contains(&entry.part) && selection.has(entry));
+    fn of(arch: &str, is_wanted: impl Fn(&Entry) -> bool) -> Self {
+        let wanted = entries().filter(|entry| is_wanted(entry));
         Self {
             arch: arch.to_owned(),
             entries: wanted.collect(),
@@ -157,7 +157,7 @@ mod tests {
             [part("sums", "sum_small_f32")]
         );
         assert!(
-            Wanted::newer("sm_90", &Selection::parse(&["sum".to_owned()], &[]).unwrap())
+            Wanted::newer("sm_90", &Selection::parse(&["product".to_owned()], &[]).unwrap())
                 .entries
                 .is_empty()
         );
@@ -187,14 +187,16 @@ mod tests {
         };
         let softmax = counts(&["softmax"], &["sm_90"], None).unwrap()[0].1;
         for (names, archs, gpu, is) in [
-            (&["sum"][..], &[][..], None, of(&[("sm_75", 5)])),
-            (&["sum"], &[], Some(90), of(&[("sm_75", 5)])),
+            (&["product"][..], &[][..], None, of(&[("sm_75", 5)])),
+            (&["product"], &[], Some(90), of(&[("sm_75", 5)])),
+            (&["sum"], &[], None, of(&[("sm_75", 5), ("sm_90", 4)])),
+            (&["sum"], &[], Some(90), of(&[("sm_75", 1), ("sm_90", 4)])),
             (&["sum"], &["sm_90"], Some(75), of(&[("sm_90", 5)])),
             (&["softmax"], &[], None, of(&[("sm_75", softmax), ("sm_90", softmax)])),
             (&["softmax"], &[], Some(86), of(&[("sm_75", softmax)])),
             (&["softmax"], &[], Some(120), of(&[("sm_90", softmax)])),
             (
-                &["softmax", "sum"],
+                &["softmax", "product"],
                 &[],
                 Some(90),
                 of(&[("sm_75", 5), ("sm_90", softmax)]),

@@ -93,6 +93,9 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
+/// Arrays of up to so many elements, as a power of two, are folded by launches that start early, too.
+const MOST_EARLY: u32 = 22;
+
 /// What an operator is called.
 fn name<Op: Operator>(_: Op) -> &'static str {
     Op::NAME
@@ -124,6 +127,11 @@ impl Bench {
             let len = 1_usize << log;
             let us = self.time(&self.gpu.prepare(op, len as u64)?, 0)?;
             line([group, R::NAME], length(len), "f32", us, 4 * len);
+            if group == "whole" && *log <= MOST_EARLY {
+                let us = self.time(&self.gpu.prepare(op, len as u64)?.early(), 0)?;
+                let name = format!("{} early", R::NAME);
+                line([group, &name], length(len), "f32", us, 4 * len);
+            }
         }
         Ok(())
     }

@@ -165,6 +165,8 @@ struct Beside {
     biases: bool,
     targets: bool,
     known: bool,
+    /// Whether it is launched early.
+    early: bool,
 }
 
 const PLAIN: Beside = Beside {
@@ -173,6 +175,7 @@ const PLAIN: Beside = Beside {
     biases: false,
     targets: false,
     known: false,
+    early: false,
 };
 
 /// Few rows of a large vocabulary.
@@ -193,10 +196,15 @@ fn vocabulary(bench: &Bench) -> Outcome<()> {
 fn serving(bench: &Bench) -> Outcome<()> {
     bench.fill::<half::bf16>()?;
     let weighted = Beside { weights: true, ..PLAIN };
+    let early = Beside {
+        early: true,
+        ..weighted
+    };
     for rows in [1, 16, 256, 4096] {
         for columns in [128, 1024, 4096, 16_384] {
             let (norm, size) = (row::rms_norm(1e-6), [rows, columns]);
             time::<half::bf16, _>(bench, ["serving", "rms_norm"], &norm, &size, weighted)?;
+            time::<half::bf16, _>(bench, ["serving", "rms_norm early"], &norm, &size, early)?;
         }
     }
     Ok(())
@@ -268,7 +276,10 @@ fn time<T: Sample + RowElement + Pod, Op: Operation>(
     if !is_wanted(name, shape) {
         return Ok(());
     }
-    let prepared = operation.prepare::<T, T>(&bench.gpu, &Layout::c_order(shape)?)?;
+    let mut prepared = operation.prepare::<T, T>(&bench.gpu, &Layout::c_order(shape)?)?;
+    if beside.early {
+        prepared = prepared.early();
+    }
     let (rows, columns) = (prepared.plan().count, prepared.plan().len);
     let bytes = rows * columns * size_of::<T>() as u64;
     let stride = bytes.next_multiple_of(256);

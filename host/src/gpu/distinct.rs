@@ -193,7 +193,7 @@ impl<T: Element> PreparedDistinct<T> {
         let (kind, highest) = Equality::of(T::TYPE).params();
         let order = plan.order as u32;
         // In the order of the entries' parameters.
-        let mut arguments: [*const c_void; 13] = [
+        let arguments: [*const c_void; 13] = [
             ptr::from_ref(&start).cast(),
             ptr::from_ref(&plan.len).cast(),
             ptr::from_ref(&plan.count).cast(),
@@ -208,22 +208,10 @@ impl<T: Element> PreparedDistinct<T> {
             ptr::from_ref(&answers).cast(),
             ptr::from_ref(&plan.rows).cast(),
         ];
+        let mut arguments = arguments.map(<*const c_void>::cast_mut);
+        let shape = [plan.blocks, plan.threads(), 1];
         // SAFETY: the arguments match the entry's parameters; that what they point to is valid is the caller's word.
-        check("cuLaunchKernel", unsafe {
-            sys::cuLaunchKernel(
-                self.function.0.cast(),
-                plan.blocks,
-                1,
-                1,
-                plan.threads(),
-                1,
-                1,
-                0,
-                stream.cast(),
-                arguments.as_mut_ptr().cast(),
-                ptr::null_mut(),
-            )
-        })
+        unsafe { launch::launch_clusters(self.function, shape, stream, &mut arguments) }
     }
 
     /// Launches on the blocking calls' own stream, waits, and brings back the answers.

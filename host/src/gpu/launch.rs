@@ -20,9 +20,34 @@ use super::{
 };
 use crate::{Error, plan::Plan};
 
-/// A kernel's handle.
+/// A kernel's handle, and how it is launched.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Function(pub(super) CUfunction);
+pub(super) struct Function {
+    pub(super) handle: CUfunction,
+    /// Whether its code waits for the launch before it, ahead of all else.
+    waits: bool,
+    /// Whether its blocks may start while that launch still runs.
+    is_early: bool,
+}
+
+impl Function {
+    pub(super) fn new(handle: CUfunction, waits: bool) -> Self {
+        let is_early = false;
+        Self {
+            handle,
+            waits,
+            is_early,
+        }
+    }
+
+    /// The same, launched early; as it was, if it does not wait.
+    pub(super) fn early(self) -> Self {
+        Self {
+            is_early: self.waits,
+            ..self
+        }
+    }
+}
 
 // SAFETY: the driver's handles may be used from any thread; whoever holds one keeps its module loaded.
 unsafe impl Send for Function {}
@@ -179,7 +204,7 @@ pub(super) unsafe fn launch(
         warps: plan.team.warps.into(),
     };
     let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
-    let shape = [plan.shape.blocks, plan.threads(), 1];
+    let shape = [plan.shape.blocks, plan.threads(), plan.cluster];
     // SAFETY: every entry has this one parameter; that what they point to is valid is the caller's word.
     unsafe { launch_clusters(function, shape, launch.stream, &mut arguments) }
 }
@@ -202,13 +227,14 @@ pub(super) fn clusters_at_once(function: Function, shape: [u32; 3]) -> u32 {
     /// CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
     const LARGE_CLUSTERS: u32 = 14;
     // SAFETY: the handle is of a loaded module. A device that has no such clusters says so below.
-    let _ = unsafe { sys::cuFuncSetAttribute(function.0.cast(), LARGE_CLUSTERS, i32::from(shape[2] > 8)) };
-    let attribute = Attribute::cluster(shape[2]);
-    let config = Config::new(shape, ptr::null_mut(), &attribute);
+    let _ = unsafe { sys::cuFuncSetAttribute(function.handle.cast(), LARGE_CLUSTERS, i32::from(shape[2] > 8)) };
+    let attributes = [Attribute::cluster(shape[2])];
+    let config = Config::new(shape, ptr::null_mut(), &attributes);
     let mut clusters: i32 = 0;
     // SAFETY: the configuration is what the driver's header has it as; writes one number.
-    let code =
-        unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, function.0.cast(), ptr::from_ref(&config).cast()) };
+    let code = unsafe {
+        sys::cuOccupancyMaxActiveClusters(&mut clusters, function.handle.cast(), ptr::from_ref(&config).cast())
+    };
     if code == 0 { clusters.max(0) as u32 } else { 0 }
 }
 
@@ -223,7 +249,8 @@ struct Config {
     count: u32,
 }
 
-/// `CUlaunchAttribute`, of a cluster's size.
+/// `CUlaunchAttribute`.
+#[derive(Clone, Copy)]
 #[repr(C)]
 struct Attribute {
     number: u32,
@@ -232,28 +259,36 @@ struct Attribute {
 }
 
 impl Attribute {
+    fn new(number: u32, first: [u32; 3]) -> Self {
+        let mut value = [0; 16];
+        value[..3].copy_from_slice(&first);
+        Self { number, pad: 0, value }
+    }
+
+    /// Of a cluster's size.
     fn cluster(blocks: u32) -> Self {
         /// CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
         const CLUSTER: u32 = 4;
-        let mut value = [0; 16];
-        [value[0], value[1], value[2]] = [blocks, 1, 1];
-        Self {
-            number: CLUSTER,
-            pad: 0,
-            value,
-        }
+        Self::new(CLUSTER, [blocks, 1, 1])
+    }
+
+    /// Of blocks that may start once each of the launch before has begun.
+    fn early(is_early: bool) -> Self {
+        /// CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        const EARLY: u32 = 6;
+        Self::new(EARLY, [is_early.into(), 0, 0])
     }
 }
 
 impl Config {
-    fn new([blocks, threads, _]: [u32; 3], stream: CUstream, attribute: &Attribute) -> Self {
+    fn new([blocks, threads, _]: [u32; 3], stream: CUstream, attributes: &[Attribute]) -> Self {
         Self {
             grid: [blocks, 1, 1],
             block: [threads, 1, 1],
             shared_bytes: 0,
             stream: stream.cast(),
-            attributes: attribute,
-            count: 1,
+            attributes: attributes.as_ptr(),
+            count: attributes.len() as u32,
         }
     }
 }
@@ -269,11 +304,12 @@ pub(super) unsafe fn launch_clusters(
     stream: CUstream,
     arguments: &mut [*mut c_void],
 ) -> Result<(), Error> {
-    if cluster == 1 {
+    // The newer call is only for what needs it: old drivers have it not.
+    if cluster == 1 && !function.is_early {
         // SAFETY: passed on to the caller.
         return check("cuLaunchKernel", unsafe {
             sys::cuLaunchKernel(
-                function.0.cast(),
+                function.handle.cast(),
                 blocks,
                 1,
                 1,
@@ -287,13 +323,13 @@ pub(super) unsafe fn launch_clusters(
             )
         });
     }
-    let attribute = Attribute::cluster(cluster);
-    let config = Config::new([blocks, threads, cluster], stream, &attribute);
+    let attributes = [Attribute::cluster(cluster), Attribute::early(function.is_early)];
+    let config = Config::new([blocks, threads, cluster], stream, &attributes);
     // SAFETY: the configuration is what the driver's header has it as; the rest is the caller's word.
     check("cuLaunchKernelEx", unsafe {
         sys::cuLaunchKernelEx(
             ptr::from_ref(&config).cast(),
-            function.0.cast(),
+            function.handle.cast(),
             arguments.as_mut_ptr().cast(),
             ptr::null_mut(),
         )

@@ -18,11 +18,20 @@ use crate::{Error, ptx};
 /// The modules that one device has loaded.
 pub(super) struct Modules {
     compute_capability: (u32, u32),
-    loaded: Mutex<HashMap<Name, Module>>,
+    loaded: Mutex<HashMap<Name, Loaded>>,
 }
 
 /// Where a library is, for two crates may have entries of one name; and the entry.
 type Name = (usize, &'static str);
+
+/// A module, and whether its code waits for the launch before: what is compiled for the newer architectures does.
+struct Loaded {
+    module: Module,
+    waits: bool,
+}
+
+/// The instruction that waits, the first of an entry that has it.
+const WAIT: &str = "griddepcontrol.wait";
 
 impl Modules {
     pub(super) fn new(compute_capability: (u32, u32)) -> Self {
@@ -36,12 +45,12 @@ impl Modules {
     pub(super) fn function(&self, entry: &'static Entry) -> Result<Function, Error> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (ptr::from_ref(entry.library).addr(), entry.name);
-        let module = match loaded.entry(name) {
+        let Loaded { module, waits } = match loaded.entry(name) {
             hash_map::Entry::Occupied(there) => there.into_mut(),
             hash_map::Entry::Vacant(place) => place.insert(self.load(entry)?),
         };
         let function = module.get_function(entry.name).or_fail("cuModuleGetFunction")?;
-        Ok(Function(function.to_raw()))
+        Ok(Function::new(function.to_raw(), *waits))
     }
 
     /// Whether an entry's kernel, as it loads it, has clusters of blocks.
@@ -49,9 +58,13 @@ impl Modules {
         ptx::has_clusters(entry, self.compute_capability)
     }
 
-    fn load(&self, entry: &'static Entry) -> Result<Module, Error> {
+    fn load(&self, entry: &'static Entry) -> Result<Loaded, Error> {
         let ptx = ptx::find(entry, self.compute_capability)?;
-        Module::from_ptx(&ptx.text, &[]).map_err(|error| load_error(entry.name, error, status::code(error)))
+        let module = Module::from_ptx(&ptx.text, &[]);
+        Ok(Loaded {
+            module: module.map_err(|error| load_error(entry.name, error, status::code(error)))?,
+            waits: ptx.text.contains(WAIT),
+        })
     }
 
     /// Unloads everything. The device's context is current, and no launch is under way.

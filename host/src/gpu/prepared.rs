@@ -161,6 +161,18 @@ impl<R: Reduction<I>, I: Item> Prepared<R, I> {
         self.op
     }
 
+    /// The same, launched early (CUDA's programmatic dependent launch): its blocks start while the kernel before it on the stream still
+    /// runs, and wait for the end of that before they touch memory. So it reads what that kernel wrote, and no bit changes. It saves
+    /// about half a microsecond a launch, and a graph keeps it.
+    ///
+    /// It takes compute capability 9.0, and a kernel built for that: row operations, log-sum-exp, and sums, means, largest and smallest values and their indices
+    /// of f32, f16 and bf16, but in segments. Any other is launched as before.
+    #[must_use]
+    pub fn early(self) -> Self {
+        let ready = self.ready.early();
+        Self { ready, ..self }
+    }
+
     /// A workspace that fits, its tickets at zero. Allocates and waits, so not while a stream is captured.
     ///
     /// # Errors

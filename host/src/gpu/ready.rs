@@ -46,7 +46,10 @@ impl Ready {
         if extents[0].count > 0 {
             op.check_extent(extents[0].len)?;
         }
-        let plan = Plan::along_all(op.kernel()?, extents)?;
+        let mut plan = Plan::along_all(op.kernel()?, extents)?;
+        if gpu.inner.modules.has_clusters(plan.entry) {
+            plan = plan.in_clusters();
+        }
         // A mask that there is not has the array's layout.
         let at = |i: usize| i.min(extents.len() - 1);
         let dimensions = extents[0].has_several().then(|| {
@@ -112,6 +115,12 @@ impl Ready {
             function,
             params: op.params(),
         })
+    }
+
+    /// The same, launched early.
+    pub(super) fn early(self) -> Self {
+        let function = self.function.early();
+        Self { function, ..self }
     }
 
     /// Whether it folds all of its input, an element after the other, to one answer or in segments.

@@ -98,6 +98,7 @@ struct Ready {
     known: Option<Function>,
     /// Elements of the layout's memory.
     reach: u64,
+    is_early: bool,
 }
 
 /// What floats of a type are to a kernel.
@@ -246,6 +247,7 @@ impl Ready {
             sums: sums.transpose()?,
             known: known.transpose()?,
             reach: reach.1,
+            is_early: false,
         })
     }
 
@@ -344,6 +346,13 @@ impl<T: RowElement, U: RowElement> PreparedRow<T, U> {
     #[must_use]
     pub fn plan(&self) -> &RowPlan {
         &self.ready.plan
+    }
+
+    /// The same, launched early, as [`Prepared::early`](super::Prepared::early) says.
+    #[must_use]
+    pub fn early(mut self) -> Self {
+        self.ready.is_early = true;
+        self
     }
 
     /// States that fit. Allocates, so not while a stream is captured.

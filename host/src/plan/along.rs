@@ -5,7 +5,7 @@ use std::fmt;
 use warpfold_kernels::{
     kernels::{
         Entry, Kernel,
-        columns::{AT_ONCE, most_tiles},
+        columns::{AT_ONCE, CLUSTER, most_tiles},
         rows::Width,
         strided,
     },
@@ -40,8 +40,15 @@ const SECTOR_BYTES: u64 = 32;
 const COLUMN_WARPS: u32 = 8;
 const COLUMN_BLOCKS: u64 = 256;
 
-/// Tiles of few columns from which on more of them cost more than more blocks gain: one block folds the slots of all.
-const MOST_TILES: u64 = 128;
+/// Slots of a set of columns from which on more of them cost more than more blocks gain: one block folds them all.
+const MOST_SLOTS: u64 = 1 << 15;
+
+/// Columns are in clusters if they are so few sets, of tiles for so many: others have slots enough for all blocks, or too few to matter.
+const MOST_SETS: u64 = 2;
+const LEAST_CLUSTERS: u64 = 2;
+
+/// Nor of so many rows that reading them takes longer by fewer blocks than their slots do.
+const MOST_STEPS: u32 = 8;
 
 /// Of the rows of a leaf, columns have as many as these at least: of fewer a lane would have too few loads in flight.
 const LEAST_ROWS: u64 = 2;
@@ -116,7 +123,8 @@ impl Plan {
         let tiles = |steps: u32| columns.div_ceil(u64::from(COLUMN_WARPS) * groups * u64::from(steps));
         let mut steps = 1 << COLUMN_LEVELS;
         let is_idle = |steps: u32| u64::from(COLUMN_WARPS) * groups * u64::from(steps) > columns;
-        let are_few = |steps: u32| tiles(steps) < MOST_TILES && sets.saturating_mul(tiles(steps)) < COLUMN_BLOCKS;
+        let are_few =
+            |steps: u32| tiles(steps) * answers < MOST_SLOTS && sets.saturating_mul(tiles(steps)) < COLUMN_BLOCKS;
         while steps > 1 && (is_idle(steps) || are_few(steps)) {
             steps /= 2;
         }
@@ -138,8 +146,29 @@ impl Plan {
                     steps,
                 },
                 tiles,
+                cluster: 1,
             })
         })
+    }
+
+    /// The same for a device that has clusters, in clusters where they make it sooner: of few columns, whose slots one block would fold.
+    #[must_use]
+    pub fn in_clusters(mut self) -> Self {
+        let sets = u64::from(self.shape.blocks) / self.tiles.max(1);
+        let is_of_columns = self.entry.kernel == Kernel::Strided && self.team.answers > LANES;
+        let has_few_slots = sets > MOST_SETS || self.tiles < LEAST_CLUSTERS * u64::from(CLUSTER);
+        if !is_of_columns || has_few_slots || self.team.steps > MOST_STEPS {
+            return self;
+        }
+        // All blocks run at once, and as few slots are left.
+        while sets * self.tiles > MULTIPROCESSORS && self.team.steps < 1 << COLUMN_LEVELS {
+            self.team.steps *= 2;
+            self.tiles = self.tiles.div_ceil(2);
+        }
+        self.cluster = CLUSTER;
+        self.tiles = self.tiles.next_multiple_of(CLUSTER.into());
+        self.shape.blocks = (sets * self.tiles) as u32;
+        self
     }
 
     /// Runs of at most a leaf. Where they are whole vectors a warp takes 4 KiB of them: if the memory is not aligned, in several turns.
@@ -176,6 +205,7 @@ impl Plan {
             },
             team: Team { answers: rows, ..ALONE },
             tiles: 1,
+            cluster: 1,
         })
     }
 
@@ -209,6 +239,7 @@ impl Plan {
             },
             team: ALONE,
             tiles,
+            cluster: 1,
         })
     }
 
@@ -268,6 +299,7 @@ impl Plan {
             },
             team,
             tiles,
+            cluster: 1,
         })
     }
 
@@ -283,6 +315,9 @@ impl Plan {
                 f,
                 "{answers} answers in a block, {warps} warps × {steps} columns of the tree, "
             )?;
+            if self.cluster > 1 {
+                write!(f, "clusters of {} blocks, ", self.cluster)?;
+            }
         } else if self.entry.kernel == Kernel::Strided {
             write!(f, "{answers} answers in a warp, {warps} warps × {steps} steps, ")?;
         }
@@ -389,6 +424,31 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn few_columns_are_in_clusters() {
+        for (shape, clusters) in [
+            ([1 << 15, 256], 16),
+            ([1 << 15, 1024], 0),
+            ([1 << 20, 64], 0),
+            ([256, 256], 0),
+        ] {
+            let plan = plan("sum", Type::Bf16, &shape, 0);
+            let clustered = plan.in_clusters();
+            if clusters == 0 {
+                assert_eq!(clustered, plan);
+                continue;
+            }
+            let tile = |plan: &Plan| plan.tiles * u64::from(plan.team.steps);
+            assert_eq!(
+                (clustered.cluster, clustered.tiles),
+                (CLUSTER, clusters * u64::from(CLUSTER))
+            );
+            assert!(tile(&clustered) >= tile(&plan), "{clustered}");
+            assert_eq!(u64::from(clustered.blocks_that_meet()), clusters);
+            assert!(clustered.slots() as u64 == clusters * shape[1] && clustered.slots() < plan.slots());
         }
     }
 

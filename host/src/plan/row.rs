@@ -140,6 +140,9 @@ const ONE_BLOCK: u64 = 16;
 /// Warps of the blocks of a cluster, if as many blocks as there may be have warps for all leaves.
 const FEW_WARPS: u64 = 8;
 
+/// Rows up to which short ones have a warp each, too: that is less code to fetch, and no lane makes for several rows what is known of one.
+const FEW_SHORT_ROWS: u64 = 1024;
+
 /// Rows up to which blocks that wait for others of their cluster leave no multiprocessor idle that had work.
 const FEW_ROWS: u64 = 8;
 
@@ -226,7 +229,8 @@ impl RowPlan {
         };
         let reads_twice = form == Form::TwoPass && purpose == Purpose::Map && of(Way::Twice).is_ok();
         let is_short = lie == Lie::Plain && purpose != Purpose::States && !reads_twice;
-        let is_short = is_short && width != Width::Warp && of(of_short).is_ok();
+        let are_few = of_short == Way::Short && count <= FEW_SHORT_ROWS;
+        let is_short = is_short && width != Width::Warp && !are_few && of(of_short).is_ok();
         let is_folded = match purpose {
             Purpose::Map => false,
             Purpose::Know => form == Form::Best && !is_short && count > FEW_ROWS,

@@ -39,6 +39,7 @@ impl Plan {
             },
             team: ALONE,
             tiles: len / range,
+            cluster: 1,
         })
     }
 

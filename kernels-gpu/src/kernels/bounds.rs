@@ -77,15 +77,15 @@ impl Strategy {
     /// Barriers in the source of a kernel: as many must stand in its code.
     ///
     /// Of whole arrays the block's two, one behind the ticket, and, unless threads accumulate, one between two rounds of slots. Of what lies apart
-    /// two meetings of two, if any warps meet; the slots' writers and readers; and in the loop of slots. Columns have two meetings of two,
-    /// three of parts of two, and two about the ticket.
+    /// two meetings of two, if any warps meet; the slots' writers and readers; and in the loop of slots. Columns have a meeting of two,
+    /// two of parts of two, and two about the ticket.
     #[must_use]
     pub const fn barriers(self, kernel: Kernel) -> u32 {
         match kernel {
             Kernel::All if self.accumulates_per_thread() => 3,
             Kernel::All => 4,
             Kernel::Small => 1,
-            Kernel::Strided if self.has_columns() => 20,
+            Kernel::Strided if self.has_columns() => 16,
             Kernel::Strided if most_warps(self.words) > 1 => 8,
             Kernel::Strided => 4,
             Kernel::Rows | Kernel::Segments | Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => 0,

@@ -25,6 +25,10 @@ use crate::{
     tree::{LANES, Place, ROWS, leaf_elements, pending::Pending, row_elements, vector_elements},
 };
 
+mod share;
+
+use share::{Block, Share};
+
 /// The most answers of a lane: one of each element that it reads at once.
 const MOST: usize = 8;
 
@@ -43,61 +47,8 @@ pub const fn most_tiles(parts: u32) -> u64 {
 /// Of groups of slots, subtrees that wait.
 const SLOT_LEVELS: u32 = 5;
 
-/// How a block's threads share the work.
-#[derive(Clone, Copy)]
-struct Block {
-    /// The answers of a block, those of a vector for each of some lanes.
-    answers: u32,
-    /// Lanes side by side, each with a vector of answers: a power of two. The groups of as many have neighbouring parts.
-    lanes: u32,
-    /// Threads that share what there is of an answer, once states are combined: a power of two.
-    parts: u32,
-    /// Of the answers that are combined at once this thread's, as their states lie, and which part is its own.
-    answer: u32,
-    part: u32,
-    /// The number of the block's set of answers, and of its tile.
-    set: u32,
-    tile: u32,
-    tiles: u32,
-}
-
-impl Block {
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn new<S: Simt, T: Item>(simt: S, team: Team, tiles: u64) -> Self {
-        let lanes = team.answers / vector_elements::<T>() as u32;
-        let shift = u32::trailing_zeros(lanes * AT_ONCE);
-        let tiles = (tiles as u32).max(1);
-        Self {
-            answers: team.answers,
-            lanes,
-            parts: simt.threads() >> shift,
-            answer: simt.thread() & ((1 << shift) - 1),
-            part: simt.thread() >> shift,
-            set: simt.block() / tiles,
-            tile: simt.block() % tiles,
-            tiles,
-        }
-    }
-
-    /// The number of this thread's answer among those of its vector, and of the vector among the lanes'.
-    fn place(self) -> (u32, u32) {
-        let shift = u32::trailing_zeros(self.lanes);
-        (self.answer >> shift, self.answer & (self.lanes - 1))
-    }
-
-    /// The number of its answer in a round.
-    fn number<T: Item>(self, round: u32) -> u64 {
-        let (answer, vector) = self.place();
-        let of_set = vector * vector_elements::<T>() as u32 + round * AT_ONCE + answer;
-        u64::from(self.set) * u64::from(self.answers) + u64::from(of_set)
-    }
-
-    /// The slot of a tile for it.
-    fn slot(self, round: u32, tile: u32) -> u64 {
-        let tile = u64::from(self.set) * u64::from(self.tiles) + u64::from(tile);
-        tile * u64::from(self.answers) + u64::from(round * self.lanes * AT_ONCE + self.answer)
-    }
-}
+/// Blocks of a cluster: neighbouring tiles of a set of answers. Each combines the states of all of them, of its share of the answers.
+pub const CLUSTER: u32 = 8;
 
 /// Turns in which the answers of a vector are combined.
 const fn rounds<T: Item>() -> u32 {
@@ -110,11 +61,12 @@ const fn rounds<T: Item>() -> u32 {
 /// lane: a column of the tree, of each answer of a vector ─ steps ─ block: through shared memory ─ tile's slot ─ last block: all slots ─ finish
 /// ```
 ///
-/// The blocks of one set of answers come after one another, a block for each of the `meeting.tiles` tiles.
+/// The blocks of one set of answers come after one another, a block for each of the `meeting.tiles` tiles. If fewer, `meeting.blocks`, draw a ticket, it is
+/// one for each cluster and share of the answers: a block combines its cluster's states of such a share first.
 ///
 /// # Safety
 ///
-/// As [`reduce_strided`](super::strided::reduce_strided); `team.answers` are those of one vector for each of some lanes.
+/// As [`reduce_strided`](super::strided::reduce_strided); `team.answers` are those of one vector for each of some lanes. Tiles are clusters of [`CLUSTER`], or none is.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
@@ -124,40 +76,82 @@ pub unsafe fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(
     meeting: Meeting,
     output: Output,
 ) {
-    let block = Block::new::<S, T>(simt, team, meeting.tiles);
+    let mut block = Block::new::<S, T>(simt, team, meeting.tiles);
     // SAFETY: passed on to the caller.
     let mut states = unsafe { fold_lane(simt, op, extents, team.steps, block) };
+    let mut share = Share::of(simt, block.of_round());
+    let (mut rounds, mut first, mut ticket) = (const { rounds::<T>() }, 0, block.set);
+    let mut totals = [op.identity(); 2];
     let mut round = simt.opaque(0);
-    while block.tiles > 1 && round < rounds::<T>() {
-        let total = combine_block(simt, op, block, states);
-        if block.part == 0 {
-            // SAFETY: passed on to the caller; each slot has one such thread.
-            unsafe { store_state(simt, meeting.slots, block.slot(round, block.tile), total) };
-        }
+    while round < rounds {
+        totals = [totals[1], combine_block(simt, op, block, share, states)];
         states = turned(states);
         round = simt.opaque(round + 1);
     }
-    // SAFETY: passed on to the caller.
-    if block.tiles > 1 && !unsafe { grid::arrives_last_of(simt, meeting, block.set, block.tiles) } {
-        return;
+    if rounds == 1 {
+        totals = [totals[1], totals[0]];
+    }
+    if S::HAS_CLUSTERS && meeting.blocks < block.tiles {
+        let rank = block.tile % CLUSTER;
+        let of_cluster = Share::of(simt, block.answers / CLUSTER);
+        totals[0] = combine_cluster(simt, op, [share, of_cluster], rank, rounds, totals);
+        (rounds, first) = (1, rank * of_cluster.answers);
+        (share, ticket) = (of_cluster, block.set * CLUSTER + rank);
+        (block.tile, block.tiles) = (block.tile / CLUSTER, meeting.blocks);
+    }
+    let answer = |round: u32| first + round * share.answers + share.answer;
+    if block.tiles > 1 {
+        each!(i < 2 => if share.part == 0 && (i as u32) < rounds {
+            // SAFETY: passed on to the caller; each slot has one such thread.
+            unsafe { store_state(simt, meeting.slots, block.slot(answer(i as u32), block.tile), totals[i]) };
+        });
+        // SAFETY: passed on to the caller.
+        if !unsafe { grid::arrives_last_of(simt, meeting, ticket, block.tiles) } {
+            return;
+        }
     }
     let mut round = simt.opaque(0);
-    while round < rounds::<T>() {
-        let total = if block.tiles == 1 {
-            combine_block(simt, op, block, states)
-        } else {
+    while round < rounds {
+        let mut total = totals[0];
+        if block.tiles > 1 {
             // SAFETY: passed on to the caller; the writers synchronised with this block.
-            let total = unsafe { fold_slots(simt, op, block, round, meeting.slots) };
-            combine_parts(simt, op, block, total)
-        };
-        let number = block.number::<T>(round);
-        if block.part == 0 && number < extents.count {
+            total = unsafe { fold_slots(simt, op, block, share, answer(round), meeting.slots) };
+        }
+        let number = block.number::<T>(answer(round));
+        if share.part == 0 && number < extents.count {
             // SAFETY: passed on to the caller; each answer has one such thread.
             unsafe { finish(simt, op, extents.len, total, output, number) };
         }
-        states = turned(states);
+        totals[0] = totals[1];
         round = simt.opaque(round + 1);
     }
+}
+
+/// Combines the states that the blocks of a cluster have of their answers, of this block's share of these. What one has is in the threads of part 0, round by
+/// round.
+///
+/// Called by: all threads of the cluster together · Valid in: every thread, that of the answer it has of the second share · Scratch: the shared buffers, until the next barrier
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn combine_cluster<S: Simt, T, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    [all, mine]: [Share; 2],
+    rank: u32,
+    rounds: u32,
+    totals: [M::State; 2],
+) -> M::State {
+    // From here on the buffers are the cluster's.
+    simt.cluster_begin(mine.answers * CLUSTER);
+    simt.cluster_wait(CLUSTER);
+    each!(i < 2 => if all.part == 0 && (i as u32) < rounds {
+        let answer = i as u32 * all.answers + all.answer;
+        let to = answer >> u32::trailing_zeros(mine.answers);
+        let at = rank * mine.answers + (answer & (mine.answers - 1));
+        simt.cluster_send(to, CLUSTER, at, totals[i].word(0));
+    });
+    simt.cluster_receive(CLUSTER);
+    let state = |rank: u32| M::State::from_words(|_| simt.load_shared(rank * mine.answers + mine.answer));
+    fold_eight(op, eight(state))
 }
 
 /// The states of a lane's answers, of the first so many there are.
@@ -205,23 +199,52 @@ unsafe fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
     };
     let mut states = [op.identity(); MOST];
     let mut waiting = [states; COLUMN_LEVELS as usize];
+    let mut words = T::each(|_| [[0; WORDS]; ROWS]);
+    let mut present = 0;
     let mut step = simt.opaque(0);
-    while step < steps {
+    loop {
+        // Each is asked for before the one ahead of it is folded; behind the last there is none.
+        if step == steps {
+            column.present = 0;
+        }
         // SAFETY: passed on to the caller.
-        states = unsafe { column.fold(simt, op, first) };
-        let mut is_carried = true;
-        each!(level < COLUMN_LEVELS as usize => if is_carried {
-            if step >> level & 1 == 0 {
-                waiting[level] = states;
-                is_carried = false;
-            } else {
-                each!(i < vector_elements::<T>() => states[i] = op.combine(waiting[level][i], states[i]));
-            }
-        });
+        let next = unsafe { column.read(simt, op) };
+        if step > 0 {
+            states = fold(op, words, present, first);
+            first += 1;
+            let mut is_carried = true;
+            each!(level < COLUMN_LEVELS as usize => if is_carried {
+                if (step - 1) >> level & 1 == 0 {
+                    waiting[level] = states;
+                    is_carried = false;
+                } else {
+                    each!(i < vector_elements::<T>() => states[i] = op.combine(waiting[level][i], states[i]));
+                }
+            });
+        }
+        if step == steps {
+            return states;
+        }
+        (words, present) = (next, column.present);
         column = column.next();
-        first += 1;
         step = simt.opaque(step + 1);
     }
+}
+
+/// Folds a column of the tree that was read, of each answer of a vector; its first element is of number `first`, and so many are there from it on.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn fold<T: Source, M: Monoid<T>>(op: M, words: T::Each<Vectors<ROWS>>, present: u32, first: u64) -> States<M::State> {
+    let width = const { row_elements::<T>() as u32 };
+    let is_filled = op.filler().is_some();
+    let mut states = [op.identity(); MOST];
+    each!(i < vector_elements::<T>() => {
+        let place = |row: usize| Place {
+            value: T::item(&words, row, i),
+            is_there: is_filled || row as u32 * width < present,
+        };
+        let places = [place(0), place(1), place(2), place(3), place(4), place(5), place(6), place(7)];
+        states[i] = op.fold_column(places, first, width.into());
+    });
     states
 }
 
@@ -238,40 +261,28 @@ struct Column<T: Source> {
 }
 
 impl<T: Source> Column<T> {
-    /// Reads and folds it; its first element is of number `first`.
+    /// The vectors of its rows, fillers where there is none.
     ///
     /// # Safety
     ///
     /// As [`reduce_columns`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M, first: u64) -> States<M::State> {
-        let width = const { row_elements::<T>() as u32 };
+    unsafe fn read<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> T::Each<Vectors<ROWS>> {
         let fillers = T::fillers(op.filler());
-        let words = T::each(|array| {
+        T::each(|array| {
             let filler = T::of(fillers, array).unwrap_or([0; WORDS]);
             // SAFETY: passed on to the caller.
-            unsafe { self.read(simt, array, filler) }
-        });
-        let is_filled = op.filler().is_some();
-        let mut states = [op.identity(); MOST];
-        each!(i < vector_elements::<T>() => {
-            let place = |row: usize| Place {
-                value: T::item(&words, row, i),
-                is_there: is_filled || row as u32 * width < self.present,
-            };
-            let places = [place(0), place(1), place(2), place(3), place(4), place(5), place(6), place(7)];
-            states[i] = op.fold_column(places, first, width.into());
-        });
-        states
+            unsafe { self.read_array(simt, array, filler) }
+        })
     }
 
-    /// The vectors of its rows in an array, fillers where there is none.
+    /// Those of an array.
     ///
     /// # Safety
     ///
     /// As [`reduce_columns`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read<S: Simt>(self, simt: S, array: usize, filler: [u32; WORDS]) -> Vectors<ROWS> {
+    unsafe fn read_array<S: Simt>(self, simt: S, array: usize, filler: [u32; WORDS]) -> Vectors<ROWS> {
         let width = const { row_elements::<T>() };
         let start = T::of(self.start, array);
         let pitch = T::of(self.step, array) as isize * width as isize;
@@ -335,46 +346,54 @@ unsafe fn elements<S: Simt, T: Element>(simt: S, from: *const T) -> [u32; WORDS]
 ///
 /// Called by: all threads of the block together · Valid in: threads of part 0, that of their own answer · Scratch: the shared buffers
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn combine_block<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, block: Block, states: States<M::State>) -> M::State {
+fn combine_block<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    block: Block,
+    share: Share,
+    states: States<M::State>,
+) -> M::State {
     debug_assert!(<M::State as Words>::COUNT == 1, "a word of each thread for each answer");
     each!(i < 4 => simt.store_shared(i as u32 * simt.threads() + simt.thread(), states[i].word(0)));
     simt.barrier();
     // As many groups of lanes as answers at once are this thread's.
-    let (answer, vector) = block.place();
+    let (answer, vector) = block.place(share.answer);
     let of_group = |group: u32| {
-        let thread = (block.part * AT_ONCE + group) * block.lanes + vector;
+        let thread = (share.part * AT_ONCE + group) * block.lanes + vector;
         M::State::from_words(|_| simt.load_shared(answer * simt.threads() + thread))
     };
     let [a, b, c, d] = [0, 1, 2, 3].map(of_group);
     let total = op.combine(op.combine(a, b), op.combine(c, d));
     // The buffer is free again.
     simt.barrier();
-    combine_parts(simt, op, block, total)
+    combine_parts(simt, op, share, total)
 }
 
 /// Combines what threads have of the parts of their answer.
 ///
-/// Called by, Valid in, Scratch: as [`combine_block`]
+/// Called by: all threads of the block together · Valid in: threads of part 0 · Scratch: the shared buffers
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn combine_parts<S: Simt, T, M: Monoid<T>>(simt: S, op: M, block: Block, mut total: M::State) -> M::State {
-    let at = |part: u32| part * (block.lanes * AT_ONCE) + block.answer;
-    let mut left = block.parts;
+fn combine_parts<S: Simt, T, M: Monoid<T>>(simt: S, op: M, share: Share, mut total: M::State) -> M::State {
+    let at = |part: u32| part * share.answers + share.answer;
+    let mut left = share.parts;
     while left > 1 {
-        if block.part < left {
-            simt.store_shared(at(block.part), total.word(0));
+        if share.part < left {
+            simt.store_shared(at(share.part), total.word(0));
         }
         simt.barrier();
         left /= 2;
-        if block.part < left {
+        if share.part < left {
             let state = |part| M::State::from_words(|_| simt.load_shared(at(part)));
-            total = op.combine(state(2 * block.part), state(2 * block.part + 1));
+            total = op.combine(state(2 * share.part), state(2 * share.part + 1));
         }
         simt.barrier();
     }
     total
 }
 
-/// Folds this thread's part of the slots of its answer's tiles, neighbours first.
+/// Folds the slots of an answer's tiles, neighbours first; its number in the set is `answer`.
+///
+/// Called by, Valid in, Scratch: as [`combine_parts`]
 ///
 /// # Safety
 ///
@@ -384,13 +403,20 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(
     simt: S,
     op: M,
     block: Block,
-    round: u32,
+    share: Share,
+    answer: u32,
     slots: *const u32,
 ) -> M::State {
-    let each = u32::next_power_of_two(((block.tiles - 1) >> u32::trailing_zeros(block.parts)) + 1);
-    let first = block.part * each;
+    // As many as are asked for at once, if all threads are not needed: what fewer have takes fewer turns to combine.
+    let least = u32::next_power_of_two((block.tiles - 1) / SLOTS_AT_ONCE + 1);
+    let share = Share {
+        parts: u32::min(share.parts, least),
+        ..share
+    };
+    let each = u32::next_power_of_two(((block.tiles - 1) >> u32::trailing_zeros(share.parts)) + 1);
+    let first = share.part * each;
     let mut left = u32::min(u32::saturating_sub(block.tiles, first), each);
-    let mut from = slots.wrapping_add(block.slot(round, first) as usize);
+    let mut from = slots.wrapping_add(block.slot(answer, first) as usize);
     let mut pending = Pending::<_, SLOT_LEVELS>::nothing(op);
     let mut group = simt.opaque(0);
     while left > 0 {
@@ -411,5 +437,6 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(
         left = u32::saturating_sub(left, SLOTS_AT_ONCE);
         group = simt.opaque(group + 1);
     }
-    pending.total(simt, op, group)
+    let total = pending.total(simt, op, group);
+    combine_parts(simt, op, share, total)
 }

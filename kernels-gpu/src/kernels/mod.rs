@@ -26,7 +26,7 @@ pub mod whole;
 pub use crate::stages::emit::Output;
 pub use launch::{Arguments, Array, Launch};
 pub use library::{Embedded, Facts, LaunchBounds, Library, Note, Pack, Ptx};
-pub use table::{LIBRARY, PARTS, PARTS_OF_NEWER};
+pub use table::{LIBRARY, PARTS, is_better_on_newer};
 
 use crate::{
     element::Type,

@@ -1,10 +1,10 @@
 //! The one list of what is built: each operator, by what its launch tells, and the types of elements it is built for, each with the
 //! registers it needs.
 
-use super::rowwise;
+use super::{Entry, Kernel, rowwise};
 use crate::entries;
 use crate::{
-    element::{bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
+    element::{Type, bf16, complex32, complex64, complex128, f8e4m3, f8e5m2, f16},
     monoids::{
         Arg, BitXor, Bits, Compensated, Cosine, Count, CountedMean, Describe, Dot, Either, Exact, Extremum, Kurtosis,
         LogSumExp, Map, Mean, MeanVariance, NormInf, NormL1, NormL2, NormLp, Product, Skewness, StdDev, StepOfParams,
@@ -25,9 +25,19 @@ pub const PARTS: [&str; 8] = [
     "ladder",
 ];
 
-/// Those for which newer architectures have instructions that the oldest has not: a maximum that keeps NaN, rounding to bf16, clusters. The PTX of all others
-/// is the same for each, so it is built once.
-pub const PARTS_OF_NEWER: [&str; 2] = ["exponentials", "rows"];
+/// Whether newer architectures have instructions for an entry that the oldest has not: a maximum that keeps NaN, rounding to bf16, clusters, a launch
+/// that starts early. The PTX of all others is the same for each, so it is built once.
+#[must_use]
+pub fn is_better_on_newer(entry: &Entry) -> bool {
+    /// All of whose entries are.
+    const PARTS: [&str; 2] = ["exponentials", "rows"];
+    /// Of which those of the usual floats are, but in segments: what is folded most, in shapes where that is told.
+    const OPS: [&str; 3] = ["sum", "extremum", "arg"];
+    PARTS.contains(&entry.part)
+        || OPS.contains(&entry.op)
+            && matches!(entry.element, Type::F32 | Type::F16 | Type::Bf16)
+            && entry.kernel != Kernel::Segments
+}
 
 entries! {
     ptx: None, rows: rowwise::ENTRIES;

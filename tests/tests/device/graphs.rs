@@ -2,10 +2,15 @@
 
 use std::ptr;
 
-use cust::stream::Stream;
+use cust::{
+    memory::{CopyDestination as _, DeviceBuffer},
+    stream::Stream,
+};
 use warpfold::{
+    Layout, View, cpu,
     gpu::Gpu,
-    ops::{Reduction, Sum},
+    ops::{ArgMax, Reduction, Sum},
+    row,
 };
 use warpfold_driver::sys;
 use warpfold_kernels::kernels::Entry;
@@ -160,5 +165,68 @@ pub fn a_first_launch_can_be_captured(_: &Gpu) {
             "{}",
             prepared.plan()
         );
+    }
+}
+
+/// Each launch reads what the one before it wrote, though it starts before that has ended: from row operations to a sum and an index, and back.
+pub fn quick_an_early_launch_sees_what_came_before(gpu: &Gpu) {
+    const TURNS: usize = 6;
+    for shape in [[4, 16_384], [700, 256], [1, 128]] {
+        let layout = Layout::c_order(&shape).expect("small");
+        let values = cases::MIXED.array((shape[0] * shape[1]) as usize);
+        let norm = row::log_softmax();
+        let prepared = norm.prepare::<f32, f32>(gpu, &layout).expect("prepared").early();
+        let sum = gpu
+            .prepare::<f32, _>(Sum, values.len() as u64)
+            .expect("prepared")
+            .early();
+        let arg = gpu
+            .prepare::<f32, _>(ArgMax, values.len() as u64)
+            .expect("prepared")
+            .early();
+        let mut expected = (vec![], vec![]);
+        let mut turned = values.clone();
+        for _ in 0..TURNS {
+            let view = View::new(&turned, &layout).expect("as long");
+            turned = norm.clone().on_cpu::<_, f32>(view).expect("mapped").values;
+            expected.0.push(cpu::reduce(Sum, &turned).expect("a sum").to_bits());
+            expected.1.push(cpu::reduce(ArgMax, &turned).expect("an index"));
+        }
+        let stream = stream();
+        let mut arrays = [0, 1].map(|_| DeviceBuffer::from_slice(&values).expect("device memory"));
+        let mut sums = DeviceBuffer::<f32>::zeroed(TURNS).expect("device memory");
+        let mut places = DeviceBuffer::<u64>::zeroed(TURNS).expect("device memory");
+        let mut states = prepared.workspace().expect("a workspace");
+        let mut workspaces = [sum.workspace(), arg.workspace()].map(|made| made.expect("a workspace"));
+        let mut enqueue = || {
+            for turn in 0..TURNS {
+                let [from, to] = &mut arrays;
+                let (mut total, mut place) = (sums.index(turn..=turn), places.index(turn..=turn));
+                let [of_sum, of_arg] = &mut workspaces;
+                // SAFETY: all of it outlives what is waited for.
+                unsafe {
+                    prepared.launch(&stream, from, to, &mut states).expect("enqueued");
+                    sum.launch(&stream, &**to, &mut total, of_sum).expect("enqueued");
+                    arg.launch(&stream, &**to, &mut place, of_arg).expect("enqueued");
+                }
+                arrays.swap(0, 1);
+            }
+        };
+        let graph = Graph::capture(&stream, &mut enqueue);
+        let check_all = |what: &str, sums: &DeviceBuffer<f32>, places: &DeviceBuffer<u64>| {
+            let (mut totals, mut indices) = ([0.0_f32; TURNS], [0_u64; TURNS]);
+            sums.copy_to(&mut totals).expect("cuMemcpyDtoH");
+            places.copy_to(&mut indices).expect("cuMemcpyDtoH");
+            assert_eq!(totals.map(f32::to_bits)[..], expected.0, "{what} of {shape:?}");
+            assert_eq!(indices[..], expected.1, "{what} of {shape:?}");
+        };
+        for replay in 0..20 {
+            // An even number of turns ends where it began.
+            arrays[0].copy_from(&values[..]).expect("cuMemcpyHtoD");
+            gpu.synchronize().expect("cuCtxSynchronize");
+            graph.replay(&stream);
+            stream.synchronize().expect("cuStreamSynchronize");
+            check_all(&format!("replay {replay}"), &sums, &places);
+        }
     }
 }

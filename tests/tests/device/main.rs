@@ -47,7 +47,7 @@ fn tests() -> Vec<Test> {
             quick_one_odd_element quick_pieces quick_streams_of_pieces golden_bits random_lengths random_shapes rounds_of_slots long_array;
         streams: quick_one_bit_pattern a_launch_does_not_wait quick_operators_take_turns_in_one_workspace quick_plans_of_few_and_many_tickets_take_turns
             a_thousand_launches_give_one_bit_pattern streams_side_by_side threads_side_by_side blocking_calls_from_threads;
-        graphs: quick_a_graph_follows_its_input a_first_launch_can_be_captured;
+        graphs: quick_a_graph_follows_its_input quick_an_early_launch_sees_what_came_before a_first_launch_can_be_captured;
         memory: quick_nothing_beside_the_outputs_is_written quick_a_launch_allocates_nothing quick_the_input_is_left_alone
             nothing_is_leaked a_workspace_is_freed_from_any_thread a_full_device_folds_in_smaller_pieces;
         errors: quick_emptiness quick_no_kernels_for_the_device quick_no_such_device quick_wrong_arguments quick_a_stream_of_another_context

@@ -79,7 +79,8 @@ pub fn grid(name: &str) -> Option<Grid> {
             let lengths = [
                 "2^10", "2^12", "2^14", "2^16", "2^18", "2^20", "2^22", "2^24", "2^26", "2^28", "2^30",
             ];
-            Grid::of("whole", Us, cases(&lengths), f32(ops(&["sum", "max", "argmax"])))
+            let columns = ops(&["sum", "sum early", "max", "max early", "argmax", "argmax early"]);
+            Grid::of("whole", Us, cases(&lengths), f32(columns))
         }
         "unaligned" => {
             let columns = vec![Line::op("µs", "sum"), Line::op("GB/s", "sum").show(PlainSpeed)];
@@ -196,6 +197,7 @@ pub fn grid(name: &str) -> Option<Grid> {
         "serving" => {
             let columns = vec![
                 Line::op("µs", "rms_norm"),
+                Line::op("launched early, µs", "rms_norm early"),
                 Line::op("GB/s", "rms_norm").show(PlainSpeed),
             ];
             Grid::of("serving", Us, cases(&SERVING), bf16(columns))

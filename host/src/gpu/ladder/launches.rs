@@ -45,7 +45,7 @@ impl Prepared {
         // SAFETY: passed on to the caller.
         check("cuLaunchCooperativeKernel", unsafe {
             sys::cuLaunchCooperativeKernel(
-                self.function.0.cast(),
+                self.function.handle.cast(),
                 blocks,
                 1,
                 1,

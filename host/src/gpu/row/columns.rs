@@ -103,6 +103,16 @@ impl<T: RowElement> PreparedColumns<T> {
         })
     }
 
+    /// The same, launched early, as [`Prepared::early`] says.
+    #[must_use]
+    pub fn early(self) -> Self {
+        Self {
+            function: self.function.early(),
+            sum: self.sum.early(),
+            ..self
+        }
+    }
+
     /// Memory that fits. Allocates, so not while a stream is captured.
     ///
     /// # Errors

@@ -5,14 +5,32 @@ use core::arch::{asm, global_asm};
 use crate::simt::SHARED_BYTES;
 
 /// Defines an entry point: `kernel!(pub unsafe fn name(a: A, b: B) { … })`. Parameters are numbers and raw pointers. A crate
-/// of your own that uses it needs `#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]`.
+/// of your own that uses it needs `#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]`. From compute capability 9.0 on it first waits for the launch
+/// before it, so that it may be launched early.
 #[macro_export]
 macro_rules! kernel {
     ($(#[$attribute:meta])* pub unsafe fn $name:ident($($parameter:ident: $type:ty),* $(,)?) $body:block) => {
         $(#[$attribute])*
         #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn $name($($parameter: $type),*) $body
+        pub unsafe extern "ptx-kernel" fn $name($($parameter: $type),*) {
+            $crate::simt::nvptx::generator::wait_for_launch_before();
+            $body
+        }
     };
+}
+
+/// Lets the launch behind this one start, and waits until all that the one before it wrote is seen. Without a launch that is early it does nothing.
+#[inline(always)]
+pub fn wait_for_launch_before() {
+    #[cfg(target_feature = "sm_90")]
+    // SAFETY: no memory is touched; what is read or written behind it stays there.
+    unsafe {
+        asm!(
+            "griddepcontrol.launch_dependents;",
+            "griddepcontrol.wait;",
+            options(nostack, preserves_flags)
+        );
+    }
 }
 
 // This backend has no language form for shared memory; a module-level declaration, addressed by `mov.u32`, gives

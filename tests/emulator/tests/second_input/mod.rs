@@ -134,7 +134,7 @@ pub fn emulated<I: Source, M: Monoid<I>, B: Element>(
         answers: plan.team.answers,
         warps: plan.team.warps,
     };
-    let config = Launch::new(plan.shape.blocks, plan.threads(), seed);
+    let config = Launch::new(plan.shape.blocks, plan.threads(), seed).cluster(plan.cluster);
     let ran = launch(&config, &mut memory, |lane| {
         // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
         unsafe {

@@ -16,6 +16,7 @@ use crate::{
         load_state, narrow,
         reduce::{
             grid::{self, Meeting},
+            packed::{Packed, is_maximum},
             team::Team,
             thread::{eight, fold_eight},
         },
@@ -254,6 +255,11 @@ impl<T: Source> Column<T> {
         });
         let is_filled = op.filler().is_some();
         let mut states = [op.identity(); MOST];
+        if const { is_maximum::<S, T, M>() } {
+            let largest = Packed(op).vector(T::of(words, 0));
+            each!(i < vector_elements::<T>() => states[i] = op.lift(Packed(op).element(largest, i), first));
+            return states;
+        }
         each!(i < vector_elements::<T>() => {
             let place = |row: usize| Place {
                 value: T::item(&words, row, i),

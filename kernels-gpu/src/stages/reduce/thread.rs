@@ -18,7 +18,10 @@ use crate::{
             words::{ALL, Vectors, each_row, shifted_by_bytes},
         },
         narrow,
-        reduce::in_order,
+        reduce::{
+            in_order,
+            packed::{Packed, has_maximum, is_maximum},
+        },
         strategy::{Strategy, is_vast},
     },
     tree::{self, Again, LANES, Part, ROWS, pending::Pending, place, vector_elements},
@@ -28,6 +31,10 @@ impl<T: Source, const N: usize> Fragment<T, N> {
     /// Folds it to one state.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
+        if const { is_maximum::<S, T, M>() } {
+            let op = Packed(op);
+            return op.state(op.word(T::of(self.words, 0)));
+        }
         let state = if op.filler().is_some() {
             self.fold_turns::<S, M, true>(simt, op)
         } else {
@@ -57,7 +64,12 @@ impl<T: Source, const N: usize> Fragment<T, N> {
 
     /// Whether any element could change a fold of earlier elements, `best`; it may be said of what is none.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn may_change<M: Monoid<T>>(self, op: M, best: M::State) -> bool {
+    pub fn may_change<S: Simt, M: Monoid<T>>(self, _: S, op: M, best: M::State) -> bool {
+        if const { has_maximum::<S, T, M>() } {
+            // If any may, the largest may.
+            let largest = Packed(op).word(T::of(self.words, 0));
+            return op.may_change(best, Packed(op).finish(largest, 0));
+        }
         if M::ALGEBRA.asks_at_once && T::ARRAYS == 1 {
             const {
                 assert!(
@@ -129,6 +141,9 @@ impl<T: Source> Fragment<T, ROWS> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn fold_rows<S: Simt, M: Monoid<T>>(self, simt: S, op: M, rows: u32) -> M::State {
         let halves = if rows as usize > ROWS / 2 { 2 } else { 1 };
+        if const { is_maximum::<S, T, M>() } {
+            return self.fold(simt, op);
+        }
         if const { Strategy::of::<T, M>().folds_in_halves() } && op.filler().is_some() {
             return op.shift(self.fold_halves(simt, op, halves), self.base);
         }

@@ -98,7 +98,7 @@ macro_rules! half {
             #[inline]
             fn from_rank(rank: f32) -> Self {
                 // One instruction, where there is one. It is exact, for a rank is an element's.
-                if cfg!(all(target_arch = "nvptx64", target_feature = "sm_80")) && !rank.unordered() {
+                if cfg!(all(target_arch = "nvptx64", target_feature = "sm_80")) && !rank.is_nan() {
                     return $half::from_bits($narrow(rank, rank) as u16);
                 }
                 <Self as Float>::from_f64(f64::from(rank))

@@ -138,9 +138,10 @@ unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
         let before = held.slot(simt, turn) * tiling.in_slot() + (simt.lane() >> tiling.lanes);
         let number = first + u64::from(before);
         if held.finishes(tiling.lane(simt)) && number < extents.count {
-            let total = match const { is_maximum::<S, T, M>() } {
-                true => Packed(op).state(states[0].word(0)),
-                false => states[0],
+            let total = if const { is_maximum::<S, T, M>() } {
+                Packed(op).state(states[0].word(0))
+            } else {
+                states[0]
             };
             // SAFETY: passed on to the caller; each extent has one such lane.
             unsafe { finish(simt, op, extents.len, total, output, number) };

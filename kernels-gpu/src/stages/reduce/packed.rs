@@ -13,6 +13,7 @@ use crate::{
             words::{Vectors, WORDS, word_elements},
         },
     },
+    tree::vector_elements,
 };
 
 /// Whether an operator has [a maximum of words](Monoid::WORD_MAXIMUM), and the machine an instruction for it.
@@ -50,8 +51,22 @@ impl<M> Packed<M> {
     where
         M: Monoid<T>,
     {
-        let [a, b, c, d] = self.vector(vectors);
-        self.combine(self.combine(a, b), self.combine(c, d))
+        self.word_of(vectors, 0, vector_elements::<T>())
+    }
+
+    /// The same of the words of `count` columns from column `first` on: of one, two or four whole words.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn word_of<T: Source, const N: usize>(self, vectors: Vectors<N>, first: usize, count: usize) -> u32
+    where
+        M: Monoid<T>,
+    {
+        let words = self.vector(vectors);
+        let word = |number: usize| words[(first / word_elements::<T>() + number) % WORDS];
+        match count / word_elements::<T>() {
+            1 => word(0),
+            2 => self.combine(word(0), word(1)),
+            _ => self.combine(self.combine(word(0), word(1)), self.combine(word(2), word(3))),
+        }
     }
 
     /// An element of such a vector.

@@ -15,7 +15,7 @@ use crate::{
             words::{ALL, WORDS},
         },
         reduce::{
-            packed::Packed,
+            packed::{Packed, has_maximum},
             thread::{moved_down, turns},
             warp::{meet, with_partner},
         },
@@ -85,7 +85,11 @@ fn each_vector<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
                     present: ALL,
                     base: first + u64::from(row) * place::<T>(1, 0),
                 };
-                state = fragment.fold(simt, op);
+                state = if const { has_maximum::<S, T, M>() } {
+                    fragment.fold_leaf(simt, op)
+                } else {
+                    fragment.fold(simt, op)
+                };
             }
             each_word(state, |at, word| vectors[i][at] = word);
         });
@@ -266,7 +270,7 @@ pub fn transpose<S: Simt, T, M: Monoid<T>>(
     of
 }
 
-/// What [`fold`] and [`transpose`] do, of an operator that is a [maximum](is_maximum): with a word in the place of each state.
+/// What [`fold`] and [`transpose`] do, of an operator that is a [maximum](super::packed::is_maximum): with a word in the place of each state.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane, of the slots that [`Transposed`] names · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]

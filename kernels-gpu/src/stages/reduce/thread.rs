@@ -94,7 +94,11 @@ impl<T: Source, const N: usize> Fragment<T, N> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_turns<S: Simt, M: Monoid<T>, const WHOLE: bool>(self, simt: S, op: M) -> M::State {
         if const { Strategy::of::<T, M>().folds_at_once(N, WHOLE) } {
-            return op.fold_part(self);
+            return if WHOLE && const { has_maximum::<S, T, M>() } {
+                op.fold_part(Kept { simt, part: self })
+            } else {
+                op.fold_part(self)
+            };
         }
         match const {
             (
@@ -122,7 +126,13 @@ impl<T: Source, const N: usize> Fragment<T, N> {
         let (turns, mut turn) = (turns(simt, LEVELS), 0);
         while turn < turns {
             let columns: tree::Columns<Self, COLUMNS> = tree::Columns { part: self, first: 0 };
-            let state = op.shift(op.fold_part(columns), u64::from(turn) * COLUMNS as u64);
+            let state = if WHOLE && const { has_maximum::<S, T, M>() } {
+                let part = Kept { simt, part: self };
+                op.fold_part(tree::Columns::<_, COLUMNS> { part, first: 0 })
+            } else {
+                op.fold_part(columns)
+            };
+            let state = op.shift(state, u64::from(turn) * COLUMNS as u64);
             pending.push(simt, op, turn, state);
             if !WHOLE {
                 self.present = u32::saturating_sub(self.present, COLUMNS as u32);
@@ -236,6 +246,26 @@ impl<S: Simt, T: Source, const N: usize> Again<T> for Kept<S, Fragment<T, N>> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_opaque<M: Monoid<T>>(self, op: M) -> M::State {
         op.fold_part(self.part.opaque(self.simt))
+    }
+}
+
+/// As a part it is whole, for it says which of its elements is the largest.
+impl<S: Simt, T: Source, const N: usize> Part<T> for Kept<S, Fragment<T, N>> {
+    const ROWS: usize = N;
+    const COLUMNS: usize = vector_elements::<T>();
+    const AT_HAND: bool = true;
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
+        self.part.lift(op, row, column)
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn largest<M: Monoid<T>>(self, op: M, first: usize, count: usize) -> Option<T> {
+        if const { !has_maximum::<S, T, M>() } {
+            return None;
+        }
+        let word = Packed(op).word_of(T::of(self.part.words, 0), first, count);
+        Some(Packed(op).finish(word, 0))
     }
 }
 

@@ -89,6 +89,14 @@ pub trait Part<T>: Copy {
         None
     }
 
+    /// The largest element of `count` columns from column `first` on, by an operator's [maximum of words](Monoid::WORD_MAXIMUM): of a part
+    /// that is whole words, on a machine that has the instruction. `None` of any other.
+    #[inline(always)]
+    fn largest<M: Monoid<T>>(self, op: M, first: usize, count: usize) -> Option<T> {
+        let _ = (op, first, count);
+        None
+    }
+
     /// The same part, known to a compiler to have an element at every place; `None` where it has not, or does not know.
     #[inline(always)]
     fn full(self) -> Option<Self> {
@@ -136,6 +144,10 @@ impl<T, P: Part<T>, const N: usize> Part<T> for Columns<P, N> {
     #[inline(always)]
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         self.part.lift(op, row, self.first + column)
+    }
+    #[inline(always)]
+    fn largest<M: Monoid<T>>(self, op: M, first: usize, count: usize) -> Option<T> {
+        self.part.largest(op, self.first + first, count)
     }
 }
 

@@ -58,6 +58,13 @@ pub fn maximum(a: f32, b: f32) -> f32 {
     }
 }
 
+/// The same of their bits.
+#[inline(always)]
+#[must_use]
+pub fn maximum_bits(a: u32, b: u32) -> u32 {
+    maximum(f32::from_bits(a), f32::from_bits(b)).to_bits()
+}
+
 /// `eˣ`, at most 0.94 ulp from the exact value (subnormal results too). NaN of a NaN; 0 and +∞ where it under- and
 /// overflows; `e⁰ = 1`.
 #[inline(always)]

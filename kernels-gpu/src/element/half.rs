@@ -4,7 +4,10 @@
 //! which have no dependencies, have their own.
 
 use super::{Element, Float, Real, Type, Unscaled, root::root};
-use crate::monoids::Words;
+use crate::{
+    arithmetic::narrow::{maximum_bf16_pair, maximum_f16_pair, to_bf16, to_f16},
+    monoids::Words,
+};
 
 #[cfg(feature = "half")]
 pub use ::half::{bf16, f16};
@@ -56,7 +59,7 @@ mod own {
 
 /// A format: how its bits become an f32, exactly, and the numbers that rounding to it needs.
 macro_rules! half {
-    ($half:ident, $type:ident, widen: $widen:path, format: $format:expr) => {
+    ($half:ident, $type:ident, widen: $widen:path, maximum: $maximum:path, narrow: $narrow:path, format: $format:expr) => {
         impl Element for $half {
             const TYPE: Type = Type::$type;
             #[inline]
@@ -94,8 +97,13 @@ macro_rules! half {
             }
             #[inline]
             fn from_rank(rank: f32) -> Self {
+                // One instruction, where there is one. It is exact, for a rank is an element's.
+                if cfg!(all(target_arch = "nvptx64", target_feature = "sm_80")) && !rank.is_nan() {
+                    return $half::from_bits($narrow(rank, rank) as u16);
+                }
                 <Self as Float>::from_f64(f64::from(rank))
             }
+            const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = Some($maximum);
             #[inline]
             fn to_f64(self) -> f64 {
                 f64::from(self.rank())
@@ -146,8 +154,8 @@ macro_rules! half {
     };
 }
 
-half!(f16, F16, widen: widen_f16, format: Format { mantissa: 10, least: -14, bias: 15, infinite: true });
-half!(bf16, Bf16, widen: widen_bf16, format: Format { mantissa: 7, least: -126, bias: 127, infinite: true });
+half!(f16, F16, widen: widen_f16, maximum: maximum_f16_pair, narrow: to_f16, format: Format { mantissa: 10, least: -14, bias: 15, infinite: true });
+half!(bf16, Bf16, widen: widen_bf16, maximum: maximum_bf16_pair, narrow: to_bf16, format: Format { mantissa: 7, least: -126, bias: 127, infinite: true });
 
 #[inline]
 fn widen_bf16(bits: u16) -> f32 {

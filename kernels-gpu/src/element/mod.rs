@@ -307,6 +307,10 @@ pub trait Real: Element {
         u32::MAX
     }
 
+    /// The larger of two at each place of two words, in the order of [keys](Rank::key); all NaNs are one. Of floats for which newer GPUs
+    /// have an instruction.
+    const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = None;
+
     /// In f64: exactly, but for integers of 64 bits, which are rounded.
     fn to_f64(self) -> f64;
     /// What is computed of one element in, before elements meet: f32 of floats of up to 32 bits, f64 of others.

@@ -16,6 +16,7 @@ use crate::{
         load_state, narrow,
         reduce::{
             grid::{self, Meeting},
+            packed::{Packed, is_maximum},
             team::Team,
             thread::{eight, fold_eight},
         },
@@ -199,6 +200,8 @@ unsafe fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
     };
     let mut states = [op.identity(); MOST];
     let mut waiting = [states; COLUMN_LEVELS as usize];
+    // Of a maximum by words, in the place of states.
+    let mut largest = [Packed(op).identity(); WORDS];
     let mut words = T::each(|_| [[0; WORDS]; ROWS]);
     let mut present = 0;
     let mut step = simt.opaque(0);
@@ -209,10 +212,19 @@ unsafe fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
         }
         // SAFETY: passed on to the caller.
         let next = unsafe { column.read(simt, op) };
-        if step > 0 {
-            states = fold(op, words, present, first);
+        if step > 0 && const { is_maximum::<S, T, M>() } {
+            let of_column = Packed(op).vector(T::of(words, 0));
+            each!(i < WORDS, 4 => largest[i] = Packed(op).combine(largest[i], of_column[i]));
+        } else if step > 0 {
+            let of_column = fold(op, words, present, first);
             first += 1;
             let mut is_carried = true;
+            if const { M::ALGEBRA.in_any_order() } {
+                each!(i < vector_elements::<T>() => states[i] = op.combine(states[i], of_column[i]));
+                is_carried = false;
+            } else {
+                states = of_column;
+            }
             each!(level < COLUMN_LEVELS as usize => if is_carried {
                 if (step - 1) >> level & 1 == 0 {
                     waiting[level] = states;
@@ -223,6 +235,9 @@ unsafe fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
             });
         }
         if step == steps {
+            if const { is_maximum::<S, T, M>() } {
+                each!(i < vector_elements::<T>() => states[i] = op.lift(Packed(op).element(largest, i), 0));
+            }
             return states;
         }
         (words, present) = (next, column.present);

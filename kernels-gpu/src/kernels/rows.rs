@@ -2,7 +2,7 @@
 
 use crate::{
     element::Type,
-    monoids::Monoid,
+    monoids::{Monoid, Words as _},
     simt::Simt,
     stages::{
         emit::{Output, finish},
@@ -15,6 +15,7 @@ use crate::{
         },
         reduce::{
             in_order,
+            packed::{Packed, is_maximum},
             rows::{self, Transposed},
             warp,
         },
@@ -126,15 +127,24 @@ unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
     let held = Transposed::of(tiling.slots(), tiling.lanes);
     // SAFETY: passed on to the caller.
     let read = unsafe { plain::load(simt, extents, tiling, first, op.filler()) };
-    let states = rows::fold(simt, op, read);
-    let mut states = rows::transpose(simt, op, states, held, tiling.lanes);
+    let mut states = if const { is_maximum::<S, T, M>() } {
+        rows::reduce_words(simt, op, read, held)
+    } else {
+        let states = rows::fold(simt, op, read);
+        rows::transpose(simt, op, states, held, tiling.lanes)
+    };
     let mut turn = simt.opaque(0);
     while turn < held.count() {
         let before = held.slot(simt, turn) * tiling.in_slot() + (simt.lane() >> tiling.lanes);
         let number = first + u64::from(before);
         if held.finishes(tiling.lane(simt)) && number < extents.count {
+            let total = if const { is_maximum::<S, T, M>() } {
+                Packed(op).state(states[0].word(0))
+            } else {
+                states[0]
+            };
             // SAFETY: passed on to the caller; each extent has one such lane.
-            unsafe { finish(simt, op, extents.len, states[0], output, number) };
+            unsafe { finish(simt, op, extents.len, total, output, number) };
         }
         let [done, b, c, d, e, f, g, h] = states;
         states = [b, c, d, e, f, g, h, done];

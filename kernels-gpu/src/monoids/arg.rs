@@ -211,6 +211,11 @@ impl<T: Real> Monoid<T> for Arg {
     fn may_change_among(self, best: Best<Key<T>>, word: u32) -> u32 {
         self.order.beyond::<T>(word, self.to_beat::<T>(best))
     }
+    const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = T::WORD_MAXIMUM;
+    #[inline(always)]
+    fn turned_signs(self) -> u32 {
+        self.order.turned_signs::<T>()
+    }
     #[inline]
     fn finish(self, best: Best<Key<T>>, _: u64) -> u64 {
         self.place(best.place)

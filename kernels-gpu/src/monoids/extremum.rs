@@ -62,6 +62,17 @@ impl Order {
         T::beyond(word, self.rank::<T>(T::from_bits(0).rank()), bar)
     }
 
+    /// [`Monoid::turned_signs`] of operators that seek the largest in this order.
+    #[inline(always)]
+    pub(super) fn turned_signs<T: Real>(self) -> u32 {
+        let sign = T::TYPE.sign() as u32;
+        match self.end {
+            End::Largest => 0,
+            End::Smallest if T::TYPE.bytes() == 2 => sign | sign << 16,
+            End::Smallest => sign,
+        }
+    }
+
     /// The way back; of no element, where a mask selects none, to the nearest there is, before bits are turned that an element has.
     #[inline]
     pub(super) fn back<T: Real>(self, rank: T::Rank) -> T::Rank {
@@ -156,6 +167,11 @@ impl<T: Real> Monoid<T> for Extremum {
     #[inline(always)]
     fn may_change_among(self, best: Key<T>, word: u32) -> u32 {
         self.order.beyond::<T>(word, Some(T::Rank::bar(best)))
+    }
+    const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = T::WORD_MAXIMUM;
+    #[inline(always)]
+    fn turned_signs(self) -> u32 {
+        self.order.turned_signs::<T>()
     }
     #[inline]
     fn finish(self, best: Key<T>, _: u64) -> T {

@@ -140,6 +140,19 @@ pub trait Monoid<T>: Copy {
         u32::MAX
     }
 
+    /// The larger of two floats at each place of two words, of an operator that seeks the largest: a NaN is largest of all, and +0.0
+    /// larger than −0.0. Words are elements as memory holds them, but that [signs are turned](Self::turned_signs).
+    ///
+    /// What an element alone may do the largest of several may: [change](Self::may_change) a fold, or, where the operator
+    /// [associates](Algebra::associates), be its state.
+    const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = None;
+
+    /// Bits of a word that are flipped so that the element that is sought is the largest: none, or the signs.
+    #[inline(always)]
+    fn turned_signs(self) -> u32 {
+        0
+    }
+
     /// The state of a lane's part of a leaf.
     ///
     /// This folds it in the canonical tree. An operator whose `combine` is exact, so that no order changes a bit, may do it

@@ -94,6 +94,10 @@ pub trait Simt: Copy {
     /// Called by: all threads of the block together.
     fn barrier(self);
 
+    /// Whether the larger floats of two words are one instruction, NaN being the largest: then
+    /// [operators that have such a maximum](crate::monoids::Monoid::WORD_MAXIMUM) fold words.
+    const HAS_WORD_MAXIMUM: bool;
+
     /// Whether blocks may be in a cluster, and write each other's shared memory.
     const HAS_CLUSTERS: bool;
 

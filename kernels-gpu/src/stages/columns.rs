@@ -86,7 +86,7 @@ impl Floats {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(crate) fn larger(self, a: u32, b: u32) -> u32 {
         match self {
-            Self::F32 => single::maximum(f32::from_bits(a), f32::from_bits(b)).to_bits(),
+            Self::F32 => single::maximum_bits(a, b),
             Self::F16 => maximum_f16_pair(a, b),
             Self::Bf16 => maximum_bf16_pair(a, b),
         }

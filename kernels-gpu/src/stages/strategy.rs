@@ -252,7 +252,7 @@ impl Strategy {
 /// Columns.
 impl Strategy {
     /// Whether answers that are neighbours have code of their own, a lane having [those of a vector](crate::kernels::columns): of one array,
-    /// whose states have room in registers. Not extrema of 2 bytes, whose keys spill, and are as much code an element as before.
+    /// whose states have room in registers. Not extrema of 2 bytes, whose keys spill where there is no maximum of words.
     #[must_use]
     pub const fn has_columns(self) -> bool {
         let has_room = self.bytes() == 4 || !self.algebra.in_any_order();

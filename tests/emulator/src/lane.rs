@@ -229,6 +229,8 @@ impl Simt for Lane<'_> {
         machine.record(*place, Location::caller(), || Did::Barrier);
     }
 
+    const HAS_WORD_MAXIMUM: bool = true;
+
     const HAS_CLUSTERS: bool = true;
 
     #[track_caller]

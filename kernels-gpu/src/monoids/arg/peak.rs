@@ -41,7 +41,14 @@ fn find_in_pairs<T: Real, P: Part<T>>(near: Near, part: P) -> (Key<T>, i32) {
 #[inline(always)]
 fn find_among<T: Real, P: Part<T>>(near: Near, part: P, first: usize) -> (Key<T>, i32) {
     let order = near.0.order;
-    let (highest, any_nan) = chains(Highest(order), part);
+    // Where words say which is the highest, others are compared with it as they are: equals are equal in either order.
+    let (highest, any_nan, order, of) = match part.largest(near.0, 0, P::COLUMNS).map(T::rank) {
+        Some(rank) => (order.rank::<T>(rank), rank.unordered(), Order::RISING, rank),
+        None => {
+            let (highest, any_nan) = chains(Highest(order), part);
+            (highest, any_nan, order, highest)
+        }
+    };
     let columns = P::COLUMNS;
     // A NaN beats any number.
     let (key, marks) = match T::Rank::UNORDERED {
@@ -50,7 +57,7 @@ fn find_among<T: Real, P: Part<T>>(near: Near, part: P, first: usize) -> (Key<T>
             (key, chains(Marks::<T::Rank> { order, columns, of }, part))
         }
         _ => {
-            let of = Some(highest);
+            let of = Some(of);
             (highest.zeros_alike().key(), chains(Marks { order, columns, of }, part))
         }
     };
@@ -166,6 +173,16 @@ mod tests {
                 None => op.identity(),
             }
         }
+        /// As words have it, where all are there.
+        fn largest<M: Monoid<T>>(self, op: M, first: usize, count: usize) -> Option<T> {
+            let maximum = M::WORD_MAXIMUM?;
+            let places = (0..N).flat_map(|row| (first..first + count).map(move |column| row * Self::COLUMNS + column));
+            let words: Option<Vec<u32>> = places
+                .map(|at| self.0[at].map(|value| value.word(0) ^ op.turned_signs()))
+                .collect();
+            let largest = words?.into_iter().reduce(maximum)?;
+            Some(T::from_words(|_| largest ^ op.turned_signs()))
+        }
     }
 
     /// What is found is what one after the other gives.
@@ -196,6 +213,8 @@ mod tests {
             let values: Vec<_> = values.iter().map(|value| value.filter(|value| {
                 !value.is_nan() || kind > 6
             })).collect();
+            // Often with all of them there.
+            let values: Vec<_> = values.iter().map(|value| value.or((kind % 2 == 0).then_some(-2.0))).collect();
             finds::<f64, 8>(|value| value, &values);
             finds::<f32, 8>(|value| value as f32, &values);
             finds::<f32, 4>(|value| value as f32, &values);

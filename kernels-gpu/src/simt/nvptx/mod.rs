@@ -106,6 +106,8 @@ impl Simt for Nvptx {
         unsafe { barrier0() }
     }
 
+    const HAS_WORD_MAXIMUM: bool = cfg!(target_feature = "sm_80");
+
     const HAS_CLUSTERS: bool = generator::clusters::ARE_THERE;
 
     fn cluster_begin(self, words: u32) {

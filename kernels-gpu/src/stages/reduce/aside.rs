@@ -149,7 +149,7 @@ impl<T: Source, M: Monoid<T>> Carried<T, M> {
         if leaf < contiguous::whole_leaves(input) {
             // SAFETY: passed on to the caller; the leaf is one of those.
             let read = unsafe { contiguous::load_whole(simt, op, input, leaf) };
-            is_known = !simt.any(read.may_change(op, self.seen.alone(op)));
+            is_known = !simt.any(read.may_change(simt, op, self.seen.alone(op)));
             (state, is_folded) = read.fold_fast(simt, op, is_known);
         }
         if !is_folded {

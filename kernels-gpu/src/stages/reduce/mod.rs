@@ -2,7 +2,7 @@
 //!
 //! | states of | meet in |
 //! |---|---|
-//! | the elements of a fragment | [`thread`], or [`apart`] and [`in_order`] |
+//! | the elements of a fragment | [`thread`], or [`apart`] and [`in_order`]; of words, [`packed`] |
 //! | lanes | [`warp`]; of several rows at once, [`rows`] |
 //! | warps | [`block`], by way of a [`tile`] and its [`run`]s; [`team`], for answers side by side |
 //! | blocks | [`grid`] |
@@ -16,6 +16,7 @@ pub mod block;
 pub mod grid;
 pub mod in_order;
 pub mod leaf;
+pub mod packed;
 pub mod rows;
 pub mod run;
 pub mod team;

@@ -18,7 +18,10 @@ use crate::{
             words::{ALL, Vectors, each_row, shifted_by_bytes},
         },
         narrow,
-        reduce::in_order,
+        reduce::{
+            in_order,
+            packed::{Packed, has_maximum, is_maximum},
+        },
         strategy::{Strategy, is_vast},
     },
     tree::{self, Again, LANES, Part, ROWS, pending::Pending, place, vector_elements},
@@ -28,6 +31,10 @@ impl<T: Source, const N: usize> Fragment<T, N> {
     /// Folds it to one state.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
+        if const { is_maximum::<S, T, M>() } {
+            let op = Packed(op);
+            return op.state(op.word(T::of(self.words, 0)));
+        }
         let state = if op.filler().is_some() {
             self.fold_turns::<S, M, true>(simt, op)
         } else {
@@ -57,7 +64,12 @@ impl<T: Source, const N: usize> Fragment<T, N> {
 
     /// Whether any element could change a fold of earlier elements, `best`; it may be said of what is none.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn may_change<M: Monoid<T>>(self, op: M, best: M::State) -> bool {
+    pub fn may_change<S: Simt, M: Monoid<T>>(self, _: S, op: M, best: M::State) -> bool {
+        if const { has_maximum::<S, T, M>() } {
+            // If any may, the largest may.
+            let largest = Packed(op).word(T::of(self.words, 0));
+            return op.may_change(best, Packed(op).finish(largest, 0));
+        }
         if M::ALGEBRA.asks_at_once && T::ARRAYS == 1 {
             const {
                 assert!(
@@ -82,7 +94,11 @@ impl<T: Source, const N: usize> Fragment<T, N> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_turns<S: Simt, M: Monoid<T>, const WHOLE: bool>(self, simt: S, op: M) -> M::State {
         if const { Strategy::of::<T, M>().folds_at_once(N, WHOLE) } {
-            return op.fold_part(self);
+            return if WHOLE && const { has_maximum::<S, T, M>() } {
+                op.fold_part(Kept { simt, part: self })
+            } else {
+                op.fold_part(self)
+            };
         }
         match const {
             (
@@ -110,7 +126,13 @@ impl<T: Source, const N: usize> Fragment<T, N> {
         let (turns, mut turn) = (turns(simt, LEVELS), 0);
         while turn < turns {
             let columns: tree::Columns<Self, COLUMNS> = tree::Columns { part: self, first: 0 };
-            let state = op.shift(op.fold_part(columns), u64::from(turn) * COLUMNS as u64);
+            let state = if WHOLE && const { has_maximum::<S, T, M>() } {
+                let part = Kept { simt, part: self };
+                op.fold_part(tree::Columns::<_, COLUMNS> { part, first: 0 })
+            } else {
+                op.fold_part(columns)
+            };
+            let state = op.shift(state, u64::from(turn) * COLUMNS as u64);
             pending.push(simt, op, turn, state);
             if !WHOLE {
                 self.present = u32::saturating_sub(self.present, COLUMNS as u32);
@@ -129,6 +151,9 @@ impl<T: Source> Fragment<T, ROWS> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn fold_rows<S: Simt, M: Monoid<T>>(self, simt: S, op: M, rows: u32) -> M::State {
         let halves = if rows as usize > ROWS / 2 { 2 } else { 1 };
+        if const { is_maximum::<S, T, M>() } {
+            return self.fold(simt, op);
+        }
         if const { Strategy::of::<T, M>().folds_in_halves() } && op.filler().is_some() {
             return op.shift(self.fold_halves(simt, op, halves), self.base);
         }
@@ -221,6 +246,26 @@ impl<S: Simt, T: Source, const N: usize> Again<T> for Kept<S, Fragment<T, N>> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_opaque<M: Monoid<T>>(self, op: M) -> M::State {
         op.fold_part(self.part.opaque(self.simt))
+    }
+}
+
+/// As a part it is whole, for it says which of its elements is the largest.
+impl<S: Simt, T: Source, const N: usize> Part<T> for Kept<S, Fragment<T, N>> {
+    const ROWS: usize = N;
+    const COLUMNS: usize = vector_elements::<T>();
+    const AT_HAND: bool = true;
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
+        self.part.lift(op, row, column)
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn largest<M: Monoid<T>>(self, op: M, first: usize, count: usize) -> Option<T> {
+        if const { !has_maximum::<S, T, M>() } {
+            return None;
+        }
+        let word = Packed(op).word_of(T::of(self.part.words, 0), first, count);
+        Some(Packed(op).finish(word, 0))
     }
 }
 

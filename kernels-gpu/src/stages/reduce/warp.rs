@@ -6,7 +6,7 @@ use crate::{
     stages::{
         load::{contiguous, extents::Input, fragment::Fragment, source::Source},
         map_words,
-        reduce::in_order,
+        reduce::{in_order, packed::is_maximum},
         strategy::combines_in_loops,
     },
     tree::{LANES, Part as _, ROWS, row_elements},
@@ -283,11 +283,13 @@ fn fold_unless_seen<S: Simt, T: Source, M: Monoid<T>>(
     rows: Option<u32>,
 ) -> M::State {
     if M::ALGEBRA.selects {
-        if seen.anything && !simt.any(read.may_change(op, seen.best)) {
+        if seen.anything && !simt.any(read.may_change(simt, op, seen.best)) {
             return op.identity();
         }
         seen.anything = true;
-        read = read.opaque(simt);
+        if const { !is_maximum::<S, T, M>() } {
+            read = read.opaque(simt);
+        }
     }
     let mine = match rows {
         // Without a filler, whole leaves have a code of their own.

@@ -224,6 +224,7 @@ fn columns_of_vectors() {
     }
     agrees::<f32, _>(ops::Sum);
     agrees::<f32, _>(ops::Max);
+    agrees::<f32, _>(ops::NormInf);
     agrees::<bf16, _>(ops::Sum);
     agrees::<f16, _>(ops::Product);
 }

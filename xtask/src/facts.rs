@@ -85,7 +85,8 @@ pub struct Violation {
 
 /// Counts what an entry's text is made of.
 pub fn count(entry: &str) -> Counts {
-    let input = |operation: &str| operation.starts_with("ld.global.nc.");
+    // Of code that may be launched early the wide ones are plain.
+    let input = |operation: &str| operation.starts_with("ld.global.nc.") || operation.starts_with("ld.global.L1::");
     let wide = |operation: &str| operation.contains(".v4.") || operation.contains(".v2.");
     let mut counts = Counts {
         bytes: entry.len(),

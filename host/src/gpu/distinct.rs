@@ -211,7 +211,7 @@ impl<T: Element> PreparedDistinct<T> {
         let mut arguments = arguments.map(<*const c_void>::cast_mut);
         let shape = [plan.blocks, plan.threads(), 1];
         // SAFETY: the arguments match the entry's parameters; that what they point to is valid is the caller's word.
-        unsafe { launch::launch_clusters(self.function, shape, stream, &mut arguments) }
+        unsafe { launch::launch_kernel(self.function, shape, stream, &mut arguments) }
     }
 
     /// Launches on the blocking calls' own stream, waits, and brings back the answers.

@@ -246,7 +246,7 @@ fn words_of(entry: &TensorEntry) -> [u32; ENTRY_WORDS] {
 unsafe fn go(function: Function, mut passed: TensorsLaunch, plan: &TensorsPlan, stream: CUstream) -> Result<(), Error> {
     let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
     // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
-    unsafe { launch::launch_clusters(function, [plan.blocks, plan.threads(), 1], stream, &mut arguments) }
+    unsafe { launch::launch_kernel(function, [plan.blocks, plan.threads(), 1], stream, &mut arguments) }
 }
 
 /// Tensors that were copied to a device, one behind the other, each aligned.

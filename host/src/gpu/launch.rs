@@ -206,7 +206,7 @@ pub(super) unsafe fn launch(
     let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
     let shape = [plan.shape.blocks, plan.threads(), plan.cluster];
     // SAFETY: every entry has this one parameter; that what they point to is valid is the caller's word.
-    unsafe { launch_clusters(function, shape, launch.stream, &mut arguments) }
+    unsafe { launch_kernel(function, shape, launch.stream, &mut arguments) }
 }
 
 /// An array of elements of so many bytes, as a launch passes it.
@@ -298,7 +298,7 @@ impl Config {
 /// # Safety
 ///
 /// The function's module stays loaded, the arguments are its parameters, and what they point to is valid until the stream has passed the launch.
-pub(super) unsafe fn launch_clusters(
+pub(super) unsafe fn launch_kernel(
     function: Function,
     [blocks, threads, cluster]: [u32; 3],
     stream: CUstream,

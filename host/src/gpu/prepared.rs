@@ -161,12 +161,14 @@ impl<R: Reduction<I>, I: Item> Prepared<R, I> {
         self.op
     }
 
-    /// The same, launched early (CUDA's programmatic dependent launch): its blocks start while the kernel before it on the stream still
-    /// runs, and wait for the end of that before they touch memory. So it reads what that kernel wrote, and no bit changes. It saves
-    /// about half a microsecond a launch, and a graph keeps it.
+    /// The same, launched early: CUDA's programmatic dependent launch. Its blocks may start while the kernel before it on the stream still
+    /// runs. They touch no memory until all that this kernel wrote is seen, so no bit changes. A graph keeps it.
     ///
-    /// It takes compute capability 9.0, and a kernel built for that: row operations, log-sum-exp, and sums, means, largest and smallest values and their indices
-    /// of f32, f16 and bf16, but in segments. Any other is launched as before.
+    /// What is saved is the latency of a launch, if the kernel before lets others start: those that are launched early here do. Behind others, and
+    /// the first of a stream, it is as any launch.
+    ///
+    /// It takes compute capability 9.0, and a kernel built for that: of row operations, log-sum-exp, and sums, means, largest and smallest
+    /// values and their indices. Those are of f32, f16 and bf16, and not in segments. Any other is launched as before.
     #[must_use]
     pub fn early(self) -> Self {
         let ready = self.ready.early();

@@ -141,7 +141,7 @@ fn combine_cluster<S: Simt, T, M: Monoid<T>>(
     rounds: u32,
     totals: [M::State; 2],
 ) -> M::State {
-    // From here on the buffers are the cluster's.
+    // From here on the buffers are the cluster's: this block's threads have read them, and met at a barrier since.
     simt.cluster_begin(mine.answers * CLUSTER);
     simt.cluster_wait(CLUSTER);
     each!(i < 2 => if all.part == 0 && (i as u32) < rounds {

@@ -26,12 +26,12 @@ pub const PARTS: [&str; 8] = [
 ];
 
 /// Whether newer architectures have instructions for an entry that the oldest has not: a maximum that keeps NaN, rounding to bf16, clusters, a launch
-/// that starts early. The PTX of all others is the same for each, so it is built once.
+/// that starts early. The PTX of all others differs too little to be built twice.
 #[must_use]
 pub fn is_better_on_newer(entry: &Entry) -> bool {
     /// All of whose entries are.
     const PARTS: [&str; 2] = ["exponentials", "rows"];
-    /// Of which those of the usual floats are, but in segments: what is folded most, in shapes where that is told.
+    /// Of which those of the usual floats are, but in segments.
     const OPS: [&str; 3] = ["sum", "extremum", "arg"];
     PARTS.contains(&entry.part)
         || OPS.contains(&entry.op)

@@ -144,7 +144,7 @@ pub trait Monoid<T>: Copy {
     /// larger than −0.0. Words are elements as memory holds them, but that [signs are turned](Self::turned_signs).
     ///
     /// What an element alone may do the largest of several may: [change](Self::may_change) a fold, or, where the operator
-    /// [associates](Algebra::associates), be its state.
+    /// [associates](Algebra::associates), be its state. Such an operator has a [filler](Self::filler), states of one word, and elements of 2 bytes or 4.
     const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = None;
 
     /// Bits of a word that are flipped so that the element that is sought is the largest: none, or the signs.

@@ -1,15 +1,17 @@
 //! Launches captured in a CUDA graph and replayed.
 
-use std::ptr;
+use std::{cell::RefCell, ptr};
 
 use cust::{
+    context::CurrentContext,
     memory::{CopyDestination as _, DeviceBuffer},
     stream::Stream,
 };
 use warpfold::{
-    Layout, View, cpu,
-    gpu::Gpu,
-    ops::{ArgMax, Reduction, Sum},
+    View, cpu,
+    gpu::{Gpu, Prepared, PreparedRow, RowPlaces, States, Workspace},
+    layout::Layout,
+    ops::{ArgMax, Reduction, Sum, element::Element as _},
     row,
 };
 use warpfold_driver::sys;
@@ -170,63 +172,144 @@ pub fn a_first_launch_can_be_captured(_: &Gpu) {
 
 /// Each launch reads what the one before it wrote, though it starts before that has ended: from row operations to a sum and an index, and back.
 pub fn quick_an_early_launch_sees_what_came_before(gpu: &Gpu) {
-    const TURNS: usize = 6;
     for shape in [[4, 16_384], [700, 256], [1, 128]] {
-        let layout = Layout::c_order(&shape).expect("small");
-        let values = cases::MIXED.array((shape[0] * shape[1]) as usize);
-        let norm = row::log_softmax();
-        let prepared = norm.prepare::<f32, f32>(gpu, &layout).expect("prepared").early();
-        let sum = gpu
-            .prepare::<f32, _>(Sum, values.len() as u64)
-            .expect("prepared")
-            .early();
-        let arg = gpu
-            .prepare::<f32, _>(ArgMax, values.len() as u64)
-            .expect("prepared")
-            .early();
-        let mut expected = (vec![], vec![]);
-        let mut turned = values.clone();
-        for _ in 0..TURNS {
-            let view = View::new(&turned, &layout).expect("as long");
-            turned = norm.clone().on_cpu::<_, f32>(view).expect("mapped").values;
-            expected.0.push(cpu::reduce(Sum, &turned).expect("a sum").to_bits());
-            expected.1.push(cpu::reduce(ArgMax, &turned).expect("an index"));
-        }
-        let stream = stream();
-        let mut arrays = [0, 1].map(|_| DeviceBuffer::from_slice(&values).expect("device memory"));
-        let mut sums = DeviceBuffer::<f32>::zeroed(TURNS).expect("device memory");
-        let mut places = DeviceBuffer::<u64>::zeroed(TURNS).expect("device memory");
-        let mut states = prepared.workspace().expect("a workspace");
-        let mut workspaces = [sum.workspace(), arg.workspace()].map(|made| made.expect("a workspace"));
-        let mut enqueue = || {
-            for turn in 0..TURNS {
-                let [from, to] = &mut arrays;
-                let (mut total, mut place) = (sums.index(turn..=turn), places.index(turn..=turn));
-                let [of_sum, of_arg] = &mut workspaces;
-                // SAFETY: all of it outlives what is waited for.
-                unsafe {
-                    prepared.launch(&stream, from, to, &mut states).expect("enqueued");
-                    sum.launch(&stream, &**to, &mut total, of_sum).expect("enqueued");
-                    arg.launch(&stream, &**to, &mut place, of_arg).expect("enqueued");
+        for misalign in [0, 1] {
+            let chain = Chain::new(gpu, shape, misalign);
+            let stream = stream();
+            let graph = Graph::capture(&stream, || chain.enqueue(&stream));
+            for replay in 0..6 {
+                let values: Vec<f32> = cases::UNIFORM.array(chain.len + replay)[replay..].to_vec();
+                let expected = chain.expected(&values);
+                chain.fill(&values);
+                if replay % 2 == 0 {
+                    graph.replay(&stream);
+                } else {
+                    chain.enqueue(&stream);
                 }
-                arrays.swap(0, 1);
+                stream.synchronize().expect("cuStreamSynchronize");
+                assert_eq!(
+                    chain.answers(),
+                    expected,
+                    "replay {replay} of {shape:?}, off by {misalign}"
+                );
             }
-        };
-        let graph = Graph::capture(&stream, &mut enqueue);
-        let check_all = |what: &str, sums: &DeviceBuffer<f32>, places: &DeviceBuffer<u64>| {
-            let (mut totals, mut indices) = ([0.0_f32; TURNS], [0_u64; TURNS]);
-            sums.copy_to(&mut totals).expect("cuMemcpyDtoH");
-            places.copy_to(&mut indices).expect("cuMemcpyDtoH");
-            assert_eq!(totals.map(f32::to_bits)[..], expected.0, "{what} of {shape:?}");
-            assert_eq!(indices[..], expected.1, "{what} of {shape:?}");
-        };
-        for replay in 0..20 {
-            // An even number of turns ends where it began.
-            arrays[0].copy_from(&values[..]).expect("cuMemcpyHtoD");
-            gpu.synchronize().expect("cuCtxSynchronize");
-            graph.replay(&stream);
-            stream.synchronize().expect("cuStreamSynchronize");
-            check_all(&format!("replay {replay}"), &sums, &places);
         }
+    }
+}
+
+/// RMS norms, each of what the one before gave, and a sum and an index of each.
+struct Chain {
+    layout: Layout,
+    len: usize,
+    misalign: usize,
+    weights: Vec<f32>,
+    norm: PreparedRow<f32, f32>,
+    sum: Prepared<Sum, f32>,
+    arg: Prepared<ArgMax, f32>,
+    arrays: [DeviceBuffer<f32>; 2],
+    device_weights: DeviceBuffer<f32>,
+    sums: DeviceBuffer<f32>,
+    places: DeviceBuffer<u64>,
+    workspaces: RefCell<(States, Workspace)>,
+}
+
+impl Chain {
+    const TURNS: usize = 6;
+
+    fn new(gpu: &Gpu, shape: [u64; 2], misalign: usize) -> Self {
+        let layout = Layout::c_order(&shape).expect("small");
+        let len = layout.len() as usize;
+        let weights: Vec<f32> = (0..shape[1]).map(|i| 0.5 + (i % 7) as f32 / 4.0).collect();
+        let norm = row::rms_norm(1e-6).prepare(gpu, &layout).expect("prepared").early();
+        let sum = gpu.prepare(Sum, len as u64).expect("prepared").early();
+        let arg: Prepared<ArgMax, f32> = gpu.prepare(ArgMax, len as u64).expect("prepared").early();
+        // Both take turns in it.
+        let workspace = arg.workspace().expect("a workspace");
+        let workspaces = RefCell::new((norm.workspace().expect("a workspace"), workspace));
+        let chain = Self {
+            arrays: [0, 1].map(|_| DeviceBuffer::zeroed(len + misalign).expect("device memory")),
+            device_weights: DeviceBuffer::from_slice(&weights).expect("device memory"),
+            sums: DeviceBuffer::zeroed(Self::TURNS).expect("device memory"),
+            places: DeviceBuffer::zeroed(Self::TURNS).expect("device memory"),
+            layout,
+            len,
+            misalign,
+            weights,
+            norm,
+            sum,
+            arg,
+            workspaces,
+        };
+        // A kernel of rows off a boundary is loaded by its first launch.
+        let stream = stream();
+        chain.enqueue(&stream);
+        stream.synchronize().expect("cuStreamSynchronize");
+        chain
+    }
+
+    fn enqueue(&self, stream: &Stream) {
+        let (states, workspace) = &mut *self.workspaces.borrow_mut();
+        let address = |i: usize| self.arrays[i % 2].index(self.misalign..).as_device_ptr().as_raw();
+        for turn in 0..Self::TURNS {
+            let places = RowPlaces {
+                input: address(turn),
+                output: address(turn + 1),
+                weights: (self.device_weights.as_device_ptr().as_raw(), Some(f32::TYPE)),
+                ..RowPlaces::default()
+            };
+            let input = [places.output, 0];
+            let total = self.sums.index(turn..).as_device_ptr().as_raw();
+            let place = self.places.index(turn..).as_device_ptr().as_raw();
+            // SAFETY: all of it outlives what is waited for.
+            unsafe {
+                self.norm.launch_raw(stream, &places, states).expect("enqueued");
+                self.sum.launch_raw(stream, input, total, workspace).expect("enqueued");
+                self.arg.launch_raw(stream, input, place, workspace).expect("enqueued");
+            }
+        }
+    }
+
+    /// The values to begin with, and in all else what no launch writes.
+    fn fill(&self, values: &[f32]) {
+        let fill = |i: usize, values: &[f32]| {
+            self.arrays[i]
+                .index(self.misalign..)
+                .copy_from(values)
+                .expect("cuMemcpyHtoD");
+        };
+        fill(0, values);
+        fill(1, &vec![f32::NAN; self.len]);
+        self.sums
+            .index(..)
+            .copy_from(&[f32::NAN; Self::TURNS])
+            .expect("cuMemcpyHtoD");
+        self.places
+            .index(..)
+            .copy_from(&[u64::MAX; Self::TURNS])
+            .expect("cuMemcpyHtoD");
+        CurrentContext::synchronize().expect("cuCtxSynchronize");
+    }
+
+    /// The bits of the sums, and the indices.
+    fn answers(&self) -> (Vec<u32>, Vec<u64>) {
+        let (mut sums, mut places) = ([0.0_f32; Self::TURNS], [0_u64; Self::TURNS]);
+        self.sums.copy_to(&mut sums).expect("cuMemcpyDtoH");
+        self.places.copy_to(&mut places).expect("cuMemcpyDtoH");
+        (sums.map(f32::to_bits).to_vec(), places.to_vec())
+    }
+
+    /// The same on the CPU.
+    fn expected(&self, values: &[f32]) -> (Vec<u32>, Vec<u64>) {
+        let mut values = values.to_vec();
+        let (mut sums, mut places) = (vec![], vec![]);
+        for _ in 0..Self::TURNS {
+            let view = View::new(&values, &self.layout).expect("as long");
+            let norm = row::rms_norm(1e-6).weight(&self.weights);
+            values = norm.on_cpu::<_, f32>(view).expect("mapped").values;
+            sums.push(cpu::reduce(Sum, &values).expect("a sum").to_bits());
+            places.push(cpu::reduce(ArgMax, &values).expect("an index"));
+        }
+        assert!(sums.windows(2).all(|two| two[0] != two[1]), "what a launch read shows");
+        (sums, places)
     }
 }

@@ -13,7 +13,7 @@ use super::{Ladder, Rows, SLOTS};
 use crate::{
     Error,
     gpu::{
-        launch::{Function, device, launch_clusters},
+        launch::{Function, device, launch_kernel},
         status::{self, check},
     },
 };
@@ -40,7 +40,7 @@ impl Prepared {
         let stream = stream.as_inner();
         if !self.cooperative {
             // SAFETY: passed on to the caller.
-            return unsafe { launch_clusters(self.function, [blocks, self.threads, 1], stream, &mut arguments) };
+            return unsafe { launch_kernel(self.function, [blocks, self.threads, 1], stream, &mut arguments) };
         }
         // SAFETY: passed on to the caller.
         check("cuLaunchCooperativeKernel", unsafe {

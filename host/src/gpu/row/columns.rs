@@ -179,7 +179,7 @@ impl<T: RowElement> PreparedColumns<T> {
             let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
             let shape = [blocks, THREADS, 1];
             // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
-            unsafe { launch::launch_clusters(self.function, shape, stream.as_inner(), &mut arguments)? };
+            unsafe { launch::launch_kernel(self.function, shape, stream.as_inner(), &mut arguments)? };
         }
         // SAFETY: passed on to the caller; the sums are this workspace's.
         unsafe {

@@ -153,7 +153,7 @@ impl Ready {
         let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
         let function = if self.is_early { function.early() } else { *function };
         // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
-        unsafe { launch::launch_clusters(function, shape, stream, &mut arguments) }
+        unsafe { launch::launch_kernel(function, shape, stream, &mut arguments) }
     }
 
     /// Folds rows that another launch will map. Their states lie in the workspace, or where the last are to go. It says where, and how many each row has: one, but where what is known

@@ -5,29 +5,30 @@ use core::arch::{asm, global_asm};
 use crate::simt::SHARED_BYTES;
 
 /// Defines an entry point: `kernel!(pub unsafe fn name(a: A, b: B) { … })`. Parameters are numbers and raw pointers. A crate
-/// of your own that uses it needs `#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]`. From compute capability 9.0 on it first waits for the launch
-/// before it, so that it may be launched early.
+/// of your own that uses it needs `#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]`. From compute capability 9.0 on it first
+/// [takes its turn](crate::simt::nvptx::generator::take_turn), so that it may be launched early.
 #[macro_export]
 macro_rules! kernel {
     ($(#[$attribute:meta])* pub unsafe fn $name:ident($($parameter:ident: $type:ty),* $(,)?) $body:block) => {
         $(#[$attribute])*
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $name($($parameter: $type),*) {
-            $crate::simt::nvptx::generator::wait_for_launch_before();
+            $crate::simt::nvptx::generator::take_turn();
             $body
         }
     };
 }
 
-/// Lets the launch behind this one start, and waits until all that the one before it wrote is seen. Without a launch that is early it does nothing.
+/// Waits until all that the launch before wrote is seen, and only then lets the one behind start, which may look at nothing older without
+/// waiting itself. Where no launch is early it does nothing.
 #[inline(always)]
-pub fn wait_for_launch_before() {
+pub fn take_turn() {
     #[cfg(target_feature = "sm_90")]
     // SAFETY: no memory is touched; what is read or written behind it stays there.
     unsafe {
         asm!(
-            "griddepcontrol.launch_dependents;",
             "griddepcontrol.wait;",
+            "griddepcontrol.launch_dependents;",
             options(nostack, preserves_flags)
         );
     }

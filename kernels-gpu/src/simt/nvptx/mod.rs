@@ -21,6 +21,21 @@ use core::arch::asm;
 
 use super::{MAIL, Simt};
 
+/// The load of what nobody writes while the kernel works. Of code that may be launched early it is a plain one: the way without coherence may
+/// run ahead of the wait for the launch before, or find what a cache had earlier.
+#[cfg(all(target_feature = "sm_90", not(feature = "nvvm")))]
+macro_rules! input {
+    () => {
+        "ld.global"
+    };
+}
+#[cfg(not(all(target_feature = "sm_90", not(feature = "nvvm"))))]
+macro_rules! input {
+    () => {
+        "ld.global.nc"
+    };
+}
+
 /// One thread of an NVIDIA GPU.
 #[derive(Clone, Copy)]
 pub struct Nvptx;
@@ -144,7 +159,7 @@ impl Simt for Nvptx {
         let (a, b, c, d);
         // SAFETY: the caller vouches for 16 aligned bytes that nobody writes.
         unsafe {
-            asm!("ld.global.nc.L1::no_allocate.v4.u32 {{{}, {}, {}, {}}}, [{}];",
+            asm!(concat!(input!(), ".L1::no_allocate.v4.u32 {{{}, {}, {}, {}}}, [{}];"),
                 out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) from,
                 options(readonly, nostack, preserves_flags));
         }
@@ -154,7 +169,7 @@ impl Simt for Nvptx {
         let (a, b, c, d);
         // SAFETY: the caller vouches for 16 aligned bytes that nobody writes.
         unsafe {
-            asm!("ld.global.nc.v4.u32 {{{}, {}, {}, {}}}, [{}];",
+            asm!(concat!(input!(), ".v4.u32 {{{}, {}, {}, {}}}, [{}];"),
                 out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) from,
                 options(pure, readonly, nostack, preserves_flags));
         }
@@ -164,7 +179,7 @@ impl Simt for Nvptx {
         let (a, b);
         // SAFETY: the caller vouches for 8 aligned bytes that nobody writes.
         unsafe {
-            asm!("ld.global.nc.v2.u32 {{{}, {}}}, [{}];",
+            asm!(concat!(input!(), ".v2.u32 {{{}, {}}}, [{}];"),
                 out(reg32) a, out(reg32) b, in(reg64) from,
                 options(pure, readonly, nostack, preserves_flags));
         }
@@ -182,7 +197,7 @@ impl Simt for Nvptx {
                 "{{",
                 ".reg .pred wanted;",
                 "setp.ne.u32 wanted, {}, 0;",
-                "@wanted ld.global.nc.L1::no_allocate.v4.u32 {{{}, {}, {}, {}}}, [{}];",
+                concat!("@wanted ", input!(), ".L1::no_allocate.v4.u32 {{{}, {}, {}, {}}}, [{}];"),
                 "}}",
                 in(reg32) u32::from(wanted),
                 inout(reg32) a, inout(reg32) b, inout(reg32) c, inout(reg32) d, in(reg64) from,
@@ -197,10 +212,10 @@ impl Simt for Nvptx {
             asm!(
                 "{{",
                 ".reg .pred wanted;",
-                "setp.gt.u32 wanted, {0}, 0;", "@wanted ld.global.nc.u32 {1}, [{5}];",
-                "setp.gt.u32 wanted, {0}, 1;", "@wanted ld.global.nc.u32 {2}, [{5}+4];",
-                "setp.gt.u32 wanted, {0}, 2;", "@wanted ld.global.nc.u32 {3}, [{5}+8];",
-                "setp.gt.u32 wanted, {0}, 3;", "@wanted ld.global.nc.u32 {4}, [{5}+12];",
+                "setp.gt.u32 wanted, {0}, 0;", concat!("@wanted ", input!(), ".u32 {1}, [{5}];"),
+                "setp.gt.u32 wanted, {0}, 1;", concat!("@wanted ", input!(), ".u32 {2}, [{5}+4];"),
+                "setp.gt.u32 wanted, {0}, 2;", concat!("@wanted ", input!(), ".u32 {3}, [{5}+8];"),
+                "setp.gt.u32 wanted, {0}, 3;", concat!("@wanted ", input!(), ".u32 {4}, [{5}+12];"),
                 "}}",
                 in(reg32) count,
                 inout(reg32) a, inout(reg32) b, inout(reg32) c, inout(reg32) d, in(reg64) from,
@@ -216,7 +231,7 @@ impl Simt for Nvptx {
                 "{{",
                 ".reg .pred wanted;",
                 "setp.ne.u32 wanted, {}, 0;",
-                "@wanted ld.global.nc.u32 {}, [{}];",
+                concat!("@wanted ", input!(), ".u32 {}, [{}];"),
                 "}}",
                 in(reg32) u32::from(wanted),
                 inout(reg32) word, in(reg64) from,
@@ -228,7 +243,7 @@ impl Simt for Nvptx {
         let word;
         // SAFETY: the caller vouches for 4 aligned bytes that nobody writes.
         unsafe {
-            asm!("ld.global.nc.u32 {}, [{}];", out(reg32) word, in(reg64) from,
+            asm!(concat!(input!(), ".u32 {}, [{}];"), out(reg32) word, in(reg64) from,
                 options(pure, readonly, nostack, preserves_flags));
         }
         word
@@ -237,7 +252,7 @@ impl Simt for Nvptx {
         let byte;
         // SAFETY: the caller vouches for a byte that nobody writes.
         unsafe {
-            asm!("ld.global.nc.u8 {}, [{}];", out(reg32) byte, in(reg64) from,
+            asm!(concat!(input!(), ".u8 {}, [{}];"), out(reg32) byte, in(reg64) from,
                 options(pure, readonly, nostack, preserves_flags));
         }
         byte
@@ -246,7 +261,7 @@ impl Simt for Nvptx {
         let short: u16;
         // SAFETY: the caller vouches for 2 aligned bytes that nobody writes.
         unsafe {
-            asm!("ld.global.nc.u16 {}, [{}];", out(reg16) short, in(reg64) from,
+            asm!(concat!(input!(), ".u16 {}, [{}];"), out(reg16) short, in(reg64) from,
                 options(pure, readonly, nostack, preserves_flags));
         }
         u32::from(short)

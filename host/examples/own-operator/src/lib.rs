@@ -25,7 +25,7 @@ pub use l2_normalise::L2Normalise;
 
 warpfold_kernels::operators! {
     geometric_mean: GeometricMean, { f32: REGS_255, f64: REGS_128 };
-    mean_distance: MeanDistance, { f32: REGS_64 };
+    mean_distance: MeanDistance, { f32: REGS_80 };
     census: TakeCensus, { f32: REGS_255 };
     compose: Compose, { u8: REGS_128, u32: REGS_128 };
 }

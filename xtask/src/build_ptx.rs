@@ -238,7 +238,7 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
     }
 
     let compiled = tools.generator.compile_all(kernels, &todo)?;
-    let mut wrong = vec![];
+    let (mut wrong, mut current) = (vec![], vec![]);
     for (wanted, texts) in todo.iter().zip(compiled) {
         let (arch, modules) = (
             &*wanted.arch,
@@ -271,11 +271,15 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
         let recorded = record::check(kernels, &build, tools, checks.bless)?;
         let violations: Vec<_> = violations.into_iter().chain(recorded).collect();
         if violations.is_empty() {
-            // What was recorded just now is part of it.
-            kernels.mark_current(arch, &kernels.stamp(tools)?)?;
+            current.push(arch.to_owned());
         }
         builds.push(build);
         wrong.extend(violations);
+    }
+    // What was recorded just now is part of it, of all architectures.
+    let stamp = kernels.stamp(tools)?;
+    for arch in &current {
+        kernels.mark_current(arch, &stamp)?;
     }
     let mut report = Report::load(&kernels.cache);
     for build in &builds {

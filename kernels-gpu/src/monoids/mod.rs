@@ -35,6 +35,8 @@ mod tensor_norm;
 pub(crate) mod testing;
 mod variance;
 mod wide;
+#[cfg(test)]
+mod word_maximum_tests;
 
 pub use algebra::Algebra;
 pub use arg::{Arg, Best, NO_INDEX, Ties};

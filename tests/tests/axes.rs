@@ -192,36 +192,39 @@ fn columns_of_vectors() {
     fn agrees<T: Element, R: Reduction<T>>(op: R) {
         let vector = 16 / T::TYPE.bytes();
         let leaf = T::TYPE.leaf_elements();
-        for (draw, len) in [leaf / 4, leaf - 1, leaf + 3, 3 * leaf + leaf / 2 + 5]
-            .into_iter()
-            .enumerate()
-        {
-            for columns in [40, 64, 32 * vector as u64 - 8, 32 * vector as u64 + 8] {
-                let layout = Layout::c_order(&[len, columns]).expect("small");
-                let samples = samples::ALL[(draw + columns as usize) % samples::ALL.len()];
-                let values = elements::<T>(&samples.array(T::TYPE, layout.len() as usize));
-                let extents = Extents::new(&layout, &Axes::of(&[0])).expect("an axis");
-                let expected = cpu::reduce_axes(op, &values, &layout, &Axes::of(&[0])).expect("not empty");
-                let mut plan = Plan::along(op.entry(), &extents).expect("few blocks");
-                assert!(plan.team.answers > 32 && plan.entry.kernel == Kernel::Strided, "{plan}");
-                let groups = 32 * vector as u64 / u64::from(plan.team.answers);
-                let sets = columns.div_ceil(plan.team.answers.into());
-                let each = [(1, 0, 1), (2, 1, 1), (32, 0, 1), (1, 1, 8), (32, 0, 8)];
-                // In clusters it takes long: of a ragged leaf and of several.
-                let tried = if draw % 2 == 1 { 5 } else { 3 };
-                for (steps, misalign, cluster) in each.into_iter().take(tried) {
-                    plan.team.steps = steps;
-                    let tiles = (len.div_ceil(leaf) * leaf / 8).div_ceil(groups * u64::from(8 * steps));
-                    (plan.cluster, plan.tiles) = (cluster, tiles.next_multiple_of(cluster.into()));
-                    plan.shape.blocks = (sets * plan.tiles) as u32;
-                    let answers = backends::emulator_along(op.monoid(), &values, &plan, &extents, misalign, 5).0;
-                    let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
-                    assert_eq!(
-                        bits(answers),
-                        bits(expected.answers.clone()),
-                        "{plan}, misaligned by {misalign}"
-                    );
-                }
+        // As many answers of a lane's vectors as lanes, and a few more or less; rows of parts of a leaf, and of several.
+        let wide = 32 * vector as u64;
+        let shapes = [
+            (leaf / 4, 40),
+            (leaf - 1, wide + 8),
+            (leaf + 3, 64),
+            (3 * leaf + leaf / 2 + 5, wide - 8),
+        ];
+        for (draw, (len, columns)) in shapes.into_iter().enumerate() {
+            let layout = Layout::c_order(&[len, columns]).expect("small");
+            let samples = samples::ALL[(draw + columns as usize) % samples::ALL.len()];
+            let values = elements::<T>(&samples.array(T::TYPE, layout.len() as usize));
+            let extents = Extents::new(&layout, &Axes::of(&[0])).expect("an axis");
+            let expected = cpu::reduce_axes(op, &values, &layout, &Axes::of(&[0])).expect("not empty");
+            let mut plan = Plan::along(op.entry(), &extents).expect("few blocks");
+            assert!(plan.team.answers > 32 && plan.entry.kernel == Kernel::Strided, "{plan}");
+            let groups = 32 * vector as u64 / u64::from(plan.team.answers);
+            let sets = columns.div_ceil(plan.team.answers.into());
+            let each = [(1, 0, 1), (2, 1, 1), (32, 0, 1), (1, 1, 8), (32, 0, 8)];
+            // In clusters a ragged leaf and several: the emulator takes long over many blocks.
+            let tried = if draw % 2 == 1 { 5 } else { 3 };
+            for (steps, misalign, cluster) in each.into_iter().take(tried) {
+                plan.team.steps = steps;
+                let tiles = (len.div_ceil(leaf) * leaf / 8).div_ceil(groups * u64::from(8 * steps));
+                (plan.cluster, plan.tiles) = (cluster, tiles.next_multiple_of(cluster.into()));
+                plan.shape.blocks = (sets * plan.tiles) as u32;
+                let answers = backends::emulator_along(op.monoid(), &values, &plan, &extents, misalign, 5).0;
+                let bits = |answers: Vec<R::Answer>| answers.into_iter().map(Bits::of).collect::<Vec<_>>();
+                assert_eq!(
+                    bits(answers),
+                    bits(expected.answers.clone()),
+                    "{plan}, misaligned by {misalign}"
+                );
             }
         }
     }

@@ -70,16 +70,38 @@ impl Source {
     }
 }
 
+/// A line of assembly: a literal; `concat!` of some; or `input!()`, which is the load of what nobody writes, as this code generator has it.
+fn text(input: ParseStream) -> syn::Result<String> {
+    if input.peek(LitStr) {
+        return Ok(input.parse::<LitStr>()?.value());
+    }
+    let name = Ident::parse_any(input)?;
+    input.parse::<Token![!]>()?;
+    let inner;
+    parenthesized!(inner in input);
+    match &*name.to_string() {
+        "input" => Ok("ld.global.nc".into()),
+        "concat" => {
+            let mut all = text(&inner)?;
+            while inner.parse::<Option<Token![,]>>()?.is_some() && !inner.is_empty() {
+                all += &text(&inner)?;
+            }
+            Ok(all)
+        }
+        other => Err(syn::Error::new(name.span(), format!("a macro {other}"))),
+    }
+}
+
 fn assembly(input: ParseStream) -> syn::Result<Assembly> {
     let mut found = Assembly {
-        template: input.parse::<LitStr>()?.value(),
+        template: text(input)?,
         operands: vec![],
         options: vec![],
     };
     while input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
-        if input.peek(LitStr) {
+        if input.peek(LitStr) || input.peek2(Token![!]) {
             found.template += "\n";
-            found.template += &input.parse::<LitStr>()?.value();
+            found.template += &text(input)?;
             continue;
         }
         let kind = Ident::parse_any(input)?;

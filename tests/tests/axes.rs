@@ -192,13 +192,13 @@ fn columns_of_vectors() {
     fn agrees<T: Element, R: Reduction<T>>(op: R) {
         let vector = 16 / T::TYPE.bytes();
         let leaf = T::TYPE.leaf_elements();
-        // As many answers of a lane's vectors as lanes, and a few more or less; rows of parts of a leaf, and of several.
+        // As many answers of a lane's vectors as lanes, and a few more or less; rows of parts of a leaf, and of two.
         let wide = 32 * vector as u64;
         let shapes = [
             (leaf / 4, 40),
             (leaf - 1, wide + 8),
             (leaf + 3, 64),
-            (3 * leaf + leaf / 2 + 5, wide - 8),
+            (leaf + leaf / 2 + 5, wide - 8),
         ];
         for (draw, (len, columns)) in shapes.into_iter().enumerate() {
             let layout = Layout::c_order(&[len, columns]).expect("small");
@@ -211,7 +211,7 @@ fn columns_of_vectors() {
             let groups = 32 * vector as u64 / u64::from(plan.team.answers);
             let sets = columns.div_ceil(plan.team.answers.into());
             let each = [(1, 0, 1), (2, 1, 1), (32, 0, 1), (1, 1, 8), (32, 0, 8)];
-            // In clusters a ragged leaf and several: the emulator takes long over many blocks.
+            // In clusters a ragged leaf and two: the emulator takes long over many blocks.
             let tried = if draw % 2 == 1 { 5 } else { 3 };
             for (steps, misalign, cluster) in each.into_iter().take(tried) {
                 plan.team.steps = steps;

@@ -333,7 +333,7 @@ impl<Op: Operator, Out> Fold<Op, Whole, Out> {
 }
 
 impl<Op: Operator, Out> Fold<Op, Along, Out> {
-    /// The launch for an array of that layout: [`Plan::along`].
+    /// The launch for an array of that layout: [`Plan::along`]. A GPU that has clusters takes it [in clusters](Plan::in_clusters).
     ///
     /// # Errors
     ///

@@ -241,7 +241,7 @@ impl Grid {
     fn cell<'a>(&self, record: &'a Record, row: &Line, column: &Line) -> Option<Cell<'a>> {
         let ours = self.ours(record, row, column)?;
         let [group, op, dtype, case] = self.key(row, column);
-        // Peers have no such launches.
+        // Peers are launched as their libraries do it.
         let op = op.strip_suffix(" early").unwrap_or(op);
         let is_peers = |figure: &&Figure| {
             let [of_group, of_op, of_dtype, of_case, who, metric] = figure.key();

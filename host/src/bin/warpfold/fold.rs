@@ -207,7 +207,7 @@ impl<'a> Fold<'a> {
         })
     }
 
-    /// What a GPU launches for the array in its memory.
+    /// What a GPU launches for the array in its memory, but for clusters, which not every GPU has.
     fn plan(&self, entry: &'static Entry, axes: Option<&Axes>) -> Result<Plan, Failure> {
         let (axes, layout) = match (&self.division, axes) {
             (Some(division), _) => return Ok(Plan::segments(entry, division.len(), division.count())?),

@@ -13,7 +13,7 @@
 use pulp::{Arch, Simd, WithSimd};
 use warpfold_kernels::{
     element::Item,
-    monoids::{Monoid, Words},
+    monoids::{Bounded, Monoid, Words},
     stages::strategy::is_large,
     tree::{leaf_elements, row_elements},
 };
@@ -233,6 +233,30 @@ pub(super) fn may_change<T: Item, M: Monoid<T>>(op: M, best: M::State, leaf: &[T
 /// Folds the leaves of a strip or fewer, positions counted from the first element.
 #[inline(always)]
 pub(super) fn fold_leaves<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
+    simd: S,
+    op: M,
+    values: &[T],
+    columns: &mut States<W, WIDTH, FIELDS>,
+    pairs: &mut States<W, { WIDTH / 2 }, FIELDS>,
+) -> M::State {
+    if const { M::ALGEBRA.sums_beside } && are_bounded(op, values) {
+        return fold_leaves_of(simd, Bounded(op), values, columns, pairs);
+    }
+    fold_leaves_of(simd, op, values, columns, pairs)
+}
+
+/// Whether all elements are [within bounds](Monoid::is_bounded): then the operator has less code, without branches.
+#[inline(always)]
+pub(super) fn are_bounded<T: Item, M: Monoid<T>>(op: M, values: &[T]) -> bool {
+    let mut all = true;
+    for value in values {
+        all &= op.is_bounded(op.number(*value));
+    }
+    all
+}
+
+#[inline(always)]
+fn fold_leaves_of<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
     simd: S,
     op: M,
     values: &[T],

@@ -8,14 +8,14 @@
 extern crate std;
 
 /// `1 / ln 2`.
-const LOG2_E: f32 = core::f32::consts::LOG2_E;
+pub(super) const LOG2_E: f32 = core::f32::consts::LOG2_E;
 
 /// ln 2, rounded to f32, and what is missing.
 const LN_2: f32 = core::f32::consts::LN_2;
 const LN_2_REST: f32 = (core::f64::consts::LN_2 - LN_2 as f64) as f32;
 
 /// Added to a float below 2²² in magnitude, it leaves the nearest integer in the low bits: 1.5 · 2²³.
-const TO_INTEGER: f32 = 12_582_912.0;
+pub(super) const TO_INTEGER: f32 = 12_582_912.0;
 
 /// The exponent's place.
 const EXPONENT: u32 = 23;
@@ -56,6 +56,16 @@ pub fn maximum(a: f32, b: f32) -> f32 {
             larger
         }
     }
+}
+
+/// The larger one of two that are no NaN: one instruction. Of a NaN and a number any of them.
+#[inline(always)]
+#[must_use]
+pub fn larger(a: f32, b: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    return f32::max(a, b);
+    #[cfg(not(target_arch = "nvptx64"))]
+    if a > b { a } else { b }
 }
 
 /// The same of their bits.
@@ -129,19 +139,23 @@ pub fn fma_saturated(a: f32, b: f32, c: f32) -> f32 {
 #[inline(always)]
 #[must_use]
 pub fn exp2_of_share(share: f32, rate: f32) -> f32 {
-    // 2^f for |f| ≤ 1/2, off by at most 1.6 · 2⁻²⁴. 2⁰ is 1.
+    let shifted = fma(share, -rate, TO_INTEGER);
+    let power = exp2_small(fma(share, -rate, TO_INTEGER - shifted));
+    // The sum of exponents. Of one too small for a float the sign's bit is set, which makes it a negative number.
+    let bits = power.to_bits().wrapping_add(shifted.to_bits() << EXPONENT) as i32;
+    f32::from_bits(i32::max(bits, 0) as u32)
+}
+
+/// `2^f` for `|f| ≤ 1/2`, and a little beyond: the polynomial is off by at most 1.6 · 2⁻²⁴, with its roundings by 2.7. `2⁰` is 1.
+#[inline(always)]
+pub(super) fn exp2_small(f: f32) -> f32 {
     #[allow(clippy::approx_constant)] // the best beside the others, rounded, is not ln 2
     const C: [f32; 5] = [0.693_147, 0.240_222_47, 0.055_507_11, 0.009_671_291, 0.001_326_952_1];
-    let shifted = fma(share, -rate, TO_INTEGER);
-    let f = fma(share, -rate, TO_INTEGER - shifted);
     let p = fma(C[4], f, C[3]);
     let p = fma(p, f, C[2]);
     let p = fma(p, f, C[1]);
     let p = fma(p, f, C[0]);
-    let power = fma(p, f, 1.0);
-    // The sum of exponents. Of one too small for a float the sign's bit is set, which makes it a negative number.
-    let bits = power.to_bits().wrapping_add(shifted.to_bits() << EXPONENT) as i32;
-    f32::from_bits(i32::max(bits, 0) as u32)
+    fma(p, f, 1.0)
 }
 
 /// The natural logarithm, at most 0.66 ulp from the exact value (of all floats). NaN of a NaN or a negative number; −∞ of either zero; +∞ of +∞; `ln 1 = 0`.
@@ -154,10 +168,6 @@ pub fn exp2_of_share(share: f32, rate: f32) -> f32 {
 #[inline(always)]
 #[must_use]
 pub fn ln(x: f32) -> f32 {
-    const C: [f32; 4] = [0.666_666_6, 0.400_009_72, 0.284_987_87, 0.242_790_79];
-    const HIGH: f32 = f32::from_bits(0x3f31_7180);
-    const LOW: f32 = 9.058_001e-6;
-    const SQRT_HALF: u32 = core::f32::consts::FRAC_1_SQRT_2.to_bits();
     if x.is_nan() || x < 0.0 {
         return f32::NAN;
     }
@@ -168,9 +178,25 @@ pub fn ln(x: f32) -> f32 {
         return x;
     }
     let subnormal = x < f32::MIN_POSITIVE;
-    let bits = if subnormal { x * 33_554_432.0 } else { x }.to_bits();
+    let [high, low] = if subnormal {
+        ln_of_normal(x * 33_554_432.0, -25)
+    } else {
+        ln_of_normal(x, 0)
+    };
+    high + low
+}
+
+/// `ln x + powers · ln 2` of a normal number, in two parts: the second is far smaller.
+#[inline(always)]
+#[must_use]
+pub(super) fn ln_of_normal(x: f32, powers: i32) -> [f32; 2] {
+    const C: [f32; 4] = [0.666_666_6, 0.400_009_72, 0.284_987_87, 0.242_790_79];
+    const HIGH: f32 = f32::from_bits(0x3f31_7180);
+    const LOW: f32 = 9.058_001e-6;
+    const SQRT_HALF: u32 = core::f32::consts::FRAC_1_SQRT_2.to_bits();
+    let bits = x.to_bits();
     let above = bits.wrapping_sub(SQRT_HALF);
-    let k = (above as i32 >> EXPONENT) - if subnormal { 25 } else { 0 };
+    let k = (above as i32 >> EXPONENT) + powers;
     let f = f32::from_bits(bits.wrapping_sub(above & (u32::MAX << EXPONENT))) - 1.0;
     let k = k as f32;
     let s = f / (2.0 + f);
@@ -184,7 +210,7 @@ pub fn ln(x: f32) -> f32 {
     let sum = whole + high;
     // |whole| is 0 or larger than |high|.
     let sum_rest = (whole - sum) + high;
-    sum + (sum_rest + (fma(k, LOW, high_rest) + s * (half_square + r)))
+    [sum, sum_rest + (fma(k, LOW, high_rest) + s * (half_square + r))]
 }
 
 /// `x / ln 2`, rounded to an integer `n`: what comes of adding `to_integer`, and `n` as a float.

@@ -2,7 +2,7 @@
 
 use crate::{
     element::Type,
-    monoids::{Monoid, Words as _},
+    monoids::{Bounded, Monoid, Words as _},
     simt::Simt,
     stages::{
         emit::{Output, finish},
@@ -87,9 +87,13 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(
     if const { Strategy::of::<T, M>().folds_rows_at_once() }
         && let Some(tiling) = plain::tiling(extents)
         && tiling.rows() == rows
+        && (const { !M::ALGEBRA.sums_beside } || tiling.depth < 3)
     {
         // SAFETY: passed on to the caller.
-        return unsafe { reduce_at_once(simt, op, extents, tiling, first, output) };
+        let is_done = unsafe { reduce_at_once(simt, op, extents, tiling, first, output) };
+        if is_done {
+            return;
+        }
     }
     let (mut number, mut left) = (first, simt.opaque(rows));
     while left > 0 && number < extents.count {
@@ -110,7 +114,7 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(
     }
 }
 
-/// Folds a warp's rows, from number `first` on, that are [whole vectors](plain::tiling).
+/// Folds a warp's rows, from number `first` on, that are [whole vectors](plain::tiling); unless elements of one are out of [bounds](Monoid::is_bounded).
 ///
 /// # Safety
 ///
@@ -123,12 +127,18 @@ unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
     tiling: Tiling,
     first: u64,
     output: Output,
-) {
+) -> bool {
     let held = Transposed::of(tiling.slots(), tiling.lanes);
     // SAFETY: passed on to the caller.
     let read = unsafe { plain::load(simt, extents, tiling, first, op.filler()) };
     let mut states = if const { is_maximum::<S, T, M>() } {
         rows::reduce_words(simt, op, read, held)
+    } else if const { M::ALGEBRA.sums_beside } {
+        let (states, is_bounded) = rows::fold_beside(simt, op, read);
+        if simt.any(!is_bounded) {
+            return false;
+        }
+        rows::transpose(simt, Bounded(op), states, held, tiling.lanes)
     } else {
         let states = rows::fold(simt, op, read);
         rows::transpose(simt, op, states, held, tiling.lanes)
@@ -150,6 +160,7 @@ unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
         states = [b, c, d, e, f, g, h, done];
         turn = simt.opaque(turn + 1);
     }
+    true
 }
 
 /// Folds as many extents as a [width](Width::extents) has, from number `first` on, which lie anyhow.

@@ -104,7 +104,7 @@ entries! {
     }
 
     exponentials: folds of one, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "exponentials")) {
-        log_sum_exp: LogSumExp = |_| LogSumExp, { f32: REGS_80, f64: REGS_255, f16: REGS_128, bf16: REGS_128 }, with small;
+        log_sum_exp: LogSumExp = |_| LogSumExp, { f32: REGS_128, f64: REGS_255, f16: REGS_128, bf16: REGS_128 }, with small;
     }
 
     statistics: folds of one, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "statistics")) {

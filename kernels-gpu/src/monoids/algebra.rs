@@ -21,6 +21,9 @@ pub struct Algebra {
     /// How many of the last words of a state are order-independent accumulators, where the others are not: they are another state beside
     /// that, and neither asks for the other. A lane keeps them to its last leaf, and only the others are combined in the tree.
     pub unordered_words: usize,
+    /// Whether a few elements may be summed beside the largest of them, with the same bits: so many as a lane's part of a leaf has, where it is [within
+    /// bounds](super::Monoid::is_bounded).
+    pub sums_beside: bool,
     /// Whether it is written with fused multiply-adds. In the code of any other there must be none: a compiler would have contracted a
     /// multiplication and an addition, and changed bits.
     pub fuses: bool,
@@ -35,6 +38,7 @@ impl Algebra {
         asks_at_once: false,
         folds_columns: false,
         unordered_words: 0,
+        sums_beside: false,
         fuses: false,
     };
 
@@ -45,12 +49,13 @@ impl Algebra {
     }
 
     /// That of an operator in another, which hands on neither words of several elements ([`Algebra::asks_at_once`]) nor unordered
-    /// words.
+    /// words nor [sums](Algebra::sums_beside).
     #[must_use]
     pub const fn behind(self) -> Self {
         Self {
             asks_at_once: false,
             unordered_words: 0,
+            sums_beside: false,
             ..self
         }
     }
@@ -66,6 +71,7 @@ impl Algebra {
             asks_at_once: self.asks_at_once && other.asks_at_once,
             folds_columns: self.folds_columns || other.folds_columns,
             unordered_words: 0,
+            sums_beside: false,
             fuses: self.fuses || other.fuses,
         }
     }

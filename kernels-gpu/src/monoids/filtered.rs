@@ -160,7 +160,32 @@ impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> Monoid<I> for Filtered<F, M> {
     fn shift(self, state: M::State, by: u64) -> M::State {
         self.op.shift(state, by)
     }
-    const ALGEBRA: Algebra = M::ALGEBRA.behind();
+    const ALGEBRA: Algebra = Algebra {
+        sums_beside: M::ALGEBRA.sums_beside,
+        ..M::ALGEBRA.behind()
+    };
+    #[inline(always)]
+    fn number(self, item: I) -> f32 {
+        let (value, is_kept) = self.filter.keep(item);
+        let number = self.op.number(value);
+        if is_kept { number } else { f32::NEG_INFINITY }
+    }
+    #[inline(always)]
+    fn is_bounded(self, number: f32) -> bool {
+        self.op.is_bounded(number)
+    }
+    #[inline(always)]
+    fn term(self, largest: f32, number: f32, is_bounded: bool) -> f32 {
+        self.op.term(largest, number, is_bounded)
+    }
+    #[inline(always)]
+    fn of_terms(self, largest: f32, terms: f32, is_bounded: bool) -> M::State {
+        self.op.of_terms(largest, terms, is_bounded)
+    }
+    #[inline(always)]
+    fn combine_bounded(self, a: M::State, b: M::State) -> M::State {
+        self.op.combine_bounded(a, b)
+    }
     #[inline]
     fn may_change(self, best: M::State, item: I) -> bool {
         let (value, is_kept) = self.filter.keep(item);

@@ -1,6 +1,6 @@
 //! The norm of any power.
 
-use super::{Algebra, Monoid, Scaled};
+use super::{Algebra, Monoid, Scaled, log_sum_exp::Base};
 use crate::{arithmetic::double, element::Float};
 
 /// `(|x₀|ᵖ + |x₁|ᵖ + …)^(1/p)`. NaN if there is a NaN, otherwise ∞ if there is an infinity. 0 over nothing.
@@ -35,12 +35,12 @@ impl<T: Float> Monoid<T> for NormLp {
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn lift(self, value: T, _: u64) -> Scaled<f64> {
         // ln 0 is −∞, and stays it: a term that is 0.
-        Scaled::<f64>::of(self.p * double::ln(value.to_f64().abs()))
+        Base::of(self.p * double::ln(value.to_f64().abs()))
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn combine(self, a: Scaled<f64>, b: Scaled<f64>) -> Scaled<f64> {
-        a.combine(b)
+        f64::combine(a, b)
     }
     const ALGEBRA: Algebra = Algebra {
         fuses: true,
@@ -49,7 +49,7 @@ impl<T: Float> Monoid<T> for NormLp {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn finish(self, state: Scaled<f64>, _: u64) -> T {
-        T::from_f64(double::exp(state.ln() / self.p))
+        T::from_f64(double::exp(<f64 as Base>::ln(state) / self.p))
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]

@@ -8,6 +8,7 @@ mod algebra;
 mod arg;
 #[cfg(test)]
 mod at_once_tests;
+pub(crate) mod beside;
 mod bits;
 mod compensated;
 mod count;
@@ -21,6 +22,8 @@ mod filler_tests;
 mod filtered;
 mod in_order;
 mod log_sum_exp;
+#[cfg(test)]
+mod log_sum_exp_tests;
 mod lp;
 mod map;
 pub mod moments;
@@ -40,6 +43,7 @@ mod word_maximum_tests;
 
 pub use algebra::Algebra;
 pub use arg::{Arg, Best, NO_INDEX, Ties};
+pub use beside::Bounded;
 pub use bits::{BitXor, Bits};
 pub use compensated::{Compensated, Pair, TwoSum};
 pub use count::{Count, Truth};
@@ -50,7 +54,7 @@ pub use exact::{Exact, Fixed};
 pub use extremum::{End, Extremum, Key, Order};
 pub use filtered::{Filter, Filtered, IgnoreNan, Numbers, Selected, SelectedNumbers, Where, WhereNumbers};
 pub use in_order::InOrder;
-pub use log_sum_exp::{LogSumExp, Scaled};
+pub use log_sum_exp::{Exponentials, LogSumExp, Scaled};
 pub use lp::NormLp;
 pub use map::{Map, Transform};
 pub use moments::{Moments2, Moments4};
@@ -165,6 +169,40 @@ pub trait Monoid<T>: Copy {
         T: Item,
     {
         tree::fold_part(self, part)
+    }
+
+    /// An element as a number, of an operator whose elements are [summed beside the largest](Algebra::sums_beside): −∞ is none.
+    #[inline(always)]
+    fn number(self, value: T) -> f32 {
+        let _ = value;
+        0.0
+    }
+
+    /// Whether sums beside such a number need no care: whether it is within bounds.
+    #[inline(always)]
+    fn is_bounded(self, number: f32) -> bool {
+        let _ = number;
+        false
+    }
+
+    /// What an element adds to the sum beside the largest, which may be known to be within bounds.
+    #[inline(always)]
+    fn term(self, largest: f32, number: f32, is_bounded: bool) -> f32 {
+        let _ = (largest, number, is_bounded);
+        0.0
+    }
+
+    /// The state of elements by the largest of them and the sum of their [terms](Self::term).
+    #[inline(always)]
+    fn of_terms(self, largest: f32, terms: f32, is_bounded: bool) -> Self::State {
+        let _ = (largest, terms, is_bounded);
+        self.identity()
+    }
+
+    /// [`combine`](Self::combine) of states of elements within bounds.
+    #[inline(always)]
+    fn combine_bounded(self, a: Self::State, b: Self::State) -> Self::State {
+        self.combine(a, b)
     }
 
     /// `state` and all parts that `next` gives, of an operator that associates.

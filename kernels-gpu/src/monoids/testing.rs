@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::{Fixed, Moments2, Moments4, Monoid, Pair, Scaled, Words};
+use super::{Exponentials, Fixed, Moments2, Moments4, Monoid, Pair, Scaled, Words};
 use crate::element::{Scale, Squares};
 
 /// A value as words; all NaNs of a state count as one, so compare floats by [`same`].
@@ -100,6 +100,12 @@ impl Same for f32 {
 impl Same for f64 {
     fn floats(self) -> Vec<f64> {
         [self].to_vec()
+    }
+}
+
+impl Same for Exponentials {
+    fn floats(self) -> Vec<f64> {
+        [self.max, self.sum].map(f64::from).to_vec()
     }
 }
 

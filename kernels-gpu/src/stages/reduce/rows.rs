@@ -3,7 +3,8 @@
 //! What stands here is straight-line code for all lengths. Steps that a length has not are skipped by branches that all lanes take alike.
 
 use crate::{
-    monoids::{Monoid, Words as _},
+    arithmetic::single,
+    monoids::{Monoid, Words as _, beside},
     simt::Simt,
     stages::{
         each::each,
@@ -12,11 +13,11 @@ use crate::{
             fragment::Fragment,
             rows::{RowVectors, Tiling, VECTORS},
             source::Source,
-            words::{ALL, WORDS},
+            words::{ALL, Vectors, WORDS},
         },
         reduce::{
             packed::{Packed, has_maximum},
-            thread::{moved_down, turns},
+            thread::{Kept, moved_down, turns},
             warp::{meet, with_partner},
         },
         strategy::Strategy,
@@ -55,9 +56,113 @@ pub fn fold<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, read: RowVectors) 
     }
     match at_once {
         1 => columns::<S, T, M, 1>(simt, op, read, 0, 0),
-        2 => in_pairs::<S, T, M, 2>(simt, op, read, 0, vector_elements::<T>()),
-        _ => in_pairs::<S, T, M, 4>(simt, op, read, 0, vector_elements::<T>()),
+        2 => in_pairs::<S, T, M, 2>(simt, op, read),
+        _ => in_pairs::<S, T, M, 4>(simt, op, read),
     }
+}
+
+/// The same of rows of up to four vectors a lane, and an operator that [sums beside the largest element](crate::monoids::Algebra::sums_beside): each slot's. Where one
+/// is out of bounds the states are any, and it says so.
+///
+/// Half of the vectors after the other, for registers.
+///
+/// Called by: all 32 lanes together · Valid in: every lane, its own columns · Scratch: none
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub fn fold_beside<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, read: RowVectors) -> (OfSlots<M::State>, bool) {
+    let depth = read.tiling.depth;
+    debug_assert!(depth < 3, "half of the vectors are whole rows");
+    let [a, b, c, d, e, f, g, h] = read.vectors;
+    let (low, low_bounded) = fold_half::<S, T, M>(simt, op, [a, b, c, d], depth);
+    let (high, high_bounded) = fold_half::<S, T, M>(simt, op, [e, f, g, h], depth);
+    let mut states = [op.identity(); VECTORS];
+    each!(i < HALF, 4 => {
+        states[i] = low[i];
+        states[HALF + i] = high[i];
+    });
+    // Behind those of the half before.
+    if depth == 1 {
+        (states[2], states[3]) = (high[0], high[1]);
+    } else if depth > 1 {
+        states[1] = high[0];
+    }
+    (states, low_bounded & high_bounded)
+}
+
+/// Vectors that are folded at once [beside the largest](fold_beside) of their row's.
+const HALF: usize = VECTORS / 2;
+
+/// The states of half of the vectors, each slot's, and whether all are within bounds.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn fold_half<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    vectors: Vectors<HALF>,
+    depth: u32,
+) -> ([M::State; HALF], bool) {
+    let mut largest = [f32::NEG_INFINITY; HALF];
+    each!(i < HALF, 4 => {
+        let part = Fragment::<T, 1> {
+            words: T::each(|_| [vectors[i]]),
+            present: ALL,
+            base: 0,
+        };
+        largest[i] = beside::largest(op, Kept { simt, part });
+    });
+    largest = half_meets(largest, depth, single::maximum);
+    let (mut of_row, mut is_bounded) = (largest, true);
+    each!(i < HALF, 4 => {
+        is_bounded &= i >= HALF >> depth || op.is_bounded(largest[i]);
+        let number = if depth == 0 {
+            largest[i]
+        } else if depth == 1 {
+            largest[i / 2]
+        } else {
+            largest[0]
+        };
+        // A compiler would have a copy of all the code for those that are one.
+        of_row[i] = f32::from_bits(simt.opaque(number.to_bits()));
+    });
+    let column = |column: usize| {
+        let words = T::each(|_| vectors);
+        let mut terms = [0.0; HALF];
+        each!(i < HALF, 4 => {
+            let number = op.number(T::item(&words, i, column));
+            terms[i] = op.term(of_row[i], number, true);
+        });
+        half_meets(terms, depth, |a, b| a + b)
+    };
+    let both = |a: [f32; HALF], b: [f32; HALF]| {
+        let mut of = a;
+        each!(i < HALF, 4 => of[i] = a[i] + b[i]);
+        of
+    };
+    let four = |first: usize| {
+        both(
+            both(column(first), column(first + 1)),
+            both(column(first + 2), column(first + 3)),
+        )
+    };
+    let sums = if vector_elements::<T>() == 4 {
+        four(0)
+    } else {
+        both(four(0), four(4))
+    };
+    let mut states = [op.identity(); HALF];
+    each!(i < HALF, 4 => states[i] = op.of_terms(largest[i], sums[i], true));
+    (states, is_bounded)
+}
+
+/// Combines what there is of vectors of one row, in pairs of neighbours.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn half_meets([a, b, c, d]: [f32; HALF], depth: u32, both: impl Fn(f32, f32) -> f32) -> [f32; HALF] {
+    if depth == 0 {
+        return [a, b, c, d];
+    }
+    let (low, high) = (both(a, b), both(c, d));
+    if depth == 1 {
+        return [low, high, 0.0, 0.0];
+    }
+    [both(low, high), 0.0, 0.0, 0.0]
 }
 
 /// The state of each vector, `N` of them in a turn of a loop, or all at once. A state takes the place of its vector, so a loop holds no more words than were read.
@@ -106,23 +211,17 @@ fn each_vector<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     states
 }
 
-/// `COUNT` columns from number `first` on, `N` of which are folded side by side.
+/// All columns, `N` of which are folded side by side.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn in_pairs<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
-    simt: S,
-    op: M,
-    read: RowVectors,
-    first: usize,
-    count: usize,
-) -> OfSlots<M::State> {
+fn in_pairs<S: Simt, T: Source, M: Monoid<T>, const N: usize>(simt: S, op: M, read: RowVectors) -> OfSlots<M::State> {
     let of = |first| columns::<S, T, M, N>(simt, op, read, first, 0);
     let depth = read.tiling.depth;
-    match count / N {
-        1 => of(first),
-        2 => both(op, of(first), of(first + N), depth),
+    match vector_elements::<T>() / N {
+        1 => of(0),
+        2 => both(op, of(0), of(N), depth),
         _ => {
-            let low = both(op, of(first), of(first + N), depth);
-            both(op, low, both(op, of(first + 2 * N), of(first + 3 * N), depth), depth)
+            let low = both(op, of(0), of(N), depth);
+            both(op, low, both(op, of(2 * N), of(3 * N), depth), depth)
         }
     }
 }

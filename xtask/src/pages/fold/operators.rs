@@ -1,6 +1,8 @@
 //! The operators of the picture: what their states are in words and in numbers.
 
-use warpfold_kernels::monoids::{Arg, Best, Key, LogSumExp, MeanVariance, Moments2, Monoid, NO_INDEX, Scaled, Sum};
+use warpfold_kernels::monoids::{
+    Arg, Best, Exponentials, Key, LogSumExp, MeanVariance, Moments2, Monoid, NO_INDEX, Sum,
+};
 
 /// An operator, and how its states are shown.
 pub struct Operator<M: Monoid<f32>> {
@@ -152,8 +154,8 @@ pub const LOG_SUM_EXP: Operator<LogSumExp> = Operator {
     state: "the largest element (max), and the sum of exp(x − max): the pair of the online softmax",
     identity: "max = −∞, sum = 0",
     combine: "max = the larger max; sum = its sum + the other sum · exp(−|a.max − b.max|)",
-    short: |scaled: Scaled<f32>| [short(scaled.max.into()), format!("×{}", short(scaled.sum.into()))],
-    fields: |scaled: Scaled<f32>| vec![Field::float("max", scaled.max), Field::float("sum", scaled.sum)],
+    short: |sums: Exponentials| [short(sums.max.into()), format!("×{}", short(sums.sum.into()))],
+    fields: |sums: Exponentials| vec![Field::float("max", sums.max), Field::float("sum", sums.sum)],
     answer: |answer| answer.to_string(),
 };
 

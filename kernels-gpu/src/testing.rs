@@ -15,8 +15,9 @@ pub use rows::{check_row_laws, check_row_params};
 use std::{fmt::Debug, vec::Vec};
 
 use crate::{
+    arithmetic::single,
     element::Element,
-    monoids::{Monoid, Words},
+    monoids::{Bounded, Monoid, Words},
     ops::OwnOperator,
     tree::{self, AtHand, Part, ROWS, row_elements, vector_elements},
 };
@@ -34,6 +35,7 @@ use crate::{
 /// * Of one that sets something [aside](crate::monoids::Algebra::unordered_words), either part of a state is what it is without the other, what is aside associates,
 ///   `fold_fast` and `fold_slow` give what the canonical tree gives, and where nothing may change what is aside, nothing does.
 /// * A `fold_part` of the operator's own gives what the canonical tree gives.
+/// * Of one that [sums relative to the largest element](crate::monoids::Algebra::sums_relative), such sums have the bits of states that are combined.
 ///
 /// NaNs of a state count as one, for their payloads are the hardware's choice: words that differ are let pass where both are a NaN,
 /// as an f32 or, in pairs, as an f64. An answer has one bit pattern.
@@ -88,6 +90,9 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
         if M::ALGEBRA.asks_at_once {
             check_at_once(op, samples, state);
         }
+        if M::ALGEBRA.sums_relative {
+            check_relative(op, a, state);
+        }
         if let Some(filler) = op.filler() {
             let filler = [7, 1000].map(|index| op.lift(filler, index));
             for filler in [filler[0], filler[1], op.combine(filler[0], filler[1])] {
@@ -131,6 +136,26 @@ fn check_aside<T, M: Monoid<T>>(op: M, [a, b, c]: [M::State; 3], of: &dyn Debug)
     for (part, name) in [(0, "what meets in the tree, alone"), (1, "what is set aside, alone")] {
         let alone = op.combine(parts(a)[part], parts(b)[part]);
         same(parts(alone)[part], parts(both)[part], name, of);
+    }
+}
+
+/// Checks that sums relative to the largest element of a run are its fold.
+fn check_relative<T: Element + Debug, M: Monoid<T>>(op: M, run: &[T], state: M::State) {
+    let numbers: Vec<f32> = run.iter().map(|value| op.number(*value)).collect();
+    let largest = numbers.iter().copied().fold(f32::NEG_INFINITY, single::maximum);
+    let all_bounded = numbers.iter().all(|number| op.is_bounded(*number));
+    for is_bounded in [false, all_bounded] {
+        let terms = numbers.iter().map(|number| op.term(largest, *number, is_bounded));
+        let terms = terms.reduce(|a, b| a + b).unwrap_or(0.0);
+        same(
+            op.of_terms(largest, terms, is_bounded),
+            state,
+            "a sum relative to the largest",
+            &run,
+        );
+    }
+    if all_bounded {
+        same(fold(Bounded(op), run, 7), state, "elements within bounds", &run);
     }
 }
 

@@ -8,7 +8,7 @@
 
 use warpfold_kernels::{
     element::Item,
-    monoids::Monoid,
+    monoids::{Monoid, relative},
     tree::{LEAF_BYTES, Place, ROWS, leaf_elements, row_elements},
 };
 
@@ -70,61 +70,95 @@ impl<'a, T: Item> Rows<'a, T, false> {
 }
 
 impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
-    /// Folds the columns, each to a state; the leaf begins at `first` of its run.
+    /// Folds the columns, each to a state; the leaf begins at `first` of its run. It says whether all elements are [within bounds](Monoid::is_bounded).
     #[inline(always)]
     pub(super) fn fold<M: Monoid<T>, W: Word, const FIELDS: usize>(
         self,
         op: M,
         mut columns: Part<'_, W, FIELDS>,
         first: u64,
-    ) {
+    ) -> bool {
         let width = const { row_elements::<T>() };
-        let [a, b, c, d, e, f, g, h] = self.rows;
-        let mut start = 0;
+        let (mut start, mut all_bounded) = (0, M::ALGEBRA.sums_relative);
         while start < width {
             if WHOLE {
-                prefetch(a, start / BLOCK, width / BLOCK);
+                prefetch(self.rows[0], start / BLOCK, width / BLOCK);
             }
-            let (a, b, c, d) = (
-                &a[start..][..BLOCK],
-                &b[start..][..BLOCK],
-                &c[start..][..BLOCK],
-                &d[start..][..BLOCK],
-            );
-            let (e, f, g, h) = (
-                &e[start..][..BLOCK],
-                &f[start..][..BLOCK],
-                &g[start..][..BLOCK],
-                &h[start..][..BLOCK],
-            );
-            let mut block = Block::<W, BLOCK, FIELDS>::new();
-            for at in 0..BLOCK {
-                let column = start + at;
-                let places = [
-                    self.place(a[at], 0, column),
-                    self.place(b[at], 1, column),
-                    self.place(c[at], 2, column),
-                    self.place(d[at], 3, column),
-                    self.place(e[at], 4, column),
-                    self.place(f[at], 5, column),
-                    self.place(g[at], 6, column),
-                    self.place(h[at], 7, column),
-                ];
-                block.set(at, op.fold_column(places, first + column as u64, width as u64));
+            let first = first + start as u64;
+            let (mut block, is_bounded) = self.fold_block::<M, W, FIELDS, true>(op, start, first);
+            if const { M::ALGEBRA.sums_relative } && !is_bounded {
+                (block, all_bounded) = (self.fold_block::<M, W, FIELDS, false>(op, start, first).0, false);
             }
             columns.put(start, &block);
             start += BLOCK;
         }
+        all_bounded
+    }
+
+    /// The states of a block of columns. Of an operator that has [less code within bounds](warpfold_kernels::monoids::Algebra::sums_relative), by that; and whether they are.
+    #[inline(always)]
+    fn fold_block<M: Monoid<T>, W: Word, const FIELDS: usize, const BOUNDED: bool>(
+        &self,
+        op: M,
+        start: usize,
+        first: u64,
+    ) -> (Block<W, BLOCK, FIELDS>, bool) {
+        let width = const { row_elements::<T>() };
+        let [a, b, c, d, e, f, g, h] = self.rows;
+        let (a, b, c, d) = (
+            &a[start..][..BLOCK],
+            &b[start..][..BLOCK],
+            &c[start..][..BLOCK],
+            &d[start..][..BLOCK],
+        );
+        let (e, f, g, h) = (
+            &e[start..][..BLOCK],
+            &f[start..][..BLOCK],
+            &g[start..][..BLOCK],
+            &h[start..][..BLOCK],
+        );
+        let (mut block, mut out) = (Block::<W, BLOCK, FIELDS>::new(), 0_u32);
+        for at in 0..BLOCK {
+            let column = start + at;
+            let places = [
+                self.place(a[at], 0, column),
+                self.place(b[at], 1, column),
+                self.place(c[at], 2, column),
+                self.place(d[at], 3, column),
+                self.place(e[at], 4, column),
+                self.place(f[at], 5, column),
+                self.place(g[at], 6, column),
+                self.place(h[at], 7, column),
+            ];
+            if BOUNDED && M::ALGEBRA.sums_relative {
+                let (state, is_bounded) = relative::fold_column(op, places);
+                block.set(at, state);
+                out |= u32::from(!is_bounded);
+            } else {
+                block.set(at, op.fold_column(places, first + at as u64, width as u64));
+            }
+        }
+        (block, out == 0)
     }
 
     #[inline(always)]
-    fn place(self, value: T, row: u32, column: usize) -> Place<T> {
+    fn place(&self, value: T, row: u32, column: usize) -> Place<T> {
         let number = row * const { row_elements::<T>() as u32 } + column as u32;
         Place {
             value,
             is_there: WHOLE || number < self.there,
         }
     }
+}
+
+/// Whether all elements are [within bounds](Monoid::is_bounded).
+#[inline(always)]
+pub(super) fn are_bounded<T: Item, M: Monoid<T>>(op: M, values: &[T]) -> bool {
+    let mut out = 0_u32;
+    for value in values {
+        out |= u32::from(!op.is_bounded(op.number(*value)));
+    }
+    out == 0
 }
 
 /// Asks for one of so many parts of the leaf behind the one that begins with a row. An address past the array's end is none that

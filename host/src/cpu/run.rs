@@ -239,49 +239,29 @@ pub(super) fn fold_leaves<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS:
     columns: &mut States<W, WIDTH, FIELDS>,
     pairs: &mut States<W, { WIDTH / 2 }, FIELDS>,
 ) -> M::State {
-    if const { M::ALGEBRA.sums_beside } && are_bounded(op, values) {
-        return fold_leaves_of(simd, Bounded(op), values, columns, pairs);
-    }
-    fold_leaves_of(simd, op, values, columns, pairs)
-}
-
-/// Whether all elements are [within bounds](Monoid::is_bounded): then the operator has less code, without branches.
-#[inline(always)]
-pub(super) fn are_bounded<T: Item, M: Monoid<T>>(op: M, values: &[T]) -> bool {
-    let mut all = true;
-    for value in values {
-        all &= op.is_bounded(op.number(*value));
-    }
-    all
-}
-
-#[inline(always)]
-fn fold_leaves_of<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
-    simd: S,
-    op: M,
-    values: &[T],
-    columns: &mut States<W, WIDTH, FIELDS>,
-    pairs: &mut States<W, { WIDTH / 2 }, FIELDS>,
-) -> M::State {
     let (length, width) = const { (leaf_elements::<T>(), row_elements::<T>()) };
     let whole = values.chunks_exact(length);
     let ragged = whole.remainder();
-    let mut leaves = whole.len();
+    let (mut leaves, mut all_bounded) = (whole.len(), M::ALGEBRA.sums_relative);
     for (j, leaf) in whole.enumerate() {
         let rows = Rows::whole(leaf);
-        rows.fold(op, columns.part(j * width, width), (j * length) as u64);
+        all_bounded &= rows.fold(op, columns.part(j * width, width), (j * length) as u64);
     }
     if let Some(last) = ragged.last() {
         let mut row = [*last; row_elements::<u8>()];
         let rows = Rows::ragged(ragged, &mut row);
-        rows.fold(op, columns.part(leaves * width, width), (leaves * length) as u64);
+        all_bounded &= rows.fold(op, columns.part(leaves * width, width), (leaves * length) as u64);
         leaves += 1;
     }
     let even = leaves.next_power_of_two();
     columns.fill(leaves * width, even * width, op.identity());
     // The columns of a leaf, then the leaves: neighbours both times.
     let mut state = [op.identity()];
-    meet(simd, op, columns, pairs, even * width, &mut state);
+    if const { M::ALGEBRA.sums_relative } && all_bounded {
+        meet(simd, Bounded(op), columns, pairs, even * width, &mut state);
+    } else {
+        meet(simd, op, columns, pairs, even * width, &mut state);
+    }
     state[0]
 }
 

@@ -7,9 +7,13 @@ use warpfold_kernels::{
 };
 
 use super::{
-    run::{WIDTH, are_bounded},
-    states::{States, Word, meet},
+    rows::are_bounded,
+    run::WIDTH,
+    states::{Block, States, Word, meet},
 };
+
+/// Elements that are lifted at once: so many that the compiler makes vector code of it.
+const BLOCK: usize = 32;
 
 /// Folds extents of `len` elements: the one that starts at `starts[i]` to `states[i]`, positions counted from its start.
 #[inline(always)]
@@ -24,11 +28,13 @@ pub(super) fn fold<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>
     columns: &mut States<W, WIDTH, FIELDS>,
     pairs: &mut States<W, { WIDTH / 2 }, FIELDS>,
 ) {
-    if const { M::ALGEBRA.sums_beside }
-        && starts
-            .iter()
-            .all(|start| are_bounded(op, &values[*start as usize..][..len]))
-    {
+    let mut all_bounded = M::ALGEBRA.sums_relative;
+    if const { M::ALGEBRA.sums_relative } {
+        for start in starts {
+            all_bounded &= are_bounded(op, &values[*start as usize..][..len]);
+        }
+    }
+    if const { M::ALGEBRA.sums_relative } && all_bounded {
         return fold_of(simd, Bounded(op), values, starts, len, states, columns, pairs);
     }
     fold_of(simd, op, values, starts, len, states, columns, pairs);
@@ -52,8 +58,18 @@ fn fold_of<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
         for (i, start) in starts.iter().enumerate() {
             let extent = &values[*start as usize..][..len];
             let mut states = columns.part(i * width, width);
-            for (at, value) in extent.iter().enumerate() {
-                states.set(at, op.lift(*value, at as u64));
+            let (blocks, rest) = extent.as_chunks::<BLOCK>();
+            for (number, values) in blocks.iter().enumerate() {
+                let first = number * BLOCK;
+                let mut block = Block::<W, BLOCK, FIELDS>::new();
+                for (at, value) in values.iter().enumerate() {
+                    block.set(at, op.lift(*value, (first + at) as u64));
+                }
+                states.put(first, &block);
+            }
+            let first = blocks.len() * BLOCK;
+            for (at, value) in rest.iter().enumerate() {
+                states.set(first + at, op.lift(*value, (first + at) as u64));
             }
             columns.fill(i * width + len, (i + 1) * width, op.identity());
         }

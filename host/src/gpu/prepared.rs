@@ -167,8 +167,8 @@ impl<R: Reduction<I>, I: Item> Prepared<R, I> {
     /// What is saved is the latency of a launch, if the kernel before lets others start: those that are launched early here do. Behind others, and
     /// the first of a stream, it is as any launch.
     ///
-    /// It takes compute capability 9.0, and a kernel built for that: of row operations, log-sum-exp, and sums, means, largest and smallest
-    /// values and their indices. Those are of f32, f16 and bf16, and not in segments. Any other is launched as before.
+    /// It takes compute capability 9.0, and a kernel built for that: of row operations, sums, means, largest and smallest values, their indices, and
+    /// log-sum-exp. All but the first are of f32, f16 and bf16, not in segments, and not under masks. Any other is launched as before.
     #[must_use]
     pub fn early(self) -> Self {
         let ready = self.ready.early();

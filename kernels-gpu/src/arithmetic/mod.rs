@@ -1,6 +1,6 @@
 //! Elementary functions for operators: the same bits on every machine.
 //!
-//! [`single`] is for f32, [`double`] for f64; [`narrow`] rounds f32 to the types of 16 bits, [`power`] has exponentials whose sums can be taken beside any. Each function is additions, multiplications, divisions and fused
+//! [`single`] is for f32, [`double`] for f64; [`narrow`] rounds f32 to the types of 16 bits, [`power`] has exponentials relative to a power of two. Each function is additions, multiplications, divisions and fused
 //! multiply-adds in a fixed order, all of which IEEE 754 rounds in one way, so GPU, CPU and emulator agree. A function of
 //! the platform's mathematical library, or an approximation by a hardware instruction, would not do: their last bits are
 //! their own.

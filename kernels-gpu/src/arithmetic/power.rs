@@ -1,32 +1,37 @@
-//! Exponentials of f32 beside a power of two.
+//! Exponentials of f32 relative to a power of two.
 //!
-//! `eˣ = 2ᵏ · mantissa`: `k` is the integer nearest to `x · log₂ e`, the constant being rounded to f32 and the product not at all; the mantissa is
-//! `2^(x · log₂ e − k)`, between `2^−½` and `2^½`, by a polynomial. Neither depends on anything but `x`. So what a sum of exponentials is beside `2ᵏ` of one element
-//! becomes what it is beside that of another by a multiplication with a power of two, which rounds nothing.
+//! `eˣ = 2ᵏ · mantissa`. `k` is the integer nearest to `x · log₂ e`, where the constant is rounded to f32 and the product is not. The mantissa is
+//! `2^(x · log₂ e − k)`, between `2^−½` and `2^½`, by a polynomial. Neither depends on anything but `x`. So a sum relative to the `2ᵏ` of one element becomes a sum relative to
+//! that of another by a multiplication with a power of two, which is exact.
 //!
-//! # Sums beside one element
+//! # Sums relative to one element
 //!
-//! A sum of several exponentials may be taken beside the largest element, where each is one [`term`](Beside::term), and no bit shows it: two neighbours' exponentials add up to
-//! the same float, but for the power of two, whichever that is. What is too small for a float beside the largest, below `2^−156` of it, no bit shows either. For of two sums the smaller one changes the larger one's
-//! last bit only from `2^−25` of it on; so what is added to in [`DEPTH`] steps has grown by less than `2^151` if it was never lost, and the whole is as large as the largest.
+//! Up to 64 exponentials may be summed relative to the largest element, one [`term`](RelativeTo::term) each. The bits are those of adding them in pairs, each pair
+//! relative to its own larger element:
 //!
-//! Where `|x|` is above [`NEAR`] the same takes f64.
+//! 1. A power of two commutes with rounding. So all terms that fit a float give the same sums, but for the power.
+//! 2. A term below `2^−156` of the largest is replaced by about `2^−157`. Such a term and its replacement are both small.
+//! 3. Where one summand is at most `2^−25` of the other, the sum is the larger one, whichever the smaller one is. Then the replacement changes nothing from there on.
+//! 4. Where it is more than that, the sum is less than `2^25 + 1` times the smaller one. In [`DEPTH`] additions it grows by less than `2^151`.
+//! 5. The whole sum is as large as the largest term, so each replaced term has been lost by then.
+//!
+//! Where the largest element is out of [bounds](BOUND), products with log₂ e take f64.
 
 use super::single::{LOG2_E, TO_INTEGER, exp2_small, fma, larger, ln_of_normal, maximum};
 
-/// Elements up to this magnitude have an integer `k` that is had in two instructions, whatever they are summed beside.
-pub const NEAR: f32 = 1_400_000.0;
+/// Elements up to this magnitude are within bounds: two instructions give their `k`, and that of any element within 2¹⁸ powers of two of them.
+pub const BOUND: f32 = 1_400_000.0;
 
-/// The most steps in which exponentials beside one element may be summed: 64 of them in pairs.
+/// Levels of additions in which exponentials may be summed relative to one element: of 64 of them.
 pub const DEPTH: u32 = 6;
 
 /// Up to this magnitude `k` is an integer that [`TO_INTEGER`] leaves.
 const DIRECT: f32 = 4_194_300.0;
 
-/// Sums beside an element are so many powers of two larger than they are, so that what is far smaller fits a float.
+/// Terms are multiplied by so many powers of two, so that small ones fit a float.
 const RAISED: f32 = 32.0;
 
-/// What terms stand for at least.
+/// The power of two of the smallest term, before it is raised.
 const LEAST: f32 = -125.0 - RAISED;
 
 /// What [`RAISED`] is undone by.
@@ -36,13 +41,13 @@ const LOWERED: f32 = 1.0 / (1_u64 << 32) as f32;
 const EXPONENT: u32 = 23;
 const BIAS: f32 = 127.0;
 
-/// `k` of elements that are near; of others it is far from all of those, or a NaN.
+/// `k` of elements within bounds; of others it is far from all of those, or a NaN.
 #[inline(always)]
 fn whole(x: f32) -> f32 {
     fma(x, LOG2_E, TO_INTEGER) - TO_INTEGER
 }
 
-/// `2^(x · log₂ e − k)`: of an infinity 0, of a NaN that.
+/// `2^(x · log₂ e − k)`: 0 of an infinity, a NaN of a NaN.
 #[inline(always)]
 #[must_use]
 pub fn mantissa(x: f32) -> f32 {
@@ -59,33 +64,33 @@ pub fn mantissa(x: f32) -> f32 {
     }
 }
 
-/// Whether an element is at most [`NEAR`] in magnitude, or −∞.
+/// Whether an element is at most [`BOUND`] in magnitude, or −∞.
 #[inline(always)]
 #[must_use]
-pub fn is_near(x: f32) -> bool {
-    (x.abs() <= NEAR) | (x == f32::NEG_INFINITY)
+pub fn is_bounded(x: f32) -> bool {
+    (x.abs() <= BOUND) | (x == f32::NEG_INFINITY)
 }
 
 /// How many powers of two `a` is above `b`: a NaN between equal infinities, and of a NaN.
 #[inline(always)]
 #[must_use]
 pub fn gap(a: f32, b: f32) -> f32 {
-    if is_near(maximum(a, b)) {
-        gap_near(a, b)
+    if is_bounded(maximum(a, b)) {
+        gap_bounded(a, b)
     } else {
         (Power::of(a).whole - Power::of(b).whole) as f32
     }
 }
 
-/// The same where the larger one is [near](is_near).
+/// The same where the larger one is [within bounds](is_bounded).
 #[inline(always)]
 #[must_use]
-pub fn gap_near(a: f32, b: f32) -> f32 {
+pub fn gap_bounded(a: f32, b: f32) -> f32 {
     whole(a) - whole(b)
 }
 
-/// The sum of two sums beside the larger of two elements, so many powers of two apart.
-// The product is exact, but for what is far too small to matter: so it commutes.
+/// The sum of two sums relative to the larger of two elements, which are `gap` powers of two apart.
+// The product is exact where it is not lost in the sum. So this commutes.
 #[inline(always)]
 #[must_use]
 pub fn add(gap: f32, a: f32, b: f32) -> f32 {
@@ -123,30 +128,30 @@ impl Power {
     }
 }
 
-/// What elements are summed beside: the largest of them.
+/// What elements are summed relative to: the largest of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Beside {
+pub struct RelativeTo {
     /// Added to powers of two, it leaves an exponent in the low bits.
     shift: f32,
     /// Elements below count as this.
     least: f32,
 }
 
-impl Beside {
-    /// The largest element, which is [near](is_near).
+impl RelativeTo {
+    /// The largest element, which is [within bounds](is_bounded).
     #[inline(always)]
     #[must_use]
     pub fn of(largest: f32) -> Self {
         const LN_2: f32 = core::f32::consts::LN_2;
-        // Beside −∞ there is nothing but that.
-        let k = whole(larger(largest, -NEAR));
+        // Where that is −∞, so are all.
+        let k = whole(larger(largest, -BOUND));
         Self {
             shift: (TO_INTEGER + RAISED) - k,
             least: fma(k, LN_2, LEAST * LN_2),
         }
     }
 
-    /// The exponential of an element that is no larger, raised: see [`sum`](Self::sum).
+    /// The exponential of an element that is no larger, raised as [`sum`](Self::sum) undoes it.
     #[inline(always)]
     #[must_use]
     pub fn term(self, x: f32) -> f32 {
@@ -156,15 +161,15 @@ impl Beside {
         f32::from_bits(mantissa.to_bits().wrapping_add(shifted.to_bits() << EXPONENT))
     }
 
-    /// The sum of exponentials beside the largest, by that of their terms.
+    /// The sum of exponentials relative to the largest, by the sum of their terms.
     #[inline(always)]
     #[must_use]
     pub fn sum(largest: f32, terms: f32) -> f32 {
-        if largest < -NEAR { 0.0 } else { terms * LOWERED }
+        if largest < -BOUND { 0.0 } else { terms * LOWERED }
     }
 }
 
-/// The exponential of an element beside the largest, whichever they are, raised as [`Beside::term`] has it. Where the largest is infinite, any number.
+/// The exponential of an element relative to the largest, whichever they are, raised as [`RelativeTo::term`] has it. Where the largest is infinite, any number.
 #[inline(always)]
 #[must_use]
 pub fn term_of_any(largest: f32, x: f32) -> f32 {
@@ -175,7 +180,7 @@ pub fn term_of_any(largest: f32, x: f32) -> f32 {
     f32::from_bits(mantissa.to_bits().wrapping_add(bits))
 }
 
-/// The sum of exponentials beside any largest element, by that of their terms: of an infinity 0, of a NaN that.
+/// The same relative to any largest element: 0 of an infinity, a NaN of a NaN.
 #[inline(always)]
 #[must_use]
 pub fn sum_of_any(largest: f32, terms: f32) -> f32 {

@@ -102,22 +102,6 @@ pub fn exp_nonpositive(x: f32) -> f32 {
     exp_small(rest(x, n)) * scale * f32::from_bits((127 - 64) << EXPONENT)
 }
 
-/// `e^−|gap|` for a sum in which terms below `e⁻⁸⁷` don't matter: those are `e⁻⁸⁷`, so none is subnormal. 1 if the gap is
-/// 0 or NaN, as it is between equal infinities.
-///
-/// At most `(1.2 + |gap| / 16) · 2⁻²⁴` from the exact value, relatively: a term's exponent is off by what ln 2 is in f32.
-#[allow(clippy::manual_clamp)] // `clamp` keeps a NaN
-#[inline(always)]
-#[must_use]
-pub fn exp_gap(gap: f32) -> f32 {
-    // Of a NaN and a number, `min` and `max` take the number.
-    let x = (-gap.abs()).min(0.0).max(-87.0);
-    let (shifted, n) = nearest_power(x, TO_INTEGER);
-    let power = exp_small(fma(n, -LN_2, x));
-    // The sum of exponents, for both are far from the ends.
-    f32::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << EXPONENT))
-}
-
 /// `a · b + c`, rounded once, then no less than 0 and no more than 1; 0 of a NaN. On a GPU it is one instruction, as [`fma`] is.
 #[inline(always)]
 #[must_use]

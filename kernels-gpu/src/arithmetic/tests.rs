@@ -121,21 +121,6 @@ fn exp_of_f32_is_within_its_bound() {
 
 #[test]
 fn exp_of_a_gap_is_within_its_bound() {
-    let mut worst = 0.0_f64;
-    for x in arguments_of_exp().filter(|x| (-87.0..=0.0).contains(x)) {
-        let exact = double::exp(f64::from(x));
-        let error = (f64::from(single::exp_gap(x)) / exact - 1.0).abs() * 2.0_f64.powi(24);
-        worst = worst.max(error - f64::from(x.abs()) / 16.0);
-        assert_eq!(single::exp_gap(x).to_bits(), single::exp_gap(-x).to_bits());
-    }
-    std::eprintln!("exp_gap f32: {worst}");
-    assert!(worst <= 1.2, "{worst}");
-    for gap in [0.0, -0.0, f32::NAN] {
-        assert_eq!(single::exp_gap(gap), 1.0);
-    }
-    assert!(single::exp_gap(f32::INFINITY) < 1.7e-38);
-    assert_eq!(single::exp_gap(f32::INFINITY), single::exp_gap(88.0));
-
     let mut random = random();
     for _ in 0..1000 {
         let gap = 708.0 * fraction(random());

@@ -38,7 +38,8 @@ impl Strategy {
     const fn threads_for_rows(self, bounds: LaunchBounds) -> (u32, u32) {
         match (bounds.threads * bounds.blocks, self.words, self.bytes()) {
             (512, 1 | 3, 2) if self.algebra.in_any_order() => (128, 5),
-            (512, _, 2) if self.algebra.sums_beside => (128, 4),
+            // With 96 registers terms of 2 bytes spill.
+            (512, _, 2) if self.algebra.sums_relative => (128, 4),
             // Three blocks of small states, whose code would take a register or two more: on H200s on 2026-11-26 sums of rows of 1024 bf16 took
             // 28.0 µs with 81, which is two blocks, and 22.2 with at most 80.
             (512, ..) => (256, 3),

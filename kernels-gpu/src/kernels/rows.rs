@@ -87,7 +87,8 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(
     if const { Strategy::of::<T, M>().folds_rows_at_once() }
         && let Some(tiling) = plain::tiling(extents)
         && tiling.rows() == rows
-        && (const { !M::ALGEBRA.sums_beside } || tiling.depth < 3)
+        // Relative to the largest, four vectors are summed at once.
+        && (const { !M::ALGEBRA.sums_relative } || tiling.depth < 3)
     {
         // SAFETY: passed on to the caller.
         let is_done = unsafe { reduce_at_once(simt, op, extents, tiling, first, output) };
@@ -133,8 +134,8 @@ unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
     let read = unsafe { plain::load(simt, extents, tiling, first, op.filler()) };
     let mut states = if const { is_maximum::<S, T, M>() } {
         rows::reduce_words(simt, op, read, held)
-    } else if const { M::ALGEBRA.sums_beside } {
-        let (states, is_bounded) = rows::fold_beside(simt, op, read);
+    } else if const { M::ALGEBRA.sums_relative } {
+        let (states, is_bounded) = rows::fold_relative(simt, op, read);
         if simt.any(!is_bounded) {
             return false;
         }

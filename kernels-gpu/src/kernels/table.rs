@@ -29,11 +29,9 @@ pub const PARTS: [&str; 8] = [
 /// that starts early. The PTX of all others differs too little to be built twice.
 #[must_use]
 pub fn is_better_on_newer(entry: &Entry) -> bool {
-    /// All of whose entries are.
-    const PARTS: [&str; 2] = ["exponentials", "rows"];
-    /// Of which those of the usual floats are, but in segments.
-    const OPS: [&str; 3] = ["sum", "extremum", "arg"];
-    PARTS.contains(&entry.part)
+    /// Operators whose entries of the usual floats are, but in segments.
+    const OPS: [&str; 4] = ["sum", "extremum", "arg", "log_sum_exp"];
+    entry.part == "rows"
         || OPS.contains(&entry.op)
             && matches!(entry.element, Type::F32 | Type::F16 | Type::Bf16)
             && entry.kernel != Kernel::Segments

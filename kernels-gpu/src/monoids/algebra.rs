@@ -21,9 +21,9 @@ pub struct Algebra {
     /// How many of the last words of a state are order-independent accumulators, where the others are not: they are another state beside
     /// that, and neither asks for the other. A lane keeps them to its last leaf, and only the others are combined in the tree.
     pub unordered_words: usize,
-    /// Whether a few elements may be summed beside the largest of them, with the same bits: so many as a lane's part of a leaf has, where it is [within
-    /// bounds](super::Monoid::is_bounded).
-    pub sums_beside: bool,
+    /// Whether up to 64 elements may be summed [relative to the largest](super::Monoid::term) of them, with the same bits. Where that is [within
+    /// bounds](super::Monoid::is_bounded) it takes less code.
+    pub sums_relative: bool,
     /// Whether it is written with fused multiply-adds. In the code of any other there must be none: a compiler would have contracted a
     /// multiplication and an addition, and changed bits.
     pub fuses: bool,
@@ -38,7 +38,7 @@ impl Algebra {
         asks_at_once: false,
         folds_columns: false,
         unordered_words: 0,
-        sums_beside: false,
+        sums_relative: false,
         fuses: false,
     };
 
@@ -48,14 +48,14 @@ impl Algebra {
         self.associates || self.selects
     }
 
-    /// That of an operator in another, which hands on neither words of several elements ([`Algebra::asks_at_once`]) nor unordered
-    /// words nor [sums](Algebra::sums_beside).
+    /// That of an operator in another. It does not hand on words of several elements ([`Algebra::asks_at_once`]), unordered words, or sums
+    /// [relative to the largest element](Algebra::sums_relative).
     #[must_use]
     pub const fn behind(self) -> Self {
         Self {
             asks_at_once: false,
             unordered_words: 0,
-            sums_beside: false,
+            sums_relative: false,
             ..self
         }
     }
@@ -71,7 +71,7 @@ impl Algebra {
             asks_at_once: self.asks_at_once && other.asks_at_once,
             folds_columns: self.folds_columns || other.folds_columns,
             unordered_words: 0,
-            sums_beside: false,
+            sums_relative: false,
             fuses: self.fuses || other.fuses,
         }
     }

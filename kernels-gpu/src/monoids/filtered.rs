@@ -6,7 +6,7 @@ use super::{Algebra, Monoid};
 use crate::{
     element::{Element, Float, Item, Masked, Rank},
     kernels::OpParams,
-    tree::{Part, Place, ROWS},
+    tree::{Again, Part, Place, ROWS},
 };
 
 /// `M` over the elements that a filter keeps: any other lifts to the identity, which is neutral to the bit, whatever it is.
@@ -161,9 +161,13 @@ impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> Monoid<I> for Filtered<F, M> {
         self.op.shift(state, by)
     }
     const ALGEBRA: Algebra = Algebra {
-        sums_beside: M::ALGEBRA.sums_beside,
+        sums_relative: M::ALGEBRA.sums_relative,
         ..M::ALGEBRA.behind()
     };
+    #[inline(always)]
+    fn fold_at_hand<P: Again<I> + Part<I>>(self, part: P) -> Option<M::State> {
+        self.op.fold_at_hand(Kept::of(self.filter, part))
+    }
     #[inline(always)]
     fn number(self, item: I) -> f32 {
         let (value, is_kept) = self.filter.keep(item);
@@ -254,6 +258,24 @@ impl<T: Element, I: Item, F: Filter<I, Kept = T>, P: Part<I>> Part<T> for Kept<I
     fn fold_in_loop<M: Monoid<T>>(self, op: M) -> Option<M::State> {
         let filter = self.filter;
         self.part.fold_in_loop(Filtered { filter, op })
+    }
+}
+
+impl<T: Element, I: Item, F: Filter<I, Kept = T>, P: Again<I>> Again<T> for Kept<I, F, P> {
+    #[inline(always)]
+    fn fold<M: Monoid<T>>(self, op: M) -> M::State {
+        let filter = self.filter;
+        self.part.fold(Filtered { filter, op })
+    }
+    #[inline(always)]
+    fn fold_in_turns<M: Monoid<T>>(self, op: M) -> M::State {
+        let filter = self.filter;
+        self.part.fold_in_turns(Filtered { filter, op })
+    }
+    #[inline(always)]
+    fn fold_in_halves<M: Monoid<T>>(self, op: M) -> M::State {
+        let filter = self.filter;
+        self.part.fold_in_halves(Filtered { filter, op })
     }
 }
 

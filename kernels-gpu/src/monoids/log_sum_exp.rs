@@ -1,13 +1,14 @@
 //! The logarithm of a sum of exponentials, without overflow.
 
-use super::{Algebra, Monoid, Words};
+use super::{Algebra, Monoid, Words, relative};
 use crate::{
     arithmetic::{
         double,
-        power::{self, Beside},
+        power::{self, RelativeTo},
         single,
     },
-    element::Float,
+    element::{Float, Item},
+    tree::{Again, Part},
 };
 
 /// A state of two numbers of one type.
@@ -64,20 +65,21 @@ two_words!(Exponentials: f32);
 /// To first order, with `d = ⌈log₂ n⌉`, the absolute error is at most
 ///
 /// ```text
-/// f32: (d + 6.5 + 0.17 · ln n) · 2⁻²⁴,  and the rounding of the answer
+/// f32: (d + 6.5 + 0.23 · ln n) · 2⁻²⁴,  and the rounding of the answer
 /// f64: (2.3 · d + ln n) · 2⁻⁵³,         and two roundings of at most 0.65 ulp of the answer or of ln n
 /// ```
 ///
-/// In f32 each level rounds once. An element's exponential is off by 2.7 · 2⁻²⁴ at most, and so is that of the largest, which the sum is divided by; and
-/// by what the rounding of `log₂ e` makes of its distance from the largest, a sixth of 2⁻²⁴ of that. Weighted with the elements' shares of the sum these distances
-/// come to at most `ln n`, for they are the entropy of the shares, which is `ln n` at most, less `ln sum`.
+/// In f32 each level rounds once. An element's exponential is off by 2.7 · 2⁻²⁴ at most. So is that of the largest, which the sum is divided by; the quotient is rounded once.
+/// The rounding of `log₂ e` adds 0.23 · 2⁻²⁴ of an element's distance from the largest. Weighted with the elements' shares of the sum these distances
+/// come to at most `ln n`: they are the entropy of the shares, which is `ln n` at most, less `ln sum`.
 ///
-/// In f64 a meeting multiplies by an exponential (off by 1.2 roundings at most) and rounds once: 2.3 for each of `d` levels. Terms below `e⁻⁷⁰⁸` of a
+/// In f64 combining two multiplies by an exponential (off by 1.2 roundings at most) and rounds once: 2.3 for each of `d` levels. Terms below `e⁻⁷⁰⁸` of a
 /// maximum count as that much: nothing, beside a sum of at least 1.
 ///
 /// # Cost
 ///
-/// In f32 an exponential for each element, of nine instructions where several are [beside one](crate::arithmetic::power), and no other. In f64 one for each meeting, whichever of the two is larger.
+/// In f32 an exponential for each element, of about ten instructions where several are [relative to one](crate::arithmetic::power), and no other. In f64 one for each two that are
+/// combined, whichever of them is larger.
 ///
 /// # Source
 ///
@@ -99,8 +101,8 @@ pub trait Base: Words {
     /// The logarithm of what a state stands for.
     fn ln(state: Self::State) -> f64;
 
-    /// Whether elements are summed beside the largest, as the functions below have it.
-    const SUMS_BESIDE: bool = false;
+    /// Whether elements are summed relative to the largest, as the functions below have it.
+    const SUMS_RELATIVE: bool = false;
     /// Where they are: the number as f32.
     #[inline(always)]
     fn number(self) -> f32 {
@@ -131,39 +133,37 @@ impl Base for f32 {
     }
     #[inline(always)]
     fn of(self) -> Exponentials {
-        let sum = power::mantissa(self);
-        Exponentials { max: self, sum }
+        Self::of_sum(self, power::mantissa(self))
     }
     #[inline(always)]
     fn combine(a: Exponentials, b: Exponentials) -> Exponentials {
-        both(a, b, power::gap(a.max, b.max))
+        Exponentials {
+            max: single::maximum(a.max, b.max),
+            sum: power::add(power::gap(a.max, b.max), a.sum, b.sum),
+        }
     }
     #[inline(always)]
     fn ln(Exponentials { max, sum }: Exponentials) -> f64 {
         f64::from(if max.is_finite() { power::ln(max, sum) } else { max })
     }
 
-    const SUMS_BESIDE: bool = true;
+    const SUMS_RELATIVE: bool = true;
     #[inline(always)]
     fn number(self) -> f32 {
         self
     }
     #[inline(always)]
     fn of_sum(max: f32, sum: f32) -> Exponentials {
+        // One zero, so that any maximum will do.
+        let max = max + 0.0;
         Exponentials { max, sum }
     }
     #[inline(always)]
     fn combine_bounded(a: Exponentials, b: Exponentials) -> Exponentials {
-        both(a, b, power::gap_near(a.max, b.max))
-    }
-}
-
-/// The state of two that are so many powers of two apart.
-#[inline(always)]
-fn both(a: Exponentials, b: Exponentials, gap: f32) -> Exponentials {
-    Exponentials {
-        max: single::maximum(a.max, b.max),
-        sum: power::add(gap, a.sum, b.sum),
+        Exponentials {
+            max: single::larger(a.max, b.max),
+            sum: power::add(power::gap_bounded(a.max, b.max), a.sum, b.sum),
+        }
     }
 }
 
@@ -229,26 +229,38 @@ impl<T: Float<Wide: Base>> Monoid<T> for LogSumExp {
     }
     #[inline(always)]
     fn filler(self) -> Option<T> {
-        T::Wide::SUMS_BESIDE.then(|| T::from_f64(f64::NEG_INFINITY))
+        T::Wide::SUMS_RELATIVE.then(|| T::from_f64(f64::NEG_INFINITY))
     }
     const ALGEBRA: Algebra = Algebra {
-        sums_beside: T::Wide::SUMS_BESIDE,
+        sums_relative: T::Wide::SUMS_RELATIVE,
         fuses: true,
         ..Algebra::PLAIN
     };
-    const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = if T::Wide::SUMS_BESIDE { T::WORD_MAXIMUM } else { None };
+    const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = if T::Wide::SUMS_RELATIVE { T::WORD_MAXIMUM } else { None };
+    #[inline(always)]
+    fn fold_at_hand<P: Again<T> + Part<T>>(self, part: P) -> Option<Self::State>
+    where
+        T: Item,
+    {
+        // No closure, for nothing obliges a compiler to inline those.
+        if T::Wide::SUMS_RELATIVE {
+            Some(relative::fold_at_hand(self, part))
+        } else {
+            None
+        }
+    }
     #[inline(always)]
     fn number(self, value: T) -> f32 {
         value.wide().number()
     }
     #[inline(always)]
     fn is_bounded(self, number: f32) -> bool {
-        power::is_near(number)
+        power::is_bounded(number)
     }
     #[inline(always)]
     fn term(self, largest: f32, number: f32, is_bounded: bool) -> f32 {
         if is_bounded {
-            Beside::of(largest).term(number)
+            RelativeTo::of(largest).term(number)
         } else {
             power::term_of_any(largest, number)
         }
@@ -258,7 +270,7 @@ impl<T: Float<Wide: Base>> Monoid<T> for LogSumExp {
         T::Wide::of_sum(
             largest,
             if is_bounded {
-                Beside::sum(largest, terms)
+                RelativeTo::sum(largest, terms)
             } else {
                 power::sum_of_any(largest, terms)
             },

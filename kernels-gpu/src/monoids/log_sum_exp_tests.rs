@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::{
     Bounded, Exponentials, LogSumExp, Monoid,
-    beside::{self, Terms},
+    relative::{self, Terms},
     testing::{answer, check_laws, fold, same, special_or_any},
 };
 use crate::{
@@ -48,7 +48,7 @@ proptest! {
         let (d, u) = (n.log2().ceil(), 2.0_f64.powi(-24));
 
         let y = answer(LogSumExp, &values);
-        let bound = (d + 6.5 + 0.17 * n.ln()) * u + f64::from(y.abs()) * u;
+        let bound = (d + 6.5 + 0.23 * n.ln()) * u + f64::from(y.abs()) * u;
         let off = error(values.iter().copied().map(f64::from), f64::from(y)).abs();
         prop_assert!(off <= bound * 1.001, "{off:e} past {bound:e}");
 
@@ -129,7 +129,7 @@ impl<T: Item, const COLUMNS: usize> Part<T> for Held<'_, T, COLUMNS> {
     }
 }
 
-/// Elements that a sum beside the largest could get wrong: far apart, by steps at which a sum is just lost beside the next or just not, by
+/// Elements that a sum relative to the largest could get wrong: far apart, by steps at which a sum is just lost in the next or just not, by
 /// halves of a last place, infinite, and so large that their products with log₂ e have no fraction.
 fn tricky() -> impl Strategy<Value = Vec<f32>> {
     const STEP: f32 = 25.0 * core::f32::consts::LN_2;
@@ -157,7 +157,7 @@ fn tricky() -> impl Strategy<Value = Vec<f32>> {
     })
 }
 
-/// What is summed beside one element has the bits of the tree.
+/// What is summed relative to one element has the bits of the tree.
 fn is_one<T: core::fmt::Debug>(a: Exponentials, b: Exponentials, values: &[T]) {
     assert!(same(a, b), "{a:?} {b:?} of {values:?}");
 }
@@ -166,12 +166,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
-    fn a_part_beside_its_largest_has_the_bits_of_the_tree(values in tricky()) {
+    fn a_part_relative_to_its_largest_has_the_bits_of_the_tree(values in tricky()) {
         fn of_part<T: Float<Wide = f32> + Item + core::fmt::Debug, const COLUMNS: usize>(values: &[T]) {
             let part = Held::<T, COLUMNS>(values);
             let tree = fold_part(LogSumExp, part);
-            is_one(beside::fold_part(LogSumExp, part), tree, values);
-            let largest = beside::largest(LogSumExp, part);
+            is_one(relative::fold_part(LogSumExp, part), tree, values);
+            let largest = relative::largest(LogSumExp, part);
             if Monoid::<T>::is_bounded(LogSumExp, largest) {
                 let terms = Terms { op: LogSumExp, largest };
                 let state = Monoid::<T>::of_terms(LogSumExp, largest, fold_part(terms, part), true);
@@ -189,17 +189,19 @@ proptest! {
         let is_bounded = values.iter().all(|value| Monoid::<f32>::is_bounded(LogSumExp, *value));
         if is_bounded {
             is_one(fold(Bounded(LogSumExp), &values), fold(LogSumExp, &values), &values);
-            let column: [Place<f32>; 8] = core::array::from_fn(|row| match values.get(row) {
-                Some(value) => Place::of(*value),
-                None => Place::empty(),
-            });
-            is_one(
-                Bounded(LogSumExp).fold_column(column, 0, 128),
-                LogSumExp.fold_column(column, 0, 128),
-                &values,
-            );
         } else {
-            prop_assert!(values.iter().any(|value| value.is_nan() || value.abs() > power::NEAR));
+            prop_assert!(values.iter().any(|value| value.is_nan() || value.abs() > power::BOUND));
+        }
+        let column: [Place<f32>; 8] = core::array::from_fn(|row| match values.get(row) {
+            Some(value) => Place::of(*value),
+            None => Place::empty(),
+        });
+        let (state, is_bounded) = relative::fold_column(LogSumExp, column);
+        if is_bounded {
+            is_one(state, LogSumExp.fold_column(column, 0, 128), &values);
+        } else {
+            let no_number = |value: &f32| !(value.abs() <= power::BOUND);
+            prop_assert!(values.iter().take(8).any(no_number));
         }
     }
 
@@ -223,6 +225,8 @@ proptest! {
 fn bits_are_as_recorded() {
     let values: Vec<f32> = (0..1000_u16).map(|i| f32::from(i * 37 % 251) / 16.0 - 8.0).collect();
     assert_eq!(answer(LogSumExp, &values).to_bits(), 1_094_517_467, "f32");
+    // An answer has few of the sum's digits.
+    assert_eq!(fold(LogSumExp, &values).sum.to_bits(), 1_115_937_697, "the sum");
     let wide: Vec<f64> = values.iter().map(|value| f64::from(*value) / 3.0).collect();
     assert_eq!(answer(LogSumExp, &wide).to_bits(), 4_620_467_848_649_534_726, "f64");
 }

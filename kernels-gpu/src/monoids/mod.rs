@@ -8,7 +8,6 @@ mod algebra;
 mod arg;
 #[cfg(test)]
 mod at_once_tests;
-pub(crate) mod beside;
 mod bits;
 mod compensated;
 mod count;
@@ -30,6 +29,7 @@ pub mod moments;
 mod norm;
 mod pair;
 mod product;
+pub mod relative;
 mod step;
 mod sum;
 mod summary;
@@ -43,7 +43,6 @@ mod word_maximum_tests;
 
 pub use algebra::Algebra;
 pub use arg::{Arg, Best, NO_INDEX, Ties};
-pub use beside::Bounded;
 pub use bits::{BitXor, Bits};
 pub use compensated::{Compensated, Pair, TwoSum};
 pub use count::{Count, Truth};
@@ -60,6 +59,7 @@ pub use map::{Map, Transform};
 pub use moments::{Moments2, Moments4};
 pub use norm::{NormInf, NormL1, NormL2, SumOfSquares};
 pub use product::Product;
+pub use relative::Bounded;
 pub use step::{Step, StepOfParams, Then};
 pub use sum::{CountedMean, Mean, Sum, SumOrMean};
 pub use summary::Summary;
@@ -146,7 +146,7 @@ pub trait Monoid<T>: Copy {
         u32::MAX
     }
 
-    /// The larger of two floats at each place of two words, of an operator that seeks the largest: a NaN is largest of all, and +0.0
+    /// The larger of two floats at each place of two words, of an operator that seeks the largest, or [sums relative to it](Algebra::sums_relative): a NaN is largest of all, and +0.0
     /// larger than −0.0. Words are elements as memory holds them, but that [signs are turned](Self::turned_signs).
     ///
     /// What an element alone may do the largest of several may: [change](Self::may_change) a fold, or, where the operator
@@ -171,21 +171,32 @@ pub trait Monoid<T>: Copy {
         tree::fold_part(self, part)
     }
 
-    /// An element as a number, of an operator whose elements are [summed beside the largest](Algebra::sums_beside): −∞ is none.
+    /// The state of a part at hand without a hole, of an operator that has a way of its own.
+    #[inline(always)]
+    fn fold_at_hand<P: Again<T> + Part<T>>(self, part: P) -> Option<Self::State>
+    where
+        T: Item,
+    {
+        let _ = part;
+        None
+    }
+
+    /// An element as a number; −∞ is none. This and the four below are asked of an operator whose elements are [summed relative to the
+    /// largest](Algebra::sums_relative). It must define all five.
     #[inline(always)]
     fn number(self, value: T) -> f32 {
         let _ = value;
         0.0
     }
 
-    /// Whether sums beside such a number need no care: whether it is within bounds.
+    /// Whether sums relative to such a number take less code: whether it is within bounds.
     #[inline(always)]
     fn is_bounded(self, number: f32) -> bool {
         let _ = number;
         false
     }
 
-    /// What an element adds to the sum beside the largest, which may be known to be within bounds.
+    /// What an element adds to the sum relative to the largest, which may be known to be within bounds.
     #[inline(always)]
     fn term(self, largest: f32, number: f32, is_bounded: bool) -> f32 {
         let _ = (largest, number, is_bounded);

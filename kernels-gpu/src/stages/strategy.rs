@@ -205,13 +205,10 @@ impl Strategy {
         match (self.bytes(), rows, is_whole) {
             (VECTOR_BYTES, ..) => true,
             _ if is_vast(self.words) => true,
-            (_, 1 | 2, _) if self.algebra.sums_beside => false,
             (_, 1 | 2, _) => !self.is_heavy() || self.words <= 2,
             (4 | 8, _, true) if self.algebra.associates && is_large(self.words) => false,
             (4 | 8, _, true) => !self.is_heavy() || self.algebra.folds_columns || self.words <= 2,
-            (2, _, true) => {
-                self.words <= 2 && !self.algebra.folds_columns && !self.algebra.sums_beside && self.arrays == 1
-            }
+            (2, _, true) => self.words <= 2 && !self.algebra.folds_columns && self.arrays == 1,
             _ => false,
         }
     }
@@ -275,13 +272,14 @@ impl Strategy {
     /// slots a lane has registers for, beside eight vectors.
     ///
     /// On one H200 on 2026-11-27 sums of f32 rows of 64 took 64.7 µs for 103.8, of 256 9.5 for 14.5; sums of bf16 34.2 for 75.3 and 6.3 for 12.2. Not so where
-    /// combining two states is much code, and each element has one.
+    /// combining two states is much code, unless elements are [summed relative to the largest](Algebra::sums_relative): then log-sum-exp of f32 rows of 64
+    /// took 86.2 µs for 246, of bf16 63.8 (one H200, 2026-11-28).
     #[must_use]
     pub const fn folds_rows_at_once(self) -> bool {
         let is_plain = self.algebra.commutes && !self.algebra.folds_columns;
         let has_room = if self.algebra.in_any_order() {
             self.words <= 3
-        } else if self.is_heavy() && !self.algebra.sums_beside {
+        } else if self.is_heavy() && !self.algebra.sums_relative {
             self.words == 1 && self.bytes() == 4
         } else {
             self.words <= 2

@@ -78,8 +78,8 @@ impl Lie {
     }
 }
 
-/// Kinds of arrays: of different numbers, of few and so of many ties, and with a NaN here and there.
-const KINDS: usize = 3;
+/// Kinds of arrays: of different numbers, of few and so of many ties, with a NaN here and there, and of numbers far apart, large and infinite.
+const KINDS: usize = 4;
 
 /// An element of a kind, by its number in the array.
 fn element<T: Element>(kind: usize, i: usize) -> T {
@@ -97,6 +97,13 @@ fn element<T: Element>(kind: usize, i: usize) -> T {
     T::from_bits(of(match kind {
         0 => f64::from(hash & 0xffff) / 16384.0 - 2.0,
         1 => f64::from(few) - 2.0,
+        3 => match hash >> 8 & 1023 {
+            0 => f64::INFINITY,
+            1 => -1e9,
+            2 => 3e6,
+            3..=200 => f64::NEG_INFINITY,
+            _ => -f64::from(hash & 0xff),
+        },
         _ if hash.is_multiple_of(97) => f64::NAN,
         _ => f64::from(hash & 0xff) / 64.0 - 2.0,
     }))

@@ -1,6 +1,6 @@
 //! Online: largest and sum in one pass. When a larger element comes, what was summed is scaled to it: `sum · exp(old − new)`.
 //!
-//! One reading less, for one exponential more where the largest changes. FlashAttention is built on it, and so is the library's log-sum-exp.
+//! One reading less, for one exponential more where the largest changes. FlashAttention is built on it, and so is the library's log-sum-exp of f64.
 
 use super::super::rows::{RowsLaunch, exp_less, largest_of_block, sum_of_block};
 use crate::simt::Simt;

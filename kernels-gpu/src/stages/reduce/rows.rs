@@ -4,7 +4,7 @@
 
 use crate::{
     arithmetic::single,
-    monoids::{Monoid, Words as _, beside},
+    monoids::{Monoid, Words as _, relative},
     simt::Simt,
     stages::{
         each::each,
@@ -61,14 +61,14 @@ pub fn fold<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, read: RowVectors) 
     }
 }
 
-/// The same of rows of up to four vectors a lane, and an operator that [sums beside the largest element](crate::monoids::Algebra::sums_beside): each slot's. Where one
+/// The same of rows of up to four vectors a lane, and an operator that [sums relative to the largest element](crate::monoids::Algebra::sums_relative): each slot's. Where one
 /// is out of bounds the states are any, and it says so.
 ///
 /// Half of the vectors after the other, for registers.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane, its own columns · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn fold_beside<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, read: RowVectors) -> (OfSlots<M::State>, bool) {
+pub fn fold_relative<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, read: RowVectors) -> (OfSlots<M::State>, bool) {
     let depth = read.tiling.depth;
     debug_assert!(depth < 3, "half of the vectors are whole rows");
     let [a, b, c, d, e, f, g, h] = read.vectors;
@@ -88,7 +88,7 @@ pub fn fold_beside<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, read: RowVe
     (states, low_bounded & high_bounded)
 }
 
-/// Vectors that are folded at once [beside the largest](fold_beside) of their row's.
+/// Vectors that are folded at once [relative to the largest](fold_relative) of their row's.
 const HALF: usize = VECTORS / 2;
 
 /// The states of half of the vectors, each slot's, and whether all are within bounds.
@@ -106,9 +106,9 @@ fn fold_half<S: Simt, T: Source, M: Monoid<T>>(
             present: ALL,
             base: 0,
         };
-        largest[i] = beside::largest(op, Kept { simt, part });
+        largest[i] = relative::largest(op, Kept { simt, part });
     });
-    largest = half_meets(largest, depth, single::maximum);
+    largest = combine_half(largest, depth, single::maximum);
     let (mut of_row, mut is_bounded) = (largest, true);
     each!(i < HALF, 4 => {
         is_bounded &= i >= HALF >> depth || op.is_bounded(largest[i]);
@@ -129,7 +129,7 @@ fn fold_half<S: Simt, T: Source, M: Monoid<T>>(
             let number = op.number(T::item(&words, i, column));
             terms[i] = op.term(of_row[i], number, true);
         });
-        half_meets(terms, depth, |a, b| a + b)
+        combine_half(terms, depth, |a, b| a + b)
     };
     let both = |a: [f32; HALF], b: [f32; HALF]| {
         let mut of = a;
@@ -154,7 +154,7 @@ fn fold_half<S: Simt, T: Source, M: Monoid<T>>(
 
 /// Combines what there is of vectors of one row, in pairs of neighbours.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn half_meets([a, b, c, d]: [f32; HALF], depth: u32, both: impl Fn(f32, f32) -> f32) -> [f32; HALF] {
+fn combine_half([a, b, c, d]: [f32; HALF], depth: u32, both: impl Fn(f32, f32) -> f32) -> [f32; HALF] {
     if depth == 0 {
         return [a, b, c, d];
     }

@@ -7,10 +7,7 @@
 //! What has no room in registers is read as it is folded, an element at a time.
 
 use crate::{
-    monoids::{
-        Monoid, Words as _,
-        beside::{self, Terms},
-    },
+    monoids::{Monoid, Words as _},
     simt::Simt,
     stages::{
         load::{
@@ -37,6 +34,9 @@ impl<T: Source, const N: usize> Fragment<T, N> {
         if const { is_maximum::<S, T, M>() } {
             let op = Packed(op);
             return op.state(op.word(T::of(self.words, 0)));
+        }
+        if let Some(state) = op.fold_at_hand(Kept { simt, part: self }) {
+            return op.shift(state, self.base);
         }
         let state = if op.filler().is_some() {
             self.fold_turns::<S, M, true>(simt, op)
@@ -96,12 +96,7 @@ impl<T: Source, const N: usize> Fragment<T, N> {
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_turns<S: Simt, M: Monoid<T>, const WHOLE: bool>(self, simt: S, op: M) -> M::State {
-        if const { M::ALGEBRA.sums_beside } {
-            let largest = beside::largest(op, Kept { simt, part: self });
-            if op.is_bounded(largest) {
-                return op.of_terms(largest, self.sum_terms::<S, M, WHOLE>(simt, op, largest), true);
-            }
-        } else if const { Strategy::of::<T, M>().folds_at_once(N, WHOLE) } {
+        if const { Strategy::of::<T, M>().folds_at_once(N, WHOLE) } {
             return if WHOLE && const { has_maximum::<S, T, M>() } {
                 op.fold_part(Kept { simt, part: self })
             } else {
@@ -123,17 +118,6 @@ impl<T: Source, const N: usize> Fragment<T, N> {
         }
     }
 
-    /// The sum of terms beside the largest element, which is within bounds.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn sum_terms<S: Simt, M: Monoid<T>, const WHOLE: bool>(self, simt: S, op: M, largest: f32) -> f32 {
-        let terms = Terms { op, largest };
-        if vector_elements::<T>() == 8 && N == ROWS {
-            self.fold_columns::<S, _, WHOLE, 1, 4>(simt, terms)
-        } else {
-            terms.fold_part(self)
-        }
-    }
-
     /// Folds `2` to the power of `LEVELS` times `COLUMNS` columns, as many in a turn.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_columns<S: Simt, M: Monoid<T>, const WHOLE: bool, const LEVELS: u32, const COLUMNS: usize>(
@@ -145,9 +129,7 @@ impl<T: Source, const N: usize> Fragment<T, N> {
         let (turns, mut turn) = (turns(simt, LEVELS), 0);
         while turn < turns {
             let columns: tree::Columns<Self, COLUMNS> = tree::Columns { part: self, first: 0 };
-            let state = if const { M::ALGEBRA.sums_beside } {
-                beside::fold_part(op, columns)
-            } else if WHOLE && const { has_maximum::<S, T, M>() } {
+            let state = if WHOLE && const { has_maximum::<S, T, M>() } {
                 let part = Kept { simt, part: self };
                 op.fold_part(tree::Columns::<_, COLUMNS> { part, first: 0 })
             } else {
@@ -172,7 +154,7 @@ impl<T: Source> Fragment<T, ROWS> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn fold_rows<S: Simt, M: Monoid<T>>(self, simt: S, op: M, rows: u32) -> M::State {
         let halves = if rows as usize > ROWS / 2 { 2 } else { 1 };
-        if const { is_maximum::<S, T, M>() || M::ALGEBRA.sums_beside } {
+        if const { is_maximum::<S, T, M>() || M::ALGEBRA.sums_relative } {
             return self.fold(simt, op);
         }
         if const { Strategy::of::<T, M>().folds_in_halves() } && op.filler().is_some() {
@@ -267,6 +249,24 @@ impl<S: Simt, T: Source, const N: usize> Again<T> for Kept<S, Fragment<T, N>> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_opaque<M: Monoid<T>>(self, op: M) -> M::State {
         op.fold_part(self.part.opaque(self.simt))
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn fold_in_turns<M: Monoid<T>>(self, op: M) -> M::State {
+        let Self { simt, part } = self;
+        match vector_elements::<T>() {
+            2 => part.fold_columns::<S, M, true, 1, 1>(simt, op),
+            4 => part.fold_columns::<S, M, true, 2, 1>(simt, op),
+            8 => part.fold_columns::<S, M, true, 2, 2>(simt, op),
+            _ => part.fold_columns::<S, M, true, 2, 4>(simt, op),
+        }
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn fold_in_halves<M: Monoid<T>>(self, op: M) -> M::State {
+        if const { vector_elements::<T>() == 8 && N == ROWS } {
+            self.part.fold_columns::<S, M, true, 1, 4>(self.simt, op)
+        } else {
+            op.fold_part(self.part)
+        }
     }
 }
 

@@ -48,7 +48,8 @@ pub type Acts<State, Answer> = RefCell<Vec<Act<State, Answer>>>;
 
 /// An operator in the hands of one lane. Each [`Act`] goes to a list, and its number among the launch's events.
 ///
-/// Its algebra and all its methods are the operator's own, so that a kernel takes the same ways with it.
+/// Its algebra and all its methods are the operator's own, so that a kernel takes the same ways with it. But elements are not summed relative to the largest: that has the same
+/// bits, and no states to show.
 pub struct Watched<'lane, 'acts, M, State, Answer> {
     /// The operator.
     pub op: M,
@@ -84,7 +85,10 @@ impl<T, M: Monoid<T>> Monoid<T> for Watched<'_, '_, M, M::State, M::Answer> {
     type State = M::State;
     type Answer = M::Answer;
 
-    const ALGEBRA: Algebra = M::ALGEBRA;
+    const ALGEBRA: Algebra = Algebra {
+        sums_relative: false,
+        ..M::ALGEBRA
+    };
 
     fn identity(self) -> M::State {
         self.op.identity()

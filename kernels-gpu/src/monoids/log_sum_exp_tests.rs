@@ -200,7 +200,7 @@ proptest! {
         if is_bounded {
             is_one(state, LogSumExp.fold_column(column, 0, 128), &values);
         } else {
-            let no_number = |value: &f32| !(value.abs() <= power::BOUND);
+            let no_number = |value: &f32| value.is_nan() || value.abs() > power::BOUND;
             prop_assert!(values.iter().take(8).any(no_number));
         }
     }

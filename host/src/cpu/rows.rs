@@ -70,7 +70,8 @@ impl<'a, T: Item> Rows<'a, T, false> {
 }
 
 impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
-    /// Folds the columns, each to a state; the leaf begins at `first` of its run. It says whether all elements are [within bounds](Monoid::is_bounded).
+    /// Folds the columns, each to a state; the leaf begins at `first` of its run. Of an operator that [sums relative to the largest
+    /// element](warpfold_kernels::monoids::Algebra::sums_relative) it says whether all elements are within bounds.
     #[inline(always)]
     pub(super) fn fold<M: Monoid<T>, W: Word, const FIELDS: usize>(
         self,
@@ -78,16 +79,101 @@ impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
         mut columns: Part<'_, W, FIELDS>,
         first: u64,
     ) -> bool {
+        if const { M::ALGEBRA.sums_relative } {
+            return self.fold_relative(op, columns, first);
+        }
         let width = const { row_elements::<T>() };
-        let (mut start, mut all_bounded) = (0, M::ALGEBRA.sums_relative);
+        let [a, b, c, d, e, f, g, h] = self.rows;
+        let mut start = 0;
         while start < width {
             if WHOLE {
-                prefetch(self.rows[0], start / BLOCK, width / BLOCK);
+                prefetch(a, start / BLOCK, width / BLOCK);
             }
-            let first = first + start as u64;
-            let (mut block, is_bounded) = self.fold_block::<M, W, FIELDS, true>(op, start, first);
-            if const { M::ALGEBRA.sums_relative } && !is_bounded {
-                (block, all_bounded) = (self.fold_block::<M, W, FIELDS, false>(op, start, first).0, false);
+            let (a, b, c, d) = (
+                &a[start..][..BLOCK],
+                &b[start..][..BLOCK],
+                &c[start..][..BLOCK],
+                &d[start..][..BLOCK],
+            );
+            let (e, f, g, h) = (
+                &e[start..][..BLOCK],
+                &f[start..][..BLOCK],
+                &g[start..][..BLOCK],
+                &h[start..][..BLOCK],
+            );
+            let mut block = Block::<W, BLOCK, FIELDS>::new();
+            for at in 0..BLOCK {
+                let column = start + at;
+                let places = [
+                    self.place(a[at], 0, column),
+                    self.place(b[at], 1, column),
+                    self.place(c[at], 2, column),
+                    self.place(d[at], 3, column),
+                    self.place(e[at], 4, column),
+                    self.place(f[at], 5, column),
+                    self.place(g[at], 6, column),
+                    self.place(h[at], 7, column),
+                ];
+                block.set(at, op.fold_column(places, first + column as u64, width as u64));
+            }
+            columns.put(start, &block);
+            start += BLOCK;
+        }
+        false
+    }
+
+    /// The same by terms, without branches; a block of columns with an element out of bounds by states.
+    #[inline(always)]
+    fn fold_relative<M: Monoid<T>, W: Word, const FIELDS: usize>(
+        self,
+        op: M,
+        mut columns: Part<'_, W, FIELDS>,
+        first: u64,
+    ) -> bool {
+        let width = const { row_elements::<T>() };
+        let [a, b, c, d, e, f, g, h] = self.rows;
+        let (mut start, mut all_bounded) = (0, true);
+        while start < width {
+            if WHOLE {
+                prefetch(a, start / BLOCK, width / BLOCK);
+            }
+            let (a, b, c, d) = (
+                &a[start..][..BLOCK],
+                &b[start..][..BLOCK],
+                &c[start..][..BLOCK],
+                &d[start..][..BLOCK],
+            );
+            let (e, f, g, h) = (
+                &e[start..][..BLOCK],
+                &f[start..][..BLOCK],
+                &g[start..][..BLOCK],
+                &h[start..][..BLOCK],
+            );
+            let (mut block, mut out) = (Block::<W, BLOCK, FIELDS>::new(), 0_u32);
+            for at in 0..BLOCK {
+                let column = start + at;
+                let places = [
+                    self.place(a[at], 0, column),
+                    self.place(b[at], 1, column),
+                    self.place(c[at], 2, column),
+                    self.place(d[at], 3, column),
+                    self.place(e[at], 4, column),
+                    self.place(f[at], 5, column),
+                    self.place(g[at], 6, column),
+                    self.place(h[at], 7, column),
+                ];
+                let (state, is_bounded) = relative::fold_column(op, places);
+                block.set(at, state);
+                out |= u32::from(!is_bounded);
+            }
+            if out != 0 {
+                all_bounded = false;
+                for at in 0..BLOCK {
+                    let column = start + at;
+                    let place = |row: usize| self.place(self.rows[row][column], row as u32, column);
+                    let places = std::array::from_fn(place);
+                    block.set(at, op.fold_column(places, first + column as u64, width as u64));
+                }
             }
             columns.put(start, &block);
             start += BLOCK;
@@ -95,54 +181,8 @@ impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
         all_bounded
     }
 
-    /// The states of a block of columns. Of an operator that has [less code within bounds](warpfold_kernels::monoids::Algebra::sums_relative), by that; and whether they are.
     #[inline(always)]
-    fn fold_block<M: Monoid<T>, W: Word, const FIELDS: usize, const BOUNDED: bool>(
-        &self,
-        op: M,
-        start: usize,
-        first: u64,
-    ) -> (Block<W, BLOCK, FIELDS>, bool) {
-        let width = const { row_elements::<T>() };
-        let [a, b, c, d, e, f, g, h] = self.rows;
-        let (a, b, c, d) = (
-            &a[start..][..BLOCK],
-            &b[start..][..BLOCK],
-            &c[start..][..BLOCK],
-            &d[start..][..BLOCK],
-        );
-        let (e, f, g, h) = (
-            &e[start..][..BLOCK],
-            &f[start..][..BLOCK],
-            &g[start..][..BLOCK],
-            &h[start..][..BLOCK],
-        );
-        let (mut block, mut out) = (Block::<W, BLOCK, FIELDS>::new(), 0_u32);
-        for at in 0..BLOCK {
-            let column = start + at;
-            let places = [
-                self.place(a[at], 0, column),
-                self.place(b[at], 1, column),
-                self.place(c[at], 2, column),
-                self.place(d[at], 3, column),
-                self.place(e[at], 4, column),
-                self.place(f[at], 5, column),
-                self.place(g[at], 6, column),
-                self.place(h[at], 7, column),
-            ];
-            if BOUNDED && M::ALGEBRA.sums_relative {
-                let (state, is_bounded) = relative::fold_column(op, places);
-                block.set(at, state);
-                out |= u32::from(!is_bounded);
-            } else {
-                block.set(at, op.fold_column(places, first + at as u64, width as u64));
-            }
-        }
-        (block, out == 0)
-    }
-
-    #[inline(always)]
-    fn place(&self, value: T, row: u32, column: usize) -> Place<T> {
+    fn place(self, value: T, row: u32, column: usize) -> Place<T> {
         let number = row * const { row_elements::<T>() as u32 } + column as u32;
         Place {
             value,

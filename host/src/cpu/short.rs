@@ -58,7 +58,9 @@ fn fold_of<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
         for (i, start) in starts.iter().enumerate() {
             let extent = &values[*start as usize..][..len];
             let mut states = columns.part(i * width, width);
-            let (blocks, rest) = extent.as_chunks::<BLOCK>();
+            // An exponential for each is vector code in blocks alone; what is less is so in one loop.
+            let in_blocks = if const { M::ALGEBRA.sums_relative } { len } else { 0 };
+            let (blocks, rest) = extent[..in_blocks].as_chunks::<BLOCK>();
             for (number, values) in blocks.iter().enumerate() {
                 let first = number * BLOCK;
                 let mut block = Block::<W, BLOCK, FIELDS>::new();
@@ -68,6 +70,11 @@ fn fold_of<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
                 states.put(first, &block);
             }
             let first = blocks.len() * BLOCK;
+            let rest = if const { M::ALGEBRA.sums_relative } {
+                rest
+            } else {
+                extent
+            };
             for (at, value) in rest.iter().enumerate() {
                 states.set(first + at, op.lift(*value, (first + at) as u64));
             }

@@ -68,7 +68,7 @@ pub fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// The same of their bits.
+/// [`maximum`] of floats' bits.
 #[inline(always)]
 #[must_use]
 pub fn maximum_bits(a: u32, b: u32) -> u32 {

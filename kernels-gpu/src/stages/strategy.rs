@@ -273,7 +273,7 @@ impl Strategy {
     ///
     /// On one H200 on 2026-11-27 sums of f32 rows of 64 took 64.7 µs for 103.8, of 256 9.5 for 14.5; sums of bf16 34.2 for 75.3 and 6.3 for 12.2. Not so where
     /// combining two states is much code, unless elements are [summed relative to the largest](Algebra::sums_relative): then log-sum-exp of f32 rows of 64
-    /// took 86.2 µs for 246, of bf16 63.8 (one H200, 2026-11-28).
+    /// took 83.7 µs for 246, of bf16 65.2 (one H200, 2026-11-28).
     #[must_use]
     pub const fn folds_rows_at_once(self) -> bool {
         let is_plain = self.algebra.commutes && !self.algebra.folds_columns;

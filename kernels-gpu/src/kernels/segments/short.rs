@@ -75,9 +75,9 @@ pub(super) unsafe fn fold<S: Simt, T: Source, M: Monoid<T>>(
         // SAFETY: passed on to the caller.
         let total = unsafe {
             if most_beside::<T, M>() > 1 && width > LANES {
-                fold_relative::<S, T, M, 2>(simt, op, segments, mine, these, simt.opaque(LANES), false)
+                fold_beside::<S, T, M, 2>(simt, op, segments, mine, these, simt.opaque(LANES), false)
             } else {
-                fold_relative::<S, T, M, 1>(simt, op, segments, mine, these, width, is_ragged)
+                fold_beside::<S, T, M, 1>(simt, op, segments, mine, these, width, is_ragged)
             }
         };
         if these >> simt.lane() & 1 != 0 {
@@ -99,7 +99,7 @@ fn is_wide<T: Source>(input: Input<T>) -> bool {
 ///
 /// # Safety
 ///
-/// As [`fold_relative`].
+/// As [`fold_beside`].
 #[inline(always)]
 unsafe fn fold_alone<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
@@ -180,7 +180,7 @@ fn set_bit<S: Simt>(simt: S, bits: u32, mut before: u32) -> u32 {
 ///
 /// As [`reduce_segments`](super::reduce_segments); all words that hold an element may be read.
 #[inline(always)]
-unsafe fn fold_relative<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
+unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     simt: S,
     op: M,
     segments: Segments<T>,

@@ -20,7 +20,7 @@ use warpfold_kernels::{
 
 use super::{
     any_order, in_order, plain,
-    rows::Rows,
+    rows::{Rows, are_bounded},
     short,
     states::{States, Word, meet},
     unordered,
@@ -154,7 +154,19 @@ impl<T: Item, M: Monoid<T>> Run<'_, T, M> {
             let (starts, states) = (&starts[first..next], &mut states[first..next]);
             first = next;
             if len <= const { row_elements::<T>() } {
-                short::fold(simd, op, values, starts, len, states, &mut columns, &mut pairs);
+                let mut all_bounded = M::ALGEBRA.sums_relative;
+                if const { M::ALGEBRA.sums_relative } {
+                    for start in starts {
+                        all_bounded &= are_bounded(op, &values[*start as usize..][..len]);
+                    }
+                }
+                let (columns, pairs) = (&mut columns, &mut pairs);
+                if const { M::ALGEBRA.sums_relative } && all_bounded {
+                    let op = Bounded(op);
+                    short::fold::<_, _, _, _, _, true>(simd, op, values, starts, len, states, columns, pairs);
+                } else {
+                    short::fold::<_, _, _, _, _, false>(simd, op, values, starts, len, states, columns, pairs);
+                }
                 continue;
             }
             for (start, state) in starts.iter().zip(states) {

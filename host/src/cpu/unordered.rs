@@ -67,7 +67,7 @@ fn fold_all<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
         if len <= const { row_elements::<T>() } {
             let mut rounded = vec![Half::<M, true>(op).identity(); starts.len()];
             let mut unordered = vec![Half::<M, false>(op).identity(); starts.len()];
-            short::fold(
+            short::fold::<_, _, _, _, _, false>(
                 simd,
                 Half::<M, true>(op),
                 values,
@@ -77,7 +77,7 @@ fn fold_all<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
                 &mut columns,
                 &mut pairs,
             );
-            short::fold(
+            short::fold::<_, _, _, _, _, false>(
                 simd,
                 Half::<M, false>(op),
                 values,

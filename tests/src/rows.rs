@@ -9,7 +9,7 @@ use warpfold::row::{
 use warpfold::{View, layout::Layout};
 use warpfold_emulator::RowShape;
 use warpfold_kernels::{
-    kernels::rowwise::Way,
+    kernels::rowwise::{MOST_LEAVES, Way},
     rowwise::{Column, Given, LeafFound, ROWS, RowOp, Sums as _, Value as _, leaf_elements},
     tree::LANES,
 };
@@ -120,17 +120,21 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
     shapes
 }
 
-/// Every shape that leaves could be folded alone in: runs of them end within a row, with it, and in a later one.
+/// Every shape that leaves could be folded alone in: runs of them end within a row, with it, and in a later one; and of whole rows.
 pub fn folds(bytes: usize, arrays: usize, [count, len]: [u64; 2]) -> impl Iterator<Item = RowShape> {
     let leaves = len.div_ceil(leaf_elements(bytes, arrays) as u64).max(1);
-    [1, 2, 3, 5].into_iter().map(move |run| RowShape {
+    let shape = move |run: u64, is_split: bool| RowShape {
         way: Way::Fold,
         warps: 2,
         blocks_of_row: 1,
-        blocks: (count * leaves).div_ceil(2 * u64::from(run)) as u32,
-        run,
-        is_split: true,
-    })
+        blocks: (count * leaves).div_ceil(2 * run) as u32,
+        run: run as u32,
+        is_split,
+    };
+    let of_leaves = [1, 2, 3, 5].map(|run| shape(run, true));
+    let of_rows = [1, 2, 3].map(|rows| shape(rows * leaves, false));
+    let fits = leaves <= u64::from(MOST_LEAVES);
+    of_leaves.into_iter().chain(of_rows.into_iter().filter(move |_| fits))
 }
 
 /// Weights as the library takes them.

@@ -33,7 +33,17 @@ const SHAPES: [[u64; 2]; 6] = [
 const VOCABULARY: [[u64; 2]; 4] = [[1, 152_064], [16, 152_064], [256, 152_064], [1024, 152_064]];
 
 /// Rows and columns of which the bits are compared first.
-const CHECKED: [[u64; 2]; 6] = [[70, 256], [9, 1000], [5, 4096], [3, 40_000], [2, 262_144], [1, 1 << 20]];
+const CHECKED: [[u64; 2]; 9] = [
+    [70, 8],
+    [300, 16],
+    [70, 256],
+    [9, 1000],
+    [1031, 4000],
+    [5, 4096],
+    [3, 40_000],
+    [2, 262_144],
+    [1, 1 << 20],
+];
 
 /// Samples, channels and sides of images in networks that make some.
 const IMAGES: [[u64; 4]; 4] = [
@@ -90,6 +100,7 @@ fn of<T: Sample + RowElement + Pod>(bench: &Bench) -> Outcome<()> {
     check(bench, &row::log_softmax(), &CHECKED, &pattern)?;
     check(bench, &row::layer_norm(1e-5), &CHECKED, &pattern)?;
     check(bench, &row::rms_norm(1e-6), &CHECKED, &pattern)?;
+    check_losses(bench, &pattern)?;
     let weights = [0.5_f32; 320];
     let norm = row::group_norm(32, 1e-5).weight(&weights);
     check(bench, &norm, &[[2, 320, 16, 16], [1, 320, 7, 5]], &pattern)?;
@@ -224,6 +235,43 @@ fn check<T: Sample + RowElement + Pod, Op: Operation>(
         let on_cpu = operation.clone().on_cpu::<_, T>(view)?;
         if bytemuck::cast_slice::<T, u8>(&on_gpu.values) != bytemuck::cast_slice::<T, u8>(&on_cpu.values) {
             return Err(format!("{} of {}: GPU and CPU differ", Op::NAME, named(shape.as_ref())).into());
+        }
+    }
+    Ok(())
+}
+
+/// Losses alone, as they are timed.
+fn check_losses<T: Sample + RowElement + Pod>(bench: &Bench, pattern: &[T]) -> Outcome<()> {
+    for [rows, columns] in CHECKED {
+        let target = |row: u64| {
+            if row % 5 == 3 {
+                -100
+            } else {
+                (row * 7919 % columns) as i64
+            }
+        };
+        let targets: Vec<i64> = (0..rows).map(target).collect();
+        let layout = Layout::c_order(&[rows, columns])?;
+        let known = row::cross_entropy(&targets)
+            .on_cpu::<_, T>(View::new(pattern, &layout)?)?
+            .known;
+        let prepared = row::cross_entropy(Targets::Later { of_64_bits: true }).prepare::<T, T>(&bench.gpu, &layout)?;
+        let on_gpu = DeviceBuffer::<f32>::zeroed(3 * rows as usize)?;
+        let (targets, at) = (DeviceBuffer::from_slice(&targets)?, on_gpu.as_device_ptr().as_raw());
+        let places = RowPlaces {
+            input: bench.pool.as_device_ptr().as_raw(),
+            targets: targets.as_device_ptr().as_raw(),
+            known: [at, at + 4 * rows, at + 8 * rows, 0],
+            ..RowPlaces::default()
+        };
+        let mut workspace = prepared.workspace()?;
+        // SAFETY: all of it outlives what the stream waits for; the pool begins with the pattern.
+        unsafe { prepared.launch_raw(&bench.stream, &places, &mut workspace)? };
+        bench.stream.synchronize()?;
+        let bits = |known: &[f32]| -> Vec<u32> { known.iter().map(|known| known.to_bits()).collect() };
+        let on_cpu = [known.loss, known.log_sum_exp, known.log_probability].concat();
+        if bits(&on_gpu.as_host_vec()?) != bits(&on_cpu) {
+            return Err(format!("losses of {rows} x {columns}: GPU and CPU differ").into());
         }
     }
     Ok(())

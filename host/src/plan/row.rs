@@ -4,7 +4,11 @@ use std::fmt;
 
 use warpfold_kernels::{
     element::Type,
-    kernels::{Entry, LIBRARY, Library, rows::Width, rowwise::Way},
+    kernels::{
+        Entry, LIBRARY, Library,
+        rows::Width,
+        rowwise::{MOST_LEAVES, MOST_ROWS, Way},
+    },
     rowwise::{ROWS, leaf_elements},
     stages::reduce::leaf::MOST_STATES,
     tree::{LANES, VECTOR_BYTES},
@@ -90,7 +94,7 @@ pub struct RowPlan {
     pub blocks_of_row: u32,
     /// Blocks of a launch.
     pub blocks: u32,
-    /// Leaves that a warp of [`Way::Fold`] folds, of one row or of several; 0 of the other ways.
+    /// Leaves that a warp of [`Way::Fold`] folds, of one row or of several, or all of its rows'; 0 of the other ways.
     pub run: u32,
     /// Whether one launch folds, and another maps.
     pub is_split: bool,
@@ -103,8 +107,8 @@ pub struct RowPlan {
 pub enum Purpose {
     /// Answers of elements.
     Map,
-    /// What is known of rows alone. Many that are not short are folded by one launch, and another makes of their states what is known: no block waits for
-    /// others of its cluster, no warp for what one lane of it makes.
+    /// What is known of rows alone. Of many that are not short a warp folds several, one after the other. Longer ones are folded by one launch, and another makes of
+    /// their states what is known: no block waits for others of its cluster, no warp for what one lane of it makes.
     Know,
     /// The states of rows: one launch folds, and no other follows but those that combine states.
     States,
@@ -147,8 +151,11 @@ const FEW_SHORT_ROWS: u64 = 1024;
 /// Rows up to which blocks that wait for others of their cluster leave no multiprocessor idle that had work.
 const FEW_ROWS: u64 = 8;
 
-/// Leaves for which a GPU has warps at once: of more, a warp folds several.
+/// Leaves, or rows, for which a GPU has warps at once: of more, a warp folds several.
 const MANY_LEAVES: u64 = 4096;
+
+/// Rows of several leaves from which on a warp for each keeps the memory busy.
+const MANY_ROWS: u64 = 1024;
 
 /// The most leaves that a warp folds.
 const MOST_OF_A_WARP: u64 = 4;
@@ -264,7 +271,11 @@ impl RowPlan {
             Form::Unfused => leaves == 1,
             Form::Online | Form::TwoPass => true,
         };
-        let is_split = is_folded || leaves > 1 && !fits;
+        let is_whole = way == Way::Fold
+            && purpose == Purpose::Know
+            && leaves <= MOST_LEAVES.into()
+            && (leaves == 1 || count >= MANY_ROWS);
+        let is_split = !is_whole && (is_folded || leaves > 1 && !fits);
         let (warps, blocks_of_row) = if leaves == 1 || way == Way::Fold {
             (WARPS, 1)
         } else if is_split {
@@ -276,11 +287,12 @@ impl RowPlan {
             (warps as u32, leaves.div_ceil(warps))
         };
         let run = match way {
+            Way::Fold if is_whole => count.div_ceil(MANY_LEAVES).min(MOST_ROWS.into()) as u32 * leaves as u32,
             Way::Fold => (all_leaves / MANY_LEAVES).clamp(1, MOST_OF_A_WARP) as u32,
             _ => 0,
         };
         let blocks = match (way, width) {
-            (Way::Fold, _) => all_leaves.div_ceil(u64::from(WARPS * run)),
+            (Way::Fold, _) => all_leaves.div_ceil(u64::from(WARPS * run.max(1))),
             (Way::Short | Way::Noted, Width::Lanes(lanes)) => {
                 count.div_ceil(u64::from(WARPS * (ROWS / arrays) as u32 * (LANES / lanes)))
             }
@@ -418,14 +430,18 @@ mod tests {
         }
     }
 
-    /// Losses of rows of any length that is not short: leaves are folded alone, several by a warp where there are many, and then what is known of rows is made of those states.
+    /// Losses of rows of any length that is not short: a warp folds whole rows, several of them where there are many. Of few rows, and of long ones, leaves are folded alone, and then what
+    /// is known of rows is made of those states.
     #[test]
     fn leaves_are_folded_alone() {
         for (purpose, [count, len], run, launches) in [
-            (Purpose::Know, [9, LEAF], 1, 2),
+            (Purpose::Know, [9, LEAF], 1, 1),
             (Purpose::Know, [9, 3 * LEAF - 8], 1, 2),
-            (Purpose::Know, [32_768, LEAF], 4, 2),
-            (Purpose::Know, [3000, 3 * LEAF], 2, 2),
+            (Purpose::Know, [32_768, LEAF], 8, 1),
+            (Purpose::Know, [1 << 20, LEAF], 32, 1),
+            (Purpose::Know, [3000, 3 * LEAF], 3, 1),
+            (Purpose::Know, [9000, 16 * LEAF], 3 * 16, 1),
+            (Purpose::Know, [9000, 17 * LEAF], 4, 2),
             (Purpose::Know, [64, 256 * LEAF], 4, 2),
             (Purpose::Know, [64, 256 * LEAF + 8], 4, 3),
             (Purpose::States, [9, LEAF], 1, 1),

@@ -18,7 +18,7 @@ mod write;
 
 pub use apart::map_apart;
 pub use columns::{CHUNK, sum_columns};
-pub use fold::fold_leaves;
+pub use fold::{MOST_LEAVES, MOST_ROWS, fold_leaves};
 pub use launch::{Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Targets};
 pub use points::{ENTRIES, find_columns};
 pub use variant::{Added, Any, Plain, Twice, Variant};
@@ -36,7 +36,7 @@ use crate::{
     stages::{
         each::each,
         load_state, narrow,
-        reduce::leaf::{self, Leaf, Packed as _, Warps},
+        reduce::leaf::{self, Leaf, Packed as _, Shared, Warps},
         store_state,
     },
     tree::{LANES, vector_elements},
@@ -45,7 +45,7 @@ use crate::{
 /// Folds rows of at most 32 vectors, of [plain](RowLaunch::is_plain) launches, and maps them unless they have [targets](RowOp::TARGETS).
 ///
 /// ```text
-/// lane: a vector of each of N rows ─ first look: as many shuffles as a row's lanes need ─ second look: the same ─ map
+/// lane: a vector of each of N rows ─ first look ─ a row's lanes: a transposing butterfly ─ second look: the same ─ map, by factors that one lane of a row made
 /// ```
 ///
 /// # Safety
@@ -87,56 +87,56 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, a
         lane.ask();
         lane
     };
-    let mut lens = [0; K];
-    each!(slot < K, 4 => {
-        let spot = lane.spot_of(slot);
-        if !O::TARGETS {
+    if O::TAKES_COLUMNS {
+        each!(slot < K, 4 => {
+            let spot = lane.spot_of(slot);
             // SAFETY: passed on to the caller.
             lane.given[slot] = unsafe { arguments.given::<S, O>(simt, spot.row, spot.start.0) };
-        }
-        lens[slot] = arguments.there(spot.row) as u32;
-    });
-    let (lane, leaves) = leaf::fold::<S, T, O, _, K, K>(simt, op, lane, lens, lanes);
+        });
+    }
+    let shared = Shared::<S, K>::of(simt, lanes);
+    let row = |number: u32| before + u64::from(shared.slot(number) * each_lanes);
+    let len = |number: usize| arguments.there(row(number as u32)) as u32;
+    // A target's element is a load that waits for another: both are under way while rows are folded.
+    // SAFETY: passed on to the caller.
+    let given = |row: u64| unsafe { arguments.given::<S, O>(simt, row, arguments.rows.regular(row).start.0) };
+    let mut target = if O::TARGETS { given(row(0)) } else { [0.0; 2] };
+    let (lane, references, leaves) = leaf::fold_short::<S, T, O, _, K>(op, lane, shared, len);
     // A target's answer is another's: rows of those that map are a leaf's.
     if !O::TARGETS && !arguments.out.start.is_null() {
         let lane = if O::KEEPS { lane } else { lane.again() };
-        let len = arguments.rows.len;
-        let mut factors = [op.factors_alone(leaves[0].reference, leaves[0].state, len, lane.given[0]); K];
-        each!(slot < K, 4 => {
-            let Leaf { reference, state } = leaves[slot];
-            factors[slot] = op.factors_alone(reference, state, len, lane.given[slot]);
+        let factors = shared.each(|number| {
+            let (Leaf { reference, state }, given) = (leaves[number], nth(shared.slot(number as u32), lane.given));
+            op.factors_alone(reference, state, arguments.rows.len, given)
         });
         // SAFETY: passed on to the caller; each row has these lanes alone.
-        unsafe { write::write_short(lane, leaves.map(|leaf| leaf.reference), factors) };
+        unsafe { write::write_short(lane, references, shared.handed(factors)) };
     }
-    if !arguments.notes::<O>() {
+    if !arguments.notes::<O>() || !shared.finishes() {
         return;
     }
-    // A lane for each row, all at once where there are enough of them.
-    let mut turn = simt.opaque(0);
-    while turn < K as u32 {
-        let mine = turn + simt.lane() % lanes;
-        let (Leaf { state, .. }, mut given) = nth(mine, leaves, lane.given);
-        let row = before + u64::from(mine * each_lanes);
-        if mine < K as u32 && row < arguments.rows.count {
-            // SAFETY: passed on to the caller; each row has one such lane.
-            unsafe {
-                if O::TARGETS {
-                    given = arguments.given::<S, O>(simt, row, arguments.rows.regular(row).start.0);
-                }
-                arguments.note(simt, op, row, state, arguments.rows.len, given);
-            }
+    // In a loop, for it is much code.
+    let (mut leaves, mut number) = (leaves, simt.opaque(0));
+    while number < shared.count() {
+        let row = row(number);
+        if O::TARGETS && number > 0 {
+            target = given(row);
         }
-        turn = simt.opaque(turn + lanes);
+        if row < arguments.rows.count {
+            // SAFETY: passed on to the caller; each row has one such lane.
+            unsafe { arguments.note(simt, op, row, leaves[0].state, arguments.rows.len, target) };
+        }
+        leaves = leaf::turned(leaves);
+        number = simt.opaque(number + 1);
     }
 }
 
-/// A leaf and what is given of its row, by its number: without indexing, which would put them in memory.
+/// What is given of a slot's row: without indexing, which would put it in memory.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn nth<X: Copy, const K: usize>(number: u32, leaves: [Leaf<X>; K], given: [Given; K]) -> (Leaf<X>, Given) {
-    let mut of = (leaves[0], given[0]);
+fn nth<const K: usize>(number: u32, given: [Given; K]) -> Given {
+    let mut of = given[0];
     each!(slot < K, 4 => if slot as u32 == number {
-        of = (leaves[slot], given[slot]);
+        of = given[slot];
     });
     of
 }
@@ -196,7 +196,7 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
     if arguments.mode == Mode::Whole && warps.leaves > 1 {
         warps.begin::<S, O>(simt);
     }
-    let (mut lane, [Leaf { reference, state }]) = leaf::fold::<S, T, O, _, N, 1>(simt, op, lane, [len], LANES);
+    let (mut lane, Leaf { reference, state }) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
     let given = lane.given[0];
     // SAFETY: passed on to the caller.
     let Some(of_row) = (unsafe { arguments.meet(simt, op, row, warps, state, given[0]) }) else {
@@ -430,6 +430,23 @@ impl<T: Element> Arguments<T> {
             0 => self.rows.len,
             period => i64::max((number % period) as i64 + self.shown, 0).min(self.rows.len as i64) as u64,
         }
+    }
+
+    /// The same of plain launches, in which only operations that [mask](RowOp::MASKS) see less.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn seen_of<O: RowOp>(self, number: u32) -> u32 {
+        if O::MASKS {
+            self.seen(number.into()) as u32
+        } else {
+            self.rows.len as u32
+        }
+    }
+
+    /// A word of what stands where there is no element.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn absent_word<O: RowOp>(self, op: O) -> u32 {
+        let absent = self.floats.simple_bits(op.absent().each()[0]);
+        if T::BYTES == 2 { absent | absent << 16 } else { absent }
     }
 
     /// The state of the row that this warp's leaf is of, to go on with; none where this launch only folds.

@@ -161,10 +161,18 @@ impl RowOp for CrossEntropy {
         Several([exponential, if self.has_entropy { exponential * share } else { -0.0 }])
     }
     #[inline(always)]
+    fn sums_one(self) -> bool {
+        !self.has_entropy
+    }
+    #[inline(always)]
     fn leaf(self, found: LeafFound, Several([sum, shares]): Several<2>, _: u32) -> Weighted {
         Weighted {
             scaled: Scaled { max: found.first, sum },
-            distances: shares * self.scale.distance(),
+            distances: if self.has_entropy {
+                shares * self.scale.distance()
+            } else {
+                -0.0
+            },
             total: found.total,
         }
     }
@@ -188,7 +196,9 @@ impl RowOp for CrossEntropy {
                 max: single::maximum(a.scaled.max, b.scaled.max),
                 sum: single::fma(smaller.scaled.sum, factor, larger.scaled.sum),
             },
-            distances: if factor == 0.0 {
+            distances: if !self.has_entropy {
+                -0.0
+            } else if factor == 0.0 {
                 larger.distances
             } else {
                 single::fma(distances, factor, larger.distances)
@@ -231,7 +241,11 @@ impl RowOp for CrossEntropy {
         };
         // Less 0, or a NaN that all else is to be.
         let logarithm = logarithm - f64::from(max * 0.0);
-        let entropy = logarithm - f64::from(row.distances / sum);
+        let entropy = if self.has_entropy {
+            logarithm - f64::from(row.distances / sum)
+        } else {
+            f64::NAN
+        };
         let max = f64::from(max);
         let of_target = (f64::from(given[0]) - max) - logarithm;
         let exact = max + logarithm;

@@ -127,8 +127,8 @@ pub trait RowOp: Copy + Send + Sync {
     type Sums: Sums;
     /// What is known of a leaf, and of a row.
     type State: Words + Send + Sync;
-    /// What the map needs of both, the same for all elements of a leaf.
-    type Factors: Copy + Send + Sync;
+    /// What the map needs of both, the same for all elements of a leaf: lanes hand it on.
+    type Factors: Words + Send + Sync;
 
     /// Whether what an element is [beside](Self::beside) the reference is dear enough to be kept for the map rather than made again.
     const KEEPS: bool = false;
@@ -213,6 +213,10 @@ pub trait RowOp: Copy + Send + Sync {
     }
     /// What the second look sums of an element.
     fn term(self, beside: Self::Beside) -> Self::Sums;
+    /// Whether only the first of several sums is asked for, the others being nothing.
+    fn sums_one(self) -> bool {
+        false
+    }
     /// The state of a leaf of `len` elements, at least one.
     fn leaf(self, found: LeafFound, sums: Self::Sums, len: u32) -> Self::State;
     /// The state of nothing.
@@ -247,6 +251,11 @@ pub trait Sums: Words {
     /// Of both.
     #[must_use]
     fn plus(self, other: Self) -> Self;
+    /// The first.
+    fn first(self) -> f32;
+    /// With another first.
+    #[must_use]
+    fn with_first(self, first: f32) -> Self;
 }
 
 impl Sums for f32 {
@@ -257,6 +266,14 @@ impl Sums for f32 {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         self + other
+    }
+    #[inline(always)]
+    fn first(self) -> f32 {
+        self
+    }
+    #[inline(always)]
+    fn with_first(self, first: f32) -> Self {
+        first
     }
 }
 
@@ -276,6 +293,19 @@ impl Words for Several<2> {
     }
 }
 
+impl Words for [f32; 3] {
+    const COUNT: usize = 3;
+    #[inline(always)]
+    fn word(self, i: usize) -> u32 {
+        self[i].to_bits()
+    }
+    #[inline(always)]
+    fn from_words(mut word: impl FnMut(usize) -> u32) -> Self {
+        let mut next = |i: usize| f32::from_bits(word(i));
+        [next(0), next(1), next(2)]
+    }
+}
+
 impl Sums for Several<2> {
     #[inline(always)]
     fn nothing() -> Self {
@@ -285,6 +315,14 @@ impl Sums for Several<2> {
     fn plus(self, Self([c, d]): Self) -> Self {
         let Self([a, b]) = self;
         Self([a + c, b + d])
+    }
+    #[inline(always)]
+    fn first(self) -> f32 {
+        self.0[0]
+    }
+    #[inline(always)]
+    fn with_first(self, first: f32) -> Self {
+        Self([first, self.0[1]])
     }
 }
 

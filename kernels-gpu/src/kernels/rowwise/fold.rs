@@ -1,21 +1,39 @@
-//! Leaves that are folded, and not mapped.
+//! Rows that are folded, and not mapped.
 
-use super::{
-    Arguments, Plain,
-    read::{Lane, Reach},
-    spot::Spot,
-};
+use super::{Arguments, Mode, Plain, read::Lane, spot::Spot};
 use crate::{
-    element::Element,
-    rowwise::{RowOp, Value as _},
-    simt::Simt,
-    stages::{reduce::leaf, store_state},
-    tree::{LANES, vector_elements},
+    element::{Element, Two},
+    monoids::Words as _,
+    rowwise::{RowOp, States, Value as _},
+    simt::{MAIL, Simt},
+    stages::{
+        each::each,
+        each_word,
+        load::words::{Vectors, WORDS},
+        reduce::{leaf, warp},
+        store_state,
+    },
+    tree::{LANES, place, vector_elements},
 };
 
-/// Folds the leaves of [plain](super::RowLaunch::is_plain) launches, and writes their states. Of no such operation anything is [given](crate::rowwise::Given) of rows.
+/// Leaves of a row that a warp folds whole, at most.
+pub const MOST_LEAVES: u32 = LANES / 2;
+
+/// Rows of which a warp writes at once what is known: a lane for each.
+pub const MOST_ROWS: u32 = LANES;
+
+/// Warps of a block, at most.
+const WARPS: u32 = 4;
+
+/// Folds the leaves of [plain](super::RowLaunch::is_plain) launches.
 ///
-/// A warp has a run of neighbours, be they of one row or of several. It folds them one after the other: a multiprocessor has other warps to run while one waits.
+/// A warp has a run of neighbours. It folds them one after the other, and asks for the next before it folds one. Where the launch folds
+/// [whole](Mode::Whole) rows, a run is of at most [`MOST_ROWS`] rows of at most [`MOST_LEAVES`] leaves, and what is known of them is written by a lane for
+/// each, all at once; else the states of leaves are written.
+///
+/// ```text
+/// lane: N vectors of the next leaf ─ two looks at this one ─ warp: 5 shuffles each ─ the leaves of a row, a lane for each ─ what is known of rows
+/// ```
 ///
 /// # Safety
 ///
@@ -39,58 +57,281 @@ pub unsafe fn fold_leaves<S: Simt, T: Element, O: RowOp>(simt: S, op: O, argumen
 /// As [`fold_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments: Arguments<T>) {
-    let leaves = u32::max(arguments.leaves, 1);
-    let all = arguments.rows.count as u32 * leaves;
-    let mut number = (simt.block() * simt.warps() + simt.warp()) * arguments.run;
-    let end = u32::min(u32::saturating_add(number, arguments.run), all);
-    let (mut row, mut of_row) = (number / leaves, number % leaves);
-    while number < end {
+    let all = arguments.rows.count as u32 * u32::max(arguments.leaves, 1);
+    // Of the first lane: so a compiler knows that all lanes have the same.
+    let number = (simt.block() * simt.warps() + simt.shuffle(simt.warp(), 0)) * arguments.run;
+    if number >= all {
+        return;
+    }
+    let mut left = u32::min(arguments.run, all - number);
+    let mut at = At::new::<S, O>(simt, arguments, number);
+    let rows = Rows::new(simt, op, arguments, at.row.into());
+    // SAFETY: passed on to the caller.
+    let mut words = unsafe { at.load::<S, O, N>(simt, op, arguments) };
+    if arguments.mode == Mode::Whole {
+        // SAFETY: passed on to the caller.
+        unsafe { rows.ask(arguments.run / u32::max(arguments.leaves, 1)) };
+    }
+    loop {
+        let mut next = at.next::<O>(arguments);
+        left -= 1;
+        if left == 0 {
+            next.len = 0;
+        }
         // SAFETY: passed on to the caller; each leaf has one lane that is the first.
         unsafe {
-            let (lane, len) = read::<S, T, O, N>(simt, op, arguments, row.into(), of_row);
-            let (_, [of]) = leaf::fold::<S, T, O, _, N, 1>(simt, op, lane, [len], LANES);
-            if simt.lane() == 0 {
+            let ahead = next.load::<S, O, N>(simt, op, arguments);
+            let len = u32::min(at.len, Arguments::<T>::leaf::<O>() as u32);
+            let lane = Lane::<S, T, O, Plain, N>::loaded(simt, op, arguments, at.spot(simt), words);
+            let (_, of) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
+            if arguments.mode == Mode::Whole {
+                rows.push(at, of.state);
+            } else if simt.lane() == 0 {
+                let number = at.row * u32::max(arguments.leaves, 1) + at.leaf;
                 store_state(simt, arguments.states, number.into(), of.state);
             }
+            words = ahead;
         }
-        of_row += 1;
-        if of_row == leaves {
-            (row, of_row) = (row + 1, 0);
+        if left == 0 {
+            break;
         }
-        number = simt.opaque(number + 1);
+        at = next;
+    }
+    if arguments.mode == Mode::Whole {
+        // SAFETY: passed on to the caller; each row has one lane.
+        unsafe { rows.note(at.row + 1 - rows.first as u32) };
     }
 }
 
-/// A leaf of a row, and how many elements are there.
-///
-/// # Safety
-///
-/// As [`fold_leaves`].
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn read<S: Simt, T: Element, O: RowOp, const N: usize>(
+/// Where a warp is: at a leaf of a row.
+#[derive(Clone, Copy)]
+struct At<T> {
+    row: u32,
+    leaf: u32,
+    /// This lane's first element there.
+    from: *const T,
+    /// Elements of the row from the leaf's first on.
+    len: u32,
+}
+
+impl<T: Element> At<T> {
+    /// At the leaf of that number among all.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn new<S: Simt, O: RowOp>(simt: S, arguments: Arguments<T>, number: u32) -> Self {
+        let leaves = u32::max(arguments.leaves, 1);
+        let (row, leaf) = (number / leaves, number % leaves);
+        let before = leaf * Arguments::<T>::leaf::<O>() as u32;
+        let place = before + simt.lane() * vector_elements::<T>() as u32;
+        Self {
+            row,
+            leaf,
+            from: arguments.rows.regular(row.into()).start.0.wrapping_add(place as usize),
+            len: u32::saturating_sub(arguments.seen_of::<O>(row), before),
+        }
+    }
+
+    /// The one after it.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn next<O: RowOp>(self, arguments: Arguments<T>) -> Self {
+        let (leaf, leaves) = (Arguments::<T>::leaf::<O>(), u32::max(arguments.leaves, 1));
+        let is_last = self.leaf + 1 == leaves;
+        let to_next = arguments.rows.stride.0 - (u64::from(leaves - 1) * leaf) as i64;
+        // Rows of which all is seen end with their last leaf.
+        let rest = if O::MASKS {
+            u32::saturating_sub(self.len, leaf as u32)
+        } else {
+            u32::wrapping_sub(self.len, leaf as u32)
+        };
+        Self {
+            row: self.row + u32::from(is_last),
+            leaf: if is_last { 0 } else { self.leaf + 1 },
+            from: self
+                .from
+                .wrapping_offset(if is_last { to_next as isize } else { leaf as isize }),
+            len: if is_last {
+                arguments.seen_of::<O>(self.row + 1)
+            } else {
+                rest
+            },
+        }
+    }
+
+    /// What this lane has of it.
+    ///
+    /// # Safety
+    ///
+    /// As [`fold_leaves`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn load<S: Simt, O: RowOp, const N: usize>(self, simt: S, op: O, arguments: Arguments<T>) -> Vectors<N> {
+        let mut words = [[0; WORDS]; N];
+        if self.len >= Arguments::<T>::leaf::<O>() as u32 {
+            // SAFETY: passed on to the caller.
+            each!(row < N, 4 => unsafe {
+                words[row] = simt.load_input_vector(self.from.wrapping_add(place::<T>(row, 0) as usize).cast());
+            });
+            return words;
+        }
+        // Rare: nothing of it is to be made beforehand.
+        let mut place_in = simt.opaque(simt.lane() * vector_elements::<T>() as u32);
+        let start = self.from.wrapping_sub(place_in as usize);
+        let absent = [arguments.absent_word(op); WORDS];
+        each!(row < N, 4 => {
+            // SAFETY: passed on to the caller.
+            words[row] = unsafe {
+                simt.load_input_vector_if(place_in < self.len, start.wrapping_add(place_in as usize).cast(), absent)
+            };
+            place_in = simt.opaque(place_in + place::<T>(1, 0) as u32);
+        });
+        words
+    }
+
+    /// The place of this lane's first vector.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn spot<S: Simt>(self, simt: S) -> Spot<T> {
+        let first = simt.lane() * vector_elements::<T>() as u32;
+        Spot {
+            row: self.row.into(),
+            start: Two(self.from, core::ptr::null()),
+            first: first.into(),
+            present: u32::saturating_sub(self.len, first),
+        }
+    }
+}
+
+/// The rows that a warp folds whole. What is known of them lies in shared memory, for registers: the states of the leaves of one, and of each row its state and what is given of it.
+#[derive(Clone, Copy)]
+struct Rows<S, T: Element, O: RowOp> {
     simt: S,
     op: O,
     arguments: Arguments<T>,
-    row: u64,
-    of_row: u32,
-) -> (Lane<S, T, O, Plain, N>, u32) {
-    let leaf = Arguments::<T>::leaf::<O>();
-    let (before, place) = (u64::from(of_row) * leaf, simt.lane() * vector_elements::<T>() as u32);
-    let seen = if O::MASKS {
-        arguments.seen(row)
-    } else {
-        arguments.rows.len
-    };
-    let len = u64::saturating_sub(seen, before).min(leaf) as u32;
-    let spot = Spot {
-        present: u32::saturating_sub(len, place),
-        ..arguments.wide_spot(row, before + u64::from(place))
-    };
-    let reach = if u64::from(len) == leaf {
-        Reach::Leaf
-    } else {
-        Reach::Vectors
-    };
-    // SAFETY: passed on to the caller.
-    (unsafe { Lane::read(simt, op, arguments, spot, None, reach) }, len)
+    /// The first one's number.
+    first: u64,
+}
+
+impl<S: Simt, T: Element, O: RowOp> Rows<S, T, O> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn new(simt: S, op: O, arguments: Arguments<T>, first: u64) -> Self {
+        const { assert!(Self::WORDS * WARPS <= MAIL) };
+        Self {
+            simt,
+            op,
+            arguments,
+            first,
+        }
+    }
+
+    /// Words of a state.
+    const STATE: u32 = O::State::COUNT as u32;
+
+    /// Words of a row.
+    const ROW: u32 = Self::STATE + 2;
+
+    /// Those of a warp.
+    const WORDS: u32 = MOST_LEAVES * Self::STATE + MOST_ROWS * Self::ROW;
+
+    /// What is given of so many rows is asked for at once: a target's element is a load that waits for another.
+    ///
+    /// # Safety
+    ///
+    /// As [`fold_leaves`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn ask(self, count: u32) {
+        let Self {
+            simt, arguments, first, ..
+        } = self;
+        if !O::TARGETS || simt.lane() >= count {
+            return;
+        }
+        let row = first + u64::from(simt.lane());
+        // SAFETY: passed on to the caller.
+        let given = unsafe { arguments.given::<S, O>(simt, row, arguments.rows.regular(row).start.0) };
+        let at = self.row(simt.lane()) + Self::STATE;
+        simt.store_shared(at, given[0].to_bits());
+        simt.store_shared(at + 1, given[1].to_bits());
+    }
+
+    /// The first word of a leaf's state.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn leaf(self, number: u32) -> u32 {
+        self.simt.warp() * Self::WORDS + number * Self::STATE
+    }
+
+    /// The first word of a row's.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn row(self, number: u32) -> u32 {
+        self.leaf(MOST_LEAVES) + number * Self::ROW
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn store(self, at: u32, state: O::State) {
+        each_word(state, |i, word| self.simt.store_shared(at + i as u32, word));
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn load(self, at: u32) -> O::State {
+        O::State::from_words(|i| self.simt.load_shared(at + i as u32))
+    }
+
+    /// Takes the state of a leaf, the next of its row.
+    ///
+    /// Called by: all 32 lanes together.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn push(self, at: At<T>, state: O::State) {
+        let Self {
+            simt,
+            op,
+            arguments,
+            first,
+        } = self;
+        let leaves = u32::max(arguments.leaves, 1);
+        let (mut total, row) = (state, self.row(at.row - first as u32));
+        if leaves > 1 {
+            if simt.lane() == 0 {
+                self.store(self.leaf(at.leaf), state);
+            }
+            if at.leaf + 1 < leaves {
+                return;
+            }
+            simt.warp_barrier();
+            let mut mine = op.identity();
+            if simt.lane() < leaves {
+                mine = self.load(self.leaf(simt.lane()));
+            }
+            total = warp::reduce_first(simt, States(op), mine, u32::next_power_of_two(leaves));
+            // The next row's leaves lie in the same place.
+            simt.warp_barrier();
+        }
+        if simt.lane() == 0 {
+            self.store(row, total);
+        }
+    }
+
+    /// Writes what is known of so many.
+    ///
+    /// # Safety
+    ///
+    /// As [`fold_leaves`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn note(self, count: u32) {
+        let Self {
+            simt,
+            op,
+            arguments,
+            first,
+        } = self;
+        simt.warp_barrier();
+        let (at, row) = (self.row(simt.lane()), first + u64::from(simt.lane()));
+        if simt.lane() < count {
+            let mut given = [0.0; 2];
+            if O::TARGETS {
+                let word = |i: u32| f32::from_bits(simt.load_shared(at + Self::STATE + i));
+                given = [word(0), word(1)];
+            }
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let seen = arguments.whole::<O>(arguments.seen(row));
+                arguments.note(simt, op, row, self.load(at), seen, given);
+            }
+        }
+    }
 }

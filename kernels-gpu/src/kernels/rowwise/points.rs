@@ -98,7 +98,7 @@ points! {
         = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag };
     log_softmax: LogSoftmax, leaf [1024 1024], any [1024 1024], short [8 8], added [1024 512]
         = |params| LogSoftmax { scale: params.scale() };
-    layer_norm: LayerNorm, leaf [1024 1024], any [1024 896], short [8 7]
+    layer_norm: LayerNorm, leaf [1024 1024], any [1024 896], short [7 7]
         = |params| LayerNorm { epsilon: params.numbers[0] };
     rms_norm: RmsNorm, leaf [1024 1024], any [1024 1024], short [8 8]
         = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] };

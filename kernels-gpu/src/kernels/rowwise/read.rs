@@ -24,8 +24,6 @@ use crate::{
 /// How much is there of what lanes read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// A leaf, of aligned vectors.
-    Leaf,
     /// Aligned vectors, each whole or absent.
     Vectors,
     /// Any elements.
@@ -45,8 +43,6 @@ pub(super) struct Lane<S, T: Element, O, V, const N: usize> {
     pub(super) given: [Given; N],
     /// Whether vectors are whole or absent.
     pub(super) is_wide: bool,
-    /// Whether all are there.
-    is_whole: bool,
     firsts: Vectors<N>,
     seconds: Vectors<N>,
     /// Weights of the vectors' columns, if they were [asked for](Self::ask): of short rows those of the first.
@@ -69,20 +65,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         apart: Option<u64>,
         reach: Reach,
     ) -> Self {
-        let mut lane = Self {
-            simt,
-            op,
-            arguments,
-            spot,
-            apart,
-            given: [[0.0; 2]; N],
-            is_wide: reach != Reach::Elements,
-            is_whole: reach == Reach::Leaf,
-            firsts: [[0; WORDS]; N],
-            seconds: [[0; WORDS]; N],
-            asked: None,
-            variant: PhantomData,
-        };
+        let mut lane = Self::unread(simt, op, arguments, spot, apart, reach);
         let [absent, second] = op.absent().each();
         // SAFETY: passed on to the caller.
         unsafe {
@@ -103,7 +86,38 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         lane
     }
 
-    /// Asks for the weights of what is there, where they are [alone](RowOp::HAS_BIASES): they are under way while the row is folded.
+    /// By vectors that were read, each whole or absent, of one array and nothing beside it.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) fn loaded(simt: S, op: O, arguments: Arguments<T>, spot: Spot<T>, firsts: Vectors<N>) -> Self {
+        let mut lane = Self {
+            firsts,
+            ..Self::unread(simt, op, arguments, spot, None, Reach::Vectors)
+        };
+        if O::MASKS && arguments.period != 0 {
+            let [absent, _] = op.absent().each();
+            lane.hide(absent);
+        }
+        lane
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn unread(simt: S, op: O, arguments: Arguments<T>, spot: Spot<T>, apart: Option<u64>, reach: Reach) -> Self {
+        Self {
+            simt,
+            op,
+            arguments,
+            spot,
+            apart,
+            given: [[0.0; 2]; N],
+            is_wide: reach != Reach::Elements,
+            firsts: [[0; WORDS]; N],
+            seconds: [[0; WORDS]; N],
+            asked: None,
+            variant: PhantomData,
+        }
+    }
+
+    /// Asks for the weights of what is there, where they are [alone](RowOp::HAS_BIASES): they are under way with the row, or while it is folded.
     ///
     /// # Safety
     ///
@@ -112,8 +126,9 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     pub(super) unsafe fn ask(&mut self) {
         let Self { simt, arguments, .. } = *self;
         let (weight, floats) = (arguments.columns.weight, arguments.floats);
-        let are_alone = V::PLAIN && O::HAS_COLUMNS && !O::HAS_BIASES;
-        if !are_alone || arguments.mode == Mode::Fold || !weight.can_be_asked_for(floats) {
+        let are_alone = V::PLAIN && O::HAS_COLUMNS && !O::HAS_BIASES && arguments.mode != Mode::Fold;
+        let are_taken = V::PLAIN && O::TAKES_COLUMNS;
+        if !(are_alone || are_taken) || !weight.can_be_asked_for(floats) {
             return;
         }
         let mut asked = [[0; WORDS]; N];
@@ -137,8 +152,12 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         let left = u32::saturating_sub(left, before as u32);
         let first = self.spot_of(row).first + before as u64;
         match self.asked {
-            _ if !O::HAS_COLUMNS => Loaded::PLAIN,
-            Some(asked) => Loaded::of_words::<T>(arguments.floats, asked[row], half),
+            _ if !O::HAS_COLUMNS && !O::TAKES_COLUMNS => Loaded::PLAIN,
+            // Neighbouring short rows have the same.
+            Some(asked) => {
+                let row = if self.apart.is_some() { 0 } else { row };
+                Loaded::of_words::<T>(arguments.floats, asked[row], half)
+            }
             // SAFETY: passed on to the caller.
             None => unsafe { arguments.columns.load(simt, first, left, self.is_wide) },
         }
@@ -185,10 +204,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         // It is negated with the others.
         let word = if T::BYTES == 2 { absent | absent << 16 } else { absent } ^ signs;
         let mut words = [[word; WORDS]; N];
-        if self.is_whole {
-            // SAFETY: passed on to the caller.
-            each!(row < N, 4 => words[row] = unsafe { simt.load_input_vector(at(arguments, self.spot_of(row)).cast()) });
-        } else if self.is_wide {
+        if self.is_wide {
             each!(row < N, 4 => {
                 let spot = self.spot_of(row);
                 // SAFETY: passed on to the caller.
@@ -356,13 +372,11 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         let mut values = [op.absent(); MOST];
         each!(i < vector_elements::<T>() => values[i] = O::Value::of([first[i], second[i]]));
         if O::TAKES_COLUMNS {
-            let Spot { first, present, .. } = self.spot_of(row);
             let given = self.given[if self.apart.is_some() { row } else { 0 }];
             each!(half < vector_elements::<T>() / WORDS, 2 => {
                 let before = half * WORDS;
-                let left = u32::saturating_sub(present, before as u32);
                 // SAFETY: as the rows were read, and no further than those.
-                let columns = unsafe { arguments.columns.load(self.simt, first + before as u64, left, self.is_wide) };
+                let columns = unsafe { self.columns(row, half, self.spot_of(row).present) };
                 each!(i < WORDS, 4 => {
                     let value = &mut values[before + i];
                     *value = op.take(*value, columns.column(i), given);

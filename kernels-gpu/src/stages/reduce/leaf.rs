@@ -3,14 +3,17 @@
 use crate::{
     element::Element,
     monoids::{Monoid, Words},
-    rowwise::{First, LeafFound, Look, RowOp, Second, States, Total, Value as _},
+    rowwise::{First, LeafFound, Look, RowOp, Second, States, Sums as _, Total, Value as _},
     simt::{MAIL, MAX_WARPS, Simt},
     stages::{
         columns::{Held, MOST},
         each::each,
-        load::words::WORDS,
+        load::{rows::VECTORS, words::WORDS},
         map_words,
-        reduce::warp,
+        reduce::{
+            rows::{Transposed, transpose},
+            warp,
+        },
         shuffle,
     },
     tree::{LANES, pending::Pending, vector_elements},
@@ -29,6 +32,21 @@ pub struct Leaf<State> {
     pub reference: f32,
     /// Its state.
     pub state: State,
+}
+
+impl<State> Leaf<State> {
+    /// Of `len` elements; of none there may be no reference.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn of<O: RowOp<State = State>>(op: O, found: LeafFound, sums: O::Sums, len: u32) -> Self {
+        Self {
+            reference: found.reference,
+            state: if len > 0 {
+                op.leaf(found, sums, len)
+            } else {
+                op.identity()
+            },
+        }
+    }
 }
 
 /// What a lane holds of a leaf, a vector of each of its `N` rows; or of `N` leaves a vector each. It is packed as memory has it. Values are made of it for each look anew: they would need twice as many registers, and
@@ -50,6 +68,16 @@ pub trait Packed<O: RowOp, const N: usize>: Copy {
     /// The same, of which the compiler does not know that it is: values are not kept from an earlier look.
     #[must_use]
     fn again(self) -> Self;
+    /// That, where code is written out, once a look was at it.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    fn seen_again(self) -> Self {
+        if Self::PLAIN && O::LOOKS_FIRST {
+            self.again()
+        } else {
+            self
+        }
+    }
     /// The second row is the first, the first the last.
     #[must_use]
     fn next_row(self) -> Self;
@@ -58,97 +86,207 @@ pub trait Packed<O: RowOp, const N: usize>: Copy {
     fn next_words(self) -> Self;
 }
 
-/// Folds `K` leaves at once, one or `N`, of each of which each of `lanes` neighbouring lanes holds vectors of elements of the size of `T`; `lens` elements in all.
+/// Folds a leaf, of which each lane holds a vector of each row; `len` elements in all.
 ///
 /// ```text
-/// lane: rows of each column in pairs, then columns ─ lanes: neighbours first; once for each look
+/// lane: rows of each column in pairs, then columns ─ warp: neighbours first; once for each look
 /// ```
 ///
 /// It gives back what the last look was at, for the map to be made of: what that made of an element is not made again.
 ///
-/// Called by: all 32 lanes together, with the same `lanes` · Valid in: every lane, those of its leaves · Scratch: none
+/// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn fold<S: Simt, T: Element, O: RowOp, P: Packed<O, N>, const N: usize, const K: usize>(
+pub fn fold<S: Simt, T: Element, O: RowOp, P: Packed<O, N>, const N: usize>(
     simt: S,
     op: O,
     packed: P,
-    lens: [u32; K],
-    lanes: u32,
-) -> (P, [Leaf<O::State>; K]) {
-    const {
-        let is_plain = O::LOOKS_FIRST && !O::TAKES_COLUMNS && O::Value::ARRAYS == 1;
-        assert!(
-            !O::FINDS_LARGEST || is_plain,
-            "the largest of elements as they are read"
-        );
+    len: u32,
+) -> (P, Leaf<O::State>) {
+    const { assert_largest::<O>() };
+    let mut found = LeafFound {
+        first: op.nothing(),
+        reference: 0.0,
+        total: -0.0,
+    };
+    if O::LOOKS_FIRST {
+        found.first = match packed.largest::<1>() {
+            Some([largest]) if O::FINDS_LARGEST => across(simt, First(op), largest),
+            _ => across(simt, First(op), in_lane::<_, T, _, _, _, N>(simt, First(op), packed)),
+        };
     }
+    if O::TOTALS && op.totals() {
+        found.total = across(simt, Total(op), in_lane::<_, T, _, _, _, N>(simt, Total(op), packed));
+    }
+    found.reference = op.reference(found.first, len);
+    let packed = packed.seen_again();
+    let second = Second {
+        op,
+        reference: found.reference,
+    };
+    let mut sums = in_lane::<_, T, _, _, _, N>(simt, second, packed);
+    sums = if op.sums_one() {
+        sums.with_first(across(simt, Total(op), sums.first()))
+    } else {
+        across(simt, second, sums)
+    };
+    (packed, Leaf::of(op, found, sums, len))
+}
+
+/// Operations whose first look is for the largest have nothing between an element and that.
+const fn assert_largest<O: RowOp>() {
+    let is_plain = O::LOOKS_FIRST && !O::TAKES_COLUMNS && O::Value::ARRAYS == 1;
+    assert!(
+        !O::FINDS_LARGEST || is_plain,
+        "the largest of elements as they are read"
+    );
+}
+
+/// Short rows that neighbouring lanes have together, a power of two of them: of each of `K` slots a row. What is made of a row once is made by one of its lanes, and others are
+/// handed it.
+#[derive(Clone, Copy)]
+pub struct Shared<S, const K: usize> {
+    simt: S,
+    held: Transposed,
+    /// The first lane of the row.
+    first: u32,
+    /// Binary logarithm of the lanes.
+    lanes: u32,
+}
+
+impl<S: Simt, const K: usize> Shared<S, K> {
+    /// Of rows of so many lanes each.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn of(simt: S, lanes: u32) -> Self {
+        const { assert!(K == 2 || K == 4, "slots are written out") };
+        let log = lanes.ilog2();
+        Self {
+            simt,
+            held: Transposed::of(K.ilog2(), log),
+            first: simt.lane() & !(lanes - 1),
+            lanes: log,
+        }
+    }
+
+    /// How many slots this lane makes what is made once of.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn count(self) -> u32 {
+        self.held.count()
+    }
+
+    /// The slot of that number, of this lane's.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn slot(self, number: u32) -> u32 {
+        self.held.slot(self.simt, number)
+    }
+
+    /// Whether this lane is the first that makes it.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn finishes(self) -> bool {
+        self.held.finishes(self.simt.lane() - self.first)
+    }
+
+    /// What `make` makes of each of this lane's.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn each<X: Copy>(self, mut make: impl FnMut(usize) -> X) -> [X; K] {
+        let mut made = [make(0); K];
+        each!(number < K, 4 => if number > 0 && (number as u32) < self.count() {
+            made[number] = make(number);
+        });
+        made
+    }
+
+    /// What lanes have made of each slot, handed to all lanes of the row.
+    ///
+    /// Called by: all 32 lanes together
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn handed<X: Words>(self, made: [X; K]) -> [X; K] {
+        let mut of = made;
+        let log = K.ilog2().min(self.lanes);
+        each!(slot < K, 4 => {
+            let number = slot as u32 >> log;
+            let mut mine = made[0];
+            each!(other < K, 4 => if other > 0 && other <= slot && other as u32 == number {
+                mine = made[other];
+            });
+            of[slot] = shuffle(self.simt, mine, self.first + (slot as u32 & ((1 << log) - 1)));
+        });
+        of
+    }
+
+    /// Combines what lanes have of each slot: of this lane's slots all.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn met<O: RowOp, L: Look<O>>(self, look: L, of: [L::State; K]) -> [L::State; K] {
+        let mut slots = [look.identity(); VECTORS];
+        each!(slot < K, 4 => slots[slot] = of[slot]);
+        let slots = transpose::<_, f32, _>(self.simt, look, slots, self.held, self.lanes);
+        let mut of = of;
+        each!(slot < K, 4 => of[slot] = slots[slot]);
+        of
+    }
+}
+
+/// Folds `K` short rows, each a vector of each of its lanes; of this lane's slot of a number `len` elements.
+///
+/// ```text
+/// lane: the columns of each row in pairs ─ its lanes: a transposing butterfly; once for each look
+/// ```
+///
+/// It gives back what the last look was at, the reference of each slot, and of this lane's slots what they came to.
+///
+/// Called by: all 32 lanes together · Scratch: none
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub fn fold_short<S: Simt, T: Element, O: RowOp, P: Packed<O, K>, const K: usize>(
+    op: O,
+    packed: P,
+    shared: Shared<S, K>,
+    len: impl Fn(usize) -> u32,
+) -> (P, [f32; K], [Leaf<O::State>; K]) {
+    const { assert_largest::<O>() };
     let mut found = [op.nothing(); K];
     if O::LOOKS_FIRST {
-        found = match packed.largest() {
-            Some(largest) if O::FINDS_LARGEST => across(simt, First(op), largest, lanes),
-            _ => look::<_, T, _, _, _, N, K>(simt, First(op), [0.0; K], packed, lanes),
+        let of = match packed.largest() {
+            Some(largest) if O::FINDS_LARGEST => largest,
+            _ => of_rows::<T, _, _, _, K>(First(op), packed, |_| First(op)),
         };
+        found = shared.met(First(op), of);
     }
     let mut totals = [-0.0; K];
     if O::TOTALS && op.totals() {
-        totals = look::<_, T, _, _, _, N, K>(simt, Total(op), [0.0; K], packed, lanes);
+        totals = shared.met(Total(op), of_rows::<T, _, _, _, K>(Total(op), packed, |_| Total(op)));
     }
-    let mut references = [0.0; K];
-    each!(leaf < K, 4 => references[leaf] = op.reference(found[leaf], lens[leaf]));
-    let second = Second { op, reference: 0.0 };
-    let packed = if P::PLAIN && O::LOOKS_FIRST {
-        packed.again()
+    let mine = shared.each(|number| op.reference(found[number], len(number)));
+    let references = shared.handed(mine);
+    let packed = packed.seen_again();
+    let second = |reference: f32| Second { op, reference };
+    let mut sums = of_rows::<T, _, _, _, K>(second(0.0), packed, |slot| second(references[slot]));
+    if op.sums_one() {
+        let firsts = shared.met(Total(op), sums.map(O::Sums::first));
+        each!(slot < K, 4 => sums[slot] = sums[slot].with_first(firsts[slot]));
     } else {
-        packed
-    };
-    let sums = look::<_, T, _, _, _, N, K>(simt, second, references, packed, lanes);
-    let nothing = Leaf {
-        reference: 0.0,
-        state: op.identity(),
-    };
-    let mut leaves = [nothing; K];
-    each!(leaf < K, 4 => {
-        let reference = references[leaf];
-        leaves[leaf].reference = reference;
-        // Of nothing there may be no reference.
-        if lens[leaf] > 0 {
-            let found = LeafFound {
-                first: found[leaf],
-                reference,
-                total: totals[leaf],
-            };
-            leaves[leaf].state = op.leaf(found, sums[leaf], lens[leaf]);
-        }
+        sums = shared.met(second(0.0), sums);
+    }
+    let leaves = shared.each(|number| {
+        let found = LeafFound {
+            first: found[number],
+            reference: mine[number],
+            total: totals[number],
+        };
+        Leaf::of(op, found, sums[number], len(number))
     });
-    (packed, leaves)
+    (packed, references, leaves)
 }
 
-/// A look at leaves, by a reference of each.
+/// Each row by itself, by a look of its own.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn look<S: Simt, T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize, const K: usize>(
-    simt: S,
+fn of_rows<T: Element, O: RowOp, L: Look<O>, P: Packed<O, K>, const K: usize>(
     look: L,
-    references: [f32; K],
     packed: P,
-    lanes: u32,
+    by: impl Fn(usize) -> L,
 ) -> [L::State; K] {
-    const { assert!(K == 1 || K == N, "a leaf of all rows, or of each") };
+    const { assert!(P::PLAIN, "code is written out") };
     let mut of = [look.identity(); K];
-    if K == 1 && N > 1 {
-        of[0] = in_lane::<_, T, _, _, _, N>(simt, look.beside(references[0]), packed);
-    } else if P::PLAIN {
-        each!(leaf < K, 4 => of[leaf] = of_row::<T, _, _, _, N>(look.beside(references[leaf]), packed, leaf));
-    } else {
-        let (mut references, mut packed, mut turn) = (references, packed, simt.opaque(0));
-        while turn < K as u32 {
-            let state = of_row::<T, _, _, _, N>(look.beside(references[0]), packed, 0);
-            (of, references, packed) = (turned(of), turned(references), packed.next_row());
-            of[K - 1] = state;
-            turn = simt.opaque(turn + 1);
-        }
-    }
-    // States meet alike, whatever the reference.
-    across(simt, look, of, lanes)
+    each!(row < K, 4 => of[row] = all_met::<T, _>(look, with_row::<T, _, _, _, K>(by(row), packed, None, row)));
+    of
 }
 
 /// The second is the first, the first the last: so a loop over all of them has each in one place.
@@ -184,10 +322,10 @@ fn in_lane<S: Simt, T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: 
     }
     const { assert!(N <= 2 || N == 4, "rows meet in pairs") };
     if P::PLAIN {
-        each!(row < N, 4 => columns = with_row::<T, _, _, _, N>(look, packed, columns, row));
+        each!(row < N, 4 => columns = with_row::<T, _, _, _, N>(look, packed, Some(columns), row));
     } else {
         while turn < N as u32 {
-            columns = with_row::<T, _, _, _, N>(look, packed, columns, 0);
+            columns = with_row::<T, _, _, _, N>(look, packed, Some(columns), 0);
             packed = packed.next_row();
             turn = simt.opaque(turn + 1);
         }
@@ -218,35 +356,24 @@ fn of_word<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
     columns
 }
 
-/// Columns with those of a row.
+/// The columns of a row's vector, with those of rows before it.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn with_row<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
     look: L,
     packed: P,
-    mut columns: [L::State; MOST],
+    before: Option<[L::State; MOST]>,
     row: usize,
 ) -> [L::State; MOST] {
     let values = packed.vector(row);
+    let mut columns = before.unwrap_or([look.identity(); MOST]);
     each!(column < vector_elements::<T>() => {
         let state = of(look, values[column], packed.has(row, column));
-        columns[column] = look.combine(columns[column], state);
+        columns[column] = match before {
+            Some(_) => look.combine(columns[column], state),
+            None => state,
+        };
     });
     columns
-}
-
-/// The columns of a row by itself.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn of_row<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
-    look: L,
-    packed: P,
-    row: usize,
-) -> L::State {
-    let mut columns = [look.identity(); MOST];
-    let values = packed.vector(row);
-    each!(column < vector_elements::<T>() => {
-        columns[column] = of(look, values[column], packed.has(row, column));
-    });
-    all_met::<T, _>(look, columns)
 }
 
 /// All columns in pairs.
@@ -279,22 +406,10 @@ fn of<O: RowOp, L: Look<O>>(look: L, value: O::Value, is_there: bool) -> L::Stat
     }
 }
 
-/// Combines each of `K` with those of `lanes` neighbouring lanes, neighbours first.
+/// Combines the states of a warp's lanes, neighbours first.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn across<S: Simt, L: Monoid<f32>, const K: usize>(
-    simt: S,
-    look: L,
-    mut of: [L::State; K],
-    lanes: u32,
-) -> [L::State; K] {
-    let mut reach = 1;
-    while reach < lanes {
-        each!(leaf < K, 4 => {
-            of[leaf] = warp::with_partner(simt, look, of[leaf], reach);
-        });
-        reach *= 2;
-    }
-    of
+fn across<S: Simt, L: Monoid<f32>>(simt: S, look: L, state: L::State) -> L::State {
+    warp::reduce_first(simt, look, state, LANES)
 }
 
 /// How many lanes fold `count` states, at most [`MOST_STATES`], if each folds as many as it may.

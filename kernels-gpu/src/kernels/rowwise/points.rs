@@ -98,16 +98,16 @@ points! {
         = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag };
     log_softmax: LogSoftmax, leaf [1024 1024], any [1024 1024], short [8 8], added [1024 512]
         = |params| LogSoftmax { scale: params.scale() };
-    layer_norm: LayerNorm, leaf [1024 1024], any [1024 896], short [7 7]
+    layer_norm: LayerNorm, leaf [1024 1024], any [1024 896], short [7 6]
         = |params| LayerNorm { epsilon: params.numbers[0] };
     rms_norm: RmsNorm, leaf [1024 1024], any [1024 1024], short [8 8]
         = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] };
-    cross_entropy: CrossEntropy, leaf [896 896], any [1024 896], noted [7 6], fold [8 8], known [4 4]
+    cross_entropy: CrossEntropy, leaf [896 896], any [1024 896], noted [7 6], fold [8 6], known [4 4]
         = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]);
     softmax_gradient: SoftmaxGradient, leaf [1024 1024], any [1024 1024], short [8 8]
         = |params| SoftmaxGradient { scale: params.numbers[0] };
     log_softmax_gradient: LogSoftmaxGradient, leaf [1024 1024], any [1024 1024]
         = |params| LogSoftmaxGradient { scale: params.numbers[0] };
-    norm_gradient: NormGradient, leaf [1024 1024], any [1024 512], short [7 5]
+    norm_gradient: NormGradient, leaf [1024 768], any [1024 512], short [7 5]
         = |params| NormGradient { centers: params.flag, plus: params.numbers[1] };
 }

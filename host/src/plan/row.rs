@@ -245,7 +245,8 @@ impl RowPlan {
             Purpose::States | Purpose::Part => true,
         };
         let all_leaves = count.saturating_mul(leaves);
-        let folds_alone = is_folded && purpose != Purpose::Part && u32::try_from(all_leaves).is_ok();
+        // Leaves, and elements of a row, are counted in 32 bits there.
+        let folds_alone = is_folded && purpose != Purpose::Part && u32::try_from(all_leaves.max(len)).is_ok();
         let way = match lie {
             Lie::Plain if is_short => of_short,
             Lie::Plain if reads_twice => Way::Twice,
@@ -472,6 +473,20 @@ mod tests {
             let other = of("layer_norm");
             assert_eq!((other.way, other.run), (Way::Leaf, 0), "{other}");
         }
+        let of_len = |len: u64| {
+            let plan = RowPlan::of(RowProblem {
+                library: &LIBRARY,
+                op: "cross_entropy",
+                element: Type::Bf16,
+                size: [9, len],
+                lie: Lie::Plain,
+                form: Form::Best,
+                cluster: 16,
+                purpose: Purpose::Know,
+            });
+            plan.expect("a plan").way
+        };
+        assert_eq!([of_len((1 << 32) - 8), of_len(1 << 32)], [Way::Fold, Way::Leaf]);
     }
 
     /// One launch folds a part and another maps it, be it a leaf; neither takes plain launches alone.

@@ -8,10 +8,10 @@ mod strip;
 
 use std::{array, ops::Range};
 
-use bytemuck::zeroed_vec;
+use bytemuck::{cast_slice, cast_slice_mut, zeroed_vec};
 use pulp::Arch;
 use warpfold_kernels::{
-    element::Item,
+    element::{Item, Type},
     monoids::Words,
     rowwise::{Given, ROWS, RowOp, Target, Value as _},
     stages::columns::Shares,
@@ -20,7 +20,7 @@ use warpfold_kernels::{
 use super::{TASK, pool, source::gather};
 use crate::{layout::Extents, row::RowElement};
 use convert::{Add, Load, Store};
-use strip::{Buffers, Fold, Map, Neighbours, Place, STRIP, Strip};
+use strip::{Buffers, Elements, Fold, Known, Map, Neighbours, Place, STRIP, Strip, Take};
 
 /// Strips from which on several threads have a row.
 const LONG: usize = 16;
@@ -351,18 +351,50 @@ impl<'a, T: RowElement, O: RowOp> Row<'a, T, O> {
         }
     }
 
-    /// Reads a strip.
-    fn load(&self, place: &Place<'a, O>, to: &mut Buffers) {
+    /// The elements of a strip: as f32 in a buffer, or where they lie if they are that.
+    fn read(&self, place: &Place<'a, O>, may_be_in_place: bool, buffers: &mut Buffers) -> Elements<'a> {
         let range = place.at..place.at + place.seen;
-        Arch::new().dispatch(Load {
-            values: &self.values[range.clone()],
-            second: self.second.part(range),
+        let (values, second) = (&self.values[range.clone()], self.second.part(range));
+        let is_plain = !self.negates && !self.zeroes && !O::TAKES_COLUMNS;
+        if let (Some(values), true) = (floats(values), is_plain && may_be_in_place) {
+            match second {
+                Second::Nothing => return Elements::InPlace([values; 2]),
+                Second::Pair(array) => {
+                    if let Some(array) = floats(array) {
+                        return Elements::InPlace([values, array]);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let arch = Arch::new();
+        arch.dispatch(Load {
+            values,
+            second,
             negates: self.negates,
             zeroes: self.zeroes,
             absent: self.op.absent().each()[0],
-            to,
+            to: buffers,
         });
+        if O::TAKES_COLUMNS {
+            place.spread(buffers);
+            arch.dispatch(Take {
+                place: *place,
+                buffers,
+            });
+        }
+        Elements::Loaded
     }
+}
+
+/// A slice as f32, if its elements are that.
+fn floats<T: RowElement>(values: &[T]) -> Option<&[f32]> {
+    matches!(T::TYPE, Type::F32).then(|| cast_slice(values))
+}
+
+/// The same to be written.
+fn floats_mut<T: RowElement>(values: &mut [T]) -> Option<&mut [f32]> {
+    matches!(T::TYPE, Type::F32).then(|| cast_slice_mut(values))
 }
 
 /// What a task has for its rows.
@@ -393,7 +425,11 @@ impl<O: RowOp> Scratch<O> {
             },
         };
         self.write(row, (state, len), answers);
-        row.op.known(state, len, row.given)
+        Arch::new().dispatch(Known {
+            op: row.op,
+            row: (state, len),
+            given: row.given,
+        })
     }
 
     /// The state of a row.
@@ -414,11 +450,13 @@ impl<O: RowOp> Scratch<O> {
             buffers,
             &|number, to, buffers| {
                 let (place, to) = (row.place(number), &mut to[0]);
-                row.load(&place, buffers);
-                if O::TAKES_COLUMNS {
-                    place.spread(buffers);
-                }
-                arch.dispatch(Fold { place, buffers, to });
+                let elements = row.read(&place, place.is_whole(), buffers);
+                arch.dispatch(Fold {
+                    place,
+                    elements,
+                    buffers,
+                    to,
+                });
             },
         );
         states.clear();
@@ -434,20 +472,38 @@ impl<O: RowOp> Scratch<O> {
         let Self { buffers, strips, .. } = self;
         each_chunk(answers, strip, buffers, &|number, to, buffers| {
             let place = row.place(number);
-            if !strips[number].keeps() {
-                row.load(&place, buffers);
+            let elements = if strips[number].keeps() {
+                Elements::Loaded
+            } else {
+                row.read(&place, true, buffers)
+            };
+            if O::HAS_COLUMNS {
+                place.spread(buffers);
             }
-            place.spread(buffers);
-            arch.dispatch(Map {
-                place,
-                strip: &strips[number],
-                row: of_row,
-                is_alone: row.len <= leaf && row.split.is_none(),
-                len: to.len(),
-                target: row.target.and_then(|target| target.checked_sub(number * strip)),
-                buffers,
-            });
-            arch.dispatch(Store { from: buffers, to });
+            let Buffers {
+                elements: loaded,
+                answers,
+                spread,
+                ..
+            } = buffers;
+            let map = |to: &mut [f32]| {
+                arch.dispatch(Map {
+                    place,
+                    strip: &strips[number],
+                    row: of_row,
+                    is_alone: row.len <= leaf && row.split.is_none(),
+                    target: row.target.and_then(|target| target.checked_sub(number * strip)),
+                    elements: elements.each(loaded),
+                    spread,
+                    to,
+                });
+            };
+            if let Some(to) = floats_mut(to) {
+                return map(to);
+            }
+            let from = &mut answers[..to.len()];
+            map(from);
+            arch.dispatch(Store { from, to });
         });
     }
 }

@@ -53,6 +53,13 @@ struct Field<W, const WIDTH: usize> {
     _gap: [W; 16],
 }
 
+impl<W: Word, const WIDTH: usize> Field<W, WIDTH> {
+    const ZEROS: Self = Self {
+        words: [W::ZERO; WIDTH],
+        _gap: [W::ZERO; 16],
+    };
+}
+
 /// Some of them, to be written.
 pub(super) struct Part<'a, W, const FIELDS: usize>([&'a mut [W]; FIELDS]);
 
@@ -94,11 +101,8 @@ impl<W: Word, const FIELDS: usize> Part<'_, W, FIELDS> {
 impl<W: Word, const WIDTH: usize, const FIELDS: usize> States<W, WIDTH, FIELDS> {
     #[inline(always)]
     pub(super) fn new() -> Self {
-        let field = || Field {
-            words: [W::ZERO; WIDTH],
-            _gap: [W::ZERO; 16],
-        };
-        Self(std::array::from_fn(|_| field()))
+        // A constant is written where it is to be. Fields that were made one by one were moved, too: a tenth of the time of a short row.
+        Self([const { Field::<W, WIDTH>::ZEROS }; FIELDS])
     }
 
     #[inline(always)]

@@ -147,7 +147,7 @@ pub enum FloatVec {
 }
 
 /// Elements that row operations read and write: f32, f16, bf16.
-pub trait RowElement: rowwise::RowElement + bytemuck::Zeroable {
+pub trait RowElement: rowwise::RowElement + bytemuck::Pod {
     /// Those of a slice, if they are of this type.
     #[doc(hidden)]
     fn of(floats: Floats<'_>) -> Option<&[Self]>;

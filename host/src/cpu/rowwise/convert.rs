@@ -23,7 +23,7 @@ impl<T: RowElement> WithSimd for Load<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let [firsts, seconds] = &mut self.to.0;
+        let [firsts, seconds] = &mut self.to.elements;
         let firsts = &mut firsts[..self.values.len()];
         widen(self.values, firsts);
         if self.negates {
@@ -58,7 +58,7 @@ fn widen<T: RowElement>(from: &[T], to: &mut [f32]) {
 
 /// Rounds a strip's answers to where they are to lie.
 pub(super) struct Store<'a, U> {
-    pub(super) from: &'a Buffers,
+    pub(super) from: &'a [f32],
     pub(super) to: &'a mut [U],
 }
 
@@ -67,7 +67,7 @@ impl<U: RowElement> WithSimd for Store<'_, U> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for (to, value) in zip(self.to, &self.from.0[0]) {
+        for (to, value) in zip(self.to, self.from) {
             *to = U::narrowed(*value);
         }
     }

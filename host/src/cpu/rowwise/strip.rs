@@ -8,7 +8,9 @@ use std::{iter::zip, ops::Range};
 use pulp::{Simd, WithSimd};
 use warpfold_kernels::{
     monoids::{Monoid, Words as _},
-    rowwise::{Column, First, Given, LeafFound, ROWS, RowOp, Second as SecondLook, Total, Value as _},
+    rowwise::{
+        Column, First, Given, LeafFound, ROWS, RowElement as _, RowOp, Second as SecondLook, Total, Value as _,
+    },
 };
 
 use crate::cpu::states::{States, meet};
@@ -28,25 +30,51 @@ const LEAVES: usize = 4;
 /// The weights and the biases of columns that have none.
 static PLAIN: [[f32; STRIP]; 2] = [[Column::PLAIN.weight; STRIP], [Column::PLAIN.bias; STRIP]];
 
-/// The elements of a strip, as f32, and then their answers; the elements of the other array; and its weights and biases, where neighbours share them.
-pub(super) struct Buffers(pub(super) [[f32; STRIP]; 2], [Vec<f32>; 2]);
+/// What a strip needs room for.
+pub(super) struct Buffers {
+    /// The elements of each array, as f32.
+    pub(super) elements: [[f32; STRIP]; 2],
+    /// The answers, where those are of another type.
+    pub(super) answers: [f32; STRIP],
+    /// The weights and the biases, where neighbours share them.
+    pub(super) spread: [Vec<f32>; 2],
+}
 
 impl Buffers {
     pub(super) fn new() -> Self {
-        Self([[0.0; STRIP]; 2], [vec![], vec![]])
-    }
-
-    #[inline(always)]
-    fn each(&self) -> [&[f32]; 2] {
-        self.0.each_ref().map(|array| &array[..])
-    }
-
-    /// Sets some elements to what an operation takes.
-    #[inline(always)]
-    fn fill<O: RowOp>(&mut self, range: Range<usize>, value: O::Value) {
-        for (array, value) in zip(&mut self.0, value.each()).take(O::Value::ARRAYS) {
-            array[range.clone()].fill(value);
+        Self {
+            elements: [[0.0; STRIP]; 2],
+            answers: [0.0; STRIP],
+            spread: [vec![], vec![]],
         }
+    }
+}
+
+/// The elements of a strip of each array: in a buffer, or f32 where they lie.
+#[derive(Clone, Copy)]
+pub(super) enum Elements<'a> {
+    Loaded,
+    InPlace([&'a [f32]; 2]),
+}
+
+impl<'a> Elements<'a> {
+    #[inline(always)]
+    pub(super) fn each<'b>(self, loaded: &'b [[f32; STRIP]; 2]) -> [&'b [f32]; 2]
+    where
+        'a: 'b,
+    {
+        match self {
+            Self::Loaded => loaded.each_ref().map(|array| &array[..]),
+            Self::InPlace(each) => each,
+        }
+    }
+}
+
+/// Sets some elements to what an operation takes.
+#[inline(always)]
+fn fill<O: RowOp>(elements: &mut [[f32; STRIP]; 2], range: Range<usize>, value: O::Value) {
+    for (array, value) in zip(elements, value.each()).take(O::Value::ARRAYS) {
+        array[range.clone()].fill(value);
     }
 }
 
@@ -85,7 +113,7 @@ impl<'a, O: RowOp> Place<'a, O> {
     }
 
     /// Weights and biases that neighbours share, one of each element.
-    pub(super) fn spread(&self, Buffers(_, spread): &mut Buffers) {
+    pub(super) fn spread(&self, Buffers { spread, .. }: &mut Buffers) {
         if self.span == 1 {
             return;
         }
@@ -103,21 +131,52 @@ impl<'a, O: RowOp> Place<'a, O> {
         }
     }
 
-    /// What becomes of the elements before they are looked at.
+    /// How the leaves of its elements lie side by side.
     #[inline(always)]
-    fn take(&self, buffers: &mut Buffers) {
-        if O::TAKES_COLUMNS {
-            let Buffers([firsts, seconds], spread) = buffers;
-            let [weights, biases] = self.weights_and_biases(spread);
-            let (firsts, seconds) = (&mut firsts[..self.seen], &mut seconds[..self.seen]);
-            for i in 0..self.seen {
-                let column = Column {
-                    weight: weights[i],
-                    bias: biases[i],
-                };
-                let value = self.op.take(O::Value::of([firsts[i], seconds[i]]), column, self.given);
-                [firsts[i], seconds[i]] = value.each();
-            }
+    fn leaves(&self) -> Leaves {
+        // A leaf that is alone may have fewer rows, and fewer columns.
+        let most = self.leaf / self.width;
+        Leaves {
+            count: self.seen.div_ceil(self.leaf),
+            rows: self.seen.div_ceil(self.width).next_power_of_two().min(most),
+            columns: self.seen.next_power_of_two().clamp(BLOCK, self.width),
+            references: [0.0; LEAVES],
+        }
+    }
+
+    /// Whether every place of its leaves has an element.
+    pub(super) fn is_whole(&self) -> bool {
+        let Leaves {
+            count, rows, columns, ..
+        } = self.leaves();
+        self.seen == count * rows * columns
+    }
+}
+
+/// Makes of loaded elements what they are before they are looked at.
+pub(super) struct Take<'a, O> {
+    pub(super) place: Place<'a, O>,
+    pub(super) buffers: &'a mut Buffers,
+}
+
+impl<O: RowOp> WithSimd for Take<'_, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { place, buffers } = self;
+        let Buffers { elements, spread, .. } = buffers;
+        let [weights, biases] = place.weights_and_biases(spread);
+        let [firsts, seconds] = elements.each_mut().map(|array| &mut array[..place.seen]);
+        for i in 0..place.seen {
+            let column = Column {
+                weight: weights[i],
+                bias: biases[i],
+            };
+            let value = place
+                .op
+                .take(O::Value::of([firsts[i], seconds[i]]), column, place.given);
+            [firsts[i], seconds[i]] = value.each();
         }
     }
 }
@@ -166,6 +225,8 @@ impl<O: RowOp> Strip<O> {
 /// Folds the leaves of a strip.
 pub(super) struct Fold<'a, O: RowOp> {
     pub(super) place: Place<'a, O>,
+    /// In place only where the strip [is whole](Place::is_whole).
+    pub(super) elements: Elements<'a>,
     pub(super) buffers: &'a mut Buffers,
     pub(super) to: &'a mut Strip<O>,
 }
@@ -186,29 +247,26 @@ impl<O: RowOp> WithSimd for Fold<'_, O> {
 impl<O: RowOp> Fold<'_, O> {
     #[inline(always)]
     fn fold<S: Simd, const FIELDS: usize>(self, simd: S) {
-        let Self { place, buffers, to } = self;
+        let Self {
+            place,
+            elements,
+            buffers: Buffers { elements: loaded, .. },
+            to,
+        } = self;
         let (op, len) = (place.op, place.seen);
-        // A leaf that is alone may have fewer rows, and fewer columns.
-        let most = place.leaf / place.width;
-        let mut leaves = Leaves {
-            count: len.div_ceil(place.leaf),
-            rows: len.div_ceil(place.width).next_power_of_two().min(most),
-            columns: len.next_power_of_two().clamp(BLOCK, place.width),
-            references: [0.0; LEAVES],
-        };
+        let mut leaves = place.leaves();
         let mut states = States::<u32, WIDTH, FIELDS>::new();
         let mut pairs = States::<u32, { WIDTH / 2 }, FIELDS>::new();
         let (count, size) = (leaves.count, leaves.rows * leaves.columns);
         // What is missing is what no look notices.
         let missing = len..count * size;
         let len_of = |leaf: usize| len.saturating_sub(leaf * size).min(size) as u32;
-        place.take(buffers);
-        buffers.fill::<O>(missing.clone(), op.absent());
+        fill::<O>(loaded, missing.clone(), op.absent());
         let firsts = if O::LOOKS_FIRST {
             fold_columns(
                 simd,
                 First(op),
-                buffers.each(),
+                elements.each(loaded),
                 &leaves,
                 &mut states,
                 &mut pairs,
@@ -222,13 +280,13 @@ impl<O: RowOp> Fold<'_, O> {
             *reference = op.reference(firsts[leaf], len_of(leaf));
         }
         if O::MOVES {
-            buffers.fill::<O>(missing.clone(), op.moved(leaves.references[count - 1]));
+            fill::<O>(loaded, missing.clone(), op.moved(leaves.references[count - 1]));
         }
         let look = SecondLook { op, reference: 0.0 };
         let sums = if to.keeps() {
             const { assert!(!O::KEEPS || O::Value::ARRAYS == 1, "of one array something may be kept") };
             for (leaf, kept) in to.kept[..count * size].chunks_mut(size).enumerate() {
-                for (kept, value) in zip(kept, &buffers.0[0][leaf * size..]) {
+                for (kept, value) in zip(kept, &elements.each(loaded)[0][leaf * size..]) {
                     *kept = op.beside(O::value_of(*value), leaves.references[leaf]);
                 }
             }
@@ -246,7 +304,7 @@ impl<O: RowOp> Fold<'_, O> {
             fold_columns(
                 simd,
                 look,
-                buffers.each(),
+                elements.each(loaded),
                 &leaves,
                 &mut states,
                 &mut pairs,
@@ -255,11 +313,11 @@ impl<O: RowOp> Fold<'_, O> {
             )
         };
         let totals = if O::TOTALS && op.totals() {
-            buffers.fill::<O>(missing, O::value_of(-0.0));
+            fill::<O>(loaded, missing, O::value_of(-0.0));
             fold_columns(
                 simd,
                 Total(op),
-                buffers.each(),
+                elements.each(loaded),
                 &leaves,
                 &mut states,
                 &mut pairs,
@@ -382,7 +440,25 @@ impl<O: RowOp> WithSimd for Neighbours<'_, O> {
     }
 }
 
-/// Maps a strip's elements to the answers, which stand in their place.
+/// What else is known of a row: compiled for the machine's instructions, or each `fma` would be a call.
+pub(super) struct Known<O: RowOp> {
+    pub(super) op: O,
+    /// Its state, and how many of its elements are seen.
+    pub(super) row: (O::State, u64),
+    pub(super) given: Given,
+}
+
+impl<O: RowOp> WithSimd for Known<O> {
+    type Output = [f32; 4];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> [f32; 4] {
+        let (state, len) = self.row;
+        self.op.known(state, len, self.given)
+    }
+}
+
+/// Maps a strip's elements to the answers.
 pub(super) struct Map<'a, O: RowOp> {
     pub(super) place: Place<'a, O>,
     pub(super) strip: &'a Strip<O>,
@@ -390,11 +466,12 @@ pub(super) struct Map<'a, O: RowOp> {
     pub(super) row: (O::State, u64),
     /// Whether the row is at most a leaf.
     pub(super) is_alone: bool,
-    /// How many answers it has, those of elements that are not seen too.
-    pub(super) len: usize,
     /// The place of the row's target, if that is not before the strip.
     pub(super) target: Option<usize>,
-    pub(super) buffers: &'a mut Buffers,
+    pub(super) elements: [&'a [f32]; 2],
+    pub(super) spread: &'a [Vec<f32>; 2],
+    /// The answers, those of elements that are not seen too.
+    pub(super) to: &'a mut [f32],
 }
 
 impl<O: RowOp> WithSimd for Map<'_, O> {
@@ -403,13 +480,14 @@ impl<O: RowOp> WithSimd for Map<'_, O> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self {
-            place, strip, buffers, ..
+            place,
+            strip,
+            elements: [firsts, seconds],
+            ..
         } = self;
         let (op, (row, seen)) = (place.op, self.row);
-        place.take(buffers);
-        let Buffers([firsts, seconds], spread) = buffers;
-        let columns = place.weights_and_biases(spread);
-        for (number, firsts) in firsts[..self.len].chunks_mut(place.leaf).enumerate() {
+        let columns = place.weights_and_biases(self.spread);
+        for (number, to) in self.to.chunks_mut(place.leaf).enumerate() {
             let at = number * place.leaf;
             let is_seen = at < place.seen;
             let Leaf { reference, state } = if is_seen {
@@ -422,40 +500,40 @@ impl<O: RowOp> WithSimd for Map<'_, O> {
             } else {
                 op.factors(reference, state, row, seen, place.given)
             };
-            let (firsts, unseen) = firsts.split_at_mut(place.seen.saturating_sub(at).min(firsts.len()));
-            unseen.fill(op.map(op.beside(op.absent(), reference), factors, Column::PLAIN));
-            let here = at..at + firsts.len();
-            let target = self
-                .target
-                .filter(|target| here.contains(target))
-                .map(|target| target - at);
-            let of_target = target.map(|i| {
-                let beside = op.beside(O::value_of(firsts[i]), reference);
-                (i, op.at_target(beside, factors))
-            });
+            let (to, unseen) = to.split_at_mut(place.seen.saturating_sub(at).min(to.len()));
+            unseen.fill(answer(op.map(op.beside(op.absent(), reference), factors, Column::PLAIN)));
+            let here = at..at + to.len();
             if strip.keeps() {
                 const { assert!(!(O::KEEPS && O::HAS_COLUMNS)) };
-                for (to, kept) in zip(&mut *firsts, &strip.kept[here]) {
-                    *to = op.map(*kept, factors, Column::PLAIN);
+                for (to, kept) in zip(&mut *to, &strip.kept[here.clone()]) {
+                    *to = answer(op.map(*kept, factors, Column::PLAIN));
                 }
             } else {
                 let others = columns.map(|column| &column[here.clone()]);
-                for ((value, second), (weight, bias)) in
-                    zip(zip(&mut *firsts, &seconds[here]), zip(others[0], others[1]))
-                {
+                for ((to, (first, second)), (weight, bias)) in zip(
+                    zip(&mut *to, zip(&firsts[here.clone()], &seconds[here.clone()])),
+                    zip(others[0], others[1]),
+                ) {
                     let (weight, bias) = (*weight, *bias);
                     let column = if O::HAS_COLUMNS {
                         Column { weight, bias }
                     } else {
                         Column::PLAIN
                     };
-                    let beside = op.beside(O::Value::of([*value, *second]), reference);
-                    *value = op.map(beside, factors, column);
+                    let beside = op.beside(O::Value::of([*first, *second]), reference);
+                    *to = answer(op.map(beside, factors, column));
                 }
             }
-            if let Some((i, answer)) = of_target {
-                firsts[i] = answer;
+            if let Some(target) = self.target.filter(|target| here.contains(target)) {
+                let beside = op.beside(O::value_of(firsts[target]), reference);
+                to[target - at] = answer(op.at_target(beside, factors));
             }
         }
     }
+}
+
+/// An answer in f32: of a NaN the one that all backends have.
+#[inline(always)]
+fn answer(value: f32) -> f32 {
+    f32::narrowed(value)
 }

@@ -151,32 +151,45 @@ fn are_in_order(extents: &Extents) -> bool {
     extents.is_contiguous() && !extents.has_several() && (extents.stride() == extents.len as i64 || extents.count == 1)
 }
 
-/// Folds and maps the rows of an array.
-pub(crate) fn map_rows<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>) -> Done<T, U> {
+/// Folds and maps the rows of an array, to answers as they are to lie, if there are to be any: with sums with a residual, and what else is known.
+pub(crate) fn map_rows<T: RowElement, U: RowElement, O: RowOp>(
+    op: O,
+    rows: &Rows<'_, T>,
+    answers: &mut [U],
+) -> (Vec<T>, Vec<[f32; 4]>) {
     let (len, count) = (rows.from[0].len as usize, rows.from[0].count as usize);
     let is_residual = matches!(rows.second, Second::Residual(_));
-    let room = |count: usize| Done {
-        answers: zeroed_vec(if rows.maps { count * len } else { 0 }),
-        sums: zeroed_vec(if is_residual { count * len } else { 0 }),
-        known: vec![[0.0; 4]; count],
-    };
+    let sums = |count: usize| zeroed_vec(if is_residual { count * len } else { 0 });
+    let (mut all_sums, mut known) = (sums(count), vec![[0.0; 4]; count]);
     let together = (TASK / (len * T::TYPE.bytes()).max(1)).max(1);
     let each = |part: Part<'_, T, U>| map_part(op, rows, part);
-    let mut done = room(count);
     if are_in_order(rows.to) {
-        Part::of(&mut done, 0).each(together, &each);
-        return done;
+        let all = Part {
+            first: 0,
+            answers,
+            sums: &mut all_sums,
+            known: &mut known,
+        };
+        all.each(together, &each);
+        return (all_sums, known);
     }
     // Answers that lie apart are made in order, some at a time.
     let some = together * 4 * pool::threads();
-    for first in (0..count).step_by(some) {
-        let mut here = room(some.min(count - first));
-        Part::of(&mut here, first).each(together, &each);
-        place(&here.answers, &mut done.answers, rows.to, first, len);
-        place(&here.sums, &mut done.sums, rows.to, first, len);
-        done.known[first..][..here.known.len()].copy_from_slice(&here.known);
+    for (number, known) in known.chunks_mut(some).enumerate() {
+        let (first, count) = (number * some, known.len());
+        let mut here: Vec<U> = zeroed_vec(if rows.maps { count * len } else { 0 });
+        let mut sums = sums(count);
+        let part = Part {
+            first,
+            answers: &mut here,
+            sums: &mut sums,
+            known,
+        };
+        part.each(together, &each);
+        place(&here, answers, rows.to, first, len);
+        place(&sums, &mut all_sums, rows.to, first, len);
     }
-    done
+    (all_sums, known)
 }
 
 /// Where some rows' answers are to lie, one after the other.
@@ -187,16 +200,7 @@ struct Part<'a, T, U> {
     known: &'a mut [[f32; 4]],
 }
 
-impl<'a, T: Send, U: Send> Part<'a, T, U> {
-    fn of(done: &'a mut Done<T, U>, first: usize) -> Self {
-        Part {
-            first,
-            answers: &mut done.answers,
-            sums: &mut done.sums,
-            known: &mut done.known,
-        }
-    }
-
+impl<T: Send, U: Send> Part<'_, T, U> {
     /// Takes away the first rows, at most so many; none if none are left.
     fn split(&mut self, rows: usize) -> Option<Self> {
         let left = self.known.len();
@@ -450,6 +454,7 @@ impl<O: RowOp> Scratch<O> {
             buffers,
             &|number, to, buffers| {
                 let (place, to) = (row.place(number), &mut to[0]);
+                ask_for::<_, NEAR>(&row.values[place.at..][..place.seen]);
                 let elements = row.read(&place, place.is_whole(), buffers);
                 arch.dispatch(Fold {
                     place,
@@ -472,6 +477,7 @@ impl<O: RowOp> Scratch<O> {
         let Self { buffers, strips, .. } = self;
         each_chunk(answers, strip, buffers, &|number, to, buffers| {
             let place = row.place(number);
+            ask_for::<_, TO_WRITE>(to);
             let elements = if strips[number].keeps() {
                 Elements::Loaded
             } else {
@@ -505,6 +511,19 @@ impl<O: RowOp> Scratch<O> {
             map(from);
             arch.dispatch(Store { from, to });
         });
+    }
+}
+
+const NEAR: i32 = 3;
+const TO_WRITE: i32 = 7;
+fn ask_for<T, const HINT: i32>(values: &[T]) {
+    const LINE: usize = 64;
+    #[cfg(target_arch = "x86_64")]
+    if let Some(sse) = pulp::core_arch::x86::Sse::try_new() {
+        let next = values.as_ptr_range().end.cast::<i8>();
+        for line in (0..size_of_val(values)).step_by(LINE) {
+            sse._mm_prefetch::<HINT>(next.wrapping_add(line));
+        }
     }
 }
 

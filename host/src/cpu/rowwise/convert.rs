@@ -5,7 +5,7 @@ use std::iter::zip;
 use pulp::{Simd, WithSimd};
 use warpfold_kernels::{arithmetic::single, rowwise::RowElement};
 
-use super::{Second, strip::Buffers};
+use super::Second;
 
 /// Makes the elements of a strip what they are before they are looked at.
 pub(super) struct Load<'a, T> {
@@ -15,7 +15,7 @@ pub(super) struct Load<'a, T> {
     pub(super) zeroes: bool,
     /// What stands for an element that the mask hides.
     pub(super) absent: f32,
-    pub(super) to: &'a mut Buffers,
+    pub(super) to: [&'a mut [f32]; 2],
 }
 
 impl<T: RowElement> WithSimd for Load<'_, T> {
@@ -23,7 +23,7 @@ impl<T: RowElement> WithSimd for Load<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let [firsts, seconds] = &mut self.to.elements;
+        let [firsts, seconds] = self.to;
         let firsts = &mut firsts[..self.values.len()];
         widen(self.values, firsts);
         if self.negates {

@@ -20,7 +20,7 @@ use warpfold_kernels::{
 use super::{TASK, pool, source::gather};
 use crate::{layout::Extents, row::RowElement};
 use convert::{Add, Load, Store};
-use strip::{Buffers, Elements, Fold, Known, LEAVES, Leaf, Map, Neighbours, Place, STRIP, Shape, Spot, Strip, Take};
+use strip::{Buffers, Elements, Fold, Known, LEAVES, Leaf, Map, Neighbours, Place, STRIP, Shape, Spot, Strip, Take, roomy};
 
 /// Strips from which on several threads have a row.
 const LONG: usize = 8;
@@ -316,7 +316,7 @@ fn map_part<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>, m
         scratch.fold(shape, &some);
         for (number, (row, known)) in some.iter().zip(together.known).enumerate() {
             let answers = together.answers.split_off_mut(..answers).unwrap_or_default();
-            *known = scratch.map(shape, (number, *row), answers);
+            *known = scratch.map(shape, (number, row), answers);
         }
     }
 }
@@ -382,7 +382,7 @@ impl<'a, T: RowElement, O: RowOp> Row<'a, T, O> {
         }
         let arch = Arch::new();
         let Buffers { elements, spread, .. } = buffers;
-        let mut elements = elements.each_mut().map(|array| &mut array[to.clone()]);
+        let mut elements = elements.each_mut().map(|array| &mut roomy(array)[to.clone()]);
         arch.dispatch(Load {
             values,
             second,
@@ -468,7 +468,7 @@ impl<O: RowOp> Scratch<O> {
     fn map<T: RowElement, U: RowElement>(
         &mut self,
         shape: Shape,
-        (number, row): (usize, Row<'_, T, O>),
+        (number, row): (usize, &Row<'_, T, O>),
         answers: &mut [U],
     ) -> [f32; 4] {
         let (op, arch) = (row.op, Arch::new());
@@ -498,7 +498,7 @@ impl<O: RowOp> Scratch<O> {
     fn write<T: RowElement, U: RowElement>(
         &mut self,
         shape: Shape,
-        (first, row): (usize, Row<'_, T, O>),
+        (first, row): (usize, &Row<'_, T, O>),
         of_row: (O::State, u64),
         answers: &mut [U],
     ) {
@@ -512,7 +512,7 @@ impl<O: RowOp> Scratch<O> {
             let here = leaf * shape.size()..leaf * shape.size() + place.seen;
             let kept = strips[strip].kept(here.clone());
             let elements = if kept.is_some() {
-                Elements::Loaded
+                Elements::InPlace([&[]; 2])
             } else {
                 row.read(&place, buffers, here.clone(), is_loaded)
             };
@@ -544,7 +544,7 @@ impl<O: RowOp> Scratch<O> {
             if let Some(to) = floats_mut(to) {
                 return map(to);
             }
-            let from = &mut answers[..to.len()];
+            let from = &mut roomy(answers)[..to.len()];
             map(from);
             arch.dispatch(Store { from, to });
         };
@@ -553,19 +553,6 @@ impl<O: RowOp> Scratch<O> {
                 each(strip * shape.in_strip + leaf, to, buffers);
             }
         });
-    }
-}
-
-const NEAR: i32 = 3;
-const TO_WRITE: i32 = 7;
-fn ask_for<T, const HINT: i32>(values: &[T]) {
-    const LINE: usize = 64;
-    #[cfg(target_arch = "x86_64")]
-    if let Some(sse) = pulp::core_arch::x86::Sse::try_new() {
-        let next = values.as_ptr_range().end.cast::<i8>();
-        for line in (0..size_of_val(values)).step_by(LINE) {
-            sse._mm_prefetch::<HINT>(next.wrapping_add(line));
-        }
     }
 }
 
@@ -583,10 +570,10 @@ fn each_chunk<X: Send>(
 ) {
     if items.len() > LONG * size {
         pool::runs(items, size, LONG / 4, &|first, run| {
-            let buffers = &mut Buffers::new();
+            let mut buffers = Buffers::new();
             (first..)
                 .zip(run.chunks_mut(size))
-                .for_each(|(number, chunk)| of(number, chunk, buffers));
+                .for_each(|(number, chunk)| of(number, chunk, &mut buffers));
         });
     } else {
         for (number, chunk) in items.chunks_mut(size).enumerate() {

@@ -78,24 +78,32 @@ impl Shape {
     }
 }
 
-/// What a strip needs room for.
+/// What a strip needs room for, once it needs it: clearing all of it takes a tenth of a short task.
 pub(super) struct Buffers {
     /// The elements of each array, as f32.
-    pub(super) elements: [[f32; STRIP]; 2],
-    /// The answers, where those are of another type.
-    pub(super) answers: [f32; STRIP],
+    pub(super) elements: [Vec<f32>; 2],
+    /// The answers of a leaf, where those are of another type.
+    pub(super) answers: Vec<f32>,
     /// The weights and the biases, where neighbours share them.
     pub(super) spread: [Vec<f32>; 2],
 }
 
 impl Buffers {
-    pub(super) fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self {
-            elements: [[0.0; STRIP]; 2],
-            answers: [0.0; STRIP],
+            elements: [vec![], vec![]],
+            answers: vec![],
             spread: [vec![], vec![]],
         }
     }
+}
+
+/// A buffer that has room for a strip.
+pub(super) fn roomy(buffer: &mut Vec<f32>) -> &mut [f32] {
+    if buffer.is_empty() {
+        buffer.resize(STRIP, 0.0);
+    }
+    buffer
 }
 
 /// The elements of a leaf, of each array: in a buffer, or f32 where they lie.
@@ -108,7 +116,7 @@ pub(super) enum Elements<'a> {
 impl<'a> Elements<'a> {
     /// Those in the buffer are at `loaded`.
     #[inline(always)]
-    pub(super) fn each<'b>(self, buffer: &'b [[f32; STRIP]; 2], loaded: Range<usize>) -> [&'b [f32]; 2]
+    pub(super) fn each<'b>(self, buffer: &'b [Vec<f32>; 2], loaded: Range<usize>) -> [&'b [f32]; 2]
     where
         'a: 'b,
     {
@@ -121,7 +129,10 @@ impl<'a> Elements<'a> {
 
 /// Sets some elements to what an operation takes.
 #[inline(always)]
-fn fill<O: RowOp>(elements: &mut [[f32; STRIP]; 2], range: Range<usize>, value: O::Value) {
+fn fill<O: RowOp>(elements: &mut [Vec<f32>; 2], range: Range<usize>, value: O::Value) {
+    if range.is_empty() {
+        return;
+    }
     for (array, value) in zip(elements, value.each()).take(O::Value::ARRAYS) {
         array[range.clone()].fill(value);
     }
@@ -314,7 +325,7 @@ impl<O: RowOp> Fold<'_, '_, O> {
         for spot in spots.iter_mut().filter(|spot| spot.seen < size) {
             if let Elements::InPlace(each) = spot.elements {
                 for (to, from) in zip(&mut *loaded, each) {
-                    to[room(spot)][..spot.seen].copy_from_slice(from);
+                    roomy(to)[room(spot)][..spot.seen].copy_from_slice(from);
                 }
                 spot.elements = Elements::Loaded;
             }
@@ -563,7 +574,7 @@ impl<O: RowOp> WithSimd for Map<'_, O> {
         let (to, unseen) = to.split_at_mut(place.seen);
         unseen.fill(answer(op.map(op.beside(op.absent(), reference), factors, Column::PLAIN)));
         if let Some(kept) = self.kept {
-            const { assert!(!(O::KEEPS && O::HAS_COLUMNS)) };
+            const { assert!(!(O::KEEPS && (O::HAS_COLUMNS || O::TARGETS))) };
             for (to, kept) in zip(&mut *to, kept) {
                 *to = answer(op.map(*kept, factors, Column::PLAIN));
             }

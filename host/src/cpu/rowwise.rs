@@ -8,7 +8,7 @@ mod strip;
 
 use std::{array, ops::Range};
 
-use bytemuck::{cast_slice, cast_slice_mut, zeroed_vec};
+use bytemuck::{cast_slice, zeroed_vec};
 use pulp::Arch;
 use warpfold_kernels::{
     element::{Item, Type},
@@ -19,7 +19,7 @@ use warpfold_kernels::{
 
 use super::{TASK, pool, source::gather};
 use crate::{layout::Extents, row::RowElement};
-use convert::{Add, Load, Store};
+use convert::{Add, Load};
 use strip::{Buffers, Elements, Fold, Known, LEAVES, Leaf, Map, Neighbours, Place, STRIP, Shape, Spot, Strip, Take, roomy};
 
 /// Strips from which on several threads have a row.
@@ -408,11 +408,6 @@ fn floats<T: RowElement>(values: &[T]) -> Option<&[f32]> {
     matches!(T::TYPE, Type::F32).then(|| cast_slice(values))
 }
 
-/// The same to be written.
-fn floats_mut<T: RowElement>(values: &mut [T]) -> Option<&mut [f32]> {
-    matches!(T::TYPE, Type::F32).then(|| cast_slice_mut(values))
-}
-
 /// What a task has for its rows.
 struct Scratch<O: RowOp> {
     buffers: Buffers,
@@ -518,35 +513,26 @@ impl<O: RowOp> Scratch<O> {
             };
             let Buffers {
                 elements: loaded,
-                answers,
                 spread,
             } = buffers;
             if O::HAS_COLUMNS {
                 place.spread(spread);
             }
-            let map = |to: &mut [f32]| {
-                arch.dispatch(Map {
-                    place,
-                    leaf: if place.seen > 0 {
-                        strips[strip].leaves[leaf]
-                    } else {
-                        Leaf::nothing(row.op)
-                    },
-                    row: of_row,
-                    is_alone: row.len <= shape.leaf && row.split.is_none(),
-                    target: row.target.and_then(|target| target.checked_sub(place.at)),
-                    elements: elements.each(loaded, here),
-                    kept,
-                    spread,
-                    to,
-                });
-            };
-            if let Some(to) = floats_mut(to) {
-                return map(to);
-            }
-            let from = &mut roomy(answers)[..to.len()];
-            map(from);
-            arch.dispatch(Store { from, to });
+            arch.dispatch(Map {
+                place,
+                leaf: if place.seen > 0 {
+                    strips[strip].leaves[leaf]
+                } else {
+                    Leaf::nothing(row.op)
+                },
+                row: of_row,
+                is_alone: row.len <= shape.leaf && row.split.is_none(),
+                target: row.target.and_then(|target| target.checked_sub(place.at)),
+                elements: elements.each(loaded, here),
+                kept,
+                spread,
+                to,
+            });
         };
         each_chunk(answers, shape.leaf * shape.in_strip, buffers, &|strip, to, buffers| {
             for (leaf, to) in to.chunks_mut(shape.leaf).enumerate() {

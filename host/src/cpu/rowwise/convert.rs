@@ -56,23 +56,6 @@ fn widen<T: RowElement>(from: &[T], to: &mut [f32]) {
     }
 }
 
-/// Rounds a strip's answers to where they are to lie.
-pub(super) struct Store<'a, U> {
-    pub(super) from: &'a [f32],
-    pub(super) to: &'a mut [U],
-}
-
-impl<U: RowElement> WithSimd for Store<'_, U> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (to, value) in zip(self.to, self.from) {
-            *to = U::narrowed(*value);
-        }
-    }
-}
-
 /// The sums of elements and of those of a residual, rounded.
 pub(super) struct Add<'a, T> {
     pub(super) values: [&'a [T]; 2],

@@ -20,7 +20,9 @@ use warpfold_kernels::{
 use super::{TASK, pool, source::gather};
 use crate::{layout::Extents, row::RowElement};
 use convert::{Add, Load};
-use strip::{Buffers, Elements, Fold, Known, LEAVES, Leaf, Map, Neighbours, Place, STRIP, Shape, Spot, Strip, Take, roomy};
+use strip::{
+    Buffers, Elements, Fold, Known, LEAVES, Leaf, Map, Neighbours, Place, STRIP, Shape, Spot, Strip, Take, roomy,
+};
 
 /// Strips from which on several threads have a row.
 const LONG: usize = 8;

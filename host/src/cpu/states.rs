@@ -74,6 +74,11 @@ impl<W: Word, const COUNT: usize, const FIELDS: usize> Block<W, COUNT, FIELDS> {
     }
 
     #[inline(always)]
+    pub(super) fn at<S: Words>(&self, at: usize) -> S {
+        S::from_words(|word| self.0[word / W::WORDS][at].word(word % W::WORDS))
+    }
+
+    #[inline(always)]
     pub(super) fn set<S: Words>(&mut self, at: usize, state: S) {
         for (number, field) in self.0.iter_mut().enumerate().take(S::COUNT / W::WORDS) {
             field[at] = W::of(state, number * W::WORDS);

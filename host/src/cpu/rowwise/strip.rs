@@ -8,9 +8,7 @@ use std::{iter::zip, ops::Range};
 use pulp::{Simd, WithSimd};
 use warpfold_kernels::{
     monoids::{Monoid, Words as _},
-    rowwise::{
-        Column, First, Given, LeafFound, ROWS, RowElement, RowOp, Second as SecondLook, Total, Value as _,
-    },
+    rowwise::{Column, First, Given, LeafFound, ROWS, RowElement, RowOp, Second as SecondLook, Total, Value as _},
 };
 
 use crate::cpu::states::{Block, States, meet};
@@ -478,7 +476,14 @@ fn fold_columns<'a, S: Simd, A: Copy + 'a, M: Monoid<f32>, const FIELDS: usize>(
         }
     }
     let mut states = [monoid.identity(); LEAVES];
-    meet(simd, monoid, columns_of, pairs, columns, &mut states[..references.len()]);
+    meet(
+        simd,
+        monoid,
+        columns_of,
+        pairs,
+        columns,
+        &mut states[..references.len()],
+    );
     states
 }
 
@@ -569,7 +574,11 @@ impl<O: RowOp, U: RowElement> WithSimd for Map<'_, O, U> {
             op.factors(reference, state, row, seen, place.given)
         };
         let (to, unseen) = to.split_at_mut(place.seen);
-        unseen.fill(U::narrowed(op.map(op.beside(op.absent(), reference), factors, Column::PLAIN)));
+        unseen.fill(U::narrowed(op.map(
+            op.beside(op.absent(), reference),
+            factors,
+            Column::PLAIN,
+        )));
         if let Some(kept) = self.kept {
             const { assert!(!(O::KEEPS && (O::HAS_COLUMNS || O::TARGETS))) };
             for (to, kept) in zip(&mut *to, kept) {

@@ -98,7 +98,7 @@ impl<'a> Floats<'a> {
 
     /// The bytes of those at some positions, one after the other; without any, of all.
     #[cfg(feature = "cuda")]
-    pub(crate) fn bytes_at(&self, positions: Option<&[usize]>) -> std::borrow::Cow<'_, [u8]> {
+    pub(crate) fn bytes_at(&self, positions: Option<&[usize]>) -> Cow<'_, [u8]> {
         let (all, bytes) = (self.bytes(), self.element().bytes());
         match positions {
             None => all.into(),

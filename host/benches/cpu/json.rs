@@ -10,9 +10,17 @@ pub fn ours(what: What<'_>, metric: &str, value: f64, bytes: Option<usize>) {
     print(what, ("warpfold", None), metric, value, bytes);
 }
 
-/// Prints a time of NumPy's.
-pub fn of_numpy(what: What<'_>, version: &str, us: f64, bytes: usize) {
-    print(what, ("NumPy", Some(version)), "us", us, Some(bytes));
+/// Prints a peer's time.
+pub fn of_peer(what: What<'_>, (who, version): (&str, &str), us: f64, bytes: usize) {
+    print(what, (who, Some(version)), "us", us, Some(bytes));
+}
+
+/// Prints that a peer's answer is another one.
+pub fn failed([group, op, dtype, case]: What<'_>, who: &str, why: &str) {
+    println!(
+        "{}",
+        json!({ "who": who, "group": group, "op": op, "dtype": dtype, "case": case, "failed": why })
+    );
 }
 
 /// Prints that somebody is not there.

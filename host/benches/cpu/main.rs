@@ -1,8 +1,8 @@
-//! The CPU backend beside the speed of this machine's memory and beside NumPy: `cargo bench -p warpfold --bench cpu`.
+//! The CPU backend beside the speed of this machine's memory and beside its peers: `cargo bench -p warpfold --bench cpu`.
 //!
 //! First a table: each operator at a length that no cache holds and at lengths that caches hold, a plain read of the same bytes
-//! between two folds, and NumPy, on one thread, in a process of its own. Then the same of row operations, beside a plain copy, and criterion's own
-//! measurements, which remember the last run.
+//! between two folds, and the peers, each in a process of its own: NumPy on one thread, PyTorch on as many as we have. Then the same of row operations, beside a
+//! plain copy, and criterion's own measurements, which remember the last run.
 //!
 //! `-- table`, `-- rows` and `-- criterion` do one of them. A filter of criterion's is passed on. `-- json` prints both tables as JSON, a figure a
 //! line, which `cargo xtask bench` reads.
@@ -10,7 +10,7 @@
 mod json;
 #[path = "../length.rs"]
 mod length;
-mod numpy;
+mod peers;
 mod rows;
 mod table;
 
@@ -96,18 +96,13 @@ fn main() {
         .find(|arg| !arg.starts_with("--"))
         .unwrap_or_default();
     if asked != "criterion" {
-        let mut numpy = numpy::NumPy::start();
         let print = if asked == "json" { Print::Json } else { Print::Table };
-        match (&numpy, print) {
-            (None, Print::Table) => println!("NumPy: not present (`cargo xtask setup` gets it)"),
-            (None, Print::Json) => json::absent("NumPy", "not present"),
-            _ => {}
-        }
+        let mut peers = peers::Peers::start(print);
         if asked != "rows" {
-            table::print(numpy.as_mut(), print);
+            table::print(&mut peers, print);
         }
         if asked != "table" {
-            rows::print(numpy.as_mut(), print);
+            rows::print(&mut peers, print);
         }
     }
     if !["table", "rows", "json"].contains(&&*asked) {

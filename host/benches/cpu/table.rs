@@ -1,6 +1,6 @@
-//! One table: ours, a plain read, NumPy.
+//! One table: ours, a plain read, the peers.
 
-use std::{hint::black_box, time::Instant};
+use std::{fmt::Debug, hint::black_box, time::Instant};
 
 use bytemuck::NoUninit;
 use warpfold::{
@@ -11,7 +11,12 @@ use warpfold::{
     },
 };
 
-use crate::{Print, json, length::length, numpy::NumPy, read};
+use crate::{
+    Print, json,
+    length::length,
+    peers::{Outcome, Peers, number},
+    read,
+};
 
 /// Lengths that a cache holds, and ragged ones beside them.
 const IN_CACHE: [usize; 6] = [1000, 1024, 1 << 12, 1 << 16, (1 << 16) + 1, 1 << 20];
@@ -93,14 +98,14 @@ fn row<T: Made, R: Reduction<T>>(op: R, long: &[T]) -> Row {
 }
 
 /// Prints the table.
-pub fn print(mut numpy: Option<&mut NumPy>, print: Print) {
+pub fn print(peers: &mut Peers, print: Print) {
     if print == Print::Table {
         heads();
     }
     macro_rules! rows {
         ($($element:ident: $($op:expr),*;)*) => {$(
             let long = values::<$element>(LONG);
-            $(line(stringify!($element), $op, &long, numpy.as_deref_mut(), print);)*
+            $(line(stringify!($element), $op, &long, peers, print);)*
         )*};
     }
     rows! {
@@ -115,52 +120,62 @@ pub fn print(mut numpy: Option<&mut NumPy>, print: Print) {
 
 fn heads() {
     println!(
-        "{} threads, {}; {LONG} elements: share of a plain read, GB/s, NumPy's GB/s on one thread; then µs a call (NumPy's)",
+        "{} threads, {}; {LONG} elements: share of a plain read, GB/s; then µs a call; in brackets the peers: {}",
         cpu::threads(),
-        cpu::vector_instructions()
+        cpu::vector_instructions(),
+        Peers::names()
     );
-    print!("{:<22}{:>6}{:>7}{:>7} ", "", "share", "GB/s", "NumPy");
-    IN_CACHE.iter().for_each(|count| print!("{count:>18}"));
+    print!("{:<22}{:>6}{:>22} ", "", "share", "GB/s");
+    IN_CACHE.iter().for_each(|count| print!("{count:>26}"));
     println!();
 }
 
-fn line<T: Made, R: Reduction<T>>(element: &str, op: R, long: &[T], mut numpy: Option<&mut NumPy>, print: Print) {
+fn line<T: Made, R: Reduction<T>>(element: &str, op: R, long: &[T], peers: &mut Peers, print: Print)
+where
+    R::Answer: Debug,
+{
     let row = row(op, long);
-    let of = |count| numpy.as_mut().and_then(|numpy| numpy.seconds(R::NAME, element, count));
-    let theirs = [LONG].into_iter().chain(IN_CACHE).map(of).collect::<Vec<_>>();
+    let mut of = |count: usize| {
+        let answer = cpu::reduce(op, &long[..count]).expect("there are elements");
+        peers.times(R::NAME, element, count, &[number(answer)])
+    };
+    let theirs = [LONG].into_iter().chain(IN_CACHE).map(&mut of).collect::<Vec<_>>();
     match print {
         Print::Table => row.print(&format!("{} {element}", R::NAME), &theirs, size_of::<T>()),
-        Print::Json => {
-            let version = numpy.map_or_else(String::new, |numpy| numpy.version.clone());
-            row.print_json([R::NAME, element], &theirs, &version, size_of::<T>());
-        }
+        Print::Json => row.print_json([R::NAME, element], &theirs, peers, size_of::<T>()),
     }
 }
 
 impl Row {
-    /// As a line of the table; `theirs` are NumPy's seconds, of the long array first.
-    fn print(&self, name: &str, theirs: &[Option<f64>], size: usize) {
-        let long = theirs[0].map_or("-".to_owned(), |seconds| {
-            format!("{:.1}", (LONG * size) as f64 / seconds / 1e9)
-        });
-        print!("{name:<22}{:>6.2}{:>7.1}{long:>7} ", self.share, self.gb_per_s);
+    /// As a line of the table; `theirs` is what the peers did, with the long array first.
+    fn print(&self, name: &str, theirs: &[Vec<Option<Outcome>>], size: usize) {
+        let bracketed = |ours: String, theirs: &[Option<Outcome>], of: &dyn Fn(f64) -> f64| {
+            let each: Vec<String> = theirs
+                .iter()
+                .map(|outcome| Outcome::show(outcome.as_ref(), of, 1))
+                .collect();
+            format!("{ours} ({})", each.join(", "))
+        };
+        let speed = |seconds: f64| (LONG * size) as f64 / seconds / 1e9;
+        let long = bracketed(format!("{:.1}", self.gb_per_s), &theirs[0], &speed);
+        print!("{name:<22}{:>6.2}{long:>22} ", self.share);
         for (theirs, micros) in theirs[1..].iter().zip(self.micros) {
-            let theirs = theirs.map_or("-".to_owned(), |seconds| format!("{:.1}", seconds * 1e6));
-            print!("{:>18}", format!("{micros:.2} ({theirs})"));
+            print!(
+                "{:>26}",
+                bracketed(format!("{micros:.2}"), theirs, &|seconds| seconds * 1e6)
+            );
         }
         println!();
     }
 
-    fn print_json(&self, [op, element]: [&str; 2], theirs: &[Option<f64>], version: &str, size: usize) {
+    fn print_json(&self, [op, element]: [&str; 2], theirs: &[Vec<Option<Outcome>>], peers: &Peers, size: usize) {
         let long = (LONG * size) as f64 / self.gb_per_s / 1e3;
         let ours = [long].into_iter().chain(self.micros);
         for ((count, us), theirs) in [LONG].into_iter().chain(IN_CACHE).zip(ours).zip(theirs) {
             let (case, bytes) = (length(count), count * size);
             let what = ["cpu", op, element, &case];
             json::ours(what, "us", us, Some(bytes));
-            if let Some(seconds) = theirs {
-                json::of_numpy(what, version, seconds * 1e6, bytes);
-            }
+            peers.print_json(what, theirs, bytes);
         }
         json::ours(["cpu", op, element, &length(LONG)], "share of a read", self.share, None);
     }

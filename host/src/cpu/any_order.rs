@@ -2,12 +2,15 @@
 
 use warpfold_kernels::{
     element::Item,
-    monoids::Monoid,
+    monoids::{Monoid, Words as _},
     tree::{Part, ROWS, leaf_elements, row_elements, vector_elements},
 };
 
-use super::run::may_change;
+use super::{run::Bar, states::Block};
 use crate::ops::untyped::Lens;
+
+/// States of 16 bytes that are folded side by side: two vectors of each field.
+const LANES: usize = 16;
 
 /// Folds extents: the one that starts at `starts[i]` to `states[i]`.
 pub(super) fn fold_each<T: Item, M: Monoid<T>>(
@@ -36,10 +39,13 @@ pub(super) fn fold_leaves<T: Item, M: Monoid<T>>(
 ) {
     for (i, (start, state)) in starts.iter().zip(states).enumerate() {
         let extent = &values[*start as usize..][..lens.of(i)];
-        let mut all = op.identity();
+        let (mut all, mut bar) = (op.identity(), None);
         for (number, leaf) in extent.chunks(const { leaf_elements::<T>() }).enumerate() {
-            if !M::ALGEBRA.selects || number == 0 || may_change(op, all, leaf) {
-                all = op.combine(all, op.fold_part(Leaf(leaf)));
+            if !M::ALGEBRA.selects
+                || number == 0
+                || bar.get_or_insert_with(|| Bar::of(op, all)).may_change(op, all, leaf)
+            {
+                (all, bar) = (op.combine(all, op.fold_part(Leaf(leaf))), None);
             }
         }
         *state = all;
@@ -79,8 +85,29 @@ impl<T: Item> Part<T> for Leaf<'_, T> {
 
     #[inline(always)]
     fn fold_in_loop<M: Monoid<T>>(self, op: M) -> Option<M::State> {
-        let mut all = op.identity();
-        for value in self.0 {
+        let (mut all, mut rest) = (op.identity(), self.0);
+        // A sum with a carry is nothing that the compiler knows for a reduction, so the lanes are written out.
+        if const { M::State::COUNT == 4 && align_of::<M::State>() == 8 } {
+            let (chunks, after) = rest.as_chunks::<LANES>();
+            let mut lanes = Block::<u64, LANES, 2>::new();
+            for lane in 0..LANES {
+                lanes.set(lane, op.identity());
+            }
+            for chunk in chunks {
+                for (lane, value) in chunk.iter().enumerate() {
+                    let state = op.combine(lanes.at(lane), op.lift(*value, 0));
+                    lanes.set(lane, state);
+                }
+            }
+            for half in [8, 4, 2, 1] {
+                for lane in 0..half {
+                    let state = op.combine(lanes.at(lane), lanes.at(half + lane));
+                    lanes.set(lane, state);
+                }
+            }
+            (all, rest) = (lanes.at(0), after);
+        }
+        for value in rest {
             all = op.combine(all, op.lift(*value, 0));
         }
         Some(all)

@@ -8,10 +8,10 @@ mod strip;
 
 use std::{array, ops::Range};
 
-use bytemuck::zeroed_vec;
+use bytemuck::{cast_slice, zeroed_vec};
 use pulp::Arch;
 use warpfold_kernels::{
-    element::Item,
+    element::{Item, Type},
     monoids::Words,
     rowwise::{Given, ROWS, RowOp, Target, Value as _},
     stages::columns::Shares,
@@ -19,11 +19,13 @@ use warpfold_kernels::{
 
 use super::{TASK, pool, source::gather};
 use crate::{layout::Extents, row::RowElement};
-use convert::{Add, Load, Store};
-use strip::{Buffers, Fold, Map, Neighbours, Place, STRIP, Strip};
+use convert::{Add, Load};
+use strip::{
+    Buffers, Elements, Fold, Known, LEAVES, Leaf, Map, Neighbours, Place, STRIP, Shape, Spot, Strip, Take, roomy,
+};
 
 /// Strips from which on several threads have a row.
-const LONG: usize = 16;
+const LONG: usize = 8;
 
 /// The second array.
 #[derive(Clone, Copy)]
@@ -151,32 +153,45 @@ fn are_in_order(extents: &Extents) -> bool {
     extents.is_contiguous() && !extents.has_several() && (extents.stride() == extents.len as i64 || extents.count == 1)
 }
 
-/// Folds and maps the rows of an array.
-pub(crate) fn map_rows<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>) -> Done<T, U> {
+/// Folds and maps the rows of an array, to answers as they are to lie, if there are to be any: with sums with a residual, and what else is known.
+pub(crate) fn map_rows<T: RowElement, U: RowElement, O: RowOp>(
+    op: O,
+    rows: &Rows<'_, T>,
+    answers: &mut [U],
+) -> (Vec<T>, Vec<[f32; 4]>) {
     let (len, count) = (rows.from[0].len as usize, rows.from[0].count as usize);
     let is_residual = matches!(rows.second, Second::Residual(_));
-    let room = |count: usize| Done {
-        answers: zeroed_vec(if rows.maps { count * len } else { 0 }),
-        sums: zeroed_vec(if is_residual { count * len } else { 0 }),
-        known: vec![[0.0; 4]; count],
-    };
+    let sums = |count: usize| zeroed_vec(if is_residual { count * len } else { 0 });
+    let (mut all_sums, mut known) = (sums(count), vec![[0.0; 4]; count]);
     let together = (TASK / (len * T::TYPE.bytes()).max(1)).max(1);
     let each = |part: Part<'_, T, U>| map_part(op, rows, part);
-    let mut done = room(count);
     if are_in_order(rows.to) {
-        Part::of(&mut done, 0).each(together, &each);
-        return done;
+        let all = Part {
+            first: 0,
+            answers,
+            sums: &mut all_sums,
+            known: &mut known,
+        };
+        all.each(together, &each);
+        return (all_sums, known);
     }
     // Answers that lie apart are made in order, some at a time.
     let some = together * 4 * pool::threads();
-    for first in (0..count).step_by(some) {
-        let mut here = room(some.min(count - first));
-        Part::of(&mut here, first).each(together, &each);
-        place(&here.answers, &mut done.answers, rows.to, first, len);
-        place(&here.sums, &mut done.sums, rows.to, first, len);
-        done.known[first..][..here.known.len()].copy_from_slice(&here.known);
+    for (number, known) in known.chunks_mut(some).enumerate() {
+        let (first, count) = (number * some, known.len());
+        let mut here: Vec<U> = zeroed_vec(if rows.maps { count * len } else { 0 });
+        let mut sums = sums(count);
+        let part = Part {
+            first,
+            answers: &mut here,
+            sums: &mut sums,
+            known,
+        };
+        part.each(together, &each);
+        place(&here, answers, rows.to, first, len);
+        place(&sums, &mut all_sums, rows.to, first, len);
     }
-    done
+    (all_sums, known)
 }
 
 /// Where some rows' answers are to lie, one after the other.
@@ -187,16 +202,7 @@ struct Part<'a, T, U> {
     known: &'a mut [[f32; 4]],
 }
 
-impl<'a, T: Send, U: Send> Part<'a, T, U> {
-    fn of(done: &'a mut Done<T, U>, first: usize) -> Self {
-        Part {
-            first,
-            answers: &mut done.answers,
-            sums: &mut done.sums,
-            known: &mut done.known,
-        }
-    }
-
+impl<T: Send, U: Send> Part<'_, T, U> {
     /// Takes away the first rows, at most so many; none if none are left.
     fn split(&mut self, rows: usize) -> Option<Self> {
         let left = self.known.len();
@@ -279,30 +285,41 @@ fn map_part<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>, m
         strips: vec![],
         states: vec![],
     };
-    while let Some(row) = part.split(1) {
-        let at = (row.first - numbers.start) * len;
-        let seen = at..at + rows.seen(row.first);
-        let mut values = &values[seen.clone()];
-        let (mut second, mut negates) = (second.part(seen), op.negates());
-        if let Second::Residual(array) = second {
-            scratch.add([values, array], negates, row.sums);
-            (values, second, negates) = (&*row.sums, Second::Nothing, false);
+    let shape = Row::<T, O>::shape(len);
+    let mut some = vec![];
+    while let Some(mut together) = part.split(shape.rows_together()) {
+        some.clear();
+        let answers = together.answers.len() / together.known.len();
+        let sums = together.sums.len() / together.known.len();
+        for number in together.first..together.first + together.known.len() {
+            let at = (number - numbers.start) * len;
+            let seen = at..at + rows.seen(number);
+            let mut values = &values[seen.clone()];
+            let (mut second, mut negates) = (second.part(seen), op.negates());
+            if let (Second::Residual(array), Some(sums)) = (second, together.sums.split_off_mut(..sums)) {
+                scratch.add([values, array], negates, sums);
+                (values, second, negates) = (&*sums, Second::Nothing, false);
+            }
+            let (given, target) = rows.given(number, values);
+            some.push(Row {
+                op,
+                columns: rows.columns(number),
+                span: rows.shares.span as usize,
+                values,
+                second,
+                negates,
+                zeroes: rows.zeroes,
+                len,
+                given,
+                target,
+                split: rows.split.map(|split| (split, number)),
+            });
         }
-        let (given, target) = rows.given(row.first, values);
-        let one = Row {
-            op,
-            columns: rows.columns(row.first),
-            span: rows.shares.span as usize,
-            values,
-            second,
-            negates,
-            zeroes: rows.zeroes,
-            len,
-            given,
-            target,
-            split: rows.split.map(|split| (split, row.first)),
-        };
-        row.known[0] = scratch.map(one, row.answers);
+        scratch.fold(shape, &some);
+        for (number, (row, known)) in some.iter().zip(together.known).enumerate() {
+            let answers = together.answers.split_off_mut(..answers).unwrap_or_default();
+            *known = scratch.map(shape, (number, row), answers);
+        }
     }
 }
 
@@ -329,40 +346,68 @@ struct Row<'a, T, O> {
 }
 
 impl<'a, T: RowElement, O: RowOp> Row<'a, T, O> {
-    /// Columns of a leaf.
-    const WIDTH: usize = 512 / T::TYPE.bytes();
-    /// Elements of a leaf.
-    const LEAF: usize = Self::WIDTH * ROWS / O::Value::ARRAYS;
-    /// Elements of a strip.
-    const STRIP: usize = STRIP / O::Value::ARRAYS;
+    /// How its leaves lie.
+    fn shape(len: usize) -> Shape {
+        Shape::of(len, 512 / T::TYPE.bytes(), ROWS / O::Value::ARRAYS)
+    }
 
-    /// Which elements are a strip's.
-    fn place(&self, number: usize) -> Place<'a, O> {
-        let first = (number * Self::STRIP).min(self.values.len());
+    /// Which elements are a leaf's, if it has any.
+    fn place(&self, shape: Shape, leaf: usize) -> Place<'a, O> {
+        let at = (leaf * shape.leaf).min(self.values.len());
         Place {
             op: self.op,
-            width: Self::WIDTH,
-            leaf: Self::LEAF,
             columns: self.columns,
             span: self.span,
             given: self.given,
-            at: first,
-            seen: (self.values.len() - first).min(Self::STRIP),
+            at,
+            seen: (self.values.len() - at).min(shape.leaf),
         }
     }
 
-    /// Reads a strip.
-    fn load(&self, place: &Place<'a, O>, to: &mut Buffers) {
+    /// The elements of a leaf: as f32 in a part of the buffer, where they may be already, or where they lie if they are that.
+    fn read(&self, place: &Place<'a, O>, buffers: &mut Buffers, to: Range<usize>, is_loaded: bool) -> Elements<'a> {
         let range = place.at..place.at + place.seen;
-        Arch::new().dispatch(Load {
-            values: &self.values[range.clone()],
-            second: self.second.part(range),
+        let (values, second) = (&self.values[range.clone()], self.second.part(range));
+        if let (Some(values), false) = (floats(values), self.negates || self.zeroes || O::TAKES_COLUMNS) {
+            match second {
+                Second::Nothing => return Elements::InPlace([values; 2]),
+                Second::Pair(array) => {
+                    if let Some(array) = floats(array) {
+                        return Elements::InPlace([values, array]);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if is_loaded {
+            return Elements::Loaded;
+        }
+        let arch = Arch::new();
+        let Buffers { elements, spread, .. } = buffers;
+        let mut elements = elements.each_mut().map(|array| &mut roomy(array)[to.clone()]);
+        arch.dispatch(Load {
+            values,
+            second,
             negates: self.negates,
             zeroes: self.zeroes,
             absent: self.op.absent().each()[0],
-            to,
+            to: elements.each_mut().map(|array| &mut **array),
         });
+        if O::TAKES_COLUMNS {
+            place.spread(spread);
+            arch.dispatch(Take {
+                place: *place,
+                elements,
+                spread,
+            });
+        }
+        Elements::Loaded
     }
+}
+
+/// A slice as f32, if its elements are that.
+fn floats<T: RowElement>(values: &[T]) -> Option<&[f32]> {
+    matches!(T::TYPE, Type::F32).then(|| cast_slice(values))
 }
 
 /// What a task has for its rows.
@@ -382,72 +427,119 @@ impl<O: RowOp> Scratch<O> {
         });
     }
 
-    /// The answers of a row, if there are to be any, and what else is known of it.
-    fn map<T: RowElement, U: RowElement>(&mut self, row: Row<'_, T, O>, answers: &mut [U]) -> [f32; 4] {
-        let folded = self.fold(row);
+    /// Folds rows: several if they are short.
+    fn fold<T: RowElement>(&mut self, shape: Shape, rows: &[Row<'_, T, O>]) {
+        let Some(Row { op, .. }) = rows.first() else { return };
+        let arch = Arch::new();
+        let strips = (rows.len() * shape.leaves).div_ceil(shape.in_strip);
+        self.strips.resize_with(strips, || Strip::nothing(*op, strips > LONG));
+        each_chunk(&mut self.strips, 1, &mut self.buffers, &|strip, to, buffers| {
+            let (mut spots, mut count) = ([Spot::NONE; LEAVES], 0);
+            let first = strip * shape.in_strip;
+            for leaf in first..(first + shape.in_strip).min(rows.len() * shape.leaves) {
+                let (row, number) = (&rows[leaf / shape.leaves], leaf - first);
+                let place = row.place(shape, leaf % shape.leaves);
+                if place.seen > 0 {
+                    let to = number * shape.size()..(number + 1) * shape.size();
+                    spots[count] = Spot {
+                        number,
+                        elements: row.read(&place, buffers, to, false),
+                        seen: place.seen,
+                    };
+                    count += 1;
+                }
+            }
+            if count > 0 {
+                arch.dispatch(Fold {
+                    op: *op,
+                    shape,
+                    spots: &mut spots[..count],
+                    buffers,
+                    to: &mut to[0],
+                });
+            }
+        });
+    }
+
+    /// The answers of one of the rows that were folded, if there are to be any, and what else is known of it.
+    fn map<T: RowElement, U: RowElement>(
+        &mut self,
+        shape: Shape,
+        (number, row): (usize, &Row<'_, T, O>),
+        answers: &mut [U],
+    ) -> [f32; 4] {
+        let (op, arch) = (row.op, Arch::new());
+        let (first, seen) = (number * shape.leaves, row.values.len());
+        let Self { strips, states, .. } = self;
+        states.clear();
+        for leaf in first..first + seen.div_ceil(shape.leaf) {
+            states.push(strips[leaf / shape.in_strip].leaves[leaf % shape.in_strip].state);
+        }
+        let folded = arch.dispatch(Neighbours { op, states });
         let (state, len) = match row.split {
-            None => (folded, row.values.len() as u64),
+            None => (folded, seen as u64),
             Some((Split { whole, states, .. }, number)) => match states {
                 Some(states) => (O::State::from_words(|i| states[number][i].to_bits()), whole),
                 None => return array::from_fn(|i| word_of(folded, i)),
             },
         };
-        self.write(row, (state, len), answers);
-        row.op.known(state, len, row.given)
+        self.write(shape, (first, row), (state, len), answers);
+        arch.dispatch(Known {
+            op,
+            row: (state, len),
+            given: row.given,
+        })
     }
 
-    /// The state of a row.
-    fn fold<T: RowElement>(&mut self, row: Row<'_, T, O>) -> O::State {
-        let (op, arch) = (row.op, Arch::new());
-        let (leaf, strip) = (Row::<T, O>::LEAF, Row::<T, O>::STRIP);
-        let seen = row.values.len();
-        let Self {
-            buffers,
-            strips,
-            states,
-        } = self;
-        let is_long = row.len > LONG * strip;
-        strips.resize_with(row.len.div_ceil(strip), || Strip::nothing(op, is_long));
-        each_chunk(
-            &mut strips[..seen.div_ceil(strip)],
-            1,
-            buffers,
-            &|number, to, buffers| {
-                let (place, to) = (row.place(number), &mut to[0]);
-                row.load(&place, buffers);
-                if O::TAKES_COLUMNS {
-                    place.spread(buffers);
-                }
-                arch.dispatch(Fold { place, buffers, to });
-            },
-        );
-        states.clear();
-        let leaves = strips.iter().flat_map(|each| &each.leaves[..strip / leaf]);
-        states.extend(leaves.take(seen.div_ceil(leaf)).map(|leaf| leaf.state));
-        arch.dispatch(Neighbours { op, states })
-    }
-
-    /// Maps what was folded, by the state of the whole row and how many elements that has.
-    fn write<T: RowElement, U: RowElement>(&mut self, row: Row<'_, T, O>, of_row: (O::State, u64), answers: &mut [U]) {
+    /// Maps what was folded, from leaf `first` on, by the state of the whole row and how many elements that has.
+    fn write<T: RowElement, U: RowElement>(
+        &mut self,
+        shape: Shape,
+        (first, row): (usize, &Row<'_, T, O>),
+        of_row: (O::State, u64),
+        answers: &mut [U],
+    ) {
         let arch = Arch::new();
-        let (leaf, strip) = (Row::<T, O>::LEAF, Row::<T, O>::STRIP);
         let Self { buffers, strips, .. } = self;
-        each_chunk(answers, strip, buffers, &|number, to, buffers| {
-            let place = row.place(number);
-            if !strips[number].keeps() {
-                row.load(&place, buffers);
+        // One strip is in the buffer still.
+        let is_loaded = strips.len() == 1;
+        let each = |number: usize, to: &mut [U], buffers: &mut Buffers| {
+            let place = row.place(shape, number);
+            let (strip, leaf) = ((first + number) / shape.in_strip, (first + number) % shape.in_strip);
+            let here = leaf * shape.size()..leaf * shape.size() + place.seen;
+            let kept = strips[strip].kept(here.clone());
+            let elements = if kept.is_some() {
+                Elements::InPlace([&[]; 2])
+            } else {
+                row.read(&place, buffers, here.clone(), is_loaded)
+            };
+            let Buffers {
+                elements: loaded,
+                spread,
+            } = buffers;
+            if O::HAS_COLUMNS {
+                place.spread(spread);
             }
-            place.spread(buffers);
             arch.dispatch(Map {
                 place,
-                strip: &strips[number],
+                leaf: if place.seen > 0 {
+                    strips[strip].leaves[leaf]
+                } else {
+                    Leaf::nothing(row.op)
+                },
                 row: of_row,
-                is_alone: row.len <= leaf && row.split.is_none(),
-                len: to.len(),
-                target: row.target.and_then(|target| target.checked_sub(number * strip)),
-                buffers,
+                is_alone: row.len <= shape.leaf && row.split.is_none(),
+                target: row.target.and_then(|target| target.checked_sub(place.at)),
+                elements: elements.each(loaded, here),
+                kept,
+                spread,
+                to,
             });
-            arch.dispatch(Store { from: buffers, to });
+        };
+        each_chunk(answers, shape.leaf * shape.in_strip, buffers, &|strip, to, buffers| {
+            for (leaf, to) in to.chunks_mut(shape.leaf).enumerate() {
+                each(strip * shape.in_strip + leaf, to, buffers);
+            }
         });
     }
 }
@@ -466,10 +558,10 @@ fn each_chunk<X: Send>(
 ) {
     if items.len() > LONG * size {
         pool::runs(items, size, LONG / 4, &|first, run| {
-            let buffers = &mut Buffers::new();
+            let mut buffers = Buffers::new();
             (first..)
                 .zip(run.chunks_mut(size))
-                .for_each(|(number, chunk)| of(number, chunk, buffers));
+                .for_each(|(number, chunk)| of(number, chunk, &mut buffers));
         });
     } else {
         for (number, chunk) in items.chunks_mut(size).enumerate() {

@@ -257,8 +257,9 @@ fn doubles(name: &'static str, floats: &Shaped<Floats<'_>>, positions: Option<&[
         Floats::F64(values) => values.to_vec(),
         narrow => {
             narrow.check_narrow(name)?;
-            narrow.wide().into_iter().flatten().map(f64::from).collect()
+            let wide = narrow.wide().unwrap_or_default();
+            wide.iter().copied().map(f64::from).collect()
         }
     };
-    Ok(at(values, positions))
+    Ok(at(values.into(), positions).into_owned())
 }

@@ -47,6 +47,7 @@ pub use shaped::Shaped;
 pub(crate) use shaped::at;
 pub use warpfold_kernels::rowwise::VERSION;
 
+use bytemuck::zeroed_vec;
 use channels::Channels;
 pub(crate) use operands::Values;
 use ops::Scaled;
@@ -241,7 +242,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
     {
         let view = values.view();
         let shape = view.its_layout()?.shape().to_vec();
-        let (problem, Done { answers, sums, known }) = self.done_on_cpu(&view, None)?;
+        let (problem, Done { answers, sums, known }) = self.done_on_cpu(&view, None, None)?;
         Ok(Mapped {
             shape,
             values: answers,
@@ -250,22 +251,72 @@ impl<'a, Op: Operation> Row<'a, Op> {
         })
     }
 
-    /// What is done, and what is made of it on the CPU; of rows that are split with the words of each row's state, once that is known.
+    /// The same, to answers that are there already: a slice as long as the array, in C order. What is answered has no [`values`](Mapped::values).
+    ///
+    /// Cost: memory for the answers is neither allocated nor cleared, which of a large array takes as long as a cheap operation.
+    ///
+    /// # Errors
+    ///
+    /// As [`on_cpu`](Self::on_cpu); [`Error::LengthMismatch`] of a slice of another length. Of an operation without answers it is empty.
+    ///
+    /// ```
+    /// use warpfold::row;
+    ///
+    /// let mut answers = [0.0_f32; 3];
+    /// let mapped = row::softmax().on_cpu_into(&[1.0_f32, 2.0, 3.0], &mut answers)?;
+    /// assert_eq!(answers, [0.090_030_566, 0.244_728_48, 0.665_240_9]);
+    /// assert_eq!(mapped.known.log_sum_exp, [3.407_606_1]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn on_cpu_into<'v, V, U>(self, values: V, answers: &mut [U]) -> Result<Mapped<U, Op::Known>, Error>
+    where
+        V: AsView<'v>,
+        V::Element: RowElement,
+        U: RowElement,
+    {
+        let view = values.view();
+        let shape = view.its_layout()?.shape().to_vec();
+        let (problem, Done { answers, sums, known }) = self.done_on_cpu(&view, None, Some(answers))?;
+        Ok(Mapped {
+            shape,
+            values: answers,
+            sums: problem.has_sums.then(|| V::Element::into_floats(sums)),
+            known: known.into(),
+        })
+    }
+
+    /// What is done, and what is made of it on the CPU; of rows that are split with the words of each row's state, once that is known. Answers are new, unless there is
+    /// room for them.
     pub(crate) fn done_on_cpu<T: RowElement, U: RowElement>(
         self,
         view: &View<'_, T>,
         states: Option<&[[f32; 4]]>,
+        to: Option<&mut [U]>,
     ) -> Result<(Problem, Done<T, U>), Error> {
         let layout = view.its_layout()?;
         let problem = self.problem(&layout)?;
         let [from, _] = &problem.from;
         // Of rows of nothing, too, something is known.
         drop(room::<[f32; 4]>(from.count)?);
-        let (answers, sums) = (self.op.maps(), problem.has_sums);
-        drop(room::<U>(if answers { layout.len() } else { 0 })?);
+        let (count, sums) = (if self.op.maps() { layout.len() } else { 0 }, problem.has_sums);
+        let mut answers = vec![];
+        let to = match to {
+            Some(to) if to.len() as u64 == count => to,
+            Some(to) => {
+                return Err(Error::LengthMismatch {
+                    prepared: count,
+                    got: to.len() as u64,
+                });
+            }
+            None => {
+                drop(room::<U>(count)?);
+                answers = zeroed_vec(count as usize);
+                &mut answers
+            }
+        };
         drop(room::<T>(if sums { layout.len() } else { 0 })?);
         let second = self.second()?;
-        let wide = |floats: &Option<Shaped<Floats<'_>>>, i: usize| {
+        let wide = |floats: &Option<Shaped<Floats<'a>>>, i: usize| {
             let wide = floats.as_ref().and_then(|floats| floats.values.wide());
             wide.map(|wide| at(wide, problem.columns[i].as_deref()))
         };
@@ -276,7 +327,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
             whole,
             states,
         });
-        let done = map_rows::<T, U, _>(
+        let (sums, known) = map_rows::<T, U, _>(
             self.op.op(),
             &Rows {
                 values: view.values,
@@ -292,8 +343,9 @@ impl<'a, Op: Operation> Row<'a, Op> {
                 zeroes: self.op.zeroes(),
                 split,
             },
+            to,
         );
-        Ok((problem, done))
+        Ok((problem, Done { answers, sums, known }))
     }
 
     /// The other array, of that type, once weights and biases are found to be of types that its rows take.

@@ -1,5 +1,7 @@
 //! What a row operation reads beside an array: weights, another array, a mask, targets.
 
+use std::borrow::Cow;
+
 use warpfold_kernels::{element::Element, rowwise};
 
 use super::shaped::at;
@@ -66,7 +68,7 @@ macro_rules! floats {
 
 floats!(f32: F32 f16: F16 bf16: Bf16 f64: F64 f8e4m3: F8E4M3 f8e5m2: F8E5M2);
 
-impl Floats<'_> {
+impl<'a> Floats<'a> {
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -96,7 +98,7 @@ impl Floats<'_> {
 
     /// The bytes of those at some positions, one after the other; without any, of all.
     #[cfg(feature = "cuda")]
-    pub(crate) fn bytes_at(&self, positions: Option<&[usize]>) -> std::borrow::Cow<'_, [u8]> {
+    pub(crate) fn bytes_at(&self, positions: Option<&[usize]>) -> Cow<'_, [u8]> {
         let (all, bytes) = (self.bytes(), self.element().bytes());
         match positions {
             None => all.into(),
@@ -120,12 +122,12 @@ impl Floats<'_> {
     }
 
     /// As f32, exactly: of f64 there is none.
-    pub(crate) fn wide(&self) -> Option<Vec<f32>> {
-        fn of<T: Element<Wide = f32>>(values: &[T]) -> Vec<f32> {
+    pub(crate) fn wide(&self) -> Option<Cow<'a, [f32]>> {
+        fn of<'a, T: Element<Wide = f32>>(values: &[T]) -> Cow<'a, [f32]> {
             values.iter().map(|value| value.wide()).collect()
         }
-        Some(match self {
-            Self::F32(values) => values.to_vec(),
+        Some(match *self {
+            Self::F32(values) => Cow::Borrowed(values),
             Self::F16(values) => of(values),
             Self::Bf16(values) => of(values),
             Self::F8E4M3(values) => of(values),
@@ -147,7 +149,7 @@ pub enum FloatVec {
 }
 
 /// Elements that row operations read and write: f32, f16, bf16.
-pub trait RowElement: rowwise::RowElement + bytemuck::Zeroable {
+pub trait RowElement: rowwise::RowElement + bytemuck::Pod {
     /// Those of a slice, if they are of this type.
     #[doc(hidden)]
     fn of(floats: Floats<'_>) -> Option<&[Self]>;
@@ -367,7 +369,7 @@ impl Targets<'_> {
             Self::I32(values) => values.iter().map(|value| i64::from(*value)).collect(),
             Self::Later { .. } => return Err(Error::Row(RowFault::Missing { what: "targets" })),
         };
-        let values = at(values, positions);
+        let values = at(values.into(), positions).into_owned();
         if values.len() as u64 != rows {
             return Err(Error::Row(RowFault::Rows {
                 what: "targets",

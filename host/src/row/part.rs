@@ -233,7 +233,7 @@ impl Part<'_> {
         let view = values.view();
         let mut row = self.0.clone();
         row.op.gradient = None;
-        let (problem, done): (_, Done<V::Element, f32>) = row.done_on_cpu(&view, None)?;
+        let (problem, done): (_, Done<V::Element, f32>) = row.done_on_cpu(&view, None, None)?;
         let logits = self.logits(&view, &problem)?;
         Ok(Partials::of(&done.known, &logits))
     }
@@ -291,7 +291,7 @@ impl Part<'_> {
         let (targets, ignored) = self.0.checked_targets(&problem)?.unwrap_or_default();
         let known = self.losses_of(of_rows, &targets, ignored);
         let values = if self.0.op.maps() {
-            self.0.clone().done_on_cpu(&view, Some(&states))?.1.answers
+            self.0.clone().done_on_cpu(&view, Some(&states), None)?.1.answers
         } else {
             vec![]
         };

@@ -1,5 +1,7 @@
 //! Weights, biases and targets that say what shape they have.
 
+use std::borrow::Cow;
+
 use super::{Floats, Targets};
 use crate::{
     Error, RowFault, View,
@@ -105,7 +107,7 @@ fn in_order(layout: &Layout) -> Result<Vec<usize>, Error> {
 }
 
 /// Values at some positions; without any, all of them.
-pub(crate) fn at<T: Copy>(values: Vec<T>, positions: Option<&[usize]>) -> Vec<T> {
+pub(crate) fn at<'a, T: Copy>(values: Cow<'a, [T]>, positions: Option<&[usize]>) -> Cow<'a, [T]> {
     match positions {
         Some(positions) => positions.iter().map(|i| values[*i]).collect(),
         None => values,

@@ -5,7 +5,7 @@ use std::iter::zip;
 use pulp::{Simd, WithSimd};
 use warpfold_kernels::{arithmetic::single, rowwise::RowElement};
 
-use super::{Second, strip::Buffers};
+use super::Second;
 
 /// Makes the elements of a strip what they are before they are looked at.
 pub(super) struct Load<'a, T> {
@@ -15,7 +15,7 @@ pub(super) struct Load<'a, T> {
     pub(super) zeroes: bool,
     /// What stands for an element that the mask hides.
     pub(super) absent: f32,
-    pub(super) to: &'a mut Buffers,
+    pub(super) to: [&'a mut [f32]; 2],
 }
 
 impl<T: RowElement> WithSimd for Load<'_, T> {
@@ -23,7 +23,7 @@ impl<T: RowElement> WithSimd for Load<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let [firsts, seconds] = &mut self.to.0;
+        let [firsts, seconds] = self.to;
         let firsts = &mut firsts[..self.values.len()];
         widen(self.values, firsts);
         if self.negates {
@@ -53,23 +53,6 @@ impl<T: RowElement> WithSimd for Load<'_, T> {
 fn widen<T: RowElement>(from: &[T], to: &mut [f32]) {
     for (to, value) in zip(to, from) {
         *to = value.wide();
-    }
-}
-
-/// Rounds a strip's answers to where they are to lie.
-pub(super) struct Store<'a, U> {
-    pub(super) from: &'a Buffers,
-    pub(super) to: &'a mut [U],
-}
-
-impl<U: RowElement> WithSimd for Store<'_, U> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (to, value) in zip(self.to, &self.from.0[0]) {
-            *to = U::narrowed(*value);
-        }
     }
 }
 

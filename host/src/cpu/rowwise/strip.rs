@@ -1,4 +1,4 @@
-//! A strip of some leaves of a row on the CPU: as f32 in a near cache, folded, mapped.
+//! A strip: some leaves of a long row, or of several short ones, on the CPU: folded side by side, and mapped.
 //!
 //! Each step is a loop over neighbours in a function of its own that has the machine's vector instructions switched on. What knows an operation
 //! knows no types of elements, so it is compiled once for each. Leaves lie side by side so that columns, of which each pair waits for two before, are many at once.
@@ -8,13 +8,14 @@ use std::{iter::zip, ops::Range};
 use pulp::{Simd, WithSimd};
 use warpfold_kernels::{
     monoids::{Monoid, Words as _},
-    rowwise::{Column, First, Given, LeafFound, ROWS, RowOp, Second as SecondLook, Total, Value as _},
+    rowwise::{Column, First, Given, LeafFound, ROWS, RowElement, RowOp, Second as SecondLook, Total, Value as _},
 };
 
-use crate::cpu::states::{States, meet};
+use crate::cpu::states::{Block, States, meet};
 
-/// Elements of a strip, of all arrays together: 8 KiB as f32, which stay in the nearest cache.
-pub(super) const STRIP: usize = 2048;
+/// Elements of a strip, of all arrays together: 16 KiB as f32, which stay in the nearest cache. The more leaves, the less of the time goes into the last
+/// steps of their trees, which wait for each other: with half as many a row of 1024 f32 took a third longer (Intel Xeon with AVX-512, 2026-11-28).
+pub(super) const STRIP: usize = 4096;
 
 /// Columns of all leaves of a strip.
 const WIDTH: usize = STRIP / ROWS;
@@ -23,41 +24,119 @@ const WIDTH: usize = STRIP / ROWS;
 const BLOCK: usize = 32;
 
 /// Leaves of a strip, at most.
-const LEAVES: usize = 4;
+pub(super) const LEAVES: usize = WIDTH / BLOCK;
 
 /// The weights and the biases of columns that have none.
 static PLAIN: [[f32; STRIP]; 2] = [[Column::PLAIN.weight; STRIP], [Column::PLAIN.bias; STRIP]];
 
-/// The elements of a strip, as f32, and then their answers; the elements of the other array; and its weights and biases, where neighbours share them.
-pub(super) struct Buffers(pub(super) [[f32; STRIP]; 2], [Vec<f32>; 2]);
+/// How the leaves of a row lie.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    /// Elements of a leaf.
+    pub(super) leaf: usize,
+    /// The rows that a leaf has room for; one that is alone may have fewer, and fewer columns.
+    rows: usize,
+    /// The columns.
+    columns: usize,
+    /// Leaves of a row.
+    pub(super) leaves: usize,
+    /// Leaves of a strip.
+    pub(super) in_strip: usize,
+}
+
+impl Shape {
+    /// That of rows of `len` elements, whose leaves have rows of `width` and arrays of `most` rows.
+    pub(super) fn of(len: usize, width: usize, most: usize) -> Self {
+        let leaf = width * most;
+        let leaves = len.div_ceil(leaf);
+        let columns = len.next_power_of_two().clamp(BLOCK, width);
+        let in_strip = WIDTH / columns;
+        Self {
+            leaf,
+            rows: len.div_ceil(width).next_power_of_two().min(most),
+            columns,
+            leaves,
+            // Rows that are folded together are so whole.
+            in_strip: if leaves == 0 || leaves >= in_strip {
+                in_strip
+            } else {
+                in_strip / leaves * leaves
+            },
+        }
+    }
+
+    /// The elements that a leaf has room for.
+    pub(super) fn size(&self) -> usize {
+        self.rows * self.columns
+    }
+
+    /// Rows whose leaves are one strip.
+    pub(super) fn rows_together(&self) -> usize {
+        (self.in_strip / self.leaves.max(1)).max(1)
+    }
+}
+
+/// What a strip needs room for, once it needs it: clearing all of it takes a tenth of a short task.
+pub(super) struct Buffers {
+    /// The elements of each array, as f32.
+    pub(super) elements: [Vec<f32>; 2],
+    /// The weights and the biases, where neighbours share them.
+    pub(super) spread: [Vec<f32>; 2],
+}
 
 impl Buffers {
-    pub(super) fn new() -> Self {
-        Self([[0.0; STRIP]; 2], [vec![], vec![]])
-    }
-
-    #[inline(always)]
-    fn each(&self) -> [&[f32]; 2] {
-        self.0.each_ref().map(|array| &array[..])
-    }
-
-    /// Sets some elements to what an operation takes.
-    #[inline(always)]
-    fn fill<O: RowOp>(&mut self, range: Range<usize>, value: O::Value) {
-        for (array, value) in zip(&mut self.0, value.each()).take(O::Value::ARRAYS) {
-            array[range.clone()].fill(value);
+    pub(super) const fn new() -> Self {
+        Self {
+            elements: [vec![], vec![]],
+            spread: [vec![], vec![]],
         }
     }
 }
 
-/// What is known of a strip before it is read.
+/// A buffer that has room for a strip.
+pub(super) fn roomy(buffer: &mut Vec<f32>) -> &mut [f32] {
+    if buffer.is_empty() {
+        buffer.resize(STRIP, 0.0);
+    }
+    buffer
+}
+
+/// The elements of a leaf, of each array: in a buffer, or f32 where they lie.
+#[derive(Clone, Copy)]
+pub(super) enum Elements<'a> {
+    Loaded,
+    InPlace([&'a [f32]; 2]),
+}
+
+impl<'a> Elements<'a> {
+    /// Those in the buffer are at `loaded`.
+    #[inline(always)]
+    pub(super) fn each<'b>(self, buffer: &'b [Vec<f32>; 2], loaded: Range<usize>) -> [&'b [f32]; 2]
+    where
+        'a: 'b,
+    {
+        match self {
+            Self::Loaded => buffer.each_ref().map(|array| &array[loaded.clone()]),
+            Self::InPlace(each) => each,
+        }
+    }
+}
+
+/// Sets some elements to what an operation takes.
+#[inline(always)]
+fn fill<O: RowOp>(elements: &mut [Vec<f32>; 2], range: Range<usize>, value: O::Value) {
+    if range.is_empty() {
+        return;
+    }
+    for (array, value) in zip(elements, value.each()).take(O::Value::ARRAYS) {
+        array[range.clone()].fill(value);
+    }
+}
+
+/// What is known of a leaf before it is read.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a, O> {
     pub(super) op: O,
-    /// Elements of a row of a leaf.
-    pub(super) width: usize,
-    /// Elements of a leaf.
-    pub(super) leaf: usize,
     /// The row's weights and biases.
     pub(super) columns: [Option<&'a [f32]>; 2],
     /// How many neighbouring elements share one.
@@ -85,7 +164,7 @@ impl<'a, O: RowOp> Place<'a, O> {
     }
 
     /// Weights and biases that neighbours share, one of each element.
-    pub(super) fn spread(&self, Buffers(_, spread): &mut Buffers) {
+    pub(super) fn spread(&self, spread: &mut [Vec<f32>; 2]) {
         if self.span == 1 {
             return;
         }
@@ -102,22 +181,36 @@ impl<'a, O: RowOp> Place<'a, O> {
             }
         }
     }
+}
 
-    /// What becomes of the elements before they are looked at.
+/// Makes of loaded elements what they are before they are looked at.
+pub(super) struct Take<'a, O> {
+    pub(super) place: Place<'a, O>,
+    pub(super) elements: [&'a mut [f32]; 2],
+    pub(super) spread: &'a [Vec<f32>; 2],
+}
+
+impl<O: RowOp> WithSimd for Take<'_, O> {
+    type Output = ();
+
     #[inline(always)]
-    fn take(&self, buffers: &mut Buffers) {
-        if O::TAKES_COLUMNS {
-            let Buffers([firsts, seconds], spread) = buffers;
-            let [weights, biases] = self.weights_and_biases(spread);
-            let (firsts, seconds) = (&mut firsts[..self.seen], &mut seconds[..self.seen]);
-            for i in 0..self.seen {
-                let column = Column {
-                    weight: weights[i],
-                    bias: biases[i],
-                };
-                let value = self.op.take(O::Value::of([firsts[i], seconds[i]]), column, self.given);
-                [firsts[i], seconds[i]] = value.each();
-            }
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self {
+            place,
+            elements,
+            spread,
+        } = self;
+        let [weights, biases] = place.weights_and_biases(spread);
+        let [firsts, seconds] = elements.map(|array| &mut array[..place.seen]);
+        for i in 0..place.seen {
+            let column = Column {
+                weight: weights[i],
+                bias: biases[i],
+            };
+            let value = place
+                .op
+                .take(O::Value::of([firsts[i], seconds[i]]), column, place.given);
+            [firsts[i], seconds[i]] = value.each();
         }
     }
 }
@@ -131,7 +224,7 @@ pub(super) struct Leaf<O: RowOp> {
 
 impl<O: RowOp> Leaf<O> {
     /// Of no element.
-    fn nothing(op: O) -> Self {
+    pub(super) fn nothing(op: O) -> Self {
         Self {
             reference: op.reference(op.nothing(), 0),
             state: op.identity(),
@@ -156,21 +249,45 @@ impl<O: RowOp> Strip<O> {
         }
     }
 
-    /// Whether the map needs no elements.
     #[inline(always)]
-    pub(super) fn keeps(&self) -> bool {
+    fn keeps(&self) -> bool {
         O::KEEPS && !self.kept.is_empty()
+    }
+
+    /// What is kept of the elements of a leaf, so that the map needs no elements.
+    pub(super) fn kept(&self, leaf: Range<usize>) -> Option<&[O::Beside]> {
+        self.keeps().then(|| &self.kept[leaf])
     }
 }
 
-/// Folds the leaves of a strip.
-pub(super) struct Fold<'a, O: RowOp> {
-    pub(super) place: Place<'a, O>,
-    pub(super) buffers: &'a mut Buffers,
-    pub(super) to: &'a mut Strip<O>,
+/// A leaf of a strip that has elements.
+#[derive(Clone, Copy)]
+pub(super) struct Spot<'a> {
+    /// Its number in the strip.
+    pub(super) number: usize,
+    pub(super) elements: Elements<'a>,
+    /// How many they are.
+    pub(super) seen: usize,
 }
 
-impl<O: RowOp> WithSimd for Fold<'_, O> {
+impl Spot<'_> {
+    pub(super) const NONE: Self = Self {
+        number: 0,
+        elements: Elements::Loaded,
+        seen: 0,
+    };
+}
+
+/// Folds the leaves of a strip.
+pub(super) struct Fold<'a, 'b, O: RowOp> {
+    pub(super) op: O,
+    pub(super) shape: Shape,
+    pub(super) spots: &'b mut [Spot<'a>],
+    pub(super) buffers: &'b mut Buffers,
+    pub(super) to: &'b mut Strip<O>,
+}
+
+impl<O: RowOp> WithSimd for Fold<'_, '_, O> {
     type Output = ();
 
     #[inline(always)]
@@ -183,33 +300,41 @@ impl<O: RowOp> WithSimd for Fold<'_, O> {
     }
 }
 
-impl<O: RowOp> Fold<'_, O> {
+impl<O: RowOp> Fold<'_, '_, O> {
     #[inline(always)]
     fn fold<S: Simd, const FIELDS: usize>(self, simd: S) {
-        let Self { place, buffers, to } = self;
-        let (op, len) = (place.op, place.seen);
-        // A leaf that is alone may have fewer rows, and fewer columns.
-        let most = place.leaf / place.width;
-        let mut leaves = Leaves {
-            count: len.div_ceil(place.leaf),
-            rows: len.div_ceil(place.width).next_power_of_two().min(most),
-            columns: len.next_power_of_two().clamp(BLOCK, place.width),
-            references: [0.0; LEAVES],
-        };
+        let Self {
+            op,
+            shape,
+            spots,
+            buffers: Buffers { elements: loaded, .. },
+            to,
+        } = self;
+        let (size, count) = (shape.size(), spots.len());
         let mut states = States::<u32, WIDTH, FIELDS>::new();
         let mut pairs = States::<u32, { WIDTH / 2 }, FIELDS>::new();
-        let (count, size) = (leaves.count, leaves.rows * leaves.columns);
+        let mut references = [0.0; LEAVES];
+        let room = |spot: &Spot<'_>| spot.number * size..(spot.number + 1) * size;
+        let missing = |spot: &Spot<'_>| spot.number * size + spot.seen..(spot.number + 1) * size;
         // What is missing is what no look notices.
-        let missing = len..count * size;
-        let len_of = |leaf: usize| len.saturating_sub(leaf * size).min(size) as u32;
-        place.take(buffers);
-        buffers.fill::<O>(missing.clone(), op.absent());
+        for spot in spots.iter_mut().filter(|spot| spot.seen < size) {
+            if let Elements::InPlace(each) = spot.elements {
+                for (to, from) in zip(&mut *loaded, each) {
+                    roomy(to)[room(spot)][..spot.seen].copy_from_slice(from);
+                }
+                spot.elements = Elements::Loaded;
+            }
+            fill::<O>(loaded, missing(spot), op.absent());
+        }
+        let spots = &*spots;
         let firsts = if O::LOOKS_FIRST {
             fold_columns(
                 simd,
                 First(op),
-                buffers.each(),
-                &leaves,
+                shape,
+                &references[..count],
+                #[inline(always)]
+                |leaf| spots[leaf].elements.each(loaded, room(&spots[leaf])),
                 &mut states,
                 &mut pairs,
                 #[inline(always)]
@@ -218,25 +343,29 @@ impl<O: RowOp> Fold<'_, O> {
         } else {
             [op.nothing(); LEAVES]
         };
-        for (leaf, reference) in leaves.references[..count].iter_mut().enumerate() {
-            *reference = op.reference(firsts[leaf], len_of(leaf));
-        }
-        if O::MOVES {
-            buffers.fill::<O>(missing.clone(), op.moved(leaves.references[count - 1]));
+        for (spot, (reference, first)) in zip(spots, zip(&mut references, firsts)) {
+            *reference = op.reference(first, spot.seen as u32);
+            if O::MOVES {
+                fill::<O>(loaded, missing(spot), op.moved(*reference));
+            }
         }
         let look = SecondLook { op, reference: 0.0 };
         let sums = if to.keeps() {
             const { assert!(!O::KEEPS || O::Value::ARRAYS == 1, "of one array something may be kept") };
-            for (leaf, kept) in to.kept[..count * size].chunks_mut(size).enumerate() {
-                for (kept, value) in zip(kept, &buffers.0[0][leaf * size..]) {
-                    *kept = op.beside(O::value_of(*value), leaves.references[leaf]);
+            for (spot, reference) in zip(spots, references) {
+                let [values, _] = spot.elements.each(loaded, room(spot));
+                for (kept, value) in zip(&mut to.kept[room(spot)], values) {
+                    *kept = op.beside(O::value_of(*value), reference);
                 }
             }
+            let kept = &to.kept;
             fold_columns(
                 simd,
                 look,
-                [&to.kept, &to.kept],
-                &leaves,
+                shape,
+                &references[..count],
+                #[inline(always)]
+                |leaf| [&kept[room(&spots[leaf])]; 2],
                 &mut states,
                 &mut pairs,
                 #[inline(always)]
@@ -246,8 +375,10 @@ impl<O: RowOp> Fold<'_, O> {
             fold_columns(
                 simd,
                 look,
-                buffers.each(),
-                &leaves,
+                shape,
+                &references[..count],
+                #[inline(always)]
+                |leaf| spots[leaf].elements.each(loaded, room(&spots[leaf])),
                 &mut states,
                 &mut pairs,
                 #[inline(always)]
@@ -255,12 +386,16 @@ impl<O: RowOp> Fold<'_, O> {
             )
         };
         let totals = if O::TOTALS && op.totals() {
-            buffers.fill::<O>(missing, O::value_of(-0.0));
+            for spot in spots {
+                fill::<O>(loaded, missing(spot), O::value_of(-0.0));
+            }
             fold_columns(
                 simd,
                 Total(op),
-                buffers.each(),
-                &leaves,
+                shape,
+                &references[..count],
+                #[inline(always)]
+                |leaf| spots[leaf].elements.each(loaded, room(&spots[leaf])),
                 &mut states,
                 &mut pairs,
                 #[inline(always)]
@@ -269,90 +404,92 @@ impl<O: RowOp> Fold<'_, O> {
         } else {
             [-0.0; LEAVES]
         };
-        for leaf in 0..count {
+        for (leaf, spot) in spots.iter().enumerate() {
             let found = LeafFound {
                 first: firsts[leaf],
-                reference: leaves.references[leaf],
+                reference: references[leaf],
                 total: totals[leaf],
             };
-            to.leaves[leaf] = Leaf {
-                reference: leaves.references[leaf],
-                state: op.leaf(found, sums[leaf], len_of(leaf)),
+            to.leaves[spot.number] = Leaf {
+                reference: references[leaf],
+                state: op.leaf(found, sums[leaf], spot.seen as u32),
             };
         }
     }
 }
 
-/// Leaves side by side, and the reference of each.
-#[derive(Clone, Copy)]
-struct Leaves {
-    count: usize,
-    rows: usize,
-    columns: usize,
-    references: [f32; LEAVES],
-}
-
 /// The rows of each column of each leaf in pairs, then columns. States are passed one by one, so that the compiler knows that nothing else is where they are.
 #[inline(always)]
-fn fold_columns<S: Simd, A: Copy, M: Monoid<f32>, const FIELDS: usize>(
+#[expect(clippy::too_many_arguments, reason = "the buffers are the caller's")]
+fn fold_columns<'a, S: Simd, A: Copy + 'a, M: Monoid<f32>, const FIELDS: usize>(
     simd: S,
     monoid: M,
-    values: [&[A]; 2],
-    leaves: &Leaves,
+    shape: Shape,
+    references: &[f32],
+    values_of: impl Fn(usize) -> [&'a [A]; 2],
     columns_of: &mut States<u32, WIDTH, FIELDS>,
     pairs: &mut States<u32, { WIDTH / 2 }, FIELDS>,
     lift: impl Fn([A; 2], f32) -> M::State,
 ) -> [M::State; LEAVES] {
     const { assert!(ROWS == 4, "four rows are written out") };
-    let Leaves {
-        count,
-        rows,
-        columns,
-        references,
-    } = *leaves;
-    for (leaf, reference) in references.into_iter().enumerate().take(count) {
-        for start in (0..columns).step_by(BLOCK) {
-            let first = leaf * rows * columns + start;
-            let mut to = columns_of.part(leaf * columns + start, BLOCK);
-            let a = block(values, first);
-            match rows {
-                1 => {
+    let Shape { rows, columns, .. } = shape;
+    for (leaf, reference) in references.iter().enumerate() {
+        let reference = *reference;
+        let values = values_of(leaf);
+        let row = |number: usize| values.map(|array| array[number * columns..][..columns].as_chunks::<BLOCK>().0);
+        let mut to = columns_of.part(leaf * columns, columns);
+        let blocks = columns / BLOCK;
+        match rows {
+            1 => {
+                let a = row(0);
+                for number in 0..blocks {
+                    let mut block = Block::<u32, BLOCK, FIELDS>::new();
                     for i in 0..BLOCK {
-                        to.set(i, lift(pair(a, i), reference));
+                        block.set(i, lift(pair(a, number, i), reference));
                     }
+                    to.put(number * BLOCK, &block);
                 }
-                2 => {
-                    let b = block(values, first + columns);
+            }
+            2 => {
+                let (a, b) = (row(0), row(1));
+                for number in 0..blocks {
+                    let mut block = Block::<u32, BLOCK, FIELDS>::new();
                     for i in 0..BLOCK {
-                        let (a, b) = (lift(pair(a, i), reference), lift(pair(b, i), reference));
-                        to.set(i, monoid.combine(a, b));
+                        let lift = |row| lift(pair(row, number, i), reference);
+                        block.set(i, monoid.combine(lift(a), lift(b)));
                     }
+                    to.put(number * BLOCK, &block);
                 }
-                _ => {
-                    let (b, c) = (block(values, first + columns), block(values, first + 2 * columns));
-                    let d = block(values, first + 3 * columns);
+            }
+            _ => {
+                let (a, b, c, d) = (row(0), row(1), row(2), row(3));
+                for number in 0..blocks {
+                    let mut block = Block::<u32, BLOCK, FIELDS>::new();
                     for i in 0..BLOCK {
-                        let (a, b) = (lift(pair(a, i), reference), lift(pair(b, i), reference));
-                        let (c, d) = (lift(pair(c, i), reference), lift(pair(d, i), reference));
-                        to.set(i, monoid.combine(monoid.combine(a, b), monoid.combine(c, d)));
+                        let lift = |row| lift(pair(row, number, i), reference);
+                        let (ab, cd) = (monoid.combine(lift(a), lift(b)), monoid.combine(lift(c), lift(d)));
+                        block.set(i, monoid.combine(ab, cd));
                     }
+                    to.put(number * BLOCK, &block);
                 }
             }
         }
     }
     let mut states = [monoid.identity(); LEAVES];
-    meet(simd, monoid, columns_of, pairs, columns, &mut states[..count]);
+    meet(
+        simd,
+        monoid,
+        columns_of,
+        pairs,
+        columns,
+        &mut states[..references.len()],
+    );
     states
 }
 
 #[inline(always)]
-fn block<A>([firsts, seconds]: [&[A]; 2], first: usize) -> [&[A]; 2] {
-    [&firsts[first..][..BLOCK], &seconds[first..][..BLOCK]]
-}
-
-#[inline(always)]
-fn pair<A: Copy>([first, second]: [&[A]; 2], i: usize) -> [A; 2] {
-    [first[i], second[i]]
+fn pair<A: Copy>([firsts, seconds]: [&[[A; BLOCK]]; 2], number: usize, i: usize) -> [A; 2] {
+    [firsts[number][i], seconds[number][i]]
 }
 
 /// Neighbours meet until one state is left.
@@ -382,80 +519,89 @@ impl<O: RowOp> WithSimd for Neighbours<'_, O> {
     }
 }
 
-/// Maps a strip's elements to the answers, which stand in their place.
-pub(super) struct Map<'a, O: RowOp> {
+/// What else is known of a row: compiled for the machine's instructions, or each `fma` would be a call.
+pub(super) struct Known<O: RowOp> {
+    pub(super) op: O,
+    /// Its state, and how many of its elements are seen.
+    pub(super) row: (O::State, u64),
+    pub(super) given: Given,
+}
+
+impl<O: RowOp> WithSimd for Known<O> {
+    type Output = [f32; 4];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> [f32; 4] {
+        let (state, len) = self.row;
+        self.op.known(state, len, self.given)
+    }
+}
+
+/// Maps a leaf's elements to the answers, each rounded: this alone is compiled for every type of those, for an array of f32 between cost a tenth of a row of bf16.
+pub(super) struct Map<'a, O: RowOp, U> {
     pub(super) place: Place<'a, O>,
-    pub(super) strip: &'a Strip<O>,
+    pub(super) leaf: Leaf<O>,
     /// The state of the row, and how many of its elements are seen.
     pub(super) row: (O::State, u64),
     /// Whether the row is at most a leaf.
     pub(super) is_alone: bool,
-    /// How many answers it has, those of elements that are not seen too.
-    pub(super) len: usize,
-    /// The place of the row's target, if that is not before the strip.
+    /// The place of the row's target, if that is in the leaf.
     pub(super) target: Option<usize>,
-    pub(super) buffers: &'a mut Buffers,
+    pub(super) elements: [&'a [f32]; 2],
+    /// What was kept of them, in their place.
+    pub(super) kept: Option<&'a [O::Beside]>,
+    pub(super) spread: &'a [Vec<f32>; 2],
+    /// The answers, those of elements that are not seen too.
+    pub(super) to: &'a mut [U],
 }
 
-impl<O: RowOp> WithSimd for Map<'_, O> {
+impl<O: RowOp, U: RowElement> WithSimd for Map<'_, O, U> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self {
-            place, strip, buffers, ..
+            place,
+            leaf: Leaf { reference, state },
+            elements: [firsts, seconds],
+            to,
+            ..
         } = self;
         let (op, (row, seen)) = (place.op, self.row);
-        place.take(buffers);
-        let Buffers([firsts, seconds], spread) = buffers;
-        let columns = place.weights_and_biases(spread);
-        for (number, firsts) in firsts[..self.len].chunks_mut(place.leaf).enumerate() {
-            let at = number * place.leaf;
-            let is_seen = at < place.seen;
-            let Leaf { reference, state } = if is_seen {
-                strip.leaves[number]
-            } else {
-                Leaf::nothing(op)
-            };
-            let factors = if self.is_alone {
-                op.factors_alone(reference, row, seen, place.given)
-            } else {
-                op.factors(reference, state, row, seen, place.given)
-            };
-            let (firsts, unseen) = firsts.split_at_mut(place.seen.saturating_sub(at).min(firsts.len()));
-            unseen.fill(op.map(op.beside(op.absent(), reference), factors, Column::PLAIN));
-            let here = at..at + firsts.len();
-            let target = self
-                .target
-                .filter(|target| here.contains(target))
-                .map(|target| target - at);
-            let of_target = target.map(|i| {
-                let beside = op.beside(O::value_of(firsts[i]), reference);
-                (i, op.at_target(beside, factors))
-            });
-            if strip.keeps() {
-                const { assert!(!(O::KEEPS && O::HAS_COLUMNS)) };
-                for (to, kept) in zip(&mut *firsts, &strip.kept[here]) {
-                    *to = op.map(*kept, factors, Column::PLAIN);
-                }
-            } else {
-                let others = columns.map(|column| &column[here.clone()]);
-                for ((value, second), (weight, bias)) in
-                    zip(zip(&mut *firsts, &seconds[here]), zip(others[0], others[1]))
-                {
-                    let (weight, bias) = (*weight, *bias);
-                    let column = if O::HAS_COLUMNS {
-                        Column { weight, bias }
-                    } else {
-                        Column::PLAIN
-                    };
-                    let beside = op.beside(O::Value::of([*value, *second]), reference);
-                    *value = op.map(beside, factors, column);
-                }
+        let factors = if self.is_alone {
+            op.factors_alone(reference, row, seen, place.given)
+        } else {
+            op.factors(reference, state, row, seen, place.given)
+        };
+        let (to, unseen) = to.split_at_mut(place.seen);
+        unseen.fill(U::narrowed(op.map(
+            op.beside(op.absent(), reference),
+            factors,
+            Column::PLAIN,
+        )));
+        if let Some(kept) = self.kept {
+            const { assert!(!(O::KEEPS && (O::HAS_COLUMNS || O::TARGETS))) };
+            for (to, kept) in zip(&mut *to, kept) {
+                *to = U::narrowed(op.map(*kept, factors, Column::PLAIN));
             }
-            if let Some((i, answer)) = of_target {
-                firsts[i] = answer;
+        } else {
+            let [weights, biases] = place.weights_and_biases(self.spread);
+            for ((to, (first, second)), (weight, bias)) in
+                zip(zip(&mut *to, zip(firsts, seconds)), zip(weights, biases))
+            {
+                let (weight, bias) = (*weight, *bias);
+                let column = if O::HAS_COLUMNS {
+                    Column { weight, bias }
+                } else {
+                    Column::PLAIN
+                };
+                let beside = op.beside(O::Value::of([*first, *second]), reference);
+                *to = U::narrowed(op.map(beside, factors, column));
             }
+        }
+        if let Some(target) = self.target.filter(|target| *target < to.len()) {
+            let beside = op.beside(O::value_of(firsts[target]), reference);
+            to[target] = U::narrowed(op.at_target(beside, factors));
         }
     }
 }

@@ -267,9 +267,13 @@ pub fn grid(name: &str) -> Option<Grid> {
             };
             let ops = [
                 "softmax",
+                "softmax into",
                 "log-softmax",
+                "log-softmax into",
                 "layer-norm",
+                "layer-norm into",
                 "rms-norm",
+                "rms-norm into",
                 "cross-entropy",
                 "softmax-gradient",
             ];

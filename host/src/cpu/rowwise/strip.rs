@@ -8,7 +8,7 @@ use std::{iter::zip, ops::Range};
 use pulp::{Simd, WithSimd};
 use warpfold_kernels::{
     monoids::{Monoid, Words as _},
-    rowwise::{Column, First, Given, LeafFound, ROWS, RowElement, RowOp, Second as SecondLook, Total, Value as _},
+    rowwise::{Column, First, Given, LeafFound, ROWS, RowOp, Second as SecondLook, Total, Value as _},
 };
 
 use crate::cpu::states::{Block, States, meet};
@@ -28,7 +28,7 @@ const BLOCK: usize = 32;
 pub(super) const LEAVES: usize = WIDTH / BLOCK;
 
 /// The weights and the biases of columns that have none.
-static PLAIN: [[f32; STRIP]; 2] = [[Column::PLAIN.weight; STRIP], [Column::PLAIN.bias; STRIP]];
+pub(super) static PLAIN: [[f32; STRIP]; 2] = [[Column::PLAIN.weight; STRIP], [Column::PLAIN.bias; STRIP]];
 
 /// How the leaves of a row lie.
 #[derive(Clone, Copy)]
@@ -152,7 +152,7 @@ pub(super) struct Place<'a, O> {
 impl<'a, O: RowOp> Place<'a, O> {
     /// The weights and the biases of the elements, once those that are shared are [spread](Self::spread).
     #[inline(always)]
-    fn weights_and_biases<'b>(&self, spread: &'b [Vec<f32>; 2]) -> [&'b [f32]; 2]
+    pub(super) fn weights_and_biases<'b>(&self, spread: &'b [Vec<f32>; 2]) -> [&'b [f32]; 2]
     where
         'a: 'b,
     {
@@ -219,7 +219,7 @@ impl<O: RowOp> WithSimd for Take<'_, O> {
 /// A leaf's reference and state.
 #[derive(Clone, Copy)]
 pub(super) struct Leaf<O: RowOp> {
-    reference: f32,
+    pub(super) reference: f32,
     pub(super) state: O::State,
 }
 
@@ -491,123 +491,4 @@ fn fold_columns<'a, S: Simd, A: Copy + 'a, M: Monoid<f32>, const FIELDS: usize>(
 #[inline(always)]
 fn pair<A: Copy>([firsts, seconds]: [&[[A; BLOCK]]; 2], number: usize, i: usize) -> [A; 2] {
     [firsts[number][i], seconds[number][i]]
-}
-
-/// Neighbours meet until one state is left.
-pub(super) struct Neighbours<'a, O: RowOp> {
-    pub(super) op: O,
-    pub(super) states: &'a mut [O::State],
-}
-
-impl<O: RowOp> WithSimd for Neighbours<'_, O> {
-    type Output = O::State;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> O::State {
-        let Self { op, states } = self;
-        let mut left = states.len();
-        while left > 1 {
-            for pair in 0..left / 2 {
-                states[pair] = op.combine(states[2 * pair], states[2 * pair + 1]);
-            }
-            // One that has no neighbour is combined with nothing.
-            if left % 2 == 1 {
-                states[left / 2] = states[left - 1];
-            }
-            left = left.div_ceil(2);
-        }
-        states.first().copied().unwrap_or_else(|| op.identity())
-    }
-}
-
-/// What else is known of a row: compiled for the machine's instructions, or each `fma` would be a call.
-pub(super) struct Known<O: RowOp> {
-    pub(super) op: O,
-    /// Its state, and how many of its elements are seen.
-    pub(super) row: (O::State, u64),
-    pub(super) given: Given,
-}
-
-impl<O: RowOp> WithSimd for Known<O> {
-    type Output = [f32; 4];
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> [f32; 4] {
-        let (state, len) = self.row;
-        self.op.known(state, len, self.given)
-    }
-}
-
-/// Maps a leaf's elements to the answers, each rounded: this alone is compiled for every type of those, for an array of f32 between cost a tenth of a row of bf16.
-pub(super) struct Map<'a, O: RowOp, U> {
-    pub(super) place: Place<'a, O>,
-    pub(super) leaf: Leaf<O>,
-    /// The state of the row, and how many of its elements are seen.
-    pub(super) row: (O::State, u64),
-    /// Whether the row is at most a leaf.
-    pub(super) is_alone: bool,
-    /// The place of the row's target, if that is in the leaf.
-    pub(super) target: Option<usize>,
-    pub(super) elements: [&'a [f32]; 2],
-    /// What was kept of them, in their place.
-    pub(super) kept: Option<&'a [O::Beside]>,
-    pub(super) spread: &'a [Vec<f32>; 2],
-    /// The answers, those of elements that are not seen too.
-    pub(super) to: &'a mut [U],
-}
-
-impl<O: RowOp, U: RowElement> WithSimd for Map<'_, O, U> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self {
-            place,
-            leaf: Leaf { reference, state },
-            elements: [firsts, seconds],
-            to,
-            ..
-        } = self;
-        let (op, (row, seen)) = (place.op, self.row);
-        let factors = if self.is_alone {
-            op.factors_alone(reference, row, seen, place.given)
-        } else {
-            op.factors(reference, state, row, seen, place.given)
-        };
-        let (to, unseen) = to.split_at_mut(place.seen);
-        unseen.fill(U::narrowed(op.map(
-            op.beside(op.absent(), reference),
-            factors,
-            Column::PLAIN,
-        )));
-        if let Some(kept) = self.kept {
-            const { assert!(!(O::KEEPS && (O::HAS_COLUMNS || O::TARGETS))) };
-            for (to, kept) in zip(&mut *to, kept) {
-                *to = U::narrowed(op.map(*kept, factors, Column::PLAIN));
-            }
-        } else {
-            // What takes columns before the first look needs them no more, and they may not be spread.
-            let [weights, biases] = if O::HAS_COLUMNS {
-                place.weights_and_biases(self.spread)
-            } else {
-                PLAIN.each_ref().map(|column| &column[..place.seen])
-            };
-            for ((to, (first, second)), (weight, bias)) in
-                zip(zip(&mut *to, zip(firsts, seconds)), zip(weights, biases))
-            {
-                let (weight, bias) = (*weight, *bias);
-                let column = if O::HAS_COLUMNS {
-                    Column { weight, bias }
-                } else {
-                    Column::PLAIN
-                };
-                let beside = op.beside(O::Value::of([*first, *second]), reference);
-                *to = U::narrowed(op.map(beside, factors, column));
-            }
-        }
-        if let Some(target) = self.target.filter(|target| *target < to.len()) {
-            let beside = op.beside(O::value_of(firsts[target]), reference);
-            to[target] = U::narrowed(op.at_target(beside, factors));
-        }
-    }
 }

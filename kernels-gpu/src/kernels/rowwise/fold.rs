@@ -37,7 +37,7 @@ const WARPS: u32 = 4;
 ///
 /// # Safety
 ///
-/// As [`map_leaves`](super::map_leaves); there are fewer than 2³² leaves.
+/// As [`map_leaves`](super::map_leaves); there are fewer than 2³² leaves, and elements of a row.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn fold_leaves<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
     // SAFETY: passed on to the caller.

@@ -1,0 +1,116 @@
+use super::*;
+
+/// Elements of a leaf of bf16.
+const LEAF: u64 = 1024;
+
+#[test]
+fn forms_differ_in_launches() {
+    let plan =
+        |leaves: u64, lie: Lie, form: Form| RowPlan::new("softmax", Type::Bf16, [9, leaves * LEAF], lie, form, 16);
+    for (leaves, lie, form, launches) in [
+        (1, Lie::Plain, Form::Unfused, 1),
+        (2, Lie::Plain, Form::Unfused, 3),
+        (256, Lie::Plain, Form::Unfused, 3),
+        (257, Lie::Plain, Form::Unfused, 4),
+        (1, Lie::Plain, Form::Online, 1),
+        (128, Lie::Plain, Form::Online, 1),
+        (128, Lie::Plain, Form::Best, 1),
+        (1025, Lie::Plain, Form::Best, 4),
+        (1, Lie::Apart, Form::Best, 1),
+        (2, Lie::Apart, Form::Best, 3),
+    ] {
+        let plan = plan(leaves, lie, form).expect("a plan");
+        assert_eq!(plan.launches(), launches, "{plan}, {form:?}");
+    }
+    for (lie, leaves) in [(Lie::Plain, 1025), (Lie::Apart, 2)] {
+        let told = plan(leaves, lie, Form::Online);
+        assert!(matches!(told, Err(Error::Row(RowFault::TooLong { .. }))), "{leaves}");
+    }
+}
+
+/// Losses of rows of any length that is not short: a warp folds whole rows, several of them where there are many. Of few rows, and of long ones, leaves are folded alone, and then what
+/// is known of rows is made of those states.
+#[test]
+fn leaves_are_folded_alone() {
+    for (purpose, [count, len], run, launches) in [
+        (Purpose::Know, [9, LEAF], 1, 1),
+        (Purpose::Know, [9, 3 * LEAF - 8], 1, 2),
+        (Purpose::Know, [32_768, LEAF], 8, 1),
+        (Purpose::Know, [1 << 20, LEAF], 32, 1),
+        (Purpose::Know, [3000, 3 * LEAF], 3, 1),
+        (Purpose::Know, [9000, 16 * LEAF], 3 * 16, 1),
+        (Purpose::Know, [9000, 17 * LEAF], 4, 2),
+        (Purpose::Know, [64, 256 * LEAF], 4, 2),
+        (Purpose::Know, [64, 256 * LEAF + 8], 4, 3),
+        (Purpose::States, [9, LEAF], 1, 1),
+        (Purpose::States, [64, 256 * LEAF + 8], 4, 3),
+    ] {
+        let of = |op| {
+            RowPlan::of(RowProblem {
+                library: &LIBRARY,
+                op,
+                element: Type::Bf16,
+                size: [count, len],
+                lie: Lie::Plain,
+                form: Form::Best,
+                cluster: 16,
+                purpose,
+            })
+            .expect("a plan")
+        };
+        let plan = of("cross_entropy");
+        let leaves = count * len.div_ceil(LEAF);
+        assert_eq!(
+            (plan.way, plan.run, plan.launches()),
+            (Way::Fold, run, launches),
+            "{plan}"
+        );
+        assert_eq!(u64::from(plan.blocks), leaves.div_ceil(4 * u64::from(run)), "{plan}");
+        // Of an operation without such kernels each leaf has a warp of the kernel that maps.
+        let other = of("layer_norm");
+        assert_eq!((other.way, other.run), (Way::Leaf, 0), "{other}");
+    }
+    let of_len = |len: u64| {
+        let plan = RowPlan::of(RowProblem {
+            library: &LIBRARY,
+            op: "cross_entropy",
+            element: Type::Bf16,
+            size: [9, len],
+            lie: Lie::Plain,
+            form: Form::Best,
+            cluster: 16,
+            purpose: Purpose::Know,
+        });
+        plan.expect("a plan").way
+    };
+    assert_eq!([of_len((1 << 32) - 8), of_len(1 << 32)], [Way::Fold, Way::Leaf]);
+}
+
+/// One launch folds a part and another maps it, be it a leaf; neither takes plain launches alone.
+#[test]
+fn parts_are_folded_and_mapped_apart() {
+    for (len, levels) in [
+        (0, &[1][..]),
+        (1, &[1]),
+        (LEAF, &[1]),
+        (LEAF + 1, &[2, 1]),
+        (300 * LEAF, &[300, 2, 1]),
+    ] {
+        for lie in [Lie::Plain, Lie::InRuns, Lie::Apart] {
+            let plan = RowPlan::of(RowProblem {
+                library: &LIBRARY,
+                op: "cross_entropy",
+                element: Type::Bf16,
+                size: [9, len],
+                lie,
+                form: Form::Best,
+                cluster: 16,
+                purpose: Purpose::Part,
+            })
+            .expect("a plan");
+            assert!(plan.is_split && !plan.must_be_plain() && plan.cluster() == 1, "{plan}");
+            assert_eq!(plan.levels(), levels, "{plan}");
+            assert_eq!(plan.workspace_words(), 9 * 4 * levels.iter().sum::<u64>(), "{plan}");
+        }
+    }
+}

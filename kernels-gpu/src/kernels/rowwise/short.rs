@@ -1,0 +1,113 @@
+//! Short rows, which neighbouring lanes have together.
+
+use super::{Arguments, Lane, Plain, Reach, write};
+use crate::{
+    element::{Element, Item as _},
+    kernels::rows::Width,
+    rowwise::{Given, ROWS, RowOp, Value as _},
+    simt::Simt,
+    stages::{
+        each::each,
+        reduce::leaf::{self, Leaf, Packed as _, Shared},
+    },
+    tree::{LANES, vector_elements},
+};
+
+/// Folds rows of at most 32 vectors, of [plain](super::RowLaunch::is_plain) launches, and maps them unless they have [targets](RowOp::TARGETS).
+///
+/// ```text
+/// lane: a vector of each of N rows ─ first look ─ a row's lanes: a transposing butterfly ─ second look: the same ─ map, by factors that one lane of a row made
+/// ```
+///
+/// # Safety
+///
+/// As [`map_leaves`](super::map_leaves).
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub unsafe fn map_short<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+    const { assert!(ROWS == 4, "rows of a leaf, of one array and of two") };
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if O::Value::ARRAYS == 1 {
+            short::<S, T, O, 4>(simt, op, arguments);
+        } else {
+            short::<S, T, O, 2>(simt, op, arguments);
+        }
+    }
+}
+
+/// [`map_short`], as many rows at once as a leaf has.
+///
+/// # Safety
+///
+/// As [`map_leaves`](super::map_leaves).
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, arguments: Arguments<T>) {
+    let op = op.plain();
+    let Width::Lanes(lanes) = Width::of(T::ELEMENT, arguments.rows.len) else {
+        return;
+    };
+    let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
+    let each_lanes = LANES / lanes;
+    let first = u64::from(simt.lane() % lanes) * vector_elements::<T>() as u64;
+    let before = warp * u64::from(K as u32 * each_lanes) + u64::from(simt.lane() / lanes);
+    // SAFETY: passed on to the caller.
+    let mut lane = unsafe {
+        let spot = arguments.wide_spot(before, first);
+        let apart = Some(each_lanes.into());
+        let mut lane = Lane::<S, T, O, Plain, K>::read(simt, op, arguments, spot, apart, Reach::Vectors);
+        lane.ask();
+        lane
+    };
+    if O::TAKES_COLUMNS {
+        each!(slot < K, 4 => {
+            let spot = lane.spot_of(slot);
+            // SAFETY: passed on to the caller.
+            lane.given[slot] = unsafe { arguments.given::<S, O>(simt, spot.row, spot.start.0) };
+        });
+    }
+    let shared = Shared::<S, K>::of(simt, lanes);
+    let row = |number: u32| before + u64::from(shared.slot(number) * each_lanes);
+    let len = |number: usize| arguments.there(row(number as u32)) as u32;
+    // A target's element is a load that waits for another: both are under way while rows are folded.
+    // SAFETY: passed on to the caller.
+    let given = |row: u64| unsafe { arguments.given::<S, O>(simt, row, arguments.rows.regular(row).start.0) };
+    let mut target = if O::TARGETS { given(row(0)) } else { [0.0; 2] };
+    let (lane, references, leaves) = leaf::fold_short::<S, T, O, _, K>(op, lane, shared, len);
+    // A target's answer is another's: rows of those that map are a leaf's.
+    if !O::TARGETS && !arguments.out.start.is_null() {
+        let lane = if O::KEEPS { lane } else { lane.again() };
+        let factors = shared.each(|number| {
+            let (Leaf { reference, state }, given) = (leaves[number], nth(shared.slot(number as u32), lane.given));
+            op.factors_alone(reference, state, arguments.rows.len, given)
+        });
+        // SAFETY: passed on to the caller; each row has these lanes alone.
+        unsafe { write::write_short(lane, references, shared.handed(factors)) };
+    }
+    if !arguments.notes::<O>() || !shared.finishes() {
+        return;
+    }
+    // In a loop, for it is much code.
+    let (mut leaves, mut number) = (leaves, simt.opaque(0));
+    while number < shared.count() {
+        let row = row(number);
+        if O::TARGETS && number > 0 {
+            target = given(row);
+        }
+        if row < arguments.rows.count {
+            // SAFETY: passed on to the caller; each row has one such lane.
+            unsafe { arguments.note(simt, op, row, leaves[0].state, arguments.rows.len, target) };
+        }
+        leaves = leaf::turned(leaves);
+        number = simt.opaque(number + 1);
+    }
+}
+
+/// What is given of a slot's row: without indexing, which would put it in memory.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn nth<const K: usize>(number: u32, given: [Given; K]) -> Given {
+    let mut of = given[0];
+    each!(slot < K, 4 => if slot as u32 == number {
+        of = given[slot];
+    });
+    of
+}

@@ -89,7 +89,10 @@ impl Peers {
 
     /// Prints what they did as JSON.
     pub fn print_json(&self, what: json::What<'_>, outcomes: &[Option<Outcome>], bytes: usize) {
-        for (peer, outcome) in self.0.iter().flatten().zip(outcomes.iter().flatten()) {
+        for (peer, outcome) in self.0.iter().zip(outcomes) {
+            let (Some(peer), Some(outcome)) = (peer, outcome) else {
+                continue;
+            };
             match outcome {
                 Outcome::Seconds(seconds) => json::of_peer(what, (peer.name, &peer.version), seconds * 1e6, bytes),
                 Outcome::Wrong(why) => json::failed(what, peer.name, why),

@@ -41,7 +41,7 @@ impl<'a, Op: Scales> Row<'a, Op> {
 }
 
 impl<'a, Op: HasWeights> Row<'a, Op> {
-    /// Adds an array, of the elements' type, to the elements first; each sum is rounded to that type, and [given back](Mapped::sums) too. It broadcasts to the array's
+    /// Adds an array, of the elements' type, to the elements first; each sum is rounded to that type, and [given back](super::Mapped::sums) too. It broadcasts to the array's
     /// shape if it has one.
     pub fn residual(self, residual: impl Into<Operand<'a>>) -> Self {
         self.with(Kind::Residual, residual.into())

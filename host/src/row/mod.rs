@@ -241,15 +241,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
         V::Element: RowElement,
         U: RowElement,
     {
-        let view = values.view();
-        let shape = view.its_layout()?.shape().to_vec();
-        let (problem, Done { answers, sums, known }) = self.done_on_cpu(&view, None, None)?;
-        Ok(Mapped {
-            shape,
-            values: answers,
-            sums: problem.has_sums.then(|| V::Element::into_floats(sums)),
-            known: known.into(),
-        })
+        self.mapped_on_cpu(values, None)
     }
 
     /// The same, to answers that are there already: a slice as long as the array, in C order. What is answered has no [`values`](Mapped::values).
@@ -275,9 +267,19 @@ impl<'a, Op: Operation> Row<'a, Op> {
         V::Element: RowElement,
         U: RowElement,
     {
+        self.mapped_on_cpu(values, Some(answers))
+    }
+
+    /// Either.
+    fn mapped_on_cpu<'v, V, U>(self, values: V, into: Option<&mut [U]>) -> Result<Mapped<U, Op::Known>, Error>
+    where
+        V: AsView<'v>,
+        V::Element: RowElement,
+        U: RowElement,
+    {
         let view = values.view();
         let shape = view.its_layout()?.shape().to_vec();
-        let (problem, Done { answers, sums, known }) = self.done_on_cpu(&view, None, Some(answers))?;
+        let (problem, Done { answers, sums, known }) = self.done_on_cpu(&view, None, into)?;
         Ok(Mapped {
             shape,
             values: answers,

@@ -46,6 +46,12 @@ impl<'a, Op: HasWeights> Row<'a, Op> {
     pub fn residual(self, residual: impl Into<Operand<'a>>) -> Self {
         self.with(Kind::Residual, residual.into())
     }
+
+    /// A weight of each column, of the elements' type or any of the three: a slice, or a view of a [shape](Shaped).
+    pub fn weight(self, weights: impl Into<Shaped<Floats<'a>>>) -> Self {
+        let weights = Some(weights.into());
+        Self { weights, ..self }
+    }
 }
 
 impl Row<'_, Softmax> {
@@ -53,14 +59,6 @@ impl Row<'_, Softmax> {
     pub fn all_masked(mut self, masked: AllMasked) -> Self {
         self.op.masked = masked;
         self
-    }
-}
-
-impl<'a, Op: HasWeights> Row<'a, Op> {
-    /// A weight of each column, of the elements' type or any of the three: a slice, or a view of a [shape](Shaped).
-    pub fn weight(self, weights: impl Into<Shaped<Floats<'a>>>) -> Self {
-        let weights = Some(weights.into());
-        Self { weights, ..self }
     }
 }
 

@@ -19,7 +19,7 @@ mod write;
 
 pub use apart::map_apart;
 pub use columns::{CHUNK, sum_columns};
-pub use fold::{MOST_LEAVES, MOST_ROWS, fold_leaves};
+pub use fold::{MOST_LEAVES, MOST_ROWS, WARPS, fold_leaves};
 pub use launch::{Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Targets};
 pub use points::{ENTRIES, find_columns};
 pub use short::map_short;
@@ -207,6 +207,12 @@ impl<T: Element> Arguments<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     const fn leaf<O: RowOp>() -> u64 {
         leaf_elements(T::BYTES, O::Value::ARRAYS) as u64
+    }
+
+    /// Leaves of a row; one of a row of nothing.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn leaves_of_row(self) -> u32 {
+        u32::max(self.leaves, 1)
     }
 
     /// The row that this warp is of, and its place there.

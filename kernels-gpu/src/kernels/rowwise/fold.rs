@@ -22,8 +22,8 @@ pub const MOST_LEAVES: u32 = LANES / 2;
 /// Rows of which a warp writes at once what is known: a lane for each.
 pub const MOST_ROWS: u32 = LANES;
 
-/// Warps of a block, at most.
-const WARPS: u32 = 4;
+/// Warps of a block, at most: so many have room in shared memory.
+pub const WARPS: u32 = 4;
 
 /// Folds the leaves of [plain](super::RowLaunch::is_plain) launches.
 ///
@@ -57,7 +57,7 @@ pub unsafe fn fold_leaves<S: Simt, T: Element, O: RowOp>(simt: S, op: O, argumen
 /// As [`fold_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments: Arguments<T>) {
-    let all = arguments.rows.count as u32 * u32::max(arguments.leaves, 1);
+    let all = arguments.rows.count as u32 * arguments.leaves_of_row();
     // Of the first lane: so a compiler knows that all lanes have the same.
     let number = (simt.block() * simt.warps() + simt.shuffle(simt.warp(), 0)) * arguments.run;
     if number >= all {
@@ -70,7 +70,7 @@ unsafe fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arg
     let mut words = unsafe { at.load::<S, O, N>(simt, op, arguments) };
     if arguments.mode == Mode::Whole {
         // SAFETY: passed on to the caller.
-        unsafe { rows.ask(arguments.run / u32::max(arguments.leaves, 1)) };
+        unsafe { rows.ask(arguments.run / arguments.leaves_of_row()) };
     }
     loop {
         let mut next = at.next::<O>(arguments);
@@ -87,7 +87,7 @@ unsafe fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arg
             if arguments.mode == Mode::Whole {
                 rows.push(at, of.state);
             } else if simt.lane() == 0 {
-                let number = at.row * u32::max(arguments.leaves, 1) + at.leaf;
+                let number = at.row * arguments.leaves_of_row() + at.leaf;
                 store_state(simt, arguments.states, number.into(), of.state);
             }
             words = ahead;
@@ -118,7 +118,7 @@ impl<T: Element> At<T> {
     /// At the leaf of that number among all.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn new<S: Simt, O: RowOp>(simt: S, arguments: Arguments<T>, number: u32) -> Self {
-        let leaves = u32::max(arguments.leaves, 1);
+        let leaves = arguments.leaves_of_row();
         let (row, leaf) = (number / leaves, number % leaves);
         let before = leaf * Arguments::<T>::leaf::<O>() as u32;
         let place = before + simt.lane() * vector_elements::<T>() as u32;
@@ -133,7 +133,7 @@ impl<T: Element> At<T> {
     /// The one after it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn next<O: RowOp>(self, arguments: Arguments<T>) -> Self {
-        let (leaf, leaves) = (Arguments::<T>::leaf::<O>(), u32::max(arguments.leaves, 1));
+        let (leaf, leaves) = (Arguments::<T>::leaf::<O>(), arguments.leaves_of_row());
         let is_last = self.leaf + 1 == leaves;
         let to_next = arguments.rows.stride.0 - (u64::from(leaves - 1) * leaf) as i64;
         // Rows of which all is seen end with their last leaf.
@@ -283,7 +283,7 @@ impl<S: Simt, T: Element, O: RowOp> Rows<S, T, O> {
             arguments,
             first,
         } = self;
-        let leaves = u32::max(arguments.leaves, 1);
+        let leaves = arguments.leaves_of_row();
         let (mut total, row) = (state, self.row(at.row - first as u32));
         if leaves > 1 {
             if simt.lane() == 0 {

@@ -8,7 +8,7 @@ use crate::{
     simt::Simt,
     stages::{
         each::each,
-        reduce::leaf::{self, Leaf, Packed as _, Shared},
+        reduce::leaf::{self, Leaf, Packed as _, Slots},
     },
     tree::{LANES, vector_elements},
 };
@@ -65,30 +65,30 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, a
             lane.given[slot] = unsafe { arguments.given::<S, O>(simt, spot.row, spot.start.0) };
         });
     }
-    let shared = Shared::<S, K>::of(simt, lanes);
-    let row = |number: u32| before + u64::from(shared.slot(number) * each_lanes);
+    let slots = Slots::<S, K>::of(simt, lanes);
+    let row = |number: u32| before + u64::from(slots.slot(number) * each_lanes);
     let len = |number: usize| arguments.there(row(number as u32)) as u32;
     // A target's element is a load that waits for another: both are under way while rows are folded.
     // SAFETY: passed on to the caller.
     let given = |row: u64| unsafe { arguments.given::<S, O>(simt, row, arguments.rows.regular(row).start.0) };
     let mut target = if O::TARGETS { given(row(0)) } else { [0.0; 2] };
-    let (lane, references, leaves) = leaf::fold_short::<S, T, O, _, K>(op, lane, shared, len);
+    let (lane, references, leaves) = leaf::fold_short::<S, T, O, _, K>(op, lane, slots, len);
     // A target's answer is another's: rows of those that map are a leaf's.
     if !O::TARGETS && !arguments.out.start.is_null() {
         let lane = if O::KEEPS { lane } else { lane.again() };
-        let factors = shared.each(|number| {
-            let (Leaf { reference, state }, given) = (leaves[number], nth(shared.slot(number as u32), lane.given));
+        let factors = slots.each(|number| {
+            let (Leaf { reference, state }, given) = (leaves[number], nth(slots.slot(number as u32), lane.given));
             op.factors_alone(reference, state, arguments.rows.len, given)
         });
         // SAFETY: passed on to the caller; each row has these lanes alone.
-        unsafe { write::write_short(lane, references, shared.handed(factors)) };
+        unsafe { write::write_short(lane, references, slots.handed(factors)) };
     }
-    if !arguments.notes::<O>() || !shared.finishes() {
+    if !arguments.notes::<O>() || !slots.finishes() {
         return;
     }
     // In a loop, for it is much code.
     let (mut leaves, mut number) = (leaves, simt.opaque(0));
-    while number < shared.count() {
+    while number < slots.count() {
         let row = row(number);
         if O::TARGETS && number > 0 {
             target = given(row);

@@ -1,8 +1,8 @@
 //! A leaf in two looks, of a [row operation](crate::rowwise), and the states of leaves.
 
-mod shared;
+mod slots;
 
-pub use shared::{Shared, fold_short};
+pub use slots::{Slots, fold_short};
 
 use crate::{
     element::Element,

@@ -17,7 +17,7 @@ use crate::{
 /// Short rows that neighbouring lanes have together, a power of two of them: of each of `K` slots a row. What is made of a row once is made by one of its lanes, and others are
 /// handed it.
 #[derive(Clone, Copy)]
-pub struct Shared<S, const K: usize> {
+pub struct Slots<S, const K: usize> {
     simt: S,
     held: Transposed,
     /// The first lane of the row.
@@ -26,7 +26,7 @@ pub struct Shared<S, const K: usize> {
     lanes: u32,
 }
 
-impl<S: Simt, const K: usize> Shared<S, K> {
+impl<S: Simt, const K: usize> Slots<S, K> {
     /// Of rows of so many lanes each.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn of(simt: S, lanes: u32) -> Self {
@@ -111,7 +111,7 @@ impl<S: Simt, const K: usize> Shared<S, K> {
 pub fn fold_short<S: Simt, T: Element, O: RowOp, P: Packed<O, K>, const K: usize>(
     op: O,
     packed: P,
-    shared: Shared<S, K>,
+    slots: Slots<S, K>,
     len: impl Fn(usize) -> u32,
 ) -> (P, [f32; K], [Leaf<O::State>; K]) {
     const { assert_largest::<O>() };
@@ -121,24 +121,24 @@ pub fn fold_short<S: Simt, T: Element, O: RowOp, P: Packed<O, K>, const K: usize
             Some(largest) if O::FINDS_LARGEST => largest,
             _ => of_rows::<T, _, _, _, K>(First(op), packed, |_| First(op)),
         };
-        found = shared.met(First(op), of);
+        found = slots.met(First(op), of);
     }
     let mut totals = [-0.0; K];
     if O::TOTALS && op.totals() {
-        totals = shared.met(Total(op), of_rows::<T, _, _, _, K>(Total(op), packed, |_| Total(op)));
+        totals = slots.met(Total(op), of_rows::<T, _, _, _, K>(Total(op), packed, |_| Total(op)));
     }
-    let mine = shared.each(|number| op.reference(found[number], len(number)));
-    let references = shared.handed(mine);
+    let mine = slots.each(|number| op.reference(found[number], len(number)));
+    let references = slots.handed(mine);
     let packed = packed.seen_again();
     let second = |reference: f32| Second { op, reference };
     let mut sums = of_rows::<T, _, _, _, K>(second(0.0), packed, |slot| second(references[slot]));
     if op.sums_one() {
-        let firsts = shared.met(Total(op), sums.map(O::Sums::first));
+        let firsts = slots.met(Total(op), sums.map(O::Sums::first));
         each!(slot < K, 4 => sums[slot] = sums[slot].with_first(firsts[slot]));
     } else {
-        sums = shared.met(second(0.0), sums);
+        sums = slots.met(second(0.0), sums);
     }
-    let leaves = shared.each(|number| {
+    let leaves = slots.each(|number| {
         let found = LeafFound {
             first: found[number],
             reference: mine[number],

@@ -27,6 +27,13 @@ pub(super) struct Rows<'a, T, const WHOLE: bool> {
     there: u32,
 }
 
+/// The same block of columns of each row. No function: with an array of slices the compiler kept calls in the loop.
+macro_rules! blocks {
+    ($start:ident: $($row:ident)*) => {
+        $(let $row = &$row[$start..][..BLOCK];)*
+    };
+}
+
 impl<'a, T: Item> Rows<'a, T, true> {
     /// Of a leaf all of which is there.
     #[inline(always)]
@@ -89,18 +96,7 @@ impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
             if WHOLE {
                 prefetch(a, start / BLOCK, width / BLOCK);
             }
-            let (a, b, c, d) = (
-                &a[start..][..BLOCK],
-                &b[start..][..BLOCK],
-                &c[start..][..BLOCK],
-                &d[start..][..BLOCK],
-            );
-            let (e, f, g, h) = (
-                &e[start..][..BLOCK],
-                &f[start..][..BLOCK],
-                &g[start..][..BLOCK],
-                &h[start..][..BLOCK],
-            );
+            blocks!(start: a b c d e f g h);
             let mut block = Block::<W, BLOCK, FIELDS>::new();
             for at in 0..BLOCK {
                 let column = start + at;
@@ -137,18 +133,7 @@ impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
             if WHOLE {
                 prefetch(a, start / BLOCK, width / BLOCK);
             }
-            let (a, b, c, d) = (
-                &a[start..][..BLOCK],
-                &b[start..][..BLOCK],
-                &c[start..][..BLOCK],
-                &d[start..][..BLOCK],
-            );
-            let (e, f, g, h) = (
-                &e[start..][..BLOCK],
-                &f[start..][..BLOCK],
-                &g[start..][..BLOCK],
-                &h[start..][..BLOCK],
-            );
+            blocks!(start: a b c d e f g h);
             let (mut block, mut out) = (Block::<W, BLOCK, FIELDS>::new(), 0_u32);
             for at in 0..BLOCK {
                 let column = start + at;

@@ -158,8 +158,11 @@ const MANY_LEAVES: u64 = 4096;
 /// 2026-11-28 losses of 8,192 rows of 8,192 f32 took 65.0 µs by 4,096 warps, 73.7 by 2,048, and 87.8 by 1,024.
 const MANY_ROWS: u64 = 2048;
 
-/// The most leaves that a warp folds.
+/// The most leaves that a warp folds of rows that have a launch for theirs alone, and where there are so many that all warps of a GPU have that many several times over.
+/// On one H200 on 2026-11-28 losses of 1,024 rows of 262,144 bf16 took 155.7 µs by 8 leaves a warp, 160.5 by 4; those of 256 rows of 152,064 are best by 4.
 const MOST_OF_A_WARP: u64 = 4;
+const MOST_OF_MANY: u64 = 8;
+const VERY_MANY_LEAVES: u64 = 2 * MOST_OF_MANY * MANY_LEAVES;
 
 /// Blocks of the largest cluster.
 pub(crate) const MOST_BLOCKS: u32 = 16;
@@ -287,6 +290,7 @@ impl RowPlan {
         };
         let run = match way {
             Way::Fold if is_whole => count.div_ceil(MANY_LEAVES).min(MOST_ROWS.into()) as u32 * leaves as u32,
+            Way::Fold if all_leaves >= VERY_MANY_LEAVES => MOST_OF_MANY as u32,
             Way::Fold => (all_leaves / MANY_LEAVES).clamp(1, MOST_OF_A_WARP) as u32,
             _ => 0,
         };

@@ -53,8 +53,51 @@ pub fn maximum_bf16_pair(a: u32, b: u32) -> u32 {
         use super::single::maximum;
         let high = |word: u32| f32::from_bits(word & 0xffff_0000);
         let low = |word: u32| f32::from_bits(word << 16);
-        to_bf16(maximum(low(a), low(b)), maximum(high(a), high(b)))
+        // One of two bf16 is one, so nothing is rounded.
+        let bits = |larger: f32| if larger.is_nan() { 0x7fff_0000 } else { larger.to_bits() };
+        bits(maximum(low(a), low(b))) >> 16 | bits(maximum(high(a), high(b)))
     }
+}
+
+/// Of two f16 in each word all bits of each that equals the other word's: zeros are equal, and a NaN equals nothing.
+#[inline(always)]
+#[must_use]
+pub fn equal_f16_pair(a: u32, b: u32) -> u32 {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    return crate::simt::nvptx::arithmetic::equal_f16_pair(a, b);
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+    {
+        use crate::element::{Element as _, f16};
+        let wide = |word: u32, shift: u32| f16::from_bits((word >> shift) as u16).wide();
+        all_bits(wide(a, 0) == wide(b, 0)) >> 16 | all_bits(wide(a, 16) == wide(b, 16)) << 16
+    }
+}
+
+/// The same of two bf16.
+#[inline(always)]
+#[must_use]
+pub fn equal_bf16_pair(a: u32, b: u32) -> u32 {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+    return crate::simt::nvptx::arithmetic::equal_bf16_pair(a, b);
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_90")))]
+    {
+        let high = |word: u32| f32::from_bits(word & 0xffff_0000);
+        let low = |word: u32| f32::from_bits(word << 16);
+        all_bits(low(a) == low(b)) >> 16 | all_bits(high(a) == high(b)) << 16
+    }
+}
+
+/// The same of an f32 in each.
+#[inline(always)]
+#[must_use]
+pub fn equal_f32(a: u32, b: u32) -> u32 {
+    all_bits(f32::from_bits(a) == f32::from_bits(b))
+}
+
+/// All bits, or none.
+#[inline(always)]
+const fn all_bits(yes: bool) -> u32 {
+    if yes { u32::MAX } else { 0 }
 }
 
 /// The bits of an f32, those of a NaN being `0x7fff_ffff`, which is what arithmetic on GPUs has.

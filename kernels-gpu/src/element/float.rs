@@ -1,11 +1,11 @@
 //! f32 and f64.
 
 use super::{Accumulator, Arithmetic, Element, Factor, Float, Rank, Real, Type, Unscaled, Wide, root};
-use crate::arithmetic::{double, single};
+use crate::arithmetic::{double, narrow, single};
 
 /// What f32 and f64 have alike, which is everything but their widths.
 macro_rules! float {
-    ($float:ident, $bits:ident, $int:ident, $type:ident, nan: $nan:literal, flip: $flip:ident, canonical: $canonical:ident, scale: $scale:ident, root: $root:path, exp: $exp:path, maximum: $maximum:expr) => {
+    ($float:ident, $bits:ident, $int:ident, $type:ident, nan: $nan:literal, flip: $flip:ident, canonical: $canonical:ident, scale: $scale:ident, root: $root:path, exp: $exp:path, maximum: $maximum:expr, equal: $equal:expr) => {
         /// A float's bits as an integer of the same order, and back: those of negative numbers order the other way round.
         const fn $flip(bits: $int) -> $int {
             bits ^ ((bits >> ($int::BITS - 1)) & $int::MAX)
@@ -61,6 +61,7 @@ macro_rules! float {
                 $canonical(rank)
             }
             const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = $maximum;
+            const WORD_EQUAL: Option<fn(u32, u32) -> u32> = $equal;
             #[inline]
             fn to_f64(self) -> f64 {
                 f64::from(self)
@@ -174,5 +175,5 @@ macro_rules! float {
     };
 }
 
-float!(f32, u32, i32, F32, nan: 0x7fc0_0000, flip: flip_32, canonical: canonical_f32, scale: Unscaled, root: root::root, exp: single::exp, maximum: Some(single::maximum_bits));
-float!(f64, u64, i64, F64, nan: 0x7ff8_0000_0000_0000, flip: flip_64, canonical: canonical_f64, scale: Factor, root: double::sqrt, exp: double::exp, maximum: None);
+float!(f32, u32, i32, F32, nan: 0x7fc0_0000, flip: flip_32, canonical: canonical_f32, scale: Unscaled, root: root::root, exp: single::exp, maximum: Some(single::maximum_bits), equal: Some(narrow::equal_f32));
+float!(f64, u64, i64, F64, nan: 0x7ff8_0000_0000_0000, flip: flip_64, canonical: canonical_f64, scale: Factor, root: double::sqrt, exp: double::exp, maximum: None, equal: None);

@@ -5,7 +5,7 @@
 
 use super::{Element, Float, Real, Type, Unscaled, root::root};
 use crate::{
-    arithmetic::narrow::{maximum_bf16_pair, maximum_f16_pair, to_bf16, to_f16},
+    arithmetic::narrow::{equal_bf16_pair, equal_f16_pair, maximum_bf16_pair, maximum_f16_pair, to_bf16, to_f16},
     monoids::Words,
 };
 
@@ -59,7 +59,7 @@ mod own {
 
 /// A format: how its bits become an f32, exactly, and the numbers that rounding to it needs.
 macro_rules! half {
-    ($half:ident, $type:ident, widen: $widen:path, maximum: $maximum:path, narrow: $narrow:path, format: $format:expr) => {
+    ($half:ident, $type:ident, widen: $widen:path, maximum: $maximum:path, equal: $equal:path, narrow: $narrow:path, format: $format:expr) => {
         impl Element for $half {
             const TYPE: Type = Type::$type;
             #[inline]
@@ -104,6 +104,7 @@ macro_rules! half {
                 <Self as Float>::from_f64(f64::from(rank))
             }
             const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = Some($maximum);
+            const WORD_EQUAL: Option<fn(u32, u32) -> u32> = Some($equal);
             #[inline]
             fn to_f64(self) -> f64 {
                 f64::from(self.rank())
@@ -154,8 +155,8 @@ macro_rules! half {
     };
 }
 
-half!(f16, F16, widen: widen_f16, maximum: maximum_f16_pair, narrow: to_f16, format: Format { mantissa: 10, least: -14, bias: 15, infinite: true });
-half!(bf16, Bf16, widen: widen_bf16, maximum: maximum_bf16_pair, narrow: to_bf16, format: Format { mantissa: 7, least: -126, bias: 127, infinite: true });
+half!(f16, F16, widen: widen_f16, maximum: maximum_f16_pair, equal: equal_f16_pair, narrow: to_f16, format: Format { mantissa: 10, least: -14, bias: 15, infinite: true });
+half!(bf16, Bf16, widen: widen_bf16, maximum: maximum_bf16_pair, equal: equal_bf16_pair, narrow: to_bf16, format: Format { mantissa: 7, least: -126, bias: 127, infinite: true });
 
 #[inline]
 fn widen_bf16(bits: u16) -> f32 {

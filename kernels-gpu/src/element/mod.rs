@@ -310,6 +310,8 @@ pub trait Real: Element {
     /// The larger of two at each place of two words, in the order of [keys](Rank::key); all NaNs are one. Of floats for which newer GPUs
     /// have an instruction.
     const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = None;
+    /// All bits of each of a word's that equals the other word's: zeros do, and a NaN equals nothing. Of the same floats.
+    const WORD_EQUAL: Option<fn(u32, u32) -> u32> = None;
 
     /// In f64: exactly, but for integers of 64 bits, which are rounded.
     fn to_f64(self) -> f64;

@@ -16,7 +16,7 @@ use crate::{
         load_state, narrow,
         reduce::{
             grid::{self, Meeting},
-            packed::{Packed, is_maximum},
+            packed::{Packed, is_of_words},
             team::Team,
             thread::{eight, fold_eight},
         },
@@ -212,7 +212,7 @@ unsafe fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
         }
         // SAFETY: passed on to the caller.
         let next = unsafe { column.read(simt, op) };
-        if step > 0 && const { is_maximum::<S, T, M>() } {
+        if step > 0 && const { is_of_words::<T, M>() } {
             let of_column = Packed(op).vector(T::of(words, 0));
             each!(i < WORDS, 4 => largest[i] = Packed(op).combine(largest[i], of_column[i]));
         } else if step > 0 {
@@ -235,7 +235,7 @@ unsafe fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
             });
         }
         if step == steps {
-            if const { is_maximum::<S, T, M>() } {
+            if const { is_of_words::<T, M>() } {
                 each!(i < vector_elements::<T>() => states[i] = op.lift(Packed(op).element(largest, i), 0));
             }
             return states;
@@ -431,24 +431,29 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(
     let each = u32::next_power_of_two(((block.tiles - 1) >> u32::trailing_zeros(share.parts)) + 1);
     let first = share.part * each;
     let mut left = u32::min(u32::saturating_sub(block.tiles, first), each);
+    // Each call's own number to a compiler: it would keep the addresses of all slots from round to round.
+    let answers = simt.opaque(block.answers);
     let mut from = slots.wrapping_add(block.slot(answer, first) as usize);
     let mut pending = Pending::<_, SLOT_LEVELS>::nothing(op);
     let mut group = simt.opaque(0);
     while left > 0 {
         let state = |i: u32| {
-            if i < left {
+            let state: M::State = if i < left {
                 // SAFETY: passed on to the caller: it is there.
-                unsafe { load_state(simt, from, u64::from(i * block.answers)) }
+                unsafe { load_state(simt, from, u64::from(i * answers)) }
             } else {
                 op.identity()
-            }
+            };
+            // A compiler that knew where there is an identity would combine each with its neighbour as soon as it is there, and not before the next
+            // is asked for.
+            M::State::from_words(|word| simt.opaque(state.word(word)))
         };
         let of = |first: u32| eight(|i| state(first + i));
         let (a, b, c, d) = (of(0), of(8), of(16), of(24));
         let two = |a, b| op.combine(fold_eight(op, a), fold_eight(op, b));
         let state = op.combine(two(a, b), two(c, d));
         pending.push(simt, op, group, state);
-        from = from.wrapping_add((SLOTS_AT_ONCE * block.answers) as usize);
+        from = from.wrapping_add((SLOTS_AT_ONCE * answers) as usize);
         left = u32::saturating_sub(left, SLOTS_AT_ONCE);
         group = simt.opaque(group + 1);
     }

@@ -17,6 +17,7 @@ use crate::{
             in_order,
             packed::{Packed, is_maximum},
             rows::{self, Transposed},
+            sought::{Sought, seeks_maximum},
             warp,
         },
         strategy::Strategy,
@@ -115,7 +116,8 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(
     }
 }
 
-/// Folds a warp's rows, from number `first` on, that are [whole vectors](plain::tiling); unless elements of one are out of [bounds](Monoid::is_bounded).
+/// Folds a warp's rows, from number `first` on, that are [whole vectors](plain::tiling); unless elements of one are out of [bounds](Monoid::is_bounded), or
+/// an index is sought and one is a NaN.
 ///
 /// # Safety
 ///
@@ -134,6 +136,12 @@ unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
     let read = unsafe { plain::load(simt, extents, tiling, first, op.filler()) };
     let mut states = if const { is_maximum::<S, T, M>() } {
         rows::reduce_words(simt, op, read, held)
+    } else if const { seeks_maximum::<S, T, M>() } {
+        let (states, has_nan) = rows::seek_words(simt, op, read, held);
+        if simt.any(has_nan) {
+            return false;
+        }
+        states
     } else if const { M::ALGEBRA.sums_relative } {
         let (states, is_bounded) = rows::fold_relative(simt, op, read);
         if simt.any(!is_bounded) {
@@ -151,6 +159,8 @@ unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
         if held.finishes(tiling.lane(simt)) && number < extents.count {
             let total = if const { is_maximum::<S, T, M>() } {
                 Packed(op).state(states[0].word(0))
+            } else if const { seeks_maximum::<S, T, M>() } {
+                Sought(op).found(u64::from_words(|i| states[0].word(i)))
             } else {
                 states[0]
             };

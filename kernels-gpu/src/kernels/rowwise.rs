@@ -6,6 +6,7 @@
 //! [Plain](RowLaunch::is_plain) launches have kernels of their own for each type. In all others elements of 16 bits share their kernels, whichever of the two types they are.
 
 mod apart;
+mod ask;
 mod columns;
 mod fold;
 mod launch;

@@ -212,6 +212,14 @@ impl<T: Real> Monoid<T> for Arg {
         self.order.beyond::<T>(word, self.to_beat::<T>(best))
     }
     const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = T::WORD_MAXIMUM;
+    const WORD_EQUAL: Option<fn(u32, u32) -> u32> = T::WORD_EQUAL;
+    #[inline(always)]
+    fn turned_places(self) -> u32 {
+        match self.ties {
+            Ties::First => 0,
+            Ties::Last => u32::MAX,
+        }
+    }
     #[inline(always)]
     fn turned_signs(self) -> u32 {
         self.order.turned_signs::<T>()

@@ -153,6 +153,16 @@ pub trait Monoid<T>: Copy {
     /// [associates](Algebra::associates), be its state. Such an operator has a [filler](Self::filler), states of one word, and elements of 2 bytes or 4.
     const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = None;
 
+    /// All bits of each float of a word that equals the other word's, of an operator that [selects](Algebra::selects) by the [maximum](Self::WORD_MAXIMUM)
+    /// the index of one element: zeros are equal, and a NaN equals nothing.
+    const WORD_EQUAL: Option<fn(u32, u32) -> u32> = None;
+
+    /// Bits of an index in 32 bits that are flipped so that of equals the one that is sought has the lowest: none, or all.
+    #[inline(always)]
+    fn turned_places(self) -> u32 {
+        0
+    }
+
     /// Bits of a word that are flipped so that the element that is sought is the largest: none, or the signs.
     #[inline(always)]
     fn turned_signs(self) -> u32 {

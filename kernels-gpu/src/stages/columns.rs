@@ -175,19 +175,26 @@ impl Weights {
         self.start.is_null() || self.floats == floats
     }
 
-    /// A vector of them as they lie, of the rows' type, if it is wanted: what is made of it can wait until it is there. Ones where there are none.
+    /// A vector of them as they lie, of the rows' type, if it is wanted: what is made of it can wait until it is there. `otherwise` where there are none.
     ///
     /// # Safety
     ///
     /// As [`load`](Self::load), where it is wanted.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(crate) unsafe fn ask<S: Simt>(self, simt: S, floats: Floats, first: u64, is_wanted: bool) -> [u32; WORDS] {
+    pub(crate) unsafe fn ask<S: Simt>(
+        self,
+        simt: S,
+        floats: Floats,
+        first: u64,
+        is_wanted: bool,
+        otherwise: f32,
+    ) -> [u32; WORDS] {
         if is_wanted && !self.start.is_null() {
             let from = self.start.wrapping_add((first as usize) << floats.shift());
             // SAFETY: passed on to the caller.
             unsafe { simt.load_shared_input_vector(from.cast()) }
         } else {
-            [floats.narrow(Column::PLAIN.weight, Column::PLAIN.weight); WORDS]
+            [floats.narrow(otherwise, otherwise); WORDS]
         }
     }
 
@@ -286,11 +293,20 @@ impl Loaded {
         biases: [Column::PLAIN.bias; WORDS],
     };
 
-    /// Half of the weights of a vector, or all of 4 bytes, by its words; without biases.
+    /// Half of the weights of a vector, or all of 4 bytes, by its words; and of the biases, if there are any.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(crate) fn of_words<T: Element>(floats: Floats, words: [u32; WORDS], half: usize) -> Self {
-        let (all, mut columns) = (floats.unpack::<T>(words), Self::PLAIN);
+    pub(crate) fn of_words<T: Element>(
+        floats: Floats,
+        weights: [u32; WORDS],
+        biases: Option<[u32; WORDS]>,
+        half: usize,
+    ) -> Self {
+        let (all, mut columns) = (floats.unpack::<T>(weights), Self::PLAIN);
         each!(i < WORDS, 4 => columns.weights[i] = all[(half * WORDS + i) % MOST]);
+        if let Some(biases) = biases {
+            let all = floats.unpack::<T>(biases);
+            each!(i < WORDS, 4 => columns.biases[i] = all[(half * WORDS + i) % MOST]);
+        }
         columns
     }
 

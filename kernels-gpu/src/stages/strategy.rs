@@ -199,7 +199,8 @@ impl Strategy {
     /// Whether all elements of `rows` rows are folded at once, without a loop: where that is little code, or pays. What is known to be whole
     /// needs no tests.
     ///
-    /// On H100s on 2026-11-25 std of 2²⁸ f32 took 377 µs with whole leaves in a loop, and 362 at once.
+    /// On H100s on 2026-11-25 std of 2²⁸ f32 took 377 µs with whole leaves in a loop, and 362 at once. On an H200 on 2026-11-28 dot products of bf16 took 4.5 µs for 4.9 of 2²⁰, and 18.8 for 20.4
+    /// of 2²⁴.
     #[must_use]
     pub const fn folds_at_once(self, rows: usize, is_whole: bool) -> bool {
         match (self.bytes(), rows, is_whole) {
@@ -208,7 +209,7 @@ impl Strategy {
             (_, 1 | 2, _) => !self.is_heavy() || self.words <= 2,
             (4 | 8, _, true) if self.algebra.associates && is_large(self.words) => false,
             (4 | 8, _, true) => !self.is_heavy() || self.algebra.folds_columns || self.words <= 2,
-            (2, _, true) => self.words <= 2 && !self.algebra.folds_columns && self.arrays == 1,
+            (2, _, true) => self.words <= 2 && !self.algebra.folds_columns && (self.arrays == 1 || self.words == 1),
             _ => false,
         }
     }
@@ -252,11 +253,10 @@ impl Strategy {
 /// Columns.
 impl Strategy {
     /// Whether answers that are neighbours have code of their own, a lane having [those of a vector](crate::kernels::columns): of one array,
-    /// whose states have room in registers. Not extrema of 2 bytes, whose keys spill where there is no maximum of words.
+    /// whose states have room in registers.
     #[must_use]
     pub const fn has_columns(self) -> bool {
-        let has_room = self.bytes() == 4 || !self.algebra.in_any_order();
-        has_room && self.is_usual_float() && self.algebra.commutes && self.words == 1 && !self.is_heavy()
+        self.is_usual_float() && self.algebra.commutes && self.words == 1 && !self.is_heavy()
     }
 
     /// Whether it is of one array of f16, bf16 or f32: whose short rows and columns have code of their own. For all types it would be too
@@ -273,7 +273,8 @@ impl Strategy {
     ///
     /// On one H200 on 2026-11-27 sums of f32 rows of 64 took 64.7 µs for 103.8, of 256 9.5 for 14.5; sums of bf16 34.2 for 75.3 and 6.3 for 12.2. Not so where
     /// combining two states is much code, unless elements are [summed relative to the largest](Algebra::sums_relative): then log-sum-exp of f32 rows of 64
-    /// took 83.7 µs for 246, of bf16 65.2 (one H200, 2026-11-28).
+    /// took 83.7 µs for 246, of bf16 65.2 (one H200, 2026-11-28). Indices that are [sought by words](crate::stages::reduce::sought::Sought) took 33.9 µs for 44.6 of
+    /// f32 rows of 1,024, and 40.9 for 56.9 of bf16 rows of 64 (the same).
     #[must_use]
     pub const fn folds_rows_at_once(self) -> bool {
         let is_plain = self.algebra.commutes && !self.algebra.folds_columns;

@@ -9,7 +9,7 @@ use crate::{
     rowwise::{Given, RowOp, Value as _},
     simt::Simt,
     stages::{
-        columns::{Held, Loaded, MOST},
+        columns::{Held, MOST},
         each::each,
         load::{
             around::Around,
@@ -45,8 +45,8 @@ pub(super) struct Lane<S, T: Element, O, V, const N: usize> {
     pub(super) is_wide: bool,
     firsts: Vectors<N>,
     seconds: Vectors<N>,
-    /// Weights of the vectors' columns, if they were [asked for](Self::ask): of short rows those of the first.
-    asked: Option<Vectors<N>>,
+    /// Weights of the vectors' columns, and biases, if they were [asked for](Self::ask): of short rows those of the first.
+    pub(super) asked: Option<[Vectors<N>; 2]>,
     variant: PhantomData<V>,
 }
 
@@ -114,52 +114,6 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
             seconds: [[0; WORDS]; N],
             asked: None,
             variant: PhantomData,
-        }
-    }
-
-    /// Asks for the weights of what is there, where they are [alone](RowOp::HAS_BIASES): they are under way with the row, or while it is folded.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_leaves`](super::map_leaves).
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn ask(&mut self) {
-        let Self { simt, arguments, .. } = *self;
-        let (weight, floats) = (arguments.columns.weight, arguments.floats);
-        let are_alone = V::PLAIN && O::HAS_COLUMNS && !O::HAS_BIASES && arguments.mode != Mode::Fold;
-        let are_taken = V::PLAIN && O::TAKES_COLUMNS;
-        if !(are_alone || are_taken) || !weight.can_be_asked_for(floats) {
-            return;
-        }
-        let mut asked = [[0; WORDS]; N];
-        each!(row < N, 4 => if row == 0 || self.apart.is_none() {
-            let spot = self.spot_of(row);
-            // SAFETY: passed on to the caller.
-            asked[row] = unsafe { weight.ask(simt, floats, spot.first, spot.present > 0) };
-        });
-        self.asked = Some(asked);
-    }
-
-    /// Weights and biases of half a vector's columns, or all of 4 bytes, so many of which are there.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_leaves`](super::map_leaves).
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn columns(&self, row: usize, half: usize, left: u32) -> Loaded {
-        let Self { simt, arguments, .. } = *self;
-        let before = half * WORDS;
-        let left = u32::saturating_sub(left, before as u32);
-        let first = self.spot_of(row).first + before as u64;
-        match self.asked {
-            _ if !O::HAS_COLUMNS && !O::TAKES_COLUMNS => Loaded::PLAIN,
-            // Neighbouring short rows have the same.
-            Some(asked) => {
-                let row = if self.apart.is_some() { 0 } else { row };
-                Loaded::of_words::<T>(arguments.floats, asked[row], half)
-            }
-            // SAFETY: passed on to the caller.
-            None => unsafe { arguments.columns.load(simt, first, left, self.is_wide) },
         }
     }
 

@@ -41,8 +41,14 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
             if !O::KEEPS {
                 self.lane = self.lane.again();
             }
-            // SAFETY: passed on to the caller.
-            each!(row < N, 4 => unsafe { self.write_vector(row) });
+            // SAFETY: passed on to the caller. Weights and biases are asked for a row ahead: those of all take too many registers.
+            unsafe {
+                self.lane.ask_late(0);
+                each!(row < N, 4 => {
+                    self.lane.ask_late(row + 1);
+                    self.write_vector(row);
+                });
+            }
         } else {
             let mut row = simt.opaque(0);
             while row < N as u32 {

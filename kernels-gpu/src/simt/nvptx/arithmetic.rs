@@ -55,6 +55,16 @@ instruction!(
     maximum_bf16_pair(a, b) -> u32, reg32, "max.NaN.bf16x2 {}, {}, {};"
 );
 instruction!(
+    /// Of two f16 all bits of each that equals the other word's.
+    #[cfg(target_feature = "sm_80")]
+    equal_f16_pair(a, b) -> u32, reg32, "set.eq.u32.f16x2 {}, {}, {};"
+);
+instruction!(
+    /// Of two bf16, likewise.
+    #[cfg(target_feature = "sm_90")]
+    equal_bf16_pair(a, b) -> u32, reg32, "set.eq.u32.bf16x2 {}, {}, {};"
+);
+instruction!(
     /// The larger one; +0.0 is larger than −0.0, anything is larger than a NaN.
     #[cfg(not(target_feature = "sm_80"))]
     max_f32(a, b) -> f32, reg32, "max.f32 {}, {}, {};"

@@ -61,6 +61,44 @@ impl<T: Source> Read<ROWS> for Places<T> {
     }
 }
 
+impl<T: Source> Places<T> {
+    /// The elements of a column of a part, as a vector of them; the extent's first where there is none. They have as many rows as a vector has elements.
+    ///
+    /// # Safety
+    ///
+    /// As [`fold_part`](crate::stages::reduce::apart::fold_part), of an extent that is not empty and whose elements are a step apart.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub unsafe fn column<S: Simt>(self, simt: S, column: u32) -> [u32; WORDS] {
+        debug_assert!(vector_elements::<T>() == ROWS, "a column fills a vector");
+        let step = T::of(self.extents.step, self.array) as isize;
+        let mut at = self
+            .start
+            .wrapping_offset((self.first + u64::from(column)) as isize * step);
+        let mut place = column;
+        vector::<T>(|_| {
+            let from = if place < self.present { at } else { self.start };
+            place += row_elements::<T>() as u32;
+            at = at.wrapping_offset(row_elements::<T>() as isize * step);
+            // SAFETY: passed on to the caller; the element is present, or the first of its extent.
+            unsafe { load_element(simt, from) }
+        })
+    }
+
+    /// The bits of an element of a part that stands for several indices.
+    ///
+    /// # Safety
+    ///
+    /// As [`fold_part`](crate::stages::reduce::apart::fold_part); it is present.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub unsafe fn element<S: Simt>(self, simt: S, place: u64) -> u64 {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let offset = T::of(self.extents.within(simt, self.first + place), self.array);
+            load_element(simt, self.start.wrapping_offset(offset as isize))
+        }
+    }
+}
+
 /// The words of a part, element by element.
 ///
 /// # Safety
@@ -133,27 +171,16 @@ unsafe fn load_with_step<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vect
 /// As [`load_part`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_by_layout<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
-    let Places {
-        extents,
-        array,
-        start,
-        first,
-        present,
-        filler,
-    } = places;
     let mut rows = [[0; WORDS]; ROWS];
     // A number of turns that no compiler knows, as in `load_elements`.
     let turns = simt.opaque((ROWS * vector_elements::<T>()) as u32) as usize;
     let mut turn = 0;
     while turn < turns {
         let place = place::<T>(turn / vector_elements::<T>(), turn % vector_elements::<T>());
-        let mut bits = absent_bits::<T>(filler);
-        if (place as u32) < present {
+        let mut bits = absent_bits::<T>(places.filler);
+        if (place as u32) < places.present {
             // SAFETY: passed on to the caller; the element is present.
-            bits = unsafe {
-                let offset = T::of(extents.within(simt, first + place), array);
-                load_element(simt, start.wrapping_offset(offset as isize))
-            };
+            bits = unsafe { places.element(simt, place) };
         }
         rows = moved_down::<T>(rows, bits);
         turn += 1;

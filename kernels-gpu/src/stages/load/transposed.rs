@@ -72,6 +72,18 @@ impl<T: Source, const N: usize> Read<N> for TransposedLoads<T> {
 /// As [`fold_part`](crate::stages::reduce::apart::fold_part).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_transposed<S: Simt, T: Source, const N: usize>(simt: S, places: Places<T>) -> Vectors<N> {
+    // SAFETY: passed on to the caller.
+    let read = unsafe { load_shared::<S, T, N>(simt, places) };
+    each_row(|row| read[row].map(|word| exchanged::<S, T>(simt, word)))
+}
+
+/// The words that this lane reads of a part's first `N` rows: of each it has the elements of all answers that share it, at one place of their extents.
+///
+/// # Safety
+///
+/// As [`load_transposed`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(crate) unsafe fn load_shared<S: Simt, T: Source, const N: usize>(simt: S, places: Places<T>) -> Vectors<N> {
     let Places {
         start,
         first,
@@ -86,7 +98,7 @@ unsafe fn load_transposed<S: Simt, T: Source, const N: usize>(simt: S, places: P
     let offset = (first + u64::from(place_in_word)) as isize * step - place_in_word as isize;
     let mut from = start.wrapping_offset(offset);
     // All are read before any is exchanged.
-    let read = each_row::<N>(|row| {
+    each_row(|row| {
         let mut at = from;
         from = from.wrapping_offset(row_elements::<T>() as isize * step);
         let mut word = |i: usize| {
@@ -99,8 +111,7 @@ unsafe fn load_transposed<S: Simt, T: Source, const N: usize>(simt: S, places: P
             unsafe { simt.load_input(here.cast()) }
         };
         [word(0), word(1), word(2), word(3)]
-    });
-    each_row(|row| read[row].map(|word| exchanged::<S, T>(simt, word)))
+    })
 }
 
 /// Of the words that some lanes read, each at another place, this lane's answer's elements at all of these places.

@@ -8,13 +8,17 @@ use crate::{
             extents::Extents,
             fragment::Fragment,
             gather::{Answer, Places},
-            source::Source,
-            transposed::{TransposedLoads, can_share, folds_half},
+            source::{Read as _, Source},
+            transposed::{TransposedLoads, can_share, folds_half, load_shared},
+            words::Vectors,
         },
         narrow,
-        reduce::in_order::{self, Apart},
+        reduce::{
+            in_order::{self, Apart},
+            packed::{Packed, is_of_words},
+        },
     },
-    tree::{ROWS, row_elements},
+    tree::{ROWS, place, row_elements, vector_elements},
 };
 
 /// Reads and folds a part of the extent of an answer, its elements lying anywhere, from element `first` on.
@@ -50,6 +54,10 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
         present,
         filler: T::of(fillers, array),
     });
+    if const { is_of_words::<T, M>() } {
+        // SAFETY: passed on to the caller.
+        return unsafe { fold_words(simt, op, T::of(places, 0), answer) };
+    }
     // The same for all lanes that read together: half of the leaf's rows.
     if folds_half::<T>() && answer.shares_words && left <= (ROWS / 2 * row_elements::<T>()) as u64 {
         // SAFETY: passed on to the caller.
@@ -70,4 +78,62 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     // The number of the first comes last: registers are few before.
     let state = Fragment::<T, ROWS>::new(op, words, present, 0).fold_leaf(simt, op);
     op.shift(state, first)
+}
+
+/// The same of an operator that is a [maximum of words](is_of_words): no element leaves its word before the largest is found, and neighbours whose words are shared exchange one.
+///
+/// # Safety
+///
+/// As [`fold_part`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+unsafe fn fold_words<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    places: Places<T>,
+    answer: Answer<T>,
+) -> M::State {
+    if can_share::<T>() && answer.shares_words {
+        // SAFETY: passed on to the caller.
+        let words = unsafe { load_shared::<S, T, ROWS>(simt, places) };
+        return Packed(op).state_of_shared(simt, words);
+    }
+    if !answer.exists {
+        return op.identity();
+    }
+    if T::BYTES > 2 {
+        // SAFETY: passed on to the caller.
+        let words: Vectors<ROWS> = unsafe { places.read(simt) };
+        return Packed(op).state(Packed(op).word(words));
+    }
+    let mut largest = Packed(op).identity();
+    let mut number = simt.opaque(0);
+    if places.extents.layout.is_null() {
+        while number < vector_elements::<T>() as u32 {
+            // SAFETY: passed on to the caller. That the extent's first element is in several places changes no maximum.
+            let four = unsafe {
+                [
+                    places.column(simt, number),
+                    places.column(simt, number + 1),
+                    places.column(simt, number + 2),
+                    places.column(simt, number + 3),
+                ]
+            };
+            largest = Packed(op).combine(largest, Packed(op).word(four));
+            number = simt.opaque(number + 4);
+        }
+    } else {
+        while number < (ROWS * vector_elements::<T>()) as u32 {
+            let (row, column) = (
+                number as usize / vector_elements::<T>(),
+                number as usize % vector_elements::<T>(),
+            );
+            if (place::<T>(row, column) as u32) < places.present {
+                // SAFETY: passed on to the caller; the element is present.
+                let bits = unsafe { places.element(simt, place::<T>(row, column)) } as u32;
+                largest = Packed(op).combine(largest, (bits | bits << 16) ^ op.turned_signs());
+            }
+            number = simt.opaque(number + 1);
+        }
+    }
+    Packed(op).state(largest)
 }

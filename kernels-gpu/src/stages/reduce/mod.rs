@@ -19,6 +19,7 @@ pub mod leaf;
 pub mod packed;
 pub mod rows;
 pub mod run;
+pub mod sought;
 pub mod team;
 pub mod thread;
 pub mod tile;

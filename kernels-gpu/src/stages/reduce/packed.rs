@@ -23,7 +23,12 @@ pub const fn has_maximum<S: Simt, T, M: Monoid<T>>() -> bool {
 
 /// Whether that maximum is all that an operator folds: it asks for no element's index, and what memory has not is a filler.
 pub const fn is_maximum<S: Simt, T, M: Monoid<T>>() -> bool {
-    has_maximum::<S, T, M>() && M::ALGEBRA.associates
+    S::HAS_WORD_MAXIMUM && is_of_words::<T, M>()
+}
+
+/// The same of any machine: where words are what there is room for, it is worth several instructions.
+pub const fn is_of_words<T, M: Monoid<T>>() -> bool {
+    M::WORD_MAXIMUM.is_some() && M::ALGEBRA.associates
 }
 
 /// An operator by words of elements, each the largest so far at its place, with [signs turned](Monoid::turned_signs).
@@ -77,6 +82,19 @@ impl<M> Packed<M> {
     {
         let words = largest.map(|word| word ^ self.0.turned_signs());
         T::item(&T::each(|_| [words]), 0, number)
+    }
+
+    /// This lane's state of words with elements of two neighbouring lanes' answers, this one's in the lower half if its number is even. The neighbour has read those at other
+    /// places.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn state_of_shared<S: Simt, T: Source, const N: usize>(self, simt: S, words: Vectors<N>) -> M::State
+    where
+        M: Monoid<T>,
+    {
+        let mine = self.word(words);
+        let both = self.combine(mine, simt.shuffle_xor(mine, 1));
+        let element = both >> (16 * (simt.lane() & 1)) & 0xffff;
+        self.state(element | element << 16)
     }
 
     /// The operator's state of a word's elements.

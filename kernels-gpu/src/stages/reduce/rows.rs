@@ -11,12 +11,12 @@ use crate::{
         each_word,
         load::{
             fragment::Fragment,
-            rows::{RowVectors, Tiling, VECTORS},
+            rows::{RowVectors, VECTORS},
             source::Source,
             words::{ALL, Vectors, WORDS},
         },
         reduce::{
-            packed::{Packed, has_maximum},
+            packed::has_maximum,
             thread::{Kept, moved_down, turns},
             warp::{meet, with_partner},
         },
@@ -24,6 +24,10 @@ use crate::{
     },
     tree::{LANES, place, vector_elements},
 };
+
+mod words;
+
+pub use words::{reduce_words, seek_words};
 
 /// A state of each slot that a lane has; of those past the last, anything.
 pub type OfSlots<State> = [State; VECTORS];
@@ -367,26 +371,6 @@ pub fn transpose<S: Simt, T, M: Monoid<T>>(
         reach *= 2;
     }
     of
-}
-
-/// What [`fold`] and [`transpose`] do, of an operator that is a [maximum](super::packed::is_maximum): with a word in the place of each state.
-///
-/// Called by: all 32 lanes together · Valid in: every lane, of the slots that [`Transposed`] names · Scratch: none
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn reduce_words<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    read: RowVectors,
-    held: Transposed,
-) -> OfSlots<M::State> {
-    let (packed, Tiling { lanes, depth, .. }) = (Packed(op), read.tiling);
-    let mut words = [0; VECTORS];
-    each!(i < VECTORS => words[i] = packed.word([read.vectors[i]]));
-    let [words] = vectors_meet(packed, [words], depth);
-    let words = transpose(simt, packed, words, held, lanes);
-    let mut states = [op.identity(); VECTORS];
-    each!(i < VECTORS => states[i] = M::State::from_words(|_| words[i]));
-    states
 }
 
 /// Which slots a lane has after [`transpose`]: state `i` is that of slot `i · 2ˡᵒᵍ` and the lane's number in `2ˡᵒᵍ`.

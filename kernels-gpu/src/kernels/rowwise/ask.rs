@@ -1,0 +1,104 @@
+//! Weights and biases of what a lane holds: asked for as vectors, where they can be, so that all are under way together.
+
+use super::{Mode, Variant, read::Lane, spot::Spot};
+use crate::{
+    element::Element,
+    rowwise::{Column, RowOp},
+    simt::Simt,
+    stages::{
+        columns::{Columns, Loaded},
+        each::each,
+        load::words::WORDS,
+    },
+};
+
+impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V, N> {
+    /// Asks for the weights of what is there, where they are [alone](RowOp::HAS_BIASES), or rows are short: they are under way with the row, or while it is folded.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_leaves`](super::map_leaves).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) unsafe fn ask(&mut self) {
+        let are_few = !O::HAS_BIASES || self.apart.is_some();
+        let are_mapped = O::HAS_COLUMNS && are_few && self.arguments.mode != Mode::Fold;
+        if !(are_mapped || O::TAKES_COLUMNS) || !self.can_ask() {
+            return;
+        }
+        let mut asked = [[[0; WORDS]; N]; 2];
+        each!(row < N, 4 => if row == 0 || self.apart.is_none() {
+            // SAFETY: passed on to the caller.
+            [asked[0][row], asked[1][row]] = unsafe { self.asked_of(row) };
+        });
+        self.asked = Some(asked);
+    }
+
+    /// Asks for the weights and biases of a row's vector, where [`ask`](Self::ask) did not.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_leaves`](super::map_leaves).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) unsafe fn ask_late(&mut self, row: usize) {
+        if O::HAS_COLUMNS && O::HAS_BIASES && row < N && self.can_ask() {
+            let mut asked = self.asked.unwrap_or([[[0; WORDS]; N]; 2]);
+            // SAFETY: passed on to the caller.
+            [asked[0][row], asked[1][row]] = unsafe { self.asked_of(row) };
+            self.asked = Some(asked);
+        }
+    }
+
+    /// Whether vectors of weights and biases can be asked for.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn can_ask(&self) -> bool {
+        let (Columns { weight, bias, .. }, floats) = (self.arguments.columns, self.arguments.floats);
+        let has_biases = O::HAS_COLUMNS && O::HAS_BIASES;
+        V::PLAIN && weight.can_be_asked_for(floats) && (!has_biases || bias.can_be_asked_for(floats))
+    }
+
+    /// The weights and biases of a row's vector.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_leaves`](super::map_leaves).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn asked_of(&self, row: usize) -> [[u32; WORDS]; 2] {
+        let Self { simt, arguments, .. } = *self;
+        let (Columns { weight, bias, .. }, floats) = (arguments.columns, arguments.floats);
+        let Spot { first, present, .. } = self.spot_of(row);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let weights = weight.ask(simt, floats, first, present > 0, Column::PLAIN.weight);
+            let biases = if O::HAS_COLUMNS && O::HAS_BIASES {
+                bias.ask(simt, floats, first, present > 0, Column::PLAIN.bias)
+            } else {
+                [0; WORDS]
+            };
+            [weights, biases]
+        }
+    }
+
+    /// Weights and biases of half a vector's columns, or all of 4 bytes, so many of which are there.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_leaves`](super::map_leaves).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) unsafe fn columns(&self, row: usize, half: usize, left: u32) -> Loaded {
+        let Self { simt, arguments, .. } = *self;
+        let before = half * WORDS;
+        let left = u32::saturating_sub(left, before as u32);
+        let first = self.spot_of(row).first + before as u64;
+        match self.asked {
+            _ if !O::HAS_COLUMNS && !O::TAKES_COLUMNS => Loaded::PLAIN,
+            // Neighbouring short rows have the same.
+            Some([weights, biases]) => {
+                let row = if self.apart.is_some() { 0 } else { row };
+                let biases = (O::HAS_COLUMNS && O::HAS_BIASES).then_some(biases[row]);
+                Loaded::of_words::<T>(arguments.floats, weights[row], biases, half)
+            }
+            // SAFETY: passed on to the caller.
+            None => unsafe { arguments.columns.load(simt, first, left, self.is_wide) },
+        }
+    }
+}

@@ -134,6 +134,8 @@ fn columns_that_share_words() {
     for (name, ty) in [
         ("sum", Type::F16),
         ("argmax", Type::Bf16),
+        ("max", Type::Bf16),
+        ("min", Type::F16),
         ("sum", Type::U8),
         ("argmin-last", Type::I8),
     ] {
@@ -233,6 +235,8 @@ fn columns_of_vectors() {
     agrees::<f32, _>(ops::NormInf);
     agrees::<bf16, _>(ops::Sum);
     agrees::<f16, _>(ops::Product);
+    agrees::<bf16, _>(ops::Max);
+    agrees::<f16, _>(ops::Min);
 }
 
 /// Answers of one byte and of two lie side by side: the operators themselves, not by way of another's words.

@@ -28,7 +28,7 @@ const STAGES: [(&str, &[&str]); 8] = [
             "/stages/reduce/thread",
             "/stages/reduce/packed",
             "/stages/reduce/rows",
-            "/stages/reduce/sought",
+            "/stages/reduce/two_passes",
             "/stages/reduce/apart",
             "/stages/reduce/in_order",
         ],

@@ -1,4 +1,4 @@
-"""Makes a folder that gives QuACK and Liger to a machine without network, where PyTorch and Triton are.
+"""Makes a folder that gives QuACK, Liger and FlashInfer's headers to a machine without network, where PyTorch and Triton are.
 
     python3 host/benches/peers/carry.py FOLDER
 
@@ -17,7 +17,7 @@ from pathlib import Path
 # They are read when QuACK and its compiler are imported. What comes from QuACK's cache can't be exported.
 os.environ.update(QUACK_ARCH="90", CUTE_DSL_ARCH="sm_90a", QUACK_CACHE_ENABLED="0")
 
-from peers import MAP_SHAPES, Quack
+from peers import MAP_SHAPES, FlashInfer, Quack
 
 PACKAGES = ["quack-kernels", "liger-kernel", "apache-tvm-ffi"]
 
@@ -38,6 +38,16 @@ def copy_package(name, folder):
     for file in importlib.metadata.distribution(name).files:
         # Scripts lie outside the folder of packages. TVM FFI has sources that nothing here builds.
         if not {"..", "__pycache__", "3rdparty"} & set(file.parts):
+            target = folder / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file.locate(), target)
+
+
+def copy_headers(folder):
+    """FlashInfer's, which are all of it that is compiled there: its package need not be installed, but its files must be."""
+    for file in importlib.metadata.distribution("flashinfer-python").files:
+        path = file.as_posix()
+        if ".dist-info/" in path or any(path.startswith(f"flashinfer/data/{headers}/") for headers in FlashInfer.HEADERS):
             target = folder / file
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file.locate(), target)
@@ -102,6 +112,7 @@ def main():
         sys.exit(f"{folder} is there already")
     for name in PACKAGES:
         copy_package(name, folder)
+    copy_headers(folder)
     compile_quack(folder / "quack" / Quack.LIBRARY)
 
 

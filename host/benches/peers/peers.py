@@ -52,6 +52,8 @@ except ImportError as error:
 
 GROUPS = ["whole", "operators", "types", "pairs", "rows", "columns", "segments", "maps", "vocabulary", "serving", "backward"]
 GROUPS += ["gpt2", "gradients", "determinism", "accuracy"]
+# "early": launches of "serving" whose blocks start while the launch before still runs, of who has them.
+ALL_GROUPS = [*GROUPS, "early"]
 # A peer that takes the first takes these.
 LIKE = {"vocabulary": "maps", "serving": "maps"}
 SIZES = {"f32": 4, "bf16": 2, "f64": 8, "i8": 1}
@@ -94,7 +96,7 @@ class Case:
     def bytes(self):
         """Those of the input, and of an output if it is as large."""
         count = math.prod(self.shape)
-        if self.kind in ("maps", "gpt2") and self.op != "cross_entropy":
+        if self.kind in ("maps", "gpt2", "early") and self.op != "cross_entropy":
             count *= 2
         if self.group == "backward":
             count += count // 2
@@ -143,6 +145,7 @@ def cases(quick):
     for rows in (1, 4096) if quick else (1, 16, 256, 4096):
         for columns in (128, 1024, 4096, 16384):
             yield of("serving", "rms_norm", "bf16", (rows, columns))
+            yield of("early", "rms_norm", "bf16", (rows, columns))
     for dtype in ("f32", "bf16"):
         for name in list(LISTS)[:2] if quick else LISTS:
             for op in ("norm L2", "norm Inf"):
@@ -511,24 +514,30 @@ class Wide(PyTorch):
         return lambda x: x.sum(dtype=torch.float64).float()
 
 
+def built_by_nvcc(name, includes=()):
+    """The library that nvcc makes of a source beside this file."""
+    nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+    if nvcc is None:
+        raise ImportError("no nvcc")
+    major, minor = torch.cuda.get_device_capability()
+    with tempfile.TemporaryDirectory() as folder:
+        built = Path(folder) / f"{name}.so"
+        flags = ["-O3", "-std=c++17", f"-arch=sm_{major}{minor}", "-shared", "-Xcompiler", "-fPIC"]
+        flags += [f"-I{include}" for include in includes]
+        source = Path(__file__).with_name(f"{name}.cu")
+        done = subprocess.run([nvcc, *flags, "-o", built, source], capture_output=True, text=True)
+        if done.returncode != 0:
+            print(done.stderr, file=sys.stderr)
+            raise ImportError("nvcc failed")
+        return ctypes.CDLL(str(built))
+
+
 class Cub:
     name = "CUB"
     groups = ["whole", "types", "segments", "determinism", "accuracy"]
 
     def __init__(self):
-        nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
-        if nvcc is None:
-            raise ImportError("no nvcc")
-        major, minor = torch.cuda.get_device_capability()
-        with tempfile.TemporaryDirectory() as folder:
-            built = Path(folder) / "libcub_peer.so"
-            flags = ["-O3", "-std=c++17", f"-arch=sm_{major}{minor}", "-shared", "-Xcompiler", "-fPIC"]
-            source = Path(__file__).with_name("cub.cu")
-            done = subprocess.run([nvcc, *flags, "-o", built, source], capture_output=True, text=True)
-            if done.returncode != 0:
-                print(done.stderr, file=sys.stderr)
-                raise ImportError("nvcc failed")
-            self.library = ctypes.CDLL(str(built))
+        self.library = built_by_nvcc("cub")
         pointer, size = ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)
         length = ctypes.c_longlong
         self.library.reduce.argtypes = [ctypes.c_char_p, pointer, size, pointer, pointer, length, pointer, pointer]
@@ -710,6 +719,36 @@ class Liger:
         return losses
 
 
+class FlashInfer:
+    name = "FlashInfer"
+    groups = ["serving", "early"]
+    HEADERS = ["include", "csrc/nv_internal", "csrc/nv_internal/include"]
+
+    def __init__(self):
+        package = importlib.util.find_spec("flashinfer")
+        if package is None:
+            raise ImportError("no module named flashinfer")
+        data = Path(package.submodule_search_locations[0]) / "data"
+        self.library = built_by_nvcc("flashinfer", [data / headers for headers in self.HEADERS])
+        pointer, number = ctypes.c_void_p, ctypes.c_uint
+        self.library.rms_norm.argtypes = [pointer] * 3 + [number] * 2 + [ctypes.c_float, ctypes.c_bool, pointer]
+        self.version = importlib.metadata.version("flashinfer-python")
+
+    def make(self, given):
+        (rows, columns), early = given.case.shape, given.case.group == "early"
+
+        def function(x):
+            y = torch.empty_like(x)
+            stream = torch.cuda.current_stream().cuda_stream
+            pointers = x.data_ptr(), given.weight.data_ptr(), y.data_ptr()
+            code = self.library.rms_norm(*pointers, rows, columns, 1e-6, early, stream)
+            if code != 0:
+                raise RuntimeError(f"CUDA error {code}")
+            return y
+
+        return function
+
+
 # Triton's kernels are our own, written as its tutorials write theirs.
 
 if triton is not None:
@@ -826,7 +865,7 @@ class TritonAtomic(Triton):
         return function
 
 
-PEERS = [Cub, PyTorch, Compiled, Triton, TritonAtomic, IndexAdd, CuPy, Quack, Liger, Wide]
+PEERS = [Cub, PyTorch, Compiled, Triton, TritonAtomic, IndexAdd, CuPy, Quack, Liger, FlashInfer, Wide]
 
 
 def brief(error):
@@ -844,11 +883,11 @@ def main():
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default=",".join(peer.name for peer in PEERS))
-    parser.add_argument("--group", default=",".join(GROUPS))
+    parser.add_argument("--group", default=",".join(ALL_GROUPS))
     parser.add_argument("--quick", action="store_true", help="two sizes of each group")
     args = parser.parse_args()
     names, groups = args.only.lower().split(","), args.group.split(",")
-    if unknown := set(names) - {peer.name.lower() for peer in PEERS} | set(groups) - set(GROUPS):
+    if unknown := set(names) - {peer.name.lower() for peer in PEERS} | set(groups) - set(ALL_GROUPS):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
 
     wanted = [peer for peer in PEERS if peer.name.lower() in names and set(peer.groups) & {of for group in groups for of in (group, LIKE.get(group))}]

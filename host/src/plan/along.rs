@@ -43,11 +43,12 @@ const COLUMN_BLOCKS: u64 = 256;
 /// Slots of a set of columns from which on more of them cost more than more blocks gain: one block folds them all.
 const MOST_SLOTS: u64 = 1 << 15;
 
-/// Columns are in clusters if they are at most so many sets, of at least so many clusters each, and then of so few steps: more rows take longer by fewer
-/// blocks than their slots do. On one H200 on 2026-11-28 sums of 32,768 × 256 took 9.1 µs for 10.9 of bf16, and 13.1 for 12.2 of f32, which are of 8 steps.
+/// Columns are in clusters if they are at most so many sets, of at least so many clusters each, and of so few steps: more rows take longer by fewer
+/// blocks than their slots do. Two sets of wider elements have half the steps, for one round combines all their answers. On one H200 on 2026-11-28 sums of 32,768 × 256 bf16 took
+/// 9.0 µs for 10.7, 20,000 × 320 10.2 for 14.2, 10,000 × 256 f32 7.3 for 8.9; but 32,768 × 256 f32 13.1 for 12.1.
 const MOST_SETS: u64 = 2;
 const LEAST_CLUSTERS: u64 = 2;
-const MOST_STEPS: u32 = 4;
+const MOST_STEPS: u32 = 8;
 
 /// Of the rows of a leaf, columns have as many as these at least: of fewer a lane would have too few loads in flight.
 const LEAST_ROWS: u64 = 2;
@@ -156,15 +157,15 @@ impl Plan {
         let sets = u64::from(self.shape.blocks) / self.tiles.max(1);
         let is_of_columns = self.entry.kernel == Kernel::Strided && self.team.answers > LANES;
         let gains_nothing = sets > MOST_SETS || self.tiles < LEAST_CLUSTERS * u64::from(CLUSTER);
-        if !is_of_columns || gains_nothing {
+        if !is_of_columns || gains_nothing || self.team.steps > MOST_STEPS {
             return self;
         }
         // All blocks run at once, and as few slots are left.
         let (mut steps, mut tiles) = (self.team.steps, self.tiles);
-        while sets * tiles > MULTIPROCESSORS && steps <= MOST_STEPS {
+        while sets * tiles > MULTIPROCESSORS && steps < 1 << COLUMN_LEVELS {
             (steps, tiles) = (2 * steps, tiles.div_ceil(2));
         }
-        if steps > MOST_STEPS {
+        if sets > 1 && self.entry.element.bytes() > 2 && steps > MOST_STEPS / 2 {
             return self;
         }
         (self.team.steps, self.tiles) = (steps, tiles);
@@ -356,148 +357,4 @@ fn are_vectors(entry: &Entry, extents: &Extents) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use warpfold_kernels::kernels::find;
-
-    use super::*;
-    use crate::layout::{Axes, Layout};
-    use warpfold_kernels::element::Type;
-
-    fn plan(op: &str, element: Type, shape: &[u64], axis: i64) -> Plan {
-        let layout = Layout::c_order(shape).expect("small");
-        let extents = Extents::new(&layout, &Axes::of(&[axis])).expect("an axis");
-        Plan::along(find(op, element, Kernel::All).expect("built"), &extents).expect("few blocks")
-    }
-
-    #[test]
-    fn each_plan_has_a_place_for_every_part_and_answer() {
-        let sizes = [1, 2, 3, 31, 33, 128, 1000, 1 << 12, 1 << 18];
-        for (op, element) in [
-            ("sum", Type::F32),
-            ("sum", Type::U8),
-            ("kurtosis", Type::F64),
-            ("arg", Type::F16),
-            ("describe", Type::F32),
-            ("sum_exact", Type::F64),
-        ] {
-            for (rows, columns) in sizes.iter().flat_map(|rows| sizes.map(|columns| (*rows, columns))) {
-                for axis in [0, 1] {
-                    let plan = plan(op, element, &[rows, columns], axis);
-                    assert!(
-                        plan.threads() <= plan.entry.max_threads && plan.shape.blocks >= 1,
-                        "{plan}"
-                    );
-                    let parts = strided::parts(element, plan.len);
-                    match plan.entry.kernel {
-                        Kernel::Strided if plan.team.answers > LANES => {
-                            let vector = 16 / element.bytes() as u32;
-                            let groups = u64::from(LANES * vector / plan.team.answers);
-                            let columns = plan.len.div_ceil(element.leaf_elements()) * element.leaf_elements() / 8;
-                            let of_tile = groups * u64::from(COLUMN_WARPS * plan.team.steps);
-                            let sets = u64::from(plan.shape.blocks) / plan.tiles;
-                            assert!(sets * u64::from(plan.team.answers) >= plan.count, "{plan}");
-                            assert!(plan.tiles * of_tile >= columns, "{plan}");
-                            assert!(columns % u64::from(plan.team.steps) == 0, "{plan}");
-                        }
-                        Kernel::Strided => {
-                            let sets = u64::from(plan.shape.blocks) / plan.tiles;
-                            let teams = sets * u64::from(plan.shape.warps / plan.team.warps);
-                            assert!(teams * u64::from(plan.team.answers) >= plan.count, "{plan}");
-                            assert!(plan.tiles * plan.team.units() >= parts, "{plan}");
-                            assert!(plan.team.steps <= plan.entry.strategy.most_steps(), "{plan}");
-                        }
-                        Kernel::Rows => {
-                            let warps = u64::from(plan.shape.blocks) * u64::from(plan.shape.warps);
-                            let (each, rows) = (Width::of(element, plan.len).extents(), plan.team.answers);
-                            assert!(rows.is_multiple_of(each), "{plan}");
-                            assert!(
-                                warps * u64::from(rows) >= plan.count && plan.len <= element.leaf_elements(),
-                                "{plan}"
-                            );
-                        }
-                        Kernel::All => {
-                            let tile = u64::from(plan.shape.warps * plan.shape.leaves_per_warp);
-                            assert!(plan.tiles * tile * element.leaf_elements() >= plan.len, "{plan}");
-                            assert_eq!(u64::from(plan.shape.blocks), plan.tiles.max(1) * plan.count, "{plan}");
-                        }
-                        Kernel::Small => assert_eq!(plan.count, 1),
-                        Kernel::Segments | Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => {
-                            panic!("{plan} is of no axes")
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn few_columns_are_in_clusters() {
-        for (shape, clusters) in [
-            ([1 << 15, 256], 16),
-            ([20_000, 320], 5),
-            ([1 << 15, 1024], 0),
-            ([1 << 20, 64], 0),
-            ([600, 64], 0),
-        ] {
-            let plan = plan("sum", Type::Bf16, &shape, 0);
-            let clustered = plan.in_clusters();
-            if clusters == 0 {
-                assert_eq!(clustered, plan);
-                continue;
-            }
-            assert_eq!(
-                (clustered.cluster, clustered.tiles),
-                (CLUSTER, clusters * u64::from(CLUSTER))
-            );
-            assert_eq!(u64::from(clustered.blocks_that_meet()), clusters);
-            let slots = clusters * shape[1].next_multiple_of(plan.team.answers.into());
-            assert!(clustered.slots() as u64 == slots && clustered.slots() < plan.slots());
-        }
-    }
-
-    #[test]
-    fn long_rows_have_few_warps_where_they_are_many() {
-        let warps = |op, rows, columns| plan(op, Type::F32, &[rows, columns], 1).shape.warps;
-        for (rows, columns, expected) in [
-            (1 << 14, 1 << 12, 1),
-            (1 << 13, 1 << 13, 1),
-            (1 << 12, 1 << 14, 2),
-            (1 << 13, 50_257, 4),
-            (1 << 10, 1 << 18, 4),
-            // A leaf each, or as many as keep the device busy.
-            (1 << 8, 1 << 12, 4),
-            (1 << 10, 1 << 14, 4),
-            (1 << 9, 1 << 14, 8),
-        ] {
-            assert_eq!(warps("arg", rows, columns), expected, "{rows} × {columns}");
-        }
-        // In a kernel of large blocks there are no fewer.
-        assert_eq!(
-            (warps("sum", 1 << 14, 1 << 12), warps("sum", 1 << 12, 1 << 14)),
-            (4, 16)
-        );
-    }
-
-    #[test]
-    fn columns_have_few_warps_where_they_are_many_and_tall() {
-        let warps = |rows, columns| plan("arg", Type::F32, &[rows, columns], 0).team.warps;
-        for (rows, columns, expected) in [
-            (1 << 14, 1 << 12, 4),
-            (1 << 15, 768, 4),
-            (1 << 10, 1 << 18, 2),
-            // Few columns; and not many elements.
-            (1 << 20, 64, 8),
-            (2000, 3000, 8),
-        ] {
-            assert_eq!(warps(rows, columns), expected, "{rows} × {columns}");
-        }
-    }
-
-    #[test]
-    fn too_many_blocks_are_an_error() {
-        let layout = Layout::strided(&[1 << 50, 4], &[0, 1], 0).expect("not so many elements");
-        let extents = Extents::new(&layout, &Axes::of(&[1])).expect("an axis");
-        let plan = Plan::along(find("sum", Type::F32, Kernel::All).expect("built"), &extents);
-        assert!(matches!(plan, Err(Error::GridOverflow { count, .. }) if count == 1 << 50));
-    }
-}
+mod tests;

@@ -229,6 +229,7 @@ impl Entry {
             masked: false,
             words,
             algebra: Algebra::PLAIN,
+            of_words: false,
         };
         Self {
             library: &LIBRARY,

@@ -119,6 +119,7 @@ impl Entry {
                 masked: false,
                 words,
                 algebra: Algebra::PLAIN,
+                of_words: false,
             },
             answer_words: 2,
             answer_bytes: 8,

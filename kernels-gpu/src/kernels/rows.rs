@@ -17,7 +17,7 @@ use crate::{
             in_order,
             packed::{Packed, is_maximum},
             rows::{self, Transposed},
-            sought::{Sought, seeks_maximum},
+            two_passes::{TwoPasses, takes_two_passes},
             warp,
         },
         strategy::Strategy,
@@ -136,8 +136,8 @@ unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
     let read = unsafe { plain::load(simt, extents, tiling, first, op.filler()) };
     let mut states = if const { is_maximum::<S, T, M>() } {
         rows::reduce_words(simt, op, read, held)
-    } else if const { seeks_maximum::<S, T, M>() } {
-        let (states, has_nan) = rows::seek_words(simt, op, read, held);
+    } else if const { takes_two_passes::<S, T, M>() } {
+        let (states, has_nan) = rows::two_passes(simt, op, read, held);
         if simt.any(has_nan) {
             return false;
         }
@@ -159,8 +159,8 @@ unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
         if held.finishes(tiling.lane(simt)) && number < extents.count {
             let total = if const { is_maximum::<S, T, M>() } {
                 Packed(op).state(states[0].word(0))
-            } else if const { seeks_maximum::<S, T, M>() } {
-                Sought(op).found(u64::from_words(|i| states[0].word(i)))
+            } else if const { takes_two_passes::<S, T, M>() } {
+                TwoPasses(op).found(u64::from_words(|i| states[0].word(i)))
             } else {
                 states[0]
             };

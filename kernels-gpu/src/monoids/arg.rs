@@ -214,7 +214,7 @@ impl<T: Real> Monoid<T> for Arg {
     const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = T::WORD_MAXIMUM;
     const WORD_EQUAL: Option<fn(u32, u32) -> u32> = T::WORD_EQUAL;
     #[inline(always)]
-    fn turned_places(self) -> u32 {
+    fn turned_indices(self) -> u32 {
         match self.ties {
             Ties::First => 0,
             Ties::Last => u32::MAX,

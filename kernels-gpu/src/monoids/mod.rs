@@ -36,6 +36,8 @@ mod summary;
 mod tensor_norm;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod two_passes_tests;
 mod variance;
 mod wide;
 #[cfg(test)]
@@ -154,12 +156,12 @@ pub trait Monoid<T>: Copy {
     const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = None;
 
     /// All bits of each float of a word that equals the other word's, of an operator that [selects](Algebra::selects) by the [maximum](Self::WORD_MAXIMUM)
-    /// the index of one element: zeros are equal, and a NaN equals nothing.
+    /// the index of one element: zeros are equal, and a NaN equals nothing. [`lift`](Self::lift) makes the whole state, of two words or more, of that element and its index.
     const WORD_EQUAL: Option<fn(u32, u32) -> u32> = None;
 
     /// Bits of an index in 32 bits that are flipped so that of equals the one that is sought has the lowest: none, or all.
     #[inline(always)]
-    fn turned_places(self) -> u32 {
+    fn turned_indices(self) -> u32 {
         0
     }
 

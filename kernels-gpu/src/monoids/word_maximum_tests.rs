@@ -138,3 +138,35 @@ fn the_larger_of_two_is_that_of_the_higher_key() {
         }
     }
 }
+
+/// Halves of words are equal where their elements are, whatever the other halves.
+fn check_equal<T: Real>(from: impl Fn(u16) -> T) {
+    let equal = T::WORD_EQUAL.expect("floats of 16 bits have it");
+    for (a, b) in HALVES.iter().flat_map(|a| HALVES.map(|b| (*a, b))) {
+        let both = if from(a).to_f64() == from(b).to_f64() {
+            0xffff
+        } else {
+            0
+        };
+        for (low, high) in [(0x3c00, 0x3c00), (0x3c00, 0xbc00)] {
+            let others = if low == high { 0xffff } else { 0 };
+            let word = |lower: u16, upper: u16| single(upper, lower);
+            assert_eq!(
+                equal(word(a, low), word(b, high)),
+                both | others << 16,
+                "{a:#x} and {b:#x}"
+            );
+            assert_eq!(
+                equal(word(low, a), word(high, b)),
+                others | both << 16,
+                "{a:#x} and {b:#x}"
+            );
+        }
+    }
+}
+
+#[test]
+fn halves_are_equal_where_their_elements_are() {
+    check_equal(f16::from_bits);
+    check_equal(bf16::from_bits);
+}

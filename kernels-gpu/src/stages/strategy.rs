@@ -11,7 +11,7 @@ use crate::{
     element::Type,
     monoids::{Algebra, Monoid, Words},
     simt::SHARED_WORDS,
-    stages::load::source::Source,
+    stages::{load::source::Source, reduce::packed::is_of_words},
     tree::{LANES, VECTOR_BYTES},
 };
 
@@ -28,6 +28,8 @@ pub struct Strategy {
     pub words: usize,
     /// What the operator's states can be relied on for.
     pub algebra: Algebra,
+    /// Whether it is a [maximum of words](Monoid::WORD_MAXIMUM).
+    pub of_words: bool,
 }
 
 /// The most words of a state of which a lane has room for several, and a kernel's code for several ways to fold them.
@@ -126,6 +128,7 @@ impl Strategy {
             masked: T::MASKED,
             words: <M::State as Words>::COUNT,
             algebra: M::ALGEBRA,
+            of_words: is_of_words::<T, M>(),
         }
     }
 
@@ -209,6 +212,7 @@ impl Strategy {
             (_, 1 | 2, _) => !self.is_heavy() || self.words <= 2,
             (4 | 8, _, true) if self.algebra.associates && is_large(self.words) => false,
             (4 | 8, _, true) => !self.is_heavy() || self.algebra.folds_columns || self.words <= 2,
+            (2, _, true) if self.masked => false,
             (2, _, true) => self.words <= 2 && !self.algebra.folds_columns && (self.arrays == 1 || self.words == 1),
             _ => false,
         }
@@ -253,10 +257,11 @@ impl Strategy {
 /// Columns.
 impl Strategy {
     /// Whether answers that are neighbours have code of their own, a lane having [those of a vector](crate::kernels::columns): of one array,
-    /// whose states have room in registers.
+    /// whose states have room in registers. Keys of 2 bytes have none.
     #[must_use]
     pub const fn has_columns(self) -> bool {
-        self.is_usual_float() && self.algebra.commutes && self.words == 1 && !self.is_heavy()
+        let has_room = self.bytes() == 4 || !self.algebra.in_any_order() || self.of_words;
+        has_room && self.is_usual_float() && self.algebra.commutes && self.words == 1 && !self.is_heavy()
     }
 
     /// Whether it is of one array of f16, bf16 or f32: whose short rows and columns have code of their own. For all types it would be too
@@ -273,7 +278,7 @@ impl Strategy {
     ///
     /// On one H200 on 2026-11-27 sums of f32 rows of 64 took 64.7 µs for 103.8, of 256 9.5 for 14.5; sums of bf16 34.2 for 75.3 and 6.3 for 12.2. Not so where
     /// combining two states is much code, unless elements are [summed relative to the largest](Algebra::sums_relative): then log-sum-exp of f32 rows of 64
-    /// took 83.7 µs for 246, of bf16 65.2 (one H200, 2026-11-28). Indices that are [sought by words](crate::stages::reduce::sought::Sought) took 33.9 µs for 44.6 of
+    /// took 83.7 µs for 246, of bf16 65.2 (one H200, 2026-11-28). Indices that are [sought by words](crate::stages::reduce::two_passes::TwoPasses) took 33.9 µs for 44.6 of
     /// f32 rows of 1,024, and 40.9 for 56.9 of bf16 rows of 64 (the same).
     #[must_use]
     pub const fn folds_rows_at_once(self) -> bool {

@@ -78,8 +78,8 @@ impl Lie {
     }
 }
 
-/// Kinds of arrays: of different numbers, of few and so of many ties, with a NaN here and there, and of numbers far apart, large and infinite.
-const KINDS: usize = 4;
+/// Kinds of arrays: of different numbers, of few and so of many ties, with a NaN here and there, of numbers far apart, large and infinite, and of zeros of both signs.
+const KINDS: usize = 5;
 
 /// An element of a kind, by its number in the array.
 fn element<T: Element>(kind: usize, i: usize) -> T {
@@ -104,6 +104,7 @@ fn element<T: Element>(kind: usize, i: usize) -> T {
             3..=200 => f64::NEG_INFINITY,
             _ => -f64::from(hash & 0xff),
         },
+        4 => [0.0, -0.0, -1.0][few as usize % 3],
         _ if hash.is_multiple_of(97) => f64::NAN,
         _ => f64::from(hash & 0xff) / 64.0 - 2.0,
     }))
@@ -242,6 +243,7 @@ at_every_edge! {
     norms: [f32: ops::NormL2, bf16: ops::NormL1];
     extrema: [f32: ops::Max, bf16: ops::Max, i8: ops::Min, f64: ops::Min];
     indices: [f32: ops::ArgMax, bf16: ops::ArgMax, f32: ops::ArgMin, i16: ops::ArgMin, u8: ops::ArgMax];
+    indices_of_others: [f16: ops::ArgMin, bf16: ops::ArgMaxLast, f32: ops::ArgMinLast];
     log_sum_exps: [f32: ops::LogSumExp, bf16: ops::LogSumExp, f64: ops::LogSumExp];
     several_words: [f32: ops::MinMax, f32: ops::Compensated(ops::Sum), bf16: ops::Wide(ops::Sum)];
     large_states: [f32: ops::Variance::default(), f64: ops::ArgMax];
@@ -273,6 +275,7 @@ fn a_warp_of_rows_takes_few_shuffles() {
             let layout = lie.layout(rows + 1, len, 4);
             let along = Extents::new(&layout, &Axes::of(&[-1])).expect("an axis");
             let plan = Plan::along(Reduction::<f32>::entry(ops::Sum), &along).expect("few blocks");
+            let index_plan = Plan::along(Reduction::<f32>::entry(ops::ArgMax), &along).expect("few blocks");
             let values: Vec<f32> = (0..(rows + 2) as usize * (len + 4) as usize)
                 .map(|i| element(0, i))
                 .collect();
@@ -280,6 +283,15 @@ fn a_warp_of_rows_takes_few_shuffles() {
             let (_, counts) = emulated(ops::Sum, &values, &plan, &along, by, 1, true);
             let of_a_turn = if by == 0 { expected } else { expected / turns(vectors) };
             assert_eq!(counts.shuffles, expected + of_a_turn, "{vectors} vectors, {lie:?}");
+            if by == 0 {
+                // An index takes two words, as it is found in two passes.
+                let (_, counts) = emulated(ops::ArgMax, &values, &index_plan, &along, by, 1, true);
+                assert_eq!(
+                    counts.shuffles,
+                    2 * (expected + of_a_turn),
+                    "{vectors} vectors, {lie:?}"
+                );
+            }
         }
     }
 }

@@ -47,7 +47,7 @@ pub const PARTS: [Part; 20] = [
     ),
     part("backward", By::Csv("rows", &["backward"]), &["backward"]),
     part("vocabulary", By::Csv("rows", &["vocabulary"]), &["vocabulary"]),
-    part("serving", By::Csv("rows", &["serving"]), &["serving"]),
+    part("serving", By::Csv("rows", &["serving"]), &["serving", "early"]),
     part("gradients", By::Csv("gradients", &[]), &["gradients"]),
     part("first-calls", By::Json("gpu", &["first-calls"]), &[]),
     part("cpu", By::Json("cpu", &["json"]), &[]),

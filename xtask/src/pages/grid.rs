@@ -241,11 +241,13 @@ impl Grid {
     fn cell<'a>(&self, record: &'a Record, row: &Line, column: &Line) -> Option<Cell<'a>> {
         let ours = self.ours(record, row, column)?;
         let [group, op, dtype, case] = self.key(row, column);
-        // Peers are launched as their libraries do it.
-        let op = op.strip_suffix(" early").unwrap_or(op);
+        // Peers are launched as their libraries do it, early too where those can.
+        let early = op.strip_suffix(" early");
+        let op = early.unwrap_or(op);
         let is_peers = |figure: &&Figure| {
             let [of_group, of_op, of_dtype, of_case, who, metric] = figure.key();
-            [of_group, of_op, of_dtype, of_case, metric] == [group, op, dtype, case, "us"] && who != "warpfold"
+            let is_group = of_group == group || early.is_some() && of_group == "early";
+            is_group && [of_op, of_dtype, of_case, metric] == [op, dtype, case, "us"] && who != "warpfold"
         };
         let show = self.show(row, column);
         let peers = record.figures.iter().filter(is_peers);

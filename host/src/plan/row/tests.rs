@@ -40,12 +40,14 @@ fn leaves_are_folded_alone() {
         (Purpose::Know, [2048, 3 * LEAF], 3, 1),
         (Purpose::Know, [2047, 3 * LEAF], 1, 2),
         (Purpose::Know, [9000, 16 * LEAF], 3 * 16, 1),
-        (Purpose::Know, [9000, 17 * LEAF], 4, 2),
+        (Purpose::Know, [3855, 17 * LEAF], 4, 2),
+        (Purpose::Know, [3856, 17 * LEAF], 8, 2),
         (Purpose::Know, [64, 256 * LEAF], 4, 2),
         (Purpose::Know, [1024, 256 * LEAF], 8, 2),
         (Purpose::Know, [64, 256 * LEAF + 8], 4, 3),
         (Purpose::States, [9, LEAF], 1, 1),
         (Purpose::States, [64, 256 * LEAF + 8], 4, 3),
+        (Purpose::States, [256, 256 * LEAF], 8, 2),
     ] {
         let of = |op| {
             RowPlan::of(RowProblem {

@@ -33,7 +33,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         self.asked = Some(asked);
     }
 
-    /// Asks for the weights and biases of a row's vector, where [`ask`](Self::ask) did not.
+    /// Asks for the weights and biases of a row's vector, of operations with [biases](RowOp::HAS_BIASES).
     ///
     /// # Safety
     ///

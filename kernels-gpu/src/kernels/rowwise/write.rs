@@ -41,7 +41,8 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
             if !O::KEEPS {
                 self.lane = self.lane.again();
             }
-            // SAFETY: passed on to the caller. Weights and biases are asked for a row ahead: those of all take too many registers.
+            // Weights and biases are asked for a row ahead: those of all take too many registers.
+            // SAFETY: passed on to the caller.
             unsafe {
                 self.lane.ask_late(0);
                 each!(row < N, 4 => {

@@ -80,7 +80,9 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     op.shift(state, first)
 }
 
-/// The same of an operator that is a [maximum of words](is_of_words): no element leaves its word before the largest is found, and neighbours whose words are shared exchange one.
+/// The same of an operator that is a [maximum of words](is_of_words). No element leaves its word before the largest is found. Neighbours that share words exchange one.
+///
+/// Called by, Valid in, Scratch: as [`fold_part`]
 ///
 /// # Safety
 ///
@@ -92,6 +94,7 @@ unsafe fn fold_words<S: Simt, T: Source, M: Monoid<T>>(
     places: Places<T>,
     answer: Answer<T>,
 ) -> M::State {
+    debug_assert!(T::ARRAYS == 1 && !T::MASKED, "words of one array");
     if can_share::<T>() && answer.shares_words {
         // SAFETY: passed on to the caller.
         let words = unsafe { load_shared::<S, T, ROWS>(simt, places) };

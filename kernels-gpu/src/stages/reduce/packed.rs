@@ -1,4 +1,4 @@
-//! Maxima of words as memory has them: two floats of 16 bits at a time, or one of 32, in one instruction. Only what is left of a lane's
+//! Maxima of words as memory has them: two floats of 16 bits at a time, or one of 32, in one instruction where the machine has it. Only what is left of a lane's
 //! vectors, or of a row, becomes a state.
 //!
 //! No order of a maximum changes a bit, so elements need not be combined as the canonical tree has them.
@@ -86,11 +86,14 @@ impl<M> Packed<M> {
 
     /// This lane's state of words with elements of two neighbouring lanes' answers, this one's in the lower half if its number is even. The neighbour has read those at other
     /// places.
+    ///
+    /// Called by: all 32 lanes together · Valid in: every lane, its own answer's · Scratch: none
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn state_of_shared<S: Simt, T: Source, const N: usize>(self, simt: S, words: Vectors<N>) -> M::State
     where
         M: Monoid<T>,
     {
+        debug_assert!(word_elements::<T>() == 2, "two neighbours share a word");
         let mine = self.word(words);
         let both = self.combine(mine, simt.shuffle_xor(mine, 1));
         let element = both >> (16 * (simt.lane() & 1)) & 0xffff;

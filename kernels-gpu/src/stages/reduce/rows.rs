@@ -16,7 +16,6 @@ use crate::{
             words::{ALL, Vectors, WORDS},
         },
         reduce::{
-            packed::has_maximum,
             thread::{Kept, moved_down, turns},
             warp::{meet, with_partner},
         },
@@ -27,7 +26,7 @@ use crate::{
 
 mod words;
 
-pub use words::{reduce_words, seek_words};
+pub use words::{reduce_words, two_passes};
 
 /// A state of each slot that a lane has; of those past the last, anything.
 pub type OfSlots<State> = [State; VECTORS];
@@ -194,11 +193,7 @@ fn each_vector<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
                     present: ALL,
                     base: first + u64::from(row) * place::<T>(1, 0),
                 };
-                state = if const { has_maximum::<S, T, M>() } {
-                    fragment.fold_leaf(simt, op)
-                } else {
-                    fragment.fold(simt, op)
-                };
+                state = fragment.fold(simt, op);
             }
             each_word(state, |at, word| vectors[i][at] = word);
         });

@@ -81,12 +81,7 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
         // SAFETY: passed on to the caller; where the team's answers are those of a whole warp, all its lanes are at one unit.
         unsafe { apart::fold_part(simt, op, extents, read, first) }
     });
-    // What follows is computed again, as registers are few while parts are folded.
-    let team = Team {
-        answers: simt.opaque(team.answers),
-        warps: simt.opaque(team.warps),
-        steps: team.steps,
-    };
+    // Computed again, as registers are few while parts are folded.
     let Numbers {
         set,
         team: number,
@@ -128,7 +123,7 @@ struct Numbers {
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn numbers<S: Simt>(simt: S, team: Team, tiles: u32) -> Numbers {
     let set = simt.block() / tiles.max(1);
-    let teams = simt.warps() >> u32::trailing_zeros(team.warps);
+    let teams = simt.warps() / team.warps.max(1);
     let number = u64::from(set) * u64::from(teams) + u64::from(team.number(simt));
     let answer = number * u64::from(team.answers) + u64::from(team.answer(simt));
     Numbers {

@@ -32,11 +32,11 @@ pub struct Team {
     pub steps: u32,
 }
 
-// Shifts and masks, and no division, which is a call that a kernel keeps registers for.
+// Nothing here is 0. That it is said so is for the compiler, which would have a panic for it.
 impl Team {
     /// Lanes of an answer.
     const fn lanes(self) -> u32 {
-        LANES >> u32::trailing_zeros(self.answers)
+        LANES / if self.answers > 0 { self.answers } else { 1 }
     }
 
     /// Units that the team folds at once.
@@ -58,17 +58,17 @@ impl Team {
 
     /// This warp's team, counted in the block.
     pub fn number<S: Simt>(self, simt: S) -> u32 {
-        simt.warp() >> u32::trailing_zeros(self.warps)
+        simt.warp() / self.warps.max(1)
     }
 
     /// This warp's number in its team.
     pub fn member<S: Simt>(self, simt: S) -> u32 {
-        simt.warp() & (self.warps - 1)
+        simt.warp() % self.warps.max(1)
     }
 
     /// This lane's answer, counted in its team.
     pub fn answer<S: Simt>(self, simt: S) -> u32 {
-        simt.lane() & (self.answers - 1)
+        simt.lane() % self.answers.max(1)
     }
 
     /// Whether this lane has its answer once its team has folded: one lane a team and answer.
@@ -117,7 +117,7 @@ impl Team {
             if before >= count {
                 break;
             }
-            let number = before + u64::from(simt.lane() >> u32::trailing_zeros(self.answers));
+            let number = before + u64::from(simt.lane() / self.answers.max(1));
             let mut state = if number < count { unit(number) } else { op.identity() };
             let mut reach = self.answers;
             while reach < LANES {

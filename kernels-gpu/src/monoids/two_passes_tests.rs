@@ -8,7 +8,7 @@ use proptest::prelude::{Strategy, *};
 
 use super::{Arg, Monoid};
 use crate::{
-    element::{Float as _, Real, bf16, f16},
+    element::{Real, bf16, f16},
     stages::{
         load::{
             source::Source,

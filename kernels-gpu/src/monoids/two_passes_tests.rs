@@ -8,7 +8,7 @@ use proptest::prelude::{Strategy, *};
 
 use super::{Arg, Monoid};
 use crate::{
-    element::{Real, bf16, f16},
+    element::{Float, Real, bf16, f16},
     stages::{
         load::{
             source::Source,
@@ -70,8 +70,8 @@ proptest! {
     #[test]
     fn an_index_by_words_is_the_operators(values in numbers()) {
         is_found::<f32>(&values, |value| value)?;
-        is_found::<f16>(&values, |value| f16::from_f64(value.into()))?;
-        is_found::<bf16>(&values, |value| bf16::from_f64(value.into()))?;
+        is_found::<f16>(&values, |value| <f16 as Float>::from_f64(value.into()))?;
+        is_found::<bf16>(&values, |value| <bf16 as Float>::from_f64(value.into()))?;
     }
 }
 

@@ -212,8 +212,8 @@ impl Strategy {
             (_, 1 | 2, _) => !self.is_heavy() || self.words <= 2,
             (4 | 8, _, true) if self.algebra.associates && is_large(self.words) => false,
             (4 | 8, _, true) => !self.is_heavy() || self.algebra.folds_columns || self.words <= 2,
-            (2, _, true) if self.masked => false,
-            (2, _, true) => self.words <= 2 && !self.algebra.folds_columns && (self.arrays == 1 || self.words == 1),
+            (2, _, true) if self.arrays == 1 => self.words <= 2 && !self.algebra.folds_columns,
+            (2, _, true) => self.words == 1 && !self.algebra.folds_columns && !self.masked,
             _ => false,
         }
     }
@@ -278,7 +278,7 @@ impl Strategy {
     ///
     /// On one H200 on 2026-11-27 sums of f32 rows of 64 took 64.7 µs for 103.8, of 256 9.5 for 14.5; sums of bf16 34.2 for 75.3 and 6.3 for 12.2. Not so where
     /// combining two states is much code, unless elements are [summed relative to the largest](Algebra::sums_relative): then log-sum-exp of f32 rows of 64
-    /// took 83.7 µs for 246, of bf16 65.2 (one H200, 2026-11-28). Indices that are [sought by words](crate::stages::reduce::two_passes::TwoPasses) took 33.9 µs for 44.6 of
+    /// took 83.7 µs for 246, of bf16 65.2 (one H200, 2026-11-28). Indices that are found in [two passes](crate::stages::reduce::two_passes::TwoPasses) took 33.9 µs for 44.6 of
     /// f32 rows of 1,024, and 40.9 for 56.9 of bf16 rows of 64 (the same).
     #[must_use]
     pub const fn folds_rows_at_once(self) -> bool {

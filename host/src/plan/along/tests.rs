@@ -1,10 +1,9 @@
 //! Plans along axes.
 
-use warpfold_kernels::kernels::find;
+use warpfold_kernels::{element::Type, kernels::find};
 
 use super::*;
 use crate::layout::{Axes, Layout};
-use warpfold_kernels::element::Type;
 
 fn plan(op: &str, element: Type, shape: &[u64], axis: i64) -> Plan {
     let layout = Layout::c_order(shape).expect("small");

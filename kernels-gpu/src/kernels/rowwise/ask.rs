@@ -32,8 +32,8 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         self.asked = Some(asked);
     }
 
-    /// Asks for the weights and biases of a row's vector, of operations with [biases](RowOp::HAS_BIASES) on f32. Of 16 bits a vector has twice as many, and unpacking them late is more
-    /// code than waiting: on one H200 on 2026-11-28 layer norm of 8,192 × 8,192 bf16 took 88.9 µs so, and 80.7 without.
+    /// Asks for the weights and biases of a row's vector, of operations with [biases](RowOp::HAS_BIASES) on f32. Not of 16 bits: on H200s on
+    /// 2026-11-28 layer norm of 8,192 × 8,192 bf16 took 88.9 µs so, and 80.7 in an earlier run without.
     ///
     /// # Safety
     ///

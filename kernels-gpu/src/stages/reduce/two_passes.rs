@@ -1,5 +1,5 @@
-//! The index of a largest element by words: how large it is first, and then which elements are. That is a third of the instructions of keys and indices that
-//! compete from one element to the next.
+//! The index of a largest element in two passes over words: the maximum, and then a mask of the elements that equal it. A lane's part by itself is searched so by
+//! the operator, one element after the other; here two floats of 16 bits are compared at a time, and all rows of a warp together.
 
 use super::packed::{Packed, has_maximum};
 use crate::{
@@ -25,7 +25,7 @@ pub const fn takes_two_passes<S: Simt, T, M: Monoid<T>>() -> bool {
 #[derive(Clone, Copy)]
 pub struct TwoPasses<M>(pub M);
 
-/// The places of a vector's elements among which none is equal.
+/// No element matches.
 const NONE: u32 = 0;
 
 impl<M> TwoPasses<M> {
@@ -73,8 +73,8 @@ impl<M> TwoPasses<M> {
         M::WORD_EQUAL.is_some_and(|equal| equal(largest, largest) == 0)
     }
 
-    /// The state of a lane's elements of which those that have a mark are as large as `largest`, if any has. They are marked in the order of their
-    /// indices: the lowest is `first`, in as many bits as a vector has elements, and the next such bits are a row of the leaf further on.
+    /// The state of a lane's elements that [match](Self::matches) `largest`, if any does. Bit 0 is element `first`. Each group of as many bits as a vector has
+    /// elements is a row of the leaf further on.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn state<T: Source>(self, largest: u32, matches: u32, first: u32) -> u64
     where

@@ -46,7 +46,7 @@ pub fn two_passes<S: Simt, T: Source, M: Monoid<T>>(
     read: RowVectors,
     held: Transposed,
 ) -> (OfSlots<M::State>, bool) {
-    debug_assert!(M::State::COUNT > 1, "a state takes the place of one of two words");
+    debug_assert!(M::State::COUNT > 1, "two words take the place of a state");
     let (passes, Tiling { lanes, depth, .. }) = (TwoPasses(op), read.tiling);
     let largest = largest_of_rows(op, read);
     let mut has_nan = false;
@@ -93,7 +93,7 @@ fn largest_of_rows<T: Source, M: Monoid<T>>(op: M, read: RowVectors) -> [u32; VE
     largest
 }
 
-/// A mark for each element of a slot that is as large as its largest; of eight vectors of 16-bit elements those of the last four are the second's.
+/// The elements of each slot that [match](TwoPasses::matches) its largest. Of eight vectors of 16-bit elements those of the last four are in the second place.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn matches_of_rows<T: Source, M: Monoid<T>>(op: M, read: RowVectors, largest: [u32; VECTORS]) -> [u32; VECTORS] {
     let (depth, bits) = (read.tiling.depth, vector_elements::<T>() as u32);

@@ -9,7 +9,7 @@ use warpfold::row::{
 use warpfold::{View, layout::Layout};
 use warpfold_emulator::RowShape;
 use warpfold_kernels::{
-    kernels::rowwise::{MOST_LEAVES, Way},
+    kernels::rowwise::{LEAVES_OF_A_WARP, MOST_LEAVES, Way},
     rowwise::{Column, Given, LeafFound, ROWS, RowOp, Sums as _, Value as _, leaf_elements},
     tree::LANES,
 };
@@ -103,6 +103,16 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
             add(*way, 2, groups as u32, false, count * groups);
         }
         add(*way, 2, groups as u32, true, count * groups);
+    }
+    if is_plain && (bytes, arrays) == (4, 1) && leaves > 1 {
+        for (warps, rows) in [(1, 1), (1, 2), (2, 2), (3, 3)] {
+            let blocks_of_row = leaves.div_ceil(warps * u64::from(LEAVES_OF_A_WARP));
+            // Of several blocks each has a power of two of leaves.
+            if blocks_of_row <= 16 && (warps < 3 || blocks_of_row == 1) {
+                let blocks = count.div_ceil(rows) * blocks_of_row;
+                add(Way::Long, warps as u32, blocks_of_row as u32, false, blocks);
+            }
+        }
     }
     add(
         Way::Apart,

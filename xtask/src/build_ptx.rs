@@ -167,7 +167,9 @@ pub fn build_example() -> Result<()> {
 pub fn prove_default(tools: &Tools) -> Result<Vec<Build>> {
     let kernels = KernelCrate::ours(&tools.generator)?;
     let asked = match tools.generator {
-        Generator::StandIn(_) => vec![Wanted::all(stand_in::ARCH, &Selection::of_types(&OF_EACH_SIZE))],
+        Generator::StandIn(_) => {
+            vec![Wanted::all(stand_in::ARCH, &Selection::of_types(&OF_EACH_SIZE)).by(&tools.generator)]
+        }
         _ => wanted(&[], &Selection::all(), None, &tools.generator)?,
     };
     let _lock = lock(&kernels)?;

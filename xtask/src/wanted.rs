@@ -44,11 +44,19 @@ impl Wanted {
     }
 
     fn of(arch: &str, is_wanted: impl Fn(&Entry) -> bool) -> Self {
-        let wanted = entries().filter(|entry| is_wanted(entry));
+        let has_clusters = generator::number(arch) >= Some(90);
+        let wanted = entries().filter(|entry| is_wanted(entry) && (has_clusters || !entry.needs_clusters));
         Self {
             arch: arch.to_owned(),
             entries: wanted.collect(),
         }
+    }
+
+    /// The same by a generator: not all have clusters.
+    pub fn by(mut self, generator: &Generator) -> Self {
+        self.entries
+            .retain(|entry| generator.has_clusters() || !entry.needs_clusters);
+        self
     }
 
     /// The same, but for entries of these names.
@@ -95,12 +103,15 @@ impl Wanted {
 pub fn wanted(archs: &[String], selection: &Selection, gpu: Option<u32>, generator: &Generator) -> Result<Vec<Wanted>> {
     if !archs.is_empty() {
         let asked: BTreeSet<&str> = archs.iter().map(|arch| arch.trim()).collect();
-        return Ok(asked.into_iter().map(|arch| Wanted::all(arch, selection)).collect());
+        return Ok(asked
+            .into_iter()
+            .map(|arch| Wanted::all(arch, selection).by(generator))
+            .collect());
     }
     let [base, newer @ ..] = DEFAULT_ARCHS;
     let newer = newer.iter().map(|arch| match generator.knows_parts() {
         true => Wanted::newer(arch, selection),
-        false => Wanted::all(arch, selection),
+        false => Wanted::all(arch, selection).by(generator),
     });
     let mut all: Vec<Wanted> = [Wanted::all(base, selection)].into_iter().chain(newer).collect();
     if let Some(gpu) = gpu.filter(|_| !selection.is_all()) {

@@ -28,16 +28,29 @@ pub(super) struct Function {
     waits: bool,
     /// Whether its blocks may start while that launch still runs.
     is_early: bool,
+    /// Bytes of a block's dynamic shared memory.
+    dynamic_bytes: u32,
 }
 
 impl Function {
     pub(super) fn new(handle: CUfunction, waits: bool) -> Self {
-        let is_early = false;
         Self {
             handle,
             waits,
-            is_early,
+            is_early: false,
+            dynamic_bytes: 0,
         }
+    }
+
+    /// The same with so many bytes of dynamic shared memory for a block. What has no room for them has none for a [cluster](clusters_at_once). The context is current.
+    pub(super) fn with_dynamic(self, dynamic_bytes: u32) -> Self {
+        /// CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        const DYNAMIC_BYTES: u32 = 8;
+        if dynamic_bytes > 0 {
+            // SAFETY: the handle is of a loaded module. A device that has not as many says so where it is asked for clusters.
+            let _ = unsafe { sys::cuFuncSetAttribute(self.handle.cast(), DYNAMIC_BYTES, dynamic_bytes as i32) };
+        }
+        Self { dynamic_bytes, ..self }
     }
 
     /// The same, launched early; as it was, if it does not wait.
@@ -229,7 +242,7 @@ pub(super) fn clusters_at_once(function: Function, shape: [u32; 3]) -> u32 {
     // SAFETY: the handle is of a loaded module. A device that has no such clusters says so below.
     let _ = unsafe { sys::cuFuncSetAttribute(function.handle.cast(), LARGE_CLUSTERS, i32::from(shape[2] > 8)) };
     let attributes = [Attribute::cluster(shape[2])];
-    let config = Config::new(shape, ptr::null_mut(), &attributes);
+    let config = Config::new(shape, function, ptr::null_mut(), &attributes);
     let mut clusters: i32 = 0;
     // SAFETY: the configuration is what the driver's header has it as; writes one number.
     let code = unsafe {
@@ -281,11 +294,11 @@ impl Attribute {
 }
 
 impl Config {
-    fn new([blocks, threads, _]: [u32; 3], stream: CUstream, attributes: &[Attribute]) -> Self {
+    fn new([blocks, threads, _]: [u32; 3], function: Function, stream: CUstream, attributes: &[Attribute]) -> Self {
         Self {
             grid: [blocks, 1, 1],
             block: [threads, 1, 1],
-            shared_bytes: 0,
+            shared_bytes: function.dynamic_bytes,
             stream: stream.cast(),
             attributes: attributes.as_ptr(),
             count: attributes.len() as u32,
@@ -316,15 +329,17 @@ pub(super) unsafe fn launch_kernel(
                 threads,
                 1,
                 1,
-                0,
+                function.dynamic_bytes,
                 stream.cast(),
                 arguments.as_mut_ptr().cast(),
                 ptr::null_mut(),
             )
         });
     }
-    let attributes = [Attribute::cluster(cluster), Attribute::early(function.is_early)];
-    let config = Config::new([blocks, threads, cluster], stream, &attributes);
+    // A cluster of one block is one: a multiprocessor has no more than 8 of them.
+    let attributes = [Attribute::early(function.is_early), Attribute::cluster(cluster)];
+    let attributes = if cluster > 1 { &attributes[..] } else { &attributes[..1] };
+    let config = Config::new([blocks, threads, cluster], function, stream, attributes);
     // SAFETY: the configuration is what the driver's header has it as; the rest is the caller's word.
     check("cuLaunchKernelEx", unsafe {
         sys::cuLaunchKernelEx(

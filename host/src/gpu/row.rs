@@ -322,7 +322,7 @@ fn planned(gpu: &Gpu, plan_of: impl Fn(u32) -> Result<RowPlan, Error>) -> Result
             cluster = 1;
             continue;
         }
-        let function = modules.function(plan.entry)?;
+        let function = modules.function(plan.entry)?.with_dynamic(plan.dynamic_bytes());
         let shape = [plan.blocks, plan.threads(), plan.cluster()];
         let at_once = if has_clusters && plan.blocks > 0 {
             launch::clusters_at_once(function, shape)

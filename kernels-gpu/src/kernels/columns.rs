@@ -142,15 +142,15 @@ fn combine_cluster<S: Simt, T, M: Monoid<T>>(
     totals: [M::State; 2],
 ) -> M::State {
     // From here on the buffers are the cluster's: this block's threads have read them, and met at a barrier since.
-    simt.cluster_begin(mine.answers * CLUSTER);
+    simt.cluster_begin(mine.answers * CLUSTER, false);
     simt.cluster_wait(CLUSTER);
     each!(i < 2 => if all.part == 0 && (i as u32) < rounds {
         let answer = i as u32 * all.answers + all.answer;
         let to = answer >> u32::trailing_zeros(mine.answers);
         let at = rank * mine.answers + (answer & (mine.answers - 1));
-        simt.cluster_send(to, CLUSTER, at, totals[i].word(0));
+        simt.cluster_send(0, to, CLUSTER, at, totals[i].word(0));
     });
-    simt.cluster_receive(CLUSTER);
+    simt.cluster_receive(0, CLUSTER);
     let state = |rank: u32| M::State::from_words(|_| simt.load_shared(rank * mine.answers + mine.answer));
     fold_eight(op, eight(state))
 }

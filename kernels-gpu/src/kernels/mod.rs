@@ -73,6 +73,8 @@ pub struct Entry {
     pub max_threads: u32,
     /// Blocks of that size that a multiprocessor must have registers for; none leaves it to the assembler.
     pub min_blocks: Option<u32>,
+    /// Whether it has no meaning without clusters of blocks: only builds for compute capability 9.0 and newer, of generators that have them, have such a kernel.
+    pub needs_clusters: bool,
     /// Whether its source has fused multiply-adds.
     pub fuses: bool,
     /// Barriers in its source: as many must stand in its code.
@@ -247,6 +249,7 @@ impl Entry {
             answer_bytes: 4,
             max_threads: 256,
             min_blocks: Some(1),
+            needs_clusters: false,
             fuses: false,
             barriers: 0,
         }
@@ -287,6 +290,7 @@ impl Entry {
             answer_bytes: <M::Answer as Words>::COUNT * <M::Answer as Words>::UNIT,
             max_threads,
             min_blocks: Some(blocks),
+            needs_clusters: false,
             fuses: strategy.algebra.fuses,
             barriers: strategy.barriers(kernel),
         }

@@ -23,7 +23,9 @@ pub struct RowBounds {
     pub fold: [u32; 2],
     /// [`Way::Leaf`]: threads of the largest block.
     pub leaf: [u32; 2],
-    /// [`Way::Twice`]: the same.
+    /// [`Way::Long`]: how many blocks, of 256 threads, a multiprocessor must have registers for: one loads, while another folds or writes.
+    pub long: [u32; 2],
+    /// [`Way::Twice`]: threads of the largest block.
     pub twice: [u32; 2],
     /// [`Way::Any`]: the same.
     pub any: [u32; 2],
@@ -44,6 +46,7 @@ impl RowBounds {
         noted: [0; 2],
         fold: [0; 2],
         leaf: [0; 2],
+        long: [0; 2],
         twice: [0; 2],
         any: [0; 2],
         added: [0; 2],
@@ -62,6 +65,7 @@ impl RowBounds {
             noted: [0; 2],
             fold: [0; 2],
             leaf: [threads; 2],
+            long: [0; 2],
             twice: [0; 2],
             any: [threads; 2],
             added: [0; 2],
@@ -81,6 +85,7 @@ impl RowBounds {
             Way::Noted => [128, self.noted[i]],
             Way::Fold => [128, self.fold[i]],
             Way::Leaf => [self.leaf[i], 1],
+            Way::Long => [rowwise::LONG_THREADS, self.long[i]],
             Way::Twice => [self.twice[i], 1],
             Way::Any => [self.any[i], 1],
             Way::Added => [self.added[i], 1],
@@ -125,8 +130,9 @@ impl Entry {
             answer_bytes: 8,
             max_threads,
             min_blocks: Some(blocks),
+            needs_clusters: matches!(way, Way::Long),
             fuses: true,
-            barriers: matches!(way, Way::Leaf | Way::Twice | Way::Any | Way::Added) as u32,
+            barriers: 2 * matches!(way, Way::Leaf | Way::Long | Way::Twice | Way::Any | Way::Added) as u32,
         }
     }
 }
@@ -157,7 +163,7 @@ pub unsafe fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: Argument
 /// [`row_operations!`](crate::row_operations) makes of a crate of your own.
 ///
 /// Each operation has its [`RowBounds`](crate::kernels::row_entries::RowBounds), and is made of what its launch
-/// [passes](crate::kernels::rowwise::RowParams); those that are `short` have kernels for short rows, those that are `noted` for short rows of which nothing is mapped, those that are `fold` for longer ones, those that are `twice` read rows for each of fold and map, those that are `added` take another array, those that are `known` for what is known of rows alone. The kernels that combine states are made of
+/// [passes](crate::kernels::rowwise::RowParams); those that are `short` have kernels for short rows, those that are `noted` for short rows of which nothing is mapped, those that are `fold` for longer ones, those that are `long` have one for the longest rows of f32 that a cluster keeps, those that are `twice` read rows for each of fold and map, those that are `added` take another array, those that are `known` for what is known of rows alone. The kernels that combine states are made of
 /// those under `states`. There are entry points where `if` says so, on the GPU; `with` are further entries.
 #[doc(hidden)]
 #[macro_export]
@@ -208,6 +214,12 @@ macro_rules! row_entries {
             "_fold_f32", Fold of F32 = fold_leaves<f32>(plain_arguments);
             "_fold_f16", Fold of F16 = fold_leaves<$crate::element::f16>(plain_arguments);
             "_fold_bf16", Fold of Bf16 = fold_leaves<$crate::element::bf16>(plain_arguments);
+        }
+    };
+    (@ways $then:ident $of:tt [long $($others:ident)*] $($more:tt)*) => {
+        $crate::row_entries! {
+            @ways $then $of [$($others)*] $($more)*
+            "_long_f32", Long of F32 = map_long<f32>(plain_arguments);
         }
     };
     (@ways $then:ident $of:tt [twice $($others:ident)*] $($more:tt)*) => {

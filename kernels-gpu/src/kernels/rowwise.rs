@@ -10,6 +10,7 @@ mod ask;
 mod columns;
 mod fold;
 mod launch;
+mod long;
 mod points;
 mod read;
 mod short;
@@ -22,6 +23,7 @@ pub use apart::map_apart;
 pub use columns::{CHUNK, sum_columns};
 pub use fold::{MOST_LEAVES, MOST_ROWS, WARPS, fold_leaves};
 pub use launch::{Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Targets};
+pub use long::{LEAVES_OF_A_WARP, THREADS as LONG_THREADS, dynamic_bytes, map_long};
 pub use points::{ENTRIES, find_columns};
 pub use short::map_short;
 pub use variant::{Added, Any, Plain, Twice, Variant};
@@ -96,7 +98,7 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
         unsafe { arguments.ask_ahead::<S, O>(simt, row, before) };
     }
     if arguments.mode == Mode::Whole && warps.leaves > 1 {
-        warps.begin::<S, O>(simt);
+        warps.begin::<S, O>(simt, false);
     }
     let (mut lane, Leaf { reference, state }) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
     let given = lane.given[0];
@@ -232,8 +234,10 @@ impl<T: Element> Arguments<T> {
         let warps = Warps {
             leaves,
             leaf,
+            each: 1,
             blocks,
             block,
+            round: 0,
         };
         (row, warps)
     }
@@ -374,7 +378,10 @@ impl<T: Element> Arguments<T> {
     ) -> Option<O::State> {
         match self.mode {
             Mode::Whole if warps.leaves == 1 => Some(mine),
-            Mode::Whole => Some(warps.meet(simt, op, mine)),
+            Mode::Whole => {
+                warps.keep(simt, op, 0, mine);
+                Some(warps.meet(simt, op))
+            }
             // SAFETY: passed on to the caller: an earlier launch wrote it.
             Mode::Map => Some(unsafe { load_state(simt, self.row_states, row) }),
             Mode::Fold => {

@@ -15,10 +15,13 @@ pub const SHARED_BYTES: usize = 4096 + 16;
 /// The same, in 32-bit words.
 pub const SHARED_WORDS: usize = SHARED_BYTES / 4;
 
-/// The first of the words of a block's shared memory that count what [is sent to it](Simt::cluster_send): two, aligned to 8 bytes.
+/// The first of the words of a block's shared memory that count what [is sent to it](Simt::cluster_send): two for even rounds and two for odd ones, aligned to 8 bytes.
 pub const MAIL: u32 = SHARED_WORDS as u32 - 4;
 
 const _: () = assert!(MAIL.is_multiple_of(2));
+
+/// 32-bit words of dynamic shared memory, at most: two blocks of a multiprocessor of compute capability 9.0 have so many each.
+pub const DYNAMIC_WORDS: u32 = 96 * 1024 / 4;
 
 /// Warps in the largest block.
 pub const MAX_WARPS: u32 = 32;
@@ -101,31 +104,61 @@ pub trait Simt: Copy {
     /// Whether blocks may be in a cluster, and write each other's shared memory.
     const HAS_CLUSTERS: bool;
 
-    /// Says that this block has begun, and how many words blocks of its cluster will [send](Self::cluster_send) to it; waits for nobody. Words from [`MAIL`] on are
-    /// taken.
+    /// Says that this block has begun, and how many words blocks of its cluster will [send](Self::cluster_send) to it, in one round or in several; waits for nobody. Words from
+    /// [`MAIL`] on are taken.
     ///
     /// Called by: all threads of the cluster, once.
-    fn cluster_begin(self, words: u32);
+    fn cluster_begin(self, words: u32, several: bool);
 
     /// Waits for all of the cluster's blocks to have begun. `blocks` is its size.
     ///
     /// Called by: all threads of the cluster, once, after `cluster_begin`.
     fn cluster_wait(self, blocks: u32);
 
-    /// Sends a word, to be word `at` of the shared memory of block `rank` of this block's cluster, which is of `blocks` blocks, side by side in the grid: `at < MAIL`,
-    /// `rank < blocks`, and this one has waited for all of them.
-    fn cluster_send(self, rank: u32, blocks: u32, at: u32, word: u32);
+    /// Sends a word in a round, the first of which is 0, to be word `at` of the shared memory of block `rank` of this block's cluster, which is of `blocks` blocks, side by side in the
+    /// grid: `at < MAIL`, `rank < blocks`, and this one has waited for all of them, and received what it was sent in the round before.
+    fn cluster_send(self, round: u32, rank: u32, blocks: u32, at: u32, word: u32);
 
-    /// Waits for all words that this block was to be sent: then they may be read.
+    /// Waits for all words that this block was to be sent in a round: then this thread may read them.
     ///
-    /// Called by: all threads of the cluster, once.
-    fn cluster_receive(self, blocks: u32);
+    /// Called by: any thread, before the round after the next.
+    fn cluster_receive(self, round: u32, blocks: u32);
+
+    /// Says how many words the block will be sent in the round after the next.
+    ///
+    /// Called by: the block's first thread, once a round, after `cluster_receive`; others may, which does nothing.
+    fn cluster_expect(self, round: u32, words: u32);
 
     /// Writes word `at` of the block's shared memory, `at < SHARED_WORDS`.
     fn store_shared(self, at: u32, word: u32);
 
     /// Reads word `at` of the block's shared memory, `at < SHARED_WORDS`.
     fn load_shared(self, at: u32) -> u32;
+
+    /// Copies four words of the kernel's input to words `at` to `at + 3` of the block's dynamic shared memory, of which the launch says how many there are. This thread may read or
+    /// write those once it has [waited](Self::wait_for_copies), and others after a barrier more.
+    ///
+    /// # Safety
+    ///
+    /// As [`load_input_vector`](Self::load_input_vector); the launch has so many words, and `at` is a multiple of 4.
+    unsafe fn copy_input_vector(self, at: u32, from: *const u32);
+
+    /// Waits for all copies that this thread began.
+    fn wait_for_copies(self);
+
+    /// Reads words `at` to `at + 3` of the block's dynamic shared memory.
+    ///
+    /// # Safety
+    ///
+    /// The launch has so many words, and `at` is a multiple of 4.
+    unsafe fn load_dynamic_vector(self, at: u32) -> [u32; 4];
+
+    /// Writes words `at` to `at + 3` of the block's dynamic shared memory.
+    ///
+    /// # Safety
+    ///
+    /// As [`load_dynamic_vector`](Self::load_dynamic_vector).
+    unsafe fn store_dynamic_vector(self, at: u32, words: [u32; 4]);
 
     /// Reads four words of the kernel's input in one 16-byte load.
     ///

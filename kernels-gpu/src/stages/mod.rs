@@ -38,6 +38,16 @@ pub(crate) fn each_word<W: Words>(value: W, mut f: impl FnMut(usize, u32)) {
     });
 }
 
+/// Writes a state to words of shared memory, from one on.
+pub(crate) fn store_words<S: Simt, W: Words>(simt: S, at: u32, state: W) {
+    each_word(state, |i, word| simt.store_shared(at + i as u32, word));
+}
+
+/// The state that lies there.
+pub(crate) fn load_words<S: Simt, W: Words>(simt: S, at: u32) -> W {
+    W::from_words(|i| simt.load_shared(at + i as u32))
+}
+
 /// The state of lane `from`, which each lane names for itself.
 ///
 /// Called by: all 32 lanes together

@@ -15,6 +15,34 @@ pub struct Clusters {
     barriers: BTreeMap<u32, Barrier>,
     /// How often each thread has arrived.
     arrivals: BTreeMap<Thread, u32>,
+    /// What each block is sent, of even rounds and of odd ones.
+    mails: BTreeMap<(u32, u32), Mail>,
+}
+
+/// What counts the words that a block is sent.
+#[derive(Default)]
+struct Mail {
+    /// How many there will be, once that is said.
+    expected: Option<u32>,
+    /// How many have come: before it is said, too.
+    received: u32,
+    /// How many rounds are complete.
+    complete: u32,
+    /// What senders hand on.
+    open: Clock,
+    /// What those of the last complete round handed on.
+    last: Rc<Clock>,
+}
+
+impl Mail {
+    fn look(&mut self) {
+        if self.expected == Some(self.received) {
+            self.expected = None;
+            self.received = 0;
+            self.complete += 1;
+            self.last = Rc::new(std::mem::take(&mut self.open));
+        }
+    }
 }
 
 /// The barrier of one cluster.
@@ -36,6 +64,7 @@ impl Clusters {
             blocks,
             barriers: BTreeMap::new(),
             arrivals: BTreeMap::new(),
+            mails: BTreeMap::new(),
         }
     }
 
@@ -61,6 +90,28 @@ impl Clusters {
             barrier.passed += 1;
             barrier.last = Rc::new(std::mem::take(&mut barrier.open));
         }
+    }
+
+    /// A block will be sent so many words in a round, or in the round after the next.
+    pub fn expect(&mut self, block: u32, round: u32, words: u32) {
+        let mail = self.mails.entry((block, round % 2)).or_default();
+        mail.expected = Some(words);
+        mail.look();
+    }
+
+    /// A thread that has seen so much has sent a word to a block.
+    pub fn sent(&mut self, who: Thread, (block, round): (u32, u32), clock: &Clock, now: Epoch) {
+        let mail = self.mails.entry((block, round % 2)).or_default();
+        mail.open.join(clock);
+        mail.open.see(who, now);
+        mail.received += 1;
+        mail.look();
+    }
+
+    /// What a block's senders handed on in a round, if all words have come.
+    pub fn received(&self, block: u32, round: u32) -> Option<Rc<Clock>> {
+        let mail = self.mails.get(&(block, round % 2))?;
+        (mail.complete > round / 2).then(|| Rc::clone(&mail.last))
     }
 
     /// What all handed on, if all have arrived as often as this one.

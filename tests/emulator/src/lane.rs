@@ -1,6 +1,12 @@
 //! The machine as one thread of a kernel sees it.
 
-use std::{cell::Cell, panic::Location};
+mod record;
+mod shared;
+
+use std::{
+    cell::{Cell, RefCell},
+    panic::Location,
+};
 
 use corosensei::Yielder;
 use warpfold_kernels::simt::Simt;
@@ -22,6 +28,8 @@ pub(crate) struct Context<'a> {
     pub yielder: &'a Yielder<(), ()>,
     pub place: Place,
     pub loads: Cell<u32>,
+    /// Copies that it began: where to, where from, and the line.
+    pub copies: RefCell<Vec<(u32, usize, Line)>>,
 }
 
 /// One thread of the emulated grid.
@@ -66,37 +74,6 @@ impl<'a> Lane<'a> {
         drawn
     }
 
-    fn record_atomic(self, address: usize, old: u32, new: u32, line: Line) {
-        let Context { machine, place, .. } = self.context;
-        machine.record(*place, line, || {
-            let (buffer, at) = machine.word_at(address);
-            Did::Atomic { buffer, at, old, new }
-        });
-    }
-
-    fn record_load(self, address: usize, loaded: &[u32], line: Line) {
-        let Context { machine, place, .. } = self.context;
-        machine.record(*place, line, || {
-            let (buffer, at) = machine.word_at(address);
-            let mut words = [0; 4];
-            words[..loaded.len()].copy_from_slice(loaded);
-            Did::Load {
-                buffer,
-                at,
-                words,
-                count: loaded.len(),
-            }
-        });
-    }
-
-    fn record_store(self, address: usize, word: u32, line: Line) {
-        let Context { machine, place, .. } = self.context;
-        machine.record(*place, line, || {
-            let (buffer, at) = machine.word_at(address);
-            Did::Store { buffer, at, word }
-        });
-    }
-
     fn write(self, address: usize, bytes: usize, word: u32, line: Line) {
         self.let_others_run();
         let Context { machine, place, .. } = self.context;
@@ -111,14 +88,6 @@ impl<'a> Lane<'a> {
         let old = self.unless_fault(machine.atomic(*place, address, words, line, &change));
         self.record_atomic(address, old as u32, change(old) as u32, line);
         old
-    }
-
-    /// The same in shared memory: what is to be put there, if anything.
-    fn atomic_shared(self, at: u32, words: u32, new: Option<u64>, line: Line) -> u64 {
-        self.let_others_run();
-        let Context { machine, place, .. } = self.context;
-        let result = machine.state.borrow_mut().atomic_shared(*place, at, words, new, line);
-        self.unless_fault(result)
     }
 
     /// What the lanes of a warp do together, each with a word of its own.
@@ -234,7 +203,13 @@ impl Simt for Lane<'_> {
     const HAS_CLUSTERS: bool = true;
 
     #[track_caller]
-    fn cluster_begin(self, _: u32) {
+    fn cluster_begin(self, words: u32, several: bool) {
+        if self.thread() == 0 {
+            self.cluster_expect(0, words);
+            if several {
+                self.cluster_expect(1, words);
+            }
+        }
         self.let_others_run();
         let Context { machine, place, .. } = self.context;
         machine.state.borrow_mut().cluster_arrive(*place, Location::caller());
@@ -253,21 +228,30 @@ impl Simt for Lane<'_> {
     }
 
     #[track_caller]
-    fn cluster_send(self, rank: u32, _: u32, at: u32, word: u32) {
+    fn cluster_send(self, round: u32, rank: u32, _: u32, at: u32, word: u32) {
         self.let_others_run();
         let Context { machine, place, .. } = self.context;
         let stored = machine
             .state
             .borrow_mut()
-            .store_cluster(*place, rank, at, word, Location::caller());
+            .send(*place, (round, rank), (at, word), Location::caller());
         self.unless_fault(stored);
     }
 
-    // More than a GPU does, where a block waits for what it is sent and for nothing else.
     #[track_caller]
-    fn cluster_receive(self, blocks: u32) {
-        self.cluster_begin(0);
-        self.cluster_wait(blocks);
+    fn cluster_receive(self, round: u32, _: u32) {
+        let Context { machine, place, .. } = self.context;
+        while !machine.state.borrow_mut().received(*place, round, Location::caller()) {
+            self.let_others_run();
+        }
+    }
+
+    fn cluster_expect(self, round: u32, words: u32) {
+        let Context { machine, place, .. } = self.context;
+        if self.thread() == 0 {
+            let mut state = machine.state.borrow_mut();
+            state.clusters.expect(place.who.block, round, words);
+        }
     }
 
     #[track_caller]
@@ -290,6 +274,28 @@ impl Simt for Lane<'_> {
         let word = self.unless_fault(loaded);
         machine.record(*place, Location::caller(), || Did::LoadShared { at, word });
         word
+    }
+
+    #[track_caller]
+    unsafe fn copy_input_vector(self, at: u32, from: *const u32) {
+        self.context
+            .copies
+            .borrow_mut()
+            .push((at, from.addr(), Location::caller()));
+    }
+
+    fn wait_for_copies(self) {
+        self.copy_all();
+    }
+
+    #[track_caller]
+    unsafe fn load_dynamic_vector(self, at: u32) -> [u32; 4] {
+        self.read_dynamic(at, Location::caller())
+    }
+
+    #[track_caller]
+    unsafe fn store_dynamic_vector(self, at: u32, words: [u32; 4]) {
+        self.write_dynamic(at, words, Location::caller());
     }
 
     #[track_caller]

@@ -296,6 +296,7 @@ impl<'a> Grid<'a> {
                     yielder,
                     place,
                     loads: Cell::new(0),
+                    copies: RefCell::default(),
                 };
                 kernel(Lane::new(&context));
             })

@@ -5,16 +5,19 @@ use std::{
     rc::Rc,
 };
 
-use warpfold_kernels::simt::SHARED_WORDS;
+use warpfold_kernels::simt::{DYNAMIC_WORDS, SHARED_WORDS};
 
 use crate::{
     block::{Ahead, Block, Line, Place, SharedWord},
-    clock::Viewer,
+    clock::{Clock, Epoch, Viewer},
     cluster::Clusters,
     fault::{Collective, Elsewhere, Fault, WordName},
     memory::{Inputs, WordBuffer, find_word},
     trace::{Did, Event},
 };
+
+/// Words of shared memory, dynamic and other.
+const ALL_SHARED: usize = SHARED_WORDS + DYNAMIC_WORDS as usize;
 
 /// Whether drawing a ticket orders the accesses around it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,16 +65,17 @@ impl State {
         Ok(block.ended())
     }
 
-    /// Runs `touch` on shared word `at`: the track to check, and the value.
+    /// Runs `touch` on word `at` of shared memory, of which there are so many: the track to check, and the value.
     fn shared<R>(
         &mut self,
         place: Place,
         at: u32,
+        words: usize,
         line: Line,
         touch: impl FnOnce(&mut SharedWord, Viewer<'_>, WordName) -> Result<R, Fault>,
     ) -> Result<R, Fault> {
         let block = &mut self.blocks[place.slot];
-        if at as usize >= SHARED_WORDS {
+        if at as usize >= words {
             let by = place.at(line);
             return Err(Fault::SharedOutOfBounds { by, at });
         }
@@ -90,14 +94,29 @@ impl State {
     }
 
     pub fn store_shared(&mut self, place: Place, at: u32, word: u32, line: Line) -> Result<(), Fault> {
-        self.shared(place, at, line, |shared, viewer, name| {
+        self.write_shared(place, at, SHARED_WORDS, word, line)
+    }
+
+    /// Writes a word of dynamic shared memory, which lies behind the other.
+    pub fn store_dynamic(&mut self, place: Place, at: u32, word: u32, line: Line) -> Result<(), Fault> {
+        self.write_shared(place, SHARED_WORDS as u32 + at, ALL_SHARED, word, line)
+    }
+
+    fn write_shared(&mut self, place: Place, at: u32, words: usize, word: u32, line: Line) -> Result<(), Fault> {
+        self.shared(place, at, words, line, |shared, viewer, name| {
             shared.word = word;
             shared.track.write(viewer, name)
         })
     }
 
-    /// Writes a word of the shared memory of another block of the cluster.
-    pub fn store_cluster(&mut self, place: Place, rank: u32, at: u32, word: u32, line: Line) -> Result<(), Fault> {
+    /// Sends a word to the shared memory of a block of the cluster.
+    pub fn send(
+        &mut self,
+        place: Place,
+        (round, rank): (u32, u32),
+        (at, word): (u32, u32),
+        line: Line,
+    ) -> Result<(), Fault> {
         let number = self.clusters.block(place.who.block, rank);
         let other = number.and_then(|number| {
             self.blocks
@@ -120,8 +139,38 @@ impl State {
         let viewer = self.blocks[place.slot].viewer(place, line);
         let result = shared[at as usize].track.write(viewer, name);
         shared[at as usize].word = word;
+        let (clock, now) = (Rc::new(viewer.clock.clone()), viewer.now);
+        let to = (self.blocks[slot].number, round);
         self.blocks[slot].shared = shared;
+        self.clusters.sent(place.who, to, &clock, now);
+        self.hand_on(place, clock, now);
         result
+    }
+
+    /// What a thread does from here on, those have not seen to whom it has handed on what it did.
+    fn hand_on(&mut self, place: Place, clock: Rc<Clock>, now: Epoch) {
+        let handed_on = now.handed_on + 1;
+        let ahead = &mut self.blocks[place.slot].ahead;
+        ahead.insert(place.who.thread, Ahead { clock, handed_on });
+    }
+
+    /// A thread sees what others handed on.
+    fn see(&mut self, place: Place, seen: &Clock, line: Line) {
+        let viewer = self.blocks[place.slot].viewer(place, line);
+        let (mut clock, handed_on) = (viewer.clock.clone(), viewer.now.handed_on);
+        clock.join(seen);
+        let clock = Rc::new(clock);
+        let ahead = &mut self.blocks[place.slot].ahead;
+        ahead.insert(place.who.thread, Ahead { clock, handed_on });
+    }
+
+    /// Whether the block has all words that it is sent in a round; then this thread sees them.
+    pub fn received(&mut self, place: Place, round: u32, line: Line) -> bool {
+        let received = self.clusters.received(place.who.block, round);
+        if let Some(clock) = &received {
+            self.see(place, clock, line);
+        }
+        received.is_some()
     }
 
     /// Says that a thread has come to its cluster's barrier, and hands on what it did.
@@ -130,22 +179,13 @@ impl State {
         let viewer = self.blocks[place.slot].viewer(place, line);
         let (clock, now) = (Rc::new(viewer.clock.clone()), viewer.now);
         self.clusters.arrive(place.who, threads, &clock, now);
-        let handed_on = now.handed_on + 1;
-        self.blocks[place.slot]
-            .ahead
-            .insert(place.who.thread, Ahead { clock, handed_on });
+        self.hand_on(place, clock, now);
     }
 
     /// Whether all threads of the cluster have come as often as this one; then it sees what they handed on.
     pub fn cluster_passed(&mut self, place: Place, line: Line) -> Result<bool, Fault> {
         if let Some(clock) = self.clusters.passed(place.who) {
-            let viewer = self.blocks[place.slot].viewer(place, line);
-            let (mut mine, handed_on) = (viewer.clock.clone(), viewer.now.handed_on);
-            mine.join(&clock);
-            let clock = Rc::new(mine);
-            self.blocks[place.slot]
-                .ahead
-                .insert(place.who.thread, Ahead { clock, handed_on });
+            self.see(place, &clock, line);
             return Ok(true);
         }
         let gone = self.blocks.iter().find_map(|block| {
@@ -163,7 +203,15 @@ impl State {
     }
 
     pub fn load_shared(&mut self, place: Place, at: u32, line: Line) -> Result<u32, Fault> {
-        self.shared(place, at, line, |shared, viewer, name| {
+        self.read_shared(place, at, SHARED_WORDS, line)
+    }
+
+    pub fn load_dynamic(&mut self, place: Place, at: u32, line: Line) -> Result<u32, Fault> {
+        self.read_shared(place, SHARED_WORDS as u32 + at, ALL_SHARED, line)
+    }
+
+    fn read_shared(&mut self, place: Place, at: u32, words: usize, line: Line) -> Result<u32, Fault> {
+        self.shared(place, at, words, line, |shared, viewer, name| {
             shared.track.read(viewer, name)?;
             Ok(shared.word)
         })
@@ -181,7 +229,7 @@ impl State {
         assert!(at.is_multiple_of(words), "two words at once begin at an even one");
         let mut found = 0;
         for i in 0..words {
-            let old = self.shared(place, at + i, line, |shared, viewer, name| {
+            let old = self.shared(place, at + i, SHARED_WORDS, line, |shared, viewer, name| {
                 shared.track.ticket(viewer, name)?;
                 let new = new.map_or(shared.word, |new| (new >> (32 * i)) as u32);
                 Ok(std::mem::replace(&mut shared.word, new))

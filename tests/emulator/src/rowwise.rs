@@ -280,6 +280,7 @@ impl Run {
                     Way::Short | Way::Noted => rowwise::map_short(lane, op, arguments),
                     Way::Fold => rowwise::fold_leaves(lane, op, arguments),
                     Way::Leaf => rowwise::map_leaves(lane, op, arguments, Plain),
+                    Way::Long => rowwise::map_long(lane, op, arguments),
                     Way::Twice => rowwise::map_leaves(lane, op, arguments, Twice),
                     Way::Any | Way::Added if arguments.second == Second::Added => {
                         rowwise::map_leaves(lane, op, arguments, Added);

@@ -8,23 +8,23 @@ fn send(seed: u64, cluster: u32, waits: bool, kernel_ends_early: bool) -> Result
     let config = Launch::new(2 * cluster, 32, seed).cluster(cluster);
     launch(&config, &mut Memory::new(), |lane: Lane<'_>| {
         let rank = lane.block() % cluster;
-        lane.cluster_begin(cluster);
-        lane.cluster_wait(cluster);
         if kernel_ends_early && lane.thread() == 7 && rank == 0 {
             return;
         }
+        lane.cluster_begin(cluster, false);
+        lane.cluster_wait(cluster);
         if lane.lane() < cluster {
-            lane.cluster_send(lane.lane(), cluster, rank, lane.block());
+            lane.cluster_send(0, lane.lane(), cluster, rank, lane.block());
         }
         if waits {
-            lane.cluster_receive(cluster);
+            lane.cluster_receive(0, cluster);
         }
         let first = lane.block() / cluster * cluster;
         for other in 0..cluster {
             assert_eq!(lane.load_shared(other), first + other);
         }
         if !waits {
-            lane.cluster_receive(cluster);
+            lane.cluster_receive(0, cluster);
         }
     })
 }
@@ -63,8 +63,71 @@ fn a_thread_that_does_not_arrive_is_named() {
 #[test]
 fn no_block_writes_to_another_cluster() {
     let config = Launch::new(4, 32, 1).cluster(2);
-    let run = launch(&config, &mut Memory::new(), |lane| lane.cluster_send(2, 2, 0, 1));
+    let run = launch(&config, &mut Memory::new(), |lane| lane.cluster_send(0, 2, 2, 0, 1));
     assert!(matches!(run, Err(Fault::SharedOutOfBounds { .. })), "{run:?}");
     let run = launch(&Launch::new(3, 32, 1).cluster(2), &mut Memory::new(), |_| {});
     assert!(matches!(run, Err(Fault::BadLaunch { .. })), "{run:?}");
+}
+
+/// In each of several rounds all blocks send a number to all of their cluster, and add up what they are sent. `alternates` says whether rounds take turns in where it lies.
+fn rounds(seed: u64, alternates: bool) -> Result<Run, Fault> {
+    let cluster = 2;
+    let config = Launch::new(2 * cluster, 32, seed).cluster(cluster);
+    launch(&config, &mut Memory::new(), |lane: Lane<'_>| {
+        let rank = lane.block() % cluster;
+        lane.cluster_begin(cluster, true);
+        lane.cluster_wait(cluster);
+        for round in 0..5 {
+            let first = if alternates { round % 2 * cluster } else { 0 };
+            if lane.lane() < cluster {
+                lane.cluster_send(round, lane.lane(), cluster, first + rank, 10 * round + rank);
+            }
+            lane.cluster_receive(round, cluster);
+            for other in 0..cluster {
+                assert_eq!(lane.load_shared(first + other), 10 * round + other);
+            }
+            lane.cluster_expect(round, cluster);
+            lane.warp_barrier();
+        }
+    })
+}
+
+#[test]
+fn rounds_follow_each_other() {
+    for seed in 0..20 {
+        rounds(seed, true).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
+    }
+}
+
+#[test]
+fn what_is_sent_over_what_others_still_read_is_a_race() {
+    assert!(
+        (0..20).any(|seed| matches!(rounds(seed, false), Err(Fault::Race { .. }))),
+        "no schedule shows it"
+    );
+}
+
+/// Each lane copies a vector to dynamic shared memory and reads it, once it has waited, or before.
+fn copy(waits: bool) -> Result<Run, Fault> {
+    let mut memory = Memory::new();
+    let values: Vec<f32> = (0_u8..128).map(f32::from).collect();
+    let from: *const u32 = memory.input("values", &values, 0).cast();
+    launch(&Launch::new(1, 32, 1), &mut memory, |lane: Lane<'_>| {
+        let at = 4 * lane.lane();
+        // SAFETY: so many values are there, and so many words.
+        unsafe { lane.copy_input_vector(at, from.wrapping_add(at as usize)) };
+        if waits {
+            lane.wait_for_copies();
+        }
+        // SAFETY: as above.
+        let [first, ..] = unsafe { lane.load_dynamic_vector(at) };
+        assert_eq!(f32::from_bits(first), at as f32);
+    })
+}
+
+#[test]
+fn a_copy_is_there_once_it_was_waited_for() {
+    copy(true).unwrap_or_else(|fault| panic!("{fault}"));
+    let run = copy(false);
+    assert!(matches!(run, Err(Fault::Unwritten { .. })), "{run:?}");
 }

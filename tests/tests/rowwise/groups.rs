@@ -177,7 +177,8 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
             [count, len],
             is_plain,
         ) {
-            if !in_order && shape.way != Way::Apart {
+            let is_long = shape.way == Way::Long && <Op::Op as RowOp>::TAKES_COLUMNS;
+            if is_long || !in_order && shape.way != Way::Apart {
                 continue;
             }
             let emulated = map_rows::<T, U, W, _>(op, rows, &beside, 0, shape, self.seed)

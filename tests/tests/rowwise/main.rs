@@ -248,6 +248,9 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
             if shape.way == Way::Short && (causal.is_some() || <Op::Op as RowOp>::TARGETS && maps) {
                 continue;
             }
+            if shape.way == Way::Long && (<Op::Op as RowOp>::TARGETS || <Op::Op as RowOp>::TAKES_COLUMNS) {
+                continue;
+            }
             let mut known = known.clone();
             if shape.way.is_plain() {
                 known

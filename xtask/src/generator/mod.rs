@@ -100,6 +100,11 @@ impl Generator {
             .collect()
     }
 
+    /// Whether its kernels have clusters of blocks, from compute capability 9.0 on.
+    pub fn has_clusters(&self) -> bool {
+        matches!(self, Self::Llvm(_))
+    }
+
     /// Whether it can be told to compile a part alone.
     pub fn knows_parts(&self) -> bool {
         !matches!(self, Self::Nvvm(_))

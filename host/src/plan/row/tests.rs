@@ -90,6 +90,45 @@ fn leaves_are_folded_alone() {
     assert_eq!([of_len((1 << 32) - 8), of_len(1 << 32)], [Way::Fold, Way::Leaf]);
 }
 
+/// The longest rows of f32 are kept in shared memory, where a cluster has room for one.
+#[test]
+fn the_longest_rows_are_kept_by_clusters() {
+    let of = |element: Type, size: [u64; 2], form: Form, cluster: u32| {
+        RowPlan::new("softmax", element, size, Lie::Plain, form, cluster).expect("a plan")
+    };
+    let shape = |plan: &RowPlan| (plan.way, plan.warps, plan.cluster(), plan.blocks, plan.launches());
+    for (count, len, [blocks_of_row, clusters]) in [
+        (1024, 262_144, [16, 256]),
+        (1022, 262_144, [16, 256]),
+        (256, 262_144, [16, 128]),
+        (3, 262_144, [16, 3]),
+        (2048, 65_540, [5, 512]),
+        (0, 262_144, [16, 0]),
+    ] {
+        let plan = of(Type::F32, [count, len], Form::Best, 16);
+        let blocks = blocks_of_row * clusters;
+        assert_eq!(shape(&plan), (Way::Long, 8, blocks_of_row, blocks, 1), "{plan}");
+        assert_eq!(plan.dynamic_bytes(), 64 * 1024, "{plan}");
+    }
+    let way = |plan: RowPlan| (plan.way, plan.is_split, plan.dynamic_bytes());
+    assert_eq!(
+        way(of(Type::F32, [1024, 65_536], Form::Best, 16)),
+        (Way::Leaf, false, 0)
+    );
+    assert_eq!(
+        way(of(Type::Bf16, [1024, 262_144], Form::Best, 16)),
+        (Way::Leaf, false, 0)
+    );
+    assert_eq!(
+        way(of(Type::F32, [1024, 262_144], Form::Unfused, 16)),
+        (Way::Leaf, true, 0)
+    );
+    // Clusters of 8 have room for half of it, and devices without any for none.
+    assert_eq!(way(of(Type::F32, [1024, 131_072], Form::Best, 8)).0, Way::Long);
+    assert_eq!(way(of(Type::F32, [1024, 262_144], Form::Best, 8)), (Way::Leaf, true, 0));
+    assert_eq!(way(of(Type::F32, [1024, 131_072], Form::Best, 1)), (Way::Leaf, true, 0));
+}
+
 /// One launch folds a part and another maps it, be it a leaf; neither takes plain launches alone.
 #[test]
 fn parts_are_folded_and_mapped_apart() {

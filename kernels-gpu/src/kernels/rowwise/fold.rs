@@ -8,10 +8,10 @@ use crate::{
     simt::{MAIL, Simt},
     stages::{
         each::each,
-        each_word,
         load::words::{Vectors, WORDS},
+        load_words,
         reduce::{leaf, warp},
-        store_state,
+        store_state, store_words,
     },
     tree::{LANES, place, vector_elements},
 };
@@ -262,16 +262,6 @@ impl<S: Simt, T: Element, O: RowOp> Rows<S, T, O> {
         self.leaf(MOST_LEAVES) + number * Self::ROW
     }
 
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn store(self, at: u32, state: O::State) {
-        each_word(state, |i, word| self.simt.store_shared(at + i as u32, word));
-    }
-
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn load(self, at: u32) -> O::State {
-        O::State::from_words(|i| self.simt.load_shared(at + i as u32))
-    }
-
     /// Takes the state of a leaf, the next of its row.
     ///
     /// Called by: all 32 lanes together.
@@ -287,7 +277,7 @@ impl<S: Simt, T: Element, O: RowOp> Rows<S, T, O> {
         let (mut total, row) = (state, self.row(at.row - first as u32));
         if leaves > 1 {
             if simt.lane() == 0 {
-                self.store(self.leaf(at.leaf), state);
+                store_words(simt, self.leaf(at.leaf), state);
             }
             if at.leaf + 1 < leaves {
                 return;
@@ -295,14 +285,14 @@ impl<S: Simt, T: Element, O: RowOp> Rows<S, T, O> {
             simt.warp_barrier();
             let mut mine = op.identity();
             if simt.lane() < leaves {
-                mine = self.load(self.leaf(simt.lane()));
+                mine = load_words(simt, self.leaf(simt.lane()));
             }
             total = warp::reduce_first(simt, States(op), mine, u32::next_power_of_two(leaves));
             // The next row's leaves lie in the same place.
             simt.warp_barrier();
         }
         if simt.lane() == 0 {
-            self.store(row, total);
+            store_words(simt, row, total);
         }
     }
 
@@ -330,7 +320,7 @@ impl<S: Simt, T: Element, O: RowOp> Rows<S, T, O> {
             // SAFETY: passed on to the caller.
             unsafe {
                 let seen = arguments.whole::<O>(arguments.seen(row));
-                arguments.note(simt, op, row, self.load(at), seen, given);
+                arguments.note(simt, op, row, load_words(simt, at), seen, given);
             }
         }
     }

@@ -58,7 +58,7 @@ const fn columns(name: &'static str, element: Type) -> Entry {
 const STATES: RowBounds = RowBounds::of(LaunchBounds::REGS_64);
 
 /// Kernels of row operations, each with the threads of its largest block and how many of those a multiprocessor has at least: of f32, and of 16 bits. Those of `short`
-/// rows and of what is `noted`, `fold`ed alone or `known`, whose blocks are all of 128 threads, have how many of those. Their part of the build is `rows`: newer architectures round and meet by instructions of their own.
+/// rows and of what is `noted`, `fold`ed alone or `known`, whose blocks are all of 128 threads, have how many of those; those of `long` ones blocks of 256. Their part of the build is `rows`: newer architectures round and meet by instructions of their own.
 macro_rules! points {
     ($($op:ident: $operation:ty, leaf [$leaf:literal $leaf_16:literal], any [$any:literal $any_16:literal] $(, $more:ident [$room:literal $room_16:literal])* = |$params:ident| $value:expr;)*) => {
         crate::row_entries! {
@@ -94,13 +94,13 @@ macro_rules! points {
 }
 
 points! {
-    softmax: Softmax, leaf [1024 1024], any [1024 1024], short [8 7], fold [8 8], twice [1024 896], added [1024 512], known [4 4]
+    softmax: Softmax, leaf [1024 1024], any [1024 1024], short [8 7], long [3 0], fold [8 8], twice [1024 896], added [1024 512], known [4 4]
         = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag };
-    log_softmax: LogSoftmax, leaf [1024 1024], any [1024 1024], short [8 8], added [1024 512]
+    log_softmax: LogSoftmax, leaf [1024 1024], any [1024 1024], short [8 8], long [3 0], added [1024 512]
         = |params| LogSoftmax { scale: params.scale() };
-    layer_norm: LayerNorm, leaf [1024 1024], any [1024 896], short [7 6]
+    layer_norm: LayerNorm, leaf [1024 1024], any [1024 896], short [7 6], long [3 0]
         = |params| LayerNorm { epsilon: params.numbers[0] };
-    rms_norm: RmsNorm, leaf [1024 1024], any [1024 1024], short [8 8]
+    rms_norm: RmsNorm, leaf [1024 1024], any [1024 1024], short [8 8], long [3 0]
         = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] };
     cross_entropy: CrossEntropy, leaf [896 896], any [1024 896], noted [7 6], fold [8 6], known [4 4]
         = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]);

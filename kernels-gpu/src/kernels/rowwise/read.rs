@@ -43,7 +43,7 @@ pub(super) struct Lane<S, T: Element, O, V, const N: usize> {
     pub(super) given: [Given; N],
     /// Whether vectors are whole or absent.
     pub(super) is_wide: bool,
-    firsts: Vectors<N>,
+    pub(super) firsts: Vectors<N>,
     seconds: Vectors<N>,
     /// Weights of the vectors' columns, and biases, if they were [asked for](Self::ask): of short rows those of the first.
     pub(super) asked: Option<[Vectors<N>; 2]>,
@@ -249,7 +249,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     ///
     /// As [`read`](Self::read).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn add_residual(&mut self) {
+    pub(super) unsafe fn add_residual(&mut self) {
         let arguments = self.arguments;
         let floats = arguments.floats;
         // SAFETY: passed on to the caller.

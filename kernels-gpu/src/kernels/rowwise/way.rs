@@ -11,7 +11,9 @@ pub enum Way {
     Fold,
     /// [`map_leaves`](super::map_leaves) of [`Plain`](super::Plain) launches.
     Leaf,
-    /// The same, which reads rows [twice](super::Twice).
+    /// [`map_long`](super::map_long), where there are clusters.
+    Long,
+    /// [`map_leaves`](super::map_leaves) of such launches, which reads rows [twice](super::Twice).
     Twice,
     /// [`map_leaves`](super::map_leaves) of [`Any`](super::Any).
     Any,
@@ -31,6 +33,7 @@ impl Way {
             Self::Noted => "_noted_",
             Self::Fold => "_fold_",
             Self::Leaf => "_leaf_",
+            Self::Long => "_long_",
             Self::Twice => "_twice_",
             Self::Any => "_any_",
             Self::Added => "_added_",
@@ -42,6 +45,6 @@ impl Way {
     /// Whether its kernels are of [plain](super::RowLaunch::is_plain) launches.
     #[must_use]
     pub const fn is_plain(self) -> bool {
-        matches!(self, Self::Short | Self::Noted | Self::Fold | Self::Leaf | Self::Twice)
+        !matches!(self, Self::Any | Self::Added | Self::Apart | Self::Known)
     }
 }

@@ -101,21 +101,30 @@ pub mod clusters {
         fn cluster_wait();
     }
 
-    /// Makes a barrier ready that counts bytes that are sent to this block, if `first`, and arrives. A release of all that was written would wait for memory: what has to be seen is the
-    /// barrier.
-    pub fn begin(mail: u32, bytes: u32, first: bool) {
-        if first {
-            // SAFETY: the trait has this word for the barrier, and one call of each thread.
-            unsafe {
-                asm!("mbarrier.init.shared::cta.b64 [{}], 1;", in(reg32) mail, options(nostack, preserves_flags));
-                asm!(
-                    "fence.mbarrier_init.release.cluster;",
-                    options(nostack, preserves_flags)
-                );
-                asm!("{{ .reg .b64 token; mbarrier.arrive.expect_tx.shared::cta.b64 token, [{}], {}; }}",
-                    in(reg32) mail, in(reg32) bytes, options(nostack, preserves_flags));
-            }
+    /// Makes a barrier ready that counts bytes that are sent to this block; one thread does.
+    pub fn prepare(mail: u32, bytes: u32) {
+        // SAFETY: the trait has this word for the barrier.
+        unsafe {
+            asm!("mbarrier.init.shared::cta.b64 [{}], 1;", in(reg32) mail, options(nostack, preserves_flags));
+            asm!(
+                "fence.mbarrier_init.release.cluster;",
+                options(nostack, preserves_flags)
+            );
         }
+        expect(mail, bytes);
+    }
+
+    /// Has it count so many bytes more, in its next phase.
+    pub fn expect(mail: u32, bytes: u32) {
+        // SAFETY: the barrier is ready, and nobody else arrives at it.
+        unsafe {
+            asm!("{{ .reg .b64 token; mbarrier.arrive.expect_tx.shared::cta.b64 token, [{}], {}; }}",
+                in(reg32) mail, in(reg32) bytes, options(nostack, preserves_flags));
+        }
+    }
+
+    /// Arrives. A release of all that was written would wait for memory: what has to be seen is the barrier.
+    pub fn begin() {
         // SAFETY: the trait has all threads of the cluster call this.
         unsafe { cluster_arrive() }
     }
@@ -152,19 +161,85 @@ pub mod clusters {
         }
     }
 
-    /// Waits for all bytes, and acquires what they were sent with.
-    pub fn receive(mail: u32) {
+    /// Waits for all bytes of a phase, and acquires what they were sent with.
+    pub fn receive(mail: u32, phase: u32) {
         let mut done: u32 = 0;
         while done == 0 {
             // SAFETY: the barrier is ready since all have begun.
             unsafe {
                 // It sleeps for a millisecond at most, and not for the instant that it would by itself: others have work for the issue slots.
-                asm!("{{ .reg .pred done; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [{}], 0, {}; selp.u32 {}, 1, 0, done; }}",
-                    in(reg32) mail, in(reg32) 1_000_000_u32, out(reg32) done, options(nostack, preserves_flags));
+                asm!("{{ .reg .pred done; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [{}], {}, {}; selp.u32 {}, 1, 0, done; }}",
+                    in(reg32) mail, in(reg32) phase, in(reg32) 1_000_000_u32, out(reg32) done, options(nostack, preserves_flags));
             }
         }
     }
 }
 
+/// Dynamic shared memory, and copies to it that a thread does not wait for: where there are clusters, which alone have kernels with it.
+#[cfg(target_feature = "sm_90")]
+pub mod dynamic {
+    use core::arch::{asm, global_asm};
+
+    global_asm!(".extern .shared .align 16 .b8 warpfold_dynamic[];");
+
+    /// The address of a word of it, in the state space of shared memory.
+    fn address(at: u32) -> u32 {
+        let base: u32;
+        // SAFETY: takes the address of the declaration above.
+        unsafe {
+            asm!("mov.u32 {}, warpfold_dynamic;", out(reg32) base, options(pure, nomem, nostack, preserves_flags));
+        }
+        base + 4 * at
+    }
+
+    /// Begins to copy four words.
+    ///
+    /// # Safety
+    ///
+    /// As [`Simt::copy_input_vector`](crate::simt::Simt::copy_input_vector).
+    pub unsafe fn copy(at: u32, from: *const u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            asm!("cp.async.cg.shared.global [{}], [{}], 16;", in(reg32) address(at), in(reg64) from,
+                options(nostack, preserves_flags));
+        }
+    }
+
+    /// Waits for all that this thread began.
+    pub fn wait() {
+        // SAFETY: what was copied is read behind it.
+        unsafe { asm!("cp.async.wait_all;", options(nostack, preserves_flags)) };
+    }
+
+    /// Reads four words.
+    ///
+    /// # Safety
+    ///
+    /// As [`Simt::load_dynamic_vector`](crate::simt::Simt::load_dynamic_vector).
+    pub unsafe fn load(at: u32) -> [u32; 4] {
+        let (a, b, c, d);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            asm!("ld.shared.v4.u32 {{{}, {}, {}, {}}}, [{}];",
+                out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) address(at),
+                options(readonly, nostack, preserves_flags));
+        }
+        [a, b, c, d]
+    }
+
+    /// Writes four words.
+    ///
+    /// # Safety
+    ///
+    /// As [`load`].
+    pub unsafe fn store(at: u32, [a, b, c, d]: [u32; 4]) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            asm!("st.shared.v4.u32 [{}], {{{}, {}, {}, {}}};", in(reg32) address(at),
+                in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d, options(nostack, preserves_flags));
+        }
+    }
+}
+
 #[cfg(not(target_feature = "sm_90"))]
-pub use super::no_clusters as clusters;
+pub use super::{no_clusters as clusters, no_clusters::dynamic};

@@ -65,6 +65,11 @@ fn shared_address(at: u32) -> u32 {
     generator::shared_base() + 4 * at
 }
 
+/// The address of what counts the words of a round.
+fn mail(round: u32) -> u32 {
+    shared_address(MAIL + 2 * (round % 2))
+}
+
 impl Simt for Nvptx {
     fn thread(self) -> u32 {
         generator::thread()
@@ -125,17 +130,28 @@ impl Simt for Nvptx {
 
     const HAS_CLUSTERS: bool = generator::clusters::ARE_THERE;
 
-    fn cluster_begin(self, words: u32) {
-        generator::clusters::begin(shared_address(MAIL), 4 * words, self.thread() == 0);
+    fn cluster_begin(self, words: u32, several: bool) {
+        if self.thread() == 0 {
+            generator::clusters::prepare(mail(0), 4 * words);
+            if several {
+                generator::clusters::prepare(mail(1), 4 * words);
+            }
+        }
+        generator::clusters::begin();
     }
     fn cluster_wait(self, _: u32) {
         generator::clusters::wait();
     }
-    fn cluster_send(self, rank: u32, _: u32, at: u32, word: u32) {
-        generator::clusters::send(shared_address(MAIL), shared_address(at), rank, word);
+    fn cluster_send(self, round: u32, rank: u32, _: u32, at: u32, word: u32) {
+        generator::clusters::send(mail(round), shared_address(at), rank, word);
     }
-    fn cluster_receive(self, _: u32) {
-        generator::clusters::receive(shared_address(MAIL));
+    fn cluster_receive(self, round: u32, _: u32) {
+        generator::clusters::receive(mail(round), round / 2 % 2);
+    }
+    fn cluster_expect(self, round: u32, words: u32) {
+        if self.thread() == 0 {
+            generator::clusters::expect(mail(round), 4 * words);
+        }
     }
 
     fn store_shared(self, at: u32, word: u32) {
@@ -153,6 +169,22 @@ impl Simt for Nvptx {
                 options(readonly, nostack, preserves_flags));
         }
         word
+    }
+
+    unsafe fn copy_input_vector(self, at: u32, from: *const u32) {
+        // SAFETY: passed on to the caller.
+        unsafe { generator::dynamic::copy(at, from) };
+    }
+    fn wait_for_copies(self) {
+        generator::dynamic::wait();
+    }
+    unsafe fn load_dynamic_vector(self, at: u32) -> [u32; 4] {
+        // SAFETY: passed on to the caller.
+        unsafe { generator::dynamic::load(at) }
+    }
+    unsafe fn store_dynamic_vector(self, at: u32, words: [u32; 4]) {
+        // SAFETY: passed on to the caller.
+        unsafe { generator::dynamic::store(at, words) };
     }
 
     unsafe fn load_input_vector(self, from: *const u32) -> [u32; 4] {

@@ -3,8 +3,14 @@
 /// Whether there are any.
 pub const ARE_THERE: bool = false;
 
+/// Nothing to make ready.
+pub fn prepare(_: u32, _: u32) {}
+
+/// Nothing to expect.
+pub fn expect(_: u32, _: u32) {}
+
 /// Nobody to begin with.
-pub fn begin(_: u32, _: u32, _: bool) {}
+pub fn begin() {}
 
 /// Nobody to wait for.
 pub fn wait() {}
@@ -20,4 +26,33 @@ pub fn send(_: u32, _: u32, _: u32, _: u32) {}
 pub unsafe fn prefetch(_: *const u8, _: u32) {}
 
 /// Nobody to receive from.
-pub fn receive(_: u32) {}
+pub fn receive(_: u32, _: u32) {}
+
+/// Dynamic shared memory, which no kernel here has.
+pub mod dynamic {
+    /// Nothing to copy to.
+    ///
+    /// # Safety
+    ///
+    /// None is needed.
+    pub unsafe fn copy(_: u32, _: *const u32) {}
+
+    /// Nothing to wait for.
+    pub fn wait() {}
+
+    /// Nothing to read.
+    ///
+    /// # Safety
+    ///
+    /// None is needed.
+    pub unsafe fn load(_: u32) -> [u32; 4] {
+        [0; 4]
+    }
+
+    /// Nothing to write to.
+    ///
+    /// # Safety
+    ///
+    /// None is needed.
+    pub unsafe fn store(_: u32, _: [u32; 4]) {}
+}

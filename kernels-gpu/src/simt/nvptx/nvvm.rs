@@ -49,4 +49,4 @@ pub fn shared_base() -> u32 {
     (&raw const SHARED) as usize as u32
 }
 
-pub use super::no_clusters as clusters;
+pub use super::{no_clusters as clusters, no_clusters::dynamic};

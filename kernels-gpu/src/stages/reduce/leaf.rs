@@ -1,19 +1,20 @@
 //! A leaf in two looks, of a [row operation](crate::rowwise), and the states of leaves.
 
 mod slots;
+mod warps;
 
 pub use slots::{Slots, fold_short};
+pub use warps::Warps;
 
 use crate::{
     element::Element,
-    monoids::{Monoid, Words},
+    monoids::Monoid,
     rowwise::{First, LeafFound, Look, RowOp, Second, States, Sums as _, Total, Value as _},
-    simt::{MAIL, MAX_WARPS, Simt},
+    simt::Simt,
     stages::{
         columns::{Held, MOST},
         each::each,
         load::words::WORDS,
-        map_words,
         reduce::warp,
         shuffle,
     },
@@ -327,74 +328,16 @@ pub fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, count: u32, state: impl Fn
     shuffle(simt, total, 0)
 }
 
-/// Where the states of a row's leaves meet, which as many warps have folded: in shared memory those of a block's warps, and then those of a cluster's blocks.
-#[derive(Clone, Copy)]
-pub struct Warps {
-    /// How many leaves the row has.
-    pub leaves: u32,
-    /// This warp's.
-    pub leaf: u32,
-    /// Blocks of the cluster; of a block by itself 1. Where there are several, each has a power of two of leaves, but the last.
-    pub blocks: u32,
-    /// This one's number in the cluster.
-    pub block: u32,
-}
-
-impl Warps {
-    /// Before the first of the cluster's blocks sends to another, all must have begun. Whoever calls this waits in [`meet`](Self::meet).
-    ///
-    /// Called by: all threads of the cluster together · Scratch: shared memory
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn begin<S: Simt, O: RowOp>(self, simt: S) {
-        if S::HAS_CLUSTERS && self.blocks > 1 {
-            simt.cluster_begin(self.blocks * O::State::COUNT as u32);
-        }
-    }
-
-    /// Combines the states of all warps, neighbours first; every warp does all of it, so nobody waits for the first.
-    ///
-    /// Called by: all threads of the block, of the cluster if there is one, together · Valid in: every lane · Scratch: shared memory
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn meet<S: Simt, O: RowOp>(self, simt: S, op: O, mine: O::State) -> O::State {
-        const { assert!(2 * MAX_WARPS as usize * O::State::COUNT <= MAIL as usize) };
-        let words = O::State::COUNT as u32;
-        if self.leaf < self.leaves && simt.lane() == 0 {
-            each(mine, |i, word| simt.store_shared(simt.warp() * words + i, word));
-        }
-        simt.barrier();
-        let here = u32::min(
-            simt.warps(),
-            u32::saturating_sub(self.leaves, self.block * simt.warps()),
-        );
-        let (mut from, mut count) = (0, here);
-        // Warps and blocks are folded by one piece of code: it is long.
-        loop {
-            let state = fold_states(simt, op, count, |number| {
-                O::State::from_words(|i| simt.load_shared((from + number) * words + i as u32))
-            });
-            if !S::HAS_CLUSTERS || self.blocks == 1 || from > 0 {
-                return state;
-            }
-            simt.cluster_wait(self.blocks);
-            if simt.warp() == 0 && simt.lane() < self.blocks {
-                each(state, |i, word| {
-                    let at = (MAX_WARPS + self.block) * words + i;
-                    simt.cluster_send(simt.lane(), self.blocks, at, word);
-                });
-            }
-            simt.cluster_receive(self.blocks);
-            (from, count) = (simt.opaque(MAX_WARPS), self.blocks);
-        }
-    }
-}
-
-/// Every word with its number.
+/// The same of at most as many as a warp has lanes, by less code.
+///
+/// Called by, Valid in, Scratch: as [`fold_states`]
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn each<W: Words>(state: W, mut f: impl FnMut(u32, u32)) {
-    let mut i = 0;
-    let _ = map_words(state, |word| {
-        f(i, word);
-        i += 1;
-        word
-    });
+fn fold_a_lane_each<S: Simt, O: RowOp>(simt: S, op: O, count: u32, state: impl Fn(u32) -> O::State) -> O::State {
+    let mut mine = op.identity();
+    if simt.lane() < count {
+        mine = state(simt.lane());
+    }
+    let total = warp::reduce_first(simt, States(op), mine, u32::next_power_of_two(count));
+    // Of fewer lanes than a warp's, the first have it.
+    shuffle(simt, total, 0)
 }

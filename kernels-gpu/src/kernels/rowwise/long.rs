@@ -1,0 +1,302 @@
+//! The longest rows, which the blocks of a cluster keep in shared memory.
+
+use super::{Arguments, Plain, Second, read::Lane, spot::Spot, write::Writer};
+use crate::{
+    element::Element,
+    monoids::Words as _,
+    rowwise::{RowOp, Value as _},
+    simt::{MAIL, MAX_WARPS, Simt},
+    stages::{
+        each::each,
+        load::words::{Vectors, WORDS},
+        narrow,
+        reduce::leaf::{self, Warps},
+    },
+    tree::{LANES, place, vector_elements},
+};
+
+/// Leaves of a warp, neighbours.
+pub const LEAVES_OF_A_WARP: u32 = 4;
+
+/// Threads of the largest block.
+pub const THREADS: u32 = 256;
+
+/// Bytes of dynamic shared memory of a block of so many warps: three of the largest fit a multiprocessor of compute capability 9.0.
+#[must_use]
+pub const fn dynamic_bytes(warps: u32) -> u32 {
+    4 * warps * LEAVES_OF_A_WARP * LEAF_WORDS
+}
+
+/// Words of a leaf, of which a lane has a vector in each of four rows.
+const LEAF_WORDS: u32 = LANES * 4 * WORDS as u32;
+
+/// Folds and maps rows of f32 of [plain](super::RowLaunch::is_plain) launches, of which a warp has [neighbouring leaves](LEAVES_OF_A_WARP). All are asked for at once, and
+/// folded and mapped one after the other: what is made of an element for the fold is made again for the map. Once a leaf is mapped, that of the next row takes its place. Only where there are
+/// clusters, each of which has one row after the other.
+///
+/// ```text
+/// lane: copies of 4 leaves to its own places in shared memory ─ each leaf: two looks, 5 shuffles each ─ block and cluster: a state of each leaf ─ map
+/// ```
+///
+/// # Safety
+///
+/// As [`map_leaves`](super::map_leaves); each block has [so many bytes](dynamic_bytes) of dynamic shared memory, and the grid is of whole clusters.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub unsafe fn map_long<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+    assert!(
+        O::Value::ARRAYS == 1 && !O::TARGETS && !O::TAKES_COLUMNS,
+        "one array, and nothing given of rows"
+    );
+    if !S::HAS_CLUSTERS {
+        return;
+    }
+    let mut share = Share::new(simt, op.plain(), arguments);
+    // SAFETY: passed on to the caller; each lane reads and writes its own places.
+    unsafe {
+        share.ask_all();
+        share.warps.begin::<S, O>(simt, true);
+        while share.row < arguments.rows.count {
+            share.fold();
+            let of_row = share.warps.meet(simt, share.op);
+            share.map(of_row);
+            share = share.next();
+        }
+    }
+}
+
+/// What a warp has of a row.
+#[derive(Clone, Copy)]
+struct Share<S, T: Element, O> {
+    simt: S,
+    op: O,
+    arguments: Arguments<T>,
+    row: u64,
+    /// Elements of the row that are seen.
+    seen: u64,
+    warps: Warps,
+}
+
+impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
+    /// Of the first row of the cluster.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn new(simt: S, op: O, arguments: Arguments<T>) -> Self {
+        let blocks = arguments.blocks.max(1);
+        let (row, block) = (u64::from(simt.block() / blocks), simt.block() % blocks);
+        let warps = Warps {
+            leaves: arguments.leaves,
+            leaf: (block * simt.warps() + simt.warp()) * LEAVES_OF_A_WARP,
+            each: LEAVES_OF_A_WARP,
+            blocks,
+            block,
+            round: 0,
+        };
+        let seen = Self::seen(arguments, row);
+        Self {
+            simt,
+            op,
+            arguments,
+            row,
+            seen,
+            warps,
+        }
+    }
+
+    /// Elements of a row that are seen; none of one that is not there.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn seen(arguments: Arguments<T>, row: u64) -> u64 {
+        if O::MASKS && row < arguments.rows.count {
+            arguments.seen(row)
+        } else {
+            arguments.there(row)
+        }
+    }
+
+    /// Of the next row of the cluster.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn next(self) -> Self {
+        let Self {
+            simt,
+            arguments,
+            row,
+            warps,
+            ..
+        } = self;
+        let row = row + u64::from(simt.blocks() / warps.blocks);
+        Self {
+            row,
+            seen: Self::seen(arguments, row),
+            warps: Warps {
+                round: warps.round + 1,
+                ..warps
+            },
+            ..self
+        }
+    }
+
+    /// Elements of the row before a leaf.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn before(self, number: u32) -> u64 {
+        u64::from(self.warps.leaf + number) * Arguments::<T>::leaf::<O>()
+    }
+
+    /// The lane's first vector of a leaf.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn spot(self, number: u32) -> Spot<T> {
+        let first = self.before(number) + u64::from(self.simt.lane()) * vector_elements::<T>() as u64;
+        Spot {
+            row: self.row,
+            start: self.arguments.rows.regular(self.row).start,
+            first,
+            present: narrow(self.simt, u64::saturating_sub(self.seen, first)),
+        }
+    }
+
+    /// Where the lane's vector of a row of a leaf lies in shared memory.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn at(self, number: u32, row: usize) -> u32 {
+        let leaf = self.simt.warp() * LEAVES_OF_A_WARP + number;
+        leaf * LEAF_WORDS + row as u32 * (LEAF_WORDS / 4) + self.simt.lane() * WORDS as u32
+    }
+
+    /// Asks for a leaf.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_long`]; what lay in its place is done with.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn ask(self, number: u32) {
+        let Self { simt, arguments, .. } = self;
+        let absent = [arguments.absent_word(self.op); WORDS];
+        let spot = self.spot(number);
+        each!(row < 4 => {
+            let spot = spot.further(place::<T>(row, 0));
+            // SAFETY: passed on to the caller.
+            unsafe {
+                if spot.present > 0 {
+                    simt.copy_input_vector(self.at(number, row), arguments.first(spot).cast());
+                } else {
+                    simt.store_dynamic_vector(self.at(number, row), absent);
+                }
+            }
+        });
+    }
+
+    /// Asks for all leaves.
+    ///
+    /// # Safety
+    ///
+    /// As [`ask`](Self::ask).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn ask_all(self) {
+        let mut number = self.simt.opaque(0);
+        while number < LEAVES_OF_A_WARP {
+            // SAFETY: passed on to the caller.
+            unsafe { self.ask(number) };
+            number = self.simt.opaque(number + 1);
+        }
+    }
+
+    /// What the lane has of a leaf.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_long`]; the copies are done.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn lane(self, number: u32) -> Lane<S, T, O, Plain, 4> {
+        let Self {
+            simt, op, arguments, ..
+        } = self;
+        let mut words: Vectors<4> = [[0; WORDS]; 4];
+        // SAFETY: passed on to the caller.
+        each!(row < 4 => unsafe { words[row] = simt.load_dynamic_vector(self.at(number, row)) });
+        Lane::loaded(simt, op, arguments, self.spot(number), words)
+    }
+
+    /// Folds all leaves, once they are there, and keeps their states and references.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_long`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn fold(self) {
+        let Self {
+            simt,
+            op,
+            arguments,
+            warps,
+            ..
+        } = self;
+        simt.wait_for_copies();
+        let mut number = simt.opaque(0);
+        while number < LEAVES_OF_A_WARP {
+            // SAFETY: passed on to the caller.
+            let mut lane = unsafe { self.lane(number) };
+            if O::ADDS && arguments.second == Second::Residual {
+                // SAFETY: as above; it is written and added once.
+                unsafe {
+                    lane.add_residual();
+                    each!(row < 4 => simt.store_dynamic_vector(self.at(number, row), lane.firsts[row]));
+                }
+            }
+            let len = u64::saturating_sub(self.seen, self.before(number)).min(Arguments::<T>::leaf::<O>());
+            let (_, leaf) = leaf::fold::<S, T, O, _, 4>(simt, op, lane, len as u32);
+            warps.keep(simt, op, number, leaf.state);
+            if simt.lane() == 0 {
+                simt.store_shared(self.at_reference(number), leaf.reference.to_bits());
+            }
+            number = simt.opaque(number + 1);
+        }
+    }
+
+    /// Maps all leaves, and asks for those of the next row in their places.
+    ///
+    /// # Safety
+    ///
+    /// As [`map_long`].
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn map(self, of_row: O::State) {
+        let Self {
+            simt,
+            op,
+            arguments,
+            row,
+            seen,
+            warps,
+        } = self;
+        let next = self.next();
+        let mut number = simt.opaque(0);
+        while number < LEAVES_OF_A_WARP && warps.leaf + number < warps.leaves {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let mut lane = self.lane(number);
+                lane.ask();
+                let reference = f32::from_bits(simt.load_shared(self.at_reference(number)));
+                let factors = op.factors(reference, warps.kept(simt, op, number), of_row, seen, [0.0; 2]);
+                let writer = Writer {
+                    lane,
+                    reference,
+                    factors,
+                };
+                writer.write();
+                if next.row < arguments.rows.count {
+                    next.ask(number);
+                }
+            }
+            number = simt.opaque(number + 1);
+        }
+        if warps.leaf == 0 && simt.lane() == 0 {
+            // SAFETY: passed on to the caller; each row has one such lane.
+            unsafe { arguments.note(simt, op, row, of_row, seen, [0.0; 2]) };
+        }
+    }
+
+    /// Where the reference of a leaf is kept: behind the states of warps and of blocks.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn at_reference(self, number: u32) -> u32 {
+        const { assert!(THREADS / LANES * LEAVES_OF_A_WARP <= MAX_WARPS) };
+        const { assert!(3 * MAX_WARPS * O::State::COUNT as u32 + 2 * MAX_WARPS <= MAIL) };
+        let of_states = 3 * MAX_WARPS * O::State::COUNT as u32;
+        let of_round = self.warps.round % 2 * MAX_WARPS;
+        of_states + of_round + self.simt.warp() * LEAVES_OF_A_WARP + number
+    }
+}

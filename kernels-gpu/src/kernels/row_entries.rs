@@ -9,7 +9,7 @@ use crate::{
     monoids::{Algebra, Words},
     rowwise::{RowOp, Value},
     simt::Simt,
-    stages::strategy::Strategy,
+    stages::{reduce::leaf::combines_once, strategy::Strategy},
 };
 
 /// Launch bounds of a row operation's kernels: of f32, and of 16 bits.
@@ -21,8 +21,8 @@ pub struct RowBounds {
     pub noted: [u32; 2],
     /// [`Way::Fold`]: the same.
     pub fold: [u32; 2],
-    /// [`Way::Leaf`]: threads of the largest block.
-    pub leaf: [u32; 2],
+    /// [`Way::Leaf`]: threads of the largest block, of f32, of bf16 and of f16.
+    pub leaf: [u32; 3],
     /// [`Way::Long`]: how many blocks, of 256 threads, a multiprocessor must have registers for: one loads, while another folds or writes.
     pub long: [u32; 2],
     /// [`Way::Twice`]: threads of the largest block.
@@ -45,7 +45,7 @@ impl RowBounds {
         short: [0; 2],
         noted: [0; 2],
         fold: [0; 2],
-        leaf: [0; 2],
+        leaf: [0; 3],
         long: [0; 2],
         twice: [0; 2],
         any: [0; 2],
@@ -64,7 +64,7 @@ impl RowBounds {
             short: [threads / 128; 2],
             noted: [0; 2],
             fold: [0; 2],
-            leaf: [threads; 2],
+            leaf: [threads; 3],
             long: [0; 2],
             twice: [0; 2],
             any: [threads; 2],
@@ -84,6 +84,7 @@ impl RowBounds {
             Way::Short => [128, self.short[i]],
             Way::Noted => [128, self.noted[i]],
             Way::Fold => [128, self.fold[i]],
+            Way::Leaf if matches!(element, Type::F16) => [self.leaf[2], 1],
             Way::Leaf => [self.leaf[i], 1],
             Way::Long => [rowwise::LONG_THREADS, self.long[i]],
             Way::Twice => [self.twice[i], 1],
@@ -132,7 +133,10 @@ impl Entry {
             min_blocks: Some(blocks),
             needs_clusters: matches!(way, Way::Long),
             fuses: true,
-            barriers: 2 * matches!(way, Way::Leaf | Way::Long | Way::Twice | Way::Any | Way::Added) as u32,
+            barriers: match way {
+                Way::Leaf | Way::Long | Way::Twice | Way::Any | Way::Added => 1 + combines_once::<O>() as u32,
+                _ => 0,
+            },
         }
     }
 }

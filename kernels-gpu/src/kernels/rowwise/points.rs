@@ -57,10 +57,10 @@ const fn columns(name: &'static str, element: Type) -> Entry {
 /// Of the kernels that combine states.
 const STATES: RowBounds = RowBounds::of(LaunchBounds::REGS_64);
 
-/// Kernels of row operations, each with the threads of its largest block and how many of those a multiprocessor has at least: of f32, and of 16 bits. Those of `short`
+/// Kernels of row operations, each with the threads of its largest block and how many of those a multiprocessor has at least: of f32, and of 16 bits, or of bf16 and f16. Those of `short`
 /// rows and of what is `noted`, `fold`ed alone or `known`, whose blocks are all of 128 threads, have how many of those; those of `long` ones blocks of 256. Their part of the build is `rows`: newer architectures round and meet by instructions of their own.
 macro_rules! points {
-    ($($op:ident: $operation:ty, leaf [$leaf:literal $leaf_16:literal], any [$any:literal $any_16:literal] $(, $more:ident [$room:literal $room_16:literal])* = |$params:ident| $value:expr;)*) => {
+    ($($op:ident: $operation:ty, leaf [$leaf:literal $leaf_bf16:literal $leaf_f16:literal], any [$any:literal $any_16:literal] $(, $more:ident [$room:literal $room_16:literal])* = |$params:ident| $value:expr;)*) => {
         crate::row_entries! {
             pub ENTRIES of LIBRARY, in "rows",
             if all(feature = "entries", any(not(warpfold_part), warpfold_part = "rows")), with [&COLUMNS];
@@ -72,7 +72,7 @@ macro_rules! points {
                 weighted: CrossEntropy, STATES, |_params| CrossEntropy::new(0.0, 0.0, 0.0);
             }
             $($op: $operation, RowBounds {
-                leaf: [$leaf, $leaf_16],
+                leaf: [$leaf, $leaf_bf16, $leaf_f16],
                 any: [$any, $any_16],
                 apart: 3,
                 $($more: points!(@room $more $room $room_16),)*
@@ -94,20 +94,20 @@ macro_rules! points {
 }
 
 points! {
-    softmax: Softmax, leaf [1024 1024], any [1024 1024], short [8 7], long [3 0], fold [8 8], twice [1024 896], added [1024 512], known [4 4]
+    softmax: Softmax, leaf [1024 1024 1024], any [1024 1024], short [8 7], long [3 0], fold [8 8], twice [1024 896], added [1024 512], known [4 4]
         = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag };
-    log_softmax: LogSoftmax, leaf [1024 1024], any [1024 1024], short [8 8], long [3 0], added [1024 512]
+    log_softmax: LogSoftmax, leaf [1024 1024 1024], any [1024 1024], short [8 8], long [3 0], added [1024 512]
         = |params| LogSoftmax { scale: params.scale() };
-    layer_norm: LayerNorm, leaf [1024 1024], any [1024 896], short [7 6], long [3 0]
+    layer_norm: LayerNorm, leaf [1024 1024 1024], any [1024 896], short [7 6], long [3 0]
         = |params| LayerNorm { epsilon: params.numbers[0] };
-    rms_norm: RmsNorm, leaf [1024 1024], any [1024 1024], short [8 8], long [3 0]
+    rms_norm: RmsNorm, leaf [1024 1024 1024], any [1024 1024], short [8 8], long [3 0]
         = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] };
-    cross_entropy: CrossEntropy, leaf [896 896], any [1024 896], noted [7 6], fold [8 6], known [4 4]
+    cross_entropy: CrossEntropy, leaf [896 896 896], any [1024 896], noted [7 6], fold [8 6], known [4 4]
         = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]);
-    softmax_gradient: SoftmaxGradient, leaf [1024 1024], any [1024 1024], short [8 8]
+    softmax_gradient: SoftmaxGradient, leaf [1024 1024 1024], any [1024 1024], short [8 8]
         = |params| SoftmaxGradient { scale: params.numbers[0] };
-    log_softmax_gradient: LogSoftmaxGradient, leaf [1024 1024], any [1024 1024]
+    log_softmax_gradient: LogSoftmaxGradient, leaf [1024 1024 1024], any [1024 1024]
         = |params| LogSoftmaxGradient { scale: params.numbers[0] };
-    norm_gradient: NormGradient, leaf [1024 768], any [1024 512], short [7 5]
+    norm_gradient: NormGradient, leaf [1024 1024 768], any [1024 512], short [7 5]
         = |params| NormGradient { centers: params.flag, plus: params.numbers[1] };
 }

@@ -105,7 +105,7 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
         add(*way, 2, groups as u32, true, count * groups);
     }
     if is_plain && (bytes, arrays) == (4, 1) && leaves > 1 {
-        for (warps, rows) in [(1, 1), (1, 2), (2, 2), (3, 3)] {
+        for (warps, rows) in [(1, 1), (1, count.max(1)), (2, 2), (3, 3)] {
             let blocks_of_row = leaves.div_ceil(warps * u64::from(LEAVES_OF_A_WARP));
             // Of several blocks each has a power of two of leaves.
             if blocks_of_row <= 16 && (warps < 3 || blocks_of_row == 1) {

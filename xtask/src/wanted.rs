@@ -152,7 +152,15 @@ mod tests {
         );
         assert_eq!(Wanted::default("sm_80"), None);
         assert_eq!(whole.parts().len(), PARTS.len());
-        assert!(whole.parts().iter().all(|part| part.only.is_none()));
+        // Rows alone have kernels that need clusters.
+        let of_some: Vec<&str> = whole
+            .parts()
+            .iter()
+            .filter(|part| part.only.is_some())
+            .map(|part| part.name)
+            .collect();
+        assert_eq!(of_some, ["rows"]);
+        assert!(!whole.has("softmax_long_f32") && Wanted::default("sm_90").unwrap().has("softmax_long_f32"));
         let some = of(&["log_sum_exp_f32", "sum_f32", "sum_small_f32"]);
         let part = |name, only: &str| PartOfBuild {
             name,
@@ -203,8 +211,14 @@ mod tests {
             (&["sum"], &[], None, of(&[("sm_75", 5), ("sm_90", 4)])),
             (&["sum"], &[], Some(90), of(&[("sm_75", 1), ("sm_90", 4)])),
             (&["sum"], &["sm_90"], Some(75), of(&[("sm_90", 5)])),
-            (&["softmax"], &[], None, of(&[("sm_75", softmax), ("sm_90", softmax)])),
-            (&["softmax"], &[], Some(86), of(&[("sm_75", softmax)])),
+            // One of them needs clusters.
+            (
+                &["softmax"],
+                &[],
+                None,
+                of(&[("sm_75", softmax - 1), ("sm_90", softmax)]),
+            ),
+            (&["softmax"], &[], Some(86), of(&[("sm_75", softmax - 1)])),
             (&["softmax"], &[], Some(120), of(&[("sm_90", softmax)])),
             (
                 &["softmax", "product"],

@@ -239,8 +239,11 @@ pub(super) fn array_of(spot: Spot, address: u64, pitch: usize) -> Array {
 pub(super) fn clusters_at_once(function: Function, shape: [u32; 3]) -> u32 {
     /// CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
     const LARGE_CLUSTERS: u32 = 14;
-    // SAFETY: the handle is of a loaded module. A device that has no such clusters says so below.
-    let _ = unsafe { sys::cuFuncSetAttribute(function.handle.cast(), LARGE_CLUSTERS, i32::from(shape[2] > 8)) };
+    if shape[2] > 8 {
+        // For good: other launches of the same kernel rely on it.
+        // SAFETY: the handle is of a loaded module. A device that has no such clusters says so below.
+        let _ = unsafe { sys::cuFuncSetAttribute(function.handle.cast(), LARGE_CLUSTERS, 1) };
+    }
     let attributes = [Attribute::cluster(shape[2])];
     let config = Config::new(shape, function, ptr::null_mut(), &attributes);
     let mut clusters: i32 = 0;
@@ -336,7 +339,7 @@ pub(super) unsafe fn launch_kernel(
             )
         });
     }
-    // A cluster of one block is one: a multiprocessor has no more than 8 of them.
+    // Launches with a cluster's size, be it 1, have at most 8 blocks on a multiprocessor.
     let attributes = [Attribute::early(function.is_early), Attribute::cluster(cluster)];
     let attributes = if cluster > 1 { &attributes[..] } else { &attributes[..1] };
     let config = Config::new([blocks, threads, cluster], function, stream, attributes);

@@ -98,7 +98,7 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
         unsafe { arguments.ask_ahead::<S, O>(simt, row, before) };
     }
     if arguments.mode == Mode::Whole && warps.leaves > 1 {
-        warps.begin::<S, O>(simt, false);
+        warps.begin::<S, O>(simt);
     }
     let (mut lane, Leaf { reference, state }) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
     let given = lane.given[0];

@@ -116,7 +116,8 @@ pub trait Simt: Copy {
     fn cluster_wait(self, blocks: u32);
 
     /// Sends a word in a round, the first of which is 0, to be word `at` of the shared memory of block `rank` of this block's cluster, which is of `blocks` blocks, side by side in the
-    /// grid: `at < MAIL`, `rank < blocks`, and this one has waited for all of them, and received what it was sent in the round before.
+    /// grid: `at < MAIL`, `rank < blocks`, and this one has waited for all of them, and received what it was sent in the round before. A word may be sent again
+    /// two rounds later, if all who read it have passed a barrier before this block sends in between.
     fn cluster_send(self, round: u32, rank: u32, blocks: u32, at: u32, word: u32);
 
     /// Waits for all words that this block was to be sent in a round: then this thread may read them.

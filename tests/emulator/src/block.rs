@@ -161,6 +161,16 @@ impl Block {
         (clock, Epoch { barriers, handed_on })
     }
 
+    /// The same, to be handed on.
+    pub fn handed_by(&self, thread: u32) -> (Rc<Clock>, Epoch) {
+        let (clock, now) = self.seen_by(thread);
+        let ahead = self.ahead.get(&thread);
+        (
+            ahead.map_or_else(|| Rc::new(clock.clone()), |ahead| Rc::clone(&ahead.clock)),
+            now,
+        )
+    }
+
     pub fn viewer(&self, place: Place, line: Line) -> Viewer<'_> {
         let (clock, now) = self.seen_by(place.who.thread);
         let site = place.at(line);

@@ -32,6 +32,14 @@ impl Clock {
         when.barriers < block || self.threads.get(&who).is_some_and(|&seen| when <= seen)
     }
 
+    /// Whether it has seen all that `other` has.
+    pub fn covers(&self, other: &Self) -> bool {
+        let mut of_blocks = (0..).zip(&other.blocks);
+        let mine = |block: usize| self.blocks.get(block).copied().unwrap_or(0);
+        of_blocks.all(|(block, &seen)| mine(block) >= seen)
+            && other.threads.iter().all(|(&who, &when)| self.saw(who, when))
+    }
+
     /// Sees what `other` has seen, too.
     pub fn join(&mut self, other: &Self) {
         if self.blocks.len() < other.blocks.len() {

@@ -28,8 +28,9 @@ struct Mail {
     received: u32,
     /// How many rounds are complete.
     complete: u32,
-    /// What senders hand on.
+    /// What senders hand on, and what the last of them had seen: many have seen the same.
     open: Clock,
+    joined: Option<Rc<Clock>>,
     /// What those of the last complete round handed on.
     last: Rc<Clock>,
 }
@@ -41,6 +42,7 @@ impl Mail {
             self.received = 0;
             self.complete += 1;
             self.last = Rc::new(std::mem::take(&mut self.open));
+            self.joined = None;
         }
     }
 }
@@ -100,9 +102,12 @@ impl Clusters {
     }
 
     /// A thread that has seen so much has sent a word to a block.
-    pub fn sent(&mut self, who: Thread, (block, round): (u32, u32), clock: &Clock, now: Epoch) {
+    pub fn sent(&mut self, who: Thread, (block, round): (u32, u32), clock: &Rc<Clock>, now: Epoch) {
         let mail = self.mails.entry((block, round % 2)).or_default();
-        mail.open.join(clock);
+        if !mail.joined.as_ref().is_some_and(|joined| Rc::ptr_eq(joined, clock)) {
+            mail.open.join(clock);
+            mail.joined = Some(Rc::clone(clock));
+        }
         mail.open.see(who, now);
         mail.received += 1;
         mail.look();

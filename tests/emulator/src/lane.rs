@@ -212,7 +212,7 @@ impl Simt for Lane<'_> {
         }
         self.let_others_run();
         let Context { machine, place, .. } = self.context;
-        machine.state.borrow_mut().cluster_arrive(*place, Location::caller());
+        machine.state.borrow_mut().cluster_arrive(*place);
     }
 
     #[track_caller]
@@ -241,7 +241,7 @@ impl Simt for Lane<'_> {
     #[track_caller]
     fn cluster_receive(self, round: u32, _: u32) {
         let Context { machine, place, .. } = self.context;
-        while !machine.state.borrow_mut().received(*place, round, Location::caller()) {
+        while !machine.state.borrow_mut().received(*place, round) {
             self.let_others_run();
         }
     }

@@ -139,9 +139,9 @@ impl State {
         let viewer = self.blocks[place.slot].viewer(place, line);
         let result = shared[at as usize].track.write(viewer, name);
         shared[at as usize].word = word;
-        let (clock, now) = (Rc::new(viewer.clock.clone()), viewer.now);
         let to = (self.blocks[slot].number, round);
         self.blocks[slot].shared = shared;
+        let (clock, now) = self.blocks[place.slot].handed_by(place.who.thread);
         self.clusters.sent(place.who, to, &clock, now);
         self.hand_on(place, clock, now);
         result
@@ -155,29 +155,33 @@ impl State {
     }
 
     /// A thread sees what others handed on.
-    fn see(&mut self, place: Place, seen: &Clock, line: Line) {
-        let viewer = self.blocks[place.slot].viewer(place, line);
-        let (mut clock, handed_on) = (viewer.clock.clone(), viewer.now.handed_on);
-        clock.join(seen);
-        let clock = Rc::new(clock);
+    fn see(&mut self, place: Place, seen: &Rc<Clock>) {
+        let (mine, now) = self.blocks[place.slot].handed_by(place.who.thread);
+        let clock = if seen.covers(&mine) {
+            Rc::clone(seen)
+        } else {
+            let mut both = (*mine).clone();
+            both.join(seen);
+            Rc::new(both)
+        };
+        let handed_on = now.handed_on;
         let ahead = &mut self.blocks[place.slot].ahead;
         ahead.insert(place.who.thread, Ahead { clock, handed_on });
     }
 
     /// Whether the block has all words that it is sent in a round; then this thread sees them.
-    pub fn received(&mut self, place: Place, round: u32, line: Line) -> bool {
+    pub fn received(&mut self, place: Place, round: u32) -> bool {
         let received = self.clusters.received(place.who.block, round);
         if let Some(clock) = &received {
-            self.see(place, clock, line);
+            self.see(place, clock);
         }
         received.is_some()
     }
 
     /// Says that a thread has come to its cluster's barrier, and hands on what it did.
-    pub fn cluster_arrive(&mut self, place: Place, line: Line) {
+    pub fn cluster_arrive(&mut self, place: Place) {
         let threads = self.blocks[place.slot].threads();
-        let viewer = self.blocks[place.slot].viewer(place, line);
-        let (clock, now) = (Rc::new(viewer.clock.clone()), viewer.now);
+        let (clock, now) = self.blocks[place.slot].handed_by(place.who.thread);
         self.clusters.arrive(place.who, threads, &clock, now);
         self.hand_on(place, clock, now);
     }
@@ -185,7 +189,7 @@ impl State {
     /// Whether all threads of the cluster have come as often as this one; then it sees what they handed on.
     pub fn cluster_passed(&mut self, place: Place, line: Line) -> Result<bool, Fault> {
         if let Some(clock) = self.clusters.passed(place.who) {
-            self.see(place, &clock, line);
+            self.see(place, &clock);
             return Ok(true);
         }
         let gone = self.blocks.iter().find_map(|block| {

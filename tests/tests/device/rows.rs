@@ -108,9 +108,11 @@ fn all<T: Weights + Pod, U: RowElement + Pod, W: Weights>(gpu: &Gpu, layout: &La
 }
 
 pub fn quick_rows_of_every_type(gpu: &Gpu) {
-    for (i, len) in [0, 1, 3, 8, 33, 128, 129, 256, 257, 512, 1024, 1025, 2048, 5000, 40_000]
-        .into_iter()
-        .enumerate()
+    for (i, len) in [
+        0, 1, 3, 8, 33, 128, 129, 256, 257, 512, 1024, 1025, 2048, 5000, 40_000, 70_000,
+    ]
+    .into_iter()
+    .enumerate()
     {
         let layout = Layout::c_order(&[7, len]).expect("small");
         all::<f32, f32, f32>(gpu, &layout, -1, i as u64);
@@ -166,12 +168,24 @@ pub fn rows_of_every_size(gpu: &Gpu) {
     }
 }
 
+/// Rows that clusters keep in shared memory, four of them one after the other, and a last one that has fewer.
+pub fn rows_that_clusters_keep(gpu: &Gpu) {
+    let layout = Layout::c_order(&[1_701, 66_004]).expect("small");
+    agrees::<f32, f32, _>(gpu, &row::softmax().scale(0.5), &layout, 1);
+    agrees::<f32, f32, _>(gpu, &row::log_softmax(), &layout, 2);
+    agrees::<f32, f32, _>(gpu, &row::layer_norm(1e-5), &layout, 3);
+    agrees::<f32, f32, _>(gpu, &row::rms_norm(1e-5), &layout, 4);
+}
+
 pub fn quick_rows_in_place(gpu: &Gpu) {
-    for len in [40_u64, 1000, 1001, 8192] {
+    for len in [40_u64, 1000, 1001, 8192, 70_000, 262_144] {
         let layout = Layout::c_order(&[33, len]).expect("small");
         let values = numbers::<f32>(33 * len as usize, len);
         let expected = row::softmax().on_cpu::<_, f32>(View::new(&values, &layout).expect("in bounds"));
         let prepared = row::softmax().prepare::<f32, f32>(gpu, &layout).expect("a plan");
+        // One of the same kernel in smaller clusters leaves it as it is.
+        let other = Layout::c_order(&[1, 66_000]).expect("small");
+        row::softmax().prepare::<f32, f32>(gpu, &other).expect("a plan");
         let stream = Stream::new(StreamFlags::DEFAULT, None).expect("a stream");
         let buffer = DeviceBuffer::from_slice(&values).expect("room");
         let mut workspace = prepared.workspace().expect("room");

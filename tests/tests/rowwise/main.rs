@@ -350,6 +350,10 @@ fn every_shape_gives_the_bits_of_the_specification_at_every_edge() {
         all_agree::<f32, f32, f32>([9, len], 10);
         all_agree::<f32, f32, f32>([9, len], 25);
     }
+    // Clusters of several blocks that have several rows, one after the other.
+    for (len, seed) in [(2_100, 10), (4_100, 25)] {
+        all_agree::<f32, f32, f32>([6, len], seed);
+    }
     for len in [8, 64, 256, 512, 1024, 2048] {
         all_agree::<bf16, bf16, bf16>([9, len], 10);
         all_agree::<bf16, bf16, bf16>([9, len], 25);

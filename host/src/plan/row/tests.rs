@@ -110,6 +110,8 @@ fn the_longest_rows_are_kept_by_clusters() {
         assert_eq!(shape(&plan), (Way::Long, 8, blocks_of_row, blocks, 1), "{plan}");
         assert_eq!(plan.dynamic_bytes(), 64 * 1024, "{plan}");
     }
+    let endless = RowPlan::new("softmax", Type::F32, [u64::MAX, 65_540], Lie::Plain, Form::Best, 16);
+    assert!(matches!(endless, Err(Error::GridOverflow { .. })), "{endless:?}");
     let way = |plan: RowPlan| (plan.way, plan.is_split, plan.dynamic_bytes());
     assert_eq!(
         way(of(Type::F32, [1024, 65_536], Form::Best, 16)),

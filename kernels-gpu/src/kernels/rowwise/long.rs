@@ -5,7 +5,7 @@ use crate::{
     element::Element,
     monoids::Words as _,
     rowwise::{RowOp, Value as _},
-    simt::{MAIL, MAX_WARPS, Simt},
+    simt::{DYNAMIC_WORDS, MAIL, MAX_WARPS, Simt},
     stages::{
         each::each,
         load::words::{Vectors, WORDS},
@@ -54,7 +54,7 @@ pub unsafe fn map_long<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments:
     // SAFETY: passed on to the caller; each lane reads and writes its own places.
     unsafe {
         share.ask_all();
-        share.warps.begin::<S, O>(simt, true);
+        share.warps.begin::<S, O>(simt);
         while share.row < arguments.rows.count {
             share.fold();
             let of_row = share.warps.meet(simt, share.op);
@@ -162,7 +162,7 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
     ///
     /// # Safety
     ///
-    /// As [`map_long`]; what lay in its place is done with.
+    /// As [`map_long`]; its previous contents are no longer needed.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     unsafe fn ask(self, number: u32) {
         let Self { simt, arguments, .. } = self;
@@ -294,6 +294,7 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn at_reference(self, number: u32) -> u32 {
         const { assert!(THREADS / LANES * LEAVES_OF_A_WARP <= MAX_WARPS) };
+        const { assert!(dynamic_bytes(THREADS / LANES) <= 4 * DYNAMIC_WORDS) };
         const { assert!(3 * MAX_WARPS * O::State::COUNT as u32 + 2 * MAX_WARPS <= MAIL) };
         let of_states = 3 * MAX_WARPS * O::State::COUNT as u32;
         let of_round = self.warps.round % 2 * MAX_WARPS;

@@ -13,7 +13,7 @@ pub enum Way {
     Leaf,
     /// [`map_long`](super::map_long), where there are clusters.
     Long,
-    /// [`map_leaves`](super::map_leaves) of such launches, which reads rows [twice](super::Twice).
+    /// [`map_leaves`](super::map_leaves) of plain launches, which reads rows [twice](super::Twice).
     Twice,
     /// [`map_leaves`](super::map_leaves) of [`Any`](super::Any).
     Any,

@@ -114,7 +114,7 @@ pub mod clusters {
         expect(mail, bytes);
     }
 
-    /// Has it count so many bytes more, in its next phase.
+    /// Has it count so many bytes in the phase that has begun.
     pub fn expect(mail: u32, bytes: u32) {
         // SAFETY: the barrier is ready, and nobody else arrives at it.
         unsafe {

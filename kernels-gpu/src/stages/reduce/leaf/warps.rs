@@ -32,21 +32,27 @@ pub struct Warps {
     pub round: u32,
 }
 
-/// Whether one warp of a block combines states, and all wait for it: of operations that look twice, whose states are dear to combine. On one H200 on 2026-11-28 log-softmax of 2,048
+/// Whether one warp of a block combines states, and all wait for it: of operations that look twice, whose states are expensive to combine. On one H200 on 2026-11-28 log-softmax of 2,048
 /// rows of 65,536 bf16 took 157.5 µs so, and 175.9 where each warp combined; gradients of norms of 8,192 rows of 8,192 took 115.7 and 113.0.
 pub(crate) const fn combines_once<O: RowOp>() -> bool {
     O::LOOKS_FIRST
 }
 
 impl Warps {
-    /// Before the first of the cluster's blocks sends to another, all must have begun. Whoever calls this waits in [`meet`](Self::meet). There may be `several` rows, one after the other.
+    /// Before the first of the cluster's blocks sends to another, all must have begun. Whoever calls this waits in [`meet`](Self::meet). A cluster whose warps have several leaves may have several rows, one after the other.
     ///
     /// Called by: all threads of the cluster together · Scratch: shared memory
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn begin<S: Simt, O: RowOp>(self, simt: S, several: bool) {
+    pub fn begin<S: Simt, O: RowOp>(self, simt: S) {
         if self.is_cluster::<S>() {
-            simt.cluster_begin(self.blocks * O::State::COUNT as u32, several);
+            simt.cluster_begin(self.blocks * O::State::COUNT as u32, self.has_rounds());
         }
+    }
+
+    /// Whether rows follow each other.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn has_rounds(self) -> bool {
+        self.each > 1
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -84,12 +90,18 @@ impl Warps {
         load_words(simt, self.of_leaf::<O>(simt.warp() * self.each + number))
     }
 
-    /// Combines the states that all warps [kept](Self::keep), neighbours first. Where that is [dear](combines_once) the first warp does it, and others leave it the issue slots.
+    /// Combines the states that all warps [kept](Self::keep), neighbours first. Where that is [expensive](combines_once) the first warp does it, and others leave it the issue slots.
     ///
     /// Called by: all threads of the block, of the cluster if there is one, together · Valid in: every lane · Scratch: shared memory
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn meet<S: Simt, O: RowOp>(self, simt: S, op: O) -> O::State {
-        const { assert!(3 * MAX_WARPS as usize * O::State::COUNT <= MAIL as usize) };
+        const {
+            let states = 2 * MAX_WARPS + MAX_BLOCKS;
+            assert!(
+                states as usize * O::State::COUNT <= MAIL as usize,
+                "a state of a row operation has at most 12 words"
+            );
+        };
         let of_row = self.of_blocks::<O>();
         if self.is_cluster::<S>() && self.round == 0 {
             simt.cluster_wait(self.blocks);
@@ -130,7 +142,7 @@ impl Warps {
                 });
             }
             simt.cluster_receive(self.round, self.blocks);
-            if self.each > 1 {
+            if self.has_rounds() {
                 simt.cluster_expect(self.round, self.blocks * words);
             }
             (is_last, from, count) = (true, simt.opaque(to), self.blocks);

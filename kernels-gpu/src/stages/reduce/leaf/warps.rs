@@ -90,7 +90,7 @@ impl Warps {
         load_words(simt, self.of_leaf::<O>(simt.warp() * self.each + number))
     }
 
-    /// Combines the states that all warps [kept](Self::keep), neighbours first. Where that is [expensive](combines_once) the first warp does it, and others leave it the issue slots.
+    /// Combines the states that all warps [kept](Self::keep), neighbours first. Where that is expensive (`combines_once`) the first warp does it, and others leave it the issue slots.
     ///
     /// Called by: all threads of the block, of the cluster if there is one, together · Valid in: every lane · Scratch: shared memory
     #[cfg_attr(target_arch = "nvptx64", inline(always))]

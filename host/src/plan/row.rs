@@ -151,21 +151,26 @@ const FEW_SHORT_ROWS: u64 = 1024;
 /// Rows up to which blocks that wait for others of their cluster leave no multiprocessor idle that had work.
 const FEW_ROWS: u64 = 8;
 
-/// Leaves above which a cluster keeps rows of f32 in shared memory, where it can: on one H200 on 2026-11-28 softmax of 1,024 rows of 262,144 took 611 µs so, and 785 in registers;
-/// of rows of 65,536 softmax is 3 % faster so, and RMS norm 8 % slower.
+/// Leaves above which a cluster keeps rows of f32 in shared memory, where it can. On one H200 on 2026-11-28, µs:
+///
+/// | | in shared memory | in registers |
+/// |---|---|---|
+/// | softmax of 1,024 rows of 262,144 | 628 | 787 |
+/// | softmax of 4,096 rows of 65,536 | 574 | 583 |
+/// | RMS norm of 4,096 rows of 65,536 | 578 | 530 |
 const MANY_LEAVES_OF_ROW: u64 = 128;
 
 /// Leaves of a block there.
 const LONG_LEAVES: u64 = (LONG_THREADS / LANES * LEAVES_OF_A_WARP) as u64;
 
 /// Rows that a cluster has there one after the other, at most, where so many blocks are left: one row alone waits for its weights, and where all rows are dealt out beforehand
-/// some clusters end late. On the same card, µs:
+/// some clusters end late. On one H200 on 2026-11-28, by a kernel that loaded and combined as this one, µs:
 ///
 /// | rows a cluster | RMS norm of 1,024 rows of 262,144 f32 | softmax of 4,096 rows of 65,536 f32 |
 /// |---|---|---|
-/// | 1 | 675 | 544 |
-/// | 4 | 612 | 567 |
-/// | all, dealt out beforehand | 606 | 605 |
+/// | 1 | 671 | 548 |
+/// | 4 | 612 | 569 |
+/// | all, dealt out beforehand | 607 | 607 |
 const LONG_ROWS: u64 = 4;
 const LONG_BLOCKS: u64 = 2048;
 

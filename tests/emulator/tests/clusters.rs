@@ -131,3 +131,35 @@ fn a_copy_is_there_once_it_was_waited_for() {
     let run = copy(false);
     assert!(matches!(run, Err(Fault::Unwritten { .. })), "{run:?}");
 }
+
+/// Two blocks that wait for a word of each: of rank 1 only where it `sends`, and of a second round only where that is `expected`.
+fn wait_for_words(sends: bool, expected: bool) -> Result<Run, Fault> {
+    let config = Launch::new(2, 32, 1).cluster(2).step_limit(20_000);
+    launch(&config, &mut Memory::new(), |lane: Lane<'_>| {
+        lane.cluster_begin(2, true);
+        lane.cluster_wait(2);
+        for round in 0..3 {
+            if (sends || lane.block() == 0) && lane.lane() < 2 {
+                let at = round % 2 * 2 + lane.block();
+                lane.cluster_send(round, lane.lane(), 2, at, round);
+            }
+            lane.cluster_receive(round, 2);
+            if expected {
+                lane.cluster_expect(round, 2);
+            }
+            lane.warp_barrier();
+        }
+    })
+}
+
+#[test]
+fn who_waits_for_words_that_do_not_come_is_stopped() {
+    wait_for_words(true, true).unwrap_or_else(|fault| panic!("{fault}"));
+    for (sends, expected) in [(false, true), (true, false)] {
+        let run = wait_for_words(sends, expected);
+        assert!(
+            matches!(run, Err(Fault::StepLimit { .. })),
+            "{sends} {expected}: {run:?}"
+        );
+    }
+}

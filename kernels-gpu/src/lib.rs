@@ -21,10 +21,12 @@
 #![cfg_attr(all(target_arch = "nvptx64", not(feature = "nvvm")), feature(abi_ptx))]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
+mod algebra;
 pub mod arithmetic;
 pub mod element;
 pub mod kernels;
 pub mod ladder;
+mod leaf;
 pub mod monoids;
 pub mod ops;
 pub mod rowwise;
@@ -33,6 +35,7 @@ pub mod stages;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod tree;
+mod words;
 
 // `cuda_std` brings its own.
 #[cfg(all(target_arch = "nvptx64", not(feature = "nvvm")))]

@@ -27,7 +27,7 @@ const RULES: [Rule; 18] = [
     ("the kernels know no host and no emulator", rules::kernels_know_no_host),
     ("a monoid never sees the machine", rules::monoids_see_no_machine),
     ("a stage never names a monoid", rules::stages_name_no_monoid),
-    ("files of the kernels import in no circle", circles::none_in_the_kernels),
+    ("files of a crate use each other in no circle", circles::none_in_a_crate),
     ("intrinsics and assembly stay in simt", rules::intrinsics_stay_in_simt),
     (
         "what threads do together is no assembly",

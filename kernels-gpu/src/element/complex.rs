@@ -10,7 +10,7 @@ use super::{
     Accumulator, Element, Factor, Float, Normed, Rank, Squares, Type, Unscaled, Wide,
     half::{f16, widen_f16},
 };
-use crate::monoids::Words;
+use crate::words::Words;
 
 #[cfg(feature = "num-complex")]
 pub use ::num_complex::Complex;

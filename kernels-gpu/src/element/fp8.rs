@@ -8,7 +8,7 @@ use super::{
     Element, Normed, Rank, Real, Squares, Type, Unscaled,
     half::{Format, widen_f16},
 };
-use crate::monoids::Words;
+use crate::words::Words;
 
 macro_rules! fp8 {
     ($(#[$doc:meta])* $fp8:ident, $type:ident, widen: $widen:ident, nan: $nan:literal, highest: $highest:literal, shift: $shift:literal, format: $format:expr) => {

@@ -6,7 +6,7 @@
 use super::{Element, Float, Real, Type, Unscaled, root::root};
 use crate::{
     arithmetic::narrow::{equal_bf16_pair, equal_f16_pair, maximum_bf16_pair, maximum_f16_pair, to_bf16, to_f16},
-    monoids::Words,
+    words::Words,
 };
 
 #[cfg(feature = "half")]

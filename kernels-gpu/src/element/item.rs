@@ -1,7 +1,7 @@
 //! What is folded: the elements of one array, those of two arrays side by side, or those that a mask selects.
 
 use super::{Element, Type};
-use crate::monoids::Words;
+use crate::words::Words;
 
 /// What an operator takes one of at a time: an element of an array, [`Two`] of two arrays, or one under a mask, [`Masked`].
 pub trait Item: Words + PartialEq + Send + Sync + 'static {

@@ -49,7 +49,7 @@ pub(crate) use scale::in_pairs;
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
-use crate::monoids::Words;
+use crate::words::Words;
 
 /// A type of elements, as a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

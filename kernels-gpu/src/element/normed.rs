@@ -1,7 +1,7 @@
 //! Elements that have a size: what norms are of.
 
 use super::{Element, Float, Rank, Scale as _, Squares};
-use crate::monoids::Words;
+use crate::words::Words;
 
 /// Elements that have a size, and may be NaN: those that have fractions.
 pub trait Normed: Element {

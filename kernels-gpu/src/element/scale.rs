@@ -6,7 +6,7 @@
 use core::fmt::Debug;
 
 use super::Accumulator;
-use crate::{monoids::Words, tree::ROWS};
+use crate::{leaf::ROWS, words::Words};
 
 /// By what powers are scaled.
 pub trait Scale: Words + PartialEq + Debug {

@@ -7,7 +7,7 @@
 #[cfg(target_arch = "nvptx64")]
 pub mod nvptx;
 
-use crate::tree::LANES;
+use crate::leaf::LANES;
 
 /// Bytes of shared memory that every kernel has: two buffers for the block stage, and a vector beside them.
 pub const SHARED_BYTES: usize = 4096 + 16;

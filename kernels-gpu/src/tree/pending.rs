@@ -1,6 +1,7 @@
 //! States that come one after the other, and meet as the tree has it.
 
-use crate::{monoids::Monoid, simt::Simt};
+use super::Monoid;
+use crate::simt::Simt;
 
 /// Subtrees that wait for their right neighbours: state `i` is of `2ⁱ` units. As binary addition does, so that units that come
 /// one after the other meet as the tree has it: at most `2` to the power of `LEVELS`, and the state of all of these is the first,

@@ -4,25 +4,25 @@
 /// holds of it in a line. Stages take their ways by it ([`Strategy`](crate::stages::strategy::Strategy)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Algebra {
-    /// Whether two states may change places, as all operators' may but [`InOrder`](super::InOrder)'s: the canonical tree has elements of
+    /// Whether two states may change places, as all operators' may but [`InOrder`](crate::monoids::InOrder)'s: the canonical tree has elements of
     /// a leaf meet column by column. Without, a leaf's elements meet one beside the other.
     pub commutes: bool,
-    /// Whether `combine` is associative to the bit, and [`shift`](super::Monoid::shift) does nothing. States may then meet in any order,
-    /// and a lane [combines](super::Monoid::fold_parts) what it has folded before it meets others.
+    /// Whether `combine` is associative to the bit, and [`shift`](crate::tree::Monoid::shift) does nothing. States may then meet in any order,
+    /// and a lane [combines](crate::tree::Monoid::fold_parts) what it has folded before it meets others.
     pub associates: bool,
     /// Whether the operator selects one of its elements, whichever order states are combined in, and
-    /// [`may_change`](super::Monoid::may_change) is worth asking.
+    /// [`may_change`](crate::tree::Monoid::may_change) is worth asking.
     pub selects: bool,
     /// Whether several elements in a word, of 1 or 2 bytes, are asked about at once, by
-    /// [`may_change_among`](super::Monoid::may_change_among).
+    /// [`may_change_among`](crate::tree::Monoid::may_change_among).
     pub asks_at_once: bool,
-    /// Whether the operator has a [`fold_column`](super::Monoid::fold_column) of its own.
+    /// Whether the operator has a [`fold_column`](crate::tree::Monoid::fold_column) of its own.
     pub folds_columns: bool,
     /// How many of the last words of a state are order-independent accumulators, where the others are not: they are another state beside
     /// that, and neither asks for the other. A lane keeps them to its last leaf, and only the others are combined in the tree.
     pub unordered_words: usize,
-    /// Whether up to 64 elements may be summed [relative to the largest](super::Monoid::term) of them, with the same bits. Where that is [within
-    /// bounds](super::Monoid::is_bounded) it takes less code.
+    /// Whether up to 64 elements may be summed [relative to the largest](crate::tree::Monoid::term) of them, with the same bits. Where that is [within
+    /// bounds](crate::tree::Monoid::is_bounded) it takes less code.
     pub sums_relative: bool,
     /// Whether it is written with fused multiply-adds. In the code of any other there must be none: a compiler would have contracted a
     /// multiplication and an addition, and changed bits.

@@ -26,7 +26,7 @@ pub use launch::{Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Target
 pub use long::{LEAVES_OF_A_WARP, THREADS as LONG_THREADS, dynamic_bytes, map_long};
 pub use points::{ENTRIES, find_columns};
 pub use short::map_short;
-pub use variant::{Added, Any, Plain, Twice, Variant};
+pub use variant::{Added, Any, Plain, Variant};
 pub use way::Way;
 
 use read::{Lane, Reach};
@@ -100,24 +100,20 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
     if arguments.mode == Mode::Whole && warps.leaves > 1 {
         warps.begin::<S, O>(simt);
     }
-    let (mut lane, Leaf { reference, state }) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
+    let (lane, Leaf { reference, state }) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
     let given = lane.given[0];
     // SAFETY: passed on to the caller.
     let Some(of_row) = (unsafe { arguments.meet(simt, op, row, warps, state, given[0]) }) else {
         return;
     };
-    if V::TWICE {
-        // SAFETY: passed on to the caller; nothing of the leaf is written yet.
-        lane = unsafe { arguments.read_leaf::<S, O, V, N>(simt, op, [row, before, seen]) };
-    }
     if warps.leaf >= warps.leaves {
         return;
     }
     let whole = arguments.whole::<O>(seen);
     let factors = if warps.leaves == 1 && !arguments.is_part::<O>() {
-        op.factors_alone(reference, of_row, whole, given)
+        op.factors(reference, None, of_row, whole, given)
     } else {
-        op.factors(reference, state, of_row, whole, given)
+        op.factors(reference, Some(state), of_row, whole, given)
     };
     if O::TARGETS {
         // All lanes have read a target's element before one writes over it.

@@ -12,8 +12,8 @@ use warpfold_kernels::{
     element::{Element, Item},
     kernels::{
         Array,
+        rowwise::Way,
         rowwise::{self, Added, Any, Arguments, CHUNK, Mode, Plain, RowFlags, RowLaunch, RowParams, Second},
-        rowwise::{Twice, Way},
     },
     monoids::Words as _,
     rowwise::{NormGradient, RowElement, RowOp, Value as _, leaf_elements},
@@ -281,7 +281,6 @@ impl Run {
                     Way::Fold => rowwise::fold_leaves(lane, op, arguments),
                     Way::Leaf => rowwise::map_leaves(lane, op, arguments, Plain),
                     Way::Long => rowwise::map_long(lane, op, arguments),
-                    Way::Twice => rowwise::map_leaves(lane, op, arguments, Twice),
                     Way::Any | Way::Added if arguments.second == Second::Added => {
                         rowwise::map_leaves(lane, op, arguments, Added);
                     }

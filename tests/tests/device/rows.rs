@@ -1,4 +1,4 @@
-//! Row operations: the GPU gives the CPU's bits, of every type, length, layout and form.
+//! Row operations: the GPU gives the CPU's bits, of every type, length and layout.
 
 use bytemuck::Pod;
 use cust::{
@@ -7,15 +7,14 @@ use cust::{
 };
 use half::{bf16, f16};
 use warpfold::{
-    Error, RowFault, View,
+    View,
     gpu::{Gpu, RowPlaces},
     layout::Layout,
-    plan::row::Form,
     row::{self, AllMasked, MeanAndDeviation, Operation, Row, RowElement, Targets},
 };
 use warpfold_tests::rows::{Kind, Weights, numbers, plant};
 
-/// One operation over one layout, in every form that the GPU has.
+/// One operation over one layout.
 pub(super) fn agrees<T: RowElement + Pod, U: RowElement + Pod, Op: Operation>(
     gpu: &Gpu,
     row: &Row<'_, Op>,
@@ -30,32 +29,23 @@ pub(super) fn agrees<T: RowElement + Pod, U: RowElement + Pod, Op: Operation>(
     }
     let view = || View::new(&values, layout).expect("in bounds");
     let expected = row.clone().on_cpu::<_, U>(view()).expect("a meaning");
-    for form in [Form::Best, Form::Unfused, Form::Online, Form::TwoPass] {
-        let mapped = match row.clone().form(form).on::<_, U>(gpu, view()) {
-            // A leaf of two arrays has 256 f32: no row of fewer is ever refused.
-            Err(Error::Row(RowFault::TooLong { len, most })) if matches!(form, Form::Online | Form::TwoPass) => {
-                assert!(len > most && most >= 256, "{len} past {most}");
-                continue;
-            }
-            mapped => mapped.expect("a launch"),
-        };
-        let what = || format!("{} of {layout:?}, {form:?}, seed {seed}", Op::NAME);
-        let (bits, of): (&[u8], &[u8]) = (
-            bytemuck::cast_slice(&mapped.values),
-            bytemuck::cast_slice(&expected.values),
-        );
-        assert!(bits == of, "{}", what());
-        assert_eq!(mapped.shape, expected.shape);
-        assert_eq!(
-            format!("{:?}", mapped.sums),
-            format!("{:?}", expected.sums),
-            "{}",
-            what()
-        );
-        for (known, of) in mapped.known.bits().iter().zip(expected.known.bits()) {
-            for (i, knows) in Op::KNOWS.into_iter().enumerate() {
-                assert!(!knows || known[i] == of[i], "{}", what());
-            }
+    let mapped = row.clone().on::<_, U>(gpu, view()).expect("a launch");
+    let what = || format!("{} of {layout:?}, seed {seed}", Op::NAME);
+    let (bits, of): (&[u8], &[u8]) = (
+        bytemuck::cast_slice(&mapped.values),
+        bytemuck::cast_slice(&expected.values),
+    );
+    assert!(bits == of, "{}", what());
+    assert_eq!(mapped.shape, expected.shape);
+    assert_eq!(
+        format!("{:?}", mapped.sums),
+        format!("{:?}", expected.sums),
+        "{}",
+        what()
+    );
+    for (known, of) in mapped.known.bits().iter().zip(expected.known.bits()) {
+        for (i, knows) in Op::KNOWS.into_iter().enumerate() {
+            assert!(!knows || known[i] == of[i], "{}", what());
         }
     }
 }
@@ -246,12 +236,7 @@ pub fn quick_rows_off_a_boundary(gpu: &Gpu) {
 
 /// The gradient over the logits, which a launch that maps reads again; and targets that are no elements of their rows, which only a launch can meet.
 pub fn quick_losses_over_their_logits(gpu: &Gpu) {
-    for (len, form) in [
-        (40_u64, Form::Best),
-        (5000, Form::Best),
-        (5000, Form::Unfused),
-        (300_000, Form::Unfused),
-    ] {
+    for len in [40_u64, 5000, 300_000] {
         let layout = Layout::c_order(&[7, len]).expect("small");
         let values = numbers::<f32>(7 * len as usize, len);
         let targets = [0, len as i64 - 1, -100, 3, len as i64, -1, len as i64 / 2];
@@ -266,9 +251,7 @@ pub fn quick_losses_over_their_logits(gpu: &Gpu) {
         let expected = loss
             .on_cpu::<_, f32>(View::new(&values, &layout).expect("in bounds"))
             .expect("a meaning");
-        let loss = row::cross_entropy(Targets::Later { of_64_bits: true })
-            .gradient(0.5)
-            .form(form);
+        let loss = row::cross_entropy(Targets::Later { of_64_bits: true }).gradient(0.5);
         let prepared = loss.prepare::<f32, f32>(gpu, &layout).expect("a plan");
         let stream = Stream::new(StreamFlags::DEFAULT, None).expect("a stream");
         let buffer = DeviceBuffer::from_slice(&values).expect("room");
@@ -292,23 +275,12 @@ pub fn quick_losses_over_their_logits(gpu: &Gpu) {
         for (row, target) in targets.into_iter().enumerate() {
             let part = row * len as usize..(row + 1) * len as usize;
             if target == -1 || target == len as i64 {
-                assert!(
-                    mapped[part].iter().all(|y| y.is_nan()) && losses[row].is_nan(),
-                    "{len}, {form:?}"
-                );
+                assert!(mapped[part].iter().all(|y| y.is_nan()) && losses[row].is_nan(), "{len}");
             } else {
-                assert_eq!(
-                    mapped[part.clone()],
-                    expected.values[part],
-                    "{len}, {form:?}, row {row}"
-                );
-                assert_eq!(losses[row], expected.known.loss[row], "{len}, {form:?}, row {row}");
+                assert_eq!(mapped[part.clone()], expected.values[part], "{len}, row {row}");
+                assert_eq!(losses[row], expected.known.loss[row], "{len}, row {row}");
             }
-            assert_eq!(
-                losses[7 + row],
-                expected.known.log_sum_exp[row],
-                "{len}, {form:?}, row {row}"
-            );
+            assert_eq!(losses[7 + row], expected.known.log_sum_exp[row], "{len}, row {row}");
         }
     }
 }

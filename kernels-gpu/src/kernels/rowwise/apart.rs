@@ -196,9 +196,9 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             };
             let len = arguments.whole::<O>(self.all_seen);
             let factors = if arguments.leaves <= 1 && !arguments.is_part::<O>() {
-                op.factors_alone(reference, row_state, len, given)
+                op.factors(reference, None, row_state, len, given)
             } else {
-                op.factors(reference, leaf_state, row_state, len, given)
+                op.factors(reference, Some(leaf_state), row_state, len, given)
             };
             if !arguments.out.start.is_null() || !arguments.sums.is_null() {
                 self.map(reference, factors);
@@ -347,7 +347,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
                 } else {
                     op.absent()
                 };
-                let beside = op.beside(value, reference);
+                let beside = op.relative(value, reference);
                 let mut column = Column::PLAIN;
                 if O::HAS_COLUMNS {
                     column = arguments.columns.load_one(simt, number);

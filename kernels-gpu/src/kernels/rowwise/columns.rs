@@ -3,7 +3,7 @@
 use super::{Arguments, Spot};
 use crate::{
     element::{Element, Item as _, Two},
-    rowwise::{Column, NormGradient, RowOp as _, Value as _},
+    rowwise::{Column, NormGradient, RowFold as _, Value as _},
     simt::Simt,
     stages::{
         columns::{Floats, MOST, Rows},

@@ -271,7 +271,8 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
                 let mut lane = self.lane(number);
                 lane.ask();
                 let reference = f32::from_bits(simt.load_shared(self.at_reference(number)));
-                let factors = op.factors(reference, warps.kept(simt, op, number), of_row, seen, [0.0; 2]);
+                let leaf = Some(warps.kept(simt, op, number));
+                let factors = op.factors(reference, leaf, of_row, seen, [0.0; 2]);
                 let writer = Writer {
                     lane,
                     reference,

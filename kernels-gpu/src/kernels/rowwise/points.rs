@@ -94,7 +94,7 @@ macro_rules! points {
 }
 
 points! {
-    softmax: Softmax, leaf [1024 1024 1024], any [1024 1024], short [8 7], long [3 0], fold [8 8], twice [1024 896], added [1024 512], known [4 4]
+    softmax: Softmax, leaf [1024 1024 1024], any [1024 1024], short [8 7], long [3 0], fold [8 8], added [1024 512], known [4 4]
         = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag };
     log_softmax: LogSoftmax, leaf [1024 1024 1024], any [1024 1024], short [8 8], long [3 0], added [1024 512]
         = |params| LogSoftmax { scale: params.scale() };

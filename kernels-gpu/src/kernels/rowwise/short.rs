@@ -78,7 +78,7 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, a
         let lane = if O::KEEPS { lane } else { lane.again() };
         let factors = slots.each(|number| {
             let (Leaf { reference, state }, given) = (leaves[number], nth(slots.slot(number as u32), lane.given));
-            op.factors_alone(reference, state, arguments.rows.len, given)
+            op.factors(reference, None, state, arguments.rows.len, given)
         });
         // SAFETY: passed on to the caller; each row has these lanes alone.
         unsafe { write::write_short(lane, references, slots.handed(factors)) };

@@ -125,7 +125,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
             // SAFETY: passed on to the caller.
             let columns = unsafe { self.lane.columns(row, half, left) };
             each!(i < WORDS, 4 => {
-                let beside = op.beside(of[before + i], self.reference);
+                let beside = op.relative(of[before + i], self.reference);
                 values[before + i] = op.map(beside, self.factors, columns.column(i));
             });
         });
@@ -154,7 +154,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
             let further = here.wrapping_sub(first);
             let is_mine = further < place::<T>(N, 0) && further % place::<T>(1, 0) < vector_elements::<T>() as u64;
             if is_mine && here < arguments.rows.len && target != arguments.targets.ignored {
-                let beside = op.beside(O::value_of(given[0][0]), self.reference);
+                let beside = op.relative(O::value_of(given[0][0]), self.reference);
                 let value = op.at_target(beside, self.factors);
                 arguments.out.store_one(simt, arguments.out.row(spot.row), here, value);
             }
@@ -189,7 +189,7 @@ pub(super) unsafe fn write_short<S: Simt, T: Element, O: RowOp, V: Variant, cons
         each!(row < K, 4 => {
             let (of, mut values) = (lane.vector(row), [0.0; WORDS]);
             each!(i < WORDS, 4 => {
-                values[i] = op.map(op.beside(of[before + i], references[row]), factors[row], columns.column(i));
+                values[i] = op.map(op.relative(of[before + i], references[row]), factors[row], columns.column(i));
             });
             if T::BYTES == 2 {
                 words[row][2 * half % WORDS] = floats.narrow(values[0], values[1]);

@@ -2,13 +2,12 @@
 
 use super::{
     Entry, Kernel, LaunchBounds, Library,
-    rowwise::{self, Arguments, Way},
+    rowwise::{self, Way},
 };
 use crate::{
     element::Type,
     monoids::{Algebra, Words},
     rowwise::{RowOp, Value},
-    simt::Simt,
     stages::{reduce::leaf::combines_once, strategy::Strategy},
 };
 
@@ -136,28 +135,6 @@ impl Entry {
     }
 }
 
-/// [`rowwise::fold_states`], where a launch passes its arguments in place of those of elements: strides and steps are of states, in words.
-///
-/// # Safety
-///
-/// As [`rowwise::fold_states`].
-#[doc(hidden)] // for `row_entries!`
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: Arguments<u32>) {
-    let Arguments {
-        states,
-        states_of_row,
-        out,
-        rows,
-        ..
-    } = arguments;
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let from = (states.cast_const(), [rows.stride.0, rows.step.0]);
-        rowwise::fold_states(simt, op, from, states_of_row.into(), out.start.cast(), rows.count);
-    }
-}
-
 /// The entries of a crate's row operations, and their entry points: the library's are made by it, and so is what
 /// [`row_operations!`](crate::row_operations) makes of a crate of your own.
 ///
@@ -184,7 +161,7 @@ macro_rules! row_entries {
         $($crate::row_entries! {
             @point $when, concat!("row_states_", stringify!($states)),
             $crate::row_entries!(@states $library, $part, $states, $states_of, $states_bounds),
-            |$states_params, simt, passed = arguments| $crate::kernels::row_entries::fold_states(simt, $states_value, passed)
+            |$states_params, simt, passed = arguments| $crate::kernels::rowwise::combine_states(simt, $states_value, passed)
         })*
         $($crate::row_entries! {
             @ways points [$when, $library, $part, $op, $operation, $bounds, $params, $value] [$($more)*]
@@ -311,9 +288,9 @@ macro_rules! row_entries {
                 pub unsafe fn entry(launch: $crate::kernels::rowwise::RowLaunch) {
                     if const { $crate::kernels::is_wanted($name) } {
                         let $params = launch.params();
-                        let ($simt, $passed) = ($crate::simt::nvptx::Nvptx, launch.$arguments$(::<$element>)?());
                         // SAFETY: passed on to the launcher.
-                        unsafe { $call }
+                        let ($simt, $passed) = ($crate::simt::nvptx::Nvptx, unsafe { launch.$arguments$(::<$element>)?() });
+                        $call
                     }
                 }
             }

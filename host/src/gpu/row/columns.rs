@@ -164,7 +164,7 @@ impl<T: RowElement> PreparedColumns<T> {
         if !is_empty {
             let passed = self.passed(places, sums)?;
             // A vector of columns for each lane, or a column.
-            let lanes = if passed.arguments::<u8>().is_wide {
+            let lanes = if passed.is_wide() {
                 len / (VECTOR_BYTES / bytes) as u64
             } else {
                 len

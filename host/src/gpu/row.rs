@@ -2,6 +2,7 @@
 
 mod call;
 mod columns;
+mod double;
 mod launches;
 mod part;
 mod places;

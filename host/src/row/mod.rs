@@ -30,6 +30,8 @@ mod shaped;
 pub use columns::{ColumnGradients, NormColumns, NormKnown, norm_column_gradients};
 pub use cross_entropy::{CrossEntropy, Losses, cross_entropy};
 pub use double::DoubleNorm;
+#[cfg(feature = "cuda")]
+pub(crate) use double::{MEAN_VARIANCE, Rows64, Statistics};
 pub use gradient::{
     LayerNormGradient, LogSoftmaxGradient, Nothing, RmsNormGradient, SoftmaxGradient, layer_norm_gradient,
     log_softmax_gradient, rms_norm_gradient, softmax_gradient,

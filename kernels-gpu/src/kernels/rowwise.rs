@@ -8,6 +8,7 @@
 mod apart;
 mod ask;
 mod columns;
+mod double;
 mod fold;
 mod launch;
 mod long;
@@ -21,10 +22,11 @@ mod write;
 
 pub use apart::map_apart;
 pub use columns::{CHUNK, sum_columns};
+pub use double::{NormF64, RUN, map_doubles};
 pub use fold::{MOST_LEAVES, MOST_ROWS, WARPS, fold_leaves};
 pub use launch::{Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Targets};
 pub use long::{LEAVES_OF_A_WARP, THREADS as LONG_THREADS, dynamic_bytes, map_long};
-pub use points::{ENTRIES, find_columns};
+pub use points::{ENTRIES, find_columns, find_doubles};
 pub use short::map_short;
 pub use variant::{Added, Any, Plain, Variant};
 pub use way::Way;
@@ -237,6 +239,13 @@ impl<T: Element> Arguments<T> {
         } else {
             self.columns.each()
         };
+        Self { columns, ..self }
+    }
+
+    /// The same of rows that may be groups of channels, whatever the operation.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn of_channels(self, row: u64) -> Self {
+        let columns = self.columns.of_row(row, self.rows.len);
         Self { columns, ..self }
     }
 

@@ -1,8 +1,10 @@
 //! Row operations on the emulator.
 
+mod doubles;
 mod parts;
 mod states;
 
+pub use doubles::{DoubleRows, map_doubles};
 pub use parts::{MappedParts, map_parts};
 pub use states::fold_states;
 
@@ -226,8 +228,6 @@ impl Run {
                 core::ptr::null_mut()
             },
             out_stride: pitch as i64,
-            out_step: 1,
-            out_layout: core::ptr::null(),
             sums: if second == Second::Residual {
                 to(sums, T::UNIT)
             } else {
@@ -247,10 +247,8 @@ impl Run {
             run: shape.run.into(),
             period,
             shown,
-            ahead: 0,
             numbers: params.bits(),
-            before: 0,
-            others: 0,
+            ..RowLaunch::NOTHING
         };
         Self {
             memory,

@@ -7,12 +7,12 @@ use cust::{
 };
 use half::{bf16, f16};
 use warpfold::{
-    View,
+    Error, View,
     gpu::{Gpu, RowPlaces},
     layout::Layout,
-    row::{self, AllMasked, MeanAndDeviation, Operation, Row, RowElement, Targets},
+    row::{self, AllMasked, Mapped, MeanAndDeviation, Operation, Row, RowElement, Targets},
 };
-use warpfold_tests::rows::{Kind, Weights, numbers, plant};
+use warpfold_tests::rows::{Kind, Weights, doubles, numbers, plant};
 
 /// One operation over one layout.
 pub(super) fn agrees<T: RowElement + Pod, U: RowElement + Pod, Op: Operation>(
@@ -435,4 +435,53 @@ pub fn quick_rows_beside_one_for_all(gpu: &Gpu) {
         agrees::<bf16, bf16, _>(gpu, &row::softmax().mask(mask), &layout, 2);
         agrees::<bf16, f32, _>(gpu, &row::log_softmax().plus(added), &layout, 3);
     }
+}
+
+/// Norms of f64, along each axis, of groups of channels, and with all that they take: the CPU's bits.
+pub fn quick_norms_of_f64(gpu: &Gpu) {
+    for (i, shape) in [
+        &[1_u64][..],
+        &[3, 1],
+        &[7, 1025],
+        &[2, 3000, 5],
+        &[4, 8, 3, 17],
+        &[0, 5],
+        &[3, 0],
+        &[2, 200_000],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let layout = Layout::c_order(shape).expect("small");
+        let values = doubles(layout.len() as usize, i as u64, 0);
+        let residual = doubles(layout.len() as usize, 9, 0);
+        let view = || View::new(&values, &layout).expect("in bounds");
+        for (axis, len) in shape.iter().enumerate() {
+            let (weights, biases) = (doubles(*len as usize, 1, 0), numbers::<bf16>(*len as usize, 2));
+            let axis = axis as i64;
+            let layer = row::layer_norm(1e-5).axis(axis).weight(&weights).bias(&biases);
+            for row in [layer.clone(), layer.residual(&residual)] {
+                same(row.clone().on_f64(gpu, view()), row.on_cpu_f64(view()));
+            }
+            let rms = row::rms_norm(1e-6).axis(axis).weight(&weights).one_plus_weight();
+            same(rms.clone().on_f64(gpu, view()), rms.on_cpu_f64(view()));
+        }
+        if shape.len() > 2 {
+            let weights = doubles(shape[1] as usize, 3, 0);
+            let norm = row::group_norm(4, 1e-5).weight(&weights);
+            same(norm.clone().on_f64(gpu, view()), norm.on_cpu_f64(view()));
+        }
+    }
+}
+
+/// By the bits of all that they have.
+fn same<K: std::fmt::Debug>(
+    on_gpu: Result<Mapped<f64, K, Vec<f64>>, Error>,
+    on_cpu: Result<Mapped<f64, K, Vec<f64>>, Error>,
+) {
+    let (on_gpu, on_cpu) = (on_gpu.expect("a launch"), on_cpu.expect("a meaning"));
+    let bits = |values: &[f64]| values.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+    assert!(bits(&on_gpu.values) == bits(&on_cpu.values), "{:?}", on_cpu.shape);
+    assert_eq!(format!("{:?}", on_gpu.known), format!("{:?}", on_cpu.known));
+    assert_eq!(on_gpu.sums.as_deref().map(bits), on_cpu.sums.as_deref().map(bits));
 }

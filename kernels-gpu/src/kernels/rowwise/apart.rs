@@ -190,9 +190,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn within(self, place: u32) -> Two<i64> {
         if self.is_folded() {
-            let number = self.first + u64::from(place);
-            // SAFETY: rows of several dimensions have a layout, which is valid and unwritten.
-            unsafe { self.arguments.rows.within(self.simt, number) }
+            self.arguments.offset(self.simt, self.first + u64::from(place))
         } else {
             self.by_step(place)
         }
@@ -201,9 +199,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
     /// The same of a row of one dimension.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn by_step(self, place: u32) -> Two<i64> {
-        let number = (self.first + u64::from(place)) as i64;
-        let Two(first, second) = self.arguments.rows.step;
-        Two(number.wrapping_mul(first), number.wrapping_mul(second))
+        self.arguments.by_step(self.first + u64::from(place))
     }
 
     /// The values of a column of a row of several dimensions: in a loop, for to say where one is takes another.
@@ -245,20 +241,20 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
         if op.negates() {
             first = -first;
         }
-        let second_at = |bytes: usize| arguments.other_at(self.start, other, bytes);
+        let second_at = || arguments.second_at(self.start, other);
         let mut second = 0.0;
         if O::Value::ARRAYS == 2 {
-            second = element(second_at(T::BYTES).cast());
+            second = element(second_at());
         }
         if O::MASKS && arguments.second == Second::Mask {
             // SAFETY: the mask has a byte for each element.
-            if unsafe { simt.load_input_byte(second_at(1)) } == 0 {
+            if unsafe { simt.load_input_byte(arguments.other_at(self.start, other, 1)) } == 0 {
                 first = op.absent().each()[0];
             }
         } else if O::MASKS && arguments.second == Second::Added {
-            first = single::fma(first, arguments.factor, element(second_at(T::BYTES).cast()));
+            first = single::fma(first, arguments.factor, element(second_at()));
         } else if O::ADDS && arguments.second == Second::Residual {
-            let sum = first + element(second_at(T::BYTES).cast());
+            let sum = first + element(second_at());
             first = arguments.floats.widen(arguments.floats.narrow(sum, sum) & self.mask());
         }
         let column = if O::TAKES_COLUMNS {

@@ -182,6 +182,20 @@ const WIDE: u32 = 15;
 const FOLDED: u32 = 16;
 
 impl RowFlags {
+    /// Of floats of one kind, and nothing beside them.
+    #[must_use]
+    pub const fn of(floats: Floats) -> Self {
+        Self {
+            from: floats,
+            out: floats,
+            columns: [floats; 2],
+            mode: Mode::Whole,
+            second: Second::Nothing,
+            wide_targets: false,
+            is_folded: false,
+        }
+    }
+
     /// All of it, and what the operation is passed.
     #[must_use]
     pub fn bits(self, params: RowParams) -> u64 {
@@ -200,6 +214,37 @@ impl RowFlags {
 }
 
 impl RowLaunch {
+    /// Of no rows, and no memory.
+    pub const NOTHING: Self = Self {
+        arrays: [Array::NONE; 2],
+        len: 0,
+        count: 0,
+        layout: core::ptr::null(),
+        out: core::ptr::null_mut(),
+        out_stride: 0,
+        out_step: 1,
+        out_layout: core::ptr::null(),
+        sums: core::ptr::null_mut(),
+        flags: 0,
+        columns: [core::ptr::null(); 2],
+        shares: Shares::NONE,
+        known: [core::ptr::null_mut(); 4],
+        targets: core::ptr::null(),
+        ignored: 0,
+        states: core::ptr::null_mut(),
+        row_states: core::ptr::null_mut(),
+        states_of_row: 0,
+        leaves: 1,
+        blocks: 1,
+        run: 0,
+        period: 0,
+        shown: 0,
+        ahead: 0,
+        numbers: [0; 2],
+        before: 0,
+        others: 0,
+    };
+
     /// The same flags, but [wide](Arguments::is_wide) if all of this is of whole vectors of an element's type: addresses, strides, and lengths.
     #[must_use]
     pub fn widened(self, element: Type) -> Self {

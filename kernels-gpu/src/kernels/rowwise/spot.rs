@@ -180,6 +180,34 @@ impl<T: Element> Arguments<T> {
         self.other.wrapping_offset(further * bytes as isize)
     }
 
+    /// The same, by the number of its type: a product with its bytes would be shared by loops, and wait in a register.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) fn second_at(self, start: RowStart<T>, offset: i64) -> *const T {
+        let further = (start.at.1.addr() as isize / T::BYTES as isize).wrapping_add(offset as isize);
+        self.other.cast::<T>().wrapping_offset(further)
+    }
+
+    /// How far an element of a row lies from its first, in each array.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) fn offset<S: Simt>(self, simt: S, number: u64) -> Two<i64> {
+        if self.is_folded {
+            // SAFETY: rows of several dimensions have a layout, which is valid and unwritten.
+            unsafe { self.rows.within(simt, number) }
+        } else {
+            self.by_step(number)
+        }
+    }
+
+    /// The same of a row of one dimension.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) fn by_step(self, number: u64) -> Two<i64> {
+        let Two(first, second) = self.rows.step;
+        Two(
+            (number as i64).wrapping_mul(first),
+            (number as i64).wrapping_mul(second),
+        )
+    }
+
     /// What is given of a row; nothing of one that is not there.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn given<S: Simt, O: RowOp>(self, simt: S, start: RowStart<T>) -> Given {

@@ -4,7 +4,7 @@
 
 use std::error::Error;
 
-use warpfold::{View, gpu::Gpu, layout::Layout, plan::row::Form, row};
+use warpfold::{View, gpu::Gpu, layout::Layout, row};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // 4 queries of 6 keys, of which the last 4 are the queries' own.
@@ -27,12 +27,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     match Gpu::new(0) {
         Ok(gpu) => {
-            // Rows of several leaves, which one launch folds and maps, or one folds and another maps.
-            let long: Vec<f32> = (0..8 * 5000).map(|i| (i * 7919 % 1009) as f32 / 50.0).collect();
-            let rows = Layout::c_order(&[8, 5000])?;
-            let expected = row::softmax().on_cpu::<_, f32>(View::new(&long, &rows)?)?;
-            for form in [Form::Online, Form::Unfused] {
-                let on_gpu = row::softmax().form(form).on::<_, f32>(&gpu, View::new(&long, &rows)?)?;
+            // Rows of several leaves, which one launch folds and maps; and longer ones, which one launch folds and another maps.
+            for len in [5000, 300_000] {
+                let long: Vec<f32> = (0..8 * len).map(|i| (i * 7919 % 1009) as f32 / 50.0).collect();
+                let rows = Layout::c_order(&[8, len])?;
+                let expected = row::softmax().on_cpu::<_, f32>(View::new(&long, &rows)?)?;
+                let on_gpu = row::softmax().on::<_, f32>(&gpu, View::new(&long, &rows)?)?;
                 assert_eq!(on_gpu, expected);
             }
             println!("{} gives the same bits, fused or not", gpu.facts());

@@ -121,12 +121,6 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
         leaves > 1,
         (count.div_ceil(LANES.into()) * leaves).div_ceil(2),
     );
-    let kept = shapes.iter().find(|shape| shape.way == Way::Leaf && !shape.is_split);
-    let twice = kept.map(|kept| RowShape {
-        way: Way::Twice,
-        ..*kept
-    });
-    shapes.extend(twice);
     shapes
 }
 
@@ -219,7 +213,7 @@ pub fn spec<U: RowElement, O: RowOp>(
                 |a, b| op.both(a, b),
             );
             let reference = op.reference(found, len);
-            let term = |x| op.term(op.beside(x, reference));
+            let term = |x| op.term(op.relative(x, reference));
             let sums = fold(leaf, [rows, columns], O::Sums::nothing(), term, |a, b| a.plus(b));
             let total = if op.totals() {
                 fold(leaf, [rows, columns], -0.0, |x: O::Value| x.each()[0], |a, b| a + b)
@@ -243,11 +237,11 @@ pub fn spec<U: RowElement, O: RowOp>(
             None => (op.reference(op.nothing(), 0), op.identity()),
         };
         let factors = if row.len <= rows * columns {
-            op.factors_alone(reference, state, seen, row.given)
+            op.factors(reference, None, state, seen, row.given)
         } else {
-            op.factors(reference, leaf, state, seen, row.given)
+            op.factors(reference, Some(leaf), state, seen, row.given)
         };
-        let kept = op.beside(values.get(i).copied().unwrap_or(op.absent()), reference);
+        let kept = op.relative(values.get(i).copied().unwrap_or(op.absent()), reference);
         let answer = if row.target == Some(i) {
             op.at_target(kept, factors)
         } else {

@@ -12,7 +12,6 @@ use warpfold::{
     View,
     gpu::{ColumnPlaces, RowPlaces},
     layout::Layout,
-    plan::row::Form,
     row::{self, Later, MeanAndDeviation, Operation, ReciprocalRoot, Row, RowElement, Targets},
 };
 
@@ -156,14 +155,8 @@ fn of<T: Sample + RowElement + Pod>(bench: &Bench) -> Outcome<()> {
         time::<T, _>(bench, ["group_norm", "group_norm_gradient"], &gradient, shape, norm)?;
     }
     for size in &[[8192, 8192], [2048, 65_536]] {
-        for (name, form) in [
-            ("online", Form::Online),
-            ("two_pass", Form::TwoPass),
-            ("unfused", Form::Unfused),
-        ] {
-            time::<T, _>(bench, ["forms", name], &row::softmax().form(form), size, PLAIN)?;
-        }
-        time::<T, _>(bench, ["forms", "plus"], &row::softmax().plus(later()), size, pair)?;
+        time::<T, _>(bench, ["added", "softmax"], &row::softmax(), size, PLAIN)?;
+        time::<T, _>(bench, ["added", "plus"], &row::softmax().plus(later()), size, pair)?;
     }
     Ok(())
 }

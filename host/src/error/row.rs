@@ -116,15 +116,6 @@ pub enum RowFault {
         of: u64,
     },
 
-    /// A row that cannot be folded and mapped in one reading.
-    #[error("a row of {len} elements is to be read once, and here that is possible of {most} at most")]
-    TooLong {
-        /// Elements of the row.
-        len: u64,
-        /// The most.
-        most: u64,
-    },
-
     /// Another array whose elements are of another type than the array's.
     #[error("{what} of {of} beside an array of {array}: they must be the same")]
     Types {

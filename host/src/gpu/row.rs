@@ -2,6 +2,7 @@
 
 mod call;
 mod columns;
+mod double;
 mod launches;
 mod part;
 mod places;
@@ -36,7 +37,7 @@ use crate::{
     layout::{Extents, Layout},
     plan::{
         RowPlan,
-        row::{Form, Lie, MOST_BLOCKS, Purpose, RowProblem},
+        row::{Lie, MOST_BLOCKS, Purpose, RowProblem},
     },
     row::{Operation, Row, RowElement, Targets, Values},
 };
@@ -145,19 +146,18 @@ impl Ready {
             (_, true) => Purpose::States,
             _ => Purpose::Know,
         };
-        let plan_of = |lie: Lie, form: Form, cluster: u32| {
+        let plan_of = |lie: Lie, cluster: u32| {
             RowPlan::of(RowProblem {
                 library: Op::LIBRARY,
                 op: Op::KERNELS,
                 element,
                 size,
                 lie,
-                form,
                 cluster,
                 purpose,
             })
         };
-        let planned = planned(gpu, |cluster| plan_of(lie, row.form, cluster))?;
+        let planned = planned(gpu, |cluster| plan_of(lie, cluster))?;
         let Planned {
             plan,
             function,
@@ -166,14 +166,7 @@ impl Ready {
         } = planned;
         let general = plan
             .must_be_plain()
-            .then(|| {
-                let cluster = cluster.min(PORTABLE_BLOCKS);
-                match plan_of(Lie::InRuns, row.form, cluster) {
-                    // Launches that are not plain have less room.
-                    Err(Error::Row(RowFault::TooLong { .. })) => plan_of(Lie::InRuns, Form::Best, cluster),
-                    plan => plan,
-                }
-            })
+            .then(|| plan_of(Lie::InRuns, cluster.min(PORTABLE_BLOCKS)))
             .transpose()?
             .map(|plan| (plan, OnceLock::new()));
         let reach = layout.reach().unwrap_or((0, 0));
@@ -437,7 +430,7 @@ impl<Op: Operation> Row<'_, Op> {
     ///
     /// # Errors
     ///
-    /// As [`on_cpu`](Row::on_cpu); [`RowFault::WithEachLaunch`] of weights, targets and other arrays that are there now; [`RowFault::TooLong`] of a form that reads a row once; [`Error::GridOverflow`]; [`Error::NoPtx`], [`Error::StalePtx`],
+    /// As [`on_cpu`](Row::on_cpu); [`RowFault::WithEachLaunch`] of weights, targets and other arrays that are there now; [`Error::GridOverflow`]; [`Error::NoPtx`], [`Error::StalePtx`],
     /// [`Error::DriverTooOld`], [`Error::Driver`]; [`Error::OutOfMemory`].
     pub fn prepare<T: RowElement, U: RowElement>(
         &self,

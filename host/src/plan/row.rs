@@ -14,21 +14,7 @@ use warpfold_kernels::{
     tree::{LANES, VECTOR_BYTES},
 };
 
-use crate::{Error, RowFault, layout::Extents};
-
-/// How rows are folded and mapped. None of the ways changes a bit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Form {
-    /// The fastest that the device has for rows of that length.
-    #[default]
-    Best,
-    /// A launch that folds, and one that maps: each row is read twice from memory, and its states lie there between.
-    Unfused,
-    /// One launch that reads each row to fold it, and again to map it: of softmax, to compare, where all is aligned and nothing masked or added. Else as `Online`.
-    TwoPass,
-    /// One launch, and each row is read once: what was read stays in registers or shared memory until the row's fold is known.
-    Online,
-}
+use crate::{Error, layout::Extents};
 
 /// How rows lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,9 +56,9 @@ impl Lie {
 /// How a row operation is launched: pure arithmetic, no device is asked.
 ///
 /// ```
-/// use warpfold::{ops::element::Type, plan::{RowPlan, row::{Form, Lie}}};
+/// use warpfold::{ops::element::Type, plan::{RowPlan, row::Lie}};
 ///
-/// let plan = RowPlan::new("softmax", Type::Bf16, [8192, 8192], Lie::Plain, Form::Best, 16)?;
+/// let plan = RowPlan::new("softmax", Type::Bf16, [8192, 8192], Lie::Plain, 16)?;
 /// assert_eq!((plan.leaves, plan.warps, plan.blocks_of_row), (8, 8, 1));
 /// # Ok::<(), warpfold::Error>(())
 /// ```
@@ -113,7 +99,7 @@ pub enum Purpose {
     /// The states of rows: one launch folds, and no other follows but those that combine states.
     States,
     /// Rows that are [split](crate::row::Part) over several arrays: one launch folds the part of each that is here, another maps it. No kernel of it takes only
-    /// [plain](RowPlan::must_be_plain) launches, whatever the form.
+    /// [plain](RowPlan::must_be_plain) launches.
     Part,
 }
 
@@ -130,8 +116,6 @@ pub struct RowProblem {
     pub size: [u64; 2],
     /// How they lie.
     pub lie: Lie,
-    /// How they are to be folded and mapped.
-    pub form: Form,
     /// Blocks of the device's largest cluster; 1 where it has none.
     pub cluster: u32,
     /// What for.
@@ -190,28 +174,120 @@ const VERY_MANY_LEAVES: u64 = 2 * MOST_OF_MANY * MANY_LEAVES;
 /// Blocks of the largest cluster.
 pub(crate) const MOST_BLOCKS: u32 = 16;
 
+impl RowProblem {
+    /// The kernel of a variant, if the operation has one.
+    fn entry(&self, way: Way) -> Option<&'static Entry> {
+        self.library.find_row(self.op, self.element, way)
+    }
+
+    /// What is planned in place of what was asked for.
+    fn settled(mut self) -> Self {
+        if self.purpose == Purpose::Part {
+            self.cluster = 1;
+            if self.lie == Lie::Plain {
+                self.lie = Lie::InRuns;
+            }
+        }
+        // Where no kernel makes of states alone what is known of rows, that of the map does.
+        if self.purpose == Purpose::Know && self.entry(Way::Known).is_none() {
+            self.purpose = Purpose::Map;
+        }
+        self.cluster = self.cluster.clamp(1, MOST_BLOCKS);
+        self
+    }
+
+    /// The variant for rows of so many leaves.
+    fn way(&self, leaves: u64) -> Way {
+        match self.lie {
+            Lie::Plain => {}
+            Lie::InRuns => return Way::Any,
+            Lie::Added => return Way::Added,
+            Lie::Apart => return Way::Apart,
+        }
+        if let Some(short) = self.short() {
+            return short;
+        }
+        let is_kept = self.cluster > 1 && self.purpose == Purpose::Map;
+        let most = LONG_LEAVES * u64::from(self.cluster);
+        if is_kept && (MANY_LEAVES_OF_ROW + 1..=most).contains(&leaves) && self.entry(Way::Long).is_some() {
+            return Way::Long;
+        }
+        let [count, len] = self.size;
+        // Leaves, and elements of a row, are counted in 32 bits there.
+        let fits = u32::try_from(count.saturating_mul(leaves).max(len)).is_ok();
+        if fits && self.is_folded() && self.entry(Way::Fold).is_some() {
+            return Way::Fold;
+        }
+        Way::Leaf
+    }
+
+    /// The variant for short rows, if it is the one to take.
+    fn short(&self) -> Option<Way> {
+        let [count, len] = self.size;
+        let way = if self.purpose == Purpose::Know && self.entry(Way::Noted).is_some() {
+            Way::Noted
+        } else {
+            Way::Short
+        };
+        let are_few = way == Way::Short && count <= FEW_SHORT_ROWS;
+        let is_short = self.lie == Lie::Plain && Width::of(self.element, len) != Width::Warp;
+        let is_taken = is_short && !are_few && self.purpose != Purpose::States && self.entry(way).is_some();
+        is_taken.then_some(way)
+    }
+
+    /// Whether a launch folds rows and does not map them.
+    fn is_folded(&self) -> bool {
+        match self.purpose {
+            Purpose::Map => false,
+            Purpose::Know => self.short().is_none() && self.size[0] > FEW_ROWS,
+            Purpose::States | Purpose::Part => true,
+        }
+    }
+
+    /// Leaves that a warp of [`Way::Fold`] folds, of rows of so many.
+    fn run(&self, leaves: u64, is_whole: bool) -> u32 {
+        let count = self.size[0];
+        let all = count.saturating_mul(leaves);
+        if is_whole {
+            count.div_ceil(MANY_LEAVES).min(MOST_ROWS.into()) as u32 * leaves as u32
+        } else if all >= VERY_MANY_LEAVES {
+            MOST_OF_MANY as u32
+        } else {
+            (all / MANY_LEAVES).clamp(1, MOST_OF_A_WARP) as u32
+        }
+    }
+
+    /// Warps of a block, and blocks of a row.
+    fn block(&self, way: Way, leaves: u64, is_split: bool) -> (u32, u64) {
+        let cluster = u64::from(self.cluster);
+        if leaves == 1 || way == Way::Fold {
+            (WARPS, 1)
+        } else if is_split {
+            (WARPS, leaves.div_ceil(WARPS.into()))
+        } else if way == Way::Long {
+            (LONG_THREADS / LANES, leaves.div_ceil(LONG_LEAVES))
+        } else if leaves <= ONE_BLOCK || cluster == 1 {
+            (leaves as u32, 1)
+        } else {
+            let warps = leaves.div_ceil(cluster).next_power_of_two().max(FEW_WARPS);
+            (warps as u32, leaves.div_ceil(warps))
+        }
+    }
+}
+
 impl RowPlan {
     /// Of one of this library's operations, of `count` rows of `len` elements, which lie so, on a device whose largest cluster has so many blocks; 1 where it has none.
     ///
     /// # Errors
     ///
-    /// [`Error::NoKernel`] of elements that there is no kernel for; [`Error::GridOverflow`]; [`RowFault::TooLong`] of a form that reads a row once, if that is too
-    /// long for it.
-    pub fn new(
-        op: &'static str,
-        element: Type,
-        size: [u64; 2],
-        lie: Lie,
-        form: Form,
-        cluster: u32,
-    ) -> Result<Self, Error> {
+    /// [`Error::NoKernel`] of elements that there is no kernel for; [`Error::GridOverflow`].
+    pub fn new(op: &'static str, element: Type, size: [u64; 2], lie: Lie, cluster: u32) -> Result<Self, Error> {
         Self::of(RowProblem {
             library: &LIBRARY,
             op,
             element,
             size,
             lie,
-            form,
             cluster,
             purpose: Purpose::Map,
         })
@@ -223,109 +299,38 @@ impl RowPlan {
     ///
     /// As [`new`](Self::new).
     pub fn of(problem: RowProblem) -> Result<Self, Error> {
+        let problem = problem.settled();
         let RowProblem {
-            library,
-            op,
-            element,
-            size: [count, len],
-            mut lie,
-            mut form,
-            mut cluster,
-            mut purpose,
+            op, element, purpose, ..
         } = problem;
-        if purpose == Purpose::Part {
-            (form, cluster) = (Form::Unfused, 1);
-            if lie == Lie::Plain {
-                lie = Lie::InRuns;
-            }
-        }
-        let element_name = element.name();
-        let of = |way: Way| {
-            library.find_row(op, element, way).ok_or(Error::NoKernel {
-                op,
-                element: element_name,
-            })
+        let [count, len] = problem.size;
+        let entry_of = |way: Way| {
+            let element = element.name();
+            problem.entry(way).ok_or(Error::NoKernel { op, element })
         };
-        if purpose == Purpose::Know && of(Way::Known).is_err() {
-            // No kernel makes of states alone what is known.
-            purpose = Purpose::Map;
-        }
-        let arrays = of(Way::Apart)?.arrays;
-        let leaf = leaf_elements(element.bytes(), arrays) as u64;
-        let leaves = len.div_ceil(leaf).max(1);
-        let width = Width::of(element, len);
-        let of_short = if purpose == Purpose::Know && of(Way::Noted).is_ok() {
-            Way::Noted
-        } else {
-            Way::Short
-        };
-        let reads_twice = form == Form::TwoPass && purpose == Purpose::Map && of(Way::Twice).is_ok();
-        let is_short = lie == Lie::Plain && purpose != Purpose::States && !reads_twice;
-        let are_few = of_short == Way::Short && count <= FEW_SHORT_ROWS;
-        let is_short = is_short && width != Width::Warp && !are_few && of(of_short).is_ok();
-        let is_folded = match purpose {
-            Purpose::Map => false,
-            Purpose::Know => form == Form::Best && !is_short && count > FEW_ROWS,
-            Purpose::States | Purpose::Part => true,
-        };
-        let all_leaves = count.saturating_mul(leaves);
-        // Leaves, and elements of a row, are counted in 32 bits there.
-        let folds_alone = is_folded && purpose != Purpose::Part && u32::try_from(all_leaves.max(len)).is_ok();
-        let is_kept = cluster > 1 && matches!(form, Form::Best | Form::Online) && purpose == Purpose::Map;
-        let most_long = LONG_LEAVES * u64::from(cluster.clamp(1, MOST_BLOCKS));
-        let is_long = is_kept && (MANY_LEAVES_OF_ROW + 1..=most_long).contains(&leaves) && of(Way::Long).is_ok();
-        let way = match lie {
-            Lie::Plain if is_short => of_short,
-            Lie::Plain if is_long => Way::Long,
-            Lie::Plain if reads_twice => Way::Twice,
-            Lie::Plain if folds_alone && of(Way::Fold).is_ok() => Way::Fold,
-            Lie::Plain => Way::Leaf,
-            Lie::InRuns => Way::Any,
-            Lie::Added => Way::Added,
-            Lie::Apart => Way::Apart,
-        };
-        let entry = of(way)?;
-        // A power of two, so that the leaves of each block are a subtree.
-        let most_warps = 1_u64 << (entry.max_threads / LANES).ilog2();
-        let most = match way {
-            Way::Apart => 1,
-            Way::Long => most_long,
-            _ => most_warps * u64::from(cluster.clamp(1, MOST_BLOCKS)),
-        };
-        if matches!(form, Form::Online | Form::TwoPass) && leaves > most {
-            let most = most * leaf;
-            return Err(Error::Row(RowFault::TooLong { len, most }));
-        }
-        let fits = match form {
-            Form::Best => leaves <= most,
-            Form::Unfused => leaves == 1,
-            Form::Online | Form::TwoPass => true,
-        };
+        let arrays = entry_of(Way::Apart)?.arrays;
+        let leaves = len.div_ceil(leaf_elements(element.bytes(), arrays) as u64).max(1);
+        let way = problem.way(leaves);
+        let entry = entry_of(way)?;
         let is_whole = way == Way::Fold
             && purpose == Purpose::Know
             && leaves <= MOST_LEAVES.into()
             && (leaves == 1 || count >= MANY_ROWS);
-        let is_split = !is_whole && (is_folded || leaves > 1 && !fits);
-        let (warps, blocks_of_row) = if leaves == 1 || way == Way::Fold {
-            (WARPS, 1)
-        } else if is_split {
-            (WARPS, leaves.div_ceil(WARPS.into()))
-        } else if way == Way::Long {
-            (LONG_THREADS / LANES, leaves.div_ceil(LONG_LEAVES))
-        } else if leaves <= ONE_BLOCK || cluster <= 1 {
-            (leaves as u32, 1)
+        let most = match way {
+            Way::Apart => 1,
+            Way::Long => LONG_LEAVES * u64::from(problem.cluster),
+            // A power of two, so that the leaves of each block are a subtree.
+            _ => u64::from(problem.cluster) << (entry.max_threads / LANES).ilog2(),
+        };
+        let is_split = !is_whole && (problem.is_folded() || leaves > most);
+        let (warps, blocks_of_row) = problem.block(way, leaves, is_split);
+        let run = if way == Way::Fold {
+            problem.run(leaves, is_whole)
         } else {
-            let warps = leaves.div_ceil(cluster.into()).next_power_of_two().max(FEW_WARPS);
-            (warps as u32, leaves.div_ceil(warps))
+            0
         };
-        let run = match way {
-            Way::Fold if is_whole => count.div_ceil(MANY_LEAVES).min(MOST_ROWS.into()) as u32 * leaves as u32,
-            Way::Fold if all_leaves >= VERY_MANY_LEAVES => MOST_OF_MANY as u32,
-            Way::Fold => (all_leaves / MANY_LEAVES).clamp(1, MOST_OF_A_WARP) as u32,
-            _ => 0,
-        };
-        let blocks = match (way, width) {
-            (Way::Fold, _) => all_leaves.div_ceil(u64::from(WARPS * run.max(1))),
+        let blocks = match (way, Width::of(element, len)) {
+            (Way::Fold, _) => count.saturating_mul(leaves).div_ceil(u64::from(WARPS * run.max(1))),
             (Way::Short | Way::Noted, Width::Lanes(lanes)) => {
                 count.div_ceil(u64::from(WARPS * (ROWS / arrays) as u32 * (LANES / lanes)))
             }
@@ -341,6 +346,7 @@ impl RowPlan {
             _ if leaves == 1 => count.div_ceil(WARPS.into()),
             _ => count.saturating_mul(blocks_of_row),
         };
+        let in_grid = |blocks: u64| i32::try_from(blocks).map_err(|_| Error::GridOverflow { count, blocks });
         Ok(Self {
             entry,
             way,
@@ -348,11 +354,8 @@ impl RowPlan {
             count,
             leaves,
             warps,
-            blocks_of_row: u32::try_from(blocks_of_row).map_err(|_| Error::GridOverflow {
-                count,
-                blocks: blocks_of_row,
-            })?,
-            blocks: i32::try_from(blocks).map_err(|_| Error::GridOverflow { count, blocks })? as u32,
+            blocks_of_row: in_grid(blocks_of_row)? as u32,
+            blocks: in_grid(blocks)? as u32,
             run,
             is_split,
             purpose,

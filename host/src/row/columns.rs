@@ -3,7 +3,7 @@
 use warpfold_kernels::{
     element::Element as _,
     kernels::rowwise::CHUNK,
-    rowwise::{Column, NormGradient, RowOp as _},
+    rowwise::{Column, NormGradient, RowFold as _},
 };
 
 use super::{Floats, MeanAndDeviation, Operand, ReciprocalRoot, RowElement, Values, check_known};

@@ -1,12 +1,12 @@
-//! Norms of rows of f64, on the CPU: the [operators](crate::ops) of f64 fold a row, and its elements are mapped in f64.
+//! Norms of rows of f64: the [operators](crate::ops) of f64 fold a row, and its elements are mapped in f64.
 
 use std::iter::zip;
 
-use warpfold_kernels::arithmetic::double::{fma, sqrt};
+use warpfold_kernels::kernels::rowwise::NormF64;
 
 use super::{
-    Floats, GroupNorm, HasWeights, LayerNorm, Mapped, MeanAndDeviation, ReciprocalRoot, RmsNorm, Row, Shaped, Values,
-    at, channels::Channels,
+    Floats, GroupNorm, HasWeights, LayerNorm, Mapped, MeanAndDeviation, Problem, ReciprocalRoot, RmsNorm, Row, Shaped,
+    Values, at, channels::Channels,
 };
 use crate::{
     Error, RowFault,
@@ -23,16 +23,7 @@ pub trait DoubleNorm: HasWeights {
     type Known: From<Statistics>;
     /// Whether distances from the mean are normalised, or the elements; what is added to the mean of their squares; and what to each weight.
     #[doc(hidden)]
-    fn double(self) -> Double;
-}
-
-/// A norm in f64.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Double {
-    pub(super) centers: bool,
-    pub(super) epsilon: f64,
-    pub(super) plus: f64,
+    fn double(self) -> NormF64;
 }
 
 /// What is known of each row.
@@ -40,8 +31,8 @@ pub struct Double {
 #[derive(Debug)]
 pub struct Statistics {
     /// 0 of a norm that does not center.
-    means: Vec<f64>,
-    reciprocals: Vec<f64>,
+    pub(crate) means: Vec<f64>,
+    pub(crate) reciprocals: Vec<f64>,
 }
 
 impl From<Statistics> for MeanAndDeviation<f64> {
@@ -71,8 +62,8 @@ const AS_THEY_ARE: f64 = -0.0;
 
 impl DoubleNorm for LayerNorm {
     type Known = MeanAndDeviation<f64>;
-    fn double(self) -> Double {
-        Double {
+    fn double(self) -> NormF64 {
+        NormF64 {
             centers: true,
             epsilon: self.epsilon.into(),
             plus: AS_THEY_ARE,
@@ -82,8 +73,8 @@ impl DoubleNorm for LayerNorm {
 
 impl DoubleNorm for GroupNorm {
     type Known = MeanAndDeviation<f64>;
-    fn double(self) -> Double {
-        Double {
+    fn double(self) -> NormF64 {
+        NormF64 {
             centers: true,
             epsilon: self.epsilon.into(),
             plus: AS_THEY_ARE,
@@ -93,8 +84,8 @@ impl DoubleNorm for GroupNorm {
 
 impl DoubleNorm for RmsNorm {
     type Known = ReciprocalRoot<f64>;
-    fn double(self) -> Double {
-        Double {
+    fn double(self) -> NormF64 {
+        NormF64 {
             centers: false,
             epsilon: self.epsilon.into(),
             plus: self.plus().into(),
@@ -102,22 +93,36 @@ impl DoubleNorm for RmsNorm {
     }
 }
 
-impl Double {
-    /// What is known of rows of so many elements.
-    fn statistics(self, values: &[f64], rows: &Layout, axes: &Axes, len: u64) -> Result<Statistics, Error> {
-        let (means, squares): (Vec<f64>, Vec<f64>) = if self.centers {
-            let op = MeanVariance { correction: 0.0 };
-            cpu::reduce_axes(op, values, rows, axes)?.answers.into_iter().unzip()
-        } else {
-            let sums = cpu::reduce_axes(SumOfSquares, values, rows, axes)?.answers;
-            sums.into_iter().map(|sum| (0.0, sum / len as f64)).unzip()
-        };
-        let reciprocal = |square: f64| canonical(1.0 / sqrt(square + self.epsilon));
-        Ok(Statistics {
-            means: means.into_iter().map(canonical).collect(),
-            reciprocals: squares.into_iter().map(reciprocal).collect(),
-        })
-    }
+/// What is known of rows of so many elements.
+fn statistics(norm: NormF64, values: &[f64], rows: &Layout, axes: &Axes, len: u64) -> Result<Statistics, Error> {
+    let folded: Vec<[f64; 2]> = if norm.centers {
+        let answers = cpu::reduce_axes(MEAN_VARIANCE, values, rows, axes)?.answers;
+        answers.into_iter().map(|(mean, variance)| [mean, variance]).collect()
+    } else {
+        let answers = cpu::reduce_axes(SumOfSquares, values, rows, axes)?.answers;
+        answers.into_iter().map(|sum| [sum; 2]).collect()
+    };
+    let (means, reciprocals) = folded
+        .into_iter()
+        .map(|folded| norm.statistics(folded, len).into())
+        .unzip();
+    Ok(Statistics { means, reciprocals })
+}
+
+/// What norms that center fold.
+pub(crate) const MEAN_VARIANCE: MeanVariance = MeanVariance { correction: 0.0 };
+
+/// Rows of f64 that are to be normalised.
+pub(crate) struct Rows64 {
+    pub(crate) problem: Problem,
+    /// The array's shape, in C order.
+    pub(crate) in_order: Layout,
+    /// Sums with a residual, in C order: they are normalised in place of the elements.
+    pub(crate) sums: Option<Vec<f64>>,
+    /// Where what is normalised lies.
+    pub(crate) layout: Layout,
+    /// A weight of each column, and a bias of each, or as they are shared.
+    pub(crate) columns: [Option<Vec<f64>>; 2],
 }
 
 /// Elements that are mapped and put where they are to lie at a time.
@@ -126,7 +131,7 @@ const AT_ONCE: usize = 1 << 20;
 impl<'a, Op: DoubleNorm> Row<'a, Op> {
     /// Maps an array of f64 in host memory on the CPU, all arithmetic in f64: see `docs/row-operations.md`. `epsilon` is the f32 that it is.
     ///
-    /// Weights and biases are of f64, f32, f16 or bf16, a residual is of f64. On GPUs there is no f64 of row operations. Cost: each element is read twice, and its answer written.
+    /// Weights and biases are of f64, f32, f16 or bf16, a residual is of f64. Cost: each element is read twice, and its answer written.
     ///
     /// # Errors
     ///
@@ -145,28 +150,18 @@ impl<'a, Op: DoubleNorm> Row<'a, Op> {
         V: AsView<'v, Element = f64>,
     {
         let view = values.view();
-        let layout = view.its_layout()?;
-        if self.op.needs_weights() && self.weights.is_none() {
-            return Err(Error::Row(RowFault::NoWeights { op: Op::NAME }));
-        }
-        let problem = self.layout_problem(&layout)?;
-        let in_order = Layout::c_order(layout.shape())?;
-        let sums = self.sums(view.values, &layout)?;
-        let (values, layout) = match &sums {
-            Some(sums) => (&sums[..], &in_order),
-            None => (view.values, &layout),
-        };
-        let (rows, axes) = self.rows_and_axes(layout)?;
+        let Rows64 {
+            problem,
+            in_order,
+            sums,
+            layout,
+            columns: [weights, biases],
+        } = self.rows_f64(view.values, &view.its_layout()?)?;
+        let values = sums.as_deref().unwrap_or(view.values);
+        let (rows, axes) = self.rows_and_axes(&layout)?;
         let from = Extents::new(&rows, &axes)?;
         let norm = self.op.double();
-        let statistics = norm.statistics(values, &rows, &axes, from.len)?;
-        let mut columns = [None, None];
-        for (i, (name, floats)) in self.columns().into_iter().enumerate() {
-            columns[i] = floats
-                .map(|floats| doubles(name, floats, problem.columns[i].as_deref()))
-                .transpose()?;
-        }
-        let [weights, biases] = columns;
+        let statistics = statistics(norm, values, &rows, &axes, from.len)?;
         let mut answers: Vec<f64> = room(in_order.len())?;
         answers.resize(in_order.len() as usize, 0.0);
         let (len, shares) = (from.len as usize, problem.shares);
@@ -174,7 +169,7 @@ impl<'a, Op: DoubleNorm> Row<'a, Op> {
         from.steps(0, &mut steps);
         let map = |row: usize, to: &mut [f64]| {
             let start = from.start(row as u64) as i64;
-            let (mean, reciprocal) = (statistics.means[row], statistics.reciprocals[row]);
+            let statistics = [statistics.means[row], statistics.reciprocals[row]];
             let first = row as u64 % shares.groups * from.len;
             let column = |column: &Option<Vec<f64>>, i: usize, without: f64| {
                 column
@@ -183,12 +178,7 @@ impl<'a, Op: DoubleNorm> Row<'a, Op> {
             };
             for (i, (to, step)) in zip(to, &steps).enumerate() {
                 let x = values[(start + step) as usize];
-                let weight = column(&weights, i, 1.0) + norm.plus;
-                *to = canonical(if norm.centers {
-                    fma((x - mean) * reciprocal, weight, column(&biases, i, -0.0))
-                } else {
-                    x * reciprocal * weight
-                });
+                *to = norm.map(x, statistics, [column(&weights, i, 1.0), column(&biases, i, -0.0)]);
             }
         };
         // Rows are mapped in their own order, some at a time, and then put where they are to lie.
@@ -210,8 +200,35 @@ impl<'a, Op: DoubleNorm> Row<'a, Op> {
         })
     }
 
+    /// What is to be done, once it is found to have a meaning: before anything is folded, a residual is added.
+    pub(crate) fn rows_f64(&self, values: &[f64], layout: &Layout) -> Result<Rows64, Error> {
+        if self.op.needs_weights() && self.weights.is_none() {
+            return Err(Error::Row(RowFault::NoWeights { op: Op::NAME }));
+        }
+        let problem = self.layout_problem(layout)?;
+        let in_order = Layout::c_order(layout.shape())?;
+        let sums = self.sums(values, layout)?;
+        let mut columns = [None, None];
+        for (i, (name, floats)) in self.columns().into_iter().enumerate() {
+            columns[i] = floats
+                .map(|floats| doubles(name, floats, problem.columns[i].as_deref()))
+                .transpose()?;
+        }
+        Ok(Rows64 {
+            problem,
+            layout: if sums.is_some() {
+                in_order.clone()
+            } else {
+                layout.clone()
+            },
+            in_order,
+            sums,
+            columns,
+        })
+    }
+
     /// The array as rows lie along some of its axes, and which.
-    fn rows_and_axes(&self, layout: &Layout) -> Result<(Layout, Axes), Error> {
+    pub(crate) fn rows_and_axes(&self, layout: &Layout) -> Result<(Layout, Axes), Error> {
         match self.op.groups() {
             None => Ok((layout.clone(), Axes::of(&[self.axis]))),
             Some(groups) => {

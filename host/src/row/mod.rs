@@ -30,6 +30,8 @@ mod shaped;
 pub use columns::{ColumnGradients, NormColumns, NormKnown, norm_column_gradients};
 pub use cross_entropy::{CrossEntropy, Losses, cross_entropy};
 pub use double::DoubleNorm;
+#[cfg(feature = "cuda")]
+pub(crate) use double::{MEAN_VARIANCE, Rows64, Statistics};
 pub use gradient::{
     LayerNormGradient, LogSoftmaxGradient, Nothing, RmsNormGradient, SoftmaxGradient, layer_norm_gradient,
     log_softmax_gradient, rms_norm_gradient, softmax_gradient,
@@ -62,7 +64,6 @@ use crate::{
     cpu::rowwise::{Done, Rows, Second, Split, map_rows},
     layout::{Axes, Extents, Layout},
     operand::{AsView, View},
-    plan::row::Form,
     room::room,
 };
 
@@ -87,8 +88,6 @@ pub struct Row<'a, Op> {
     pub(crate) part: Option<Span>,
     /// Which rows of a larger array it has.
     piece: Option<Piece>,
-    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "a launch has one"))]
-    pub(crate) form: Form,
 }
 
 /// What a row operation made of an array.
@@ -161,7 +160,6 @@ impl<'a, Op: Operation> Row<'a, Op> {
             given: None,
             part: None,
             piece: None,
-            form: Form::Best,
         }
     }
 
@@ -188,11 +186,6 @@ impl<'a, Op: Operation> Row<'a, Op> {
     /// Along another axis than the last; negative ones count from the last, which is −1. Of [`group_norm`] it is that of channels, always 1.
     pub fn axis(self, axis: i64) -> Self {
         Self { axis, ..self }
-    }
-
-    /// By another [form](Form) on GPUs: the bits are the same.
-    pub fn form(self, form: Form) -> Self {
-        Self { form, ..self }
     }
 
     /// The array has some rows of a larger one, those from row `first` on in C order, and the larger one's last two axes are `of` rows and their columns.

@@ -18,7 +18,7 @@ pub struct Own<O>(
 /// What an operation of your own knows of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
-    /// Of each row the numbers that [`RowOp::known`](warpfold_kernels::rowwise::RowOp::known) gives; zeros where it is not implemented.
+    /// Of each row the numbers that [`RowOp::known`](warpfold_kernels::rowwise::RowMap::known) gives; zeros where it is not implemented.
     pub numbers: Vec<[f32; 4]>,
 }
 
@@ -110,7 +110,7 @@ impl<'a, O: RowOperation> Row<'a, Own<O>> {
     }
 
     /// Only elements whose byte in the mask is not 0 are visible, of an operation that [masks](warpfold_kernels::rowwise::RowOp::MASKS); any other is
-    /// [absent](warpfold_kernels::rowwise::RowOp::absent), be it a NaN. The mask broadcasts to the array's shape.
+    /// [absent](warpfold_kernels::rowwise::RowAlgebra::absent), be it a NaN. The mask broadcasts to the array's shape.
     pub fn mask(self, mask: impl Into<Mask<'a>>) -> Self {
         const { assert!(O::MASKS, "MASKS is false: it takes no mask") }
         self.with(Kind::Mask, mask.into().0)

@@ -4,7 +4,7 @@ use std::array;
 
 use warpfold_kernels::{
     monoids::Words as _,
-    rowwise::{self, RowOp as _, Target, Weighted},
+    rowwise::{self, RowFold as _, RowMap as _, Target, Weighted},
 };
 
 use super::{CrossEntropy, Losses, Mapped, Operation as _, Problem, Row, RowElement};

@@ -62,6 +62,16 @@ pub struct Array {
     pub around: Around,
 }
 
+impl Array {
+    /// Of no memory.
+    pub const NONE: Self = Self {
+        start: core::ptr::null(),
+        stride: 0,
+        step: 0,
+        around: Around(0, 0),
+    };
+}
+
 impl Launch {
     /// What is passed of the operator.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]

@@ -2,13 +2,12 @@
 
 use super::{
     Entry, Kernel, LaunchBounds, Library,
-    rowwise::{self, Arguments, Way},
+    rowwise::{self, Way},
 };
 use crate::{
     element::Type,
     monoids::{Algebra, Words},
     rowwise::{RowOp, Value},
-    simt::Simt,
     stages::{reduce::leaf::combines_once, strategy::Strategy},
 };
 
@@ -25,9 +24,7 @@ pub struct RowBounds {
     pub leaf: [u32; 3],
     /// [`Way::Long`]: how many blocks, of 256 threads, a multiprocessor must have registers for: one loads, while another folds or writes.
     pub long: [u32; 2],
-    /// [`Way::Twice`]: threads of the largest block.
-    pub twice: [u32; 2],
-    /// [`Way::Any`]: the same.
+    /// [`Way::Any`]: threads of the largest block.
     pub any: [u32; 2],
     /// [`Way::Added`]: the same.
     pub added: [u32; 2],
@@ -47,7 +44,6 @@ impl RowBounds {
         fold: [0; 2],
         leaf: [0; 3],
         long: [0; 2],
-        twice: [0; 2],
         any: [0; 2],
         added: [0; 2],
         apart: 0,
@@ -66,7 +62,6 @@ impl RowBounds {
             fold: [0; 2],
             leaf: [threads; 3],
             long: [0; 2],
-            twice: [0; 2],
             any: [threads; 2],
             added: [0; 2],
             // Lanes of these have addresses of their own, for which registers are left.
@@ -87,7 +82,6 @@ impl RowBounds {
             Way::Leaf if matches!(element, Type::F16) => [self.leaf[2], 1],
             Way::Leaf => [self.leaf[i], 1],
             Way::Long => [rowwise::LONG_THREADS, self.long[i]],
-            Way::Twice => [self.twice[i], 1],
             Way::Any => [self.any[i], 1],
             Way::Added => [self.added[i], 1],
             Way::Apart => [256, self.apart],
@@ -134,32 +128,10 @@ impl Entry {
             needs_clusters: matches!(way, Way::Long),
             fuses: true,
             barriers: match way {
-                Way::Leaf | Way::Long | Way::Twice | Way::Any | Way::Added => 1 + combines_once::<O>() as u32,
+                Way::Leaf | Way::Long | Way::Any | Way::Added => 1 + combines_once::<O>() as u32,
                 _ => 0,
             },
         }
-    }
-}
-
-/// [`rowwise::fold_states`], where a launch passes its arguments in place of those of elements: strides and steps are of states, in words.
-///
-/// # Safety
-///
-/// As [`rowwise::fold_states`].
-#[doc(hidden)] // for `row_entries!`
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: Arguments<u32>) {
-    let Arguments {
-        states,
-        states_of_row,
-        out,
-        rows,
-        ..
-    } = arguments;
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let from = (states.cast_const(), [rows.stride.0, rows.step.0]);
-        rowwise::fold_states(simt, op, from, states_of_row.into(), out.start.cast(), rows.count);
     }
 }
 
@@ -167,7 +139,7 @@ pub unsafe fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: Argument
 /// [`row_operations!`](crate::row_operations) makes of a crate of your own.
 ///
 /// Each operation has its [`RowBounds`](crate::kernels::row_entries::RowBounds), and is made of what its launch
-/// [passes](crate::kernels::rowwise::RowParams); those that are `short` have kernels for short rows, those that are `noted` for short rows of which nothing is mapped, those that are `fold` for longer ones, those that are `long` have one for the longest rows of f32 that a cluster keeps, those that are `twice` read rows for each of fold and map, those that are `added` take another array, those that are `known` for what is known of rows alone. The kernels that combine states are made of
+/// [passes](crate::kernels::rowwise::RowParams); those that are `short` have kernels for short rows, those that are `noted` for short rows of which nothing is mapped, those that are `fold` for longer ones, those that are `long` have one for the longest rows of f32 that a cluster keeps, those that are `added` take another array, those that are `known` for what is known of rows alone. The kernels that combine states are made of
 /// those under `states`. There are entry points where `if` says so, on the GPU; `with` are further entries.
 #[doc(hidden)]
 #[macro_export]
@@ -189,7 +161,7 @@ macro_rules! row_entries {
         $($crate::row_entries! {
             @point $when, concat!("row_states_", stringify!($states)),
             $crate::row_entries!(@states $library, $part, $states, $states_of, $states_bounds),
-            |$states_params, simt, passed = arguments| $crate::kernels::row_entries::fold_states(simt, $states_value, passed)
+            |$states_params, simt, passed = arguments| $crate::kernels::rowwise::combine_states(simt, $states_value, passed)
         })*
         $($crate::row_entries! {
             @ways points [$when, $library, $part, $op, $operation, $bounds, $params, $value] [$($more)*]
@@ -224,14 +196,6 @@ macro_rules! row_entries {
         $crate::row_entries! {
             @ways $then $of [$($others)*] $($more)*
             "_long_f32", Long of F32 = map_long<f32>(plain_arguments);
-        }
-    };
-    (@ways $then:ident $of:tt [twice $($others:ident)*] $($more:tt)*) => {
-        $crate::row_entries! {
-            @ways $then $of [$($others)*] $($more)*
-            "_twice_f32", Twice of F32 = map_leaves<f32>(plain_arguments, Twice);
-            "_twice_f16", Twice of F16 = map_leaves<$crate::element::f16>(plain_arguments, Twice);
-            "_twice_bf16", Twice of Bf16 = map_leaves<$crate::element::bf16>(plain_arguments, Twice);
         }
     };
     (@ways $then:ident $of:tt [added $($others:ident)*] $($more:tt)*) => {
@@ -324,9 +288,9 @@ macro_rules! row_entries {
                 pub unsafe fn entry(launch: $crate::kernels::rowwise::RowLaunch) {
                     if const { $crate::kernels::is_wanted($name) } {
                         let $params = launch.params();
-                        let ($simt, $passed) = ($crate::simt::nvptx::Nvptx, launch.$arguments$(::<$element>)?());
                         // SAFETY: passed on to the launcher.
-                        unsafe { $call }
+                        let ($simt, $passed) = ($crate::simt::nvptx::Nvptx, unsafe { launch.$arguments$(::<$element>)?() });
+                        $call
                     }
                 }
             }

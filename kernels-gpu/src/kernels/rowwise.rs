@@ -8,6 +8,7 @@
 mod apart;
 mod ask;
 mod columns;
+mod double;
 mod fold;
 mod launch;
 mod long;
@@ -21,24 +22,24 @@ mod write;
 
 pub use apart::map_apart;
 pub use columns::{CHUNK, sum_columns};
+pub use double::{NormF64, RUN, map_doubles};
 pub use fold::{MOST_LEAVES, MOST_ROWS, WARPS, fold_leaves};
 pub use launch::{Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Targets};
 pub use long::{LEAVES_OF_A_WARP, THREADS as LONG_THREADS, dynamic_bytes, map_long};
-pub use points::{ENTRIES, find_columns};
+pub use points::{ENTRIES, find_columns, find_doubles};
 pub use short::map_short;
-pub use variant::{Added, Any, Plain, Twice, Variant};
+pub use variant::{Added, Any, Plain, Variant};
 pub use way::Way;
 
 use read::{Lane, Reach};
-use spot::Spot;
 use write::Writer;
 
 use crate::{
-    element::{Element, Item as _, Two},
+    element::{Element, Item as _},
     rowwise::{RowOp, Value as _, leaf_elements},
     simt::Simt,
     stages::{
-        load_state, narrow,
+        load_state,
         reduce::leaf::{self, Leaf, Warps},
         store_state,
     },
@@ -50,31 +51,19 @@ use crate::{
 /// ```text
 /// lane: N vectors ─ first look ─ warp: 5 shuffles ─ second look ─ warp: 5 shuffles ─ block or cluster: a state of each warp ─ map
 /// ```
-///
-/// # Safety
-///
-/// The rows are valid and unwritten for the whole launch, but by this kernel where it maps them in place; so are weights, targets and states; what is written is valid for
-/// writes, and nobody else's. All threads of the grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn map_leaves<S: Simt, T: Element, O: RowOp, V: Variant>(simt: S, op: O, arguments: Arguments<T>, _: V) {
+pub fn map_leaves<S: Simt, T: Element, O: RowOp, V: Variant>(simt: S, op: O, arguments: Arguments<T>, _: V) {
     let op = if V::PLAIN { op.plain() } else { op };
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if O::Value::ARRAYS == 1 {
-            leaves::<S, T, O, V, 4>(simt, op, arguments);
-        } else {
-            leaves::<S, T, O, V, 2>(simt, op, arguments);
-        }
+    if O::Value::ARRAYS == 1 {
+        leaves::<S, T, O, V, 4>(simt, op, arguments);
+    } else {
+        leaves::<S, T, O, V, 2>(simt, op, arguments);
     }
 }
 
 /// [`map_leaves`], of as many rows as a leaf has.
-///
-/// # Safety
-///
-/// As [`map_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op: O, arguments: Arguments<T>) {
+fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op: O, arguments: Arguments<T>) {
     let (row, warps) = arguments.place(simt);
     if row >= arguments.rows.count {
         return;
@@ -91,33 +80,26 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
         arguments.of_row::<O>(row)
     };
     let len = u64::saturating_sub(seen, before).min(Arguments::<T>::leaf::<O>()) as u32;
-    // SAFETY: passed on to the caller.
-    let lane = unsafe { arguments.read_leaf::<S, O, V, N>(simt, op, [row, before, seen]) };
+    let lane = arguments.read_leaf::<S, O, V, N>(simt, op, [row, before, seen]);
     if V::PLAIN && S::HAS_CLUSTERS && arguments.ahead > 0 && simt.lane() == 0 {
-        // SAFETY: passed on to the caller.
-        unsafe { arguments.ask_ahead::<S, O>(simt, row, before) };
+        arguments.ask_ahead::<S, O>(simt, row, before);
     }
     if arguments.mode == Mode::Whole && warps.leaves > 1 {
         warps.begin::<S, O>(simt);
     }
-    let (mut lane, Leaf { reference, state }) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
+    let (lane, Leaf { reference, state }) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
     let given = lane.given[0];
-    // SAFETY: passed on to the caller.
-    let Some(of_row) = (unsafe { arguments.meet(simt, op, row, warps, state, given[0]) }) else {
+    let Some(of_row) = arguments.meet(simt, op, row, warps, state, given[0]) else {
         return;
     };
-    if V::TWICE {
-        // SAFETY: passed on to the caller; nothing of the leaf is written yet.
-        lane = unsafe { arguments.read_leaf::<S, O, V, N>(simt, op, [row, before, seen]) };
-    }
     if warps.leaf >= warps.leaves {
         return;
     }
     let whole = arguments.whole::<O>(seen);
     let factors = if warps.leaves == 1 && !arguments.is_part::<O>() {
-        op.factors_alone(reference, of_row, whole, given)
+        op.factors(reference, None, of_row, whole, given)
     } else {
-        op.factors(reference, state, of_row, whole, given)
+        op.factors(reference, Some(state), of_row, whole, given)
     };
     if O::TARGETS {
         // All lanes have read a target's element before one writes over it.
@@ -128,23 +110,16 @@ unsafe fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt
         reference,
         factors,
     };
-    // SAFETY: passed on to the caller; each element has one lane.
-    unsafe {
-        writer.write();
-        if lane.spot.first == 0 {
-            arguments.note(simt, op, row, of_row, whole, given);
-        }
+    writer.write();
+    if lane.spot.first() == 0 {
+        arguments.note(simt, op, row, of_row, whole, given);
     }
 }
 
 /// Writes what is known of rows whose states were folded by an earlier launch, at most [`MOST_STATES`](leaf::MOST_STATES) of each: some lanes for a row, where its own warp would have
 /// 31 of them wait for one.
-///
-/// # Safety
-///
-/// As [`map_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+pub fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
     let count = arguments.states_of_row;
     let lanes = leaf::lanes_of(count);
     let thread = u64::from(simt.block()) * u64::from(simt.threads()) + u64::from(simt.thread());
@@ -152,7 +127,7 @@ pub unsafe fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments
     let is_there = row < arguments.rows.count;
     let state = leaf::fold_in_lanes(simt, op, count, lanes, |number| {
         if is_there {
-            // SAFETY: passed on to the caller: so many states of each row are there.
+            // SAFETY: so many states of each row are there, written by an earlier launch.
             unsafe { load_state(simt, arguments.row_states, row * u64::from(count) + u64::from(number)) }
         } else {
             op.identity()
@@ -161,13 +136,9 @@ pub unsafe fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments
     if !is_there || !thread.is_multiple_of(lanes.into()) {
         return;
     }
-    // SAFETY: passed on to the caller; each row has one such lane.
-    unsafe {
-        let start = arguments.start(simt, row);
-        let given = arguments.given::<S, O>(simt, row, start.0);
-        let whole = arguments.whole::<O>(arguments.seen(row));
-        arguments.note(simt, op, row, state, whole, given);
-    }
+    let given = arguments.given::<S, O>(simt, arguments.start(simt, row));
+    let whole = arguments.whole::<O>(arguments.seen(row));
+    arguments.note(simt, op, row, state, whole, given);
 }
 
 /// Combines each `MOST_STATES` neighbouring states of a row's to one: of rows of more leaves than a warp folds at once, and of the parts of rows.
@@ -176,7 +147,7 @@ pub unsafe fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments
 ///
 /// # Safety
 ///
-/// As [`map_leaves`].
+/// So many states of so many rows are valid, and there is room for one of each group, which nobody else writes.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn fold_states<S: Simt, O: RowOp>(
     simt: S,
@@ -202,6 +173,24 @@ pub unsafe fn fold_states<S: Simt, O: RowOp>(
     if simt.lane() == 0 {
         // SAFETY: passed on to the caller; each group has one such lane.
         unsafe { store_state(simt, to, warp, state) };
+    }
+}
+
+/// [`fold_states`], where a launch passes states in place of elements: strides and steps are of those, in words.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub fn combine_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: Arguments<u32>) {
+    let Arguments { states, rows, .. } = arguments;
+    let from = (states.cast_const(), [rows.stride.0, rows.step.0]);
+    // SAFETY: a launch passes that many states of each row, and room for those of groups.
+    unsafe {
+        fold_states(
+            simt,
+            op,
+            from,
+            arguments.states_of_row.into(),
+            arguments.out.start.cast(),
+            rows.count,
+        );
     }
 }
 
@@ -242,17 +231,6 @@ impl<T: Element> Arguments<T> {
         (row, warps)
     }
 
-    /// The first element of a row, in each array.
-    ///
-    /// # Safety
-    ///
-    /// The layout is valid and unwritten.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn start<S: Simt>(self, simt: S, row: u64) -> Two<*const T> {
-        // SAFETY: passed on to the caller.
-        unsafe { self.rows.first(simt, row) }
-    }
-
     /// The same, with the weights and biases of a row.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn of_row<O: RowOp>(self, row: u64) -> Self {
@@ -264,68 +242,49 @@ impl<T: Element> Arguments<T> {
         Self { columns, ..self }
     }
 
+    /// The same of rows that may be groups of channels, whatever the operation.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn of_channels(self, row: u64) -> Self {
+        let columns = self.columns.of_row(row, self.rows.len);
+        Self { columns, ..self }
+    }
+
     /// Elements of a row that is there; none of another.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn there(self, row: u64) -> u64 {
         if row < self.rows.count { self.rows.len } else { 0 }
     }
 
-    /// The vector at a place of a row, which is wide.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn wide_spot(self, row: u64, first: u64) -> Spot<T> {
-        Spot {
-            row,
-            start: self.rows.regular(row).start,
-            first,
-            present: u64::saturating_sub(self.there(row), first).min(u32::MAX.into()) as u32,
-        }
-    }
-
     /// What a lane has of a leaf: of which row, which element is its first, and how many of the row are seen.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_leaves`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read_leaf<S: Simt, O: RowOp, V: Variant, const N: usize>(
+    fn read_leaf<S: Simt, O: RowOp, V: Variant, const N: usize>(
         self,
         simt: S,
         op: O,
         [row, before, seen]: [u64; 3],
     ) -> Lane<S, T, O, V, N> {
         let first = before + u64::from(simt.lane()) * vector_elements::<T>() as u64;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let spot = Spot {
-                row,
-                start: self.start(simt, row),
-                first,
-                present: narrow(simt, u64::saturating_sub(seen, first)),
-            };
-            let reach = if V::PLAIN || self.is_wide {
-                Reach::Vectors
-            } else {
-                Reach::Elements
-            };
-            let mut lane = Lane::read(simt, op, self, spot, None, reach);
-            lane.ask();
-            // That of a target is a load that waits for another: after those of the row are under way.
-            lane.given = [self.given::<S, O>(simt, row, spot.start.0); N];
-            lane
-        }
+        let start = self.start(simt, row);
+        let spot = self.spot(simt, start, first, seen);
+        let reach = if V::PLAIN || self.is_wide {
+            Reach::Vectors
+        } else {
+            Reach::Elements
+        };
+        let mut lane = Lane::read(simt, op, self, spot, None, reach);
+        lane.ask();
+        // That of a target is a load that waits for another: after those of the row are under way.
+        lane.given = [self.given::<S, O>(simt, start); N];
+        lane
     }
 
     /// Asks for the same leaf of a later row, of a plain launch.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_leaves`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn ask_ahead<S: Simt, O: RowOp>(self, simt: S, row: u64, before: u64) {
+    fn ask_ahead<S: Simt, O: RowOp>(self, simt: S, row: u64, before: u64) {
         let spot = self.wide_spot(row + self.ahead, before);
-        let bytes = T::BYTES as u32 * u32::min(spot.present, Self::leaf::<O>() as u32);
+        let bytes = T::BYTES as u32 * u32::min(spot.present(), Self::leaf::<O>() as u32);
         if bytes > 0 {
-            // SAFETY: passed on to the caller: so many elements of that row are there.
+            // SAFETY: so many elements of that row are there; rows of plain launches are whole vectors.
             unsafe {
                 simt.prefetch(self.first(spot).cast(), bytes);
                 if O::Value::ARRAYS == 2 {
@@ -362,12 +321,8 @@ impl<T: Element> Arguments<T> {
     }
 
     /// The state of the row that this warp's leaf is of, to go on with; none where this launch only folds.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_leaves`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn meet<S: Simt, O: RowOp>(
+    fn meet<S: Simt, O: RowOp>(
         self,
         simt: S,
         op: O,
@@ -382,16 +337,14 @@ impl<T: Element> Arguments<T> {
                 warps.keep(simt, op, 0, mine);
                 Some(warps.meet(simt, op))
             }
-            // SAFETY: passed on to the caller: an earlier launch wrote it.
+            // SAFETY: an earlier launch wrote that of each row.
             Mode::Map => Some(unsafe { load_state(simt, self.row_states, row) }),
             Mode::Fold => {
                 if simt.lane() == 0 && warps.leaf < warps.leaves {
                     let at = row * u64::from(warps.leaves) + u64::from(warps.leaf);
-                    // SAFETY: passed on to the caller; each leaf has one such lane.
-                    unsafe {
-                        store_state(simt, self.states, at, mine);
-                        self.keep_target::<S, O>(simt, row, warps.leaf, target);
-                    }
+                    // SAFETY: there is room for a state of each leaf, which has one such lane.
+                    unsafe { store_state(simt, self.states, at, mine) };
+                    self.keep_target::<S, O>(simt, row, warps.leaf, target);
                 }
                 None
             }
@@ -406,15 +359,11 @@ impl<T: Element> Arguments<T> {
     }
 
     /// The target's element, for the launch that maps: that may write over it before all have read it.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_leaves`]; one lane of a leaf calls this.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn keep_target<S: Simt, O: RowOp>(self, simt: S, row: u64, leaf: u32, target: f32) {
+    fn keep_target<S: Simt, O: RowOp>(self, simt: S, row: u64, leaf: u32, target: f32) {
         let to = self.target_kept();
         if O::TARGETS && leaf == 0 && !to.is_null() {
-            // SAFETY: passed on to the caller.
+            // SAFETY: there is room for a number of each row, whose first leaf has one such lane.
             unsafe { simt.store(to.wrapping_add(row as usize), target.to_bits()) };
         }
     }

@@ -14,40 +14,28 @@ use crate::{
 ///
 /// ```
 /// use warpfold_kernels::{
+///     arithmetic::single,
 ///     kernels::rowwise::RowParams,
 ///     ops::OwnRowOp,
-///     rowwise::{Column, Given, LeafFound, RowOp},
+///     rowwise::{Column, FirstPass, Given, LeafFound, RowAlgebra, RowFold, RowMap},
 /// };
 ///
 /// #[derive(Clone, Copy, Debug)]
 /// pub struct ByLargest;
 ///
-/// impl RowOp for ByLargest {
+/// impl RowFold for ByLargest {
 ///     type Value = f32;
-///     type Beside = f32;
+///     type Relative = f32; // the element itself
 ///     type Sums = f32;
-///     type State = f32;
-///     type Factors = f32;
+///     type State = f32; // the largest magnitude
+///     const ALGEBRA: RowAlgebra = RowAlgebra { first_pass: FirstPass::LargestOf, ..RowAlgebra::PLAIN };
 ///
-///     #[inline(always)]
-///     fn absent(self) -> f32 {
-///         0.0
-///     }
-///     #[inline(always)]
-///     fn nothing(self) -> f32 {
-///         0.0
-///     }
 ///     #[inline(always)]
 ///     fn first(self, value: f32) -> f32 {
 ///         value.abs()
 ///     }
 ///     #[inline(always)]
-///     fn both(self, a: f32, b: f32) -> f32 {
-///         // Of a NaN and a number the NaN.
-///         if a > b || a.is_nan() { a } else { b }
-///     }
-///     #[inline(always)]
-///     fn beside(self, value: f32, _: f32) -> f32 {
+///     fn relative(self, value: f32, _: f32) -> f32 {
 ///         value
 ///     }
 ///     #[inline(always)]
@@ -64,10 +52,15 @@ use crate::{
 ///     }
 ///     #[inline(always)]
 ///     fn combine(self, a: f32, b: f32) -> f32 {
-///         self.both(a, b)
+///         single::maximum(a, b) // of a NaN and a number the NaN
 ///     }
+/// }
+///
+/// impl RowMap for ByLargest {
+///     type Factors = f32;
+///
 ///     #[inline(always)]
-///     fn factors(self, _: f32, _: f32, row: f32, _: u64, _: Given) -> f32 {
+///     fn factors(self, _: f32, _: Option<f32>, row: f32, _: u64, _: Given) -> f32 {
 ///         row
 ///     }
 ///     #[inline(always)]
@@ -90,8 +83,8 @@ use crate::{
 /// Then a line of [`row_operations!`](crate::row_operations) builds its kernels: `by_largest: ByLargest, REGS_64;`.
 /// `warpfold_kernels::testing::check_row_laws` (feature `testing`) checks what a [`RowOp`] must promise.
 ///
-/// [`TARGETS`](RowOp::TARGETS) and [`TAKES_COLUMNS`](RowOp::TAKES_COLUMNS) are false, or the host library's calls do not compile. What is known of a
-/// row is the four numbers of [`known`](RowOp::known).
+/// It has no [targets](crate::rowwise::RowAlgebra::has_targets), and takes no weights [before the first pass](crate::rowwise::ColumnUse::BeforeFirst), or the host library's calls do not compile. What is known of a
+/// row is the four numbers of [`known`](crate::rowwise::RowMap::known).
 pub trait OwnRowOp: RowOp<Value = f32> + Debug + 'static {
     /// What the kernels are passed: all that tells two values of this type apart. Four numbers and two flags, of any meaning.
     fn params(self) -> RowParams;

@@ -1,8 +1,8 @@
 //! Cross-entropy of logits and a target.
 
 use super::{
-    Column, Given, LeafFound, RowOp, Scale, Several,
-    softmax::{largest, quotient},
+    Column, Given, LeafFound, RowAlgebra, RowFold, RowMap, Scale, Several,
+    softmax::{LARGEST, largest, quotient},
 };
 use crate::{
     arithmetic::{double, single},
@@ -126,18 +126,19 @@ impl CrossEntropy {
     }
 }
 
-impl RowOp for CrossEntropy {
+impl RowFold for CrossEntropy {
     largest!();
     /// How far it is below the largest, as a share, and the exponential of that.
-    type Beside = (f32, f32);
+    type Relative = (f32, f32);
     type Sums = Several<2>;
     type State = Weighted;
-    /// What exponentials are multiplied by; what is added, and at the target.
-    type Factors = [f32; 3];
-    const TARGETS: bool = true;
-    const TOTALS: bool = true;
-    /// The entropy has sums of its own.
-    const PLAIN_KNOWS: usize = 3;
+    const ALGEBRA: RowAlgebra = RowAlgebra {
+        has_targets: true,
+        sums_elements: true,
+        // The entropy has sums of its own.
+        plain_statistics: 3,
+        ..LARGEST
+    };
 
     #[inline(always)]
     fn plain(self) -> Self {
@@ -152,7 +153,7 @@ impl RowOp for CrossEntropy {
     }
 
     #[inline(always)]
-    fn beside(self, value: f32, reference: f32) -> (f32, f32) {
+    fn relative(self, value: f32, reference: f32) -> (f32, f32) {
         let share = self.scale.share(value, reference);
         (share, self.scale.exp_of_share(share))
     }
@@ -206,8 +207,15 @@ impl RowOp for CrossEntropy {
             total: a.total + b.total,
         }
     }
+}
+
+impl RowMap for CrossEntropy {
+    /// What exponentials are multiplied by; what is added, and at the target.
+    type Factors = [f32; 3];
+
     #[inline(always)]
-    fn factors(self, _: f32, leaf: Weighted, row: Weighted, len: u64, given: Given) -> [f32; 3] {
+    fn factors(self, _: f32, leaf: Option<Weighted>, row: Weighted, len: u64, given: Given) -> [f32; 3] {
+        let leaf = leaf.unwrap_or(row);
         let factor = quotient(self.scale, leaf.scaled.max, row.scaled, row.scaled.max * 0.0);
         let all = if self.square == 0.0 {
             self.gradient

@@ -1,6 +1,6 @@
 //! The gradients of softmax, its logarithm, and norms: folds over two arrays, and maps of both.
 
-use super::{Column, Given, LeafFound, RowOp, Several};
+use super::{Column, ColumnUse, Given, LeafFound, RowAlgebra, RowFold, RowMap, Several};
 use crate::arithmetic::single;
 
 /// Of softmax: `y · (dy − Σ y·dy) · scale`, of its answers `y` and their gradients `dy`.
@@ -37,13 +37,12 @@ pub struct NormGradient {
 macro_rules! of_two {
     ($sums:ty) => {
         type Value = (f32, f32);
-        type Beside = (f32, f32);
+        type Relative = (f32, f32);
         type Sums = $sums;
         type State = $sums;
-        const LOOKS_FIRST: bool = false;
 
         #[inline(always)]
-        fn beside(self, value: (f32, f32), _: f32) -> (f32, f32) {
+        fn relative(self, value: (f32, f32), _: f32) -> (f32, f32) {
             value
         }
         #[inline(always)]
@@ -61,21 +60,25 @@ macro_rules! of_two {
     };
 }
 
-impl RowOp for SoftmaxGradient {
+impl RowFold for SoftmaxGradient {
     of_two!(f32);
-    /// The sum.
-    type Factors = f32;
+    const ALGEBRA: RowAlgebra = RowAlgebra {
+        absent: [0.0, -0.0],
+        ..RowAlgebra::PLAIN
+    };
 
-    #[inline(always)]
-    fn absent(self) -> (f32, f32) {
-        (0.0, -0.0)
-    }
     #[inline(always)]
     fn term(self, (y, dy): (f32, f32)) -> f32 {
         y * dy
     }
+}
+
+impl RowMap for SoftmaxGradient {
+    /// The sum.
+    type Factors = f32;
+
     #[inline(always)]
-    fn factors(self, _: f32, _: f32, row: f32, _: u64, _: Given) -> f32 {
+    fn factors(self, _: f32, _: Option<f32>, row: f32, _: u64, _: Given) -> f32 {
         row
     }
     #[inline(always)]
@@ -84,21 +87,25 @@ impl RowOp for SoftmaxGradient {
     }
 }
 
-impl RowOp for LogSoftmaxGradient {
+impl RowFold for LogSoftmaxGradient {
     of_two!(f32);
-    /// The sum.
-    type Factors = f32;
+    const ALGEBRA: RowAlgebra = RowAlgebra {
+        absent: [f32::NEG_INFINITY, -0.0],
+        ..RowAlgebra::PLAIN
+    };
 
-    #[inline(always)]
-    fn absent(self) -> (f32, f32) {
-        (f32::NEG_INFINITY, -0.0)
-    }
     #[inline(always)]
     fn term(self, (_, dy): (f32, f32)) -> f32 {
         dy
     }
+}
+
+impl RowMap for LogSoftmaxGradient {
+    /// The sum.
+    type Factors = f32;
+
     #[inline(always)]
-    fn factors(self, _: f32, _: f32, row: f32, _: u64, _: Given) -> f32 {
+    fn factors(self, _: f32, _: Option<f32>, row: f32, _: u64, _: Given) -> f32 {
         row
     }
     #[inline(always)]
@@ -107,17 +114,15 @@ impl RowOp for LogSoftmaxGradient {
     }
 }
 
-impl RowOp for NormGradient {
+impl RowFold for NormGradient {
     of_two!(Several<2>);
-    /// The means, and the reciprocal deviation.
-    type Factors = [f32; 3];
-    const TAKES_COLUMNS: bool = true;
-    const GROUPS: bool = true;
+    const ALGEBRA: RowAlgebra = RowAlgebra {
+        absent: [0.0, -0.0],
+        columns: ColumnUse::BeforeFirst,
+        groups: true,
+        ..RowAlgebra::PLAIN
+    };
 
-    #[inline(always)]
-    fn absent(self) -> (f32, f32) {
-        (0.0, -0.0)
-    }
     #[inline(always)]
     fn take(self, (x, dy): (f32, f32), column: Column, [mean, reciprocal]: Given) -> (f32, f32) {
         ((x - mean) * reciprocal, dy * (column.weight + self.plus))
@@ -126,8 +131,14 @@ impl RowOp for NormGradient {
     fn term(self, (x, g): (f32, f32)) -> Several<2> {
         Several([g, g * x])
     }
+}
+
+impl RowMap for NormGradient {
+    /// The means, and the reciprocal deviation.
+    type Factors = [f32; 3];
+
     #[inline(always)]
-    fn factors(self, _: f32, _: Several<2>, row: Several<2>, len: u64, [_, reciprocal]: Given) -> [f32; 3] {
+    fn factors(self, _: f32, _: Option<Several<2>>, row: Several<2>, len: u64, [_, reciprocal]: Given) -> [f32; 3] {
         let Several([sum, product]) = row;
         let len = len as f32;
         let mean = if self.centers { sum / len } else { 0.0 };

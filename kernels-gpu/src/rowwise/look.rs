@@ -116,7 +116,7 @@ impl<O: RowOp> Look<O> for Second<O> {
     }
     #[inline(always)]
     fn of(self, value: O::Value) -> O::Sums {
-        self.op.term(self.op.beside(value, self.reference))
+        self.op.term(self.op.relative(value, self.reference))
     }
     #[inline(always)]
     fn absent(self) -> O::Sums {

@@ -1,26 +1,29 @@
-//! Row operations: a fold of a row, and a map of its elements by what the fold found.
+//! Row operations: a fold of a row, and a map of its elements by what was folded.
 //!
-//! A monoid folds a leaf in one look at its elements. Here a leaf is looked at twice. The first look gives a **reference** (the largest
-//! element, or the mean); then each element becomes what it is **beside** that (an exponential, a distance), and the second look sums terms of those. Of leaves states are
-//! combined, as of any fold; and the map takes what each element is beside its leaf's reference. So the arithmetic is the textbook's wherever a row is no longer than a leaf, and
-//! no form of it, one pass or several, has bits of its own:
+//! A monoid folds a leaf in one pass over its elements; here there are two. The first pass gives a **reference** (the largest
+//! element, or the mean). The second sums terms of what each element is **relative** to that (an exponential, a distance). The states of leaves are
+//! combined as those of any fold, and the map takes what each element is relative to its leaf's reference. So the arithmetic is the textbook's wherever a row is no longer than a leaf,
+//! and no variant of a kernel has bits of its own:
 //!
 //! ```text
-//! leaf:  value ─ first look ─ reference ─ beside ─ second look: sums of terms, in the canonical tree ─ state
+//! leaf:  value ─ first pass ─ reference ─ relative to it ─ second pass: sums of terms, in the canonical tree ─ state
 //! row:   states of leaves, neighbours first
-//! map:   answer = map(what is beside, factors(leaf's state, row's state), weight, bias)
+//! map:   answer = map(what is relative, factors(leaf's state, row's state), weight, bias)
 //! ```
 //!
 //! All of it is in f32, whatever the elements are. [`docs/row-operations.md`](../../../docs/row-operations.md) is the specification.
 //!
+//! An operation is a [`RowFold`] and a [`RowMap`]; what it reads, and how it folds, is one value, its [`RowAlgebra`]. Of these [`RowOp`] derives what kernels and CPU ask for.
 //! Like a monoid, a row operation never sees the machine: its source runs on the GPU, on the CPU and in the emulator.
 
+mod algebra;
 mod cross_entropy;
 mod gradient;
 mod look;
 mod norm;
 mod softmax;
 
+pub use algebra::{ColumnUse, FirstPass, RowAlgebra};
 pub use cross_entropy::{CrossEntropy, Target, Weighted};
 pub use gradient::{LogSoftmaxGradient, NormGradient, SoftmaxGradient};
 pub use look::{First, Look, Second, States, Total};
@@ -111,55 +114,28 @@ pub struct LeafFound {
     pub total: f32,
 }
 
-/// A fold of a row, in two looks at each of its leaves, and a map.
+/// How a row folds: each leaf in two passes, then the states of leaves.
 ///
-/// Laws, to the bit: `combine` is neutral with `identity` and commutative, as a [`Monoid`](crate::monoids::Monoid)'s; `both` is so with `nothing`; `first` of what is
-/// [`absent`](Self::absent) is `nothing`; and its term is neutral in sums, or that of what it is [moved](Self::moved) to. Of states and sums only what answers
-/// show counts, and of sums those of elements. `testing::check_row_laws` (feature `testing`) checks all of it.
+/// Laws, to the bit: `combine` is commutative and neutral with `identity`, as a [`Monoid`](crate::monoids::Monoid)'s; the first pass has nothing of what is
+/// [absent](RowAlgebra::absent); and the term of that is neutral in sums, or that of the reference, where the [algebra](RowAlgebra::absent_is_reference) says so. Of states and
+/// sums only what answers show counts, and of sums those of elements. `testing::check_row_laws` (feature `testing`) checks all of it.
 ///
 /// For one of your own see [`OwnRowOp`](crate::ops::OwnRowOp). Mark the methods `#[inline(always)]`.
-pub trait RowOp: Copy + Send + Sync {
+pub trait RowFold: Copy + Send + Sync {
     /// What it takes one of at a time.
     type Value: Value;
-    /// What an element is beside the reference.
-    type Beside: Copy + Send + Sync;
-    /// What the second look sums.
+    /// What an element is relative to the reference.
+    type Relative: Copy + Send + Sync;
+    /// What the second pass sums.
     type Sums: Sums;
-    /// What is known of a leaf, and of a row.
+    /// The state of a leaf, and of a row.
     type State: Words + Send + Sync;
-    /// What the map needs of both, the same for all elements of a leaf: lanes hand it on.
-    type Factors: Words + Send + Sync;
 
-    /// Whether what an element is [beside](Self::beside) the reference is dear enough to be kept for the map rather than made again.
-    const KEEPS: bool = false;
-    /// Whether the first look is for the largest element, as elements are read: `first` gives the element, and `both` the larger one. Those of 16 bits may then be compared packed.
-    const FINDS_LARGEST: bool = false;
-    /// Whether there is a first look.
-    const LOOKS_FIRST: bool = true;
-    /// Whether the map takes weights and biases.
-    const HAS_COLUMNS: bool = false;
-    /// Whether it then takes biases, too. Weights alone are so few registers that they are asked for before the first look: on an H200 on
-    /// 2026-11-27 RMS norm of a row of 4096 bf16 took 2.2 µs for 2.9. With biases those of f32 are asked for behind the last, a vector ahead: layer norm of a row of 4096 f32 took 2.9 µs
-    /// for 3.2 on 2026-11-28.
-    const HAS_BIASES: bool = true;
-    /// Whether [`take`](Self::take) does, and needs what is given of a row.
-    const TAKES_COLUMNS: bool = false;
-    /// Whether a row may be a group of channels: along several dimensions, and with weights that columns share.
-    const GROUPS: bool = false;
-    /// Whether elements may be masked, or have others added to them before the first look.
-    const MASKS: bool = false;
-    /// Whether elements may have others added to them, rounded.
-    const ADDS: bool = false;
-    /// Whether a row has a target, whose answer is another's: [`at_target`](Self::at_target).
-    const TARGETS: bool = false;
-    /// How many of the numbers that are [known](Self::known) of a row plain launches may ask for, the first ones.
-    const PLAIN_KNOWS: usize = 4;
-    /// Whether the second look would notice what is absent, so that it is [moved](Self::moved).
-    const MOVES: bool = false;
-    /// Whether the sum of the elements may be asked for.
-    const TOTALS: bool = false;
+    /// What it reads, and how it folds.
+    const ALGEBRA: RowAlgebra;
 
-    /// The same operation, of [plain](crate::kernels::rowwise::RowLaunch::is_plain) launches only: nothing is negated, and of a row no more is known than [`PLAIN_KNOWS`](Self::PLAIN_KNOWS).
+    /// The same operation, of [plain](crate::kernels::rowwise::RowLaunch::is_plain) launches only: nothing is negated, and of a row no more is known than
+    /// [so many](RowAlgebra::plain_statistics) numbers.
     #[must_use]
     fn plain(self) -> Self {
         self
@@ -168,52 +144,30 @@ pub trait RowOp: Copy + Send + Sync {
     fn negates(self) -> bool {
         false
     }
-    /// What stands where there is no element: zeros and infinities only.
-    fn absent(self) -> Self::Value;
-    /// An element of the first array alone.
-    #[inline(always)]
-    fn value_of(first: f32) -> Self::Value {
-        Self::Value::of([first, 0.0])
-    }
-    /// What becomes of an element before it is looked at.
+    /// What becomes of an element before the first pass, of an operation that [takes weights there](ColumnUse::BeforeFirst).
     fn take(self, value: Self::Value, column: Column, given: Given) -> Self::Value {
         let _ = (column, given);
         value
     }
-
-    /// What the first look has of no element.
-    fn nothing(self) -> f32 {
-        -0.0
-    }
-    /// What it has of one.
+    /// What the first pass has of an element: the element of the first array, but of [`FirstPass::LargestOf`].
+    #[inline(always)]
     fn first(self, value: Self::Value) -> f32 {
-        let _ = value;
-        -0.0
+        value.each()[0]
     }
-    /// What it has of two runs together.
-    fn both(self, a: f32, b: f32) -> f32 {
-        a + b
-    }
-    /// The reference of a leaf of `len` elements, at least one, by what the first look found.
+    /// The reference of a leaf of `len` elements, at least one, by what the first pass found.
+    #[inline(always)]
     fn reference(self, found: f32, len: u32) -> f32 {
         let _ = len;
         found
     }
-
-    /// Whether the sum of the elements is asked for.
+    /// Whether the sum of the elements is asked for, of an operation that [can have it](RowAlgebra::sums_elements).
     fn totals(self) -> bool {
         false
     }
-
-    /// What an element is beside the reference.
-    fn beside(self, value: Self::Value, reference: f32) -> Self::Beside;
-    /// What stands for an absent element in the second look.
-    fn moved(self, reference: f32) -> Self::Value {
-        let _ = reference;
-        self.absent()
-    }
-    /// What the second look sums of an element.
-    fn term(self, beside: Self::Beside) -> Self::Sums;
+    /// What an element is relative to the reference.
+    fn relative(self, value: Self::Value, reference: f32) -> Self::Relative;
+    /// What the second pass sums of an element.
+    fn term(self, relative: Self::Relative) -> Self::Sums;
     /// Whether only the first of several sums is asked for, the others being nothing.
     fn sums_one(self) -> bool {
         false
@@ -224,19 +178,28 @@ pub trait RowOp: Copy + Send + Sync {
     fn identity(self) -> Self::State;
     /// The state of two runs together.
     fn combine(self, a: Self::State, b: Self::State) -> Self::State;
+}
 
-    /// What the map needs of a leaf and of the row of `len` elements that it is of.
-    fn factors(self, reference: f32, leaf: Self::State, row: Self::State, len: u64, given: Given) -> Self::Factors;
-    /// The same of a row that is one leaf, which may be had by less arithmetic: for those this is the way.
-    #[inline(always)]
-    fn factors_alone(self, reference: f32, row: Self::State, len: u64, given: Given) -> Self::Factors {
-        self.factors(reference, row, row, len, given)
-    }
+/// What becomes of the elements of a row that was folded.
+pub trait RowMap: RowFold {
+    /// What the map needs of a leaf and of its row, the same for all elements of the leaf: one lane computes it for others.
+    type Factors: Words + Send + Sync;
+
+    /// That of a leaf, by its reference and its state, and of the row of `len` elements that it is of. A row that is one leaf has no other state: less arithmetic may do
+    /// there, and is then the way for those rows.
+    fn factors(
+        self,
+        reference: f32,
+        leaf: Option<Self::State>,
+        row: Self::State,
+        len: u64,
+        given: Given,
+    ) -> Self::Factors;
     /// What becomes of an element.
-    fn map(self, beside: Self::Beside, factors: Self::Factors, column: Column) -> f32;
-    /// The same of a row's target.
-    fn at_target(self, beside: Self::Beside, factors: Self::Factors) -> f32 {
-        self.map(beside, factors, Column::PLAIN)
+    fn map(self, relative: Self::Relative, factors: Self::Factors, column: Column) -> f32;
+    /// The same of a row's [target](RowAlgebra::has_targets).
+    fn at_target(self, relative: Self::Relative, factors: Self::Factors) -> f32 {
+        self.map(relative, factors, Column::PLAIN)
     }
     /// What else is known of a row, up to four numbers: a softmax's log-sum-exp; a norm's mean, and the reciprocal deviation.
     fn known(self, row: Self::State, len: u64, given: Given) -> [f32; 4] {
@@ -244,6 +207,72 @@ pub trait RowOp: Copy + Send + Sync {
         [0.0; 4]
     }
 }
+
+/// What kernels and CPU ask of a row operation: derived of its [algebra](RowAlgebra), and implemented by nobody.
+pub trait RowOp: RowMap {
+    /// [`RowAlgebra::keeps_relative`].
+    const KEEPS: bool = Self::ALGEBRA.keeps_relative;
+    /// Whether the first pass is for the largest element as elements are read: those of 16 bits may then be compared packed.
+    const FINDS_LARGEST: bool = matches!(Self::ALGEBRA.first_pass, FirstPass::Largest);
+    /// Whether there is a first pass.
+    const LOOKS_FIRST: bool = !matches!(Self::ALGEBRA.first_pass, FirstPass::None);
+    /// Whether the map takes weights.
+    const HAS_COLUMNS: bool = matches!(Self::ALGEBRA.columns, ColumnUse::Weights | ColumnUse::WeightsAndBiases);
+    /// Whether it takes biases, too.
+    const HAS_BIASES: bool = matches!(Self::ALGEBRA.columns, ColumnUse::WeightsAndBiases);
+    /// Whether [`take`](RowFold::take) takes weights, and what is given of a row.
+    const TAKES_COLUMNS: bool = matches!(Self::ALGEBRA.columns, ColumnUse::BeforeFirst);
+    /// [`RowAlgebra::groups`].
+    const GROUPS: bool = Self::ALGEBRA.groups;
+    /// [`RowAlgebra::masks`].
+    const MASKS: bool = Self::ALGEBRA.masks;
+    /// [`RowAlgebra::adds_residual`].
+    const ADDS: bool = Self::ALGEBRA.adds_residual;
+    /// [`RowAlgebra::has_targets`].
+    const TARGETS: bool = Self::ALGEBRA.has_targets;
+    /// [`RowAlgebra::plain_statistics`].
+    const PLAIN_KNOWS: usize = Self::ALGEBRA.plain_statistics;
+    /// [`RowAlgebra::absent_is_reference`].
+    const MOVES: bool = Self::ALGEBRA.absent_is_reference;
+    /// [`RowAlgebra::sums_elements`].
+    const TOTALS: bool = Self::ALGEBRA.sums_elements;
+
+    /// What stands where there is no element.
+    #[inline(always)]
+    fn absent(self) -> Self::Value {
+        Self::Value::of(Self::ALGEBRA.absent)
+    }
+    /// An element of the first array alone.
+    #[inline(always)]
+    fn value_of(first: f32) -> Self::Value {
+        Self::Value::of([first, 0.0])
+    }
+    /// What stands for an absent element in the second pass.
+    #[inline(always)]
+    fn moved(self, reference: f32) -> Self::Value {
+        if Self::MOVES {
+            Self::value_of(reference)
+        } else {
+            self.absent()
+        }
+    }
+    /// What the first pass has of no element.
+    #[inline(always)]
+    fn nothing(self) -> f32 {
+        match Self::ALGEBRA.first_pass {
+            FirstPass::None | FirstPass::Sum => -0.0,
+            FirstPass::Largest => f32::NEG_INFINITY,
+            FirstPass::LargestOf => self.first(self.absent()),
+        }
+    }
+    /// What it has of two runs together.
+    #[inline(always)]
+    fn both(self, a: f32, b: f32) -> f32 {
+        Self::ALGEBRA.first_pass.combine(a, b)
+    }
+}
+
+impl<O: RowMap> RowOp for O {}
 
 /// Sums of f32: one, or several side by side.
 pub trait Sums: Words {

@@ -1,6 +1,6 @@
 //! Layer norm and root-mean-square norm.
 
-use super::{Column, Given, LeafFound, RowOp};
+use super::{Column, ColumnUse, FirstPass, Given, LeafFound, RowAlgebra, RowFold, RowMap};
 use crate::{arithmetic::single, monoids::Words};
 
 /// How many elements, their mean, and the sum of the squares of their distances from it.
@@ -65,28 +65,23 @@ fn reciprocal_root(x: f32) -> f32 {
     1.0 / single::sqrt(x)
 }
 
-impl RowOp for LayerNorm {
+impl RowFold for LayerNorm {
     type Value = f32;
     /// The distance from the leaf's mean.
-    type Beside = f32;
+    type Relative = f32;
     type Sums = f32;
     type State = Moments;
-    /// What is added to an element's distance from its leaf's mean, and the reciprocal deviation.
-    type Factors = (f32, f32);
-    const HAS_COLUMNS: bool = true;
-    const GROUPS: bool = true;
-    const ADDS: bool = true;
-    // It would be as far from the mean as any 0.
-    const MOVES: bool = true;
+    const ALGEBRA: RowAlgebra = RowAlgebra {
+        absent: [-0.0, 0.0],
+        first_pass: FirstPass::Sum,
+        // It would be as far from the mean as any 0.
+        absent_is_reference: true,
+        columns: ColumnUse::WeightsAndBiases,
+        groups: true,
+        adds_residual: true,
+        ..RowAlgebra::PLAIN
+    };
 
-    #[inline(always)]
-    fn absent(self) -> f32 {
-        -0.0
-    }
-    #[inline(always)]
-    fn first(self, value: f32) -> f32 {
-        value
-    }
     #[inline(always)]
     fn reference(self, found: f32, len: u32) -> f32 {
         // Of a sum that is infinite a NaN: distances from it are.
@@ -94,12 +89,8 @@ impl RowOp for LayerNorm {
         single::fma(mean, 0.0, mean)
     }
     #[inline(always)]
-    fn beside(self, value: f32, mean: f32) -> f32 {
+    fn relative(self, value: f32, mean: f32) -> f32 {
         value - mean
-    }
-    #[inline(always)]
-    fn moved(self, mean: f32) -> f32 {
-        mean
     }
     #[inline(always)]
     fn term(self, distance: f32) -> f32 {
@@ -140,8 +131,14 @@ impl RowOp for LayerNorm {
             squares: (more.squares + less.squares) + between,
         }
     }
+}
+
+impl RowMap for LayerNorm {
+    /// What is added to an element's distance from its leaf's mean, and the reciprocal deviation.
+    type Factors = (f32, f32);
+
     #[inline(always)]
-    fn factors(self, mean: f32, _: Moments, row: Moments, len: u64, given: Given) -> (f32, f32) {
+    fn factors(self, mean: f32, _: Option<Moments>, row: Moments, len: u64, given: Given) -> (f32, f32) {
         (mean - row.mean, self.known(row, len, given)[1])
     }
     #[inline(always)]
@@ -155,24 +152,19 @@ impl RowOp for LayerNorm {
     }
 }
 
-impl RowOp for RmsNorm {
+impl RowFold for RmsNorm {
     type Value = f32;
-    type Beside = f32;
+    type Relative = f32;
     type Sums = f32;
     type State = f32;
-    /// The reciprocal root.
-    type Factors = f32;
-    const LOOKS_FIRST: bool = false;
-    const HAS_COLUMNS: bool = true;
-    const HAS_BIASES: bool = false;
-    const ADDS: bool = true;
+    const ALGEBRA: RowAlgebra = RowAlgebra {
+        columns: ColumnUse::Weights,
+        adds_residual: true,
+        ..RowAlgebra::PLAIN
+    };
 
     #[inline(always)]
-    fn absent(self) -> f32 {
-        0.0
-    }
-    #[inline(always)]
-    fn beside(self, value: f32, _: f32) -> f32 {
+    fn relative(self, value: f32, _: f32) -> f32 {
         value
     }
     #[inline(always)]
@@ -191,8 +183,14 @@ impl RowOp for RmsNorm {
     fn combine(self, a: f32, b: f32) -> f32 {
         a + b
     }
+}
+
+impl RowMap for RmsNorm {
+    /// The reciprocal root.
+    type Factors = f32;
+
     #[inline(always)]
-    fn factors(self, _: f32, _: f32, row: f32, len: u64, given: Given) -> f32 {
+    fn factors(self, _: f32, _: Option<f32>, row: f32, len: u64, given: Given) -> f32 {
         self.known(row, len, given)[1]
     }
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Softmax and its logarithm.
 
-use super::{Column, Given, LeafFound, RowOp};
+use super::{Column, FirstPass, Given, LeafFound, RowAlgebra, RowFold, RowMap};
 use crate::{
     arithmetic::{double, single},
     monoids::Scaled,
@@ -143,29 +143,12 @@ pub struct LogSoftmax {
 macro_rules! largest {
     () => {
         type Value = f32;
-        const FINDS_LARGEST: bool = true;
 
         #[inline(always)]
         fn negates(self) -> bool {
             self.scale.negates
         }
-        #[inline(always)]
-        fn absent(self) -> f32 {
-            f32::NEG_INFINITY
-        }
-        #[inline(always)]
-        fn nothing(self) -> f32 {
-            f32::NEG_INFINITY
-        }
-        #[inline(always)]
-        fn first(self, value: f32) -> f32 {
-            value
-        }
-        #[inline(always)]
-        fn both(self, a: f32, b: f32) -> f32 {
-            single::maximum(a, b)
-        }
-        // Where the largest is −∞ or a NaN, exponentials are those beside 0: of a −∞ they are 0, and none is of a NaN.
+        // Where the largest is −∞ or a NaN, exponentials are relative to 0: of a −∞ they are 0, and none is of a NaN.
         #[inline(always)]
         fn reference(self, found: f32, _: u32) -> f32 {
             if found > f32::NEG_INFINITY { found } else { 0.0 }
@@ -177,7 +160,6 @@ macro_rules! largest {
 macro_rules! exponentials {
     () => {
         largest!();
-        const MASKS: bool = true;
         type Sums = f32;
         type State = Scaled<f32>;
 
@@ -202,12 +184,15 @@ macro_rules! exponentials {
         fn combine(self, a: Scaled<f32>, b: Scaled<f32>) -> Scaled<f32> {
             self.scale.combine(a, b)
         }
-        #[inline(always)]
-        fn known(self, row: Scaled<f32>, _: u64, _: Given) -> [f32; 4] {
-            [self.scale.log_sum_exp(row), 0.0, 0.0, 0.0]
-        }
     };
 }
+
+/// The largest element is the reference.
+pub(super) const LARGEST: RowAlgebra = RowAlgebra {
+    absent: [f32::NEG_INFINITY, 0.0],
+    first_pass: FirstPass::Largest,
+    ..RowAlgebra::PLAIN
+};
 
 pub(super) use largest;
 
@@ -228,54 +213,75 @@ impl Softmax {
     }
 }
 
-impl RowOp for Softmax {
+impl RowFold for Softmax {
     exponentials!();
-    type Beside = f32;
-    type Factors = f32;
-    const KEEPS: bool = true;
+    /// The exponential.
+    type Relative = f32;
+    const ALGEBRA: RowAlgebra = RowAlgebra {
+        masks: true,
+        keeps_relative: true,
+        ..LARGEST
+    };
 
     #[inline(always)]
-    fn beside(self, value: f32, reference: f32) -> f32 {
+    fn relative(self, value: f32, reference: f32) -> f32 {
         self.scale.exp(value, reference)
     }
     #[inline(always)]
     fn term(self, exponential: f32) -> f32 {
         exponential
     }
+}
+
+impl RowMap for Softmax {
+    type Factors = f32;
+
     #[inline(always)]
-    fn factors(self, _: f32, leaf: Scaled<f32>, row: Scaled<f32>, _: u64, _: Given) -> f32 {
-        self.of_row(quotient(self.scale, leaf.max, row, row.max * 0.0), row)
-    }
-    #[inline(always)]
-    fn factors_alone(self, _: f32, row: Scaled<f32>, _: u64, _: Given) -> f32 {
-        self.of_row(1.0 / row.sum + row.max * 0.0, row)
+    fn factors(self, _: f32, leaf: Option<Scaled<f32>>, row: Scaled<f32>, _: u64, _: Given) -> f32 {
+        match leaf {
+            Some(leaf) => self.of_row(quotient(self.scale, leaf.max, row, row.max * 0.0), row),
+            None => self.of_row(1.0 / row.sum + row.max * 0.0, row),
+        }
     }
     #[inline(always)]
     fn map(self, exponential: f32, factor: f32, _: Column) -> f32 {
         exponential * factor
     }
+    #[inline(always)]
+    fn known(self, row: Scaled<f32>, _: u64, _: Given) -> [f32; 4] {
+        [self.scale.log_sum_exp(row), 0.0, 0.0, 0.0]
+    }
 }
 
-impl RowOp for LogSoftmax {
+impl RowFold for LogSoftmax {
     exponentials!();
     /// The element, and the reference.
-    type Beside = (f32, f32);
-    type Factors = f32;
+    type Relative = (f32, f32);
+    const ALGEBRA: RowAlgebra = RowAlgebra { masks: true, ..LARGEST };
 
     #[inline(always)]
-    fn beside(self, value: f32, reference: f32) -> (f32, f32) {
+    fn relative(self, value: f32, reference: f32) -> (f32, f32) {
         (value, reference)
     }
     #[inline(always)]
     fn term(self, (value, reference): (f32, f32)) -> f32 {
         self.scale.exp(value, reference)
     }
+}
+
+impl RowMap for LogSoftmax {
+    type Factors = f32;
+
     #[inline(always)]
-    fn factors(self, reference: f32, _: Scaled<f32>, row: Scaled<f32>, _: u64, _: Given) -> f32 {
+    fn factors(self, reference: f32, _: Option<Scaled<f32>>, row: Scaled<f32>, _: u64, _: Given) -> f32 {
         (reference - row.max) * self.scale.magnitude - single::ln(row.sum)
     }
     #[inline(always)]
     fn map(self, (value, reference): (f32, f32), shift: f32, _: Column) -> f32 {
         single::fma(value - reference, self.scale.magnitude, shift)
+    }
+    #[inline(always)]
+    fn known(self, row: Scaled<f32>, _: u64, _: Given) -> [f32; 4] {
+        [self.scale.log_sum_exp(row), 0.0, 0.0, 0.0]
     }
 }

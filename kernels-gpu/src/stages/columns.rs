@@ -338,7 +338,7 @@ impl Columns {
 
     /// The number of a column's weight, and which of those columns it is that share it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn number(self, column: u64) -> (u64, u64) {
+    pub(crate) fn number(self, column: u64) -> (u64, u64) {
         if self.shares.are_none() {
             (column, 0)
         } else {

@@ -38,7 +38,8 @@ pub use lane::Lane;
 pub use launch::{Launch, Run, STEP_LIMIT, launch, launch_traced};
 pub use memory::{Memory, Words};
 pub use rowwise::{
-    BesideRows, MappedParts, MappedRows, RowShape, RowsOf, fold_states, map_parts, map_rows, sum_columns,
+    BesideRows, DoubleRows, MappedParts, MappedRows, RowShape, RowsOf, fold_states, map_doubles, map_parts, map_rows,
+    sum_columns,
 };
 pub use stacks::RESIDENT_THREADS;
 pub use trace::{Counts, Did, Event};

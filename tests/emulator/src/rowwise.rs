@@ -1,8 +1,10 @@
 //! Row operations on the emulator.
 
+mod doubles;
 mod parts;
 mod states;
 
+pub use doubles::{DoubleRows, map_doubles};
 pub use parts::{MappedParts, map_parts};
 pub use states::fold_states;
 
@@ -12,8 +14,8 @@ use warpfold_kernels::{
     element::{Element, Item},
     kernels::{
         Array,
+        rowwise::Way,
         rowwise::{self, Added, Any, Arguments, CHUNK, Mode, Plain, RowFlags, RowLaunch, RowParams, Second},
-        rowwise::{Twice, Way},
     },
     monoids::Words as _,
     rowwise::{NormGradient, RowElement, RowOp, Value as _, leaf_elements},
@@ -226,8 +228,6 @@ impl Run {
                 core::ptr::null_mut()
             },
             out_stride: pitch as i64,
-            out_step: 1,
-            out_layout: core::ptr::null(),
             sums: if second == Second::Residual {
                 to(sums, T::UNIT)
             } else {
@@ -247,10 +247,8 @@ impl Run {
             run: shape.run.into(),
             period,
             shown,
-            ahead: 0,
             numbers: params.bits(),
-            before: 0,
-            others: 0,
+            ..RowLaunch::NOTHING
         };
         Self {
             memory,
@@ -272,23 +270,17 @@ impl Run {
         passed: RowLaunch,
         config: &Launch,
     ) -> Result<(), Fault> {
-        let arguments: Arguments<E> = passed.widened(element).arguments();
-        launch(config, &mut self.memory, |lane: Lane<'_>| {
-            // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-            unsafe {
-                match way {
-                    Way::Short | Way::Noted => rowwise::map_short(lane, op, arguments),
-                    Way::Fold => rowwise::fold_leaves(lane, op, arguments),
-                    Way::Leaf => rowwise::map_leaves(lane, op, arguments, Plain),
-                    Way::Long => rowwise::map_long(lane, op, arguments),
-                    Way::Twice => rowwise::map_leaves(lane, op, arguments, Twice),
-                    Way::Any | Way::Added if arguments.second == Second::Added => {
-                        rowwise::map_leaves(lane, op, arguments, Added);
-                    }
-                    Way::Any | Way::Added => rowwise::map_leaves(lane, op, arguments, Any),
-                    Way::Apart | Way::Known => rowwise::map_apart(lane, op, arguments),
-                }
-            }
+        // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
+        let arguments: Arguments<E> = unsafe { passed.widened(element).arguments() };
+        let is_added = passed.second() == Second::Added;
+        launch(config, &mut self.memory, |lane: Lane<'_>| match way {
+            Way::Short | Way::Noted => rowwise::map_short(lane, op, arguments),
+            Way::Fold => rowwise::fold_leaves(lane, op, arguments),
+            Way::Leaf => rowwise::map_leaves(lane, op, arguments, Plain),
+            Way::Long => rowwise::map_long(lane, op, arguments),
+            Way::Any | Way::Added if is_added => rowwise::map_leaves(lane, op, arguments, Added),
+            Way::Any | Way::Added => rowwise::map_leaves(lane, op, arguments, Any),
+            Way::Apart | Way::Known => rowwise::map_apart(lane, op, arguments),
         })
         .map(drop)
     }
@@ -345,12 +337,12 @@ impl Run {
             let config = Launch::new(shape.blocks, shape.warps * LANES, seed);
             return self.go::<E, O>(op, element, shape.way, map, &config);
         }
-        let arguments: Arguments<E> = map.arguments();
+        // SAFETY: as above.
+        let arguments: Arguments<E> = unsafe { map.arguments() };
         let rows = LANES / lanes_of(states_of_row as u32);
         let config = Launch::new(passed.count.div_ceil(rows.into()) as u32, LANES, seed);
         launch(&config, &mut self.memory, |lane| {
-            // SAFETY: as above.
-            unsafe { rowwise::note_rows(lane, op, arguments) };
+            rowwise::note_rows(lane, op, arguments)
         })
         .map(drop)
     }
@@ -470,18 +462,19 @@ pub fn sum_columns<T: RowElement>(
     };
     let config = Launch::new((blocks * chunks) as u32, threads, seed);
     let passed = passed.widened(T::TYPE);
-    if T::BYTES == 4 {
-        let arguments: Arguments<u32> = passed.arguments();
-        // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-        launch(&config, &mut run.memory, |lane| unsafe {
-            rowwise::sum_columns(lane, op, arguments)
-        })?;
-    } else {
-        let arguments: Arguments<u16> = passed.arguments();
-        // SAFETY: as above.
-        launch(&config, &mut run.memory, |lane| unsafe {
-            rowwise::sum_columns(lane, op, arguments)
-        })?;
+    // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
+    unsafe {
+        if T::BYTES == 4 {
+            let arguments: Arguments<u32> = passed.arguments();
+            launch(&config, &mut run.memory, |lane| {
+                rowwise::sum_columns(lane, op, arguments)
+            })?;
+        } else {
+            let arguments: Arguments<u16> = passed.arguments();
+            launch(&config, &mut run.memory, |lane| {
+                rowwise::sum_columns(lane, op, arguments)
+            })?;
+        }
     }
     (0..count)
         .map(|at| read(&run.memory, "sums of chunks", out, at))

@@ -63,7 +63,7 @@ fn tests() -> Vec<Test> {
         masks: quick_masks masks_of_every_size quick_masks_along_axes quick_masks_in_segments quick_masks_that_are_wrong;
         pairs: quick_pairs pairs_of_every_size quick_pairs_along_axes quick_pairs_in_segments quick_pairs_that_are_wrong;
         rows: quick_rows_of_every_type quick_rows_of_every_layout quick_rows_that_are_seen_in_part rows_of_every_size rows_that_clusters_keep quick_rows_in_place
-            quick_rows_off_a_boundary quick_losses_over_their_logits quick_rows_beside_one_for_all
+            quick_rows_off_a_boundary quick_losses_over_their_logits quick_norms_of_f64 quick_rows_beside_one_for_all
             quick_sums_of_columns quick_groups quick_losses_without_entropy;
         parts: quick_parts_of_rows quick_parts_of_rows_on_the_device;
         gradients: quick_gradients_of_all_kinds gradients_golden_bits gradients_of_every_size quick_gradients_on_the_device

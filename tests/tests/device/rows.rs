@@ -1,4 +1,4 @@
-//! Row operations: the GPU gives the CPU's bits, of every type, length, layout and form.
+//! Row operations: the GPU gives the CPU's bits, of every type, length and layout.
 
 use bytemuck::Pod;
 use cust::{
@@ -7,15 +7,14 @@ use cust::{
 };
 use half::{bf16, f16};
 use warpfold::{
-    Error, RowFault, View,
+    Error, View,
     gpu::{Gpu, RowPlaces},
     layout::Layout,
-    plan::row::Form,
-    row::{self, AllMasked, MeanAndDeviation, Operation, Row, RowElement, Targets},
+    row::{self, AllMasked, Mapped, MeanAndDeviation, Operation, Row, RowElement, Targets},
 };
-use warpfold_tests::rows::{Kind, Weights, numbers, plant};
+use warpfold_tests::rows::{Kind, Weights, doubles, numbers, plant};
 
-/// One operation over one layout, in every form that the GPU has.
+/// One operation over one layout.
 pub(super) fn agrees<T: RowElement + Pod, U: RowElement + Pod, Op: Operation>(
     gpu: &Gpu,
     row: &Row<'_, Op>,
@@ -30,32 +29,23 @@ pub(super) fn agrees<T: RowElement + Pod, U: RowElement + Pod, Op: Operation>(
     }
     let view = || View::new(&values, layout).expect("in bounds");
     let expected = row.clone().on_cpu::<_, U>(view()).expect("a meaning");
-    for form in [Form::Best, Form::Unfused, Form::Online, Form::TwoPass] {
-        let mapped = match row.clone().form(form).on::<_, U>(gpu, view()) {
-            // A leaf of two arrays has 256 f32: no row of fewer is ever refused.
-            Err(Error::Row(RowFault::TooLong { len, most })) if matches!(form, Form::Online | Form::TwoPass) => {
-                assert!(len > most && most >= 256, "{len} past {most}");
-                continue;
-            }
-            mapped => mapped.expect("a launch"),
-        };
-        let what = || format!("{} of {layout:?}, {form:?}, seed {seed}", Op::NAME);
-        let (bits, of): (&[u8], &[u8]) = (
-            bytemuck::cast_slice(&mapped.values),
-            bytemuck::cast_slice(&expected.values),
-        );
-        assert!(bits == of, "{}", what());
-        assert_eq!(mapped.shape, expected.shape);
-        assert_eq!(
-            format!("{:?}", mapped.sums),
-            format!("{:?}", expected.sums),
-            "{}",
-            what()
-        );
-        for (known, of) in mapped.known.bits().iter().zip(expected.known.bits()) {
-            for (i, knows) in Op::KNOWS.into_iter().enumerate() {
-                assert!(!knows || known[i] == of[i], "{}", what());
-            }
+    let mapped = row.clone().on::<_, U>(gpu, view()).expect("a launch");
+    let what = || format!("{} of {layout:?}, seed {seed}", Op::NAME);
+    let (bits, of): (&[u8], &[u8]) = (
+        bytemuck::cast_slice(&mapped.values),
+        bytemuck::cast_slice(&expected.values),
+    );
+    assert!(bits == of, "{}", what());
+    assert_eq!(mapped.shape, expected.shape);
+    assert_eq!(
+        format!("{:?}", mapped.sums),
+        format!("{:?}", expected.sums),
+        "{}",
+        what()
+    );
+    for (known, of) in mapped.known.bits().iter().zip(expected.known.bits()) {
+        for (i, knows) in Op::KNOWS.into_iter().enumerate() {
+            assert!(!knows || known[i] == of[i], "{}", what());
         }
     }
 }
@@ -246,12 +236,7 @@ pub fn quick_rows_off_a_boundary(gpu: &Gpu) {
 
 /// The gradient over the logits, which a launch that maps reads again; and targets that are no elements of their rows, which only a launch can meet.
 pub fn quick_losses_over_their_logits(gpu: &Gpu) {
-    for (len, form) in [
-        (40_u64, Form::Best),
-        (5000, Form::Best),
-        (5000, Form::Unfused),
-        (300_000, Form::Unfused),
-    ] {
+    for len in [40_u64, 5000, 300_000] {
         let layout = Layout::c_order(&[7, len]).expect("small");
         let values = numbers::<f32>(7 * len as usize, len);
         let targets = [0, len as i64 - 1, -100, 3, len as i64, -1, len as i64 / 2];
@@ -266,9 +251,7 @@ pub fn quick_losses_over_their_logits(gpu: &Gpu) {
         let expected = loss
             .on_cpu::<_, f32>(View::new(&values, &layout).expect("in bounds"))
             .expect("a meaning");
-        let loss = row::cross_entropy(Targets::Later { of_64_bits: true })
-            .gradient(0.5)
-            .form(form);
+        let loss = row::cross_entropy(Targets::Later { of_64_bits: true }).gradient(0.5);
         let prepared = loss.prepare::<f32, f32>(gpu, &layout).expect("a plan");
         let stream = Stream::new(StreamFlags::DEFAULT, None).expect("a stream");
         let buffer = DeviceBuffer::from_slice(&values).expect("room");
@@ -292,23 +275,12 @@ pub fn quick_losses_over_their_logits(gpu: &Gpu) {
         for (row, target) in targets.into_iter().enumerate() {
             let part = row * len as usize..(row + 1) * len as usize;
             if target == -1 || target == len as i64 {
-                assert!(
-                    mapped[part].iter().all(|y| y.is_nan()) && losses[row].is_nan(),
-                    "{len}, {form:?}"
-                );
+                assert!(mapped[part].iter().all(|y| y.is_nan()) && losses[row].is_nan(), "{len}");
             } else {
-                assert_eq!(
-                    mapped[part.clone()],
-                    expected.values[part],
-                    "{len}, {form:?}, row {row}"
-                );
-                assert_eq!(losses[row], expected.known.loss[row], "{len}, {form:?}, row {row}");
+                assert_eq!(mapped[part.clone()], expected.values[part], "{len}, row {row}");
+                assert_eq!(losses[row], expected.known.loss[row], "{len}, row {row}");
             }
-            assert_eq!(
-                losses[7 + row],
-                expected.known.log_sum_exp[row],
-                "{len}, {form:?}, row {row}"
-            );
+            assert_eq!(losses[7 + row], expected.known.log_sum_exp[row], "{len}, row {row}");
         }
     }
 }
@@ -463,4 +435,53 @@ pub fn quick_rows_beside_one_for_all(gpu: &Gpu) {
         agrees::<bf16, bf16, _>(gpu, &row::softmax().mask(mask), &layout, 2);
         agrees::<bf16, f32, _>(gpu, &row::log_softmax().plus(added), &layout, 3);
     }
+}
+
+/// Norms of f64, along each axis, of groups of channels, and with all that they take: the CPU's bits.
+pub fn quick_norms_of_f64(gpu: &Gpu) {
+    for (i, shape) in [
+        &[1_u64][..],
+        &[3, 1],
+        &[7, 1025],
+        &[2, 3000, 5],
+        &[4, 8, 3, 17],
+        &[0, 5],
+        &[3, 0],
+        &[2, 200_000],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let layout = Layout::c_order(shape).expect("small");
+        let values = doubles(layout.len() as usize, i as u64, 0);
+        let residual = doubles(layout.len() as usize, 9, 0);
+        let view = || View::new(&values, &layout).expect("in bounds");
+        for (axis, len) in shape.iter().enumerate() {
+            let (weights, biases) = (doubles(*len as usize, 1, 0), numbers::<bf16>(*len as usize, 2));
+            let axis = axis as i64;
+            let layer = row::layer_norm(1e-5).axis(axis).weight(&weights).bias(&biases);
+            for row in [layer.clone(), layer.residual(&residual)] {
+                same(row.clone().on_f64(gpu, view()), row.on_cpu_f64(view()));
+            }
+            let rms = row::rms_norm(1e-6).axis(axis).weight(&weights).one_plus_weight();
+            same(rms.clone().on_f64(gpu, view()), rms.on_cpu_f64(view()));
+        }
+        if shape.len() > 2 {
+            let weights = doubles(shape[1] as usize, 3, 0);
+            let norm = row::group_norm(4, 1e-5).weight(&weights);
+            same(norm.clone().on_f64(gpu, view()), norm.on_cpu_f64(view()));
+        }
+    }
+}
+
+/// By the bits of all that they have.
+fn same<K: std::fmt::Debug>(
+    on_gpu: Result<Mapped<f64, K, Vec<f64>>, Error>,
+    on_cpu: Result<Mapped<f64, K, Vec<f64>>, Error>,
+) {
+    let (on_gpu, on_cpu) = (on_gpu.expect("a launch"), on_cpu.expect("a meaning"));
+    let bits = |values: &[f64]| values.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+    assert!(bits(&on_gpu.values) == bits(&on_cpu.values), "{:?}", on_cpu.shape);
+    assert_eq!(format!("{:?}", on_gpu.known), format!("{:?}", on_cpu.known));
+    assert_eq!(on_gpu.sums.as_deref().map(bits), on_cpu.sums.as_deref().map(bits));
 }

@@ -4,10 +4,12 @@ use half::bf16;
 use proptest::prelude::*;
 use warpfold::{
     Error, RowFault, View, cpu,
-    layout::Layout,
+    layout::{Axes, Extents, Layout},
     ops::{MeanVariance, SumOfSquares},
     row::{self, MeanAndDeviation},
 };
+use warpfold_emulator::{DoubleRows, map_doubles};
+use warpfold_kernels::{kernels::rowwise::NormF64, stages::columns::Shares};
 use warpfold_tests::rows::{self, numbers};
 
 /// Half a unit in the last place of numbers from 1 to 2.
@@ -59,6 +61,79 @@ fn norms_of_f64_are_as_specified() {
         assert_eq!((with.values, with.known), (alone.values, alone.known));
         assert_eq!(with.sums, Some(sums));
     }
+}
+
+/// The kernel maps rows that lie anyhow to the CPU's bits, and finds the same statistics.
+#[test]
+fn the_kernel_gives_the_cpus_bits() {
+    let axes = Axes::of(&[2, 3, 4]);
+    for (shape, groups) in [
+        ([2_u64, 3, 1, 1], 1),
+        ([3, 1, 1, 31], 1),
+        ([1, 1, 1, 3000], 1),
+        ([2, 6, 3, 40], 2),
+        ([3, 4, 2, 1], 4),
+    ] {
+        let [samples, channels, ..] = shape;
+        let [height, width, each] = [shape[2], shape[3], channels / groups];
+        let of = |shape: &[u64]| Layout::c_order(shape).expect("small");
+        let in_order = [of(&shape), of(&[samples, groups, each, height, width])];
+        // The same samples, channels last; and rows as axes of their own.
+        let turned = |layout: Layout, order: &[i64]| layout.transposed(order).expect("every axis");
+        let last = [
+            turned(of(&[samples, height, width, channels]), &[0, 3, 1, 2]),
+            turned(of(&[samples, height, width, groups, each]), &[0, 3, 4, 1, 2]),
+        ];
+        for [layout, split] in [in_order, last] {
+            let values = doubles(layout.len() as usize, groups + channels);
+            let view = || View::new(&values, &layout).expect("in bounds");
+            let [weights, biases] = [1, 2].map(|seed| doubles(channels as usize, seed));
+            let mapped = row::group_norm(groups, 1e-5).weight(&weights).bias(&biases);
+            let mapped = mapped.on_cpu_f64(view()).expect("a meaning");
+            let from = Extents::new(&split, &axes).expect("axes that are there");
+            let op = MeanVariance { correction: 0.0 };
+            let folded = cpu::reduce_axes(op, &values, &split, &axes).expect("not empty");
+            let dimensions = from.dimensions();
+            let rows = DoubleRows {
+                values: &values,
+                size: [from.count, from.len],
+                strides: [from.stride(), from.stride_within()],
+                layout: from.has_several().then_some(&dimensions[..]),
+                folded: &folded.answers.iter().flat_map(|of| [of.0, of.1]).collect::<Vec<f64>>(),
+                columns: [Some(&weights), Some(&biases)],
+                shares: Shares::of(groups, height * width),
+            };
+            let norm = NormF64 {
+                centers: true,
+                epsilon: f64::from(1e-5_f32),
+                plus: -0.0,
+            };
+            let (answers, known) = map_doubles(norm, rows, channels).expect("no fault");
+            assert_eq!(answers, bits(&mapped.values), "{layout:?}");
+            let [means, reciprocals] = [0, 1].map(|i| known.iter().map(|of| of[i]).collect::<Vec<u64>>());
+            assert_eq!(means, bits(&mapped.known.mean));
+            assert_eq!(reciprocals, bits(&mapped.known.reciprocal_deviation));
+        }
+    }
+    let row = doubles(2100, 7);
+    let mapped = row::rms_norm(1e-6).on_cpu_f64(&row).expect("a meaning");
+    let rows = DoubleRows {
+        values: &row,
+        size: [1, 2100],
+        strides: [2100, 1],
+        layout: None,
+        folded: &[cpu::reduce(SumOfSquares, &row).expect("not empty")],
+        columns: [None; 2],
+        shares: Shares::NONE,
+    };
+    let norm = NormF64 {
+        centers: false,
+        epsilon: f64::from(1e-6_f32),
+        plus: -0.0,
+    };
+    let (answers, known) = map_doubles(norm, rows, 3).expect("no fault");
+    assert_eq!(answers, bits(&mapped.values));
+    assert_eq!(known, [[0, mapped.known.reciprocal_root[0].to_bits()]]);
 }
 
 /// The sum in twice the precision.

@@ -8,7 +8,7 @@ use warpfold::{
     row::{self, AllMasked, Later},
 };
 use warpfold_emulator::fold_states;
-use warpfold_kernels::rowwise::RowOp as _;
+use warpfold_kernels::rowwise::RowFold as _;
 use warpfold_tests::rows::{meet, numbers};
 
 /// Layouts of one matrix of 37 rows of 150 columns: C and Fortran order, backwards, one row for all.

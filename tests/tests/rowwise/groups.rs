@@ -7,7 +7,7 @@ use warpfold::{
     ops::{Sum, element::Type},
     plan::{
         RowPlan,
-        row::{Form, Lie, Purpose, RowProblem},
+        row::{Lie, Purpose, RowProblem},
     },
     row::{self, MeanAndDeviation, Operation, Row, RowElement},
 };
@@ -17,7 +17,7 @@ use warpfold_kernels::{
         LIBRARY,
         rowwise::{Second, Way},
     },
-    rowwise::{NormGradient, RowOp, Value as _},
+    rowwise::{NormGradient, RowFold, RowOp, Value as _},
     stages::columns::Shares,
 };
 use warpfold_tests::rows::{Kind, SpecRow, Weights, numbers, plant, shapes, spec};
@@ -173,7 +173,7 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
         let is_plain = len.is_multiple_of(vector) && misalign == 0 && are_types && have_own;
         for shape in shapes(
             T::TYPE.bytes(),
-            <Op::Op as RowOp>::Value::ARRAYS,
+            <Op::Op as RowFold>::Value::ARRAYS,
             [count, len],
             is_plain,
         ) {
@@ -440,7 +440,6 @@ fn states_that_are_asked_for_are_folded_alone() {
             element: Type::F32,
             size,
             lie: Lie::Plain,
-            form: Form::Best,
             cluster: 16,
             purpose: Purpose::States,
         });

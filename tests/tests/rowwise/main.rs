@@ -23,7 +23,7 @@ use warpfold_kernels::{
         rows::Width,
         rowwise::{Second, Way},
     },
-    rowwise::{RowOp, Target, Value as _},
+    rowwise::{RowFold, RowOp, Target, Value as _},
     stages::columns::Shares,
 };
 use warpfold_tests::rows::{Kind, SpecRow, Weights, folds, numbers, plant, shapes, spec};
@@ -241,7 +241,7 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
         let are_types = T::TYPE == U::TYPE && (W::TYPE == T::TYPE || W::TYPE.bytes() == 4);
         let is_masked = matches!(reads.second, Some(Second::Mask | Second::Added));
         let is_plain = is_wide && are_types && !is_masked && !op.negates();
-        let (bytes, arrays) = (T::TYPE.bytes(), <Op::Op as RowOp>::Value::ARRAYS);
+        let (bytes, arrays) = (T::TYPE.bytes(), <Op::Op as RowFold>::Value::ARRAYS);
         let folds = folds(bytes, arrays, self.size).filter(|_| is_plain && !maps);
         for shape in shapes(bytes, arrays, self.size, is_plain).into_iter().chain(folds) {
             // Those of short rows see all of them, and map no targets.

@@ -6,7 +6,7 @@ use warpfold::{
     layout::Layout,
     plan::{
         RowPlan,
-        row::{Form, Lie, Purpose, RowProblem},
+        row::{Lie, Purpose, RowProblem},
     },
     row,
 };
@@ -19,7 +19,7 @@ use warpfold_kernels::{
     },
     ops::{OwnRowOp, RowOperation},
     row_entries,
-    rowwise::{Column, Given, LeafFound, RowOp},
+    rowwise::{Column, ColumnUse, FirstPass, Given, LeafFound, RowAlgebra, RowFold, RowMap, RowOp as _},
     testing::{check_row_laws, check_row_params},
 };
 use warpfold_tests::rows::{Weights, numbers};
@@ -34,34 +34,28 @@ struct ByLargest {
     negates: bool,
 }
 
-impl RowOp for ByLargest {
+impl RowFold for ByLargest {
     type Value = f32;
-    type Beside = f32;
+    type Relative = f32;
     type Sums = f32;
     /// The largest magnitude, and the sum of all.
     type State = (f32, f32);
-    type Factors = f32;
 
-    const HAS_COLUMNS: bool = true;
-    const MASKS: bool = true;
-    const ADDS: bool = true;
+    const ALGEBRA: RowAlgebra = RowAlgebra {
+        first_pass: FirstPass::LargestOf,
+        columns: ColumnUse::WeightsAndBiases,
+        masks: true,
+        adds_residual: true,
+        ..RowAlgebra::PLAIN
+    };
 
     fn negates(self) -> bool {
         self.negates
     }
-    fn absent(self) -> f32 {
-        0.0
-    }
-    fn nothing(self) -> f32 {
-        0.0
-    }
     fn first(self, value: f32) -> f32 {
         value.abs()
     }
-    fn both(self, a: f32, b: f32) -> f32 {
-        if a > b || a.is_nan() { a } else { b }
-    }
-    fn beside(self, value: f32, _: f32) -> f32 {
+    fn relative(self, value: f32, _: f32) -> f32 {
         value
     }
     fn term(self, value: f32) -> f32 {
@@ -76,7 +70,12 @@ impl RowOp for ByLargest {
     fn combine(self, a: (f32, f32), b: (f32, f32)) -> (f32, f32) {
         (self.both(a.0, b.0), a.1 + b.1)
     }
-    fn factors(self, _: f32, _: (f32, f32), row: (f32, f32), _: u64, _: Given) -> f32 {
+}
+
+impl RowMap for ByLargest {
+    type Factors = f32;
+
+    fn factors(self, _: f32, _: Option<(f32, f32)>, row: (f32, f32), _: u64, _: Given) -> f32 {
         self.factor / row.0
     }
     fn map(self, value: f32, factor: f32, column: Column) -> f32 {
@@ -198,7 +197,6 @@ fn kernels_are_those_of_the_operations_own_library() {
                     element,
                     size: [5, len],
                     lie,
-                    form: Form::Best,
                     cluster: 16,
                     purpose: Purpose::Map,
                 })

@@ -4,7 +4,7 @@ use warpfold_kernels::{
     arithmetic::single,
     kernels::rowwise::RowParams,
     ops::{BadParameter, OwnRowOp},
-    rowwise::{Column, Given, LeafFound, RowOp},
+    rowwise::{Column, Given, LeafFound, RowAlgebra, RowFold, RowMap},
 };
 
 /// `x / max(|row|₂, ε)`: each row divided by its L2 norm, which is also what is known of a row, first of the four numbers.
@@ -31,25 +31,20 @@ impl L2Normalise {
     }
 }
 
-impl RowOp for L2Normalise {
+impl RowFold for L2Normalise {
     type Value = f32;
     /// The element itself.
-    type Beside = f32;
+    type Relative = f32;
     type Sums = f32;
     /// The sum of squares.
     type State = f32;
-    /// The reciprocal of what is divided by.
-    type Factors = f32;
-
-    const LOOKS_FIRST: bool = false;
-    const MASKS: bool = true;
+    const ALGEBRA: RowAlgebra = RowAlgebra {
+        masks: true,
+        ..RowAlgebra::PLAIN
+    };
 
     #[inline(always)]
-    fn absent(self) -> f32 {
-        0.0
-    }
-    #[inline(always)]
-    fn beside(self, value: f32, _: f32) -> f32 {
+    fn relative(self, value: f32, _: f32) -> f32 {
         value
     }
     #[inline(always)]
@@ -69,8 +64,14 @@ impl RowOp for L2Normalise {
     fn combine(self, a: f32, b: f32) -> f32 {
         a + b
     }
+}
+
+impl RowMap for L2Normalise {
+    /// The reciprocal of what is divided by.
+    type Factors = f32;
+
     #[inline(always)]
-    fn factors(self, _: f32, _: f32, row: f32, _: u64, _: Given) -> f32 {
+    fn factors(self, _: f32, _: Option<f32>, row: f32, _: u64, _: Given) -> f32 {
         let norm = self.norm(row);
         // Of a NaN no comparison holds.
         1.0 / if norm < self.epsilon { self.epsilon } else { norm }

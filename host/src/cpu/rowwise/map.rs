@@ -64,7 +64,7 @@ pub(super) struct Map<'a, O: RowOp, U> {
     pub(super) target: Option<usize>,
     pub(super) elements: [&'a [f32]; 2],
     /// What was kept of them, in their place.
-    pub(super) kept: Option<&'a [O::Beside]>,
+    pub(super) kept: Option<&'a [O::Relative]>,
     pub(super) spread: &'a [Vec<f32>; 2],
     /// The answers, those of elements that are not seen too.
     pub(super) to: &'a mut [U],
@@ -84,13 +84,13 @@ impl<O: RowOp, U: RowElement> WithSimd for Map<'_, O, U> {
         } = self;
         let (op, (row, seen)) = (place.op, self.row);
         let factors = if self.is_alone {
-            op.factors_alone(reference, row, seen, place.given)
+            op.factors(reference, None, row, seen, place.given)
         } else {
-            op.factors(reference, state, row, seen, place.given)
+            op.factors(reference, Some(state), row, seen, place.given)
         };
         let (to, unseen) = to.split_at_mut(place.seen);
         unseen.fill(U::narrowed(op.map(
-            op.beside(op.absent(), reference),
+            op.relative(op.absent(), reference),
             factors,
             Column::PLAIN,
         )));
@@ -115,12 +115,12 @@ impl<O: RowOp, U: RowElement> WithSimd for Map<'_, O, U> {
                 } else {
                     Column::PLAIN
                 };
-                let beside = op.beside(O::Value::of([*first, *second]), reference);
+                let beside = op.relative(O::Value::of([*first, *second]), reference);
                 *to = U::narrowed(op.map(beside, factors, column));
             }
         }
         if let Some(target) = self.target.filter(|target| *target < to.len()) {
-            let beside = op.beside(O::value_of(firsts[target]), reference);
+            let beside = op.relative(O::value_of(firsts[target]), reference);
             to[target] = U::narrowed(op.at_target(beside, factors));
         }
     }

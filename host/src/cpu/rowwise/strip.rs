@@ -236,7 +236,7 @@ impl<O: RowOp> Leaf<O> {
 /// What is found of the leaves of a strip, and what is kept of its elements.
 pub(super) struct Strip<O: RowOp> {
     pub(super) leaves: [Leaf<O>; LEAVES],
-    kept: Vec<O::Beside>,
+    kept: Vec<O::Relative>,
 }
 
 impl<O: RowOp> Strip<O> {
@@ -246,7 +246,7 @@ impl<O: RowOp> Strip<O> {
         let room = if O::KEEPS && !is_long { STRIP } else { 0 };
         Self {
             leaves: [leaf; LEAVES],
-            kept: vec![op.beside(op.absent(), leaf.reference); room],
+            kept: vec![op.relative(op.absent(), leaf.reference); room],
         }
     }
 
@@ -256,7 +256,7 @@ impl<O: RowOp> Strip<O> {
     }
 
     /// What is kept of the elements of a leaf, so that the map needs no elements.
-    pub(super) fn kept(&self, leaf: Range<usize>) -> Option<&[O::Beside]> {
+    pub(super) fn kept(&self, leaf: Range<usize>) -> Option<&[O::Relative]> {
         self.keeps().then(|| &self.kept[leaf])
     }
 }
@@ -356,7 +356,7 @@ impl<O: RowOp> Fold<'_, '_, O> {
             for (spot, reference) in zip(spots, references) {
                 let [values, _] = spot.elements.each(loaded, room(spot));
                 for (kept, value) in zip(&mut to.kept[room(spot)], values) {
-                    *kept = op.beside(O::value_of(*value), reference);
+                    *kept = op.relative(O::value_of(*value), reference);
                 }
             }
             let kept = &to.kept;
@@ -370,7 +370,7 @@ impl<O: RowOp> Fold<'_, '_, O> {
                 &mut states,
                 &mut pairs,
                 #[inline(always)]
-                |[kept, _]: [O::Beside; 2], _| op.term(kept),
+                |[kept, _]: [O::Relative; 2], _| op.term(kept),
             )
         } else {
             fold_columns(
@@ -383,7 +383,7 @@ impl<O: RowOp> Fold<'_, '_, O> {
                 &mut states,
                 &mut pairs,
                 #[inline(always)]
-                |value: [f32; 2], reference| op.term(op.beside(O::Value::of(value), reference)),
+                |value: [f32; 2], reference| op.term(op.relative(O::Value::of(value), reference)),
             )
         };
         let totals = if O::TOTALS && op.totals() {

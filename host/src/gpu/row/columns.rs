@@ -10,7 +10,6 @@ use warpfold_kernels::{
         Entry,
         rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, find_columns},
     },
-    stages::columns::Shares,
     tree::VECTOR_BYTES,
 };
 
@@ -164,7 +163,7 @@ impl<T: RowElement> PreparedColumns<T> {
         if !is_empty {
             let passed = self.passed(places, sums)?;
             // A vector of columns for each lane, or a column.
-            let lanes = if passed.arguments::<u8>().is_wide {
+            let lanes = if passed.is_wide() {
                 len / (VECTOR_BYTES / bytes) as u64
             } else {
                 len
@@ -208,27 +207,10 @@ impl<T: RowElement> PreparedColumns<T> {
             layout: device(self.place.layout.as_ref().map_or(0, DeviceMemory::address)),
             out: device(sums),
             out_stride: len as i64,
-            out_step: 1,
-            out_layout: ptr::null(),
-            sums: ptr::null_mut(),
             flags: flags.bits(params),
-            columns: [ptr::null(); 2],
-            shares: Shares::NONE,
             known: [places.means, places.reciprocals, 0, 0].map(device),
-            targets: ptr::null(),
-            ignored: 0,
-            states: ptr::null_mut(),
-            row_states: ptr::null_mut(),
-            states_of_row: 0,
-            leaves: 1,
-            blocks: 1,
-            run: 0,
-            period: 0,
-            shown: 0,
-            ahead: 0,
             numbers: params.bits(),
-            before: 0,
-            others: 0,
+            ..RowLaunch::NOTHING
         };
         Ok(passed.widened(self.entry.element))
     }

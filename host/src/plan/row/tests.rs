@@ -3,28 +3,22 @@ use super::*;
 /// Elements of a leaf of bf16.
 const LEAF: u64 = 1024;
 
+/// One launch where a block or a cluster holds a row; else one folds, one or more combine states, and one maps.
 #[test]
-fn forms_differ_in_launches() {
-    let plan =
-        |leaves: u64, lie: Lie, form: Form| RowPlan::new("softmax", Type::Bf16, [9, leaves * LEAF], lie, form, 16);
-    for (leaves, lie, form, launches) in [
-        (1, Lie::Plain, Form::Unfused, 1),
-        (2, Lie::Plain, Form::Unfused, 3),
-        (256, Lie::Plain, Form::Unfused, 3),
-        (257, Lie::Plain, Form::Unfused, 4),
-        (1, Lie::Plain, Form::Online, 1),
-        (128, Lie::Plain, Form::Online, 1),
-        (128, Lie::Plain, Form::Best, 1),
-        (1025, Lie::Plain, Form::Best, 4),
-        (1, Lie::Apart, Form::Best, 1),
-        (2, Lie::Apart, Form::Best, 3),
+fn rows_that_nothing_holds_take_several_launches() {
+    for (leaves, lie, cluster, launches) in [
+        (1, Lie::Plain, 1, 1),
+        (32, Lie::Plain, 1, 1),
+        (33, Lie::Plain, 1, 3),
+        (256, Lie::Plain, 1, 3),
+        (257, Lie::Plain, 1, 4),
+        (512, Lie::Plain, 16, 1),
+        (513, Lie::Plain, 16, 4),
+        (1, Lie::Apart, 16, 1),
+        (2, Lie::Apart, 16, 3),
     ] {
-        let plan = plan(leaves, lie, form).expect("a plan");
-        assert_eq!(plan.launches(), launches, "{plan}, {form:?}");
-    }
-    for (lie, leaves) in [(Lie::Plain, 1025), (Lie::Apart, 2)] {
-        let told = plan(leaves, lie, Form::Online);
-        assert!(matches!(told, Err(Error::Row(RowFault::TooLong { .. }))), "{leaves}");
+        let plan = RowPlan::new("softmax", Type::Bf16, [9, leaves * LEAF], lie, cluster).expect("a plan");
+        assert_eq!(plan.launches(), launches, "{plan}");
     }
 }
 
@@ -56,7 +50,6 @@ fn leaves_are_folded_alone() {
                 element: Type::Bf16,
                 size: [count, len],
                 lie: Lie::Plain,
-                form: Form::Best,
                 cluster: 16,
                 purpose,
             })
@@ -81,7 +74,6 @@ fn leaves_are_folded_alone() {
             element: Type::Bf16,
             size: [9, len],
             lie: Lie::Plain,
-            form: Form::Best,
             cluster: 16,
             purpose: Purpose::Know,
         });
@@ -93,8 +85,8 @@ fn leaves_are_folded_alone() {
 /// The longest rows of f32 are kept in shared memory, where a cluster has room for one.
 #[test]
 fn the_longest_rows_are_kept_by_clusters() {
-    let of = |element: Type, size: [u64; 2], form: Form, cluster: u32| {
-        RowPlan::new("softmax", element, size, Lie::Plain, form, cluster).expect("a plan")
+    let of = |element: Type, size: [u64; 2], cluster: u32| {
+        RowPlan::new("softmax", element, size, Lie::Plain, cluster).expect("a plan")
     };
     let shape = |plan: &RowPlan| (plan.way, plan.warps, plan.cluster(), plan.blocks, plan.launches());
     for (count, len, [blocks_of_row, clusters]) in [
@@ -105,30 +97,20 @@ fn the_longest_rows_are_kept_by_clusters() {
         (2048, 65_540, [5, 512]),
         (0, 262_144, [16, 0]),
     ] {
-        let plan = of(Type::F32, [count, len], Form::Best, 16);
+        let plan = of(Type::F32, [count, len], 16);
         let blocks = blocks_of_row * clusters;
         assert_eq!(shape(&plan), (Way::Long, 8, blocks_of_row, blocks, 1), "{plan}");
         assert_eq!(plan.dynamic_bytes(), 64 * 1024, "{plan}");
     }
-    let endless = RowPlan::new("softmax", Type::F32, [u64::MAX, 65_540], Lie::Plain, Form::Best, 16);
+    let endless = RowPlan::new("softmax", Type::F32, [u64::MAX, 65_540], Lie::Plain, 16);
     assert!(matches!(endless, Err(Error::GridOverflow { .. })), "{endless:?}");
     let way = |plan: RowPlan| (plan.way, plan.is_split, plan.dynamic_bytes());
-    assert_eq!(
-        way(of(Type::F32, [1024, 65_536], Form::Best, 16)),
-        (Way::Leaf, false, 0)
-    );
-    assert_eq!(
-        way(of(Type::Bf16, [1024, 262_144], Form::Best, 16)),
-        (Way::Leaf, false, 0)
-    );
-    assert_eq!(
-        way(of(Type::F32, [1024, 262_144], Form::Unfused, 16)),
-        (Way::Leaf, true, 0)
-    );
+    assert_eq!(way(of(Type::F32, [1024, 65_536], 16)), (Way::Leaf, false, 0));
+    assert_eq!(way(of(Type::Bf16, [1024, 262_144], 16)), (Way::Leaf, false, 0));
     // Clusters of 8 have room for half of it, and devices without any for none.
-    assert_eq!(way(of(Type::F32, [1024, 131_072], Form::Best, 8)).0, Way::Long);
-    assert_eq!(way(of(Type::F32, [1024, 262_144], Form::Best, 8)), (Way::Leaf, true, 0));
-    assert_eq!(way(of(Type::F32, [1024, 131_072], Form::Best, 1)), (Way::Leaf, true, 0));
+    assert_eq!(way(of(Type::F32, [1024, 131_072], 8)).0, Way::Long);
+    assert_eq!(way(of(Type::F32, [1024, 262_144], 8)), (Way::Leaf, true, 0));
+    assert_eq!(way(of(Type::F32, [1024, 131_072], 1)), (Way::Leaf, true, 0));
 }
 
 /// One launch folds a part and another maps it, be it a leaf; neither takes plain launches alone.
@@ -148,7 +130,6 @@ fn parts_are_folded_and_mapped_apart() {
                 element: Type::Bf16,
                 size: [9, len],
                 lie,
-                form: Form::Best,
                 cluster: 16,
                 purpose: Purpose::Part,
             })

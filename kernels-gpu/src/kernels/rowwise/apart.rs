@@ -1,6 +1,6 @@
 //! Row operations on elements that lie apart: columns, middle axes, any strides.
 
-use super::{Arguments, Mode, Second};
+use super::{Arguments, Mode, Second, spot::RowStart};
 use crate::{
     arithmetic::single,
     element::{Element, Item as _, Two},
@@ -18,42 +18,34 @@ use crate::{
 /// ```
 ///
 /// Of rows of more than a leaf one launch folds, and another maps: [`Mode`].
-///
-/// # Safety
-///
-/// As [`map_leaves`](super::map_leaves).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn map_apart<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+pub fn map_apart<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     let leaves = u64::from(arguments.leaves.max(1));
     let (leaf, row) = (warp % leaves, warp / leaves * u64::from(LANES) + u64::from(simt.lane()));
     if row >= arguments.rows.count {
         return;
     }
-    // SAFETY: passed on to the caller.
-    let read = unsafe { Read::new(simt, op, arguments, row, leaf) };
+    let read = Read::new(simt, op, arguments, row, leaf);
     let mut found = op.nothing();
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if O::LOOKS_FIRST {
-            found = read.fold(First(op));
-        }
-        let reference = op.reference(found, read.seen);
-        let mut state = op.identity();
-        if arguments.mode != Mode::Map && read.seen > 0 {
-            let mut total = -0.0;
-            if O::TOTALS && op.totals() {
-                total = read.fold(Total(op));
-            }
-            let found = LeafFound {
-                first: found,
-                reference,
-                total,
-            };
-            state = op.leaf(found, read.fold(Sums { op, reference }), read.seen);
-        }
-        read.finish(reference, state, leaf);
+    if O::LOOKS_FIRST {
+        found = read.fold(First(op));
     }
+    let reference = op.reference(found, read.seen);
+    let mut state = op.identity();
+    if arguments.mode != Mode::Map && read.seen > 0 {
+        let mut total = -0.0;
+        if O::TOTALS && op.totals() {
+            total = read.fold(Total(op));
+        }
+        let found = LeafFound {
+            first: found,
+            reference,
+            total,
+        };
+        state = op.leaf(found, read.fold(Sums { op, reference }), read.seen);
+    }
+    read.finish(reference, state, leaf);
 }
 
 /// What a lane reads: a leaf of a row.
@@ -62,9 +54,8 @@ struct Read<S, T: Element, O> {
     simt: S,
     op: O,
     arguments: Arguments<T>,
-    row: u64,
-    /// The row's first element, of the second array how far it is.
-    start: Two<*const T>,
+    /// Where the row begins.
+    start: RowStart<T>,
     given: Given,
     /// The number of the leaf's first.
     first: u64,
@@ -75,11 +66,8 @@ struct Read<S, T: Element, O> {
 }
 
 impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
-    /// # Safety
-    ///
-    /// As [`map_apart`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn new(simt: S, op: O, arguments: Arguments<T>, row: u64, leaf: u64) -> Self {
+    fn new(simt: S, op: O, arguments: Arguments<T>, row: u64, leaf: u64) -> Self {
         let arguments = arguments.of_row::<O>(row);
         let first = leaf * Arguments::<T>::leaf::<O>();
         let all_seen = arguments.seen(row);
@@ -91,31 +79,23 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             simt,
             u64::saturating_sub(arguments.rows.len, first).min(Arguments::<T>::leaf::<O>()),
         );
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let start = arguments.start(simt, row);
-            Self {
-                simt,
-                op,
-                arguments,
-                row,
-                start,
-                given: arguments.given::<S, O>(simt, row, start.0),
-                first,
-                seen,
-                all_seen,
-                len,
-            }
+        let start = arguments.start(simt, row);
+        Self {
+            simt,
+            op,
+            arguments,
+            start,
+            given: arguments.given::<S, O>(simt, start),
+            first,
+            seen,
+            all_seen,
+            len,
         }
     }
 
     /// Column after column, then as the tree has it.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_apart`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn fold<L: Look<O>>(self, look: L) -> L::State {
+    fn fold<L: Look<O>>(self, look: L) -> L::State {
         let simt = self.simt;
         let mut lanes = Pending::<L::State, 5>::nothing(look);
         let mut lane = simt.opaque(0);
@@ -123,8 +103,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             let mut columns = Pending::<L::State, 3>::nothing(look);
             let mut column = simt.opaque(0);
             while column < vector_elements::<T>() as u32 {
-                // SAFETY: passed on to the caller.
-                let state = unsafe { self.column(look, lane * vector_elements::<T>() as u32 + column) };
+                let state = self.column(look, lane * vector_elements::<T>() as u32 + column);
                 columns.push(simt, look, column, state);
                 column = simt.opaque(column + 1);
             }
@@ -136,18 +115,13 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
     }
 
     /// A column, its elements all in flight together.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_apart`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn column<L: Look<O>>(self, look: L, column: u32) -> L::State {
+    fn column<L: Look<O>>(self, look: L, column: u32) -> L::State {
         const { assert!(ROWS == 4, "four rows are written out") };
         let place = |row: usize| row as u32 * row_elements::<T>() as u32 + column;
         let is_there = |row: usize| row < ROWS / O::Value::ARRAYS && place(row) < self.seen;
         // All are asked for before any is looked at.
-        // SAFETY: passed on to the caller.
-        let value = |row: usize| unsafe {
+        let value = |row: usize| {
             if is_there(row) {
                 self.value(place(row), self.by_step(place(row)))
             } else {
@@ -155,8 +129,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             }
         };
         let [a, b, c, d] = if self.is_folded() {
-            // SAFETY: passed on to the caller.
-            unsafe { self.in_turn(column) }
+            self.in_turn(column)
         } else {
             [value(0), value(1), value(2), value(3)]
         };
@@ -166,46 +139,44 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
     }
 
     /// With the state of the leaf: hands it on, or maps, as the launch has it.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_apart`]; each leaf has one such lane.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn finish(self, reference: f32, state: O::State, leaf: u64) {
+    fn finish(self, reference: f32, state: O::State, leaf: u64) {
         let Self {
             simt,
             op,
             arguments,
-            row,
+            start,
             given,
             ..
         } = self;
+        let row = start.row();
         let at = row * u64::from(arguments.leaves.max(1)) + leaf;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let (leaf_state, row_state) = match arguments.mode {
-                Mode::Whole => (state, state),
-                Mode::Fold => {
-                    arguments.keep_target::<S, O>(simt, row, leaf as u32, given[0]);
-                    return store_state(simt, arguments.states, at, state);
-                }
-                Mode::Map => (
+        let (leaf_state, row_state) = match arguments.mode {
+            Mode::Whole => (state, state),
+            Mode::Fold => {
+                arguments.keep_target::<S, O>(simt, row, leaf as u32, given[0]);
+                // SAFETY: there is room for a state of each leaf, which has one lane.
+                return unsafe { store_state(simt, arguments.states, at, state) };
+            }
+            // SAFETY: earlier launches wrote that of each leaf, and that of each row.
+            Mode::Map => unsafe {
+                (
                     load_state(simt, arguments.states, at),
                     load_state(simt, arguments.row_states, row),
-                ),
-            };
-            let len = arguments.whole::<O>(self.all_seen);
-            let factors = if arguments.leaves <= 1 && !arguments.is_part::<O>() {
-                op.factors_alone(reference, row_state, len, given)
-            } else {
-                op.factors(reference, leaf_state, row_state, len, given)
-            };
-            if !arguments.out.start.is_null() || !arguments.sums.is_null() {
-                self.map(reference, factors);
-            }
-            if leaf == 0 {
-                arguments.note(simt, op, row, row_state, len, given);
-            }
+                )
+            },
+        };
+        let len = arguments.whole::<O>(self.all_seen);
+        let factors = if arguments.leaves <= 1 && !arguments.is_part::<O>() {
+            op.factors(reference, None, row_state, len, given)
+        } else {
+            op.factors(reference, Some(leaf_state), row_state, len, given)
+        };
+        if !arguments.out.start.is_null() || !arguments.sums.is_null() {
+            self.map(reference, factors);
+        }
+        if leaf == 0 {
+            arguments.note(simt, op, row, row_state, len, given);
         }
     }
 
@@ -216,16 +187,10 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
     }
 
     /// How far the element at a place of the leaf lies from the row's first, in each array.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_apart`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn within(self, place: u32) -> Two<i64> {
+    fn within(self, place: u32) -> Two<i64> {
         if self.is_folded() {
-            let number = self.first + u64::from(place);
-            // SAFETY: passed on to the caller: there is a layout.
-            unsafe { self.arguments.rows.within(self.simt, number) }
+            self.arguments.offset(self.simt, self.first + u64::from(place))
         } else {
             self.by_step(place)
         }
@@ -234,18 +199,12 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
     /// The same of a row of one dimension.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn by_step(self, place: u32) -> Two<i64> {
-        let number = (self.first + u64::from(place)) as i64;
-        let Two(first, second) = self.arguments.rows.step;
-        Two(number.wrapping_mul(first), number.wrapping_mul(second))
+        self.arguments.by_step(self.first + u64::from(place))
     }
 
     /// The values of a column of a row of several dimensions: in a loop, for to say where one is takes another.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_apart`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn in_turn(self, column: u32) -> [O::Value; ROWS] {
+    fn in_turn(self, column: u32) -> [O::Value; ROWS] {
         let Self { simt, op, .. } = self;
         let mut values = [op.absent(); ROWS];
         let mut row = simt.opaque(0);
@@ -253,8 +212,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             let place = row * row_elements::<T>() as u32 + column;
             let mut value = op.absent();
             if place < self.seen {
-                // SAFETY: passed on to the caller.
-                value = unsafe { self.value(place, self.within(place)) };
+                value = self.value(place, self.within(place));
             }
             let [_, b, c, d] = values;
             values = if O::Value::ARRAYS == 1 {
@@ -268,45 +226,44 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
     }
 
     /// The value at a place of the leaf, so far from the row's first.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_apart`]; there is such an element.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn value(self, place: u32, Two(further, other): Two<i64>) -> O::Value {
+    fn value(self, place: u32, Two(further, other): Two<i64>) -> O::Value {
         let Self {
             simt, op, arguments, ..
         } = self;
+        debug_assert!(place < self.seen, "a visible element");
         let number = self.first + u64::from(place);
-        let other = (self.start.1.addr() as isize / T::BYTES as isize).wrapping_add(other as isize);
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let mut first = arguments.element(simt, self.start.0.wrapping_offset(further as isize));
-            if op.negates() {
-                first = -first;
-            }
-            let element = |other: isize| arguments.element(simt, arguments.other.cast::<T>().wrapping_offset(other));
-            let mut second = 0.0;
-            if O::Value::ARRAYS == 2 {
-                second = element(other);
-            }
-            if O::MASKS && arguments.second == Second::Mask {
-                if simt.load_input_byte(arguments.other.wrapping_offset(other)) == 0 {
-                    first = op.absent().each()[0];
-                }
-            } else if O::MASKS && arguments.second == Second::Added {
-                first = single::fma(first, arguments.factor, element(other));
-            } else if O::ADDS && arguments.second == Second::Residual {
-                let sum = first + element(other);
-                first = arguments.floats.widen(arguments.floats.narrow(sum, sum) & self.mask());
-            }
-            let column = if O::TAKES_COLUMNS {
-                arguments.columns.load_one(simt, number)
-            } else {
-                Column::PLAIN
-            };
-            op.take(O::Value::of([first, second]), column, self.given)
+        let element = |from: *const T| {
+            // SAFETY: the row has that element, in each array.
+            unsafe { arguments.element(simt, from) }
+        };
+        let mut first = element(arguments.first_at(self.start, further));
+        if op.negates() {
+            first = -first;
         }
+        let second_at = || arguments.second_at(self.start, other);
+        let mut second = 0.0;
+        if O::Value::ARRAYS == 2 {
+            second = element(second_at());
+        }
+        if O::MASKS && arguments.second == Second::Mask {
+            // SAFETY: the mask has a byte for each element.
+            if unsafe { simt.load_input_byte(arguments.other_at(self.start, other, 1)) } == 0 {
+                first = op.absent().each()[0];
+            }
+        } else if O::MASKS && arguments.second == Second::Added {
+            first = single::fma(first, arguments.factor, element(second_at()));
+        } else if O::ADDS && arguments.second == Second::Residual {
+            let sum = first + element(second_at());
+            first = arguments.floats.widen(arguments.floats.narrow(sum, sum) & self.mask());
+        }
+        let column = if O::TAKES_COLUMNS {
+            // SAFETY: there is one for each column, or for those that share it.
+            unsafe { arguments.columns.load_one(simt, number) }
+        } else {
+            Column::PLAIN
+        };
+        op.take(O::Value::of([first, second]), column, self.given)
     }
 
     /// The bits of an element.
@@ -316,48 +273,41 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
     }
 
     /// Maps the elements of the leaf, seen or not.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_apart`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn map(self, reference: f32, factors: O::Factors) {
+    fn map(self, reference: f32, factors: O::Factors) {
         let Self {
             simt, op, arguments, ..
         } = self;
-        let to = arguments.to;
-        // SAFETY: passed on to the caller.
-        let (start, target) = unsafe {
-            (
-                to.first(simt, self.row).addr() as u64,
-                if O::TARGETS && self.given[1] == 0.0 {
-                    arguments.here(arguments.target(simt, self.row)) as u64
-                } else {
-                    u64::MAX
-                },
-            )
+        let (to, row) = (arguments.to, self.start.row());
+        // SAFETY: a launch passes a layout of the answers that is valid and unwritten, or none.
+        let start = unsafe { to.first(simt, row) }.addr() as u64;
+        let target = if O::TARGETS && self.given[1] == 0.0 {
+            arguments.here(arguments.target(simt, row)) as u64
+        } else {
+            u64::MAX
         };
         let mut place = simt.opaque(0);
         while place < self.len {
             let number = self.first + u64::from(place);
-            // SAFETY: passed on to the caller.
+            let value = if place < self.seen {
+                self.value(place, self.within(place))
+            } else {
+                op.absent()
+            };
+            let relative = op.relative(value, reference);
+            let mut column = Column::PLAIN;
+            if O::HAS_COLUMNS {
+                // SAFETY: there is one for each column, or for those that share it.
+                column = unsafe { arguments.columns.load_one(simt, number) };
+            }
+            let answer = if O::TARGETS && number == target {
+                op.at_target(relative, factors)
+            } else {
+                op.map(relative, factors, column)
+            };
+            let at = start.wrapping_add((number as i64 * to.step) as u64);
+            // SAFETY: the row has that element, which has one lane; sums lie as the answers do.
             unsafe {
-                let value = if place < self.seen {
-                    self.value(place, self.within(place))
-                } else {
-                    op.absent()
-                };
-                let beside = op.beside(value, reference);
-                let mut column = Column::PLAIN;
-                if O::HAS_COLUMNS {
-                    column = arguments.columns.load_one(simt, number);
-                }
-                let answer = if O::TARGETS && number == target {
-                    op.at_target(beside, factors)
-                } else {
-                    op.map(beside, factors, column)
-                };
-                let at = start.wrapping_add((number as i64 * to.step) as u64);
                 if !arguments.out.start.is_null() {
                     arguments.out.store_one(simt, arguments.out.start, at, answer);
                 }

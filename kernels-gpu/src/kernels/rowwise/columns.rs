@@ -1,9 +1,9 @@
 //! The gradients of a norm's weights and biases: sums of columns, over all rows.
 
-use super::{Arguments, Spot};
+use super::Arguments;
 use crate::{
     element::{Element, Item as _, Two},
-    rowwise::{Column, NormGradient, RowOp as _, Value as _},
+    rowwise::{Column, NormGradient, RowFold as _, Value as _},
     simt::Simt,
     stages::{
         columns::{Floats, MOST, Rows},
@@ -25,12 +25,8 @@ const TOGETHER: usize = 4;
 /// ```text
 /// lane: rows one after the other, four of them in flight ─ two sums for each column
 /// ```
-///
-/// # Safety
-///
-/// As [`map_leaves`](super::map_leaves).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn sum_columns<S: Simt, T: Element>(simt: S, op: NormGradient, arguments: Arguments<T>) {
+pub fn sum_columns<S: Simt, T: Element>(simt: S, op: NormGradient, arguments: Arguments<T>) {
     let blocks = arguments.blocks.max(1);
     let (chunk, block) = (simt.block() / blocks, simt.block() % blocks);
     let lane = u64::from(block) * u64::from(simt.threads()) + u64::from(simt.thread());
@@ -48,16 +44,13 @@ pub unsafe fn sum_columns<S: Simt, T: Element>(simt: S, op: NormGradient, argume
         },
         chunk: chunk.into(),
     };
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if arguments.is_wide {
-            let first = lane * vector_elements::<T>() as u64;
-            if first < arguments.rows.len {
-                sums.of_vectors(first);
-            }
-        } else if lane < arguments.rows.len {
-            sums.of_elements(lane);
+    if arguments.is_wide {
+        let first = lane * vector_elements::<T>() as u64;
+        if first < arguments.rows.len {
+            sums.of_vectors(first);
         }
+    } else if lane < arguments.rows.len {
+        sums.of_elements(lane);
     }
 }
 
@@ -82,11 +75,8 @@ impl<S: Simt, T: Element> Sums<S, T> {
         [dy * x, dy]
     }
 
-    /// # Safety
-    ///
-    /// As [`sum_columns`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn of_vectors(self, first: u64) {
+    fn of_vectors(self, first: u64) {
         let Self { simt, arguments, .. } = self;
         let floats = arguments.floats;
         let mut sums = [[-0.0; MOST]; 2];
@@ -96,16 +86,15 @@ impl<S: Simt, T: Element> Sums<S, T> {
             let mut words: [Vectors<TOGETHER>; 2] = [[[0; 4]; TOGETHER]; 2];
             each!(i < TOGETHER => {
                 spots[i] = arguments.wide_spot(self.before + u64::from(row + i as u32), first);
-                let (x, dy) = (spots[i].start.0.wrapping_add(first as usize), arguments.other(spots[i], T::BYTES));
-                // SAFETY: passed on to the caller; of a row that is not there nothing is read.
+                let (x, dy) = (arguments.first(spots[i]), arguments.second(spots[i]));
+                // SAFETY: of a row that is not there nothing is read.
                 unsafe {
-                    words[0][i] = simt.load_input_vector_if(spots[i].present > 0, x.cast(), [0; 4]);
-                    words[1][i] = simt.load_input_vector_if(spots[i].present > 0, dy.cast(), [0; 4]);
+                    words[0][i] = simt.load_input_vector_if(spots[i].present() > 0, x.cast(), [0; 4]);
+                    words[1][i] = simt.load_input_vector_if(spots[i].present() > 0, dy.cast(), [0; 4]);
                 }
             });
             each!(i < TOGETHER => if row + (i as u32) < self.rows {
-                // SAFETY: passed on to the caller.
-                let given = unsafe { arguments.given::<S, NormGradient>(simt, spots[i].row, spots[i].start.0) };
+                let given = arguments.given::<S, NormGradient>(simt, spots[i].start());
                 let x = floats.unpack::<T>(words[0][i]);
                 let dy = floats.unpack::<T>(words[1][i]);
                 each!(column < vector_elements::<T>() => {
@@ -118,42 +107,35 @@ impl<S: Simt, T: Element> Sums<S, T> {
         }
         each!(i < 2 => {
             let to = self.out.element(self.out.row(2 * self.chunk + i as u64), first);
-            // SAFETY: passed on to the caller; each vector has one lane.
+            // SAFETY: there are two rows of sums for each chunk, whose vectors have one lane each.
             unsafe { self.out.store(simt, to, sums[i], vector_elements::<T>()) };
         });
     }
 
-    /// # Safety
-    ///
-    /// As [`sum_columns`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn of_elements(self, column: u64) {
+    fn of_elements(self, column: u64) {
         let Self { simt, arguments, .. } = self;
         let mut sums = [-0.0; 2];
         let mut row = simt.opaque(0);
         while row < self.rows {
             let number = self.before + u64::from(row);
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let start = arguments.start(simt, number);
-                let given = arguments.given::<S, NormGradient>(simt, number, start.0);
-                let Two(step, other) = arguments.rows.step;
-                let spot = Spot {
-                    row: number,
-                    start,
-                    first: (column as i64 * other) as u64,
-                    present: 1,
-                };
-                let x = arguments.element(simt, start.0.wrapping_offset((column as i64 * step) as isize));
-                let dy = arguments.element(simt, arguments.other(spot, T::BYTES).cast());
-                let [weight, bias] = self.terms(<(f32, f32)>::of([x, dy]), given);
-                sums = [sums[0] + weight, sums[1] + bias];
-            }
+            let start = arguments.start(simt, number);
+            let given = arguments.given::<S, NormGradient>(simt, start);
+            let Two(step, other) = arguments.rows.step;
+            // SAFETY: the row has that column.
+            let [x, dy] = unsafe {
+                [
+                    arguments.element(simt, arguments.first_at(start, column as i64 * step)),
+                    arguments.element(simt, arguments.other_at(start, column as i64 * other, T::BYTES).cast()),
+                ]
+            };
+            let [weight, bias] = self.terms(<(f32, f32)>::of([x, dy]), given);
+            sums = [sums[0] + weight, sums[1] + bias];
             row = simt.opaque(row + 1);
         }
         each!(i < 2 => {
             let to = self.out.row(2 * self.chunk + i as u64);
-            // SAFETY: passed on to the caller; each column has one lane.
+            // SAFETY: as above, of one column.
             unsafe { self.out.store_one(simt, to, column, sums[i]) };
         });
     }

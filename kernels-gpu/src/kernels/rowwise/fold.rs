@@ -2,7 +2,7 @@
 
 use super::{Arguments, Mode, Plain, read::Lane, spot::Spot};
 use crate::{
-    element::{Element, Two},
+    element::Element,
     monoids::Words as _,
     rowwise::{RowOp, States, Value as _},
     simt::{MAIL, Simt},
@@ -34,29 +34,18 @@ pub const WARPS: u32 = 4;
 /// ```text
 /// lane: N vectors of the next leaf ─ two looks at this one ─ warp: 5 shuffles each ─ the leaves of a row, a lane for each ─ what is known of rows
 /// ```
-///
-/// # Safety
-///
-/// As [`map_leaves`](super::map_leaves); there are fewer than 2³² leaves, and elements of a row.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_leaves<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if O::Value::ARRAYS == 1 {
-            run::<S, T, O, 4>(simt, op.plain(), arguments);
-        } else {
-            run::<S, T, O, 2>(simt, op.plain(), arguments);
-        }
+pub fn fold_leaves<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+    if O::Value::ARRAYS == 1 {
+        run::<S, T, O, 4>(simt, op.plain(), arguments);
+    } else {
+        run::<S, T, O, 2>(simt, op.plain(), arguments);
     }
 }
 
 /// [`fold_leaves`], of as many rows as a leaf has.
-///
-/// # Safety
-///
-/// As [`fold_leaves`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments: Arguments<T>) {
+fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments: Arguments<T>) {
     let all = arguments.rows.count as u32 * arguments.leaves_of_row();
     // Of the first lane: so a compiler knows that all lanes have the same.
     let number = (simt.block() * simt.warps() + simt.shuffle(simt.warp(), 0)) * arguments.run;
@@ -66,11 +55,9 @@ unsafe fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arg
     let mut left = u32::min(arguments.run, all - number);
     let mut at = At::new::<S, O>(simt, arguments, number);
     let rows = Rows::new(simt, op, arguments, at.row.into());
-    // SAFETY: passed on to the caller.
-    let mut words = unsafe { at.load::<S, O, N>(simt, op, arguments) };
+    let mut words = at.load::<S, O, N>(simt, op, arguments);
     if arguments.mode == Mode::Whole {
-        // SAFETY: passed on to the caller.
-        unsafe { rows.ask(arguments.run / arguments.leaves_of_row()) };
+        rows.ask(arguments.run / arguments.leaves_of_row());
     }
     loop {
         let mut next = at.next::<O>(arguments);
@@ -78,28 +65,25 @@ unsafe fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arg
         if left == 0 {
             next.len = 0;
         }
-        // SAFETY: passed on to the caller; each leaf has one lane that is the first.
-        unsafe {
-            let ahead = next.load::<S, O, N>(simt, op, arguments);
-            let len = u32::min(at.len, Arguments::<T>::leaf::<O>() as u32);
-            let lane = Lane::<S, T, O, Plain, N>::loaded(simt, op, arguments, at.spot(simt), words);
-            let (_, of) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
-            if arguments.mode == Mode::Whole {
-                rows.push(at, of.state);
-            } else if simt.lane() == 0 {
-                let number = at.row * arguments.leaves_of_row() + at.leaf;
-                store_state(simt, arguments.states, number.into(), of.state);
-            }
-            words = ahead;
+        let ahead = next.load::<S, O, N>(simt, op, arguments);
+        let len = u32::min(at.len, Arguments::<T>::leaf::<O>() as u32);
+        let lane = Lane::<S, T, O, Plain, N>::loaded(simt, op, arguments, at.spot(simt, arguments), words);
+        let (_, of) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
+        if arguments.mode == Mode::Whole {
+            rows.push(at, of.state);
+        } else if simt.lane() == 0 {
+            let number = at.row * arguments.leaves_of_row() + at.leaf;
+            // SAFETY: there is room for a state of each leaf, which has one such lane.
+            unsafe { store_state(simt, arguments.states, number.into(), of.state) };
         }
+        words = ahead;
         if left == 0 {
             break;
         }
         at = next;
     }
     if arguments.mode == Mode::Whole {
-        // SAFETY: passed on to the caller; each row has one lane.
-        unsafe { rows.note(at.row + 1 - rows.first as u32) };
+        rows.note(at.row + 1 - rows.first as u32);
     }
 }
 
@@ -125,7 +109,7 @@ impl<T: Element> At<T> {
         Self {
             row,
             leaf,
-            from: arguments.rows.regular(row.into()).start.0.wrapping_add(place as usize),
+            from: arguments.first_at(arguments.regular_start(row.into()), place.into()),
             len: u32::saturating_sub(arguments.seen_of::<O>(row), before),
         }
     }
@@ -157,15 +141,11 @@ impl<T: Element> At<T> {
     }
 
     /// What this lane has of it.
-    ///
-    /// # Safety
-    ///
-    /// As [`fold_leaves`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn load<S: Simt, O: RowOp, const N: usize>(self, simt: S, op: O, arguments: Arguments<T>) -> Vectors<N> {
+    fn load<S: Simt, O: RowOp, const N: usize>(self, simt: S, op: O, arguments: Arguments<T>) -> Vectors<N> {
         let mut words = [[0; WORDS]; N];
         if self.len >= Arguments::<T>::leaf::<O>() as u32 {
-            // SAFETY: passed on to the caller.
+            // SAFETY: all of the leaf is there.
             each!(row < N, 4 => unsafe {
                 words[row] = simt.load_input_vector(self.from.wrapping_add(place::<T>(row, 0) as usize).cast());
             });
@@ -176,7 +156,7 @@ impl<T: Element> At<T> {
         let start = self.from.wrapping_sub(place_in as usize);
         let absent = [arguments.absent_word(op); WORDS];
         each!(row < N, 4 => {
-            // SAFETY: passed on to the caller.
+            // SAFETY: rows are whole vectors.
             words[row] = unsafe {
                 simt.load_input_vector_if(place_in < self.len, start.wrapping_add(place_in as usize).cast(), absent)
             };
@@ -187,14 +167,8 @@ impl<T: Element> At<T> {
 
     /// The place of this lane's first vector.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn spot<S: Simt>(self, simt: S) -> Spot<T> {
-        let first = simt.lane() * vector_elements::<T>() as u32;
-        Spot {
-            row: self.row.into(),
-            start: Two(self.from, core::ptr::null()),
-            first: first.into(),
-            present: u32::saturating_sub(self.len, first),
-        }
+    fn spot<S: Simt>(self, simt: S, arguments: Arguments<T>) -> Spot<T> {
+        arguments.folded_spot(self.row.into(), simt.lane() * vector_elements::<T>() as u32, self.len)
     }
 }
 
@@ -230,12 +204,8 @@ impl<S: Simt, T: Element, O: RowOp> Rows<S, T, O> {
     const WORDS: u32 = MOST_LEAVES * Self::STATE + MOST_ROWS * Self::ROW;
 
     /// What is given of so many rows is asked for at once: a target's element is a load that waits for another.
-    ///
-    /// # Safety
-    ///
-    /// As [`fold_leaves`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn ask(self, count: u32) {
+    fn ask(self, count: u32) {
         let Self {
             simt, arguments, first, ..
         } = self;
@@ -243,8 +213,7 @@ impl<S: Simt, T: Element, O: RowOp> Rows<S, T, O> {
             return;
         }
         let row = first + u64::from(simt.lane());
-        // SAFETY: passed on to the caller.
-        let given = unsafe { arguments.given::<S, O>(simt, row, arguments.rows.regular(row).start.0) };
+        let given = arguments.given::<S, O>(simt, arguments.regular_start(row));
         let at = self.row(simt.lane()) + Self::STATE;
         simt.store_shared(at, given[0].to_bits());
         simt.store_shared(at + 1, given[1].to_bits());
@@ -297,12 +266,8 @@ impl<S: Simt, T: Element, O: RowOp> Rows<S, T, O> {
     }
 
     /// Writes what is known of so many.
-    ///
-    /// # Safety
-    ///
-    /// As [`fold_leaves`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn note(self, count: u32) {
+    fn note(self, count: u32) {
         let Self {
             simt,
             op,
@@ -317,11 +282,8 @@ impl<S: Simt, T: Element, O: RowOp> Rows<S, T, O> {
                 let word = |i: u32| f32::from_bits(simt.load_shared(at + Self::STATE + i));
                 given = [word(0), word(1)];
             }
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let seen = arguments.whole::<O>(arguments.seen(row));
-                arguments.note(simt, op, row, load_words(simt, at), seen, given);
-            }
+            let seen = arguments.whole::<O>(arguments.seen(row));
+            arguments.note(simt, op, row, load_words(simt, at), seen, given);
         }
     }
 }

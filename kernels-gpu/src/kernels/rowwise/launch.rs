@@ -182,6 +182,20 @@ const WIDE: u32 = 15;
 const FOLDED: u32 = 16;
 
 impl RowFlags {
+    /// Of floats of one kind, and nothing beside them.
+    #[must_use]
+    pub const fn of(floats: Floats) -> Self {
+        Self {
+            from: floats,
+            out: floats,
+            columns: [floats; 2],
+            mode: Mode::Whole,
+            second: Second::Nothing,
+            wide_targets: false,
+            is_folded: false,
+        }
+    }
+
     /// All of it, and what the operation is passed.
     #[must_use]
     pub fn bits(self, params: RowParams) -> u64 {
@@ -200,6 +214,37 @@ impl RowFlags {
 }
 
 impl RowLaunch {
+    /// Of no rows, and no memory.
+    pub const NOTHING: Self = Self {
+        arrays: [Array::NONE; 2],
+        len: 0,
+        count: 0,
+        layout: core::ptr::null(),
+        out: core::ptr::null_mut(),
+        out_stride: 0,
+        out_step: 1,
+        out_layout: core::ptr::null(),
+        sums: core::ptr::null_mut(),
+        flags: 0,
+        columns: [core::ptr::null(); 2],
+        shares: Shares::NONE,
+        known: [core::ptr::null_mut(); 4],
+        targets: core::ptr::null(),
+        ignored: 0,
+        states: core::ptr::null_mut(),
+        row_states: core::ptr::null_mut(),
+        states_of_row: 0,
+        leaves: 1,
+        blocks: 1,
+        run: 0,
+        period: 0,
+        shown: 0,
+        ahead: 0,
+        numbers: [0; 2],
+        before: 0,
+        others: 0,
+    };
+
     /// The same flags, but [wide](Arguments::is_wide) if all of this is of whole vectors of an element's type: addresses, strides, and lengths.
     #[must_use]
     pub fn widened(self, element: Type) -> Self {
@@ -253,13 +298,18 @@ impl RowLaunch {
     }
 
     /// The [arguments](Self::arguments) of a launch that is [plain](Self::is_plain): what is known of it is a constant.
+    ///
+    /// # Safety
+    ///
+    /// As [`arguments`](Self::arguments).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
-    pub fn plain_arguments<T: Element>(&self) -> Arguments<T> {
+    pub unsafe fn plain_arguments<T: Element>(&self) -> Arguments<T> {
+        // SAFETY: passed on to the caller.
+        let arguments: Arguments<T> = unsafe { self.arguments() };
         let Some(own) = Floats::of(T::ELEMENT) else {
-            return self.arguments();
+            return arguments;
         };
-        let arguments: Arguments<T> = self.arguments();
         let column = |weights: Weights| Weights {
             floats: if let Floats::F32 = weights.floats {
                 Floats::F32
@@ -297,6 +347,18 @@ impl RowLaunch {
         }
     }
 
+    /// What the second array is.
+    #[must_use]
+    pub fn second(&self) -> Second {
+        second_of(self.flags as u32)
+    }
+
+    /// Whether it was found to be [wide](Self::widened).
+    #[must_use]
+    pub fn is_wide(&self) -> bool {
+        self.flags >> WIDE & 1 != 0
+    }
+
     /// The same of another mode.
     #[must_use]
     pub fn of_mode(self, mode: Mode) -> Self {
@@ -317,10 +379,15 @@ impl RowLaunch {
         }
     }
 
-    /// The rest, of a kernel that reads elements of the size of `T`.
+    /// The rest, of a kernel that reads elements of the size of `T`. Whoever has it may read and write what it says is there, and does so within its rows.
+    ///
+    /// # Safety
+    ///
+    /// Pointers are null, or valid for what their fields say, for the whole launch: rows, weights, targets and the layout for reads, and nobody writes them, but this launch its rows where
+    /// it maps them in place; answers, sums, numbers of rows and states for writes, by this launch alone. All threads of the grid run one kernel, in the shape that it was planned for.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
-    pub fn arguments<T: Element>(&self) -> Arguments<T> {
+    pub unsafe fn arguments<T: Element>(&self) -> Arguments<T> {
         let [first, second] = self.arrays;
         let flags = self.flags as u32;
         let weights = |number: usize, at: u32| Weights {
@@ -416,55 +483,55 @@ pub struct Targets {
 #[derive(Clone, Copy)]
 pub struct Arguments<T: Element> {
     /// The rows of both arrays; of the second only how far from its first element, counted in elements.
-    pub rows: Extents<Two<T>>,
+    pub(super) rows: Extents<Two<T>>,
     /// The second's first element.
-    pub other: *const u8,
+    pub(super) other: *const u8,
     /// What the second array is.
-    pub second: Second,
+    pub(super) second: Second,
     /// What elements are multiplied by before others are added.
-    pub factor: f32,
+    pub(super) factor: f32,
     /// What elements are.
-    pub floats: Floats,
+    pub(super) floats: Floats,
     /// Weights and biases.
-    pub columns: Columns,
+    pub(super) columns: Columns,
     /// Where the answers go; nowhere if null.
-    pub out: Rows,
+    pub(super) out: Rows,
     /// Where answers lie, counted from the first, where their elements lie apart.
-    pub to: Extents<u8>,
+    pub(super) to: Extents<u8>,
     /// Where sums with a residual go.
-    pub sums: *mut u8,
+    pub(super) sums: *mut u8,
     /// Where to write what else is known of each row, nowhere if null; or where to read what is [given](crate::rowwise::Given) of each.
-    pub known: [*mut u32; 4],
+    pub(super) known: [*mut u32; 4],
     /// The rows' targets.
-    pub targets: Targets,
+    pub(super) targets: Targets,
     /// What this launch does.
-    pub mode: Mode,
+    pub(super) mode: Mode,
     /// States of leaves: where this launch folds, it writes them.
-    pub states: *mut u32,
+    pub(super) states: *mut u32,
     /// What they were combined to, where this launch maps: the states of rows.
-    pub row_states: *mut u32,
+    pub(super) row_states: *mut u32,
     /// How many states of a row a launch combines that does nothing else, or makes of them what is known of the row.
-    pub states_of_row: u32,
+    pub(super) states_of_row: u32,
     /// Leaves of a row.
-    pub leaves: u32,
+    pub(super) leaves: u32,
     /// Blocks that have a row together: a cluster's, if this launch folds and maps.
-    pub blocks: u32,
+    pub(super) blocks: u32,
     /// Leaves that a warp folds one after the other, where leaves are [folded alone](super::fold_leaves): then nothing is written over a target's element. 0 where they are not.
-    pub run: u32,
+    pub(super) run: u32,
     /// Of row `r` only the first `r mod period + shown` elements are seen; all, if it is 0.
-    pub period: u64,
+    pub(super) period: u64,
     /// Whether all rows, weights and answers are aligned vectors, each whole or absent, rows a stride apart and seen as a whole.
-    pub is_wide: bool,
+    pub(super) is_wide: bool,
     /// How many rows on the one is that blocks which begin about when these end will read: its elements are asked for beforehand. None are, if it is 0.
-    pub ahead: u64,
+    pub(super) ahead: u64,
     /// Whether a row lies along several dimensions, which the layout has.
-    pub is_folded: bool,
+    pub(super) is_folded: bool,
     /// The same as `period`; where it comes to less than nothing, none is.
-    pub shown: i64,
+    pub(super) shown: i64,
     /// Elements of a row that lie before these, in an array that others have: of rows that have [targets](RowOp::TARGETS), which count from the whole row's first.
-    pub before: u64,
+    pub(super) before: u64,
     /// Elements of a row that others have, before these or after; 0 where rows are whole.
-    pub others: u64,
+    pub(super) others: u64,
 }
 
 impl<T: Element> Arguments<T> {

@@ -48,7 +48,8 @@ fn check<T: Element>() {
             launch.columns[0] = core::ptr::without_provenance(16);
         }
         let launch = launch.widened(T::ELEMENT);
-        let (plain, any) = (launch.plain_arguments::<T>(), launch.arguments::<T>());
+        // SAFETY: nothing is read.
+        let (plain, any) = unsafe { (launch.plain_arguments::<T>(), launch.arguments::<T>()) };
         let of = |a: &Arguments<T>| {
             (
                 a.floats,

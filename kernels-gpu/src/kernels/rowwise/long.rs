@@ -9,7 +9,6 @@ use crate::{
     stages::{
         each::each,
         load::words::{Vectors, WORDS},
-        narrow,
         reduce::leaf::{self, Warps},
     },
     tree::{LANES, place, vector_elements},
@@ -37,12 +36,8 @@ const LEAF_WORDS: u32 = LANES * 4 * WORDS as u32;
 /// ```text
 /// lane: copies of 4 leaves to its own places in shared memory ─ each leaf: two looks, 5 shuffles each ─ block and cluster: a state of each leaf ─ map
 /// ```
-///
-/// # Safety
-///
-/// As [`map_leaves`](super::map_leaves); each block has [so many bytes](dynamic_bytes) of dynamic shared memory, and the grid is of whole clusters.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn map_long<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+pub fn map_long<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
     assert!(
         O::Value::ARRAYS == 1 && !O::TARGETS && !O::TAKES_COLUMNS,
         "one array, and nothing given of rows"
@@ -51,16 +46,13 @@ pub unsafe fn map_long<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments:
         return;
     }
     let mut share = Share::new(simt, op.plain(), arguments);
-    // SAFETY: passed on to the caller; each lane reads and writes its own places.
-    unsafe {
-        share.ask_all();
-        share.warps.begin::<S, O>(simt);
-        while share.row < arguments.rows.count {
-            share.fold();
-            let of_row = share.warps.meet(simt, share.op);
-            share.map(of_row);
-            share = share.next();
-        }
+    share.ask_all();
+    share.warps.begin::<S, O>(simt);
+    while share.row < arguments.rows.count {
+        share.fold();
+        let of_row = share.warps.meet(simt, share.op);
+        share.map(of_row);
+        share = share.next();
     }
 }
 
@@ -142,13 +134,9 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
     /// The lane's first vector of a leaf.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn spot(self, number: u32) -> Spot<T> {
-        let first = self.before(number) + u64::from(self.simt.lane()) * vector_elements::<T>() as u64;
-        Spot {
-            row: self.row,
-            start: self.arguments.rows.regular(self.row).start,
-            first,
-            present: narrow(self.simt, u64::saturating_sub(self.seen, first)),
-        }
+        let Self { simt, arguments, .. } = self;
+        let first = self.before(number) + u64::from(simt.lane()) * vector_elements::<T>() as u64;
+        arguments.spot(simt, arguments.regular_start(self.row), first, self.seen)
     }
 
     /// Where the lane's vector of a row of a leaf lies in shared memory.
@@ -159,20 +147,16 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
     }
 
     /// Asks for a leaf.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_long`]; its previous contents are no longer needed.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn ask(self, number: u32) {
+    fn ask(self, number: u32) {
         let Self { simt, arguments, .. } = self;
         let absent = [arguments.absent_word(self.op); WORDS];
         let spot = self.spot(number);
         each!(row < 4 => {
             let spot = spot.further(place::<T>(row, 0));
-            // SAFETY: passed on to the caller.
+            // SAFETY: rows are whole vectors; a block has dynamic shared memory for the leaves of its warps.
             unsafe {
-                if spot.present > 0 {
+                if spot.present() > 0 {
                     simt.copy_input_vector(self.at(number, row), arguments.first(spot).cast());
                 } else {
                     simt.store_dynamic_vector(self.at(number, row), absent);
@@ -182,43 +166,30 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
     }
 
     /// Asks for all leaves.
-    ///
-    /// # Safety
-    ///
-    /// As [`ask`](Self::ask).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn ask_all(self) {
+    fn ask_all(self) {
         let mut number = self.simt.opaque(0);
         while number < LEAVES_OF_A_WARP {
-            // SAFETY: passed on to the caller.
-            unsafe { self.ask(number) };
+            self.ask(number);
             number = self.simt.opaque(number + 1);
         }
     }
 
     /// What the lane has of a leaf.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_long`]; the copies are done.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn lane(self, number: u32) -> Lane<S, T, O, Plain, 4> {
+    fn lane(self, number: u32) -> Lane<S, T, O, Plain, 4> {
         let Self {
             simt, op, arguments, ..
         } = self;
         let mut words: Vectors<4> = [[0; WORDS]; 4];
-        // SAFETY: passed on to the caller.
+        // SAFETY: a block has dynamic shared memory for the leaves of its warps.
         each!(row < 4 => unsafe { words[row] = simt.load_dynamic_vector(self.at(number, row)) });
         Lane::loaded(simt, op, arguments, self.spot(number), words)
     }
 
     /// Folds all leaves, once they are there, and keeps their states and references.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_long`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn fold(self) {
+    fn fold(self) {
         let Self {
             simt,
             op,
@@ -229,14 +200,11 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
         simt.wait_for_copies();
         let mut number = simt.opaque(0);
         while number < LEAVES_OF_A_WARP {
-            // SAFETY: passed on to the caller.
-            let mut lane = unsafe { self.lane(number) };
+            let mut lane = self.lane(number);
             if O::ADDS && arguments.second == Second::Residual {
-                // SAFETY: as above; it is written and added once.
-                unsafe {
-                    lane.add_residual();
-                    each!(row < 4 => simt.store_dynamic_vector(self.at(number, row), lane.firsts[row]));
-                }
+                lane.add_residual();
+                // SAFETY: as above.
+                each!(row < 4 => unsafe { simt.store_dynamic_vector(self.at(number, row), lane.firsts[row]) });
             }
             let len = u64::saturating_sub(self.seen, self.before(number)).min(Arguments::<T>::leaf::<O>());
             let (_, leaf) = leaf::fold::<S, T, O, _, 4>(simt, op, lane, len as u32);
@@ -249,12 +217,8 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
     }
 
     /// Maps all leaves, and asks for those of the next row in their places.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_long`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn map(self, of_row: O::State) {
+    fn map(self, of_row: O::State) {
         let Self {
             simt,
             op,
@@ -266,27 +230,24 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
         let next = self.next();
         let mut number = simt.opaque(0);
         while number < LEAVES_OF_A_WARP && warps.leaf + number < warps.leaves {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let mut lane = self.lane(number);
-                lane.ask();
-                let reference = f32::from_bits(simt.load_shared(self.at_reference(number)));
-                let factors = op.factors(reference, warps.kept(simt, op, number), of_row, seen, [0.0; 2]);
-                let writer = Writer {
-                    lane,
-                    reference,
-                    factors,
-                };
-                writer.write();
-                if next.row < arguments.rows.count {
-                    next.ask(number);
-                }
+            let mut lane = self.lane(number);
+            lane.ask();
+            let reference = f32::from_bits(simt.load_shared(self.at_reference(number)));
+            let leaf = Some(warps.kept(simt, op, number));
+            let factors = op.factors(reference, leaf, of_row, seen, [0.0; 2]);
+            let writer = Writer {
+                lane,
+                reference,
+                factors,
+            };
+            writer.write();
+            if next.row < arguments.rows.count {
+                next.ask(number);
             }
             number = simt.opaque(number + 1);
         }
         if warps.leaf == 0 && simt.lane() == 0 {
-            // SAFETY: passed on to the caller; each row has one such lane.
-            unsafe { arguments.note(simt, op, row, of_row, seen, [0.0; 2]) };
+            arguments.note(simt, op, row, of_row, seen, [0.0; 2]);
         }
     }
 

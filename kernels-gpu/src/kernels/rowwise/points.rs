@@ -2,10 +2,10 @@
 
 use super::Way;
 #[cfg(target_arch = "nvptx64")]
-use super::sum_columns;
+use super::{NormF64, map_doubles, sum_columns};
 use crate::{
     element::Type,
-    kernels::{Entry, LIBRARY, LaunchBounds, Library, row_entries::RowBounds},
+    kernels::{Entry, Kernel, LIBRARY, LaunchBounds, Library, row_entries::RowBounds},
     rowwise::{
         CrossEntropy, LayerNorm, LogSoftmax, LogSoftmaxGradient, NormGradient, RmsNorm, Softmax, SoftmaxGradient,
     },
@@ -40,14 +40,33 @@ impl Library {
 #[must_use]
 pub fn find_columns(element: Type) -> Option<&'static Entry> {
     Floats::of(element)?;
-    COLUMNS.iter().find(|entry| entry.element.bytes() == element.bytes())
+    FURTHER[..2]
+        .iter()
+        .find(|entry| entry.element.bytes() == element.bytes())
 }
 
-/// The entries that sum columns.
-static COLUMNS: [Entry; 2] = [
+/// The entry that maps rows of f64.
+#[must_use]
+pub fn find_doubles() -> &'static Entry {
+    &FURTHER[2]
+}
+
+/// The entries of no operation: what sums columns, and what maps rows of f64.
+static FURTHER: [Entry; 3] = [
     columns("norm_column_gradient_b32", Type::F32),
     columns("norm_column_gradient_b16", Type::Bf16),
+    doubles(),
 ];
+
+const fn doubles() -> Entry {
+    Entry {
+        element: Type::F64,
+        max_threads: 128,
+        min_blocks: Some(8),
+        fuses: true,
+        ..Entry::of_no_operator("norm_map_f64", "rows", Kernel::Row, 2)
+    }
+}
 
 const fn columns(name: &'static str, element: Type) -> Entry {
     let names = ["norm_column_gradient", name, "rows"];
@@ -63,7 +82,7 @@ macro_rules! points {
     ($($op:ident: $operation:ty, leaf [$leaf:literal $leaf_bf16:literal $leaf_f16:literal], any [$any:literal $any_16:literal] $(, $more:ident [$room:literal $room_16:literal])* = |$params:ident| $value:expr;)*) => {
         crate::row_entries! {
             pub ENTRIES of LIBRARY, in "rows",
-            if all(feature = "entries", any(not(warpfold_part), warpfold_part = "rows")), with [&COLUMNS];
+            if all(feature = "entries", any(not(warpfold_part), warpfold_part = "rows")), with [&FURTHER];
             states {
                 scaled: Softmax, STATES, |params| Softmax { scale: params.scale(), zero_if_masked: false };
                 moments: LayerNorm, STATES, |_params| LayerNorm { epsilon: 0.0 };
@@ -82,6 +101,10 @@ macro_rules! points {
 
         points!(@columns "norm_column_gradient_b32", Type::F32, u32);
         points!(@columns "norm_column_gradient_b16", Type::Bf16, u16);
+        crate::row_entries! {
+            @point all(feature = "entries", any(not(warpfold_part), warpfold_part = "rows")), "norm_map_f64", doubles(),
+            |params, simt, passed = arguments::<f64>| map_doubles(simt, NormF64::of_params(params), passed)
+        }
     };
     (@room known $room:literal $room_16:literal) => { $room };
     (@room $more:ident $room:literal $room_16:literal) => { [$room, $room_16] };
@@ -94,7 +117,7 @@ macro_rules! points {
 }
 
 points! {
-    softmax: Softmax, leaf [1024 1024 1024], any [1024 1024], short [8 7], long [3 0], fold [8 8], twice [1024 896], added [1024 512], known [4 4]
+    softmax: Softmax, leaf [1024 1024 1024], any [1024 1024], short [8 7], long [3 0], fold [8 8], added [1024 512], known [4 4]
         = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag };
     log_softmax: LogSoftmax, leaf [1024 1024 1024], any [1024 1024], short [8 8], long [3 0], added [1024 512]
         = |params| LogSoftmax { scale: params.scale() };

@@ -52,12 +52,8 @@ pub(super) struct Lane<S, T: Element, O, V, const N: usize> {
 
 impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V, N> {
     /// Reads it.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_leaves`](super::map_leaves).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn read(
+    pub(super) fn read(
         simt: S,
         op: O,
         arguments: Arguments<T>,
@@ -67,18 +63,15 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     ) -> Self {
         let mut lane = Self::unread(simt, op, arguments, spot, apart, reach);
         let [absent, second] = op.absent().each();
-        // SAFETY: passed on to the caller.
-        unsafe {
-            lane.firsts = lane.vectors(Arguments::first, arguments.rows.around.0, absent, lane.signs());
-            if O::Value::ARRAYS == 2 {
-                lane.seconds = lane.others(second);
-            } else if V::ADDED {
-                lane.seconds = lane.others(-0.0);
-            } else if O::MASKS && !V::PLAIN && arguments.second == Second::Mask {
-                lane.mask(absent);
-            } else if O::ADDS && arguments.second == Second::Residual {
-                lane.add_residual();
-            }
+        lane.firsts = lane.vectors(Arguments::first, arguments.rows.around.0, absent, lane.signs());
+        if O::Value::ARRAYS == 2 {
+            lane.seconds = lane.others(second);
+        } else if V::ADDED {
+            lane.seconds = lane.others(-0.0);
+        } else if O::MASKS && !V::PLAIN && arguments.second == Second::Mask {
+            lane.mask(absent);
+        } else if O::ADDS && arguments.second == Second::Residual {
+            lane.add_residual();
         }
         if O::MASKS && V::PLAIN && apart.is_none() && arguments.period != 0 {
             lane.hide(absent);
@@ -128,29 +121,14 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     }
 
     /// Vectors of the second array.
-    ///
-    /// # Safety
-    ///
-    /// As [`read`](Self::read).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn others(self, absent: f32) -> Vectors<N> {
-        // SAFETY: passed on to the caller.
-        unsafe { self.vectors(Arguments::second, self.arguments.rows.around.1, absent, 0) }
+    fn others(self, absent: f32) -> Vectors<N> {
+        self.vectors(Arguments::second, self.arguments.rows.around.1, absent, 0)
     }
 
     /// Vectors of one of the arrays.
-    ///
-    /// # Safety
-    ///
-    /// As [`read`](Self::read).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn vectors(
-        self,
-        at: fn(Arguments<T>, Spot<T>) -> *const T,
-        around: Around,
-        absent: f32,
-        signs: u32,
-    ) -> Vectors<N> {
+    fn vectors(self, at: fn(Arguments<T>, Spot<T>) -> *const T, around: Around, absent: f32, signs: u32) -> Vectors<N> {
         let Self {
             simt, arguments, spot, ..
         } = self;
@@ -161,16 +139,16 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         if self.is_wide {
             each!(row < N, 4 => {
                 let spot = self.spot_of(row);
-                // SAFETY: passed on to the caller.
+                // SAFETY: where an element is visible, all of an aligned vector is there.
                 words[row] = unsafe {
-                    simt.load_input_vector_if(spot.present > 0, at(arguments, spot).cast(), [word; WORDS])
+                    simt.load_input_vector_if(spot.present() > 0, at(arguments, spot).cast(), [word; WORDS])
                 };
             });
         } else {
             let of_element = if T::BYTES == 2 { word & 0xffff } else { word };
             let filler = Some(T::from_bits(of_element.into()));
-            // SAFETY: passed on to the caller.
-            words = unsafe { load::<S, T, _, N>(simt, Ragged, at(arguments, spot), spot.present, around, filler) };
+            // SAFETY: so many elements are there, and all memory around them.
+            words = unsafe { load::<S, T, _, N>(simt, Ragged, at(arguments, spot), spot.present(), around, filler) };
         }
         if signs != 0 {
             each!(row < N, 4 => words[row] = words[row].map(|word| word ^ signs));
@@ -189,27 +167,23 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     }
 
     /// What a mask takes away becomes absent.
-    ///
-    /// # Safety
-    ///
-    /// As [`read`](Self::read).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn mask(&mut self, absent: f32) {
+    fn mask(&mut self, absent: f32) {
         let Self {
             simt, arguments, spot, ..
         } = *self;
         let around = arguments.rows.around.1;
         let mut mask = [[0; WORDS]; N];
-        // SAFETY: passed on to the caller.
+        // SAFETY: the mask has a byte for each element that is visible.
         unsafe {
             if self.is_wide {
                 each!(row < N, 4 => {
                     let spot = self.spot_of(row);
-                    let [word] = Aligned.mask::<S, T, 1>(simt, arguments.other(spot, 1), spot.present, around);
+                    let [word] = Aligned.mask::<S, T, 1>(simt, arguments.other(spot, 1), spot.present(), around);
                     mask[row] = word;
                 });
             } else {
-                mask = Ragged.mask::<S, T, N>(simt, arguments.other(spot, 1), spot.present, around);
+                mask = Ragged.mask::<S, T, N>(simt, arguments.other(spot, 1), spot.present(), around);
             }
         }
         let absent = arguments.floats.simple_bits(absent);
@@ -228,7 +202,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     fn hide(&mut self, absent: f32) {
         let absent = self.arguments.floats.simple_bits(absent);
         each!(row < N, 4 => {
-            let present = self.spot_of(row).present;
+            let present = self.spot_of(row).present();
             each!(word < WORDS, 4 => {
                 let left = u32::saturating_sub(present, (word * 4 / T::BYTES) as u32);
                 let hidden = match T::BYTES {
@@ -244,16 +218,11 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     }
 
     /// Adds a residual; each sum is rounded, and written if that is asked for.
-    ///
-    /// # Safety
-    ///
-    /// As [`read`](Self::read).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn add_residual(&mut self) {
+    pub(super) fn add_residual(&mut self) {
         let arguments = self.arguments;
         let floats = arguments.floats;
-        // SAFETY: passed on to the caller.
-        let others = unsafe { self.others(-0.0) };
+        let others = self.others(-0.0);
         each!(row < N, 4 => {
             let a = floats.unpack::<T>(self.firsts[row]);
             let b = floats.unpack::<T>(others[row]);
@@ -266,26 +235,25 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
             });
         });
         if !arguments.sums.is_null() && arguments.mode != Mode::Fold {
-            // SAFETY: passed on to the caller; each vector has one lane.
-            unsafe { self.store_sums() };
+            self.store_sums();
         }
     }
 
-    /// # Safety
-    ///
-    /// As [`read`](Self::read).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn store_sums(self) {
+    fn store_sums(self) {
         let Self { simt, arguments, .. } = self;
         let to = |spot: Spot<T>| {
-            let of_row = (spot.row as i64 * arguments.out.stride) as isize;
-            arguments.sums.cast::<T>().wrapping_offset(of_row + spot.first as isize)
+            let of_row = (spot.row() as i64 * arguments.out.stride) as isize;
+            arguments
+                .sums
+                .cast::<T>()
+                .wrapping_offset(of_row + spot.first() as isize)
         };
         if self.is_wide {
             each!(row < N, 4 => {
                 let spot = self.spot_of(row);
-                if spot.present > 0 {
-                    // SAFETY: passed on to the caller.
+                if spot.present() > 0 {
+                    // SAFETY: sums lie as the answers do, and each vector has one lane.
                     unsafe { simt.store_vector(to(spot).cast(), self.firsts[row]) };
                 }
             });
@@ -295,9 +263,9 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         while row < N as u32 {
             let at = to(lane.spot);
             let words = lane.firsts[0];
-            each!(column < vector_elements::<T>() => if (column as u32) < lane.spot.present {
+            each!(column < vector_elements::<T>() => if (column as u32) < lane.spot.present() {
                 let at = at.wrapping_add(column);
-                // SAFETY: passed on to the caller.
+                // SAFETY: as above, of an element.
                 unsafe {
                     if T::BYTES == 2 {
                         simt.store_short(at.cast(), words[column / 2 % WORDS] >> (16 * (column % 2)));
@@ -329,8 +297,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
             let given = self.given[if self.apart.is_some() { row } else { 0 }];
             each!(half < vector_elements::<T>() / WORDS, 2 => {
                 let before = half * WORDS;
-                // SAFETY: as the rows were read, and no further than those.
-                let columns = unsafe { self.columns(row, half, self.spot_of(row).present) };
+                let columns = self.columns(row, half);
                 each!(i < WORDS, 4 => {
                     let value = &mut values[before + i];
                     *value = op.take(*value, columns.column(i), given);
@@ -390,14 +357,14 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Packed<O, N> for
             }
         });
         if O::TAKES_COLUMNS {
-            self.spot.first += u64::from(simt.opaque(0));
+            self.spot = self.spot.opaque(simt);
         }
         self
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn has(&self, row: usize, column: usize) -> bool {
-        let present = self.spot_of(row).present;
+        let present = self.spot_of(row).present();
         // Vectors of plain launches are whole or absent, but for what is hidden.
         let first = if V::PLAIN && !O::MASKS { 0 } else { column };
         (first as u32) < present

@@ -18,30 +18,19 @@ use crate::{
 /// ```text
 /// lane: a vector of each of N rows ─ first look ─ a row's lanes: a transposing butterfly ─ second look: the same ─ map, by factors that one lane of a row made
 /// ```
-///
-/// # Safety
-///
-/// As [`map_leaves`](super::map_leaves).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn map_short<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+pub fn map_short<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
     const { assert!(ROWS == 4, "rows of a leaf, of one array and of two") };
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if O::Value::ARRAYS == 1 {
-            short::<S, T, O, 4>(simt, op, arguments);
-        } else {
-            short::<S, T, O, 2>(simt, op, arguments);
-        }
+    if O::Value::ARRAYS == 1 {
+        short::<S, T, O, 4>(simt, op, arguments);
+    } else {
+        short::<S, T, O, 2>(simt, op, arguments);
     }
 }
 
 /// [`map_short`], as many rows at once as a leaf has.
-///
-/// # Safety
-///
-/// As [`map_leaves`](super::map_leaves).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, arguments: Arguments<T>) {
+fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, arguments: Arguments<T>) {
     let op = op.plain();
     let Width::Lanes(lanes) = Width::of(T::ELEMENT, arguments.rows.len) else {
         return;
@@ -50,27 +39,19 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, a
     let each_lanes = LANES / lanes;
     let first = u64::from(simt.lane() % lanes) * vector_elements::<T>() as u64;
     let before = warp * u64::from(K as u32 * each_lanes) + u64::from(simt.lane() / lanes);
-    // SAFETY: passed on to the caller.
-    let mut lane = unsafe {
-        let spot = arguments.wide_spot(before, first);
-        let apart = Some(each_lanes.into());
-        let mut lane = Lane::<S, T, O, Plain, K>::read(simt, op, arguments, spot, apart, Reach::Vectors);
-        lane.ask();
-        lane
-    };
+    let (spot, apart) = (arguments.wide_spot(before, first), Some(each_lanes.into()));
+    let mut lane = Lane::<S, T, O, Plain, K>::read(simt, op, arguments, spot, apart, Reach::Vectors);
+    lane.ask();
     if O::TAKES_COLUMNS {
         each!(slot < K, 4 => {
-            let spot = lane.spot_of(slot);
-            // SAFETY: passed on to the caller.
-            lane.given[slot] = unsafe { arguments.given::<S, O>(simt, spot.row, spot.start.0) };
+            lane.given[slot] = arguments.given::<S, O>(simt, lane.spot_of(slot).start());
         });
     }
     let slots = Slots::<S, K>::of(simt, lanes);
     let row = |number: u32| before + u64::from(slots.slot(number) * each_lanes);
     let len = |number: usize| arguments.there(row(number as u32)) as u32;
     // A target's element is a load that waits for another: both are under way while rows are folded.
-    // SAFETY: passed on to the caller.
-    let given = |row: u64| unsafe { arguments.given::<S, O>(simt, row, arguments.rows.regular(row).start.0) };
+    let given = |row: u64| arguments.given::<S, O>(simt, arguments.regular_start(row));
     let mut target = if O::TARGETS { given(row(0)) } else { [0.0; 2] };
     let (lane, references, leaves) = leaf::fold_short::<S, T, O, _, K>(op, lane, slots, len);
     // A target's answer is another's: rows of those that map are a leaf's.
@@ -78,10 +59,9 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, a
         let lane = if O::KEEPS { lane } else { lane.again() };
         let factors = slots.each(|number| {
             let (Leaf { reference, state }, given) = (leaves[number], nth(slots.slot(number as u32), lane.given));
-            op.factors_alone(reference, state, arguments.rows.len, given)
+            op.factors(reference, None, state, arguments.rows.len, given)
         });
-        // SAFETY: passed on to the caller; each row has these lanes alone.
-        unsafe { write::write_short(lane, references, slots.handed(factors)) };
+        write::write_short(lane, references, slots.handed(factors));
     }
     if !arguments.notes::<O>() || !slots.finishes() {
         return;
@@ -94,8 +74,7 @@ unsafe fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, a
             target = given(row);
         }
         if row < arguments.rows.count {
-            // SAFETY: passed on to the caller; each row has one such lane.
-            unsafe { arguments.note(simt, op, row, leaves[0].state, arguments.rows.len, target) };
+            arguments.note(simt, op, row, leaves[0].state, arguments.rows.len, target);
         }
         leaves = leaf::turned(leaves);
         number = simt.opaque(number + 1);

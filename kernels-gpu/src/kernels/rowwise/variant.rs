@@ -6,17 +6,11 @@ pub trait Variant: Copy + Send + Sync {
     const PLAIN: bool;
     /// Whether another array is added.
     const ADDED: bool;
-    /// Whether what was read is forgotten while states meet, and read again to be mapped.
-    const TWICE: bool = false;
 }
 
 /// Of [plain](super::RowLaunch::is_plain) launches.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain;
-
-/// The same, for rows that are read twice: softmax's form between the one that reads a row once and separate launches, to compare.
-#[derive(Clone, Copy, Debug)]
-pub struct Twice;
 
 /// Of all launches in which no array is added.
 #[derive(Clone, Copy, Debug)]
@@ -29,12 +23,6 @@ pub struct Added;
 impl Variant for Plain {
     const PLAIN: bool = true;
     const ADDED: bool = false;
-}
-
-impl Variant for Twice {
-    const PLAIN: bool = true;
-    const ADDED: bool = false;
-    const TWICE: bool = true;
 }
 
 impl Variant for Any {

@@ -13,8 +13,6 @@ pub enum Way {
     Leaf,
     /// [`map_long`](super::map_long), where there are clusters.
     Long,
-    /// [`map_leaves`](super::map_leaves) of plain launches, which reads rows [twice](super::Twice).
-    Twice,
     /// [`map_leaves`](super::map_leaves) of [`Any`](super::Any).
     Any,
     /// [`map_leaves`](super::map_leaves), another array being [`Added`](super::Added).
@@ -34,7 +32,6 @@ impl Way {
             Self::Fold => "_fold_",
             Self::Leaf => "_leaf_",
             Self::Long => "_long_",
-            Self::Twice => "_twice_",
             Self::Any => "_any_",
             Self::Added => "_added_",
             Self::Apart => "_apart_",

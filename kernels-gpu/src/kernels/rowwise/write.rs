@@ -25,12 +25,8 @@ pub(super) struct Writer<S, T: Element, O: RowOp, V, const N: usize> {
 
 impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, V, N> {
     /// Maps and writes it: vector by vector, if they are whole or absent.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_leaves`](super::map_leaves).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn write(mut self) {
+    pub(super) fn write(mut self) {
         let Lane {
             simt, arguments, spot, ..
         } = self.lane;
@@ -42,36 +38,27 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
                 self.lane = self.lane.again();
             }
             // Weights and biases are asked for a row ahead: those of all take too many registers.
-            // SAFETY: passed on to the caller.
-            unsafe {
-                self.lane.ask_late(0);
-                each!(row < N, 4 => {
-                    self.lane.ask_late(row + 1);
-                    self.write_vector(row);
-                });
-            }
+            self.lane.ask_late(0);
+            each!(row < N, 4 => {
+                self.lane.ask_late(row + 1);
+                self.write_vector(row);
+            });
         } else {
             let mut row = simt.opaque(0);
             while row < N as u32 {
-                // SAFETY: passed on to the caller.
-                unsafe { self.write_vector(0) };
+                self.write_vector(0);
                 self.lane = self.lane.next_row();
                 row = simt.opaque(row + 1);
             }
         }
         if O::TARGETS {
-            // SAFETY: passed on to the caller.
-            unsafe { self.write_target(spot.first) };
+            self.write_target(spot.first());
         }
     }
 
     /// Maps and writes the vector of a row.
-    ///
-    /// # Safety
-    ///
-    /// As [`write`](Self::write).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn write_vector(self, row: usize) {
+    pub(super) fn write_vector(self, row: usize) {
         let Lane {
             simt,
             arguments,
@@ -80,52 +67,45 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
         } = self.lane;
         let spot = self.lane.spot_of(row);
         let most = vector_elements::<T>();
-        let to = arguments.out.row(spot.row);
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if is_wide {
-                // What is not seen has an answer, too.
-                let is_there = if V::PLAIN && O::MASKS && self.lane.apart.is_none() {
-                    spot.first < arguments.rows.len
-                } else {
-                    spot.present > 0
-                };
-                if is_there {
-                    let values = self.mapped(row, most as u32);
-                    arguments
-                        .out
-                        .store(simt, arguments.out.element(to, spot.first), values, most);
-                }
-                return;
+        let to = arguments.out.row(spot.row());
+        if is_wide {
+            // What is not visible has an answer, too.
+            let is_there = if V::PLAIN && O::MASKS && self.lane.apart.is_none() {
+                spot.first() < arguments.rows.len
+            } else {
+                spot.present() > 0
+            };
+            if is_there {
+                let values = self.mapped(row, most as u32);
+                let to = arguments.out.element(to, spot.first());
+                // SAFETY: the row has that vector, which has one lane.
+                unsafe { arguments.out.store(simt, to, values, most) };
             }
-            let left = u64::saturating_sub(arguments.rows.len, spot.first).min(most as u64) as u32;
-            if left == 0 {
-                return;
-            }
-            let values = self.mapped(row, left);
-            each!(column < most => if (column as u32) < left {
-                arguments.out.store_one(simt, to, spot.first + column as u64, values[column]);
-            });
+            return;
         }
+        let left = u64::saturating_sub(arguments.rows.len, spot.first()).min(most as u64) as u32;
+        if left == 0 {
+            return;
+        }
+        let values = self.mapped(row, left);
+        each!(column < most => if (column as u32) < left {
+            // SAFETY: the row has that element, which has one lane.
+            unsafe { arguments.out.store_one(simt, to, spot.first() + column as u64, values[column]) };
+        });
     }
 
     /// What becomes of the vector of a row, of which so many elements are there.
-    ///
-    /// # Safety
-    ///
-    /// As [`write`](Self::write).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn mapped(&self, row: usize, left: u32) -> Held<f32> {
+    fn mapped(&self, row: usize, left: u32) -> Held<f32> {
         let op = self.lane.op;
         let of = self.lane.vector(row);
         let mut values = [0.0; MOST];
         // Half a vector at a time: weights take many registers.
         each!(half < vector_elements::<T>() / WORDS, 2 => {
             let before = half * WORDS;
-            // SAFETY: passed on to the caller.
-            let columns = unsafe { self.lane.columns(row, half, left) };
+            let columns = self.lane.first_columns(row, half, left);
             each!(i < WORDS, 4 => {
-                let beside = op.beside(of[before + i], self.reference);
+                let beside = op.relative(of[before + i], self.reference);
                 values[before + i] = op.map(beside, self.factors, columns.column(i));
             });
         });
@@ -133,12 +113,8 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
     }
 
     /// What becomes of the row's target, if it is among the lane's elements, of which the first is said.
-    ///
-    /// # Safety
-    ///
-    /// As [`write`](Self::write).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn write_target(self, first: u64) {
+    pub(super) fn write_target(self, first: u64) {
         let Lane {
             simt,
             op,
@@ -147,28 +123,26 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
             given,
             ..
         } = self.lane;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let target = arguments.target(simt, spot.row);
-            let here = arguments.here(target) as u64;
-            let further = here.wrapping_sub(first);
-            let is_mine = further < place::<T>(N, 0) && further % place::<T>(1, 0) < vector_elements::<T>() as u64;
-            if is_mine && here < arguments.rows.len && target != arguments.targets.ignored {
-                let beside = op.beside(O::value_of(given[0][0]), self.reference);
-                let value = op.at_target(beside, self.factors);
-                arguments.out.store_one(simt, arguments.out.row(spot.row), here, value);
-            }
+        let target = arguments.target(simt, spot.row());
+        let here = arguments.here(target) as u64;
+        let further = here.wrapping_sub(first);
+        let is_mine = further < place::<T>(N, 0) && further % place::<T>(1, 0) < vector_elements::<T>() as u64;
+        if is_mine && here < arguments.rows.len && target != arguments.targets.ignored {
+            let relative = op.relative(O::value_of(given[0][0]), self.reference);
+            let value = op.at_target(relative, self.factors);
+            // SAFETY: the row has that element, which has one lane.
+            unsafe {
+                arguments
+                    .out
+                    .store_one(simt, arguments.out.row(spot.row()), here, value)
+            };
         }
     }
 }
 
 /// Maps and writes the vectors of short rows, of plain launches: what weights and biases they have is read once for all of them.
-///
-/// # Safety
-///
-/// As [`map_short`](super::map_short).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) unsafe fn write_short<S: Simt, T: Element, O: RowOp, V: Variant, const K: usize>(
+pub(super) fn write_short<S: Simt, T: Element, O: RowOp, V: Variant, const K: usize>(
     lane: Lane<S, T, O, V, K>,
     references: [f32; K],
     factors: [O::Factors; K],
@@ -184,12 +158,11 @@ pub(super) unsafe fn write_short<S: Simt, T: Element, O: RowOp, V: Variant, cons
     let mut words = [[0; WORDS]; K];
     each!(half < vector_elements::<T>() / WORDS, 2 => {
         let before = half * WORDS;
-        // SAFETY: passed on to the caller.
-        let columns = unsafe { lane.columns(0, half, spot.present) };
+        let columns = lane.first_columns(0, half, spot.present());
         each!(row < K, 4 => {
             let (of, mut values) = (lane.vector(row), [0.0; WORDS]);
             each!(i < WORDS, 4 => {
-                values[i] = op.map(op.beside(of[before + i], references[row]), factors[row], columns.column(i));
+                values[i] = op.map(op.relative(of[before + i], references[row]), factors[row], columns.column(i));
             });
             if T::BYTES == 2 {
                 words[row][2 * half % WORDS] = floats.narrow(values[0], values[1]);
@@ -200,10 +173,13 @@ pub(super) unsafe fn write_short<S: Simt, T: Element, O: RowOp, V: Variant, cons
         });
     });
     let bytes = T::BYTES as i64;
-    let start = arguments.out.row(spot.row).wrapping_add(T::BYTES * spot.first as usize);
+    let start = arguments
+        .out
+        .row(spot.row())
+        .wrapping_add(T::BYTES * spot.first() as usize);
     let pitch = lane.apart.unwrap_or(0) as i64 * arguments.out.stride * bytes;
-    each!(row < K, 4 => if lane.spot_of(row).present > 0 {
-        // SAFETY: passed on to the caller; each vector has one lane.
+    each!(row < K, 4 => if lane.spot_of(row).present() > 0 {
+        // SAFETY: the row has that vector, which has one lane.
         unsafe { simt.store_vector(start.wrapping_offset((pitch * row as i64) as isize).cast(), words[row]) };
     });
 }
@@ -217,34 +193,23 @@ impl<T: Element> Arguments<T> {
     }
 
     /// Writes what else is known of a row.
-    ///
-    /// # Safety
-    ///
-    /// As [`map_leaves`](super::map_leaves); one lane of the row calls this.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn note<S: Simt, O: RowOp>(
-        self,
-        simt: S,
-        op: O,
-        row: u64,
-        state: O::State,
-        seen: u64,
-        given: Given,
-    ) {
+    pub(super) fn note<S: Simt, O: RowOp>(self, simt: S, op: O, row: u64, state: O::State, seen: u64, given: Given) {
         if !self.notes::<O>() {
             return;
         }
+        debug_assert!(row < self.rows.count, "a row that is there");
         let mut given = given;
         let kept = self.target_kept();
         if O::TARGETS && self.mode == Mode::Map && self.run == 0 && !kept.is_null() {
             // An answer may have been written over the target's element: it lies here since the launch before.
-            // SAFETY: passed on to the caller.
+            // SAFETY: there is a number for each row.
             given[0] = f32::from_bits(unsafe { simt.load(kept.wrapping_add(row as usize)) });
         }
         let known = op.known(state, seen, given);
         each!(i < 4 => if !self.known[i].is_null() {
             let bits = if known[i].is_nan() { 0x7fc0_0000 } else { known[i].to_bits() };
-            // SAFETY: passed on to the caller.
+            // SAFETY: there is room for a number of each row, which has one such lane.
             unsafe { simt.store(self.known[i].wrapping_add(row as usize), bits) };
         });
     }

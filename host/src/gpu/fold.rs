@@ -7,7 +7,8 @@ use warpfold_kernels::element::{Element, Item};
 use super::{
     Gpu, Prepared, STATE_AT,
     answers::upload,
-    launch::{Bound, check_memory},
+    context::Bound,
+    launch::check_memory,
     ready::Ready,
 };
 use crate::{

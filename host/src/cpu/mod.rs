@@ -20,7 +20,6 @@ pub(crate) mod rowwise;
 mod run;
 mod segments;
 mod short;
-pub(crate) mod source;
 mod states;
 mod strided;
 mod unordered;
@@ -35,18 +34,18 @@ use std::ops::Range;
 
 use erased::{AnyFold, Fold};
 use pulp::Arch;
-use run::RUN;
-use source::One;
 use warpfold_kernels::{element::Element, tree::leaf_elements};
 
 use crate::{
     Error,
-    dynamic::Answers,
-    fold::Extent,
-    operand::Shapes,
+    layout::extent::Extent,
+    operand::{
+        Shapes,
+        source::{One, RUN},
+    },
     ops::{
         OpFacts, Reduction,
-        untyped::{Lens, of_words},
+        untyped::{Answers, Lens, of_words},
     },
     pieces,
     room::room,

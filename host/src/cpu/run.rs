@@ -30,17 +30,14 @@ use super::{
 };
 use crate::ops::untyped::Lens;
 
-/// Leaves in the largest run: 1 MiB, long beside handing it to another thread.
-pub(super) const RUN: usize = 256;
-
-/// Folds at most [`RUN`] leaves; element 0 has index `first`.
+/// Folds at most [`RUN`](crate::operand::source::RUN) leaves; element 0 has index `first`.
 pub(super) fn fold<T: Item, M: Monoid<T>>(arch: Arch, op: M, values: &[T], first: u64) -> M::State {
     let mut state = [op.identity()];
     fold_each(arch, op, values, &[0], Lens::All(values.len()), &mut state);
     op.shift(state[0], first)
 }
 
-/// Folds extents of at most [`RUN`] leaves each: the one that starts at `starts[i]` to `states[i]`,
+/// Folds extents of at most [`RUN`](crate::operand::source::RUN) leaves each: the one that starts at `starts[i]` to `states[i]`,
 /// positions counted from its start. All in one call, for short ones take less time than its buffers.
 pub(super) fn fold_each<T: Item, M: Monoid<T>>(
     arch: Arch,
@@ -232,6 +229,7 @@ mod tests {
     use warpfold_kernels::monoids::{Arg, Extremum, LogSumExp, Mean, NormL2, StdDev, Sum};
 
     use super::*;
+    use crate::operand::source::RUN;
 
     /// Those of the widest instructions there are, of AVX2's, and of none.
     fn is_one<T: Item, M: Monoid<T>>(op: M, values: &[T], first: u64) {

@@ -15,31 +15,22 @@
 use std::{marker::PhantomData, sync::Arc};
 
 use bytemuck::NoUninit;
-use warpfold_kernels::{
-    element::{Element, Item, Masked, Two},
-    monoids::Words,
-};
+use warpfold_kernels::element::{Element, Item, Masked, Two};
 
 #[cfg(feature = "cuda")]
 use crate::operand::{Array as _, Placed};
 use crate::{
     Error, View,
-    cpu::{
-        self,
-        erased::Fold,
+    cpu::{self, erased::Fold},
+    layout::extent::Extent,
+    operand::{
+        AsView, Shapes,
         source::{One, Pair, Source},
     },
-    fold::Extent,
-    layout::Folded,
-    operand::{AsView, Shapes},
-    ops::{
-        AnyOp, Reduction, TakesMask, Where,
-        untyped::{Typed, unpacked},
-    },
-    room::room,
+    ops::{AnyOp, Reduction, TakesMask, Where, untyped::Typed},
 };
 
-pub use crate::pieces::AnyPieces;
+pub use crate::{ops::untyped::Answers, pieces::AnyPieces};
 
 /// Where it is folded.
 #[derive(Clone)]
@@ -135,28 +126,6 @@ impl<'a, T: Element> Arrays<'a, T> {
                 .flatten()
                 .collect(),
         }
-    }
-}
-
-/// Answers, each packed as a file has it: its numbers one after the other, little-endian.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answers {
-    /// The shape of the output; of no axes where all is folded.
-    pub shape: Vec<u64>,
-    /// The answers, in C order.
-    pub bytes: Vec<u8>,
-}
-
-impl Answers {
-    /// As values.
-    pub(crate) fn unpacked<A: Words>(self) -> Result<Folded<A>, Error> {
-        let packed = unpacked::<A>(&self.bytes);
-        let mut answers = room(packed.len() as u64)?;
-        answers.extend(packed);
-        Ok(Folded {
-            shape: self.shape,
-            answers,
-        })
     }
 }
 

@@ -64,6 +64,7 @@ mod ignore_nan;
 mod list;
 mod manifest;
 mod mask;
+pub(crate) mod order;
 mod step;
 pub(crate) mod untyped;
 

@@ -4,26 +4,25 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use thiserror::Error;
 
 use crate::{
-    by_stage,
+    arch, asked, by_stage,
     facts::Violation,
-    generator::{self, Codegen, Generator, stand_in},
+    generator::{Codegen, Generator, stand_in},
     judge::{self, devices_of},
     kernel_crate::KernelCrate,
-    paths,
+    packages, paths,
     process::write_if_changed,
     ptx::Module,
     record,
     report::{self, Build, Report},
     selection::{OF_EACH_SIZE, Selection},
     setup::{self, Tools},
-    wanted::{self, Wanted, wanted},
+    wanted::{self, Wanted},
     weight,
 };
 
@@ -86,7 +85,7 @@ impl Checks {
 pub fn run(args: &Args) -> Result<()> {
     let codegen = match &args.user_crate {
         // Its manifest is for one of them.
-        Some(path) if args.codegen == Codegen::Auto => KernelCrate::users_codegen(path)?.unwrap_or(Codegen::Auto),
+        Some(path) if args.codegen == Codegen::Auto => packages::users_codegen(path)?.unwrap_or(Codegen::Auto),
         _ => args.codegen,
     };
     let tools = setup::find(codegen)?;
@@ -99,8 +98,8 @@ pub fn run(args: &Args) -> Result<()> {
         return by_stage::print(op, arch, &tools);
     }
     let kernels = match &args.user_crate {
-        None => KernelCrate::ours(&tools.generator)?,
-        Some(path) => KernelCrate::users(path, &tools.generator)?,
+        None => packages::ours(&tools.generator)?,
+        Some(path) => packages::users(path, &tools.generator)?,
     };
     let checks = Checks {
         unproven: args.unproven,
@@ -109,7 +108,7 @@ pub fn run(args: &Args) -> Result<()> {
         table: args.table,
     };
     let selection = Selection::parse(&args.operators, &args.types)?;
-    let asked = wanted(&args.arch, &selection, setup::gpu(), &tools.generator)?;
+    let asked = asked::wanted(&args.arch, &selection, setup::gpu(), &tools.generator)?;
     let is_default = args.arch.is_empty() && selection.is_all();
     build(&kernels, &asked, is_default, &tools, checks).map(|_| ())
 }
@@ -120,16 +119,16 @@ pub fn run(args: &Args) -> Result<()> {
 ///
 /// [`IsPart`], where a part of them is there: who had it built has no use for the others, or has yet to ask for them.
 pub fn build_default(tools: &Tools) -> Result<Vec<Build>> {
-    let kernels = KernelCrate::ours(&tools.generator)?;
-    let asked = wanted(&[], &Selection::all(), None, &tools.generator)?;
-    refuse_part(&kernels, &asked, &kernels.stamp(tools)?)?;
+    let kernels = packages::ours(&tools.generator)?;
+    let asked = asked::wanted(&[], &Selection::all(), None, &tools.generator)?;
+    refuse_part(&kernels, &asked, &kernels.stamp(&tools.versions())?)?;
     build(&kernels, &asked, true, tools, Checks::default())
 }
 
 /// Builds what is selected of the kernels for the GPU that is found.
 pub fn build_some(selection: &Selection, tools: &Tools) -> Result<()> {
-    let kernels = KernelCrate::ours(&tools.generator)?;
-    let asked = wanted(&[], selection, setup::gpu(), &tools.generator)?;
+    let kernels = packages::ours(&tools.generator)?;
+    let asked = asked::wanted(&[], selection, setup::gpu(), &tools.generator)?;
     build(&kernels, &asked, false, tools, Checks::default()).map(|_| ())
 }
 
@@ -157,27 +156,28 @@ fn refuse_part(kernels: &KernelCrate, asked: &[Wanted], stamp: &str) -> Result<(
 /// Builds the kernels of the example of a user's crate, which is compiled by rustc's own backend, for the default architectures.
 pub fn build_example() -> Result<()> {
     let tools = setup::ensure(Codegen::Llvm)?;
-    let kernels = KernelCrate::users(&paths::own_operator(), &tools.generator)?;
-    let asked = wanted(&[], &Selection::all(), None, &tools.generator)?;
+    let kernels = packages::users(&paths::own_operator(), &tools.generator)?;
+    let asked = asked::wanted(&[], &Selection::all(), None, &tools.generator)?;
     build(&kernels, &asked, true, &tools, Checks::default()).map(|_| ())
 }
 
 /// Builds and checks the kernels for the default architectures, or the one that is checked with the stand-in, and hands
 /// nothing out.
 pub fn prove_default(tools: &Tools) -> Result<Vec<Build>> {
-    let kernels = KernelCrate::ours(&tools.generator)?;
+    let kernels = packages::ours(&tools.generator)?;
     let asked = match tools.generator {
         Generator::StandIn(_) => {
-            vec![Wanted::all(stand_in::ARCH, &Selection::of_types(&OF_EACH_SIZE)).by(&tools.generator)]
+            let all = Wanted::all(stand_in::ARCH, &Selection::of_types(&OF_EACH_SIZE));
+            vec![asked::by(all, &tools.generator)]
         }
-        _ => wanted(&[], &Selection::all(), None, &tools.generator)?,
+        _ => asked::wanted(&[], &Selection::all(), None, &tools.generator)?,
     };
-    let _lock = lock(&kernels)?;
+    let _lock = kernels.lock()?;
     prove(&kernels, &asked, tools, Checks::default())
 }
 
 fn build(kernels: &KernelCrate, asked: &[Wanted], default: bool, tools: &Tools, checks: Checks) -> Result<Vec<Build>> {
-    let _lock = lock(kernels)?;
+    let _lock = kernels.lock()?;
     remove_stale(kernels, asked, default, tools)?;
     let builds = prove(kernels, asked, tools, checks)?;
     for build in &builds {
@@ -187,21 +187,13 @@ fn build(kernels: &KernelCrate, asked: &[Wanted], default: bool, tools: &Tools, 
     Ok(builds)
 }
 
-/// Two builds at once would mix their files. The lock goes with the file's handle.
-pub fn lock(kernels: &KernelCrate) -> Result<fs::File> {
-    fs::create_dir_all(&kernels.cache).with_context(|| format!("cannot make {}", kernels.cache.display()))?;
-    let lock = fs::File::create(kernels.cache.with_file_name("lock"))?;
-    lock.lock()?;
-    Ok(lock)
-}
-
 /// Compiles and checks what is not up to date; all of it is then in the cache, with what is up to date there and was not asked for.
 fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks) -> Result<Vec<Build>> {
     for wanted in asked {
         tools.generator.knows(&wanted.arch)?;
     }
-    let stamp = kernels.stamp(tools)?;
-    let devices = |arch: &str| checks.devices(generator::number(arch).unwrap_or(0), tools);
+    let stamp = kernels.stamp(&tools.versions())?;
+    let devices = |arch: &str| checks.devices(arch::number(arch).unwrap_or(0), tools);
     let is_kept = |build: &Build| {
         let is_asked = asked.iter().any(|wanted| wanted.arch == build.arch);
         let is_judged =
@@ -279,7 +271,7 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
         wrong.extend(violations);
     }
     // What was recorded just now is part of it, of all architectures.
-    let stamp = kernels.stamp(tools)?;
+    let stamp = kernels.stamp(&tools.versions())?;
     for arch in &current {
         kernels.mark_current(arch, &stamp)?;
     }
@@ -323,7 +315,7 @@ fn gathered(wrong: &[(String, Violation)]) -> Vec<String> {
 /// something older than what is there now, for the host crate embeds all it finds. In a user's crate, those that another code
 /// generator made.
 fn remove_stale(kernels: &KernelCrate, asked: &[Wanted], default: bool, tools: &Tools) -> Result<()> {
-    let stamp = kernels.stamp(tools)?;
+    let stamp = kernels.stamp(&tools.versions())?;
     let stale = |folder: &Path| {
         if kernels.ours {
             return default || !kernels.is_current(folder, &stamp);
@@ -334,7 +326,7 @@ fn remove_stale(kernels: &KernelCrate, asked: &[Wanted], default: bool, tools: &
     let mut report = Report::load(&kernels.ptx);
     for folder in fs::read_dir(&kernels.ptx).into_iter().flatten().flatten() {
         let name = folder.file_name().to_string_lossy().into_owned();
-        let other = generator::number(&name).is_some() && asked.iter().all(|wanted| wanted.arch != name);
+        let other = arch::number(&name).is_some() && asked.iter().all(|wanted| wanted.arch != name);
         if other && stale(&folder.path()) {
             println!(
                 "removing {name}: {}",
@@ -346,11 +338,6 @@ fn remove_stale(kernels: &KernelCrate, asked: &[Wanted], default: bool, tools: &
         }
     }
     Ok(())
-}
-
-/// A duration, to a tenth of a second.
-pub fn seconds(duration: Duration) -> String {
-    format!("{:.1} s", duration.as_secs_f64())
 }
 
 /// Puts the staged files where the host crate finds them, and nothing else beside them.

@@ -10,10 +10,8 @@ use anyhow::{Result, bail};
 use warpfold_kernels::kernels::{self, Kernel};
 
 use crate::{
-    build_ptx,
     generator::Generator,
-    kernel_crate::KernelCrate,
-    report,
+    packages, report,
     selection::{OF_EACH_SIZE, Selection},
     setup::Tools,
     wanted::Wanted,
@@ -71,8 +69,8 @@ pub fn print(op: &str, arch: &str, tools: &Tools) -> Result<()> {
     let Generator::Llvm(compiler) = &tools.generator else {
         bail!("only rustc's own backend writes lines of the source");
     };
-    let kernels = KernelCrate::ours(&tools.generator)?.with_lines();
-    let _lock = build_ptx::lock(&kernels)?;
+    let kernels = packages::ours(&tools.generator)?.with_lines();
+    let _lock = kernels.lock()?;
     let selection = Selection::of_types(&OF_EACH_SIZE);
     let mut parts = Wanted::all(arch, &selection).parts();
     parts.retain(|part| part.name == entry.part);

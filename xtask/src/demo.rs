@@ -10,10 +10,10 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
-    build_ptx::{self, seconds},
+    build_ptx,
     generator::Codegen,
     paths,
-    process::{cargo, lines_of},
+    process::{cargo, lines_of, seconds},
     selection::Selection,
     setup,
 };

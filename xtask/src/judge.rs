@@ -6,8 +6,9 @@ use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 
 use crate::{
+    arch,
     facts::{self, Figures, Violation},
-    generator::{self, Generator},
+    generator::Generator,
     kernel_crate::{KernelCrate, Part},
     process::write_if_changed,
     ptx::Module,
@@ -116,7 +117,7 @@ struct Assembled {
 
 /// Assembles a module for devices that will load it, and judges each.
 fn assemble(ptxas: &Ptxas, file: &Path, arch: &str, devices: &BTreeSet<u32>, members: &[&Part]) -> Result<Assembled> {
-    let arch = generator::number(arch).context("an architecture is a number")?;
+    let arch = arch::number(arch).context("an architecture is a number")?;
     let mut assembled = Assembled {
         own: vec![None; members.len()],
         ..Assembled::default()

@@ -5,18 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
-use serde::Deserialize;
+use anyhow::{Context, Result};
 use warpfold_kernels::kernels::{Entry, Facts, Note};
 
 use crate::{
     facts::{Expected, Violation},
-    generator::{Codegen, Generator, nvvm, stand_in},
-    paths,
-    process::{capture, cargo, write_if_changed},
+    process::write_if_changed,
     ptx::{Bounds, Item, Module},
     selection::entries,
-    setup::Tools,
     stamp,
     wanted::Wanted,
 };
@@ -89,30 +85,6 @@ impl<'a> Part<'a> {
 }
 
 impl KernelCrate {
-    /// This workspace's, with the manifest that a code generator has for it.
-    pub fn ours(generator: &Generator) -> Result<Self> {
-        if let Generator::StandIn(_) = generator {
-            return stand_in::kernels();
-        }
-        let own = paths::root().join("kernels-gpu");
-        let (folder, sources) = match generator {
-            Generator::Nvvm(_) => (paths::nvvm().join("kernels"), nvvm::sources()),
-            _ => (
-                own.clone(),
-                vec![own.join("Cargo.toml"), own.join("src"), own.join("facts")],
-            ),
-        };
-        Ok(Self {
-            folder,
-            package: "warpfold-kernels".to_owned(),
-            library: "warpfold_kernels".to_owned(),
-            sources,
-            ptx: paths::ptx(),
-            cache: paths::target().join("kernels").join(generator.name()),
-            ours: true,
-        })
-    }
-
     /// The same, to be compiled with lines of the source in a cache of its own.
     #[must_use]
     pub fn with_lines(self) -> Self {
@@ -120,40 +92,6 @@ impl KernelCrate {
             cache: self.cache.join("lines"),
             ..self
         }
-    }
-
-    /// The code generator that a user's crate, in `folder`, takes our kernels for, if it says.
-    pub fn users_codegen(folder: &Path) -> Result<Option<Codegen>> {
-        Ok(Package::at(folder)?.codegen())
-    }
-
-    /// A user's, in `folder`.
-    pub fn users(folder: &Path, generator: &Generator) -> Result<Self> {
-        let of_cargo = Package::at(folder)?;
-        let library = of_cargo.library()?;
-        let codegen = of_cargo.codegen();
-        let package = of_cargo.name;
-        let folder = of_cargo.manifest_path.parent().unwrap_or(folder).to_owned();
-        match (codegen, generator) {
-            (Some(Codegen::Llvm), Generator::Nvvm(_)) => bail!(
-                "{package} depends on kernels-gpu, whose manifest is for the code generator llvm: for nvvm, depend on \
-                 kernels-gpu/nvvm/kernels"
-            ),
-            (Some(Codegen::Nvvm), Generator::Llvm(_)) => bail!(
-                "{package} depends on kernels-gpu/nvvm/kernels, whose manifest is for the code generator nvvm: for llvm, \
-                 depend on kernels-gpu"
-            ),
-            _ => {}
-        }
-        Ok(Self {
-            sources: vec![],
-            ptx: folder.join("target/ptx"),
-            cache: folder.join("target/kernels").join(generator.name()),
-            folder,
-            package,
-            library,
-            ours: false,
-        })
     }
 
     /// What is to be made of each entry point of a module: of ours, of those that are wanted; nothing of ours in a user's crate.
@@ -225,9 +163,16 @@ impl KernelCrate {
     }
 
     /// What the PTX and the checks depend on, as a short text: sources, compiler, assembler, and what of this program makes and checks it.
-    pub fn stamp(&self, tools: &Tools) -> Result<String> {
-        let assembler = tools.ptxas.as_ref().map_or("none", |ptxas| &ptxas.version);
-        stamp::of(&self.sources, &[&tools.generator.version(), assembler])
+    pub fn stamp(&self, [generator, assembler]: &[String; 2]) -> Result<String> {
+        stamp::of(&self.sources, &[generator, assembler])
+    }
+
+    /// Two builds at once would mix their files. The lock goes with the file's handle.
+    pub fn lock(&self) -> Result<fs::File> {
+        fs::create_dir_all(&self.cache).with_context(|| format!("cannot make {}", self.cache.display()))?;
+        let lock = fs::File::create(self.cache.with_file_name("lock"))?;
+        lock.lock()?;
+        Ok(lock)
     }
 
     /// Entry points that are wanted and that the PTX has not.
@@ -260,108 +205,10 @@ impl KernelCrate {
     }
 }
 
-/// What cargo says of a user's package.
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-    manifest_path: PathBuf,
-    targets: Vec<Target>,
-    dependencies: Vec<Dependency>,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    name: String,
-    kind: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Dependency {
-    path: Option<PathBuf>,
-}
-
-impl Package {
-    /// The package in `folder`.
-    fn at(folder: &Path) -> Result<Self> {
-        let folder = folder
-            .canonicalize()
-            .with_context(|| format!("no crate at {}", folder.display()))?;
-        let manifest = folder.join("Cargo.toml");
-        let said = capture(
-            cargo()
-                .args(["metadata", "--format-version=1", "--no-deps", "--manifest-path"])
-                .arg(&manifest),
-        )?;
-        Self::of(&said, &manifest)
-    }
-
-    /// The package at `manifest`, from `cargo metadata`.
-    fn of(metadata: &str, manifest: &Path) -> Result<Self> {
-        #[derive(Deserialize)]
-        struct Metadata {
-            packages: Vec<Package>,
-        }
-        let metadata: Metadata = serde_json::from_str(metadata)?;
-        let mut packages = metadata.packages.into_iter();
-        let package = packages.find(|package| package.manifest_path == manifest);
-        package.with_context(|| format!("{} is no package", manifest.display()))
-    }
-
-    /// Its library, as the compiler knows it.
-    fn library(&self) -> Result<String> {
-        let is_library = |target: &&Target| target.kind.iter().any(|kind| kind.ends_with("lib"));
-        let library = self.targets.iter().find(is_library);
-        let library = library.with_context(|| format!("{} has no library to build kernels from", self.name))?;
-        Ok(library.name.replace('-', "_"))
-    }
-
-    /// The code generator of the manifest that it takes our kernels from; none if it takes them from elsewhere.
-    fn codegen(&self) -> Option<Codegen> {
-        let mut folders = self.dependencies.iter().filter_map(|of| of.path.as_deref());
-        folders.find_map(|folder| {
-            if folder.ends_with("kernels-gpu/nvvm/kernels") {
-                Some(Codegen::Nvvm)
-            } else {
-                folder.ends_with("kernels-gpu").then_some(Codegen::Llvm)
-            }
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{ptx::Module, selection::Selection};
-
-    /// A package whose kernels are those in `folder`.
-    fn package(folder: &str) -> Result<Package> {
-        let metadata = format!(
-            r#"{{"packages":[{{"name":"my-ops","manifest_path":"/a/Cargo.toml",
-            "targets":[{{"name":"demo","kind":["bin"]}},{{"name":"my-ops","kind":["lib"]}}],
-            "dependencies":[{{"path":null}},{{"path":"{folder}"}}]}}]}}"#
-        );
-        assert!(Package::of(&metadata, Path::new("/b/Cargo.toml")).is_err());
-        Package::of(&metadata, Path::new("/a/Cargo.toml"))
-    }
-
-    #[test]
-    fn a_users_library_is_found_by_its_manifest() {
-        let mut package = package("/w").unwrap();
-        assert_eq!((&*package.name, &*package.library().unwrap()), ("my-ops", "my_ops"));
-        package.targets.pop();
-        assert!(package.library().is_err());
-    }
-
-    #[test]
-    fn the_kernels_that_a_users_crate_takes_are_told_by_their_folder() {
-        for (folder, codegen) in [
-            ("/w/kernels-gpu", Some(Codegen::Llvm)),
-            ("/w/kernels-gpu/nvvm/kernels", Some(Codegen::Nvvm)),
-            ("/w/another", None),
-        ] {
-            assert_eq!(package(folder).unwrap().codegen(), codegen, "{folder}");
-        }
-    }
 
     #[test]
     fn what_is_fresh_is_known_by_stamp_and_file() {

@@ -8,6 +8,8 @@
     allow(dead_code, reason = "the other tasks use more of what these have")
 )]
 
+mod arch;
+mod asked;
 #[cfg(feature = "whole")]
 mod bench;
 #[cfg(feature = "whole")]
@@ -28,6 +30,7 @@ mod operators;
 mod outside;
 #[cfg(feature = "whole")]
 mod package;
+mod packages;
 #[cfg(feature = "whole")]
 mod pages;
 mod paths;

@@ -11,7 +11,10 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{build_ptx::seconds, paths, process::untangled};
+use crate::{
+    paths,
+    process::{seconds, untangled},
+};
 
 /// A program of the crate, and how it is run.
 struct Run {

@@ -15,10 +15,10 @@ use warpfold_embed::{Quality, read, write};
 use warpfold_kernels::kernels::LIBRARY;
 
 use crate::{
-    build_ptx::{self, seconds},
+    build_ptx,
     generator::Codegen,
     paths,
-    process::{cargo, untangled},
+    process::{cargo, seconds, untangled},
     setup,
 };
 

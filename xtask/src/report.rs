@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    arch,
     facts::{Counts, Figures},
     process::write_if_changed,
 };
@@ -65,7 +66,7 @@ impl Report {
     pub fn put(&mut self, build: Build) {
         self.builds.retain(|old| old.arch != build.arch);
         self.builds.push(build);
-        self.builds.sort_by_key(|build| crate::generator::number(&build.arch));
+        self.builds.sort_by_key(|build| arch::number(&build.arch));
     }
 
     /// Writes the report to its folder.

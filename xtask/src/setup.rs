@@ -27,6 +27,14 @@ pub struct Tools {
     pub ptxas: Option<Ptxas>,
 }
 
+impl Tools {
+    /// The versions of both, by which PTX that others made is known.
+    pub fn versions(&self) -> [String; 2] {
+        let assembler = self.ptxas.as_ref().map(|ptxas| ptxas.version.clone());
+        [self.generator.version(), assembler.unwrap_or_else(|| "none".to_owned())]
+    }
+}
+
 /// Runs the task.
 pub fn run() -> Result<()> {
     let tools = ensure(Codegen::Llvm)?;

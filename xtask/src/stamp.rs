@@ -11,12 +11,14 @@ use anyhow::{Context, Result};
 use crate::paths;
 
 /// Of this program what makes PTX and checks it.
-const MAKERS: [&str; 12] = [
+const MAKERS: [&str; 14] = [
+    "arch.rs",
     "build_ptx.rs",
     "facts.rs",
     "generator",
     "judge.rs",
     "kernel_crate.rs",
+    "packages.rs",
     "process.rs",
     "ptx.rs",
     "ptxas.rs",

@@ -11,11 +11,10 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    build_ptx::{self, seconds},
-    compare, demo,
+    build_ptx, compare, demo,
     generator::{Codegen, Generator, stand_in},
     outside, paths,
-    process::cargo,
+    process::{cargo, seconds},
     report, setup, tidy,
 };
 

@@ -6,7 +6,7 @@ use warpfold_kernels::{
     tree::{Part, ROWS, leaf_elements, row_elements, vector_elements},
 };
 
-use super::{run::Bar, states::Block};
+use super::{prefilter::Bar, states::Block};
 use crate::ops::untyped::Lens;
 
 /// States of 16 bytes that are folded side by side: two vectors of each field.

@@ -5,15 +5,16 @@ use warpfold_kernels::element::Element;
 use super::{
     TASK,
     erased::{AnyFold, Fold},
-    filled, fold_tree, pool,
-    source::One,
-    strided,
+    filled, fold_tree, pool, strided,
 };
 use crate::{
     Error,
-    dynamic::Answers,
     layout::{Axes, Extents, Folded, Layout},
-    ops::{Reduction, untyped::Lens},
+    operand::source::One,
+    ops::{
+        Reduction,
+        untyped::{Answers, Lens},
+    },
 };
 
 /// Folds an array along axes: one answer for each index of the axes that are kept.

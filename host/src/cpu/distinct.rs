@@ -16,10 +16,11 @@ use warpfold_kernels::{
     stages::table::Slot,
 };
 
-use super::{pool, source::gather};
+use super::pool;
 use crate::{
     Error,
     layout::{Axes, Extents, Folded, Layout, Segments},
+    operand::source::gather,
     room::room,
 };
 

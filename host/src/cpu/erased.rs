@@ -9,9 +9,10 @@ use warpfold_kernels::{
     monoids::{Monoid as _, Words as _},
 };
 
-use super::{run, source::Source};
+use super::run;
 use crate::{
     layout::Extents,
+    operand::source::Source,
     ops::{
         Reduction,
         untyped::{Lens, Typed, Untyped, write},
@@ -28,7 +29,7 @@ pub(crate) trait AnyFold: Sync {
     fn item_bytes(&self) -> usize;
     /// Leaves that are folded at once.
     fn leaves_at_once(&self) -> usize;
-    /// The states of extents of at most [`RUN`](run::RUN) leaves among some of the items: those that begin at `starts`, counted from the first of these.
+    /// The states of extents of at most [`RUN`](crate::operand::source::RUN) leaves among some of the items: those that begin at `starts`, counted from the first of these.
     fn each(&self, items: Range<usize>, starts: &[i64], lens: Lens<'_>, states: &mut [u32]);
     /// Whether each extent is a run of the array.
     fn in_place(&self, extents: &[Extents]) -> bool;

@@ -10,15 +10,16 @@ pub(crate) mod carries;
 mod distinct;
 pub(crate) mod erased;
 mod in_order;
+mod leaves;
 mod named;
 mod plain;
 pub(crate) mod pool;
+mod prefilter;
 mod rows;
 pub(crate) mod rowwise;
 mod run;
 mod segments;
 mod short;
-pub(crate) mod source;
 mod states;
 mod strided;
 mod unordered;
@@ -33,18 +34,18 @@ use std::ops::Range;
 
 use erased::{AnyFold, Fold};
 use pulp::Arch;
-use run::RUN;
-use source::One;
 use warpfold_kernels::{element::Element, tree::leaf_elements};
 
 use crate::{
     Error,
-    dynamic::Answers,
-    fold::Extent,
-    operand::Shapes,
+    layout::extent::Extent,
+    operand::{
+        Shapes,
+        source::{One, RUN},
+    },
     ops::{
         OpFacts, Reduction,
-        untyped::{Lens, of_words},
+        untyped::{Answers, Lens, of_words},
     },
     pieces,
     room::room,

@@ -10,16 +10,16 @@ mod strip;
 
 use std::ops::Range;
 
-use bytemuck::{cast_slice, zeroed_vec};
+use bytemuck::{Pod, cast_slice, zeroed_vec};
 use pulp::Arch;
 use warpfold_kernels::{
     element::{Item, Type},
-    rowwise::{Given, ROWS, RowOp, Target, Value as _},
+    rowwise::{Given, ROWS, RowElement, RowOp, Target, Value as _},
     stages::columns::Shares,
 };
 
-use super::{TASK, pool, source::gather};
-use crate::{layout::Extents, row::RowElement};
+use super::{TASK, pool};
+use crate::{layout::Extents, operand::source::gather};
 use convert::Load;
 use scratch::Scratch;
 use strip::{Buffers, Elements, Place, Shape, Take, roomy};
@@ -154,7 +154,7 @@ fn are_in_order(extents: &Extents) -> bool {
 }
 
 /// Folds and maps the rows of an array, to answers as they are to lie, if there are to be any: with sums with a residual, and what else is known.
-pub(crate) fn map_rows<T: RowElement, U: RowElement, O: RowOp>(
+pub(crate) fn map_rows<T: RowElement + Pod, U: RowElement + Pod, O: RowOp>(
     op: O,
     rows: &Rows<'_, T>,
     answers: &mut [U],
@@ -266,7 +266,7 @@ fn rows_of<'a, X: Item>(values: &'a [X], extents: &Extents, rows: &Range<usize>,
 }
 
 /// Folds and maps some rows, on one thread unless they are long.
-fn map_part<T: RowElement, U: RowElement, O: RowOp>(op: O, rows: &Rows<'_, T>, mut part: Part<'_, T, U>) {
+fn map_part<T: RowElement + Pod, U: RowElement + Pod, O: RowOp>(op: O, rows: &Rows<'_, T>, mut part: Part<'_, T, U>) {
     let [from, other] = rows.from;
     let len = from.len as usize;
     let numbers = part.first..part.first + part.known.len();
@@ -341,7 +341,7 @@ struct Row<'a, T, O> {
     split: Option<(Split<'a>, usize)>,
 }
 
-impl<'a, T: RowElement, O: RowOp> Row<'a, T, O> {
+impl<'a, T: RowElement + Pod, O: RowOp> Row<'a, T, O> {
     /// How its leaves lie.
     fn shape(len: usize) -> Shape {
         Shape::of(len, 512 / T::TYPE.bytes(), ROWS / O::Value::ARRAYS)
@@ -402,6 +402,6 @@ impl<'a, T: RowElement, O: RowOp> Row<'a, T, O> {
 }
 
 /// A slice as f32, if its elements are that.
-fn floats<T: RowElement>(values: &[T]) -> Option<&[f32]> {
+fn floats<T: RowElement + Pod>(values: &[T]) -> Option<&[f32]> {
     matches!(T::TYPE, Type::F32).then(|| cast_slice(values))
 }

@@ -19,33 +19,25 @@ use warpfold_kernels::{
 };
 
 use super::{
-    any_order, in_order, plain,
-    rows::{Rows, are_bounded},
+    any_order, in_order,
+    leaves::{WIDTH, fold_leaves, strip},
+    plain,
+    prefilter::Bar,
+    rows::are_bounded,
     short,
-    states::{States, Word, meet},
+    states::{States, Word},
     unordered,
 };
 use crate::ops::untyped::Lens;
 
-/// Leaves in the largest run: 1 MiB, long beside handing it to another thread.
-pub(super) const RUN: usize = 256;
-
-/// Columns of the leaves in a strip, together: with two buffers, 6 KiB for each word of a state.
-pub(super) const WIDTH: usize = 1024;
-
-/// Leaves in a strip.
-pub(super) const fn strip<T: Item>() -> usize {
-    WIDTH / row_elements::<T>()
-}
-
-/// Folds at most [`RUN`] leaves; element 0 has index `first`.
+/// Folds at most [`RUN`](crate::operand::source::RUN) leaves; element 0 has index `first`.
 pub(super) fn fold<T: Item, M: Monoid<T>>(arch: Arch, op: M, values: &[T], first: u64) -> M::State {
     let mut state = [op.identity()];
     fold_each(arch, op, values, &[0], Lens::All(values.len()), &mut state);
     op.shift(state[0], first)
 }
 
-/// Folds extents of at most [`RUN`] leaves each: the one that starts at `starts[i]` to `states[i]`,
+/// Folds extents of at most [`RUN`](crate::operand::source::RUN) leaves each: the one that starts at `starts[i]` to `states[i]`,
 /// positions counted from its start. All in one call, for short ones take less time than its buffers.
 pub(super) fn fold_each<T: Item, M: Monoid<T>>(
     arch: Arch,
@@ -232,102 +224,12 @@ fn select<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
     best
 }
 
-/// Which elements could change the best so far.
-#[derive(Clone, Copy)]
-pub(super) enum Bar {
-    /// Those that the operator [says so of](Monoid::may_change).
-    Asked,
-    /// Of bytes the `count` values from `first` on, 0 being the one after 255: those in order above the best. So a byte is compared as one, and not
-    /// as the integer of four that an operator makes of it.
-    Bytes { first: u8, count: u8 },
-}
-
-impl Bar {
-    /// By the best so far, of at least one element.
-    #[inline(always)]
-    pub(super) fn of<T: Item, M: Monoid<T>>(op: M, best: M::State) -> Self {
-        if const { size_of::<T>() != 1 } {
-            return Self::Asked;
-        }
-        let may: [bool; 256] = std::array::from_fn(|bits| op.may_change(best, T::from_words(|_| bits as u32)));
-        let count = may.iter().filter(|may| **may).count();
-        let mut firsts = (0..256).filter(|i| may[*i] && !may[(*i + 255) % 256]);
-        match (u8::try_from(count), firsts.next(), firsts.next()) {
-            (Ok(0), ..) => Self::Bytes { first: 0, count: 0 },
-            (Ok(count), Some(first), None) => Self::Bytes {
-                first: first as u8,
-                count,
-            },
-            _ => Self::Asked,
-        }
-    }
-
-    /// Whether an element of a leaf could.
-    #[inline(always)]
-    pub(super) fn may_change<T: Item, M: Monoid<T>>(self, op: M, best: M::State, leaf: &[T]) -> bool {
-        match self {
-            Self::Asked => may_change(op, best, leaf),
-            Self::Bytes { first, count } => {
-                let mut any = 0;
-                for value in leaf {
-                    any |= u8::from((value.word(0) as u8).wrapping_sub(first) < count);
-                }
-                any != 0
-            }
-        }
-    }
-}
-
-/// Whether an element of a leaf could change the best so far.
-#[inline(always)]
-pub(super) fn may_change<T: Item, M: Monoid<T>>(op: M, best: M::State, leaf: &[T]) -> bool {
-    let mut any = false;
-    for value in leaf {
-        any |= op.may_change(best, *value);
-    }
-    any
-}
-
-/// Folds the leaves of a strip or fewer, positions counted from the first element.
-#[inline(always)]
-pub(super) fn fold_leaves<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
-    simd: S,
-    op: M,
-    values: &[T],
-    columns: &mut States<W, WIDTH, FIELDS>,
-    pairs: &mut States<W, { WIDTH / 2 }, FIELDS>,
-) -> M::State {
-    let (length, width) = const { (leaf_elements::<T>(), row_elements::<T>()) };
-    let whole = values.chunks_exact(length);
-    let ragged = whole.remainder();
-    let (mut leaves, mut all_bounded) = (whole.len(), M::ALGEBRA.sums_relative);
-    for (j, leaf) in whole.enumerate() {
-        let rows = Rows::whole(leaf);
-        all_bounded &= rows.fold(op, columns.part(j * width, width), (j * length) as u64);
-    }
-    if let Some(last) = ragged.last() {
-        let mut row = [*last; row_elements::<u8>()];
-        let rows = Rows::ragged(ragged, &mut row);
-        all_bounded &= rows.fold(op, columns.part(leaves * width, width), (leaves * length) as u64);
-        leaves += 1;
-    }
-    let even = leaves.next_power_of_two();
-    columns.fill(leaves * width, even * width, op.identity());
-    // The columns of a leaf, then the leaves: neighbours both times.
-    let mut state = [op.identity()];
-    if const { M::ALGEBRA.sums_relative } && all_bounded {
-        meet(simd, Bounded(op), columns, pairs, even * width, &mut state);
-    } else {
-        meet(simd, op, columns, pairs, even * width, &mut state);
-    }
-    state[0]
-}
-
 #[cfg(test)]
 mod tests {
     use warpfold_kernels::monoids::{Arg, Extremum, LogSumExp, Mean, NormL2, StdDev, Sum};
 
     use super::*;
+    use crate::operand::source::RUN;
 
     /// Those of the widest instructions there are, of AVX2's, and of none.
     fn is_one<T: Item, M: Monoid<T>>(op: M, values: &[T], first: u64) {

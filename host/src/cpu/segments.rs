@@ -6,14 +6,15 @@ use super::{
     TASK,
     erased::{AnyFold, Fold},
     filled, fold_tree, pool,
-    run::RUN,
-    source::One,
 };
 use crate::{
     Error,
-    dynamic::Answers,
     layout::Segments,
-    ops::{Reduction, untyped::Lens},
+    operand::source::{One, RUN},
+    ops::{
+        Reduction,
+        untyped::{Answers, Lens},
+    },
 };
 
 /// Folds each segment of an array to an answer: what [`reduce`](super::reduce) gives for its elements alone, to the bit.

@@ -4,7 +4,7 @@ use pulp::Simd;
 use warpfold_kernels::{element::Item, monoids::Monoid};
 
 use super::{
-    run::WIDTH,
+    leaves::WIDTH,
     states::{Block, States, Word, meet},
 };
 

@@ -19,7 +19,8 @@ use warpfold_kernels::{
 
 use super::{
     carries::Carries,
-    run::{WIDTH, fold_leaves, may_change, strip},
+    leaves::{WIDTH, fold_leaves, strip},
+    prefilter::may_change,
     short,
     states::{States, Word},
 };

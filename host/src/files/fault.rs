@@ -1,8 +1,11 @@
 //! Why an array cannot be read though the file's others can.
 
-use std::{io, path::Path};
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
 
-use super::tensor::label;
 use crate::{Error, GgufFault, SafetensorsFault};
 
 /// What was wrong when the file was opened, to be told whenever the array is asked for.
@@ -50,4 +53,14 @@ impl Fault {
             },
         }
     }
+}
+
+/// What an error calls an array: `FILE`, or `FILE:NAME`.
+pub(super) fn label(path: &Path, name: Option<&str>) -> PathBuf {
+    let mut label = OsString::from(path);
+    if let Some(name) = name {
+        label.push(":");
+        label.push(name);
+    }
+    label.into()
 }

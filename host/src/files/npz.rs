@@ -7,9 +7,9 @@ use zip::{CompressionMethod, ZipArchive, read::ZipFile, result::ZipError};
 use super::{
     cursor::Cursor,
     damage,
-    fault::Fault,
+    fault::{Fault, label},
     npy, pickle, read_upto,
-    tensor::{Layout, Place, Tensor, label},
+    tensor::{Layout, Place, Tensor},
 };
 use crate::Error;
 

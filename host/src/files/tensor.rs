@@ -2,7 +2,6 @@
 
 use std::{
     borrow::Cow,
-    ffi::OsString,
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -11,8 +10,13 @@ use std::{
 use zip::{ZipArchive, result::ZipError};
 
 use super::{
-    AlignedBytes, DType, Element, Stream, cursor::Cursor, elements::Elements, fault::Fault, gguf::blocks::Blocks,
-    member::Member, order,
+    AlignedBytes, DType, Element, Stream,
+    cursor::Cursor,
+    elements::Elements,
+    fault::{Fault, label},
+    gguf::blocks::Blocks,
+    member::Member,
+    order,
 };
 use crate::{Error, cpu::pool, layout};
 
@@ -450,14 +454,4 @@ impl Tensor {
             }
         }
     }
-}
-
-/// `FILE`, or `FILE:NAME`.
-pub(super) fn label(path: &Path, name: Option<&str>) -> PathBuf {
-    let mut label = OsString::from(path);
-    if let Some(name) = name {
-        label.push(":");
-        label.push(name);
-    }
-    label.into()
 }

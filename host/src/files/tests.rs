@@ -31,7 +31,7 @@ impl Temporary {
 
     /// The array of that name.
     pub fn named(&self, name: &str) -> PathBuf {
-        tensor::label(&self.0, Some(name))
+        fault::label(&self.0, Some(name))
     }
 }
 

@@ -1,7 +1,6 @@
 //! What of an operand is folded to an answer.
 
-use std::borrow::Cow;
-
+pub use crate::layout::extent::Extent;
 use crate::layout::{Axes, Folded, Segments};
 
 /// An extent: [`Whole`], [`Along`] axes or [`In`] segments.
@@ -26,27 +25,6 @@ pub struct Along(pub(super) Axes);
 /// In segments, to an answer for each.
 #[derive(Clone, Debug)]
 pub struct In(pub(super) Segments);
-
-/// Which of them, where that is known while the program runs.
-#[derive(Clone, Copy, Debug)]
-pub enum Extent<'a> {
-    /// All of an operand.
-    Whole,
-    /// Along axes.
-    Along(&'a Axes),
-    /// In segments.
-    In(&'a Segments),
-}
-
-impl Extent<'_> {
-    /// The axes that are folded.
-    pub(crate) fn axes(&self) -> Cow<'_, Axes> {
-        match self {
-            Self::Along(axes) => Cow::Borrowed(*axes),
-            Self::Whole | Self::In(_) => Cow::Owned(Axes::all()),
-        }
-    }
-}
 
 impl Over for Whole {
     type Answers<A> = A;

@@ -8,6 +8,8 @@ mod extent;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod options;
+#[cfg(feature = "cuda")]
+mod short;
 
 use std::marker::PhantomData;
 

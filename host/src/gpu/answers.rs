@@ -4,7 +4,8 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 
 use super::{
     Gpu,
-    launch::{self, Bound, Launch},
+    context::{self, Bound},
+    launch::Launch,
     ready::Ready,
     status::{self, Status as _},
 };
@@ -51,6 +52,6 @@ impl Gpu {
 /// An array in device memory. The context is current, and so it must be where the array is dropped.
 pub(super) fn upload(bytes: &[u8]) -> Result<DeviceBuffer<u8>, Error> {
     let array = DeviceBuffer::from_slice(bytes).map_err(|error| status::memory(bytes.len(), error))?;
-    launch::wait_for_default_stream()?;
+    context::wait_for_default_stream()?;
     Ok(array)
 }

@@ -14,8 +14,9 @@ use warpfold_kernels::element::{Element, equality::Equality};
 use super::{
     Gpu,
     answers::upload,
-    launch::{self, Bound, Function, Spot},
-    prepared::DeviceMemory,
+    context::Bound,
+    launch::{self, Function, Spot},
+    memory::DeviceMemory,
     status::{self, Status as _, check},
 };
 use crate::{

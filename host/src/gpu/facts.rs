@@ -4,7 +4,7 @@ use std::fmt;
 
 use cust::device::{Device, DeviceAttribute};
 
-use super::{Gpu, launch::Bound, status::Status as _};
+use super::{Gpu, context::Bound, status::Status as _};
 use crate::{Error, plan::Memory};
 
 /// A device's name, size and speed.

@@ -17,8 +17,9 @@ use warpfold_kernels::{
 use super::{
     Gpu,
     answers::upload,
-    launch::{self, Bound, Function, device},
-    prepared::DeviceMemory,
+    context::{self, Bound},
+    launch::{self, Function, device},
+    memory::DeviceMemory,
     status::{self, Status as _, check},
 };
 use crate::{
@@ -274,7 +275,7 @@ impl Uploaded {
             let mut part = bytes.index(*first..*first + from.len());
             part.copy_from(from).or_fail("cuMemcpyHtoD")?;
         }
-        launch::wait_for_default_stream()?;
+        context::wait_for_default_stream()?;
         let lengths = tensors
             .iter()
             .map(|tensor| (tensor.element(), tensor.len() as u64))

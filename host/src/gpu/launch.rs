@@ -1,10 +1,9 @@
-//! The one place that launches kernels and switches contexts.
+//! The one place that launches kernels.
 
-use std::{ffi::c_void, marker::PhantomData, ptr};
+use std::{ffi::c_void, ptr};
 
 use cust::{
     context::Context,
-    device::Device,
     sys::{CUfunction, CUstream},
 };
 use warpfold_driver::sys;
@@ -13,11 +12,7 @@ use warpfold_kernels::{
     stages::load::{around::Around, mask::NO_MASK},
 };
 
-use super::{
-    Gpu, Workspace,
-    prepared::DeviceMemory,
-    status::{Status as _, check},
-};
+use super::{Gpu, Workspace, memory::DeviceMemory, status::check};
 use crate::{Error, plan::Plan};
 
 /// A kernel's handle, and how it is launched.
@@ -66,47 +61,6 @@ impl Function {
 unsafe impl Send for Function {}
 // SAFETY: as above.
 unsafe impl Sync for Function {}
-
-/// A context made current for a scope, on top of whatever the caller had.
-pub(super) struct Bound<'a>(PhantomData<(&'a Context, *const ())>);
-
-impl<'a> Bound<'a> {
-    pub(super) fn to(context: &'a Context) -> Result<Self, Error> {
-        // SAFETY: the context is retained for as long as `context` lives.
-        check("cuCtxPushCurrent", unsafe {
-            sys::cuCtxPushCurrent_v2(context.as_raw().cast())
-        })?;
-        Ok(Self(PhantomData))
-    }
-}
-
-impl Drop for Bound<'_> {
-    fn drop(&mut self) {
-        let mut popped = ptr::null_mut();
-        // SAFETY: pops what `to` pushed on this thread: `Bound` is not `Send`, and scopes nest. It fails only with the
-        // driver itself, of which the next call tells.
-        unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
-    }
-}
-
-/// The device's primary context, retained; the caller's own context stays current, though cust would change it.
-pub(super) fn retain(device: Device) -> Result<Context, Error> {
-    let mut caller = ptr::null_mut();
-    // SAFETY: writes one handle.
-    check("cuCtxGetCurrent", unsafe { sys::cuCtxGetCurrent(&mut caller) })?;
-    let context = Context::new(device).or_fail("cuDevicePrimaryCtxRetain");
-    // SAFETY: the handle was the thread's own; none is allowed.
-    check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(caller) })?;
-    context
-}
-
-/// Waits for the default stream of the current context, on which cust fills memory and returns before that is done.
-pub(super) fn wait_for_default_stream() -> Result<(), Error> {
-    // SAFETY: null names the default stream.
-    check("cuStreamSynchronize", unsafe {
-        sys::cuStreamSynchronize(ptr::null_mut())
-    })
-}
 
 /// Fails unless `stream` belongs to `context`.
 pub(super) fn check_stream(stream: CUstream, context: &Context) -> Result<(), Error> {

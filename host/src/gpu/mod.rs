@@ -8,6 +8,7 @@
 
 mod answers;
 mod batch;
+mod context;
 mod distinct;
 mod facts;
 mod fold;
@@ -17,9 +18,10 @@ pub mod ladder;
 mod launch;
 #[cfg(feature = "command")]
 pub mod measure;
+mod memory;
 mod modules;
-pub(crate) mod operand;
 mod prepared;
+mod raw;
 mod ready;
 mod row;
 mod segmented;
@@ -44,7 +46,8 @@ pub use batch::Batch;
 pub use distinct::{PreparedDistinct, Table};
 pub use facts::Facts;
 pub use gradients::{NORM_BYTES, NormWorkspace, PreparedNorm, Tensors};
-pub use prepared::{Prepared, Workspace};
+pub use memory::Workspace;
+pub use prepared::Prepared;
 pub use row::{ColumnPlaces, ColumnSums, PreparedColumns, PreparedPart, PreparedRow, RowPlaces, States};
 pub use segmented::Segmented;
 pub use streamed::Fill;
@@ -54,7 +57,8 @@ use crate::{
     ops::{AnyOp, Reduction},
     plan::{Plan, Shape},
 };
-use launch::{Bound, Launch};
+use context::Bound;
+use launch::Launch;
 use modules::Modules;
 use ready::Ready;
 use status::Status as _;
@@ -135,7 +139,7 @@ impl Gpu {
         }
         let device = Device::get_device(index as u32).or_fail("cuDeviceGet")?;
         let facts = Facts::of(device, index)?;
-        let context = launch::retain(device)?;
+        let context = context::retain(device)?;
         let bound = Bound::to(&context)?;
         let scratch = Scratch {
             // Ordered with the default stream, on which cust's safe copies and fills may still be under way.

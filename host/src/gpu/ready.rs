@@ -8,8 +8,9 @@ use warpfold_kernels::{
 
 use super::{
     Gpu, Workspace,
-    launch::{self, Bound, Function, Launch, Place, Spot},
-    prepared::DeviceMemory,
+    context::Bound,
+    launch::{self, Function, Launch, Place, Spot},
+    memory::DeviceMemory,
 };
 use crate::{
     Error,

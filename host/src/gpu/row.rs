@@ -29,8 +29,9 @@ use warpfold_kernels::{
 
 use super::{
     Gpu,
-    launch::{self, Bound, Function, Place, Spot},
-    prepared::DeviceMemory,
+    context::Bound,
+    launch::{self, Function, Place, Spot},
+    memory::DeviceMemory,
 };
 use crate::{
     Error, RowFault,

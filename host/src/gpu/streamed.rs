@@ -18,7 +18,8 @@ use cust::{
 
 use super::{
     Gpu, OUTPUT_WORDS, STATE_AT, Workspace,
-    launch::{Bound, Launch},
+    context::Bound,
+    launch::Launch,
     ready::Ready,
     status::{self, Status as _},
 };

@@ -15,6 +15,7 @@
 //! ```
 
 mod axes;
+pub(crate) mod extent;
 mod extents;
 mod segments;
 mod views;

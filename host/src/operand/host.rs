@@ -2,10 +2,12 @@
 
 use warpfold_kernels::element::{Element, Item, Masked, Two};
 
-use super::{Shape, Shapes};
+use super::{
+    Shape, Shapes,
+    source::{One, Pair, Source},
+};
 use crate::{
     Error,
-    cpu::source::{One, Pair, Source},
     layout::Layout,
     ops::{MaskElement, Reduction, TakesMask, Where},
 };

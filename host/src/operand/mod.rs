@@ -9,14 +9,17 @@
 //! | `(first, second)` of these | two arrays, element by element |
 //! | any single one, after [`masked`](crate::Fold::masked) | what the mask selects of it |
 
+#[cfg(feature = "cuda")]
+mod device;
 mod host;
+pub(crate) mod source;
 
+#[cfg(feature = "cuda")]
+pub use device::{Array, DeviceArrays, DeviceView, Layouts, Operand};
+#[cfg(feature = "cuda")]
+pub(crate) use device::{Memory, Placed};
 pub use host::{AsView, HostOperand, NoMask, Under, View};
 
-#[cfg(feature = "cuda")]
-pub use crate::gpu::operand::{Array, DeviceArrays, DeviceView, Layouts, Operand};
-#[cfg(feature = "cuda")]
-pub(crate) use crate::gpu::operand::{Memory, Placed};
 use crate::{
     Error,
     layout::{Axes, Extents, Layout},

@@ -8,6 +8,7 @@ use warpfold_kernels::{
 };
 
 use super::{OpFacts, Reduction};
+use crate::{Error, layout::Folded, room::room};
 
 /// What it takes to put states together and to finish them, all types forgotten. Slices hold one state after the other.
 pub(crate) trait Untyped: Send + Sync {
@@ -104,6 +105,28 @@ impl<R: Reduction<I>, I: Item> Untyped for Typed<R, I> {
         let mut bytes = vec![0; R::Answer::COUNT * R::Answer::UNIT];
         pack(answer, &mut bytes);
         bytes
+    }
+}
+
+/// Answers, each packed as a file has it: its numbers one after the other, little-endian.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answers {
+    /// The shape of the output; of no axes where all is folded.
+    pub shape: Vec<u64>,
+    /// The answers, in C order.
+    pub bytes: Vec<u8>,
+}
+
+impl Answers {
+    /// As values.
+    pub(crate) fn unpacked<A: Words>(self) -> Result<Folded<A>, Error> {
+        let packed = unpacked::<A>(&self.bytes);
+        let mut answers = room(packed.len() as u64)?;
+        answers.extend(packed);
+        Ok(Folded {
+            shape: self.shape,
+            answers,
+        })
     }
 }
 

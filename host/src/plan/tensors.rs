@@ -12,7 +12,7 @@ use warpfold_kernels::{
     tree::LANES,
 };
 
-use crate::{Error, TensorFault, gradients::Order};
+use crate::{Error, TensorFault, ops::order::Order};
 
 /// How the norm of a list of tensors is launched, and how it is clipped: pure arithmetic, no device is asked. Either is one launch, whatever the list.
 ///

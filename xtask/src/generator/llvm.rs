@@ -11,10 +11,12 @@ use std::{
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 
-use super::{KernelCrate, number};
-use crate::build_ptx::seconds;
-use crate::process::{capture, on_path, untangled};
-use crate::wanted::PartOfBuild;
+use crate::{
+    arch::number,
+    kernel_crate::KernelCrate,
+    process::{capture, on_path, seconds, untangled},
+    wanted::PartOfBuild,
+};
 
 /// The target of rustc's PTX backend.
 pub const TARGET: &str = "nvptx64-nvidia-cuda";

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
 
-use crate::{build_ptx::seconds, kernel_crate::KernelCrate, wanted::Wanted};
+use crate::{kernel_crate::KernelCrate, process::seconds, wanted::Wanted};
 
 /// The code generator that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -109,11 +109,6 @@ impl Generator {
     pub fn knows_parts(&self) -> bool {
         !matches!(self, Self::Nvvm(_))
     }
-}
-
-/// `90` of `sm_90`.
-pub fn number(arch: &str) -> Option<u32> {
-    arch.strip_prefix("sm_")?.parse().ok()
 }
 
 #[cfg(test)]

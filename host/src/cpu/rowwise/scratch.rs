@@ -2,8 +2,12 @@
 
 use std::array;
 
+use bytemuck::Pod;
 use pulp::Arch;
-use warpfold_kernels::{monoids::Words, rowwise::RowOp};
+use warpfold_kernels::{
+    monoids::Words,
+    rowwise::{RowElement, RowOp},
+};
 
 use super::{
     LONG, Row, Split,
@@ -11,7 +15,7 @@ use super::{
     map::{Known, Map, Neighbours},
     strip::{Buffers, Elements, Fold, LEAVES, Leaf, STRIP, Shape, Spot, Strip},
 };
-use crate::{cpu::pool, row::RowElement};
+use crate::cpu::pool;
 
 /// What a task has for its rows.
 pub(super) struct Scratch<O: RowOp> {
@@ -39,7 +43,7 @@ impl<O: RowOp> Scratch<O> {
     }
 
     /// Folds rows: several if they are short.
-    pub(super) fn fold<T: RowElement>(&mut self, shape: Shape, rows: &[Row<'_, T, O>]) {
+    pub(super) fn fold<T: RowElement + Pod>(&mut self, shape: Shape, rows: &[Row<'_, T, O>]) {
         let Some(Row { op, .. }) = rows.first() else { return };
         let arch = Arch::new();
         let strips = (rows.len() * shape.leaves).div_ceil(shape.in_strip);
@@ -73,7 +77,7 @@ impl<O: RowOp> Scratch<O> {
     }
 
     /// The answers of one of the rows that were folded, if there are to be any, and what else is known of it.
-    pub(super) fn map<T: RowElement, U: RowElement>(
+    pub(super) fn map<T: RowElement + Pod, U: RowElement>(
         &mut self,
         shape: Shape,
         (number, row): (usize, &Row<'_, T, O>),
@@ -103,7 +107,7 @@ impl<O: RowOp> Scratch<O> {
     }
 
     /// Maps what was folded, from leaf `first` on, by the state of the whole row and how many elements that has.
-    fn write<T: RowElement, U: RowElement>(
+    fn write<T: RowElement + Pod, U: RowElement>(
         &mut self,
         shape: Shape,
         (first, row): (usize, &Row<'_, T, O>),

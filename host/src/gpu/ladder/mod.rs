@@ -16,7 +16,7 @@ use warpfold_kernels::{
 
 use super::{
     Gpu, RowPlaces,
-    launch::Bound,
+    context::Bound,
     measure,
     status::{self, Status as _},
 };

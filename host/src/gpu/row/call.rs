@@ -10,7 +10,7 @@ use crate::{
     gpu::{
         Gpu,
         answers::upload,
-        launch::{self, Bound},
+        context::{self, Bound},
         status::{self, Status as _},
     },
     operand::AsView,
@@ -121,7 +121,7 @@ impl<Op: Operation> Row<'_, Op> {
         let output = room_for(answers as usize * U::TYPE.bytes())?;
         let sums_out = room_for(sums as usize * <V::Element as Element>::TYPE.bytes())?;
         let known = DeviceBuffer::<u32>::zeroed(4 * count.max(1)).map_err(|error| status::memory(16 * count, error))?;
-        launch::wait_for_default_stream()?;
+        context::wait_for_default_stream()?;
         let at = |i: usize| known.as_device_ptr().as_raw() + 4 * (i * count) as u64;
         let places = RowPlaces {
             input: input.address(),

@@ -19,8 +19,9 @@ use crate::{
     gpu::{
         Gpu, Prepared, Workspace,
         answers::upload,
-        launch::{self, Bound, Function, Place, Spot, array_of, device},
-        prepared::DeviceMemory,
+        context::{self, Bound},
+        launch::{self, Function, Place, Spot, array_of, device},
+        memory::DeviceMemory,
         status::{self, Status as _},
     },
     layout::{Axes, Extents, Layout},
@@ -253,7 +254,7 @@ impl NormColumns<'_> {
         let (means, reciprocals) = (means?, reciprocals?);
         let len = 2 * columns.from[0].len as usize;
         let output = DeviceBuffer::<f32>::zeroed(len.max(1)).map_err(|error| status::memory(4 * len, error))?;
-        launch::wait_for_default_stream()?;
+        context::wait_for_default_stream()?;
         let places = ColumnPlaces {
             input: input.as_device_ptr().as_raw(),
             gradients: gradients.as_device_ptr().as_raw(),

@@ -19,7 +19,7 @@ use crate::{
     Error,
     gpu::{
         launch::{self, Function, array_of, device},
-        prepared::DeviceMemory,
+        memory::DeviceMemory,
     },
     plan::RowPlan,
 };

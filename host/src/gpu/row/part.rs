@@ -13,7 +13,8 @@ use crate::{
     Error, RowFault,
     gpu::{
         Gpu,
-        launch::{self, Bound},
+        context::{self, Bound},
+        launch,
         status::Status as _,
     },
     layout::Layout,
@@ -283,7 +284,7 @@ impl Part<'_> {
         let combined = Uploaded::new(Some(bytemuck::cast_slice(of_rows.words())))?;
         let output = room_for(answers as usize * U::TYPE.bytes())?;
         let known = room_for(16 * count as usize)?;
-        launch::wait_for_default_stream()?;
+        context::wait_for_default_stream()?;
         let at = known.as_device_ptr().as_raw();
         let places = RowPlaces {
             output: output.as_device_ptr().as_raw(),
@@ -340,7 +341,7 @@ impl There {
             partials: room_for(4 * Partials::WORDS * ready.plan.count as usize)?,
             ready,
         };
-        launch::wait_for_default_stream()?;
+        context::wait_for_default_stream()?;
         Ok(there)
     }
 

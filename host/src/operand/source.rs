@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use warpfold_kernels::element::{Element, Item, Masked, Two};
 
-use super::run::RUN;
 use crate::layout::Extents;
+
+/// Leaves in the largest run: 1 MiB, long beside handing it to another thread.
+pub(crate) const RUN: usize = 256;
 
 /// Items of arrays in host memory.
 pub trait Source<I: Item>: Copy + Send + Sync {
@@ -101,7 +103,7 @@ impl<A: Element, B: Element, I: Join<A, B>> Source<I> for Pair<'_, A, B> {
 }
 
 /// Items of one array: `len` of each of `count` extents from one on, an extent every `pitch`.
-pub(super) fn gather<T: Item>(
+pub(crate) fn gather<T: Item>(
     values: &[T],
     extents: &Extents,
     (extent, count): (u64, usize),

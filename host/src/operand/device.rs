@@ -6,10 +6,10 @@ use bytemuck::NoUninit;
 use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
 use warpfold_kernels::element::{Element, Item, Masked, Two};
 
+use super::{AsView, NoMask, Shape, Shapes, Under, View};
 use crate::{
-    Error, View,
+    Error,
     layout::Layout,
-    operand::{AsView, NoMask, Shape, Shapes, Under},
     ops::{MaskElement, Reduction, TakesMask, Where},
 };
 
@@ -46,14 +46,8 @@ impl<'a, T: Element + DeviceCopy> DeviceView<'a, T> {
 }
 
 impl<T: Element> DeviceView<'_, T> {
-    /// `len` elements at a device address, such as another framework's tensor. Folds answer [`Error::Misaligned`] where it is no multiple of an
-    /// element's bytes.
-    ///
-    /// # Safety
-    ///
-    /// While the view is used the address is valid for reads of `len` elements in the context of the GPU that folds them, and nobody writes them.
-    #[must_use]
-    pub unsafe fn from_raw(address: u64, len: u64) -> Self {
+    /// So many elements at an address of which the driver is asked nothing.
+    pub(crate) fn at(address: u64, len: u64) -> Self {
         Self {
             address,
             shape: Shape { len, layout: None },

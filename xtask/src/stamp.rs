@@ -11,8 +11,9 @@ use anyhow::{Context, Result};
 use crate::paths;
 
 /// Of this program what makes PTX and checks it.
-const MAKERS: [&str; 12] = [
+const MAKERS: [&str; 13] = [
     "build_ptx.rs",
+    "compiled.rs",
     "facts.rs",
     "generator",
     "judge.rs",

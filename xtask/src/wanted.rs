@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Result, bail};
-use warpfold_kernels::kernels::{Entry, PARTS, is_better_on_newer};
-
 use crate::{
     generator::{self, Generator},
-    selection::{Selection, entries},
+    ours::{self, OurKernel},
+    selection::Selection,
 };
+use anyhow::{Result, bail};
 
 /// What is built unless said otherwise: a base, and what is better on an architecture with instructions that the base has not. The
 /// driver compiles the newest that a device can take.
@@ -19,8 +18,8 @@ pub const DEFAULT_ARCHS: [&str; 2] = ["sm_75", "sm_90"];
 pub struct Wanted {
     /// As `sm_NN`.
     pub arch: String,
-    /// Entries of ours, each with its code; a user's crate has its own.
-    pub entries: Vec<&'static Entry>,
+    /// Kernels of ours, each with its code; a user's crate has its own.
+    pub entries: Vec<OurKernel>,
 }
 
 /// A part of the build, as one run of the compiler makes it.
@@ -35,17 +34,17 @@ pub struct PartOfBuild {
 impl Wanted {
     /// All that is selected.
     pub fn all(arch: &str, selection: &Selection) -> Self {
-        Self::of(arch, |entry| PARTS.contains(&entry.part) && selection.has(entry))
+        Self::of(arch, |entry| selection.has(entry.name()))
     }
 
     /// What is selected and better there than what older architectures have.
     pub fn newer(arch: &str, selection: &Selection) -> Self {
-        Self::of(arch, |entry| is_better_on_newer(entry) && selection.has(entry))
+        Self::of(arch, |entry| entry.is_better_on_newer() && selection.has(entry.name()))
     }
 
-    fn of(arch: &str, is_wanted: impl Fn(&Entry) -> bool) -> Self {
+    fn of(arch: &str, is_wanted: impl Fn(&OurKernel) -> bool) -> Self {
         let has_clusters = generator::number(arch) >= Some(90);
-        let wanted = entries().filter(|entry| is_wanted(entry) && (has_clusters || !entry.needs_clusters));
+        let wanted = ours::kernels().filter(|entry| is_wanted(entry) && (has_clusters || !entry.needs_clusters()));
         Self {
             arch: arch.to_owned(),
             entries: wanted.collect(),
@@ -55,13 +54,13 @@ impl Wanted {
     /// The same by a generator: not all have clusters.
     pub fn by(mut self, generator: &Generator) -> Self {
         self.entries
-            .retain(|entry| generator.has_clusters() || !entry.needs_clusters);
+            .retain(|entry| generator.has_clusters() || !entry.needs_clusters());
         self
     }
 
     /// The same, but for entries of these names.
     pub fn without(&self, names: &[&str]) -> Self {
-        let left = self.entries.iter().filter(|entry| !names.contains(&entry.name));
+        let left = self.entries.iter().filter(|entry| !names.contains(&entry.name()));
         Self {
             arch: self.arch.clone(),
             entries: left.copied().collect(),
@@ -80,21 +79,22 @@ impl Wanted {
 
     /// Whether it wants the entry of that name.
     pub fn has(&self, name: &str) -> bool {
-        self.entries.iter().any(|entry| entry.name == name)
+        self.entries.iter().any(|entry| entry.name() == name)
     }
 
     /// The parts that have what is wanted, the dearest first.
     pub fn parts(&self) -> Vec<PartOfBuild> {
         let of_part = |part: &'static str| {
-            let is_of = |entry: &&&Entry| entry.part == part;
-            let wanted: Vec<&str> = self.entries.iter().filter(is_of).map(|entry| entry.name).collect();
-            let all = entries().filter(|entry| entry.part == part).count();
+            let is_of = |entry: &OurKernel| entry.part() == part;
+            let of_part = self.entries.iter().filter(|entry| is_of(entry));
+            let wanted: Vec<&str> = of_part.map(|entry| entry.name()).collect();
+            let all = ours::kernels().filter(is_of).count();
             (!wanted.is_empty()).then(|| PartOfBuild {
                 name: part,
                 only: (wanted.len() < all).then(|| wanted.join(" ")),
             })
         };
-        PARTS.into_iter().filter_map(of_part).collect()
+        ours::parts().filter_map(of_part).collect()
     }
 }
 
@@ -119,7 +119,7 @@ pub fn wanted(archs: &[String], selection: &Selection, gpu: Option<u32>, generat
         // It loads the newest that it can take.
         for older in 1..all.len() {
             let (olds, news) = all.split_at_mut(older);
-            let names: Vec<&str> = news[0].entries.iter().map(|entry| entry.name).collect();
+            let names: Vec<&str> = news[0].entries.iter().map(|entry| entry.name()).collect();
             olds.iter_mut().for_each(|old| *old = old.without(&names));
         }
         if all.is_empty() {
@@ -151,7 +151,7 @@ mod tests {
             Some(Wanted::newer("sm_90", &Selection::all()))
         );
         assert_eq!(Wanted::default("sm_80"), None);
-        assert_eq!(whole.parts().len(), PARTS.len());
+        assert_eq!(whole.parts().len(), ours::parts().count());
         // Rows alone have kernels that need clusters.
         let of_some: Vec<&str> = whole
             .parts()
@@ -162,6 +162,11 @@ mod tests {
         assert_eq!(of_some, ["rows"]);
         assert!(!whole.has("softmax_long_f32") && Wanted::default("sm_90").unwrap().has("softmax_long_f32"));
         let some = of(&["log_sum_exp_f32", "sum_f32", "sum_small_f32"]);
+        let distinct = PartOfBuild {
+            name: ours::DISTINCT,
+            only: None,
+        };
+        assert_eq!(of(&["distinct"]).parts(), [distinct]);
         let part = |name, only: &str| PartOfBuild {
             name,
             only: Some(only.to_owned()),

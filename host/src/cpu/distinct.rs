@@ -8,13 +8,11 @@
 //!
 //! No key is in two parts, so the parts' numbers add up; and each is a number of a set, whoever comes first.
 
-use warpfold_kernels::{
-    element::{
-        Element,
-        equality::{has_key, key, scattered},
-    },
-    stages::table::Slot,
+use warpfold_distinct::{
+    equality::{has_key, key, scattered},
+    table::Slot,
 };
+use warpfold_kernels::element::Element;
 
 use super::{pool, source::gather};
 use crate::{

@@ -7,7 +7,7 @@ use syn::{Attribute, Item, ItemMod, ItemUse, Path, UseTree, spanned::Spanned, vi
 use super::{File, Tree, Violation};
 
 /// The crates, by where their sources are.
-const CRATES: [&str; 3] = ["kernels-gpu/src/", "tests/emulator/src/", "tests/src/"];
+const CRATES: [&str; 4] = ["kernels-gpu/src/", "distinct/src/", "tests/emulator/src/", "tests/src/"];
 
 /// The path of a module, from the crate's root.
 type Module = Vec<String>;

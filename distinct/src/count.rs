@@ -1,18 +1,7 @@
-//! How many distinct elements there are: of a whole array, of extents, of segments.
-//!
-//! No fold of small states: what is carried is the set of what was seen. So it has no monoid, but a [table](crate::stages::table) in
-//! global memory, and entries of its own, one for each width of elements, which are passed [what makes two the
-//! same](crate::element::equality).
+//! The kernels: how a thread counts what it is the first to insert.
 
-mod points;
-
-pub use points::{ENTRIES, find};
-
-use crate::{
-    element::{
-        Element, Item, Type,
-        equality::{Equality, bits, scattered},
-    },
+use warpfold_kernels::{
+    element::{Element, Item},
     monoids::Count,
     simt::Simt,
     stages::{
@@ -21,9 +10,13 @@ use crate::{
             source::{At, Source},
         },
         reduce::warp,
-        table::{Region, Slot, empty_near, near},
     },
     tree::LANES,
+};
+
+use crate::{
+    equality::{Equality, bits, scattered},
+    table::{Region, Slot, empty_near, near},
 };
 
 /// Elements that a lane of [`count_whole`] reads before it looks for any.
@@ -162,7 +155,7 @@ pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
         }
         place += u64::from(AHEAD) * threads;
     }
-    let all = warp::reduce::<S, u64, Count>(simt, Count::nonzero(Type::U64), counted);
+    let all = warp::reduce::<S, u64, Count>(simt, Count::nonzero(u64::TYPE), counted);
     if simt.lane() == 0 && all > 0 {
         // SAFETY: passed on to the caller.
         unsafe { simt.atomic_add_u64(arguments.answer(0), all) }

@@ -4,7 +4,7 @@
 //! number with a NaN in it is the one NaN. All else is told apart by its bits. The rule is data, not code of each type: a kernel that
 //! knows no more of elements than how wide they are is passed it.
 
-use super::{Element, Type};
+use warpfold_kernels::element::{Element, Type};
 
 /// What makes two elements of a type the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,8 +142,9 @@ mod tests {
 
     use std::{collections::BTreeSet, vec::Vec};
 
+    use warpfold_kernels::element::{Complex, bf16, complex32, complex64, f8e4m3, f8e5m2, f16};
+
     use super::*;
-    use crate::element::{Complex, bf16, complex32, complex64, f8e4m3, f8e5m2, f16};
 
     #[test]
     fn all_nan_are_one_and_both_zeros() {

@@ -7,7 +7,7 @@
 //!
 //! Which lane brings a key first is chance. How many keys are brought is not, nor is the sum of what the lanes count.
 
-use crate::simt::Simt;
+use warpfold_kernels::simt::Simt;
 
 /// A slot's content: a key, or 0 for none.
 pub trait Slot: Copy + Eq + 'static {
@@ -189,7 +189,7 @@ pub const fn near<K: Slot>(scattered: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::equality::scattered;
+    use crate::equality::scattered;
 
     #[test]
     fn every_slot_is_some_keys_and_none_is_outside() {

@@ -79,7 +79,7 @@ fn module(
     Ok(ptx)
 }
 
-/// What is embedded of a library.
+/// What is embedded of a library: with this one's own what is of warpfold's other crates.
 fn of(library: &Library) -> &Embedded {
     library.ptx.as_ref().unwrap_or(&OWN)
 }
@@ -245,16 +245,20 @@ mod tests {
     fn what_is_embedded_is_ptx_of_entries() {
         // Which of them is the build's to say: it refuses a part where all are needed.
         let rungs = || warpfold_kernels::ladder::ENTRIES.into_iter();
-        let all = |name| warpfold_kernels::kernels::entry(name).or_else(|| rungs().find(|rung| rung.name == name));
+        let counts = || warpfold_distinct::ENTRIES.iter();
+        let entries = || warpfold_kernels::kernels::entries().chain(rungs());
+        let of_folds = || entries().map(|entry| (entry.library, entry.note()));
+        let all = || of_folds().chain(counts().map(|entry| (&warpfold_distinct::LIBRARY, entry.note())));
         let modules = || OWN.packs.iter().flat_map(|pack| pack.modules);
         let is_there = |name| modules().any(|module| module.name == name);
         assert!(!rungs().any(|rung| is_there(rung.name)), "the library embeds no rung");
         for pack in OWN.packs.iter().chain(LADDER.packs) {
             let text = unpack(pack);
             for module in pack.modules {
-                let entry = all(module.name).expect("a module is of an entry");
+                let found = all().find(|(_, note)| note.name == module.name);
+                let (library, note) = found.expect("a module is of an entry");
                 let text = text_of(&text, module);
-                let is_of_this_source = check(entry.library, entry.note(), text).is_ok();
+                let is_of_this_source = check(library, note, text).is_ok();
                 assert!(is_of_this_source, "{} is of another source", module.name);
                 assert!(text.contains(&format!(".entry {}(", module.name)), "{}", module.name);
             }

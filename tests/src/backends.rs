@@ -141,13 +141,7 @@ pub fn emulator<T: Element, R: Reduction<T>>(
                         arguments.output,
                     );
                 }
-                Kernel::Rows
-                | Kernel::Strided
-                | Kernel::Segments
-                | Kernel::Distinct
-                | Kernel::Row
-                | Kernel::Tensors
-                | Kernel::Ladder => {
+                Kernel::Rows | Kernel::Strided | Kernel::Segments | Kernel::Row | Kernel::Tensors | Kernel::Ladder => {
                     panic!("{plan} is of no whole array")
                 }
             }

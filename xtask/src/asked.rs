@@ -41,7 +41,7 @@ pub fn wanted(archs: &[String], selection: &Selection, gpu: Option<u32>, generat
         // It loads the newest that it can take.
         for older in 1..all.len() {
             let (olds, news) = all.split_at_mut(older);
-            let names: Vec<&str> = news[0].entries.iter().map(|entry| entry.name).collect();
+            let names: Vec<&str> = news[0].entries.iter().map(|entry| entry.name()).collect();
             olds.iter_mut().for_each(|old| *old = old.without(&names));
         }
         if all.is_empty() {

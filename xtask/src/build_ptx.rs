@@ -364,14 +364,14 @@ fn publish(kernels: &KernelCrate, build: &Build) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compiled::Compiled;
 
     #[test]
     fn a_part_is_refused_where_all_are_needed() {
         let folder = std::env::temp_dir().join(format!("warpfold-part-{}", std::process::id()));
         let kernels = KernelCrate {
-            folder: PathBuf::new(),
-            package: String::new(),
-            library: String::new(),
+            own: Compiled::default(),
+            beside: vec![],
             sources: vec![],
             ptx: folder.clone(),
             cache: folder.clone(),
@@ -393,7 +393,7 @@ mod tests {
         );
         assert_eq!(refused("2"), Ok(()), "made from something older");
         for entry in &all[0].entries {
-            fs::write(arch.join(format!("{}.ptx", entry.name)), "").unwrap();
+            fs::write(arch.join(format!("{}.ptx", entry.name())), "").unwrap();
         }
         assert_eq!(refused("1"), Ok(()), "all are there");
         fs::remove_dir_all(&folder).unwrap();

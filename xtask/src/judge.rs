@@ -39,7 +39,7 @@ pub fn check(
         parts.extend(kernels.parts(wanted, module)?.into_iter().map(|part| (module, part)));
     }
     if parts.is_empty() {
-        bail!("{} defines no entry point", kernels.package);
+        bail!("{} defines no entry point", kernels.own.package);
     }
     let names: Vec<&str> = parts.iter().map(|(_, part)| &*part.item.name).collect();
     let in_texts = parts

@@ -6,13 +6,14 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use warpfold_kernels::kernels::{Entry, Facts, Note};
+use warpfold_kernels::kernels::{Facts, Note};
 
 use crate::{
+    compiled::Compiled,
     facts::{Expected, Violation},
+    ours::{self, OurKernel},
     process::write_if_changed,
     ptx::{Bounds, Item, Module},
-    selection::entries,
     stamp,
     wanted::Wanted,
 };
@@ -23,21 +24,19 @@ const MAX_THREADS: u32 = 1024;
 /// The file beside the PTX that says what it was made from.
 const STAMP: &str = "stamp";
 
-/// A crate that has kernels.
+/// A crate that has kernels, and those that are built with it.
 pub struct KernelCrate {
-    /// The crate's folder.
-    pub folder: PathBuf,
-    /// The package, as cargo knows it.
-    pub package: String,
-    /// The library, as the compiler knows it.
-    pub library: String,
+    /// The crate.
+    pub own: Compiled,
+    /// Those of ours that are a part of its build each.
+    pub beside: Vec<Compiled>,
     /// Files and folders that its PTX depends on.
     pub sources: Vec<PathBuf>,
     /// Where the PTX goes.
     pub ptx: PathBuf,
     /// Where what is needed on the way goes, a folder for each architecture.
     pub cache: PathBuf,
-    /// Whether it is `warpfold-kernels` itself.
+    /// Whether it is `warpfold-kernels`.
     pub ours: bool,
 }
 
@@ -94,25 +93,46 @@ impl KernelCrate {
         }
     }
 
+    /// The crate that has a part of the build.
+    pub fn having(&self, part: &str) -> &Compiled {
+        self.beside.iter().find(|of| of.part == Some(part)).unwrap_or(&self.own)
+    }
+
+    /// The crates that have any of what is wanted.
+    pub fn crates(&self, wanted: &Wanted) -> Vec<&Compiled> {
+        let has_any = |of: &&Compiled| {
+            let parts = wanted.parts();
+            parts.iter().any(|part| self.having(part.name).package == of.package)
+        };
+        match self.ours {
+            true => [&self.own].into_iter().chain(&self.beside).filter(has_any).collect(),
+            false => vec![&self.own],
+        }
+    }
+
     /// What is to be made of each entry point of a module: of ours, of those that are wanted; nothing of ours in a user's crate.
     pub fn parts<'a>(&self, wanted: &Wanted, module: &'a Module) -> Result<Vec<Part<'a>>> {
-        let theirs = if self.ours { vec![] } else { self.stated(module)? };
-        let part = |item| self.part(wanted, item, &theirs);
+        let stated = self.stated(module)?;
+        let part = |item| self.part(wanted, item, &stated);
         Ok(module.entries().filter_map(part).collect())
     }
 
-    fn part<'a>(&self, wanted: &Wanted, item: &'a Item, theirs: &[Stated]) -> Option<Part<'a>> {
+    fn part<'a>(&self, wanted: &Wanted, item: &'a Item, stated: &[Stated]) -> Option<Part<'a>> {
+        let stated = stated.iter().find(|stated| stated.name == item.name);
         if self.ours {
-            let entry = wanted.entries.iter().find(|entry| entry.name == item.name)?;
-            return Some(Part::of(item, entry.facts()));
+            let entry = wanted.entries.iter().find(|entry| entry.name() == item.name)?;
+            return Some(Part::of(
+                item,
+                stated.map_or_else(|| entry.facts(), |stated| stated.facts),
+            ));
         }
-        let known = entries().find(|entry| entry.name == item.name);
-        if let Some(stated) = theirs.iter().find(|stated| stated.name == item.name) {
+        let known = ours::kernels().find(|kernel| kernel.name() == item.name);
+        if let Some(stated) = stated {
             return Some(Part::of(item, stated.facts));
         }
         known.is_none().then(|| Part {
             item,
-            module: self.library.clone(),
+            module: self.own.library.clone(),
             bounds: Bounds {
                 max_threads: MAX_THREADS,
                 // Without it the assembler may save registers and keep fewer loads in flight.
@@ -123,15 +143,19 @@ impl KernelCrate {
         })
     }
 
-    /// What a user's crate states of its entries, as `operators!` has it written into the PTX: variables named
-    /// `CRATE$ENTRY`.
+    /// What a user's crate states of its entries, as `operators!` has it written into the PTX, and one of ours that is built as those are:
+    /// variables named `CRATE$ENTRY`.
     fn stated<'a>(&self, module: &'a Module) -> Result<Vec<Stated<'a>>> {
+        let states = |library: &str| match self.ours {
+            true => self.beside.iter().any(|of| of.library == library),
+            false => self.own.library == library,
+        };
         let mut all = vec![];
         for item in module.variables() {
             let Some((library, name)) = item.name.split_once('$') else {
                 continue;
             };
-            if library == self.library {
+            if states(library) {
                 let words: Vec<u32> = item.words();
                 let facts = words.try_into().ok();
                 let facts = facts.with_context(|| format!("{} is none that this xtask can read", item.name))?;
@@ -139,11 +163,6 @@ impl KernelCrate {
             }
         }
         Ok(all)
-    }
-
-    /// What cargo is to be told of the crate's features.
-    pub fn features(&self) -> &'static [&'static str] {
-        if self.ours { &["--features", "entries"] } else { &[] }
     }
 
     /// Whether what `folder` has of an architecture was made from what is there now and found good.
@@ -156,7 +175,7 @@ impl KernelCrate {
         if !self.is_current(folder, stamp) {
             return vec![];
         }
-        let names = wanted.entries.iter().map(|entry| entry.name);
+        let names = wanted.entries.iter().map(|entry| entry.name());
         names
             .filter(|name| folder.join(format!("{name}.ptx")).is_file())
             .collect()
@@ -177,9 +196,9 @@ impl KernelCrate {
 
     /// Entry points that are wanted and that the PTX has not.
     pub fn missing(&self, wanted: &Wanted, found: &[&str]) -> Vec<Violation> {
-        let absent = |entry: &&'static Entry| !found.contains(&entry.name);
-        let violation = |entry: &Entry| Violation {
-            entry: entry.name.to_owned(),
+        let absent = |entry: &OurKernel| !found.contains(&entry.name());
+        let violation = |entry: OurKernel| Violation {
+            entry: entry.name().to_owned(),
             what: "is not in the PTX".to_owned(),
             extent: None,
         };
@@ -234,13 +253,44 @@ mod tests {
     /// A crate with no files.
     fn bare(ours: bool) -> KernelCrate {
         KernelCrate {
-            folder: PathBuf::new(),
-            package: String::new(),
-            library: "my_ops".to_owned(),
+            own: Compiled {
+                library: "my_ops".to_owned(),
+                ..Compiled::default()
+            },
+            beside: vec![],
             sources: vec![],
             ptx: PathBuf::new(),
             cache: PathBuf::new(),
             ours,
+        }
+    }
+
+    #[test]
+    fn a_part_that_is_a_crate_is_compiled_as_that() {
+        let of = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            Wanted::all("sm_75", &Selection::parse(&names, &[]).unwrap())
+        };
+        let mut kernels = bare(true);
+        kernels.beside = vec![Compiled::distinct(PathBuf::new())];
+        assert_eq!(kernels.having("sums").library, "my_ops");
+        assert_eq!(kernels.having("distinct").library, "warpfold_distinct");
+        for (names, crates) in [
+            (&["sum"][..], &["my_ops"][..]),
+            (&["distinct"], &["warpfold_distinct"]),
+            (&["distinct", "sum"], &["my_ops", "warpfold_distinct"]),
+        ] {
+            let found: Vec<&str> = kernels.crates(&of(names)).iter().map(|of| &*of.library).collect();
+            assert_eq!(found, crates, "{names:?}");
+        }
+        assert_eq!(bare(false).crates(&of(&["distinct"])).len(), 1, "a user's has no parts");
+        // What its PTX states comes first; what the list has is for a code generator that leaves that out.
+        let entry = ".visible .entry distinct_u8()\n{\nret;\n}\n";
+        let stated = ".visible .global .align 4 .b32 warpfold_distinct$distinct_u8[7] = {128, 4, 1, 2, 0, 1, 92};\n";
+        for (text, threads) in [(format!("{entry}{stated}"), 128), (entry.to_owned(), 256)] {
+            let module = Module::parse(&text);
+            let parts = kernels.parts(&of(&["distinct"]), &module).unwrap();
+            assert_eq!(parts[0].bounds.max_threads, threads);
         }
     }
 

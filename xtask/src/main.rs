@@ -20,12 +20,14 @@ mod bundle;
 mod by_stage;
 #[cfg(feature = "whole")]
 mod compare;
+mod compiled;
 mod demo;
 mod facts;
 mod generator;
 mod judge;
 mod kernel_crate;
 mod operators;
+mod ours;
 #[cfg(feature = "whole")]
 mod outside;
 #[cfg(feature = "whole")]

@@ -26,9 +26,10 @@ use crate::{
 const MOST_BYTES: u64 = 10 << 20;
 
 /// What the library needs of the workspace, and itself.
-const PACKAGES: [&str; 5] = [
+const PACKAGES: [&str; 6] = [
     "warpfold-embed",
     "warpfold-kernels",
+    "warpfold-distinct",
     "warpfold-driver",
     "warpfold-emulator",
     "warpfold",

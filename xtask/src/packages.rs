@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use crate::{
+    compiled::Compiled,
     generator::{Codegen, Generator, nvvm, stand_in},
     kernel_crate::KernelCrate,
     paths,
@@ -17,18 +18,22 @@ pub fn ours(generator: &Generator) -> Result<KernelCrate> {
     if let Generator::StandIn(_) = generator {
         return stand_in::kernels();
     }
-    let own = paths::root().join("kernels-gpu");
-    let (folder, sources) = match generator {
-        Generator::Nvvm(_) => (paths::nvvm().join("kernels"), nvvm::sources()),
-        _ => (
-            own.clone(),
-            vec![own.join("Cargo.toml"), own.join("src"), own.join("facts")],
+    let (own, distinct) = (paths::root().join("kernels-gpu"), paths::root().join("distinct"));
+    let (folders, sources) = match generator {
+        Generator::Nvvm(_) => (
+            ["kernels", "distinct"].map(|of| paths::nvvm().join(of)),
+            nvvm::sources(),
         ),
+        _ => {
+            let sources = [&own, &distinct].map(|of| [of.join("Cargo.toml"), of.join("src")]);
+            let facts = own.join("facts");
+            ([own, distinct], sources.into_iter().flatten().chain([facts]).collect())
+        }
     };
+    let [own, distinct] = folders;
     Ok(KernelCrate {
-        folder,
-        package: "warpfold-kernels".to_owned(),
-        library: "warpfold_kernels".to_owned(),
+        own: Compiled::kernels(own),
+        beside: vec![Compiled::distinct(distinct)],
         sources,
         ptx: paths::ptx(),
         cache: paths::target().join("kernels").join(generator.name()),
@@ -63,9 +68,13 @@ pub fn users(folder: &Path, generator: &Generator) -> Result<KernelCrate> {
         sources: vec![],
         ptx: folder.join("target/ptx"),
         cache: folder.join("target/kernels").join(generator.name()),
-        folder,
-        package,
-        library,
+        own: Compiled {
+            folder,
+            package,
+            library,
+            ..Compiled::default()
+        },
+        beside: vec![],
         ours: false,
     })
 }

@@ -5,21 +5,18 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 use warpfold_kernels::{
     element::Type,
-    kernels::{self, Entry, Kernel, LIBRARY},
-    ladder,
+    kernels::{Entry, Kernel, LIBRARY},
 };
 
-use crate::operators;
-
-/// Every entry of ours: the library's, and the ladder's.
-pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    kernels::entries().chain(ladder::ENTRIES)
-}
+use crate::{
+    operators,
+    ours::{OurKernel, kernels},
+};
 
 /// A type of elements of each size that is read in a way of its own: what is checked of them is checked of all.
 pub const OF_EACH_SIZE: [Type; 3] = [Type::F32, Type::Bf16, Type::U8];
 
-/// Names of entries that are asked for.
+/// Names of kernels that are asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection(BTreeSet<&'static str>);
 
@@ -67,13 +64,13 @@ const LADDER: &str = "ladder";
 impl Selection {
     /// All there are.
     pub fn all() -> Self {
-        Self(entries().map(|entry| entry.name).collect())
+        Self(kernels().map(OurKernel::name).collect())
     }
 
     /// Those of every operator, for elements of these types.
     pub fn of_types(types: &[Type]) -> Self {
-        let asked = entries().filter(|entry| types.iter().any(|of| serves(entry, *of)));
-        Self(asked.map(|entry| entry.name).collect())
+        let asked = kernels().filter(|kernel| types.iter().any(|of| serves(kernel, *of)));
+        Self(asked.map(OurKernel::name).collect())
     }
 
     /// Those that names and types ask for. No names are every operator, no types every type. A name is an operator's, as the command or
@@ -99,20 +96,20 @@ impl Selection {
             let found = called(name)?;
             let of_types = found
                 .iter()
-                .filter(|entry| types.is_empty() || types.iter().any(|of| serves(entry, *of)));
+                .filter(|kernel| types.is_empty() || types.iter().any(|of| serves(kernel, *of)));
             let of_types: Vec<_> = of_types.collect();
-            asked.extend(of_types.iter().map(|entry| entry.name));
+            asked.extend(of_types.iter().map(|kernel| kernel.name()));
             // Any operation may have states of several leaves of a row to combine.
             if found
                 .iter()
-                .any(|entry| entry.kernel == Kernel::Row && entry.name != name)
+                .any(|found| found.kernel() == Some(Kernel::Row) && found.name() != name)
             {
-                asked.extend(entries().filter(combines).map(|entry| entry.name));
+                asked.extend(kernels().map(OurKernel::name).filter(|name| combines(name)));
             }
             if of_types.is_empty() {
                 let built = ALL_TYPES
                     .iter()
-                    .filter(|of| found.iter().any(|entry| serves(entry, **of)));
+                    .filter(|of| found.iter().any(|kernel| serves(kernel, **of)));
                 return Err(NotThere::Elements {
                     name: name.clone(),
                     types: types.iter().map(|of| of.name()).collect(),
@@ -123,42 +120,42 @@ impl Selection {
         Ok(Self(asked))
     }
 
-    /// Whether it asks for an entry.
-    pub fn has(&self, entry: &Entry) -> bool {
-        self.0.contains(entry.name)
+    /// Whether it asks for the kernel of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains(name)
     }
 
-    /// Whether it asks for every entry.
+    /// Whether it asks for every kernel.
     pub fn is_all(&self) -> bool {
-        entries().all(|entry| self.has(entry))
+        kernels().all(|kernel| self.has(kernel.name()))
     }
 }
 
-/// Whether it is a kernel that combines states of rows, whatever the operation and its elements.
-fn combines(entry: &&Entry) -> bool {
-    entry.name.starts_with("row_states_")
+/// Whether it is the name of a kernel that combines states of rows, whatever the operation and its elements.
+fn combines(name: &str) -> bool {
+    name.starts_with("row_states_")
 }
 
-/// The entries that a name asks for, at least one.
-fn called(name: &str) -> Result<Vec<&'static Entry>, NotThere> {
+/// The kernels that a name asks for, at least one.
+fn called(name: &str) -> Result<Vec<OurKernel>, NotThere> {
     let plain = name.trim().replace('-', "_");
     let named = operators::NAMES
         .iter()
         .find(|(called, _)| called.replace('-', "_") == plain);
     let op = named.map_or(&*plain, |(_, op)| op);
-    let is_asked = |entry: &&Entry| match entry.kernel {
-        Kernel::Ladder if plain == LADDER => true,
+    let is_asked = |kernel: &OurKernel| match kernel.kernel() {
+        Some(Kernel::Ladder) if plain == LADDER => true,
         // The gradients of scale and shift come with that of the rows.
-        Kernel::Row if op == "norm_gradient" => entry.op == op || entry.op == "norm_column_gradient",
-        _ => entry.folds(op) || entry.name == plain,
+        Some(Kernel::Row) if op == "norm_gradient" => kernel.ops().any(|of| of == op || of == "norm_column_gradient"),
+        _ => kernel.ops().any(|of| of == op) || kernel.name() == plain,
     };
-    let found: Vec<_> = entries().filter(is_asked).collect();
+    let found: Vec<_> = kernels().filter(is_asked).collect();
     if !found.is_empty() {
         return Ok(found);
     }
-    let ops = entries().filter(|entry| entry.kernel != Kernel::Ladder);
-    let ops = ops.flat_map(|entry| [Some(entry.op), entry.also]).flatten();
-    let known = ops
+    let known = kernels()
+        .filter(|kernel| kernel.kernel() != Some(Kernel::Ladder))
+        .flat_map(OurKernel::ops)
         .chain(operators::NAMES.iter().map(|(called, _)| *called))
         .chain([LADDER]);
     Err(NotThere::Operator {
@@ -198,16 +195,22 @@ fn type_called(name: &str) -> Result<Type, NotThere> {
     })
 }
 
-/// Whether a launch on elements of a type may be one of an entry.
-fn serves(entry: &Entry, of: Type) -> bool {
+/// Whether a launch on elements of a type may be one of a kernel.
+fn serves(kernel: &OurKernel, of: Type) -> bool {
+    match kernel {
+        OurKernel::Entry(entry) => folds(entry, of),
+        OurKernel::Distinct(entry) => entry.element.bytes() == of.bytes(),
+    }
+}
+
+fn folds(entry: &Entry, of: Type) -> bool {
     match entry.kernel {
         // Whatever the tensors are of; and lessons have one type.
         Kernel::Tensors | Kernel::Ladder => true,
-        Kernel::Distinct => entry.element.bytes() == of.bytes(),
         // Both types of 16 bits share what is not plain, which is called bf16's.
         Kernel::Row => {
             let shares = of == Type::F16 && entry.name.ends_with("_b16");
-            entry.element == of || shares || combines(&entry)
+            entry.element == of || shares || combines(entry.name)
         }
         kernel => {
             let find = |of| LIBRARY.find(entry.op, of, kernel);

@@ -11,9 +11,10 @@ use anyhow::{Context, Result};
 use crate::paths;
 
 /// Of this program what makes PTX and checks it.
-const MAKERS: [&str; 14] = [
+const MAKERS: [&str; 15] = [
     "arch.rs",
     "build_ptx.rs",
+    "compiled.rs",
     "facts.rs",
     "generator",
     "judge.rs",

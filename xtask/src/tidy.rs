@@ -23,7 +23,10 @@ type Rule = (&'static str, fn(&Tree) -> Vec<Violation>);
 
 /// Every rule on the sources.
 const RULES: [Rule; 18] = [
-    ("the kernels depend on nothing", rules::kernels_depend_on_nothing),
+    (
+        "the kernels depend on nothing else",
+        rules::kernels_depend_on_nothing_else,
+    ),
     ("the kernels know no host and no emulator", rules::kernels_know_no_host),
     ("a monoid never sees the machine", rules::monoids_see_no_machine),
     ("a stage never names a monoid", rules::stages_name_no_monoid),
@@ -160,6 +163,11 @@ impl Tree {
         self.files
             .iter()
             .filter(move |file| file.is_rust() && file.path.starts_with(folder))
+    }
+
+    /// The Rust files of the kernels: of their crate, and of the one that counts distinct elements.
+    pub fn kernels(&self) -> impl Iterator<Item = &File> {
+        self.rust_below("kernels-gpu/").chain(self.rust_below("distinct/"))
     }
 
     /// A file by its path.

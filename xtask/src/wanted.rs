@@ -1,10 +1,9 @@
 //! What a build makes for an architecture: which of our kernels, and in which parts.
 
-use warpfold_kernels::kernels::{Entry, PARTS, is_better_on_newer};
-
 use crate::{
     arch,
-    selection::{Selection, entries},
+    ours::{self, OurKernel},
+    selection::Selection,
 };
 
 /// What is built unless said otherwise: a base, and what is better on an architecture with instructions that the base has not. The
@@ -16,8 +15,8 @@ pub const DEFAULT_ARCHS: [&str; 2] = ["sm_75", "sm_90"];
 pub struct Wanted {
     /// As `sm_NN`.
     pub arch: String,
-    /// Entries of ours, each with its code; a user's crate has its own.
-    pub entries: Vec<&'static Entry>,
+    /// Kernels of ours, each with its code; a user's crate has its own.
+    pub entries: Vec<OurKernel>,
 }
 
 /// A part of the build, as one run of the compiler makes it.
@@ -32,17 +31,17 @@ pub struct PartOfBuild {
 impl Wanted {
     /// All that is selected.
     pub fn all(arch: &str, selection: &Selection) -> Self {
-        Self::of(arch, |entry| PARTS.contains(&entry.part) && selection.has(entry))
+        Self::of(arch, |entry| selection.has(entry.name()))
     }
 
     /// What is selected and better there than what older architectures have.
     pub fn newer(arch: &str, selection: &Selection) -> Self {
-        Self::of(arch, |entry| is_better_on_newer(entry) && selection.has(entry))
+        Self::of(arch, |entry| entry.is_better_on_newer() && selection.has(entry.name()))
     }
 
-    fn of(arch: &str, is_wanted: impl Fn(&Entry) -> bool) -> Self {
+    fn of(arch: &str, is_wanted: impl Fn(&OurKernel) -> bool) -> Self {
         let has_clusters = arch::number(arch) >= Some(90);
-        let wanted = entries().filter(|entry| is_wanted(entry) && (has_clusters || !entry.needs_clusters));
+        let wanted = ours::kernels().filter(|entry| is_wanted(entry) && (has_clusters || !entry.needs_clusters()));
         Self {
             arch: arch.to_owned(),
             entries: wanted.collect(),
@@ -51,13 +50,13 @@ impl Wanted {
 
     /// The same, but for entries that need clusters of blocks.
     pub fn without_clusters(mut self) -> Self {
-        self.entries.retain(|entry| !entry.needs_clusters);
+        self.entries.retain(|entry| !entry.needs_clusters());
         self
     }
 
     /// The same, but for entries of these names.
     pub fn without(&self, names: &[&str]) -> Self {
-        let left = self.entries.iter().filter(|entry| !names.contains(&entry.name));
+        let left = self.entries.iter().filter(|entry| !names.contains(&entry.name()));
         Self {
             arch: self.arch.clone(),
             entries: left.copied().collect(),
@@ -76,21 +75,22 @@ impl Wanted {
 
     /// Whether it wants the entry of that name.
     pub fn has(&self, name: &str) -> bool {
-        self.entries.iter().any(|entry| entry.name == name)
+        self.entries.iter().any(|entry| entry.name() == name)
     }
 
     /// The parts that have what is wanted, the dearest first.
     pub fn parts(&self) -> Vec<PartOfBuild> {
         let of_part = |part: &'static str| {
-            let is_of = |entry: &&&Entry| entry.part == part;
-            let wanted: Vec<&str> = self.entries.iter().filter(is_of).map(|entry| entry.name).collect();
-            let all = entries().filter(|entry| entry.part == part).count();
+            let is_of = |entry: &OurKernel| entry.part() == part;
+            let of_part = self.entries.iter().filter(|entry| is_of(entry));
+            let wanted: Vec<&str> = of_part.map(|entry| entry.name()).collect();
+            let all = ours::kernels().filter(is_of).count();
             (!wanted.is_empty()).then(|| PartOfBuild {
                 name: part,
                 only: (wanted.len() < all).then(|| wanted.join(" ")),
             })
         };
-        PARTS.into_iter().filter_map(of_part).collect()
+        ours::parts().filter_map(of_part).collect()
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
             Some(Wanted::newer("sm_90", &Selection::all()))
         );
         assert_eq!(Wanted::default("sm_80"), None);
-        assert_eq!(whole.parts().len(), PARTS.len());
+        assert_eq!(whole.parts().len(), ours::parts().count());
         // Rows alone have kernels that need clusters.
         let of_some: Vec<&str> = whole
             .parts()
@@ -122,6 +122,11 @@ mod tests {
         assert_eq!(of_some, ["rows"]);
         assert!(!whole.has("softmax_long_f32") && Wanted::default("sm_90").unwrap().has("softmax_long_f32"));
         let some = of(&["log_sum_exp_f32", "sum_f32", "sum_small_f32"]);
+        let distinct = PartOfBuild {
+            name: ours::DISTINCT,
+            only: None,
+        };
+        assert_eq!(of(&["distinct"]).parts(), [distinct]);
         let part = |name, only: &str| PartOfBuild {
             name,
             only: Some(only.to_owned()),

@@ -8,13 +8,11 @@
 //!
 //! No key is in two parts, so the parts' numbers add up; and each is a number of a set, whoever comes first.
 
-use warpfold_kernels::{
-    element::{
-        Element,
-        equality::{has_key, key, scattered},
-    },
-    stages::table::Slot,
+use warpfold_distinct::{
+    equality::{has_key, hash, key},
+    table::Slot,
 };
+use warpfold_kernels::element::Element;
 
 use super::pool;
 use crate::{
@@ -183,7 +181,7 @@ fn count<T: Element, K: Key>(values: &[T], table: &mut Table<K>) -> u64 {
     table.empty(values.len());
     let new = values.iter().map(|value| {
         let key = key(*value);
-        u64::from(table.bring(K::of_key(key), scattered(key)))
+        u64::from(table.insert(K::of_key(key), hash(key)))
     });
     new.sum()
 }
@@ -214,15 +212,15 @@ fn count_parts<T: Element, K: Key>(values: &[T]) -> u64 {
         let (mut near, mut has_zero) = (vec![K::EMPTY; NEAR], false);
         for value in shares[i] {
             let key = key(*value);
-            let (scattered, content) = (scattered(key), K::of_key(key));
+            let (hash, content) = (hash(key), K::of_key(key));
             let is_known = if content == K::EMPTY {
                 std::mem::replace(&mut has_zero, true)
             } else {
-                std::mem::replace(&mut near[scattered as usize % NEAR], content) == content
+                std::mem::replace(&mut near[hash as usize % NEAR], content) == content
             };
             if !is_known {
                 // By the high bits: tables go by the low ones.
-                let part = (u128::from(scattered) * parts as u128) >> 64;
+                let part = (u128::from(hash) * parts as u128) >> 64;
                 handed_on[part as usize].push(content);
             }
         }
@@ -233,7 +231,7 @@ fn count_parts<T: Element, K: Key>(values: &[T]) -> u64 {
         table.empty(keys().map(Vec::len).sum());
         let new = keys()
             .flatten()
-            .map(|key| u64::from(table.bring(*key, scattered(key.to_key()))));
+            .map(|key| u64::from(table.insert(*key, hash(key.to_key()))));
         new.sum::<u64>()
     };
     let mut new = vec![0; parts];
@@ -248,7 +246,7 @@ fn count_parts<T: Element, K: Key>(values: &[T]) -> u64 {
 #[derive(Default)]
 struct Table<K> {
     slots: Vec<K>,
-    /// Whether the key 0, whose bits are those of an empty slot, was brought.
+    /// Whether the key 0, whose bits are those of an empty slot, was inserted.
     has_zero: bool,
 }
 
@@ -261,12 +259,12 @@ impl<K: Key> Table<K> {
     }
 
     /// Puts a key in, unless it is there: whether it was not.
-    fn bring(&mut self, key: K, scattered: u64) -> bool {
+    fn insert(&mut self, key: K, hash: u64) -> bool {
         if key == K::EMPTY {
             return !std::mem::replace(&mut self.has_zero, true);
         }
         let mask = self.slots.len() - 1;
-        let mut at = scattered as usize & mask;
+        let mut at = hash as usize & mask;
         loop {
             let slot = &mut self.slots[at];
             if *slot == K::EMPTY {

@@ -1,13 +1,15 @@
 //! How parts of an error's message are put.
 
+use warpfold_distinct as distinct;
 use warpfold_kernels::{
+    element::Type,
     kernels::{self, Kernel, LIBRARY},
     ladder,
 };
 
 /// What to run for the kernels of a package.
 pub(super) fn build_ptx(package: &str) -> String {
-    if package == LIBRARY.package {
+    if [LIBRARY.package, distinct::LIBRARY.package].contains(&package) {
         "`cargo xtask build-ptx` in warpfold's repository".into()
     } else {
         format!("`cargo xtask build-ptx --crate PATH` in warpfold's repository, PATH being the folder of {package},")
@@ -18,14 +20,22 @@ pub(super) fn build_ptx(package: &str) -> String {
 pub(super) fn build_ptx_of(package: &str, entry: &str) -> String {
     let rungs = || ladder::ENTRIES.into_iter().find(|rung| rung.name == entry);
     let own = kernels::entry(entry).or_else(rungs);
+    let of_elements = |op: &str, element: Type| {
+        format!(
+            "`cargo xtask build-ptx {op} --types {}` in warpfold's repository",
+            element.name()
+        )
+    };
+    if package == distinct::LIBRARY.package
+        && let Some(entry) = distinct::ENTRIES.iter().find(|known| known.name == entry)
+    {
+        return of_elements(distinct::NAME, entry.element);
+    }
     match own.filter(|_| package == LIBRARY.package) {
         Some(rung) if rung.kernel == Kernel::Ladder => {
             format!("`cargo xtask build-ptx {}` in warpfold's repository", rung.part)
         }
-        Some(entry) => {
-            let (op, element) = (entry.op, entry.element.name());
-            format!("`cargo xtask build-ptx {op} --types {element}` in warpfold's repository")
-        }
+        Some(entry) => of_elements(entry.op, entry.element),
         None => build_ptx(package),
     }
 }
@@ -71,6 +81,11 @@ mod tests {
                 "`cargo xtask build-ptx softmax --types bf16`",
             ),
             (LIBRARY.package, "ladder_sum_atomic", "`cargo xtask build-ptx ladder`"),
+            (
+                distinct::LIBRARY.package,
+                "distinct_extents_u32",
+                "`cargo xtask build-ptx distinct --types u32`",
+            ),
             ("mine", "cubes_f32", "`cargo xtask build-ptx --crate PATH`"),
         ] {
             let says = build_ptx_of(package, entry);

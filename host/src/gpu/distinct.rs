@@ -8,8 +8,9 @@ use cust::{
     stream::Stream,
     sys::CUstream,
 };
+use warpfold_distinct::{LIBRARY, equality::Equality};
 use warpfold_driver::sys;
-use warpfold_kernels::element::{Element, equality::Equality};
+use warpfold_kernels::element::Element;
 
 use super::{
     Gpu,
@@ -85,7 +86,7 @@ impl<T: Element> PreparedDistinct<T> {
             spot,
             layout,
             is_whole,
-            function: gpu.inner.modules.function(plan.entry)?,
+            function: gpu.inner.modules.kernel(&LIBRARY, plan.entry.note())?,
             elements: PhantomData,
         })
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use cust::{error::CudaError, module::Module};
-use warpfold_kernels::kernels::Entry;
+use warpfold_kernels::kernels::{Entry, Library, Note};
 
 use super::{
     launch::Function,
@@ -43,13 +43,30 @@ impl Modules {
 
     /// The entry's function, valid until [`unload`](Self::unload). The device's context is current.
     pub(super) fn function(&self, entry: &'static Entry) -> Result<Function, Error> {
+        let text = || ptx::find(entry, self.compute_capability).map(|ptx| ptx.text);
+        self.find(entry.library, entry.name, text)
+    }
+
+    /// The same of an entry point that is no operator's.
+    pub(super) fn kernel(&self, library: &'static Library, note: Note<'static>) -> Result<Function, Error> {
+        self.find(library, note.name, || {
+            ptx::kernel(library, note, self.compute_capability)
+        })
+    }
+
+    /// A function of that name, whose PTX is `text` where no module has been loaded yet.
+    fn find(
+        &self,
+        library: &'static Library,
+        name: &'static str,
+        text: impl FnOnce() -> Result<String, Error>,
+    ) -> Result<Function, Error> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = (ptr::from_ref(entry.library).addr(), entry.name);
-        let Loaded { module, waits } = match loaded.entry(name) {
+        let Loaded { module, waits } = match loaded.entry((ptr::from_ref(library).addr(), name)) {
             hash_map::Entry::Occupied(there) => there.into_mut(),
-            hash_map::Entry::Vacant(place) => place.insert(self.load(entry)?),
+            hash_map::Entry::Vacant(place) => place.insert(load(name, &text()?)?),
         };
-        let function = module.get_function(entry.name).or_fail("cuModuleGetFunction")?;
+        let function = module.get_function(name).or_fail("cuModuleGetFunction")?;
         Ok(Function::new(function.to_raw(), *waits))
     }
 
@@ -58,19 +75,19 @@ impl Modules {
         ptx::has_clusters(entry, self.compute_capability)
     }
 
-    fn load(&self, entry: &'static Entry) -> Result<Loaded, Error> {
-        let ptx = ptx::find(entry, self.compute_capability)?;
-        let module = Module::from_ptx(&ptx.text, &[]);
-        Ok(Loaded {
-            module: module.map_err(|error| load_error(entry.name, error, status::code(error)))?,
-            waits: ptx.text.contains(WAIT),
-        })
-    }
-
     /// Unloads everything. The device's context is current, and no launch is under way.
     pub(super) fn unload(&mut self) {
         self.loaded.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
     }
+}
+
+/// Loads the module of an entry. The device's context is current.
+fn load(entry: &'static str, text: &str) -> Result<Loaded, Error> {
+    let module = Module::from_ptx(text, &[]);
+    Ok(Loaded {
+        module: module.map_err(|error| load_error(entry, error, status::code(error)))?,
+        waits: text.contains(WAIT),
+    })
 }
 
 /// What it means that a module does not load: `code` is the driver's own, where cust's `error` has no name for it.

@@ -2,14 +2,8 @@
 
 use std::{fmt, time::Duration};
 
-use warpfold_kernels::{
-    element::Type,
-    kernels::{
-        Entry,
-        distinct::{self, Order},
-    },
-    tree::LANES,
-};
+use warpfold_distinct::{self as distinct, EntryPoint, Order};
+use warpfold_kernels::{element::Type, tree::LANES};
 
 use super::{Memory, WARPS};
 use crate::{
@@ -35,7 +29,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DistinctPlan {
     /// The kernel: that of the elements' width.
-    pub entry: &'static Entry,
+    pub entry: &'static EntryPoint,
     /// The elements.
     pub element: Type,
     /// Elements of an extent: of the input, where it is counted whole or in segments.
@@ -114,7 +108,7 @@ impl DistinctPlan {
         let [len, count] = sizes;
         if element.bytes() > 8 {
             return Err(Error::NoKernel {
-                op: "distinct",
+                op: distinct::NAME,
                 element: element.name(),
             });
         }
@@ -123,14 +117,14 @@ impl DistinctPlan {
             Order::Whole | Order::Segments => Some(len),
             Order::Along | Order::Across => len.checked_mul(count),
         };
-        let fits = |slots: &u64| *slots <= isize::MAX as u64 / (4 * entry.state_words as u64);
+        let fits = |slots: &u64| *slots <= isize::MAX as u64 / (4 * entry.slot_words as u64);
         let (Some(elements), Some(table_slots)) = (elements, table.filter(fits)) else {
             return Err(Error::LengthOverflow {
                 elements: elements.unwrap_or(u64::MAX),
                 element_bytes: element.bytes(),
             });
         };
-        let most_blocks = MULTIPROCESSORS * u64::from(entry.min_blocks.unwrap_or(1));
+        let most_blocks = MULTIPROCESSORS * u64::from(entry.min_blocks);
         let threads = most_blocks * u64::from(WARPS * LANES);
         let rows = match order {
             Order::Whole => LEAST_ROWS,
@@ -193,7 +187,7 @@ impl DistinctPlan {
     /// Words of the workspace: the table.
     #[must_use]
     pub fn workspace_words(&self) -> usize {
-        self.table_slots as usize * self.entry.state_words
+        self.table_slots as usize * self.entry.slot_words
     }
 
     /// Bytes of the workspace, all of which each launch writes first.
@@ -229,7 +223,7 @@ impl fmt::Display for DistinctPlan {
             (_, 1) => write!(f, "{elements} elements")?,
             (_, count) => write!(f, "{count} extents of {elements} elements")?,
         }
-        let (of_slot, threads) = (4 * self.entry.state_words, self.threads());
+        let (of_slot, threads) = (4 * self.entry.slot_words, self.threads());
         write!(
             f,
             ": {} slots of {of_slot} bytes, {} blocks of {threads} threads, {} rows a chunk, {} bytes to read, {} bytes of \

@@ -26,7 +26,6 @@ macro_rules! sums_in_wide {
 }
 
 mod complex;
-pub mod equality;
 mod float;
 mod fp8;
 mod half;

@@ -13,7 +13,7 @@ pub struct Library {
     pub lists: &'static [&'static [Entry]],
     /// Its row operations' entry points, in lists; [`row_entries`](Self::row_entries) are all of them.
     pub rows: &'static [&'static [Entry]],
-    /// Their PTX; none for this crate's, which the host library embeds.
+    /// Their PTX; none for those of warpfold's own crates, which the host library embeds.
     pub ptx: Option<Embedded>,
 }
 

@@ -6,11 +6,10 @@
 //!
 //! Each is [load](crate::stages::load), [reduce](crate::stages::reduce), [emit](crate::stages::emit): one line a stage.
 //!
-//! What is no fold has entries of its own, beside that list: [`distinct`], [row operations](rowwise), and [lists of tensors](gradients).
+//! [Row operations](rowwise) and [lists of tensors](gradients) have entries of their own, beside that list.
 
 mod bounds;
 pub mod columns;
-pub mod distinct;
 mod entry;
 pub mod gradients;
 mod launch;
@@ -94,8 +93,6 @@ pub enum Kernel {
     Strided,
     /// [`segments::reduce_segments`]: extents of any lengths, each in one run.
     Segments,
-    /// [`distinct::count_whole`] and [`distinct::count_extents`]: no operator's, for they are no folds.
-    Distinct,
     /// [`rowwise::map_short`] and [`rowwise::map_leaves`]: row operations.
     Row,
     /// [`gradients::fold_tensors`] and [`gradients::clip_tensors`]: lists of tensors.
@@ -186,7 +183,7 @@ pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kern
     // SAFETY: passed on to the caller.
     unsafe {
         match kernel {
-            Kernel::Distinct | Kernel::Row | Kernel::Tensors | Kernel::Ladder => unreachable!("no operator has it"),
+            Kernel::Row | Kernel::Tensors | Kernel::Ladder => unreachable!("no operator has it"),
             Kernel::All => whole::reduce_all(simt, op, extents, steps, meeting, output),
             Kernel::Small => whole::reduce_small(simt, op, extents.whole(), meeting, output),
             Kernel::Rows => rows::reduce_rows(simt, op, extents, answers, output),
@@ -339,10 +336,10 @@ pub fn find(op: &str, element: Type, kernel: Kernel) -> Option<&'static Entry> {
     LIBRARY.find(op, element, kernel)
 }
 
-/// Every entry point of the library: those of operators, and those that are no folds. Those of the [ladder](crate::ladder) are none.
+/// Every entry point of the library: those of operators, of row operations and of lists of tensors. Those of the [ladder](crate::ladder) are none.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    let folds = LIBRARY.entries().chain(&distinct::ENTRIES);
-    folds.chain(LIBRARY.row_entries()).chain(&gradients::ENTRIES)
+    let operations = LIBRARY.entries().chain(LIBRARY.row_entries());
+    operations.chain(&gradients::ENTRIES)
 }
 
 /// The entry point of that name.

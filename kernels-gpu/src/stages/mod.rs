@@ -10,7 +10,6 @@ pub mod emit;
 pub mod load;
 pub mod reduce;
 pub mod strategy;
-pub mod table;
 
 use crate::{monoids::Words, simt::Simt};
 

@@ -7,10 +7,10 @@ use warpfold::{
     layout::{Axes, Extents, Layout, Segments},
     plan::{DistinctPlan, Order},
 };
+use warpfold_distinct::{Arguments, Width, count_extents, count_whole, equality::Equality};
 use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
-    element::{Element, bf16, complex64, equality::Equality},
-    kernels::distinct::{Arguments, Width, count_extents, count_whole},
+    element::{Element, bf16, complex64},
     stages::load::{around::Around, extents},
 };
 

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use crate::{
     arch::number,
+    compiled::Compiled,
     kernel_crate::KernelCrate,
     process::{capture, on_path, seconds, untangled},
     wanted::PartOfBuild,
@@ -208,7 +209,7 @@ fn archs_in(cpus: &str) -> Vec<String> {
 impl Compiler {
     /// The PTX of `kernels` for `arch`, with more flags for the compiler.
     pub fn compile(&self, kernels: &KernelCrate, arch: &str, more_flags: &str) -> Result<String> {
-        self.compile_in(&kernels.cache.join(arch), kernels, arch, None, more_flags)
+        self.compile_in(&kernels.cache.join(arch), &kernels.own, arch, None, more_flags)
     }
 
     /// The same of parts of ours, as many at once as there are cores. `core` is compiled once for all, with no part.
@@ -225,7 +226,7 @@ impl Compiler {
             only: None,
         };
         let start = Instant::now();
-        self.compile_in(&common, kernels, arch, Some(&none), more_flags)?;
+        self.compile_in(&common, &kernels.own, arch, Some(&none), more_flags)?;
         println!("  {arch}, core: {}", seconds(start.elapsed()));
         // In their order, so that the dearest are not left for the end.
         let compiled: Vec<(usize, String)> = parts
@@ -236,8 +237,8 @@ impl Compiler {
                 let start = Instant::now();
                 // Cargo compiles one thing at a time in a folder.
                 let folder = kernels.cache.join(arch).join(part.name);
-                copy_but(&common, &folder, &kernels.library)?;
-                let text = self.compile_in(&folder, kernels, arch, Some(part), more_flags)?;
+                copy_but(&common, &folder, &kernels.own.library)?;
+                let text = self.compile_in(&folder, kernels.having(part.name), arch, Some(part), more_flags)?;
                 println!("  {arch}, {}: {}", part.name, seconds(start.elapsed()));
                 Ok((i, text))
             })
@@ -252,7 +253,7 @@ impl Compiler {
     fn compile_in(
         &self,
         cache: &Path,
-        kernels: &KernelCrate,
+        kernels: &Compiled,
         arch: &str,
         part: Option<&PartOfBuild>,
         more_flags: &str,
@@ -280,7 +281,7 @@ impl Compiler {
                     "-Zbuild-std=core",
                 ])
                 .args(["--target", TARGET, "--package", &kernels.package])
-                .args(kernels.features())
+                .args(kernels.features)
                 .args(["--config", "profile.release.lto=\"fat\""])
                 .args(["--config", "profile.release.codegen-units=1"])
                 .args(["--config", "profile.release.panic=\"abort\""])
@@ -288,7 +289,7 @@ impl Compiler {
                 .args(["--config", "profile.release.debug=0"])
                 // Of this crate alone, so that nothing else is compiled for a part, nor `core` written as assembly.
                 .args(["--", "--emit=asm"])
-                .args(part.map_or(vec![], |part| {
+                .args(part.filter(|_| kernels.part.is_none()).map_or(vec![], |part| {
                     let name = format!("warpfold_part=\"{}\"", part.name);
                     ["--cfg", "warpfold_part", "--cfg", &name].map(str::to_owned).to_vec()
                 }))

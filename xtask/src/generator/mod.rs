@@ -76,7 +76,7 @@ impl Generator {
         for wanted in builds {
             let of = match kernels.ours {
                 true => format!("{} kernels", wanted.entries.len()),
-                false => kernels.package.clone(),
+                false => kernels.own.package.clone(),
             };
             println!("compiling {of} for {} with {}", wanted.arch, self.version());
         }
@@ -89,7 +89,11 @@ impl Generator {
                 let (arch, start) = (&*wanted.arch, Instant::now());
                 let parts = || wanted.parts();
                 let texts = match self {
-                    Self::Nvvm(toolchain) => vec![toolchain.compile(kernels, arch)?],
+                    Self::Nvvm(toolchain) => {
+                        let crates = kernels.crates(wanted).into_iter();
+                        let texts = crates.map(|of| toolchain.compile(&kernels.cache.join(arch), of, arch));
+                        texts.collect::<Result<_>>()?
+                    }
                     Self::Llvm(compiler) if !kernels.ours => vec![compiler.compile(kernels, arch, "")?],
                     Self::Llvm(compiler) => compiler.compile_parts(kernels, arch, &parts(), "")?,
                     Self::StandIn(compiler) => compiler.compile_parts(kernels, arch, &parts(), stand_in::FLAGS)?,

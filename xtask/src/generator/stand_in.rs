@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use super::nvvm;
 use crate::{
+    compiled::Compiled,
     kernel_crate::KernelCrate,
     paths,
     process::{cargo, succeed, write_if_changed},
@@ -25,13 +26,12 @@ pub const FLAGS: &str = "\
 /// The architecture that is checked.
 pub const ARCH: &str = "sm_90";
 
-/// The crate of kernels with the stand-in in `cuda_std`'s place.
+/// The crates of kernels with the stand-in in `cuda_std`'s place.
 pub fn kernels() -> Result<KernelCrate> {
     let cache = paths::target().join("kernels/stand-in");
     Ok(KernelCrate {
-        folder: put("kernels")?,
-        package: "warpfold-kernels".to_owned(),
-        library: "warpfold_kernels".to_owned(),
+        own: Compiled::kernels(put("kernels")?),
+        beside: vec![Compiled::distinct(put("distinct")?)],
         sources: nvvm::sources()
             .into_iter()
             .chain([paths::nvvm().join("stand-in")])
@@ -82,7 +82,8 @@ fn put(package: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The real manifest with its paths made absolute, what it inherits written out, and stand-ins for its dependencies.
+/// The real manifest with the paths of sources made absolute, what it inherits written out, and stand-ins for its dependencies. A package of
+/// `kernels-gpu/nvvm` beside it stays one: its stand-in lies beside this one's, too.
 fn manifest(real: &str, workspace: &str, nvvm: &Path, package: &str) -> Result<String> {
     let mut made = String::new();
     let mut stand_ins = 0;
@@ -98,6 +99,10 @@ fn manifest(real: &str, workspace: &str, nvvm: &Path, package: &str) -> Result<S
                 stand_ins += 1;
                 let stand_in = format!("path = {:?}", nvvm.join("stand-in").join(key));
                 line.replace("workspace = true", &stand_in)
+            }
+            None if value.contains("path = \"../") => {
+                stand_ins += 1;
+                line.to_owned()
             }
             None => line.to_owned(),
         };
@@ -136,6 +141,9 @@ mod tests {
             "[package]\nname = \"k\"\nversion = \"1.0.0\"\n[lib]\npath = \"/w/kernels/../../a.rs\"\n[dependencies]\n\
              cuda_std = { path = \"/w/stand-in/cuda_std\", features = [] }\n\n[workspace]\n"
         );
+        let beside = "[dependencies]\nkernels = { path = \"../kernels\", features = [] }\n";
+        let made = manifest(beside, workspace, Path::new("/w"), "k").unwrap();
+        assert_eq!(made, format!("{beside}\n[workspace]\n"));
         assert!(manifest("[package]\n", workspace, Path::new("/w"), "k").is_err());
         assert!(manifest("licence.workspace = true\n", workspace, Path::new("/w"), "k").is_err());
     }

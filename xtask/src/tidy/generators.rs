@@ -4,7 +4,7 @@
 use super::{File, Tree, Violation, source::words};
 
 /// Where the kernels' source lies.
-const KERNELS: &str = "kernels-gpu/src/";
+const KERNELS: [&str; 2] = ["kernels-gpu/src/", "distinct/src/"];
 
 /// The part of it that one generator alone compiles.
 const LLVM_ONLY: &str = "kernels-gpu/src/simt/nvptx/llvm.rs";
@@ -63,10 +63,14 @@ const WORDS: [(&str, &str); 8] = [
     ),
 ];
 
+fn kernels(tree: &Tree) -> impl Iterator<Item = &File> {
+    KERNELS.iter().flat_map(|folder| tree.rust_below(folder))
+}
+
 /// Intrinsics are among those that both generators take.
 pub fn intrinsics_are_known_to_both(tree: &Tree) -> Vec<Violation> {
     let mut found = vec![];
-    for file in tree.rust_below(KERNELS).filter(|file| file.path != LLVM_ONLY) {
+    for file in kernels(tree).filter(|file| file.path != LLVM_ONLY) {
         let linked = (1..)
             .zip(file.text.lines())
             .filter(|(_, line)| line.contains("link_name"));
@@ -90,7 +94,7 @@ pub fn intrinsics_are_known_to_both(tree: &Tree) -> Vec<Violation> {
 /// Kernels use nothing that a generator is known to get wrong.
 pub fn kernels_use_what_both_get_right(tree: &Tree) -> Vec<Violation> {
     let mut found = vec![];
-    for file in tree.rust_below(KERNELS) {
+    for file in kernels(tree) {
         for (number, line) in file.code_lines() {
             let words: Vec<&str> = words(line).collect();
             for (at, &word) in words.iter().enumerate() {

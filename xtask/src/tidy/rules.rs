@@ -5,8 +5,14 @@ use std::collections::BTreeSet;
 use super::{File, Tree, Violation, source::words};
 
 /// Where `unsafe` may stand in the library: the rooms that launch, that load the driver, and that play the machine.
-/// Kernels have raw pointers for parameters, so their crate is a room as a whole.
-const UNSAFE_ROOMS: [&str; 4] = ["kernels-gpu/src/", "host/src/gpu/", "host/driver/", "tests/emulator/"];
+/// Kernels have raw pointers for parameters, so their crates are rooms as a whole.
+const UNSAFE_ROOMS: [&str; 5] = [
+    "kernels-gpu/src/",
+    "distinct/src/",
+    "host/src/gpu/",
+    "host/driver/",
+    "tests/emulator/",
+];
 
 /// What the rule on `unsafe` is about. Tests, benches and examples may call the unsafe functions that users have.
 const SAFE_CODE: [&str; 4] = ["host/src/", "host/build.rs", "xtask/", "tests/emulator/"];
@@ -35,11 +41,20 @@ pub fn lines_with<'a>(files: impl Iterator<Item = &'a File>, banned: &[&str], wh
     found
 }
 
-/// `kernels-gpu` has no dependencies, bar optional ones and those of its tests.
-pub fn kernels_depend_on_nothing(tree: &Tree) -> Vec<Violation> {
-    let Some(manifest) = tree.file("kernels-gpu/Cargo.toml") else {
-        return vec![];
-    };
+/// `kernels-gpu` has no dependencies, bar optional ones and those of its tests. `distinct` has `kernels-gpu` alone.
+pub fn kernels_depend_on_nothing_else(tree: &Tree) -> Vec<Violation> {
+    const CRATES: [(&str, &[&str]); 2] = [
+        ("kernels-gpu/Cargo.toml", &[]),
+        ("distinct/Cargo.toml", &["warpfold-kernels"]),
+    ];
+    let manifests = CRATES.iter().filter_map(|(path, may)| Some((tree.file(path)?, *may)));
+    manifests
+        .flat_map(|(manifest, may)| dependencies_but(manifest, may))
+        .collect()
+}
+
+/// Dependencies that are not optional, those of tests apart, but for some.
+fn dependencies_but(manifest: &File, may: &[&str]) -> Vec<Violation> {
     let mut found = vec![];
     let mut in_dependencies = false;
     for (number, line) in manifest.code_lines() {
@@ -52,21 +67,25 @@ pub fn kernels_depend_on_nothing(tree: &Tree) -> Vec<Violation> {
             if in_dependencies && !section.ends_with("dependencies") {
                 found.push(manifest.violation(number, "a dependency"));
             }
-        } else if in_dependencies && line.contains('=') && !line.starts_with('#') && !line.contains("optional = true") {
+        } else if in_dependencies
+            && line.contains('=')
+            && !line.starts_with('#')
+            && !line.contains("optional = true")
+            && !line
+                .split(['=', '.'])
+                .next()
+                .is_some_and(|name| may.contains(&name.trim()))
+        {
             found.push(manifest.violation(number, format!("a dependency: {line}")));
         }
     }
     found
 }
 
-/// `kernels-gpu` never mentions the host or the emulator.
+/// The kernels never mention the host or the emulator.
 pub fn kernels_know_no_host(tree: &Tree) -> Vec<Violation> {
     let banned = ["warpfold", "warpfold_driver", "warpfold_emulator", "emulator", "cust"];
-    lines_with(
-        tree.rust_below("kernels-gpu/"),
-        &banned,
-        "is none of the kernels' business",
-    )
+    lines_with(tree.kernels(), &banned, "is none of the kernels' business")
 }
 
 /// A monoid never sees the machine.
@@ -92,7 +111,9 @@ pub fn stages_name_no_monoid(tree: &Tree) -> Vec<Violation> {
         .filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase()))
         .collect();
     let monoids: Vec<&str> = monoids.into_iter().collect();
-    let stages = tree.rust_below("kernels-gpu/src/stages/");
+    let stages = tree
+        .rust_below("kernels-gpu/src/stages/")
+        .chain(tree.file("distinct/src/table.rs"));
     lines_with(stages, &monoids, "in a stage: a stage knows no operator by name")
 }
 
@@ -105,7 +126,7 @@ pub fn intrinsics_stay_in_simt(tree: &Tree) -> Vec<Violation> {
         &banned,
         "outside kernels-gpu/src/simt",
     );
-    for file in tree.rust_below("kernels-gpu/").filter(outside) {
+    for file in tree.kernels().filter(outside) {
         for (number, line) in (1..).zip(file.text.lines()) {
             if line.contains("\"llvm.") {
                 found.push(file.violation(number, "an LLVM intrinsic outside kernels-gpu/src/simt"));
@@ -119,7 +140,7 @@ pub fn intrinsics_stay_in_simt(tree: &Tree) -> Vec<Violation> {
 pub fn collectives_are_no_assembly(tree: &Tree) -> Vec<Violation> {
     const COLLECTIVES: [&str; 7] = ["bar.", "barrier.", "shfl.", "vote.", "match.", "elect.", "activemask."];
     let mut found = vec![];
-    for file in tree.rust_below("kernels-gpu/") {
+    for file in tree.kernels() {
         for (number, line) in (1..).zip(file.text.lines()) {
             // The texts in a line: every other piece between quotation marks.
             let statements = line
@@ -217,13 +238,19 @@ mod tests {
 
     #[test]
     fn a_dependency_of_the_kernels_is_found() {
-        let of = |text| lines(kernels_depend_on_nothing, "kernels-gpu/Cargo.toml", text);
+        let of = |text| lines(kernels_depend_on_nothing_else, "kernels-gpu/Cargo.toml", text);
         assert_eq!(of("[package]\nname = \"k\"\n[dependencies]\nlibm = \"1\"\n"), [4]);
         assert_eq!(of("[target.'cfg(x)'.dependencies]\nlibm = \"1\"\n"), [2]);
         assert_eq!(of("[dependencies.libm]\nversion = \"1\"\n"), [1, 2]);
         let allowed =
             "[dependencies]\n# a = \"1\"\nb = { version = \"1\", optional = true }\n[dev-dependencies]\nc = \"1\"\n";
         assert!(of(allowed).is_empty());
+        let on_kernels = "[dependencies]\nwarpfold-kernels = { path = \"../kernels-gpu\" }\nlibm = \"1\"\n";
+        assert_eq!(of(on_kernels), [2, 3]);
+        assert_eq!(
+            lines(kernels_depend_on_nothing_else, "distinct/Cargo.toml", on_kernels),
+            [3]
+        );
     }
 
     #[test]

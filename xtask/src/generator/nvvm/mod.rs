@@ -3,13 +3,17 @@
 
 mod parts;
 
-use std::{env, fs, path::PathBuf, process::Command};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result, bail};
 use parts::{Cuda, Llvm, Missing, Pinned, build_tools, cuda, llvm, rust_toolchain};
 
 use crate::{
-    kernel_crate::KernelCrate,
+    compiled::Compiled,
     paths,
     process::{capture, succeed, untangled, write_if_changed},
 };
@@ -81,10 +85,16 @@ pub fn search() -> Result<Result<Toolchain, Vec<Missing>>> {
 /// Files and folders that the kernels' PTX depends on.
 pub fn sources() -> Vec<PathBuf> {
     let nvvm = paths::nvvm();
-    let own = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "kernels", "builder"];
-    std::iter::once(paths::root().join("kernels-gpu/src"))
-        .chain(own.map(|name| nvvm.join(name)))
-        .collect()
+    let own = [
+        "Cargo.toml",
+        "Cargo.lock",
+        "rust-toolchain.toml",
+        "kernels",
+        "distinct",
+        "builder",
+    ];
+    let sources = ["kernels-gpu/src", "distinct/src"].map(|of| paths::root().join(of));
+    sources.into_iter().chain(own.map(|name| nvvm.join(name))).collect()
 }
 
 impl Toolchain {
@@ -115,19 +125,18 @@ impl Toolchain {
         succeed(&mut self.cargo("build")).context("cannot build rustc_codegen_nvvm and the builder")
     }
 
-    /// The PTX of `kernels` for `arch`.
-    pub fn compile(&self, kernels: &KernelCrate, arch: &str) -> Result<String> {
-        let cache = kernels.cache.join(arch);
+    /// The PTX of a crate for `arch`; what is needed on the way goes to `cache`.
+    pub fn compile(&self, cache: &Path, kernels: &Compiled, arch: &str) -> Result<String> {
         // Cargo knows nothing of what the back end is made of, and would take an older one's output for its own.
         let made_by = cache.join("made-by");
         if !fs::read_to_string(&made_by).is_ok_and(|version| version == self.version) {
-            let _ = fs::remove_dir_all(&cache);
+            let _ = fs::remove_dir_all(cache);
         }
         write_if_changed(&made_by, &self.version)?;
         let ptx = cache.join("compiled.ptx");
         let mut builder = self.cargo("run");
         builder.args(["--quiet", "--"]).arg(&kernels.folder).arg(arch);
-        capture(builder.arg(&cache).arg(&ptx))
+        capture(builder.arg(cache).arg(&ptx))
             .with_context(|| format!("cannot compile {} for {arch}", kernels.package))?;
         let text = fs::read_to_string(&ptx).with_context(|| format!("the builder left no {}", ptx.display()))?;
         match release(&text) {

@@ -1,18 +1,7 @@
-//! How many distinct elements there are: of a whole array, of extents, of segments.
-//!
-//! No fold of small states: what is carried is the set of what was seen. So it has no monoid, but a [table](crate::stages::table) in
-//! global memory, and entries of its own, one for each width of elements, which are passed [what makes two the
-//! same](crate::element::equality).
+//! The kernels: how a thread counts what it is the first to insert.
 
-mod points;
-
-pub use points::{ENTRIES, find};
-
-use crate::{
-    element::{
-        Element, Item, Type,
-        equality::{Equality, bits, scattered},
-    },
+use warpfold_kernels::{
+    element::{Element, Item},
     monoids::Count,
     simt::Simt,
     stages::{
@@ -21,12 +10,16 @@ use crate::{
             source::{At, Source},
         },
         reduce::warp,
-        table::{Region, Slot, empty_near, near},
     },
     tree::LANES,
 };
 
-/// Elements that a lane of [`count_whole`] reads before it looks for any.
+use crate::{
+    equality::{Equality, bits, hash},
+    table::{NearCache, Region, Slot},
+};
+
+/// Elements that a lane of [`count_whole`] reads before it looks any up.
 pub const AHEAD: u32 = 4;
 
 /// Unsigned integers, for all elements of their width.
@@ -110,7 +103,7 @@ pub const fn chunks(order: Order, len: u64, count: u64, rows: u32) -> u64 {
 /// Adds to the answer the number of distinct elements of one extent, which lies in one run.
 ///
 /// ```text
-/// lane: 4 elements ─ keys ─ near cache ─ slot: peek, exchange ─ count ─ warp: 5 shuffles ─ add to the answer
+/// lane: 4 elements ─ keys ─ near cache ─ slot: load, compare-and-swap ─ count ─ warp: 5 shuffles ─ add to the answer
 /// ```
 ///
 /// Any number of blocks of any number of warps; none of them changes the answer.
@@ -120,59 +113,47 @@ pub const fn chunks(order: Order, len: u64, count: u64, rows: u32) -> u64 {
 /// As [`count_extents`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
-    empty_near(simt);
+    // SAFETY: passed on to the caller.
+    let counter = unsafe { Counter::new(simt, arguments) };
+    let near = NearCache::empty(simt);
     let threads = u64::from(simt.blocks()) * u64::from(simt.threads());
     let mut place = u64::from(simt.block()) * u64::from(simt.threads()) + u64::from(simt.thread());
-    let Extents { start, len, .. } = arguments.extents;
-    let region = arguments.region(0, arguments.slots);
+    let len = arguments.extents.len;
+    let region = counter.region(0, arguments.slots);
     let (mut counted, mut has_zero) = (0_u64, false);
     while place < len {
-        let read = |i: u32| {
-            let place = place + u64::from(i) * threads;
-            let from = T::further(start, T::each(|_| place as isize));
-            if place >= len {
-                return 0;
-            }
-            // SAFETY: passed on to the caller; there is such an element.
-            bits(unsafe { T::read_item(simt, from) })
-        };
+        let read = |i: u32| counter.element_of_run(place + u64::from(i) * threads);
         let mut elements = [read(0), read(1), read(2), read(3)];
         let left = (len - 1 - place) / threads.max(1) + 1;
         // A number of turns that no compiler knows: this is much code, and stands once.
         let present = simt.opaque(left.min(AHEAD.into()) as u32);
         for _ in 0..present {
-            let (key, scattered) = arguments.key(elements[0]);
-            let near = near::<T::Slot>(scattered);
+            let (key, hash) = arguments.key(elements[0]);
+            let cached = near.cached::<T::Slot>(hash);
             let is_zero = key == T::Slot::EMPTY;
-            let is_known = if is_zero {
-                has_zero
-            } else {
-                T::Slot::load_shared_relaxed(simt, near) == key
-            };
+            let is_known = if is_zero { has_zero } else { cached.get() == key };
             if !is_known {
-                // SAFETY: passed on to the caller.
-                counted += u64::from(unsafe { region.bring(simt, key, scattered) });
+                counted += u64::from(region.insert(simt, key, hash));
                 if is_zero {
                     has_zero = true;
                 } else {
-                    T::Slot::store_shared_relaxed(simt, near, key);
+                    cached.put(key);
                 }
             }
             elements = [elements[1], elements[2], elements[3], 0];
         }
         place += u64::from(AHEAD) * threads;
     }
-    let all = warp::reduce::<S, u64, Count>(simt, Count::nonzero(Type::U64), counted);
+    let all = warp::reduce::<S, u64, Count>(simt, Count::nonzero(u64::TYPE), counted);
     if simt.lane() == 0 && all > 0 {
-        // SAFETY: passed on to the caller.
-        unsafe { simt.atomic_add_u64(arguments.answer(0), all) }
+        counter.add(0, all);
     }
 }
 
 /// Adds to each answer the number of distinct elements of its extent, wherever those lie.
 ///
 /// ```text
-/// lane: extent ─ element ─ key ─ slot: peek, exchange ─ count ─ add to the answer
+/// lane: extent ─ element ─ key ─ slot: load, compare-and-swap ─ count ─ add to the answer
 /// ```
 ///
 /// Any number of blocks of any number of warps; none of them changes an answer.
@@ -184,11 +165,13 @@ pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
 /// threads of the grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub unsafe fn count_extents<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
+    // SAFETY: passed on to the caller.
+    let counter = unsafe { Counter::new(simt, arguments) };
     let Arguments { order, rows, .. } = arguments;
     let warps = u64::from(simt.blocks()) * u64::from(simt.warps());
     let mut chunk = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     let chunks = chunks(order, arguments.extents.len, arguments.extents.count, rows);
-    let mut here = arguments.nowhere();
+    let mut here = counter.nowhere();
     let mut counted = 0;
     while chunk < chunks {
         let mut walk = arguments.walk(simt, chunk);
@@ -198,22 +181,18 @@ pub unsafe fn count_extents<S: Simt, T: Width>(simt: S, arguments: Arguments<T>)
         }
         while walk.next < walk.end {
             if walk.next >= here.end {
-                // SAFETY: passed on to the caller.
-                let found = unsafe { arguments.find(simt, walk) };
+                let found = counter.find(walk);
                 if found.number != here.number && counted > 0 {
-                    // SAFETY: passed on to the caller.
-                    unsafe { simt.atomic_add_u64(arguments.answer(here.number), counted) };
+                    counter.add(here.number, counted);
                     counted = 0;
                 }
                 here = found;
             }
-            // SAFETY: passed on to the caller.
-            let element = unsafe { arguments.element(simt, &here, walk.next - here.first) };
-            let (key, scattered) = arguments.key(element);
+            let element = counter.element(&here, walk.next - here.first);
+            let (key, hash) = arguments.key(element);
             let is_zero = key == T::Slot::EMPTY;
             if !(is_zero && here.has_zero) {
-                // SAFETY: passed on to the caller.
-                counted += u64::from(unsafe { here.region.bring(simt, key, scattered) });
+                counted += u64::from(here.region.insert(simt, key, hash));
                 here.has_zero |= is_zero;
             }
             walk.next += walk.apart;
@@ -221,8 +200,7 @@ pub unsafe fn count_extents<S: Simt, T: Width>(simt: S, arguments: Arguments<T>)
         chunk += warps;
     }
     if counted > 0 {
-        // SAFETY: passed on to the caller.
-        unsafe { simt.atomic_add_u64(arguments.answer(here.number), counted) }
+        counter.add(here.number, counted);
     }
 }
 
@@ -241,44 +219,21 @@ struct Walk {
 #[derive(Clone, Copy)]
 struct Here<T: Source, K> {
     number: u64,
-    /// The places of its first element and behind its last.
+    /// The places of its first element and after its last.
     first: u64,
     end: u64,
     start: At<T>,
     region: Region<K>,
-    /// Whether this lane has brought the key 0.
+    /// Whether this lane has inserted the key 0.
     has_zero: bool,
 }
 
 impl<T: Width> Arguments<T> {
-    fn nowhere(&self) -> Here<T, T::Slot> {
-        Here {
-            number: 0,
-            first: 0,
-            end: 0,
-            start: self.extents.start,
-            region: self.region(0, self.slots),
-            has_zero: false,
-        }
-    }
-
-    /// So many slots, from number `first` on.
-    fn region(&self, first: u64, slots: u64) -> Region<T::Slot> {
-        Region {
-            first: self.table.cast::<T::Slot>().wrapping_add(first as usize),
-            slots,
-        }
-    }
-
-    /// An element's key, and that scattered.
+    /// An element's key, and the hash of that.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn key(&self, bits: u64) -> (T::Slot, u64) {
         let key = self.equality.key(bits, 8 * T::BYTES as u32);
-        (T::Slot::of_key(key), scattered(key))
-    }
-
-    fn answer(&self, number: u64) -> *mut u64 {
-        self.answers.wrapping_add(number as usize)
+        (T::Slot::of_key(key), hash(key))
     }
 
     /// This lane's part of a chunk.
@@ -312,16 +267,73 @@ impl<T: Width> Arguments<T> {
             extent: 0,
         }
     }
+}
 
-    /// The extent of a lane's next element.
+/// What a lane does with the memory of a launch.
+#[derive(Clone, Copy)]
+struct Counter<S, T: Source> {
+    simt: S,
+    arguments: Arguments<T>,
+}
+
+impl<S: Simt, T: Width> Counter<S, T> {
+    /// Of a launch whose memory the caller vouches for, here once for all that is done with it.
     ///
     /// # Safety
     ///
     /// As [`count_extents`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn find<S: Simt>(&self, simt: S, walk: Walk) -> Here<T, T::Slot> {
-        let len = self.extents.len.max(1);
-        let (number, first, end) = match self.order {
+    unsafe fn new(simt: S, arguments: Arguments<T>) -> Self {
+        Self { simt, arguments }
+    }
+
+    fn nowhere(self) -> Here<T, T::Slot> {
+        Here {
+            number: 0,
+            first: 0,
+            end: 0,
+            start: self.arguments.extents.start,
+            region: self.region(0, self.arguments.slots),
+            has_zero: false,
+        }
+    }
+
+    /// So many slots, from number `first` on.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn region(self, first: u64, slots: u64) -> Region<T::Slot> {
+        let table = self.arguments.table.cast::<T::Slot>();
+        // SAFETY: the slots that are passed are the table's, which who made the counter vouches for.
+        unsafe { Region::new(table.wrapping_add(first as usize), slots) }
+    }
+
+    /// Adds to the answer of an extent.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn add(self, number: u64, counted: u64) {
+        let answer = self.arguments.answers.wrapping_add(number as usize);
+        // SAFETY: each extent has an answer, by the word of who made the counter.
+        unsafe { self.simt.atomic_add_u64(answer, counted) }
+    }
+
+    /// The element of the only extent at a place; 0 past its end.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn element_of_run(self, place: u64) -> u64 {
+        let Extents { start, len, .. } = self.arguments.extents;
+        let from = T::further(start, T::each(|_| place as isize));
+        if place >= len {
+            return 0;
+        }
+        // SAFETY: there is such an element, by the word of who made the counter.
+        bits(unsafe { T::read_item(self.simt, from) })
+    }
+
+    /// The extent of a lane's next element.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn find(self, walk: Walk) -> Here<T, T::Slot> {
+        let Arguments {
+            extents, order, slots, ..
+        } = self.arguments;
+        let len = extents.len.max(1);
+        let (number, first, end) = match order {
             Order::Whole | Order::Along => {
                 let number = walk.next / len;
                 (number, number * len, number * len + len)
@@ -329,31 +341,28 @@ impl<T: Width> Arguments<T> {
             Order::Across => (walk.extent, 0, u64::MAX),
             Order::Segments => {
                 // The last that begins at the element or before it, which is not empty. It is one of low..high.
-                let (mut low, mut high) = (0, self.extents.count);
+                let (mut low, mut high) = (0, extents.count);
                 while high - low > 1 {
                     let middle = low + (high - low) / 2;
-                    // SAFETY: passed on to the caller.
-                    if unsafe { self.number(simt, middle) } <= walk.next {
+                    if self.number(middle) <= walk.next {
                         low = middle;
                     } else {
                         high = middle;
                     }
                 }
-                // SAFETY: passed on to the caller.
-                unsafe { (low, self.number(simt, low), self.number(simt, low + 1)) }
+                (low, self.number(low), self.number(low + 1))
             }
         };
-        // SAFETY: passed on to the caller.
-        let (start, slot, slots) = unsafe {
-            if self.order == Order::Segments {
-                let at = self.extents.count + 1 + number;
-                let slot = self.number(simt, at);
-                let start = T::further(self.extents.start, T::each(|_| first as isize));
-                (start, slot, self.number(simt, at + 1) - slot - 1)
-            } else {
-                let slot = number * (self.slots + 1);
-                (self.extents.first(simt, number), slot, self.slots)
-            }
+        let (start, slot, slots) = if order == Order::Segments {
+            let at = extents.count + 1 + number;
+            let slot = self.number(at);
+            let start = T::further(extents.start, T::each(|_| first as isize));
+            (start, slot, self.number(at + 1) - slot - 1)
+        } else {
+            let slot = number * (slots + 1);
+            // SAFETY: the layout is of these extents, by the word of who made the counter.
+            let start = unsafe { extents.first(self.simt, number) };
+            (start, slot, slots)
         };
         Here {
             number,
@@ -365,35 +374,28 @@ impl<T: Width> Arguments<T> {
         }
     }
 
-    /// A number of segments.
-    ///
-    /// # Safety
-    ///
-    /// As [`count_extents`]; there is one.
+    /// A number of segments, of which there are two for each and two more.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn number<S: Simt>(&self, simt: S, at: u64) -> u64 {
-        let from = self.extents.layout.wrapping_add(at as usize).cast::<u32>();
-        // SAFETY: passed on to the caller.
-        unsafe { u64::from(simt.load(from)) | u64::from(simt.load(from.wrapping_add(1))) << 32 }
+    fn number(self, at: u64) -> u64 {
+        let from = self.arguments.extents.layout.wrapping_add(at as usize).cast::<u32>();
+        // SAFETY: of segments the layout is as many numbers, by the word of who made the counter.
+        unsafe { u64::from(self.simt.load(from)) | u64::from(self.simt.load(from.wrapping_add(1))) << 32 }
     }
 
     /// The element of an extent by its number there.
-    ///
-    /// # Safety
-    ///
-    /// As [`count_extents`]; there is one.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn element<S: Simt>(&self, simt: S, here: &Here<T, T::Slot>, number: u64) -> u64 {
-        let by = if self.order == Order::Segments {
+    fn element(self, here: &Here<T, T::Slot>, number: u64) -> u64 {
+        let Arguments { extents, order, .. } = self.arguments;
+        let by = if order == Order::Segments {
             T::each(|_| number as i64)
-        } else if self.extents.layout.is_null() {
-            T::map(self.extents.step, |step| number as i64 * step)
+        } else if extents.layout.is_null() {
+            T::map(extents.step, |step| number as i64 * step)
         } else {
-            // SAFETY: passed on to the caller.
-            unsafe { self.extents.within(simt, number) }
+            // SAFETY: the layout is of these extents, by the word of who made the counter.
+            unsafe { extents.within(self.simt, number) }
         };
         let from = T::further(here.start, T::map(by, |by| by as isize));
-        // SAFETY: passed on to the caller.
-        bits(unsafe { T::read_item(simt, from) })
+        // SAFETY: a walk goes over the elements that there are, by the word of who made the counter.
+        bits(unsafe { T::read_item(self.simt, from) })
     }
 }

@@ -4,7 +4,7 @@
 //! number with a NaN in it is the one NaN. All else is told apart by its bits. The rule is data, not code of each type: a kernel that
 //! knows no more of elements than how wide they are is passed it.
 
-use super::{Element, Type};
+use warpfold_kernels::element::{Element, Type};
 
 /// What makes two elements of a type the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,11 +126,11 @@ pub(crate) fn bits<T: Element>(element: T) -> u64 {
     u64::from(element.word(0)) | u64::from(high) << 32
 }
 
-/// A number of all bits that two keys share only if they are the same, and whose bits depend on all of the key's: the finaliser of
-/// Austin Appleby's MurmurHash3, which has an inverse.
+/// The hash of a key: no other key has it, and each of its bits depends on all of the key's. It is the finaliser of Austin Appleby's
+/// MurmurHash3, which has an inverse.
 #[inline(always)]
 #[must_use]
-pub const fn scattered(key: u64) -> u64 {
+pub const fn hash(key: u64) -> u64 {
     let key = (key ^ key >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let key = (key ^ key >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     key ^ key >> 33
@@ -142,8 +142,9 @@ mod tests {
 
     use std::{collections::BTreeSet, vec::Vec};
 
+    use warpfold_kernels::element::{Complex, bf16, complex32, complex64, f8e4m3, f8e5m2, f16};
+
     use super::*;
-    use crate::element::{Complex, bf16, complex32, complex64, f8e4m3, f8e5m2, f16};
 
     #[test]
     fn all_nan_are_one_and_both_zeros() {
@@ -200,11 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn scattered_keys_stay_apart() {
-        let scattered: BTreeSet<u64> = (0..1 << 16).map(|key| scattered(key << 40)).collect();
-        assert_eq!(scattered.len(), 1 << 16);
+    fn no_two_keys_have_one_hash() {
+        let hashes: BTreeSet<u64> = (0..1 << 16).map(|key| hash(key << 40)).collect();
+        assert_eq!(hashes.len(), 1 << 16);
         // Their high bits, which choose a slot, are spread over all slots.
-        let high: BTreeSet<u64> = (0..1 << 12).map(|key| super::scattered(key) >> 56).collect();
+        let high: BTreeSet<u64> = (0..1 << 12).map(|key| hash(key) >> 56).collect();
         assert_eq!(high.iter().copied().collect::<Vec<_>>(), (0..256).collect::<Vec<_>>());
     }
 }

@@ -1,14 +1,18 @@
 //! `cargo xtask report`: the tables of figures in the pages, the pictures beside them and the report's page, made from the records. They
 //! have no figure that no record has. Sources that pages show are put there from their files.
 
+#[cfg(test)]
+mod browser;
+mod charts;
 mod code;
+mod draw;
 mod fold;
-mod grid;
-mod grids;
+mod measured;
+mod numbers;
 #[cfg(test)]
 mod prose;
 mod rungs;
-mod site;
+mod table;
 mod tables;
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
@@ -21,33 +25,14 @@ use crate::{
     process::write_if_changed,
 };
 
-/// Colours of everything that is drawn, on a light ground and on a dark one.
-const COLOURS: &str = include_str!("colours.css");
-
-/// What is put into pages, between marks that name it.
-#[derive(Clone, Copy)]
-struct Kind {
-    /// What it is.
-    what: &'static str,
-    /// What stands before it, then its name.
-    before: &'static str,
-    /// What stands behind it.
-    behind: &'static str,
-}
+/// What is put into pages between marks that name it: what it is, what stands before its name, and what stands behind it.
+type Marks = [&'static str; 3];
 
 /// Tables, of the records.
-const TABLE: Kind = Kind {
-    what: "table",
-    before: "<!-- table: ",
-    behind: "<!-- end of table -->",
-};
+const TABLE: Marks = ["table", "<!-- table: ", "<!-- end of table -->"];
 
 /// Sources, of their files.
-const CODE: Kind = Kind {
-    what: "source",
-    before: "<!-- code: ",
-    behind: "<!-- end of code -->",
-};
+const CODE: Marks = ["source", "<!-- code: ", "<!-- end of code -->"];
 
 /// Runs the task.
 pub fn run() -> Result<()> {
@@ -56,11 +41,11 @@ pub fn run() -> Result<()> {
     for page in pages()? {
         let text = fs::read_to_string(&page)?;
         let made = made(&text, &records);
-        tables += made.text.matches(TABLE.before).count();
+        tables += made.text.matches(TABLE[1]).count();
         wrong.extend(made.wrong.iter().map(|why| format!("{}: {why}", page.display())));
         write_if_changed(&page, &made.text)?;
     }
-    let sections = site::sections(&records)?;
+    let sections = charts::sections(&records)?;
     let pictures = pictures(&sections)?;
     for name in there()?.keys().filter(|name| !pictures.contains_key(*name)) {
         let file = folder_of_pictures().join(name);
@@ -70,7 +55,7 @@ pub fn run() -> Result<()> {
         write_if_changed(&folder_of_pictures().join(name), text)?;
     }
     let page = paths::target().join("report/index.html");
-    let text = site::page(&sections, &fold::section()?);
+    let text = charts::page(&sections, &fold::section()?);
     write_if_changed(&page, &text)?;
     println!(
         "{tables} tables and {} pictures, of {} records, and {} ({} kB)",
@@ -86,8 +71,8 @@ pub fn run() -> Result<()> {
 }
 
 /// All pictures, by name: charts of the records, stills of folds, and steps of rungs.
-fn pictures(sections: &[site::Section]) -> Result<BTreeMap<String, String>> {
-    let charts = site::pictures(sections).into_iter();
+fn pictures(sections: &[charts::Section]) -> Result<BTreeMap<String, String>> {
+    let charts = charts::pictures(sections).into_iter();
     Ok(charts.chain(fold::pictures()?).chain(rungs::pictures()?).collect())
 }
 
@@ -137,18 +122,14 @@ struct Made {
 }
 
 fn made(page: &str, records: &[Record]) -> Made {
-    let mut tables = filled(page, TABLE, |name| tables::make(name, records));
-    let sources = filled(&tables.text, CODE, code::of);
-    tables.wrong.extend(sources.wrong);
-    Made {
-        text: sources.text,
-        ..tables
-    }
+    let tables = filled(page, TABLE, |name| tables::make(name, records));
+    let mut made = filled(&tables.text, CODE, code::of);
+    made.wrong.splice(0..0, tables.wrong);
+    made
 }
 
 /// A page in which all of a kind is made anew.
-fn filled(page: &str, kind: Kind, make: impl Fn(&str) -> Result<String>) -> Made {
-    let Kind { what, before, behind } = kind;
+fn filled(page: &str, [what, before, behind]: Marks, make: impl Fn(&str) -> Result<String>) -> Made {
     let mut made = Made::default();
     let mut rest = page;
     while let Some((head, tail)) = rest.split_once(before) {
@@ -194,7 +175,7 @@ mod tests {
     #[test]
     fn the_pictures_are_what_the_records_say() {
         let records = records::all(&records::folder()).unwrap();
-        let made = pictures(&site::sections(&records).unwrap()).unwrap();
+        let made = pictures(&charts::sections(&records).unwrap()).unwrap();
         let there = there().unwrap();
         let names = |pictures: &BTreeMap<String, String>| pictures.keys().cloned().collect::<Vec<_>>();
         assert_eq!(names(&there), names(&made), "run `cargo xtask report`");

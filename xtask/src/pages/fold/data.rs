@@ -2,27 +2,23 @@
 
 use std::collections::HashMap;
 
-use anyhow::Result;
 use serde::Serialize;
-use warpfold_emulator::picture::{self, Change, Held, Picture, Place, Stage, WARPS};
+use serde_json::{Value, json};
+use warpfold_emulator::picture::{Change, Held, Picture, Place, Stage, WARPS};
 use warpfold_kernels::{
     monoids::{Monoid, Words},
     tree::LANES,
 };
 
-use super::{
-    SEED,
-    operators::{ARGMAX, LOG_SUM_EXP, MEAN_VARIANCE, Operator, SUM},
-    words,
-};
+use super::{operators::Operator, words};
 
 /// All of it. Places are numbered: lanes by block and thread, slots of shared memory by block, slots in global memory, the tickets, the
 /// answer.
 #[derive(Serialize)]
 pub struct Data {
-    blocks: u32,
-    warps: u32,
-    values: Vec<f32>,
+    pub blocks: u32,
+    pub warps: u32,
+    pub values: Vec<f32>,
     /// The operators, in the order of the page.
     pub operators: Vec<Shown>,
 }
@@ -36,8 +32,7 @@ pub struct Shown {
     identity: &'static str,
     combine: &'static str,
     /// Each state that comes up, once: two short lines, and all of it.
-    states: Vec<(String, String, String)>,
-    /// The steps.
+    states: Vec<[String; 3]>,
     pub steps: Vec<ShownStep>,
     answer: String,
 }
@@ -46,65 +41,48 @@ pub struct Shown {
 #[derive(Serialize)]
 pub struct ShownStep {
     /// What happens.
-    pub title: String,
+    title: String,
     /// The same, explained.
-    pub text: String,
+    text: String,
     /// The same, in Rust.
-    pub code: String,
+    code: String,
     /// Places in which all lanes wait for each other.
     waits: bool,
-    /// A place, what it holds now, and where that came from.
-    changes: Vec<(u32, ShownHeld, Vec<u32>)>,
+    /// A place, what it holds now (a state by its number, or nothing for a lane that waits), and where that came from.
+    changes: Vec<(u32, Value, Vec<u32>)>,
 }
 
-/// What a place holds: a state by its number, or nothing for a lane that waits.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ShownHeld {
-    State(usize),
-    Elements { elements: Vec<(usize, usize)> },
-    Columns { columns: Vec<usize> },
-    Count { count: u32 },
-    Waits,
+impl ShownStep {
+    /// It in words.
+    pub fn words(&self) -> [&str; 3] {
+        [&self.title, &self.text, &self.code]
+    }
 }
 
-/// The runs of all operators.
-pub fn of_all(values: &[f32]) -> Result<Data> {
-    let operators = vec![
-        shown(&SUM, values)?,
-        shown(&ARGMAX, values)?,
-        shown(&MEAN_VARIANCE, values)?,
-        shown(&LOG_SUM_EXP, values)?,
-    ];
-    let blocks = picture::small(SUM.op, values, SEED)?.blocks;
-    let (warps, values) = (WARPS, values.to_vec());
-    Ok(Data {
-        blocks,
-        warps,
-        values,
-        operators,
-    })
-}
-
-fn shown<M: Monoid<f32>>(operator: &Operator<M>, values: &[f32]) -> Result<Shown> {
-    let picture = picture::small(operator.op, values, SEED)?;
+/// A run.
+pub fn shown<M: Monoid<f32>>(operator: &Operator<M>, picture: &Picture<M::State, M::Answer>) -> Shown {
+    let (shown, numbers) = (vec![], HashMap::new());
     let mut states = States {
         operator,
-        shown: vec![],
-        numbers: HashMap::new(),
+        shown,
+        numbers,
     };
-    let steps = picture.steps.iter().map(|step| {
-        let (title, text, code) = words::of(step, operator.name, &picture);
-        let changes = step.changes.iter().map(|change| states.change(change, picture.blocks));
-        ShownStep {
+    let mut steps = vec![];
+    for step in &picture.steps {
+        let [title, text, code] = words::of(step, operator.name, picture);
+        let changes = step
+            .changes
+            .iter()
+            .map(|change| states.change(change, picture.blocks))
+            .collect();
+        steps.push(ShownStep {
             title,
             text,
             code,
             waits: step.stage == Stage::Barrier,
-            changes: changes.collect(),
-        }
-    });
-    let steps = steps.collect();
+            changes,
+        });
+    }
     let &Operator {
         name,
         title,
@@ -113,7 +91,8 @@ fn shown<M: Monoid<f32>>(operator: &Operator<M>, values: &[f32]) -> Result<Shown
         combine,
         ..
     } = operator;
-    Ok(Shown {
+    let answer = (operator.answer)(picture.folded.answer).replace('-', "−");
+    Shown {
         name,
         title,
         state,
@@ -121,14 +100,14 @@ fn shown<M: Monoid<f32>>(operator: &Operator<M>, values: &[f32]) -> Result<Shown
         combine,
         states: states.shown,
         steps,
-        answer: (operator.answer)(picture.folded.answer).replace('-', "−"),
-    })
+        answer,
+    }
 }
 
 /// States by number.
 struct States<'a, M: Monoid<f32>> {
     operator: &'a Operator<M>,
-    shown: Vec<(String, String, String)>,
+    shown: Vec<[String; 3]>,
     numbers: HashMap<Vec<u32>, usize>,
 }
 
@@ -139,31 +118,30 @@ pub fn bits<W: Words>(value: W) -> Vec<u32> {
 
 impl<M: Monoid<f32>> States<'_, M> {
     fn number(&mut self, state: M::State) -> usize {
-        let Operator { op, short, .. } = self.operator;
-        let shown = &mut self.shown;
+        let Operator {
+            op, short, identity, ..
+        } = self.operator;
         *self.numbers.entry(bits(state)).or_insert_with(|| {
-            shown.push(if bits(state) == bits(op.identity()) {
-                let all = format!("the identity: {}", self.operator.identity);
-                ("id".to_owned(), String::new(), all)
+            self.shown.push(if bits(state) == bits(op.identity()) {
+                ["id".to_owned(), String::new(), format!("the identity: {identity}")]
             } else {
                 let [first, second] = short(state);
-                (first, second, self.operator.full(state))
+                [first, second, self.operator.full(state)]
             });
-            shown.len() - 1
+            self.shown.len() - 1
         })
     }
 
-    fn change(&mut self, change: &Change<M::State>, blocks: u32) -> (u32, ShownHeld, Vec<u32>) {
+    fn change(&mut self, change: &Change<M::State>, blocks: u32) -> (u32, Value, Vec<u32>) {
         let held = match &change.held {
-            Held::Elements(vectors) => ShownHeld::Elements {
-                elements: vectors.clone(),
-            },
-            Held::Columns(columns) => ShownHeld::Columns {
-                columns: columns.iter().map(|state| self.number(*state)).collect(),
-            },
-            Held::State(state) => ShownHeld::State(self.number(*state)),
-            Held::Count(count) => ShownHeld::Count { count: *count },
-            Held::Waits => ShownHeld::Waits,
+            Held::Elements(vectors) => json!({ "elements": vectors }),
+            Held::Columns(columns) => {
+                let columns: Vec<usize> = columns.iter().map(|state| self.number(*state)).collect();
+                json!({ "columns": columns })
+            }
+            Held::State(state) => json!(self.number(*state)),
+            Held::Count(count) => json!({ "count": count }),
+            Held::Waits => Value::Null,
         };
         let from = change.from.iter().map(|place| number(*place, blocks)).collect();
         (number(change.place, blocks), held, from)
@@ -189,11 +167,9 @@ pub fn block_of_ticket<State, Answer>(picture: &Picture<State, Answer>, number: 
         .steps
         .iter()
         .find(|step| step.stage == Stage::Ticket { number })?;
-    step.changes
-        .iter()
-        .flat_map(|change| &change.from)
-        .find_map(|place| match place {
-            Place::Lane(who) => Some(who.block),
-            _ => None,
-        })
+    let mut from = step.changes.iter().flat_map(|change| &change.from);
+    from.find_map(|place| match place {
+        Place::Lane(who) => Some(who.block),
+        _ => None,
+    })
 }

@@ -31,15 +31,22 @@ pub struct Operator<M: Monoid<f32>> {
 impl<M: Monoid<f32>> Operator<M> {
     /// A state with all digits.
     pub fn full(&self, state: M::State) -> String {
+        self.lines(state, |field| &field.full).join(", ")
+    }
+
+    /// A state in lines, with the digits of an f32.
+    pub fn wide(&self, state: M::State) -> Vec<String> {
+        self.lines(state, |field| &field.wide)
+    }
+
+    /// The parts of a state, each with its name where there are several.
+    fn lines(&self, state: M::State, number: fn(&Field) -> &String) -> Vec<String> {
         match &(self.fields)(state)[..] {
-            [one] => one.full.clone(),
-            fields => {
-                let named: Vec<String> = fields
-                    .iter()
-                    .map(|field| format!("{} {}", field.name, field.full))
-                    .collect();
-                named.join(", ")
-            }
+            [one] => vec![number(one).clone()],
+            fields => fields
+                .iter()
+                .map(|field| format!("{} {}", field.name, number(field)))
+                .collect(),
         }
     }
 }
@@ -58,7 +65,11 @@ pub struct Field {
 
 impl Field {
     fn float(name: &'static str, x: f32) -> Self {
-        Self::double(name, x.into()).with_full(digits(x))
+        let full = digits(x);
+        Self {
+            full,
+            ..Self::double(name, x.into())
+        }
     }
 
     fn double(name: &'static str, x: f64) -> Self {
@@ -78,10 +89,6 @@ impl Field {
             wide,
             full,
         }
-    }
-
-    fn with_full(self, full: String) -> Self {
-        Self { full, ..self }
     }
 }
 

@@ -1,9 +1,3 @@
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
-
 use warpfold_emulator::{
     Thread,
     picture::{Held, Place, Stage, WARPS},
@@ -12,7 +6,6 @@ use warpfold_emulator::{
 use warpfold_kernels::{monoids::Words, tree::LANES};
 
 use super::*;
-use crate::{pages::site, setup};
 
 #[test]
 fn block_0_is_the_last() {
@@ -79,8 +72,8 @@ fn texts(still: &str, class: &str) -> Vec<String> {
 
 /// What a still shows is what lanes that begin with the emulator's states come to, folded here once more.
 fn check_still<M: Monoid<f32>>(operator: &Operator<M>) {
-    let (name, still) = draw(operator).unwrap();
-    let (picture, file) = (run(operator).unwrap(), still.file());
+    let (name, title, still, _) = told(operator).unwrap();
+    let (picture, file) = (run(operator).unwrap(), still.inline("still", &title));
     let op = operator.op;
     let step = picture.steps.iter().find(|step| step.stage == Stage::Lane).unwrap();
     let state = |block: u32, thread: u32| {
@@ -133,48 +126,4 @@ fn stills_are_what_the_emulator_gives() {
     check_still(&ARGMAX);
     check_still(&MEAN_VARIANCE);
     check_still(&LOG_SUM_EXP);
-}
-
-/// What the page is once its script has run, and what the browser said of it.
-fn opened(browser: &Path, page: &Path, folder: &Path) -> (String, String) {
-    let output = Command::new(browser)
-        .args([
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--enable-logging=stderr",
-        ])
-        .args(["--virtual-time-budget=60000", "--timeout=60000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-        .arg(format!("file://{}#fold-check", page.display()))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&output.stdout), text(&output.stderr))
-}
-
-#[test]
-fn a_browser_goes_through_all_steps() {
-    let Some(browser) = setup::browser() else {
-        println!("skipped: no browser on PATH");
-        return;
-    };
-    let folder = std::env::temp_dir().join(format!("warpfold-fold-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let page = folder.join("index.html");
-    fs::write(&page, site::page(&[], &section().unwrap())).unwrap();
-    let (shown, said) = opened(&browser, &page, &folder);
-    let _ = fs::remove_dir_all(&folder);
-    let complaints: Vec<&str> = said.lines().filter(|line| line.contains(":CONSOLE")).collect();
-    assert!(complaints.is_empty(), "{complaints:#?}");
-    // Four operators of 17 steps. Keys work on the board, in a lane and on the slider, and not outside the section.
-    for done in [
-        "data-checked=\"68\"",
-        "data-pressed=\"4,5,4,4\"",
-        "data-plays=\"true\"",
-        "data-stopped=\"true\"",
-    ] {
-        assert!(shown.contains(done), "the script did not come to {done}");
-    }
 }

@@ -4,9 +4,8 @@ use warpfold_kernels::ladder::{Rung, SumKernel};
 
 use super::{Launched, board::Board};
 use crate::pages::{
-    COLOURS,
-    fold::thousands,
-    site::{Anchor, Drawing, Sign},
+    draw::{Anchor, Drawing, Sign, WIDTH},
+    numbers::count,
 };
 
 /// Colours of what is done.
@@ -32,7 +31,7 @@ const LEGEND: [(Sign, &str); 11] = [
 
 /// Draws a rung's launches.
 pub fn draw(rung: &Rung<SumKernel>, len: u64, launches: &[Launched]) -> String {
-    let mut drawing = Drawing::new();
+    let mut drawing = Drawing::new(WIDTH);
     let mut y = 6.0;
     drawing.text("label", Anchor::Start, (8.0, y), rung.title);
     for line in wrapped(rung.why) {
@@ -66,7 +65,7 @@ pub fn draw(rung: &Rung<SumKernel>, len: u64, launches: &[Launched]) -> String {
     }
     drawing.height = y;
 
-    let mut shape = format!("{} elements", thousands(len as usize));
+    let mut shape = format!("{} elements", count(len as f64));
     for (number, Launched { blocks, threads, .. }) in launches.iter().enumerate() {
         shape += &match (number, blocks) {
             (0, 1) => format!(", 1 block of {threads} threads"),
@@ -79,8 +78,7 @@ pub fn draw(rung: &Rung<SumKernel>, len: u64, launches: &[Launched]) -> String {
         rung.name, rung.title
     );
     let source = format!("{shape}; emulator");
-    let style = [COLOURS, STYLE].concat();
-    drawing.file([rung.name, &label, &source], &style)
+    drawing.chart_file([rung.name, &label, &source], STYLE)
 }
 
 /// A text in lines.

@@ -1,10 +1,9 @@
 //! The page around the charts.
 
-use super::{
-    super::{COLOURS, fold},
-    CHART_STYLE, Section,
-    chart::Chart,
-    svg::escape,
+use super::{Chart, STYLE, Section};
+use crate::pages::{
+    draw::{COLOURS, escape},
+    fold,
 };
 
 const PAGE_STYLE: &str = include_str!("page.css");
@@ -15,7 +14,7 @@ pub fn page(sections: &[Section], fold: &str) -> String {
     let links = links.map(|section| (anchor(section.title), section.title));
     let links = links.chain([("fold".to_owned(), fold::TITLE)]);
     let links = links.map(|(anchor, title)| format!("<a href=\"#{anchor}\">{}</a>\n", escape(title)));
-    let styles = [COLOURS, CHART_STYLE, PAGE_STYLE].into_iter().chain(fold::STYLES);
+    let styles = [COLOURS, STYLE, PAGE_STYLE].into_iter().chain(fold::STYLES);
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -58,18 +57,13 @@ impl Section {
 }
 
 impl Chart {
-    /// What it shows, for those who do not see it.
-    pub fn label(&self) -> String {
-        format!("Chart: {}. {} {}.", self.title, self.says, self.source)
-    }
-
     fn html(&self) -> String {
         format!(
             "<figure>\n<h3>{title}</h3>\n<p class=\"says\">{says}</p>\n{drawing}<figcaption>{source}</figcaption>\n\
              <details><summary>Table</summary>\n{table}</details>\n</figure>\n",
             title = escape(&self.title),
             says = escape(&self.says),
-            drawing = self.drawing.inline(&self.label()),
+            drawing = self.drawing.inline("chart", &self.label()),
             source = escape(&self.source),
             table = self.table.html(&format!("Table: {}", self.title)),
         )

@@ -1,0 +1,164 @@
+//! The report: charts of the records, as one page that needs nothing else, and as pictures for the README and the pages beside it.
+
+mod bars;
+mod dots;
+mod heat;
+mod lines;
+mod page;
+mod specs;
+mod stacked;
+#[cfg(test)]
+mod tests;
+
+use anyhow::{Context, Result};
+
+use super::{
+    draw::{Drawing, Sign, scale::Scale},
+    measured::{Of, ensure_bytes, gb_per_s, peers, what},
+    numbers::{short, us},
+    table::{Cell, Table},
+};
+use crate::bench::records::{Figure, Record};
+use specs::{PASSED_OVER, SUBJECTS};
+
+pub use page::page;
+
+/// Strokes, fills and sizes of charts.
+const STYLE: &str = include_str!("chart.css");
+
+/// What is drawn, its table, and the record that both are of.
+#[derive(Default)]
+pub struct Chart {
+    /// What its file is called.
+    name: String,
+    title: String,
+    /// How it is read: a sentence or two.
+    says: String,
+    drawing: Drawing,
+    table: Table,
+    /// Card, day and commit.
+    source: String,
+}
+
+impl Chart {
+    /// One that has neither a name nor a source yet.
+    fn new(title: impl Into<String>, says: impl Into<String>, drawing: Drawing, table: Table) -> Self {
+        let mut chart = Self::default();
+        (chart.title, chart.says, chart.drawing, chart.table) = (title.into(), says.into(), drawing, table);
+        chart
+    }
+
+    /// What it shows, for those who do not see it.
+    fn label(&self) -> String {
+        format!("Chart: {}. {} {}.", self.title, self.says, self.source)
+    }
+}
+
+/// Charts of one subject.
+pub struct Section {
+    title: &'static str,
+    says: &'static str,
+    charts: Vec<Chart>,
+    /// Figures that no record has, so that their charts are left out.
+    missing: Vec<&'static str>,
+}
+
+/// All sections, each chart of the newest record that has its figures.
+pub fn sections(records: &[Record]) -> Result<Vec<Section>> {
+    let mut sections = vec![];
+    for (title, says, names) in SUBJECTS {
+        let (mut charts, mut missing) = (vec![], vec![]);
+        for name in names {
+            match newest(records, name).with_context(|| format!("the chart of {name}"))? {
+                Some(chart) => charts.push(chart),
+                None if PASSED_OVER.contains(&title) => {}
+                None => missing.push(*name),
+            }
+        }
+        if !(charts.is_empty() && missing.is_empty()) {
+            sections.push(Section {
+                title,
+                says,
+                charts,
+                missing,
+            });
+        }
+    }
+    Ok(sections)
+}
+
+/// A chart of the newest record that has figures of it. What is measured on GPUs is never of a record without one.
+fn newest(records: &[Record], name: &str) -> Result<Option<Chart>> {
+    let is_taken = |record: &&Record| record.machine.gpu.is_some() || name.starts_with("cpu");
+    for record in records.iter().rev().filter(is_taken) {
+        let made = specs::chart(Of(record), name);
+        let made = made.with_context(|| format!("the record of {} on {}", record.date, record.card()))?;
+        if let Some(mut chart) = made {
+            (chart.name, chart.source) = (name.replace(", ", "-"), Of(record).source());
+            return Ok(Some(chart));
+        }
+    }
+    Ok(None)
+}
+
+/// Each chart as a file: its name and its text.
+pub fn pictures(sections: &[Section]) -> Vec<(String, String)> {
+    let charts = sections.iter().flat_map(|section| &section.charts);
+    let picture = |chart: &Chart| {
+        let texts = [&*chart.title, &*chart.label(), &*chart.source];
+        (format!("{}.svg", chart.name), chart.drawing.chart_file(texts, STYLE))
+    };
+    charts.map(picture).collect()
+}
+
+/// What nothing should be above.
+struct Ceiling {
+    name: &'static str,
+    value: f64,
+    class: &'static str,
+}
+
+impl Ceiling {
+    /// A line, whose ends are those of a coordinate.
+    fn draw(&self, drawing: &mut Drawing, ends: impl Fn(f64) -> [f64; 4], scale: Scale) {
+        let title = format!("{}: {}", self.name, short(self.value));
+        drawing.line(self.class, ends(scale.at(self.value)), &title);
+    }
+
+    /// As an item of a legend.
+    fn item(&self) -> (Sign, &str) {
+        (Sign::Line(self.class), self.name)
+    }
+}
+
+/// The peak, and a plain read where it was measured.
+fn ceilings(of: Of<'_>) -> Result<Vec<Ceiling>> {
+    ensure_bytes(of.plain_read())?;
+    let ceiling = |name, value: Option<f64>, class| {
+        Some(Ceiling {
+            name,
+            value: value?,
+            class,
+        })
+    };
+    let peak = ceiling("peak (clock × width)", of.peak(), "ceiling");
+    let read = ceiling("plain read, measured", of.plain_read().map(gb_per_s), "read");
+    Ok(peak.into_iter().chain(read).collect())
+}
+
+/// A column for each peer: its times of what figures of ours are of, or what there is in their place.
+fn add_peers(table: &mut Table, of: Of<'_>, group: &str, ours: &[&Figure]) {
+    for who in peers(group) {
+        let cell = |ours: &&Figure| match (
+            of.figure(what(ours), who, "us"),
+            of.failed(what(ours), who),
+            of.absent(who),
+        ) {
+            (Some(figure), ..) => us(figure.value).into(),
+            (None, Some(why), _) => Cell::missing("failed", why),
+            (None, None, Some(why)) => Cell::missing("not present", why),
+            (None, None, None) => Cell::maybe(None),
+        };
+        table.add(format!("{who}, µs"), ours.iter().map(cell));
+    }
+}

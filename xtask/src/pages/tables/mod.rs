@@ -1,0 +1,215 @@
+//! The tables, each of one record: the newest that has its figures, so that all were measured in one run on one card.
+
+mod grid;
+
+use anyhow::{Context, Result, ensure};
+use warpfold_kernels::ladder::sum::stages::STAGES;
+
+use super::{
+    measured::{FEW, MANY, Of, PLAIN_READ, ensure_bytes, gb_per_s, once, rung_title, rungs},
+    numbers::{count, times, ulps, us},
+    table::Table,
+};
+use crate::bench::records::{Figure, Record};
+
+/// A table of a name, and where its figures are from.
+pub fn make(name: &str, records: &[Record]) -> Result<String> {
+    let newest = |group, op| Of::newest(records, group, op);
+    let (of, table) = match name {
+        "ladder-sum" => return ladder_sum(newest("ladder", "sum")?),
+        "ladder-few" => with(newest("ladder", "sum")?, ladder_few)?,
+        "ladder-softmax" => with(newest("ladder", "softmax")?, |of| ladder_rows(of, "softmax"))?,
+        "ladder-layer-norm" => with(newest("ladder", "layer-norm")?, |of| ladder_rows(of, "layer-norm"))?,
+        "ladder-stages" => with(newest("ladder", "stages")?, stages)?,
+        "determinism" => with(newest("determinism", "sum")?, |of| Ok(determinism(of)))?,
+        "first-calls" => with(newest("first-calls", "sum f32")?, |of| Ok(first_calls(of)))?,
+        "accuracy" => with(newest("accuracy", "sum")?, |of| Ok(accuracy(of)))?,
+        _ => {
+            return grid::all()?
+                .get(name)
+                .context("there is none of that name")?
+                .make(records);
+        }
+    };
+    Ok(table.markdown(&of.sentence()))
+}
+
+fn with<'a>(of: Of<'a>, table: impl Fn(Of<'a>) -> Result<Table>) -> Result<(Of<'a>, Table)> {
+    Ok((of, table(of)?))
+}
+
+/// A figure of a ladder; an error that names it where the record has none.
+fn rung<'a>(of: Of<'a>, op: &str, case: &str, who: &str, metric: &str) -> Result<&'a Figure> {
+    let found = of.figure(["ladder", op, "f32", case], who, metric);
+    found.with_context(|| format!("the record has no {:?}", ["ladder", op, "f32", case, who, metric]))
+}
+
+/// A count beside a rung's time, where there is one.
+fn counted(of: Of<'_>, figure: &Figure, metric: &str) -> String {
+    let counted = rung(of, "sum", &figure.case, &figure.who, metric);
+    counted.map_or_else(|_| String::new(), |figure| count(figure.value))
+}
+
+fn ladder_sum(of: Of<'_>) -> Result<String> {
+    let read = rung(of, "sum", MANY, PLAIN_READ, "us")?;
+    let rungs: Vec<&Figure> = rungs("sum")
+        .iter()
+        .filter_map(|(name, _)| rung(of, "sum", MANY, name, "us").ok())
+        .collect();
+    ensure_bytes(rungs.iter().copied().chain([read]))?;
+    let all: Vec<usize> = (0..rungs.len()).collect();
+    let table = Table::of(
+        &all,
+        &[
+            ("rung", &|i| rungs[i].who.clone()),
+            ("", &|i| rung_title(rungs[i]).to_owned()),
+            ("µs", &|i| us(rungs[i].value)),
+            ("GB/s", &|i| count(gb_per_s(rungs[i]))),
+            ("% of a read", &|i| {
+                format!("{:.1}", 100.0 * read.value / rungs[i].value)
+            }),
+            ("× the first", &|i| times(rungs[0].value / rungs[i].value)),
+            ("× the one before", &|i| {
+                times(rungs[i.saturating_sub(1)].value / rungs[i].value)
+            }),
+            ("atomics", &|i| counted(of, rungs[i], "atomics")),
+        ],
+    );
+    Ok(format!(
+        "{}\nA plain read took {} µs: {} GB/s, of {} by clock and width.\n",
+        table.markdown(&of.sentence()),
+        us(read.value),
+        count(gb_per_s(read)),
+        count(of.peak().context("the memory's peak")?)
+    ))
+}
+
+fn ladder_few(of: Of<'_>) -> Result<Table> {
+    let figures = rungs("sum")
+        .into_iter()
+        .map(|(name, _)| rung(of, "sum", FEW, name, "us"));
+    let figures: Vec<&Figure> = figures.collect::<Result<_>>()?;
+    let share = |figure: &Figure| {
+        let value = |metric| Some(rung(of, "sum", FEW, &figure.who, metric).ok()?.value);
+        Some(format!("{:.0}", 100.0 * value("divergent")? / value("accesses")?))
+    };
+    Ok(Table::of(
+        &figures,
+        &[
+            ("rung", &|figure| figure.who.clone()),
+            ("µs", &|figure| us(figure.value)),
+            ("× the first", &|figure| times(figures[0].value / figure.value)),
+            ("atomics", &|figure| counted(of, figure, "atomics")),
+            ("barriers", &|figure| counted(of, figure, "barriers")),
+            ("shuffles", &|figure| counted(of, figure, "shuffles")),
+            ("divergent, %", &|figure| share(figure).unwrap_or_default()),
+        ],
+    ))
+}
+
+/// The rungs of a row operation, a row for each, a column for each shape.
+fn ladder_rows(of: Of<'_>, op: &str) -> Result<Table> {
+    let figures = of.0.figures.iter().filter(|f| f.group == "ladder" && f.op == op);
+    let cases = once(figures.map(|figure| &*figure.case));
+    ensure!(cases.len() == 4, "{} shapes, where the table has four", cases.len());
+    let rungs = rungs(op);
+    let mut table = Table::of(
+        &rungs,
+        &[
+            ("rung", &|(name, _)| name.to_owned()),
+            ("", &|(_, title)| title.to_owned()),
+        ],
+    );
+    for case in cases {
+        let time = |who: &str| rung(of, op, case, who, "us").map(|figure| figure.value);
+        let first = time(rungs[0].0)?;
+        let cell = |(name, _): &(&str, &str)| time(name).map(|time| format!("{} ({}×)", us(time), times(first / time)));
+        table.add(case, rungs.iter().map(cell).collect::<Result<Vec<String>>>()?);
+    }
+    Ok(table)
+}
+
+fn stages(of: Of<'_>) -> Result<Table> {
+    let peak = of.peak().context("the memory's peak")?;
+    let logs: Vec<u32> = (10..=30).step_by(2).collect();
+    let mut table = Table::of(&logs, &[("elements", &|log| format!("2^{log}"))]);
+    let mut before = vec![0.0; logs.len()];
+    for stage in STAGES {
+        let until = logs
+            .iter()
+            .map(|log| Ok(rung(of, "stages", &format!("2^{log}"), stage, "us")?.value));
+        let until: Vec<f64> = until.collect::<Result<_>>()?;
+        table.add(
+            stage,
+            until
+                .iter()
+                .zip(before)
+                .map(|(until, before)| format!("{:.2}", until - before)),
+        );
+        before = until;
+    }
+    table.add("in all", before.into_iter().map(us));
+    let model = |log: &u32| format!("{:.2}", 4.0 * f64::from(1 << log) / peak / 1e3);
+    table.add("bytes ÷ peak", logs.iter().map(model));
+    Ok(table)
+}
+
+/// How many different answers runs of everybody's sum had.
+fn determinism(of: Of<'_>) -> Table {
+    // The peers' program said nothing of the runs in the first records.
+    let runs = |figure: &Figure| figure.note.clone().unwrap_or_else(|| "1000 runs".to_owned());
+    let figures = by_who(of, "determinism");
+    Table::of(
+        &figures.iter().map(|figures| figures[0]).collect::<Vec<_>>(),
+        &[
+            ("", &|figure| figure.who.clone()),
+            ("elements", &|figure| figure.case.clone()),
+            ("distinct answers", &|figure| {
+                format!("{} in {}", count(figure.value), runs(figure))
+            }),
+        ],
+    )
+}
+
+/// What a process waits for at its first calls.
+fn first_calls(of: Of<'_>) -> Table {
+    let figures: Vec<&Figure> =
+        of.0.figures
+            .iter()
+            .filter(|figure| figure.group == "first-calls")
+            .collect();
+    Table::of(
+        &figures,
+        &[("", &|figure| figure.op.clone()), ("ms", &|figure| count(figure.value))],
+    )
+}
+
+/// The errors of everybody's sums.
+fn accuracy(of: Of<'_>) -> Table {
+    let error = |figures: &[&Figure], ending: &str| {
+        let found = figures.iter().find(|figure| figure.case.ends_with(ending));
+        found.map_or_else(String::new, |figure| ulps(figure.value))
+    };
+    Table::of(
+        &by_who(of, "accuracy").iter().map(Vec::as_slice).collect::<Vec<_>>(),
+        &[
+            ("", &|figures: &[&Figure]| figures[0].who.clone()),
+            ("uniform", &|figures| error(figures, " uniform")),
+            ("ill-conditioned", &|figures| error(figures, " ill-conditioned")),
+        ],
+    )
+}
+
+/// Everybody's figures of a sum, in the order of the record.
+fn by_who<'a>(of: Of<'a>, group: &str) -> Vec<Vec<&'a Figure>> {
+    let figures: Vec<&Figure> =
+        of.0.figures
+            .iter()
+            .filter(|f| f.group == group && f.op == "sum")
+            .collect();
+    let theirs = |who| figures.iter().copied().filter(|figure| figure.who == who).collect();
+    once(figures.iter().map(|figure| &*figure.who))
+        .into_iter()
+        .map(theirs)
+        .collect()
+}

@@ -71,6 +71,11 @@ pub fn rung_title(figure: &Figure) -> &'static str {
         .map_or("", |(_, title)| title)
 }
 
+/// How many runs a figure is of. The peers' program said nothing of it in the first records.
+pub fn runs(figure: &Figure) -> &str {
+    figure.note.as_deref().unwrap_or("1000 runs")
+}
+
 /// What is measured: group, operation, type and case.
 pub type What<'a> = [&'a str; 4];
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Ceiling, Chart, ceilings};
+use super::{Ceiling, Chart, ceilings, draw_ceilings, items};
 use crate::{
     bench::records::Figure,
     pages::{
@@ -76,7 +76,7 @@ impl BarChart {
             |figures: &[&Figure], least| figures.iter().map(|figure| (self.value)(figure)).fold(least, f64::max);
         let most = groups.iter().map(|(_, figures)| longest(figures, 0.0));
         let most = most
-            .chain(ceilings.iter().map(|ceiling| ceiling.value))
+            .chain(ceilings.iter().map(|(_, value, _)| *value))
             .fold(0.0, f64::max);
         let shared = Scale::linear(most, left, right);
         if let Some(axis) = self.axis {
@@ -99,10 +99,8 @@ impl BarChart {
                 y += ROW;
             }
         }
-        ceilings
-            .iter()
-            .for_each(|ceiling| ceiling.draw(&mut drawing, |at| [at, top, at, bottom], shared));
-        let items: Vec<(Sign, &str)> = ceilings.iter().map(Ceiling::item).collect();
+        draw_ceilings(&mut drawing, ceilings, shared, |at| [at, top, at, bottom]);
+        let items: Vec<(Sign, &str)> = items(ceilings).collect();
         drawing.height = if items.is_empty() {
             bottom + 6.0
         } else {

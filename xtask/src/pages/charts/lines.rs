@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Ceiling, Chart, add_peers, ceilings};
+use super::{Ceiling, Chart, add_peers, ceilings, draw_ceilings};
 use crate::{
     bench::records::Figure,
     pages::{
@@ -94,12 +94,10 @@ fn draw(speeds: &[Series], ratios: &[Series], ceilings: &[Ceiling]) -> Drawing {
     let (first, last) = bounds(points(speeds).map(|(x, ..)| *x));
     let x = Scale::log(2.0, first, last, LEFT + 10.0, RIGHT - 10.0);
     let values = points(speeds).map(|(_, y, _)| *y);
-    let (least, most) = bounds(values.chain(ceilings.iter().map(|ceiling| ceiling.value)));
+    let (least, most) = bounds(values.chain(ceilings.iter().map(|(_, value, _)| *value)));
     let y = Scale::log(10.0, least, most, ABOVE[1], ABOVE[0]).up_to(1.2 * most);
     draw_axes(&mut drawing, x, y, "GB/s", ABOVE);
-    for ceiling in ceilings {
-        ceiling.draw(&mut drawing, |at| [LEFT, at, RIGHT, at], y);
-    }
+    draw_ceilings(&mut drawing, ceilings, y, |at| [LEFT, at, RIGHT, at]);
     draw_series(&mut drawing, speeds, x, y);
     let bottom = if ratios.is_empty() { ABOVE[1] } else { BENEATH[1] };
     if !ratios.is_empty() {
@@ -116,7 +114,7 @@ fn draw(speeds: &[Series], ratios: &[Series], ceilings: &[Ceiling]) -> Drawing {
     let middle = (LEFT + RIGHT) / 2.0;
     drawing.text("axis", Anchor::Middle, (middle, bottom + 37.0), "elements");
     let items = speeds.iter().map(|(name, sign, _)| (*sign, &**name));
-    let items: Vec<(Sign, &str)> = items.chain(ceilings.iter().map(Ceiling::item)).collect();
+    let items: Vec<(Sign, &str)> = items.chain(super::items(ceilings)).collect();
     drawing.height = drawing.legend(&items, bottom + 57.0);
     drawing
 }

@@ -111,38 +111,28 @@ pub fn pictures(sections: &[Section]) -> Vec<(String, String)> {
     charts.map(picture).collect()
 }
 
-/// What nothing should be above.
-struct Ceiling {
-    name: &'static str,
-    value: f64,
-    class: &'static str,
+/// What nothing should be above: its name, its value and its class.
+type Ceiling = (&'static str, f64, &'static str);
+
+/// Lines, whose ends are those of a coordinate.
+fn draw_ceilings(drawing: &mut Drawing, ceilings: &[Ceiling], scale: Scale, ends: impl Fn(f64) -> [f64; 4]) {
+    for (name, value, class) in ceilings {
+        drawing.line(class, ends(scale.at(*value)), &format!("{name}: {}", short(*value)));
+    }
 }
 
-impl Ceiling {
-    /// A line, whose ends are those of a coordinate.
-    fn draw(&self, drawing: &mut Drawing, ends: impl Fn(f64) -> [f64; 4], scale: Scale) {
-        let title = format!("{}: {}", self.name, short(self.value));
-        drawing.line(self.class, ends(scale.at(self.value)), &title);
-    }
-
-    /// As an item of a legend.
-    fn item(&self) -> (Sign, &str) {
-        (Sign::Line(self.class), self.name)
-    }
+/// As items of a legend.
+fn items(ceilings: &[Ceiling]) -> impl Iterator<Item = (Sign, &str)> {
+    ceilings.iter().map(|(name, _, class)| (Sign::Line(class), *name))
 }
 
 /// The peak, and a plain read where it was measured.
 fn ceilings(of: Of<'_>) -> Result<Vec<Ceiling>> {
     ensure_bytes(of.plain_read())?;
-    let ceiling = |name, value: Option<f64>, class| {
-        Some(Ceiling {
-            name,
-            value: value?,
-            class,
-        })
-    };
-    let peak = ceiling("peak (clock × width)", of.peak(), "ceiling");
-    let read = ceiling("plain read, measured", of.plain_read().map(gb_per_s), "read");
+    let peak = of.peak().map(|peak| ("peak (clock × width)", peak, "ceiling"));
+    let read = of
+        .plain_read()
+        .map(|read| ("plain read, measured", gb_per_s(read), "read"));
     Ok(peak.into_iter().chain(read).collect())
 }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     bench::records::Figure,
     pages::{
-        measured::{MANY, OWN, Of, PLAIN_READ, gb_per_s, once, peers, rung_title, what},
+        measured::{MANY, OWN, Of, PLAIN_READ, gb_per_s, once, peers, rung_title, runs, what},
         numbers::{case, count, percent, shape, short, times, ulps, us},
         table::{Cell, Table},
     },
@@ -317,8 +317,3 @@ const DETERMINISM: DotChart = DotChart {
         )
     },
 };
-
-/// How many runs it is of. The peers' program said nothing of it in the first records.
-fn runs(figure: &Figure) -> &str {
-    figure.note.as_deref().unwrap_or("1000 runs")
-}

@@ -17,21 +17,18 @@ impl Scale {
     /// From 0 to a round number that is not below `most`.
     pub fn linear(most: f64, start: f64, end: f64) -> Self {
         let step = round_step(most / (TICKS - 1.0));
-        let to = (most / step).ceil().max(1.0) * step;
-        Self {
-            base: None,
-            from: 0.0,
-            to,
-            start,
-            end,
-        }
+        Self::linear_to((most / step).ceil().max(1.0) * step, start, end)
     }
 
     /// From 0 to `most` itself.
-    pub fn linear_to(most: f64, start: f64, end: f64) -> Self {
+    pub fn linear_to(to: f64, start: f64, end: f64) -> Self {
+        let (base, from) = (None, 0.0);
         Self {
-            to: most,
-            ..Self::linear(most, start, end)
+            base,
+            from,
+            to,
+            start,
+            end,
         }
     }
 
@@ -40,8 +37,9 @@ impl Scale {
         // A power itself must not be rounded to the one beside it.
         let from = (least.log(base) + 1e-9).floor();
         let to = (most.log(base) - 1e-9).ceil().max(from + 1.0);
+        let base = Some(base);
         Self {
-            base: Some(base),
+            base,
             from,
             to,
             start,

@@ -4,13 +4,16 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use warpfold_emulator::picture::{Change, Held, Picture, Place, Stage, WARPS};
+use warpfold_emulator::picture::{Change, Held, Picture, Place, Stage, Step, WARPS};
 use warpfold_kernels::{
     monoids::{Monoid, Words},
     tree::LANES,
 };
 
-use super::{operators::Operator, words};
+use super::{
+    operators::{About, Operator},
+    words::{self, Told},
+};
 
 /// All of it. Places are numbered: lanes by block and thread, slots of shared memory by block, slots in global memory, the tickets, the
 /// answer.
@@ -26,11 +29,8 @@ pub struct Data {
 /// One operator's run.
 #[derive(Serialize)]
 pub struct Shown {
-    name: &'static str,
-    title: &'static str,
-    state: &'static str,
-    identity: &'static str,
-    combine: &'static str,
+    #[serde(flatten)]
+    about: &'static About,
     /// Each state that comes up, once: two short lines, and all of it.
     states: Vec<[String; 3]>,
     pub steps: Vec<ShownStep>,
@@ -40,65 +40,40 @@ pub struct Shown {
 /// One step.
 #[derive(Serialize)]
 pub struct ShownStep {
-    /// What happens.
-    title: String,
-    /// The same, explained.
-    text: String,
-    /// The same, in Rust.
-    code: String,
+    #[serde(flatten)]
+    pub told: Told,
     /// Places in which all lanes wait for each other.
     waits: bool,
     /// A place, what it holds now (a state by its number, or nothing for a lane that waits), and where that came from.
     changes: Vec<(u32, Value, Vec<u32>)>,
 }
 
-impl ShownStep {
-    /// It in words.
-    pub fn words(&self) -> [&str; 3] {
-        [&self.title, &self.text, &self.code]
-    }
-}
-
 /// A run.
-pub fn shown<M: Monoid<f32>>(operator: &Operator<M>, picture: &Picture<M::State, M::Answer>) -> Shown {
+pub fn shown<M: Monoid<f32>>(operator: &'static Operator<M>, picture: &Picture<M::State, M::Answer>) -> Shown {
     let (shown, numbers) = (vec![], HashMap::new());
     let mut states = States {
         operator,
         shown,
         numbers,
     };
-    let mut steps = vec![];
-    for step in &picture.steps {
-        let [title, text, code] = words::of(step, operator.name, picture);
+    let step = |step: &Step<M::State>| {
+        let (told, waits) = (
+            words::told(step, operator.about.name, picture),
+            step.stage == Stage::Barrier,
+        );
         let changes = step
             .changes
             .iter()
             .map(|change| states.change(change, picture.blocks))
             .collect();
-        steps.push(ShownStep {
-            title,
-            text,
-            code,
-            waits: step.stage == Stage::Barrier,
-            changes,
-        });
-    }
-    let &Operator {
-        name,
-        title,
-        state,
-        identity,
-        combine,
-        ..
-    } = operator;
+        ShownStep { told, waits, changes }
+    };
+    let steps = picture.steps.iter().map(step).collect();
     let answer = (operator.answer)(picture.folded.answer).replace('-', "−");
+    let (about, states) = (&operator.about, states.shown);
     Shown {
-        name,
-        title,
-        state,
-        identity,
-        combine,
-        states: states.shown,
+        about,
+        states,
         steps,
         answer,
     }
@@ -118,12 +93,14 @@ pub fn bits<W: Words>(value: W) -> Vec<u32> {
 
 impl<M: Monoid<f32>> States<'_, M> {
     fn number(&mut self, state: M::State) -> usize {
-        let Operator {
-            op, short, identity, ..
-        } = self.operator;
+        let Operator { op, short, about, .. } = self.operator;
         *self.numbers.entry(bits(state)).or_insert_with(|| {
             self.shown.push(if bits(state) == bits(op.identity()) {
-                ["id".to_owned(), String::new(), format!("the identity: {identity}")]
+                [
+                    "id".to_owned(),
+                    String::new(),
+                    format!("the identity: {}", about.identity),
+                ]
             } else {
                 let [first, second] = short(state);
                 [first, second, self.operator.full(state)]

@@ -15,7 +15,7 @@ use warpfold_emulator::picture::{self, Picture};
 use warpfold_kernels::monoids::Monoid;
 
 use self::{
-    data::{Data, Shown},
+    data::{Data, Shown, ShownStep},
     operators::{ARGMAX, LOG_SUM_EXP, MEAN_VARIANCE, Operator, SUM},
 };
 use super::{
@@ -47,22 +47,27 @@ fn run<M: Monoid<f32>>(operator: &Operator<M>) -> Result<Picture<M::State, M::An
 }
 
 /// An operator's run: what its still's file is called, what that shows, and the still; and what the page's script is given of it.
-type Told = (&'static str, String, Drawing, Shown);
+type Drawn = (&'static str, String, Drawing, Shown);
 
-fn told<M: Monoid<f32>>(operator: &Operator<M>) -> Result<Told> {
+fn drawn<M: Monoid<f32>>(operator: &'static Operator<M>) -> Result<Drawn> {
     let picture = run(operator)?;
     let (title, still) = still::draw(operator, &picture);
     Ok((operator.still, title, still, data::shown(operator, &picture)))
 }
 
 /// The runs of all operators, in the order of the page.
-fn all() -> Result<[Told; 4]> {
-    Ok([told(&SUM)?, told(&ARGMAX)?, told(&MEAN_VARIANCE)?, told(&LOG_SUM_EXP)?])
+fn all() -> Result<[Drawn; 4]> {
+    Ok([
+        drawn(&SUM)?,
+        drawn(&ARGMAX)?,
+        drawn(&MEAN_VARIANCE)?,
+        drawn(&LOG_SUM_EXP)?,
+    ])
 }
 
 /// The stills as files: names and texts.
 pub fn pictures() -> Result<Vec<(String, String)>> {
-    let file = |(name, title, still, _): Told| (name.to_owned(), still.file("still", &title, still::STYLE, "g"));
+    let file = |(name, title, still, _): Drawn| (name.to_owned(), still.file("still", &title, still::STYLE, "g"));
     Ok(all()?.into_iter().map(file).collect())
 }
 
@@ -73,12 +78,11 @@ pub fn section() -> Result<String> {
         stills += &format!("<div>\n{}</div>\n", still.inline("still", &title));
         operators.push(shown);
     }
-    let step = |[title, text, code]: [String; 3]| format!("<li><b>{title}.</b> {text} <code>{code}</code></li>\n");
-    let steps: String = operators[0]
-        .steps
-        .iter()
-        .map(|shown| step(shown.words().map(escape)))
-        .collect();
+    let step = |ShownStep { told, .. }: &ShownStep| {
+        let [title, text, code] = [&told.title, &told.text, &told.code].map(|text| escape(text));
+        format!("<li><b>{title}.</b> {text} <code>{code}</code></li>\n")
+    };
+    let steps: String = operators[0].steps.iter().map(step).collect();
     let data = Data {
         blocks: run(&SUM)?.blocks,
         warps: picture::WARPS,

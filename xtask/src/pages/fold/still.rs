@@ -10,7 +10,7 @@ use warpfold_kernels::{monoids::Monoid, tree::LANES};
 
 use super::{
     data::bits,
-    operators::{Field, Operator},
+    operators::{About, Field, Operator},
 };
 use crate::pages::{
     draw::{Anchor, Drawing, at},
@@ -74,7 +74,7 @@ pub fn draw<M: Monoid<f32>>(operator: &Operator<M>, picture: &Picture<M::State, 
         wide_height: 10.0 + 14.0 * fields.len() as f64,
         drawing: Drawing::new(WIDTH),
     };
-    let (name, len, blocks) = (capital(operator.title), count(picture.len as f64), picture.blocks);
+    let (name, len, blocks) = (capital(operator.about.title), count(picture.len as f64), picture.blocks);
     let title = format!("{name} of {len} floats, by {blocks} blocks of {WARPS} warps");
     drawer.heading(&title);
     drawer.rounds(&fields);
@@ -133,7 +133,7 @@ impl<M: Monoid<f32>> Drawer<'_, M> {
 
     fn heading(&mut self, title: &str) {
         self.text("t", (8.0, 22.0), title);
-        let Operator { state, combine, .. } = self.operator;
+        let About { state, combine, .. } = &self.operator.about;
         self.text("q", (8.0, 42.0), &format!("A state: {state}."));
         self.text("q", (8.0, 60.0), &format!("Combined: {combine}."));
         self.text("q", (8.0, 78.0), ROWS);

@@ -1,12 +1,24 @@
 //! The steps in words: a title, a text, and what it is in Rust. What is in braces is put in, if it has a name and nothing else.
 
+use serde::Serialize;
 use warpfold_emulator::picture::{Picture, Stage, Step};
 
 use super::data::block_of_ticket;
 use crate::pages::numbers::count;
 
+/// What is told of a step.
+#[derive(Serialize)]
+pub struct Told {
+    /// What happens.
+    pub title: String,
+    /// The same, explained.
+    pub text: String,
+    /// The same, in Rust.
+    pub code: String,
+}
+
 /// A step in words.
-pub fn of<State, Answer>(step: &Step<State>, operator: &str, picture: &Picture<State, Answer>) -> [String; 3] {
+pub fn told<State, Answer>(step: &Step<State>, operator: &str, picture: &Picture<State, Answer>) -> Told {
     let last = picture.blocks - 1;
     let (reach, number) = match step.stage {
         Stage::Shuffle { reach } => (reach, last),
@@ -36,7 +48,8 @@ pub fn of<State, Answer>(step: &Step<State>, operator: &str, picture: &Picture<S
         Stage::Load | Stage::Columns | Stage::Lane | Stage::Shuffle { .. } => of_warp(step.stage, operator),
         _ => of_blocks(step.stage, number == last),
     };
-    words.map(|text| names.iter().fold(text.to_owned(), put))
+    let [title, text, code] = words.map(|text| names.iter().fold(text.to_owned(), put));
+    Told { title, text, code }
 }
 
 /// What warps do by themselves.

@@ -19,38 +19,25 @@ use warpfold_kernels::{
 
 use self::steps::Step;
 
-/// A launch that is small enough to be drawn: of the rung's first kernel. A second one has a block of one warp.
-struct Small {
-    rung: &'static str,
-    blocks: u32,
-    threads: u32,
-    len: u64,
-}
-
-const fn small(rung: &'static str, [blocks, threads]: [u32; 2], len: u64) -> Small {
-    Small {
-        rung,
-        blocks,
-        threads,
-        len,
-    }
-}
+/// A launch that is small enough to be drawn: a rung, blocks and threads of its first kernel, and elements. A second kernel has a block of
+/// one warp.
+type Small = (&'static str, [u32; 2], u64);
 
 /// A launch of each rung: the fewest threads that show what is new in it. Tiles of wide loads are of blocks of 256 threads.
 const SMALL: [Small; SUMS.len()] = [
-    small("atomic", [2, 32], 64),
-    small("interleaved", [1, 64], 128),
-    small("prefix", [1, 64], 128),
-    small("shared", [1, 64], 128),
-    small("segmented", [4, 32], 256),
-    small("coarsened", [2, 32], 256),
-    small("block-atomic", [2, 64], 128),
-    small("shuffled", [2, 64], 128),
-    small("grid-stride", [2, 64], 512),
-    small("wide", [2, 256], 4 * TILE),
-    small("two-kernels", [3, 256], 3 * TILE),
-    small("grid-barrier", [3, 256], 3 * TILE),
-    small("last-block", [3, 256], 3 * TILE),
+    ("atomic", [2, 32], 64),
+    ("interleaved", [1, 64], 128),
+    ("prefix", [1, 64], 128),
+    ("shared", [1, 64], 128),
+    ("segmented", [4, 32], 256),
+    ("coarsened", [2, 32], 256),
+    ("block-atomic", [2, 64], 128),
+    ("shuffled", [2, 64], 128),
+    ("grid-stride", [2, 64], 512),
+    ("wide", [2, 256], 4 * TILE),
+    ("two-kernels", [3, 256], 3 * TILE),
+    ("grid-barrier", [3, 256], 3 * TILE),
+    ("last-block", [3, 256], 3 * TILE),
 ];
 
 /// The schedule: with it, the last block is not the one with the largest number.
@@ -64,27 +51,28 @@ struct Launched {
 }
 
 /// Runs a rung's small launch.
-fn run(small: &Small) -> Result<(&'static Rung<SumKernel>, Vec<Launched>)> {
-    let rung = SUMS.iter().find(|rung| rung.name == small.rung).context("no rung")?;
+fn run(&(name, [blocks, threads], len): &Small) -> Result<(&'static Rung<SumKernel>, Vec<Launched>)> {
+    let rung = SUMS.iter().find(|rung| rung.name == name).context("no rung")?;
     let mut kernels = rung.steps.to_vec();
     for (i, kernel) in kernels.iter_mut().enumerate() {
         (kernel.threads, kernel.grid) = match i {
-            0 => (small.threads, Grid::Each(small.len / u64::from(small.blocks))),
+            0 => (threads, Grid::Each(len / u64::from(blocks))),
             _ => (LANES, Grid::One),
         };
     }
     // Sums of these are exact in any order.
-    let values: Vec<f32> = (0..small.len).map(|i| (i % 7) as f32).collect();
-    let climb = Climb {
-        traced: true,
-        ..Climb::new(SEED)
-    };
+    let values: Vec<f32> = (0..len).map(|i| (i % 7) as f32).collect();
+    let mut climb = Climb::new(SEED);
+    climb.traced = true;
     let climbed = sum_in_steps(rung, &kernels, &values, climb)?;
-    ensure!(climbed.answer == values.iter().sum::<f32>(), "{} is wrong", small.rung);
-    let launched = |(i, events): (usize, &[Event])| Launched {
-        blocks: if i == 0 { small.blocks } else { 1 },
-        threads: kernels[i].threads,
-        steps: steps::of(events),
+    ensure!(climbed.answer == values.iter().sum::<f32>(), "{name} is wrong");
+    let launched = |(i, events): (usize, &[Event])| {
+        let (blocks, threads) = (if i == 0 { blocks } else { 1 }, kernels[i].threads);
+        Launched {
+            blocks,
+            threads,
+            steps: steps::of(events),
+        }
     };
     let launches = climbed.launches().enumerate().map(launched).collect();
     Ok((rung, launches))
@@ -93,11 +81,8 @@ fn run(small: &Small) -> Result<(&'static Rung<SumKernel>, Vec<Launched>)> {
 /// The pictures: names and texts.
 pub fn pictures() -> Result<Vec<(String, String)>> {
     let picture = |small: &Small| {
-        let (rung, launches) = run(small).with_context(|| small.rung.to_owned())?;
-        Ok((
-            format!("rung-{}.svg", small.rung),
-            draw::draw(rung, small.len, &launches),
-        ))
+        let (rung, launches) = run(small).context(small.0)?;
+        Ok((format!("rung-{}.svg", small.0), draw::draw(rung, small.2, &launches)))
     };
     SMALL.iter().map(picture).collect()
 }

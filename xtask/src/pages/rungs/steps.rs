@@ -125,10 +125,11 @@ pub fn of(events: &[Event]) -> Vec<Step> {
     let threads = of_threads(events);
     let mut steps = vec![];
     for (number, place) in places(&threads).iter().enumerate() {
-        let mut doings: Vec<(Thread, &Doing)> = threads
+        let here = |doings: &'_ Vec<Doing>| doings.iter().position(|doing| doing.place == *place);
+        let doings = threads
             .iter()
-            .filter_map(|(who, doings)| Some((*who, doings.iter().find(|doing| doing.place == *place)?)))
-            .collect();
+            .filter_map(|(who, doings)| Some((*who, &doings[here(doings)?])));
+        let mut doings: Vec<(Thread, &Doing)> = doings.collect();
         doings.sort_by_key(|(_, doing)| doing.when);
         let (_, first) = doings[0];
         let polled = doings.iter().any(|(_, doing)| doing.kind == Kind::Poll);

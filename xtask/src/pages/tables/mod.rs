@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use warpfold_kernels::ladder::sum::stages::STAGES;
 
 use super::{
-    measured::{FEW, MANY, Of, PLAIN_READ, ensure_bytes, gb_per_s, once, rung_title, rungs},
+    measured::{FEW, MANY, Of, PLAIN_READ, ensure_bytes, gb_per_s, once, rung_title, rungs, runs},
     numbers::{count, times, ulps, us},
     table::Table,
 };
@@ -135,16 +135,12 @@ fn stages(of: Of<'_>) -> Result<Table> {
     let mut table = Table::of(&logs, &[("elements", &|log| format!("2^{log}"))]);
     let mut before = vec![0.0; logs.len()];
     for stage in STAGES {
-        let until = logs
-            .iter()
-            .map(|log| Ok(rung(of, "stages", &format!("2^{log}"), stage, "us")?.value));
-        let until: Vec<f64> = until.collect::<Result<_>>()?;
+        let until = |log: &u32| rung(of, "stages", &format!("2^{log}"), stage, "us");
+        let until: Vec<f64> = logs.iter().map(|log| Ok(until(log)?.value)).collect::<Result<_>>()?;
+        let differences = until.iter().zip(before);
         table.add(
             stage,
-            until
-                .iter()
-                .zip(before)
-                .map(|(until, before)| format!("{:.2}", until - before)),
+            differences.map(|(until, before)| format!("{:.2}", until - before)),
         );
         before = until;
     }
@@ -156,59 +152,50 @@ fn stages(of: Of<'_>) -> Result<Table> {
 
 /// How many different answers runs of everybody's sum had.
 fn determinism(of: Of<'_>) -> Table {
-    // The peers' program said nothing of the runs in the first records.
-    let runs = |figure: &Figure| figure.note.clone().unwrap_or_else(|| "1000 runs".to_owned());
-    let figures = by_who(of, "determinism");
+    let figures: Vec<&Figure> = by_who(of, "determinism").iter().map(|figures| figures[0]).collect();
+    let answers = |figure: &Figure| format!("{} in {}", count(figure.value), runs(figure));
     Table::of(
-        &figures.iter().map(|figures| figures[0]).collect::<Vec<_>>(),
+        &figures,
         &[
             ("", &|figure| figure.who.clone()),
             ("elements", &|figure| figure.case.clone()),
-            ("distinct answers", &|figure| {
-                format!("{} in {}", count(figure.value), runs(figure))
-            }),
+            ("distinct answers", &|figure| answers(figure)),
         ],
     )
 }
 
 /// What a process waits for at its first calls.
 fn first_calls(of: Of<'_>) -> Table {
-    let figures: Vec<&Figure> =
-        of.0.figures
-            .iter()
-            .filter(|figure| figure.group == "first-calls")
-            .collect();
+    let figures: Vec<&Figure> = of.figures("first-calls", "ms").collect();
+    let ms = |figure: &Figure| count(figure.value);
     Table::of(
         &figures,
-        &[("", &|figure| figure.op.clone()), ("ms", &|figure| count(figure.value))],
+        &[("", &|figure| figure.op.clone()), ("ms", &|figure| ms(figure))],
     )
 }
 
 /// The errors of everybody's sums.
 fn accuracy(of: Of<'_>) -> Table {
-    let error = |figures: &[&Figure], ending: &str| {
-        let found = figures.iter().find(|figure| figure.case.ends_with(ending));
-        found.map_or_else(String::new, |figure| ulps(figure.value))
-    };
-    Table::of(
-        &by_who(of, "accuracy").iter().map(Vec::as_slice).collect::<Vec<_>>(),
-        &[
-            ("", &|figures: &[&Figure]| figures[0].who.clone()),
-            ("uniform", &|figures| error(figures, " uniform")),
-            ("ill-conditioned", &|figures| error(figures, " ill-conditioned")),
-        ],
-    )
+    let all = by_who(of, "accuracy");
+    let mut table = Table::of(
+        &all.iter().collect::<Vec<_>>(),
+        &[("", &|figures| figures[0].who.clone())],
+    );
+    for case in ["uniform", "ill-conditioned"] {
+        let error = |figures: &Vec<&Figure>| {
+            let found = figures.iter().find(|figure| figure.case.ends_with(&format!(" {case}")));
+            found.map_or_else(String::new, |figure| ulps(figure.value))
+        };
+        table.add(case, all.iter().map(error));
+    }
+    table
 }
 
 /// Everybody's figures of a sum, in the order of the record.
 fn by_who<'a>(of: Of<'a>, group: &str) -> Vec<Vec<&'a Figure>> {
-    let figures: Vec<&Figure> =
-        of.0.figures
-            .iter()
-            .filter(|f| f.group == group && f.op == "sum")
-            .collect();
-    let theirs = |who| figures.iter().copied().filter(|figure| figure.who == who).collect();
-    once(figures.iter().map(|figure| &*figure.who))
+    let figures = || of.0.figures.iter().filter(|f| f.group == group && f.op == "sum");
+    let theirs = |who| figures().filter(|figure| figure.who == who).collect();
+    once(figures().map(|figure| &*figure.who))
         .into_iter()
         .map(theirs)
         .collect()

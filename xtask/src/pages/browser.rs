@@ -80,11 +80,8 @@ fn opened(files: &[(&str, &str)], part: &str, width: u32) -> Option<String> {
 fn a_browser_shows_the_page() {
     let sections = charts::sections(&records::all(&records::folder()).unwrap()).unwrap();
     // The book's pictures of rungs are looked at, too.
-    let rungs: String = rungs::pictures()
-        .unwrap()
-        .into_iter()
-        .map(|(_, picture)| picture)
-        .collect();
+    let rungs = rungs::pictures().unwrap().into_iter();
+    let rungs: String = rungs.map(|(_, picture)| picture).collect();
     let page = charts::page(&sections, &fold::section().unwrap()) + &rungs;
     // The script of the fold makes one more.
     let charts = page.matches("<svg").count() + 1;

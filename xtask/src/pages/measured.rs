@@ -64,11 +64,8 @@ pub fn rungs(op: &str) -> Vec<(&'static str, &'static str)> {
 
 /// The title of the rung that a figure is of.
 pub fn rung_title(figure: &Figure) -> &'static str {
-    let rungs = rungs(&figure.op);
-    rungs
-        .iter()
-        .find(|(name, _)| *name == figure.who)
-        .map_or("", |(_, title)| title)
+    let title = rungs(&figure.op).into_iter().find(|(name, _)| *name == figure.who);
+    title.map_or("", |(_, title)| title)
 }
 
 /// How many runs a figure is of. The peers' program said nothing of it in the first records.
@@ -112,11 +109,8 @@ impl<'a> Of<'a> {
 
     /// The figure of the least value among some.
     pub fn fastest(self, is: impl Fn(&&Figure) -> bool) -> Option<&'a Figure> {
-        self.0
-            .figures
-            .iter()
-            .filter(is)
-            .min_by(|a, b| a.value.total_cmp(&b.value))
+        let figures = self.0.figures.iter().filter(is);
+        figures.min_by(|a, b| a.value.total_cmp(&b.value))
     }
 
     /// The time of a plain read.

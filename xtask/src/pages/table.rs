@@ -68,6 +68,19 @@ impl Table {
         }
     }
 
+    /// A column for each name, in which the rows of other names have a cell, if there is something to say.
+    pub fn add_all(
+        &mut self,
+        rows: &[&str],
+        columns: &[&str],
+        head: fn(&str) -> String,
+        text: impl Fn(&str, &str) -> Option<String>,
+    ) {
+        for column in columns {
+            self.add(head(column), rows.iter().map(|row| Cell::maybe(text(row, column))));
+        }
+    }
+
     /// In a box of its own, which scrolls where the page is narrower.
     pub fn html(&self, caption: &str) -> String {
         let head = |head: &String| format!("<th scope=\"col\">{}</th>", escape(head));

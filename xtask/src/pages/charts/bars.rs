@@ -47,10 +47,8 @@ impl BarChart {
             let of_heading = figures.iter().zip(&headings).filter(|(_, other)| *other == heading);
             (heading.to_owned(), of_heading.map(|(figure, _)| *figure).collect())
         };
-        let groups: Vec<Group<'_>> = once(headings.iter().map(String::as_str))
-            .into_iter()
-            .map(group)
-            .collect();
+        let names = once(headings.iter().map(String::as_str));
+        let groups: Vec<Group<'_>> = names.into_iter().map(group).collect();
         if groups.is_empty() {
             return Ok(None);
         }
@@ -74,10 +72,8 @@ impl BarChart {
         let mut drawing = Drawing::new(WIDTH);
         let longest =
             |figures: &[&Figure], least| figures.iter().map(|figure| (self.value)(figure)).fold(least, f64::max);
-        let most = groups.iter().map(|(_, figures)| longest(figures, 0.0));
-        let most = most
-            .chain(ceilings.iter().map(|(_, value, _)| *value))
-            .fold(0.0, f64::max);
+        let most = ceilings.iter().map(|(_, value, _)| *value).fold(0.0, f64::max);
+        let most = groups.iter().fold(most, |most, (_, figures)| longest(figures, most));
         let shared = Scale::linear(most, left, right);
         if let Some(axis) = self.axis {
             drawing.text("axis", Anchor::Start, (8.0, 14.0), axis);

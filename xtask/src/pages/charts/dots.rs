@@ -69,10 +69,8 @@ impl DotChart {
             let class = if name.starts_with(OWN) { "own" } else { "label" };
             drawing.text(class, Anchor::End, (left - 4.0, y + 4.5), name);
             for (shape, mark) in marks.iter().enumerate() {
-                if let Some(figure) = figures
-                    .iter()
-                    .find(|figure| figure.who == name && (self.mark)(figure) == *mark)
-                {
+                let is_its = |figure: &&&Figure| figure.who == name && (self.mark)(figure) == *mark;
+                if let Some(figure) = figures.iter().find(is_its) {
                     // Side by side, where values are the same.
                     let aside = 6.0 * (shape as f64 - (marks.len() as f64 - 1.0) / 2.0);
                     drawing.mark(
@@ -84,11 +82,7 @@ impl DotChart {
             }
         }
         let marks: Vec<String> = marks.into_iter().map(case).collect();
-        let items: Vec<(Sign, &str)> = marks
-            .iter()
-            .enumerate()
-            .map(|(shape, name)| (Sign::Dot(shape), &**name))
-            .collect();
+        let items: Vec<(Sign, &str)> = (0..).map(Sign::Dot).zip(marks.iter().map(String::as_str)).collect();
         drawing.height = if items.len() > 1 {
             drawing.legend(&items, bottom + 18.0)
         } else {

@@ -77,10 +77,8 @@ pub fn chart(of: Of<'_>, measure: Measure, group: &str, dtype: &str) -> Option<C
         _ => ("shape", "Row operations"),
     };
     // What speeds are shares of: a plain read where the record has one, the peak where not.
-    let read = of
-        .plain_read()
-        .and_then(Figure::gb_per_s)
-        .map(|speed| (PLAIN_READ, speed));
+    let read = of.plain_read().and_then(Figure::gb_per_s);
+    let read = read.map(|speed| (PLAIN_READ, speed));
     let most = read.or_else(|| Some(("the peak", of.peak()?)));
     let ours = of.figures(group, "us").filter(|f| f.dtype == dtype && f.who == OWN);
     let compared = |ours: &'_ Figure| match measure {
@@ -186,9 +184,8 @@ fn draw(squares: &[Square<'_>], measure: Measure, corner: &str) -> Drawing {
 /// Names of columns. One that is long takes two lines, or every other stands higher.
 fn draw_heads(drawing: &mut Drawing, columns: &[&str], left: f64, width: f64) {
     // Widths are guessed for a wide font: a name that is a little too long by them fits.
-    let steps = columns
-        .iter()
-        .any(|name| !name.contains('_') && 0.85 * width_of(name) > width);
+    let is_long = |name: &&str| !name.contains('_') && 0.85 * width_of(name) > width;
+    let steps = columns.iter().any(is_long);
     for (column, i) in columns.iter().zip(0_u32..) {
         let x = left + width * (f64::from(i) + 0.5);
         match column.split_once('_') {

@@ -79,9 +79,8 @@ pub fn chart(of: Of<'_>, op: &str) -> Result<Option<Chart>> {
 
 /// Our times of lengths that are powers of two, the shortest first.
 fn lengths<'a>(of: Of<'a>, op: &str, dtype: &str) -> Vec<(&'a Figure, f64)> {
-    let ours = of
-        .figures("whole", "us")
-        .filter(|f| f.op == op && f.dtype == dtype && f.who == OWN);
+    let is_ours = move |f: &&Figure| f.op == op && f.dtype == dtype && f.who == OWN;
+    let ours = of.figures("whole", "us").filter(is_ours);
     let power = |figure: &'a Figure| Some((figure, figure.case.strip_prefix("2^")?.parse::<f64>().ok()?.exp2()));
     let mut lengths: Vec<(&Figure, f64)> = ours.filter_map(power).collect();
     lengths.sort_by(|a, b| a.1.total_cmp(&b.1));

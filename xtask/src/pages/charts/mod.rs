@@ -130,9 +130,8 @@ fn items(ceilings: &[Ceiling]) -> impl Iterator<Item = (Sign, &str)> {
 fn ceilings(of: Of<'_>) -> Result<Vec<Ceiling>> {
     ensure_bytes(of.plain_read())?;
     let peak = of.peak().map(|peak| ("peak (clock × width)", peak, "ceiling"));
-    let read = of
-        .plain_read()
-        .map(|read| ("plain read, measured", gb_per_s(read), "read"));
+    let read = of.plain_read().map(gb_per_s);
+    let read = read.map(|speed| ("plain read, measured", speed, "read"));
     Ok(peak.into_iter().chain(read).collect())
 }
 

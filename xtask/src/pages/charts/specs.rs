@@ -14,7 +14,7 @@ use crate::{
     pages::{
         measured::{MANY, OWN, Of, PLAIN_READ, gb_per_s, once, peers, rung_title, runs, what},
         numbers::{case, count, percent, shape, short, times, ulps, us},
-        table::{Cell, Table},
+        table::Table,
     },
 };
 
@@ -138,21 +138,12 @@ const LADDER_SOFTMAX: BarChart = BarChart {
     hover: |f| format!("{}, {}: {} µs", f.who, rung_title(f), us(f.value)),
     axis: None,
     table: |_, figures| {
-        let mut table = Table::of(&once(figures.iter().map(|f| &*f.case)), &[("shape", &shape)]);
-        for who in once(figures.iter().map(|f| &*f.who)) {
-            let time = |case| {
-                figures
-                    .iter()
-                    .find(|f| f.case == case && f.who == who)
-                    .map(|f| us(f.value))
-            };
-            table.add(
-                who,
-                once(figures.iter().map(|f| &*f.case))
-                    .into_iter()
-                    .map(|case| Cell::maybe(time(case))),
-            );
-        }
+        let cases = once(figures.iter().map(|f| &*f.case));
+        let rungs = once(figures.iter().map(|f| &*f.who));
+        let mut table = Table::of(&cases, &[("shape", &shape)]);
+        table.add_all(&cases, &rungs, str::to_owned, |case, rung| {
+            Some(us(find(figures, case, rung)?))
+        });
         table
     },
 };
@@ -168,16 +159,10 @@ const GPT2: BarChart = BarChart {
     title: "GPT-2's row operations",
     says: "Time in µs. Shorter is better. Each case has a scale of its own.",
     figures: |of| {
-        let all = |ours| {
-            [OWN]
-                .iter()
-                .chain(peers("gpt2"))
-                .filter_map(move |who| of.figure(what(ours), who, "us"))
-        };
-        of.figures("gpt2", "us")
-            .filter(|f| f.who == OWN)
-            .flat_map(all)
-            .collect()
+        let time = move |ours, who: &&str| of.figure(what(ours), who, "us");
+        let all = |ours| [OWN].iter().chain(peers("gpt2")).filter_map(move |who| time(ours, who));
+        let ours = of.figures("gpt2", "us").filter(|f| f.who == OWN);
+        ours.flat_map(all).collect()
     },
     heading: |f| format!("{} of {}, {}", f.op, shape(&f.case), f.dtype),
     hover: |f| {
@@ -277,21 +262,10 @@ const ACCURACY: DotChart = DotChart {
     mark: |f| &f.case,
     hover: |f| format!("{}, {}: {} ulp", f.who, f.case, ulps(f.value)),
     table: |figures| {
-        let mut table = Table::of(&once(figures.iter().map(|f| &*f.who)), &[("sum by", &str::to_owned)]);
-        for of_case in once(figures.iter().map(|f| &*f.case)) {
-            let error = |who| {
-                figures
-                    .iter()
-                    .find(|f| f.case == of_case && f.who == who)
-                    .map(|f| ulps(f.value))
-            };
-            table.add(
-                case(of_case),
-                once(figures.iter().map(|f| &*f.who))
-                    .into_iter()
-                    .map(|who| Cell::maybe(error(who))),
-            );
-        }
+        let sums = once(figures.iter().map(|f| &*f.who));
+        let cases = once(figures.iter().map(|f| &*f.case));
+        let mut table = Table::of(&sums, &[("sum by", &str::to_owned)]);
+        table.add_all(&sums, &cases, case, |sum, case| Some(ulps(find(figures, case, sum)?)));
         table
     },
 };
@@ -317,3 +291,9 @@ const DETERMINISM: DotChart = DotChart {
         )
     },
 };
+
+/// Somebody's figure of a case.
+fn find(figures: &[&Figure], case: &str, who: &str) -> Option<f64> {
+    let found = figures.iter().find(|f| f.case == case && f.who == who);
+    found.map(|figure| figure.value)
+}

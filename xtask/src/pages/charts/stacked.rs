@@ -33,9 +33,8 @@ const SAYS: &str = "Shares of the time of a sum of so many f32, by stage: differ
 pub fn chart(of: Of<'_>) -> Result<Option<Chart>> {
     let figures: Vec<&Figure> = of.figures("ladder", "us").filter(|f| f.op == "stages").collect();
     let lengths = once(figures.iter().map(|f| &*f.case)).into_iter();
-    let rows: Vec<Parts> = lengths
-        .map(|length| parts(of, &figures, length))
-        .collect::<Result<_>>()?;
+    let rows = lengths.map(|length| parts(of, &figures, length));
+    let rows: Vec<Parts> = rows.collect::<Result<_>>()?;
     if rows.is_empty() {
         return Ok(None);
     }

@@ -42,9 +42,8 @@ fn the_records_have_every_chart_and_picture() {
     let pictures = pictures(&sections);
     let all = SUBJECTS.iter().flat_map(|(_, _, names)| *names);
     let all = all.map(|name| name.replace(", ", "-") + ".svg");
-    let all: Vec<String> = all
-        .filter(|name| !["segments-f64.svg", "cpu-share.svg"].contains(&&**name))
-        .collect();
+    let absent = ["segments-f64.svg", "cpu-share.svg"];
+    let all: Vec<String> = all.filter(|name| !absent.contains(&&**name)).collect();
     assert_eq!(pictures.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), all);
     for (name, text) in &pictures {
         for part in ["<svg xmlns=", "role=\"img\"", "<title>", "NVIDIA", ", commit "] {
@@ -62,11 +61,8 @@ fn the_page_says_who_was_not_there_and_what_failed() {
     let sections = changed(|record| {
         record.figures.retain(|f| f.who != "CuPy");
         record.absent.insert("CuPy".into(), "No module named 'cupy'".into());
-        if let Some(lost) = record
-            .figures
-            .iter()
-            .position(|f| f.group == "maps" && f.who == "Liger")
-        {
+        let is_lost = |f: &Figure| f.group == "maps" && f.who == "Liger";
+        if let Some(lost) = record.figures.iter().position(is_lost) {
             let Figure {
                 group,
                 op,
@@ -121,9 +117,8 @@ fn what_is_wrong_with_a_record_is_named() {
     let is_lost = |f: &Figure| f.op == "stages" && f.who == "block" && f.case == "2^12";
     let error = changed(|record| record.figures.retain(|f| !is_lost(f))).err().unwrap();
     assert!(format!("{error:#}").contains("stages of 2^12: no block"), "{error:#}");
-    let error = changed(|record| record.figures.iter_mut().for_each(|f| f.bytes = None))
-        .err()
-        .unwrap();
+    let no_bytes = |record: &mut Record| record.figures.iter_mut().for_each(|f| f.bytes = None);
+    let error = changed(no_bytes).err().unwrap();
     let error = format!("{error:#}");
     assert!(
         error.contains("whole, sum") && error.contains("has no bytes"),

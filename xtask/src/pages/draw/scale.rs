@@ -84,9 +84,8 @@ fn round_step(step: f64) -> f64 {
         return 1.0;
     }
     let power = 10_f64.powf((step.log10() - 1e-9).floor());
-    let first = [1.0, 2.0, 5.0]
-        .into_iter()
-        .find(|round| round * power >= step - 1e-9 * power);
+    let is_enough = |round: &f64| round * power >= step - 1e-9 * power;
+    let first = [1.0, 2.0, 5.0].into_iter().find(is_enough);
     first.unwrap_or(10.0) * power
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
-use warpfold_emulator::picture::{Change, Held, Picture, Place, Stage, Step, WARPS};
+use warpfold_emulator::picture::{Change, Held, Picture, Place, Stage, WARPS};
 use warpfold_kernels::{
     monoids::{Monoid, Words},
     tree::LANES,
@@ -49,42 +50,27 @@ pub struct ShownStep {
 }
 
 /// A run.
-pub fn shown<M: Monoid<f32>>(operator: &'static Operator<M>, picture: &Picture<M::State, M::Answer>) -> Shown {
-    let (shown, numbers) = (vec![], HashMap::new());
-    let mut states = States {
-        operator,
-        shown,
-        numbers,
-    };
-    let step = |step: &Step<M::State>| {
-        let (told, waits) = (
-            words::told(step, operator.about.name, picture),
-            step.stage == Stage::Barrier,
-        );
-        let changes = step
-            .changes
-            .iter()
-            .map(|change| states.change(change, picture.blocks))
-            .collect();
-        ShownStep { told, waits, changes }
-    };
-    let steps = picture.steps.iter().map(step).collect();
+pub fn shown<M: Monoid<f32>>(operator: &'static Operator<M>, picture: &Picture<M::State, M::Answer>) -> Result<Shown> {
+    let mut states = States(operator, vec![], HashMap::new());
+    let mut steps = vec![];
+    for step in &picture.steps {
+        let told = words::told(step, operator.about.name, picture)?;
+        let (waits, changes) = (step.stage == Stage::Barrier, step.changes.iter());
+        let changes = changes.map(|change| states.change(change, picture.blocks)).collect();
+        steps.push(ShownStep { told, waits, changes });
+    }
+    let (about, states) = (&operator.about, states.1);
     let answer = (operator.answer)(picture.folded.answer).replace('-', "−");
-    let (about, states) = (&operator.about, states.shown);
-    Shown {
+    Ok(Shown {
         about,
         states,
         steps,
         answer,
-    }
+    })
 }
 
-/// States by number.
-struct States<'a, M: Monoid<f32>> {
-    operator: &'a Operator<M>,
-    shown: Vec<[String; 3]>,
-    numbers: HashMap<Vec<u32>, usize>,
-}
+/// An operator, its states as they are shown, and their numbers.
+struct States<'a, M: Monoid<f32>>(&'a Operator<M>, Vec<[String; 3]>, HashMap<Vec<u32>, usize>);
 
 /// The words of a value.
 pub fn bits<W: Words>(value: W) -> Vec<u32> {
@@ -93,19 +79,16 @@ pub fn bits<W: Words>(value: W) -> Vec<u32> {
 
 impl<M: Monoid<f32>> States<'_, M> {
     fn number(&mut self, state: M::State) -> usize {
-        let Operator { op, short, about, .. } = self.operator;
-        *self.numbers.entry(bits(state)).or_insert_with(|| {
-            self.shown.push(if bits(state) == bits(op.identity()) {
-                [
-                    "id".to_owned(),
-                    String::new(),
-                    format!("the identity: {}", about.identity),
-                ]
+        let Self(operator, shown, numbers) = self;
+        *numbers.entry(bits(state)).or_insert_with(|| {
+            shown.push(if bits(state) == bits(operator.op.identity()) {
+                let all = format!("the identity: {}", operator.about.identity);
+                ["id".to_owned(), String::new(), all]
             } else {
-                let [first, second] = short(state);
-                [first, second, self.operator.full(state)]
+                let [first, second] = (operator.short)(state);
+                [first, second, operator.full(state)]
             });
-            self.shown.len() - 1
+            shown.len() - 1
         })
     }
 
@@ -140,10 +123,8 @@ fn number(place: Place, blocks: u32) -> u32 {
 
 /// The block that draws a ticket, in a picture.
 pub fn block_of_ticket<State, Answer>(picture: &Picture<State, Answer>, number: u32) -> Option<u32> {
-    let step = picture
-        .steps
-        .iter()
-        .find(|step| step.stage == Stage::Ticket { number })?;
+    let is_ticket = |stage| stage == Stage::Ticket { number };
+    let step = picture.steps.iter().find(|step| is_ticket(step.stage))?;
     let mut from = step.changes.iter().flat_map(|change| &change.from);
     from.find_map(|place| match place {
         Place::Lane(who) => Some(who.block),

@@ -52,7 +52,7 @@ type Drawn = (&'static str, String, Drawing, Shown);
 fn drawn<M: Monoid<f32>>(operator: &'static Operator<M>) -> Result<Drawn> {
     let picture = run(operator)?;
     let (title, still) = still::draw(operator, &picture);
-    Ok((operator.still, title, still, data::shown(operator, &picture)))
+    Ok((operator.still, title, still, data::shown(operator, &picture)?))
 }
 
 /// The runs of all operators, in the order of the page.

@@ -49,11 +49,8 @@ fn the_section_stands_alone() {
 fn its_rules_are_its_own() {
     for rule in STYLES.concat().lines().filter(|line| line.contains('{')) {
         let (selectors, _) = rule.split_once('{').unwrap();
-        let is_own = |selector: &str| {
-            [".still", "#fold", ".fold", "@"]
-                .iter()
-                .any(|own| selector.starts_with(own))
-        };
+        let own = [".still", "#fold", ".fold", "@"];
+        let is_own = |selector: &str| own.iter().any(|own| selector.starts_with(own));
         assert!(selectors.split(',').map(str::trim).all(is_own), "{rule}");
     }
 }
@@ -61,10 +58,8 @@ fn its_rules_are_its_own() {
 /// The texts of a still's groups of a class, in order.
 fn texts(still: &str, class: &str) -> Vec<String> {
     let begin = format!("<g class=\"{class}\">");
-    let groups = still
-        .split(&begin)
-        .skip(1)
-        .filter_map(|group| group.split("</g>").next());
+    let groups = still.split(&begin).skip(1);
+    let groups = groups.filter_map(|group| group.split("</g>").next());
     let texts = groups.flat_map(|group| group.split("</text>"));
     let texts = texts.filter_map(|text| Some(text.rsplit_once('>')?.1.trim().to_owned()));
     texts.filter(|text| !text.is_empty()).collect()
@@ -86,9 +81,8 @@ fn check_still<M: Monoid<f32>>(operator: &'static Operator<M>) {
     let mut warps = vec![];
     let mut shown = vec![];
     for warp in 0..picture.blocks * WARPS {
-        let mut lanes: Vec<M::State> = (0..LANES)
-            .map(|lane| state(warp / WARPS, warp % WARPS * LANES + lane))
-            .collect();
+        let first = |lane| state(warp / WARPS, warp % WARPS * LANES + lane);
+        let mut lanes: Vec<M::State> = (0..LANES).map(first).collect();
         for round in 0..=5 {
             if warp == 0 {
                 let short = |state: &M::State| (operator.fields)(*state).into_iter().map(|field| field.short);

@@ -181,9 +181,8 @@ impl<'a> Board<'a> {
                 continue;
             }
             let all = lanes(step.all.iter().copied(), *block, warps.start);
-            let go_on = later
-                .iter()
-                .fold(0, |lanes, step| lanes | step.working(*block, warps.start));
+            let working = |lanes, step: &Step| lanes | step.working(*block, warps.start);
+            let go_on = later.iter().fold(0, working);
             let mut cells = |class, lanes| self.cells(paths, class, lanes, (*x, top, cell));
             cells("waits", if works == 0 { go_on & !all } else { 0 });
             cells("idle", if works == 0 { 0 } else { !all });

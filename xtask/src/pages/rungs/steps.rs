@@ -126,10 +126,12 @@ pub fn of(events: &[Event]) -> Vec<Step> {
     let mut steps = vec![];
     for (number, place) in places(&threads).iter().enumerate() {
         let here = |doings: &'_ Vec<Doing>| doings.iter().position(|doing| doing.place == *place);
-        let doings = threads
+        let at_place = |(who, doings): (&Thread, &'_ _)| here(doings).map(|at| (*who, at));
+        let mut doings: Vec<(Thread, &Doing)> = threads
             .iter()
-            .filter_map(|(who, doings)| Some((*who, &doings[here(doings)?])));
-        let mut doings: Vec<(Thread, &Doing)> = doings.collect();
+            .filter_map(at_place)
+            .map(|(who, at)| (who, &threads[&who][at]))
+            .collect();
         doings.sort_by_key(|(_, doing)| doing.when);
         let (_, first) = doings[0];
         let polled = doings.iter().any(|(_, doing)| doing.kind == Kind::Poll);

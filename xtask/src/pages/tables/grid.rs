@@ -94,10 +94,8 @@ impl Lines {
             match names {
                 Err(one) => lines.iter_mut().for_each(|line| line.said[place] = one.clone()),
                 Ok(names) => {
-                    lines = lines
-                        .iter()
-                        .flat_map(|line| names.iter().map(|name| line.with(place, name)))
-                        .collect()
+                    let listed = |line: &Line| names.iter().map(|name| line.with(place, name)).collect::<Vec<_>>();
+                    lines = lines.iter().flat_map(listed).collect();
                 }
             }
         }
@@ -158,13 +156,9 @@ type Compared<'a> = (String, Option<(&'a str, f64)>);
 impl Grid {
     /// What a cell is of, and what of it is shown.
     fn key<'a>(&'a self, row: &'a Line, column: &'a Line) -> (What<'a>, &'a Show) {
-        let said = |i: usize| {
-            [row, column]
-                .map(|line| &line.said[i])
-                .into_iter()
-                .find(|said| !said.is_empty())
-        };
-        let key = [0, 1, 2, 3].map(|i| said(i).unwrap_or(&self.said[i]).as_str());
+        let said = [&row.said, &column.said, &self.said];
+        let key = [0, 1, 2, 3].map(|i| said.map(|said| &*said[i]).into_iter().find(|said| !said.is_empty()));
+        let key = key.map(Option::unwrap_or_default);
         (key, row.show.as_ref().or(column.show.as_ref()).unwrap_or(&self.show))
     }
 
@@ -176,14 +170,10 @@ impl Grid {
     /// What the first cell of a row or of a column is of, none of whose cells has a figure of ours.
     fn missing(&self, of: Of<'_>) -> Option<String> {
         let is_there = |row: &Line, column: &Line| self.ours(of, row, column).is_some();
-        let row = self
-            .rows
-            .iter()
-            .find(|row| !self.columns.iter().any(|column| is_there(row, column)));
-        let column = self
-            .columns
-            .iter()
-            .find(|column| !self.rows.iter().any(|row| is_there(row, column)));
+        let is_empty_row = |row: &&Line| !self.columns.iter().any(|column| is_there(row, column));
+        let is_empty_column = |column: &&Line| !self.rows.iter().any(|row| is_there(row, column));
+        let row = self.rows.iter().find(is_empty_row);
+        let column = self.columns.iter().find(is_empty_column);
         let of_row = row.map(|row| (row, &self.columns[0]));
         let (row, column) = of_row.or_else(|| Some((&self.rows[0], column?)))?;
         Some(self.key(row, column).0.join(", "))
@@ -317,10 +307,12 @@ mod tests {
     #[test]
     fn every_table_is_made_of_what_it_asks_for() {
         for (name, grid) in all().unwrap() {
+            let of_row = |row| grid.columns.iter().map(move |column| (row, column));
             let cells = grid
                 .rows
                 .iter()
-                .flat_map(|row| grid.columns.iter().map(|column| grid.key(row, column)));
+                .flat_map(of_row)
+                .map(|(row, column)| grid.key(row, column));
             let of = |([group, op, dtype, case], show): (What<'_>, &Show)| {
                 assert!(
                     [group, op, dtype, case].iter().all(|said| !said.is_empty()),

@@ -25,10 +25,8 @@ pub fn make(name: &str, records: &[Record]) -> Result<String> {
         "first-calls" => with(newest("first-calls", "sum f32")?, |of| Ok(first_calls(of)))?,
         "accuracy" => with(newest("accuracy", "sum")?, |of| Ok(accuracy(of)))?,
         _ => {
-            return grid::all()?
-                .get(name)
-                .context("there is none of that name")?
-                .make(records);
+            let grids = grid::all()?;
+            return grids.get(name).context("there is none of that name")?.make(records);
         }
     };
     Ok(table.markdown(&of.sentence()))
@@ -52,10 +50,8 @@ fn counted(of: Of<'_>, figure: &Figure, metric: &str) -> String {
 
 fn ladder_sum(of: Of<'_>) -> Result<String> {
     let read = rung(of, "sum", MANY, PLAIN_READ, "us")?;
-    let rungs: Vec<&Figure> = rungs("sum")
-        .iter()
-        .filter_map(|(name, _)| rung(of, "sum", MANY, name, "us").ok())
-        .collect();
+    let time = |who| rung(of, "sum", MANY, who, "us").ok();
+    let rungs: Vec<&Figure> = rungs("sum").iter().filter_map(|(name, _)| time(name)).collect();
     ensure_bytes(rungs.iter().copied().chain([read]))?;
     let all: Vec<usize> = (0..rungs.len()).collect();
     let table = Table::of(
@@ -85,10 +81,8 @@ fn ladder_sum(of: Of<'_>) -> Result<String> {
 }
 
 fn ladder_few(of: Of<'_>) -> Result<Table> {
-    let figures = rungs("sum")
-        .into_iter()
-        .map(|(name, _)| rung(of, "sum", FEW, name, "us"));
-    let figures: Vec<&Figure> = figures.collect::<Result<_>>()?;
+    let time = |(who, _)| rung(of, "sum", FEW, who, "us");
+    let figures: Vec<&Figure> = rungs("sum").into_iter().map(time).collect::<Result<_>>()?;
     let share = |figure: &Figure| {
         let value = |metric| Some(rung(of, "sum", FEW, &figure.who, metric).ok()?.value);
         Some(format!("{:.0}", 100.0 * value("divergent")? / value("accesses")?))
@@ -195,8 +189,6 @@ fn accuracy(of: Of<'_>) -> Table {
 fn by_who<'a>(of: Of<'a>, group: &str) -> Vec<Vec<&'a Figure>> {
     let figures = || of.0.figures.iter().filter(|f| f.group == group && f.op == "sum");
     let theirs = |who| figures().filter(|figure| figure.who == who).collect();
-    once(figures().map(|figure| &*figure.who))
-        .into_iter()
-        .map(theirs)
-        .collect()
+    let everybody = once(figures().map(|figure| &*figure.who));
+    everybody.into_iter().map(theirs).collect()
 }

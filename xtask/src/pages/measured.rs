@@ -123,20 +123,15 @@ impl<'a> Of<'a> {
         self.0.machine.gpu.as_ref().and_then(|gpu| gpu.peak_gb_per_s)
     }
 
-    /// Why a peer has no figures in the record, if it has none.
-    pub fn absent(self, who: &str) -> Option<&'a str> {
-        if self.0.figures.iter().any(|figure| figure.who == who) {
-            return None;
+    /// What stands in place of somebody's time, and why: they gave no answer or a wrong one, or were not there at all.
+    pub fn missing(self, what: What<'_>, who: &str) -> Option<(&'a str, &'a str)> {
+        let is = |f: &&Failed| [&*f.group, &f.op, &f.dtype, &f.case] == what && f.who == who;
+        if let Some(failed) = self.0.failed.iter().find(is) {
+            return Some(("failed", &failed.failed));
         }
+        let is_there = self.0.figures.iter().any(|figure| figure.who == who);
         let why = self.0.absent.get(who).or_else(|| self.0.absent.get("all peers"));
-        Some(why.map_or("it was not measured", |why| why))
-    }
-
-    /// Why a case has no figure, where it gave no answer or a wrong one.
-    pub fn failed(self, [group, op, dtype, case]: What<'_>, who: &str) -> Option<&'a str> {
-        let key = [group, op, dtype, case, who];
-        let is = |f: &&Failed| [&f.group, &f.op, &f.dtype, &f.case, &f.who] == key;
-        self.0.failed.iter().find(is).map(|failed| &*failed.failed)
+        (!is_there).then(|| ("not present", why.map_or("it was not measured", |why| why)))
     }
 
     /// Card, day and commit.

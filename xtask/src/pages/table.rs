@@ -49,17 +49,22 @@ impl Cell {
 /// A column: its head, and what stands in it beside an item.
 pub type Column<'a, T> = (&'a str, &'a dyn Fn(T) -> String);
 
-impl Table {
-    /// A row for each item.
-    pub fn of<T: Copy>(items: &[T], columns: &[Column<'_, T>]) -> Self {
-        let (heads, rows) = (vec![], vec![vec![]; items.len()]);
-        let mut table = Self { heads, rows };
+/// What a table has a row for each of.
+pub struct Items<'a, T>(pub &'a [T]);
+
+impl<T: Copy> Items<'_, T> {
+    /// The table of these columns.
+    pub fn columns(self, columns: &[Column<'_, T>]) -> Table {
+        let (heads, rows) = (vec![], vec![vec![]; self.0.len()]);
+        let mut table = Table { heads, rows };
         for (head, text) in columns {
-            table.add(*head, items.iter().map(|item| text(*item)));
+            table.add(*head, self.0.iter().map(|item| text(*item)));
         }
         table
     }
+}
 
+impl Table {
     /// One more column, a cell for each row.
     pub fn add(&mut self, head: impl Into<String>, cells: impl IntoIterator<Item = impl Into<Cell>>) {
         self.heads.push(head.into());
@@ -114,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_table_escapes_its_texts() {
-        let mut table = Table::of(&["1 & 2"], &[("a < b", &str::to_owned)]);
+        let mut table = Items(&["1 & 2"]).columns(&[("a < b", &str::to_owned)]);
         table.add("CUB", [Cell::missing("failed", "\"NaN\"")]);
         let html = table.html("x");
         assert!(

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Ceiling, Chart, ceilings, draw_ceilings, items};
+use super::{Ceiling, Drawn, ceilings, draw_ceilings, items};
 use crate::{
     bench::records::Figure,
     pages::{
@@ -39,7 +39,7 @@ const HEAD: f64 = 26.0;
 
 impl BarChart {
     /// Nothing where there are no figures.
-    pub fn chart(&self, of: Of<'_>) -> Result<Option<Chart>> {
+    pub fn chart(&self, of: Of<'_>) -> Result<Option<Drawn>> {
         let figures = (self.figures)(of);
         ensure_bytes(figures.iter().copied().filter(|figure| figure.metric == "us"))?;
         let headings: Vec<String> = figures.iter().map(|figure| (self.heading)(figure)).collect();
@@ -58,7 +58,7 @@ impl BarChart {
             vec![]
         };
         let (drawing, table) = (self.draw(&groups, &ceilings), (self.table)(of, &figures));
-        Ok(Some(Chart::new(self.title, self.says, drawing, table)))
+        Ok(Some((self.title.to_owned(), self.says.to_owned(), drawing, table)))
     }
 
     fn draw(&self, groups: &[Group<'_>], ceilings: &[Ceiling]) -> Drawing {

@@ -1,6 +1,6 @@
 //! Marks on lines, by powers of ten: for values of which some are a million times others.
 
-use super::Chart;
+use super::Drawn;
 use crate::{
     bench::records::Figure,
     pages::{
@@ -30,10 +30,15 @@ const TOP: f64 = 42.0;
 
 impl DotChart {
     /// Nothing where there are no figures.
-    pub fn chart(&self, of: Of<'_>) -> Option<Chart> {
+    pub fn chart(&self, of: Of<'_>) -> Option<Drawn> {
         let figures: Vec<&Figure> = of.figures(self.group, self.metric).collect();
         let drawing = (!figures.is_empty()).then(|| self.draw(&figures))?;
-        Some(Chart::new(self.title, self.says, drawing, (self.table)(&figures)))
+        Some((
+            self.title.to_owned(),
+            self.says.to_owned(),
+            drawing,
+            (self.table)(&figures),
+        ))
     }
 
     fn draw(&self, figures: &[&Figure]) -> Drawing {

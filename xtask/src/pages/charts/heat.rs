@@ -1,13 +1,13 @@
 //! Our speed by operation and shape: a table of numbers, its cells coloured. Ratios by how far they are from 1, shares by how near.
 
-use super::{Chart, add_peers};
+use super::{Drawn, add_peers};
 use crate::{
     bench::records::Figure,
     pages::{
         draw::{Anchor, Drawing, WIDTH, widest, width_of},
         measured::{OWN, Of, PLAIN_READ, gb_per_s, once, what},
         numbers::{percent, shape, short, times, us},
-        table::{Column, Table},
+        table::{Column, Items},
     },
 };
 
@@ -69,7 +69,7 @@ impl Measure {
 type Square<'a> = (&'a Figure, f64, String);
 
 /// A group's cases of a type; nothing where none can be compared.
-pub fn chart(of: Of<'_>, measure: Measure, group: &str, dtype: &str) -> Option<Chart> {
+pub fn chart(of: Of<'_>, measure: Measure, group: &str, dtype: &str) -> Option<Drawn> {
     let (rows, title) = match group {
         "rows" => ("shape", "Rows"),
         "columns" => ("shape", "Columns"),
@@ -93,7 +93,7 @@ pub fn chart(of: Of<'_>, measure: Measure, group: &str, dtype: &str) -> Option<C
     let figures: Vec<&Figure> = squares.iter().map(|(ours, ..)| *ours).collect();
     let drawing = (!figures.is_empty()).then(|| draw(&squares, measure, rows))?;
     let columns: [Column<'_, &Figure>; 2] = [(rows, &|f| shape(&f.case)), ("operation", &|f| f.op.clone())];
-    let mut table = Table::of(&figures, &columns);
+    let mut table = Items(&figures).columns(&columns);
     let values = squares.iter().map(|(_, value, _)| *value);
     let (title, says) = match measure {
         Measure::Ratio => {
@@ -113,7 +113,7 @@ pub fn chart(of: Of<'_>, measure: Measure, group: &str, dtype: &str) -> Option<C
             (format!("{title}, {dtype}: share of {name}"), says)
         }
     };
-    Some(Chart::new(title, says, drawing, table))
+    Some((title, says, drawing, table))
 }
 
 /// The fastest peer's time by ours, and in words.

@@ -2,14 +2,14 @@
 
 use anyhow::Result;
 
-use super::{Ceiling, Chart, add_peers, ceilings, draw_ceilings};
+use super::{Ceiling, Drawn, add_peers, ceilings, draw_ceilings};
 use crate::{
     bench::records::Figure,
     pages::{
         draw::{Anchor, Drawing, Sign, WIDTH, scale::Scale},
         measured::{OWN, Of, ensure_bytes, gb_per_s, peers, series, what},
         numbers::{capital, power_of_two, short, times, us},
-        table::Table,
+        table::Items,
     },
 };
 
@@ -18,6 +18,8 @@ type Point = (f64, f64, String);
 
 /// A line: its name, what stands for it, and its points.
 type Series = (String, Sign, Vec<Point>);
+
+const SAYS: &str = "Bytes of the input by time; beneath, the peers' times by ours: above 1 warpfold is faster.";
 
 /// Types beside f32 of which ours are drawn, and how.
 const OTHERS: [(&str, &str); 2] = [("bf16", "stroke s0 dashed"), ("f64", "stroke s0 dotted")];
@@ -29,7 +31,7 @@ const ABOVE: [f64; 2] = [24.0, 240.0];
 const BENEATH: [f64; 2] = [282.0, 362.0];
 
 /// GB/s of an operation over whole arrays of f32; nothing where we have no times of it.
-pub fn chart(of: Of<'_>, op: &str) -> Result<Option<Chart>> {
+pub fn chart(of: Of<'_>, op: &str) -> Result<Option<Drawn>> {
     let lengths = lengths(of, op, "f32");
     if lengths.is_empty() {
         return Ok(None);
@@ -60,18 +62,16 @@ pub fn chart(of: Of<'_>, op: &str) -> Result<Option<Chart>> {
     }
     speeds.retain(|(_, _, points)| !points.is_empty());
     ratios.retain(|(_, _, points)| !points.is_empty());
-    let mut table = Table::of(
-        &lengths,
-        &[
-            ("elements", &|(_, length)| power_of_two(length)),
-            ("warpfold, µs", &|(ours, _)| us(ours.value)),
-            ("GB/s", &|(ours, _)| short(gb_per_s(ours))),
-        ],
-    );
+    let mut table = Items(&lengths).columns(&[
+        ("elements", &|(_, length)| power_of_two(length)),
+        ("warpfold, µs", &|(ours, _)| us(ours.value)),
+        ("GB/s", &|(ours, _)| short(gb_per_s(ours))),
+    ]);
     add_peers(&mut table, of, "whole", &ours);
-    Ok(Some(Chart::new(
-        format!("{} of f32: bandwidth by length", capital(op)),
-        "Bytes of the input by time; beneath, the peers' times by ours: above 1 warpfold is faster.",
+    let title = format!("{} of f32: bandwidth by length", capital(op));
+    Ok(Some((
+        title,
+        SAYS.to_owned(),
         draw(&speeds, &ratios, &ceilings(of)?),
         table,
     )))

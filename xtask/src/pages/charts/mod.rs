@@ -26,31 +26,21 @@ pub use page::page;
 /// Strokes, fills and sizes of charts.
 const STYLE: &str = include_str!("chart.css");
 
-/// What is drawn, its table, and the record that both are of.
-#[derive(Default)]
+/// A chart of a record: its title, how it is read in a sentence or two, what is drawn, and its table.
+type Drawn = (String, String, Drawing, Table);
+
+/// The same, with what its file is called, and the record's card, day and commit.
 pub struct Chart {
-    /// What its file is called.
     name: String,
-    title: String,
-    /// How it is read: a sentence or two.
-    says: String,
-    drawing: Drawing,
-    table: Table,
-    /// Card, day and commit.
+    drawn: Drawn,
     source: String,
 }
 
 impl Chart {
-    /// One that has neither a name nor a source yet.
-    fn new(title: impl Into<String>, says: impl Into<String>, drawing: Drawing, table: Table) -> Self {
-        let mut chart = Self::default();
-        (chart.title, chart.says, chart.drawing, chart.table) = (title.into(), says.into(), drawing, table);
-        chart
-    }
-
     /// What it shows, for those who do not see it.
     fn label(&self) -> String {
-        format!("Chart: {}. {} {}.", self.title, self.says, self.source)
+        let (title, says, ..) = &self.drawn;
+        format!("Chart: {title}. {says} {}.", self.source)
     }
 }
 
@@ -93,9 +83,9 @@ fn newest(records: &[Record], name: &str) -> Result<Option<Chart>> {
     for record in records.iter().rev().filter(is_taken) {
         let made = specs::chart(Of(record), name);
         let made = made.with_context(|| format!("the record of {} on {}", record.date, record.card()))?;
-        if let Some(mut chart) = made {
-            (chart.name, chart.source) = (name.replace(", ", "-"), Of(record).source());
-            return Ok(Some(chart));
+        if let Some(drawn) = made {
+            let (name, source) = (name.replace(", ", "-"), Of(record).source());
+            return Ok(Some(Chart { name, drawn, source }));
         }
     }
     Ok(None)
@@ -105,8 +95,9 @@ fn newest(records: &[Record], name: &str) -> Result<Option<Chart>> {
 pub fn pictures(sections: &[Section]) -> Vec<(String, String)> {
     let charts = sections.iter().flat_map(|section| &section.charts);
     let picture = |chart: &Chart| {
-        let texts = [&*chart.title, &*chart.label(), &*chart.source];
-        (format!("{}.svg", chart.name), chart.drawing.chart_file(texts, STYLE))
+        let (title, _, drawing, _) = &chart.drawn;
+        let texts = [&**title, &*chart.label(), &*chart.source];
+        (format!("{}.svg", chart.name), drawing.chart_file(texts, STYLE))
     };
     charts.map(picture).collect()
 }
@@ -138,15 +129,10 @@ fn ceilings(of: Of<'_>) -> Result<Vec<Ceiling>> {
 /// A column for each peer: its times of what figures of ours are of, or what there is in their place.
 fn add_peers(table: &mut Table, of: Of<'_>, group: &str, ours: &[&Figure]) {
     for who in peers(group) {
-        let cell = |ours: &&Figure| match (
-            of.figure(what(ours), who, "us"),
-            of.failed(what(ours), who),
-            of.absent(who),
-        ) {
-            (Some(figure), ..) => us(figure.value).into(),
-            (None, Some(why), _) => Cell::missing("failed", why),
-            (None, None, Some(why)) => Cell::missing("not present", why),
-            (None, None, None) => Cell::maybe(None),
+        let cell = |ours: &&Figure| match (of.figure(what(ours), who, "us"), of.missing(what(ours), who)) {
+            (Some(figure), _) => us(figure.value).into(),
+            (None, Some((text, why))) => Cell::missing(text, why),
+            (None, None) => Cell::maybe(None),
         };
         table.add(format!("{who}, µs"), ours.iter().map(cell));
     }

@@ -58,14 +58,15 @@ impl Section {
 
 impl Chart {
     fn html(&self) -> String {
+        let (title, says, drawing, table) = &self.drawn;
         format!(
-            "<figure>\n<h3>{title}</h3>\n<p class=\"says\">{says}</p>\n{drawing}<figcaption>{source}</figcaption>\n\
-             <details><summary>Table</summary>\n{table}</details>\n</figure>\n",
-            title = escape(&self.title),
-            says = escape(&self.says),
-            drawing = self.drawing.inline("chart", &self.label()),
-            source = escape(&self.source),
-            table = self.table.html(&format!("Table: {}", self.title)),
+            "<figure>\n<h3>{}</h3>\n<p class=\"says\">{}</p>\n{}<figcaption>{}</figcaption>\n\
+             <details><summary>Table</summary>\n{}</details>\n</figure>\n",
+            escape(title),
+            escape(says),
+            drawing.inline("chart", &self.label()),
+            escape(&self.source),
+            table.html(&format!("Table: {title}")),
         )
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{
-    Chart, add_peers,
+    Drawn, add_peers,
     bars::BarChart,
     dots::DotChart,
     heat::{self, Measure},
@@ -14,7 +14,7 @@ use crate::{
     pages::{
         measured::{MANY, OWN, Of, PLAIN_READ, gb_per_s, once, peers, rung_title, runs, what},
         numbers::{case, count, percent, shape, short, times, ulps, us},
-        table::Table,
+        table::Items,
     },
 };
 
@@ -73,7 +73,7 @@ pub const SUBJECTS: [Subject; 9] = [
 ];
 
 /// The chart of what is named; nothing where the record has no figures of it.
-pub fn chart(of: Of<'_>, name: &str) -> Result<Option<Chart>> {
+pub fn chart(of: Of<'_>, name: &str) -> Result<Option<Drawn>> {
     match name.split(", ").collect::<Vec<_>>()[..] {
         ["whole", op] => lines::chart(of, op),
         ["ladder", "sum"] => LADDER_SUM.chart(of),
@@ -113,16 +113,13 @@ const LADDER_SUM: BarChart = BarChart {
     },
     axis: Some("GB/s"),
     table: |_, figures| {
-        Table::of(
-            figures,
-            &[
-                ("rung", &|f| f.who.clone()),
-                ("µs", &|f| us(f.value)),
-                ("GB/s", &|f| short(gb_per_s(f))),
-                ("× the first", &|f| times(figures[0].value / f.value)),
-                ("what is new", &|f| rung_title(f).to_owned()),
-            ],
-        )
+        Items(figures).columns(&[
+            ("rung", &|f| f.who.clone()),
+            ("µs", &|f| us(f.value)),
+            ("GB/s", &|f| short(gb_per_s(f))),
+            ("× the first", &|f| times(figures[0].value / f.value)),
+            ("what is new", &|f| rung_title(f).to_owned()),
+        ])
     },
 };
 
@@ -140,7 +137,7 @@ const LADDER_SOFTMAX: BarChart = BarChart {
     table: |_, figures| {
         let cases = once(figures.iter().map(|f| &*f.case));
         let rungs = once(figures.iter().map(|f| &*f.who));
-        let mut table = Table::of(&cases, &[("shape", &shape)]);
+        let mut table = Items(&cases).columns(&[("shape", &shape)]);
         table.add_all(&cases, &rungs, str::to_owned, |case, rung| {
             Some(us(find(figures, case, rung)?))
         });
@@ -177,15 +174,12 @@ const GPT2: BarChart = BarChart {
     },
     table: |of, figures| {
         let ours: Vec<&Figure> = figures.iter().copied().filter(|f| f.who == OWN).collect();
-        let mut table = Table::of(
-            &ours,
-            &[
-                ("case", &|f| f.op.clone()),
-                ("elements", &|f| shape(&f.case)),
-                ("warpfold, µs", &|f| us(f.value)),
-                ("GB/s", &|f| short(gb_per_s(f))),
-            ],
-        );
+        let mut table = Items(&ours).columns(&[
+            ("case", &|f| f.op.clone()),
+            ("elements", &|f| shape(&f.case)),
+            ("warpfold, µs", &|f| us(f.value)),
+            ("GB/s", &|f| short(gb_per_s(f))),
+        ]);
         add_peers(&mut table, of, "gpt2", &ours);
         table
     },
@@ -203,12 +197,7 @@ const FIRST_CALLS: BarChart = BarChart {
     text: |f| short(f.value),
     hover: |f| format!("{}: {} ms", f.op, short(f.value)),
     axis: Some("ms"),
-    table: |_, figures| {
-        Table::of(
-            figures,
-            &[("first call", &|f| f.op.clone()), ("ms", &|f| short(f.value))],
-        )
-    },
+    table: |_, figures| Items(figures).columns(&[("first call", &|f| f.op.clone()), ("ms", &|f| short(f.value))]),
 };
 
 /// How much of a plain read's speed the CPU's operators have.
@@ -231,16 +220,13 @@ const CPU: BarChart = BarChart {
     },
     axis: Some("%"),
     table: |_, figures| {
-        Table::of(
-            figures,
-            &[
-                ("operation", &|f| f.op.clone()),
-                ("type", &|f| f.dtype.clone()),
-                ("elements", &|f| shape(&f.case)),
-                ("by", &|f| f.who.clone()),
-                ("% of a plain read", &|f| percent(f.value)),
-            ],
-        )
+        Items(figures).columns(&[
+            ("operation", &|f| f.op.clone()),
+            ("type", &|f| f.dtype.clone()),
+            ("elements", &|f| shape(&f.case)),
+            ("by", &|f| f.who.clone()),
+            ("% of a plain read", &|f| percent(f.value)),
+        ])
     },
 };
 
@@ -264,7 +250,7 @@ const ACCURACY: DotChart = DotChart {
     table: |figures| {
         let sums = once(figures.iter().map(|f| &*f.who));
         let cases = once(figures.iter().map(|f| &*f.case));
-        let mut table = Table::of(&sums, &[("sum by", &str::to_owned)]);
+        let mut table = Items(&sums).columns(&[("sum by", &str::to_owned)]);
         table.add_all(&sums, &cases, case, |sum, case| Some(ulps(find(figures, case, sum)?)));
         table
     },
@@ -280,15 +266,12 @@ const DETERMINISM: DotChart = DotChart {
     mark: |_| "",
     hover: |f| format!("{}, {}: {} in {}", f.who, f.case, count(f.value), runs(f)),
     table: |figures| {
-        Table::of(
-            figures,
-            &[
-                ("sum by", &|f| f.who.clone()),
-                ("distinct answers", &|f| count(f.value)),
-                ("elements", &|f| case(&f.case)),
-                ("of", &|f| runs(f).to_owned()),
-            ],
-        )
+        Items(figures).columns(&[
+            ("sum by", &|f| f.who.clone()),
+            ("distinct answers", &|f| count(f.value)),
+            ("elements", &|f| case(&f.case)),
+            ("of", &|f| runs(f).to_owned()),
+        ])
     },
 };
 

@@ -33,7 +33,7 @@ fn find<'a>(sections: &'a [Section], name: &str) -> Option<&'a Chart> {
 }
 
 fn drawn(sections: &[Section], name: &str) -> String {
-    find(sections, name).unwrap().drawing.inline("chart", "")
+    find(sections, name).unwrap().drawn.2.inline("chart", "")
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn segments_have_maps_of_peers_and_of_a_plain_read() {
     assert!(find(&sections, "segments-bf16").is_none() && find(&sections, "segments-f64-share").is_none());
     // 2²⁷ bytes in 100 µs, where a plain read of 2³⁰ takes 235.
     assert!(drawn(&sections, "segments-bf16-share").contains(">29 %<"));
-    let title = &find(&sections, "segments-bf16-share").unwrap().title;
+    let title = &find(&sections, "segments-bf16-share").unwrap().drawn.0;
     assert!(title.ends_with("share of a plain read"));
 }
 

@@ -10,7 +10,7 @@ use crate::{
     pages::{
         measured::{OWN, Of, What},
         numbers::{sizes, speed, times, us},
-        table::Table,
+        table::Items,
     },
 };
 
@@ -21,16 +21,11 @@ struct Specs {
     tables: BTreeMap<String, Spec>,
 }
 
-/// A table. What rows and columns leave open, it says; its name is its group, unless it says another.
+/// A table. What rows and columns leave open, it says itself; its name is its group, unless it says another.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Spec {
-    show: Show,
-    group: Option<String>,
-    #[serde(default)]
-    dtype: String,
-    #[serde(default)]
-    case: String,
+    own: Lines,
     rows: Vec<Lines>,
     columns: Vec<Lines>,
 }
@@ -79,25 +74,23 @@ struct Line {
 
 impl Lines {
     fn lines(&self, lists: &BTreeMap<String, Vec<String>>) -> Vec<Line> {
-        let (heads, show) = (self.head.iter().cloned().collect(), self.show.clone());
-        let mut lines = vec![Line {
-            heads,
-            show,
-            ..Line::default()
-        }];
+        let mut line = Line::default();
+        (line.heads, line.show) = (self.head.iter().cloned().collect(), self.show.clone());
+        let mut lines = vec![line];
         for (names, place) in [(&self.group, 0), (&self.dtype, 2), (&self.op, 1), (&self.case, 3)] {
-            let names = match names {
+            let listed = match names {
                 None => continue,
-                Some(Names::One(name)) => lists.get(name).ok_or(name),
-                Some(Names::Listed(names)) => Ok(names),
+                Some(Names::Listed(names)) => names,
+                Some(Names::One(name)) => match lists.get(name) {
+                    Some(names) => names,
+                    None => {
+                        lines.iter_mut().for_each(|line| line.said[place] = name.clone());
+                        continue;
+                    }
+                },
             };
-            match names {
-                Err(one) => lines.iter_mut().for_each(|line| line.said[place] = one.clone()),
-                Ok(names) => {
-                    let listed = |line: &Line| names.iter().map(|name| line.with(place, name)).collect::<Vec<_>>();
-                    lines = lines.iter().flat_map(listed).collect();
-                }
-            }
+            let each = |line: &Line| listed.iter().map(|name| line.with(place, name)).collect::<Vec<_>>();
+            lines = lines.iter().flat_map(each).collect();
         }
         lines
     }
@@ -119,8 +112,7 @@ impl Line {
 
 /// A table, its rows and columns one by one.
 pub struct Grid {
-    said: [String; 4],
-    show: Show,
+    own: Line,
     rows: Vec<Line>,
     columns: Vec<Line>,
 }
@@ -134,18 +126,15 @@ fn parse(text: &str) -> Result<BTreeMap<String, Grid>> {
     let Specs { lists, tables } = serde_json::from_str(text).context("the grids")?;
     let grid = |(name, spec): (String, Spec)| {
         let lines = |of: &[Lines]| of.iter().flat_map(|lines| lines.lines(&lists)).collect();
-        let (rows, columns) = (lines(&spec.rows), lines(&spec.columns));
-        let group = spec.group.unwrap_or_else(|| name.clone());
-        let said = [group, String::new(), spec.dtype, spec.case];
-        (
-            name,
-            Grid {
-                said,
-                show: spec.show,
-                rows,
-                columns,
-            },
-        )
+        let (rows, columns, mut own) = (
+            lines(&spec.rows),
+            lines(&spec.columns),
+            spec.own.lines(&lists).remove(0),
+        );
+        if own.said[0].is_empty() {
+            own.said[0].clone_from(&name);
+        }
+        (name, Grid { own, rows, columns })
     };
     Ok(tables.into_iter().map(grid).collect())
 }
@@ -156,10 +145,18 @@ type Compared<'a> = (String, Option<(&'a str, f64)>);
 impl Grid {
     /// What a cell is of, and what of it is shown.
     fn key<'a>(&'a self, row: &'a Line, column: &'a Line) -> (What<'a>, &'a Show) {
-        let said = [&row.said, &column.said, &self.said];
-        let key = [0, 1, 2, 3].map(|i| said.map(|said| &*said[i]).into_iter().find(|said| !said.is_empty()));
-        let key = key.map(Option::unwrap_or_default);
-        (key, row.show.as_ref().or(column.show.as_ref()).unwrap_or(&self.show))
+        let lines = [row, column, &self.own];
+        let said = |i: usize| {
+            lines
+                .into_iter()
+                .map(|line| &*line.said[i])
+                .find(|said| !said.is_empty())
+        };
+        let show = lines.into_iter().find_map(|line| line.show.as_ref());
+        (
+            [0, 1, 2, 3].map(|i| said(i).unwrap_or_default()),
+            show.unwrap_or(&Show::Us),
+        )
     }
 
     fn ours<'a>(&self, of: Of<'a>, row: &Line, column: &Line) -> Option<&'a Figure> {
@@ -208,7 +205,7 @@ impl Grid {
             Some((who, ratio)) => format!("{ours} ({} {who})", bold(ratio)),
         };
         let rows: Vec<&Line> = self.rows.iter().collect();
-        let mut table = Table::of(&rows, &[("", &|row| row.heads.join(", "))]);
+        let mut table = Items(&rows).columns(&[("", &|row| row.heads.join(", "))]);
         for (line, cells) in self.columns.iter().zip(columns) {
             let texts = cells.into_iter().map(|cell| cell.map_or_else(String::new, text));
             table.add(line.heads.join(", "), texts);
@@ -266,7 +263,7 @@ mod tests {
     };
 
     fn grid() -> Grid {
-        let text = r#"{"lists": {"CASES": ["2^10", "2^20"]}, "tables": {"whole": {"show": "us", "dtype": "f32",
+        let text = r#"{"lists": {"CASES": ["2^10", "2^20"]}, "tables": {"whole": {"own": {"show": "us", "dtype": "f32"},
             "rows": [{"case": "CASES"}],
             "columns": [{"op": ["sum"]}, {"op": ["sum"], "show": "speed"}, {"head": "share", "op": "sum", "show": {"number": "share"}}]}}}"#;
         parse(text).unwrap().remove("whole").unwrap()

@@ -8,7 +8,7 @@ use warpfold_kernels::ladder::sum::stages::STAGES;
 use super::{
     measured::{FEW, MANY, Of, PLAIN_READ, ensure_bytes, gb_per_s, once, rung_title, rungs, runs},
     numbers::{count, times, ulps, us},
-    table::Table,
+    table::{Items, Table},
 };
 use crate::bench::records::{Figure, Record};
 
@@ -54,23 +54,20 @@ fn ladder_sum(of: Of<'_>) -> Result<String> {
     let rungs: Vec<&Figure> = rungs("sum").iter().filter_map(|(name, _)| time(name)).collect();
     ensure_bytes(rungs.iter().copied().chain([read]))?;
     let all: Vec<usize> = (0..rungs.len()).collect();
-    let table = Table::of(
-        &all,
-        &[
-            ("rung", &|i| rungs[i].who.clone()),
-            ("", &|i| rung_title(rungs[i]).to_owned()),
-            ("µs", &|i| us(rungs[i].value)),
-            ("GB/s", &|i| count(gb_per_s(rungs[i]))),
-            ("% of a read", &|i| {
-                format!("{:.1}", 100.0 * read.value / rungs[i].value)
-            }),
-            ("× the first", &|i| times(rungs[0].value / rungs[i].value)),
-            ("× the one before", &|i| {
-                times(rungs[i.saturating_sub(1)].value / rungs[i].value)
-            }),
-            ("atomics", &|i| counted(of, rungs[i], "atomics")),
-        ],
-    );
+    let table = Items(&all).columns(&[
+        ("rung", &|i| rungs[i].who.clone()),
+        ("", &|i| rung_title(rungs[i]).to_owned()),
+        ("µs", &|i| us(rungs[i].value)),
+        ("GB/s", &|i| count(gb_per_s(rungs[i]))),
+        ("% of a read", &|i| {
+            format!("{:.1}", 100.0 * read.value / rungs[i].value)
+        }),
+        ("× the first", &|i| times(rungs[0].value / rungs[i].value)),
+        ("× the one before", &|i| {
+            times(rungs[i.saturating_sub(1)].value / rungs[i].value)
+        }),
+        ("atomics", &|i| counted(of, rungs[i], "atomics")),
+    ]);
     Ok(format!(
         "{}\nA plain read took {} µs: {} GB/s, of {} by clock and width.\n",
         table.markdown(&of.sentence()),
@@ -87,18 +84,15 @@ fn ladder_few(of: Of<'_>) -> Result<Table> {
         let value = |metric| Some(rung(of, "sum", FEW, &figure.who, metric).ok()?.value);
         Some(format!("{:.0}", 100.0 * value("divergent")? / value("accesses")?))
     };
-    Ok(Table::of(
-        &figures,
-        &[
-            ("rung", &|figure| figure.who.clone()),
-            ("µs", &|figure| us(figure.value)),
-            ("× the first", &|figure| times(figures[0].value / figure.value)),
-            ("atomics", &|figure| counted(of, figure, "atomics")),
-            ("barriers", &|figure| counted(of, figure, "barriers")),
-            ("shuffles", &|figure| counted(of, figure, "shuffles")),
-            ("divergent, %", &|figure| share(figure).unwrap_or_default()),
-        ],
-    ))
+    Ok(Items(&figures).columns(&[
+        ("rung", &|figure| figure.who.clone()),
+        ("µs", &|figure| us(figure.value)),
+        ("× the first", &|figure| times(figures[0].value / figure.value)),
+        ("atomics", &|figure| counted(of, figure, "atomics")),
+        ("barriers", &|figure| counted(of, figure, "barriers")),
+        ("shuffles", &|figure| counted(of, figure, "shuffles")),
+        ("divergent, %", &|figure| share(figure).unwrap_or_default()),
+    ]))
 }
 
 /// The rungs of a row operation, a row for each, a column for each shape.
@@ -107,13 +101,10 @@ fn ladder_rows(of: Of<'_>, op: &str) -> Result<Table> {
     let cases = once(figures.map(|figure| &*figure.case));
     ensure!(cases.len() == 4, "{} shapes, where the table has four", cases.len());
     let rungs = rungs(op);
-    let mut table = Table::of(
-        &rungs,
-        &[
-            ("rung", &|(name, _)| name.to_owned()),
-            ("", &|(_, title)| title.to_owned()),
-        ],
-    );
+    let mut table = Items(&rungs).columns(&[
+        ("rung", &|(name, _)| name.to_owned()),
+        ("", &|(_, title)| title.to_owned()),
+    ]);
     for case in cases {
         let time = |who: &str| rung(of, op, case, who, "us").map(|figure| figure.value);
         let first = time(rungs[0].0)?;
@@ -126,7 +117,7 @@ fn ladder_rows(of: Of<'_>, op: &str) -> Result<Table> {
 fn stages(of: Of<'_>) -> Result<Table> {
     let peak = of.peak().context("the memory's peak")?;
     let logs: Vec<u32> = (10..=30).step_by(2).collect();
-    let mut table = Table::of(&logs, &[("elements", &|log| format!("2^{log}"))]);
+    let mut table = Items(&logs).columns(&[("elements", &|log| format!("2^{log}"))]);
     let mut before = vec![0.0; logs.len()];
     for stage in STAGES {
         let until = |log: &u32| rung(of, "stages", &format!("2^{log}"), stage, "us");
@@ -148,33 +139,24 @@ fn stages(of: Of<'_>) -> Result<Table> {
 fn determinism(of: Of<'_>) -> Table {
     let figures: Vec<&Figure> = by_who(of, "determinism").iter().map(|figures| figures[0]).collect();
     let answers = |figure: &Figure| format!("{} in {}", count(figure.value), runs(figure));
-    Table::of(
-        &figures,
-        &[
-            ("", &|figure| figure.who.clone()),
-            ("elements", &|figure| figure.case.clone()),
-            ("distinct answers", &|figure| answers(figure)),
-        ],
-    )
+    Items(&figures).columns(&[
+        ("", &|figure| figure.who.clone()),
+        ("elements", &|figure| figure.case.clone()),
+        ("distinct answers", &|figure| answers(figure)),
+    ])
 }
 
 /// What a process waits for at its first calls.
 fn first_calls(of: Of<'_>) -> Table {
     let figures: Vec<&Figure> = of.figures("first-calls", "ms").collect();
     let ms = |figure: &Figure| count(figure.value);
-    Table::of(
-        &figures,
-        &[("", &|figure| figure.op.clone()), ("ms", &|figure| ms(figure))],
-    )
+    Items(&figures).columns(&[("", &|figure| figure.op.clone()), ("ms", &|figure| ms(figure))])
 }
 
 /// The errors of everybody's sums.
 fn accuracy(of: Of<'_>) -> Table {
     let all = by_who(of, "accuracy");
-    let mut table = Table::of(
-        &all.iter().collect::<Vec<_>>(),
-        &[("", &|figures| figures[0].who.clone())],
-    );
+    let mut table = Items(&all.iter().collect::<Vec<_>>()).columns(&[("", &|figures| figures[0].who.clone())]);
     for case in ["uniform", "ill-conditioned"] {
         let error = |figures: &Vec<&Figure>| {
             let found = figures.iter().find(|figure| figure.case.ends_with(&format!(" {case}")));

@@ -48,24 +48,18 @@ fn opened(files: &[(&str, &str)], part: &str, width: u32) -> Option<String> {
         fs::write(folder.join(name), text).unwrap();
     }
     // Its sandbox does not take root, and the page is ours.
+    let flags = "--headless=new --no-sandbox --disable-gpu --allow-file-access-from-files --enable-logging=stderr \
+                 --virtual-time-budget=60000 --timeout=60000 --hide-scrollbars --dump-dom";
     let mut command = Command::new(browser);
-    command.args([
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--allow-file-access-from-files",
-    ]);
-    command.args([
-        "--enable-logging=stderr",
-        "--virtual-time-budget=60000",
-        "--timeout=60000",
-        "--hide-scrollbars",
-        "--dump-dom",
-    ]);
+    command.args(flags.split(' '));
+    let picture = folder.join("picture.png");
+    command.arg(format!("--screenshot={}", picture.display()));
     command.arg(format!("--window-size={},2000", width.max(500)));
     command.arg(format!("--user-data-dir={}", folder.join("profile").display()));
     command.arg(format!("file://{}{part}", folder.join(files[0].0).display()));
     let output = command.output().unwrap();
+    // Charts are no single colour, which a few hundred bytes hold.
+    assert!(fs::read(&picture).unwrap().len() > 20_000, "{}", picture.display());
     let _ = fs::remove_dir_all(&folder);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(

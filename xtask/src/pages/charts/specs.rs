@@ -1,6 +1,6 @@
 //! Every chart: what it is of, how it is titled, and which kind of chart it is.
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 
 use super::{
     Drawn, add_peers,
@@ -19,58 +19,15 @@ use crate::{
 };
 
 /// A section: its title, what it says, and what its charts are of.
-type Subject = (&'static str, &'static str, &'static [&'static str]);
+type Subject = (&'static str, &'static str, Vec<&'static str>);
 
 /// Sections whose charts few records have: they are passed over where they are absent, and not named.
 pub const PASSED_OVER: [&str; 2] = ["Segments", "On the CPU"];
 
-/// All, in the order of the page.
-pub const SUBJECTS: [Subject; 9] = [
-    (
-        "Whole arrays",
-        "Bandwidth of one reduction of a whole array, beside other libraries.",
-        &["whole, sum", "whole, max", "whole, argmax"],
-    ),
-    (
-        "Along an axis",
-        "Reductions of the rows and the columns of matrices.",
-        &["rows, f32", "rows, bf16", "columns, f32", "columns, bf16"],
-    ),
-    (
-        "Segments",
-        "Reductions of segments of one array, by kind of lengths: all of 2ᵏ elements, of lengths between two, or very uneven.",
-        &[
-            "segments, f32",
-            "segments, f32, share",
-            "segments, bf16",
-            "segments, bf16, share",
-            "segments, f64",
-            "segments, f64, share",
-        ],
-    ),
-    (
-        "Row operations",
-        "Softmax, norms and cross-entropy of the rows of a matrix.",
-        &["maps, f32", "maps, bf16"],
-    ),
-    (
-        "GPT-2",
-        "Its layer norm, and the causal softmax of its attention.",
-        &["gpt2"],
-    ),
-    (
-        "The ladder",
-        "How a reduction becomes fast, one idea a rung.",
-        &["ladder, sum", "ladder, stages", "ladder, softmax", "ladder, layer-norm"],
-    ),
-    (
-        "Accuracy and determinism",
-        "How far sums are from the exact one, and whether their bits are the same in every run.",
-        &["accuracy", "determinism"],
-    ),
-    ("First calls", "What a process waits for once.", &["first-calls"]),
-    ("On the CPU", "Speed of the CPU backend.", &["cpu, share"]),
-];
+/// All sections, in the order of the page.
+pub fn subjects() -> Result<Vec<Subject>> {
+    serde_json::from_str(include_str!("sections.json")).context("the sections")
+}
 
 /// The chart of what is named; nothing where the record has no figures of it.
 pub fn chart(of: Of<'_>, name: &str) -> Result<Option<Drawn>> {
@@ -79,14 +36,15 @@ pub fn chart(of: Of<'_>, name: &str) -> Result<Option<Drawn>> {
         ["ladder", "sum"] => LADDER_SUM.chart(of),
         ["ladder", "stages"] => stacked::chart(of),
         ["ladder", "softmax"] => LADDER_SOFTMAX.chart(of),
-        ["ladder", _] => LADDER_LAYER_NORM.chart(of),
+        ["ladder", "layer-norm"] => LADDER_LAYER_NORM.chart(of),
         ["gpt2"] => GPT2.chart(of),
         ["accuracy"] => Ok(ACCURACY.chart(of)),
         ["determinism"] => Ok(DETERMINISM.chart(of)),
-        ["cpu", _] => CPU.chart(of),
+        ["first-calls"] => FIRST_CALLS.chart(of),
+        ["cpu", "share"] => CPU.chart(of),
         [group, dtype] => Ok(heat::chart(of, Measure::Ratio, group, dtype)),
-        [group, dtype, _] => Ok(heat::chart(of, Measure::Share, group, dtype)),
-        _ => FIRST_CALLS.chart(of),
+        [group, dtype, "share"] => Ok(heat::chart(of, Measure::Share, group, dtype)),
+        _ => bail!("there is none of that name"),
     }
 }
 

@@ -128,14 +128,10 @@ impl Drawing {
 
     /// An element; `title` is what a pointer over it shows.
     fn element(&mut self, name: &str, class: &str, attributes: &str, title: &str) {
-        let start = classed(name, class);
+        let (start, shown) = (classed(name, class), escape(title));
         let _ = match title {
             "" => writeln!(self.body, "<{start} {attributes}/>"),
-            title => writeln!(
-                self.body,
-                "<{start} {attributes}><title>{}</title></{name}>",
-                escape(title)
-            ),
+            _ => writeln!(self.body, "<{start} {attributes}><title>{shown}</title></{name}>"),
         };
     }
 
@@ -192,18 +188,16 @@ impl Drawing {
 
     /// Boxes with round corners, of one size and of one colour; each has its upper edge's middle at a place.
     pub fn boxes(&mut self, class: &str, hue: u32, (width, height): (f64, f64), places: &[(f64, f64)]) {
-        let _ = write!(
-            self.body,
-            "<g class=\"{class}\" fill=\"hsl({hue},70%,50%)\" stroke=\"hsl({hue},70%,45%)\">"
-        );
-        for (x, y) in places {
+        let (fill, stroke) = (format!("hsl({hue},70%,50%)"), format!("hsl({hue},70%,45%)"));
+        let boxed = |(x, y): &(f64, f64)| {
             let (x, y) = (at(x - width / 2.0), at(*y));
-            let _ = write!(
-                self.body,
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"3\"/>"
-            );
-        }
-        self.body += "</g>\n";
+            format!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"3\"/>")
+        };
+        let boxes: String = places.iter().map(boxed).collect();
+        let _ = writeln!(
+            self.body,
+            "<g class=\"{class}\" fill=\"{fill}\" stroke=\"{stroke}\">{boxes}</g>"
+        );
     }
 
     /// Grid lines of an axis that lies above, from the top to the bottom of what is drawn, with a tick's text at `y`.
@@ -275,14 +269,10 @@ impl Drawing {
         around.text("title", Anchor::Start, (8.0, 22.0), title);
         around.text("source", Anchor::Start, (8.0, height - 9.0), source);
         let (above, body) = (around.body, &self.body);
-        let inside =
-            format!("<style>\n{COLOURS}{style}</style>\n{above}<g transform=\"translate(0 {ABOVE})\">\n{body}</g>\n");
-        self.svg(
-            &classed(FILE, "chart"),
-            height,
-            &format!("aria-label=\"{}\"", escape(label)),
-            &inside,
-        )
+        let inside = format!("{above}<g transform=\"translate(0 {ABOVE})\">\n{body}</g>\n");
+        let inside = format!("<style>\n{COLOURS}{style}</style>\n{inside}");
+        let called = format!("aria-label=\"{}\"", escape(label));
+        self.svg(&classed(FILE, "chart"), height, &called, &inside)
     }
 }
 

@@ -3,7 +3,7 @@ use warpfold_emulator::{
     picture::{Held, Place, Stage, WARPS},
     reduce_small,
 };
-use warpfold_kernels::{monoids::Words, tree::LANES};
+use warpfold_kernels::tree::LANES;
 
 use super::*;
 
@@ -102,8 +102,7 @@ fn check_still<M: Monoid<f32>>(operator: &'static Operator<M>) {
     let blocks: Vec<M::State> = warps.chunks(2).map(|pair| op.combine(pair[0], pair[1])).collect();
     let all = op.combine(blocks[0], blocks[1]);
     let plain = reduce_small(op, &values(), 0, WARPS * LANES, SEED + 1).unwrap();
-    let words = |state: M::State| -> Vec<u32> { (0..M::State::COUNT).map(|i| state.word(i)).collect() };
-    assert_eq!(words(all), words(plain.state), "{name}");
+    assert_eq!(data::bits(all), data::bits(plain.state), "{name}");
     let wide = texts(&file, "v").concat();
     for state in warps.iter().chain(&blocks) {
         for field in (operator.fields)(*state) {

@@ -46,6 +46,8 @@ pub struct Board<'a> {
     /// The width of a lane.
     lane: f64,
     runs: Vec<Range<usize>>,
+    /// Whether a block has several columns.
+    several: bool,
     /// The upper edge of the heads, and of each step; then the lower edge of the last.
     top: f64,
     edges: Vec<f64>,
@@ -58,9 +60,8 @@ type Paths = BTreeMap<&'static str, String>;
 fn columns(launched: &Launched) -> (Vec<Column>, f64) {
     let mut columns: Vec<Column> = vec![];
     let does = |block, warp| launched.steps.iter().map(move |step| step.working(block, warp));
-    for (block, warp) in
-        (0..launched.blocks).flat_map(|block| (0..launched.threads / LANES).map(move |warp| (block, warp)))
-    {
+    let warps = launched.threads / LANES;
+    for (block, warp) in (0..launched.blocks * warps).map(|i| (i / warps, i % warps)) {
         match columns.last_mut() {
             Some(column) if column.block == block && does(block, column.warps.start).eq(does(block, warp)) => {
                 column.warps.end = warp + 1;
@@ -88,12 +89,8 @@ impl<'a> Board<'a> {
     pub fn new(launched: &'a Launched, top: f64) -> Self {
         let (columns, lane) = columns(launched);
         let runs = runs(&launched.steps);
-        let heads = if columns.iter().any(|column| column.warps.start > 0) {
-            32.0
-        } else {
-            18.0
-        };
-        let mut edges = vec![top + heads];
+        let several = columns.iter().any(|column| column.warps.start > 0);
+        let mut edges = vec![top + if several { 32.0 } else { 18.0 }];
         for run in &runs {
             for step in &launched.steps[run.clone()] {
                 edges.push(edges[edges.len() - 1] + height(step, run.len()));
@@ -105,6 +102,7 @@ impl<'a> Board<'a> {
             columns,
             lane,
             runs,
+            several,
             top,
             edges,
         }
@@ -123,7 +121,6 @@ impl<'a> Board<'a> {
     /// What stands above the columns: blocks, and warps where a block has several.
     pub fn heads(&self, drawing: &mut Drawing) {
         let middle = self.lane * f64::from(LANES) / 2.0;
-        let several = self.columns.iter().any(|column| column.warps.start > 0);
         for Column { block, warps, x } in &self.columns {
             if warps.start == 0 {
                 drawing.text("word", Anchor::Start, (*x, self.top + 12.0), &format!("block {block}"));
@@ -133,7 +130,7 @@ impl<'a> Board<'a> {
                 (first, last) if first == last => first.to_string(),
                 (first, last) => format!("{first} to {last}"),
             };
-            if several {
+            if self.several {
                 drawing.text("head", Anchor::Middle, (x + middle, self.top + 26.0), &text);
             }
         }

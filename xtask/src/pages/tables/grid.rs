@@ -14,13 +14,6 @@ use crate::{
     },
 };
 
-/// Every grid, and lists that several have.
-#[derive(Deserialize)]
-struct Specs {
-    lists: BTreeMap<String, Vec<String>>,
-    tables: BTreeMap<String, Spec>,
-}
-
 /// A table. What rows and columns leave open, it says itself; its name is its group, unless it says another.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +35,7 @@ struct Lines {
     case: Option<Names>,
 }
 
-/// One name, which may be a list's, or several. In a list a head of its own stands in front of a name, with a colon.
+/// One name, or several. In a list a head of its own stands in front of a name, with a colon.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Names {
@@ -73,24 +66,19 @@ struct Line {
 }
 
 impl Lines {
-    fn lines(&self, lists: &BTreeMap<String, Vec<String>>) -> Vec<Line> {
+    fn lines(&self) -> Vec<Line> {
         let mut line = Line::default();
         (line.heads, line.show) = (self.head.iter().cloned().collect(), self.show.clone());
         let mut lines = vec![line];
         for (names, place) in [(&self.group, 0), (&self.dtype, 2), (&self.op, 1), (&self.case, 3)] {
-            let listed = match names {
-                None => continue,
-                Some(Names::Listed(names)) => names,
-                Some(Names::One(name)) => match lists.get(name) {
-                    Some(names) => names,
-                    None => {
-                        lines.iter_mut().for_each(|line| line.said[place] = name.clone());
-                        continue;
-                    }
-                },
-            };
-            let each = |line: &Line| listed.iter().map(|name| line.with(place, name)).collect::<Vec<_>>();
-            lines = lines.iter().flat_map(each).collect();
+            match names {
+                None => {}
+                Some(Names::One(name)) => lines.iter_mut().for_each(|line| line.said[place].clone_from(name)),
+                Some(Names::Listed(names)) => {
+                    let each = |line: &Line| names.iter().map(|name| line.with(place, name)).collect::<Vec<_>>();
+                    lines = lines.iter().flat_map(each).collect();
+                }
+            }
         }
         lines
     }
@@ -123,20 +111,16 @@ pub fn all() -> Result<BTreeMap<String, Grid>> {
 }
 
 fn parse(text: &str) -> Result<BTreeMap<String, Grid>> {
-    let Specs { lists, tables } = serde_json::from_str(text).context("the grids")?;
+    let specs: BTreeMap<String, Spec> = serde_json::from_str(text).context("the grids")?;
     let grid = |(name, spec): (String, Spec)| {
-        let lines = |of: &[Lines]| of.iter().flat_map(|lines| lines.lines(&lists)).collect();
-        let (rows, columns, mut own) = (
-            lines(&spec.rows),
-            lines(&spec.columns),
-            spec.own.lines(&lists).remove(0),
-        );
+        let lines = |of: &[Lines]| of.iter().flat_map(Lines::lines).collect();
+        let (rows, columns, mut own) = (lines(&spec.rows), lines(&spec.columns), spec.own.lines().remove(0));
         if own.said[0].is_empty() {
             own.said[0].clone_from(&name);
         }
         (name, Grid { own, rows, columns })
     };
-    Ok(tables.into_iter().map(grid).collect())
+    Ok(specs.into_iter().map(grid).collect())
 }
 
 /// What stands in a cell: our figure, the fastest peer, and the ratio of its time to ours.
@@ -263,9 +247,9 @@ mod tests {
     };
 
     fn grid() -> Grid {
-        let text = r#"{"lists": {"CASES": ["2^10", "2^20"]}, "tables": {"whole": {"own": {"show": "us", "dtype": "f32"},
-            "rows": [{"case": "CASES"}],
-            "columns": [{"op": ["sum"]}, {"op": ["sum"], "show": "speed"}, {"head": "share", "op": "sum", "show": {"number": "share"}}]}}}"#;
+        let text = r#"{"whole": {"own": {"show": "us", "dtype": "f32"},
+            "rows": [{"case": ["2^10", "2^20"]}],
+            "columns": [{"op": ["sum"]}, {"op": ["sum"], "show": "speed"}, {"head": "share", "op": "sum", "show": {"number": "share"}}]}}"#;
         parse(text).unwrap().remove("whole").unwrap()
     }
 

@@ -47,27 +47,27 @@ fn run<M: Monoid<f32>>(operator: &Operator<M>) -> Result<Picture<M::State, M::An
 }
 
 /// An operator's run: what its still's file is called, what that shows, and the still; and what the page's script is given of it.
-type Drawn = (&'static str, String, Drawing, Shown);
+type Outcome = (&'static str, String, Drawing, Shown);
 
-fn drawn<M: Monoid<f32>>(operator: &'static Operator<M>) -> Result<Drawn> {
+fn outcome<M: Monoid<f32>>(operator: &'static Operator<M>) -> Result<Outcome> {
     let picture = run(operator)?;
     let (title, still) = still::draw(operator, &picture);
     Ok((operator.still, title, still, data::shown(operator, &picture)?))
 }
 
 /// The runs of all operators, in the order of the page.
-fn all() -> Result<[Drawn; 4]> {
+fn all() -> Result<[Outcome; 4]> {
     Ok([
-        drawn(&SUM)?,
-        drawn(&ARGMAX)?,
-        drawn(&MEAN_VARIANCE)?,
-        drawn(&LOG_SUM_EXP)?,
+        outcome(&SUM)?,
+        outcome(&ARGMAX)?,
+        outcome(&MEAN_VARIANCE)?,
+        outcome(&LOG_SUM_EXP)?,
     ])
 }
 
 /// The stills as files: names and texts.
 pub fn pictures() -> Result<Vec<(String, String)>> {
-    let file = |(name, title, still, _): Drawn| (name.to_owned(), still.file("still", &title, still::STYLE, "g"));
+    let file = |(name, title, still, _): Outcome| (name.to_owned(), still.file("still", &title, still::STYLE, "g"));
     Ok(all()?.into_iter().map(file).collect())
 }
 

@@ -344,7 +344,6 @@ function start() {
   if (operator >= 0) section.scrollIntoView();
   let width = innerWidth;
   addEventListener("resize", () => innerWidth !== width && ((width = innerWidth), build()));
-  if (location.hash === "#fold-check") check();
 }
 
 // Arrows step and space plays, while the focus is here and on nothing that takes the key itself.
@@ -355,26 +354,6 @@ function keys(event) {
   else if (event.key === " " && event.target.tagName !== "BUTTON") play();
   else return;
   event.preventDefault();
-}
-
-// For a test: goes through all steps of all operators, chooses every place in each, and uses the keys.
-function check() {
-  let steps = 0;
-  data.operators.forEach((operator, number) => {
-    view.operator = number;
-    operator.steps.forEach((_, step) => {
-      go(step);
-      cells.forEach((_, place) => choose(place));
-      steps += 1;
-    });
-  });
-  const press = (target, key) => (target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true })), view.step);
-  go(3);
-  const pressed = [press($("board"), "ArrowRight"), press(cells[7], "ArrowRight"), press($("slider"), "ArrowLeft"), press(document.body, "ArrowRight")];
-  press(cells[7], " ");
-  const plays = view.timer !== null;
-  press(cells[7], " ");
-  Object.assign(document.documentElement.dataset, { checked: steps, pressed, plays, stopped: view.timer === null });
 }
 
 start();

@@ -67,7 +67,7 @@ fn texts(still: &str, class: &str) -> Vec<String> {
 
 /// What a still shows is what lanes that begin with the emulator's states come to, folded here once more.
 fn check_still<M: Monoid<f32>>(operator: &'static Operator<M>) {
-    let (name, title, still, _) = drawn(operator).unwrap();
+    let (name, title, still, _) = outcome(operator).unwrap();
     let (picture, file) = (run(operator).unwrap(), still.inline("still", &title));
     let op = operator.op;
     let step = picture.steps.iter().find(|step| step.stage == Stage::Lane).unwrap();

@@ -33,7 +33,7 @@ const BETWEEN_WIDE: f64 = 2.0;
 const CLASSES: &str = "waits later load store shared shuffle partner atomic poll gap idle barrier grid-barrier";
 
 /// Warps of a block that do the same in every step: they have one column of lanes.
-struct Column {
+struct Warps {
     block: u32,
     warps: Range<u32>,
     x: f64,
@@ -42,7 +42,7 @@ struct Column {
 /// The steps of a launch, where they are drawn.
 pub struct Board<'a> {
     launched: &'a Launched,
-    columns: Vec<Column>,
+    columns: Vec<Warps>,
     /// The width of a lane.
     lane: f64,
     runs: Vec<Range<usize>>,
@@ -57,8 +57,8 @@ pub struct Board<'a> {
 type Paths = BTreeMap<&'static str, String>;
 
 /// The columns of a launch, and how wide a lane is.
-fn columns(launched: &Launched) -> (Vec<Column>, f64) {
-    let mut columns: Vec<Column> = vec![];
+fn columns(launched: &Launched) -> (Vec<Warps>, f64) {
+    let mut columns: Vec<Warps> = vec![];
     let does = |block, warp| launched.steps.iter().map(move |step| step.working(block, warp));
     let warps = launched.threads / LANES;
     for (block, warp) in (0..launched.blocks * warps).map(|i| (i / warps, i % warps)) {
@@ -66,7 +66,7 @@ fn columns(launched: &Launched) -> (Vec<Column>, f64) {
             Some(column) if column.block == block && does(block, column.warps.start).eq(does(block, warp)) => {
                 column.warps.end = warp + 1;
             }
-            _ => columns.push(Column {
+            _ => columns.push(Warps {
                 block,
                 warps: warp..warp + 1,
                 x: LEFT,
@@ -74,7 +74,7 @@ fn columns(launched: &Launched) -> (Vec<Column>, f64) {
         }
     }
     // Blocks are farther from each other than warps.
-    let gap = |pair: &[Column]| if pair[0].block == pair[1].block { 3.0 } else { 10.0 };
+    let gap = |pair: &[Warps]| if pair[0].block == pair[1].block { 3.0 } else { 10.0 };
     let gaps: Vec<f64> = columns.windows(2).map(gap).collect();
     let lane = (RIGHT - LEFT - gaps.iter().sum::<f64>()) / (columns.len() as f64 * f64::from(LANES));
     let lane = (lane.min(WIDEST) * 10.0).floor() / 10.0;
@@ -121,7 +121,7 @@ impl<'a> Board<'a> {
     /// What stands above the columns: blocks, and warps where a block has several.
     pub fn heads(&self, drawing: &mut Drawing) {
         let middle = self.lane * f64::from(LANES) / 2.0;
-        for Column { block, warps, x } in &self.columns {
+        for Warps { block, warps, x } in &self.columns {
             if warps.start == 0 {
                 drawing.text("word", Anchor::Start, (*x, self.top + 12.0), &format!("block {block}"));
             }
@@ -169,7 +169,7 @@ impl<'a> Board<'a> {
             Kind::Load { words: 2.. } => height - BETWEEN_WIDE,
             _ => height - BETWEEN_STEPS,
         };
-        for Column { block, warps, x } in &self.columns {
+        for Warps { block, warps, x } in &self.columns {
             let works = step.working(*block, warps.start);
             if step.kind == Kind::Barrier {
                 if works > 0 {

@@ -71,20 +71,10 @@ impl Sign {
 
 /// A text that means itself in XML and in HTML, within an element or an attribute.
 pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\'' => escaped += "&#39;",
-            // XML has no other characters of control.
-            control if control.is_control() && control != '\n' && control != '\t' => escaped.push('\u{fffd}'),
-            other => escaped.push(other),
-        }
-    }
-    escaped
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let text = text.replace('"', "&quot;").replace('\'', "&#39;");
+    // XML has no other characters of control.
+    text.replace(|c: char| c.is_control() && c != '\n' && c != '\t', "\u{fffd}")
 }
 
 /// A text, its last digits raised where they are an exponent: fonts' own raised digits are too small to be read.

@@ -48,10 +48,10 @@ impl<M: Monoid<f32>> Operator<M> {
     fn lines(&self, state: M::State, number: fn(&Field) -> &String) -> Vec<String> {
         match &(self.fields)(state)[..] {
             [one] => vec![number(one).clone()],
-            fields => fields
-                .iter()
-                .map(|field| format!("{} {}", field.name, number(field)))
-                .collect(),
+            fields => {
+                let named = |field: &Field| format!("{} {}", field.name, number(field));
+                fields.iter().map(named).collect()
+            }
         }
     }
 }
@@ -125,12 +125,9 @@ pub const ARGMAX: Operator<Arg> = Operator {
     },
     short: |best| [short(value(best).into()), best.place.to_string()],
     fields: |best| vec![Field::float("value", value(best)), Field::whole("index", best.place)],
-    answer: |index| {
-        if index == NO_INDEX {
-            "none".to_owned()
-        } else {
-            format!("index {index}")
-        }
+    answer: |index| match index {
+        NO_INDEX => "none".to_owned(),
+        index => format!("index {index}"),
     },
 };
 

@@ -12,28 +12,32 @@ use super::{
 };
 use crate::bench::records::{Figure, Record};
 
+/// What makes a table of a record.
+type Make = fn(Of<'_>) -> Result<Table>;
+
 /// A table of a name, and where its figures are from.
 pub fn make(name: &str, records: &[Record]) -> Result<String> {
-    let newest = |group, op| Of::newest(records, group, op);
-    let (of, table) = match name {
-        "ladder-sum" => return ladder_sum(newest("ladder", "sum")?),
-        "ladder-few" => with(newest("ladder", "sum")?, ladder_few)?,
-        "ladder-softmax" => with(newest("ladder", "softmax")?, |of| ladder_rows(of, "softmax"))?,
-        "ladder-layer-norm" => with(newest("ladder", "layer-norm")?, |of| ladder_rows(of, "layer-norm"))?,
-        "ladder-stages" => with(newest("ladder", "stages")?, stages)?,
-        "determinism" => with(newest("determinism", "sum")?, |of| Ok(determinism(of)))?,
-        "first-calls" => with(newest("first-calls", "sum f32")?, |of| Ok(first_calls(of)))?,
-        "accuracy" => with(newest("accuracy", "sum")?, |of| Ok(accuracy(of)))?,
+    let (group, op, table): (&str, &str, Make) = match name {
+        "ladder-sum" => ("ladder", "sum", ladder_sum),
+        "ladder-few" => ("ladder", "sum", ladder_few),
+        "ladder-softmax" => ("ladder", "softmax", |of| ladder_rows(of, "softmax")),
+        "ladder-layer-norm" => ("ladder", "layer-norm", |of| ladder_rows(of, "layer-norm")),
+        "ladder-stages" => ("ladder", "stages", stages),
+        "determinism" => ("determinism", "sum", |of| Ok(determinism(of))),
+        "first-calls" => ("first-calls", "sum f32", |of| Ok(first_calls(of))),
+        "accuracy" => ("accuracy", "sum", |of| Ok(accuracy(of))),
         _ => {
             let grids = grid::all()?;
             return grids.get(name).context("there is none of that name")?.make(records);
         }
     };
-    Ok(table.markdown(&of.sentence()))
-}
-
-fn with<'a>(of: Of<'a>, table: impl Fn(Of<'a>) -> Result<Table>) -> Result<(Of<'a>, Table)> {
-    Ok((of, table(of)?))
+    let of = Of::newest(records, group, op)?;
+    let below = if name == "ladder-sum" {
+        of_plain_read(of)?
+    } else {
+        String::new()
+    };
+    Ok(table(of)?.markdown(&of.sentence()) + &below)
 }
 
 /// A figure of a ladder; an error that names it where the record has none.
@@ -48,32 +52,33 @@ fn counted(of: Of<'_>, figure: &Figure, metric: &str) -> String {
     counted.map_or_else(|_| String::new(), |figure| count(figure.value))
 }
 
-fn ladder_sum(of: Of<'_>) -> Result<String> {
-    let read = rung(of, "sum", MANY, PLAIN_READ, "us")?;
+fn ladder_sum(of: Of<'_>) -> Result<Table> {
+    let read = rung(of, "sum", MANY, PLAIN_READ, "us")?.value;
     let time = |who| rung(of, "sum", MANY, who, "us").ok();
     let rungs: Vec<&Figure> = rungs("sum").iter().filter_map(|(name, _)| time(name)).collect();
-    ensure_bytes(rungs.iter().copied().chain([read]))?;
+    ensure_bytes(rungs.iter().copied())?;
+    // Of a rung, by its number.
+    let time = |i: usize| rungs[i].value;
     let all: Vec<usize> = (0..rungs.len()).collect();
-    let table = Items(&all).columns(&[
+    Ok(Items(&all).columns(&[
         ("rung", &|i| rungs[i].who.clone()),
         ("", &|i| rung_title(rungs[i]).to_owned()),
-        ("µs", &|i| us(rungs[i].value)),
+        ("µs", &|i| us(time(i))),
         ("GB/s", &|i| count(gb_per_s(rungs[i]))),
-        ("% of a read", &|i| {
-            format!("{:.1}", 100.0 * read.value / rungs[i].value)
-        }),
-        ("× the first", &|i| times(rungs[0].value / rungs[i].value)),
-        ("× the one before", &|i| {
-            times(rungs[i.saturating_sub(1)].value / rungs[i].value)
-        }),
+        ("% of a read", &|i| format!("{:.1}", 100.0 * read / time(i))),
+        ("× the first", &|i| times(time(0) / time(i))),
+        ("× the one before", &|i| times(time(i.saturating_sub(1)) / time(i))),
         ("atomics", &|i| counted(of, rungs[i], "atomics")),
-    ]);
+    ]))
+}
+
+/// What stands below the ladder.
+fn of_plain_read(of: Of<'_>) -> Result<String> {
+    let read = rung(of, "sum", MANY, PLAIN_READ, "us")?;
+    let (time, speed) = (us(read.value), read.gb_per_s().context("bytes")?);
+    let (speed, peak) = (count(speed), count(of.peak().context("the memory's peak")?));
     Ok(format!(
-        "{}\nA plain read took {} µs: {} GB/s, of {} by clock and width.\n",
-        table.markdown(&of.sentence()),
-        us(read.value),
-        count(gb_per_s(read)),
-        count(of.peak().context("the memory's peak")?)
+        "\nA plain read took {time} µs: {speed} GB/s, of {peak} by clock and width.\n"
     ))
 }
 

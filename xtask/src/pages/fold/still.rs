@@ -126,11 +126,6 @@ impl<M: Monoid<f32>> Drawer<'_, M> {
         self.drawing.text(class, Anchor::Styled, at, text);
     }
 
-    /// A line of text in a group of a class.
-    fn note(&mut self, class: &str, at: (f64, f64), text: &str) {
-        self.drawing.lines(class, at, 0.0, &[text]);
-    }
-
     fn heading(&mut self, title: &str) {
         self.text("t", (8.0, 22.0), title);
         let About { state, combine, .. } = &self.operator.about;
@@ -230,7 +225,8 @@ impl<M: Monoid<f32>> Drawer<'_, M> {
                 0 => (-74.0, "this warp".to_owned()),
                 _ => (0.0, format!("block {number}, warp {slot}")),
             };
-            self.note("q m", (middle(slot) + aside, shared - 6.0), &note);
+            self.drawing
+                .lines("q m", (middle(slot) + aside, shared - 6.0), 0.0, &[note]);
         }
         let (from, to) = (slots + self.wide_height, column(0.0));
         let _ = write!(lines, "M{of_block:.1} {from}L{to:.1} {answer}");

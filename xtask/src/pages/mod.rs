@@ -52,20 +52,19 @@ pub fn run() -> Result<()> {
     {
         fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
     }
-    let report = (
-        paths::target().join("report/index.html"),
-        charts::page(&sections, &fold::section()?),
-    );
-    for (file, text) in pages.iter().chain(&pictures).chain([(&report.0, &report.1)]) {
+    let page = paths::target().join("report/index.html");
+    let report = charts::page(&sections, &fold::section()?);
+    for (file, text) in pages.iter().chain(&pictures).chain([(&page, &report)]) {
         write_if_changed(file, text)?;
     }
+    let [_, before, _] = TABLE;
     println!(
         "{} tables and {} pictures, of {} records, and {} ({} kB)",
-        pages.values().map(|text| text.matches(TABLE[1]).count()).sum::<usize>(),
+        pages.values().map(|text| text.matches(before).count()).sum::<usize>(),
         pictures.len(),
         records.len(),
-        report.0.display(),
-        report.1.len() / 1000
+        page.display(),
+        report.len() / 1000
     );
     ensure!(
         wrong.is_empty(),

@@ -15,15 +15,16 @@ const HEADS: [&str; 8] = ["µs", "us", "ms", "GB/s", "MB/s", "÷", "%", "seconds
 
 /// The lines of a page that have a figure outside of code and of the tables that are made, each with its number.
 pub fn figures(text: &str) -> Vec<(usize, String)> {
+    let [_, before, behind] = TABLE;
     let (mut is_made, mut is_code) = (false, false);
     let mut found = vec![];
     for (number, line) in (1..).zip(text.lines()) {
-        is_made |= line.starts_with(TABLE[1]);
+        is_made |= line.starts_with(before);
         is_code ^= line.trim_start().starts_with("```");
         if !is_made && !is_code && (has_figure(line) || is_head(line)) {
             found.push((number, line.trim().to_owned()));
         }
-        is_made &= !line.starts_with(TABLE[2]);
+        is_made &= !line.starts_with(behind);
     }
     found
 }

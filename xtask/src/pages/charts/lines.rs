@@ -137,7 +137,7 @@ fn draw_axes(drawing: &mut Drawing, x: Scale, y: Scale, beside: &str, [top, bott
 fn draw_series(drawing: &mut Drawing, series: &[Series], x: Scale, y: Scale) {
     // Ours last, so that it lies above the others.
     for (name, sign, points) in series.iter().rev() {
-        let places: Vec<(f64, f64)> = points.iter().map(|point| (x.at(point.0), y.at(point.1))).collect();
+        let places: Vec<(f64, f64)> = points.iter().map(|(at, value, _)| (x.at(*at), y.at(*value))).collect();
         drawing.polyline(&sign.class(), &places, name);
         for ((_, _, hover), place) in points.iter().zip(places) {
             if let Sign::Mark(number) = *sign {

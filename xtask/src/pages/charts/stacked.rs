@@ -34,11 +34,11 @@ pub fn chart(of: Of<'_>) -> Result<Option<Drawn>> {
     if rows.is_empty() {
         return Ok(None);
     }
-    let mut table = Items(&rows.iter().collect::<Vec<_>>()).columns(&[("elements", &|row| row.0.clone())]);
+    let mut table = Items(&rows.iter().collect::<Vec<_>>()).columns(&[("elements", &|(name, ..)| name.clone())]);
     for (i, stage) in STAGES.iter().enumerate() {
-        table.add(*stage, rows.iter().map(|row| format!("{:.2}", row.2[i])));
+        table.add(*stage, rows.iter().map(|(_, _, values, _)| format!("{:.2}", values[i])));
     }
-    table.add("in all, µs", rows.iter().map(|row| us(row.1)));
+    table.add("in all, µs", rows.iter().map(|(_, all, ..)| us(*all)));
     let model = |(.., model): &Parts| Cell::maybe(model.map(us));
     table.add("bytes ÷ peak, µs", rows.iter().map(model));
     Ok(Some((TITLE.to_owned(), SAYS.to_owned(), draw(&rows), table)))

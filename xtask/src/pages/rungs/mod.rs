@@ -105,8 +105,9 @@ fn run(&(name, [blocks, threads], len): &Small) -> Result<(&'static Rung<SumKern
 /// The pictures: names and texts.
 pub fn pictures() -> Result<Vec<(String, String)>> {
     let picture = |small: &Small| {
-        let (rung, launches) = run(small).context(small.0)?;
-        Ok((format!("rung-{}.svg", small.0), draw(rung, small.2, &launches)))
+        let &(name, _, len) = small;
+        let (rung, launches) = run(small).context(name)?;
+        Ok((format!("rung-{name}.svg"), draw(rung, len, &launches)))
     };
     SMALL.iter().map(picture).collect()
 }

@@ -93,7 +93,7 @@ fn a_turn_of_a_loop_is_a_run_of_loads() {
 
 /// The launches of a rung, as they are drawn.
 fn launches(name: &str) -> Vec<Launched> {
-    run(SMALL.iter().find(|small| small.0 == name).unwrap()).unwrap().1
+    run(SMALL.iter().find(|(rung, ..)| *rung == name).unwrap()).unwrap().1
 }
 
 fn part_warps(name: &str) -> usize {
@@ -143,8 +143,8 @@ fn the_last_ticket_is_of_block_0_and_so_is_the_answer() {
 #[test]
 fn there_is_a_picture_of_each_rung_and_the_book_shows_it() {
     let book = include_str!("../../../../docs/book/rungs.md");
-    for (small, rung) in SMALL.iter().zip(&SUMS) {
-        assert_eq!(small.0, rung.name);
+    for ((name, ..), rung) in SMALL.iter().zip(&SUMS) {
+        assert_eq!(*name, rung.name);
         let picture = format!("](../pictures/rung-{}.svg)", rung.name);
         assert!(book.contains(&picture), "{picture}");
     }

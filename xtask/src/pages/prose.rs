@@ -3,56 +3,28 @@
 use super::TABLE;
 
 /// What makes a number one that was measured, where it stands behind it.
-const UNITS: [&str; 27] = [
-    "µs",
-    "us",
-    "ms",
-    "ns",
-    "s",
-    "seconds",
-    "milliseconds",
-    "microseconds",
-    "nanoseconds",
-    "GB/s",
-    "MB/s",
-    "TB/s",
-    "GiB/s",
-    "%",
-    "per cent",
-    "ulp",
-    "times as fast",
-    "times as slow",
-    "times as long",
-    "times faster",
-    "times slower",
-    "times the speed",
-    "times the time",
-    "as fast",
-    "as slow",
-    "as long",
-    "the speed",
-];
+const UNITS: &str = "µs|us|ms|ns|s|seconds|milliseconds|microseconds|nanoseconds|GB/s|MB/s|TB/s|GiB/s|%|per cent|ulp|\
+                     times as fast|times as slow|times as long|times faster|times slower|times the speed|times the time|\
+                     as fast|as slow|as long|the speed";
 
 /// Numbers that are words.
-const NUMBERS: [&str; 15] = [
-    "half", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twice", "dozen", "hundred",
-    "thousand",
-];
+const NUMBERS: &str = "half|one|two|three|four|five|six|seven|eight|nine|ten|twice|dozen|hundred|thousand";
 
 /// What the head of a table of measurements has.
 const HEADS: [&str; 8] = ["µs", "us", "ms", "GB/s", "MB/s", "÷", "%", "seconds"];
 
 /// The lines of a page that have a figure outside of code and of the tables that are made, each with its number.
 pub fn figures(text: &str) -> Vec<(usize, String)> {
+    let [_, before, behind] = TABLE;
     let (mut is_made, mut is_code) = (false, false);
     let mut found = vec![];
     for (number, line) in (1..).zip(text.lines()) {
-        is_made |= line.starts_with(TABLE.before);
+        is_made |= line.starts_with(before);
         is_code ^= line.trim_start().starts_with("```");
         if !is_made && !is_code && (has_figure(line) || is_head(line)) {
             found.push((number, line.trim().to_owned()));
         }
-        is_made &= !line.starts_with(TABLE.behind);
+        is_made &= !line.starts_with(behind);
     }
     found
 }
@@ -64,7 +36,8 @@ fn has_figure(line: &str) -> bool {
     starts.filter_map(|at| behind_number(&line[at..])).any(|rest| {
         // `32 × 8` is a size, and `32×` a speed-up.
         let unit = rest.trim_start_matches([' ', '\u{a0}', '\u{202f}', '-']);
-        rest.strip_prefix('×').is_some_and(ends) || UNITS.iter().any(|name| unit.strip_prefix(name).is_some_and(ends))
+        rest.strip_prefix('×').is_some_and(ends)
+            || UNITS.split('|').any(|name| unit.strip_prefix(name).is_some_and(ends))
     })
 }
 
@@ -77,10 +50,10 @@ fn behind_number(text: &str) -> Option<&str> {
         return Some(&text[text[..end].trim_end_matches(['.', ',']).len()..]);
     }
     let is_of = |word: &&str| {
-        let start = text.get(..word.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(word))
+        text.get(..word.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(word))
     };
-    let word = NUMBERS.into_iter().find(is_of)?;
+    let word = NUMBERS.split('|').find(is_of)?;
     Some(&text[word.len()..]).filter(|rest| rest.starts_with(' '))
 }
 
@@ -97,28 +70,21 @@ fn is_head(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
-    use crate::{pages, paths};
+    use crate::pages;
 
     #[test]
     fn no_page_has_a_figure_that_no_record_has() {
         let mut found = vec![];
-        for page in pages::pages().unwrap() {
-            let name = page.strip_prefix(paths::root()).unwrap().display().to_string();
-            let text = fs::read_to_string(&page).unwrap();
+        for (page, text) in pages::there().unwrap() {
             found.extend(
                 figures(&text)
                     .into_iter()
-                    .map(|(number, line)| format!("{name}:{number}: {line}")),
+                    .map(|(number, line)| format!("{}:{number}: {line}", page.display())),
             );
         }
-        assert!(
-            found.is_empty(),
-            "figures that `cargo xtask report` does not make, by a table between markers, from a record:\n{}",
-            found.join("\n")
-        );
+        let says = "figures that `cargo xtask report` does not make, by a table between markers, from a record";
+        assert!(found.is_empty(), "{says}:\n{}", found.join("\n"));
     }
 
     #[test]

@@ -4,25 +4,25 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 use serde::Serialize;
-use warpfold_emulator::picture::{self, Change, Held, Picture, Place, Stage, WARPS};
+use serde_json::{Value, json};
+use warpfold_emulator::picture::{Change, Held, Picture, Place, Stage, WARPS};
 use warpfold_kernels::{
     monoids::{Monoid, Words},
     tree::LANES,
 };
 
 use super::{
-    SEED,
-    operators::{ARGMAX, LOG_SUM_EXP, MEAN_VARIANCE, Operator, SUM},
-    words,
+    operators::{About, Operator},
+    words::{self, Told},
 };
 
 /// All of it. Places are numbered: lanes by block and thread, slots of shared memory by block, slots in global memory, the tickets, the
 /// answer.
 #[derive(Serialize)]
 pub struct Data {
-    blocks: u32,
-    warps: u32,
-    values: Vec<f32>,
+    pub blocks: u32,
+    pub warps: u32,
+    pub values: Vec<f32>,
     /// The operators, in the order of the page.
     pub operators: Vec<Shown>,
 }
@@ -30,14 +30,10 @@ pub struct Data {
 /// One operator's run.
 #[derive(Serialize)]
 pub struct Shown {
-    name: &'static str,
-    title: &'static str,
-    state: &'static str,
-    identity: &'static str,
-    combine: &'static str,
+    #[serde(flatten)]
+    about: &'static About,
     /// Each state that comes up, once: two short lines, and all of it.
-    states: Vec<(String, String, String)>,
-    /// The steps.
+    states: Vec<[String; 3]>,
     pub steps: Vec<ShownStep>,
     answer: String,
 }
@@ -45,92 +41,36 @@ pub struct Shown {
 /// One step.
 #[derive(Serialize)]
 pub struct ShownStep {
-    /// What happens.
-    pub title: String,
-    /// The same, explained.
-    pub text: String,
-    /// The same, in Rust.
-    pub code: String,
+    #[serde(flatten)]
+    pub told: Told,
     /// Places in which all lanes wait for each other.
     waits: bool,
-    /// A place, what it holds now, and where that came from.
-    changes: Vec<(u32, ShownHeld, Vec<u32>)>,
+    /// A place, what it holds now (a state by its number, or nothing for a lane that waits), and where that came from.
+    changes: Vec<(u32, Value, Vec<u32>)>,
 }
 
-/// What a place holds: a state by its number, or nothing for a lane that waits.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ShownHeld {
-    State(usize),
-    Elements { elements: Vec<(usize, usize)> },
-    Columns { columns: Vec<usize> },
-    Count { count: u32 },
-    Waits,
-}
-
-/// The runs of all operators.
-pub fn of_all(values: &[f32]) -> Result<Data> {
-    let operators = vec![
-        shown(&SUM, values)?,
-        shown(&ARGMAX, values)?,
-        shown(&MEAN_VARIANCE, values)?,
-        shown(&LOG_SUM_EXP, values)?,
-    ];
-    let blocks = picture::small(SUM.op, values, SEED)?.blocks;
-    let (warps, values) = (WARPS, values.to_vec());
-    Ok(Data {
-        blocks,
-        warps,
-        values,
-        operators,
-    })
-}
-
-fn shown<M: Monoid<f32>>(operator: &Operator<M>, values: &[f32]) -> Result<Shown> {
-    let picture = picture::small(operator.op, values, SEED)?;
-    let mut states = States {
-        operator,
-        shown: vec![],
-        numbers: HashMap::new(),
-    };
-    let steps = picture.steps.iter().map(|step| {
-        let (title, text, code) = words::of(step, operator.name, &picture);
-        let changes = step.changes.iter().map(|change| states.change(change, picture.blocks));
-        ShownStep {
-            title,
-            text,
-            code,
-            waits: step.stage == Stage::Barrier,
-            changes: changes.collect(),
-        }
-    });
-    let steps = steps.collect();
-    let &Operator {
-        name,
-        title,
-        state,
-        identity,
-        combine,
-        ..
-    } = operator;
+/// A run.
+pub fn shown<M: Monoid<f32>>(operator: &'static Operator<M>, picture: &Picture<M::State, M::Answer>) -> Result<Shown> {
+    let mut states = States(operator, vec![], HashMap::new());
+    let mut steps = vec![];
+    for step in &picture.steps {
+        let told = words::told(step, operator.about.name, picture)?;
+        let (waits, changes) = (step.stage == Stage::Barrier, step.changes.iter());
+        let changes = changes.map(|change| states.change(change, picture.blocks)).collect();
+        steps.push(ShownStep { told, waits, changes });
+    }
+    let (about, states) = (&operator.about, states.1);
+    let answer = (operator.answer)(picture.folded.answer).replace('-', "−");
     Ok(Shown {
-        name,
-        title,
-        state,
-        identity,
-        combine,
-        states: states.shown,
+        about,
+        states,
         steps,
-        answer: (operator.answer)(picture.folded.answer).replace('-', "−"),
+        answer,
     })
 }
 
-/// States by number.
-struct States<'a, M: Monoid<f32>> {
-    operator: &'a Operator<M>,
-    shown: Vec<(String, String, String)>,
-    numbers: HashMap<Vec<u32>, usize>,
-}
+/// An operator, its states as they are shown, and their numbers.
+struct States<'a, M: Monoid<f32>>(&'a Operator<M>, Vec<[String; 3]>, HashMap<Vec<u32>, usize>);
 
 /// The words of a value.
 pub fn bits<W: Words>(value: W) -> Vec<u32> {
@@ -139,31 +79,29 @@ pub fn bits<W: Words>(value: W) -> Vec<u32> {
 
 impl<M: Monoid<f32>> States<'_, M> {
     fn number(&mut self, state: M::State) -> usize {
-        let Operator { op, short, .. } = self.operator;
-        let shown = &mut self.shown;
-        *self.numbers.entry(bits(state)).or_insert_with(|| {
-            shown.push(if bits(state) == bits(op.identity()) {
-                let all = format!("the identity: {}", self.operator.identity);
-                ("id".to_owned(), String::new(), all)
+        let Self(operator, shown, numbers) = self;
+        *numbers.entry(bits(state)).or_insert_with(|| {
+            shown.push(if bits(state) == bits(operator.op.identity()) {
+                let all = format!("the identity: {}", operator.about.identity);
+                ["id".to_owned(), String::new(), all]
             } else {
-                let [first, second] = short(state);
-                (first, second, self.operator.full(state))
+                let [first, second] = (operator.short)(state);
+                [first, second, operator.full(state)]
             });
             shown.len() - 1
         })
     }
 
-    fn change(&mut self, change: &Change<M::State>, blocks: u32) -> (u32, ShownHeld, Vec<u32>) {
+    fn change(&mut self, change: &Change<M::State>, blocks: u32) -> (u32, Value, Vec<u32>) {
         let held = match &change.held {
-            Held::Elements(vectors) => ShownHeld::Elements {
-                elements: vectors.clone(),
-            },
-            Held::Columns(columns) => ShownHeld::Columns {
-                columns: columns.iter().map(|state| self.number(*state)).collect(),
-            },
-            Held::State(state) => ShownHeld::State(self.number(*state)),
-            Held::Count(count) => ShownHeld::Count { count: *count },
-            Held::Waits => ShownHeld::Waits,
+            Held::Elements(vectors) => json!({ "elements": vectors }),
+            Held::Columns(columns) => {
+                let columns: Vec<usize> = columns.iter().map(|state| self.number(*state)).collect();
+                json!({ "columns": columns })
+            }
+            Held::State(state) => json!(self.number(*state)),
+            Held::Count(count) => json!({ "count": count }),
+            Held::Waits => Value::Null,
         };
         let from = change.from.iter().map(|place| number(*place, blocks)).collect();
         (number(change.place, blocks), held, from)
@@ -185,15 +123,11 @@ fn number(place: Place, blocks: u32) -> u32 {
 
 /// The block that draws a ticket, in a picture.
 pub fn block_of_ticket<State, Answer>(picture: &Picture<State, Answer>, number: u32) -> Option<u32> {
-    let step = picture
-        .steps
-        .iter()
-        .find(|step| step.stage == Stage::Ticket { number })?;
-    step.changes
-        .iter()
-        .flat_map(|change| &change.from)
-        .find_map(|place| match place {
-            Place::Lane(who) => Some(who.block),
-            _ => None,
-        })
+    let is_ticket = |stage| stage == Stage::Ticket { number };
+    let step = picture.steps.iter().find(|step| is_ticket(step.stage))?;
+    let mut from = step.changes.iter().flat_map(|change| &change.from);
+    from.find_map(|place| match place {
+        Place::Lane(who) => Some(who.block),
+        _ => None,
+    })
 }

@@ -15,8 +15,12 @@ use warpfold_emulator::picture::{self, Picture};
 use warpfold_kernels::monoids::Monoid;
 
 use self::{
+    data::{Data, Shown, ShownStep},
     operators::{ARGMAX, LOG_SUM_EXP, MEAN_VARIANCE, Operator, SUM},
-    still::Still,
+};
+use super::{
+    draw::{Drawing, escape},
+    numbers::count,
 };
 
 /// Elements of the picture: three leaves, and 100 elements of a fourth, so that some lanes have none.
@@ -24,8 +28,6 @@ const LEN: usize = 3172;
 
 /// The schedule of the picture: block 1 draws the first ticket, so that block 0 is the last.
 const SEED: u64 = 2;
-
-pub use still::thousands;
 
 const TEMPLATE: &str = include_str!("section.html");
 const SCRIPT: &str = include_str!("section.js");
@@ -44,35 +46,58 @@ fn run<M: Monoid<f32>>(operator: &Operator<M>) -> Result<Picture<M::State, M::An
     Ok(picture::small(operator.op, &values(), SEED)?)
 }
 
-fn draw<M: Monoid<f32>>(operator: &Operator<M>) -> Result<(&'static str, Still)> {
-    Ok((operator.still, still::draw(operator, &run(operator)?)))
+/// An operator's run: what its still's file is called, what that shows, and the still; and what the page's script is given of it.
+type Outcome = (&'static str, String, Drawing, Shown);
+
+fn outcome<M: Monoid<f32>>(operator: &'static Operator<M>) -> Result<Outcome> {
+    let picture = run(operator)?;
+    let (title, still) = still::draw(operator, &picture);
+    Ok((operator.still, title, still, data::shown(operator, &picture)?))
 }
 
-/// A still of each operator, and what its file is called.
-fn stills() -> Result<[(&'static str, Still); 4]> {
-    Ok([draw(&SUM)?, draw(&ARGMAX)?, draw(&MEAN_VARIANCE)?, draw(&LOG_SUM_EXP)?])
+/// The runs of all operators, in the order of the page.
+fn all() -> Result<[Outcome; 4]> {
+    Ok([
+        outcome(&SUM)?,
+        outcome(&ARGMAX)?,
+        outcome(&MEAN_VARIANCE)?,
+        outcome(&LOG_SUM_EXP)?,
+    ])
 }
 
 /// The stills as files: names and texts.
 pub fn pictures() -> Result<Vec<(String, String)>> {
-    let file = |(name, still): (&str, Still)| (name.to_owned(), still.file());
-    Ok(stills()?.into_iter().map(file).collect())
+    let file = |(name, title, still, _): Outcome| (name.to_owned(), still.file("still", &title, still::STYLE, "g"));
+    Ok(all()?.into_iter().map(file).collect())
 }
 
 /// The section of the page.
 pub fn section() -> Result<String> {
-    let (sum, data) = (run(&SUM)?, data::of_all(&values())?);
-    let steps: Vec<String> = data.operators[0].steps.iter().map(words::list_item).collect();
-    let stills = stills()?.map(|(_, still)| format!("<div>\n{}</div>\n", still.inline()));
+    let (mut stills, mut operators) = (String::new(), vec![]);
+    for (_, title, still, shown) in all()? {
+        stills += &format!("<div>\n{}</div>\n", still.inline("still", &title));
+        operators.push(shown);
+    }
+    let step = |ShownStep { told, .. }: &ShownStep| {
+        let [title, text, code] = [&told.title, &told.text, &told.code].map(|text| escape(text));
+        format!("<li><b>{title}.</b> {text} <code>{code}</code></li>\n")
+    };
+    let steps: String = operators[0].steps.iter().map(step).collect();
+    let data = Data {
+        blocks: run(&SUM)?.blocks,
+        warps: picture::WARPS,
+        values: values(),
+        operators,
+    };
     // A slash that follows "<" would end the element that the data lies in.
     let json = serde_json::to_string(&data)?.replace("</", "<\\/");
     let parts = [
         ("{{title}}", TITLE),
-        ("{{len}}", &thousands(sum.len)),
-        ("{{blocks}}", &sum.blocks.to_string()),
-        ("{{warps}}", &picture::WARPS.to_string()),
-        ("{{stills}}", &stills.concat()),
-        ("{{steps}}", &steps.concat()),
+        ("{{len}}", &count(LEN as f64)),
+        ("{{blocks}}", &data.blocks.to_string()),
+        ("{{warps}}", &data.warps.to_string()),
+        ("{{stills}}", &stills),
+        ("{{steps}}", &steps),
         ("{{data}}", &json),
         ("{{script}}", SCRIPT),
     ];

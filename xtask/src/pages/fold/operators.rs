@@ -1,17 +1,15 @@
 //! The operators of the picture: what their states are in words and in numbers.
 
+use serde::Serialize;
 use warpfold_kernels::monoids::{
     Arg, Best, Exponentials, Key, LogSumExp, MeanVariance, Moments2, Monoid, NO_INDEX, Sum,
 };
 
-/// An operator, and how its states are shown.
-pub struct Operator<M: Monoid<f32>> {
-    /// The operator.
-    pub op: M,
+/// What is said of an operator.
+#[derive(Serialize)]
+pub struct About {
     /// Its name, as one writes it in an address.
     pub name: &'static str,
-    /// The file of its still.
-    pub still: &'static str,
     /// Its name for people.
     pub title: &'static str,
     /// What a state is.
@@ -20,25 +18,39 @@ pub struct Operator<M: Monoid<f32>> {
     pub identity: &'static str,
     /// How two states are combined.
     pub combine: &'static str,
+}
+
+/// An operator, and how its states are shown.
+pub struct Operator<M: Monoid<f32>> {
+    pub op: M,
+    /// The file of its still.
+    pub still: &'static str,
+    pub about: About,
     /// Two short lines for a lane's box, each of at most five characters.
     pub short: fn(M::State) -> [String; 2],
     /// The parts of a state, in the order in which they are shown.
     pub fields: fn(M::State) -> Vec<Field>,
-    /// The answer.
     pub answer: fn(M::Answer) -> String,
 }
 
 impl<M: Monoid<f32>> Operator<M> {
     /// A state with all digits.
     pub fn full(&self, state: M::State) -> String {
+        self.lines(state, |field| &field.full).join(", ")
+    }
+
+    /// A state in lines, with the digits of an f32.
+    pub fn wide(&self, state: M::State) -> Vec<String> {
+        self.lines(state, |field| &field.wide)
+    }
+
+    /// The parts of a state, each with its name where there are several.
+    fn lines(&self, state: M::State, number: fn(&Field) -> &String) -> Vec<String> {
         match &(self.fields)(state)[..] {
-            [one] => one.full.clone(),
+            [one] => vec![number(one).clone()],
             fields => {
-                let named: Vec<String> = fields
-                    .iter()
-                    .map(|field| format!("{} {}", field.name, field.full))
-                    .collect();
-                named.join(", ")
+                let named = |field: &Field| format!("{} {}", field.name, number(field));
+                fields.iter().map(named).collect()
             }
         }
     }
@@ -57,21 +69,7 @@ pub struct Field {
 }
 
 impl Field {
-    fn float(name: &'static str, x: f32) -> Self {
-        Self::double(name, x.into()).with_full(digits(x))
-    }
-
-    fn double(name: &'static str, x: f64) -> Self {
-        Self {
-            name,
-            short: short(x),
-            wide: digits(x as f32),
-            full: digits(x),
-        }
-    }
-
-    fn whole(name: &'static str, number: u64) -> Self {
-        let [short, wide, full] = [(); 3].map(|()| number.to_string());
+    fn new(name: &'static str, short: String, wide: String, full: String) -> Self {
         Self {
             name,
             short,
@@ -80,8 +78,16 @@ impl Field {
         }
     }
 
-    fn with_full(self, full: String) -> Self {
-        Self { full, ..self }
+    fn float(name: &'static str, x: f32) -> Self {
+        Self::new(name, short(x.into()), digits(x), digits(x))
+    }
+
+    fn double(name: &'static str, x: f64) -> Self {
+        Self::new(name, short(x), digits(x as f32), digits(x))
+    }
+
+    fn whole(name: &'static str, number: u64) -> Self {
+        Self::new(name, digits(number), digits(number), digits(number))
     }
 }
 
@@ -93,12 +99,14 @@ fn digits(x: impl ToString) -> String {
 /// The sum.
 pub const SUM: Operator<Sum> = Operator {
     op: Sum,
-    name: "sum",
     still: "fold-sum.svg",
-    title: "sum",
-    state: "one f32: the sum so far",
-    identity: "−0.0",
-    combine: "a + b",
+    about: About {
+        name: "sum",
+        title: "sum",
+        state: "one f32: the sum so far",
+        identity: "−0.0",
+        combine: "a + b",
+    },
     short: |sum| [short(sum.into()), String::new()],
     fields: |sum| vec![Field::float("sum", sum)],
     answer: |sum| sum.to_string(),
@@ -107,33 +115,34 @@ pub const SUM: Operator<Sum> = Operator {
 /// The index of the largest.
 pub const ARGMAX: Operator<Arg> = Operator {
     op: Arg::LARGEST,
-    name: "argmax",
     still: "fold-argmax.svg",
-    title: "argmax",
-    state: "the best value so far, and its index",
-    identity: "no element",
-    combine: "the one of the larger value; of equals, that of the lower index",
+    about: About {
+        name: "argmax",
+        title: "argmax",
+        state: "the best value so far, and its index",
+        identity: "no element",
+        combine: "the one of the larger value; of equals, that of the lower index",
+    },
     short: |best| [short(value(best).into()), best.place.to_string()],
     fields: |best| vec![Field::float("value", value(best)), Field::whole("index", best.place)],
-    answer: |index| {
-        if index == NO_INDEX {
-            "none".to_owned()
-        } else {
-            format!("index {index}")
-        }
+    answer: |index| match index {
+        NO_INDEX => "none".to_owned(),
+        index => format!("index {index}"),
     },
 };
 
 /// Mean and variance.
 pub const MEAN_VARIANCE: Operator<MeanVariance> = Operator {
     op: MeanVariance { correction: 1.0 },
-    name: "mean-variance",
     still: "fold-moments.svg",
-    title: "mean and variance",
-    state: "how many elements (n), their mean, and m2, the sum of squared deviations from it (Welford)",
-    identity: "n = 0",
-    combine: "n = a.n + b.n; d = b.mean − a.mean; mean = a.mean + d · b.n / n; m2 = a.m2 + b.m2 + d² · a.n · b.n / n \
-              (Chan, Golub, LeVeque)",
+    about: About {
+        name: "mean-variance",
+        title: "mean and variance",
+        state: "how many elements (n), their mean, and m2, the sum of squared deviations from it (Welford)",
+        identity: "n = 0",
+        combine: "n = a.n + b.n; d = b.mean − a.mean; mean = a.mean + d · b.n / n; m2 = a.m2 + b.m2 + d² · a.n · b.n / n \
+                  (Chan, Golub, LeVeque)",
+    },
     short: |moments: Moments2| [short(moments.mean), format!("n{}", moments.count)],
     fields: |moments: Moments2| {
         vec![
@@ -148,12 +157,14 @@ pub const MEAN_VARIANCE: Operator<MeanVariance> = Operator {
 /// The logarithm of a sum of exponentials.
 pub const LOG_SUM_EXP: Operator<LogSumExp> = Operator {
     op: LogSumExp,
-    name: "log-sum-exp",
     still: "fold-log-sum-exp.svg",
-    title: "log-sum-exp",
-    state: "the largest element (max), and the sum of exp(x) relative to the power of two of exp(max)",
-    identity: "max = −∞, sum = 0",
-    combine: "max = the larger max; sum = its sum + the other sum · a power of two",
+    about: About {
+        name: "log-sum-exp",
+        title: "log-sum-exp",
+        state: "the largest element (max), and the sum of exp(x) relative to the power of two of exp(max)",
+        identity: "max = −∞, sum = 0",
+        combine: "max = the larger max; sum = its sum + the other sum · a power of two",
+    },
     short: |sums: Exponentials| [short(sums.max.into()), format!("×{}", short(sums.sum.into()))],
     fields: |sums: Exponentials| vec![Field::float("max", sums.max), Field::float("sum", sums.sum)],
     answer: |answer| answer.to_string(),

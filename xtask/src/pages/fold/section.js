@@ -14,19 +14,15 @@ let [cells, spots, layers] = [[], [], {}];
 const HINT = "Point at a lane or a slot, or tap it, to see what it holds and where that came from.";
 const KEYS = "Keys: ← and → step, space plays; with Shift, arrows go from lane to lane.";
 
-function node(name, attributes = {}, text) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+// Elements: of a drawing, and of the page.
+function filled(made, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
+  made.append(...children);
   return made;
 }
-
-function html(name, text, className) {
-  const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
-  if (className) made.className = className;
-  return made;
-}
+const node = (name, attributes, ...children) => filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+const html = (name, attributes, ...children) => filled(document.createElement(name), attributes, children);
+const row = (key, values, attributes = {}) => html("tr", {}, html("th", { class: "key" }, key), ...values.map((value) => html("td", attributes, value)));
 
 // What all places hold after each step: what it is, which lanes' elements it covers, where it came from, and in which step.
 function boards(operator) {
@@ -60,23 +56,19 @@ function hue([first, last]) {
   return within ? 20 + (140 * ((first % LANES) + (last % LANES))) / (LANES - 1) : 20 + (140 * (first + last)) / (lanes - 1);
 }
 
-// The two lines of a box, and all of what it holds.
-function lines(operator, place, entry) {
-  if (!entry) return ["", ""];
-  const { held } = entry;
-  if (held.elements || held.columns) return ["", ""];
-  if (held.count !== undefined) return [String(held.count), ""];
-  if (place === answerPlace) return [operator.answer, ""];
-  const [first, second, full] = operator.states[held.state];
-  return !isLane(place) && full.length < spots[place].w / 6.8 ? [full, ""] : [first, second];
-}
-
-function full(operator, place, entry) {
-  const { held } = entry;
+// All of what a place holds, and the two lines of its box.
+function full(operator, place, { held }) {
   if (held.elements) return `${held.elements.reduce((sum, [, count]) => sum + count, 0)} elements`;
   if (held.columns) return `${held.columns.length} columns' states`;
-  if (held.state === undefined) return lines(operator, place, entry).join(" ");
+  if (held.count !== undefined) return `${held.count} `;
   return place === answerPlace ? operator.answer : operator.states[held.state][2];
+}
+
+function lines(operator, place, entry) {
+  if (!entry || entry.held.elements || entry.held.columns) return ["", ""];
+  const all = full(operator, place, entry).trim();
+  const isWhole = entry.held.count !== undefined || place === answerPlace || (!isLane(place) && all.length < spots[place].w / 6.8);
+  return isWhole ? [all, ""] : operator.states[entry.held.state];
 }
 
 // A lane's elements as eight rows of four, or what its columns came to as four bars.
@@ -93,62 +85,56 @@ function layout(width) {
   const columns = width >= 1000 ? 32 : width >= 620 ? 16 : 8;
   const side = columns === 32 ? 6 : 26;
   const pitch = (width - 2 * side) / columns;
-  const [high, arcs] = [32, columns === 32 ? 50 : columns === 16 ? 30 : 22];
-  const [at, labels, panels] = [[], [], []];
-  let y = 4;
+  const plan = { width, columns, high: 32, isNarrow: width < 620, y: 4, at: [], labels: [], panels: [] };
   for (let block = 0; block < data.blocks; block++) {
-    const top = y;
-    labels.push([10, y + 17, `Block ${block}`]);
-    y += 22;
+    const top = plan.y;
+    plan.labels.push([10, top + 17, `Block ${block}`]);
+    plan.y += 22;
     for (let warp = 0; warp < data.warps; warp++) {
-      labels.push([10, y + 13, `warp ${warp}`, "quiet"]);
-      if (columns !== 32) y += 8;
-      for (let row = 0; row < LANES / columns; row++) {
-        y += arcs;
-        for (let column = 0; column < columns; column++) {
-          const lane = row * columns + column;
-          at[block * perBlock + warp * LANES + lane] = { x: side + column * pitch + 1, y, w: pitch - 2, h: high };
-        }
-        y += high;
+      plan.labels.push([10, plan.y + 13, `warp ${warp}`, "quiet"]);
+      if (columns !== 32) plan.y += 8;
+      for (let lane = 0; lane < LANES; lane++) {
+        if (lane % columns === 0) plan.y += { 32: 50, 16: 30, 8: 22 }[columns] + (lane ? plan.high : 0);
+        plan.at[block * perBlock + warp * LANES + lane] = { x: side + (lane % columns) * pitch + 1, y: plan.y, w: pitch - 2, h: plan.high };
       }
-      y += 6;
+      plan.y += plan.high + 6;
     }
-    const bar = y + 2;
-    y += 26;
-    const size = Math.min(190, (width - 32) / data.warps - 8);
-    labels.push([10, y + 12, `shared memory of block ${block}`, "quiet"]);
-    const offset = width >= 620 ? 190 : 10;
-    if (offset === 10) y += 18;
-    for (let slot = 0; slot < data.warps; slot++) {
-      at[lanes + block * data.warps + slot] = { x: offset + slot * (size + 8), y: y - (offset === 10 ? 0 : 8), w: size, h: high };
-    }
-    y += offset === 10 ? 40 : 32;
-    panels.push({ y: top, h: y - top, bar });
-    y += 22;
+    const bar = plan.y + 2;
+    layoutShared(plan, block);
+    plan.panels.push({ y: top, h: plan.y - top, bar });
+    plan.y += 22;
   }
-  const plan = { width, columns, at, labels, panels };
-  return { ...plan, height: layoutGlobal(plan, y, high) + 4 };
+  layoutGlobal(plan);
+  return plan;
 }
 
-// Global memory, below the blocks; gives where it ends.
-function layoutGlobal({ width, at, labels, panels }, y, high) {
-  const top = y;
-  labels.push([10, y + 17, "Global memory"]);
-  y += 42;
-  const narrow = width < 620;
-  const size = narrow ? (width - 32) / 2 : 190;
-  const put = (place, x, y, w, label) => {
-    at[place] = { x, y, w, h: high };
-    labels.push([x, y - 4, label, "quiet"]);
+// Shared memory, below a block's warps.
+function layoutShared(plan, block) {
+  const size = Math.min(190, (plan.width - 32) / data.warps - 8);
+  plan.labels.push([10, plan.y + 38, `shared memory of block ${block}`, "quiet"]);
+  const [x, y] = plan.isNarrow ? [10, plan.y + 44] : [190, plan.y + 18];
+  for (let slot = 0; slot < data.warps; slot++) plan.at[lanes + block * data.warps + slot] = { x: x + slot * (size + 8), y, w: size, h: plan.high };
+  plan.y = y + 40;
+}
+
+// Global memory, below the blocks.
+function layoutGlobal(plan) {
+  const { y: top, isNarrow, width } = plan;
+  plan.labels.push([10, top + 17, "Global memory"]);
+  let y = top + 42;
+  const size = isNarrow ? (width - 32) / 2 : 190;
+  const put = (place, x, w, label) => {
+    plan.at[place] = { x, y, w, h: plan.high };
+    plan.labels.push([x, y - 4, label, "quiet"]);
   };
-  for (let slot = 0; slot < data.blocks; slot++) put(firstSlot + slot, 10 + slot * (size + 10), y, size, `slot of block ${slot}`);
-  if (narrow) y += 52;
-  const x = narrow ? 10 : 10 + data.blocks * (size + 10);
-  put(tickets, x, y, 80, "tickets");
-  put(answerPlace, x + 90, y, width - x - 100, "answer");
-  y += high + 10;
-  panels.push({ y: top, h: y - top });
-  return y;
+  for (let slot = 0; slot < data.blocks; slot++) put(firstSlot + slot, 10 + slot * (size + 10), size, `slot of block ${slot}`);
+  if (isNarrow) y += 52;
+  const x = isNarrow ? 10 : 10 + data.blocks * (size + 10);
+  put(tickets, x, 80, "tickets");
+  put(answerPlace, x + 90, width - x - 100, "answer");
+  y += plan.high + 10;
+  plan.panels.push({ y: top, h: y - top });
+  plan.height = y + 4;
 }
 
 function build() {
@@ -156,33 +142,24 @@ function build() {
   const plan = layout(width);
   spots = plan.at;
   spots.columns = plan.columns;
-  const svg = node("svg", { viewBox: `0 0 ${width} ${plan.height}`, role: "group", "aria-label": "Lanes and memory" });
-  const marker = (id, colour) => {
-    const made = node("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 5.5, markerHeight: 5.5, orient: "auto-start-reverse", markerUnits: "userSpaceOnUse" });
-    made.append(node("path", { d: "M0 0L8 4L0 8z", fill: colour }));
-    return made;
-  };
-  const defs = node("defs");
-  defs.append(marker("head", "var(--arrow)"), marker("head-chosen", "var(--accent)"));
-  svg.append(defs);
-  plan.panels.forEach(({ y, h }) => svg.append(node("rect", { class: "panel", x: 1, y, width: width - 2, height: h, rx: 8 })));
-  plan.labels.forEach(([x, y, text, kind]) => svg.append(node("text", { x, y, class: kind ?? "" }, text)));
-  layers = { bars: node("g"), cells: node("g"), arrows: node("g"), chosen: node("g") };
-  for (const { bar } of plan.panels) if (bar) layers.bars.append(node("line", { class: "barrier", x1: 10, x2: width - 10, y1: bar, y2: bar }));
+  const marker = (id, fill) => node("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 5.5, markerHeight: 5.5, orient: "auto-start-reverse", markerUnits: "userSpaceOnUse" }, node("path", { d: "M0 0L8 4L0 8z", fill }));
   cells = spots.map(({ x, y, w, h }, place) => {
-    const cell = node("g", { class: "cell", tabindex: place === (view.chosen ?? 0) ? 0 : -1, role: "button" });
-    cell.append(node("rect", { x, y, width: w, height: h, rx: 4 }));
-    cell.append(node("text", { class: "value", x: x + w / 2, y: y + 14 }), node("text", { class: "value second", x: x + w / 2, y: y + 26 }));
-    cell.append(node("path", { class: "dots" }));
+    const cell = node("g", { class: "cell", tabindex: place === (view.chosen ?? 0) ? 0 : -1, role: "button" },
+      node("rect", { x, y, width: w, height: h, rx: 4 }),
+      node("text", { class: "value", x: x + w / 2, y: y + 14 }), node("text", { class: "value second", x: x + w / 2, y: y + 26 }),
+      node("path", { class: "dots" }));
     cell.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && choose(place));
-    cell.addEventListener("click", () => choose(place));
-    cell.addEventListener("focus", () => choose(place));
+    for (const event of ["click", "focus"]) cell.addEventListener(event, () => choose(place));
     cell.addEventListener("keydown", (event) => move(event, place));
-    layers.cells.append(cell);
     return cell;
   });
-  svg.append(layers.bars, layers.arrows, layers.cells, layers.chosen);
-  $("board").replaceChildren(svg);
+  const bars = plan.panels.filter(({ bar }) => bar).map(({ bar }) => node("line", { class: "barrier", x1: 10, x2: width - 10, y1: bar, y2: bar }));
+  layers = { bars: node("g", {}, ...bars), arrows: node("g", {}), cells: node("g", {}, ...cells), chosen: node("g", {}) };
+  $("board").replaceChildren(node("svg", { viewBox: `0 0 ${width} ${plan.height}`, role: "group", "aria-label": "Lanes and memory" },
+    node("defs", {}, marker("head", "var(--arrow)"), marker("head-chosen", "var(--accent)")),
+    ...plan.panels.map(({ y, h }) => node("rect", { class: "panel", x: 1, y, width: width - 2, height: h, rx: 8 })),
+    ...plan.labels.map(([x, y, text, kind]) => node("text", { x, y, class: kind ?? "" }, text)),
+    ...Object.values(layers)));
   show();
 }
 
@@ -201,23 +178,18 @@ function move(event, place) {
 function arrow(from, to, kind, both) {
   const [a, b] = [spots[from], spots[to]];
   const [ax, bx] = [a.x + a.w / 2, b.x + b.w / 2];
-  let d;
   if (a.y === b.y && isLane(from) && isLane(to)) {
-    const rise = Math.min(spots.columns === 32 ? 46 : spots.columns === 16 ? 26 : 20, 9 + Math.abs(ax - bx) / 12);
-    d = `M${ax} ${a.y - 1}C${ax} ${a.y - rise * 1.3} ${bx} ${b.y - rise * 1.3} ${bx} ${b.y - 1}`;
-  } else {
-    const [start, end] = b.y > a.y ? [a.y + a.h, b.y - 1] : [a.y, b.y + b.h + 1];
-    const bend = (end - start) / 2;
-    d = `M${ax} ${start}C${ax} ${start + bend} ${bx} ${end - bend} ${bx} ${end}`;
+    const rise = 1.3 * Math.min({ 32: 46, 16: 26, 8: 20 }[spots.columns], 9 + Math.abs(ax - bx) / 12);
+    return path(`M${ax} ${a.y - 1}C${ax} ${a.y - rise} ${bx} ${b.y - rise} ${bx} ${b.y - 1}`, kind, both);
   }
-  return path(d, kind, both);
+  const [start, end] = b.y > a.y ? [a.y + a.h, b.y - 1] : [a.y, b.y + b.h + 1];
+  const bend = (end - start) / 2;
+  return path(`M${ax} ${start}C${ax} ${start + bend} ${bx} ${end - bend} ${bx} ${end}`, kind, both);
 }
 
 function path(d, kind, both) {
   const head = kind.includes("chosen") ? "url(#head-chosen)" : "url(#head)";
-  const made = node("path", { class: `arrow ${kind}`, d, "marker-end": head, ...(both ? { "marker-start": head } : {}) });
-  made.setAttribute("pathLength", 100);
-  return made;
+  return node("path", { class: `arrow ${kind}`, d, "marker-end": head, ...(both ? { "marker-start": head } : {}), pathLength: 100 });
 }
 
 // A shuffle between rows of lanes: every lane of a row with the one above or below, so one arrow at the side stands for all.
@@ -232,16 +204,12 @@ function between(upper, lower) {
 function drawArrows(step) {
   layers.arrows.replaceChildren();
   for (const [place, , from] of step.changes) {
-    for (const source of from) {
-      if (source === place) continue;
+    for (const source of from.filter((source) => source !== place)) {
       const pair = isLane(place) && isLane(source);
       const mutual = pair && step.changes.some(([other, , sources]) => other === source && sources.includes(place));
       if (mutual && source < place) continue;
-      if (mutual && spots[source].y !== spots[place].y) {
-        if (place % spots.columns === 0) layers.arrows.append(between(place, source));
-      } else {
-        layers.arrows.append(arrow(source, place, pair ? "" : "big", mutual));
-      }
+      if (!mutual || spots[source].y === spots[place].y) layers.arrows.append(arrow(source, place, pair ? "" : "big", mutual));
+      else if (place % spots.columns === 0) layers.arrows.append(between(place, source));
     }
   }
 }
@@ -249,20 +217,19 @@ function drawArrows(step) {
 function show() {
   const operator = data.operators[view.operator];
   const step = operator.steps[view.step];
-  const board = operator.boards[view.step];
   const changed = new Set(step.changes.map(([place]) => place));
   const used = new Set(step.changes.flatMap(([, , from]) => from));
   cells.forEach((cell, place) => {
-    const entry = board[place];
-    const rest = !changed.has(place) && !used.has(place);
-    const waits = step.waits && changed.has(place);
-    cell.setAttribute("class", ["cell", entry?.held.state !== undefined && operator.states[entry.held.state][0] !== "id" && "set", rest && "rest", !rest && !waits && changed.has(place) && "new", waits && "waits"].filter(Boolean).join(" "));
+    const entry = operator.boards[view.step][place];
+    const isSet = entry?.held.state !== undefined && operator.states[entry.held.state][0] !== "id";
+    const isNew = changed.has(place);
+    const classes = ["cell", isSet && "set", !isNew && !used.has(place) && "rest", isNew && (step.waits ? "waits" : "new")];
+    cell.setAttribute("class", classes.filter(Boolean).join(" "));
     if (entry) cell.style.setProperty("--hue", hue(entry.covers));
-    const [first, second] = lines(operator, place, entry);
-    cell.children[1].textContent = first;
-    cell.children[2].textContent = second;
-    cell.children[3].setAttribute("d", isLane(place) ? dots(spots[place], entry) : "");
-    cell.children[1].setAttribute("y", spots[place].y + (second ? 14 : 20));
+    const [, value, second, dotted] = cell.children;
+    [value.textContent, second.textContent] = lines(operator, place, entry);
+    dotted.setAttribute("d", isLane(place) ? dots(spots[place], entry) : "");
+    value.setAttribute("y", spots[place].y + (second.textContent ? 14 : 20));
     cell.setAttribute("aria-label", `${name(place)}: ${entry ? full(operator, place, entry) : "empty"}`);
   });
   layers.bars.setAttribute("visibility", step.waits ? "visible" : "hidden");
@@ -270,11 +237,7 @@ function show() {
   const [title, text, code] = $("step").children;
   [title.textContent, text.textContent, code.textContent] = [step.title, step.text, step.code];
   const about = [["A state", operator.state], ["Identity", operator.identity], ["Combined", operator.combine]];
-  $("about").replaceChildren(...about.map(([key, value]) => {
-    const line = html("div");
-    line.append(html("b", `${key}: `), value);
-    return line;
-  }));
+  $("about").replaceChildren(...about.map(([key, value]) => html("div", {}, html("b", {}, `${key}: `), value)));
   [...$("operators").children].forEach((button, number) => button.setAttribute("aria-pressed", number === view.operator));
   $("slider").max = operator.steps.length - 1;
   $("slider").value = view.step;
@@ -291,66 +254,55 @@ const choose = (place) => ((view.chosen = place), detail());
 // What the chosen place holds, and where from.
 function detail() {
   const panel = $("detail");
+  const operator = data.operators[view.operator];
+  const place = view.chosen;
   panel.replaceChildren();
   layers.chosen.replaceChildren();
   cells.forEach((cell) => cell.classList.remove("chosen", "source"));
-  if (view.chosen === null) {
-    return panel.append(html("p", HINT), html("p", KEYS, "fold-keys"));
-  }
-  const operator = data.operators[view.operator];
-  const place = view.chosen;
+  if (place === null) return panel.append(html("p", {}, HINT), html("p", { class: "fold-keys" }, KEYS));
   const entry = operator.boards[view.step][place];
   cells[place].classList.add("chosen");
-  panel.append(html("h3", name(place)));
-  if (!entry) return panel.append(html("p", "Empty so far."));
-  const before = entry.step > 0 ? operator.boards[entry.step - 1] : [];
-  const table = html("table");
-  const row = (key, value) => {
-    table.append(html("tr"));
-    table.lastChild.append(html("th", key, "key"), html("td", value, "key"));
-  };
-  if (entry.held.elements || entry.held.columns) {
-    elements(panel, operator, place, entry);
-  } else {
-    if (entry.from.length === 2) entry.from.forEach((source, i) => row(`${i ? "and" : "combined:"} ${name(source)}`, full(operator, source, before[source])));
-    else if (entry.held.columns === undefined && before[entry.from[0]]?.held.columns) {
-      before[entry.from[0]].held.columns.forEach((state, i) => row(`column ${i}`, operator.states[state][2]));
-    } else if (entry.held.count !== undefined) row("drawn by", name(entry.from[0]));
-    else row("from", `${name(entry.from[0])}: ${full(operator, entry.from[0], before[entry.from[0]])}`);
-    row("holds", full(operator, place, entry));
-    row("since", `step ${entry.step + 1}: ${operator.steps[entry.step].title}`);
-  }
-  panel.append(table);
+  panel.append(html("h3", {}, name(place)));
+  if (!entry) return panel.append(html("p", {}, "Empty so far."));
+  if (entry.held.elements || entry.held.columns) elements(panel, operator, place, entry);
+  panel.append(html("table", {}, ...(entry.held.elements || entry.held.columns ? [] : origin(operator, place, entry))));
   entry.from.filter((source) => source !== place).forEach((source) => {
     cells[source].classList.add("source");
     layers.chosen.append(arrow(source, place, entry.step === view.step ? "chosen" : "chosen past", false));
   });
 }
 
+// What a place holds that is one state or a count, and what it is of.
+function origin(operator, place, { held, from, step }) {
+  const before = step > 0 ? operator.boards[step - 1] : [];
+  const columns = before[from[0]]?.held.columns;
+  const of = (source) => full(operator, source, before[source]);
+  const origins = () => {
+    if (from.length === 2) return from.map((source, i) => [`${i ? "and" : "combined:"} ${name(source)}`, of(source)]);
+    if (columns) return columns.map((state, i) => [`column ${i}`, operator.states[state][2]]);
+    return [held.count !== undefined ? ["drawn by", name(from[0])] : ["from", `${name(from[0])}: ${of(from[0])}`]];
+  };
+  const holds = [["holds", full(operator, place, { held })], ["since", `step ${step + 1}: ${operator.steps[step].title}`]];
+  return [...origins(), ...holds].map(([key, value]) => row(key, [value], { class: "key" }));
+}
+
 // A lane's elements, row by row, and the states of their columns.
 function elements(panel, operator, place, entry) {
   const vectors = entry.held.elements ?? operator.boards[0][place].held.elements;
-  if (vectors.length === 0) panel.append(html("p", "No elements: it is past the end of the array, and folds to the identity."));
-  const table = html("table");
-  const row = (key, values) => {
-    table.append(html("tr"));
-    table.lastChild.append(html("th", key, "key"), ...values.map((value) => html("td", value)));
-  };
-  for (const [at, count] of vectors) {
-    row(`${at} to ${at + count - 1}`, data.values.slice(at, at + count).map((value) => value.toFixed(2).replace("-", "−")));
-  }
-  if (entry.held.columns) row("column's state", entry.held.columns.map((state) => operator.states[state][2]));
-  const scroll = html("div", undefined, "scroll");
-  scroll.append(table);
-  panel.append(scroll);
+  if (vectors.length === 0) panel.append(html("p", {}, "No elements: it is past the end of the array, and folds to the identity."));
+  const values = ([at, count]) => data.values.slice(at, at + count).map((value) => value.toFixed(2).replace("-", "−"));
+  const rows = vectors.map((vector) => row(`${vector[0]} to ${vector[0] + vector[1] - 1}`, values(vector)));
+  if (entry.held.columns) rows.push(row("column's state", entry.held.columns.map((state) => operator.states[state][2])));
+  panel.append(html("div", { class: "scroll" }, html("table", {}, ...rows)));
 }
 
 function go(step) {
-  view.step = Math.max(0, Math.min(data.operators[view.operator].steps.length - 1, step));
-  history.replaceState(null, "", `#fold-${data.operators[view.operator].name}-${view.step + 1}`);
+  const { name, steps } = data.operators[view.operator];
+  view.step = Math.max(0, Math.min(steps.length - 1, step));
+  history.replaceState(null, "", `#fold-${name}-${view.step + 1}`);
   show();
   // Where not all fits the window, what a late step is about.
-  const { changes } = data.operators[view.operator].steps[view.step];
+  const { changes } = steps[view.step];
   if (spots.columns === 8 && changes.length < LANES) cells[changes[0][0]].scrollIntoView({ block: "center" });
 }
 
@@ -371,12 +323,11 @@ function play() {
 }
 
 function start() {
-  data.operators.forEach((operator, number) => {
-    const button = html("button", operator.title);
-    button.type = "button";
+  $("operators").append(...data.operators.map((operator, number) => {
+    const button = html("button", { type: "button" }, operator.title);
     button.addEventListener("click", () => ((view.operator = number), go(view.step)));
-    $("operators").append(button);
-  });
+    return button;
+  }));
   $("back").addEventListener("click", () => (stop(), go(view.step - 1)));
   $("forward").addEventListener("click", () => (stop(), go(view.step + 1)));
   $("slider").addEventListener("input", () => (stop(), go(Number($("slider").value))));
@@ -393,42 +344,16 @@ function start() {
   if (operator >= 0) section.scrollIntoView();
   let width = innerWidth;
   addEventListener("resize", () => innerWidth !== width && ((width = innerWidth), build()));
-  if (location.hash === "#fold-check") check();
 }
 
 // Arrows step and space plays, while the focus is here and on nothing that takes the key itself.
 function keys(event) {
   if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || !$("live").contains(event.target)) return;
   const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (by) {
-    stop();
-    go(view.step + by);
-  } else if (event.key === " " && event.target.tagName !== "BUTTON") {
-    play();
-  } else {
-    return;
-  }
+  if (by) (stop(), go(view.step + by));
+  else if (event.key === " " && event.target.tagName !== "BUTTON") play();
+  else return;
   event.preventDefault();
-}
-
-// For a test: goes through all steps of all operators, chooses every place in each, and uses the keys.
-function check() {
-  let steps = 0;
-  data.operators.forEach((operator, number) => {
-    view.operator = number;
-    operator.steps.forEach((_, step) => {
-      go(step);
-      cells.forEach((_, place) => choose(place));
-      steps += 1;
-    });
-  });
-  const press = (target, key) => (target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true })), view.step);
-  go(3);
-  const pressed = [press($("board"), "ArrowRight"), press(cells[7], "ArrowRight"), press($("slider"), "ArrowLeft"), press(document.body, "ArrowRight")];
-  press(cells[7], " ");
-  const plays = view.timer !== null;
-  press(cells[7], " ");
-  Object.assign(document.documentElement.dataset, { checked: steps, pressed, plays, stopped: view.timer === null });
 }
 
 start();

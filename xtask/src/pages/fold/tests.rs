@@ -1,18 +1,11 @@
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
-
 use warpfold_emulator::{
     Thread,
     picture::{Held, Place, Stage, WARPS},
     reduce_small,
 };
-use warpfold_kernels::{monoids::Words, tree::LANES};
+use warpfold_kernels::tree::LANES;
 
 use super::*;
-use crate::{pages::site, setup};
 
 #[test]
 fn block_0_is_the_last() {
@@ -56,11 +49,8 @@ fn the_section_stands_alone() {
 fn its_rules_are_its_own() {
     for rule in STYLES.concat().lines().filter(|line| line.contains('{')) {
         let (selectors, _) = rule.split_once('{').unwrap();
-        let is_own = |selector: &str| {
-            [".still", "#fold", ".fold", "@"]
-                .iter()
-                .any(|own| selector.starts_with(own))
-        };
+        let own = [".still", "#fold", ".fold", "@"];
+        let is_own = |selector: &str| own.iter().any(|own| selector.starts_with(own));
         assert!(selectors.split(',').map(str::trim).all(is_own), "{rule}");
     }
 }
@@ -68,19 +58,17 @@ fn its_rules_are_its_own() {
 /// The texts of a still's groups of a class, in order.
 fn texts(still: &str, class: &str) -> Vec<String> {
     let begin = format!("<g class=\"{class}\">");
-    let groups = still
-        .split(&begin)
-        .skip(1)
-        .filter_map(|group| group.split("</g>").next());
+    let groups = still.split(&begin).skip(1);
+    let groups = groups.filter_map(|group| group.split("</g>").next());
     let texts = groups.flat_map(|group| group.split("</text>"));
     let texts = texts.filter_map(|text| Some(text.rsplit_once('>')?.1.trim().to_owned()));
     texts.filter(|text| !text.is_empty()).collect()
 }
 
 /// What a still shows is what lanes that begin with the emulator's states come to, folded here once more.
-fn check_still<M: Monoid<f32>>(operator: &Operator<M>) {
-    let (name, still) = draw(operator).unwrap();
-    let (picture, file) = (run(operator).unwrap(), still.file());
+fn check_still<M: Monoid<f32>>(operator: &'static Operator<M>) {
+    let (name, title, still, _) = outcome(operator).unwrap();
+    let (picture, file) = (run(operator).unwrap(), still.inline("still", &title));
     let op = operator.op;
     let step = picture.steps.iter().find(|step| step.stage == Stage::Lane).unwrap();
     let state = |block: u32, thread: u32| {
@@ -93,9 +81,8 @@ fn check_still<M: Monoid<f32>>(operator: &Operator<M>) {
     let mut warps = vec![];
     let mut shown = vec![];
     for warp in 0..picture.blocks * WARPS {
-        let mut lanes: Vec<M::State> = (0..LANES)
-            .map(|lane| state(warp / WARPS, warp % WARPS * LANES + lane))
-            .collect();
+        let first = |lane| state(warp / WARPS, warp % WARPS * LANES + lane);
+        let mut lanes: Vec<M::State> = (0..LANES).map(first).collect();
         for round in 0..=5 {
             if warp == 0 {
                 let short = |state: &M::State| (operator.fields)(*state).into_iter().map(|field| field.short);
@@ -115,8 +102,7 @@ fn check_still<M: Monoid<f32>>(operator: &Operator<M>) {
     let blocks: Vec<M::State> = warps.chunks(2).map(|pair| op.combine(pair[0], pair[1])).collect();
     let all = op.combine(blocks[0], blocks[1]);
     let plain = reduce_small(op, &values(), 0, WARPS * LANES, SEED + 1).unwrap();
-    let words = |state: M::State| -> Vec<u32> { (0..M::State::COUNT).map(|i| state.word(i)).collect() };
-    assert_eq!(words(all), words(plain.state), "{name}");
+    assert_eq!(data::bits(all), data::bits(plain.state), "{name}");
     let wide = texts(&file, "v").concat();
     for state in warps.iter().chain(&blocks) {
         for field in (operator.fields)(*state) {
@@ -133,48 +119,4 @@ fn stills_are_what_the_emulator_gives() {
     check_still(&ARGMAX);
     check_still(&MEAN_VARIANCE);
     check_still(&LOG_SUM_EXP);
-}
-
-/// What the page is once its script has run, and what the browser said of it.
-fn opened(browser: &Path, page: &Path, folder: &Path) -> (String, String) {
-    let output = Command::new(browser)
-        .args([
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--enable-logging=stderr",
-        ])
-        .args(["--virtual-time-budget=60000", "--timeout=60000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-        .arg(format!("file://{}#fold-check", page.display()))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&output.stdout), text(&output.stderr))
-}
-
-#[test]
-fn a_browser_goes_through_all_steps() {
-    let Some(browser) = setup::browser() else {
-        println!("skipped: no browser on PATH");
-        return;
-    };
-    let folder = std::env::temp_dir().join(format!("warpfold-fold-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let page = folder.join("index.html");
-    fs::write(&page, site::page(&[], &section().unwrap())).unwrap();
-    let (shown, said) = opened(&browser, &page, &folder);
-    let _ = fs::remove_dir_all(&folder);
-    let complaints: Vec<&str> = said.lines().filter(|line| line.contains(":CONSOLE")).collect();
-    assert!(complaints.is_empty(), "{complaints:#?}");
-    // Four operators of 17 steps. Keys work on the board, in a lane and on the slider, and not outside the section.
-    for done in [
-        "data-checked=\"68\"",
-        "data-pressed=\"4,5,4,4\"",
-        "data-plays=\"true\"",
-        "data-stopped=\"true\"",
-    ] {
-        assert!(shown.contains(done), "the script did not come to {done}");
-    }
 }

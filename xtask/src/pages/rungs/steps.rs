@@ -1,7 +1,7 @@
 //! The steps of a launch, from its events: what threads do at the same place of the program is one step.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     ops::Range,
     panic::Location,
 };
@@ -43,7 +43,7 @@ pub struct Step {
 }
 
 /// A place of the program, as a thread comes to it: the barriers before it, the line, how often since the barrier.
-type Place = (u32, &'static Location<'static>, u32);
+type Place = (usize, &'static Location<'static>, usize);
 
 /// What a thread does at a place, and when: the number of the event.
 struct Doing {
@@ -72,30 +72,28 @@ fn kind(event: &Event) -> Option<(Kind, &'static str, usize)> {
 /// What each thread does, one after the other.
 fn of_threads(events: &[Event]) -> BTreeMap<Thread, Vec<Doing>> {
     let mut threads: BTreeMap<Thread, Vec<Doing>> = BTreeMap::new();
-    let mut barriers: HashMap<Thread, u32> = HashMap::new();
-    let mut turns: HashMap<(Thread, u32, &Location), u32> = HashMap::new();
     for (when, event) in events.iter().enumerate() {
         let Some((kind, buffer, word)) = kind(event) else {
             continue;
         };
         let doings = threads.entry(event.who).or_default();
-        let barriers = barriers.entry(event.who).or_default();
         if let (Kind::Load { .. }, Some(last)) = (kind, doings.last_mut())
             && (last.place.1, last.buffer, last.word) == (event.line, buffer, word)
         {
             last.kind = Kind::Poll;
             continue;
         }
-        let turn = turns.entry((event.who, *barriers, event.line)).or_default();
+        let count = |is: &dyn Fn(&Doing) -> bool| doings.iter().filter(|doing| is(doing)).count();
+        let barriers = count(&|doing| doing.kind == Kind::Barrier);
+        let turn = count(&|doing| (doing.place.0, doing.place.1) == (barriers, event.line));
+        let place = (barriers, event.line, turn);
         doings.push(Doing {
-            place: (*barriers, event.line, *turn),
+            place,
             kind,
             buffer,
             word,
             when,
         });
-        *turn += 1;
-        *barriers += u32::from(kind == Kind::Barrier);
     }
     threads
 }
@@ -125,10 +123,15 @@ pub fn of(events: &[Event]) -> Vec<Step> {
     let threads = of_threads(events);
     let mut steps = vec![];
     for (number, place) in places(&threads).iter().enumerate() {
-        let mut doings: Vec<(Thread, &Doing)> = threads
-            .iter()
-            .filter_map(|(who, doings)| Some((*who, doings.iter().find(|doing| doing.place == *place)?)))
-            .collect();
+        let mut doings: Vec<(Thread, &Doing)> = vec![];
+        for (who, theirs) in &threads {
+            doings.extend(
+                theirs
+                    .iter()
+                    .find(|doing| doing.place == *place)
+                    .map(|doing| (*who, doing)),
+            );
+        }
         doings.sort_by_key(|(_, doing)| doing.when);
         let (_, first) = doings[0];
         let polled = doings.iter().any(|(_, doing)| doing.kind == Kind::Poll);

@@ -13,36 +13,30 @@ fn line() -> &'static Location<'static> {
     Location::caller()
 }
 
-const fn load(at: usize) -> Did {
+/// What a thread does at a line.
+fn event(thread: u32, line: &'static Location<'static>, did: Did) -> Event {
+    let who = Thread { block: 0, thread };
+    Event { who, line, did }
+}
+
+fn load(at: usize) -> Did {
+    let (buffer, words, count) = ("work", [0; 4], 1);
     Did::Load {
-        buffer: "work",
+        buffer,
         at,
-        words: [0; 4],
-        count: 1,
+        words,
+        count,
     }
 }
 
-const STORE: Did = Did::Store {
-    buffer: "work",
-    at: 0,
-    word: 0,
-};
+fn store() -> Did {
+    let (buffer, at, word) = ("work", 0, 0);
+    Did::Store { buffer, at, word }
+}
 
 fn atomic(old: u32) -> Did {
-    Did::Atomic {
-        buffer: "out",
-        at: 0,
-        old,
-        new: old + 1,
-    }
-}
-
-fn event(thread: u32, line: &'static Location<'static>, did: Did) -> Event {
-    Event {
-        who: Thread { block: 0, thread },
-        line,
-        did,
-    }
+    let (buffer, at, new) = ("out", 0, old + 1);
+    Did::Atomic { buffer, at, old, new }
 }
 
 /// Who works in each step.
@@ -60,11 +54,11 @@ fn what_threads_do_at_one_place_is_one_step() {
         event(1, waits, Did::Barrier),
         event(0, loads, load(0)),
         event(0, loads, load(2)),
-        event(0, stores, STORE),
+        event(0, stores, store()),
         event(0, waits, Did::Barrier),
-        event(1, stores, STORE),
+        event(1, stores, store()),
         event(0, loads, load(4)),
-        event(0, stores, STORE),
+        event(0, stores, store()),
     ]);
     assert_eq!(
         works(&steps),
@@ -99,7 +93,7 @@ fn a_turn_of_a_loop_is_a_run_of_loads() {
 
 /// The launches of a rung, as they are drawn.
 fn launches(name: &str) -> Vec<Launched> {
-    run(SMALL.iter().find(|small| small.rung == name).unwrap()).unwrap().1
+    run(SMALL.iter().find(|(rung, ..)| *rung == name).unwrap()).unwrap().1
 }
 
 fn part_warps(name: &str) -> usize {
@@ -149,12 +143,9 @@ fn the_last_ticket_is_of_block_0_and_so_is_the_answer() {
 #[test]
 fn there_is_a_picture_of_each_rung_and_the_book_shows_it() {
     let book = include_str!("../../../../docs/book/rungs.md");
-    for (small, rung) in SMALL.iter().zip(&SUMS) {
-        assert_eq!(small.rung, rung.name);
-        assert!(
-            book.contains(&format!("](../pictures/rung-{}.svg)", rung.name)),
-            "{}",
-            rung.name
-        );
+    for ((name, ..), rung) in SMALL.iter().zip(&SUMS) {
+        assert_eq!(*name, rung.name);
+        let picture = format!("](../pictures/rung-{}.svg)", rung.name);
+        assert!(book.contains(&picture), "{picture}");
     }
 }

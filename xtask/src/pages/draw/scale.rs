@@ -17,21 +17,18 @@ impl Scale {
     /// From 0 to a round number that is not below `most`.
     pub fn linear(most: f64, start: f64, end: f64) -> Self {
         let step = round_step(most / (TICKS - 1.0));
-        let to = (most / step).ceil().max(1.0) * step;
-        Self {
-            base: None,
-            from: 0.0,
-            to,
-            start,
-            end,
-        }
+        Self::linear_to((most / step).ceil().max(1.0) * step, start, end)
     }
 
     /// From 0 to `most` itself.
-    pub fn linear_to(most: f64, start: f64, end: f64) -> Self {
+    pub fn linear_to(to: f64, start: f64, end: f64) -> Self {
+        let (base, from) = (None, 0.0);
         Self {
-            to: most,
-            ..Self::linear(most, start, end)
+            base,
+            from,
+            to,
+            start,
+            end,
         }
     }
 
@@ -40,8 +37,9 @@ impl Scale {
         // A power itself must not be rounded to the one beside it.
         let from = (least.log(base) + 1e-9).floor();
         let to = (most.log(base) - 1e-9).ceil().max(from + 1.0);
+        let base = Some(base);
         Self {
-            base: Some(base),
+            base,
             from,
             to,
             start,
@@ -61,6 +59,11 @@ impl Scale {
         self.start + (value - self.from) / (self.to - self.from) * (self.end - self.start)
     }
 
+    /// Coordinates of ticks, and what stands beside them.
+    pub fn labelled(&self, text: impl Fn(f64) -> String) -> impl Iterator<Item = (f64, String)> {
+        self.ticks().into_iter().map(move |tick| (self.at(tick), text(tick)))
+    }
+
     /// Values with a tick, the lowest first.
     pub fn ticks(&self) -> Vec<f64> {
         let Some(base) = self.base else {
@@ -70,12 +73,8 @@ impl Scale {
         };
         let most = if base < 3.0 { 2.0 * TICKS } else { TICKS };
         let (from, to) = (self.from as i32, self.to.floor() as i32);
-        let step = (f64::from(to - from) / (most - 1.0)).ceil().max(1.0) as i32;
-        (0..)
-            .map(|i| from + i * step)
-            .take_while(|power| *power <= to)
-            .map(|power| base.powi(power))
-            .collect()
+        let step = (f64::from(to - from) / (most - 1.0)).ceil().max(1.0) as usize;
+        (from..=to).step_by(step).map(|power| base.powi(power)).collect()
     }
 }
 
@@ -85,59 +84,9 @@ fn round_step(step: f64) -> f64 {
         return 1.0;
     }
     let power = 10_f64.powf((step.log10() - 1e-9).floor());
-    let first = [1.0, 2.0, 5.0]
-        .into_iter()
-        .find(|round| round * power >= step - 1e-9 * power);
+    let is_enough = |round: &f64| round * power >= step - 1e-9 * power;
+    let first = [1.0, 2.0, 5.0].into_iter().find(is_enough);
     first.unwrap_or(10.0) * power
-}
-
-/// A power of two, as 2¹⁰.
-pub fn power_of_two(value: f64) -> String {
-    power(2, value.log2())
-}
-
-/// What a tick of a log scale says: a power of ten as such, where it has many digits.
-pub fn power_of_ten(value: f64) -> String {
-    match value {
-        value if value == 0.0 || (0.01..1e4).contains(&value) => short(value),
-        value => power(10, value.log10()),
-    }
-}
-
-/// Digits of exponents.
-pub const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-
-fn power(base: u32, exponent: f64) -> String {
-    let raised = |digit: char| digit.to_digit(10).map_or('⁻', |digit| RAISED[digit as usize]);
-    let exponent = format!("{exponent:.0}");
-    format!("{base}{}", exponent.chars().map(raised).collect::<String>())
-}
-
-/// A case's name, a power of two in front as such: `2^20 uniform` is 2²⁰ uniform.
-pub fn case(name: &str) -> String {
-    let (first, rest) = name.split_at(name.find(' ').unwrap_or(name.len()));
-    let log = first.strip_prefix("2^").and_then(|log| log.parse::<u32>().ok());
-    log.map_or_else(|| name.to_owned(), |log| power(2, f64::from(log)) + rest)
-}
-
-/// A number in as few digits as say it to about one in a thousand.
-pub fn short(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        size if !(0.01..1e6).contains(&size) => {
-            let text = format!("{value:.1e}");
-            text.replace(".0e", "e")
-        }
-        size if size < 10.0 => {
-            let text = format!("{value:.2}");
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        }
-        size if size < 100.0 => {
-            let text = format!("{value:.1}");
-            text.trim_end_matches(".0").to_owned()
-        }
-        _ => super::super::tables::count(value),
-    }
 }
 
 #[cfg(test)]
@@ -168,20 +117,5 @@ mod tests {
         );
         // Everything is one power: there is an axis all the same.
         assert_eq!(Scale::log(10.0, 10.0, 10.0, 0.0, 1.0).ticks(), [10.0, 100.0]);
-    }
-
-    #[test]
-    fn numbers_are_short() {
-        assert_eq!(power_of_two(f64::from(1 << 28)), "2²⁸");
-        assert_eq!(
-            [0.0, 0.01, 1000.0, 1e6, 1e-3].map(power_of_ten),
-            ["0", "0.01", "1,000", "10⁶", "10⁻³"]
-        );
-        assert_eq!(
-            ["2^20 uniform", "2^10", "8x8", "2^x"].map(case),
-            ["2²⁰ uniform", "2¹⁰", "8x8", "2^x"]
-        );
-        let of = [0.0, 0.001, 0.5, 1.25, 3.0, 12.04, 1234.5, 2e6].map(short);
-        assert_eq!(of, ["0", "1e-3", "0.5", "1.25", "3", "12", "1,234", "2e6"]);
     }
 }

@@ -93,7 +93,7 @@ fn the_kernel_gives_the_cpus_bits() {
             let from = Extents::new(&split, &axes).expect("axes that are there");
             let op = MeanVariance { correction: 0.0 };
             let folded = cpu::reduce_axes(op, &values, &split, &axes).expect("not empty");
-            let dimensions = from.dimensions();
+            let dimensions = Extents::dimensions_of(&[from.clone(), from.clone()]);
             let rows = DoubleRows {
                 values: &values,
                 size: [from.count, from.len],

@@ -91,7 +91,7 @@ impl<Op: DoubleNorm> Row<'_, Op> {
         let (weights, biases) = (weights?, biases?);
         let upload =
             |numbers: Vec<u64>| DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers));
-        let dimensions = from.has_several().then(|| upload(from.dimensions())).transpose()?;
+        let dimensions = from.has_several().then(|| upload(Extents::dimensions_of(&[from.clone(), from.clone()]))).transpose()?;
         let out_layout = problem
             .to
             .has_several()

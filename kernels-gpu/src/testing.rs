@@ -19,7 +19,10 @@ use crate::{
     element::Element,
     monoids::{Bounded, Monoid, Words},
     ops::OwnOperator,
-    tree::{self, AtHand, Part, ROWS, row_elements, vector_elements},
+    tree::{
+        self, AtHand, ByWords as _, ColumnFold as _, Part, PartFold as _, Place, Positional as _, Prefilter as _, ROWS,
+        RelativeSum as _, Unordered as _, row_elements, vector_elements,
+    },
 };
 
 /// Checks what every operator promises, **to the bit**, over states of one, two and three of `samples`, so pick those with which it
@@ -30,12 +33,16 @@ use crate::{
 /// * A state survives its journey as words, each of which is asked for once and in order.
 /// * A state that is shifted is one of elements further on.
 /// * No fold notices a [`filler`](Monoid::filler), of an operator that has one.
+/// * A column has the state that pairs of neighbours have, unless the operator [folds columns](crate::monoids::Algebra::folds_columns) in its own way; of nothing it is the
+///   identity.
 /// * What `may_change` says changes nothing, changes nothing; and `may_change_among` misses no element that may change something.
 /// * Of one that [associates](crate::monoids::Algebra::associates), three states may meet in either order, and none is changed by a shift.
 /// * Of one that sets something [aside](crate::monoids::Algebra::unordered_words), either part of a state is what it is without the other, what is aside associates,
 ///   `fold_fast` and `fold_slow` give what the canonical tree gives, and where nothing may change what is aside, nothing does.
 /// * A `fold_part` of the operator's own gives what the canonical tree gives.
 /// * Of one that [sums relative to the largest element](crate::monoids::Algebra::sums_relative), such sums have the bits of states that are combined.
+///
+/// * Of one that has a [maximum of words](crate::monoids::Algebra::has_word_maximum), the larger of two elements in words may what either may.
 ///
 /// NaNs of a state count as one, for their payloads are the hardware's choice: words that differ are let pass where both are a NaN,
 /// as an f32 or, in pairs, as an f64. An answer has one bit pattern.
@@ -58,7 +65,12 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
         check_journey(state, a);
         check_journey(op.finish(state, a.len() as u64), a);
         for by in [1, 1 << 33] {
-            same(op.shift(state, by), fold(op, a, 7 + by), "shifted elements", a);
+            same(
+                op.positional().shift(state, by),
+                fold(op, a, 7 + by),
+                "shifted elements",
+                a,
+            );
         }
         for b in &runs {
             let other = fold(op, b, 100);
@@ -74,7 +86,7 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
                 let last = op.combine(state, op.combine(other, third));
                 same(op.combine(ab, third), last, "three states, the last two first", &(a, b));
                 same(
-                    op.shift(state, 5),
+                    op.positional().shift(state, 5),
                     state,
                     "a shifted state of an operator that associates",
                     a,
@@ -93,6 +105,9 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
         if M::ALGEBRA.sums_relative {
             check_relative(op, a, state);
         }
+        if M::ALGEBRA.has_word_maximum {
+            check_by_words(op, samples, state);
+        }
         if let Some(filler) = op.filler() {
             let filler = [7, 1000].map(|index| op.lift(filler, index));
             for filler in [filler[0], filler[1], op.combine(filler[0], filler[1])] {
@@ -101,13 +116,14 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
             }
         }
         for value in samples {
-            if M::ALGEBRA.selects && !op.may_change(state, *value) {
+            if M::ALGEBRA.selects && !op.prefilter().may_change(state, *value) {
                 let after = op.combine(state, op.lift(*value, 1000));
                 same(after, state, "an element that may not change the fold", &(a, value));
             }
         }
     }
     check_parts(op, samples);
+    check_columns(op, samples);
 }
 
 /// Checks that an operator's own `fold_part` gives what the canonical tree gives.
@@ -115,13 +131,52 @@ fn check_parts<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
     for first in 0..samples.len() {
         for len in [0, 1, vector_elements::<T>() + 1, ROWS * vector_elements::<T>()] {
             let part = Cycle { samples, first, len };
-            let own = op.fold_part(part);
+            let own = op.part_fold().fold_part(part);
             same(
                 own,
                 tree::fold_part(op, part),
                 "its own fold of a lane's part",
                 &(first, len),
             );
+        }
+    }
+}
+
+/// Checks that columns have the states that pairs of neighbours have, unless the operator has a way of its own; and that nothing has the identity.
+fn check_columns<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
+    let fold = |column| op.column_fold().fold_column(column, 3, 128);
+    same(fold([Place::empty(); ROWS]), op.identity(), "a column of nothing", &());
+    if M::ALGEBRA.folds_columns {
+        return;
+    }
+    for first in 0..samples.len() {
+        for len in [1, ROWS - 1, ROWS] {
+            let mut column = [Place::empty(); ROWS];
+            for (row, place) in column.iter_mut().take(len).enumerate() {
+                *place = Place::of(samples[(first + row) % samples.len()]);
+            }
+            let pairs = tree::fold_column_in_pairs(op, column, 3, 128);
+            same(fold(column), pairs, "a column", &(first, len));
+        }
+    }
+}
+
+/// Checks that the larger of two elements, found by words, may what either may: change a fold, or be its state.
+fn check_by_words<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T], best: M::State) {
+    let words = op.by_words();
+    let of = |value: T| match size_of::<T>() {
+        2 => 0x0001_0001 * (value.word(0) & 0xffff) ^ words.turned_signs(),
+        _ => value.word(0) ^ words.turned_signs(),
+    };
+    for (i, a) in samples.iter().enumerate() {
+        let b = samples[(i + 1) % samples.len()];
+        let word = words.maximum(of(*a), of(b)) ^ words.turned_signs();
+        let larger = T::from_words(|_| word & (u32::MAX >> (32 - 8 * size_of::<T>())));
+        let may = |value| op.prefilter().may_change(best, value);
+        assert_eq!(may(larger), may(*a) | may(b), "the larger of {a:?} and {b:?} by words");
+        if M::ALGEBRA.associates {
+            let both = op.combine(op.lift(*a, 0), op.lift(b, 0));
+            same(op.lift(larger, 0), both, "the larger of two by words", &(a, b));
         }
     }
 }
@@ -141,14 +196,15 @@ fn check_aside<T, M: Monoid<T>>(op: M, [a, b, c]: [M::State; 3], of: &dyn Debug)
 
 /// Checks that sums relative to the largest element of a run are its fold.
 fn check_relative<T: Element + Debug, M: Monoid<T>>(op: M, run: &[T], state: M::State) {
-    let numbers: Vec<f32> = run.iter().map(|value| op.number(*value)).collect();
+    let relative = op.relative_sum();
+    let numbers: Vec<f32> = run.iter().map(|value| relative.number(*value)).collect();
     let largest = numbers.iter().copied().fold(f32::NEG_INFINITY, single::maximum);
-    let all_bounded = numbers.iter().all(|number| op.is_bounded(*number));
+    let all_bounded = numbers.iter().all(|number| relative.is_bounded(*number));
     for is_bounded in [false, all_bounded] {
-        let terms = numbers.iter().map(|number| op.term(largest, *number, is_bounded));
+        let terms = numbers.iter().map(|number| relative.term(largest, *number, is_bounded));
         let terms = terms.reduce(|a, b| a + b).unwrap_or(0.0);
         same(
-            op.of_terms(largest, terms, is_bounded),
+            relative.of_terms(largest, terms, is_bounded),
             state,
             "a sum relative to the largest",
             &run,
@@ -168,8 +224,8 @@ fn check_at_once<T: Element, M: Monoid<T>>(op: M, samples: &[T], best: M::State)
         let word = places.clone().rev().fold(0, |word, value| {
             word << bits | value.word(0) & (u32::MAX >> (32 - bits))
         });
-        let expected = places.into_iter().any(|value| op.may_change(best, value));
-        let found = op.may_change_among(best, word) != 0;
+        let expected = places.into_iter().any(|value| op.prefilter().may_change(best, value));
+        let found = op.prefilter().may_change_among(best, word) != 0;
         assert!(
             found || !expected,
             "`may_change_among` of {word:#x}, elements from number {first} on"
@@ -185,19 +241,19 @@ fn check_known<T: Element, M: Monoid<T>>(op: M, samples: &[T], before: M::State)
             let len = ROWS * vector_elements::<T>();
             let part = AtHand(Cycle { samples, first, len });
             let expected = tree::fold_part(op, part.0);
-            let (state, is_folded) = op.fold_fast(part, false);
+            let (state, is_folded) = op.unordered().fold_fast(part, false);
             if is_folded {
                 same(state, expected, "`fold_fast`", &first);
             }
-            same(op.fold_slow(part), expected, "`fold_slow`", &first);
-            if samples.iter().any(|value| op.may_change(before, *value)) {
+            same(op.unordered().fold_slow(part), expected, "`fold_slow`", &first);
+            if samples.iter().any(|value| op.prefilter().may_change(before, *value)) {
                 continue;
             }
-            let (state, is_folded) = op.fold_fast(part, true);
+            let (state, is_folded) = op.unordered().fold_fast(part, true);
             if is_folded {
                 let tree = |state| part_of::<T, M>(op, state, false);
                 same(tree(state), tree(expected), "`fold_fast` of what is known", &first);
-                let after = |state| part_of::<T, M>(op, op.combine(before, op.shift(state, 1000)), true);
+                let after = |state| part_of::<T, M>(op, op.combine(before, op.positional().shift(state, 1000)), true);
                 same(after(state), after(expected), "what may change nothing", &first);
             }
         }
@@ -305,7 +361,7 @@ impl<T: Element> Part<T> for Cycle<'_, T> {
 mod tests {
     use super::*;
     use crate::{
-        monoids::{Algebra, Arg, Describe, Extremum, Map, Mean, Product, Sum, Transform},
+        monoids::{Algebra, Arg, Describe, Extremum, Map, Mean, PartFold, Product, Sum, Transform},
         ops::Commutative,
     };
 
@@ -428,17 +484,23 @@ mod tests {
                 _ => a + b,
             }
         }
-        fn fold_part(self, part: impl Part<f32>) -> f32 {
-            match self {
-                Self::Fold => tree::chain(self, part),
-                _ => tree::fold_part(self, part),
-            }
+        fn part_fold(self) -> impl PartFold<f32, f32> {
+            self
         }
         fn finish(self, sum: f32, _: u64) -> f32 {
             if sum.is_nan() { f32::NAN } else { sum }
         }
         fn empty(self) -> Option<f32> {
             Some(0.0)
+        }
+    }
+
+    impl PartFold<f32, f32> for Broken {
+        fn fold_part(self, part: impl Part<f32>) -> f32 {
+            match self {
+                Self::Fold => tree::chain(self, part),
+                _ => tree::fold_part(self, part),
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use super::{Algebra, Monoid, sum::total};
 use crate::{
     element::{Element, Type},
     kernels::OpParams,
-    tree::Part,
+    tree::{Part, PartFold},
 };
 
 /// How many elements have bits in a range: those of their magnitude, where elements have a sign bit. 0 over nothing.
@@ -147,8 +147,8 @@ impl<T: Element> Monoid<T> for Count {
         a + b
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> u64 {
-        total(part, |value: T| i32::from(self.has(value))) as u64
+    fn part_fold(self) -> impl PartFold<T, u64> {
+        self
     }
     const ALGEBRA: Algebra = Algebra {
         associates: true,
@@ -161,6 +161,13 @@ impl<T: Element> Monoid<T> for Count {
     #[inline]
     fn empty(self) -> Option<u64> {
         Some(0)
+    }
+}
+
+impl<T: Element> PartFold<T, u64> for Count {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> u64 {
+        total(part, |value: T| i32::from(self.has(value))) as u64
     }
 }
 

@@ -2,9 +2,8 @@
 
 use super::{Algebra, Monoid, Words};
 use crate::{
-    element::Item,
     kernels::OpParams,
-    tree::{Part, Place, ROWS},
+    tree::{ColumnFold, PartFold, Positional, Prefilter},
 };
 
 /// Two operators that fold alike: a sum and a mean, a variance and its root. It folds as the first and finishes as either, so that
@@ -43,46 +42,33 @@ impl<T, A: Monoid<T>, B: Monoid<T, State = A::State>> Monoid<T> for Either<A, B>
     fn lift(self, value: T, index: u64) -> A::State {
         self.first.lift(value, index)
     }
-    #[inline]
-    fn filler(self) -> Option<T> {
-        self.first.filler()
-    }
     #[inline(always)]
     fn combine(self, a: A::State, b: A::State) -> A::State {
         self.first.combine(a, b)
-    }
-    #[inline(always)]
-    fn shift(self, state: A::State, by: u64) -> A::State {
-        self.first.shift(state, by)
     }
     const ALGEBRA: Algebra = Algebra {
         fuses: A::ALGEBRA.fuses || B::ALGEBRA.fuses,
         ..A::ALGEBRA.behind()
     };
-    #[inline(always)]
-    fn may_change(self, best: A::State, value: T) -> bool {
-        self.first.may_change(best, value)
+    #[inline]
+    fn filler(self) -> Option<T> {
+        self.first.filler()
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> A::State
-    where
-        T: Item,
-    {
-        self.first.fold_part(part)
+    fn positional(self) -> impl Positional<A::State> {
+        self.first.positional()
     }
     #[inline(always)]
-    fn fold_parts<P: Part<T>>(self, state: A::State, next: impl FnMut() -> Option<P>) -> A::State
-    where
-        T: Item,
-    {
-        self.first.fold_parts(state, next)
+    fn prefilter(self) -> impl Prefilter<T, A::State> {
+        self.first.prefilter()
     }
     #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> A::State
-    where
-        T: Item,
-    {
-        self.first.fold_column(column, index, pitch)
+    fn column_fold(self) -> impl ColumnFold<T, A::State> {
+        self.first.column_fold()
+    }
+    #[inline(always)]
+    fn part_fold(self) -> impl PartFold<T, A::State> {
+        self.first.part_fold()
     }
     #[inline(always)]
     fn finish(self, state: A::State, count: u64) -> A::Answer {

@@ -3,7 +3,7 @@
 use super::{Algebra, Monoid};
 use crate::{
     element::{Accumulator as _, Float, Normed, Rank, Scale as _, Squares, in_pairs},
-    tree::{self, Part, Place, ROWS},
+    tree::{ColumnFold, Exactly, PartFold, Place, Prefilter, ROWS},
 };
 
 /// `|x₀| + |x₁| + …`, pairwise, in f32 for f16, bf16 and f32 and in f64 for f64: a relative error of at most
@@ -76,13 +76,8 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
         ..Algebra::PLAIN
     };
     #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> Squares<T::Scale> {
-        let of =
-            |place: Place<T>, of: fn(T, f64) -> f64, factor| if place.is_there { of(place.value, factor) } else { 0.0 };
-        let scale = T::Scale::of_column(column.map(|place| of(place, |x, _| x.reach(), 1.0)));
-        let squares = column.map(|place| of(place, T::square, scale.factor()));
-        let sum = in_pairs(squares, |a, b| a + b);
-        Squares { sum, scale }
+    fn column_fold(self) -> impl ColumnFold<T, Squares<T::Scale>> {
+        self
     }
     #[inline]
     fn finish(self, squares: Squares<T::Scale>, _: u64) -> T::Norm {
@@ -91,6 +86,18 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
     #[inline]
     fn empty(self) -> Option<T::Norm> {
         Some(T::norm(0.0))
+    }
+}
+
+impl<T: Normed> ColumnFold<T, Squares<T::Scale>> for SumOfSquares {
+    #[inline(always)]
+    fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> Squares<T::Scale> {
+        let of =
+            |place: Place<T>, of: fn(T, f64) -> f64, factor| if place.is_there { of(place.value, factor) } else { 0.0 };
+        let scale = T::Scale::of_column(column.map(|place| of(place, |x, _| x.reach(), 1.0)));
+        let squares = column.map(|place| of(place, T::square, scale.factor()));
+        let sum = in_pairs(squares, |a, b| a + b);
+        Squares { sum, scale }
     }
 }
 
@@ -125,8 +132,8 @@ impl<T: Normed> Monoid<T> for NormL2 {
         ..Algebra::PLAIN
     };
     #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Squares<T::Scale> {
-        SumOfSquares.fold_column(column, index, pitch)
+    fn column_fold(self) -> impl ColumnFold<T, Squares<T::Scale>> {
+        SumOfSquares
     }
     #[inline]
     fn finish(self, squares: Squares<T::Scale>, _: u64) -> T::Norm {
@@ -166,18 +173,17 @@ impl<T: Normed> Monoid<T> for NormInf {
     fn combine(self, a: SizeKey<T>, b: SizeKey<T>) -> SizeKey<T> {
         if b > a { b } else { a }
     }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> SizeKey<T> {
-        tree::fold_exactly(self, part)
-    }
     const ALGEBRA: Algebra = Algebra {
         selects: true,
         ..Algebra::PLAIN
     };
-    #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
-    #[inline]
-    fn may_change(self, best: SizeKey<T>, value: T) -> bool {
-        !(value.size() <= T::Size::of_key(best))
+    #[inline(always)]
+    fn prefilter(self) -> impl Prefilter<T, SizeKey<T>> {
+        self
+    }
+    #[inline(always)]
+    fn part_fold(self) -> impl PartFold<T, SizeKey<T>> {
+        Exactly(self)
     }
     #[inline]
     fn finish(self, best: SizeKey<T>, _: u64) -> T::Largest {
@@ -186,5 +192,13 @@ impl<T: Normed> Monoid<T> for NormInf {
     #[inline]
     fn empty(self) -> Option<T::Largest> {
         Some(T::largest(T::from_bits(0).size()))
+    }
+}
+
+impl<T: Normed> Prefilter<T, SizeKey<T>> for NormInf {
+    #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
+    #[inline]
+    fn may_change(self, best: SizeKey<T>, value: T) -> bool {
+        !(value.size() <= T::Size::of_key(best))
     }
 }

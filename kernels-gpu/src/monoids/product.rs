@@ -3,7 +3,7 @@
 use super::{Algebra, Monoid};
 use crate::{
     element::{Accumulator as _, Real, Wide},
-    tree::{self, Part},
+    tree::{self, Part, PartFold},
 };
 
 /// `x₀ · x₁ · …`, pairwise. Over nothing, 1.
@@ -36,13 +36,8 @@ impl<T: Real> Monoid<T> for Product {
         a.times(b)
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> T::Wide {
-        // The product of small integers is exact.
-        if T::SMALL.is_some() {
-            tree::chain(self, part)
-        } else {
-            tree::fold_part(self, part)
-        }
+    fn part_fold(self) -> impl PartFold<T, T::Wide> {
+        self
     }
     const ALGEBRA: Algebra = Algebra {
         associates: T::Wide::EXACT,
@@ -55,5 +50,17 @@ impl<T: Real> Monoid<T> for Product {
     #[inline]
     fn empty(self) -> Option<T::Total> {
         Some(T::total(T::Wide::ONE))
+    }
+}
+
+impl<T: Real> PartFold<T, T::Wide> for Product {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> T::Wide {
+        // The product of small integers is exact.
+        if T::SMALL.is_some() {
+            tree::chain(self, part)
+        } else {
+            tree::fold_part(self, part)
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Algebra, Monoid};
 use crate::{
     element::{Accumulator, Element, Wide},
-    tree::{self, Part},
+    tree::{self, Part, PartFold},
 };
 
 /// `x₀ + x₁ + …`, pairwise. Over nothing, 0.
@@ -37,12 +37,8 @@ impl<T: Element> Monoid<T> for Sum {
         a.plus(b)
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> T::Accumulator {
-        match T::SMALL {
-            Some(small) => T::accumulator(T::Wide::of_small(total(part, small))),
-            None if T::LEAF_IN_WIDE => T::accumulator(tree::fold_part(SumInWide, part)),
-            None => tree::fold_part(self, part),
-        }
+    fn part_fold(self) -> impl PartFold<T, T::Accumulator> {
+        self
     }
     const ALGEBRA: Algebra = Algebra {
         associates: T::Accumulator::EXACT,
@@ -55,6 +51,17 @@ impl<T: Element> Monoid<T> for Sum {
     #[inline]
     fn empty(self) -> Option<T::Total> {
         Some(T::sum(T::Accumulator::ZERO))
+    }
+}
+
+impl<T: Element> PartFold<T, T::Accumulator> for Sum {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> T::Accumulator {
+        match T::SMALL {
+            Some(small) => T::accumulator(T::Wide::of_small(total(part, small))),
+            None if T::LEAF_IN_WIDE => T::accumulator(tree::fold_part(SumInWide, part)),
+            None => tree::fold_part(self, part),
+        }
     }
 }
 
@@ -120,8 +127,8 @@ impl<T: Element> Monoid<T> for Mean {
         Monoid::<T>::combine(Sum, a, b)
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> T::Accumulator {
-        Sum.fold_part(part)
+    fn part_fold(self) -> impl PartFold<T, T::Accumulator> {
+        Sum
     }
     const ALGEBRA: Algebra = Algebra {
         associates: T::Accumulator::EXACT,
@@ -160,9 +167,8 @@ impl<T: Element> Monoid<T> for CountedMean {
         (a.0.plus(b.0), a.1 + b.1)
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> (T::Accumulator, u64) {
-        let (sum, count) = tree::fold_part(FewCounted, part);
-        (sum, count as u64)
+    fn part_fold(self) -> impl PartFold<T, (T::Accumulator, u64)> {
+        self
     }
     #[inline]
     fn finish(self, (sum, count): (T::Accumulator, u64), _: u64) -> T::Mean {
@@ -171,6 +177,14 @@ impl<T: Element> Monoid<T> for CountedMean {
     #[inline]
     fn empty(self) -> Option<T::Mean> {
         Monoid::<T>::empty(Mean)
+    }
+}
+
+impl<T: Element> PartFold<T, (T::Accumulator, u64)> for CountedMean {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> (T::Accumulator, u64) {
+        let (sum, count) = tree::fold_part(FewCounted, part);
+        (sum, count as u64)
     }
 }
 

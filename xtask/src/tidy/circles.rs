@@ -34,7 +34,9 @@ fn none_below(tree: &Tree, root: &str) -> Vec<Violation> {
                 uses.visit_file(&parsed);
                 found.insert(module.clone(), uses);
             }
-            Err(error) => return vec![file.violation(error.span().start().line, format!("it does not parse: {error}"))],
+            Err(error) => {
+                return vec![file.violation(error.span().start().line, format!("it does not parse: {error}"))];
+            }
         }
     }
     let tests: BTreeSet<Module> = found.values().flat_map(|found| found.tests.clone()).collect();
@@ -45,7 +47,10 @@ fn none_below(tree: &Tree, root: &str) -> Vec<Violation> {
             let other = longest(&files, path);
             let is_other = |other: &&Module| !other.starts_with(module) && !module.starts_with(other);
             if let Some(other) = other.filter(is_other) {
-                uses.entry(module.clone()).or_default().entry(other.clone()).or_insert(*line);
+                uses.entry(module.clone())
+                    .or_default()
+                    .entry(other.clone())
+                    .or_insert(*line);
             }
         }
     }
@@ -127,7 +132,13 @@ impl<'ast> Visit<'ast> for Found<'_> {
         if !attributes.iter().any(is_of_tests) {
             return syn::visit::visit_item(self, item);
         }
-        if let Item::Mod(ItemMod { ident, content: None, attrs, .. }) = item {
+        if let Item::Mod(ItemMod {
+            ident,
+            content: None,
+            attrs,
+            ..
+        }) = item
+        {
             let named = attrs.iter().find_map(path_of).unwrap_or_else(|| ident.to_string());
             // A path is beside the file that names it.
             let depth = self.module.len() - usize::from(attrs.iter().any(|attribute| path_of(attribute).is_some()));
@@ -164,11 +175,17 @@ fn path_of(attribute: &Attribute) -> Option<String> {
     let syn::Meta::NameValue(pair) = &attribute.meta else {
         return None;
     };
-    let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(file), .. }) = &pair.value else {
+    let syn::Expr::Lit(syn::ExprLit {
+        lit: syn::Lit::Str(file),
+        ..
+    }) = &pair.value
+    else {
         return None;
     };
     let file = file.value();
-    pair.path.is_ident("path").then(|| file.trim_end_matches(".rs").to_owned())
+    pair.path
+        .is_ident("path")
+        .then(|| file.trim_end_matches(".rs").to_owned())
 }
 
 /// The module that a path leads to, or what it leads to is in.

@@ -15,7 +15,7 @@ use warpfold_kernels::{
     element::Item,
     monoids::{Bounded, Monoid, Words},
     stages::strategy::is_large,
-    tree::{leaf_elements, row_elements},
+    tree::{Positional as _, Prefilter as _, leaf_elements, row_elements},
 };
 
 use super::{
@@ -42,7 +42,7 @@ pub(super) const fn strip<T: Item>() -> usize {
 pub(super) fn fold<T: Item, M: Monoid<T>>(arch: Arch, op: M, values: &[T], first: u64) -> M::State {
     let mut state = [op.identity()];
     fold_each(arch, op, values, &[0], Lens::All(values.len()), &mut state);
-    op.shift(state[0], first)
+    op.positional().shift(state[0], first)
 }
 
 /// Folds extents of at most [`RUN`] leaves each: the one that starts at `starts[i]` to `states[i]`,
@@ -195,7 +195,9 @@ fn fold_strips<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
     let mut waiting = [op.identity(); usize::BITS as usize];
     let mut count = 0;
     for (i, strip) in values.chunks(length).enumerate() {
-        let mut state = op.shift(fold_leaves(simd, op, strip, columns, pairs), (i * length) as u64);
+        let mut state = op
+            .positional()
+            .shift(fold_leaves(simd, op, strip, columns, pairs), (i * length) as u64);
         for _ in 0..i.trailing_ones() {
             count -= 1;
             state = op.combine(waiting[count], state);
@@ -225,7 +227,9 @@ fn select<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
     let (mut best, mut bar) = (op.identity(), None);
     for (i, leaf) in values.chunks(length).enumerate() {
         if i == 0 || bar.get_or_insert_with(|| Bar::of(op, best)).may_change(op, best, leaf) {
-            let state = op.shift(fold_leaves(simd, op, leaf, columns, pairs), (i * length) as u64);
+            let state = op
+                .positional()
+                .shift(fold_leaves(simd, op, leaf, columns, pairs), (i * length) as u64);
             (best, bar) = (op.combine(best, state), None);
         }
     }
@@ -249,7 +253,8 @@ impl Bar {
         if const { size_of::<T>() != 1 } {
             return Self::Asked;
         }
-        let may: [bool; 256] = std::array::from_fn(|bits| op.may_change(best, T::from_words(|_| bits as u32)));
+        let may: [bool; 256] =
+            std::array::from_fn(|bits| op.prefilter().may_change(best, T::from_words(|_| bits as u32)));
         let count = may.iter().filter(|may| **may).count();
         let mut firsts = (0..256).filter(|i| may[*i] && !may[(*i + 255) % 256]);
         match (u8::try_from(count), firsts.next(), firsts.next()) {
@@ -283,7 +288,7 @@ impl Bar {
 pub(super) fn may_change<T: Item, M: Monoid<T>>(op: M, best: M::State, leaf: &[T]) -> bool {
     let mut any = false;
     for value in leaf {
-        any |= op.may_change(best, *value);
+        any |= op.prefilter().may_change(best, *value);
     }
     any
 }

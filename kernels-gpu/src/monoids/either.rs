@@ -154,8 +154,8 @@ mod tests {
             fold(unsigned_op, &unsigned[..last.max(1)]),
         );
         assert_eq!(
-            own.may_change(state, signed[last]),
-            unsigned_op.may_change(other, unsigned[last])
+            own.prefilter().may_change(state, signed[last]),
+            unsigned_op.prefilter().may_change(other, unsigned[last])
         );
     }
 

@@ -155,7 +155,7 @@ mod tests {
     use crate::{
         element::{Float, bf16},
         monoids::Arg,
-        tree::{fold_exactly, place, vector_elements},
+        tree::{ByWords as _, fold_exactly, place, vector_elements},
     };
 
     /// The elements of `N` rows of a lane's part, some of them absent.
@@ -175,13 +175,14 @@ mod tests {
         }
         /// As words have it, where all are there.
         fn largest<M: Monoid<T>>(self, op: M, first: usize, count: usize) -> Option<T> {
-            let maximum = M::WORD_MAXIMUM?;
+            if !M::ALGEBRA.has_word_maximum {
+                return None;
+            }
+            let (by_words, signs) = (op.by_words(), op.by_words().turned_signs());
             let places = (0..N).flat_map(|row| (first..first + count).map(move |column| row * Self::COLUMNS + column));
-            let words: Option<Vec<u32>> = places
-                .map(|at| self.0[at].map(|value| value.word(0) ^ op.turned_signs()))
-                .collect();
-            let largest = words?.into_iter().reduce(maximum)?;
-            Some(T::from_words(|_| largest ^ op.turned_signs()))
+            let words: Option<Vec<u32>> = places.map(|at| self.0[at].map(|value| value.word(0) ^ signs)).collect();
+            let largest = words?.into_iter().reduce(|a, b| by_words.maximum(a, b))?;
+            Some(T::from_words(|_| largest ^ signs))
         }
     }
 

@@ -315,9 +315,7 @@ mod tests {
                 _ => a + b,
             }
         }
-        fn part_fold(self) -> impl PartFold<f32, f32> {
-            self
-        }
+        crate::opt_in!(f32: PartFold);
         fn finish(self, sum: f32, _: u64) -> f32 {
             if sum.is_nan() { f32::NAN } else { sum }
         }

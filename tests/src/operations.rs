@@ -286,15 +286,7 @@ impl<T: Element, const SELECTS: bool, const ASSOCIATES: bool> Monoid<T> for Asks
         associates: ASSOCIATES,
         ..Algebra::PLAIN
     };
-    fn positional(self) -> impl Positional<Eight> {
-        self
-    }
-    fn prefilter(self) -> impl Prefilter<T, Eight> {
-        self
-    }
-    fn part_fold(self) -> impl PartFold<T, Eight> {
-        self
-    }
+    warpfold_kernels::opt_in!(T: Positional, Prefilter, PartFold);
     fn finish(self, state: Eight, count: u64) -> Eight {
         self.0.finish(state, count)
     }

@@ -213,9 +213,7 @@ impl Monoid<f32> for TakeCensus {
             indices: a.indices + b.indices,
         }
     }
-    fn positional(self) -> impl Positional<Census> {
-        self
-    }
+    warpfold_kernels::opt_in!(f32: Positional);
     fn finish(self, census: Census, _: u64) -> Census {
         census
     }

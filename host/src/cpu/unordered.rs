@@ -214,10 +214,7 @@ impl<T: Item, M: Monoid<T>, const ROUNDED: bool> Monoid<T> for Half<M, ROUNDED> 
     fn combine(self, a: Self::State, b: Self::State) -> Self::State {
         HalfState::of(self.0.combine(a.0, b.0))
     }
-    #[inline(always)]
-    fn column_fold(self) -> impl ColumnFold<T, Self::State> {
-        self
-    }
+    warpfold_kernels::opt_in!(T: ColumnFold);
     #[inline(always)]
     fn finish(self, _: Self::State, count: u64) -> bool {
         count > 0
@@ -256,10 +253,7 @@ impl<T: Item, M: Monoid<T>> Monoid<T> for Plain<M> {
     fn combine(self, a: Self::State, b: Self::State) -> Self::State {
         HalfState::of(self.0.unordered().combine_equals(a.0, b.0))
     }
-    #[inline(always)]
-    fn column_fold(self) -> impl ColumnFold<T, Self::State> {
-        self
-    }
+    warpfold_kernels::opt_in!(T: ColumnFold);
     #[inline(always)]
     fn finish(self, _: Self::State, count: u64) -> bool {
         count > 0

@@ -184,22 +184,7 @@ impl<T: Real> Monoid<T> for Arg {
         has_word_equal: T::WORD_EQUAL.is_some(),
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn positional(self) -> impl Positional<Best<Key<T>>> {
-        self
-    }
-    #[inline(always)]
-    fn prefilter(self) -> impl Prefilter<T, Best<Key<T>>> {
-        self
-    }
-    #[inline(always)]
-    fn part_fold(self) -> impl PartFold<T, Best<Key<T>>> {
-        self
-    }
-    #[inline(always)]
-    fn by_words(self) -> impl ByWords<T> {
-        self
-    }
+    crate::opt_in!(T: Positional, Prefilter, PartFold, ByWords);
     #[inline]
     fn finish(self, best: Best<Key<T>>, _: u64) -> u64 {
         self.place(best.place)

@@ -146,10 +146,7 @@ impl<T: Element> Monoid<T> for Count {
     fn combine(self, a: u64, b: u64) -> u64 {
         a + b
     }
-    #[inline(always)]
-    fn part_fold(self) -> impl PartFold<T, u64> {
-        self
-    }
+    crate::opt_in!(T: PartFold);
     const ALGEBRA: Algebra = Algebra {
         associates: true,
         ..Algebra::PLAIN

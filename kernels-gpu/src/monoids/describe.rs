@@ -66,26 +66,7 @@ impl<T: Float> Monoid<T> for Describe {
         fuses: true,
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn positional(self) -> impl Positional<Described<T>> {
-        self
-    }
-    #[inline(always)]
-    fn prefilter(self) -> impl Prefilter<T, Described<T>> {
-        self
-    }
-    #[inline(always)]
-    fn column_fold(self) -> impl ColumnFold<T, Described<T>> {
-        self
-    }
-    #[inline(always)]
-    fn part_fold(self) -> impl PartFold<T, Described<T>> {
-        self
-    }
-    #[inline(always)]
-    fn unordered(self) -> impl Unordered<T, Described<T>> {
-        self
-    }
+    crate::opt_in!(T: Positional, Prefilter, ColumnFold, PartFold, Unordered);
     #[inline(always)]
     fn finish(self, (sums, found): Described<T>, count: u64) -> Summary<T> {
         let moments = sums.moments;

@@ -141,10 +141,7 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
         folds_columns: T::Scale::SCALES,
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn column_fold(self) -> impl ColumnFold<Two<T>, Products<T::Scale>> {
-        self
-    }
+    crate::opt_in!(Two<T>: ColumnFold);
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline)]
     fn finish(self, sums: Products<T::Scale>, _: u64) -> T {

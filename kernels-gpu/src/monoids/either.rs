@@ -1,10 +1,7 @@
 //! One fold, and two ways to finish it.
 
 use super::{Algebra, Monoid, Words};
-use crate::{
-    kernels::OpParams,
-    tree::{ColumnFold, PartFold, Positional, Prefilter},
-};
+use crate::kernels::OpParams;
 
 /// Two operators that fold alike: a sum and a mean, a variance and its root. It folds as the first and finishes as either, so that
 /// kernels are built once for both.
@@ -54,22 +51,7 @@ impl<T, A: Monoid<T>, B: Monoid<T, State = A::State>> Monoid<T> for Either<A, B>
     fn filler(self) -> Option<T> {
         self.first.filler()
     }
-    #[inline(always)]
-    fn positional(self) -> impl Positional<A::State> {
-        self.first.positional()
-    }
-    #[inline(always)]
-    fn prefilter(self) -> impl Prefilter<T, A::State> {
-        self.first.prefilter()
-    }
-    #[inline(always)]
-    fn column_fold(self) -> impl ColumnFold<T, A::State> {
-        self.first.column_fold()
-    }
-    #[inline(always)]
-    fn part_fold(self) -> impl PartFold<T, A::State> {
-        self.first.part_fold()
-    }
+    crate::opt_in!(T: Positional, Prefilter, ColumnFold, PartFold; of |either| either.first);
     #[inline(always)]
     fn finish(self, state: A::State, count: u64) -> A::Answer {
         const {
@@ -111,6 +93,7 @@ mod tests {
             Arg, Compensated, Extremum, Kurtosis, Mean, NormL2, Skewness, StdDev, Sum, SumOfSquares, Variance,
             testing::{Same, answer, bits, fold, same, special_or_any},
         },
+        tree::Prefilter as _,
     };
 
     /// Folding as either gives what the one that is asked for gives.

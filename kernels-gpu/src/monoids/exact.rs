@@ -53,10 +53,7 @@ macro_rules! exact {
                 associates: true,
                 ..Algebra::PLAIN
             };
-            #[inline(always)]
-            fn part_fold(self) -> impl PartFold<$float, Fixed<$words>> {
-                self
-            }
+            crate::opt_in!($float: PartFold);
             #[inline(always)]
             fn finish(self, sum: Fixed<$words>, count: u64) -> $float {
                 Float::from_f64(sum.divided_by::<$float>(Op::divisor(count)))

@@ -156,18 +156,12 @@ impl<T: Real> Monoid<T> for Extremum {
         has_word_maximum: T::WORD_MAXIMUM.is_some(),
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn prefilter(self) -> impl Prefilter<T, Key<T>> {
-        self
-    }
+    crate::opt_in!(T: Prefilter);
     #[inline(always)]
     fn part_fold(self) -> impl PartFold<T, Key<T>> {
         Exactly(self)
     }
-    #[inline(always)]
-    fn by_words(self) -> impl ByWords<T> {
-        self
-    }
+    crate::opt_in!(T: ByWords);
     #[inline]
     fn finish(self, best: Key<T>, _: u64) -> T {
         T::from_rank(self.order.back::<T>(T::Rank::of_key(best)))

@@ -6,7 +6,7 @@ use super::{Algebra, Monoid};
 use crate::{
     element::{Element, Float, Item, Masked, Rank},
     kernels::OpParams,
-    tree::{Again, ColumnFold, Part, PartFold, Place, Positional, Prefilter, ROWS, RelativeSum},
+    tree::{Again, ColumnFold, Part, PartFold, Place, Prefilter, ROWS, RelativeSum},
 };
 
 /// `M` over the elements that a filter keeps: any other lifts to the identity, which is neutral to the bit, whatever it is.
@@ -160,26 +160,8 @@ impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> Monoid<I> for Filtered<F, M> {
     fn filler(self) -> Option<I> {
         F::nothing()
     }
-    #[inline(always)]
-    fn positional(self) -> impl Positional<M::State> {
-        self.op.positional()
-    }
-    #[inline(always)]
-    fn prefilter(self) -> impl Prefilter<I, M::State> {
-        self
-    }
-    #[inline(always)]
-    fn column_fold(self) -> impl ColumnFold<I, M::State> {
-        self
-    }
-    #[inline(always)]
-    fn part_fold(self) -> impl PartFold<I, M::State> {
-        self
-    }
-    #[inline(always)]
-    fn relative_sum(self) -> impl RelativeSum<I, M::State> {
-        self
-    }
+    crate::opt_in!(F::Kept: Positional; of |outer| outer.op);
+    crate::opt_in!(I: Prefilter, ColumnFold, PartFold, RelativeSum);
     #[inline]
     fn finish(self, state: M::State, count: u64) -> M::Answer {
         self.op.finish(state, count)

@@ -1,7 +1,6 @@
 //! Operators that do not commute.
 
 use super::{Algebra, Monoid};
-use crate::tree::Positional;
 
 /// `M` over elements that meet one beside the other, so that `combine` need not commute: what it is given first comes before the
 /// second in the array, always. For the composition of maps, a running difference, the first or the last element of a kind, text that is
@@ -40,10 +39,7 @@ impl<T, M: Monoid<T>> Monoid<T> for InOrder<M> {
         fuses: M::ALGEBRA.fuses,
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn positional(self) -> impl Positional<M::State> {
-        self.0.positional()
-    }
+    crate::opt_in!(T: Positional; of |in_order| in_order.0);
     #[inline]
     fn finish(self, state: M::State, count: u64) -> M::Answer {
         self.0.finish(state, count)

@@ -237,14 +237,7 @@ impl<T: Float<Wide: Base>> Monoid<T> for LogSumExp {
     fn filler(self) -> Option<T> {
         T::Wide::SUMS_RELATIVE.then(|| T::from_f64(f64::NEG_INFINITY))
     }
-    #[inline(always)]
-    fn relative_sum(self) -> impl RelativeSum<T, Self::State> {
-        self
-    }
-    #[inline(always)]
-    fn by_words(self) -> impl ByWords<T> {
-        self
-    }
+    crate::opt_in!(T: RelativeSum, ByWords);
     #[inline]
     fn finish(self, state: Self::State, _: u64) -> T {
         T::from_f64(T::Wide::ln(state))

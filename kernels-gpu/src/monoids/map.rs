@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::{Algebra, Monoid};
 use crate::{
     element::{Element, Item},
-    tree::{self, ColumnFold, Part, PartFold, Place, Positional, Prefilter, ROWS},
+    tree::{self, ColumnFold, Part, PartFold, Place, Prefilter, ROWS},
 };
 
 /// What becomes of each element before it is folded. Its arithmetic is that of [`arithmetic`](crate::arithmetic) and of
@@ -53,22 +53,8 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
         fuses: F::FUSES || M::ALGEBRA.fuses,
         ..M::ALGEBRA.behind()
     };
-    #[inline(always)]
-    fn positional(self) -> impl Positional<M::State> {
-        self.op.positional()
-    }
-    #[inline(always)]
-    fn prefilter(self) -> impl Prefilter<T, M::State> {
-        self
-    }
-    #[inline(always)]
-    fn column_fold(self) -> impl ColumnFold<T, M::State> {
-        self
-    }
-    #[inline(always)]
-    fn part_fold(self) -> impl PartFold<T, M::State> {
-        self
-    }
+    crate::opt_in!(F::Output: Positional; of |outer| outer.op);
+    crate::opt_in!(T: Prefilter, ColumnFold, PartFold);
     #[inline]
     fn finish(self, state: M::State, count: u64) -> M::Answer {
         self.op.finish(state, count)

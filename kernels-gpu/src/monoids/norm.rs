@@ -75,10 +75,7 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
         folds_columns: T::Scale::SCALES,
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn column_fold(self) -> impl ColumnFold<T, Squares<T::Scale>> {
-        self
-    }
+    crate::opt_in!(T: ColumnFold);
     #[inline]
     fn finish(self, squares: Squares<T::Scale>, _: u64) -> T::Norm {
         T::norm(squares.value())
@@ -131,10 +128,7 @@ impl<T: Normed> Monoid<T> for NormL2 {
         folds_columns: T::Scale::SCALES,
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn column_fold(self) -> impl ColumnFold<T, Squares<T::Scale>> {
-        SumOfSquares
-    }
+    crate::opt_in!(T: ColumnFold; of |_| SumOfSquares);
     #[inline]
     fn finish(self, squares: Squares<T::Scale>, _: u64) -> T::Norm {
         T::norm_of_squares(squares)
@@ -177,10 +171,7 @@ impl<T: Normed> Monoid<T> for NormInf {
         selects: true,
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn prefilter(self) -> impl Prefilter<T, SizeKey<T>> {
-        self
-    }
+    crate::opt_in!(T: Prefilter);
     #[inline(always)]
     fn part_fold(self) -> impl PartFold<T, SizeKey<T>> {
         Exactly(self)

@@ -35,10 +35,7 @@ impl<T: Real> Monoid<T> for Product {
     fn combine(self, a: T::Wide, b: T::Wide) -> T::Wide {
         a.times(b)
     }
-    #[inline(always)]
-    fn part_fold(self) -> impl PartFold<T, T::Wide> {
-        self
-    }
+    crate::opt_in!(T: PartFold);
     const ALGEBRA: Algebra = Algebra {
         associates: T::Wide::EXACT,
         ..Algebra::PLAIN

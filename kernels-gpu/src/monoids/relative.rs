@@ -144,10 +144,7 @@ impl<T, M: Monoid<T>> Monoid<T> for Relative<M> {
         self.0.combine(a, b)
     }
     const ALGEBRA: Algebra = M::ALGEBRA.behind();
-    #[inline(always)]
-    fn part_fold(self) -> impl PartFold<T, M::State> {
-        self
-    }
+    crate::opt_in!(T: PartFold);
     #[inline(always)]
     fn finish(self, state: M::State, count: u64) -> M::Answer {
         self.0.finish(state, count)

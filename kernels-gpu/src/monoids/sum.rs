@@ -36,10 +36,7 @@ impl<T: Element> Monoid<T> for Sum {
     fn combine(self, a: T::Accumulator, b: T::Accumulator) -> T::Accumulator {
         a.plus(b)
     }
-    #[inline(always)]
-    fn part_fold(self) -> impl PartFold<T, T::Accumulator> {
-        self
-    }
+    crate::opt_in!(T: PartFold);
     const ALGEBRA: Algebra = Algebra {
         associates: T::Accumulator::EXACT,
         ..Algebra::PLAIN
@@ -126,10 +123,7 @@ impl<T: Element> Monoid<T> for Mean {
     fn combine(self, a: T::Accumulator, b: T::Accumulator) -> T::Accumulator {
         Monoid::<T>::combine(Sum, a, b)
     }
-    #[inline(always)]
-    fn part_fold(self) -> impl PartFold<T, T::Accumulator> {
-        Sum
-    }
+    crate::opt_in!(T: PartFold; of |_| Sum);
     const ALGEBRA: Algebra = Algebra {
         associates: T::Accumulator::EXACT,
         ..Algebra::PLAIN
@@ -166,10 +160,7 @@ impl<T: Element> Monoid<T> for CountedMean {
     fn combine(self, a: (T::Accumulator, u64), b: (T::Accumulator, u64)) -> (T::Accumulator, u64) {
         (a.0.plus(b.0), a.1 + b.1)
     }
-    #[inline(always)]
-    fn part_fold(self) -> impl PartFold<T, (T::Accumulator, u64)> {
-        self
-    }
+    crate::opt_in!(T: PartFold);
     #[inline]
     fn finish(self, (sum, count): (T::Accumulator, u64), _: u64) -> T::Mean {
         T::mean(sum, count)

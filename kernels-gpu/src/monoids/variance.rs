@@ -73,10 +73,7 @@ macro_rules! operator {
                 fuses: true,
                 ..Algebra::PLAIN
             };
-            #[inline(always)]
-            fn column_fold(self) -> impl ColumnFold<T, $state<T::Scale>> {
-                self
-            }
+            crate::opt_in!(T: ColumnFold);
             #[inline]
             fn finish(self, $moments: $state<T::Scale>, _: u64) -> $answer {
                 let $op = self;

@@ -23,7 +23,7 @@ use crate::{algebra::Algebra, words::Words};
 /// # What only some operators are
 ///
 /// An operator needs the two types and the five methods that have no default. Whatever else it is, it is by a trait of its own, and one
-/// method here says what implements that trait: mostly the operator itself.
+/// method here says what implements that trait: mostly the operator itself. [`opt_in!`](crate::opt_in) writes that method.
 ///
 /// ```
 /// use warpfold_kernels::monoids::{Monoid, Positional};
@@ -45,9 +45,7 @@ use crate::{algebra::Algebra, words::Words};
 ///     fn combine(self, a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
 ///         (a.0 + b.0, a.1.wrapping_add(b.1))
 ///     }
-///     fn positional(self) -> impl Positional<(u64, u64)> {
-///         self
-///     }
+///     warpfold_kernels::opt_in!(f32: Positional);
 ///     fn finish(self, (_, sum): (u64, u64), _: u64) -> u64 {
 ///         sum
 ///     }

@@ -285,3 +285,77 @@ pub trait ByWords<T>: Copy {
 }
 
 impl<T, M: Copy> ByWords<T> for Basic<M> {}
+
+/// Which traits an operator opts in to, in its `impl Monoid<T>`: those that it implements itself, or those of an operator inside it.
+///
+/// ```
+/// use warpfold_kernels::monoids::{Monoid, Positional};
+///
+/// /// The first or the last of two indices that another operator finds.
+/// #[derive(Clone, Copy)]
+/// struct Same<M>(M);
+///
+/// impl<T, M: Monoid<T>> Monoid<T> for Same<M> {
+///     type State = M::State;
+///     type Answer = M::Answer;
+///     fn identity(self) -> M::State {
+///         self.0.identity()
+///     }
+///     fn lift(self, value: T, index: u64) -> M::State {
+///         self.0.lift(value, index)
+///     }
+///     fn combine(self, a: M::State, b: M::State) -> M::State {
+///         self.0.combine(a, b)
+///     }
+///     warpfold_kernels::opt_in!(T: Positional, ColumnFold; of |same| same.0);
+///     fn finish(self, state: M::State, count: u64) -> M::Answer {
+///         self.0.finish(state, count)
+///     }
+///     fn empty(self) -> Option<M::Answer> {
+///         self.0.empty()
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! opt_in {
+    ($element:ty: $($trait:ident),+ $(; of |$op:pat_param| $of:expr)?) => {
+        $crate::opt_in! { @each $element, [$($trait)+], [$(|$op| $of)?] }
+    };
+    (@each $element:ty, [$($trait:ident)+], $of:tt) => {
+        $($crate::opt_in! { @one $trait, $element, $of })+
+    };
+    (@one Positional, $element:ty, $of:tt) => {
+        $crate::opt_in! { @hook positional, [Positional<Self::State>], $element, $of }
+    };
+    (@one Prefilter, $element:ty, $of:tt) => {
+        $crate::opt_in! { @hook prefilter, [Prefilter<$element, Self::State>], $element, $of }
+    };
+    (@one ColumnFold, $element:ty, $of:tt) => {
+        $crate::opt_in! { @hook column_fold, [ColumnFold<$element, Self::State>], $element, $of }
+    };
+    (@one PartFold, $element:ty, $of:tt) => {
+        $crate::opt_in! { @hook part_fold, [PartFold<$element, Self::State>], $element, $of }
+    };
+    (@one Unordered, $element:ty, $of:tt) => {
+        $crate::opt_in! { @hook unordered, [Unordered<$element, Self::State>], $element, $of }
+    };
+    (@one RelativeSum, $element:ty, $of:tt) => {
+        $crate::opt_in! { @hook relative_sum, [RelativeSum<$element, Self::State>], $element, $of }
+    };
+    (@one ByWords, $element:ty, $of:tt) => {
+        $crate::opt_in! { @hook by_words, [ByWords<$element>], $element, $of }
+    };
+    (@hook $hook:ident, [$($trait:tt)+], $element:ty, []) => {
+        #[inline(always)]
+        fn $hook(self) -> impl $crate::tree::$($trait)+ {
+            self
+        }
+    };
+    (@hook $hook:ident, [$($trait:tt)+], $element:ty, [|$op:pat_param| $of:expr]) => {
+        #[inline(always)]
+        fn $hook(self) -> impl $crate::tree::$($trait)+ {
+            let $op = self;
+            $crate::tree::Monoid::<$element>::$hook($of)
+        }
+    };
+}

@@ -81,10 +81,7 @@ impl<T: Float> Monoid<T> for Sums {
         folds_columns: true,
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn column_fold(self) -> impl ColumnFold<T, Summed<T>> {
-        self
-    }
+    crate::opt_in!(T: ColumnFold);
     /// How many numbers.
     #[inline(always)]
     fn finish(self, sums: Summed<T>, _: u64) -> u64 {
@@ -144,10 +141,7 @@ impl<T: Float> Monoid<T> for Finite {
         folds_columns: true,
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn column_fold(self) -> impl ColumnFold<T, Moments4<T::Scale>> {
-        Skewness {}
-    }
+    crate::opt_in!(T: ColumnFold; of |_| Skewness {});
     #[inline(always)]
     fn finish(self, moments: Moments4<T::Scale>, _: u64) -> u64 {
         moments.lower.count

@@ -116,21 +116,8 @@ impl<T, M: Monoid<T>> Monoid<T> for Watched<'_, '_, M, M::State, M::Answer> {
         Watched { op, lane, acts }
     }
 
-    fn part_fold(self) -> impl PartFold<T, M::State> {
-        self
-    }
-
-    fn prefilter(self) -> impl Prefilter<T, M::State> {
-        self.op.prefilter()
-    }
-
-    fn column_fold(self) -> impl ColumnFold<T, M::State> {
-        self.op.column_fold()
-    }
-
-    fn unordered(self) -> impl Unordered<T, M::State> {
-        self.op.unordered()
-    }
+    warpfold_kernels::opt_in!(T: Prefilter, ColumnFold, Unordered; of |outer| outer.op);
+    warpfold_kernels::opt_in!(T: PartFold);
 
     fn finish(self, state: M::State, count: u64) -> M::Answer {
         let answer = self.op.finish(state, count);

@@ -98,13 +98,13 @@ pub trait Operation: Sync {
     fn lift(&self, bits: u64, index: u64) -> Eight;
     /// [`Monoid::combine`].
     fn combine(&self, a: Eight, b: Eight) -> Eight;
-    /// [`Monoid::shift`].
+    /// [`Positional::shift`].
     fn shift(&self, state: Eight, by: u64) -> Eight;
     /// [`Algebra::selects`].
     fn selects(&self) -> bool;
-    /// [`Monoid::may_change`].
+    /// [`Prefilter::may_change`].
     fn may_change(&self, best: Eight, bits: u64) -> bool;
-    /// [`Monoid::fold_part`] of the places of a part, row after row.
+    /// [`PartFold::fold_part`] of the places of a part, row after row.
     fn fold_part(&self, places: &[Option<u64>]) -> Eight;
     /// [`Monoid::finish`].
     fn finish(&self, state: Eight, count: u64) -> Eight;

@@ -239,7 +239,7 @@ fn select<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
 /// Which elements could change the best so far.
 #[derive(Clone, Copy)]
 pub(super) enum Bar {
-    /// Those that the operator [says so of](Monoid::may_change).
+    /// Those that the operator [says so of](warpfold_kernels::tree::Prefilter::may_change).
     Asked,
     /// Of bytes the `count` values from `first` on, 0 being the one after 255: those in order above the best. So a byte is compared as one, and not
     /// as the integer of four that an operator makes of it.

@@ -5,7 +5,7 @@
 use super::{Again, Monoid, Part, Place, ROWS, chain, fold_column_in_pairs, fold_exactly, fold_part};
 use crate::element::Item;
 
-/// An operator that has none of the traits below: each does here what is true of any operator.
+/// What implements the traits below of an operator that has none of them: each does here what is true of any operator.
 #[derive(Clone, Copy, Debug)]
 pub struct Basic<M>(pub M);
 
@@ -14,14 +14,15 @@ pub struct Basic<M>(pub M);
 /// Law: `shift(lift(x, i), by) == lift(x, i + by)`, and the shift of two states combined is that of each, combined.
 pub trait Positional<State>: Copy {
     /// The state of the same run, were it to start `by` elements later.
+    fn shift(self, state: State, by: u64) -> State;
+}
+
+impl<M: Copy, State> Positional<State> for Basic<M> {
     #[inline(always)]
-    fn shift(self, state: State, by: u64) -> State {
-        let _ = by;
+    fn shift(self, state: State, _: u64) -> State {
         state
     }
 }
-
-impl<M: Copy, State> Positional<State> for Basic<M> {}
 
 /// An operator that can tell from a fold and an element that the element changes nothing: stages then spare themselves the rest of
 /// the work.
@@ -33,11 +34,7 @@ pub trait Prefilter<T, State>: Copy {
     ///
     /// Of an operator that has [unordered words](crate::algebra::Algebra::unordered_words): whether it could change those, but for what
     /// [`Unordered::fold_fast`] looks for by itself. `best` has them, of nothing at first.
-    #[inline(always)]
-    fn may_change(self, best: State, value: T) -> bool {
-        let _ = (best, value);
-        true
-    }
+    fn may_change(self, best: State, value: T) -> bool;
 
     /// Bits that are not all zero if `word`, which is elements as memory holds them, has one that [may change](Self::may_change) the fold:
     /// a SWAR prefilter, of an operator that [has one](crate::algebra::Algebra::asks_at_once). A yes too many costs time, a no too many is a
@@ -49,7 +46,12 @@ pub trait Prefilter<T, State>: Copy {
     }
 }
 
-impl<T, M: Copy, State> Prefilter<T, State> for Basic<M> {}
+impl<T, M: Copy, State> Prefilter<T, State> for Basic<M> {
+    #[inline(always)]
+    fn may_change(self, _: State, _: T) -> bool {
+        true
+    }
+}
 
 /// An operator that folds the elements of a column at once, as it [says](crate::algebra::Algebra::folds_columns).
 ///
@@ -256,11 +258,7 @@ impl<T, M: Monoid<T>> RelativeSum<T, M::State> for Basic<M> {
 /// [associates](crate::algebra::Algebra::associates), be its state, which is of one word.
 pub trait ByWords<T>: Copy {
     /// The larger of two floats at each place of two words, with [signs turned](Self::turned_signs): a NaN is largest of all, and +0.0 larger than −0.0.
-    #[inline(always)]
-    fn maximum(self, a: u32, b: u32) -> u32 {
-        let _ = b;
-        a
-    }
+    fn maximum(self, a: u32, b: u32) -> u32;
 
     /// All bits of each float of a word that equals the other word's, of an operator that selects the index of one element by the
     /// [maximum](Self::maximum), as it [says](crate::algebra::Algebra::has_word_equal): zeros are equal, and a NaN equals nothing. [`lift`](Monoid::lift) makes the whole
@@ -284,7 +282,12 @@ pub trait ByWords<T>: Copy {
     }
 }
 
-impl<T, M: Copy> ByWords<T> for Basic<M> {}
+impl<T, M: Copy> ByWords<T> for Basic<M> {
+    #[inline(always)]
+    fn maximum(self, a: u32, _: u32) -> u32 {
+        a
+    }
+}
 
 /// Which traits an operator opts in to, in its `impl Monoid<T>`: those that it implements itself, or those of an operator inside it.
 ///

@@ -7,23 +7,27 @@ pub struct Algebra {
     /// Whether two states may change places, as all operators' may but [`InOrder`](crate::monoids::InOrder)'s: the canonical tree has elements of
     /// a leaf meet column by column. Without, a leaf's elements meet one beside the other.
     pub commutes: bool,
-    /// Whether `combine` is associative to the bit, and [`shift`](crate::tree::Monoid::shift) does nothing. States may then meet in any order,
-    /// and a lane [combines](crate::tree::Monoid::fold_parts) what it has folded before it meets others.
+    /// Whether `combine` is associative to the bit, and [`shift`](crate::tree::Positional::shift) does nothing. States may then meet in any order,
+    /// and a lane [combines](crate::tree::PartFold::fold_parts) what it has folded before it meets others.
     pub associates: bool,
     /// Whether the operator selects one of its elements, whichever order states are combined in, and
-    /// [`may_change`](crate::tree::Monoid::may_change) is worth asking.
+    /// [`may_change`](crate::tree::Prefilter::may_change) is worth asking.
     pub selects: bool,
     /// Whether several elements in a word, of 1 or 2 bytes, are asked about at once, by
-    /// [`may_change_among`](crate::tree::Monoid::may_change_among).
+    /// [`may_change_among`](crate::tree::Prefilter::may_change_among).
     pub asks_at_once: bool,
-    /// Whether the operator has a [`fold_column`](crate::tree::Monoid::fold_column) of its own.
+    /// Whether the operator has a [`fold_column`](crate::tree::ColumnFold) of its own.
     pub folds_columns: bool,
     /// How many of the last words of a state are order-independent accumulators, where the others are not: they are another state beside
     /// that, and neither asks for the other. A lane keeps them to its last leaf, and only the others are combined in the tree.
     pub unordered_words: usize,
-    /// Whether up to 64 elements may be summed [relative to the largest](crate::tree::Monoid::term) of them, with the same bits. Where that is [within
-    /// bounds](crate::tree::Monoid::is_bounded) it takes less code.
+    /// Whether up to 64 elements may be summed [relative to the largest](crate::tree::RelativeSum) of them, with the same bits. Where that is [within
+    /// bounds](crate::tree::RelativeSum::is_bounded) it takes less code.
     pub sums_relative: bool,
+    /// Whether the largest element is found [by words](crate::tree::ByWords) as memory holds them.
+    pub has_word_maximum: bool,
+    /// Whether words tell, too, [which elements equal it](crate::tree::ByWords::equal).
+    pub has_word_equal: bool,
     /// Whether it is written with fused multiply-adds. In the code of any other there must be none: a compiler would have contracted a
     /// multiplication and an addition, and changed bits.
     pub fuses: bool,
@@ -39,6 +43,8 @@ impl Algebra {
         folds_columns: false,
         unordered_words: 0,
         sums_relative: false,
+        has_word_maximum: false,
+        has_word_equal: false,
         fuses: false,
     };
 
@@ -48,14 +54,16 @@ impl Algebra {
         self.associates || self.selects
     }
 
-    /// That of an operator in another. It does not hand on words of several elements ([`Algebra::asks_at_once`]), unordered words, or sums
-    /// [relative to the largest element](Algebra::sums_relative).
+    /// That of an operator in another. It does not hand on words of several elements ([`Algebra::asks_at_once`], [`Algebra::has_word_maximum`]), unordered words, or
+    /// sums [relative to the largest element](Algebra::sums_relative).
     #[must_use]
     pub const fn behind(self) -> Self {
         Self {
             asks_at_once: false,
             unordered_words: 0,
             sums_relative: false,
+            has_word_maximum: false,
+            has_word_equal: false,
             ..self
         }
     }
@@ -72,6 +80,8 @@ impl Algebra {
             folds_columns: self.folds_columns || other.folds_columns,
             unordered_words: 0,
             sums_relative: false,
+            has_word_maximum: false,
+            has_word_equal: false,
             fuses: self.fuses || other.fuses,
         }
     }

@@ -8,6 +8,7 @@
 
 extern crate std;
 
+mod opt_in;
 mod rows;
 
 pub use rows::{check_row_laws, check_row_params};
@@ -15,12 +16,12 @@ pub use rows::{check_row_laws, check_row_params};
 use std::{fmt::Debug, vec::Vec};
 
 use crate::{
-    arithmetic::single,
     element::Element,
-    monoids::{Bounded, Monoid, Words},
+    monoids::{Monoid, Words},
     ops::OwnOperator,
-    tree::{self, AtHand, Part, ROWS, row_elements, vector_elements},
+    tree::{Positional as _, Prefilter as _},
 };
+use opt_in::{check_aside, check_at_once, check_by_words, check_columns, check_known, check_parts, check_relative};
 
 /// Checks what every operator promises, **to the bit**, over states of one, two and three of `samples`, so pick those with which it
 /// could go wrong: both zeros, NaN, infinities, the largest and smallest numbers, equal ones, and some of no distinction.
@@ -30,12 +31,16 @@ use crate::{
 /// * A state survives its journey as words, each of which is asked for once and in order.
 /// * A state that is shifted is one of elements further on.
 /// * No fold notices a [`filler`](Monoid::filler), of an operator that has one.
+/// * A column has the state that pairs of neighbours have, unless the operator [folds columns](crate::monoids::Algebra::folds_columns) in its own way; of nothing it is the
+///   identity.
 /// * What `may_change` says changes nothing, changes nothing; and `may_change_among` misses no element that may change something.
 /// * Of one that [associates](crate::monoids::Algebra::associates), three states may meet in either order, and none is changed by a shift.
 /// * Of one that sets something [aside](crate::monoids::Algebra::unordered_words), either part of a state is what it is without the other, what is aside associates,
 ///   `fold_fast` and `fold_slow` give what the canonical tree gives, and where nothing may change what is aside, nothing does.
 /// * A `fold_part` of the operator's own gives what the canonical tree gives.
 /// * Of one that [sums relative to the largest element](crate::monoids::Algebra::sums_relative), such sums have the bits of states that are combined.
+///
+/// * Of one that has a [maximum of words](crate::monoids::Algebra::has_word_maximum), the larger of two elements in words may what either may.
 ///
 /// NaNs of a state count as one, for their payloads are the hardware's choice: words that differ are let pass where both are a NaN,
 /// as an f32 or, in pairs, as an f64. An answer has one bit pattern.
@@ -58,7 +63,12 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
         check_journey(state, a);
         check_journey(op.finish(state, a.len() as u64), a);
         for by in [1, 1 << 33] {
-            same(op.shift(state, by), fold(op, a, 7 + by), "shifted elements", a);
+            same(
+                op.positional().shift(state, by),
+                fold(op, a, 7 + by),
+                "shifted elements",
+                a,
+            );
         }
         for b in &runs {
             let other = fold(op, b, 100);
@@ -74,7 +84,7 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
                 let last = op.combine(state, op.combine(other, third));
                 same(op.combine(ab, third), last, "three states, the last two first", &(a, b));
                 same(
-                    op.shift(state, 5),
+                    op.positional().shift(state, 5),
                     state,
                     "a shifted state of an operator that associates",
                     a,
@@ -93,6 +103,9 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
         if M::ALGEBRA.sums_relative {
             check_relative(op, a, state);
         }
+        if M::ALGEBRA.has_word_maximum {
+            check_by_words(op, samples, state);
+        }
         if let Some(filler) = op.filler() {
             let filler = [7, 1000].map(|index| op.lift(filler, index));
             for filler in [filler[0], filler[1], op.combine(filler[0], filler[1])] {
@@ -101,119 +114,14 @@ pub fn check_laws<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
             }
         }
         for value in samples {
-            if M::ALGEBRA.selects && !op.may_change(state, *value) {
+            if M::ALGEBRA.selects && !op.prefilter().may_change(state, *value) {
                 let after = op.combine(state, op.lift(*value, 1000));
                 same(after, state, "an element that may not change the fold", &(a, value));
             }
         }
     }
     check_parts(op, samples);
-}
-
-/// Checks that an operator's own `fold_part` gives what the canonical tree gives.
-fn check_parts<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
-    for first in 0..samples.len() {
-        for len in [0, 1, vector_elements::<T>() + 1, ROWS * vector_elements::<T>()] {
-            let part = Cycle { samples, first, len };
-            let own = op.fold_part(part);
-            same(
-                own,
-                tree::fold_part(op, part),
-                "its own fold of a lane's part",
-                &(first, len),
-            );
-        }
-    }
-}
-
-/// Checks that what is set aside of three states may meet in any order, and that neither part of a state asks for the other.
-fn check_aside<T, M: Monoid<T>>(op: M, [a, b, c]: [M::State; 3], of: &dyn Debug) {
-    let parts = |state| [false, true].map(|aside| part_of::<T, M>(op, state, aside));
-    let both = op.combine(a, b);
-    let left = parts(op.combine(both, c))[1];
-    let right = parts(op.combine(a, op.combine(b, c)))[1];
-    same(left, right, "what is set aside of three states, the last two first", of);
-    for (part, name) in [(0, "what meets in the tree, alone"), (1, "what is set aside, alone")] {
-        let alone = op.combine(parts(a)[part], parts(b)[part]);
-        same(parts(alone)[part], parts(both)[part], name, of);
-    }
-}
-
-/// Checks that sums relative to the largest element of a run are its fold.
-fn check_relative<T: Element + Debug, M: Monoid<T>>(op: M, run: &[T], state: M::State) {
-    let numbers: Vec<f32> = run.iter().map(|value| op.number(*value)).collect();
-    let largest = numbers.iter().copied().fold(f32::NEG_INFINITY, single::maximum);
-    let all_bounded = numbers.iter().all(|number| op.is_bounded(*number));
-    for is_bounded in [false, all_bounded] {
-        let terms = numbers.iter().map(|number| op.term(largest, *number, is_bounded));
-        let terms = terms.reduce(|a, b| a + b).unwrap_or(0.0);
-        same(
-            op.of_terms(largest, terms, is_bounded),
-            state,
-            "a sum relative to the largest",
-            &run,
-        );
-    }
-    if all_bounded {
-        same(fold(Bounded(op), run, 7), state, "elements within bounds", &run);
-    }
-}
-
-/// Checks that no element of a word that may change a fold is missed.
-fn check_at_once<T: Element, M: Monoid<T>>(op: M, samples: &[T], best: M::State) {
-    let bits = 8 * size_of::<T>() as u32;
-    assert!(bits < 32, "a word holds several elements");
-    for first in 0..samples.len() {
-        let places = (0..32 / bits).map(|place| samples[(first + place as usize) % samples.len()]);
-        let word = places.clone().rev().fold(0, |word, value| {
-            word << bits | value.word(0) & (u32::MAX >> (32 - bits))
-        });
-        let expected = places.into_iter().any(|value| op.may_change(best, value));
-        let found = op.may_change_among(best, word) != 0;
-        assert!(
-            found || !expected,
-            "`may_change_among` of {word:#x}, elements from number {first} on"
-        );
-    }
-}
-
-/// Checks the ways to fold a part without holes, after others that folded to `before`.
-fn check_known<T: Element, M: Monoid<T>>(op: M, samples: &[T], before: M::State) {
-    for first in 0..samples.len() {
-        // Of one sample alone, and of all: few parts of all can change nothing.
-        for samples in [&samples[first..=first], samples] {
-            let len = ROWS * vector_elements::<T>();
-            let part = AtHand(Cycle { samples, first, len });
-            let expected = tree::fold_part(op, part.0);
-            let (state, is_folded) = op.fold_fast(part, false);
-            if is_folded {
-                same(state, expected, "`fold_fast`", &first);
-            }
-            same(op.fold_slow(part), expected, "`fold_slow`", &first);
-            if samples.iter().any(|value| op.may_change(before, *value)) {
-                continue;
-            }
-            let (state, is_folded) = op.fold_fast(part, true);
-            if is_folded {
-                let tree = |state| part_of::<T, M>(op, state, false);
-                same(tree(state), tree(expected), "`fold_fast` of what is known", &first);
-                let after = |state| part_of::<T, M>(op, op.combine(before, op.shift(state, 1000)), true);
-                same(after(state), after(expected), "what may change nothing", &first);
-            }
-        }
-    }
-}
-
-/// What of a state is set aside, or what is not, the other part being that of nothing.
-fn part_of<T, M: Monoid<T>>(op: M, state: M::State, aside: bool) -> M::State {
-    let nothing = op.identity();
-    M::State::from_words(|i| {
-        if (i >= M::State::COUNT - M::ALGEBRA.unordered_words) == aside {
-            state.word(i)
-        } else {
-            nothing.word(i)
-        }
-    })
+    check_columns(op, samples);
 }
 
 /// Checks that an operator and the one that its kernels make of [`parameter`](OwnOperator::parameter) fold `samples` alike.
@@ -279,34 +187,13 @@ fn same<W: Words>(a: W, b: W, what: &str, over: &dyn Debug) {
     }
 }
 
-/// A lane's part of a leaf that holds `len` elements, the samples in turns from number `first` on.
-#[derive(Clone, Copy)]
-struct Cycle<'a, T> {
-    samples: &'a [T],
-    first: usize,
-    len: usize,
-}
-
-impl<T: Element> Part<T> for Cycle<'_, T> {
-    const COLUMNS: usize = vector_elements::<T>();
-
-    fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
-        let number = row * vector_elements::<T>() + column;
-        if number < self.len {
-            let value = self.samples[(self.first + number) % self.samples.len()];
-            op.lift(value, (row * row_elements::<T>() + column) as u64)
-        } else {
-            op.identity()
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        monoids::{Algebra, Arg, Describe, Extremum, Map, Mean, Product, Sum, Transform},
+        monoids::{Algebra, Arg, Describe, Extremum, Map, Mean, PartFold, Product, Sum, Transform},
         ops::Commutative,
+        tree::{self, Part},
     };
 
     const SAMPLES: [f32; 8] = [0.0, -0.0, 1.5, -3.0, 1e38, 1e-40, f32::INFINITY, f32::NAN];
@@ -428,17 +315,21 @@ mod tests {
                 _ => a + b,
             }
         }
-        fn fold_part(self, part: impl Part<f32>) -> f32 {
-            match self {
-                Self::Fold => tree::chain(self, part),
-                _ => tree::fold_part(self, part),
-            }
-        }
+        crate::opt_in!(f32: PartFold);
         fn finish(self, sum: f32, _: u64) -> f32 {
             if sum.is_nan() { f32::NAN } else { sum }
         }
         fn empty(self) -> Option<f32> {
             Some(0.0)
+        }
+    }
+
+    impl PartFold<f32, f32> for Broken {
+        fn fold_part(self, part: impl Part<f32>) -> f32 {
+            match self {
+                Self::Fold => tree::chain(self, part),
+                _ => tree::fold_part(self, part),
+            }
         }
     }
 

@@ -7,7 +7,7 @@
 //! 2. the columns of a leaf: neighbours, until one state is left;
 //! 3. the leaves: neighbours, until one state is left.
 //!
-//! An operator may fold the elements of a column at once, in a way of its own ([`Monoid::fold_column`]).
+//! An operator may fold the elements of a column at once, in a way of its own ([`ColumnFold`]).
 //! A place past the end of the extent holds the operator's identity, which is neutral to the bit, so padding to a
 //! power of two changes nothing. The full text is `docs/canonical-tree.md`.
 //!
@@ -15,11 +15,15 @@
 //! any power-of-two number of warps, and a grid any number of blocks, without changing a bit of the answer.
 
 mod monoid;
+mod opt_in;
 mod part;
 pub(crate) mod pending;
 
 pub use crate::leaf::{LANES, LEAF_BYTES, ROWS, VECTOR_BYTES};
 pub use monoid::Monoid;
+pub use opt_in::{
+    Basic, ByWords, ColumnFold, Exactly, InTurn, PartFold, Positional, Prefilter, RelativeSum, Unordered,
+};
 pub use part::{Again, AtHand, Columns, Part, Place};
 
 use crate::element::{Item, Type};
@@ -63,6 +67,20 @@ pub const fn leaves<T: Item>(len: u64) -> u64 {
 #[must_use]
 pub const fn place<T: Item>(row: usize, column: usize) -> u64 {
     (row * row_elements::<T>() + column) as u64
+}
+
+/// The [place](place) of the first or the last element that has a mark: a bit, those of a row of `columns` next to each other, the first lowest. What a largest element's index is found by:
+/// the maximum first, and then a mark for each element that equals it.
+#[inline(always)]
+#[must_use]
+pub fn place_of_mark<T: Item>(marks: u32, columns: usize, is_last: bool) -> u32 {
+    let number = if is_last {
+        u32::BITS - 1 - u32::leading_zeros(marks)
+    } else {
+        u32::trailing_zeros(marks)
+    };
+    let (row, column) = (number / columns as u32, number % columns as u32);
+    row * row_elements::<T>() as u32 + column
 }
 
 /// Whether a part has so many elements that an exact operator had better fold them as a [`chain`].
@@ -196,7 +214,8 @@ impl<T: Item, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInPairs<P> {
             }
         };
         let places = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
-        op.fold_column(places, place::<T>(0, column), place::<T>(1, 0))
+        op.column_fold()
+            .fold_column(places, place::<T>(0, column), place::<T>(1, 0))
     }
 }
 
@@ -309,9 +328,9 @@ fn turns<const N: usize, T, M: Monoid<T>>(op: M, states: impl States<T, M>, firs
     }
 }
 
-/// [`Monoid::fold_column`] by `lift` and `combine`.
+/// A column by `lift`, the identity where there is no element, and `combine` in pairs of neighbours: what [`ColumnFold`] is of most operators.
 #[inline(always)]
-fn fold_column_in_pairs<T: Item, M: Monoid<T>>(
+pub fn fold_column_in_pairs<T: Item, M: Monoid<T>>(
     op: M,
     [a, b, c, d, e, f, g, h]: [Place<T>; ROWS],
     index: u64,

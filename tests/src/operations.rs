@@ -10,7 +10,7 @@ use warpfold_emulator::{Shape, reduce_all, reduce_small};
 use warpfold_kernels::{
     element::{Element, Type},
     kernels::{Entry, Kernel, OpParams, strided, whole::tile_elements},
-    monoids::{Algebra, Monoid, Words},
+    monoids::{Algebra, Monoid, PartFold, Positional, Prefilter, Words},
     stages::strategy::{Partials, most_states, most_warps},
     tree::{LANES, Part, ROWS, place, row_elements, vector_elements},
 };
@@ -98,13 +98,13 @@ pub trait Operation: Sync {
     fn lift(&self, bits: u64, index: u64) -> Eight;
     /// [`Monoid::combine`].
     fn combine(&self, a: Eight, b: Eight) -> Eight;
-    /// [`Monoid::shift`].
+    /// [`Positional::shift`].
     fn shift(&self, state: Eight, by: u64) -> Eight;
     /// [`Algebra::selects`].
     fn selects(&self) -> bool;
-    /// [`Monoid::may_change`].
+    /// [`Prefilter::may_change`].
     fn may_change(&self, best: Eight, bits: u64) -> bool;
-    /// [`Monoid::fold_part`] of the places of a part, row after row.
+    /// [`PartFold::fold_part`] of the places of a part, row after row.
     fn fold_part(&self, places: &[Option<u64>]) -> Eight;
     /// [`Monoid::finish`].
     fn finish(&self, state: Eight, count: u64) -> Eight;
@@ -178,16 +178,21 @@ impl<T: Element, R: Reduction<T>> Operation for Of<T, R> {
         Eight::of(self.0.monoid().combine(a.to(), b.to()))
     }
     fn shift(&self, state: Eight, by: u64) -> Eight {
-        Eight::of(self.0.monoid().shift(state.to(), by))
+        Eight::of(self.0.monoid().positional().shift(state.to(), by))
     }
     fn selects(&self) -> bool {
         R::Monoid::ALGEBRA.selects
     }
     fn may_change(&self, best: Eight, bits: u64) -> bool {
-        self.0.monoid().may_change(best.to(), T::from_bits(bits))
+        self.0.monoid().prefilter().may_change(best.to(), T::from_bits(bits))
     }
     fn fold_part(&self, places: &[Option<u64>]) -> Eight {
-        Eight::of(self.0.monoid().fold_part(Places(places, PhantomData::<fn() -> T>)))
+        Eight::of(
+            self.0
+                .monoid()
+                .part_fold()
+                .fold_part(Places(places, PhantomData::<fn() -> T>)),
+        )
     }
     fn finish(&self, state: Eight, count: u64) -> Eight {
         Eight::of(self.0.monoid().finish(state.to(), count))
@@ -276,17 +281,34 @@ impl<T: Element, const SELECTS: bool, const ASSOCIATES: bool> Monoid<T> for Asks
     fn combine(self, a: Eight, b: Eight) -> Eight {
         self.0.combine(a, b)
     }
-    fn shift(self, state: Eight, by: u64) -> Eight {
-        self.0.shift(state, by)
-    }
     const ALGEBRA: Algebra = Algebra {
         selects: SELECTS,
         associates: ASSOCIATES,
         ..Algebra::PLAIN
     };
+    warpfold_kernels::opt_in!(T: Positional, Prefilter, PartFold);
+    fn finish(self, state: Eight, count: u64) -> Eight {
+        self.0.finish(state, count)
+    }
+    fn empty(self) -> Option<Eight> {
+        let Bits(words) = self.0.empty()?;
+        Some(Eight(array::from_fn(|i| words.get(i).copied().unwrap_or(0))))
+    }
+}
+
+impl<const SELECTS: bool, const ASSOCIATES: bool> Positional<Eight> for Asks<'_, SELECTS, ASSOCIATES> {
+    fn shift(self, state: Eight, by: u64) -> Eight {
+        self.0.shift(state, by)
+    }
+}
+
+impl<T: Element, const SELECTS: bool, const ASSOCIATES: bool> Prefilter<T, Eight> for Asks<'_, SELECTS, ASSOCIATES> {
     fn may_change(self, best: Eight, value: T) -> bool {
         self.0.may_change(best, bits_of(value))
     }
+}
+
+impl<T: Element, const SELECTS: bool, const ASSOCIATES: bool> PartFold<T, Eight> for Asks<'_, SELECTS, ASSOCIATES> {
     #[inline(never)]
     fn fold_part(self, part: impl Part<T>) -> Eight {
         // Where they are said to be, which is where the operator's own parts have them.
@@ -301,13 +323,6 @@ impl<T: Element, const SELECTS: bool, const ASSOCIATES: bool> Monoid<T> for Asks
             }
         }
         self.0.fold_part(&places)
-    }
-    fn finish(self, state: Eight, count: u64) -> Eight {
-        self.0.finish(state, count)
-    }
-    fn empty(self) -> Option<Eight> {
-        let Bits(words) = self.0.empty()?;
-        Some(Eight(array::from_fn(|i| words.get(i).copied().unwrap_or(0))))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use proptest::prelude::*;
 use warpfold::ops::{OpFacts, Reduction};
-use warpfold_kernels::monoids::{Best, Monoid, Words};
+use warpfold_kernels::monoids::{Best, Monoid, Positional as _, Prefilter as _, Words};
 use warpfold_tests::{Bits, cases, each_operator, rounded_floats, spec};
 
 /// Any float at all, and often a special one.
@@ -97,15 +97,15 @@ proptest! {
         fn law<R: Reduction<f32>>(op: R, runs: &[Vec<f32>; 3], order: usize, by: u64) {
             let monoid = op.monoid();
             let [a, b, _] = three(op, runs, order);
-            let together = monoid.shift(monoid.combine(a, b), by);
-            let apart = monoid.combine(monoid.shift(a, by), monoid.shift(b, by));
+            let together = monoid.positional().shift(monoid.combine(a, b), by);
+            let apart = monoid.combine(monoid.positional().shift(a, by), monoid.positional().shift(b, by));
             assert_eq!(Bits::of_state(op, together), Bits::of_state(op, apart), "{} {runs:?}", R::NAME);
 
             let value = runs[0][0];
-            let (shifted, lifted) = (monoid.shift(monoid.lift(value, 3), by), monoid.lift(value, 3 + by));
+            let (shifted, lifted) = (monoid.positional().shift(monoid.lift(value, 3), by), monoid.lift(value, 3 + by));
             assert_eq!(Bits::of(shifted), Bits::of(lifted), "{} {value}", R::NAME);
             let nothing = monoid.identity();
-            assert_eq!(Bits::of(monoid.shift(nothing, by)), Bits::of(nothing), "{}", R::NAME);
+            assert_eq!(Bits::of(monoid.positional().shift(nothing, by)), Bits::of(nothing), "{}", R::NAME);
         }
         each_operator!(law(&runs, order, by));
     }
@@ -117,7 +117,7 @@ proptest! {
             let monoid = op.monoid();
             let best = state(monoid, run, 3);
             let next = monoid.lift(later, 3 + run.len() as u64 + gap);
-            if !monoid.may_change(best, later) {
+            if !monoid.prefilter().may_change(best, later) {
                 let bits = Bits::of(best);
                 assert_eq!(Bits::of(monoid.combine(best, next)), bits, "{} {run:?} then {later:?}", R::NAME);
                 assert_eq!(Bits::of(monoid.combine(next, best)), bits, "{} {run:?} then {later:?}", R::NAME);
@@ -145,7 +145,7 @@ proptest! {
             assert!(R::Monoid::ALGEBRA.selects, "{}", R::NAME);
             // Too small a step is lost in rounding.
             if worse != best || R::NAME.ends_with("minmax") {
-                assert!(!monoid.may_change(monoid.lift(best, 0), worse), "{} {best} {worse}", R::NAME);
+                assert!(!monoid.prefilter().may_change(monoid.lift(best, 0), worse), "{} {best} {worse}", R::NAME);
             }
         }
         each_operator!(law(best, by));

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use warpfold::{Error, Plan, ops, ops::Reduction, plan::Shape};
 use warpfold_kernels::{
     kernels::{Entry, Kernel},
-    monoids::{Monoid, Words},
+    monoids::{Monoid, Positional, Words},
     tree,
 };
 use warpfold_tests::{backends, cases, each_operator};
@@ -213,17 +213,21 @@ impl Monoid<f32> for TakeCensus {
             indices: a.indices + b.indices,
         }
     }
-    fn shift(self, census: Census, by: u64) -> Census {
-        Census {
-            indices: census.indices + by * census.count,
-            ..census
-        }
-    }
+    warpfold_kernels::opt_in!(f32: Positional);
     fn finish(self, census: Census, _: u64) -> Census {
         census
     }
     fn empty(self) -> Option<Census> {
         Some(Census::default())
+    }
+}
+
+impl Positional<Census> for TakeCensus {
+    fn shift(self, census: Census, by: u64) -> Census {
+        Census {
+            indices: census.indices + by * census.count,
+            ..census
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use warpfold::{
 };
 use warpfold_kernels::{
     kernels::Kernel,
-    monoids::{self, Monoid},
+    monoids::{self, ColumnFold as _, Monoid},
     tree::{Place, ROWS, row_elements},
 };
 use warpfold_tests::{Bits, backends, cases, each_statistic, golden, operations, oracle};
@@ -427,7 +427,7 @@ fn columns_follow_the_tree() {
         let column = |first: usize| {
             let at = |row: usize| values.get(row * columns + first);
             let places: [_; ROWS] = array::from_fn(|row| at(row).map_or(Place::empty(), |value| Place::of(*value)));
-            op.fold_column(places, first as u64, columns as u64)
+            op.column_fold().fold_column(places, first as u64, columns as u64)
         };
         meet((0..columns).map(column).collect(), |a, b| op.combine(a, b))
     }

@@ -3,7 +3,7 @@
 use warpfold_kernels::{
     element::Item,
     monoids::{Monoid, Words as _},
-    tree::{Part, ROWS, leaf_elements, row_elements, vector_elements},
+    tree::{Part, PartFold as _, ROWS, leaf_elements, row_elements, vector_elements},
 };
 
 use super::{prefilter::Bar, states::Block};
@@ -23,7 +23,7 @@ pub(super) fn fold_each<T: Item, M: Monoid<T>>(
     for (i, (start, state)) in starts.iter().zip(states).enumerate() {
         let extent = &values[*start as usize..][..lens.of(i)];
         let mut parts = extent.chunks(const { ROWS * vector_elements::<T>() });
-        *state = op.fold_parts(op.identity(), || parts.next().map(Few));
+        *state = op.part_fold().fold_parts(op, op.identity(), || parts.next().map(Few));
     }
 }
 
@@ -45,7 +45,7 @@ pub(super) fn fold_leaves<T: Item, M: Monoid<T>>(
                 || number == 0
                 || bar.get_or_insert_with(|| Bar::of(op, all)).may_change(op, all, leaf)
             {
-                (all, bar) = (op.combine(all, op.fold_part(Leaf(leaf))), None);
+                (all, bar) = (op.combine(all, op.part_fold().fold_part(Leaf(leaf))), None);
             }
         }
         *state = all;

@@ -3,7 +3,7 @@
 use warpfold_kernels::{
     element::Item,
     monoids::Monoid,
-    tree::{self, Part, ROWS},
+    tree::{self, Part, Positional as _, ROWS},
 };
 
 use super::carries::Carries;
@@ -27,9 +27,10 @@ fn fold<T: Item, M: Monoid<T>>(op: M, values: &[T]) -> M::State {
     let mut carries = Carries::new();
     for eight in values.chunks(ROWS) {
         let first = (carries.count() * ROWS) as u64;
-        carries.push(op.shift(tree::fold_column(op, Eight(eight), 0), first), |a, b| {
-            op.combine(a, b)
-        });
+        carries.push(
+            op.positional().shift(tree::fold_column(op, Eight(eight), 0), first),
+            |a, b| op.combine(a, b),
+        );
     }
     carries.total(|a, b| op.combine(a, b)).unwrap_or(op.identity())
 }

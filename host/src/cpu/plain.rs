@@ -3,7 +3,7 @@
 use warpfold_kernels::{
     element::Item,
     monoids::Monoid,
-    tree::{Place, leaf_elements, row_elements},
+    tree::{ColumnFold as _, Place, Positional as _, leaf_elements, row_elements},
 };
 
 use super::carries::Carries;
@@ -23,9 +23,10 @@ pub(super) fn fold_each<T: Item, M: Monoid<T>>(
         let mut carries = Carries::new();
         for leaf in extent.chunks(leaf_elements::<T>()) {
             let first = (carries.count() * leaf_elements::<T>()) as u64;
-            carries.push(op.shift(fold_leaf(op, leaf, &mut columns), first), |a, b| {
-                op.combine(a, b)
-            });
+            carries.push(
+                op.positional().shift(fold_leaf(op, leaf, &mut columns), first),
+                |a, b| op.combine(a, b),
+            );
         }
         *state = carries.total(|a, b| op.combine(a, b)).unwrap_or(op.identity());
     }
@@ -43,7 +44,7 @@ fn fold_leaf<T: Item, M: Monoid<T>>(op: M, leaf: &[T], columns: &mut Vec<M::Stat
                 is_there: value.is_some(),
             }
         });
-        op.fold_column(places, column as u64, width as u64)
+        op.column_fold().fold_column(places, column as u64, width as u64)
     }));
     while columns.len() > 1 {
         let pairs = columns.len() / 2;

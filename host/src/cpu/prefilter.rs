@@ -1,11 +1,14 @@
 //! Which leaves an operator that selects must fold: those that have an element that could change the best so far.
 
-use warpfold_kernels::{element::Item, monoids::Monoid};
+use warpfold_kernels::{
+    element::Item,
+    monoids::{Monoid, Prefilter as _},
+};
 
 /// Which elements could change the best so far.
 #[derive(Clone, Copy)]
 pub(super) enum Bar {
-    /// Those that the operator [says so of](Monoid::may_change).
+    /// Those that the operator [says so of](warpfold_kernels::tree::Prefilter::may_change).
     Asked,
     /// Of bytes the `count` values from `first` on, 0 being the one after 255: those in order above the best. So a byte is compared as one, and not
     /// as the integer of four that an operator makes of it.
@@ -19,7 +22,8 @@ impl Bar {
         if const { size_of::<T>() != 1 } {
             return Self::Asked;
         }
-        let may: [bool; 256] = std::array::from_fn(|bits| op.may_change(best, T::from_words(|_| bits as u32)));
+        let may: [bool; 256] =
+            std::array::from_fn(|bits| op.prefilter().may_change(best, T::from_words(|_| bits as u32)));
         let count = may.iter().filter(|may| **may).count();
         let mut firsts = (0..256).filter(|i| may[*i] && !may[(*i + 255) % 256]);
         match (u8::try_from(count), firsts.next(), firsts.next()) {
@@ -53,7 +57,7 @@ impl Bar {
 pub(super) fn may_change<T: Item, M: Monoid<T>>(op: M, best: M::State, leaf: &[T]) -> bool {
     let mut any = false;
     for value in leaf {
-        any |= op.may_change(best, *value);
+        any |= op.prefilter().may_change(best, *value);
     }
     any
 }

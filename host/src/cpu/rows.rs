@@ -9,7 +9,7 @@
 use warpfold_kernels::{
     element::Item,
     monoids::{Monoid, relative},
-    tree::{LEAF_BYTES, Place, ROWS, leaf_elements, row_elements},
+    tree::{ColumnFold as _, LEAF_BYTES, Place, ROWS, RelativeSum, leaf_elements, row_elements},
 };
 
 use super::states::{Block, Part, Word};
@@ -110,7 +110,11 @@ impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
                     self.place(g[at], 6, column),
                     self.place(h[at], 7, column),
                 ];
-                block.set(at, op.fold_column(places, first + column as u64, width as u64));
+                block.set(
+                    at,
+                    op.column_fold()
+                        .fold_column(places, first + column as u64, width as u64),
+                );
             }
             columns.put(start, &block);
             start += BLOCK;
@@ -157,7 +161,11 @@ impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
                     let column = start + at;
                     let place = |row: usize| self.place(self.rows[row][column], row as u32, column);
                     let places = std::array::from_fn(place);
-                    block.set(at, op.fold_column(places, first + column as u64, width as u64));
+                    block.set(
+                        at,
+                        op.column_fold()
+                            .fold_column(places, first + column as u64, width as u64),
+                    );
                 }
             }
             columns.put(start, &block);
@@ -176,10 +184,10 @@ impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
     }
 }
 
-/// Whether all elements are [within bounds](Monoid::is_bounded).
+/// Whether all elements are [within bounds](RelativeSum::is_bounded).
 #[inline(always)]
 pub(super) fn are_bounded<T: Item, M: Monoid<T>>(op: M, values: &[T]) -> bool {
-    let mut out = 0_u32;
+    let (op, mut out) = (op.relative_sum(), 0_u32);
     for value in values {
         out |= u32::from(!op.is_bounded(op.number(*value)));
     }

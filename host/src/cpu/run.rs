@@ -15,7 +15,7 @@ use warpfold_kernels::{
     element::Item,
     monoids::{Bounded, Monoid, Words},
     stages::strategy::is_large,
-    tree::{leaf_elements, row_elements},
+    tree::{Positional as _, leaf_elements, row_elements},
 };
 
 use super::{
@@ -34,7 +34,7 @@ use crate::ops::untyped::Lens;
 pub(super) fn fold<T: Item, M: Monoid<T>>(arch: Arch, op: M, values: &[T], first: u64) -> M::State {
     let mut state = [op.identity()];
     fold_each(arch, op, values, &[0], Lens::All(values.len()), &mut state);
-    op.shift(state[0], first)
+    op.positional().shift(state[0], first)
 }
 
 /// Folds extents of at most [`RUN`](crate::operand::source::RUN) leaves each: the one that starts at `starts[i]` to `states[i]`,
@@ -187,7 +187,9 @@ fn fold_strips<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
     let mut waiting = [op.identity(); usize::BITS as usize];
     let mut count = 0;
     for (i, strip) in values.chunks(length).enumerate() {
-        let mut state = op.shift(fold_leaves(simd, op, strip, columns, pairs), (i * length) as u64);
+        let mut state = op
+            .positional()
+            .shift(fold_leaves(simd, op, strip, columns, pairs), (i * length) as u64);
         for _ in 0..i.trailing_ones() {
             count -= 1;
             state = op.combine(waiting[count], state);
@@ -217,7 +219,9 @@ fn select<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
     let (mut best, mut bar) = (op.identity(), None);
     for (i, leaf) in values.chunks(length).enumerate() {
         if i == 0 || bar.get_or_insert_with(|| Bar::of(op, best)).may_change(op, best, leaf) {
-            let state = op.shift(fold_leaves(simd, op, leaf, columns, pairs), (i * length) as u64);
+            let state = op
+                .positional()
+                .shift(fold_leaves(simd, op, leaf, columns, pairs), (i * length) as u64);
             (best, bar) = (op.combine(best, state), None);
         }
     }

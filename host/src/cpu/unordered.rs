@@ -14,7 +14,9 @@ use pulp::Simd;
 use warpfold_kernels::{
     element::Item,
     monoids::{Monoid, Words},
-    tree::{Again, AtHand, Part, Place, ROWS, leaf_elements, row_elements},
+    tree::{
+        Again, AtHand, ColumnFold, Part, Place, Positional as _, ROWS, Unordered as _, leaf_elements, row_elements,
+    },
 };
 
 use super::{
@@ -118,11 +120,11 @@ fn fold_strips<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
         for leaf in strip.chunks(leaf) {
             let is_plain = first > 0 && !may_change(op, unordered.0, leaf);
             let state = if is_plain {
-                op.fold_unordered(Run(leaf))
+                op.unordered().fold_unordered(Run(leaf))
             } else {
                 fold_leaves(simd, Half::<M, false>(op), leaf, columns, pairs).0
             };
-            unordered = Half::<M, false>(op).combine(unordered, HalfState::of(op.shift(state, first)));
+            unordered = Half::<M, false>(op).combine(unordered, HalfState::of(op.positional().shift(state, first)));
             // What may change even what has seen it is no finite number.
             are_plain &= is_plain || !may_change(op, unordered.0, leaf);
             first += leaf.len() as u64;
@@ -213,10 +215,7 @@ impl<T: Item, M: Monoid<T>, const ROUNDED: bool> Monoid<T> for Half<M, ROUNDED> 
     fn combine(self, a: Self::State, b: Self::State) -> Self::State {
         HalfState::of(self.0.combine(a.0, b.0))
     }
-    #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Self::State {
-        HalfState::of(self.0.fold_column(column, index, pitch))
-    }
+    warpfold_kernels::opt_in!(T: ColumnFold);
     #[inline(always)]
     fn finish(self, _: Self::State, count: u64) -> bool {
         count > 0
@@ -224,6 +223,13 @@ impl<T: Item, M: Monoid<T>, const ROUNDED: bool> Monoid<T> for Half<M, ROUNDED> 
     #[inline(always)]
     fn empty(self) -> Option<bool> {
         None
+    }
+}
+
+impl<T: Item, M: Monoid<T>, const ROUNDED: bool> ColumnFold<T, HalfState<T, M, ROUNDED>> for Half<M, ROUNDED> {
+    #[inline(always)]
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> HalfState<T, M, ROUNDED> {
+        HalfState::of(self.0.column_fold().fold_column(column, index, pitch))
     }
 }
 
@@ -246,12 +252,9 @@ impl<T: Item, M: Monoid<T>> Monoid<T> for Plain<M> {
     }
     #[inline(always)]
     fn combine(self, a: Self::State, b: Self::State) -> Self::State {
-        HalfState::of(self.0.combine_equals(a.0, b.0))
+        HalfState::of(self.0.unordered().combine_equals(a.0, b.0))
     }
-    #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> Self::State {
-        HalfState::of(self.0.fold_fast(AtHand(Column(column)), true).0)
-    }
+    warpfold_kernels::opt_in!(T: ColumnFold);
     #[inline(always)]
     fn finish(self, _: Self::State, count: u64) -> bool {
         count > 0
@@ -259,6 +262,13 @@ impl<T: Item, M: Monoid<T>> Monoid<T> for Plain<M> {
     #[inline(always)]
     fn empty(self) -> Option<bool> {
         None
+    }
+}
+
+impl<T: Item, M: Monoid<T>> ColumnFold<T, HalfState<T, M, true>> for Plain<M> {
+    #[inline(always)]
+    fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> HalfState<T, M, true> {
+        HalfState::of(self.0.unordered().fold_fast(AtHand(Column(column)), true).0)
     }
 }
 

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use warpfold_kernels::{
     element::Item,
-    monoids::{Monoid, Words},
+    monoids::{Monoid, Positional as _, Words},
 };
 
 use super::{OpFacts, Reduction};
@@ -87,7 +87,7 @@ impl<R: Reduction<I>, I: Item> Untyped for Typed<R, I> {
     fn shift(&self, states: &mut [u32], by: u64) {
         let op = self.op.monoid();
         for state in states.chunks_exact_mut(R::State::COUNT) {
-            write(op.shift(of_words(state), by), state);
+            write(op.positional().shift(of_words(state), by), state);
         }
     }
     fn finish_each(&self, states: &[u32], lens: Lens<'_>, answers: &mut [u8]) {

@@ -23,7 +23,7 @@ use crate::{
         store_state,
         strategy::COLUMN_LEVELS,
     },
-    tree::{LANES, Place, ROWS, leaf_elements, pending::Pending, row_elements, vector_elements},
+    tree::{ColumnFold as _, LANES, Place, ROWS, leaf_elements, pending::Pending, row_elements, vector_elements},
 };
 
 mod share;
@@ -258,7 +258,7 @@ fn fold<T: Source, M: Monoid<T>>(op: M, words: T::Each<Vectors<ROWS>>, present: 
             is_there: is_filled || row as u32 * width < present,
         };
         let places = [place(0), place(1), place(2), place(3), place(4), place(5), place(6), place(7)];
-        states[i] = op.fold_column(places, first, width.into());
+        states[i] = op.column_fold().fold_column(places, first, width.into());
     });
     states
 }

@@ -8,7 +8,7 @@ use crate::{
     element::Type,
     monoids::{Algebra, Words},
     rowwise::{RowOp, Value},
-    stages::{reduce::leaf::combines_once, strategy::Strategy},
+    stages::strategy::Strategy,
 };
 
 /// Launch bounds of a row operation's kernels: of f32, and of 16 bits.
@@ -128,7 +128,7 @@ impl Entry {
             needs_clusters: matches!(way, Way::Long),
             fuses: true,
             barriers: match way {
-                Way::Leaf | Way::Long | Way::Any | Way::Added => 1 + combines_once::<O>() as u32,
+                Way::Leaf | Way::Long | Way::Any | Way::Added => 1 + O::COMBINES_ONCE as u32,
                 _ => 0,
             },
         }

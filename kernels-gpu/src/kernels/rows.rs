@@ -116,7 +116,7 @@ pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(
     }
 }
 
-/// Folds a warp's rows, from number `first` on, that are [whole vectors](plain::tiling); unless elements of one are out of [bounds](Monoid::is_bounded), or
+/// Folds a warp's rows, from number `first` on, that are [whole vectors](plain::tiling); unless elements of one are out of [bounds](crate::tree::RelativeSum::is_bounded), or
 /// an index is sought and one is a NaN.
 ///
 /// # Safety

@@ -22,7 +22,7 @@ use crate::{
         },
         strategy::{SEGMENT_LEVELS, Strategy, is_vast},
     },
-    tree::{LANES, leaf_elements, leaves, pending::Pending},
+    tree::{LANES, PartFold as _, Positional as _, leaf_elements, leaves, pending::Pending},
 };
 
 /// Places on the line that segments stand on, for `len` elements in `count` segments; see [`segments`].
@@ -278,7 +278,7 @@ unsafe fn fold_run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Inpu
         };
         // SAFETY: passed on to the caller.
         let state = unsafe { warp::fold_extent(simt, op, here, &mut seen) };
-        pending.push(simt, op, number, op.shift(state, u64::from(number * leaf)));
+        pending.push(simt, op, number, op.positional().shift(state, u64::from(number * leaf)));
         start = after::<T>(start, leaf.into());
         left -= len;
         number += 1;
@@ -300,7 +300,7 @@ unsafe fn fold_neighbours<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, inpu
     unsafe {
         if const { Strategy::of::<T, M>().accumulates_per_thread() } {
             let mut leaf = 0;
-            let mine = op.fold_parts(op.identity(), || {
+            let mine = op.part_fold().fold_parts(op, op.identity(), || {
                 leaf += 1;
                 (leaf <= count).then(|| thread::not_yet(simt, input, u64::from(leaf - 1)))
             });
@@ -340,7 +340,7 @@ unsafe fn meet<S: Simt, T: Source, M: Monoid<T>>(
         tiles: piece.tiles(range),
         ..meeting
     };
-    let state = op.shift(state, piece.tile * range);
+    let state = op.positional().shift(state, piece.tile * range);
     // SAFETY: passed on to the caller.
     unsafe { grid::last_warps_fold(simt, op, here, piece.tile, state) }
 }

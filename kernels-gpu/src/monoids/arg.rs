@@ -2,11 +2,14 @@
 
 mod peak;
 
-use super::{Algebra, End, Monoid, Order, Words, extremum::Key};
+use super::{
+    Algebra, End, Monoid, Order, Words,
+    extremum::{Key, word_maximum},
+};
 use crate::{
     element::{Item as _, Rank, Real},
     kernels::OpParams,
-    tree::{self, Part},
+    tree::{self, ByWords, Part, PartFold, Positional, Prefilter},
 };
 
 /// Which of equals is the answer, and of several NaNs.
@@ -174,6 +177,51 @@ impl<T: Real> Monoid<T> for Arg {
             a
         }
     }
+    const ALGEBRA: Algebra = Algebra {
+        selects: true,
+        asks_at_once: T::PACKED,
+        has_word_maximum: T::WORD_MAXIMUM.is_some(),
+        has_word_equal: T::WORD_EQUAL.is_some(),
+        ..Algebra::PLAIN
+    };
+    crate::opt_in!(T: Positional, Prefilter, PartFold, ByWords);
+    #[inline]
+    fn finish(self, best: Best<Key<T>>, _: u64) -> u64 {
+        self.place(best.place)
+    }
+    #[inline]
+    fn empty(self) -> Option<u64> {
+        None
+    }
+}
+
+impl<K: Words> Positional<Best<K>> for Arg {
+    #[inline]
+    fn shift(self, best: Best<K>, by: u64) -> Best<K> {
+        let place = match self.ties {
+            _ if best.place == NOWHERE => NOWHERE,
+            Ties::First => best.place + by,
+            Ties::Last => best.place - by,
+        };
+        Best { place, ..best }
+    }
+}
+
+impl<T: Real> Prefilter<T, Best<Key<T>>> for Arg {
+    #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
+    #[inline]
+    fn may_change(self, best: Best<Key<T>>, value: T) -> bool {
+        // A NaN compares false, so it may win. No branch, which for each element would cost more than comparing it.
+        let bar = self.to_beat::<T>(best);
+        bar.is_none() | !(self.order.rank::<T>(value.rank()) <= bar.unwrap_or(T::Rank::LOWEST))
+    }
+    #[inline(always)]
+    fn may_change_among(self, best: Best<Key<T>>, word: u32) -> u32 {
+        self.order.beyond::<T>(word, self.to_beat::<T>(best))
+    }
+}
+
+impl<T: Real> PartFold<T, Best<Key<T>>> for Arg {
     /// With indices of 32 bits.
     #[inline(always)]
     fn fold_part(self, part: impl Part<T>) -> Best<Key<T>> {
@@ -186,33 +234,20 @@ impl<T: Real> Monoid<T> for Arg {
             place: self.place(index as u64),
         }
     }
-    #[inline]
-    fn shift(self, best: Best<Key<T>>, by: u64) -> Best<Key<T>> {
-        let place = match self.ties {
-            _ if best.place == NOWHERE => NOWHERE,
-            Ties::First => best.place + by,
-            Ties::Last => best.place - by,
-        };
-        Best { place, ..best }
-    }
-    const ALGEBRA: Algebra = Algebra {
-        selects: true,
-        asks_at_once: T::PACKED,
-        ..Algebra::PLAIN
-    };
-    #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
-    #[inline]
-    fn may_change(self, best: Best<Key<T>>, value: T) -> bool {
-        // A NaN compares false, so it may win. No branch, which for each element would cost more than comparing it.
-        let bar = self.to_beat::<T>(best);
-        bar.is_none() | !(self.order.rank::<T>(value.rank()) <= bar.unwrap_or(T::Rank::LOWEST))
+}
+
+impl<T: Real> ByWords<T> for Arg {
+    #[inline(always)]
+    fn maximum(self, a: u32, b: u32) -> u32 {
+        word_maximum::<T>(a, b)
     }
     #[inline(always)]
-    fn may_change_among(self, best: Best<Key<T>>, word: u32) -> u32 {
-        self.order.beyond::<T>(word, self.to_beat::<T>(best))
+    fn equal(self, a: u32, b: u32) -> u32 {
+        match T::WORD_EQUAL {
+            Some(equal) => equal(a, b),
+            None => 0,
+        }
     }
-    const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = T::WORD_MAXIMUM;
-    const WORD_EQUAL: Option<fn(u32, u32) -> u32> = T::WORD_EQUAL;
     #[inline(always)]
     fn turned_indices(self) -> u32 {
         match self.ties {
@@ -223,14 +258,6 @@ impl<T: Real> Monoid<T> for Arg {
     #[inline(always)]
     fn turned_signs(self) -> u32 {
         self.order.turned_signs::<T>()
-    }
-    #[inline]
-    fn finish(self, best: Best<Key<T>>, _: u64) -> u64 {
-        self.place(best.place)
-    }
-    #[inline]
-    fn empty(self) -> Option<u64> {
-        None
     }
 }
 

@@ -1,6 +1,6 @@
 //! Elements that are compared several in a word, against each by itself.
 
-use super::{Arg, End, Extremum, Monoid, Order, Ties};
+use super::{Arg, End, Extremum, Monoid, Order, Prefilter as _, Ties};
 use crate::element::{Real, f8e4m3, f8e5m2};
 
 /// An order's two ends, of the bits as they are and as those of a signed number.
@@ -20,19 +20,21 @@ const ORDERS: [Order; 4] = [
 /// Each candidate at each place of a word whose other places hold one that may not change the fold; where all may, the candidate itself.
 fn check<T: Real, M: Monoid<T>>(op: M, best: M::State, candidates: &[T]) {
     const { assert!(M::ALGEBRA.asks_at_once) };
-    let harmless = candidates.iter().find(|other| !op.may_change(best, **other));
+    let harmless = candidates
+        .iter()
+        .find(|other| !op.prefilter().may_change(best, **other));
     let bits = 8 * size_of::<T>();
     let places = 32 / bits;
     let of = |value: T| value.word(0) & (u32::MAX >> (32 - bits));
     for candidate in candidates {
         let other = *harmless.unwrap_or(candidate);
         let others = (0..places).fold(0, |word, place| word | of(other) << (bits * place));
-        let expected = op.may_change(best, *candidate);
+        let expected = op.prefilter().may_change(best, *candidate);
         for place in 0..places {
             let hole = others & !(u32::MAX >> (32 - bits) << (bits * place));
             let word = hole | of(*candidate) << (bits * place);
             assert_eq!(
-                op.may_change_among(best, word) != 0,
+                op.prefilter().may_change_among(best, word) != 0,
                 expected,
                 "{:#x} in {word:#x}",
                 of(*candidate)

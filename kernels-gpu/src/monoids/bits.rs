@@ -4,7 +4,7 @@ use super::{Algebra, Monoid};
 use crate::{
     element::Integer,
     kernels::OpParams,
-    tree::{self, Part},
+    tree::{Exactly, PartFold},
 };
 
 /// What becomes of each bit.
@@ -59,8 +59,8 @@ impl<T: Integer> Monoid<T> for Bits {
         a | b
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> T {
-        tree::fold_exactly(self, part)
+    fn part_fold(self) -> impl PartFold<T, T> {
+        Exactly(self)
     }
     const ALGEBRA: Algebra = Algebra {
         associates: true,
@@ -101,8 +101,8 @@ impl<T: Integer> Monoid<T> for BitXor {
         a ^ b
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> T {
-        tree::fold_exactly(self, part)
+    fn part_fold(self) -> impl PartFold<T, T> {
+        Exactly(self)
     }
     const ALGEBRA: Algebra = Algebra {
         associates: true,

@@ -7,7 +7,7 @@ use super::{Algebra, Monoid, sum::total};
 use crate::{
     element::{Element, Type},
     kernels::OpParams,
-    tree::Part,
+    tree::{Part, PartFold},
 };
 
 /// How many elements have bits in a range: those of their magnitude, where elements have a sign bit. 0 over nothing.
@@ -146,10 +146,7 @@ impl<T: Element> Monoid<T> for Count {
     fn combine(self, a: u64, b: u64) -> u64 {
         a + b
     }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> u64 {
-        total(part, |value: T| i32::from(self.has(value))) as u64
-    }
+    crate::opt_in!(T: PartFold);
     const ALGEBRA: Algebra = Algebra {
         associates: true,
         ..Algebra::PLAIN
@@ -161,6 +158,13 @@ impl<T: Element> Monoid<T> for Count {
     #[inline]
     fn empty(self) -> Option<u64> {
         Some(0)
+    }
+}
+
+impl<T: Element> PartFold<T, u64> for Count {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> u64 {
+        total(part, |value: T| i32::from(self.has(value))) as u64
     }
 }
 

@@ -9,7 +9,9 @@ pub use summed::Summed;
 use super::{Algebra, IgnoreNan, Monoid, NormL1, Skewness, Sum, SumOfSquares, Summary, Words};
 use crate::{
     element::{Accumulator as _, Float, Normed as _},
-    tree::{Again, AtHand, Part, Place, ROWS},
+    tree::{
+        Again, AtHand, ColumnFold, Part, PartFold, Place, Positional, Prefilter, ROWS, Unordered, fold_column_in_pairs,
+    },
 };
 use found::{Finds, LARGEST, SMALLEST};
 use summed::{Finite, Sums};
@@ -58,78 +60,13 @@ impl<T: Float> Monoid<T> for Describe {
         (Sums.combine(a.0, b.0), Finds.combine(a.1, b.1))
     }
 
-    #[inline(always)]
-    fn combine_equals(self, a: Described<T>, b: Described<T>) -> Described<T> {
-        (Sums.combine_equals(a.0, b.0), Finds.combine(a.1, b.1))
-    }
-
-    #[inline(always)]
-    fn shift(self, state: Described<T>, by: u64) -> Described<T> {
-        let Found { smallest, largest, .. } = state.1;
-        let found = Found {
-            smallest: Monoid::<T>::shift(SMALLEST.0, smallest, by),
-            largest: Monoid::<T>::shift(LARGEST.0, largest, by),
-            ..state.1
-        };
-        (state.0, found)
-    }
-
     const ALGEBRA: Algebra = Algebra {
         folds_columns: true,
         unordered_words: Found::<T>::COUNT,
         fuses: true,
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Described<T> {
-        (
-            Sums.fold_column(column, index, pitch),
-            Finds.fold_column(column, index, pitch),
-        )
-    }
-
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> Described<T> {
-        if let Some(part) = part.full()
-            && let (state, true) = self.fold_fast(AtHand(part), false)
-        {
-            return state;
-        }
-        self.fold_slow(AtHand(part))
-    }
-
-    /// Where it is not between the ends, or one of infinity. Zeros are looked for once more in any case.
-    #[inline(always)]
-    fn may_change(self, (_, found): Described<T>, value: T) -> bool {
-        SMALLEST.may_change(found.smallest, value) | LARGEST.may_change(found.largest, value)
-    }
-
-    /// Without NaNs and infinities each number is had by its own operator, in as cheap a way as that has.
-    #[inline(always)]
-    fn fold_fast(self, part: impl Again<T>, is_known: bool) -> (Described<T>, bool) {
-        let (found, is_finite) = if is_known {
-            (Finds::of_zeros(part), true)
-        } else {
-            Finds::of_finite(part)
-        };
-        // Together, a column at a time: what the columns need at once are more registers than there are.
-        let (moments, others) = part.fold_opaque((Finite, (Sum, (NormL1, SumOfSquares))));
-        ((Summed::of(moments, others), found), is_finite)
-    }
-
-    #[inline(always)]
-    fn fold_unordered(self, part: impl Again<T>) -> Described<T> {
-        (Sums.identity(), Finds::of_zeros(part))
-    }
-
-    /// One after the other: states that wait, of all together, take more registers than there are.
-    #[inline(always)]
-    fn fold_slow(self, part: impl Again<T>) -> Described<T> {
-        let moments = part.fold(IgnoreNan(Skewness {}));
-        let others = part.fold(IgnoreNan((Sum, (NormL1, SumOfSquares))));
-        (Summed::of(moments, others), part.fold(Finds))
-    }
-
+    crate::opt_in!(T: Positional, Prefilter, ColumnFold, PartFold, Unordered);
     #[inline(always)]
     fn finish(self, (sums, found): Described<T>, count: u64) -> Summary<T> {
         let moments = sums.moments;
@@ -164,6 +101,82 @@ impl<T: Float> Monoid<T> for Describe {
     #[inline]
     fn empty(self) -> Option<Summary<T>> {
         Some(self.finish(Monoid::<T>::identity(self), 0))
+    }
+}
+
+impl<T: Float> Positional<Described<T>> for Describe {
+    #[inline(always)]
+    fn shift(self, state: Described<T>, by: u64) -> Described<T> {
+        let Found { smallest, largest, .. } = state.1;
+        let found = Found {
+            smallest: Positional::shift(SMALLEST.0, smallest, by),
+            largest: Positional::shift(LARGEST.0, largest, by),
+            ..state.1
+        };
+        (state.0, found)
+    }
+}
+
+impl<T: Float> Prefilter<T, Described<T>> for Describe {
+    /// Where it is not between the ends, or one of infinity. Zeros are looked for once more in any case.
+    #[inline(always)]
+    fn may_change(self, (_, found): Described<T>, value: T) -> bool {
+        SMALLEST.may_change(found.smallest, value) | LARGEST.may_change(found.largest, value)
+    }
+}
+
+impl<T: Float> ColumnFold<T, Described<T>> for Describe {
+    #[inline(always)]
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Described<T> {
+        (
+            Sums.fold_column(column, index, pitch),
+            fold_column_in_pairs(Finds, column, index, pitch),
+        )
+    }
+}
+
+impl<T: Float> PartFold<T, Described<T>> for Describe {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> Described<T> {
+        if let Some(part) = part.full()
+            && let (state, true) = self.fold_fast(AtHand(part), false)
+        {
+            return state;
+        }
+        self.fold_slow(AtHand(part))
+    }
+}
+
+impl<T: Float> Unordered<T, Described<T>> for Describe {
+    #[inline(always)]
+    fn combine_equals(self, a: Described<T>, b: Described<T>) -> Described<T> {
+        (a.0.combine_equals(b.0), Finds.combine(a.1, b.1))
+    }
+
+    /// Without NaNs and infinities each number is had by its own operator, in as cheap a way as that has.
+    #[inline(always)]
+    fn fold_fast(self, part: impl Again<T>, is_known: bool) -> (Described<T>, bool) {
+        let (found, is_finite) = if is_known {
+            (Finds::of_zeros(part), true)
+        } else {
+            Finds::of_finite(part)
+        };
+        // Together, a column at a time: what the columns need at once are more registers than there are.
+        let (moments, others) = part.fold_opaque((Finite, (Sum, (NormL1, SumOfSquares))));
+        ((Summed::of(moments, others), found), is_finite)
+    }
+
+    #[inline(always)]
+    fn fold_unordered(self, part: impl Again<T>) -> Described<T> {
+        (Sums.identity(), Finds::of_zeros(part))
+    }
+
+    /// One after the other: states that wait, of all together, take more registers than there are.
+    #[inline(always)]
+    fn fold_slow(self, part: impl Again<T>) -> Described<T> {
+        let moments = part.fold(IgnoreNan(Skewness {}));
+        let others = part.fold(IgnoreNan((Sum, (NormL1, SumOfSquares))));
+        (Summed::of(moments, others), part.fold(Finds))
     }
 }
 

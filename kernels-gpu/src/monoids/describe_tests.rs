@@ -91,7 +91,7 @@ proptest! {
     #[test]
     fn the_identity_is_neutral_and_the_order_of_two_does_not_matter(runs in [special_or_any(), special_or_any()]) {
         let [a, b] = [0, 1].map(|i| fold(OP, &runs[i]));
-        let b = Monoid::<f32>::shift(OP, b, 100);
+        let b = Positional::shift(OP, b, 100);
         let combine = |a, b| Monoid::<f32>::combine(OP, a, b);
         let nothing: Described<f32> = OP.identity();
         for state in [a, b, nothing] {

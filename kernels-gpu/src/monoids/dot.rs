@@ -4,7 +4,7 @@ use super::{Algebra, Monoid, Words};
 use crate::{
     arithmetic::double,
     element::{Accumulator as _, Float, Scale, Squares, Two, Wide, in_pairs},
-    tree::{Place, ROWS},
+    tree::{ColumnFold, Place, ROWS},
 };
 
 /// `a₀·b₀ + a₁·b₁ + …`, pairwise. Over nothing, 0.
@@ -141,6 +141,21 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
         folds_columns: T::Scale::SCALES,
         ..Algebra::PLAIN
     };
+    crate::opt_in!(Two<T>: ColumnFold);
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn finish(self, sums: Products<T::Scale>, _: u64) -> T {
+        // The scales cancel out.
+        T::from_f64(cosine(sums.both, sums.first.sum, sums.second.sum))
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    fn empty(self) -> Option<T> {
+        Some(T::from_f64(f64::NAN))
+    }
+}
+
+impl<T: Float> ColumnFold<Two<T>, Products<T::Scale>> for Cosine {
     #[inline(always)]
     fn fold_column(self, column: [Place<Two<T>>; ROWS], _: u64, _: u64) -> Products<T::Scale> {
         let of = |place: Place<Two<T>>| match place.is_there {
@@ -166,17 +181,6 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
                 scale: second,
             },
         }
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn finish(self, sums: Products<T::Scale>, _: u64) -> T {
-        // The scales cancel out.
-        T::from_f64(cosine(sums.both, sums.first.sum, sums.second.sum))
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    fn empty(self) -> Option<T> {
-        Some(T::from_f64(f64::NAN))
     }
 }
 

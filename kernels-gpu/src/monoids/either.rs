@@ -1,11 +1,7 @@
 //! One fold, and two ways to finish it.
 
 use super::{Algebra, Monoid, Words};
-use crate::{
-    element::Item,
-    kernels::OpParams,
-    tree::{Part, Place, ROWS},
-};
+use crate::kernels::OpParams;
 
 /// Two operators that fold alike: a sum and a mean, a variance and its root. It folds as the first and finishes as either, so that
 /// kernels are built once for both.
@@ -43,47 +39,19 @@ impl<T, A: Monoid<T>, B: Monoid<T, State = A::State>> Monoid<T> for Either<A, B>
     fn lift(self, value: T, index: u64) -> A::State {
         self.first.lift(value, index)
     }
-    #[inline]
-    fn filler(self) -> Option<T> {
-        self.first.filler()
-    }
     #[inline(always)]
     fn combine(self, a: A::State, b: A::State) -> A::State {
         self.first.combine(a, b)
-    }
-    #[inline(always)]
-    fn shift(self, state: A::State, by: u64) -> A::State {
-        self.first.shift(state, by)
     }
     const ALGEBRA: Algebra = Algebra {
         fuses: A::ALGEBRA.fuses || B::ALGEBRA.fuses,
         ..A::ALGEBRA.behind()
     };
-    #[inline(always)]
-    fn may_change(self, best: A::State, value: T) -> bool {
-        self.first.may_change(best, value)
+    #[inline]
+    fn filler(self) -> Option<T> {
+        self.first.filler()
     }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> A::State
-    where
-        T: Item,
-    {
-        self.first.fold_part(part)
-    }
-    #[inline(always)]
-    fn fold_parts<P: Part<T>>(self, state: A::State, next: impl FnMut() -> Option<P>) -> A::State
-    where
-        T: Item,
-    {
-        self.first.fold_parts(state, next)
-    }
-    #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> A::State
-    where
-        T: Item,
-    {
-        self.first.fold_column(column, index, pitch)
-    }
+    crate::opt_in!(T: Positional, Prefilter, ColumnFold, PartFold; of |either| either.first);
     #[inline(always)]
     fn finish(self, state: A::State, count: u64) -> A::Answer {
         const {
@@ -125,6 +93,7 @@ mod tests {
             Arg, Compensated, Extremum, Kurtosis, Mean, NormL2, Skewness, StdDev, Sum, SumOfSquares, Variance,
             testing::{Same, answer, bits, fold, same, special_or_any},
         },
+        tree::Prefilter as _,
     };
 
     /// Folding as either gives what the one that is asked for gives.
@@ -168,8 +137,8 @@ mod tests {
             fold(unsigned_op, &unsigned[..last.max(1)]),
         );
         assert_eq!(
-            own.may_change(state, signed[last]),
-            unsigned_op.may_change(other, unsigned[last])
+            own.prefilter().may_change(state, signed[last]),
+            unsigned_op.prefilter().may_change(other, unsigned[last])
         );
     }
 

@@ -9,7 +9,7 @@ pub use fixed::Fixed;
 use super::{Algebra, Monoid, sum::SumOrMean};
 use crate::{
     element::{Element, Float},
-    tree::Part,
+    tree::{Part, PartFold},
 };
 
 /// A [`Sum`](super::Sum) or [`Mean`](super::Mean) without error: the sum of the real numbers, or that divided by their count, rounded
@@ -53,14 +53,7 @@ macro_rules! exact {
                 associates: true,
                 ..Algebra::PLAIN
             };
-            #[inline(always)]
-            fn fold_part(self, part: impl Part<$float>) -> Fixed<$words> {
-                $fold_part(part)
-            }
-            #[inline(always)]
-            fn fold_parts<P: Part<$float>>(self, sum: Fixed<$words>, next: impl FnMut() -> Option<P>) -> Fixed<$words> {
-                $fold_parts(sum, next)
-            }
+            crate::opt_in!($float: PartFold);
             #[inline(always)]
             fn finish(self, sum: Fixed<$words>, count: u64) -> $float {
                 Float::from_f64(sum.divided_by::<$float>(Op::divisor(count)))
@@ -68,6 +61,22 @@ macro_rules! exact {
             #[inline]
             fn empty(self) -> Option<$float> {
                 Some(Float::from_f64(Op::OF_NOTHING))
+            }
+        }
+
+        impl<Op: SumOrMean> PartFold<$float, Fixed<$words>> for Exact<Op> {
+            #[inline(always)]
+            fn fold_part(self, part: impl Part<$float>) -> Fixed<$words> {
+                $fold_part(part)
+            }
+            #[inline(always)]
+            fn fold_parts<P: Part<$float>>(
+                self,
+                _: impl Monoid<$float, State = Fixed<$words>>,
+                sum: Fixed<$words>,
+                next: impl FnMut() -> Option<P>,
+            ) -> Fixed<$words> {
+                $fold_parts(sum, next)
             }
         })*
     };

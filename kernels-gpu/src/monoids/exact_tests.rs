@@ -153,8 +153,8 @@ where
 {
     let few = &values[..values.len().min(2 * vector_elements::<T>())];
     let parts = [
-        Exact(Sum).fold_part(Values::<T, ROWS>(values)),
-        Exact(Sum).fold_part(Values::<T, 2>(few)),
+        Exact(Sum).part_fold().fold_part(Values::<T, ROWS>(values)),
+        Exact(Sum).part_fold().fold_part(Values::<T, 2>(few)),
     ];
     for (part, values) in parts.into_iter().zip([values, few]) {
         assert_eq!(bits(part), bits(fold(Exact(Sum), values)), "{values:?}");
@@ -167,7 +167,8 @@ where
     Exact<Sum>: Monoid<T>,
 {
     let mut parts = values.chunks(ROWS * vector_elements::<T>()).map(Values::<T, ROWS>);
-    let together = Exact(Sum).fold_parts(Monoid::<T>::identity(Exact(Sum)), || parts.next());
+    let together =
+        Monoid::<T>::part_fold(Exact(Sum)).fold_parts(Exact(Sum), Monoid::<T>::identity(Exact(Sum)), || parts.next());
     assert_eq!(bits(together), bits(fold(Exact(Sum), values)), "{values:?}");
 }
 

@@ -4,7 +4,7 @@ use super::{Algebra, Monoid};
 use crate::{
     element::{Rank, Real},
     kernels::OpParams,
-    tree::{self, Part},
+    tree::{ByWords, Exactly, PartFold, Prefilter},
 };
 
 /// Which end is sought.
@@ -62,7 +62,7 @@ impl Order {
         T::beyond(word, self.rank::<T>(T::from_bits(0).rank()), bar)
     }
 
-    /// [`Monoid::turned_signs`] of operators that seek the largest in this order.
+    /// [`ByWords::turned_signs`] of operators that seek the largest in this order.
     #[inline(always)]
     pub(super) fn turned_signs<T: Real>(self) -> u32 {
         let sign = T::TYPE.sign() as u32;
@@ -149,16 +149,30 @@ impl<T: Real> Monoid<T> for Extremum {
     fn combine(self, a: Key<T>, b: Key<T>) -> Key<T> {
         if b > a { b } else { a }
     }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> Key<T> {
-        tree::fold_exactly(self, part)
-    }
     const ALGEBRA: Algebra = Algebra {
         associates: true,
         selects: true,
         asks_at_once: T::PACKED,
+        has_word_maximum: T::WORD_MAXIMUM.is_some(),
         ..Algebra::PLAIN
     };
+    crate::opt_in!(T: Prefilter);
+    #[inline(always)]
+    fn part_fold(self) -> impl PartFold<T, Key<T>> {
+        Exactly(self)
+    }
+    crate::opt_in!(T: ByWords);
+    #[inline]
+    fn finish(self, best: Key<T>, _: u64) -> T {
+        T::from_rank(self.order.back::<T>(T::Rank::of_key(best)))
+    }
+    #[inline]
+    fn empty(self) -> Option<T> {
+        None
+    }
+}
+
+impl<T: Real> Prefilter<T, Key<T>> for Extremum {
     #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
     #[inline]
     fn may_change(self, best: Key<T>, value: T) -> bool {
@@ -168,17 +182,24 @@ impl<T: Real> Monoid<T> for Extremum {
     fn may_change_among(self, best: Key<T>, word: u32) -> u32 {
         self.order.beyond::<T>(word, Some(T::Rank::bar(best)))
     }
-    const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = T::WORD_MAXIMUM;
+}
+
+impl<T: Real> ByWords<T> for Extremum {
+    #[inline(always)]
+    fn maximum(self, a: u32, b: u32) -> u32 {
+        word_maximum::<T>(a, b)
+    }
     #[inline(always)]
     fn turned_signs(self) -> u32 {
         self.order.turned_signs::<T>()
     }
-    #[inline]
-    fn finish(self, best: Key<T>, _: u64) -> T {
-        T::from_rank(self.order.back::<T>(T::Rank::of_key(best)))
-    }
-    #[inline]
-    fn empty(self) -> Option<T> {
-        None
+}
+
+/// [`Real::WORD_MAXIMUM`] of two words, of a type that has it.
+#[inline(always)]
+pub(super) fn word_maximum<T: Real>(a: u32, b: u32) -> u32 {
+    match T::WORD_MAXIMUM {
+        Some(maximum) => maximum(a, b),
+        None => a,
     }
 }

@@ -6,7 +6,7 @@ use super::{Algebra, Monoid};
 use crate::{
     element::{Element, Float, Item, Masked, Rank},
     kernels::OpParams,
-    tree::{Again, Part, Place, ROWS},
+    tree::{Again, ColumnFold, Part, PartFold, Place, Prefilter, ROWS, RelativeSum},
 };
 
 /// `M` over the elements that a filter keeps: any other lifts to the identity, which is neutral to the bit, whatever it is.
@@ -149,69 +149,19 @@ impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> Monoid<I> for Filtered<F, M> {
         }
     }
     #[inline]
-    fn filler(self) -> Option<I> {
-        F::nothing()
-    }
-    #[inline]
     fn combine(self, a: M::State, b: M::State) -> M::State {
         self.op.combine(a, b)
-    }
-    #[inline]
-    fn shift(self, state: M::State, by: u64) -> M::State {
-        self.op.shift(state, by)
     }
     const ALGEBRA: Algebra = Algebra {
         sums_relative: M::ALGEBRA.sums_relative,
         ..M::ALGEBRA.behind()
     };
-    #[inline(always)]
-    fn fold_at_hand<P: Again<I> + Part<I>>(self, part: P) -> Option<M::State> {
-        self.op.fold_at_hand(Kept::of(self.filter, part))
-    }
-    #[inline(always)]
-    fn number(self, item: I) -> f32 {
-        let (value, is_kept) = self.filter.keep(item);
-        let number = self.op.number(value);
-        if is_kept { number } else { f32::NEG_INFINITY }
-    }
-    #[inline(always)]
-    fn is_bounded(self, number: f32) -> bool {
-        self.op.is_bounded(number)
-    }
-    #[inline(always)]
-    fn term(self, largest: f32, number: f32, is_bounded: bool) -> f32 {
-        self.op.term(largest, number, is_bounded)
-    }
-    #[inline(always)]
-    fn of_terms(self, largest: f32, terms: f32, is_bounded: bool) -> M::State {
-        self.op.of_terms(largest, terms, is_bounded)
-    }
-    #[inline(always)]
-    fn combine_bounded(self, a: M::State, b: M::State) -> M::State {
-        self.op.combine_bounded(a, b)
-    }
     #[inline]
-    fn may_change(self, best: M::State, item: I) -> bool {
-        let (value, is_kept) = self.filter.keep(item);
-        // `best` is the identity where nothing was kept before: any element changes that.
-        (!M::ALGEBRA.selects | is_kept) & self.op.may_change(best, value)
+    fn filler(self) -> Option<I> {
+        F::nothing()
     }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<I>) -> M::State {
-        self.op.fold_part(Kept::of(self.filter, part))
-    }
-    #[inline(always)]
-    fn fold_parts<P: Part<I>>(self, state: M::State, mut next: impl FnMut() -> Option<P>) -> M::State {
-        self.op.fold_parts(state, || Some(Kept::of(self.filter, next()?)))
-    }
-    #[inline(always)]
-    fn fold_column(self, column: [Place<I>; ROWS], index: u64, pitch: u64) -> M::State {
-        let kept = |place: Place<I>| {
-            let there = place.filter(|item| self.filter.keep(item).1);
-            there.map(|item| self.filter.keep(item).0)
-        };
-        self.op.fold_column(column.map(kept), index, pitch)
-    }
+    crate::opt_in!(F::Kept: Positional; of |outer| outer.op);
+    crate::opt_in!(I: Prefilter, ColumnFold, PartFold, RelativeSum);
     #[inline]
     fn finish(self, state: M::State, count: u64) -> M::Answer {
         self.op.finish(state, count)
@@ -219,6 +169,72 @@ impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> Monoid<I> for Filtered<F, M> {
     #[inline]
     fn empty(self) -> Option<M::Answer> {
         self.op.empty()
+    }
+}
+
+impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> Prefilter<I, M::State> for Filtered<F, M> {
+    #[inline]
+    fn may_change(self, best: M::State, item: I) -> bool {
+        let (value, is_kept) = self.filter.keep(item);
+        // `best` is the identity where nothing was kept before: any element changes that.
+        (!M::ALGEBRA.selects | is_kept) & self.op.prefilter().may_change(best, value)
+    }
+}
+
+impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> ColumnFold<I, M::State> for Filtered<F, M> {
+    #[inline(always)]
+    fn fold_column(self, column: [Place<I>; ROWS], index: u64, pitch: u64) -> M::State {
+        let kept = |place: Place<I>| {
+            let there = place.filter(|item| self.filter.keep(item).1);
+            there.map(|item| self.filter.keep(item).0)
+        };
+        self.op.column_fold().fold_column(column.map(kept), index, pitch)
+    }
+}
+
+impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> PartFold<I, M::State> for Filtered<F, M> {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<I>) -> M::State {
+        self.op.part_fold().fold_part(Kept::of(self.filter, part))
+    }
+    #[inline(always)]
+    fn fold_parts<P: Part<I>>(
+        self,
+        _: impl Monoid<I, State = M::State>,
+        state: M::State,
+        mut next: impl FnMut() -> Option<P>,
+    ) -> M::State {
+        let next = || Some(Kept::of(self.filter, next()?));
+        self.op.part_fold().fold_parts(self.op, state, next)
+    }
+}
+
+impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> RelativeSum<I, M::State> for Filtered<F, M> {
+    #[inline(always)]
+    fn number(self, item: I) -> f32 {
+        let (value, is_kept) = self.filter.keep(item);
+        let number = self.op.relative_sum().number(value);
+        if is_kept { number } else { f32::NEG_INFINITY }
+    }
+    #[inline(always)]
+    fn is_bounded(self, number: f32) -> bool {
+        self.op.relative_sum().is_bounded(number)
+    }
+    #[inline(always)]
+    fn term(self, largest: f32, number: f32, is_bounded: bool) -> f32 {
+        self.op.relative_sum().term(largest, number, is_bounded)
+    }
+    #[inline(always)]
+    fn of_terms(self, largest: f32, terms: f32, is_bounded: bool) -> M::State {
+        self.op.relative_sum().of_terms(largest, terms, is_bounded)
+    }
+    #[inline(always)]
+    fn combine_bounded(self, a: M::State, b: M::State) -> M::State {
+        self.op.relative_sum().combine_bounded(a, b)
+    }
+    #[inline(always)]
+    fn fold_at_hand<P: Again<I> + Part<I>>(self, part: P) -> M::State {
+        self.op.relative_sum().fold_at_hand(Kept::of(self.filter, part))
     }
 }
 

@@ -39,10 +39,7 @@ impl<T, M: Monoid<T>> Monoid<T> for InOrder<M> {
         fuses: M::ALGEBRA.fuses,
         ..Algebra::PLAIN
     };
-    #[inline]
-    fn shift(self, state: M::State, by: u64) -> M::State {
-        self.0.shift(state, by)
-    }
+    crate::opt_in!(T: Positional; of |in_order| in_order.0);
     #[inline]
     fn finish(self, state: M::State, count: u64) -> M::Answer {
         self.0.finish(state, count)

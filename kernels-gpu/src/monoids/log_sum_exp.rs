@@ -1,14 +1,14 @@
 //! The logarithm of a sum of exponentials, without overflow.
 
-use super::{Algebra, Monoid, Words, relative};
+use super::{Algebra, Monoid, Words, extremum::word_maximum, relative};
 use crate::{
     arithmetic::{
         double,
         power::{self, RelativeTo},
         single,
     },
-    element::{Float, Item},
-    tree::{Again, Part},
+    element::Float,
+    tree::{Again, ByWords, Part, RelativeSum},
 };
 
 /// A state of two numbers of one type.
@@ -227,28 +227,28 @@ impl<T: Float<Wide: Base>> Monoid<T> for LogSumExp {
     fn combine(self, a: Self::State, b: Self::State) -> Self::State {
         T::Wide::combine(a, b)
     }
+    const ALGEBRA: Algebra = Algebra {
+        sums_relative: T::Wide::SUMS_RELATIVE,
+        fuses: true,
+        has_word_maximum: T::Wide::SUMS_RELATIVE && T::WORD_MAXIMUM.is_some(),
+        ..Algebra::PLAIN
+    };
     #[inline(always)]
     fn filler(self) -> Option<T> {
         T::Wide::SUMS_RELATIVE.then(|| T::from_f64(f64::NEG_INFINITY))
     }
-    const ALGEBRA: Algebra = Algebra {
-        sums_relative: T::Wide::SUMS_RELATIVE,
-        fuses: true,
-        ..Algebra::PLAIN
-    };
-    const WORD_MAXIMUM: Option<fn(u32, u32) -> u32> = if T::Wide::SUMS_RELATIVE { T::WORD_MAXIMUM } else { None };
-    #[inline(always)]
-    fn fold_at_hand<P: Again<T> + Part<T>>(self, part: P) -> Option<Self::State>
-    where
-        T: Item,
-    {
-        // No closure, for nothing obliges a compiler to inline those.
-        if T::Wide::SUMS_RELATIVE {
-            Some(relative::fold_at_hand(self, part))
-        } else {
-            None
-        }
+    crate::opt_in!(T: RelativeSum, ByWords);
+    #[inline]
+    fn finish(self, state: Self::State, _: u64) -> T {
+        T::from_f64(T::Wide::ln(state))
     }
+    #[inline]
+    fn empty(self) -> Option<T> {
+        Some(T::from_f64(f64::NEG_INFINITY))
+    }
+}
+
+impl<T: Float<Wide: Base>> RelativeSum<T, <T::Wide as Base>::State> for LogSumExp {
     #[inline(always)]
     fn number(self, value: T) -> f32 {
         value.wide().number()
@@ -266,7 +266,7 @@ impl<T: Float<Wide: Base>> Monoid<T> for LogSumExp {
         }
     }
     #[inline(always)]
-    fn of_terms(self, largest: f32, terms: f32, is_bounded: bool) -> Self::State {
+    fn of_terms(self, largest: f32, terms: f32, is_bounded: bool) -> <T::Wide as Base>::State {
         T::Wide::of_sum(
             largest,
             if is_bounded {
@@ -277,16 +277,18 @@ impl<T: Float<Wide: Base>> Monoid<T> for LogSumExp {
         )
     }
     #[inline(always)]
-    fn combine_bounded(self, a: Self::State, b: Self::State) -> Self::State {
+    fn combine_bounded(self, a: <T::Wide as Base>::State, b: <T::Wide as Base>::State) -> <T::Wide as Base>::State {
         T::Wide::combine_bounded(a, b)
     }
-
-    #[inline]
-    fn finish(self, state: Self::State, _: u64) -> T {
-        T::from_f64(T::Wide::ln(state))
+    #[inline(always)]
+    fn fold_at_hand<P: Again<T> + Part<T>>(self, part: P) -> <T::Wide as Base>::State {
+        relative::fold_at_hand(self, part)
     }
-    #[inline]
-    fn empty(self) -> Option<T> {
-        Some(T::from_f64(f64::NEG_INFINITY))
+}
+
+impl<T: Float> ByWords<T> for LogSumExp {
+    #[inline(always)]
+    fn maximum(self, a: u32, b: u32) -> u32 {
+        word_maximum::<T>(a, b)
     }
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     arithmetic::{oracle, power},
     element::{Float, Item, bf16},
-    tree::{Part, Place, fold_part, place},
+    tree::{Part, Place, RelativeSum, fold_column_in_pairs, fold_part, place},
 };
 
 /// `y − ln Σ exp(xᵢ)` for small enough `xᵢ`: `(e^y − Σ) / Σ`, but for its square.
@@ -172,9 +172,9 @@ proptest! {
             let tree = fold_part(LogSumExp, part);
             is_one(relative::fold_part(LogSumExp, part), tree, values);
             let largest = relative::largest(LogSumExp, part);
-            if Monoid::<T>::is_bounded(LogSumExp, largest) {
+            if RelativeSum::<T, _>::is_bounded(LogSumExp, largest) {
                 let terms = Terms { op: LogSumExp, largest };
-                let state = Monoid::<T>::of_terms(LogSumExp, largest, fold_part(terms, part), true);
+                let state = RelativeSum::<T, _>::of_terms(LogSumExp, largest, fold_part(terms, part), true);
                 is_one(state, tree, values);
             }
         }
@@ -186,7 +186,7 @@ proptest! {
 
     #[test]
     fn within_bounds_it_has_the_same_bits(values in tricky()) {
-        let is_bounded = values.iter().all(|value| Monoid::<f32>::is_bounded(LogSumExp, *value));
+        let is_bounded = values.iter().all(|value| RelativeSum::<f32, _>::is_bounded(LogSumExp, *value));
         if is_bounded {
             is_one(fold(Bounded(LogSumExp), &values), fold(LogSumExp, &values), &values);
         } else {
@@ -198,7 +198,7 @@ proptest! {
         });
         let (state, is_bounded) = relative::fold_column(LogSumExp, column);
         if is_bounded {
-            is_one(state, LogSumExp.fold_column(column, 0, 128), &values);
+            is_one(state, fold_column_in_pairs(LogSumExp, column, 0, 128), &values);
         } else {
             let no_number = |value: &f32| value.is_nan() || value.abs() > power::BOUND;
             prop_assert!(values.iter().take(8).any(no_number));

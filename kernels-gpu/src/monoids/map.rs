@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::{Algebra, Monoid};
 use crate::{
     element::{Element, Item},
-    tree::{self, Part, Place, ROWS},
+    tree::{self, ColumnFold, Part, PartFold, Place, Prefilter, ROWS},
 };
 
 /// What becomes of each element before it is folded. Its arithmetic is that of [`arithmetic`](crate::arithmetic) and of
@@ -49,52 +49,12 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
     fn combine(self, a: M::State, b: M::State) -> M::State {
         self.op.combine(a, b)
     }
-    #[inline]
-    fn shift(self, state: M::State, by: u64) -> M::State {
-        self.op.shift(state, by)
-    }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> M::State
-    where
-        T: Item,
-    {
-        if M::ALGEBRA.selects || is_of_one_width::<T, F::Output>() && M::ALGEBRA.associates {
-            self.op.fold_part(Transformed::of(self.transform, part))
-        } else {
-            tree::fold_part(self, part)
-        }
-    }
     const ALGEBRA: Algebra = Algebra {
         fuses: F::FUSES || M::ALGEBRA.fuses,
         ..M::ALGEBRA.behind()
     };
-    #[inline(always)]
-    fn fold_parts<P: Part<T>>(self, mut state: M::State, mut next: impl FnMut() -> Option<P>) -> M::State
-    where
-        T: Item,
-    {
-        if is_of_one_width::<T, F::Output>() {
-            return self
-                .op
-                .fold_parts(state, || Some(Transformed::of(self.transform, next()?)));
-        }
-        while let Some(part) = next() {
-            state = self.combine(state, self.fold_part(part));
-        }
-        state
-    }
-    #[inline]
-    fn may_change(self, best: M::State, value: T) -> bool {
-        self.op.may_change(best, self.transform.apply(value))
-    }
-    #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> M::State
-    where
-        T: Item,
-    {
-        let transformed = column.map(|place| place.map(|value| self.transform.apply(value)));
-        self.op.fold_column(transformed, index, pitch)
-    }
+    crate::opt_in!(F::Output: Positional; of |outer| outer.op);
+    crate::opt_in!(T: Prefilter, ColumnFold, PartFold);
     #[inline]
     fn finish(self, state: M::State, count: u64) -> M::Answer {
         self.op.finish(state, count)
@@ -102,6 +62,57 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Monoid<T> for Map<F, M> {
     #[inline]
     fn empty(self) -> Option<M::Answer> {
         self.op.empty()
+    }
+}
+
+impl<T, F: Transform<T>, M: Monoid<F::Output>> Prefilter<T, M::State> for Map<F, M> {
+    #[inline]
+    fn may_change(self, best: M::State, value: T) -> bool {
+        self.op.prefilter().may_change(best, self.transform.apply(value))
+    }
+}
+
+impl<T, F: Transform<T>, M: Monoid<F::Output>> ColumnFold<T, M::State> for Map<F, M> {
+    #[inline(always)]
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> M::State
+    where
+        T: Item,
+    {
+        let transformed = column.map(|place| place.map(|value| self.transform.apply(value)));
+        self.op.column_fold().fold_column(transformed, index, pitch)
+    }
+}
+
+impl<T, F: Transform<T>, M: Monoid<F::Output>> PartFold<T, M::State> for Map<F, M> {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> M::State
+    where
+        T: Item,
+    {
+        if M::ALGEBRA.selects || is_of_one_width::<T, F::Output>() && M::ALGEBRA.associates {
+            self.op.part_fold().fold_part(Transformed::of(self.transform, part))
+        } else {
+            tree::fold_part(self, part)
+        }
+    }
+    #[inline(always)]
+    fn fold_parts<P: Part<T>>(
+        self,
+        op: impl Monoid<T, State = M::State>,
+        mut state: M::State,
+        mut next: impl FnMut() -> Option<P>,
+    ) -> M::State
+    where
+        T: Item,
+    {
+        if is_of_one_width::<T, F::Output>() {
+            let next = || Some(Transformed::of(self.transform, next()?));
+            return self.op.part_fold().fold_parts(self.op, state, next);
+        }
+        while let Some(part) = next() {
+            state = op.combine(state, self.fold_part(part));
+        }
+        state
     }
 }
 

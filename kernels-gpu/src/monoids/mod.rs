@@ -67,4 +67,10 @@ pub use tensor_norm::{Counted, NormAndCount, TensorNorm, clip_factor};
 pub use variance::{Kurtosis, MeanVariance, Skewness, StdDev, Variance};
 pub use wide::Wide;
 
-pub use crate::{algebra::Algebra, tree::Monoid, words::Words};
+pub use crate::{
+    algebra::Algebra,
+    tree::{
+        Basic, ByWords, ColumnFold, Exactly, InTurn, Monoid, PartFold, Positional, Prefilter, RelativeSum, Unordered,
+    },
+    words::Words,
+};

@@ -13,7 +13,7 @@ use crate::{
         Kurtosis, MeanVariance, Monoid, Skewness, StdDev, Variance,
         testing::{Same, answer, bits, check_laws, fold, same, special_or_any},
     },
-    tree::Place,
+    tree::{ColumnFold as _, Place},
 };
 
 const U: f64 = 1.0 / (1_u64 << 53) as f64;
@@ -67,7 +67,9 @@ fn fold_by_columns<T: Real, M: Monoid<T>>(op: M, values: &[T]) -> M::State {
     let (columns, rest) = values.as_chunks();
     let last = core::array::from_fn(|row| rest.get(row).map_or(Place::empty(), |value| Place::of(*value)));
     let columns = columns.iter().map(|column| column.map(Place::of)).chain([last]);
-    let mut states: Vec<M::State> = columns.map(|column| op.fold_column(column, 0, 1)).collect();
+    let mut states: Vec<M::State> = columns
+        .map(|column| op.column_fold().fold_column(column, 0, 1))
+        .collect();
     while states.len() > 1 {
         let pair = |pair: &[M::State]| op.combine(pair[0], pair.get(1).copied().unwrap_or(op.identity()));
         states = states.chunks(2).map(pair).collect();

@@ -3,7 +3,7 @@
 use super::{Algebra, Monoid};
 use crate::{
     element::{Accumulator as _, Float, Normed, Rank, Scale as _, Squares, in_pairs},
-    tree::{self, Part, Place, ROWS},
+    tree::{ColumnFold, Exactly, PartFold, Place, Prefilter, ROWS},
 };
 
 /// `|x₀| + |x₁| + …`, pairwise, in f32 for f16, bf16 and f32 and in f64 for f64: a relative error of at most
@@ -75,6 +75,18 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
         folds_columns: T::Scale::SCALES,
         ..Algebra::PLAIN
     };
+    crate::opt_in!(T: ColumnFold);
+    #[inline]
+    fn finish(self, squares: Squares<T::Scale>, _: u64) -> T::Norm {
+        T::norm(squares.value())
+    }
+    #[inline]
+    fn empty(self) -> Option<T::Norm> {
+        Some(T::norm(0.0))
+    }
+}
+
+impl<T: Normed> ColumnFold<T, Squares<T::Scale>> for SumOfSquares {
     #[inline(always)]
     fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> Squares<T::Scale> {
         let of =
@@ -83,14 +95,6 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
         let squares = column.map(|place| of(place, T::square, scale.factor()));
         let sum = in_pairs(squares, |a, b| a + b);
         Squares { sum, scale }
-    }
-    #[inline]
-    fn finish(self, squares: Squares<T::Scale>, _: u64) -> T::Norm {
-        T::norm(squares.value())
-    }
-    #[inline]
-    fn empty(self) -> Option<T::Norm> {
-        Some(T::norm(0.0))
     }
 }
 
@@ -124,10 +128,7 @@ impl<T: Normed> Monoid<T> for NormL2 {
         folds_columns: T::Scale::SCALES,
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Squares<T::Scale> {
-        SumOfSquares.fold_column(column, index, pitch)
-    }
+    crate::opt_in!(T: ColumnFold; of |_| SumOfSquares);
     #[inline]
     fn finish(self, squares: Squares<T::Scale>, _: u64) -> T::Norm {
         T::norm_of_squares(squares)
@@ -166,18 +167,14 @@ impl<T: Normed> Monoid<T> for NormInf {
     fn combine(self, a: SizeKey<T>, b: SizeKey<T>) -> SizeKey<T> {
         if b > a { b } else { a }
     }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> SizeKey<T> {
-        tree::fold_exactly(self, part)
-    }
     const ALGEBRA: Algebra = Algebra {
         selects: true,
         ..Algebra::PLAIN
     };
-    #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
-    #[inline]
-    fn may_change(self, best: SizeKey<T>, value: T) -> bool {
-        !(value.size() <= T::Size::of_key(best))
+    crate::opt_in!(T: Prefilter);
+    #[inline(always)]
+    fn part_fold(self) -> impl PartFold<T, SizeKey<T>> {
+        Exactly(self)
     }
     #[inline]
     fn finish(self, best: SizeKey<T>, _: u64) -> T::Largest {
@@ -186,5 +183,13 @@ impl<T: Normed> Monoid<T> for NormInf {
     #[inline]
     fn empty(self) -> Option<T::Largest> {
         Some(T::largest(T::from_bits(0).size()))
+    }
+}
+
+impl<T: Normed> Prefilter<T, SizeKey<T>> for NormInf {
+    #[allow(clippy::neg_cmp_op_on_partial_ord)] // one instruction, and true for a NaN
+    #[inline]
+    fn may_change(self, best: SizeKey<T>, value: T) -> bool {
+        !(value.size() <= T::Size::of_key(best))
     }
 }

@@ -3,7 +3,7 @@
 use super::{Algebra, Monoid, Words};
 use crate::{
     element::Item,
-    tree::{self, Part, Place, ROWS},
+    tree::{self, ColumnFold, Part, PartFold, Place, Positional, Prefilter, ROWS},
 };
 
 impl<A: Words, B: Words> Words for (A, B) {
@@ -41,35 +41,22 @@ impl<T: Item, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
     fn combine(self, a: Self::State, b: Self::State) -> Self::State {
         (self.0.combine(a.0, b.0), self.1.combine(a.1, b.1))
     }
-    #[inline]
-    fn shift(self, state: Self::State, by: u64) -> Self::State {
-        (self.0.shift(state.0, by), self.1.shift(state.1, by))
-    }
     const ALGEBRA: Algebra = A::ALGEBRA.and(B::ALGEBRA);
-    #[inline]
-    fn may_change(self, best: Self::State, value: T) -> bool {
-        self.0.may_change(best.0, value) | self.1.may_change(best.1, value)
+    #[inline(always)]
+    fn positional(self) -> impl Positional<Self::State> {
+        (self.0.positional(), self.1.positional())
     }
     #[inline(always)]
-    fn may_change_among(self, best: Self::State, word: u32) -> u32 {
-        self.0.may_change_among(best.0, word) | self.1.may_change_among(best.1, word)
+    fn prefilter(self) -> impl Prefilter<T, Self::State> {
+        (self.0.prefilter(), self.1.prefilter())
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> Self::State {
-        match (Self::ALGEBRA.selects, tree::is_long::<T>()) {
-            // Selecting is exact.
-            (true, true) => tree::chain(self, part),
-            (true, false) => tree::chains(self, part),
-            (false, true) => (self.0.fold_part(part), self.1.fold_part(part)),
-            (false, false) => tree::fold_part(self, part),
-        }
+    fn column_fold(self) -> impl ColumnFold<T, Self::State> {
+        (self.0.column_fold(), self.1.column_fold())
     }
     #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Self::State {
-        (
-            self.0.fold_column(column, index, pitch),
-            self.1.fold_column(column, index, pitch),
-        )
+    fn part_fold(self) -> impl PartFold<T, Self::State> {
+        self
     }
     #[inline]
     fn finish(self, state: Self::State, count: u64) -> Self::Answer {
@@ -78,5 +65,46 @@ impl<T: Item, A: Monoid<T>, B: Monoid<T>> Monoid<T> for (A, B) {
     #[inline]
     fn empty(self) -> Option<Self::Answer> {
         Some((self.0.empty()?, self.1.empty()?))
+    }
+}
+
+impl<A, B, P: Positional<A>, Q: Positional<B>> Positional<(A, B)> for (P, Q) {
+    #[inline(always)]
+    fn shift(self, state: (A, B), by: u64) -> (A, B) {
+        (self.0.shift(state.0, by), self.1.shift(state.1, by))
+    }
+}
+
+impl<T: Copy, A, B, P: Prefilter<T, A>, Q: Prefilter<T, B>> Prefilter<T, (A, B)> for (P, Q) {
+    #[inline(always)]
+    fn may_change(self, best: (A, B), value: T) -> bool {
+        self.0.may_change(best.0, value) | self.1.may_change(best.1, value)
+    }
+    #[inline(always)]
+    fn may_change_among(self, best: (A, B), word: u32) -> u32 {
+        self.0.may_change_among(best.0, word) | self.1.may_change_among(best.1, word)
+    }
+}
+
+impl<T: Item, A, B, P: ColumnFold<T, A>, Q: ColumnFold<T, B>> ColumnFold<T, (A, B)> for (P, Q) {
+    #[inline(always)]
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> (A, B) {
+        (
+            self.0.fold_column(column, index, pitch),
+            self.1.fold_column(column, index, pitch),
+        )
+    }
+}
+
+impl<T: Item, A: Monoid<T>, B: Monoid<T>> PartFold<T, (A::State, B::State)> for (A, B) {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> (A::State, B::State) {
+        match (Self::ALGEBRA.selects, tree::is_long::<T>()) {
+            // Selecting is exact.
+            (true, true) => tree::chain(self, part),
+            (true, false) => tree::chains(self, part),
+            (false, true) => (self.0.part_fold().fold_part(part), self.1.part_fold().fold_part(part)),
+            (false, false) => tree::fold_part(self, part),
+        }
     }
 }

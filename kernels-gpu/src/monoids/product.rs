@@ -3,7 +3,7 @@
 use super::{Algebra, Monoid};
 use crate::{
     element::{Accumulator as _, Real, Wide},
-    tree::{self, Part},
+    tree::{self, Part, PartFold},
 };
 
 /// `x₀ · x₁ · …`, pairwise. Over nothing, 1.
@@ -35,15 +35,7 @@ impl<T: Real> Monoid<T> for Product {
     fn combine(self, a: T::Wide, b: T::Wide) -> T::Wide {
         a.times(b)
     }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> T::Wide {
-        // The product of small integers is exact.
-        if T::SMALL.is_some() {
-            tree::chain(self, part)
-        } else {
-            tree::fold_part(self, part)
-        }
-    }
+    crate::opt_in!(T: PartFold);
     const ALGEBRA: Algebra = Algebra {
         associates: T::Wide::EXACT,
         ..Algebra::PLAIN
@@ -55,5 +47,17 @@ impl<T: Real> Monoid<T> for Product {
     #[inline]
     fn empty(self) -> Option<T::Total> {
         Some(T::total(T::Wide::ONE))
+    }
+}
+
+impl<T: Real> PartFold<T, T::Wide> for Product {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> T::Wide {
+        // The product of small integers is exact.
+        if T::SMALL.is_some() {
+            tree::chain(self, part)
+        } else {
+            tree::fold_part(self, part)
+        }
     }
 }

@@ -4,17 +4,18 @@ use super::{Algebra, Monoid};
 use crate::{
     arithmetic::{power, single},
     element::Item,
-    tree::{self, Again, Part, Place, ROWS},
+    tree::{self, Again, Part, PartFold, Place, ROWS, RelativeSum},
 };
 
 /// The state of a part [at hand](Part::AT_HAND), whichever elements it has, in the canonical tree.
 #[inline(always)]
 pub(crate) fn fold_part<T: Item, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::State {
     let largest = largest(op, part);
-    op.of_terms(largest, tree::fold_part(AnyTerms { op, largest }, part), false)
+    op.relative_sum()
+        .of_terms(largest, tree::fold_part(AnyTerms { op, largest }, part), false)
 }
 
-/// The state of a part at hand without a hole, for an operator to have as [`Monoid::fold_at_hand`].
+/// The state of a part at hand without a hole, for an operator to have as [`RelativeSum::fold_at_hand`].
 #[inline(always)]
 pub(crate) fn fold_at_hand<T: Item, M: Monoid<T>, P: Again<T> + Part<T>>(op: M, part: P) -> M::State {
     const {
@@ -24,8 +25,9 @@ pub(crate) fn fold_at_hand<T: Item, M: Monoid<T>, P: Again<T> + Part<T>>(op: M, 
         )
     };
     let largest = largest(op, part);
-    if op.is_bounded(largest) {
-        op.of_terms(largest, part.fold_in_halves(Terms { op, largest }), true)
+    if op.relative_sum().is_bounded(largest) {
+        op.relative_sum()
+            .of_terms(largest, part.fold_in_halves(Terms { op, largest }), true)
     } else {
         part.fold_in_turns(Relative(op))
     }
@@ -35,7 +37,7 @@ pub(crate) fn fold_at_hand<T: Item, M: Monoid<T>, P: Again<T> + Part<T>>(op: M, 
 #[inline(always)]
 pub(crate) fn largest<T: Item, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> f32 {
     match part.largest(op, 0, P::COLUMNS) {
-        Some(largest) => op.number(largest),
+        Some(largest) => op.relative_sum().number(largest),
         None => tree::chains(Largest { op }, part),
     }
 }
@@ -58,6 +60,12 @@ pub(crate) struct Terms<M> {
 struct AnyTerms<M> {
     op: M,
     largest: f32,
+}
+
+/// What an element adds.
+#[inline(always)]
+fn term<T, State>(op: impl RelativeSum<T, State>, largest: f32, value: T, is_bounded: bool) -> f32 {
+    op.term(largest, op.number(value), is_bounded)
 }
 
 /// A monoid of numbers, whose answer is its state.
@@ -99,19 +107,19 @@ macro_rules! monoid {
 monoid!(
     Largest<M>,
     f32::NEG_INFINITY,
-    |this, value| this.op.number(value),
+    |this, value| this.op.relative_sum().number(value),
     |a, b| single::maximum(a, b)
 );
 monoid!(
     Terms<M>,
     0.0,
-    |this, value| this.op.term(this.largest, this.op.number(value), true),
+    |this, value| term(this.op.relative_sum(), this.largest, value, true),
     |a, b| a + b
 );
 monoid!(
     AnyTerms<M>,
     0.0,
-    |this, value| this.op.term(this.largest, this.op.number(value), false),
+    |this, value| term(this.op.relative_sum(), this.largest, value, false),
     |a, b| a + b
 );
 
@@ -136,13 +144,7 @@ impl<T, M: Monoid<T>> Monoid<T> for Relative<M> {
         self.0.combine(a, b)
     }
     const ALGEBRA: Algebra = M::ALGEBRA.behind();
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> M::State
-    where
-        T: Item,
-    {
-        fold_part(self.0, part)
-    }
+    crate::opt_in!(T: PartFold);
     #[inline(always)]
     fn finish(self, state: M::State, count: u64) -> M::Answer {
         self.0.finish(state, count)
@@ -150,6 +152,16 @@ impl<T, M: Monoid<T>> Monoid<T> for Relative<M> {
     #[inline(always)]
     fn empty(self) -> Option<M::Answer> {
         self.0.empty()
+    }
+}
+
+impl<T, M: Monoid<T>> PartFold<T, M::State> for Relative<M> {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> M::State
+    where
+        T: Item,
+    {
+        fold_part(self.0, part)
     }
 }
 
@@ -167,12 +179,13 @@ impl<T, M: Monoid<T>> Monoid<T> for Bounded<M> {
     }
     #[inline(always)]
     fn lift(self, value: T, _: u64) -> M::State {
-        let number = self.0.number(value);
-        self.0.of_terms(number, self.0.term(number, number, true), true)
+        let op = self.0.relative_sum();
+        let number = op.number(value);
+        op.of_terms(number, op.term(number, number, true), true)
     }
     #[inline(always)]
     fn combine(self, a: M::State, b: M::State) -> M::State {
-        self.0.combine_bounded(a, b)
+        self.0.relative_sum().combine_bounded(a, b)
     }
     #[inline(always)]
     fn filler(self) -> Option<T> {
@@ -193,6 +206,7 @@ impl<T, M: Monoid<T>> Monoid<T> for Bounded<M> {
 // Without branches, so that a compiler makes vector code of it; and without closures, for nothing obliges it to inline those.
 #[inline(always)]
 pub fn fold_column<T, M: Monoid<T>>(op: M, [a, b, c, d, e, f, g, h]: [Place<T>; ROWS]) -> (M::State, bool) {
+    let op = op.relative_sum();
     let (a, b, c, d) = (number(op, a), number(op, b), number(op, c), number(op, d));
     let (e, f, g, h) = (number(op, e), number(op, f), number(op, g), number(op, h));
     // Which the larger one is not, of a NaN and a number.
@@ -211,7 +225,7 @@ pub fn fold_column<T, M: Monoid<T>>(op: M, [a, b, c, d, e, f, g, h]: [Place<T>; 
 
 /// What is at a place as a number.
 #[inline(always)]
-fn number<T, M: Monoid<T>>(op: M, place: Place<T>) -> f32 {
+fn number<T, State>(op: impl RelativeSum<T, State>, place: Place<T>) -> f32 {
     let number = op.number(place.value);
     if place.is_there { number } else { f32::NEG_INFINITY }
 }

@@ -3,7 +3,7 @@
 use super::{Algebra, Monoid};
 use crate::{
     element::{Accumulator, Element, Wide},
-    tree::{self, Part},
+    tree::{self, Part, PartFold},
 };
 
 /// `x₀ + x₁ + …`, pairwise. Over nothing, 0.
@@ -36,14 +36,7 @@ impl<T: Element> Monoid<T> for Sum {
     fn combine(self, a: T::Accumulator, b: T::Accumulator) -> T::Accumulator {
         a.plus(b)
     }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> T::Accumulator {
-        match T::SMALL {
-            Some(small) => T::accumulator(T::Wide::of_small(total(part, small))),
-            None if T::LEAF_IN_WIDE => T::accumulator(tree::fold_part(SumInWide, part)),
-            None => tree::fold_part(self, part),
-        }
-    }
+    crate::opt_in!(T: PartFold);
     const ALGEBRA: Algebra = Algebra {
         associates: T::Accumulator::EXACT,
         ..Algebra::PLAIN
@@ -55,6 +48,17 @@ impl<T: Element> Monoid<T> for Sum {
     #[inline]
     fn empty(self) -> Option<T::Total> {
         Some(T::sum(T::Accumulator::ZERO))
+    }
+}
+
+impl<T: Element> PartFold<T, T::Accumulator> for Sum {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> T::Accumulator {
+        match T::SMALL {
+            Some(small) => T::accumulator(T::Wide::of_small(total(part, small))),
+            None if T::LEAF_IN_WIDE => T::accumulator(tree::fold_part(SumInWide, part)),
+            None => tree::fold_part(self, part),
+        }
     }
 }
 
@@ -119,10 +123,7 @@ impl<T: Element> Monoid<T> for Mean {
     fn combine(self, a: T::Accumulator, b: T::Accumulator) -> T::Accumulator {
         Monoid::<T>::combine(Sum, a, b)
     }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> T::Accumulator {
-        Sum.fold_part(part)
-    }
+    crate::opt_in!(T: PartFold; of |_| Sum);
     const ALGEBRA: Algebra = Algebra {
         associates: T::Accumulator::EXACT,
         ..Algebra::PLAIN
@@ -159,11 +160,7 @@ impl<T: Element> Monoid<T> for CountedMean {
     fn combine(self, a: (T::Accumulator, u64), b: (T::Accumulator, u64)) -> (T::Accumulator, u64) {
         (a.0.plus(b.0), a.1 + b.1)
     }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> (T::Accumulator, u64) {
-        let (sum, count) = tree::fold_part(FewCounted, part);
-        (sum, count as u64)
-    }
+    crate::opt_in!(T: PartFold);
     #[inline]
     fn finish(self, (sum, count): (T::Accumulator, u64), _: u64) -> T::Mean {
         T::mean(sum, count)
@@ -171,6 +168,14 @@ impl<T: Element> Monoid<T> for CountedMean {
     #[inline]
     fn empty(self) -> Option<T::Mean> {
         Monoid::<T>::empty(Mean)
+    }
+}
+
+impl<T: Element> PartFold<T, (T::Accumulator, u64)> for CountedMean {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<T>) -> (T::Accumulator, u64) {
+        let (sum, count) = tree::fold_part(FewCounted, part);
+        (sum, count as u64)
     }
 }
 

@@ -6,7 +6,7 @@
 use super::{Algebra, Moments2, Moments4, Monoid};
 use crate::{
     element::{Real, Type},
-    tree::{self, Place, ROWS},
+    tree::{self, ColumnFold, Place, ROWS},
 };
 
 /// What stands for an element that is not there: neutral in a sum.
@@ -73,13 +73,7 @@ macro_rules! operator {
                 fuses: true,
                 ..Algebra::PLAIN
             };
-            #[inline(always)]
-            fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> $state<T::Scale> {
-                let there = column.map(|place| place.is_there);
-                // Widened whatever is there: without a branch.
-                let column = column.map(|place| if place.is_there { place.value } else { nothing() }.to_f64());
-                $state::of_column(column, there, T::TYPE.bytes() <= 4)
-            }
+            crate::opt_in!(T: ColumnFold);
             #[inline]
             fn finish(self, $moments: $state<T::Scale>, _: u64) -> $answer {
                 let $op = self;
@@ -88,6 +82,16 @@ macro_rules! operator {
             #[inline]
             fn empty(self) -> Option<$answer> {
                 Some(Monoid::<T>::finish(self, $state::EMPTY, 0))
+            }
+        }
+
+        impl<T: Real> ColumnFold<T, $state<T::Scale>> for $name {
+            #[inline(always)]
+            fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> $state<T::Scale> {
+                let there = column.map(|place| place.is_there);
+                // Widened whatever is there: without a branch.
+                let column = column.map(|place| if place.is_there { place.value } else { nothing() }.to_f64());
+                $state::of_column(column, there, T::TYPE.bytes() <= 4)
             }
         }
 

@@ -16,7 +16,7 @@ use crate::{
         },
         reduce::packed::Packed,
     },
-    tree::{ROWS, vector_elements},
+    tree::{Prefilter as _, ROWS, vector_elements},
 };
 
 /// Bits of 16 that are numbers of every kind, and NaNs of both signs, as both types have them.
@@ -85,9 +85,9 @@ fn check<T: Real + Source<Each<Vectors<ROWS>> = Vectors<ROWS>> + Debug>(vectors:
 }
 
 fn check_may_change<T: Source + Debug, M: Monoid<T> + Debug>(op: M, best: M::State, elements: &[T], word: u32) {
-    let any = elements.iter().any(|value| op.may_change(best, *value));
+    let any = elements.iter().any(|value| op.prefilter().may_change(best, *value));
     assert_eq!(
-        op.may_change(best, Packed(op).finish(word, 0)),
+        op.prefilter().may_change(best, Packed(op).finish(word, 0)),
         any,
         "{op:?} of {elements:?}"
     );

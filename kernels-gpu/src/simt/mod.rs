@@ -98,7 +98,7 @@ pub trait Simt: Copy {
     fn barrier(self);
 
     /// Whether the larger floats of two words are one instruction, NaN being the largest: then
-    /// [operators that have such a maximum](crate::monoids::Monoid::WORD_MAXIMUM) fold words. Elements that lie apart, and columns, are folded so on any machine.
+    /// [operators that have such a maximum](crate::tree::ByWords) fold words. Elements that lie apart, and columns, are folded so on any machine.
     const HAS_WORD_MAXIMUM: bool;
 
     /// Whether blocks may be in a cluster, and write each other's shared memory.

@@ -28,7 +28,7 @@ pub struct Strategy {
     pub words: usize,
     /// What the operator's states can be relied on for.
     pub algebra: Algebra,
-    /// Whether it is a [maximum of words](Monoid::WORD_MAXIMUM).
+    /// Whether it is a [maximum of words](crate::tree::ByWords).
     pub of_words: bool,
 }
 

@@ -1,6 +1,6 @@
 //! What a lane has of a leaf.
 
-use super::{Monoid, ROWS};
+use super::{Monoid, PartFold as _, ROWS};
 use crate::{element::Item, words::Words};
 
 /// A lane's part of a leaf: rows of neighbouring elements, as many as a vector has, some of them absent.
@@ -24,7 +24,7 @@ pub trait Part<T>: Copy {
         None
     }
 
-    /// The largest element of `count` columns from column `first` on, by an operator's [maximum of words](Monoid::WORD_MAXIMUM): of a part
+    /// The largest element of `count` columns from column `first` on, by an operator's [maximum of words](super::ByWords): of a part
     /// that is whole words, on a machine that has the instruction. `None` of any other.
     #[inline(always)]
     fn largest<M: Monoid<T>>(self, op: M, first: usize, count: usize) -> Option<T> {
@@ -70,7 +70,7 @@ pub struct AtHand<P>(pub P);
 impl<T: Item, P: Part<T>> Again<T> for AtHand<P> {
     #[inline(always)]
     fn fold<M: Monoid<T>>(self, op: M) -> M::State {
-        op.fold_part(self.0)
+        op.part_fold().fold_part(self.0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! An operator with the largest state there can be, of 16 words.
 
 use warpfold_kernels::{
-    monoids::Monoid,
+    monoids::{Monoid, PartFold},
     ops::{Commutative, OwnOperator},
     tree::{self, Part},
     words_of_fields,
@@ -86,12 +86,7 @@ impl Monoid<f32> for TakeCensus {
             past_f16: a.past_f16 + b.past_f16,
         }
     }
-    #[inline(always)]
-    fn fold_part(self, part: impl Part<f32>) -> Census {
-        // Exact, so any order will do, and any way to count: states of 16 words for each of a lane's 32 elements would not fit in
-        // registers.
-        Census::of_bytes(tree::chain(Bytes, part))
-    }
+    warpfold_kernels::opt_in!(f32: PartFold);
     #[inline]
     fn finish(self, census: Census, _: u64) -> Census {
         census
@@ -99,6 +94,15 @@ impl Monoid<f32> for TakeCensus {
     #[inline]
     fn empty(self) -> Option<Census> {
         Some(Census::default())
+    }
+}
+
+impl PartFold<f32, Census> for TakeCensus {
+    #[inline(always)]
+    fn fold_part(self, part: impl Part<f32>) -> Census {
+        // Exact, so any order will do, and any way to count: states of 16 words for each of a lane's 32 elements would not fit in
+        // registers.
+        Census::of_bytes(tree::chain(Bytes, part))
     }
 }
 

@@ -14,8 +14,9 @@ use crate::{
     Error,
     gpu::{
         Gpu,
-        launch::{self, Bound, Place, Spot, array_of, device},
-        prepared::DeviceMemory,
+        context::{self, Bound},
+        launch::{self, Place, Spot, array_of, device},
+        memory::DeviceMemory,
         status::Status as _,
     },
     layout::{Axes, Extents, Layout},
@@ -91,7 +92,10 @@ impl<Op: DoubleNorm> Row<'_, Op> {
         let (weights, biases) = (weights?, biases?);
         let upload =
             |numbers: Vec<u64>| DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers));
-        let dimensions = from.has_several().then(|| upload(Extents::dimensions_of(&[from.clone(), from.clone()]))).transpose()?;
+        let dimensions = from
+            .has_several()
+            .then(|| upload(Extents::dimensions_of(&[from.clone(), from.clone()])))
+            .transpose()?;
         let out_layout = problem
             .to
             .has_several()
@@ -101,7 +105,7 @@ impl<Op: DoubleNorm> Row<'_, Op> {
             room_for(8 * in_order.len() as usize)?,
             room_for(16 * from.count as usize)?,
         );
-        launch::wait_for_default_stream()?;
+        context::wait_for_default_stream()?;
         let at = known.as_device_ptr().as_raw();
         let spot = |_: usize| Spot {
             first: from.offset,

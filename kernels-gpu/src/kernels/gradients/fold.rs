@@ -17,7 +17,7 @@ use crate::{
         },
         reduce::warp::Row,
     },
-    tree::{LEAF_BYTES, Part, ROWS, VECTOR_BYTES, pending::Pending, row_elements, vector_elements},
+    tree::{LEAF_BYTES, Part, PartFold as _, ROWS, VECTOR_BYTES, pending::Pending, row_elements, vector_elements},
 };
 
 /// Leaves of a tensor that are neighbours: at most `count`, from number `first` on. Those that are not there hold the identity.
@@ -46,9 +46,9 @@ impl<S: Simt, N: TensorNorm> Row<(N::State, u64)> for &mut Leaves<S, N> {
             fold_in_turn(simt, norm, words, floats)
         } else {
             match floats {
-                Floats::F32 => norm.fold_part(Widened::<f32>::of(words)),
-                Floats::F16 => norm.fold_part(Widened::<f16>::of(words)),
-                Floats::Bf16 => norm.fold_part(Widened::<bf16>::of(words)),
+                Floats::F32 => norm.part_fold().fold_part(Widened::<f32>::of(words)),
+                Floats::F16 => norm.part_fold().fold_part(Widened::<f16>::of(words)),
+                Floats::Bf16 => norm.part_fold().fold_part(Widened::<bf16>::of(words)),
             }
         };
         let count = if norm.is_finite(state) {

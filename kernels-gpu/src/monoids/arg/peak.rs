@@ -8,7 +8,7 @@ use crate::{
         Monoid,
         extremum::{Key, Order},
     },
-    tree::{Columns, Part, chains, row_elements},
+    tree::{Columns, Part, chains, place_of_mark, row_elements},
 };
 
 /// Elements that a mask has bits for.
@@ -64,12 +64,8 @@ fn find_among<T: Real, P: Part<T>>(near: Near, part: P, first: usize) -> (Key<T>
     if marks == 0 {
         return Monoid::<T>::identity(near);
     }
-    let number = match near.0.ties {
-        Ties::First => u32::trailing_zeros(marks),
-        Ties::Last => MOST as u32 - 1 - u32::leading_zeros(marks),
-    } as usize;
-    let index = number / columns * row_elements::<T>() + first + number % columns;
-    (key, index as i32)
+    let place = place_of_mark::<T>(marks, columns, near.0.ties == Ties::Last);
+    (key, (first as u32 + place) as i32)
 }
 
 /// The highest rank but NaN, the lowest there is if there is no element; and whether there is a NaN.
@@ -155,7 +151,7 @@ mod tests {
     use crate::{
         element::{Float, bf16},
         monoids::Arg,
-        tree::{fold_exactly, place, vector_elements},
+        tree::{ByWords as _, fold_exactly, place, vector_elements},
     };
 
     /// The elements of `N` rows of a lane's part, some of them absent.
@@ -175,13 +171,14 @@ mod tests {
         }
         /// As words have it, where all are there.
         fn largest<M: Monoid<T>>(self, op: M, first: usize, count: usize) -> Option<T> {
-            let maximum = M::WORD_MAXIMUM?;
+            if !M::ALGEBRA.has_word_maximum {
+                return None;
+            }
+            let (by_words, signs) = (op.by_words(), op.by_words().turned_signs());
             let places = (0..N).flat_map(|row| (first..first + count).map(move |column| row * Self::COLUMNS + column));
-            let words: Option<Vec<u32>> = places
-                .map(|at| self.0[at].map(|value| value.word(0) ^ op.turned_signs()))
-                .collect();
-            let largest = words?.into_iter().reduce(maximum)?;
-            Some(T::from_words(|_| largest ^ op.turned_signs()))
+            let words: Option<Vec<u32>> = places.map(|at| self.0[at].map(|value| value.word(0) ^ signs)).collect();
+            let largest = words?.into_iter().reduce(|a, b| by_words.maximum(a, b))?;
+            Some(T::from_words(|_| largest ^ signs))
         }
     }
 

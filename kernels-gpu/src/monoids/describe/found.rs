@@ -3,7 +3,7 @@
 use super::super::{Algebra, Arg, Best, End, Extremum, Monoid, Words, extremum::Key};
 use crate::{
     element::{Float, Rank},
-    tree::{self, Again, Part},
+    tree::{Again, InTurn, PartFold},
 };
 
 /// What is exact of the state of [`Describe`](super::Describe).
@@ -77,8 +77,8 @@ impl<T: Float> Monoid<T> for AnyZero {
         a | b
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> bool {
-        tree::chain(self, part)
+    fn part_fold(self) -> impl PartFold<T, bool> {
+        InTurn(self)
     }
     #[inline(always)]
     fn finish(self, any: bool, _: u64) -> bool {
@@ -114,8 +114,8 @@ impl<T: Float> Monoid<T> for Zeros {
         a + b
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> i32 {
-        tree::chain(self, part)
+    fn part_fold(self) -> impl PartFold<T, i32> {
+        InTurn(self)
     }
     #[inline(always)]
     fn finish(self, zeros: i32, _: u64) -> i32 {
@@ -148,8 +148,8 @@ impl<T: Float> Monoid<T> for FirstZero {
         a.min(b)
     }
     #[inline(always)]
-    fn fold_part(self, part: impl Part<T>) -> i32 {
-        tree::chain(self, part)
+    fn part_fold(self) -> impl PartFold<T, i32> {
+        InTurn(self)
     }
     #[inline(always)]
     fn finish(self, place: i32, _: u64) -> i32 {

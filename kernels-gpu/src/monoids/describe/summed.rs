@@ -5,7 +5,7 @@ use super::super::{
 };
 use crate::{
     element::{Accumulator as _, Element, Float, Rank, Scale as _, Squares},
-    tree::{Place, ROWS},
+    tree::{ColumnFold, Place, ROWS, fold_column_in_pairs},
 };
 
 /// What is rounded of the state of [`Describe`](super::Describe).
@@ -24,6 +24,17 @@ impl<T: Float> Summed<T> {
             sum,
             magnitudes,
             squares,
+        }
+    }
+
+    /// [`combine`](Monoid::combine) of as many elements each.
+    #[inline(always)]
+    pub(super) fn combine_equals(self, other: Self) -> Self {
+        Self {
+            moments: self.moments.combine_equals(other.moments),
+            sum: self.sum.plus(other.sum),
+            magnitudes: self.magnitudes.plus(other.magnitudes),
+            squares: self.squares.plus(other.squares),
         }
     }
 }
@@ -66,29 +77,11 @@ impl<T: Float> Monoid<T> for Sums {
             squares: a.squares.plus(b.squares),
         }
     }
-    #[inline(always)]
-    fn combine_equals(self, a: Summed<T>, b: Summed<T>) -> Summed<T> {
-        Summed {
-            moments: a.moments.combine_equals(b.moments),
-            sum: a.sum.plus(b.sum),
-            magnitudes: a.magnitudes.plus(b.magnitudes),
-            squares: a.squares.plus(b.squares),
-        }
-    }
     const ALGEBRA: Algebra = Algebra {
         folds_columns: true,
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Summed<T> {
-        let column = numbers(column);
-        Summed {
-            moments: Skewness {}.fold_column(column, index, pitch),
-            sum: Sum.fold_column(column, index, pitch),
-            magnitudes: NormL1.fold_column(column, index, pitch),
-            squares: SumOfSquares.fold_column(column, index, pitch),
-        }
-    }
+    crate::opt_in!(T: ColumnFold);
     /// How many numbers.
     #[inline(always)]
     fn finish(self, sums: Summed<T>, _: u64) -> u64 {
@@ -97,6 +90,19 @@ impl<T: Float> Monoid<T> for Sums {
     #[inline(always)]
     fn empty(self) -> Option<u64> {
         Some(0)
+    }
+}
+
+impl<T: Float> ColumnFold<T, Summed<T>> for Sums {
+    #[inline(always)]
+    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Summed<T> {
+        let column = numbers(column);
+        Summed {
+            moments: Skewness {}.fold_column(column, index, pitch),
+            sum: fold_column_in_pairs(Sum, column, index, pitch),
+            magnitudes: fold_column_in_pairs(NormL1, column, index, pitch),
+            squares: SumOfSquares.fold_column(column, index, pitch),
+        }
     }
 }
 
@@ -135,10 +141,7 @@ impl<T: Float> Monoid<T> for Finite {
         folds_columns: true,
         ..Algebra::PLAIN
     };
-    #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Moments4<T::Scale> {
-        Skewness {}.fold_column(column, index, pitch)
-    }
+    crate::opt_in!(T: ColumnFold; of |_| Skewness {});
     #[inline(always)]
     fn finish(self, moments: Moments4<T::Scale>, _: u64) -> u64 {
         moments.lower.count

@@ -5,7 +5,7 @@ use std::vec::Vec;
 use super::{super::*, *};
 use crate::{
     element::Real,
-    monoids::{Kurtosis, MeanVariance, Monoid, Skewness, Variance, testing::same},
+    monoids::{ColumnFold as _, Kurtosis, MeanVariance, Skewness, Variance, testing::same},
     tree::Place,
 };
 

@@ -18,7 +18,7 @@ use crate::{
             packed::{Packed, is_of_words},
         },
     },
-    tree::{ROWS, place, row_elements, vector_elements},
+    tree::{ByWords as _, Positional as _, ROWS, place, row_elements, vector_elements},
 };
 
 /// Reads and folds a part of the extent of an answer, its elements lying anywhere, from element `first` on.
@@ -63,7 +63,7 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
         // SAFETY: passed on to the caller.
         let words = unsafe { T::read(simt, T::map(places, TransposedLoads)) };
         let half = Fragment::<T, { ROWS / 2 }>::new(op, words, present, 0);
-        return op.shift(half.fold(simt, op), first);
+        return op.positional().shift(half.fold(simt, op), first);
     }
     // SAFETY: passed on to the caller.
     let words = unsafe {
@@ -77,7 +77,7 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     };
     // The number of the first comes last: registers are few before.
     let state = Fragment::<T, ROWS>::new(op, words, present, 0).fold_leaf(simt, op);
-    op.shift(state, first)
+    op.positional().shift(state, first)
 }
 
 /// The same of an operator that is a [maximum of words](is_of_words). No element leaves its word before the largest is found. Neighbours that share words exchange one.
@@ -133,7 +133,7 @@ unsafe fn fold_words<S: Simt, T: Source, M: Monoid<T>>(
             if (place::<T>(row, column) as u32) < places.present {
                 // SAFETY: passed on to the caller; the element is present.
                 let bits = unsafe { places.element(simt, place::<T>(row, column)) } as u32;
-                largest = Packed(op).combine(largest, (bits | bits << 16) ^ op.turned_signs());
+                largest = Packed(op).combine(largest, (bits | bits << 16) ^ op.by_words().turned_signs());
             }
             number = simt.opaque(number + 1);
         }

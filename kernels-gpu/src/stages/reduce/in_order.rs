@@ -11,7 +11,7 @@ use crate::{
         },
         narrow,
     },
-    tree::{self, Part, ROWS, leaf_elements, pending::Pending, vector_elements},
+    tree::{self, Part, Positional as _, ROWS, leaf_elements, pending::Pending, vector_elements},
 };
 
 /// Elements of a part.
@@ -104,7 +104,7 @@ pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
         8 => fold_eights::<S, T, M, 3>(simt, op, part),
         _ => fold_eights::<S, T, M, 4>(simt, op, part),
     };
-    op.shift(state, first)
+    op.positional().shift(state, first)
 }
 
 /// `2` to the power of `LEVELS` times eight elements, the first of which are `part`.
@@ -129,7 +129,7 @@ fn fold_eights<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
             simt,
             op,
             number,
-            op.shift(tree::fold_column(op, eight, 0), before.into()),
+            op.positional().shift(tree::fold_column(op, eight, 0), before.into()),
         );
         number += 1;
     }

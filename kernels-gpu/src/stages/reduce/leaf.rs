@@ -5,7 +5,6 @@ mod warps;
 
 pub use slots::{Slots, fold_short};
 pub use warps::Warps;
-pub(crate) use warps::combines_once;
 
 use crate::{
     element::Element,

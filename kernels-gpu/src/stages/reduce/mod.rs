@@ -8,7 +8,7 @@
 //! | blocks | [`grid`] |
 //! | leaves of a row operation, in two looks | [`leaf`] |
 //!
-//! What waits for its neighbours beside the tree is set [`aside`]. What is read is read by [`load`](super::load).
+//! What cannot change a fold is not folded: `prefilter`. What waits for its neighbours beside the tree is set [`aside`]. What is read is read by [`load`](super::load).
 
 pub mod apart;
 pub mod aside;
@@ -17,6 +17,7 @@ pub mod grid;
 pub mod in_order;
 pub mod leaf;
 pub mod packed;
+mod prefilter;
 pub mod rows;
 pub mod run;
 pub mod team;

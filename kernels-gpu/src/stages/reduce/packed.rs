@@ -13,12 +13,12 @@ use crate::{
             words::{Vectors, WORDS, word_elements},
         },
     },
-    tree::vector_elements,
+    tree::{ByWords, vector_elements},
 };
 
-/// Whether an operator has [a maximum of words](Monoid::WORD_MAXIMUM), and the machine an instruction for it.
+/// Whether an operator has [a maximum of words](ByWords), and the machine an instruction for it.
 pub const fn has_maximum<S: Simt, T, M: Monoid<T>>() -> bool {
-    S::HAS_WORD_MAXIMUM && M::WORD_MAXIMUM.is_some()
+    S::HAS_WORD_MAXIMUM && M::ALGEBRA.has_word_maximum
 }
 
 /// Whether that maximum is all that an operator folds: it asks for no element's index, and what memory has not is a filler.
@@ -28,10 +28,10 @@ pub const fn is_maximum<S: Simt, T, M: Monoid<T>>() -> bool {
 
 /// The same of any machine: where words are what there is room for, it is worth several instructions.
 pub const fn is_of_words<T, M: Monoid<T>>() -> bool {
-    M::WORD_MAXIMUM.is_some() && M::ALGEBRA.associates
+    M::ALGEBRA.has_word_maximum && M::ALGEBRA.associates
 }
 
-/// An operator by words of elements, each the largest so far at its place, with [signs turned](Monoid::turned_signs).
+/// An operator by words of elements, each the largest so far at its place, with [signs turned](ByWords::turned_signs).
 #[derive(Clone, Copy)]
 pub struct Packed<M>(pub M);
 
@@ -44,7 +44,7 @@ impl<M> Packed<M> {
     {
         let mut largest = [0; WORDS];
         each!(row < N => each!(i < WORDS, 4 => {
-            let word = vectors[row][i] ^ self.0.turned_signs();
+            let word = vectors[row][i] ^ self.0.by_words().turned_signs();
             largest[i] = if row == 0 { word } else { self.combine(largest[i], word) };
         }));
         largest
@@ -80,7 +80,7 @@ impl<M> Packed<M> {
     where
         M: Monoid<T>,
     {
-        let words = largest.map(|word| word ^ self.0.turned_signs());
+        let words = largest.map(|word| word ^ self.0.by_words().turned_signs());
         T::item(&T::each(|_| [words]), 0, number)
     }
 
@@ -116,18 +116,15 @@ impl<T: Source, M: Monoid<T>> Monoid<T> for Packed<M> {
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn identity(self) -> u32 {
-        T::of(T::fillers(self.0.filler()), 0).unwrap_or_default()[0] ^ self.0.turned_signs()
+        T::of(T::fillers(self.0.filler()), 0).unwrap_or_default()[0] ^ self.0.by_words().turned_signs()
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn lift(self, value: T, _: u64) -> u32 {
-        T::of(T::fillers(Some(value)), 0).unwrap_or_default()[0] ^ self.0.turned_signs()
+        T::of(T::fillers(Some(value)), 0).unwrap_or_default()[0] ^ self.0.by_words().turned_signs()
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn combine(self, a: u32, b: u32) -> u32 {
-        match M::WORD_MAXIMUM {
-            Some(maximum) => maximum(a, b),
-            None => a,
-        }
+        self.0.by_words().maximum(a, b)
     }
     /// The largest element.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]

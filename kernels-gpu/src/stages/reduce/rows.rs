@@ -21,7 +21,7 @@ use crate::{
         },
         strategy::Strategy,
     },
-    tree::{LANES, place, vector_elements},
+    tree::{LANES, RelativeSum as _, place, vector_elements},
 };
 
 mod words;
@@ -114,7 +114,7 @@ fn fold_half<S: Simt, T: Source, M: Monoid<T>>(
     largest = combine_half(largest, depth, single::maximum);
     let (mut of_row, mut is_bounded) = (largest, true);
     each!(i < HALF, 4 => {
-        is_bounded &= i >= HALF >> depth || op.is_bounded(largest[i]);
+        is_bounded &= i >= HALF >> depth || op.relative_sum().is_bounded(largest[i]);
         let number = if depth == 0 {
             largest[i]
         } else if depth == 1 {
@@ -129,8 +129,8 @@ fn fold_half<S: Simt, T: Source, M: Monoid<T>>(
         let words = T::each(|_| vectors);
         let mut terms = [0.0; HALF];
         each!(i < HALF, 4 => {
-            let number = op.number(T::item(&words, i, column));
-            terms[i] = op.term(of_row[i], number, true);
+            let number = op.relative_sum().number(T::item(&words, i, column));
+            terms[i] = op.relative_sum().term(of_row[i], number, true);
         });
         combine_half(terms, depth, |a, b| a + b)
     };
@@ -151,7 +151,7 @@ fn fold_half<S: Simt, T: Source, M: Monoid<T>>(
         both(four(0), four(4))
     };
     let mut states = [op.identity(); HALF];
-    each!(i < HALF, 4 => states[i] = op.of_terms(largest[i], sums[i], true));
+    each!(i < HALF, 4 => states[i] = op.relative_sum().of_terms(largest[i], sums[i], true));
     (states, is_bounded)
 }
 

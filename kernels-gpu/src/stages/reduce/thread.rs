@@ -15,7 +15,7 @@ use crate::{
             extents::{Input, after},
             fragment::Fragment,
             source::{At, Source},
-            words::{ALL, Vectors, each_row, shifted_by_bytes},
+            words::{ALL, each_row, shifted_by_bytes},
         },
         narrow,
         reduce::{
@@ -24,7 +24,10 @@ use crate::{
         },
         strategy::{Strategy, is_vast},
     },
-    tree::{self, Again, LANES, Part, ROWS, pending::Pending, place, vector_elements},
+    tree::{
+        self, Again, LANES, Part, PartFold as _, Positional as _, ROWS, RelativeSum as _, Unordered, pending::Pending,
+        place, vector_elements,
+    },
 };
 
 impl<T: Source, const N: usize> Fragment<T, N> {
@@ -35,72 +38,44 @@ impl<T: Source, const N: usize> Fragment<T, N> {
             let op = Packed(op);
             return op.state(op.word(T::of(self.words, 0)));
         }
-        if let Some(state) = op.fold_at_hand(Kept { simt, part: self }) {
-            return op.shift(state, self.base);
+        if const { M::ALGEBRA.sums_relative } {
+            let state = op.relative_sum().fold_at_hand(Kept { simt, part: self });
+            return op.positional().shift(state, self.base);
         }
         let state = if op.filler().is_some() {
             self.fold_turns::<S, M, true>(simt, op)
         } else {
             self.fold_turns::<S, M, false>(simt, op)
         };
-        op.shift(state, self.base)
+        op.positional().shift(state, self.base)
     }
 
     /// The same where most are whole: without a filler those have a code of their own.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn fold_leaf<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> M::State {
         match self.full() {
-            Some(whole) if op.filler().is_none() && !is_vast(M::State::COUNT) => {
-                op.shift(whole.fold_turns::<S, M, true>(simt, op), self.base)
-            }
+            Some(whole) if op.filler().is_none() && !is_vast(M::State::COUNT) => op
+                .positional()
+                .shift(whole.fold_turns::<S, M, true>(simt, op), self.base),
             _ => self.fold(simt, op),
         }
     }
 
-    /// [`Monoid::fold_fast`] of it, a whole part.
+    /// [`Unordered::fold_fast`] of it, a whole part.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn fold_fast<S: Simt, M: Monoid<T>>(self, simt: S, op: M, is_known: bool) -> (M::State, bool) {
         let part = Self { present: ALL, ..self };
-        let (state, is_folded) = op.fold_fast(Kept { simt, part }, is_known);
-        (op.shift(state, self.base), is_folded)
-    }
-
-    /// Whether any element could change a fold of earlier elements, `best`; it may be said of what is none.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn may_change<S: Simt, M: Monoid<T>>(self, _: S, op: M, best: M::State) -> bool {
-        if const { has_maximum::<S, T, M>() } {
-            // If any may, the largest may.
-            let largest = Packed(op).word(T::of(self.words, 0));
-            return op.may_change(best, Packed(op).finish(largest, 0));
-        }
-        if M::ALGEBRA.asks_at_once && T::ARRAYS == 1 {
-            const {
-                assert!(
-                    !M::ALGEBRA.asks_at_once || T::BYTES < 4,
-                    "a word holds several elements"
-                )
-            };
-            let mut any = 0;
-            let words = T::of(self.words, 0);
-            let _: Vectors<N> = each_row(|row| {
-                words[row].map(|word| {
-                    any |= op.may_change_among(best, word);
-                    0
-                })
-            });
-            return any != 0;
-        }
-        let all = Self { present: ALL, ..self };
-        tree::chain(MayChange { op, best }, all)
+        let (state, is_folded) = op.unordered().fold_fast(Kept { simt, part }, is_known);
+        (op.positional().shift(state, self.base), is_folded)
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_turns<S: Simt, M: Monoid<T>, const WHOLE: bool>(self, simt: S, op: M) -> M::State {
         if const { Strategy::of::<T, M>().folds_at_once(N, WHOLE) } {
             return if WHOLE && const { has_maximum::<S, T, M>() } {
-                op.fold_part(Kept { simt, part: self })
+                op.part_fold().fold_part(Kept { simt, part: self })
             } else {
-                op.fold_part(self)
+                op.part_fold().fold_part(self)
             };
         }
         match const {
@@ -131,11 +106,11 @@ impl<T: Source, const N: usize> Fragment<T, N> {
             let columns: tree::Columns<Self, COLUMNS> = tree::Columns { part: self, first: 0 };
             let state = if WHOLE && const { has_maximum::<S, T, M>() } {
                 let part = Kept { simt, part: self };
-                op.fold_part(tree::Columns::<_, COLUMNS> { part, first: 0 })
+                op.part_fold().fold_part(tree::Columns::<_, COLUMNS> { part, first: 0 })
             } else {
-                op.fold_part(columns)
+                op.part_fold().fold_part(columns)
             };
-            let state = op.shift(state, u64::from(turn) * COLUMNS as u64);
+            let state = op.positional().shift(state, u64::from(turn) * COLUMNS as u64);
             pending.push(simt, op, turn, state);
             if !WHOLE {
                 self.present = u32::saturating_sub(self.present, COLUMNS as u32);
@@ -158,7 +133,7 @@ impl<T: Source> Fragment<T, ROWS> {
             return self.fold(simt, op);
         }
         if const { Strategy::of::<T, M>().folds_in_halves() } && op.filler().is_some() {
-            return op.shift(self.fold_halves(simt, op, halves), self.base);
+            return op.positional().shift(self.fold_halves(simt, op, halves), self.base);
         }
         if halves == 2 {
             return self.fold(simt, op);
@@ -187,7 +162,12 @@ impl<T: Source> Fragment<T, ROWS> {
         while turn < turns {
             let (first, before) = (self.half(0), columns);
             let by = u64::from(turn) * place::<T>(ROWS / 2, 0);
-            let state = |column: usize| op.combine(before[column], op.shift(first.fold_column(simt, op, column), by));
+            let state = |column: usize| {
+                op.combine(
+                    before[column],
+                    op.positional().shift(first.fold_column(simt, op, column), by),
+                )
+            };
             columns = [
                 state(0),
                 state(1),
@@ -244,11 +224,11 @@ pub(crate) struct Kept<S, P> {
 impl<S: Simt, T: Source, const N: usize> Again<T> for Kept<S, Fragment<T, N>> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold<M: Monoid<T>>(self, op: M) -> M::State {
-        op.fold_part(self.part)
+        op.part_fold().fold_part(self.part)
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_opaque<M: Monoid<T>>(self, op: M) -> M::State {
-        op.fold_part(self.part.opaque(self.simt))
+        op.part_fold().fold_part(self.part.opaque(self.simt))
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold_in_turns<M: Monoid<T>>(self, op: M) -> M::State {
@@ -265,7 +245,7 @@ impl<S: Simt, T: Source, const N: usize> Again<T> for Kept<S, Fragment<T, N>> {
         if const { vector_elements::<T>() == 8 && N == ROWS } {
             self.part.fold_columns::<S, M, true, 1, 4>(self.simt, op)
         } else {
-            op.fold_part(self.part)
+            op.part_fold().fold_part(self.part)
         }
     }
 }
@@ -287,39 +267,6 @@ impl<S: Simt, T: Source, const N: usize> Part<T> for Kept<S, Fragment<T, N>> {
         }
         let word = Packed(op).word_of(T::of(self.part.words, 0), first, count);
         Some(Packed(op).finish(word, 0))
-    }
-}
-
-/// Whether any element could change a fold.
-#[derive(Clone, Copy)]
-struct MayChange<M, State> {
-    op: M,
-    best: State,
-}
-
-impl<T, M: Monoid<T>> Monoid<T> for MayChange<M, M::State> {
-    type State = bool;
-    type Answer = bool;
-
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn identity(self) -> bool {
-        false
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn lift(self, value: T, _: u64) -> bool {
-        self.op.may_change(self.best, value)
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn combine(self, a: bool, b: bool) -> bool {
-        a | b
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn finish(self, any: bool, _: u64) -> bool {
-        any
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn empty(self) -> Option<bool> {
-        Some(false)
     }
 }
 
@@ -403,7 +350,7 @@ fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
             simt,
             op,
             column,
-            op.shift(tree::fold_column(op, part, 0), column.into()),
+            op.positional().shift(tree::fold_column(op, part, 0), column.into()),
         );
         column += 1;
     }
@@ -470,7 +417,7 @@ pub unsafe fn not_yet<S: Simt, T: Source>(simt: S, input: Input<T>, leaf: u64) -
     Unloaded { simt, from, present }
 }
 
-/// Reads and folds this lane's part of leaf `leaf` by [`Monoid::fold_slow`].
+/// Reads and folds this lane's part of leaf `leaf` by [`Unordered::fold_slow`].
 ///
 /// Called by, Valid in, Scratch: as [`load_leaf`]
 ///
@@ -482,7 +429,8 @@ pub unsafe fn fold_slow<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input:
     let base = base::<S, T>(simt, leaf);
     let from = after::<T>(input.start, base);
     let present = narrow(simt, u64::saturating_sub(input.len, base));
-    op.shift(op.fold_slow(Columns { simt, from, present }), base)
+    let state = op.unordered().fold_slow(Columns { simt, from, present });
+    op.positional().shift(state, base)
 }
 
 /// Eight states, all of them asked for before any is combined.

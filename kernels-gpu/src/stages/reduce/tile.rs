@@ -14,7 +14,7 @@ use crate::{
         },
         strategy::{Partials, Strategy},
     },
-    tree::{LANES, leaves},
+    tree::{LANES, PartFold as _, leaves},
 };
 
 /// The leaves of an extent that a block folds together.
@@ -99,7 +99,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Tile<S, T, M> {
     unsafe fn fold_per_thread(self) -> M::State {
         let Self { simt, op, input, .. } = self;
         let (mut at, present) = (simt.warp(), self.present());
-        let mine = op.fold_parts(op.identity(), || {
+        let mine = op.part_fold().fold_parts(op, op.identity(), || {
             if at >= present {
                 return None;
             }

@@ -12,12 +12,12 @@ use crate::{
             words::{WORDS, word_elements},
         },
     },
-    tree::{row_elements, vector_elements},
+    tree::{ByWords as _, place_of_mark, vector_elements},
 };
 
 /// Whether an operator [selects](crate::monoids::Algebra::selects) the index of such a largest element, and nothing else.
 pub const fn takes_two_passes<S: Simt, T, M: Monoid<T>>() -> bool {
-    has_maximum::<S, T, M>() && M::ALGEBRA.selects && M::WORD_EQUAL.is_some()
+    has_maximum::<S, T, M>() && M::ALGEBRA.selects && M::ALGEBRA.has_word_equal
 }
 
 /// An operator that [seeks the index of a largest element](takes_two_passes), in extents of less than 2³² elements: a state is the element's key above the
@@ -49,14 +49,12 @@ impl<M> TwoPasses<M> {
     where
         M: Monoid<T>,
     {
-        let Some(equal) = M::WORD_EQUAL else {
-            return NONE;
-        };
-        let sought = largest ^ self.0.turned_signs();
+        let by_words = self.0.by_words();
+        let sought = largest ^ by_words.turned_signs();
         let mut matches = NONE;
         each!(i < WORDS, 4 => {
             let of_word = if word_elements::<T>() == 2 { 1 << (2 * i) | 1 << (2 * i + 17) } else { 1 << i };
-            matches |= equal(vector[i], sought) & of_word;
+            matches |= by_words.equal(vector[i], sought) & of_word;
         });
         if word_elements::<T>() == 2 {
             matches = (matches | matches >> 16) & 0xff;
@@ -70,7 +68,7 @@ impl<M> TwoPasses<M> {
     where
         M: Monoid<T>,
     {
-        M::WORD_EQUAL.is_some_and(|equal| equal(largest, largest) == 0)
+        self.0.by_words().equal(largest, largest) == 0
     }
 
     /// The state of a lane's elements that [match](Self::matches) `largest`, if any does. Bit 0 is element `first`. Each group of as many bits as a vector has
@@ -83,17 +81,8 @@ impl<M> TwoPasses<M> {
         if matches == NONE {
             return Monoid::<T>::identity(self);
         }
-        let turned = self.0.turned_indices();
-        let number = if turned == 0 {
-            u32::trailing_zeros(matches)
-        } else {
-            31 - u32::leading_zeros(matches)
-        };
-        let (row, column) = (
-            number / vector_elements::<T>() as u32,
-            number % vector_elements::<T>() as u32,
-        );
-        let place = (first + row * row_elements::<T>() as u32 + column) ^ turned;
+        let turned = self.0.by_words().turned_indices();
+        let place = (first + place_of_mark::<T>(matches, vector_elements::<T>(), turned != 0)) ^ turned;
         u64::from(key::<T>(largest)) << 32 | u64::from(!place)
     }
 
@@ -109,7 +98,7 @@ impl<M> TwoPasses<M> {
         let element = if word_elements::<T>() == 2 { bits >> 16 } else { bits };
         let element = Packed(self.0).element([element; WORDS], 0);
         self.0
-            .lift(element, u64::from(!(state as u32) ^ self.0.turned_indices()))
+            .lift(element, u64::from(!(state as u32) ^ self.0.by_words().turned_indices()))
     }
 }
 
@@ -145,7 +134,7 @@ impl<T: Source, M: Monoid<T>> Monoid<T> for TwoPasses<M> {
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn finish(self, state: u64, _: u64) -> u64 {
-        u64::from(!(state as u32) ^ self.0.turned_indices())
+        u64::from(!(state as u32) ^ self.0.by_words().turned_indices())
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn empty(self) -> Option<u64> {

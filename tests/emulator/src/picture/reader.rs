@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, mem};
 use warpfold_kernels::{
     element::Type,
     monoids::{Monoid, Words},
-    tree::LANES,
+    tree::{LANES, Positional as _},
 };
 
 use super::{Change, Held, Place, Stage, Step, watched::Act};
@@ -178,7 +178,7 @@ impl<'a, M: Monoid<f32>> Reader<'a, M> {
                 // A part of one column begins there; one of all begins at the lane's first.
                 let base = base + lane.columns.len() as u64;
                 lane.columns
-                    .extend(columns.iter().map(|column| op.shift(*column, base)));
+                    .extend(columns.iter().map(|column| op.positional().shift(*column, base)));
                 lane.state = *state;
             }
             Act::Shifted { state } => self.lane(who).state = *state,

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use warpfold_kernels::{
     element::Item,
-    monoids::{Algebra, Monoid},
-    tree::{self, Again, Part, Place, ROWS},
+    monoids::{Algebra, Monoid, PartFold, Positional},
+    tree::{self, Part},
 };
 
 use crate::lane::Lane;
@@ -48,8 +48,8 @@ pub type Acts<State, Answer> = RefCell<Vec<Act<State, Answer>>>;
 
 /// An operator in the hands of one lane. Each [`Act`] goes to a list, and its number among the launch's events.
 ///
-/// Its algebra and all its methods are the operator's own, so that a kernel takes the same ways with it. But elements are not summed relative to the largest: that has the same
-/// bits, and no states to show.
+/// Its algebra and all its methods are the operator's own, so that a kernel takes the same ways with it. But elements are not summed relative to the largest, nor compared by words:
+/// that has the same bits, and no states to show.
 pub struct Watched<'lane, 'acts, M, State, Answer> {
     /// The operator.
     pub op: M,
@@ -87,6 +87,8 @@ impl<T, M: Monoid<T>> Monoid<T> for Watched<'_, '_, M, M::State, M::Answer> {
 
     const ALGEBRA: Algebra = Algebra {
         sums_relative: false,
+        has_word_maximum: false,
+        has_word_equal: false,
         ..M::ALGEBRA
     };
 
@@ -108,61 +110,14 @@ impl<T, M: Monoid<T>> Monoid<T> for Watched<'_, '_, M, M::State, M::Answer> {
         self.op.filler()
     }
 
-    fn shift(self, state: M::State, by: u64) -> M::State {
-        let state = self.op.shift(state, by);
-        self.write(Act::Shifted { state });
-        state
+    fn positional(self) -> impl Positional<M::State> {
+        let Self { op, lane, acts } = self;
+        let op = op.positional();
+        Watched { op, lane, acts }
     }
 
-    fn may_change(self, best: M::State, value: T) -> bool {
-        self.op.may_change(best, value)
-    }
-
-    fn may_change_among(self, best: M::State, word: u32) -> u32 {
-        self.op.may_change_among(best, word)
-    }
-
-    /// The state by the operator's own way. Its columns are those of the canonical tree, whatever that way is.
-    fn fold_part(self, part: impl Part<T>) -> M::State
-    where
-        T: Item,
-    {
-        let state = self.op.fold_part(part);
-        let columns = columns(self.op, part);
-        self.write(Act::Folded { columns, state });
-        state
-    }
-
-    fn fold_parts<P: Part<T>>(self, state: M::State, next: impl FnMut() -> Option<P>) -> M::State
-    where
-        T: Item,
-    {
-        let state = self.op.fold_parts(state, next);
-        let columns = vec![];
-        self.write(Act::Folded { columns, state });
-        state
-    }
-
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> M::State
-    where
-        T: Item,
-    {
-        self.op.fold_column(column, index, pitch)
-    }
-
-    fn fold_fast(self, part: impl Again<T>, is_known: bool) -> (M::State, bool)
-    where
-        T: Item,
-    {
-        self.op.fold_fast(part, is_known)
-    }
-
-    fn fold_slow(self, part: impl Again<T>) -> M::State
-    where
-        T: Item,
-    {
-        self.op.fold_slow(part)
-    }
+    warpfold_kernels::opt_in!(T: Prefilter, ColumnFold, Unordered; of |outer| outer.op);
+    warpfold_kernels::opt_in!(T: PartFold);
 
     fn finish(self, state: M::State, count: u64) -> M::Answer {
         let answer = self.op.finish(state, count);
@@ -172,5 +127,41 @@ impl<T, M: Monoid<T>> Monoid<T> for Watched<'_, '_, M, M::State, M::Answer> {
 
     fn empty(self) -> Option<M::Answer> {
         self.op.empty()
+    }
+}
+
+impl<State: Copy, Answer, P: Positional<State>> Positional<State> for Watched<'_, '_, P, State, Answer> {
+    fn shift(self, state: State, by: u64) -> State {
+        let state = self.op.shift(state, by);
+        self.write(Act::Shifted { state });
+        state
+    }
+}
+
+impl<T, M: Monoid<T>> PartFold<T, M::State> for Watched<'_, '_, M, M::State, M::Answer> {
+    /// The state by the operator's own way. Its columns are those of the canonical tree, whatever that way is.
+    fn fold_part(self, part: impl Part<T>) -> M::State
+    where
+        T: Item,
+    {
+        let state = self.op.part_fold().fold_part(part);
+        let columns = columns(self.op, part);
+        self.write(Act::Folded { columns, state });
+        state
+    }
+
+    fn fold_parts<P: Part<T>>(
+        self,
+        _: impl Monoid<T, State = M::State>,
+        state: M::State,
+        next: impl FnMut() -> Option<P>,
+    ) -> M::State
+    where
+        T: Item,
+    {
+        let state = self.op.part_fold().fold_parts(self.op, state, next);
+        let columns = vec![];
+        self.write(Act::Folded { columns, state });
+        state
     }
 }

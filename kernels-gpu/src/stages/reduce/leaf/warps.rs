@@ -32,16 +32,6 @@ pub struct Warps {
     pub round: u32,
 }
 
-/// Whether one warp of a block combines states, and all wait for it: of operations of two passes, whose states are expensive to combine. On one H200 on 2026-11-28, bf16, µs:
-///
-/// | | one warp combines | each warp |
-/// |---|---|---|
-/// | log-softmax of 8,192 rows of 65,536 | 603 | 682 |
-/// | gradient of a norm of 16,384 rows of 4,096 | 114 | 110 |
-pub(crate) const fn combines_once<O: RowOp>() -> bool {
-    O::LOOKS_FIRST
-}
-
 impl Warps {
     /// Before the first of the cluster's blocks sends to another, all must have begun. Whoever calls this waits in [`meet`](Self::meet). A cluster whose warps have several leaves may have several rows, one after the other.
     ///
@@ -94,7 +84,7 @@ impl Warps {
         load_words(simt, self.of_leaf::<O>(simt.warp() * self.each + number))
     }
 
-    /// Combines the states that all warps [kept](Self::keep), neighbours first. Where that is expensive (`combines_once`) the first warp does it, and others leave it the issue slots.
+    /// Combines the states that all warps [kept](Self::keep), neighbours first. Where that is [expensive](RowOp::COMBINES_ONCE) the first warp does it, and others leave it the issue slots.
     ///
     /// Called by: all threads of the block, of the cluster if there is one, together · Valid in: every lane · Scratch: shared memory
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -111,7 +101,7 @@ impl Warps {
             simt.cluster_wait(self.blocks);
         }
         simt.barrier();
-        if !combines_once::<O>() {
+        if !O::COMBINES_ONCE {
             return self.meet_in_warp(simt, op);
         }
         if simt.warp() == 0 {

@@ -51,29 +51,10 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 
 macro_rules! points {
     ($($name:literal: |$launch:ident| $run:expr;)*) => {
-        $(
-            #[cfg(all(
-                target_arch = "nvptx64",
-                feature = "entries",
-                any(not(warpfold_part), warpfold_part = "gradients")
-            ))]
-            const _: () = {
-                crate::kernel! {
-                    /// One of the kernels above.
-                    ///
-                    /// # Safety
-                    ///
-                    /// As the kernel's.
-                    #[unsafe(export_name = $name)]
-                    pub unsafe fn entry($launch: TensorsLaunch) {
-                        if const { crate::kernels::is_wanted($name) } {
-                            // SAFETY: passed on to the launcher.
-                            unsafe { $run }
-                        }
-                    }
-                }
-            };
-        )*
+        $(crate::entry_point! {
+            $name, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "gradients")),
+            |$launch: TensorsLaunch| $run
+        })*
     };
 }
 

@@ -111,7 +111,7 @@ impl Entry {
             element,
             arrays,
             masked: false,
-            kernel: Kernel::Row,
+            kernel: Kernel::Row(way),
             state_words: words,
             strategy: Strategy {
                 element,

@@ -20,7 +20,7 @@ const fn entry(name: &'static str, max_threads: u32, barriers: u32, fuses: bool)
         max_threads,
         fuses,
         barriers,
-        ..Entry::of_no_operator(name, PART, Kernel::Ladder, 1)
+        ..Entry::of_no_operator(name, PART, Kernel::Own, 1)
     }
 }
 

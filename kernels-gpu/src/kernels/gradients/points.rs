@@ -22,7 +22,7 @@ const fn entry(name: &'static str, blocks: u32, words: usize, fuses: bool) -> En
         max_threads: THREADS,
         min_blocks: Some(blocks),
         fuses,
-        ..Entry::of_no_operator(name, PART, Kernel::Tensors, words)
+        ..Entry::of_no_operator(name, PART, Kernel::Own, words)
     }
 }
 

@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn what_is_embedded_is_ptx_of_entries() {
         // Which of them is the build's to say: it refuses a part where all are needed.
-        let rungs = || warpfold_kernels::ladder::ENTRIES.into_iter();
+        let rungs = || ladder::ENTRIES.into_iter();
         let counts = || warpfold_distinct::ENTRIES.iter();
         let entries = || warpfold_kernels::kernels::entries().chain(rungs());
         let of_folds = || entries().map(|entry| (entry.library, entry.note()));

@@ -136,7 +136,11 @@ pub(super) unsafe fn launch(
     }
     let (words, ticket_words) = (plan.workspace_words(), plan.ticket_words());
     // SAFETY: passed on to the caller.
-    let tickets = unsafe { launch.workspace.for_launch(launch.gpu, launch.stream, words, ticket_words)? };
+    let tickets = unsafe {
+        launch
+            .workspace
+            .for_launch(launch.gpu, launch.stream, words, ticket_words)?
+    };
     let array = |i: usize| {
         let is_no_mask = params.numbers_only && plan.entry.masked && i == 1 && launch.inputs[1] == 0;
         let array = array_of(place.arrays[i], launch.inputs[i], plan.entry.pitch(i));

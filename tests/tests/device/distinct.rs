@@ -162,7 +162,10 @@ pub fn quick_distinct_launches_and_errors(gpu: &Gpu) {
     assert!(workspace.fits(sum.plan().workspace_words()));
     let mut answer = DeviceBuffer::from_slice(&[0_f32]).expect("device memory");
     // SAFETY: all of them live until the stream was waited for.
-    unsafe { sum.launch(&stream, &input, &mut answer, &mut workspace).expect("launches") };
+    unsafe {
+        sum.launch(&stream, &input, &mut answer, &mut workspace)
+            .expect("launches")
+    };
     stream.synchronize().expect("done");
     let mut total = [0.0];
     answer.copy_to(&mut total).expect("a copy");

@@ -1,6 +1,6 @@
 //! The gradients of a norm's weights and biases.
 
-use std::{marker::PhantomData, ptr};
+use std::marker::PhantomData;
 
 use bytemuck::Pod;
 use cust::{memory::CopyDestination, memory::DeviceBuffer, stream::Stream};
@@ -180,10 +180,7 @@ impl<T: RowElement> PreparedColumns<T> {
             unsafe { launch::launch_passing(self.function, shape, stream.as_inner(), passed)? };
         }
         // SAFETY: passed on to the caller; the sums are this workspace's.
-        unsafe {
-            self.sum
-                .launch_raw(stream, [sums, 0], places.output, workspace)
-        }
+        unsafe { self.sum.launch_raw(stream, [sums, 0], places.output, workspace) }
     }
 
     fn passed(&self, places: &ColumnPlaces, sums: u64) -> Result<RowLaunch, Error> {

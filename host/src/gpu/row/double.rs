@@ -1,7 +1,5 @@
 //! Norms of rows of f64: an operator folds rows, and another launch maps them.
 
-use std::{ffi::c_void, ptr};
-
 use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold_kernels::{
     kernels::rowwise::{NormF64, RUN, RowFlags, RowLaunch, find_doubles},
@@ -90,8 +88,7 @@ impl<Op: DoubleNorm> Row<'_, Op> {
         let folded = fold(gpu, norm, input.address(), &rows, &axes)?;
         let [weights, biases] = columns.map(|column| Uploaded::new(column.as_deref().map(bytemuck::cast_slice)));
         let (weights, biases) = (weights?, biases?);
-        let upload =
-            |numbers: Vec<u64>| DeviceMemory::of_numbers(gpu, &numbers);
+        let upload = |numbers: Vec<u64>| DeviceMemory::of_numbers(gpu, &numbers);
         let dimensions = from
             .has_several()
             .then(|| upload(Extents::dimensions_of(&[from.clone(), from.clone()])))

@@ -286,7 +286,7 @@ impl Plan {
             // Each block of a cluster has a share of the answers.
             Kernel::Strided => u64::from(self.shape.blocks) / self.tiles.max(1) * u64::from(self.cluster),
             Kernel::All | Kernel::Small => self.count,
-            Kernel::Rows | Kernel::Segments | Kernel::Row | Kernel::Tensors | Kernel::Ladder => 0,
+            Kernel::Rows | Kernel::Segments | Kernel::Row(_) | Kernel::Own => 0,
         }
     }
 
@@ -307,7 +307,7 @@ impl Plan {
         let of_a_meeting = match self.entry.kernel {
             // Whatever the segments, they have no more tiles that others wait for: see the kernel.
             Kernel::Segments => return 2 * self.tiles as usize,
-            Kernel::Rows | Kernel::Row | Kernel::Tensors | Kernel::Ladder => 0,
+            Kernel::Rows | Kernel::Row(_) | Kernel::Own => 0,
             Kernel::Strided if self.tiles > 1 => self.shape.warps / self.team.warps * self.team.answers / self.cluster,
             Kernel::Strided => 0,
             Kernel::All if self.count > 1 && self.tiles <= 1 => 0,

@@ -1,6 +1,9 @@
 //! The kernels' PTX, embedded when this crate was built: a module for each architecture and entry.
 
-use warpfold_kernels::kernels::{Embedded, Entry, Kernel, Library, Note, Pack, Ptx as Place};
+use warpfold_kernels::{
+    kernels::{Embedded, Entry, Library, Note, Pack, Ptx as Place},
+    ladder,
+};
 
 use crate::Error;
 
@@ -44,8 +47,8 @@ pub(crate) struct Ptx {
 ///
 /// As [`kernel`].
 pub(crate) fn find(entry: &Entry, compute_capability: (u32, u32)) -> Result<Ptx, Error> {
-    let embedded = match entry.kernel {
-        Kernel::Ladder => &LADDER,
+    let embedded = match entry.part {
+        ladder::PART => &LADDER,
         _ => of(entry.library),
     };
     module(embedded, entry.library, entry.note(), compute_capability)
@@ -244,7 +247,7 @@ mod tests {
     #[test]
     fn what_is_embedded_is_ptx_of_entries() {
         // Which of them is the build's to say: it refuses a part where all are needed.
-        let rungs = || warpfold_kernels::ladder::ENTRIES.into_iter();
+        let rungs = || ladder::ENTRIES.into_iter();
         let counts = || warpfold_distinct::ENTRIES.iter();
         let entries = || warpfold_kernels::kernels::entries().chain(rungs());
         let of_folds = || entries().map(|entry| (entry.library, entry.note()));

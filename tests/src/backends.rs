@@ -141,7 +141,7 @@ pub fn emulator<T: Element, R: Reduction<T>>(
                         arguments.output,
                     );
                 }
-                Kernel::Rows | Kernel::Strided | Kernel::Segments | Kernel::Row | Kernel::Tensors | Kernel::Ladder => {
+                Kernel::Rows | Kernel::Strided | Kernel::Segments | Kernel::Row(_) | Kernel::Own => {
                     panic!("{plan} is of no whole array")
                 }
             }

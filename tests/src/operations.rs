@@ -343,7 +343,7 @@ fn emulate<T: Element>(
         (Kernel::All, true) => reduce_all(Asks::<true>(op), values, misalign, shape, seed),
         (Kernel::Small, false) => reduce_small(Asks::<false>(op), values, misalign, shape.threads, seed),
         (Kernel::Small, true) => reduce_small(Asks::<true>(op), values, misalign, shape.threads, seed),
-        (Kernel::Rows | Kernel::Strided | Kernel::Segments | Kernel::Row | Kernel::Tensors | Kernel::Ladder, _) => {
+        (Kernel::Rows | Kernel::Strided | Kernel::Segments | Kernel::Row(_) | Kernel::Own, _) => {
             panic!("{kernel:?} folds no whole array")
         }
     };

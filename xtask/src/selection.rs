@@ -6,6 +6,7 @@ use thiserror::Error;
 use warpfold_kernels::{
     element::Type,
     kernels::{Entry, Kernel, LIBRARY},
+    ladder,
 };
 
 use crate::{
@@ -58,9 +59,6 @@ fn near_it(names: &[String]) -> String {
     }
 }
 
-/// What asks for the kernels of the lessons.
-const LADDER: &str = "ladder";
-
 impl Selection {
     /// All there are.
     pub fn all() -> Self {
@@ -102,7 +100,7 @@ impl Selection {
             // Any operation may have states of several leaves of a row to combine.
             if found
                 .iter()
-                .any(|found| found.kernel() == Some(Kernel::Row) && found.name() != name)
+                .any(|found| matches!(found.kernel(), Some(Kernel::Row(_))) && found.name() != name)
             {
                 asked.extend(kernels().map(OurKernel::name).filter(|name| combines(name)));
             }
@@ -143,21 +141,21 @@ fn called(name: &str) -> Result<Vec<OurKernel>, NotThere> {
         .iter()
         .find(|(called, _)| called.replace('-', "_") == plain);
     let op = named.map_or(&*plain, |(_, op)| op);
-    let is_asked = |kernel: &OurKernel| match kernel.kernel() {
-        Some(Kernel::Ladder) if plain == LADDER => true,
+    let is_asked = |kernel: &OurKernel| {
+        let of_lessons = plain == ladder::PART && kernel.part() == ladder::PART;
         // The gradients of scale and shift come with that of the rows.
-        Some(Kernel::Row) if op == "norm_gradient" => kernel.ops().any(|of| of == op || of == "norm_column_gradient"),
-        _ => kernel.ops().any(|of| of == op) || kernel.name() == plain,
+        let of_columns = op == "norm_gradient" && kernel.ops().any(|of| of == "norm_column_gradient");
+        of_lessons || of_columns || kernel.ops().any(|of| of == op) || kernel.name() == plain
     };
     let found: Vec<_> = kernels().filter(is_asked).collect();
     if !found.is_empty() {
         return Ok(found);
     }
     let known = kernels()
-        .filter(|kernel| kernel.kernel() != Some(Kernel::Ladder))
+        .filter(|kernel| kernel.part() != ladder::PART)
         .flat_map(OurKernel::ops)
         .chain(operators::NAMES.iter().map(|(called, _)| *called))
-        .chain([LADDER]);
+        .chain([ladder::PART]);
     Err(NotThere::Operator {
         name: name.to_owned(),
         near: nearest(&plain, known),
@@ -205,10 +203,9 @@ fn serves(kernel: &OurKernel, of: Type) -> bool {
 
 fn folds(entry: &Entry, of: Type) -> bool {
     match entry.kernel {
-        // Whatever the tensors are of; and lessons have one type.
-        Kernel::Tensors | Kernel::Ladder => true,
+        Kernel::Own => !entry.name.ends_with("_f64") || of == Type::F64,
         // Both types of 16 bits share what is not plain, which is called bf16's.
-        Kernel::Row => {
+        Kernel::Row(_) => {
             let shares = of == Type::F16 && entry.name.ends_with("_b16");
             entry.element == of || shares || combines(entry.name)
         }

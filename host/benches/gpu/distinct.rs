@@ -55,12 +55,12 @@ fn time<T: Element + DeviceCopy>(
     prepared: &PreparedDistinct<T>,
     input: &DeviceBuffer<T>,
 ) -> Outcome<f64> {
-    let mut table = prepared.table()?;
+    let mut workspace = prepared.workspace()?;
     let place = DeviceBuffer::<u64>::zeroed(1)?;
     let (input, answer) = (input.as_device_ptr().as_raw(), place.as_device_ptr().as_raw());
     bench.launches(1, |_| {
-        // SAFETY: input, answer and table outlive what `launches` waits for.
-        unsafe { prepared.launch_raw(&bench.stream, input, answer, &mut table)? };
+        // SAFETY: input, answer and workspace outlive what `launches` waits for.
+        unsafe { prepared.launch_raw(&bench.stream, input, answer, &mut workspace)? };
         Ok(())
     })
 }

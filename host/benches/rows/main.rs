@@ -155,8 +155,8 @@ fn of<T: Sample + RowElement + Pod>(bench: &Bench) -> Outcome<()> {
         time::<T, _>(bench, ["group_norm", "group_norm_gradient"], &gradient, shape, norm)?;
     }
     for size in &[[8192, 8192], [2048, 65_536]] {
-        time::<T, _>(bench, ["added", "softmax"], &row::softmax(), size, PLAIN)?;
-        time::<T, _>(bench, ["added", "plus"], &row::softmax().plus(later()), size, pair)?;
+        time::<T, _>(bench, ["forms", "online"], &row::softmax(), size, PLAIN)?;
+        time::<T, _>(bench, ["forms", "plus"], &row::softmax().plus(later()), size, pair)?;
     }
     Ok(())
 }

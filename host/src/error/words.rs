@@ -3,7 +3,7 @@
 use warpfold_distinct as distinct;
 use warpfold_kernels::{
     element::Type,
-    kernels::{self, Kernel, LIBRARY},
+    kernels::{self, LIBRARY},
     ladder,
 };
 
@@ -32,7 +32,7 @@ pub(super) fn build_ptx_of(package: &str, entry: &str) -> String {
         return of_elements(distinct::NAME, entry.element);
     }
     match own.filter(|_| package == LIBRARY.package) {
-        Some(rung) if rung.kernel == Kernel::Ladder => {
+        Some(rung) if rung.part == ladder::PART => {
             format!("`cargo xtask build-ptx {}` in warpfold's repository", rung.part)
         }
         Some(entry) => of_elements(entry.op, entry.element),

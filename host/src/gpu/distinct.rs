@@ -13,7 +13,7 @@ use warpfold_driver::sys;
 use warpfold_kernels::element::Element;
 
 use super::{
-    Gpu,
+    Gpu, Workspace,
     answers::upload,
     context::Bound,
     launch::{self, Function, Spot},
@@ -40,28 +40,6 @@ pub struct PreparedDistinct<T> {
     is_whole: bool,
     function: Function,
     elements: PhantomData<fn(T)>,
-}
-
-/// Device memory for the table of a count of distinct elements: [`DistinctPlan::workspace_bytes`].
-///
-/// It serves any plan it is large enough for, one launch after another on one stream; launches that may overlap need one each. What is
-/// in it does not matter: each launch clears what it needs.
-pub struct Table {
-    words: DeviceMemory<u32>,
-}
-
-impl Table {
-    /// Whether it is large enough for `plan`.
-    #[must_use]
-    pub fn fits(&self, plan: &DistinctPlan) -> bool {
-        self.words.len() >= plan.workspace_words()
-    }
-
-    /// Its size in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        4 * self.words.len()
-    }
 }
 
 impl<T: Element> PreparedDistinct<T> {
@@ -97,40 +75,35 @@ impl<T: Element> PreparedDistinct<T> {
         &self.plan
     }
 
-    /// A table that fits. Allocates, so not while a stream is captured.
+    /// A workspace that fits: [`DistinctPlan::workspace_bytes`]. Allocates, so not while a stream is captured.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`]; [`Error::Driver`].
-    pub fn table(&self) -> Result<Table, Error> {
-        // Of nothing there is no allocation.
-        let count = self.plan.workspace_words().max(1);
-        // SAFETY: each launch clears what it needs before it reads.
-        let make = || unsafe { DeviceBuffer::uninitialized(count) };
-        let words = DeviceMemory::new(&self.gpu, 4 * count, make)?;
-        Ok(Table { words })
+    pub fn workspace(&self) -> Result<Workspace, Error> {
+        Workspace::new(&self.gpu, self.plan.workspace_words() as u64, 0)
     }
 
-    /// Enqueues the count of `input` on `stream`: it clears the table and the answers, and launches one kernel. The answer goes to
+    /// Enqueues the count of `input` on `stream`: it clears the workspace and the answers, and launches one kernel. The answer goes to
     /// `answers[0]`, those along axes or of segments to as many places, in C order of the axes that are kept. Does not wait.
     ///
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] where `input` is not as long as prepared, or along axes too short; [`Error::OutputTooSmall`] where
     /// `answers` has too few places; [`Error::ForeignStream`] where the stream is another context's; [`Error::ForeignMemory`] where the
-    /// table is; [`Error::WorkspaceTooSmall`]; [`Error::Driver`]. Nothing is enqueued then, unless it is the driver's own.
+    /// workspace is; [`Error::WorkspaceTooSmall`]; [`Error::Driver`]. Nothing is enqueued then, unless it is the driver's own.
     ///
     /// # Safety
     ///
     /// Until the stream has passed the launch: this `PreparedDistinct` lives; `input` stays allocated and unwritten; `answers` and
-    /// `table` stay allocated and are used by nothing else. For a captured launch this holds for every launch of the graph. What writes
+    /// `workspace` stay allocated and are used by nothing else. For a captured launch this holds for every launch of the graph. What writes
     /// to `input` before is ordered with `stream`.
     pub unsafe fn launch(
         &self,
         stream: &Stream,
         input: &DeviceSlice<T>,
         answers: &mut DeviceSlice<u64>,
-        table: &mut Table,
+        workspace: &mut Workspace,
     ) -> Result<(), Error>
     where
         T: DeviceCopy,
@@ -147,7 +120,7 @@ impl<T: Element> PreparedDistinct<T> {
         }
         let (input, answers) = (input.as_device_ptr().as_raw(), answers.as_device_ptr().as_raw());
         // SAFETY: passed on to the caller; the slices are valid for their lengths.
-        unsafe { self.launch_raw(stream, input, answers, table) }
+        unsafe { self.launch_raw(stream, input, answers, workspace) }
     }
 
     /// The same by device addresses: `input` of the prepared length, `answers` of a u64 for each extent.
@@ -159,11 +132,16 @@ impl<T: Element> PreparedDistinct<T> {
     /// # Safety
     ///
     /// As [`launch`](Self::launch); the addresses are valid in this GPU's context.
-    pub unsafe fn launch_raw(&self, stream: &Stream, input: u64, answers: u64, table: &mut Table) -> Result<(), Error> {
-        launch::check_stream(stream.as_inner(), self.gpu.context())?;
-        let _bound = Bound::to(self.gpu.context())?;
+    pub unsafe fn launch_raw(
+        &self,
+        stream: &Stream,
+        input: u64,
+        answers: u64,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
+        let _bound = launch::bind(&self.gpu, stream)?;
         // SAFETY: passed on to the caller.
-        unsafe { self.enqueue(stream.as_inner(), input, answers, table) }
+        unsafe { self.enqueue(stream.as_inner(), input, answers, workspace) }
     }
 
     /// The context is current.
@@ -171,17 +149,24 @@ impl<T: Element> PreparedDistinct<T> {
     /// # Safety
     ///
     /// As [`launch_raw`](Self::launch_raw).
-    unsafe fn enqueue(&self, stream: CUstream, input: u64, answers: u64, table: &mut Table) -> Result<(), Error> {
+    unsafe fn enqueue(
+        &self,
+        stream: CUstream,
+        input: u64,
+        answers: u64,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
         let plan = &self.plan;
         launch::check_alignment(input, T::TYPE.bytes())?;
         launch::check_alignment(answers, size_of::<u64>())?;
         let words = plan.workspace_words();
-        let table = table.words.of(&self.gpu, words)?;
+        // SAFETY: passed on to the caller.
+        let table = unsafe { workspace.for_launch(&self.gpu, stream, words, 0)? };
         if plan.count == 0 {
             return Ok(());
         }
         let clear = |address, words| {
-            // SAFETY: the caller vouches for the answers, and the table was found to be large enough.
+            // SAFETY: the caller vouches for the answers, and the workspace was found to be large enough.
             let code = unsafe { sys::cuMemsetD32Async(address, 0, words, stream.cast()) };
             check("cuMemsetD32Async", code)
         };
@@ -226,20 +211,20 @@ impl<T: Element> PreparedDistinct<T> {
         if count == 0 {
             return Ok(vec![]);
         }
-        let mut table = self.table()?;
+        let mut workspace = self.workspace()?;
         let scratch = self.gpu.scratch();
         let scratch = scratch.as_ref().expect("present until dropped");
         let _bound = Bound::to(self.gpu.context())?;
         // SAFETY: only ever read after the launch has filled it.
         let answers = unsafe { DeviceBuffer::<u64>::uninitialized(count) };
         let answers = answers.map_err(|error| status::memory(8 * count, error))?;
-        // SAFETY: the input is the caller's word; table and answers are ours alone, and waited for.
+        // SAFETY: the input is the caller's word; workspace and answers are ours alone, and waited for.
         unsafe {
             self.enqueue(
                 scratch.stream.as_inner(),
                 input,
                 answers.as_device_ptr().as_raw(),
-                &mut table,
+                &mut workspace,
             )?;
         }
         scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
@@ -282,7 +267,7 @@ impl Gpu {
         let plan = DistinctPlan::along(T::TYPE, &extents)?;
         let dimensions = extents.has_several().then(|| {
             let numbers = extents.dimensions();
-            DeviceMemory::new(self, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))
+            DeviceMemory::of_numbers(self, &numbers)
         });
         let spot = Spot {
             first: extents.offset,
@@ -303,7 +288,7 @@ impl Gpu {
         let offsets = segments.offsets();
         let mut numbers = room(2 * offsets.len() as u64)?;
         numbers.extend(offsets.iter().copied().chain(first_slots(T::TYPE, segments)));
-        let numbers = DeviceMemory::new(self, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))?;
+        let numbers = DeviceMemory::of_numbers(self, &numbers)?;
         let spot = Spot {
             step: 1,
             reach: (0, segments.len()),

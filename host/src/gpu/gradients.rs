@@ -1,13 +1,10 @@
 //! Lists of tensors: their norm, and clipping them.
 
-use std::{ffi::c_void, ptr};
-
 use cust::{
     memory::{CopyDestination, DeviceBuffer},
     stream::Stream,
     sys::CUstream,
 };
-use warpfold_driver::sys;
 use warpfold_kernels::{
     element::Type,
     kernels::gradients::{TensorEntry, TensorsLaunch},
@@ -15,12 +12,12 @@ use warpfold_kernels::{
 };
 
 use super::{
-    Gpu,
+    Gpu, Workspace,
     answers::upload,
     context::{self, Bound},
     launch::{self, Function, device},
     memory::DeviceMemory,
-    status::{self, Status as _, check},
+    status::{self, Status as _},
 };
 use crate::{
     Error,
@@ -44,16 +41,6 @@ pub struct PreparedNorm {
 pub struct Tensors {
     table: DeviceMemory<u32>,
     plan: TensorsPlan,
-}
-
-/// Device memory in which the parts of a norm meet: [`TensorsPlan::workspace_words`].
-///
-/// It serves any plan it is large enough for, one launch after another on one stream. Launches that may overlap need one each, and so does a captured launch, which is
-/// replayed whatever came between. A launch that fails on the device leaves it in disorder: make a new one.
-pub struct NormWorkspace {
-    words: DeviceMemory<u32>,
-    /// Words from the first on that are zero between launches, as tickets are. Those behind may be an earlier plan's slots.
-    zeros: u64,
 }
 
 /// Bytes of what a launch writes: the norm as f32, 4 bytes of zeros, and the count of elements that are not finite as u64.
@@ -100,14 +87,8 @@ impl PreparedNorm {
     /// # Errors
     ///
     /// [`Error::LengthOverflow`]; [`Error::OutOfMemory`]; [`Error::Driver`].
-    pub fn workspace(&self) -> Result<NormWorkspace, Error> {
-        let zeros = self.plan.workspace_words().max(1);
-        let count = usize::try_from(zeros).map_err(|_| Error::LengthOverflow {
-            elements: zeros,
-            element_bytes: 4,
-        })?;
-        let words = DeviceMemory::new(&self.gpu, 4 * count, || DeviceBuffer::zeroed(count))?;
-        Ok(NormWorkspace { words, zeros })
+    pub fn workspace(&self) -> Result<Workspace, Error> {
+        Workspace::new(&self.gpu, self.plan.workspace_words(), self.plan.tickets() as usize)
     }
 
     /// Enqueues the norm of `tensors` on `stream`: one launch. It writes [`NORM_BYTES`] at the device address `answer`. Does not wait.
@@ -127,10 +108,9 @@ impl PreparedNorm {
         stream: &Stream,
         tensors: &Tensors,
         answer: u64,
-        workspace: &mut NormWorkspace,
+        workspace: &mut Workspace,
     ) -> Result<(), Error> {
-        launch::check_stream(stream.as_inner(), self.gpu.context())?;
-        let _bound = Bound::to(self.gpu.context())?;
+        let _bound = launch::bind(&self.gpu, stream)?;
         // SAFETY: passed on to the caller.
         unsafe { self.enqueue(stream.as_inner(), tensors, answer, workspace) }
     }
@@ -147,8 +127,7 @@ impl PreparedNorm {
     /// As [`launch_raw`](Self::launch_raw), but that the tensors are valid for writes, too, and nobody else's, each at a place of its own; and the answer was written by a launch before.
     pub unsafe fn clip_raw(&self, stream: &Stream, tensors: &Tensors, max_norm: f32, answer: u64) -> Result<(), Error> {
         check_max(max_norm)?;
-        launch::check_stream(stream.as_inner(), self.gpu.context())?;
-        let _bound = Bound::to(self.gpu.context())?;
+        let _bound = launch::bind(&self.gpu, stream)?;
         // SAFETY: passed on to the caller.
         unsafe { self.enqueue_clip(stream.as_inner(), tensors, max_norm, answer) }
     }
@@ -163,12 +142,14 @@ impl PreparedNorm {
         stream: CUstream,
         tensors: &Tensors,
         answer: u64,
-        workspace: &mut NormWorkspace,
+        workspace: &mut Workspace,
     ) -> Result<(), Error> {
         let plan = &tensors.plan;
+        let passed = self.passed(tensors, answer)?;
         // The table may be that of a norm of another order, whose states are of other words.
         let words = plan.tickets() * (1 + self.plan.entry.state_words as u64);
-        let tickets = workspace.words.of(&self.gpu, words as usize)?;
+        // SAFETY: passed on to the caller.
+        let tickets = unsafe { workspace.for_launch(&self.gpu, stream, words as usize, plan.tickets() as usize)? };
         let passed = TensorsLaunch {
             slots: device(tickets + 4 * plan.tickets()),
             tickets: device(tickets),
@@ -176,17 +157,10 @@ impl PreparedNorm {
                 Order::P(p) => p.to_bits(),
                 _ => 0,
             },
-            ..self.passed(tensors, answer)?
+            ..passed
         };
-        if plan.tickets() > workspace.zeros {
-            // SAFETY: the workspace has so many words, and is used by nothing else.
-            check("cuMemsetD32Async", unsafe {
-                sys::cuMemsetD32Async(tickets, 0, plan.tickets() as usize, stream.cast())
-            })?;
-        }
-        workspace.zeros = plan.tickets();
         // SAFETY: passed on to the caller.
-        unsafe { go(self.fold, passed, plan, stream) }
+        unsafe { launch::launch_passing(self.fold, shape_of(plan), stream, passed) }
     }
 
     /// The context is current.
@@ -206,7 +180,7 @@ impl PreparedNorm {
             ..self.passed(tensors, answer)?
         };
         // SAFETY: passed on to the caller.
-        unsafe { go(self.clip, passed, &tensors.plan, stream) }
+        unsafe { launch::launch_passing(self.clip, shape_of(&tensors.plan), stream, passed) }
     }
 
     /// What both launches pass.
@@ -241,13 +215,8 @@ fn words_of(entry: &TensorEntry) -> [u32; ENTRY_WORDS] {
     [a[0], a[1], b[0], b[1], c[0], c[1], d[0], d[1]]
 }
 
-/// # Safety
-///
-/// As [`PreparedNorm::launch_raw`].
-unsafe fn go(function: Function, mut passed: TensorsLaunch, plan: &TensorsPlan, stream: CUstream) -> Result<(), Error> {
-    let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
-    // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
-    unsafe { launch::launch_kernel(function, [plan.blocks, plan.threads(), 1], stream, &mut arguments) }
+fn shape_of(plan: &TensorsPlan) -> [u32; 3] {
+    [plan.blocks, plan.threads(), 1]
 }
 
 /// Tensors that were copied to a device, one behind the other, each aligned.

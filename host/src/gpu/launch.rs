@@ -3,7 +3,7 @@
 use std::{ffi::c_void, ptr};
 
 use cust::{
-    context::Context,
+    stream::Stream,
     sys::{CUfunction, CUstream},
 };
 use warpfold_driver::sys;
@@ -12,7 +12,7 @@ use warpfold_kernels::{
     stages::load::{around::Around, mask::NO_MASK},
 };
 
-use super::{Gpu, Workspace, memory::DeviceMemory, status::check};
+use super::{Gpu, Workspace, context::Bound, memory::DeviceMemory, status::check};
 use crate::{Error, plan::Plan};
 
 /// A kernel's handle, and how it is launched.
@@ -62,15 +62,16 @@ unsafe impl Send for Function {}
 // SAFETY: as above.
 unsafe impl Sync for Function {}
 
-/// Fails unless `stream` belongs to `context`.
-pub(super) fn check_stream(stream: CUstream, context: &Context) -> Result<(), Error> {
+/// The context of a GPU, made current, if the stream is of it.
+pub(super) fn bind<'a>(gpu: &'a Gpu, stream: &Stream) -> Result<Bound<'a>, Error> {
+    let (stream, context) = (stream.as_inner(), gpu.context());
     let mut owner = ptr::null_mut();
     // SAFETY: `stream` comes from a live `Stream`; writes one handle.
     check("cuStreamGetCtx", unsafe {
         sys::cuStreamGetCtx(stream.cast(), &mut owner)
     })?;
     if owner.cast() == context.as_raw() {
-        Ok(())
+        Bound::to(context)
     } else {
         Err(Error::ForeignStream)
     }
@@ -133,13 +134,13 @@ pub(super) unsafe fn launch(
     for (array, input) in launch.inputs.into_iter().enumerate() {
         check_alignment(input, plan.entry.pitch(array))?;
     }
-    let (tickets, to_zero) = launch.workspace.for_launch(plan, launch.gpu)?;
-    if to_zero > 0 {
-        // SAFETY: the workspace has so many words, and is used by nothing else.
-        check("cuMemsetD32Async", unsafe {
-            sys::cuMemsetD32Async(tickets, 0, to_zero, launch.stream.cast())
-        })?;
-    }
+    let (words, ticket_words) = (plan.workspace_words(), plan.ticket_words());
+    // SAFETY: passed on to the caller.
+    let tickets = unsafe {
+        launch
+            .workspace
+            .for_launch(launch.gpu, launch.stream, words, ticket_words)?
+    };
     let array = |i: usize| {
         let is_no_mask = params.numbers_only && plan.entry.masked && i == 1 && launch.inputs[1] == 0;
         let array = array_of(place.arrays[i], launch.inputs[i], plan.entry.pitch(i));
@@ -153,12 +154,12 @@ pub(super) unsafe fn launch(
             array
         }
     };
-    let mut passed = kernels::Launch {
+    let passed = kernels::Launch {
         arrays: [array(0), array(1)],
         len: plan.len,
         count: plan.count,
         layout: device(place.layout.as_ref().map_or(launch.offsets, DeviceMemory::address)),
-        slots: device(tickets + 4 * plan.ticket_words() as u64),
+        slots: device(tickets + 4 * ticket_words as u64),
         tiles: plan.tiles,
         tickets: device(tickets),
         answer: device(launch.answer),
@@ -170,10 +171,9 @@ pub(super) unsafe fn launch(
         answers: plan.team.answers.into(),
         warps: plan.team.warps.into(),
     };
-    let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
     let shape = [plan.shape.blocks, plan.threads(), plan.cluster];
     // SAFETY: every entry has this one parameter; that what they point to is valid is the caller's word.
-    unsafe { launch_kernel(function, shape, launch.stream, &mut arguments) }
+    unsafe { launch_passing(function, shape, launch.stream, passed) }
 }
 
 /// An array of elements of so many bytes, as a launch passes it.
@@ -261,6 +261,21 @@ impl Config {
             count: attributes.len() as u32,
         }
     }
+}
+
+/// Enqueues a launch of a kernel that has one parameter, a struct. The rest is as [`launch_kernel`] has it.
+///
+/// # Safety
+///
+/// As [`launch_kernel`].
+pub(super) unsafe fn launch_passing<L>(
+    function: Function,
+    shape: [u32; 3],
+    stream: CUstream,
+    mut passed: L,
+) -> Result<(), Error> {
+    // SAFETY: passed on to the caller.
+    unsafe { launch_kernel(function, shape, stream, &mut [ptr::from_mut(&mut passed).cast()]) }
 }
 
 /// Enqueues a launch of as many blocks of as many threads, in clusters of as many blocks. The context is current.

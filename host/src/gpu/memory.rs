@@ -7,23 +7,25 @@ use cust::{
     device::Device,
     error::CudaError,
     memory::{DeviceBuffer, DeviceCopy},
+    sys::CUstream,
 };
+use warpfold_driver::sys;
 
 use super::{
     Gpu,
     context::{self, Bound},
-    status::{self, Status as _},
+    status::{self, Status as _, check},
 };
-use crate::{Error, plan::Plan};
+use crate::Error;
 
-/// Device memory that a launch needs beside its input: a slot for each tile, and the tickets.
+/// Device memory that launches need beside their arrays: tickets, then the states of tiles or rows, or a table of distinct elements.
 ///
 /// It serves any plan it is large enough for, one launch after another on one stream. Launches that may overlap need a
 /// workspace each, and so does a captured launch, which is replayed whatever came between. A launch that fails on the device leaves it in disorder:
 /// make a new one.
 pub struct Workspace {
     words: DeviceMemory<u32>,
-    /// Words from the first on that are zero between launches, as tickets are. Those behind may be an earlier plan's slots.
+    /// Words from the first on that are zero between launches, as tickets are. Those behind may be an earlier plan's.
     zeros: usize,
 }
 
@@ -60,6 +62,13 @@ impl<T: DeviceCopy> DeviceMemory<T> {
     }
 }
 
+impl DeviceMemory<u64> {
+    /// Those numbers.
+    pub(super) fn of_numbers(gpu: &Gpu, numbers: &[u64]) -> Result<Self, Error> {
+        Self::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(numbers))
+    }
+}
+
 impl DeviceMemory<u32> {
     /// The address, if it is of that GPU and has as many words as are `needed`.
     pub(super) fn of(&self, gpu: &Gpu, needed: usize) -> Result<u64, Error> {
@@ -89,10 +98,10 @@ impl<T: DeviceCopy> Drop for DeviceMemory<T> {
 }
 
 impl Workspace {
-    /// Whether it is large enough for `plan`.
+    /// Whether it is large enough for a plan that needs so many words.
     #[must_use]
-    pub fn fits(&self, plan: &Plan) -> bool {
-        self.words.len() >= plan.workspace_words()
+    pub fn fits(&self, words: usize) -> bool {
+        self.words.len() >= words
     }
 
     /// Its size in bytes.
@@ -101,18 +110,44 @@ impl Workspace {
         4 * self.words.len()
     }
 
-    /// Of zeroed words.
-    pub(super) fn new(words: DeviceMemory<u32>) -> Self {
-        let zeros = words.len();
-        Self { words, zeros }
+    /// Of so many words, of which the first are tickets, which are zeroed.
+    pub(super) fn new(gpu: &Gpu, words: u64, tickets: usize) -> Result<Self, Error> {
+        // Of nothing there is no allocation.
+        let count = usize::try_from(words.max(1)).map_err(|_| Error::LengthOverflow {
+            elements: words,
+            element_bytes: 4,
+        })?;
+        let make = || {
+            // SAFETY: tickets are zeroed here, and of all else each launch writes what it reads.
+            let words = unsafe { DeviceBuffer::uninitialized(count)? };
+            words.index(..tickets).set_zero()?;
+            Ok(words)
+        };
+        let words = DeviceMemory::new(gpu, count.saturating_mul(4), make)?;
+        Ok(Self { words, zeros: tickets })
     }
 
-    /// Its address, and how many words a launch must zero first: tickets of the plan where an earlier one had slots.
-    pub(super) fn for_launch(&mut self, plan: &Plan, gpu: &Gpu) -> Result<(u64, usize), Error> {
-        let address = self.words.of(gpu, plan.workspace_words())?;
-        let tickets = plan.ticket_words();
-        let to_zero = if tickets > self.zeros { tickets } else { 0 };
+    /// Its address, for a launch that needs so many words and so many of them as tickets. Where an earlier launch had others there, they are zeroed on the stream. The context is
+    /// current.
+    ///
+    /// # Safety
+    ///
+    /// Until the stream has passed the launch, nothing else uses the workspace.
+    pub(super) unsafe fn for_launch(
+        &mut self,
+        gpu: &Gpu,
+        stream: CUstream,
+        words: usize,
+        tickets: usize,
+    ) -> Result<u64, Error> {
+        let address = self.words.of(gpu, words)?;
+        if tickets > self.zeros {
+            // SAFETY: it has so many words, which are the caller's.
+            check("cuMemsetD32Async", unsafe {
+                sys::cuMemsetD32Async(address, 0, tickets, stream.cast())
+            })?;
+        }
         self.zeros = tickets;
-        Ok((address, to_zero))
+        Ok(address)
     }
 }

@@ -43,12 +43,12 @@ use warpfold_kernels::{
 };
 
 pub use batch::Batch;
-pub use distinct::{PreparedDistinct, Table};
+pub use distinct::PreparedDistinct;
 pub use facts::Facts;
-pub use gradients::{NORM_BYTES, NormWorkspace, PreparedNorm, Tensors};
+pub use gradients::{NORM_BYTES, PreparedNorm, Tensors};
 pub use memory::Workspace;
 pub use prepared::Prepared;
-pub use row::{ColumnPlaces, ColumnSums, PreparedColumns, PreparedPart, PreparedRow, RowPlaces, States};
+pub use row::{ColumnPlaces, PreparedColumns, PreparedPart, PreparedRow, RowPlaces};
 pub use segmented::Segmented;
 pub use streamed::Fill;
 
@@ -295,7 +295,7 @@ impl Gpu {
         if !scratch
             .workspace
             .as_ref()
-            .is_some_and(|workspace| workspace.fits(&ready.plan))
+            .is_some_and(|workspace| workspace.fits(ready.plan.workspace_words()))
         {
             scratch.workspace = None;
             scratch.workspace = Some(ready.workspace()?);

@@ -1,6 +1,6 @@
 //! A launch made ready, whatever its operator and its elements: this is compiled once, and not with each of them.
 
-use cust::{memory::DeviceBuffer, stream::Stream};
+use cust::stream::Stream;
 use warpfold_kernels::{
     kernels::{Kernel, OpParams},
     stages::load::mask::NO_MASK,
@@ -56,7 +56,7 @@ impl Ready {
         let dimensions = extents[0].has_several().then(|| {
             let each: Vec<Extents> = (0..plan.entry.arrays).map(|i| extents[at(i)].clone()).collect();
             let numbers = Extents::dimensions_of(&each);
-            DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))
+            DeviceMemory::of_numbers(gpu, &numbers)
         });
         let spot = |i: usize| Spot {
             first: extents[at(i)].offset,
@@ -76,7 +76,7 @@ impl Ready {
         let mut numbers = room((segments.offsets().len() + addresses.len() + no_masks) as u64)?;
         numbers.extend(segments.offsets().iter().chain(addresses));
         numbers.resize(numbers.len() + no_masks, NO_MASK);
-        let numbers = DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))?;
+        let numbers = DeviceMemory::of_numbers(gpu, &numbers)?;
         let spot = Spot {
             step: i64::from(!addresses.is_empty()),
             reach: (0, segments.len()),
@@ -157,9 +157,7 @@ impl Ready {
 
     /// A workspace that fits, its tickets at zero.
     pub(super) fn workspace(&self) -> Result<Workspace, Error> {
-        let count = self.plan.workspace_words();
-        let words = DeviceMemory::new(&self.gpu, 4 * count, || DeviceBuffer::zeroed(count))?;
-        Ok(Workspace::new(words))
+        Workspace::new(&self.gpu, self.plan.workspace_words() as u64, self.plan.ticket_words())
     }
 
     /// Enqueues a launch on a stream; offsets are 0 but where each launch brings its own.
@@ -174,8 +172,7 @@ impl Ready {
         answer: u64,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
-        launch::check_stream(stream.as_inner(), self.gpu.context())?;
-        let _bound = Bound::to(self.gpu.context())?;
+        let _bound = launch::bind(&self.gpu, stream)?;
         let entry = self.plan.entry;
         launch::check_alignment(answer, entry.answer_bytes / entry.answer_words)?;
         let stream = stream.as_inner();

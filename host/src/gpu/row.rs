@@ -7,15 +7,16 @@ mod launches;
 mod part;
 mod places;
 
-pub use columns::{ColumnPlaces, ColumnSums, PreparedColumns};
+pub use columns::{ColumnPlaces, PreparedColumns};
 pub use part::PreparedPart;
 pub use places::RowPlaces;
 
 use std::{marker::PhantomData, sync::OnceLock};
 
 use cust::{
-    memory::{DeviceBuffer, DeviceCopy, DeviceSlice},
+    memory::{DeviceCopy, DeviceSlice},
     stream::Stream,
+    sys::CUstream,
 };
 use warpfold_kernels::{
     element::Type,
@@ -28,7 +29,7 @@ use warpfold_kernels::{
 };
 
 use super::{
-    Gpu,
+    Gpu, Workspace,
     context::Bound,
     launch::{self, Function, Place, Spot},
     memory::DeviceMemory,
@@ -51,11 +52,6 @@ use crate::{
 pub struct PreparedRow<T, U> {
     ready: Ready,
     elements: PhantomData<fn(T) -> U>,
-}
-
-/// Device memory for the states of a row operation that one launch folds and another maps: [`RowPlan::workspace_words`].
-pub struct States {
-    words: DeviceMemory<u32>,
 }
 
 /// Whatever the types: compiled once.
@@ -178,8 +174,7 @@ impl Ready {
             });
         }
         let upload = |numbers: Option<Vec<u64>>| {
-            let upload =
-                |numbers: Vec<u64>| DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers));
+            let upload = |numbers: Vec<u64>| DeviceMemory::of_numbers(gpu, &numbers);
             numbers.map(upload).transpose()
         };
         let spot = |array: usize| {
@@ -268,17 +263,19 @@ impl Ready {
         self.plan.workspace_words().max(general)
     }
 
-    /// States that fit; of plans that have none a word.
-    fn workspace(&self) -> Result<States, Error> {
-        let elements = self.workspace_words();
-        let count = usize::try_from(elements.max(1)).map_err(|_| Error::LengthOverflow {
-            elements,
-            element_bytes: 4,
-        })?;
-        // SAFETY: each launch writes what it reads.
-        let make = || unsafe { DeviceBuffer::uninitialized(count) };
-        let words = DeviceMemory::new(&self.gpu, 4 * count, make)?;
-        Ok(States { words })
+    /// A workspace that fits; of plans that have no states a word.
+    fn workspace(&self) -> Result<Workspace, Error> {
+        Workspace::new(&self.gpu, self.workspace_words(), 0)
+    }
+
+    /// The states of rows, in a workspace that must fit. The context is current.
+    ///
+    /// # Safety
+    ///
+    /// As [`Workspace::for_launch`].
+    unsafe fn states_in(&self, workspace: &mut Workspace, stream: CUstream) -> Result<u64, Error> {
+        // SAFETY: passed on to the caller.
+        unsafe { workspace.for_launch(&self.gpu, stream, self.workspace_words() as usize, 0) }
     }
 }
 
@@ -349,12 +346,12 @@ impl<T: RowElement, U: RowElement> PreparedRow<T, U> {
         self
     }
 
-    /// States that fit. Allocates, so not while a stream is captured.
+    /// A workspace that fits: [`RowPlan::workspace_words`]. Allocates, so not while a stream is captured.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`]; [`Error::Driver`].
-    pub fn workspace(&self) -> Result<States, Error> {
+    pub fn workspace(&self) -> Result<Workspace, Error> {
         self.ready.workspace()
     }
 
@@ -373,7 +370,7 @@ impl<T: RowElement, U: RowElement> PreparedRow<T, U> {
         stream: &Stream,
         input: &DeviceSlice<T>,
         output: &mut DeviceSlice<U>,
-        workspace: &mut States,
+        workspace: &mut Workspace,
     ) -> Result<(), Error>
     where
         T: DeviceCopy,
@@ -417,9 +414,13 @@ impl<T: RowElement, U: RowElement> PreparedRow<T, U> {
     /// Until the stream has passed the launch: this `PreparedRow` lives; the addresses are valid in this GPU's context for what is read and
     /// written, which nothing else uses, but inputs may be read; what is written overlaps no input, unless it is one: of the same address, its type, and rows in
     /// C order. For a captured launch this holds for every launch of the graph.
-    pub unsafe fn launch_raw(&self, stream: &Stream, places: &RowPlaces, workspace: &mut States) -> Result<(), Error> {
-        launch::check_stream(stream.as_inner(), self.ready.gpu.context())?;
-        let _bound = Bound::to(self.ready.gpu.context())?;
+    pub unsafe fn launch_raw(
+        &self,
+        stream: &Stream,
+        places: &RowPlaces,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
+        let _bound = launch::bind(&self.ready.gpu, stream)?;
         // SAFETY: passed on to the caller.
         unsafe { self.ready.enqueue(stream.as_inner(), places, workspace).map(drop) }
     }

@@ -145,7 +145,7 @@ impl Slot {
 
     /// Copies and folds so many bytes of the host memory.
     fn start(&mut self, gpu: &Gpu, ready: &Ready, bytes: usize) -> Result<(), Error> {
-        if !self.workspace.fits(&ready.plan) {
+        if !self.workspace.fits(ready.plan.workspace_words()) {
             self.workspace = ready.workspace()?;
         }
         let output = self.output.as_device_ptr().as_raw();

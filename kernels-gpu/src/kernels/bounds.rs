@@ -13,7 +13,7 @@ impl Strategy {
     pub const fn threads(self, kernel: Kernel, bounds: LaunchBounds) -> (u32, u32) {
         let all = bounds.threads * bounds.blocks;
         match kernel {
-            Kernel::Row | Kernel::Tensors | Kernel::Ladder => panic!("no operator has it"),
+            Kernel::Row(_) | Kernel::Own => panic!("no operator has it"),
             Kernel::All => (bounds.threads, bounds.blocks),
             Kernel::Small => (bounds.small_threads, bounds.small_blocks),
             Kernel::Rows if self.folds_rows_at_once() => self.threads_for_rows(bounds),
@@ -92,7 +92,7 @@ impl Strategy {
             Kernel::Strided if self.has_columns() => 16,
             Kernel::Strided if most_warps(self.words) > 1 => 8,
             Kernel::Strided => 4,
-            Kernel::Rows | Kernel::Segments | Kernel::Row | Kernel::Tensors | Kernel::Ladder => 0,
+            Kernel::Rows | Kernel::Segments | Kernel::Row(_) | Kernel::Own => 0,
         }
     }
 }

@@ -115,34 +115,47 @@ macro_rules! entries {
         @point $when:meta, $kernel:ident, $op:ident, $infix:literal, $arrays:ident $element:ident, $monoid:ty,
         $bounds:ident, $params:pat_param, $value:expr
     ) => {
+        $crate::entry_point! {
+            concat!(stringify!($op), $infix, "_", stringify!($element)), if $when,
+            |launch: $crate::kernels::Launch| {
+                let $params = launch.params();
+                let arguments = launch.arguments::<$crate::entries!(@item $arrays $element)>();
+                $crate::kernels::run($crate::simt::nvptx::Nvptx, $value, $crate::kernels::Kernel::$kernel, arguments)
+            },
+            $crate::entries!(@new $kernel, $op, $infix, $arrays $element, $monoid, $bounds, $op).facts()
+        }
+    };
+}
+
+/// An entry point of that name, on the GPU, where `if` says so: it runs what is said of its launch, which is trusted to be of it. One that a build does not
+/// [want](crate::kernels::is_wanted) is empty. What the build is to know of it stands in the PTX beside it, if facts are given: the build compiles a crate of yours for the GPU, and runs
+/// nothing of it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! entry_point {
+    ($name:expr, if $when:meta, |$launch:ident: $passed:ty| $run:expr $(, $facts:expr)?) => {
         #[cfg(all(target_arch = "nvptx64", $when))]
         const _: () = {
             $crate::kernel! {
-                /// One of `kernels::Kernel`.
+                /// The entry point of a kernel.
                 ///
                 /// # Safety
                 ///
-                /// As [`kernels::run`](crate::kernels::run).
-                #[unsafe(export_name = concat!(stringify!($op), $infix, "_", stringify!($element)))]
-                pub unsafe fn entry(launch: $crate::kernels::Launch) {
-                    if const { $crate::kernels::is_wanted(concat!(stringify!($op), $infix, "_", stringify!($element))) } {
-                        let $params = launch.params();
-                        let arguments = launch.arguments::<$crate::entries!(@item $arrays $element)>();
-                        let simt = $crate::simt::nvptx::Nvptx;
+                /// The launch is one that the host planned for it.
+                #[unsafe(export_name = $name)]
+                pub unsafe fn entry($launch: $passed) {
+                    if const { $crate::kernels::is_wanted($name) } {
                         // SAFETY: passed on to the launcher.
-                        unsafe { $crate::kernels::run(simt, $value, $crate::kernels::Kernel::$kernel, arguments) }
+                        unsafe { $run }
                     }
                 }
             }
 
-            /// What the build is to know of the entry point, in the PTX beside it: the build compiles a crate of yours for the GPU,
-            /// and runs nothing of it.
-            #[used]
-            #[unsafe(export_name = concat!(
-                env!("CARGO_CRATE_NAME"), "$", stringify!($op), $infix, "_", stringify!($element),
-            ))]
-            static FACTS: $crate::kernels::Facts =
-                $crate::entries!(@new $kernel, $op, $infix, $arrays $element, $monoid, $bounds, $op).facts();
+            $(
+                #[used]
+                #[unsafe(export_name = concat!(env!("CARGO_CRATE_NAME"), "$", $name))]
+                static FACTS: $crate::kernels::Facts = $facts;
+            )?
         };
     };
 }

@@ -27,6 +27,8 @@ pub use launch::{Arguments, Array, Launch};
 pub use library::{Embedded, Facts, LaunchBounds, Library, Note, Pack, Ptx};
 pub use table::{LIBRARY, PARTS, is_better_on_newer};
 
+use rowwise::Way;
+
 use crate::{
     element::Type,
     monoids::{Algebra, Monoid, Then, Words},
@@ -93,12 +95,10 @@ pub enum Kernel {
     Strided,
     /// [`segments::reduce_segments`]: extents of any lengths, each in one run.
     Segments,
-    /// [`rowwise::map_short`] and [`rowwise::map_leaves`]: row operations.
-    Row,
-    /// [`gradients::fold_tensors`] and [`gradients::clip_tensors`]: lists of tensors.
-    Tensors,
-    /// The kernels of the [ladder](crate::ladder), which the library has no use for.
-    Ladder,
+    /// One of [`rowwise`]: a variant of a row operation.
+    Row(Way),
+    /// One of its own, beside operators and row operations.
+    Own,
 }
 
 impl Kernel {
@@ -183,7 +183,7 @@ pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kern
     // SAFETY: passed on to the caller.
     unsafe {
         match kernel {
-            Kernel::Row | Kernel::Tensors | Kernel::Ladder => unreachable!("no operator has it"),
+            Kernel::Row(_) | Kernel::Own => unreachable!("no operator has it"),
             Kernel::All => whole::reduce_all(simt, op, extents, steps, meeting, output),
             Kernel::Small => whole::reduce_small(simt, op, extents.whole(), meeting, output),
             Kernel::Rows => rows::reduce_rows(simt, op, extents, answers, output),

@@ -111,7 +111,7 @@ impl Entry {
             element,
             arrays,
             masked: false,
-            kernel: Kernel::Row,
+            kernel: Kernel::Row(way),
             state_words: words,
             strategy: Strategy {
                 element,
@@ -276,29 +276,14 @@ macro_rules! row_entries {
         @point $when:meta, $name:expr, $entry:expr,
         |$params:ident, $simt:ident, $passed:ident = $arguments:ident $(::<$element:ty>)?| $call:expr
     ) => {
-        #[cfg(all(target_arch = "nvptx64", $when))]
-        const _: () = {
-            $crate::kernel! {
-                /// One of `kernels::rowwise`.
-                ///
-                /// # Safety
-                ///
-                /// As the kernel's.
-                #[unsafe(export_name = $name)]
-                pub unsafe fn entry(launch: $crate::kernels::rowwise::RowLaunch) {
-                    if const { $crate::kernels::is_wanted($name) } {
-                        let $params = launch.params();
-                        // SAFETY: passed on to the launcher.
-                        let ($simt, $passed) = ($crate::simt::nvptx::Nvptx, unsafe { launch.$arguments$(::<$element>)?() });
-                        $call
-                    }
-                }
-            }
-
-            /// What the build of a crate of yours is to know of the entry point: as of those of operators.
-            #[used]
-            #[unsafe(export_name = concat!(env!("CARGO_CRATE_NAME"), "$", $name))]
-            static FACTS: $crate::kernels::Facts = $entry.facts();
-        };
+        $crate::entry_point! {
+            $name, if $when,
+            |launch: $crate::kernels::rowwise::RowLaunch| {
+                let $params = launch.params();
+                let ($simt, $passed) = ($crate::simt::nvptx::Nvptx, launch.$arguments$(::<$element>)?());
+                $call
+            },
+            $entry.facts()
+        }
     };
 }

@@ -20,7 +20,7 @@ const fn entry(name: &'static str, max_threads: u32, barriers: u32, fuses: bool)
         max_threads,
         fuses,
         barriers,
-        ..Entry::of_no_operator(name, PART, Kernel::Ladder, 1)
+        ..Entry::of_no_operator(name, PART, Kernel::Own, 1)
     }
 }
 
@@ -66,25 +66,10 @@ macro_rules! kernels {
             }
         }
 
-        $(
-            #[cfg(all(target_arch = "nvptx64", feature = "entries", any(not(warpfold_part), warpfold_part = "ladder")))]
-            const _: () = {
-                crate::kernel! {
-                    /// One of the kernels above.
-                    ///
-                    /// # Safety
-                    ///
-                    /// As the kernel's.
-                    #[unsafe(export_name = $name)]
-                    pub unsafe fn entry(launch: $launch) {
-                        if const { crate::kernels::is_wanted($name) } {
-                            // SAFETY: passed on to the launcher.
-                            unsafe { $run(crate::simt::nvptx::Nvptx, launch) }
-                        }
-                    }
-                }
-            };
-        )*
+        $(crate::entry_point! {
+            $name, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "ladder")),
+            |launch: $launch| $run(crate::simt::nvptx::Nvptx, launch)
+        })*
     };
 }
 

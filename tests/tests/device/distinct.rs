@@ -8,6 +8,7 @@ use warpfold::{
     Error, cpu,
     gpu::Gpu,
     layout::{Axes, Layout, Segments},
+    ops::Sum,
 };
 use warpfold_kernels::element::{Element, bf16, complex32, complex64, f8e4m3, f8e5m2, f16};
 use warpfold_tests::samples::{self, elements};
@@ -134,20 +135,20 @@ pub fn quick_distinct_in_segments(gpu: &Gpu) {
     each_type!(agrees(gpu));
 }
 
-/// One table serves launches one after the other, whatever is in it, and a graph's replays.
+/// One workspace serves launches one after the other, whatever is in it, and a graph's replays.
 pub fn quick_distinct_launches_and_errors(gpu: &Gpu) {
     let values: Vec<f32> = (0..5000).map(|i| (i % 700) as f32 - 3.0).collect();
     let input = DeviceBuffer::from_slice(&values).expect("device memory");
     let mut answers = DeviceBuffer::from_slice(&[u64::MAX; 2]).expect("device memory");
     let stream = Stream::new(StreamFlags::DEFAULT, None).expect("a stream");
     let prepared = gpu.prepare_distinct::<f32>(5000).expect("a plan");
-    let mut table = prepared.table().expect("device memory");
-    assert!(table.fits(prepared.plan()) && table.bytes() >= prepared.plan().workspace_bytes());
+    let mut workspace = prepared.workspace().expect("device memory");
+    assert!(workspace.bytes() >= prepared.plan().workspace_bytes());
     for _ in 0..3 {
         // SAFETY: all of them live until the stream was waited for.
         unsafe {
             prepared
-                .launch(&stream, &input, &mut answers, &mut table)
+                .launch(&stream, &input, &mut answers, &mut workspace)
                 .expect("launches");
         }
     }
@@ -156,12 +157,25 @@ pub fn quick_distinct_launches_and_errors(gpu: &Gpu) {
     answers.copy_to(&mut found).expect("a copy");
     // The second place is not the launch's.
     assert_eq!(found, [700, u64::MAX]);
+    // A table is no tickets: a sum in the same workspace finds them zeroed.
+    let sum = gpu.prepare::<f32, _>(Sum, 5000).expect("a plan");
+    assert!(workspace.fits(sum.plan().workspace_words()));
+    let mut answer = DeviceBuffer::from_slice(&[0_f32]).expect("device memory");
+    // SAFETY: all of them live until the stream was waited for.
+    unsafe {
+        sum.launch(&stream, &input, &mut answer, &mut workspace)
+            .expect("launches")
+    };
+    stream.synchronize().expect("done");
+    let mut total = [0.0];
+    answer.copy_to(&mut total).expect("a copy");
+    assert_eq!(total, [cpu::reduce(Sum, &values).expect("an answer")]);
 
     let few = gpu.prepare_distinct::<f32>(10).expect("a plan");
-    let mut small = few.table().expect("device memory");
+    let mut small = few.workspace().expect("device memory");
     // SAFETY: nothing is enqueued.
     unsafe {
-        let short = prepared.launch(&stream, &input.index(..4999), &mut answers, &mut table);
+        let short = prepared.launch(&stream, &input.index(..4999), &mut answers, &mut workspace);
         assert!(
             matches!(
                 short,
@@ -172,7 +186,7 @@ pub fn quick_distinct_launches_and_errors(gpu: &Gpu) {
             ),
             "{short:?}"
         );
-        let none = prepared.launch(&stream, &input, &mut answers.index(..0), &mut table);
+        let none = prepared.launch(&stream, &input, &mut answers.index(..0), &mut workspace);
         assert!(
             matches!(none, Err(Error::OutputTooSmall { needed: 1, got: 0 })),
             "{none:?}"
@@ -180,7 +194,7 @@ pub fn quick_distinct_launches_and_errors(gpu: &Gpu) {
         let small = prepared.launch(&stream, &input, &mut answers, &mut small);
         assert!(matches!(small, Err(Error::WorkspaceTooSmall { .. })), "{small:?}");
         let address = input.as_device_ptr().as_raw() + 2;
-        let odd = prepared.launch_raw(&stream, address, answers.as_device_ptr().as_raw(), &mut table);
+        let odd = prepared.launch_raw(&stream, address, answers.as_device_ptr().as_raw(), &mut workspace);
         assert!(matches!(odd, Err(Error::Misaligned { alignment: 4, .. })), "{odd:?}");
     }
     let matrix = Layout::c_order(&[50, 101]).expect("few");

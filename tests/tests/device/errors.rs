@@ -117,7 +117,7 @@ pub fn quick_wrong_arguments(gpu: &Gpu) {
             .prepare::<f32, _>(Sum, 1)
             .and_then(|one| one.workspace())
             .expect("a workspace");
-        assert!(prepared.plan().workspace_words() > 0 && !small.fits(long.plan()));
+        assert!(prepared.plan().workspace_words() > 0 && !small.fits(long.plan().workspace_words()));
         match error(long.launch_raw(&stream, [input.address(), 0], answer.address(), &mut small)) {
             Error::WorkspaceTooSmall { needed, got } => {
                 assert_eq!((needed, got), (4 * long.plan().workspace_words(), small.bytes()));

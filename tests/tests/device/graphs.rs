@@ -9,7 +9,7 @@ use cust::{
 };
 use warpfold::{
     View, cpu,
-    gpu::{Gpu, Prepared, PreparedRow, RowPlaces, States, Workspace},
+    gpu::{Gpu, Prepared, PreparedRow, RowPlaces, Workspace},
     layout::Layout,
     ops::{ArgMax, Reduction, Sum, element::Element as _},
     row,
@@ -210,7 +210,7 @@ struct Chain {
     device_weights: DeviceBuffer<f32>,
     sums: DeviceBuffer<f32>,
     places: DeviceBuffer<u64>,
-    workspaces: RefCell<(States, Workspace)>,
+    workspaces: RefCell<(Workspace, Workspace)>,
 }
 
 impl Chain {

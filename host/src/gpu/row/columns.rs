@@ -1,6 +1,6 @@
 //! The gradients of a norm's weights and biases.
 
-use std::{ffi::c_void, marker::PhantomData, ptr};
+use std::marker::PhantomData;
 
 use bytemuck::Pod;
 use cust::{memory::CopyDestination, memory::DeviceBuffer, stream::Stream};
@@ -47,12 +47,6 @@ pub struct PreparedColumns<T> {
     elements: PhantomData<fn(T)>,
 }
 
-/// Device memory for the sums of chunks.
-pub struct ColumnSums {
-    words: DeviceMemory<u32>,
-    workspace: Workspace,
-}
-
 /// Where the sums of columns are read and written: device addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ColumnPlaces {
@@ -89,7 +83,7 @@ impl<T: RowElement> PreparedColumns<T> {
         let several = from.has_several() || other.has_several();
         let layout = several.then(|| {
             let numbers = Extents::dimensions_of(&columns.from);
-            DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers))
+            DeviceMemory::of_numbers(gpu, &numbers)
         });
         Ok(Self {
             gpu: gpu.clone(),
@@ -113,20 +107,23 @@ impl<T: RowElement> PreparedColumns<T> {
         }
     }
 
-    /// Memory that fits. Allocates, so not while a stream is captured.
+    /// A workspace that fits. Allocates, so not while a stream is captured.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`]; [`Error::Driver`].
-    pub fn workspace(&self) -> Result<ColumnSums, Error> {
-        let _bound = Bound::to(self.gpu.context())?;
-        let words = (2 * self.chunks * self.size[1]).max(1) as usize;
-        // SAFETY: each launch writes what it reads.
-        let make = || unsafe { DeviceBuffer::uninitialized(words) };
-        Ok(ColumnSums {
-            words: DeviceMemory::new(&self.gpu, 4 * words, make)?,
-            workspace: self.sum.workspace()?,
-        })
+    pub fn workspace(&self) -> Result<Workspace, Error> {
+        Workspace::new(&self.gpu, self.workspace_words(), self.sum.plan().ticket_words())
+    }
+
+    /// Words of a workspace: what the sum of sums needs, then the sums of chunks.
+    fn workspace_words(&self) -> u64 {
+        self.first_sum() + 2 * self.chunks * self.size[1]
+    }
+
+    /// The word of a workspace that is the first sum: at a multiple of what vectors are aligned to.
+    fn first_sum(&self) -> u64 {
+        self.sum.plan().workspace_words().next_multiple_of(VECTOR_BYTES / 4) as u64
     }
 
     /// Enqueues the sums on `stream`, in two launches. Does not wait.
@@ -142,12 +139,14 @@ impl<T: RowElement> PreparedColumns<T> {
         &self,
         stream: &Stream,
         places: &ColumnPlaces,
-        workspace: &mut ColumnSums,
+        workspace: &mut Workspace,
     ) -> Result<(), Error> {
-        launch::check_stream(stream.as_inner(), self.gpu.context())?;
-        let _bound = Bound::to(self.gpu.context())?;
+        let _bound = launch::bind(&self.gpu, stream)?;
         let [count, len] = self.size;
-        let sums = workspace.words.of(&self.gpu, (2 * self.chunks * len) as usize)?;
+        let (words, tickets) = (self.workspace_words() as usize, self.sum.plan().ticket_words());
+        // SAFETY: passed on to the caller.
+        let start = unsafe { workspace.for_launch(&self.gpu, stream.as_inner(), words, tickets)? };
+        let sums = start + 4 * self.first_sum();
         let bytes = T::TYPE.bytes();
         let is_empty = count == 0 || len == 0;
         if places.reciprocals == 0 && !is_empty {
@@ -172,20 +171,16 @@ impl<T: RowElement> PreparedColumns<T> {
             let of_chunk = lanes.div_ceil(THREADS.into());
             let blocks = of_chunk.saturating_mul(self.chunks);
             let blocks = i32::try_from(blocks).map_err(|_| Error::GridOverflow { count, blocks })? as u32;
-            let mut passed = RowLaunch {
+            let passed = RowLaunch {
                 blocks: of_chunk,
                 ..passed
             };
-            let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
             let shape = [blocks, THREADS, 1];
             // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
-            unsafe { launch::launch_kernel(self.function, shape, stream.as_inner(), &mut arguments)? };
+            unsafe { launch::launch_passing(self.function, shape, stream.as_inner(), passed)? };
         }
         // SAFETY: passed on to the caller; the sums are this workspace's.
-        unsafe {
-            self.sum
-                .launch_raw(stream, [sums, 0], places.output, &mut workspace.workspace)
-        }
+        unsafe { self.sum.launch_raw(stream, [sums, 0], places.output, workspace) }
     }
 
     fn passed(&self, places: &ColumnPlaces, sums: u64) -> Result<RowLaunch, Error> {

@@ -1,7 +1,5 @@
 //! Norms of rows of f64: an operator folds rows, and another launch maps them.
 
-use std::{ffi::c_void, ptr};
-
 use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold_kernels::{
     kernels::rowwise::{NormF64, RUN, RowFlags, RowLaunch, find_doubles},
@@ -90,8 +88,7 @@ impl<Op: DoubleNorm> Row<'_, Op> {
         let folded = fold(gpu, norm, input.address(), &rows, &axes)?;
         let [weights, biases] = columns.map(|column| Uploaded::new(column.as_deref().map(bytemuck::cast_slice)));
         let (weights, biases) = (weights?, biases?);
-        let upload =
-            |numbers: Vec<u64>| DeviceMemory::new(gpu, 8 * numbers.len(), || DeviceBuffer::from_slice(&numbers));
+        let upload = |numbers: Vec<u64>| DeviceMemory::of_numbers(gpu, &numbers);
         let dimensions = from
             .has_several()
             .then(|| upload(Extents::dimensions_of(&[from.clone(), from.clone()])))
@@ -163,7 +160,7 @@ impl<Op: DoubleNorm> Row<'_, Op> {
 /// # Safety
 ///
 /// What is passed is valid for what the kernel reads and writes.
-unsafe fn map(gpu: &Gpu, mut passed: RowLaunch) -> Result<(), Error> {
+unsafe fn map(gpu: &Gpu, passed: RowLaunch) -> Result<(), Error> {
     let count = passed.count;
     let warps = count.saturating_mul(passed.len.div_ceil(RUN.into()).max(1));
     let blocks = warps.div_ceil(WARPS.into());
@@ -171,9 +168,8 @@ unsafe fn map(gpu: &Gpu, mut passed: RowLaunch) -> Result<(), Error> {
     let function = gpu.inner.modules.function(find_doubles())?;
     let scratch = gpu.scratch();
     let scratch = scratch.as_ref().expect("present until dropped");
-    let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
     let shape = [blocks, WARPS * LANES, 1];
     // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
-    unsafe { launch::launch_kernel(function, shape, scratch.stream.as_inner(), &mut arguments)? };
+    unsafe { launch::launch_passing(function, shape, scratch.stream.as_inner(), passed)? };
     scratch.stream.synchronize().or_fail("cuStreamSynchronize")
 }

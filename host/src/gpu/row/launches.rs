@@ -1,6 +1,6 @@
 //! What a row operation launches.
 
-use std::{ffi::c_void, ptr};
+use std::ptr;
 
 use cust::sys::CUstream;
 use warpfold_kernels::{
@@ -14,10 +14,11 @@ use warpfold_kernels::{
     },
 };
 
-use super::{KNOWN_THREADS, Ready, RowPlaces, States};
+use super::{KNOWN_THREADS, Ready, RowPlaces};
 use crate::{
     Error,
     gpu::{
+        Workspace,
         launch::{self, Function, array_of, device},
         memory::DeviceMemory,
     },
@@ -108,9 +109,10 @@ impl Ready {
         &self,
         stream: CUstream,
         places: &RowPlaces,
-        workspace: &mut States,
+        workspace: &mut Workspace,
     ) -> Result<u64, Error> {
-        let states = workspace.words.of(&self.gpu, self.workspace_words() as usize)?;
+        // SAFETY: passed on to the caller.
+        let states = unsafe { self.states_in(workspace, stream)? };
         let kinds = self.check(places)?;
         if self.plan.count == 0 {
             return Ok(states);
@@ -149,11 +151,10 @@ impl Ready {
         passed: RowLaunch,
         shape: [u32; 3],
     ) -> Result<(), Error> {
-        let mut passed = passed.widened(self.plan.entry.element);
-        let mut arguments: [*mut c_void; 1] = [ptr::from_mut(&mut passed).cast()];
+        let passed = passed.widened(self.plan.entry.element);
         let function = if self.is_early { function.early() } else { *function };
         // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
-        unsafe { launch::launch_kernel(function, shape, stream, &mut arguments) }
+        unsafe { launch::launch_passing(function, shape, stream, passed) }
     }
 
     /// Folds rows that another launch will map. Their states lie in the workspace, or where the last are to go. It says where, and how many each row has: one, but where what is known

@@ -5,14 +5,14 @@ use cust::{memory::DeviceBuffer, stream::Stream, sys::CUstream};
 use warpfold_kernels::{element::Element, stages::reduce::leaf::MOST_STATES};
 
 use super::{
-    PreparedRow, Ready, RowPlaces, States,
+    PreparedRow, Ready, RowPlaces,
     call::{Uploaded, download, room_for},
     launches::StatesOf,
 };
 use crate::{
     Error, RowFault,
     gpu::{
-        Gpu,
+        Gpu, Workspace,
         context::{self, Bound},
         launch,
         status::Status as _,
@@ -45,12 +45,12 @@ impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
         self.plan().count.saturating_mul(Partials::WORDS as u64)
     }
 
-    /// States that fit. Allocates, so not while a stream is captured.
+    /// A workspace that fits. Allocates, so not while a stream is captured.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`]; [`Error::Driver`].
-    pub fn workspace(&self) -> Result<States, Error> {
+    pub fn workspace(&self) -> Result<Workspace, Error> {
         self.0.workspace()
     }
 
@@ -69,7 +69,7 @@ impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
         stream: &Stream,
         places: &RowPlaces,
         partials: u64,
-        workspace: &mut States,
+        workspace: &mut Workspace,
     ) -> Result<(), Error> {
         let _bound = self.checked(stream, &[partials])?;
         // SAFETY: passed on to the caller.
@@ -114,7 +114,7 @@ impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
         stream: &Stream,
         places: &RowPlaces,
         combined: u64,
-        workspace: &mut States,
+        workspace: &mut Workspace,
     ) -> Result<(), Error> {
         let _bound = self.checked(stream, &[combined])?;
         // SAFETY: passed on to the caller.
@@ -127,12 +127,11 @@ impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
 
     /// The context, made current; the stream is of it, and words can lie at the addresses.
     fn checked(&self, stream: &Stream, addresses: &[u64]) -> Result<Bound<'_>, Error> {
-        let context = self.ready().gpu.context();
-        launch::check_stream(stream.as_inner(), context)?;
+        let bound = launch::bind(&self.ready().gpu, stream)?;
         for address in addresses {
             launch::check_alignment(*address, 4)?;
         }
-        Bound::to(context)
+        Ok(bound)
     }
 }
 
@@ -148,9 +147,10 @@ impl Ready {
         stream: CUstream,
         places: &RowPlaces,
         partials: u64,
-        workspace: &mut States,
+        workspace: &mut Workspace,
     ) -> Result<(), Error> {
-        let states = workspace.words.of(&self.gpu, self.workspace_words() as usize)?;
+        // SAFETY: passed on to the caller.
+        let states = unsafe { self.states_in(workspace, stream)? };
         let places = RowPlaces {
             known: [self.logits(partials), 0, 0, 0],
             ..*places
@@ -193,9 +193,10 @@ impl Ready {
         stream: CUstream,
         places: &RowPlaces,
         combined: u64,
-        workspace: &mut States,
+        workspace: &mut Workspace,
     ) -> Result<(), Error> {
-        let states = workspace.words.of(&self.gpu, self.workspace_words() as usize)?;
+        // SAFETY: passed on to the caller.
+        let states = unsafe { self.states_in(workspace, stream)? };
         let passed = self.passed(places, self.check(places)?, states);
         if self.plan.count == 0 {
             return Ok(());
@@ -315,7 +316,7 @@ impl Part<'_> {
 /// A part of rows that was copied to a device.
 struct There {
     ready: Ready,
-    workspace: States,
+    workspace: Workspace,
     input: Uploaded,
     targets: Uploaded,
     partials: DeviceBuffer<u8>,

@@ -63,7 +63,7 @@ fn each_plan_has_a_place_for_every_part_and_answer() {
                         assert_eq!(u64::from(plan.shape.blocks), plan.tiles.max(1) * plan.count, "{plan}");
                     }
                     Kernel::Small => assert_eq!(plan.count, 1),
-                    Kernel::Segments | Kernel::Row | Kernel::Tensors | Kernel::Ladder => {
+                    Kernel::Segments | Kernel::Row(_) | Kernel::Own => {
                         panic!("{plan} is of no axes")
                     }
                 }

@@ -22,7 +22,7 @@ const fn entry(name: &'static str, blocks: u32, words: usize, fuses: bool) -> En
         max_threads: THREADS,
         min_blocks: Some(blocks),
         fuses,
-        ..Entry::of_no_operator(name, PART, Kernel::Tensors, words)
+        ..Entry::of_no_operator(name, PART, Kernel::Own, words)
     }
 }
 
@@ -51,29 +51,10 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 
 macro_rules! points {
     ($($name:literal: |$launch:ident| $run:expr;)*) => {
-        $(
-            #[cfg(all(
-                target_arch = "nvptx64",
-                feature = "entries",
-                any(not(warpfold_part), warpfold_part = "gradients")
-            ))]
-            const _: () = {
-                crate::kernel! {
-                    /// One of the kernels above.
-                    ///
-                    /// # Safety
-                    ///
-                    /// As the kernel's.
-                    #[unsafe(export_name = $name)]
-                    pub unsafe fn entry($launch: TensorsLaunch) {
-                        if const { crate::kernels::is_wanted($name) } {
-                            // SAFETY: passed on to the launcher.
-                            unsafe { $run }
-                        }
-                    }
-                }
-            };
-        )*
+        $(crate::entry_point! {
+            $name, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "gradients")),
+            |$launch: TensorsLaunch| $run
+        })*
     };
 }
 

@@ -21,10 +21,9 @@ impl Library {
         } else {
             element
         };
-        self.row_entries().find(|entry| {
-            let rest = entry.name.strip_prefix(op);
-            entry.op == op && entry.element == element && rest.is_some_and(|rest| rest.starts_with(way.infix()))
-        })
+        let kernel = Kernel::Row(way);
+        self.row_entries()
+            .find(|entry| entry.op == op && entry.element == element && entry.kernel == kernel)
     }
 
     /// The entry that combines states of a kind: here `scaled` of exponentials, `moments`, `sum`, `sums` of two, `weighted` exponentials. In a crate of
@@ -64,7 +63,7 @@ const fn doubles() -> Entry {
         max_threads: 128,
         min_blocks: Some(8),
         fuses: true,
-        ..Entry::of_no_operator("norm_map_f64", "rows", Kernel::Row, 2)
+        ..Entry::of_no_operator("norm_map_f64", "rows", Kernel::Own, 2)
     }
 }
 

@@ -24,21 +24,6 @@ pub enum Way {
 }
 
 impl Way {
-    /// What stands in a kernel's name between its operation and what its elements are.
-    pub(super) const fn infix(self) -> &'static str {
-        match self {
-            Self::Short => "_short_",
-            Self::Noted => "_noted_",
-            Self::Fold => "_fold_",
-            Self::Leaf => "_leaf_",
-            Self::Long => "_long_",
-            Self::Any => "_any_",
-            Self::Added => "_added_",
-            Self::Apart => "_apart_",
-            Self::Known => "_known_",
-        }
-    }
-
     /// Whether its kernels are of [plain](super::RowLaunch::is_plain) launches.
     #[must_use]
     pub const fn is_plain(self) -> bool {

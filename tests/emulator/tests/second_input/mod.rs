@@ -160,7 +160,7 @@ pub fn emulated<I: Source, M: Monoid<I>, B: Element>(
                 Kernel::Small => {
                     whole::reduce_small(lane, op, extents.whole(), arguments.meeting, arguments.output);
                 }
-                Kernel::Row | Kernel::Tensors | Kernel::Ladder => panic!("no operator has it"),
+                Kernel::Row(_) | Kernel::Own => panic!("no operator has it"),
             }
         }
     });

@@ -6,6 +6,7 @@
 //! [Plain](RowLaunch::is_plain) launches have kernels of their own for each type. In all others elements of 16 bits share their kernels, whichever of the two types they are.
 
 mod apart;
+mod arguments;
 mod ask;
 mod columns;
 mod double;
@@ -21,10 +22,11 @@ mod way;
 mod write;
 
 pub use apart::map_apart;
+pub use arguments::{Arguments, Targets};
 pub use columns::{CHUNK, sum_columns};
 pub use double::{NormF64, RUN, map_doubles};
 pub use fold::{MOST_LEAVES, MOST_ROWS, WARPS, fold_leaves};
-pub use launch::{Arguments, Mode, RowFlags, RowLaunch, RowParams, Second, Targets};
+pub use launch::{Mode, RowFlags, RowLaunch, RowParams, Second};
 pub use long::{LEAVES_OF_A_WARP, THREADS as LONG_THREADS, dynamic_bytes, map_long};
 pub use points::{ENTRIES, find_columns, find_doubles};
 pub use short::map_short;

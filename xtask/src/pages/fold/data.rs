@@ -120,14 +120,3 @@ fn number(place: Place, blocks: u32) -> u32 {
         Place::Answer => shared + blocks + 1,
     }
 }
-
-/// The block that draws a ticket, in a picture.
-pub fn block_of_ticket<State, Answer>(picture: &Picture<State, Answer>, number: u32) -> Option<u32> {
-    let is_ticket = |stage| stage == Stage::Ticket { number };
-    let step = picture.steps.iter().find(|step| is_ticket(step.stage))?;
-    let mut from = step.changes.iter().flat_map(|change| &change.from);
-    from.find_map(|place| match place {
-        Place::Lane(who) => Some(who.block),
-        _ => None,
-    })
-}

@@ -9,7 +9,7 @@ use super::*;
 
 #[test]
 fn block_0_is_the_last() {
-    assert_eq!(data::block_of_ticket(&run(&SUM).unwrap(), 1), Some(0));
+    assert_eq!(words::block_of_ticket(&run(&SUM).unwrap(), 1), Some(0));
 }
 
 #[test]

@@ -2,9 +2,8 @@
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use warpfold_emulator::picture::{Picture, Stage, Step};
+use warpfold_emulator::picture::{Picture, Place, Stage, Step};
 
-use super::data::block_of_ticket;
 use crate::pages::numbers::count;
 
 /// Of each stage a name, a title, a line of Rust and a text.
@@ -65,4 +64,15 @@ pub fn told<State, Answer>(step: &Step<State>, operator: &str, picture: &Picture
     let (title, code) = (line(), line());
     let text = put(&lines.collect::<Vec<_>>().join(" "));
     Ok(Told { title, text, code })
+}
+
+/// The block that draws a ticket, in a picture.
+pub fn block_of_ticket<State, Answer>(picture: &Picture<State, Answer>, number: u32) -> Option<u32> {
+    let is_ticket = |stage| stage == Stage::Ticket { number };
+    let step = picture.steps.iter().find(|step| is_ticket(step.stage))?;
+    let mut from = step.changes.iter().flat_map(|change| &change.from);
+    from.find_map(|place| match place {
+        Place::Lane(who) => Some(who.block),
+        _ => None,
+    })
 }

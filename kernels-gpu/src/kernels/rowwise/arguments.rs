@@ -1,0 +1,97 @@
+//! A launch as a kernel of rows takes it: checked once, and safe to read and write by.
+
+use super::{Mode, Second};
+use crate::{
+    element::{Element, Two},
+    rowwise::RowOp,
+    stages::{
+        columns::{Columns, Floats, Rows},
+        load::extents::Extents,
+    },
+};
+
+/// The targets of rows: indices of elements.
+#[derive(Clone, Copy)]
+pub struct Targets {
+    /// The first; null where there are none.
+    pub start: *const u8,
+    /// Whether they are of 64 bits, or of 32: signed.
+    pub are_wide: bool,
+    /// One that stands for none.
+    pub ignored: i64,
+}
+
+/// A launch, as a kernel that reads elements of the size of `T` takes it.
+#[derive(Clone, Copy)]
+pub struct Arguments<T: Element> {
+    /// The rows of both arrays; of the second only how far from its first element, counted in elements.
+    pub(super) rows: Extents<Two<T>>,
+    /// The second's first element.
+    pub(super) other: *const u8,
+    /// What the second array is.
+    pub(super) second: Second,
+    /// What elements are multiplied by before others are added.
+    pub(super) factor: f32,
+    /// What elements are.
+    pub(super) floats: Floats,
+    /// Weights and biases.
+    pub(super) columns: Columns,
+    /// Where the answers go; nowhere if null.
+    pub(super) out: Rows,
+    /// Where answers lie, counted from the first, where their elements lie apart.
+    pub(super) to: Extents<u8>,
+    /// Where sums with a residual go.
+    pub(super) sums: *mut u8,
+    /// Where to write what else is known of each row, nowhere if null; or where to read what is [given](crate::rowwise::Given) of each.
+    pub(super) known: [*mut u32; 4],
+    /// The rows' targets.
+    pub(super) targets: Targets,
+    /// What this launch does.
+    pub(super) mode: Mode,
+    /// States of leaves: where this launch folds, it writes them.
+    pub(super) states: *mut u32,
+    /// What they were combined to, where this launch maps: the states of rows.
+    pub(super) row_states: *mut u32,
+    /// How many states of a row a launch combines that does nothing else, or makes of them what is known of the row.
+    pub(super) states_of_row: u32,
+    /// Leaves of a row.
+    pub(super) leaves: u32,
+    /// Blocks that have a row together: a cluster's, if this launch folds and maps.
+    pub(super) blocks: u32,
+    /// Leaves that a warp folds one after the other, where leaves are [folded alone](super::fold_leaves): then nothing is written over a target's element. 0 where they are not.
+    pub(super) run: u32,
+    /// Of row `r` only the first `r mod period + shown` elements are seen; all, if it is 0.
+    pub(super) period: u64,
+    /// Whether all rows, weights and answers are aligned vectors, each whole or absent, rows a stride apart and seen as a whole.
+    pub(super) is_wide: bool,
+    /// How many rows on the one is that blocks which begin about when these end will read: its elements are asked for beforehand. None are, if it is 0.
+    pub(super) ahead: u64,
+    /// Whether a row lies along several dimensions, which the layout has.
+    pub(super) is_folded: bool,
+    /// The same as `period`; where it comes to less than nothing, none is.
+    pub(super) shown: i64,
+    /// Elements of a row that lie before these, in an array that others have: of rows that have [targets](RowOp::TARGETS), which count from the whole row's first.
+    pub(super) before: u64,
+    /// Elements of a row that others have, before these or after; 0 where rows are whole.
+    pub(super) others: u64,
+}
+
+impl<T: Element> Arguments<T> {
+    /// Whether others have elements of the rows, too.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) const fn is_part<O: RowOp>(&self) -> bool {
+        O::TARGETS && self.others > 0
+    }
+
+    /// Elements of the whole row, of which so many are seen here.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) const fn whole<O: RowOp>(&self, seen: u64) -> u64 {
+        if O::TARGETS { seen + self.others } else { seen }
+    }
+
+    /// A target as an index of the elements that are here; none of them, if it is another's.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) const fn here(&self, target: i64) -> i64 {
+        i64::wrapping_sub(target, self.before as i64)
+    }
+}

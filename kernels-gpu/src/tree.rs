@@ -69,7 +69,7 @@ pub const fn place<T: Item>(row: usize, column: usize) -> u64 {
     (row * row_elements::<T>() + column) as u64
 }
 
-/// The [place](place) of the first or the last element that has a mark: a bit, those of a row of `columns` next to each other, the first lowest. What a largest element's index is found by:
+/// The [`place`] of the first or the last element that has a mark: a bit, those of a row of `columns` next to each other, the first lowest. What a largest element's index is found by:
 /// the maximum first, and then a mark for each element that equals it.
 #[inline(always)]
 #[must_use]

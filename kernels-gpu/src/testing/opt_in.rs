@@ -54,7 +54,7 @@ pub(super) fn check_columns<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[
 pub(super) fn check_by_words<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T], best: M::State) {
     let words = op.by_words();
     let of = |value: T| match size_of::<T>() {
-        2 => 0x0001_0001 * (value.word(0) & 0xffff) ^ words.turned_signs(),
+        2 => (0x0001_0001 * (value.word(0) & 0xffff)) ^ words.turned_signs(),
         _ => value.word(0) ^ words.turned_signs(),
     };
     for (i, a) in samples.iter().enumerate() {

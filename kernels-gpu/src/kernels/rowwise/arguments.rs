@@ -42,37 +42,37 @@ pub struct Arguments<T: Element> {
     pub(super) to: Extents<u8>,
     /// Where sums with a residual go.
     pub(super) sums: *mut u8,
-    /// Where to write what else is known of each row, nowhere if null; or where to read what is [given](crate::rowwise::Given) of each.
+    /// [`RowLaunch::known`](super::RowLaunch::known).
     pub(super) known: [*mut u32; 4],
     /// The rows' targets.
     pub(super) targets: Targets,
     /// What this launch does.
     pub(super) mode: Mode,
-    /// States of leaves: where this launch folds, it writes them.
+    /// [`RowLaunch::states`](super::RowLaunch::states).
     pub(super) states: *mut u32,
-    /// What they were combined to, where this launch maps: the states of rows.
+    /// [`RowLaunch::row_states`](super::RowLaunch::row_states).
     pub(super) row_states: *mut u32,
-    /// How many states of a row a launch combines that does nothing else, or makes of them what is known of the row.
+    /// [`RowLaunch::states_of_row`](super::RowLaunch::states_of_row).
     pub(super) states_of_row: u32,
-    /// Leaves of a row.
+    /// [`RowLaunch::leaves`](super::RowLaunch::leaves).
     pub(super) leaves: u32,
-    /// Blocks that have a row together: a cluster's, if this launch folds and maps.
+    /// [`RowLaunch::blocks`](super::RowLaunch::blocks).
     pub(super) blocks: u32,
-    /// Leaves that a warp folds one after the other, where leaves are [folded alone](super::fold_leaves): then nothing is written over a target's element. 0 where they are not.
+    /// [`RowLaunch::run`](super::RowLaunch::run).
     pub(super) run: u32,
-    /// Of row `r` only the first `r mod period + shown` elements are seen; all, if it is 0.
+    /// [`RowLaunch::period`](super::RowLaunch::period).
     pub(super) period: u64,
     /// Whether all rows, weights and answers are aligned vectors, each whole or absent, rows a stride apart and seen as a whole.
     pub(super) is_wide: bool,
-    /// How many rows on the one is that blocks which begin about when these end will read: its elements are asked for beforehand. None are, if it is 0.
+    /// [`RowLaunch::ahead`](super::RowLaunch::ahead).
     pub(super) ahead: u64,
-    /// Whether a row lies along several dimensions, which the layout has.
+    /// [`RowFlags::is_folded`](super::RowFlags::is_folded).
     pub(super) is_folded: bool,
-    /// The same as `period`; where it comes to less than nothing, none is.
+    /// [`RowLaunch::shown`](super::RowLaunch::shown).
     pub(super) shown: i64,
-    /// Elements of a row that lie before these, in an array that others have: of rows that have [targets](RowOp::TARGETS), which count from the whole row's first.
+    /// [`RowLaunch::before`](super::RowLaunch::before).
     pub(super) before: u64,
-    /// Elements of a row that others have, before these or after; 0 where rows are whole.
+    /// [`RowLaunch::others`](super::RowLaunch::others).
     pub(super) others: u64,
 }
 

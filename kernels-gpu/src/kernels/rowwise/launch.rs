@@ -66,35 +66,35 @@ pub struct RowLaunch {
     pub columns: [*const u8; 2],
     /// [`Columns::shares`].
     pub shares: Shares,
-    /// [`Arguments::known`].
+    /// Where to write what else is known of each row, nowhere if null; or where to read what is [given](crate::rowwise::Given) of each.
     pub known: [*mut u32; 4],
     /// [`Targets::start`].
     pub targets: *const u8,
     /// [`Targets::ignored`].
     pub ignored: i64,
-    /// [`Arguments::states`].
+    /// States of leaves: where this launch folds, it writes them.
     pub states: *mut u32,
-    /// [`Arguments::row_states`].
+    /// What they were combined to, where this launch maps: the states of rows.
     pub row_states: *mut u32,
-    /// [`Arguments::states_of_row`].
+    /// How many states of a row a launch combines that does nothing else, or makes of them what is known of the row.
     pub states_of_row: u64,
-    /// [`Arguments::leaves`].
+    /// Leaves of a row.
     pub leaves: u64,
-    /// [`Arguments::blocks`].
+    /// Blocks that have a row together: a cluster's, if this launch folds and maps.
     pub blocks: u64,
-    /// [`Arguments::run`].
+    /// Leaves that a warp folds one after the other, where leaves are [folded alone](super::fold_leaves): then nothing is written over a target's element. 0 where they are not.
     pub run: u64,
-    /// [`Arguments::period`].
+    /// Of row `r` only the first `r mod period + shown` elements are seen; all, if it is 0.
     pub period: u64,
-    /// [`Arguments::shown`].
+    /// The same as `period`; where it comes to less than nothing, none is.
     pub shown: i64,
-    /// [`Arguments::ahead`].
+    /// How many rows on the one is that blocks which begin about when these end will read: its elements are asked for beforehand. None are, if it is 0.
     pub ahead: u64,
     /// Numbers that the operation is passed: the bits of two f32 each, the first lower.
     pub numbers: [u64; 2],
-    /// [`Arguments::before`].
+    /// Elements of a row that lie before these, in an array that others have: of rows that have [targets](RowOp::TARGETS), which count from the whole row's first.
     pub before: u64,
-    /// [`Arguments::others`].
+    /// Elements of a row that others have, before these or after; 0 where rows are whole.
     pub others: u64,
 }
 
@@ -165,7 +165,7 @@ pub struct RowFlags {
     pub second: Second,
     /// Whether targets are of 64 bits.
     pub wide_targets: bool,
-    /// [`Arguments::is_folded`].
+    /// Whether a row lies along several dimensions, which the layout has.
     pub is_folded: bool,
 }
 
@@ -246,7 +246,7 @@ impl RowLaunch {
         others: 0,
     };
 
-    /// The same flags, but [wide](Arguments::is_wide) if all of this is of whole vectors of an element's type: addresses, strides, and lengths.
+    /// The same flags, but [wide](Self::is_wide) if all of this is of whole vectors of an element's type: addresses, strides, and lengths.
     #[must_use]
     pub fn widened(self, element: Type) -> Self {
         let vector = VECTOR_BYTES / element.bytes();
@@ -278,7 +278,7 @@ impl RowLaunch {
         }
     }
 
-    /// Whether kernels of an operation may be used that take nothing but this: [wide](Arguments::is_wide) rows that are not negated, without a mask or an added array, answers of the elements'
+    /// Whether kernels of an operation may be used that take nothing but this: [wide](Self::is_wide) rows that are not negated, without a mask or an added array, answers of the elements'
     /// type, and weights of that type or f32, one for each column; whole rows; and no more is asked for of what is known than [`RowOp::PLAIN_KNOWS`]. Rows are seen as a whole, but for long
     /// ones of an operation that [masks](RowOp::MASKS).
     #[must_use]

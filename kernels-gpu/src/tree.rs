@@ -69,20 +69,6 @@ pub const fn place<T: Item>(row: usize, column: usize) -> u64 {
     (row * row_elements::<T>() + column) as u64
 }
 
-/// The [`place`] of the first or the last element that has a mark: a bit, those of a row of `columns` next to each other, the first lowest. What a largest element's index is found by:
-/// the maximum first, and then a mark for each element that equals it.
-#[inline(always)]
-#[must_use]
-pub fn place_of_mark<T: Item>(marks: u32, columns: usize, is_last: bool) -> u32 {
-    let number = if is_last {
-        u32::BITS - 1 - u32::leading_zeros(marks)
-    } else {
-        u32::trailing_zeros(marks)
-    };
-    let (row, column) = (number / columns as u32, number % columns as u32);
-    row * row_elements::<T>() as u32 + column
-}
-
 /// Whether a part has so many elements that an exact operator had better fold them as a [`chain`].
 #[must_use]
 pub const fn is_long<T: Item>() -> bool {

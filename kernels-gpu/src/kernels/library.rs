@@ -220,9 +220,9 @@ impl LaunchBounds {
         small_blocks: 1,
         apart: 512,
     };
-    /// The same, where elements lie apart with all the registers that a thread can have in blocks of 256 threads, and 168 in blocks of 128.
+    /// The same, with all the registers that a thread can have where elements lie apart.
     pub const REGS_128_STRIDED_255: Self = Self {
-        apart: 384,
+        apart: 256,
         ..Self::REGS_128
     };
     /// For operators whose states are of many words, a column of them at a time: 12 warps with 168 registers a thread.

@@ -8,7 +8,7 @@ use crate::{
         Monoid,
         extremum::{Key, Order},
     },
-    tree::{Columns, Part, chains, place_of_mark, row_elements},
+    tree::{Columns, Part, chains, row_elements},
 };
 
 /// Elements that a mask has bits for.
@@ -64,8 +64,12 @@ fn find_among<T: Real, P: Part<T>>(near: Near, part: P, first: usize) -> (Key<T>
     if marks == 0 {
         return Monoid::<T>::identity(near);
     }
-    let place = place_of_mark::<T>(marks, columns, near.0.ties == Ties::Last);
-    (key, (first as u32 + place) as i32)
+    let number = match near.0.ties {
+        Ties::First => u32::trailing_zeros(marks),
+        Ties::Last => MOST as u32 - 1 - u32::leading_zeros(marks),
+    } as usize;
+    let index = number / columns * row_elements::<T>() + first + number % columns;
+    (key, index as i32)
 }
 
 /// The highest rank but NaN, the lowest there is if there is no element; and whether there is a NaN.

@@ -12,7 +12,7 @@ use crate::{
             words::{WORDS, word_elements},
         },
     },
-    tree::{ByWords as _, place_of_mark, vector_elements},
+    tree::{ByWords as _, row_elements, vector_elements},
 };
 
 /// Whether an operator [selects](crate::monoids::Algebra::selects) the index of such a largest element, and nothing else.
@@ -82,7 +82,16 @@ impl<M> TwoPasses<M> {
             return Monoid::<T>::identity(self);
         }
         let turned = self.0.by_words().turned_indices();
-        let place = (first + place_of_mark::<T>(matches, vector_elements::<T>(), turned != 0)) ^ turned;
+        let number = if turned == 0 {
+            u32::trailing_zeros(matches)
+        } else {
+            31 - u32::leading_zeros(matches)
+        };
+        let (row, column) = (
+            number / vector_elements::<T>() as u32,
+            number % vector_elements::<T>() as u32,
+        );
+        let place = (first + row * row_elements::<T>() as u32 + column) ^ turned;
         u64::from(key::<T>(largest)) << 32 | u64::from(!place)
     }
 

@@ -25,6 +25,7 @@ const STAGES: [(&str, &[&str]); 8] = [
         &[
             "/stages/reduce/thread",
             "/stages/reduce/packed",
+            "/stages/reduce/prefilter",
             "/stages/reduce/rows",
             "/stages/reduce/two_passes",
             "/stages/reduce/apart",

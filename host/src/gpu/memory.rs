@@ -127,8 +127,8 @@ impl Workspace {
         Ok(Self { words, zeros: tickets })
     }
 
-    /// Its address, for a launch that needs so many words and so many of them as tickets. Where an earlier launch had others there, they are zeroed on the stream. The context is
-    /// current.
+    /// Its address, for a launch that needs so many words and so many of them as tickets. Where an earlier launch had others there, they are zeroed on the stream. A
+    /// launch that needs no words leaves tickets as they are. The context is current.
     ///
     /// # Safety
     ///
@@ -147,7 +147,9 @@ impl Workspace {
                 sys::cuMemsetD32Async(address, 0, tickets, stream.cast())
             })?;
         }
-        self.zeros = tickets;
+        if words > 0 {
+            self.zeros = tickets;
+        }
         Ok(address)
     }
 }

@@ -387,7 +387,7 @@ impl<'a, Op: Operation<Known: Send> + Sync> Job<'a, Op> {
         if let Wanted::Gpu(_) = common.device {
             return Err(in_file(
                 array,
-                "GPUs have no row operations of float64: --device cpu has norms",
+                "the command maps float64 on the CPU alone: --device cpu has norms",
             ));
         }
         if common.dtype_out.is_some() {

@@ -2,12 +2,13 @@
 
 use warpfold_kernels::{
     element::{Element, Item},
+    kernels::Launch,
     monoids::Count,
     simt::Simt,
     stages::{
         load::{
             extents::Extents,
-            source::{At, Source},
+            source::{At, Source, load_item},
         },
         reduce::warp,
     },
@@ -68,24 +69,74 @@ impl Order {
     }
 }
 
-/// What a launch passes.
-#[derive(Clone, Copy)]
-pub struct Arguments<T: Source> {
-    /// The elements. Of segments `len` is that of all together, and the layout the numbers: each one's first element and that of all,
-    /// `count + 1`, then as many of slots: each one's first, and that of all.
-    pub extents: Extents<T>,
-    /// How they are shared out.
+/// What is passed beside extents, table and answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// How elements are shared out.
     pub order: Order,
     /// What makes two the same.
     pub equality: Equality,
-    /// The slots, empty: of each extent as many as `slots`, and one.
-    pub table: *mut u32,
     /// Slots of an extent, beside that of the key 0; segments have each their own number.
     pub slots: u64,
-    /// An answer for each extent, 0 before.
-    pub answers: *mut u64,
     /// Rows of a warp's chunk: of 32 elements, or of as many extents' elements.
     pub rows: u32,
+}
+
+impl Params {
+    /// A launch with these: its slots are the table's, its answers a u64 for each extent. Of segments the length is that of all together, and the layout the numbers: each one's first element and
+    /// that of all, as many as there are and one; then as many of slots: each one's first, and that of all.
+    #[must_use]
+    pub fn passed(self, launch: Launch) -> Launch {
+        let (kind, highest) = self.equality.params();
+        Launch {
+            flags: self.order as u64 | u64::from(kind) << 8,
+            number: highest,
+            tiles: self.slots,
+            steps: self.rows.into(),
+            ..launch
+        }
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn of(launch: &Launch) -> Self {
+        let flags = launch.flags as u32;
+        Self {
+            order: Order::of_params(flags & 0xff),
+            equality: Equality::of_params(flags >> 8, launch.number),
+            slots: launch.tiles,
+            rows: launch.steps as u32,
+        }
+    }
+}
+
+/// A launch, as a kernel takes it.
+#[derive(Clone, Copy)]
+pub struct Arguments<T: Source> {
+    extents: Extents<T>,
+    params: Params,
+    table: *mut u32,
+    answers: *mut u64,
+}
+
+impl<T: Source> Arguments<T> {
+    /// Of a launch that [passes](Params::passed) what a kernel is to know. Whoever has it may read and write what it says is there.
+    ///
+    /// # Safety
+    ///
+    /// The extents are as [`Extents::new`] has them; the table has the slots that are passed, all of them empty, and more of an
+    /// extent's than it has distinct elements; the answers are valid, and 0. Nothing else touches table and answers during the launch. All
+    /// threads of the grid run one kernel.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub unsafe fn new(launch: &Launch) -> Self {
+        Self {
+            // SAFETY: the caller's word.
+            extents: unsafe { Extents::new(launch.arrays, launch.len, launch.count, launch.layout) },
+            params: Params::of(launch),
+            table: launch.slots,
+            answers: launch.answer.cast(),
+        }
+    }
 }
 
 /// Chunks of so many rows: each one warp's.
@@ -107,19 +158,14 @@ pub const fn chunks(order: Order, len: u64, count: u64, rows: u32) -> u64 {
 /// ```
 ///
 /// Any number of blocks of any number of warps; none of them changes the answer.
-///
-/// # Safety
-///
-/// As [`count_extents`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
-    // SAFETY: passed on to the caller.
-    let counter = unsafe { Counter::new(simt, arguments) };
+pub fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
+    let counter = Counter { simt, arguments };
     let near = NearCache::empty(simt);
     let threads = u64::from(simt.blocks()) * u64::from(simt.threads());
     let mut place = u64::from(simt.block()) * u64::from(simt.threads()) + u64::from(simt.thread());
-    let len = arguments.extents.len;
-    let region = counter.region(0, arguments.slots);
+    let len = arguments.extents.len();
+    let region = counter.region(0, arguments.params.slots);
     let (mut counted, mut has_zero) = (0_u64, false);
     while place < len {
         let read = |i: u32| counter.element_of_run(place + u64::from(i) * threads);
@@ -157,20 +203,13 @@ pub unsafe fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
 /// ```
 ///
 /// Any number of blocks of any number of warps; none of them changes an answer.
-///
-/// # Safety
-///
-/// `extents` are valid and unwritten for the whole launch; the table has the slots that are passed, all of them empty, and more of an
-/// extent's than it has distinct elements; the answers are valid, and 0. Nothing else touches table and answers during the launch. All
-/// threads of the grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn count_extents<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
-    // SAFETY: passed on to the caller.
-    let counter = unsafe { Counter::new(simt, arguments) };
-    let Arguments { order, rows, .. } = arguments;
+pub fn count_extents<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
+    let counter = Counter { simt, arguments };
+    let Params { order, rows, .. } = arguments.params;
     let warps = u64::from(simt.blocks()) * u64::from(simt.warps());
     let mut chunk = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
-    let chunks = chunks(order, arguments.extents.len, arguments.extents.count, rows);
+    let chunks = chunks(order, arguments.extents.len(), arguments.extents.count(), rows);
     let mut here = counter.nowhere();
     let mut counted = 0;
     while chunk < chunks {
@@ -232,17 +271,18 @@ impl<T: Width> Arguments<T> {
     /// An element's key, and the hash of that.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn key(&self, bits: u64) -> (T::Slot, u64) {
-        let key = self.equality.key(bits, 8 * T::BYTES as u32);
+        let key = self.params.equality.key(bits, 8 * T::BYTES as u32);
         (T::Slot::of_key(key), hash(key))
     }
 
     /// This lane's part of a chunk.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn walk<S: Simt>(&self, simt: S, chunk: u64) -> Walk {
-        let rows = u64::from(self.rows);
+        let Params { order, rows, .. } = self.params;
+        let rows = u64::from(rows);
         let lane = u64::from(simt.lane());
-        let Extents { len, count, .. } = self.extents;
-        if self.order == Order::Across {
+        let (len, count) = (self.extents.len(), self.extents.count());
+        if order == Order::Across {
             let groups = count.div_ceil(LANES.into()).max(1);
             let extent = chunk % groups * u64::from(LANES) + lane;
             let next = chunk / groups * rows;
@@ -254,11 +294,7 @@ impl<T: Width> Arguments<T> {
                 extent,
             };
         }
-        let all = if self.order == Order::Segments {
-            len
-        } else {
-            len * count
-        };
+        let all = if order == Order::Segments { len } else { len * count };
         let first = chunk * u64::from(LANES) * rows;
         Walk {
             next: first + lane,
@@ -269,7 +305,7 @@ impl<T: Width> Arguments<T> {
     }
 }
 
-/// What a lane does with the memory of a launch.
+/// What a lane does with the memory of a launch, whose word it has.
 #[derive(Clone, Copy)]
 struct Counter<S, T: Source> {
     simt: S,
@@ -277,23 +313,13 @@ struct Counter<S, T: Source> {
 }
 
 impl<S: Simt, T: Width> Counter<S, T> {
-    /// Of a launch whose memory the caller vouches for, here once for all that is done with it.
-    ///
-    /// # Safety
-    ///
-    /// As [`count_extents`].
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn new(simt: S, arguments: Arguments<T>) -> Self {
-        Self { simt, arguments }
-    }
-
     fn nowhere(self) -> Here<T, T::Slot> {
         Here {
             number: 0,
             first: 0,
             end: 0,
-            start: self.arguments.extents.start,
-            region: self.region(0, self.arguments.slots),
+            start: self.arguments.extents.start(),
+            region: self.region(0, self.arguments.params.slots),
             has_zero: false,
         }
     }
@@ -302,7 +328,7 @@ impl<S: Simt, T: Width> Counter<S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn region(self, first: u64, slots: u64) -> Region<T::Slot> {
         let table = self.arguments.table.cast::<T::Slot>();
-        // SAFETY: the slots that are passed are the table's, which who made the counter vouches for.
+        // SAFETY: the slots that are passed are the table's, as the launch has it.
         unsafe { Region::new(table.wrapping_add(first as usize), slots) }
     }
 
@@ -310,29 +336,22 @@ impl<S: Simt, T: Width> Counter<S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn add(self, number: u64, counted: u64) {
         let answer = self.arguments.answers.wrapping_add(number as usize);
-        // SAFETY: each extent has an answer, by the word of who made the counter.
+        // SAFETY: each extent has an answer, as the launch has it.
         unsafe { self.simt.atomic_add_u64(answer, counted) }
     }
 
     /// The element of the only extent at a place; 0 past its end.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn element_of_run(self, place: u64) -> u64 {
-        let Extents { start, len, .. } = self.arguments.extents;
-        let from = T::further(start, T::each(|_| place as isize));
-        if place >= len {
-            return 0;
-        }
-        // SAFETY: there is such an element, by the word of who made the counter.
-        bits(unsafe { T::read_item(self.simt, from) })
+        self.arguments.extents.whole().get(self.simt, place).map_or(0, bits)
     }
 
     /// The extent of a lane's next element.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn find(self, walk: Walk) -> Here<T, T::Slot> {
-        let Arguments {
-            extents, order, slots, ..
-        } = self.arguments;
-        let len = extents.len.max(1);
+        let Arguments { extents, params, .. } = self.arguments;
+        let Params { order, slots, .. } = params;
+        let len = extents.len().max(1);
         let (number, first, end) = match order {
             Order::Whole | Order::Along => {
                 let number = walk.next / len;
@@ -341,7 +360,7 @@ impl<S: Simt, T: Width> Counter<S, T> {
             Order::Across => (walk.extent, 0, u64::MAX),
             Order::Segments => {
                 // The last that begins at the element or before it, which is not empty. It is one of low..high.
-                let (mut low, mut high) = (0, extents.count);
+                let (mut low, mut high) = (0, extents.count());
                 while high - low > 1 {
                     let middle = low + (high - low) / 2;
                     if self.number(middle) <= walk.next {
@@ -354,15 +373,13 @@ impl<S: Simt, T: Width> Counter<S, T> {
             }
         };
         let (start, slot, slots) = if order == Order::Segments {
-            let at = extents.count + 1 + number;
+            let at = extents.count() + 1 + number;
             let slot = self.number(at);
-            let start = T::further(extents.start, T::each(|_| first as isize));
+            let start = T::further(extents.start(), T::each(|_| first as isize));
             (start, slot, self.number(at + 1) - slot - 1)
         } else {
             let slot = number * (slots + 1);
-            // SAFETY: the layout is of these extents, by the word of who made the counter.
-            let start = unsafe { extents.first(self.simt, number) };
-            (start, slot, slots)
+            (extents.first(self.simt, number), slot, slots)
         };
         Here {
             number,
@@ -377,25 +394,22 @@ impl<S: Simt, T: Width> Counter<S, T> {
     /// A number of segments, of which there are two for each and two more.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn number(self, at: u64) -> u64 {
-        let from = self.arguments.extents.layout.wrapping_add(at as usize).cast::<u32>();
-        // SAFETY: of segments the layout is as many numbers, by the word of who made the counter.
+        let from = self.arguments.extents.layout().wrapping_add(at as usize).cast::<u32>();
+        // SAFETY: of segments the layout is as many numbers, as the launch has it.
         unsafe { u64::from(self.simt.load(from)) | u64::from(self.simt.load(from.wrapping_add(1))) << 32 }
     }
 
     /// The element of an extent by its number there.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn element(self, here: &Here<T, T::Slot>, number: u64) -> u64 {
-        let Arguments { extents, order, .. } = self.arguments;
-        let by = if order == Order::Segments {
+        let Arguments { extents, params, .. } = self.arguments;
+        let by = if params.order == Order::Segments {
             T::each(|_| number as i64)
-        } else if extents.layout.is_null() {
-            T::map(extents.step, |step| number as i64 * step)
         } else {
-            // SAFETY: the layout is of these extents, by the word of who made the counter.
-            unsafe { extents.within(self.simt, number) }
+            extents.within(self.simt, number)
         };
         let from = T::further(here.start, T::map(by, |by| by as isize));
-        // SAFETY: a walk goes over the elements that there are, by the word of who made the counter.
-        bits(unsafe { T::read_item(self.simt, from) })
+        // SAFETY: a walk goes over the elements that there are, as the launch has it.
+        bits(unsafe { load_item::<S, T>(self.simt, from) })
     }
 }

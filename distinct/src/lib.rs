@@ -16,7 +16,7 @@ pub mod equality;
 mod points;
 pub mod table;
 
-pub use count::{AHEAD, Arguments, Order, Width, chunks, count_extents, count_whole};
+pub use count::{AHEAD, Arguments, Order, Params, Width, chunks, count_extents, count_whole};
 pub use points::{ENTRIES, EntryPoint, find};
 
 use warpfold_kernels::kernels::Library;

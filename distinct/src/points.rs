@@ -2,15 +2,12 @@
 
 use warpfold_kernels::{
     element::Type,
-    kernels::{Facts, Note},
+    kernels::{Facts, Launch, Note},
 };
 #[cfg(target_arch = "nvptx64")]
 use {
-    crate::{
-        count::{Arguments, count_extents, count_whole},
-        equality::Equality,
-    },
-    warpfold_kernels::stages::load::{around::Around, extents::Extents},
+    crate::count::{Arguments, count_extents, count_whole},
+    warpfold_kernels::simt::nvptx::Nvptx,
 };
 
 use crate::{
@@ -29,8 +26,8 @@ const EXTENTS_BLOCKS: u32 = 3;
 /// 32-bit words of an answer.
 const ANSWER_WORDS: u32 = 2;
 
-/// Bytes of what a launch passes: ten parameters of 8, three of 4.
-const PARAMETER_BYTES: u32 = 10 * 8 + 3 * 4;
+/// Bytes of what a launch passes.
+const PARAMETER_BYTES: u32 = size_of::<Launch>() as u32;
 
 /// What the host and the build know of an entry point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,42 +112,10 @@ macro_rules! points {
                     ///
                     /// As the kernel's.
                     #[unsafe(export_name = $name)]
-                    pub unsafe fn entry(
-                        start: *const $element,
-                        len: u64,
-                        count: u64,
-                        stride: i64,
-                        step: i64,
-                        layout: *const u64,
-                        order: u32,
-                        kind: u32,
-                        highest: u64,
-                        table: *mut u32,
-                        slots: u64,
-                        answers: *mut u64,
-                        rows: u32,
-                    ) {
-                        let extents = Extents::<$element> {
-                            start,
-                            len,
-                            count,
-                            stride,
-                            step,
-                            layout,
-                            // Elements are read one by one.
-                            around: Around(0, 0),
-                        };
-                        let arguments = Arguments {
-                            extents,
-                            order: Order::of_params(order),
-                            equality: Equality::of_params(kind, highest),
-                            table,
-                            slots,
-                            answers,
-                            rows,
-                        };
-                        // SAFETY: passed on to the launcher.
-                        unsafe { $kernel(warpfold_kernels::simt::nvptx::Nvptx, arguments) }
+                    pub unsafe fn entry(launch: Launch) {
+                        // SAFETY: the launcher's word.
+                        let arguments: Arguments<$element> = unsafe { Arguments::new(&launch) };
+                        $kernel(Nvptx, arguments)
                     }
                 }
 

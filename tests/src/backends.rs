@@ -11,13 +11,9 @@ use warpfold::{
 use warpfold_emulator::{Lane, Launch, Memory, launch};
 use warpfold_kernels::{
     element::Element,
-    kernels::{Arguments, Kernel, Output, run, segments, whole},
+    kernels::{self, Arguments, Array, Kernel, run, segments, whole},
     monoids::{Monoid, Words},
-    stages::{
-        load::{around::Around, extents::Extents},
-        reduce::grid::Meeting,
-        strategy::Strategy,
-    },
+    stages::{load::around::Around, strategy::Strategy},
     tree::vector_elements,
 };
 
@@ -119,31 +115,28 @@ pub fn emulator<T: Element, R: Reduction<T>>(
     let monoid = op.monoid();
     // Not any of `kernels::run`, which would all be compiled for each operator.
     let (answers, states) = emulate::<T, R::Monoid>(values, plan, misalign, seed, Of::Whole, |lane, arguments| {
-        // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
-        unsafe {
-            match plan.entry.kernel {
-                Kernel::All => {
-                    whole::reduce_all(
-                        lane,
-                        monoid,
-                        arguments.extents,
-                        arguments.steps,
-                        arguments.meeting,
-                        arguments.output,
-                    );
-                }
-                Kernel::Small => {
-                    whole::reduce_small(
-                        lane,
-                        monoid,
-                        arguments.extents.whole(),
-                        arguments.meeting,
-                        arguments.output,
-                    );
-                }
-                Kernel::Rows | Kernel::Strided | Kernel::Segments | Kernel::Row(_) | Kernel::Own => {
-                    panic!("{plan} is of no whole array")
-                }
+        match plan.entry.kernel {
+            Kernel::All => {
+                whole::reduce_all(
+                    lane,
+                    monoid,
+                    arguments.extents,
+                    arguments.steps,
+                    arguments.meeting,
+                    arguments.output,
+                );
+            }
+            Kernel::Small => {
+                whole::reduce_small(
+                    lane,
+                    monoid,
+                    arguments.extents.whole(),
+                    arguments.meeting,
+                    arguments.output,
+                );
+            }
+            Kernel::Rows | Kernel::Strided | Kernel::Segments | Kernel::Row(_) | Kernel::Own => {
+                panic!("{plan} is of no whole array")
             }
         }
     });
@@ -167,8 +160,7 @@ pub fn emulator_along<T: Element, M: Monoid<T>>(
     seed: u64,
 ) -> (Vec<M::Answer>, Vec<M::State>) {
     emulate::<T, M>(values, plan, misalign, seed, Of::Extents(extents), |lane, arguments| {
-        // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
-        unsafe { run(lane, op, plan.entry.kernel, arguments) }
+        run(lane, op, plan.entry.kernel, arguments)
     })
 }
 
@@ -193,8 +185,7 @@ pub fn emulator_segments<T: Element, M: Monoid<T>>(
     let misalign = seed as usize % vector_elements::<T>();
     emulate::<T, M>(values, plan, misalign, seed, of, |lane, arguments| {
         let (extents, leaves) = (arguments.extents.segments(), arguments.steps);
-        // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
-        unsafe { segments::reduce_segments(lane, op, extents, leaves, arguments.meeting, arguments.output) }
+        segments::reduce_segments(lane, op, extents, leaves, arguments.meeting, arguments.output)
     })
 }
 
@@ -237,30 +228,30 @@ fn emulate<T: Element, M: Monoid<T>>(
     let answer = memory.packed("answer", count * M::Answer::COUNT, M::Answer::UNIT);
     let state = memory.words("state", count * M::State::COUNT);
 
-    let around = Around(start.addr(), start.addr() + size_of_val(values));
-    let one = Extents {
-        count: plan.count,
-        around,
-        ..Extents::one(start, plan.len)
+    let mut array = Array {
+        start: start.cast(),
+        stride: 0,
+        step: 1,
+        around: Around(start.addr(), start.addr() + size_of_val(values)),
     };
-    let extents = match of {
-        Of::Whole => one,
-        Of::Extents(along) => Extents {
-            start: start.wrapping_add(along.offset as usize),
-            stride: along.stride(),
-            step: along.stride_within(),
-            layout: if along.has_several() {
-                memory.input("layout", &along.dimensions(), 0)
-            } else {
-                std::ptr::null()
-            },
-            ..one
-        },
-        Of::Segments(segments) => Extents {
-            step: 0,
-            layout: memory.input("offsets", segments.offsets(), 0),
-            ..one
-        },
+    let mut layout = std::ptr::null();
+    match of {
+        Of::Whole => {}
+        Of::Extents(along) => {
+            array = Array {
+                start: start.wrapping_add(along.offset as usize).cast(),
+                stride: along.stride(),
+                step: along.stride_within(),
+                ..array
+            };
+            if along.has_several() {
+                layout = memory.input("layout", &along.dimensions(), 0);
+            }
+        }
+        Of::Segments(segments) => {
+            array.step = 0;
+            layout = memory.input("offsets", segments.offsets(), 0);
+        }
         Of::Apart(segments) => {
             let copy = |i: usize| {
                 let Range { start, end } = segments.get(i);
@@ -270,29 +261,28 @@ fn emulate<T: Element, M: Monoid<T>>(
                     .addr() as u64
             };
             let addresses: Vec<u64> = (0..segments.count()).map(copy).collect();
-            Extents {
-                step: 1,
-                layout: memory.input("offsets and addresses", &[segments.offsets(), &addresses].concat(), 0),
-                ..one
-            }
+            let numbers = [segments.offsets(), &addresses].concat();
+            layout = memory.input("offsets and addresses", &numbers, 0);
         }
+    }
+    let passed = kernels::Launch {
+        arrays: [array, Array::NONE],
+        len: plan.len,
+        count: plan.count,
+        layout,
+        slots: slots.start(),
+        tiles: plan.tiles,
+        tickets: tickets.start(),
+        answer: answer.start().cast(),
+        state: state.start(),
+        blocks: plan.blocks_that_meet().into(),
+        steps: plan.steps().into(),
+        answers: plan.team.answers.into(),
+        warps: plan.team.warps.into(),
+        ..kernels::Launch::NOTHING
     };
-    let arguments = Arguments {
-        extents,
-        meeting: Meeting {
-            slots: slots.start(),
-            tiles: plan.tiles,
-            tickets: tickets.start(),
-            blocks: plan.blocks_that_meet(),
-        },
-        output: Output {
-            answer: answer.start().cast(),
-            state: state.start(),
-        },
-        steps: plan.steps(),
-        answers: plan.team.answers,
-        warps: plan.team.warps,
-    };
+    // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
+    let arguments: Arguments<T> = unsafe { passed.arguments() };
     let mut config = Launch::new(plan.shape.blocks, plan.threads(), seed).cluster(plan.cluster);
     if seed.is_multiple_of(4) {
         // A grid that does not fit on the device at once.

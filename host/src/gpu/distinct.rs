@@ -1,6 +1,6 @@
 //! Numbers of distinct elements.
 
-use std::{ffi::c_void, marker::PhantomData, ptr};
+use std::marker::PhantomData;
 
 use bytemuck::NoUninit;
 use cust::{
@@ -8,15 +8,18 @@ use cust::{
     stream::Stream,
     sys::CUstream,
 };
-use warpfold_distinct::{LIBRARY, equality::Equality};
+use warpfold_distinct::{LIBRARY, Params, equality::Equality};
 use warpfold_driver::sys;
-use warpfold_kernels::element::Element;
+use warpfold_kernels::{
+    element::Element,
+    kernels::{self, Array},
+};
 
 use super::{
     Gpu, Workspace,
     answers::upload,
     context::Bound,
-    launch::{self, Function, Spot},
+    launch::{self, Function, Spot, array_of, device},
     memory::DeviceMemory,
     status::{self, Status as _, check},
 };
@@ -175,30 +178,24 @@ impl<T: Element> PreparedDistinct<T> {
             return Ok(());
         }
         clear(table, words)?;
-        let start = input + self.spot.first * T::TYPE.bytes() as u64;
-        let layout = self.layout.as_ref().map_or(0, DeviceMemory::address);
-        let (kind, highest) = Equality::of(T::TYPE).params();
-        let order = plan.order as u32;
-        // In the order of the entries' parameters.
-        let arguments: [*const c_void; 13] = [
-            ptr::from_ref(&start).cast(),
-            ptr::from_ref(&plan.len).cast(),
-            ptr::from_ref(&plan.count).cast(),
-            ptr::from_ref(&self.spot.stride).cast(),
-            ptr::from_ref(&self.spot.step).cast(),
-            ptr::from_ref(&layout).cast(),
-            ptr::from_ref(&order).cast(),
-            ptr::from_ref(&kind).cast(),
-            ptr::from_ref(&highest).cast(),
-            ptr::from_ref(&table).cast(),
-            ptr::from_ref(&plan.slots).cast(),
-            ptr::from_ref(&answers).cast(),
-            ptr::from_ref(&plan.rows).cast(),
-        ];
-        let mut arguments = arguments.map(<*const c_void>::cast_mut);
+        let params = Params {
+            order: plan.order,
+            equality: Equality::of(T::TYPE),
+            slots: plan.slots,
+            rows: plan.rows,
+        };
+        let passed = params.passed(kernels::Launch {
+            arrays: [array_of(self.spot, input, T::TYPE.bytes()), Array::NONE],
+            len: plan.len,
+            count: plan.count,
+            layout: device(self.layout.as_ref().map_or(0, DeviceMemory::address)),
+            slots: device(table),
+            answer: device(answers),
+            ..kernels::Launch::NOTHING
+        });
         let shape = [plan.blocks, plan.threads(), 1];
-        // SAFETY: the arguments match the entry's parameters; that what they point to is valid is the caller's word.
-        unsafe { launch::launch_kernel(self.function, shape, stream, &mut arguments) }
+        // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
+        unsafe { launch::launch_passing(self.function, shape, stream, passed) }
     }
 
     /// Launches on the blocking calls' own stream, waits, and brings back the answers.

@@ -2,25 +2,25 @@
 //! themselves, and no lane needs another's until a block's states are combined.
 
 use crate::{
-    element::{Element, Item},
+    element::Item,
     monoids::{Monoid, Words},
     simt::Simt,
     stages::{
+        StateArray,
         each::each,
         emit::{Output, finish},
         load::{
+            columns::Column,
             extents::Extents,
-            source::{At, Source},
-            words::{Vectors, WORDS, load_element},
+            source::Source,
+            words::{Vectors, WORDS},
         },
-        load_state, narrow,
         reduce::{
             grid::{self, Meeting},
             packed::{Packed, is_of_words},
             team::Team,
             thread::{eight, fold_eight},
         },
-        store_state,
         strategy::COLUMN_LEVELS,
     },
     tree::{ColumnFold as _, LANES, Place, ROWS, leaf_elements, pending::Pending, row_elements, vector_elements},
@@ -64,12 +64,8 @@ const fn rounds<T: Item>() -> u32 {
 ///
 /// The blocks of one set of answers come after one another, a block for each of the `meeting.tiles` tiles. If fewer, `meeting.blocks`, draw a ticket, it is
 /// one for each cluster and share of the answers: a block combines its cluster's states of such a share first.
-///
-/// # Safety
-///
-/// As [`reduce_strided`](super::strided::reduce_strided); `team.answers` are those of one vector for each of some lanes. Tiles are clusters of [`CLUSTER`], or none is.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(
+pub fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     extents: Extents<T>,
@@ -77,9 +73,8 @@ pub unsafe fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(
     meeting: Meeting,
     output: Output,
 ) {
-    let mut block = Block::new::<S, T>(simt, team, meeting.tiles);
-    // SAFETY: passed on to the caller.
-    let mut states = unsafe { fold_lane(simt, op, extents, team.steps, block) };
+    let mut block = Block::new::<S, T>(simt, team, meeting.tiles());
+    let mut states = fold_lane(simt, op, extents, team.steps, block);
     let mut share = Share::of(simt, block.of_round());
     let (mut rounds, mut first, mut ticket) = (const { rounds::<T>() }, 0, block.set);
     let mut totals = [op.identity(); 2];
@@ -92,22 +87,20 @@ pub unsafe fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(
     if rounds == 1 {
         totals = [totals[1], totals[0]];
     }
-    if S::HAS_CLUSTERS && meeting.blocks < block.tiles {
+    if S::HAS_CLUSTERS && meeting.blocks() < block.tiles {
         let rank = block.tile % CLUSTER;
         let of_cluster = Share::of(simt, block.answers / CLUSTER);
         totals[0] = combine_cluster(simt, op, [share, of_cluster], rank, rounds, totals);
         (rounds, first) = (1, rank * of_cluster.answers);
         (share, ticket) = (of_cluster, block.set * CLUSTER + rank);
-        (block.tile, block.tiles) = (block.tile / CLUSTER, meeting.blocks);
+        (block.tile, block.tiles) = (block.tile / CLUSTER, meeting.blocks());
     }
     let answer = |round: u32| first + round * share.answers + share.answer;
     if block.tiles > 1 {
         each!(i < 2 => if share.part == 0 && (i as u32) < rounds {
-            // SAFETY: passed on to the caller; each slot has one such thread.
-            unsafe { store_state(simt, meeting.slots, block.slot(answer(i as u32), block.tile), totals[i]) };
+            meeting.slots().store(simt, block.slot(answer(i as u32), block.tile), totals[i]);
         });
-        // SAFETY: passed on to the caller.
-        if !unsafe { grid::arrives_last_of(simt, meeting, ticket, block.tiles) } {
+        if !grid::arrives_last_of(simt, meeting, ticket, block.tiles) {
             return;
         }
     }
@@ -115,13 +108,11 @@ pub unsafe fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(
     while round < rounds {
         let mut total = totals[0];
         if block.tiles > 1 {
-            // SAFETY: passed on to the caller; the writers synchronised with this block.
-            total = unsafe { fold_slots(simt, op, block, share, answer(round), meeting.slots) };
+            total = fold_slots(simt, op, block, share, answer(round), meeting.slots());
         }
         let number = block.number::<T>(answer(round));
-        if share.part == 0 && number < extents.count {
-            // SAFETY: passed on to the caller; each answer has one such thread.
-            unsafe { finish(simt, op, extents.len, total, output, number) };
+        if share.part == 0 && number < extents.count() {
+            finish(simt, op, extents.len(), total, output, number);
         }
         totals[0] = totals[1];
         round = simt.opaque(round + 1);
@@ -167,12 +158,8 @@ fn turned<State: Copy>(states: States<State>) -> States<State> {
 }
 
 /// Folds the columns of the tree that are this lane's, of each answer of its vector.
-///
-/// # Safety
-///
-/// As [`reduce_columns`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
+fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     extents: Extents<T>,
@@ -188,16 +175,7 @@ unsafe fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
     let mut first = column / width * leaf_elements::<T>() as u64 + column % width;
     let vector = u64::from(block.set * block.lanes + (simt.lane() & (block.lanes - 1)));
     let answer = vector * vector_elements::<T>() as u64;
-    let count = if answer < extents.count { extents.len } else { 0 };
-    let mut column = Column {
-        start: T::further(
-            extents.start,
-            T::map(extents.step, |step| (first as i64 * step) as isize + answer as isize),
-        ),
-        step: extents.step,
-        present: narrow(simt, u64::saturating_sub(count, first)),
-        is_aligned: extents.whole().is_aligned(),
-    };
+    let mut column = Column::of(simt, extents, answer, first);
     let mut states = [op.identity(); MOST];
     let mut waiting = [states; COLUMN_LEVELS as usize];
     // Of a maximum by words, in the place of states.
@@ -208,10 +186,9 @@ unsafe fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
     loop {
         // Each is asked for before the one ahead of it is folded; behind the last there is none.
         if step == steps {
-            column.present = 0;
+            column = column.absent();
         }
-        // SAFETY: passed on to the caller.
-        let next = unsafe { column.read(simt, op) };
+        let next = column.read(simt, op);
         if step > 0 && const { is_of_words::<T, M>() } {
             let of_column = Packed(op).vector(T::of(words, 0));
             each!(i < WORDS, 4 => largest[i] = Packed(op).combine(largest[i], of_column[i]));
@@ -240,7 +217,7 @@ unsafe fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
             }
             return states;
         }
-        (words, present) = (next, column.present);
+        (words, present) = (next, column.present());
         column = column.next();
         step = simt.opaque(step + 1);
     }
@@ -261,100 +238,6 @@ fn fold<T: Source, M: Monoid<T>>(op: M, words: T::Each<Vectors<ROWS>>, present: 
         states[i] = op.column_fold().fold_column(places, first, width.into());
     });
     states
-}
-
-/// A column of the tree, of each answer of a vector.
-#[derive(Clone, Copy)]
-struct Column<T: Source> {
-    /// The first element of the first answer.
-    start: At<T>,
-    /// From an element to the next of the same answer, in elements.
-    step: T::Each<i64>,
-    /// Elements from there on.
-    present: u32,
-    is_aligned: bool,
-}
-
-impl<T: Source> Column<T> {
-    /// The vectors of its rows, fillers where there is none.
-    ///
-    /// # Safety
-    ///
-    /// As [`reduce_columns`].
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read<S: Simt, M: Monoid<T>>(self, simt: S, op: M) -> T::Each<Vectors<ROWS>> {
-        let fillers = T::fillers(op.filler());
-        T::each(|array| {
-            let filler = T::of(fillers, array).unwrap_or([0; WORDS]);
-            // SAFETY: passed on to the caller.
-            unsafe { self.read_array(simt, array, filler) }
-        })
-    }
-
-    /// Those of an array.
-    ///
-    /// # Safety
-    ///
-    /// As [`reduce_columns`].
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read_array<S: Simt>(self, simt: S, array: usize, filler: [u32; WORDS]) -> Vectors<ROWS> {
-        let width = const { row_elements::<T>() };
-        let start = T::of(self.start, array);
-        let pitch = T::of(self.step, array) as isize * width as isize;
-        let mut words = [filler; ROWS];
-        if self.is_aligned {
-            each!(row < ROWS => {
-                let is_there = (row as u32 * width as u32) < self.present;
-                let from = start.wrapping_offset(row as isize * pitch).cast();
-                // SAFETY: passed on to the caller.
-                words[row] = unsafe { simt.load_input_vector_if(is_there, from, filler) };
-            });
-            return words;
-        }
-        // In a loop, for it is seldom run: each in turn is put behind the others.
-        let (mut row, mut from) = (simt.opaque(0), start);
-        while row < ROWS as u32 {
-            let mut vector = filler;
-            if row * (width as u32) < self.present {
-                // SAFETY: passed on to the caller.
-                vector = unsafe { elements(simt, from) };
-            }
-            each!(row < ROWS => words[row] = if row + 1 < ROWS { words[(row + 1) % ROWS] } else { vector });
-            from = from.wrapping_offset(pitch);
-            row = simt.opaque(row + 1);
-        }
-        words
-    }
-
-    /// The column behind it.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn next(self) -> Self {
-        Self {
-            start: T::further(self.start, T::map(self.step, |step| step as isize)),
-            present: u32::saturating_sub(self.present, 1),
-            ..self
-        }
-    }
-}
-
-/// A vector of elements that are not aligned as one.
-///
-/// # Safety
-///
-/// They are there, and unwritten.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn elements<S: Simt, T: Element>(simt: S, from: *const T) -> [u32; WORDS] {
-    let mut words = [0; WORDS];
-    each!(i < MOST => if i < vector_elements::<T>() {
-        // SAFETY: passed on to the caller.
-        let bits = unsafe { load_element(simt, from.wrapping_add(i)) };
-        let byte = i * T::BYTES;
-        words[byte / 4 % WORDS] |= (bits as u32) << (8 * (byte % 4));
-        if T::BYTES == 8 {
-            words[(byte / 4 + 1) % WORDS] = (bits >> 32) as u32;
-        }
-    });
-    words
 }
 
 /// Combines the states of a block's lanes, of the first [`AT_ONCE`] answers of each: neighbours first.
@@ -409,18 +292,14 @@ fn combine_parts<S: Simt, T, M: Monoid<T>>(simt: S, op: M, share: Share, mut tot
 /// Folds the slots of an answer's tiles, neighbours first; its number in the set is `answer`.
 ///
 /// Called by, Valid in, Scratch: as [`combine_parts`]
-///
-/// # Safety
-///
-/// They are valid, and synchronised with.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(
+fn fold_slots<S: Simt, T, M: Monoid<T>>(
     simt: S,
     op: M,
     block: Block,
     share: Share,
     answer: u32,
-    slots: *const u32,
+    slots: StateArray,
 ) -> M::State {
     // As many as are asked for at once, if all threads are not needed: what fewer have takes fewer turns to combine.
     let least = u32::next_power_of_two((block.tiles - 1) / SLOTS_AT_ONCE + 1);
@@ -433,14 +312,13 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(
     let mut left = u32::min(u32::saturating_sub(block.tiles, first), each);
     // Each call's own number to a compiler: it would keep the addresses of all slots from round to round.
     let answers = simt.opaque(block.answers);
-    let mut from = slots.wrapping_add(block.slot(answer, first) as usize);
+    let mut from = slots.from::<M::State>(block.slot(answer, first));
     let mut pending = Pending::<_, SLOT_LEVELS>::nothing(op);
     let mut group = simt.opaque(0);
     while left > 0 {
         let state = |i: u32| {
             let state: M::State = if i < left {
-                // SAFETY: passed on to the caller: it is there.
-                unsafe { load_state(simt, from, u64::from(i * answers)) }
+                from.load(simt, u64::from(i * answers))
             } else {
                 op.identity()
             };
@@ -453,7 +331,7 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(
         let two = |a, b| op.combine(fold_eight(op, a), fold_eight(op, b));
         let state = op.combine(two(a, b), two(c, d));
         pending.push(simt, op, group, state);
-        from = from.wrapping_add((SLOTS_AT_ONCE * answers) as usize);
+        from = from.from::<M::State>((SLOTS_AT_ONCE * answers).into());
         left = u32::saturating_sub(left, SLOTS_AT_ONCE);
         group = simt.opaque(group + 1);
     }

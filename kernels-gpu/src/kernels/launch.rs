@@ -1,12 +1,13 @@
 //! What a launch passes to an entry point.
 
+use core::ptr;
+
 use super::OpParams;
 use crate::stages::{
     emit::Output,
     load::{
-        around::Around,
-        extents::Extents,
-        source::{At, Source},
+        extents::{Array, Extents},
+        source::Source,
     },
     reduce::grid::Meeting,
 };
@@ -22,21 +23,21 @@ pub struct Launch {
     pub len: u64,
     /// [`Extents::count`].
     pub count: u64,
-    /// [`Extents::layout`].
+    /// The layout that [`Extents::new`] speaks of.
     pub layout: *const u64,
-    /// [`Meeting::slots`].
+    /// The slots of a [`Meeting`].
     pub slots: *mut u32,
     /// [`Meeting::tiles`].
     pub tiles: u64,
-    /// [`Meeting::tickets`].
+    /// Its tickets.
     pub tickets: *mut u32,
-    /// [`Output::answer`].
+    /// The answers of an [`Output`].
     pub answer: *mut u8,
-    /// [`Output::state`].
+    /// Its states.
     pub state: *mut u32,
     /// [`OpParams::number`].
     pub number: u64,
-    /// [`OpParams::flags`].
+    /// What [`OpParams::flags`] makes of the rest.
     pub flags: u64,
     /// [`Meeting::blocks`].
     pub blocks: u64,
@@ -48,31 +49,26 @@ pub struct Launch {
     pub warps: u64,
 }
 
-/// Where one of the arrays lies, as [`Extents`] have it.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Array {
-    /// The first element of the first extent.
-    pub start: *const u8,
-    /// From the start of an extent to that of the next, in elements.
-    pub stride: i64,
-    /// From an element of an extent to the next, in elements.
-    pub step: i64,
-    /// Memory that may be read.
-    pub around: Around,
-}
-
-impl Array {
-    /// Of no memory.
-    pub const NONE: Self = Self {
-        start: core::ptr::null(),
-        stride: 0,
-        step: 0,
-        around: Around(0, 0),
-    };
-}
-
 impl Launch {
+    /// Of no extents, and no memory.
+    pub const NOTHING: Self = Self {
+        arrays: [Array::NONE; 2],
+        len: 0,
+        count: 0,
+        layout: ptr::null(),
+        slots: ptr::null_mut(),
+        tiles: 0,
+        tickets: ptr::null_mut(),
+        answer: ptr::null_mut(),
+        state: ptr::null_mut(),
+        number: 0,
+        flags: 0,
+        blocks: 1,
+        steps: 1,
+        answers: 1,
+        warps: 1,
+    };
+
     /// What is passed of the operator.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
@@ -80,36 +76,25 @@ impl Launch {
         OpParams::new(self.number, self.flags as u32)
     }
 
-    /// The rest, of a kernel that folds items of `T`.
+    /// The rest, of a kernel that folds items of `T`. Whoever has it may read and write what it says is there.
+    ///
+    /// # Safety
+    ///
+    /// The arrays, the layout and the memory around are as [`Extents::new`] has them; slots and tickets as [`Meeting::new`], and answers and states as [`Output::new`]. All threads
+    /// of the grid run one kernel, in the shape that it was planned for.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
-    pub fn arguments<T: Source>(&self) -> Arguments<T> {
-        let [first, second] = self.arrays;
-        let each = |array: usize| if array == 0 { first } else { second };
-        let start: At<T> = T::each(|array| each(array).start.cast());
-        Arguments {
-            extents: Extents {
-                start,
-                len: self.len,
-                count: self.count,
-                stride: T::each(|array| each(array).stride),
-                step: T::each(|array| each(array).step),
-                layout: self.layout,
-                around: T::each(|array| each(array).around),
-            },
-            meeting: Meeting {
-                slots: self.slots,
-                tiles: self.tiles,
-                tickets: self.tickets,
-                blocks: self.blocks as u32,
-            },
-            output: Output {
-                answer: self.answer,
-                state: self.state,
-            },
-            steps: self.steps as u32,
-            answers: self.answers as u32,
-            warps: self.warps as u32,
+    pub unsafe fn arguments<T: Source>(&self) -> Arguments<T> {
+        // SAFETY: the caller's word.
+        unsafe {
+            Arguments {
+                extents: Extents::new(self.arrays, self.len, self.count, self.layout),
+                meeting: Meeting::new(self.slots, self.tiles, self.tickets, self.blocks as u32),
+                output: Output::new(self.answer, self.state),
+                steps: self.steps as u32,
+                answers: self.answers as u32,
+                warps: self.warps as u32,
+            }
         }
     }
 }

@@ -23,7 +23,8 @@ mod table;
 pub mod whole;
 
 pub use crate::stages::emit::Output;
-pub use launch::{Arguments, Array, Launch};
+pub use crate::stages::load::extents::Array;
+pub use launch::{Arguments, Launch};
 pub use library::{Embedded, Facts, LaunchBounds, Library, Note, Pack, Ptx};
 pub use table::{LIBRARY, PARTS, is_better_on_newer};
 
@@ -164,13 +165,9 @@ impl OpParams {
     }
 }
 
-/// Runs a kernel.
-///
-/// # Safety
-///
-/// As the kernel's own function says.
+/// Runs a kernel, in the shape that its launch was planned for.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kernel, arguments: Arguments<T>) {
+pub fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kernel, arguments: Arguments<T>) {
     let Arguments {
         extents,
         meeting,
@@ -180,16 +177,13 @@ pub unsafe fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kern
         warps,
     } = arguments;
     let team = Team { answers, warps, steps };
-    // SAFETY: passed on to the caller.
-    unsafe {
-        match kernel {
-            Kernel::Row(_) | Kernel::Own => unreachable!("no operator has it"),
-            Kernel::All => whole::reduce_all(simt, op, extents, steps, meeting, output),
-            Kernel::Small => whole::reduce_small(simt, op, extents.whole(), meeting, output),
-            Kernel::Rows => rows::reduce_rows(simt, op, extents, answers, output),
-            Kernel::Strided => strided::reduce_strided(simt, op, extents, team, meeting, output),
-            Kernel::Segments => segments::reduce_segments(simt, op, extents.segments(), steps, meeting, output),
-        }
+    match kernel {
+        Kernel::Row(_) | Kernel::Own => unreachable!("no operator has it"),
+        Kernel::All => whole::reduce_all(simt, op, extents, steps, meeting, output),
+        Kernel::Small => whole::reduce_small(simt, op, extents.whole(), meeting, output),
+        Kernel::Rows => rows::reduce_rows(simt, op, extents, answers, output),
+        Kernel::Strided => strided::reduce_strided(simt, op, extents, team, meeting, output),
+        Kernel::Segments => segments::reduce_segments(simt, op, extents.segments(), steps, meeting, output),
     }
 }
 

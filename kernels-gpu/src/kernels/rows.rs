@@ -10,7 +10,7 @@ use crate::{
             contiguous,
             extents::{Extents, Input},
             fragment::Fragment,
-            rows::{self as plain, Tiling},
+            rows::Tiled,
             source::Source,
         },
         reduce::{
@@ -67,73 +67,50 @@ impl Width {
 /// whole vectors:  thread: 8 vectors, 4 KiB of neighbouring rows a warp ─ warp: a transposing butterfly ─ finish, all lanes at once
 /// any others:     thread: a vector of each of 4 extents, or 8 of one ─ warp: as many shuffles as the lanes of an extent need ─ finish
 /// ```
-///
-/// # Safety
-///
-/// `extents` are valid and unwritten for the whole launch; `output`'s pointers are null or valid. All threads of the grid call
-/// this alike, in as many warps as the extents need.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    extents: Extents<T>,
-    rows: u32,
-    output: Output,
-) {
+pub fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, extents: Extents<T>, rows: u32, output: Output) {
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     let first = warp * u64::from(rows);
-    if first >= extents.count {
+    if first >= extents.count() {
         return;
     }
     if const { Strategy::of::<T, M>().folds_rows_at_once() }
-        && let Some(tiling) = plain::tiling(extents)
-        && tiling.rows() == rows
+        && let Some(tiled) = Tiled::of(extents)
+        && tiled.tiling().rows() == rows
         // Relative to the largest, four vectors are summed at once.
-        && (const { !M::ALGEBRA.sums_relative } || tiling.depth < 3)
+        && (const { !M::ALGEBRA.sums_relative } || tiled.tiling().depth < 3)
+        && reduce_at_once(simt, op, extents, tiled, first, output)
     {
-        // SAFETY: passed on to the caller.
-        let is_done = unsafe { reduce_at_once(simt, op, extents, tiling, first, output) };
-        if is_done {
-            return;
-        }
+        return;
     }
     let (mut number, mut left) = (first, simt.opaque(rows));
-    while left > 0 && number < extents.count {
-        // A length that is each turn's own to a compiler: what it makes of one would wait in registers from turn to turn.
-        let len = u64::from(simt.opaque(extents.len as u32 ^ left) ^ left);
-        let extents = Extents { len, ..extents };
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if M::ALGEBRA.commutes {
-                reduce_some(simt, op, extents, number, output);
-            } else {
-                reduce_in_order(simt, op, extents, number, output);
-            }
+    while left > 0 && number < extents.count() {
+        let extents = extents.in_turn(simt, left);
+        if M::ALGEBRA.commutes {
+            reduce_some(simt, op, extents, number, output);
+        } else {
+            reduce_in_order(simt, op, extents, number, output);
         }
-        let done = Width::of(T::ELEMENT, extents.len).extents();
+        let done = Width::of(T::ELEMENT, extents.len()).extents();
         number += u64::from(done);
         left = simt.opaque(u32::saturating_sub(left, done));
     }
 }
 
-/// Folds a warp's rows, from number `first` on, that are [whole vectors](plain::tiling); unless elements of one are out of [bounds](crate::tree::RelativeSum::is_bounded), or
+/// Folds a warp's rows, from number `first` on, that are [whole vectors](Tiled); unless elements of one are out of [bounds](crate::tree::RelativeSum::is_bounded), or
 /// an index is sought and one is a NaN.
-///
-/// # Safety
-///
-/// As [`reduce_rows`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
+fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     extents: Extents<T>,
-    tiling: Tiling,
+    tiled: Tiled<T>,
     first: u64,
     output: Output,
 ) -> bool {
+    let tiling = tiled.tiling();
     let held = Transposed::of(tiling.slots(), tiling.lanes);
-    // SAFETY: passed on to the caller.
-    let read = unsafe { plain::load(simt, extents, tiling, first, op.filler()) };
+    let read = tiled.load(simt, first, op.filler());
     let mut states = if const { is_maximum::<S, T, M>() } {
         rows::reduce_words(simt, op, read, held)
     } else if const { takes_two_passes::<S, T, M>() } {
@@ -156,7 +133,7 @@ unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
     while turn < held.count() {
         let before = held.slot(simt, turn) * tiling.in_slot() + (simt.lane() >> tiling.lanes);
         let number = first + u64::from(before);
-        if held.finishes(tiling.lane(simt)) && number < extents.count {
+        if held.finishes(tiling.lane(simt)) && number < extents.count() {
             let total = if const { is_maximum::<S, T, M>() } {
                 Packed(op).state(states[0].word(0))
             } else if const { takes_two_passes::<S, T, M>() } {
@@ -164,8 +141,7 @@ unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
             } else {
                 states[0]
             };
-            // SAFETY: passed on to the caller; each extent has one such lane.
-            unsafe { finish(simt, op, extents.len, total, output, number) };
+            finish(simt, op, extents.len(), total, output, number);
         }
         let [done, b, c, d, e, f, g, h] = states;
         states = [b, c, d, e, f, g, h, done];
@@ -175,35 +151,21 @@ unsafe fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
 }
 
 /// Folds as many extents as a [width](Width::extents) has, from number `first` on, which lie anyhow.
-///
-/// # Safety
-///
-/// As [`reduce_rows`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn reduce_some<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    extents: Extents<T>,
-    first: u64,
-    output: Output,
-) {
-    let (lanes, slots) = match Width::of(T::ELEMENT, extents.len) {
+fn reduce_some<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, extents: Extents<T>, first: u64, output: Output) {
+    let (lanes, slots) = match Width::of(T::ELEMENT, extents.len()) {
         Width::Lanes(lanes) => (lanes, SLOTS),
         Width::Warp => (LANES, 1),
     };
     let share = Share { extents, first, lanes };
-    // SAFETY: passed on to the caller.
-    let runs = unsafe { share.runs(simt, slots) };
+    let runs = share.runs(simt, slots);
     let mut vectors = [Fragment::<T, 1>::unread(op); SLOTS as usize];
     let mut long = op.identity();
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if slots == 1 {
-            let rows = (extents.len as u32).div_ceil(row_elements::<T>() as u32);
-            long = contiguous::load_extent(simt, op, runs[SLOTS as usize - 1]).fold_rows(simt, op, rows);
-        } else {
-            vectors = contiguous::load_vector_of_each(simt, op, runs, simt.lane() % lanes);
-        }
+    if slots == 1 {
+        let rows = (extents.len() as u32).div_ceil(row_elements::<T>() as u32);
+        long = contiguous::load_extent(simt, op, runs[SLOTS as usize - 1]).fold_rows(simt, op, rows);
+    } else {
+        vectors = contiguous::load_vector_of_each(simt, op, runs, simt.lane() % lanes);
     }
     let mut slot = simt.opaque(0);
     while slot < slots {
@@ -212,9 +174,8 @@ unsafe fn reduce_some<S: Simt, T: Source, M: Monoid<T>>(
         let state = if slots == 1 { long } else { vector.fold(simt, op) };
         let total = warp::reduce_first(simt, op, state, lanes);
         let number = share.number(simt, slot);
-        if simt.lane().is_multiple_of(lanes) && number < extents.count {
-            // SAFETY: passed on to the caller; each extent has one such lane.
-            unsafe { finish(simt, op, extents.len, total, output, number) };
+        if simt.lane().is_multiple_of(lanes) && number < extents.count() {
+            finish(simt, op, extents.len(), total, output, number);
         }
         slot = simt.opaque(slot + 1);
     }
@@ -236,60 +197,39 @@ impl<T: Source> Share<T> {
     }
 
     /// The extents of this lane, one for each slot; of a single slot, the last has it.
-    ///
-    /// # Safety
-    ///
-    /// As [`reduce_rows`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn runs<S: Simt>(self, simt: S, slots: u32) -> [Input<T>; SLOTS as usize] {
+    fn runs<S: Simt>(self, simt: S, slots: u32) -> [Input<T>; SLOTS as usize] {
         let extents = self.extents;
-        let nowhere = Input {
-            len: 0,
-            ..extents.whole()
-        };
-        let run = |number: u64, run: Input<T>| if number < extents.count { run } else { nowhere };
-        let mut runs = [nowhere; SLOTS as usize];
-        if !extents.layout.is_null() {
+        let mut runs = [extents.nothing(); SLOTS as usize];
+        if !extents.layout().is_null() {
             // A loop, so that the code that looks dimensions up stands here once.
             let mut slot = simt.opaque(0);
             while slot < slots {
-                let ([_, b, c, d], number) = (runs, self.number(simt, slot));
-                // SAFETY: passed on to the caller.
-                runs = [b, c, d, run(number, unsafe { extents.run(simt, number) })];
+                let [_, b, c, d] = runs;
+                runs = [b, c, d, extents.run_or_nothing(simt, self.number(simt, slot), false)];
                 slot = simt.opaque(slot + 1);
             }
             return runs;
         }
         if slots == 1 {
-            return [nowhere, nowhere, nowhere, extents.regular(self.first)];
+            runs[SLOTS as usize - 1] = extents.run_or_nothing(simt, self.first, true);
+            return runs;
         }
-        let of = |slot| run(self.number(simt, slot), extents.regular(self.number(simt, slot)));
+        let of = |slot| extents.run_or_nothing(simt, self.number(simt, slot), true);
         [of(0), of(1), of(2), of(3)]
     }
 }
 
 /// Folds the extents of this warp, from number `first` on, one after the other.
-///
-/// # Safety
-///
-/// As [`reduce_rows`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn reduce_in_order<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    extents: Extents<T>,
-    first: u64,
-    output: Output,
-) {
-    let count = Width::of(T::ELEMENT, extents.len).extents();
+fn reduce_in_order<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, extents: Extents<T>, first: u64, output: Output) {
+    let count = Width::of(T::ELEMENT, extents.len()).extents();
     let mut number = first;
-    while number < extents.count.min(first + u64::from(count)) {
-        // SAFETY: passed on to the caller.
-        let part = unsafe { in_order::fold_leaf(simt, op, extents.run(simt, number), 0) };
+    while number < extents.count().min(first + u64::from(count)) {
+        let part = in_order::fold_leaf(simt, op, extents.run(simt, number), 0);
         let total = warp::reduce_first(simt, op, part, simt.opaque(LANES));
         if simt.lane() == 0 {
-            // SAFETY: passed on to the caller; each extent has one such lane.
-            unsafe { finish(simt, op, extents.len, total, output, number) };
+            finish(simt, op, extents.len(), total, output, number);
         }
         number += 1;
     }

@@ -41,9 +41,8 @@ use crate::{
     rowwise::{RowOp, Value as _, leaf_elements},
     simt::Simt,
     stages::{
-        load_state,
+        StateArray,
         reduce::leaf::{self, Leaf, Warps},
-        store_state,
     },
     tree::vector_elements,
 };
@@ -67,12 +66,12 @@ pub fn map_leaves<S: Simt, T: Element, O: RowOp, V: Variant>(simt: S, op: O, arg
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op: O, arguments: Arguments<T>) {
     let (row, warps) = arguments.place(simt);
-    if row >= arguments.rows.count {
+    if row >= arguments.rows.count() {
         return;
     }
     let before = u64::from(warps.leaf) * Arguments::<T>::leaf::<O>();
     let seen = if V::PLAIN && !O::MASKS {
-        arguments.rows.len
+        arguments.rows.len()
     } else {
         arguments.seen(row)
     };
@@ -126,11 +125,13 @@ pub fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Argum
     let lanes = leaf::lanes_of(count);
     let thread = u64::from(simt.block()) * u64::from(simt.threads()) + u64::from(simt.thread());
     let row = thread / u64::from(lanes);
-    let is_there = row < arguments.rows.count;
+    let is_there = row < arguments.rows.count();
     let state = leaf::fold_in_lanes(simt, op, count, lanes, |number| {
         if is_there {
-            // SAFETY: so many states of each row are there, written by an earlier launch.
-            unsafe { load_state(simt, arguments.row_states, row * u64::from(count) + u64::from(number)) }
+            // An earlier launch wrote so many states of each row.
+            arguments
+                .row_states
+                .load(simt, row * u64::from(count) + u64::from(number))
         } else {
             op.identity()
         }
@@ -145,18 +146,14 @@ pub fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Argum
 
 /// Combines each `MOST_STATES` neighbouring states of a row's to one: of rows of more leaves than a warp folds at once, and of the parts of rows.
 ///
-/// The first state of a row lies so many words after that of the row before, a state so many after its neighbour.
-///
-/// # Safety
-///
-/// So many states of so many rows are valid, and there is room for one of each group, which nobody else writes.
+/// There are `count` states of each of `rows` rows. The first state of a row lies so many words after that of the row before, a state so many after its neighbour.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_states<S: Simt, O: RowOp>(
+pub fn fold_states<S: Simt, O: RowOp>(
     simt: S,
     op: O,
-    (from, [stride, step]): (*const u32, [i64; 2]),
+    (from, [stride, step]): (StateArray, [i64; 2]),
     count: u64,
-    to: *mut u32,
+    to: StateArray,
     rows: u64,
 ) {
     let groups = count.div_ceil(leaf::MOST_STATES.into()).max(1);
@@ -167,14 +164,12 @@ pub unsafe fn fold_states<S: Simt, O: RowOp>(
     let (row, group) = (warp / groups, warp % groups);
     let before = group * u64::from(leaf::MOST_STATES);
     let here = u64::min(count - before, leaf::MOST_STATES.into()) as u32;
-    let first = from.wrapping_offset((row as i64 * stride + before as i64 * step) as isize);
-    // SAFETY: passed on to the caller.
-    let state = leaf::fold_states(simt, op, here, |number| unsafe {
-        load_state(simt, first.wrapping_offset((i64::from(number) * step) as isize), 0)
+    let first = from.words_further((row as i64 * stride + before as i64 * step) as isize);
+    let state = leaf::fold_states(simt, op, here, |number| {
+        first.words_further((i64::from(number) * step) as isize).load(simt, 0)
     });
     if simt.lane() == 0 {
-        // SAFETY: passed on to the caller; each group has one such lane.
-        unsafe { store_state(simt, to, warp, state) };
+        to.store(simt, warp, state);
     }
 }
 
@@ -182,18 +177,10 @@ pub unsafe fn fold_states<S: Simt, O: RowOp>(
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn combine_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: Arguments<u32>) {
     let Arguments { states, rows, .. } = arguments;
-    let from = (states.cast_const(), [rows.stride.0, rows.step.0]);
-    // SAFETY: a launch passes that many states of each row, and room for those of groups.
-    unsafe {
-        fold_states(
-            simt,
-            op,
-            from,
-            arguments.states_of_row.into(),
-            arguments.out.start.cast(),
-            rows.count,
-        );
-    }
+    // SAFETY: such a launch has room there for the states of groups.
+    let to = unsafe { StateArray::new(arguments.out.start().cast()) };
+    let from = (states, [rows.stride().0, rows.step().0]);
+    fold_states(simt, op, from, arguments.states_of_row.into(), to, rows.count());
 }
 
 impl<T: Element> Arguments<T> {
@@ -237,7 +224,7 @@ impl<T: Element> Arguments<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn of_row<O: RowOp>(self, row: u64) -> Self {
         let columns = if O::GROUPS {
-            self.columns.of_row(row, self.rows.len)
+            self.columns.of_row(row, self.rows.len())
         } else {
             self.columns.each()
         };
@@ -247,14 +234,14 @@ impl<T: Element> Arguments<T> {
     /// The same of rows that may be groups of channels, whatever the operation.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn of_channels(self, row: u64) -> Self {
-        let columns = self.columns.of_row(row, self.rows.len);
+        let columns = self.columns.of_row(row, self.rows.len());
         Self { columns, ..self }
     }
 
     /// Elements of a row that is there; none of another.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn there(self, row: u64) -> u64 {
-        if row < self.rows.count { self.rows.len } else { 0 }
+        if row < self.rows.count() { self.rows.len() } else { 0 }
     }
 
     /// What a lane has of a leaf: of which row, which element is its first, and how many of the row are seen.
@@ -300,8 +287,8 @@ impl<T: Element> Arguments<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn seen(self, number: u64) -> u64 {
         match self.period {
-            0 => self.rows.len,
-            period => i64::max((number % period) as i64 + self.shown, 0).min(self.rows.len as i64) as u64,
+            0 => self.rows.len(),
+            period => i64::max((number % period) as i64 + self.shown, 0).min(self.rows.len() as i64) as u64,
         }
     }
 
@@ -311,7 +298,7 @@ impl<T: Element> Arguments<T> {
         if O::MASKS {
             self.seen(number.into()) as u32
         } else {
-            self.rows.len as u32
+            self.rows.len() as u32
         }
     }
 
@@ -339,13 +326,12 @@ impl<T: Element> Arguments<T> {
                 warps.keep(simt, op, 0, mine);
                 Some(warps.meet(simt, op))
             }
-            // SAFETY: an earlier launch wrote that of each row.
-            Mode::Map => Some(unsafe { load_state(simt, self.row_states, row) }),
+            // An earlier launch wrote that of each row.
+            Mode::Map => Some(self.row_states.load(simt, row)),
             Mode::Fold => {
                 if simt.lane() == 0 && warps.leaf < warps.leaves {
                     let at = row * u64::from(warps.leaves) + u64::from(warps.leaf);
-                    // SAFETY: there is room for a state of each leaf, which has one such lane.
-                    unsafe { store_state(simt, self.states, at, mine) };
+                    self.states.store(simt, at, mine);
                     self.keep_target::<S, O>(simt, row, warps.leaf, target);
                 }
                 None

@@ -8,7 +8,7 @@ use crate::{
     simt::Simt,
     stages::{
         emit::{Output, finish},
-        load::{extents::Extents, gather, source::Source, transposed},
+        load::{extents::Extents, source::Source},
         reduce::{
             apart,
             grid::{self, Meeting},
@@ -45,14 +45,8 @@ pub const fn parts(element: Type, len: u64) -> u64 {
 ///
 /// The blocks of one set of teams come after one another, a block for each of the `meeting.tiles` tiles. Teams of more answers than a warp has
 /// lanes are those of [`reduce_columns`].
-///
-/// # Safety
-///
-/// `extents` are valid and unwritten for the whole launch; `meeting.slots` has room for a state of every tile and lane of the
-/// teams' answers, and there is a ticket for each set of teams, at zero, unless there is but one tile; `output`'s pointers are
-/// null or valid. All threads of the grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
+pub fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     extents: Extents<T>,
@@ -61,25 +55,18 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
     output: Output,
 ) {
     if const { Strategy::of::<T, M>().has_columns() } && team.answers > LANES {
-        // SAFETY: passed on to the caller.
-        return unsafe { reduce_columns(simt, op, extents, team, meeting, output) };
+        return reduce_columns(simt, op, extents, team, meeting, output);
     }
-    let tiles = (meeting.tiles as u32).max(1);
+    let tiles = (meeting.tiles() as u32).max(1);
     let tile = simt.block() % tiles;
     let answer = numbers(simt, team, tiles).answer;
-    let exists = answer < extents.count;
-    let read = gather::Answer {
-        // SAFETY: passed on to the caller.
-        start: unsafe { extents.first(simt, if exists { answer } else { 0 }) },
-        exists,
-        shares_words: team.answers == LANES && transposed::do_share(extents),
-    };
+    let read = extents.answer(simt, answer, team.answers == LANES);
     let before = u64::from(tile) * team.units();
-    let left = u64::saturating_sub(parts(T::ELEMENT, extents.len), before);
+    let left = u64::saturating_sub(parts(T::ELEMENT, extents.len()), before);
     let total = team.fold(simt, op, left, |unit| {
         let first = first_of_part::<T, M>(before + unit);
-        // SAFETY: passed on to the caller; where the team's answers are those of a whole warp, all its lanes are at one unit.
-        unsafe { apart::fold_part(simt, op, extents, read, first) }
+        // Where the team's answers are those of a whole warp, all its lanes are at one unit.
+        apart::fold_part(simt, op, extents, read, first)
     });
     // Computed again, as registers are few while parts are folded.
     let Numbers {
@@ -87,14 +74,11 @@ pub unsafe fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
         team: number,
         answer,
     } = numbers(simt, team, simt.opaque(tiles));
-    // SAFETY: passed on to the caller.
-    let total = unsafe { grid::last_teams_fold(simt, op, team, [set.into(), number], tile, total, meeting) };
-    if let Some(total) = total
+    if let Some(total) = grid::last_teams_fold(simt, op, team, [set.into(), number], tile, total, meeting)
         && team.holds_answer(simt)
-        && answer < extents.count
+        && answer < extents.count()
     {
-        // SAFETY: passed on to the caller; each answer has one such lane.
-        unsafe { finish(simt, op, extents.len, total, output, answer) };
+        finish(simt, op, extents.len(), total, output, answer);
     }
 }
 

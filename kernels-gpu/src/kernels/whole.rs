@@ -39,14 +39,8 @@ pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u
 ///
 /// The number of warps in a block is a power of two, at most [`most_states`](crate::stages::strategy::most_states); a warp folds as many leaves of a tile
 /// as [`Strategy::most_leaves`](crate::stages::strategy::Strategy::most_leaves) has it, and `blocks` is any number. None of them changes a bit.
-///
-/// # Safety
-///
-/// `extents` are valid and unwritten for the whole launch; an extent has `tiles` tiles, fewer than 2³²; `slots` has room for every tile's state,
-/// and there is a ticket for each extent, at zero, unless there is but one tile; `output`'s pointers are null or valid. All
-/// threads of the grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
+pub fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     extents: Extents<T>,
@@ -54,16 +48,15 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
     meeting: Meeting,
     output: Output,
 ) {
-    let (block, input) = if extents.count == 1 {
+    let (block, input) = if extents.count() == 1 {
         (simt.block(), extents.whole())
     } else {
-        let blocks = meeting.blocks.max(1);
+        let blocks = meeting.blocks().max(1);
         let extent = simt.block() / blocks;
-        // SAFETY: passed on to the caller.
-        (simt.block() % blocks, unsafe { extents.run(simt, extent.into()) })
+        (simt.block() % blocks, extents.run(simt, extent.into()))
     };
     // Memory has room for no more: each has at least a leaf.
-    let tiles = narrow(simt, meeting.tiles);
+    let tiles = narrow(simt, meeting.tiles());
     let (mut before, mut turn) = (Before::nothing(op), Turn::FIRST);
     let (mut total, mut number) = (op.identity(), block);
     while number < tiles {
@@ -74,44 +67,34 @@ pub unsafe fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             first: u64::from(number) * u64::from(simt.warps() * leaves_per_warp),
             leaves_per_warp,
         };
-        // SAFETY: passed on to the caller; each tile has one block.
-        unsafe {
-            total = tile.fold(&mut before, number + meeting.blocks >= tiles, turn);
-            grid::put(simt, extent_of(simt, extents, meeting), number.into(), total, meeting);
-        }
+        total = tile.fold(&mut before, number + meeting.blocks() >= tiles, turn);
+        grid::put(simt, extent_of(simt, extents, meeting), number.into(), total, meeting);
         turn = turn.next();
-        number += meeting.blocks;
+        number += meeting.blocks();
     }
     let extent = extent_of(simt, extents, meeting);
-    // SAFETY: passed on to the caller.
-    let total = unsafe { grid::last_block_folds(simt, op, extent, total, meeting) };
-    if let Some(total) = total
+    if let Some(total) = grid::last_block_folds(simt, op, extent, total, meeting)
         && simt.thread() == 0
     {
-        // SAFETY: passed on to the caller.
-        unsafe { finish(simt, op, input.len, total, output, extent.into()) }
+        finish(simt, op, input.len(), total, output, extent.into());
     }
 }
 
 /// The number of this block's extent. Asked for once in a tile: a division each time, and no register while leaves are folded.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn extent_of<S: Simt, T: Source>(simt: S, extents: Extents<T>, meeting: Meeting) -> u32 {
-    if extents.count == 1 {
+    if extents.count() == 1 {
         0
     } else {
-        simt.block() / simt.opaque(meeting.blocks).max(1)
+        simt.block() / simt.opaque(meeting.blocks()).max(1)
     }
 }
 
 /// Folds one extent of at most [`grid::SLOTS_PER_WARP`] tiles, each warp folding one leaf and each block one tile: no loop, little code, so the first instruction of every stage is soon fetched.
 ///
 /// The number of warps in a block is a power of two, at most 32; there is a block for each tile, and at least one.
-///
-/// # Safety
-///
-/// As [`reduce_all`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(
+pub fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     input: Input<T>,
@@ -120,24 +103,19 @@ pub unsafe fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(
 ) {
     let leaf = u64::from(simt.block() * simt.warps() + simt.warp());
     let mut mine = op.identity();
-    if leaf < leaves::<T>(input.len) {
-        // SAFETY: passed on to the caller.
-        mine = unsafe { thread::fold_leaf(simt, op, input, leaf) };
+    if leaf < leaves::<T>(input.len()) {
+        mine = thread::fold_leaf(simt, op, input, leaf);
     }
     let state = warp::reduce(simt, op, mine);
     let mut total = block::reduce(simt, op, state, Turn::FIRST);
-    if meeting.tiles > 1 {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            grid::put(simt, 0, simt.block().into(), total, meeting);
-            match grid::last_warp_folds(simt, op, meeting) {
-                Some(folded) => total = folded,
-                None => return,
-            }
+    if meeting.tiles() > 1 {
+        grid::put(simt, 0, simt.block().into(), total, meeting);
+        match grid::last_warp_folds(simt, op, meeting) {
+            Some(folded) => total = folded,
+            None => return,
         }
     }
     if simt.thread() == 0 {
-        // SAFETY: passed on to the caller.
-        unsafe { finish(simt, op, input.len, total, output, 0) }
+        finish(simt, op, input.len(), total, output, 0);
     }
 }

@@ -2,10 +2,12 @@
 
 use super::{
     layer_norm,
-    rows::RowsLaunch,
+    rows::RowsView,
     softmax,
-    sum::{self, SumLaunch},
+    sum::{self, SumView},
 };
+#[cfg(target_arch = "nvptx64")]
+use super::{rows::RowsLaunch, sum::SumLaunch};
 use crate::{
     kernels::{Entry, Kernel},
     simt::Simt,
@@ -27,7 +29,7 @@ const fn entry(name: &'static str, max_threads: u32, barriers: u32, fuses: bool)
 /// Kernels that take one kind of launch: a type that names each, its entry, and its entry point.
 macro_rules! kernels {
     (
-        $(#[$attribute:meta])* $kernels:ident of $launch:ident, $fuses:literal:
+        $(#[$attribute:meta])* $kernels:ident of $launch:ident, $view:ident, $fuses:literal:
         $($kernel:ident = $name:literal, $threads:literal threads, $barriers:literal barriers: $run:path;)*
     ) => {
         $(#[$attribute])*
@@ -51,31 +53,24 @@ macro_rules! kernels {
                 }
             }
 
-            /// Runs it.
-            ///
-            /// # Safety
-            ///
-            /// As the kernel's own function says.
-            pub unsafe fn run<S: Simt>(self, simt: S, launch: $launch) {
-                // SAFETY: passed on to the caller.
-                unsafe {
-                    match self {
-                        $(Self::$kernel => $run(simt, launch),)*
-                    }
+            /// Runs it, in the shape that is said of it.
+            pub fn run<S: Simt>(self, simt: S, launch: $view) {
+                match self {
+                    $(Self::$kernel => $run(simt, launch),)*
                 }
             }
         }
 
         $(crate::entry_point! {
             $name, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "ladder")),
-            |launch: $launch| $run(crate::simt::nvptx::Nvptx, launch)
+            |launch: $launch| $run(crate::simt::nvptx::Nvptx, launch.view())
         })*
     };
 }
 
 kernels! {
     /// The kernels of [`sum`].
-    SumKernel of SumLaunch, false:
+    SumKernel of SumLaunch, SumView, false:
     Atomic = "ladder_sum_atomic", 256 threads, 0 barriers: sum::all_atomic::sum;
     Interleaved = "ladder_sum_interleaved", 1024 threads, 1 barriers: sum::interleaved::sum;
     Prefix = "ladder_sum_prefix", 1024 threads, 1 barriers: sum::prefix::sum;
@@ -95,7 +90,7 @@ kernels! {
 
 kernels! {
     /// The kernels of [`softmax`] and [`layer_norm`].
-    RowKernel of RowsLaunch, true:
+    RowKernel of RowsLaunch, RowsView, true:
     SoftmaxOfThread = "ladder_softmax_of_thread", 128 threads, 0 barriers: softmax::thread_a_row::softmax;
     SoftmaxLargest = "ladder_softmax_largest", 1024 threads, 1 barriers: softmax::three_kernels::largest;
     SoftmaxSum = "ladder_softmax_sum", 1024 threads, 1 barriers: softmax::three_kernels::sum;

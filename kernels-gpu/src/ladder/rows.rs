@@ -83,113 +83,117 @@ pub fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
+/// A launch at its word: what a kernel reads and writes is there.
+#[derive(Clone, Copy, Debug)]
+pub struct RowsView(RowsLaunch);
+
 impl RowsLaunch {
+    /// Its memory.
+    ///
+    /// # Safety
+    ///
+    /// All is as this type says, for the whole launch; a row is written by one block, or thread.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub unsafe fn view(self) -> RowsView {
+        RowsView(self)
+    }
+}
+
+impl RowsView {
+    /// How many rows there are.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.0.rows
+    }
+
+    /// Elements of a row.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn columns(&self) -> u64 {
+        self.0.columns
+    }
+
     /// How many elements of a row count.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn seen(&self, row: u64) -> u64 {
-        if self.causal == 0 {
-            self.columns
+        if self.0.causal == 0 {
+            self.0.columns
         } else {
-            row % self.columns.max(1) + 1
+            row % self.0.columns.max(1) + 1
         }
     }
 
     /// What is added to a variance.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn epsilon(&self) -> f32 {
-        f32::from_bits(self.epsilon as u32)
+        f32::from_bits(self.0.epsilon as u32)
     }
 
     /// An element.
-    ///
-    /// # Safety
-    ///
-    /// It is there, and all is as the type says.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn element<S: Simt>(&self, simt: S, row: u64, i: u64) -> f32 {
-        // SAFETY: passed on to the caller.
-        f32::from_bits(unsafe { simt.load_input(self.input.add((row * self.columns + i) as usize).cast()) })
+    pub fn element<S: Simt>(&self, simt: S, row: u64, i: u64) -> f32 {
+        debug_assert!(row < self.0.rows && i < self.0.columns, "an element that is there");
+        // SAFETY: it is there.
+        f32::from_bits(unsafe { simt.load_input(self.0.input.add((row * self.0.columns + i) as usize).cast()) })
     }
 
     /// Each of a row's elements that count, and which it is: neighbouring threads have neighbours.
-    ///
-    /// # Safety
-    ///
-    /// The row is there, and all is as the type says.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn each_seen<S: Simt>(&self, simt: S, row: u64, mut each: impl FnMut(u64, f32)) {
+    pub fn each_seen<S: Simt>(&self, simt: S, row: u64, mut each: impl FnMut(u64, f32)) {
         let (mut i, seen) = (u64::from(simt.thread()), self.seen(row));
         while i < seen {
-            // SAFETY: passed on to the caller.
-            each(i, unsafe { self.element(simt, row, i) });
+            each(i, self.element(simt, row, i));
             i += u64::from(simt.threads());
         }
     }
 
     /// Writes what `map` makes of a row's elements, and 0 for those that do not count.
-    ///
-    /// # Safety
-    ///
-    /// The row is there, this block's alone, and all is as the type says.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn map<S: Simt>(&self, simt: S, row: u64, map: impl Fn(f32) -> f32) {
+    pub fn map<S: Simt>(&self, simt: S, row: u64, map: impl Fn(f32) -> f32) {
         let (mut i, seen) = (u64::from(simt.thread()), self.seen(row));
-        while i < self.columns {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let answer = if i < seen { map(self.element(simt, row, i)) } else { 0.0 };
-                self.write(simt, row, i, answer);
-            }
+        while i < self.0.columns {
+            let answer = if i < seen { map(self.element(simt, row, i)) } else { 0.0 };
+            self.write(simt, row, i, answer);
             i += u64::from(simt.threads());
         }
     }
 
     /// Writes an answer.
-    ///
-    /// # Safety
-    ///
-    /// It has a place, this thread's alone, and all is as the type says.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn write<S: Simt>(&self, simt: S, row: u64, i: u64, answer: f32) {
-        // SAFETY: passed on to the caller.
-        unsafe { simt.store(self.out.add((row * self.columns + i) as usize).cast(), answer.to_bits()) };
+    pub fn write<S: Simt>(&self, simt: S, row: u64, i: u64, answer: f32) {
+        debug_assert!(row < self.0.rows && i < self.0.columns, "a place that is there");
+        // SAFETY: it is there.
+        unsafe {
+            simt.store(
+                self.0.out.add((row * self.0.columns + i) as usize).cast(),
+                answer.to_bits(),
+            )
+        };
     }
 
     /// Writes an answer, times its column's weight and with its bias added.
-    ///
-    /// # Safety
-    ///
-    /// As [`write`](Self::write).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn write_weighted<S: Simt>(&self, simt: S, row: u64, i: u64, answer: f32) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let of_column = |from: *const f32| f32::from_bits(simt.load_input(from.add(i as usize).cast()));
-            self.write(simt, row, i, answer * of_column(self.weight) + of_column(self.bias));
-        }
+    pub fn write_weighted<S: Simt>(&self, simt: S, row: u64, i: u64, answer: f32) {
+        // SAFETY: there is one of each column.
+        let of_column = |from: *const f32| f32::from_bits(unsafe { simt.load_input(from.add(i as usize).cast()) });
+        self.write(simt, row, i, answer * of_column(self.0.weight) + of_column(self.0.bias));
     }
 
     /// Number `which` of a row, which an earlier kernel wrote.
-    ///
-    /// # Safety
-    ///
-    /// It did, and all is as the type says.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn state<S: Simt>(&self, simt: S, row: u64, which: usize) -> f32 {
-        // SAFETY: passed on to the caller.
-        f32::from_bits(unsafe { simt.load(self.states.add(2 * row as usize + which).cast()) })
+    pub fn state<S: Simt>(&self, simt: S, row: u64, which: usize) -> f32 {
+        // SAFETY: each row has two.
+        f32::from_bits(unsafe { simt.load(self.0.states.add(2 * row as usize + which).cast()) })
     }
 
     /// Has the first thread write it.
-    ///
-    /// # Safety
-    ///
-    /// The row is this block's alone, and all is as the type says.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn write_state<S: Simt>(&self, simt: S, row: u64, which: usize, state: f32) {
+    pub fn write_state<S: Simt>(&self, simt: S, row: u64, which: usize, state: f32) {
         if simt.thread() == 0 {
-            // SAFETY: passed on to the caller.
-            unsafe { simt.store(self.states.add(2 * row as usize + which).cast(), state.to_bits()) };
+            // SAFETY: each row has two.
+            unsafe { simt.store(self.0.states.add(2 * row as usize + which).cast(), state.to_bits()) };
         }
     }
 }

@@ -133,20 +133,35 @@ impl Floats {
 /// An array of floats with one for each column.
 #[derive(Clone, Copy)]
 pub struct Weights {
-    /// The first; null where there are none.
-    pub start: *const u8,
-    /// What they are.
-    pub floats: Floats,
+    start: *const u8,
+    floats: Floats,
 }
 
 impl Weights {
-    /// Those of four columns, the first being that of column `first`: `otherwise` where there are none.
+    /// From an address on; null where there are none.
     ///
     /// # Safety
     ///
-    /// There are so many; they are aligned to as many bytes as they are, and unwritten.
+    /// It is null, or valid and unwritten for a float of each column that the launch has, or of each that share one.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn load<S: Simt>(self, simt: S, first: u64, otherwise: f32) -> [f32; WORDS] {
+    #[must_use]
+    pub const unsafe fn new(start: *const u8, floats: Floats) -> Self {
+        Self { start, floats }
+    }
+
+    /// The first; null where there are none.
+    pub(crate) fn start(self) -> *const u8 {
+        self.start
+    }
+
+    /// What they are.
+    pub(crate) fn floats(self) -> Floats {
+        self.floats
+    }
+
+    /// Those of four columns that there are, the first being that of column `first`, aligned to as many bytes as they are: `otherwise` where there are no weights.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn load<S: Simt>(self, simt: S, first: u64, otherwise: f32) -> [f32; WORDS] {
         let mut values = [otherwise; WORDS];
         if self.start.is_null() {
             return values;
@@ -155,7 +170,7 @@ impl Weights {
             .start
             .wrapping_add((first as usize) << self.floats.shift())
             .cast::<u32>();
-        // SAFETY: passed on to the caller.
+        // SAFETY: they are among those that the maker of this has.
         unsafe {
             if let Floats::F32 = self.floats {
                 let words = simt.load_shared_input_vector(from);
@@ -169,19 +184,36 @@ impl Weights {
         values
     }
 
+    /// Eight of them that there are, aligned to 16 bytes.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn load_eight<S: Simt>(self, simt: S, first: u64) -> Held<f32> {
+        let at = self
+            .start
+            .wrapping_add((first as usize) << self.floats.shift())
+            .cast::<u32>();
+        // SAFETY: as of `load`.
+        unsafe {
+            if let Floats::F32 = self.floats {
+                let [a, b, c, d] = simt.load_shared_input_vector(at).map(f32::from_bits);
+                let [e, f, g, h] = simt
+                    .load_shared_input_vector(at.wrapping_add(WORDS))
+                    .map(f32::from_bits);
+                [a, b, c, d, e, f, g, h]
+            } else {
+                self.floats.unpack::<u16>(simt.load_shared_input_vector(at))
+            }
+        }
+    }
+
     /// Whether vectors of them can be [asked for](Self::ask): those that there are are of the rows' type.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(crate) fn can_be_asked_for(self, floats: Floats) -> bool {
         self.start.is_null() || self.floats == floats
     }
 
-    /// A vector of them as they lie, of the rows' type, if it is wanted: what is made of it can wait until it is there. `otherwise` where there are none.
-    ///
-    /// # Safety
-    ///
-    /// As [`load`](Self::load), where it is wanted.
+    /// A vector of them as they lie, aligned and of the rows' type, if it is wanted: what is made of it can wait until it is there. `otherwise` where there are none.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(crate) unsafe fn ask<S: Simt>(
+    pub(crate) fn ask<S: Simt>(
         self,
         simt: S,
         floats: Floats,
@@ -191,25 +223,21 @@ impl Weights {
     ) -> [u32; WORDS] {
         if is_wanted && !self.start.is_null() {
             let from = self.start.wrapping_add((first as usize) << floats.shift());
-            // SAFETY: passed on to the caller.
+            // SAFETY: as of `load`.
             unsafe { simt.load_shared_input_vector(from.cast()) }
         } else {
             [floats.narrow(otherwise, otherwise); WORDS]
         }
     }
 
-    /// That of one column.
-    ///
-    /// # Safety
-    ///
-    /// There is one, aligned and unwritten.
+    /// That of one column that there is.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn load_one<S: Simt>(self, simt: S, column: u64, otherwise: f32) -> f32 {
+    pub fn load_one<S: Simt>(self, simt: S, column: u64, otherwise: f32) -> f32 {
         if self.start.is_null() {
             return otherwise;
         }
         let from = self.start.wrapping_add((column as usize) << self.floats.shift());
-        // SAFETY: passed on to the caller.
+        // SAFETY: as of `load`.
         unsafe {
             match self.floats {
                 Floats::F32 => f32::from_bits(load_element::<S, f32>(simt, from.cast()) as u32),
@@ -346,70 +374,51 @@ impl Columns {
         }
     }
 
-    /// Those of four columns, the first `left` of which are there: all or none, if they are `wide`.
-    ///
-    /// # Safety
-    ///
-    /// As [`Weights::load`], or [`Weights::load_one`].
+    /// Those of four columns, the first `left` of which are there: all or none, and aligned, if they are `wide`.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(crate) unsafe fn load<S: Simt>(self, simt: S, first: u64, left: u32, is_wide: bool) -> Loaded {
+    pub(crate) fn load<S: Simt>(self, simt: S, first: u64, left: u32, is_wide: bool) -> Loaded {
         let mut columns = Loaded::PLAIN;
         let Loaded { weights, biases } = &mut columns;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if is_wide && self.shares.are_none() {
-                if left > 0 {
-                    *weights = self.weight.load(simt, first, Column::PLAIN.weight);
-                    *biases = self.bias.load(simt, first, Column::PLAIN.bias);
-                }
-                return columns;
+        if is_wide && self.shares.are_none() {
+            if left > 0 {
+                *weights = self.weight.load(simt, first, Column::PLAIN.weight);
+                *biases = self.bias.load(simt, first, Column::PLAIN.bias);
             }
-            // In a loop, for it is seldom run: each in turn is put behind the others. One that is shared is read once.
-            let (mut number, mut within) = self.number(first);
-            let mut next = Column::PLAIN;
-            let mut column = simt.opaque(0);
-            while column < WORDS as u32 {
-                if column >= left {
-                    next = Column::PLAIN;
-                } else if column == 0 || within == 0 {
-                    next = self.load_number(simt, number);
-                }
-                within += 1;
-                if within >= self.shares.span {
-                    (number, within) = (number + 1, 0);
-                }
-                *weights = [weights[1], weights[2], weights[3], next.weight];
-                *biases = [biases[1], biases[2], biases[3], next.bias];
-                column = simt.opaque(column + 1);
+            return columns;
+        }
+        // In a loop, for it is seldom run: each in turn is put behind the others. One that is shared is read once.
+        let (mut number, mut within) = self.number(first);
+        let mut next = Column::PLAIN;
+        let mut column = simt.opaque(0);
+        while column < WORDS as u32 {
+            if column >= left {
+                next = Column::PLAIN;
+            } else if column == 0 || within == 0 {
+                next = self.load_number(simt, number);
             }
+            within += 1;
+            if within >= self.shares.span {
+                (number, within) = (number + 1, 0);
+            }
+            *weights = [weights[1], weights[2], weights[3], next.weight];
+            *biases = [biases[1], biases[2], biases[3], next.bias];
+            column = simt.opaque(column + 1);
         }
         columns
     }
 
-    /// That of one column.
-    ///
-    /// # Safety
-    ///
-    /// As [`Weights::load_one`].
+    /// That of one column that there is.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn load_one<S: Simt>(self, simt: S, column: u64) -> Column {
-        // SAFETY: passed on to the caller.
-        unsafe { self.load_number(simt, self.number(column).0) }
+    pub fn load_one<S: Simt>(self, simt: S, column: u64) -> Column {
+        self.load_number(simt, self.number(column).0)
     }
 
     /// The weight and the bias of that number.
-    ///
-    /// # Safety
-    ///
-    /// As [`Weights::load_one`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn load_number<S: Simt>(self, simt: S, number: u64) -> Column {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            Column {
-                weight: self.weight.load_one(simt, number, Column::PLAIN.weight),
-                bias: self.bias.load_one(simt, number, Column::PLAIN.bias),
-            }
+    fn load_number<S: Simt>(self, simt: S, number: u64) -> Column {
+        Column {
+            weight: self.weight.load_one(simt, number, Column::PLAIN.weight),
+            bias: self.bias.load_one(simt, number, Column::PLAIN.bias),
         }
     }
 }
@@ -417,41 +426,80 @@ impl Columns {
 /// Where the rows go that a row operation makes.
 #[derive(Clone, Copy)]
 pub struct Rows {
-    /// The first element of the first.
-    pub start: *mut u8,
-    /// From a row to the next, in elements.
-    pub stride: i64,
-    /// What they are of.
-    pub floats: Floats,
+    start: *mut u8,
+    stride: i64,
+    floats: Floats,
+}
+
+/// A row of these, from its first element on.
+#[derive(Clone, Copy)]
+pub struct OutRow(*mut u8);
+
+impl OutRow {
+    /// Where its first element is.
+    pub(crate) fn address(self) -> *mut u8 {
+        self.0
+    }
 }
 
 impl Rows {
-    /// Where a row begins.
+    /// From the first element of the first on, nowhere if null; a row is so many elements behind the one before.
+    ///
+    /// # Safety
+    ///
+    /// The address is null, or valid for writes of as many rows as the launch has, of which this launch's threads alone write, each its own elements.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
-    pub fn row(self, number: u64) -> *mut u8 {
-        let bytes = self.floats.bytes() as isize;
+    pub const unsafe fn new(start: *mut u8, stride: i64, floats: Floats) -> Self {
+        Self { start, stride, floats }
+    }
+
+    /// Where they are; null for nowhere.
+    pub(crate) fn start(self) -> *mut u8 {
         self.start
-            .wrapping_offset((number as i64 * self.stride) as isize * bytes)
+    }
+
+    /// From a row to the next, in elements.
+    pub(crate) fn stride(self) -> i64 {
+        self.stride
+    }
+
+    /// What they are of.
+    #[cfg(test)]
+    pub(crate) fn floats(self) -> Floats {
+        self.floats
+    }
+
+    /// The first row, or all of them as one.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn first(self) -> OutRow {
+        OutRow(self.start)
+    }
+
+    /// The row of that number.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn row(self, number: u64) -> OutRow {
+        let bytes = self.floats.bytes() as isize;
+        OutRow(
+            self.start
+                .wrapping_offset((number as i64 * self.stride) as isize * bytes),
+        )
     }
 
     /// Where an element of a row is.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[must_use]
-    pub fn element(self, row: *mut u8, place: u64) -> *mut u8 {
+    fn element(self, OutRow(row): OutRow, place: u64) -> *mut u8 {
         row.wrapping_add((place as usize) << self.floats.shift())
     }
 
-    /// Writes the first `count` of eight elements, 4 or 8 of them.
-    ///
-    /// # Safety
-    ///
-    /// They are valid for writes by this thread alone, and aligned to as many bytes as they are, or to 16.
+    /// Writes the first `count` of eight elements of a row, 4 or 8 of them, from a place on where they are aligned to as many bytes as they are, or to 16.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn store<S: Simt>(self, simt: S, to: *mut u8, values: Held<f32>, count: usize) {
-        let to = to.cast::<u32>();
+    pub fn store<S: Simt>(self, simt: S, row: OutRow, place: u64, values: Held<f32>, count: usize) {
+        let to = self.element(row, place).cast::<u32>();
         let [a, b, c, d, e, f, g, h] = values;
-        // SAFETY: passed on to the caller.
+        // SAFETY: they are among those that the maker of this has.
         unsafe {
             match self.floats {
                 Floats::F32 => {
@@ -474,14 +522,10 @@ impl Rows {
     }
 
     /// Writes one element of a row.
-    ///
-    /// # Safety
-    ///
-    /// As [`store`](Self::store), for one.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn store_one<S: Simt>(self, simt: S, row: *mut u8, place: u64, value: f32) {
+    pub fn store_one<S: Simt>(self, simt: S, row: OutRow, place: u64, value: f32) {
         let to = self.element(row, place);
-        // SAFETY: passed on to the caller.
+        // SAFETY: as of `store`.
         unsafe {
             match self.floats {
                 Floats::F32 => simt.store(to.cast(), f32_bits(value)),

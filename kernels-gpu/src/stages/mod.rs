@@ -54,24 +54,53 @@ pub(crate) fn shuffle<S: Simt, W: Words>(simt: S, state: W, from: u32) -> W {
     map_words(state, |word| simt.shuffle(word, from))
 }
 
-/// Reads the state at `slot` of an array of states that this launch wrote.
-///
-/// # Safety
-///
-/// As [`Simt::load`], for each of the state's words.
-pub(crate) unsafe fn load_state<S: Simt, W: Words>(simt: S, slots: *const u32, slot: u64) -> W {
-    // SAFETY: passed on to the caller.
-    W::from_words(|i| unsafe { simt.load(slots.add(slot as usize * W::COUNT + i)) })
-}
+/// States in global memory, by number: what the blocks of a launch leave each other, and one launch the next.
+#[derive(Clone, Copy)]
+pub struct StateArray(*mut u32);
 
-/// Writes `state` at `slot` of an array of states.
-///
-/// # Safety
-///
-/// As [`Simt::store`], for each of the state's words.
-pub(crate) unsafe fn store_state<S: Simt, W: Words>(simt: S, slots: *mut u32, slot: u64, state: W) {
-    // SAFETY: passed on to the caller.
-    each_word(state, |i, word| unsafe {
-        simt.store(slots.add(slot as usize * W::COUNT + i), word);
-    });
+impl StateArray {
+    /// From an address on; null is no array.
+    ///
+    /// # Safety
+    ///
+    /// It is null, or valid for as many states as the kernel has numbers for, and no other launch touches them meanwhile. Who loads one sees that it was stored.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub const unsafe fn new(start: *mut u32) -> Self {
+        Self(start)
+    }
+
+    /// Whether there is none.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The states from that number on.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn from<W: Words>(self, number: u64) -> Self {
+        Self(self.0.wrapping_add(number as usize * W::COUNT))
+    }
+
+    /// Those that begin so many words further on.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub(crate) fn words_further(self, words: isize) -> Self {
+        Self(self.0.wrapping_offset(words))
+    }
+
+    /// The state of that number.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn load<S: Simt, W: Words>(self, simt: S, number: u64) -> W {
+        // SAFETY: it is one of the array's, as its maker has it.
+        W::from_words(|i| unsafe { simt.load(self.0.add(number as usize * W::COUNT + i)) })
+    }
+
+    /// Stores the state of that number.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn store<S: Simt, W: Words>(self, simt: S, number: u64, state: W) {
+        // SAFETY: as above.
+        each_word(state, |i, word| unsafe {
+            simt.store(self.0.add(number as usize * W::COUNT + i), word);
+        });
+    }
 }

@@ -119,9 +119,10 @@ pub fn grad_norm<N: TensorNorm>(
             answer: answer.start(),
             ..passed
         };
+        // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
+        let arguments = unsafe { passed.arguments() };
         launch(&config, &mut memory, |lane| {
-            // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-            unsafe { gradients::fold_tensors(lane, norm, passed) };
+            gradients::fold_tensors(lane, norm, arguments)
         })?;
         let words: Vec<u32> = (0..4)
             .map(|at| read(&memory, name, answer, at))
@@ -165,10 +166,9 @@ pub fn clip_tensors(
         number: max_norm.to_bits().into(),
         ..passed
     };
-    launch(&config, &mut memory, |lane| {
-        // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { gradients::clip_tensors(lane, passed) };
-    })?;
+    // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
+    let arguments = unsafe { passed.arguments() };
+    launch(&config, &mut memory, |lane| gradients::clip_tensors(lane, arguments))?;
     outs.iter()
         .zip(tensors)
         .map(|(out, tensor)| {

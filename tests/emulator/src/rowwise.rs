@@ -20,6 +20,7 @@ use warpfold_kernels::{
     monoids::Words as _,
     rowwise::{NormGradient, RowElement, RowOp, Value as _, leaf_elements},
     stages::{
+        StateArray,
         columns::{Floats, Shares},
         load::around::Around,
         reduce::leaf::{MOST_STATES, lanes_of},
@@ -307,13 +308,11 @@ impl Run {
             .memory
             .words("states of rows", passed.count as usize * O::State::COUNT);
         let rows = Launch::new(passed.count as u32, LANES, seed);
-        let from = self.states.start();
+        // SAFETY: as above.
+        let (from, of_rows) = unsafe { (StateArray::new(self.states.start()), StateArray::new(to.start())) };
         launch(&rows, &mut self.memory, |lane| {
-            // SAFETY: as above.
-            unsafe {
-                let from = (from.cast_const(), in_order::<O>(passed.leaves));
-                rowwise::fold_states(lane, op, from, passed.leaves, to.start(), passed.count);
-            }
+            let from = (from, in_order::<O>(passed.leaves));
+            rowwise::fold_states(lane, op, from, passed.leaves, of_rows, passed.count);
         })?;
         self.map::<E, O>(op, element, shape, (to.start(), 1), seed)
     }

@@ -2,11 +2,10 @@
 
 use warpfold_kernels::{
     element::{Element, Type},
-    kernels::{Arguments, Output, SMALL_TILES, whole},
+    kernels::{self, Arguments, Array, SMALL_TILES, whole},
     monoids::{Monoid, Words as _},
     stages::{
-        load::extents::Extents,
-        reduce::grid::Meeting,
+        load::around::Around,
         strategy::{Strategy, most_states},
     },
     tree::LANES,
@@ -81,17 +80,14 @@ pub fn reduce_all<T: Element, M: Monoid<T>>(
         "{shape:?} is none that the kernel allows"
     );
     fold::<T, M>(values, misalign, shape, seed, |lane, arguments| {
-        // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
-        unsafe {
-            whole::reduce_all(
-                lane,
-                op,
-                arguments.extents,
-                arguments.steps,
-                arguments.meeting,
-                arguments.output,
-            )
-        };
+        whole::reduce_all(
+            lane,
+            op,
+            arguments.extents,
+            arguments.steps,
+            arguments.meeting,
+            arguments.output,
+        )
     })
 }
 
@@ -113,8 +109,7 @@ pub fn reduce_small<T: Element, M: Monoid<T>>(
 ) -> Result<Folded<M::Answer, M::State>, Fault> {
     let shape = shape_of_small::<T>(values.len(), threads);
     fold::<T, M>(values, misalign, shape, seed, |lane, arguments| {
-        // SAFETY: `fold`'s buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { whole::reduce_small(lane, op, arguments.extents.whole(), arguments.meeting, arguments.output) };
+        whole::reduce_small(lane, op, arguments.extents.whole(), arguments.meeting, arguments.output);
     })
 }
 
@@ -186,22 +181,27 @@ fn fold_by<T: Element, M: Monoid<T>, Beside>(
     let answer = memory.packed("answer", M::Answer::COUNT, M::Answer::UNIT);
     let state = memory.words("state", M::State::COUNT);
 
-    let arguments = Arguments {
-        extents: Extents::one(start, len),
-        meeting: Meeting {
-            slots: slots.start(),
-            tiles,
-            tickets: tickets.start(),
-            blocks: shape.blocks,
-        },
-        output: Output {
-            answer: answer.start().cast(),
-            state: state.start(),
-        },
-        steps: shape.leaves_per_warp,
-        answers: 1,
-        warps: 1,
+    let array = Array {
+        start: start.cast(),
+        stride: 0,
+        step: 1,
+        around: Around(start.addr(), start.addr() + size_of_val(values)),
     };
+    let passed = kernels::Launch {
+        arrays: [array, Array::NONE],
+        len,
+        count: 1,
+        slots: slots.start(),
+        tiles,
+        tickets: tickets.start(),
+        answer: answer.start().cast(),
+        state: state.start(),
+        blocks: shape.blocks.into(),
+        steps: shape.leaves_per_warp.into(),
+        ..kernels::Launch::NOTHING
+    };
+    // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
+    let arguments: Arguments<T> = unsafe { passed.arguments() };
     let (run, beside) = launch(&mut memory, &|lane| kernel(lane, arguments))?;
 
     match memory.word(tickets, 0) {

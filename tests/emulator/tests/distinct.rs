@@ -7,11 +7,11 @@ use warpfold::{
     layout::{Axes, Extents, Layout, Segments},
     plan::{DistinctPlan, Order},
 };
-use warpfold_distinct::{Arguments, Width, count_extents, count_whole, equality::Equality};
+use warpfold_distinct::{Arguments, Params, Width, count_extents, count_whole, equality::Equality};
 use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
     element::{Element, bf16, complex64},
-    stages::load::{around::Around, extents},
+    kernels::{self, Array},
 };
 
 /// Where the elements of a launch are.
@@ -54,31 +54,34 @@ fn emulated<T: Element, W: Width>(values: &[T], plan: &DistinctPlan, of: &Of<'_>
         [] => ptr::null(),
         _ => memory.input("layout", &numbers, 0),
     };
-    let arguments = Arguments::<W> {
-        extents: extents::Extents {
-            start: start.wrapping_add(offset as usize),
-            len: plan.len,
-            count: plan.count,
-            stride,
-            step,
-            layout,
-            around: Around(0, 0),
-        },
+    let params = Params {
         order: plan.order,
         equality: Equality::of(T::TYPE),
-        table: table.start(),
         slots: plan.slots,
-        answers: answers.start().cast(),
         rows: plan.rows,
     };
+    let array = Array {
+        start: start.wrapping_add(offset as usize).cast(),
+        stride,
+        step,
+        ..Array::NONE
+    };
+    let passed = params.passed(kernels::Launch {
+        arrays: [array, Array::NONE],
+        len: plan.len,
+        count: plan.count,
+        layout,
+        slots: table.start(),
+        answer: answers.start().cast(),
+        ..kernels::Launch::NOTHING
+    });
+    // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
+    let arguments: Arguments<W> = unsafe { Arguments::new(&passed) };
     let run = launch(&shape, &mut memory, |lane| {
-        // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-        unsafe {
-            if plan.order == Order::Whole {
-                count_whole(lane, arguments);
-            } else {
-                count_extents(lane, arguments);
-            }
+        if plan.order == Order::Whole {
+            count_whole(lane, arguments);
+        } else {
+            count_extents(lane, arguments);
         }
     });
     let run = run.unwrap_or_else(|fault| panic!("{plan}, {shape:?}: {fault}"));

@@ -11,11 +11,11 @@ use warpfold_emulator::{Counts, Lane, Launch, Memory, launch, launch_traced};
 use warpfold_kernels::{
     element::{Element, Float, Type, bf16, complex64, f16},
     kernels::{
-        Kernel, Output,
+        self, Arguments, Array, Kernel,
         rows::{Width, reduce_rows},
     },
     monoids::Words,
-    stages::load::{around::Around, extents, rows::Tiling},
+    stages::load::{around::Around, rows::Tiling},
     tree::VECTOR_BYTES,
 };
 
@@ -129,24 +129,26 @@ fn emulated<T: Element, R: Reduction<T>>(
     } else {
         ptr::null()
     };
-    let extents = extents::Extents {
-        start: start.wrapping_add(along.offset as usize),
-        len: plan.len,
-        count: plan.count,
+    let array = Array {
+        start: start.wrapping_add(along.offset as usize).cast(),
         stride: along.stride(),
         step: along.stride_within(),
-        layout,
         around: Around(start.addr(), start.addr() + size_of_val(values)),
     };
-    let output = Output {
+    let passed = kernels::Launch {
+        arrays: [array, Array::NONE],
+        len: plan.len,
+        count: plan.count,
+        layout,
         answer: answer.start().cast(),
-        state: ptr::null_mut(),
+        ..kernels::Launch::NOTHING
     };
+    // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
+    let arguments: Arguments<T> = unsafe { passed.arguments() };
     let monoid = op.monoid();
     let config = Launch::new(plan.shape.blocks, plan.threads(), seed);
     let kernel = |lane: Lane<'_>| {
-        // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
-        unsafe { reduce_rows(lane, monoid, extents, plan.team.answers, output) }
+        reduce_rows(lane, monoid, arguments.extents, plan.team.answers, arguments.output);
     };
     let ran = if is_counted {
         launch_traced(&config, &mut memory, kernel).map(|(_, events)| Counts::of(&events))

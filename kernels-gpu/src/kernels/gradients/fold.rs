@@ -11,13 +11,13 @@ use crate::{
         columns::Floats,
         load::{
             contiguous,
-            extents::{Input, after},
+            extents::Input,
             source::Source,
             words::{self, Vectors, WORDS, each_row},
         },
         reduce::warp::Row,
     },
-    tree::{LEAF_BYTES, Part, PartFold as _, ROWS, VECTOR_BYTES, pending::Pending, row_elements, vector_elements},
+    tree::{Part, PartFold as _, ROWS, VECTOR_BYTES, pending::Pending, row_elements, vector_elements},
 };
 
 /// Leaves of a tensor that are neighbours: at most `count`, from number `first` on. Those that are not there hold the identity.
@@ -40,8 +40,7 @@ impl<S: Simt, N: TensorNorm> Row<(N::State, u64)> for &mut Leaves<S, N> {
         if !is_there {
             return Counted(norm).identity();
         }
-        // SAFETY: `fold_tensors`' caller has it so.
-        let words = unsafe { self.load(leaf) };
+        let words = self.load(leaf);
         let state = if N::ALGEBRA.fuses {
             fold_in_turn(simt, norm, words, floats)
         } else {
@@ -62,59 +61,33 @@ impl<S: Simt, N: TensorNorm> Row<(N::State, u64)> for &mut Leaves<S, N> {
 
 impl<S: Simt, N: TensorNorm> Leaves<S, N> {
     /// This lane's part of a leaf, zeros where there is no element: no norm notices those.
-    ///
-    /// # Safety
-    ///
-    /// As [`fold_tensors`](super::fold_tensors).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn load(&self, leaf: u64) -> Vectors<ROWS> {
+    fn load(&self, leaf: u64) -> Vectors<ROWS> {
         let Self { simt, tensor, .. } = *self;
         let bytes = tensor.len * tensor.floats().bytes() as u64;
         // A vector's words are the same, whatever they are of.
-        let input = Input::<f32>::new(tensor.address::<f32>(), bytes / 4);
-        let is_aligned = tensor.start.is_multiple_of(VECTOR_BYTES as u64);
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if is_aligned && (leaf + 1) * LEAF_BYTES as u64 <= bytes {
-                contiguous::load_whole(simt, NormL1, input, leaf).words
-            } else if is_aligned && bytes.is_multiple_of(VECTOR_BYTES as u64) {
-                contiguous::load_first_rows::<_, _, _, ROWS>(simt, NormL1, input, leaf, true).words
-            } else {
-                load_in_turns(simt, tensor, leaf)
-            }
+        // SAFETY: a table's tensors are valid.
+        let input = unsafe { Input::<f32>::new(tensor.address::<f32>(), bytes / 4) };
+        if let Some(read) = contiguous::load_whole(simt, NormL1, input, leaf) {
+            read.words
+        } else if input.is_aligned() && bytes.is_multiple_of(VECTOR_BYTES as u64) {
+            contiguous::load_first_rows::<_, _, _, ROWS>(simt, NormL1, input, leaf, true).words
+        } else {
+            load_in_turns(simt, tensor, leaf)
         }
     }
 }
 
 /// The same of any alignment and length, a row in a turn: little code, for most tensors have whole vectors. All of it is taken as halves, which f32 are two of.
-///
-/// # Safety
-///
-/// As [`fold_tensors`](super::fold_tensors).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn load_in_turns<S: Simt>(simt: S, tensor: TensorEntry, leaf: u64) -> Vectors<ROWS> {
+fn load_in_turns<S: Simt>(simt: S, tensor: TensorEntry, leaf: u64) -> Vectors<ROWS> {
     let halves = tensor.len * (tensor.floats().bytes() / 2) as u64;
-    let all = Input::<f16>::new(tensor.address::<f16>(), halves);
-    // SAFETY: passed on to the caller.
-    words::rows_in_turns::<S, 1>(simt, |row| unsafe { load_row(simt, all, leaf, row) })
-}
-
-/// A row of a leaf.
-///
-/// # Safety
-///
-/// As [`fold_tensors`](super::fold_tensors).
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn load_row<S: Simt>(simt: S, all: Input<f16>, leaf: u64, row: usize) -> [u32; WORDS] {
-    let before = (row * row_elements::<f16>()) as u64;
-    let input = Input::<f16> {
-        start: after::<f16>(all.start, before),
-        len: u64::saturating_sub(all.len, before),
-        around: all.around,
-    };
-    // SAFETY: passed on to the caller; what is around is that of all.
-    let read = unsafe { contiguous::load_first_rows::<S, f16, NormL1, 1>(simt, NormL1, input, leaf, false) };
-    read.words[0]
+    // SAFETY: a table's tensors are valid.
+    let all = unsafe { Input::<f16>::new(tensor.address::<f16>(), halves) };
+    words::rows_in_turns::<S, 1>(simt, |row| {
+        let rest = all.from((row * row_elements::<f16>()) as u64);
+        contiguous::load_first_rows::<S, f16, NormL1, 1>(simt, NormL1, rest, leaf, false).words[0]
+    })
 }
 
 /// What was read, of elements of `T`, as the f32 that each is.

@@ -4,7 +4,7 @@ use core::ptr;
 
 use crate::{
     simt::Simt,
-    stages::{columns::Floats, load::words::WORDS},
+    stages::{columns::Floats, emit::Output, load::words::WORDS, reduce::grid::Meeting},
     tree::LANES,
 };
 
@@ -74,28 +74,43 @@ impl TensorEntry {
     pub(super) fn address<T>(&self) -> *mut T {
         ptr::without_provenance_mut(self.start as usize)
     }
+}
 
-    /// The entry of that number in a table.
-    ///
-    /// # Safety
-    ///
-    /// The table has it, and nobody writes it.
+/// A table of tensors that is valid, and so are they.
+#[derive(Clone, Copy)]
+pub(super) struct Table(*const TensorEntry);
+
+impl Table {
+    /// The entry of that number, which the table has.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn load<S: Simt>(simt: S, table: *const Self, number: u64) -> Self {
-        let from = table.wrapping_add(number as usize).cast::<u32>();
-        // SAFETY: passed on to the caller; an entry is two vectors.
+    pub(super) fn get<S: Simt>(self, simt: S, number: u64) -> TensorEntry {
+        let from = self.0.wrapping_add(number as usize).cast::<u32>();
+        // SAFETY: as `TensorsLaunch::arguments` has it; an entry is two vectors.
         let ([a, b, c, d], [e, f, g, h]) = unsafe {
             (
                 simt.load_shared_input_vector(from),
                 simt.load_shared_input_vector(from.wrapping_add(WORDS)),
             )
         };
-        Self {
+        TensorEntry {
             start: joined(a, b),
             len: joined(c, d),
             first_tile: joined(e, f),
             floats: joined(g, h),
         }
+    }
+
+    /// The first tile of that entry.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn first_tile<S: Simt>(self, simt: S, number: u64) -> u64 {
+        const FIRST_TILE: usize = core::mem::offset_of!(TensorEntry, first_tile);
+        let from = self
+            .0
+            .wrapping_add(number as usize)
+            .wrapping_byte_add(FIRST_TILE)
+            .cast::<u32>();
+        // SAFETY: as above.
+        unsafe { joined(simt.load_input(from), simt.load_input(from.wrapping_add(1))) }
     }
 }
 
@@ -105,6 +120,63 @@ fn joined(low: u32, high: u32) -> u64 {
 }
 
 impl TensorsLaunch {
+    /// It as a kernel takes it. Whoever has that may read and write what it says is there.
+    ///
+    /// # Safety
+    ///
+    /// The tables are valid and unwritten for the whole launch, and so are the tensors, but those that are written: nobody else has these. They may be the same, of the same types. There are slots and
+    /// tickets for each tile and each tensor, the tickets at zero; the answer is valid for writes. All threads of the grid run one kernel.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub unsafe fn arguments(&self) -> TensorsArguments {
+        TensorsArguments {
+            tensors: Table(self.tensors),
+            to: Table(self.to),
+            count: self.count,
+            tiles: self.tiles,
+            leaves: self.leaves,
+            elements: self.elements,
+            // SAFETY: the caller's word. Warps meet, whichever block they are of.
+            meeting: unsafe { Meeting::new(self.slots, self.tiles, self.tickets, 0) },
+            // SAFETY: as above.
+            output: unsafe { Output::new(self.answer.cast(), ptr::null_mut()) },
+            answer: self.answer,
+            number: self.number,
+        }
+    }
+}
+
+/// A launch, as a kernel takes it.
+#[derive(Clone, Copy)]
+pub struct TensorsArguments {
+    pub(super) tensors: Table,
+    pub(super) to: Table,
+    pub(super) count: u64,
+    pub(super) tiles: u64,
+    pub(super) leaves: u64,
+    pub(super) elements: u64,
+    pub(super) meeting: Meeting,
+    pub(super) output: Output,
+    answer: *mut u32,
+    number: u64,
+}
+
+impl TensorsArguments {
+    /// The power of a norm.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn power(&self) -> f64 {
+        f64::from_bits(self.number)
+    }
+
+    /// The norm that a launch before wrote, and the largest to be had.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) fn norms<S: Simt>(&self, simt: S) -> [f32; 2] {
+        // SAFETY: the answer is there, as the launch has it.
+        let norm = unsafe { simt.load(self.answer) };
+        [norm, self.number as u32].map(f32::from_bits)
+    }
+
     /// The number of this warp's tile; none where there are no more.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn tile_number<S: Simt>(&self, simt: S) -> Option<u64> {
@@ -112,55 +184,30 @@ impl TensorsLaunch {
         (warp < self.tiles).then_some(warp)
     }
 
-    /// The tile of that number.
+    /// The tile of that number, which there is.
     ///
     /// Called by: all 32 lanes together · Valid in: every lane
-    ///
-    /// # Safety
-    ///
-    /// The table is valid and unwritten; there is such a tile.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) unsafe fn tile<S: Simt>(&self, simt: S, tile: u64) -> Tile {
+    pub(super) fn tile<S: Simt>(&self, simt: S, tile: u64) -> Tile {
         // The last tensor that begins at the tile or before it is one of low..high. Each turn the lanes ask at 32 places: a search by halves would wait five
         // times as often.
         let (mut low, mut high) = (0, self.count);
         while high - low > 1 {
             let apart = (high - low).div_ceil(u64::from(LANES));
             let at = low + u64::from(simt.lane()) * apart;
-            // SAFETY: passed on to the caller.
-            let begins = at < high && unsafe { self.first_tile(simt, at) } <= tile;
+            let begins = at < high && self.tensors.first_tile(simt, at) <= tile;
             // Neighbours, for first tiles rise; that of `low` is among them.
             let lanes = u64::from(u32::count_ones(simt.ballot(begins)));
             low += u64::saturating_sub(lanes, 1) * apart;
             high = high.min(low + apart);
         }
-        // SAFETY: passed on to the caller; behind each tensor there is one more entry.
-        let (tensor, end) = unsafe {
-            (
-                TensorEntry::load(simt, self.tensors, low),
-                self.first_tile(simt, low + 1),
-            )
-        };
+        // Behind each tensor there is one more entry.
+        let (tensor, end) = (self.tensors.get(simt, low), self.tensors.first_tile(simt, low + 1));
         Tile {
             number: low,
             tensor,
             tile: tile - tensor.first_tile,
             tiles: end - tensor.first_tile,
         }
-    }
-
-    /// # Safety
-    ///
-    /// As [`tile`](Self::tile); there is such an entry.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn first_tile<S: Simt>(&self, simt: S, number: u64) -> u64 {
-        const FIRST_TILE: usize = core::mem::offset_of!(TensorEntry, first_tile);
-        let from = self
-            .tensors
-            .wrapping_add(number as usize)
-            .wrapping_byte_add(FIRST_TILE)
-            .cast::<u32>();
-        // SAFETY: passed on to the caller.
-        unsafe { joined(simt.load_input(from), simt.load_input(from.wrapping_add(1))) }
     }
 }

@@ -50,18 +50,21 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 }
 
 macro_rules! points {
-    ($($name:literal: |$launch:ident| $run:expr;)*) => {
+    ($($name:literal: |$passed:ident| $run:expr;)*) => {
         $(crate::entry_point! {
             $name, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "gradients")),
-            |$launch: TensorsLaunch| $run
+            |launch: TensorsLaunch| {
+                let $passed = launch.arguments();
+                $run
+            }
         })*
     };
 }
 
 points! {
-    "grad_norm_l1": |launch| fold_tensors(crate::simt::nvptx::Nvptx, NormL1, launch);
-    "grad_norm_l2": |launch| fold_tensors(crate::simt::nvptx::Nvptx, NormL2, launch);
-    "grad_norm_inf": |launch| fold_tensors(crate::simt::nvptx::Nvptx, NormInf, launch);
-    "grad_norm_lp": |launch| fold_tensors(crate::simt::nvptx::Nvptx, NormLp { p: f64::from_bits(launch.number) }, launch);
-    "grad_clip": |launch| clip_tensors(crate::simt::nvptx::Nvptx, launch);
+    "grad_norm_l1": |passed| fold_tensors(crate::simt::nvptx::Nvptx, NormL1, passed);
+    "grad_norm_l2": |passed| fold_tensors(crate::simt::nvptx::Nvptx, NormL2, passed);
+    "grad_norm_inf": |passed| fold_tensors(crate::simt::nvptx::Nvptx, NormInf, passed);
+    "grad_norm_lp": |passed| fold_tensors(crate::simt::nvptx::Nvptx, NormLp { p: passed.power() }, passed);
+    "grad_clip": |passed| clip_tensors(crate::simt::nvptx::Nvptx, passed);
 }

@@ -6,7 +6,7 @@ use crate::{
     element::{Element, Item as _, Two},
     rowwise::{Column, First, Given, LeafFound, Look, ROWS, RowOp, Second as Sums, Total, Value as _},
     simt::Simt,
-    stages::{columns::Rows, load_state, narrow, store_state},
+    stages::narrow,
     tree::{LANES, pending::Pending, row_elements, vector_elements},
 };
 
@@ -23,7 +23,7 @@ pub fn map_apart<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Argum
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     let leaves = u64::from(arguments.leaves.max(1));
     let (leaf, row) = (warp % leaves, warp / leaves * u64::from(LANES) + u64::from(simt.lane()));
-    if row >= arguments.rows.count {
+    if row >= arguments.rows.count() {
         return;
     }
     let read = Read::new(simt, op, arguments, row, leaf);
@@ -77,7 +77,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
         );
         let len = narrow(
             simt,
-            u64::saturating_sub(arguments.rows.len, first).min(Arguments::<T>::leaf::<O>()),
+            u64::saturating_sub(arguments.rows.len(), first).min(Arguments::<T>::leaf::<O>()),
         );
         let start = arguments.start(simt, row);
         Self {
@@ -155,16 +155,10 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             Mode::Whole => (state, state),
             Mode::Fold => {
                 arguments.keep_target::<S, O>(simt, row, leaf as u32, given[0]);
-                // SAFETY: there is room for a state of each leaf, which has one lane.
-                return unsafe { store_state(simt, arguments.states, at, state) };
+                return arguments.states.store(simt, at, state);
             }
-            // SAFETY: earlier launches wrote that of each leaf, and that of each row.
-            Mode::Map => unsafe {
-                (
-                    load_state(simt, arguments.states, at),
-                    load_state(simt, arguments.row_states, row),
-                )
-            },
+            // Earlier launches wrote that of each leaf, and that of each row.
+            Mode::Map => (arguments.states.load(simt, at), arguments.row_states.load(simt, row)),
         };
         let len = arguments.whole::<O>(self.all_seen);
         let factors = if arguments.leaves <= 1 && !arguments.is_part::<O>() {
@@ -172,7 +166,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
         } else {
             op.factors(reference, Some(leaf_state), row_state, len, given)
         };
-        if !arguments.out.start.is_null() || !arguments.sums.is_null() {
+        if !arguments.out.start().is_null() || !arguments.sums.start().is_null() {
             self.map(reference, factors);
         }
         if leaf == 0 {
@@ -258,8 +252,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             first = arguments.floats.widen(arguments.floats.narrow(sum, sum) & self.mask());
         }
         let column = if O::TAKES_COLUMNS {
-            // SAFETY: there is one for each column, or for those that share it.
-            unsafe { arguments.columns.load_one(simt, number) }
+            arguments.columns.load_one(simt, number)
         } else {
             Column::PLAIN
         };
@@ -279,8 +272,7 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             simt, op, arguments, ..
         } = self;
         let (to, row) = (arguments.to, self.start.row());
-        // SAFETY: a launch passes a layout of the answers that is valid and unwritten, or none.
-        let start = unsafe { to.first(simt, row) }.addr() as u64;
+        let start = to.first(simt, row).addr() as u64;
         let target = if O::TARGETS && self.given[1] == 0.0 {
             arguments.here(arguments.target(simt, row)) as u64
         } else {
@@ -297,28 +289,21 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
             let relative = op.relative(value, reference);
             let mut column = Column::PLAIN;
             if O::HAS_COLUMNS {
-                // SAFETY: there is one for each column, or for those that share it.
-                column = unsafe { arguments.columns.load_one(simt, number) };
+                column = arguments.columns.load_one(simt, number);
             }
             let answer = if O::TARGETS && number == target {
                 op.at_target(relative, factors)
             } else {
                 op.map(relative, factors, column)
             };
-            let at = start.wrapping_add((number as i64 * to.step) as u64);
-            // SAFETY: the row has that element, which has one lane; sums lie as the answers do.
-            unsafe {
-                if !arguments.out.start.is_null() {
-                    arguments.out.store_one(simt, arguments.out.start, at, answer);
-                }
-                if O::ADDS && !arguments.sums.is_null() && place < self.seen {
-                    let sums = Rows {
-                        start: arguments.sums,
-                        floats: arguments.floats,
-                        ..arguments.out
-                    };
-                    sums.store_one(simt, arguments.sums, at, value.each()[0]);
-                }
+            let at = start.wrapping_add((number as i64 * to.step()) as u64);
+            if !arguments.out.start().is_null() {
+                arguments.out.store_one(simt, arguments.out.first(), at, answer);
+            }
+            if O::ADDS && !arguments.sums.start().is_null() && place < self.seen {
+                arguments
+                    .sums
+                    .store_one(simt, arguments.sums.first(), at, value.each()[0]);
             }
             place += 1;
         }

@@ -5,6 +5,7 @@ use crate::{
     element::{Element, Two},
     rowwise::RowOp,
     stages::{
+        StateArray,
         columns::{Columns, Floats, Rows},
         load::extents::Extents,
     },
@@ -41,7 +42,7 @@ pub struct Arguments<T: Element> {
     /// Where answers lie, counted from the first, where their elements lie apart.
     pub(super) to: Extents<u8>,
     /// Where sums with a residual go.
-    pub(super) sums: *mut u8,
+    pub(super) sums: Rows,
     /// [`RowLaunch::known`](super::RowLaunch::known).
     pub(super) known: [*mut u32; 4],
     /// The rows' targets.
@@ -49,9 +50,9 @@ pub struct Arguments<T: Element> {
     /// What this launch does.
     pub(super) mode: Mode,
     /// [`RowLaunch::states`](super::RowLaunch::states).
-    pub(super) states: *mut u32,
+    pub(super) states: StateArray,
     /// [`RowLaunch::row_states`](super::RowLaunch::row_states).
-    pub(super) row_states: *mut u32,
+    pub(super) row_states: StateArray,
     /// [`RowLaunch::states_of_row`](super::RowLaunch::states_of_row).
     pub(super) states_of_row: u32,
     /// [`RowLaunch::leaves`](super::RowLaunch::leaves).
@@ -77,6 +78,13 @@ pub struct Arguments<T: Element> {
 }
 
 impl<T: Element> Arguments<T> {
+    /// Where sums of columns go, whatever answers are: f32.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) fn sums_of_columns(&self) -> Rows {
+        // SAFETY: a launch of such sums has room for as many f32.
+        unsafe { Rows::new(self.out.start(), self.out.stride(), Floats::F32) }
+    }
+
     /// Whether others have elements of the rows, too.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) const fn is_part<O: RowOp>(&self) -> bool {

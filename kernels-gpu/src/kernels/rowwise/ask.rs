@@ -53,16 +53,13 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         let (Columns { weight, bias, .. }, floats) = (arguments.columns, arguments.floats);
         let spot = self.spot_of(row);
         let is_there = spot.present() > 0;
-        // SAFETY: there is one for each column, and columns of plain launches are whole vectors.
-        unsafe {
-            let weights = weight.ask(simt, floats, spot.first(), is_there, Column::PLAIN.weight);
-            let biases = if O::HAS_COLUMNS && O::HAS_BIASES {
-                bias.ask(simt, floats, spot.first(), is_there, Column::PLAIN.bias)
-            } else {
-                [0; WORDS]
-            };
-            [weights, biases]
-        }
+        let weights = weight.ask(simt, floats, spot.first(), is_there, Column::PLAIN.weight);
+        let biases = if O::HAS_COLUMNS && O::HAS_BIASES {
+            bias.ask(simt, floats, spot.first(), is_there, Column::PLAIN.bias)
+        } else {
+            [0; WORDS]
+        };
+        [weights, biases]
     }
 
     /// Weights and biases of half a vector's columns, or all of 4 bytes; those of the elements that are there.
@@ -79,7 +76,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         let before = half * WORDS;
         let left = u32::saturating_sub(left, before as u32);
         let first = self.spot_of(row).first() + before as u64;
-        debug_assert!(left == 0 || first < arguments.rows.len, "columns of the row");
+        debug_assert!(left == 0 || first < arguments.rows.len(), "columns of the row");
         match self.asked {
             _ if !O::HAS_COLUMNS && !O::TAKES_COLUMNS => Loaded::PLAIN,
             // Neighbouring short rows have the same.
@@ -88,8 +85,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
                 let biases = (O::HAS_COLUMNS && O::HAS_BIASES).then_some(biases[row]);
                 Loaded::of_words::<T>(arguments.floats, weights[row], biases, half)
             }
-            // SAFETY: there is one for each column, or for those that share it.
-            None => unsafe { arguments.columns.load(simt, first, left, self.is_wide) },
+            None => arguments.columns.load(simt, first, left, self.is_wide),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     rowwise::{Column, NormGradient, RowFold as _, Value as _},
     simt::Simt,
     stages::{
-        columns::{Floats, MOST, Rows},
+        columns::{MOST, Rows},
         each::each,
         load::words::Vectors,
     },
@@ -31,25 +31,22 @@ pub fn sum_columns<S: Simt, T: Element>(simt: S, op: NormGradient, arguments: Ar
     let (chunk, block) = (simt.block() / blocks, simt.block() % blocks);
     let lane = u64::from(block) * u64::from(simt.threads()) + u64::from(simt.thread());
     let before = u64::from(chunk) * u64::from(CHUNK);
-    let rows = u64::saturating_sub(arguments.rows.count, before).min(CHUNK.into()) as u32;
+    let rows = u64::saturating_sub(arguments.rows.count(), before).min(CHUNK.into()) as u32;
     let sums = Sums {
         simt,
         op,
         arguments,
         before,
         rows,
-        out: Rows {
-            floats: Floats::F32,
-            ..arguments.out
-        },
+        out: arguments.sums_of_columns(),
         chunk: chunk.into(),
     };
     if arguments.is_wide {
         let first = lane * vector_elements::<T>() as u64;
-        if first < arguments.rows.len {
+        if first < arguments.rows.len() {
             sums.of_vectors(first);
         }
-    } else if lane < arguments.rows.len {
+    } else if lane < arguments.rows.len() {
         sums.of_elements(lane);
     }
 }
@@ -106,9 +103,8 @@ impl<S: Simt, T: Element> Sums<S, T> {
             row = simt.opaque(row + TOGETHER as u32);
         }
         each!(i < 2 => {
-            let to = self.out.element(self.out.row(2 * self.chunk + i as u64), first);
-            // SAFETY: there are two rows of sums for each chunk, whose vectors have one lane each.
-            unsafe { self.out.store(simt, to, sums[i], vector_elements::<T>()) };
+            let to = self.out.row(2 * self.chunk + i as u64);
+            self.out.store(simt, to, first, sums[i], vector_elements::<T>());
         });
     }
 
@@ -121,22 +117,18 @@ impl<S: Simt, T: Element> Sums<S, T> {
             let number = self.before + u64::from(row);
             let start = arguments.start(simt, number);
             let given = arguments.given::<S, NormGradient>(simt, start);
-            let Two(step, other) = arguments.rows.step;
+            let Two(step, other) = arguments.rows.step();
+            let x = arguments.first_at(start, column as i64 * step);
+            let dy = arguments.other_at(start, column as i64 * other, T::BYTES).cast();
             // SAFETY: the row has that column.
-            let [x, dy] = unsafe {
-                [
-                    arguments.element(simt, arguments.first_at(start, column as i64 * step)),
-                    arguments.element(simt, arguments.other_at(start, column as i64 * other, T::BYTES).cast()),
-                ]
-            };
+            let [x, dy] = unsafe { [arguments.element(simt, x), arguments.element(simt, dy)] };
             let [weight, bias] = self.terms(<(f32, f32)>::of([x, dy]), given);
             sums = [sums[0] + weight, sums[1] + bias];
             row = simt.opaque(row + 1);
         }
         each!(i < 2 => {
             let to = self.out.row(2 * self.chunk + i as u64);
-            // SAFETY: as above, of one column.
-            unsafe { self.out.store_one(simt, to, column, sums[i]) };
+            self.out.store_one(simt, to, column, sums[i]);
         });
     }
 }

@@ -88,21 +88,20 @@ impl NormF64 {
 /// ```
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn map_doubles<S: Simt>(simt: S, norm: NormF64, arguments: Arguments<f64>) {
-    let len = arguments.rows.len;
+    let len = arguments.rows.len();
     let runs = u64::max(len.div_ceil(RUN.into()), 1);
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     let (row, first) = (warp / runs, warp % runs * u64::from(RUN));
-    if row >= arguments.rows.count {
+    if row >= arguments.rows.count() {
         return;
     }
     let arguments = arguments.of_channels(row);
     let words = if norm.centers { 2 } else { 1 };
-    // SAFETY: an earlier launch wrote one or two numbers of each row.
-    let folded = |i: u64| unsafe { load_double(simt, arguments.row_states.cast(), row * words + i) };
+    // An earlier launch wrote one or two numbers of each row.
+    let folded = |i: u64| f64::from_bits(arguments.row_states.load(simt, row * words + i));
     let statistics = norm.statistics([folded(0), folded(words - 1)], len);
     let start = arguments.start(simt, row);
-    // SAFETY: a launch passes a layout of the answers that is valid and unwritten, or none.
-    let to = unsafe { arguments.to.first(simt, row) }.addr();
+    let to = arguments.to.first(simt, row).addr();
     let mut number = first + u64::from(simt.lane());
     while number < u64::min(len, first + u64::from(RUN)) {
         let Two(offset, _) = arguments.offset(simt, number);
@@ -111,12 +110,12 @@ pub fn map_doubles<S: Simt>(simt: S, norm: NormF64, arguments: Arguments<f64>) {
         let [x, weight, bias] = unsafe {
             [
                 load_double(simt, arguments.first_at(start, offset), 0),
-                load_column(simt, arguments.columns.weight.start, column, 1.0),
-                load_column(simt, arguments.columns.bias.start, column, -0.0),
+                load_column(simt, arguments.columns.weight.start(), column, 1.0),
+                load_column(simt, arguments.columns.bias.start(), column, -0.0),
             ]
         };
-        let at = to.wrapping_add((number as i64 * arguments.to.step) as usize);
-        let out = arguments.out.start.cast::<u32>().wrapping_add(2 * at);
+        let at = to.wrapping_add((number as i64 * arguments.to.step()) as usize);
+        let out = arguments.out.start().cast::<u32>().wrapping_add(2 * at);
         // SAFETY: the row has that element, which has one lane.
         unsafe { store_double(simt, out, norm.map(x, statistics, [weight, bias])) };
         number += u64::from(LANES);

@@ -11,7 +11,7 @@ use crate::{
         load::words::{Vectors, WORDS},
         load_words,
         reduce::{leaf, warp},
-        store_state, store_words,
+        store_words,
     },
     tree::{LANES, place, vector_elements},
 };
@@ -46,7 +46,7 @@ pub fn fold_leaves<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arg
 /// [`fold_leaves`], of as many rows as a leaf has.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments: Arguments<T>) {
-    let all = arguments.rows.count as u32 * arguments.leaves_of_row();
+    let all = arguments.rows.count() as u32 * arguments.leaves_of_row();
     // Of the first lane: so a compiler knows that all lanes have the same.
     let number = (simt.block() * simt.warps() + simt.shuffle(simt.warp(), 0)) * arguments.run;
     if number >= all {
@@ -73,8 +73,7 @@ fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments:
             rows.push(at, of.state);
         } else if simt.lane() == 0 {
             let number = at.row * arguments.leaves_of_row() + at.leaf;
-            // SAFETY: there is room for a state of each leaf, which has one such lane.
-            unsafe { store_state(simt, arguments.states, number.into(), of.state) };
+            arguments.states.store(simt, number.into(), of.state);
         }
         words = ahead;
         if left == 0 {
@@ -119,7 +118,7 @@ impl<T: Element> At<T> {
     fn next<O: RowOp>(self, arguments: Arguments<T>) -> Self {
         let (leaf, leaves) = (Arguments::<T>::leaf::<O>(), arguments.leaves_of_row());
         let is_last = self.leaf + 1 == leaves;
-        let to_next = arguments.rows.stride.0 - (u64::from(leaves - 1) * leaf) as i64;
+        let to_next = arguments.rows.stride().0 - (u64::from(leaves - 1) * leaf) as i64;
         // Rows of which all is seen end with their last leaf.
         let rest = if O::MASKS {
             u32::saturating_sub(self.len, leaf as u32)

@@ -2,10 +2,11 @@
 
 use super::{Arguments, Targets};
 use crate::{
-    element::{Element, Item as _, Two, Type},
+    element::{Element, Item as _, Type},
     kernels::{Array, rows::Width},
     rowwise::{RowOp, Scale},
     stages::{
+        StateArray,
         columns::{Columns, Floats, Rows, Shares, Weights},
         load::extents::Extents,
     },
@@ -311,20 +312,18 @@ impl RowLaunch {
         let Some(own) = Floats::of(T::ELEMENT) else {
             return arguments;
         };
-        let column = |weights: Weights| Weights {
-            floats: if let Floats::F32 = weights.floats {
+        let column = |weights: Weights| {
+            let floats = if let Floats::F32 = weights.floats() {
                 Floats::F32
             } else {
                 own
-            },
-            ..weights
+            };
+            // SAFETY: they are of that type, as the caller has it.
+            unsafe { Weights::new(weights.start(), floats) }
         };
         let Columns { weight, bias, .. } = arguments.columns;
         Arguments {
-            rows: Extents {
-                layout: core::ptr::null(),
-                ..arguments.rows
-            },
+            rows: arguments.rows.without_layout(),
             second: if let Second::Residual = arguments.second {
                 Second::Residual
             } else {
@@ -337,10 +336,8 @@ impl RowLaunch {
                 shares: Shares::NONE,
                 before: 0,
             },
-            out: Rows {
-                floats: own,
-                ..arguments.out
-            },
+            // SAFETY: as above.
+            out: unsafe { Rows::new(self.out, self.out_stride, own) },
             is_wide: true,
             before: 0,
             others: 0,
@@ -390,47 +387,38 @@ impl RowLaunch {
     #[must_use]
     pub unsafe fn arguments<T: Element>(&self) -> Arguments<T> {
         let [first, second] = self.arrays;
+        let out = Array {
+            stride: self.out_stride,
+            step: self.out_step,
+            ..Array::NONE
+        };
         let flags = self.flags as u32;
-        let weights = |number: usize, at: u32| Weights {
-            start: self.columns[number],
-            floats: Floats::of_params(flags >> at),
+        // SAFETY: the caller's word.
+        let weights = |i: usize, at: u32| unsafe { Weights::new(self.columns[i], Floats::of_params(flags >> at)) };
+        let floats = if vector_elements::<T>() == 4 {
+            Floats::F32
+        } else {
+            Floats::of_params(flags >> FROM)
         };
         Arguments {
-            rows: Extents {
-                start: Two(first.start.cast(), core::ptr::null()),
-                len: self.len,
-                count: self.count,
-                stride: Two(first.stride, second.stride),
-                step: Two(first.step, second.step),
-                layout: self.layout,
-                around: Two(first.around, second.around),
-            },
+            // SAFETY: the caller's word; the second array is not read by this view.
+            rows: unsafe { Extents::new([first, no_start(second)], self.len, self.count, self.layout) },
             other: second.start,
             second: second_of(flags),
             factor: self.params().numbers[2],
-            floats: if vector_elements::<T>() == 4 {
-                Floats::F32
-            } else {
-                Floats::of_params(flags >> FROM)
-            },
+            floats,
             columns: Columns {
                 weight: weights(0, WEIGHT),
                 bias: weights(1, BIAS),
                 shares: self.shares,
                 before: 0,
             },
-            out: Rows {
-                start: self.out,
-                stride: self.out_stride,
-                floats: Floats::of_params(flags >> OUT),
-            },
-            to: Extents {
-                stride: self.out_stride,
-                step: self.out_step,
-                layout: self.out_layout,
-                ..Extents::one(core::ptr::null(), 0)
-            },
-            sums: self.sums,
+            // SAFETY: as above.
+            out: unsafe { Rows::new(self.out, self.out_stride, Floats::of_params(flags >> OUT)) },
+            // SAFETY: as above; nothing is read but the layout.
+            to: unsafe { Extents::new([out, Array::NONE], 0, 0, self.out_layout) },
+            // SAFETY: as above; sums lie as the answers do.
+            sums: unsafe { Rows::new(self.sums, self.out_stride, floats) },
             known: self.known,
             targets: Targets {
                 start: self.targets,
@@ -442,8 +430,10 @@ impl RowLaunch {
                 1 => Mode::Fold,
                 _ => Mode::Map,
             },
-            states: self.states,
-            row_states: self.row_states,
+            // SAFETY: as above.
+            states: unsafe { StateArray::new(self.states) },
+            // SAFETY: as above.
+            row_states: unsafe { StateArray::new(self.row_states) },
             states_of_row: self.states_of_row as u32,
             leaves: self.leaves as u32,
             blocks: self.blocks as u32,
@@ -456,6 +446,15 @@ impl RowLaunch {
             others: self.others,
             is_folded: flags >> FOLDED & 1 != 0,
         }
+    }
+}
+
+/// Where an array lies, counted from its first element.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn no_start(array: Array) -> Array {
+    Array {
+        start: core::ptr::null(),
+        ..array
     }
 }
 

@@ -53,9 +53,9 @@ fn check<T: Element>() {
         let of = |a: &Arguments<T>| {
             (
                 a.floats,
-                a.out.floats,
-                a.columns.weight.floats,
-                a.columns.bias.floats,
+                a.out.floats(),
+                a.columns.weight.floats(),
+                a.columns.bias.floats(),
                 have_weights.then_some(a.columns.shares),
                 a.second,
                 a.is_wide,

@@ -48,7 +48,7 @@ pub fn map_long<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Argume
     let mut share = Share::new(simt, op.plain(), arguments);
     share.ask_all();
     share.warps.begin::<S, O>(simt);
-    while share.row < arguments.rows.count {
+    while share.row < arguments.rows.count() {
         share.fold();
         let of_row = share.warps.meet(simt, share.op);
         share.map(of_row);
@@ -96,7 +96,7 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
     /// Elements of a row that are seen; none of one that is not there.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn seen(arguments: Arguments<T>, row: u64) -> u64 {
-        if O::MASKS && row < arguments.rows.count {
+        if O::MASKS && row < arguments.rows.count() {
             arguments.seen(row)
         } else {
             arguments.there(row)
@@ -241,7 +241,7 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
                 factors,
             };
             writer.write();
-            if next.row < arguments.rows.count {
+            if next.row < arguments.rows.count() {
                 next.ask(number);
             }
             number = simt.opaque(number + 1);

@@ -14,7 +14,7 @@ use crate::{
         load::{
             around::Around,
             source::{Aligned, Ragged, Way as _, load},
-            words::{Vectors, WORDS},
+            words::{Span, Vectors, WORDS},
         },
         reduce::leaf::{Packed, turned},
     },
@@ -63,7 +63,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     ) -> Self {
         let mut lane = Self::unread(simt, op, arguments, spot, apart, reach);
         let [absent, second] = op.absent().each();
-        lane.firsts = lane.vectors(Arguments::first, arguments.rows.around.0, absent, lane.signs());
+        lane.firsts = lane.vectors(Arguments::first, arguments.rows.around().0, absent, lane.signs());
         if O::Value::ARRAYS == 2 {
             lane.seconds = lane.others(second);
         } else if V::ADDED {
@@ -123,7 +123,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     /// Vectors of the second array.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn others(self, absent: f32) -> Vectors<N> {
-        self.vectors(Arguments::second, self.arguments.rows.around.1, absent, 0)
+        self.vectors(Arguments::second, self.arguments.rows.around().1, absent, 0)
     }
 
     /// Vectors of one of the arrays.
@@ -172,19 +172,17 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         let Self {
             simt, arguments, spot, ..
         } = *self;
-        let around = arguments.rows.around.1;
+        let around = arguments.rows.around().1;
+        // SAFETY: the mask has a byte for each element that is visible; vectors are aligned where it is wide.
+        let of = |spot: Spot<T>| unsafe { Span::new(arguments.other(spot, 1), spot.present(), around, None) };
         let mut mask = [[0; WORDS]; N];
-        // SAFETY: the mask has a byte for each element that is visible.
-        unsafe {
-            if self.is_wide {
-                each!(row < N, 4 => {
-                    let spot = self.spot_of(row);
-                    let [word] = Aligned.mask::<S, T, 1>(simt, arguments.other(spot, 1), spot.present(), around);
-                    mask[row] = word;
-                });
-            } else {
-                mask = Ragged.mask::<S, T, N>(simt, arguments.other(spot, 1), spot.present(), around);
-            }
+        if self.is_wide {
+            each!(row < N, 4 => {
+                let [word] = Aligned.mask::<S, T, 1>(simt, of(self.spot_of(row)));
+                mask[row] = word;
+            });
+        } else {
+            mask = Ragged.mask::<S, T, N>(simt, of(spot));
         }
         let absent = arguments.floats.simple_bits(absent);
         each!(row < N, 4 => each!(column < vector_elements::<T>() => {
@@ -234,7 +232,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
                 };
             });
         });
-        if !arguments.sums.is_null() && arguments.mode != Mode::Fold {
+        if !arguments.sums.start().is_null() && arguments.mode != Mode::Fold {
             self.store_sums();
         }
     }
@@ -243,9 +241,10 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     fn store_sums(self) {
         let Self { simt, arguments, .. } = self;
         let to = |spot: Spot<T>| {
-            let of_row = (spot.row() as i64 * arguments.out.stride) as isize;
+            let of_row = (spot.row() as i64 * arguments.out.stride()) as isize;
             arguments
                 .sums
+                .start()
                 .cast::<T>()
                 .wrapping_offset(of_row + spot.first() as isize)
         };

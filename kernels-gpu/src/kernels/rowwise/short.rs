@@ -32,7 +32,7 @@ pub fn map_short<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Argum
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, arguments: Arguments<T>) {
     let op = op.plain();
-    let Width::Lanes(lanes) = Width::of(T::ELEMENT, arguments.rows.len) else {
+    let Width::Lanes(lanes) = Width::of(T::ELEMENT, arguments.rows.len()) else {
         return;
     };
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
@@ -55,11 +55,11 @@ fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, argument
     let mut target = if O::TARGETS { given(row(0)) } else { [0.0; 2] };
     let (lane, references, leaves) = leaf::fold_short::<S, T, O, _, K>(op, lane, slots, len);
     // A target's answer is another's: rows of those that map are a leaf's.
-    if !O::TARGETS && !arguments.out.start.is_null() {
+    if !O::TARGETS && !arguments.out.start().is_null() {
         let lane = if O::KEEPS { lane } else { lane.again() };
         let factors = slots.each(|number| {
             let (Leaf { reference, state }, given) = (leaves[number], nth(slots.slot(number as u32), lane.given));
-            op.factors(reference, None, state, arguments.rows.len, given)
+            op.factors(reference, None, state, arguments.rows.len(), given)
         });
         write::write_short(lane, references, slots.handed(factors));
     }
@@ -73,8 +73,8 @@ fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, argument
         if O::TARGETS && number > 0 {
             target = given(row);
         }
-        if row < arguments.rows.count {
-            arguments.note(simt, op, row, leaves[0].state, arguments.rows.len, target);
+        if row < arguments.rows.count() {
+            arguments.note(simt, op, row, leaves[0].state, arguments.rows.len(), target);
         }
         leaves = leaf::turned(leaves);
         number = simt.opaque(number + 1);

@@ -85,15 +85,14 @@ impl<T: Element> Arguments<T> {
     /// Where a row begins, which may lie along several dimensions.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn start<S: Simt>(self, simt: S, row: u64) -> RowStart<T> {
-        // SAFETY: a launch passes a layout that is valid and unwritten, or none.
-        let at = unsafe { self.rows.first(simt, row) };
+        let at = self.rows.first(simt, row);
         RowStart { row, at }
     }
 
     /// The same of rows that are a stride apart.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn regular_start(self, row: u64) -> RowStart<T> {
-        let at = self.rows.regular(row).start;
+        let at = self.rows.regular_start(row);
         RowStart { row, at }
     }
 
@@ -101,7 +100,7 @@ impl<T: Element> Arguments<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn spot<S: Simt>(self, simt: S, start: RowStart<T>, first: u64, visible: u64) -> Spot<T> {
         debug_assert!(
-            start.row < self.rows.count && visible <= self.rows.len,
+            start.row < self.rows.count() && visible <= self.rows.len(),
             "within the rows"
         );
         let present = narrow(simt, u64::saturating_sub(visible, first));
@@ -132,8 +131,8 @@ impl<T: Element> Arguments<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn later_spot(self, spot: Spot<T>, number: usize, apart: u64) -> Spot<T> {
         let RowStart { row, at } = spot.start;
-        let left = u64::saturating_sub(self.rows.count, row).min(u32::MAX.into()) as u32;
-        let further = Two::<T>::map(self.rows.stride, |stride| {
+        let left = u64::saturating_sub(self.rows.count(), row).min(u32::MAX.into()) as u32;
+        let further = Two::<T>::map(self.rows.stride(), |stride| {
             ((apart as i64 * stride) * number as i64) as isize
         });
         let start = RowStart {
@@ -191,8 +190,7 @@ impl<T: Element> Arguments<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn offset<S: Simt>(self, simt: S, number: u64) -> Two<i64> {
         if self.is_folded {
-            // SAFETY: rows of several dimensions have a layout, which is valid and unwritten.
-            unsafe { self.rows.within(simt, number) }
+            self.rows.within(simt, number)
         } else {
             self.by_step(number)
         }
@@ -201,7 +199,7 @@ impl<T: Element> Arguments<T> {
     /// The same of a row of one dimension.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn by_step(self, number: u64) -> Two<i64> {
-        let Two(first, second) = self.rows.step;
+        let Two(first, second) = self.rows.step();
         Two(
             (number as i64).wrapping_mul(first),
             (number as i64).wrapping_mul(second),
@@ -212,17 +210,17 @@ impl<T: Element> Arguments<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn given<S: Simt, O: RowOp>(self, simt: S, start: RowStart<T>) -> Given {
         let row = start.row;
-        if row >= self.rows.count {
+        if row >= self.rows.count() {
             return Target::Ignored.given(0.0);
         }
         if O::TARGETS {
             let target = self.target(simt, row);
             let here = self.here(target);
-            let is_there = (0..self.rows.len as i64).contains(&here);
+            let is_there = (0..self.rows.len() as i64).contains(&here);
             if target == self.targets.ignored {
                 Target::Ignored.given(0.0)
             } else if is_there {
-                let at = self.first_at(start, here * self.rows.step.0);
+                let at = self.first_at(start, here * self.rows.step().0);
                 // Where rows are mapped in place it is written later: no load of what nobody writes.
                 // SAFETY: the row has that element.
                 let bits = unsafe {
@@ -233,7 +231,7 @@ impl<T: Element> Arguments<T> {
                     }
                 };
                 Target::There.given(self.floats.widen(bits))
-            } else if self.is_part::<O>() && (0..self.whole::<O>(self.rows.len) as i64).contains(&target) {
+            } else if self.is_part::<O>() && (0..self.whole::<O>(self.rows.len()) as i64).contains(&target) {
                 // Others have it: what a sum over all parts does not notice.
                 Target::There.given(-0.0)
             } else {
@@ -261,7 +259,7 @@ impl<T: Element> Arguments<T> {
         if start.is_null() {
             return -1;
         }
-        debug_assert!((row as u64) < self.rows.count, "a row that is there");
+        debug_assert!((row as u64) < self.rows.count(), "a row that is there");
         // SAFETY: a launch passes a target for each row, or null.
         unsafe {
             if self.targets.are_wide {

@@ -30,7 +30,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
         let Lane {
             simt, arguments, spot, ..
         } = self.lane;
-        if arguments.out.start.is_null() {
+        if arguments.out.start().is_null() {
             return;
         }
         if V::PLAIN {
@@ -71,26 +71,23 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
         if is_wide {
             // What is not visible has an answer, too.
             let is_there = if V::PLAIN && O::MASKS && self.lane.apart.is_none() {
-                spot.first() < arguments.rows.len
+                spot.first() < arguments.rows.len()
             } else {
                 spot.present() > 0
             };
             if is_there {
                 let values = self.mapped(row, most as u32);
-                let to = arguments.out.element(to, spot.first());
-                // SAFETY: the row has that vector, which has one lane.
-                unsafe { arguments.out.store(simt, to, values, most) };
+                arguments.out.store(simt, to, spot.first(), values, most);
             }
             return;
         }
-        let left = u64::saturating_sub(arguments.rows.len, spot.first()).min(most as u64) as u32;
+        let left = u64::saturating_sub(arguments.rows.len(), spot.first()).min(most as u64) as u32;
         if left == 0 {
             return;
         }
         let values = self.mapped(row, left);
         each!(column < most => if (column as u32) < left {
-            // SAFETY: the row has that element, which has one lane.
-            unsafe { arguments.out.store_one(simt, to, spot.first() + column as u64, values[column]) };
+            arguments.out.store_one(simt, to, spot.first() + column as u64, values[column]);
         });
     }
 
@@ -127,15 +124,11 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
         let here = arguments.here(target) as u64;
         let further = here.wrapping_sub(first);
         let is_mine = further < place::<T>(N, 0) && further % place::<T>(1, 0) < vector_elements::<T>() as u64;
-        if is_mine && here < arguments.rows.len && target != arguments.targets.ignored {
+        if is_mine && here < arguments.rows.len() && target != arguments.targets.ignored {
             let relative = op.relative(O::value_of(given[0][0]), self.reference);
             let value = op.at_target(relative, self.factors);
-            // SAFETY: the row has that element, which has one lane.
-            unsafe {
-                arguments
-                    .out
-                    .store_one(simt, arguments.out.row(spot.row()), here, value)
-            };
+            let row = arguments.out.row(spot.row());
+            arguments.out.store_one(simt, row, here, value);
         }
     }
 }
@@ -176,8 +169,9 @@ pub(super) fn write_short<S: Simt, T: Element, O: RowOp, V: Variant, const K: us
     let start = arguments
         .out
         .row(spot.row())
+        .address()
         .wrapping_add(T::BYTES * spot.first() as usize);
-    let pitch = lane.apart.unwrap_or(0) as i64 * arguments.out.stride * bytes;
+    let pitch = lane.apart.unwrap_or(0) as i64 * arguments.out.stride() * bytes;
     each!(row < K, 4 => if lane.spot_of(row).present() > 0 {
         // SAFETY: the row has that vector, which has one lane.
         unsafe { simt.store_vector(start.wrapping_offset((pitch * row as i64) as isize).cast(), words[row]) };
@@ -198,7 +192,7 @@ impl<T: Element> Arguments<T> {
         if !self.notes::<O>() {
             return;
         }
-        debug_assert!(row < self.rows.count, "a row that is there");
+        debug_assert!(row < self.rows.count(), "a row that is there");
         let mut given = given;
         let kept = self.target_kept();
         if O::TARGETS && self.mode == Mode::Map && self.run == 0 && !kept.is_null() {

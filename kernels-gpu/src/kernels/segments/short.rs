@@ -1,17 +1,10 @@
 //! Short segments: 32 of them at once, of up to a few vectors by a lane each, of more by several lanes.
 
-use super::address_of;
 use crate::{
     monoids::Monoid,
     simt::Simt,
     stages::{
-        load::{
-            contiguous,
-            extents::{Input, after},
-            fragment::Fragment,
-            segments::Segments,
-            source::{At, Source},
-        },
+        load::{contiguous, extents::Input, fragment::Fragment, segments::Segments, source::Source},
         reduce::warp::{self, Row},
         shuffle,
         strategy::Strategy,
@@ -41,12 +34,8 @@ const fn most_beside<T: Source, M: Monoid<T>>() -> u32 {
 /// Folds the first `len` elements of the `mine` of each lane, and whether it did: not if they are too many.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane, its own · Scratch: none
-///
-/// # Safety
-///
-/// As [`reduce_segments`](super::reduce_segments).
 #[inline(always)]
-pub(super) unsafe fn fold<S: Simt, T: Source, M: Monoid<T>>(
+pub(super) fn fold<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     segments: Segments<T>,
@@ -67,18 +56,15 @@ pub(super) unsafe fn fold<S: Simt, T: Source, M: Monoid<T>>(
     // Words outside what may be read hold the ends of some, which are folded as the long ones are.
     let is_short = vectors <= most && (!is_ragged || len == 0 || mine.has_words());
     let is_alone = vectors <= most_alone;
-    // SAFETY: passed on to the caller.
-    let mut state = unsafe { fold_alone(simt, op, mine, if is_short && is_alone { len } else { 0 }, is_ragged) };
+    let alone = mine.first(if is_short && is_alone { len.into() } else { 0 });
+    let mut state = fold_alone(simt, op, alone, is_ragged);
     let mut left = simt.ballot(is_short && !is_alone);
     while left != 0 {
         let (these, width) = take(simt, left, vectors);
-        // SAFETY: passed on to the caller.
-        let total = unsafe {
-            if most_beside::<T, M>() > 1 && width > LANES {
-                fold_beside::<S, T, M, 2>(simt, op, segments, mine, these, simt.opaque(LANES), false)
-            } else {
-                fold_beside::<S, T, M, 1>(simt, op, segments, mine, these, width, is_ragged)
-            }
+        let total = if most_beside::<T, M>() > 1 && width > LANES {
+            fold_beside::<S, T, M, 2>(simt, op, segments, mine, these, simt.opaque(LANES), false)
+        } else {
+            fold_beside::<S, T, M, 1>(simt, op, segments, mine, these, width, is_ragged)
         };
         if these >> simt.lane() & 1 != 0 {
             state = total;
@@ -90,31 +76,19 @@ pub(super) unsafe fn fold<S: Simt, T: Source, M: Monoid<T>>(
 
 /// Whether each vector is aligned, and whole or absent: those of segments of one size mostly are.
 fn is_wide<T: Source>(input: Input<T>) -> bool {
-    input.is_aligned() && (input.len as u32).is_multiple_of(vector_elements::<T>() as u32)
+    input.is_aligned() && (input.len() as u32).is_multiple_of(vector_elements::<T>() as u32)
 }
 
-/// Folds the first `len` elements of the `mine` of each lane, of at most [`MOST_ALONE`] vectors, by that lane.
+/// Folds the `mine` of each lane, of at most [`MOST_ALONE`] vectors, by that lane.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane, its own · Scratch: none
-///
-/// # Safety
-///
-/// As [`fold_beside`].
 #[inline(always)]
-unsafe fn fold_alone<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    mine: Input<T>,
-    len: u32,
-    is_ragged: bool,
-) -> M::State {
+fn fold_alone<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, mine: Input<T>, is_ragged: bool) -> M::State {
+    let len = mine.len() as u32;
     let mut pending = Pending::<M::State, 2>::nothing(op);
     let load = |vector: u32, wide: bool| {
         let first = vector * vector_elements::<T>() as u32;
-        let from = after::<T>(mine.start, first.into());
-        let present = u32::saturating_sub(len, first);
-        // SAFETY: passed on to the caller.
-        unsafe { contiguous::load_vectors::<S, T, M, 1>(simt, op, from, first, present, wide, mine.around) }
+        contiguous::load_vectors::<S, T, M, 1>(simt, op, mine, first, wide)
     };
     let mut turn = 0;
     while simt.any(len > turn * AT_ONCE * vector_elements::<T>() as u32) {
@@ -175,12 +149,8 @@ fn set_bit<S: Simt>(simt: S, bits: u32, mut before: u32) -> u32 {
 /// Folds the `mine` of the lanes that are set in `these` by `width` lanes each, at most `N` vectors a lane; one, where they are ragged.
 ///
 /// Called by: all 32 lanes together, with the same numbers · Valid in: those lanes, its own · Scratch: none
-///
-/// # Safety
-///
-/// As [`reduce_segments`](super::reduce_segments); all words that hold an element may be read.
 #[inline(always)]
-unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
+fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     simt: S,
     op: M,
     segments: Segments<T>,
@@ -193,14 +163,13 @@ unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     // These segments one after the other, each known to the lane of its number.
     let count = u32::count_ones(these);
     let number = u32::count_ones(these & ((1 << simt.lane()) - 1));
-    let (start, len) = if these == u32::MAX {
-        (mine.start, mine.len as u32)
-    } else {
-        let from = set_bit(simt, these, simt.lane());
-        let len = simt.shuffle(mine.len as u32, from);
-        let start = address_of::<S, T>(simt, mine.start, from);
-        (start, if simt.lane() < count { len } else { 0 })
-    };
+    let mut each = mine;
+    if these != u32::MAX {
+        each = segments.of_lane(simt, mine, set_bit(simt, these, simt.lane()));
+        if simt.lane() >= count {
+            each = each.first(0);
+        }
+    }
     // A slot has `per` of them.
     let lanes = u32::trailing_zeros(width);
     let per = LANES >> lanes;
@@ -209,17 +178,8 @@ unsafe fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     while round * per < count {
         // Where each slot's vector lies, and all of them before any is asked for: a shuffle between two loads would have the second
         // wait for the first.
-        let slot = |slot: u32| {
-            let from = (round + slot) * per + (simt.lane() >> lanes);
-            (address_of::<S, T>(simt, start, from), simt.shuffle(len, from))
-        };
-        let load = |(start, len): (At<T>, u32), wide: bool| {
-            let around = segments.around_of(start, len.into());
-            let present = simt.opaque(u32::saturating_sub(len, first));
-            let from = after::<T>(start, first.into());
-            // SAFETY: passed on to the caller.
-            unsafe { contiguous::load_vectors::<S, T, M, N>(simt, op, from, first, present, wide, around) }
-        };
+        let slot = |slot: u32| segments.of_lane(simt, each, (round + slot) * per + (simt.lane() >> lanes));
+        let load = |input: Input<T>, wide: bool| contiguous::load_vectors::<S, T, M, N>(simt, op, input, first, wide);
         let (a, b, c, d) = (slot(0), slot(1), slot(2), slot(3));
         // All are read before any is folded: the barrier keeps the assembler, which would spare registers, from folding the first
         // vectors before it reads the last. And loads are behind a branch: the assembler has a copy of what follows a shuffle up to the

@@ -2,35 +2,28 @@
 //!
 //! 4,096 rows are 4,096 threads, of hundreds of thousands that a large GPU holds, and each load of a warp is 32 lines of memory.
 
-use super::super::rows::RowsLaunch;
+use super::super::rows::RowsView;
 use crate::{arithmetic::single::sqrt, simt::Simt};
 
 /// The kernel: a thread for each row.
-///
-/// # Safety
-///
-/// As [`RowsLaunch`] says.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn layer_norm<S: Simt>(simt: S, launch: RowsLaunch) {
+pub fn layer_norm<S: Simt>(simt: S, launch: RowsView) {
     let row = u64::from(simt.block()) * u64::from(simt.threads()) + u64::from(simt.thread());
-    if row >= launch.rows {
+    if row >= launch.rows() {
         return;
     }
-    // SAFETY: the row is there, and this thread's alone.
-    unsafe {
-        let (count, mut sum, mut squares) = (launch.columns as f32, 0.0, 0.0);
-        for i in 0..launch.columns {
-            sum += launch.element(simt, row, i);
-        }
-        let mean = sum / count;
-        for i in 0..launch.columns {
-            let from_mean = launch.element(simt, row, i) - mean;
-            squares += from_mean * from_mean;
-        }
-        let scale = 1.0 / sqrt(squares / count + launch.epsilon());
-        for i in 0..launch.columns {
-            let x = (launch.element(simt, row, i) - mean) * scale;
-            launch.write_weighted(simt, row, i, x);
-        }
+    let (count, mut sum, mut squares) = (launch.columns() as f32, 0.0, 0.0);
+    for i in 0..launch.columns() {
+        sum += launch.element(simt, row, i);
+    }
+    let mean = sum / count;
+    for i in 0..launch.columns() {
+        let from_mean = launch.element(simt, row, i) - mean;
+        squares += from_mean * from_mean;
+    }
+    let scale = 1.0 / sqrt(squares / count + launch.epsilon());
+    for i in 0..launch.columns() {
+        let x = (launch.element(simt, row, i) - mean) * scale;
+        launch.write_weighted(simt, row, i, x);
     }
 }

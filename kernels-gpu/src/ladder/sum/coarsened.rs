@@ -3,28 +3,22 @@
 //! Those additions need no barrier and no shared memory, and there are fewer blocks to start. Neighbouring threads have neighbouring
 //! elements in every step, so a warp reads whole lines.
 
-use super::{SumLaunch, element, shared::tree};
+use super::{SumView, shared::tree};
 use crate::simt::Simt;
 
 /// The kernel. Any length; a block has `factor` times as many elements as threads.
-///
-/// # Safety
-///
-/// As [`SumLaunch`] says.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn sum<S: Simt>(simt: S, launch: SumLaunch) {
+pub fn sum<S: Simt>(simt: S, launch: SumView) {
     let threads = u64::from(simt.threads());
-    let mut i = launch.factor * threads * u64::from(simt.block()) + u64::from(simt.thread());
+    let mut i = launch.factor() * threads * u64::from(simt.block()) + u64::from(simt.thread());
     let (mut sum, mut step) = (0.0, 0);
-    while step < launch.factor {
-        // SAFETY: an element that is not there counts as 0.
-        sum += unsafe { element(simt, &launch, i) };
+    while step < launch.factor() {
+        sum += launch.element(simt, i);
         i += threads;
         step += 1;
     }
     let sum = tree(simt, sum);
     if simt.thread() == 0 {
-        // SAFETY: `out` is of all threads.
-        unsafe { simt.atomic_add_f32(launch.out, sum) };
+        launch.add(simt, sum);
     }
 }

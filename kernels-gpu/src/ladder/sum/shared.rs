@@ -2,23 +2,17 @@
 //!
 //! The input stays as it was. One block still: what fits it, and no more.
 
-use super::{SumLaunch, element};
+use super::SumView;
 use crate::simt::Simt;
 
 /// The kernel, of one block: as many as twice its threads.
-///
-/// # Safety
-///
-/// As [`SumLaunch`] says.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn sum<S: Simt>(simt: S, launch: SumLaunch) {
+pub fn sum<S: Simt>(simt: S, launch: SumView) {
     let (i, half) = (u64::from(simt.thread()), u64::from(simt.threads()));
-    // SAFETY: elements that are not there count as 0.
-    let value = unsafe { element(simt, &launch, i) + element(simt, &launch, i + half) };
+    let value = launch.element(simt, i) + launch.element(simt, i + half);
     let sum = tree(simt, value);
     if simt.thread() == 0 {
-        // SAFETY: one thread writes it.
-        unsafe { launch.answer(simt, sum) };
+        launch.answer(simt, sum);
     }
 }
 

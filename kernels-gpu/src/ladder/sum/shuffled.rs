@@ -3,22 +3,16 @@
 //! One barrier is left, after which the first warp sums what the warps have. What takes the time now is a block for every 1,024
 //! elements: the next rung does with few.
 
-use super::{SumLaunch, element, thread_of_grid};
+use super::{SumView, thread_of_grid};
 use crate::{simt::Simt, tree::LANES};
 
 /// The kernel. Any length; a thread for each element.
-///
-/// # Safety
-///
-/// As [`SumLaunch`] says.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn sum<S: Simt>(simt: S, launch: SumLaunch) {
-    // SAFETY: an element that is not there counts as 0.
-    let value = unsafe { element(simt, &launch, thread_of_grid(simt)) };
+pub fn sum<S: Simt>(simt: S, launch: SumView) {
+    let value = launch.element(simt, thread_of_grid(simt));
     let sum = block(simt, value);
     if simt.thread() == 0 {
-        // SAFETY: `out` is of all threads.
-        unsafe { simt.atomic_add_f32(launch.out, sum) };
+        launch.add(simt, sum);
     }
 }
 

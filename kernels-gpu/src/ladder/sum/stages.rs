@@ -1,6 +1,6 @@
 //! No rung: [`last_block`], which can stop after any of its stages. What a stage takes is the difference of two times.
 
-use super::{SumLaunch, last_block, shuffled, wide};
+use super::{SumView, last_block, shuffled, wide};
 use crate::simt::Simt;
 
 /// The stages, in their order. A launch stops after the one whose number is its `factor`.
@@ -10,28 +10,21 @@ pub const STAGES: [&str; 5] = ["launch", "load", "shuffle", "block", "grid"];
 const NEVER: u32 = 0x7fc0_dead;
 
 /// The kernel, in blocks of 256 threads. Any length, any grid.
-///
-/// # Safety
-///
-/// As [`SumLaunch`] says.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn sum<S: Simt>(simt: S, launch: SumLaunch) {
-    if launch.factor == 0 {
+pub fn sum<S: Simt>(simt: S, launch: SumView) {
+    if launch.factor() == 0 {
         return;
     }
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let mut sum = wide::thread(simt, &launch);
-        if launch.factor > 1 {
-            sum = shuffled::warp(simt, sum);
-        }
-        if launch.factor > 2 {
-            sum = shuffled::of_warps(simt, sum);
-        }
-        if launch.factor > 3 {
-            last_block::finish(simt, &launch, sum);
-        } else if sum.to_bits() == NEVER {
-            launch.answer(simt, sum);
-        }
+    let mut sum = wide::thread(simt, &launch);
+    if launch.factor() > 1 {
+        sum = shuffled::warp(simt, sum);
+    }
+    if launch.factor() > 2 {
+        sum = shuffled::of_warps(simt, sum);
+    }
+    if launch.factor() > 3 {
+        last_block::finish(simt, &launch, sum);
+    } else if sum.to_bits() == NEVER {
+        launch.answer(simt, sum);
     }
 }

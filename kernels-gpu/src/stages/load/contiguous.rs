@@ -6,10 +6,9 @@ use crate::{
     simt::Simt,
     stages::{
         load::{
-            around::Around,
             extents::{Input, after},
             fragment::Fragment,
-            source::{Aligned, At, Elements, Ragged, Source, Way, Whole, Within, load},
+            source::{Aligned, Elements, Ragged, Source, Way, Whole, Within, load},
             words::ALL,
         },
         narrow,
@@ -17,64 +16,44 @@ use crate::{
     tree::{ROWS, leaf_elements, vector_elements},
 };
 
-/// How many leaves are read by whole vectors: the first.
-#[must_use]
-pub fn whole_leaves<T: Source>(input: Input<T>) -> u64 {
-    if input.is_aligned() { input.whole_leaves() } else { 0 }
-}
-
-/// Reads this lane's part of leaf `leaf`, one of the [`whole_leaves`], all eight vectors in flight together.
+/// Reads this lane's part of leaf `leaf`, all eight vectors in flight together; nothing, if the leaf is not whole or the input not aligned.
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
-///
-/// # Safety
-///
-/// `input` is valid and unwritten for the whole launch, and `leaf` is one of those.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn load_whole<S: Simt, T: Source, M: Monoid<T>>(
+pub fn load_whole<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     input: Input<T>,
     leaf: u64,
-) -> Fragment<T, ROWS> {
-    let base = base::<S, T>(simt, leaf);
-    // SAFETY: a whole leaf lies inside the input; a lane's vectors keep its alignment.
-    unsafe { load_part(simt, op, Whole, input, base, ALL) }
+) -> Option<Fragment<T, ROWS>> {
+    is_whole(input, leaf).then(|| load_part(simt, op, Whole, input, base::<S, T>(simt, leaf), ALL))
+}
+
+/// Whether a leaf is read by whole vectors: of an input that is aligned those that are whole.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn is_whole<T: Source>(input: Input<T>, leaf: u64) -> bool {
+    leaf < if input.is_aligned() { input.whole_leaves() } else { 0 }
 }
 
 /// Reads this lane's part of leaf `leaf`, of any alignment and length.
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
-///
-/// # Safety
-///
-/// `input` is valid and unwritten for the whole launch, and so is what is around it.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn load_leaf<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    input: Input<T>,
-    leaf: u64,
-) -> Fragment<T, ROWS> {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if leaf < whole_leaves(input) {
-            load_whole(simt, op, input, leaf)
-        } else {
-            load_rows(simt, op, Ragged, input, base::<S, T>(simt, leaf))
-        }
+pub fn load_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> Fragment<T, ROWS> {
+    // Not `load_whole`, whose answer a compiler would copy.
+    let base = base::<S, T>(simt, leaf);
+    if is_whole(input, leaf) {
+        load_part(simt, op, Whole, input, base, ALL)
+    } else {
+        load_rows(simt, op, Ragged, input, base)
     }
 }
 
 /// Reads the first `N` rows of this lane's part of leaf `leaf`, which has no more: by whole vectors where the input is `wide`, aligned and of nothing but whole vectors.
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
-///
-/// # Safety
-///
-/// As [`load_leaf`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn load_first_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
+pub fn load_first_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     simt: S,
     op: M,
     input: Input<T>,
@@ -82,45 +61,27 @@ pub unsafe fn load_first_rows<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     wide: bool,
 ) -> Fragment<T, N> {
     let base = base::<S, T>(simt, leaf);
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if wide {
-            load_rows(simt, op, Aligned, input, base)
-        } else {
-            load_rows(simt, op, Ragged, input, base)
-        }
+    if wide {
+        debug_assert!(has_whole_vectors(input), "whole vectors");
+        load_rows(simt, op, Aligned, input, base)
+    } else {
+        load_rows(simt, op, Ragged, input, base)
     }
 }
 
 /// Reads this lane's part of an extent of at most a leaf.
 ///
 /// Called by: any thread · Valid in: every lane, its own columns · Scratch: none
-///
-/// # Safety
-///
-/// As [`load_leaf`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn load_extent<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> Fragment<T, ROWS> {
-    let base = base::<S, T>(simt, 0);
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if has_whole_vectors(input) {
-            load_rows(simt, op, Aligned, input, base)
-        } else {
-            load_rows(simt, op, Ragged, input, base)
-        }
-    }
+pub fn load_extent<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>) -> Fragment<T, ROWS> {
+    load_first_rows(simt, op, input, 0, has_whole_vectors(input))
 }
 
 /// Reads vector `vector` of each of four extents that have at most one row of one leaf, all in flight together.
 ///
 /// Called by: any thread · Valid in: every lane · Scratch: none
-///
-/// # Safety
-///
-/// As [`load_leaf`], for each.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn load_vector_of_each<S: Simt, T: Source, M: Monoid<T>>(
+pub fn load_vector_of_each<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     inputs: [Input<T>; 4],
@@ -130,17 +91,14 @@ pub unsafe fn load_vector_of_each<S: Simt, T: Source, M: Monoid<T>>(
     let base = u64::from(vector) * vector_elements::<T>() as u64;
     // One way for all of them.
     if has_whole_vectors(a) && has_whole_vectors(b) && has_whole_vectors(c) && has_whole_vectors(d) {
-        // SAFETY: passed on to the caller.
-        return unsafe { load_each(simt, op, Aligned, inputs, base) };
+        return load_each(simt, op, Aligned, inputs, base);
     }
     if T::MASKED {
         // Each lane as it can: a mask may be one row for all, and end with each.
-        // SAFETY: passed on to the caller.
-        return unsafe { load_each(simt, op, Ragged, inputs, base) };
+        return load_each(simt, op, Ragged, inputs, base);
     }
     if a.has_words() && b.has_words() && c.has_words() && d.has_words() {
-        // SAFETY: passed on to the caller.
-        return unsafe { load_each(simt, op, Within, inputs, base) };
+        return load_each(simt, op, Within, inputs, base);
     }
     // At an end of what may be read, which few warps reach: little code, one after the other.
     let mut read = [Fragment::unread(op); 4];
@@ -150,65 +108,49 @@ pub unsafe fn load_vector_of_each<S: Simt, T: Source, M: Monoid<T>>(
         let [input, b, c, d] = left;
         left = [b, c, d, input];
         let [_, f, g, h] = read;
-        // SAFETY: passed on to the caller.
-        read = [f, g, h, unsafe { load_rows(simt, op, Elements, input, base) }];
+        read = [f, g, h, load_rows(simt, op, Elements, input, base)];
         turn = simt.opaque(turn + 1);
     }
     read
 }
 
 /// The vectors of four extents that begin at element `base`, in one way.
-///
-/// # Safety
-///
-/// As [`load_rows`], for each.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn load_each<S: Simt, T: Source, M: Monoid<T>, W: Way>(
+fn load_each<S: Simt, T: Source, M: Monoid<T>, W: Way>(
     simt: S,
     op: M,
     way: W,
     [a, b, c, d]: [Input<T>; 4],
     base: u64,
 ) -> [Fragment<T, 1>; 4] {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        [
-            load_rows(simt, op, way, a, base),
-            load_rows(simt, op, way, b, base),
-            load_rows(simt, op, way, c, base),
-            load_rows(simt, op, way, d, base),
-        ]
-    }
+    [
+        load_rows(simt, op, way, a, base),
+        load_rows(simt, op, way, b, base),
+        load_rows(simt, op, way, c, base),
+        load_rows(simt, op, way, d, base),
+    ]
 }
 
-/// Reads `N` vectors from `from` on, a row apart, of which the first `present` places hold elements; by one load each where they are
-/// `wide`: all of a vector then, or nothing; else by words. They begin at place `first` of their extent.
+/// Reads `N` vectors of an extent, a row apart, from element `first` on: by one load each where they are
+/// `wide`, aligned and whole or absent; else by words, all of which that hold an element may be read.
 ///
 /// Called by: any thread · Valid in: every lane · Scratch: none
-///
-/// # Safety
-///
-/// As [`load_leaf`]; vectors that are wide and not absent are aligned, and valid as a whole; of others all words that hold an element
-/// are valid, and nobody writes them.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn load_vectors<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
+pub fn load_vectors<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     simt: S,
     op: M,
-    from: At<T>,
+    input: Input<T>,
     first: u32,
-    present: u32,
     wide: bool,
-    around: T::Each<Around>,
 ) -> Fragment<T, N> {
-    // SAFETY: passed on to the caller.
-    let words = unsafe {
-        if wide {
-            load::<S, T, _, N>(simt, Aligned, from, present, around, op.filler())
-        } else {
-            load::<S, T, _, N>(simt, Within, from, present, around, op.filler())
-        }
-    };
-    Fragment::new(op, words, present, first.into())
+    let present = simt.opaque(u32::saturating_sub(input.len as u32, first));
+    if wide {
+        debug_assert!(input.len == 0 || has_whole_vectors(input), "whole vectors");
+        load_part(simt, op, Aligned, input, first.into(), present)
+    } else {
+        debug_assert!(input.len == 0 || input.has_words(), "all words may be read");
+        load_part(simt, op, Within, input, first.into(), present)
+    }
 }
 
 /// Whether of each vector of an extent all is present, or nothing, and it is aligned.
@@ -217,13 +159,9 @@ fn has_whole_vectors<T: Source>(input: Input<T>) -> bool {
     input.is_aligned() && input.len.is_multiple_of(vector_elements::<T>() as u64)
 }
 
-/// The vectors of an extent's rows that begin at element `base`.
-///
-/// # Safety
-///
-/// As [`load_leaf`], and as the way has it.
+/// The vectors of an extent's rows that begin at element `base`, in a way that the extent allows.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn load_rows<S: Simt, T: Source, M: Monoid<T>, W: Way, const N: usize>(
+fn load_rows<S: Simt, T: Source, M: Monoid<T>, W: Way, const N: usize>(
     simt: S,
     op: M,
     way: W,
@@ -231,17 +169,12 @@ unsafe fn load_rows<S: Simt, T: Source, M: Monoid<T>, W: Way, const N: usize>(
     base: u64,
 ) -> Fragment<T, N> {
     let present = narrow(simt, u64::saturating_sub(input.len, base));
-    // SAFETY: passed on to the caller.
-    unsafe { load_part(simt, op, way, input, base, present) }
+    load_part(simt, op, way, input, base, present)
 }
 
 /// The same, the first `present` places of them.
-///
-/// # Safety
-///
-/// As [`load_rows`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn load_part<S: Simt, T: Source, M: Monoid<T>, W: Way, const N: usize>(
+fn load_part<S: Simt, T: Source, M: Monoid<T>, W: Way, const N: usize>(
     simt: S,
     op: M,
     way: W,
@@ -250,7 +183,7 @@ unsafe fn load_part<S: Simt, T: Source, M: Monoid<T>, W: Way, const N: usize>(
     present: u32,
 ) -> Fragment<T, N> {
     let from = after::<T>(input.start, base);
-    // SAFETY: passed on to the caller.
+    // SAFETY: so many elements are the input's, and whoever chose the way has asked what it may read.
     let words = unsafe { load::<S, T, _, N>(simt, way, from, present, input.around, op.filler()) };
     Fragment::new(op, words, present, base)
 }

@@ -3,13 +3,17 @@
 use crate::{
     element::Item,
     simt::Simt,
-    stages::load::{
-        extents::Extents,
-        mask,
-        source::{At, Read, Source},
-        words::{
-            Filler, Vectors, WORDS, absent_bits, each_row, filled, is_vector, load_element, rows_in_turns, vector,
+    stages::{
+        load::{
+            extents::Extents,
+            mask,
+            source::{At, Read, Source, load_item},
+            words::{
+                Filler, Vectors, WORDS, absent_bits, each_row, filled, is_vector, load_element, rows_in_turns, vector,
+                word_elements,
+            },
         },
+        narrow,
     },
     tree::{ROWS, place, row_elements, vector_elements},
 };
@@ -18,57 +22,141 @@ use crate::{
 #[derive(Clone, Copy)]
 pub struct Answer<T: Source> {
     /// The first element of its extent, in each array.
-    pub start: At<T>,
+    pub(super) start: At<T>,
+    exists: bool,
+    shares_words: bool,
+}
+
+impl<T: Source> Answer<T> {
     /// Whether there is such an answer; the identity stands for one that there is not.
-    pub exists: bool,
-    /// Whether all 32 lanes fold neighbouring answers, the first lane one whose number is a multiple of 32, and
-    /// [`do_share`](crate::stages::load::transposed::do_share): then they read together.
-    pub shares_words: bool,
+    pub fn exists(self) -> bool {
+        self.exists
+    }
+
+    /// Whether lanes read together.
+    pub fn shares_words(self) -> bool {
+        self.shares_words
+    }
+}
+
+impl<T: Source> Extents<T> {
+    /// The answer of that number. If all 32 lanes ask for neighbours, the first lane for one whose number is a multiple of 32, they read together where
+    /// they [share words](do_share).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn answer<S: Simt>(self, simt: S, number: u64, are_neighbours: bool) -> Answer<T> {
+        let exists = number < self.count;
+        Answer {
+            start: self.first(simt, if exists { number } else { 0 }),
+            exists,
+            shares_words: are_neighbours && do_share(self),
+        }
+    }
+
+    /// The element of that number of an answer's extent, if there is one.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn get<S: Simt>(self, simt: S, answer: Answer<T>, number: u64) -> Option<T> {
+        if !answer.exists || number >= self.len {
+            return None;
+        }
+        let offset = T::map(self.within(simt, number), |offset| offset as isize);
+        // SAFETY: it is one of this view's.
+        Some(unsafe { load_item(simt, T::further(answer.start, offset)) })
+    }
+
+    /// Where the elements of an answer's part lie in each array, from element `first` on.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn places<S: Simt>(self, simt: S, answer: Answer<T>, first: u64, filler: Option<T>) -> T::Each<Places<T>> {
+        let left = u64::saturating_sub(self.len, first);
+        let present = narrow(simt, if answer.exists { left } else { 0 });
+        let fillers = T::fillers(filler);
+        T::each(|array| Places {
+            extents: self,
+            array,
+            start: T::of(answer.start, array),
+            first,
+            present,
+            filler: T::of(fillers, array),
+        })
+    }
+}
+
+/// Whether elements are small and have no mask, which would have to be exchanged in another way.
+pub(crate) const fn can_share<T: Source>() -> bool {
+    word_elements::<T>() > 1 && !T::MASKED
+}
+
+/// Whether small elements of neighbouring answers share words, and each word has those of as many answers, in each array.
+#[must_use]
+pub fn do_share<T: Source>(extents: Extents<T>) -> bool {
+    let elements = word_elements::<T>() as u64;
+    let is_whole = |number: u64| number.is_multiple_of(elements);
+    let places = T::zip(extents.start, T::zip(extents.stride, extents.step));
+    can_share::<T>()
+        && extents.layout.is_null()
+        && T::all(T::map(places, |(start, (stride, step))| {
+            stride == 1 && start.addr().is_multiple_of(4) && is_whole(step as u64)
+        }))
+        && is_whole(extents.count)
 }
 
 /// Where the elements of a part lie in one of the arrays.
 #[derive(Clone, Copy)]
 pub struct Places<T: Source> {
     /// The extents.
-    pub extents: Extents<T>,
+    pub(super) extents: Extents<T>,
     /// Which of the arrays.
-    pub array: usize,
+    pub(super) array: usize,
     /// The first element of the extent there.
-    pub start: *const T::Element,
+    pub(super) start: *const T::Element,
     /// The number of the part's first element.
-    pub first: u64,
+    pub(super) first: u64,
     /// How many places have elements: the first.
-    pub present: u32,
+    pub(super) present: u32,
     /// What stands at the others, if anything matters.
-    pub filler: Filler,
+    pub(super) filler: Filler,
 }
 
 /// The words of a part, element by element.
 impl<T: Source> Read<ROWS> for Places<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read<S: Simt>(self, simt: S) -> Vectors<ROWS> {
-        // SAFETY: passed on to the caller.
-        unsafe { load_part(simt, self) }
+    fn read<S: Simt>(self, simt: S) -> Vectors<ROWS> {
+        if is_vector::<T>() {
+            load_vectors(simt, self)
+        } else if self.extents.layout.is_null() {
+            load_with_step(simt, self)
+        } else {
+            load_by_layout(simt, self)
+        }
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<ROWS> {
+    fn read_mask<S: Simt>(self, simt: S) -> Vectors<ROWS> {
         if !mask::is_there(self.start) {
             let all = mask::all::<T, ROWS>(self.present);
             return filled::<T, ROWS>(all, self.present, 1, mask::NOTHING);
         }
-        // SAFETY: passed on to the caller.
-        unsafe { load_mask(simt, self) }
+        if self.extents.layout.is_null() {
+            load_mask_with_step(simt, self)
+        } else {
+            load_mask_by_layout(simt, self)
+        }
     }
 }
 
 impl<T: Source> Places<T> {
-    /// The elements of a column of a part, as a vector of them; the extent's first where there is none. They have as many rows as a vector has elements.
-    ///
-    /// # Safety
-    ///
-    /// As [`fold_part`](crate::stages::reduce::apart::fold_part), of an extent that is not empty and whose elements are a step apart.
+    /// How many places have elements.
+    pub(crate) fn present(self) -> u32 {
+        self.present
+    }
+
+    /// Whether elements stand for several indices, and are no step apart.
+    pub(crate) fn has_layout(self) -> bool {
+        !self.extents.layout.is_null()
+    }
+
+    /// The elements of a column of a part, as a vector of them; the extent's first where there is none. They have as many rows as a vector has elements. The extent is not empty, and its elements
+    /// are a step apart.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn column<S: Simt>(self, simt: S, column: u32) -> [u32; WORDS] {
+    pub(crate) fn column<S: Simt>(self, simt: S, column: u32) -> [u32; WORDS] {
         debug_assert!(vector_elements::<T>() == ROWS, "a column fills a vector");
         let step = T::of(self.extents.step, self.array) as isize;
         let mut at = self
@@ -79,52 +167,26 @@ impl<T: Source> Places<T> {
             let from = if place < self.present { at } else { self.start };
             place += row_elements::<T>() as u32;
             at = at.wrapping_offset(row_elements::<T>() as isize * step);
-            // SAFETY: passed on to the caller; the element is present, or the first of its extent.
+            // SAFETY: the element is present, or the first of its extent.
             unsafe { load_element(simt, from) }
         })
     }
 
-    /// The bits of an element of a part that stands for several indices.
-    ///
-    /// # Safety
-    ///
-    /// As [`fold_part`](crate::stages::reduce::apart::fold_part); it is present.
+    /// The bits of an element of a part that stands for several indices, if it is present.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn element<S: Simt>(self, simt: S, place: u64) -> u64 {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let offset = T::of(self.extents.within(simt, self.first + place), self.array);
-            load_element(simt, self.start.wrapping_offset(offset as isize))
+    pub(crate) fn get<S: Simt>(self, simt: S, place: u64) -> Option<u64> {
+        if place as u32 >= self.present {
+            return None;
         }
+        let offset = T::of(self.extents.within_layout(simt, self.first + place), self.array);
+        // SAFETY: the element is present.
+        Some(unsafe { load_element(simt, self.start.wrapping_offset(offset as isize)) })
     }
 }
 
-/// The words of a part, element by element.
-///
-/// # Safety
-///
-/// As [`fold_part`](crate::stages::reduce::apart::fold_part).
+/// The words of a part of elements that are one step apart.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn load_part<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if is_vector::<T>() {
-            load_vectors(simt, places)
-        } else if places.extents.layout.is_null() {
-            load_with_step(simt, places)
-        } else {
-            load_by_layout(simt, places)
-        }
-    }
-}
-
-/// Those that are one step apart.
-///
-/// # Safety
-///
-/// As [`load_part`].
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn load_with_step<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+fn load_with_step<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let Places {
         extents,
         array,
@@ -141,7 +203,7 @@ unsafe fn load_with_step<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vect
         }
         // Of two that share a word, the extent's first for one that is absent: no load waits for another's test then.
         let from = if is_present { from } else { start };
-        // SAFETY: passed on to the caller; the element is present, or the first of its extent, which is not empty.
+        // SAFETY: the element is present, or the first of its extent, which is not empty where a part of it is asked for.
         unsafe { load_element(simt, from) }
     };
     // From one to the next: as multiples of the step, all offsets would be kept from one part to the next.
@@ -165,23 +227,15 @@ unsafe fn load_with_step<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vect
 }
 
 /// Those that stand for several indices: one by one, and as little code as that takes. Each moves those before it down.
-///
-/// # Safety
-///
-/// As [`load_part`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn load_by_layout<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+fn load_by_layout<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let mut rows = [[0; WORDS]; ROWS];
     // A number of turns that no compiler knows, as in `load_elements`.
     let turns = simt.opaque((ROWS * vector_elements::<T>()) as u32) as usize;
     let mut turn = 0;
     while turn < turns {
         let place = place::<T>(turn / vector_elements::<T>(), turn % vector_elements::<T>());
-        let mut bits = absent_bits::<T>(places.filler);
-        if (place as u32) < places.present {
-            // SAFETY: passed on to the caller; the element is present.
-            bits = unsafe { places.element(simt, place) };
-        }
+        let bits = places.get(simt, place).unwrap_or(absent_bits::<T>(places.filler));
         rows = moved_down::<T>(rows, bits);
         turn += 1;
     }
@@ -208,12 +262,8 @@ fn filled_by_row<S: Simt, T: Item>(simt: S, vectors: Vectors<ROWS>, present: u32
 }
 
 /// The vectors of a part of elements that are vectors.
-///
-/// # Safety
-///
-/// As [`load_part`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let Places {
         extents,
         array,
@@ -224,7 +274,7 @@ unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vector
     } = places;
     let load = |row: usize, offset: isize| {
         let is_present = (place::<T>(row, 0) as u32) < present;
-        // SAFETY: passed on to the caller; an element is aligned.
+        // SAFETY: it is read if it is present; an element is aligned.
         unsafe {
             simt.load_input_vector_if(
                 is_present,
@@ -244,8 +294,7 @@ unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vector
     while row < turns {
         let mut offset = 0;
         if (place::<T>(row, 0) as u32) < present {
-            // SAFETY: passed on to the caller.
-            offset = unsafe { T::of(extents.within(simt, first + place::<T>(row, 0)), array) } as isize;
+            offset = T::of(extents.within_layout(simt, first + place::<T>(row, 0)), array) as isize;
         }
         let (before, read) = (rows, load(row, offset));
         rows = each_row(|i| if i + 1 < ROWS { before[i + 1] } else { read });
@@ -254,30 +303,9 @@ unsafe fn load_vectors<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vector
     rows
 }
 
-/// The bytes of a part's mask, one by one.
-///
-/// # Safety
-///
-/// As [`fold_part`](crate::stages::reduce::apart::fold_part).
+/// The bytes of a mask that are one step apart.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn load_mask<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if places.extents.layout.is_null() {
-            load_mask_with_step(simt, places)
-        } else {
-            load_mask_by_layout(simt, places)
-        }
-    }
-}
-
-/// Those of a mask that are one step apart.
-///
-/// # Safety
-///
-/// As [`load_part`].
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn load_mask_with_step<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+fn load_mask_with_step<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let Places {
         extents,
         array,
@@ -296,7 +324,7 @@ unsafe fn load_mask_with_step<S: Simt, T: Source>(simt: S, places: Places<T>) ->
         let mut at = from;
         let read = mask::packed::<T>(|column| {
             let byte = if (place::<T>(turn as usize, column) as u32) < present {
-                // SAFETY: passed on to the caller; the element is present.
+                // SAFETY: the element is present.
                 unsafe { simt.load_input_byte(at) }
             } else {
                 0
@@ -313,12 +341,8 @@ unsafe fn load_mask_with_step<S: Simt, T: Source>(simt: S, places: Places<T>) ->
 }
 
 /// Those of a mask that stand for several indices.
-///
-/// # Safety
-///
-/// As [`load_part`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn load_mask_by_layout<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
+fn load_mask_by_layout<S: Simt, T: Source>(simt: S, places: Places<T>) -> Vectors<ROWS> {
     let Places {
         extents,
         array,
@@ -337,11 +361,9 @@ unsafe fn load_mask_by_layout<S: Simt, T: Source>(simt: S, places: Places<T>) ->
         let place = place::<T>(turn / columns, turn % columns);
         let mut bit = 0;
         if (place as u32) < present {
-            // SAFETY: passed on to the caller; the element is present.
-            let byte = unsafe {
-                let offset = T::of(extents.within(simt, first + place), array);
-                simt.load_input_byte(start.wrapping_offset(offset as isize))
-            };
+            let offset = T::of(extents.within_layout(simt, first + place), array);
+            // SAFETY: the element is present.
+            let byte = unsafe { simt.load_input_byte(start.wrapping_offset(offset as isize)) };
             bit = u32::from(byte != 0);
         }
         let [a, b, c, d] = bits;

@@ -4,10 +4,7 @@
 use crate::{
     element::{Element, Item},
     simt::Simt,
-    stages::load::{
-        around::Around,
-        words::{Filler, Vectors, WORDS, each_row, shifted_by_bytes},
-    },
+    stages::load::words::{Filler, Span, Vectors, WORDS, each_row, shifted_by_bytes},
     tree::{place, row_elements, vector_elements},
 };
 
@@ -45,37 +42,33 @@ const fn touched<T: Item>() -> usize {
     vector_elements::<T>().div_ceil(4) + 1
 }
 
-/// As many bytes as a vector has elements, if they are wanted.
+/// As many bytes as a vector has elements, from a multiple of as many on, if they are wanted.
 ///
 /// # Safety
 ///
-/// If they are wanted, `from` is valid for them, a multiple of as many bytes, and unwritten.
+/// If they are wanted, `from` is valid for them, and nobody writes them.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn load_row<S: Simt, T: Element>(simt: S, wanted: bool, from: *const u8) -> [u32; WORDS] {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller's word.
     let word = |i: usize| unsafe { simt.load_input_if(wanted, from.wrapping_add(4 * i).cast(), 0) };
     match vector_elements::<T>() {
-        // SAFETY: passed on to the caller.
+        // SAFETY: as above.
         16 => unsafe { simt.load_input_vector_if(wanted, from.cast(), [0; WORDS]) },
         8 => [word(0), word(1), 0, 0],
         4 => [word(0), 0, 0, 0],
-        // SAFETY: passed on to the caller.
+        // SAFETY: as above.
         2 if wanted => [unsafe { simt.load_input_short(from.cast()) }, 0, 0, 0],
         2 => [0; WORDS],
         _ => panic!("no element under a mask is as large as a vector"),
     }
 }
 
-/// By the widest loads that have as many bytes as a vector has elements.
-///
-/// # Safety
-///
-/// `from` is a multiple of as many bytes, and all rows are valid and unwritten.
+/// By the widest loads that have as many bytes as a vector has elements: all is there, and aligned to so many.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, from: *const u8) -> Vectors<N> {
+pub(crate) fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, span: Span<u8>) -> Vectors<N> {
     each_row(|row| {
-        let from = from.wrapping_add(row * row_elements::<T>());
-        // SAFETY: passed on to the caller.
+        let from = span.from().wrapping_add(row * row_elements::<T>());
+        // SAFETY: so the span's maker has it.
         unsafe {
             if is_vector::<T>() {
                 simt.load_input_vector(from.cast())
@@ -86,74 +79,47 @@ pub(crate) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, fr
     })
 }
 
-/// The same, and zeros for rows of which no place is present.
-///
-/// # Safety
-///
-/// `from` is a multiple of as many bytes; each row of which a place is present is valid as a whole and unwritten.
+/// The same, and zeros for rows of which no place is present; others are there as a whole.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
-    simt: S,
-    from: *const u8,
-    present: u32,
-) -> Vectors<N> {
+pub(crate) fn load_wide<S: Simt, T: Element, const N: usize>(simt: S, span: Span<u8>) -> Vectors<N> {
     each_row(|row| {
-        let is_present = (place::<T>(row, 0) as u32) < present;
-        // SAFETY: passed on to the caller.
-        unsafe { load_row::<S, T>(simt, is_present, from.wrapping_add(row * row_elements::<T>())) }
+        let is_present = (place::<T>(row, 0) as u32) < span.present();
+        // SAFETY: so the span's maker has it.
+        unsafe { load_row::<S, T>(simt, is_present, span.from().wrapping_add(row * row_elements::<T>())) }
     })
 }
 
-/// Of any alignment, of which the first `present` places hold elements. What is read of the others is anything.
-///
-/// # Safety
-///
-/// `from` is valid for `present` places' bytes, and `around` for all of itself, and nobody writes them.
+/// Of any alignment. What is read where there is no element is anything.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
-    simt: S,
-    from: *const u8,
-    present: u32,
-    around: Around,
-) -> Vectors<N> {
-    let rows = present.div_ceil(row_elements::<T>() as u32).clamp(1, N as u32);
-    let end = from.addr() + (rows - 1) as usize * row_elements::<T>() + vector_elements::<T>();
-    // SAFETY: every word that is touched may be read; else only what is present is.
-    unsafe {
-        if around.has(from.addr() & !3, end.next_multiple_of(4)) {
-            load_words::<S, T, N>(simt, from, present)
-        } else {
-            load_bytes::<S, T, N>(simt, from, present)
-        }
+pub(crate) fn load_ragged<S: Simt, T: Element, const N: usize>(simt: S, span: Span<u8>) -> Vectors<N> {
+    let rows = span.present().div_ceil(row_elements::<T>() as u32).clamp(1, N as u32);
+    let bytes = (rows - 1) as usize * row_elements::<T>() + vector_elements::<T>();
+    // Every word that is touched may be read; else only what is present is.
+    if span.has_words(bytes) {
+        load_words::<S, T, N>(simt, span)
+    } else {
+        load_bytes::<S, T, N>(simt, span)
     }
 }
 
-/// By the words that hold a place that is present, shifted into place.
-///
-/// # Safety
-///
-/// What is read is valid and unwritten.
+/// By the words that hold a place that is present, shifted into place. These may be read.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
-    simt: S,
-    from: *const u8,
-    present: u32,
-) -> Vectors<N> {
-    let offset = from.addr() as u32 & 3;
-    let aligned = from.map_addr(|address| address & !3);
+pub(crate) fn load_words<S: Simt, T: Element, const N: usize>(simt: S, span: Span<u8>) -> Vectors<N> {
+    let offset = span.from().addr() as u32 & 3;
+    let aligned = span.from().map_addr(|address| address & !3);
     each_row(|row| {
-        let here = u32::saturating_sub(present, place::<T>(row, 0) as u32).min(vector_elements::<T>() as u32);
+        let here = u32::saturating_sub(span.present(), place::<T>(row, 0) as u32).min(vector_elements::<T>() as u32);
         let end = if here > 0 { offset + here } else { 0 };
         let from = aligned.wrapping_add(row * row_elements::<T>());
         let word = |i: usize| {
             if i >= touched::<T>() {
                 return 0;
             }
-            // SAFETY: passed on to the caller.
+            // SAFETY: the span's words may be read.
             unsafe { simt.load_input_if(4 * (i as u32) < end, from.wrapping_add(4 * i).cast(), 0) }
         };
         let first = if is_vector::<T>() {
-            // SAFETY: passed on to the caller.
+            // SAFETY: as above.
             unsafe { simt.load_input_words(end.div_ceil(4).min(4), from.cast(), [0; WORDS]) }
         } else {
             [word(0), word(1), word(2), 0]
@@ -163,28 +129,20 @@ pub(crate) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
 }
 
 /// Byte by byte: at an end of what may be read, which few blocks meet.
-///
-/// # Safety
-///
-/// `from` is valid for `present` places' bytes, which nobody writes.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_bytes<S: Simt, T: Element, const N: usize>(
-    simt: S,
-    from: *const u8,
-    present: u32,
-) -> Vectors<N> {
+pub(crate) fn load_bytes<S: Simt, T: Element, const N: usize>(simt: S, span: Span<u8>) -> Vectors<N> {
     let mut rows = [[0; WORDS]; N];
     // No compiler knows how many turns there are nor counts them: so short a loop would be unrolled even so.
     let mut row = simt.opaque(0);
     while row < N as u32 {
         let first = row * row_elements::<T>() as u32;
-        let bytes = u32::saturating_sub(present, first);
-        let from = from.wrapping_add(first as usize);
+        let bytes = u32::saturating_sub(span.present(), first);
+        let from = span.from().wrapping_add(first as usize);
         let read = packed::<T>(|i| {
             if i as u32 >= bytes {
                 return 0;
             }
-            // SAFETY: the byte lies inside the mask.
+            // SAFETY: the byte is present.
             unsafe { simt.load_input_byte(from.wrapping_add(i)) }
         });
         let before = rows;

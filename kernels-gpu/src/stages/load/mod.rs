@@ -7,11 +7,14 @@
 //! | apart, neighbours' by words that lanes exchange | [`transposed`] |
 //! | under a mask | [`mask`], beside either |
 //! | in two arrays | either, by [`source`] |
+//! | in columns that are neighbours | [`columns`] |
 //! | in short rows of whole vectors, several a warp | [`rows`] |
 //!
-//! Nothing here folds.
+//! Nothing here folds. A launch vouches once for its memory, where [`Extents`](extents::Extents) are made; what is read through them, and through the views that they
+//! give, is within.
 
 pub mod around;
+pub mod columns;
 pub mod contiguous;
 pub mod extents;
 pub mod fragment;

@@ -6,7 +6,7 @@ use crate::{
         load::{
             extents::Extents,
             source::Source,
-            words::{ALL, Vectors, each_row, load_whole},
+            words::{ALL, Span, Vectors, each_row, load_whole},
         },
         narrow,
     },
@@ -84,15 +84,11 @@ const fn log_ceil(number: u32) -> u32 {
     u32::BITS - u32::leading_zeros(number - 1)
 }
 
-/// How rows are divided where they are read as this file does it: whole vectors, aligned, a regular stride apart. Else none.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-#[must_use]
-pub fn tiling<T: Source>(extents: Extents<T>) -> Option<Tiling> {
-    let vector = vector_elements::<T>() as u64;
-    let is_regular = extents.layout.is_null() && extents.whole().is_aligned();
-    let odd = extents.len | T::of(extents.stride, 0) as u64;
-    let is_plain = T::ARRAYS == 1 && is_regular && odd.is_multiple_of(vector) && extents.len > 0;
-    is_plain.then(|| Tiling::of((extents.len / vector) as u32))
+/// Rows that are read as this file does it: whole vectors, aligned, a regular stride apart.
+#[derive(Clone, Copy)]
+pub struct Tiled<T: Source> {
+    extents: Extents<T>,
+    tiling: Tiling,
 }
 
 /// What a lane has read of its warp's rows. Slot `s` has vectors from number `s << depth` on, a row of the leaf after another.
@@ -106,57 +102,70 @@ pub struct RowVectors {
     pub tiling: Tiling,
 }
 
-/// Reads this lane's vectors of the rows from number `first` on, all in flight together.
-///
-/// ```text
-/// slot 0: row 0 by the first lanes, row 1 by the next … ─ slot 1: as many rows further on ─ …
-/// ```
-///
-/// Called by: any thread · Valid in: every lane, its own vectors · Scratch: none
-///
-/// # Safety
-///
-/// The rows are valid and unwritten for the whole launch, and `tiling` is [theirs](tiling).
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn load<S: Simt, T: Source>(
-    simt: S,
-    extents: Extents<T>,
-    tiling: Tiling,
-    first: u64,
-    filler: Option<T>,
-) -> RowVectors {
-    let (start, stride) = (T::of(extents.start, 0), T::of(extents.stride, 0));
-    let after = |row: u64, vector: u32| {
-        let elements = row as i64 * stride + i64::from(vector) * vector_elements::<T>() as i64;
-        start.wrapping_offset(elements as isize)
-    };
-    let left = extents.count - first;
-    let mut present = ALL;
-    let vectors = if tiling.is_full() && stride as u64 == extents.len && left >= tiling.rows().into() {
-        // One run of memory, without a test.
-        // SAFETY: passed on to the caller.
-        unsafe { load_whole::<S, T::Element, VECTORS>(simt, after(first, simt.lane())) }
-    } else {
-        let (number, lane) = (simt.lane() >> tiling.lanes, tiling.lane(simt));
-        let from = after(first + u64::from(number), lane);
-        let left = u32::saturating_sub(narrow(simt, left), number);
-        let further = stride << (u32::ilog2(LANES) - tiling.lanes);
-        let filler = T::of(T::fillers(filler), 0).unwrap_or_default();
-        present = 0;
-        each_row(|i| {
-            let (slot, row) = (i as u32 >> tiling.depth, tiling.leaf_row(i));
-            let is_there = slot * tiling.in_slot() < left && row * LANES + lane < tiling.vectors;
-            present |= u32::from(is_there) << i;
-            let elements = i64::from(slot) * further + i64::from(row) * row_elements::<T>() as i64;
-            let from = from.wrapping_offset(elements as isize).cast();
-            // SAFETY: passed on to the caller; the vector is one of a row's.
-            unsafe { simt.load_input_vector_if(is_there, from, filler) }
+impl<T: Source> Tiled<T> {
+    /// These extents, if they are such rows.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn of(extents: Extents<T>) -> Option<Self> {
+        let vector = vector_elements::<T>() as u64;
+        let is_regular = extents.layout.is_null() && extents.whole().is_aligned();
+        let odd = extents.len | T::of(extents.stride, 0) as u64;
+        let is_plain = T::ARRAYS == 1 && is_regular && odd.is_multiple_of(vector) && extents.len > 0;
+        is_plain.then(|| {
+            let tiling = Tiling::of((extents.len / vector) as u32);
+            Self { extents, tiling }
         })
-    };
-    RowVectors {
-        vectors,
-        present,
-        tiling,
+    }
+
+    /// How they are divided.
+    pub fn tiling(self) -> Tiling {
+        self.tiling
+    }
+
+    /// Reads this lane's vectors of the rows from number `first` on, of which there is one, all in flight together.
+    ///
+    /// ```text
+    /// slot 0: row 0 by the first lanes, row 1 by the next … ─ slot 1: as many rows further on ─ …
+    /// ```
+    ///
+    /// Called by: any thread · Valid in: every lane, its own vectors · Scratch: none
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn load<S: Simt>(self, simt: S, first: u64, filler: Option<T>) -> RowVectors {
+        let Self { extents, tiling } = self;
+        let (start, stride) = (T::of(extents.start, 0), T::of(extents.stride, 0));
+        let after = |row: u64, vector: u32| {
+            let elements = row as i64 * stride + i64::from(vector) * vector_elements::<T>() as i64;
+            start.wrapping_offset(elements as isize)
+        };
+        let left = extents.count - first;
+        let filler = T::of(T::fillers(filler), 0);
+        let mut present = ALL;
+        let vectors = if tiling.is_full() && stride as u64 == extents.len && left >= tiling.rows().into() {
+            // One run of memory, without a test.
+            // SAFETY: a warp's vectors are those of so many rows, and aligned.
+            let span = unsafe { Span::new(after(first, simt.lane()), ALL, T::of(extents.around, 0), filler) };
+            load_whole::<S, T::Element, VECTORS>(simt, span)
+        } else {
+            let (number, lane) = (simt.lane() >> tiling.lanes, tiling.lane(simt));
+            let from = after(first + u64::from(number), lane);
+            let left = u32::saturating_sub(narrow(simt, left), number);
+            let further = stride << (u32::ilog2(LANES) - tiling.lanes);
+            present = 0;
+            each_row(|i| {
+                let (slot, row) = (i as u32 >> tiling.depth, tiling.leaf_row(i));
+                let is_there = slot * tiling.in_slot() < left && row * LANES + lane < tiling.vectors;
+                present |= u32::from(is_there) << i;
+                let elements = i64::from(slot) * further + i64::from(row) * row_elements::<T>() as i64;
+                let from = from.wrapping_offset(elements as isize).cast();
+                // SAFETY: the vector is one of a row's, if it is there.
+                unsafe { simt.load_input_vector_if(is_there, from, filler.unwrap_or_default()) }
+            })
+        };
+        RowVectors {
+            vectors,
+            present,
+            tiling,
+        }
     }
 }
 

@@ -19,21 +19,20 @@ use crate::{
 /// What a segment costs beside its elements, in bytes of elements: its offset, its answer, its finish.
 const COST_BYTES: usize = 64;
 
-/// `count` segments.
+/// Segments.
 #[derive(Clone, Copy)]
 pub struct Segments<T: Source> {
     /// The first element of each array, where segments follow one another.
-    pub start: At<T>,
-    /// How many there are.
-    pub count: u64,
+    start: At<T>,
+    count: u64,
     /// The number of each segment's first element, and that of all elements: `count + 1` numbers, none less than the one
     /// before.
-    pub offsets: *const u64,
+    offsets: *const u64,
     /// Whether the segments lie apart: then `count` addresses follow the offsets, of the first element of each; and as
     /// many more for each further array.
-    pub apart: bool,
+    apart: bool,
     /// Memory that may be read, where they do not lie apart.
-    pub around: T::Each<Around>,
+    around: T::Each<Around>,
 }
 
 /// A segment, or the tile of it that begins in a range.
@@ -85,35 +84,25 @@ impl<T: Source> Extents<T> {
 }
 
 impl<T: Source> Segments<T> {
-    /// The number at `at` of those before the elements.
-    ///
-    /// # Safety
-    ///
-    /// `at <= count`, or where segments lie apart less than `count + 1` and `count` for each array; the numbers are valid and unwritten for the whole
-    /// launch.
+    /// The number at `at` of those before the elements: `at <= count`, or where segments lie apart less than `count + 1` and `count` for each array.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn number<S: Simt>(self, simt: S, at: u64) -> u64 {
+    fn number<S: Simt>(self, simt: S, at: u64) -> u64 {
         let from = self.offsets.wrapping_add(at as usize).cast::<u32>();
-        // SAFETY: passed on to the caller.
+        // SAFETY: there are so many, as the extents' maker has it.
         unsafe { u64::from(simt.load_input(from)) | u64::from(simt.load_input(from.wrapping_add(1))) << 32 }
     }
 
     /// The lowest segment that begins at place `place` of the line or behind it; `count` where there is none.
     ///
     /// Called by: all 32 lanes together, with the same place · Valid in: every lane
-    ///
-    /// # Safety
-    ///
-    /// The offsets are valid and unwritten for the whole launch.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn first_from<S: Simt>(self, simt: S, place: u64) -> u64 {
+    pub fn first_from<S: Simt>(self, simt: S, place: u64) -> u64 {
         // It is one of low..=high. Each turn the lanes ask at 32 places: a search by halves would wait five times as often.
         let (mut low, mut high) = (0, self.count);
         while low < high {
             let apart = (high - low) / u64::from(LANES) + 1;
             let at = low + u64::from(simt.lane()) * apart;
-            // SAFETY: passed on to the caller.
-            let before = at < high && unsafe { self.number(simt, at) } + at * cost(T::ELEMENT) < place;
+            let before = at < high && self.number(simt, at) + at * cost(T::ELEMENT) < place;
             // Neighbours, for places rise.
             let lanes = u64::from(u32::count_ones(simt.ballot(before)));
             high = high.min(low + lanes * apart);
@@ -126,24 +115,35 @@ impl<T: Source> Segments<T> {
 
     /// What may be read around a segment of `len` elements from `start` on.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn around_of(self, start: At<T>, len: u64) -> T::Each<Around> {
+    fn around_of(self, start: At<T>, len: u64) -> T::Each<Around> {
         if self.apart {
-            Input::<T>::new(start, len).around
+            Input::<T>::alone(start, len).around
         } else {
             self.around
         }
     }
 
-    /// Where the segment of that number begins and ends; nowhere if there is none.
+    /// What lane `from` has of its segment, which each lane names for itself: less than 2³² elements.
     ///
-    /// # Safety
-    ///
-    /// As [`first_from`](Self::first_from).
+    /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn ends<S: Simt>(self, simt: S, number: u64) -> Ends {
+    pub fn of_lane<S: Simt>(self, simt: S, mine: Input<T>, from: u32) -> Input<T> {
+        let start = T::map(mine.start, |mine| {
+            let address = mine.addr() as u64;
+            let low = u64::from(simt.shuffle(address as u32, from));
+            let high = u64::from(simt.shuffle((address >> 32) as u32, from));
+            mine.with_addr((low | high << 32) as usize)
+        });
+        let len = u64::from(simt.shuffle(mine.len as u32, from));
+        let around = self.around_of(start, len);
+        Input { start, len, around }
+    }
+
+    /// Where the segment of that number begins and ends; nowhere if there is none.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub fn ends<S: Simt>(self, simt: S, number: u64) -> Ends {
         if number < self.count {
-            // SAFETY: passed on to the caller.
-            unsafe { Ends(self.number(simt, number), self.number(simt, number + 1)) }
+            Ends(self.number(simt, number), self.number(simt, number + 1))
         } else {
             Ends(0, 0)
         }
@@ -151,12 +151,8 @@ impl<T: Source> Segments<T> {
 
     /// What begins in the range of `range` places from `place` on, of the segment of that number, whose ends are given: itself, or
     /// where it has more than `range` elements a tile of so many.
-    ///
-    /// # Safety
-    ///
-    /// As [`first_from`](Self::first_from).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn piece<S: Simt>(self, simt: S, number: u64, ends: Ends, place: u64, range: u64) -> Piece<T> {
+    pub fn piece<S: Simt>(self, simt: S, number: u64, ends: Ends, place: u64, range: u64) -> Piece<T> {
         let (offset, len) = (ends.0, ends.len());
         let begins = offset + number * cost(T::ELEMENT);
         // A tile's worth of places is a power of two.
@@ -173,8 +169,7 @@ impl<T: Source> Segments<T> {
         if self.apart && exists {
             start = T::each(|array| {
                 let at = self.count + 1 + array as u64 * self.count + number;
-                // SAFETY: passed on to the caller.
-                T::of(start, array).with_addr(unsafe { self.number(simt, at) } as usize)
+                T::of(start, array).with_addr(self.number(simt, at) as usize)
             });
         }
         let around = self.around_of(start, len);

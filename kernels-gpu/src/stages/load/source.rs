@@ -7,9 +7,7 @@ use crate::{
     stages::load::{
         around::Around,
         mask,
-        words::{
-            Filler, Vectors, element, filled, load_elements, load_one, load_ragged, load_whole, load_wide, load_words,
-        },
+        words::{self, Filler, Span, Vectors, element, filled, is_vector, load_element},
     },
 };
 
@@ -52,18 +50,7 @@ pub trait Source: Item {
     }
 
     /// Reads vectors of each array.
-    ///
-    /// # Safety
-    ///
-    /// As each read's own.
-    unsafe fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, reads: Self::Each<R>) -> Self::Each<Vectors<N>>;
-
-    /// Reads one item.
-    ///
-    /// # Safety
-    ///
-    /// Each address is valid for an element, aligned and unwritten.
-    unsafe fn read_item<S: Simt>(simt: S, from: At<Self>) -> Self;
+    fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, reads: Self::Each<R>) -> Self::Each<Vectors<N>>;
 
     /// The item at a row and a column of vectors that were read.
     fn item<const N: usize>(vectors: &Self::Each<Vectors<N>>, row: usize, column: usize) -> Self;
@@ -98,14 +85,8 @@ impl<T: Element> Source for T {
         each
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, read: R) -> Vectors<N> {
-        // SAFETY: passed on to the caller.
-        unsafe { read.read(simt) }
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read_item<S: Simt>(simt: S, from: *const T) -> T {
-        // SAFETY: passed on to the caller.
-        unsafe { load_one(simt, from) }
+    fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, read: R) -> Vectors<N> {
+        read.read(simt)
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn item<const N: usize>(vectors: &Vectors<N>, row: usize, column: usize) -> T {
@@ -149,14 +130,8 @@ impl<T: Element> Source for Two<T> {
         each.0 & each.1
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, reads: Two<R>) -> Two<Vectors<N>> {
-        // SAFETY: passed on to the caller.
-        unsafe { Two(reads.0.read(simt), reads.1.read(simt)) }
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read_item<S: Simt>(simt: S, from: Two<*const T>) -> Self {
-        // SAFETY: passed on to the caller.
-        unsafe { Two(T::read_item(simt, from.0), T::read_item(simt, from.1)) }
+    fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, reads: Two<R>) -> Two<Vectors<N>> {
+        Two(reads.0.read(simt), reads.1.read(simt))
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn item<const N: usize>(vectors: &Two<Vectors<N>>, row: usize, column: usize) -> Self {
@@ -204,17 +179,8 @@ impl<T: Element> Source for Masked<T> {
         Two(at.0.wrapping_offset(by.0), mask.cast())
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, reads: Two<R>) -> Two<Vectors<N>> {
-        // SAFETY: passed on to the caller.
-        unsafe { Two(reads.0.read(simt), reads.1.read_mask(simt)) }
-    }
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read_item<S: Simt>(simt: S, from: Two<*const T>) -> Self {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let selected = !mask::is_there(from.1) || simt.load_input_byte(from.1.cast()) != 0;
-            Self(T::read_item(simt, from.0), selected)
-        }
+    fn read<S: Simt, R: Read<N>, const N: usize>(simt: S, reads: Two<R>) -> Two<Vectors<N>> {
+        Two(reads.0.read(simt), reads.1.read_mask(simt))
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn item<const N: usize>(vectors: &Two<Vectors<N>>, row: usize, column: usize) -> Self {
@@ -227,28 +193,19 @@ impl<T: Element> Source for Masked<T> {
     }
 }
 
-/// A read of `N` vectors of one array. No closure, for nothing obliges a compiler to inline those.
+/// A read of `N` vectors of one array, by what is known to be valid. No closure, for nothing obliges a compiler to inline those.
 pub trait Read<const N: usize>: Copy {
     /// Reads them.
-    ///
-    /// # Safety
-    ///
-    /// As the function says that is behind it.
-    unsafe fn read<S: Simt>(self, simt: S) -> Vectors<N>;
-
+    fn read<S: Simt>(self, simt: S) -> Vectors<N>;
     /// Reads those of a mask.
-    ///
-    /// # Safety
-    ///
-    /// As the function says that is behind it.
-    unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<N>;
+    fn read_mask<S: Simt>(self, simt: S) -> Vectors<N>;
 }
 
 /// Reads vectors of each array from `from` on, in a [`Way`].
 ///
 /// # Safety
 ///
-/// As the way's function says, for each array.
+/// As [`Span::new`], for each array.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(crate) unsafe fn load<S: Simt, T: Source, W: Way, const N: usize>(
     simt: S,
@@ -262,84 +219,88 @@ pub(crate) unsafe fn load<S: Simt, T: Source, W: Way, const N: usize>(
         T::zip(from, T::zip(around, T::fillers(filler))),
         |(from, (around, filler))| By {
             way,
-            from,
-            present,
-            around,
-            filler,
+            // SAFETY: the caller's word.
+            span: unsafe { Span::new(from, present, around, filler) },
         },
     );
-    // SAFETY: passed on to the caller.
-    unsafe { T::read(simt, reads) }
+    T::read(simt, reads)
 }
 
-/// A way to read vectors, by a function of [`load`](crate::stages::load::words).
+/// Reads one item.
+///
+/// # Safety
+///
+/// Each address is valid for an element, aligned and unwritten.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub unsafe fn load_item<S: Simt, T: Source>(simt: S, from: At<T>) -> T {
+    T::item(&T::read(simt, T::map(from, One)), 0, 0)
+}
+
+/// One element, as the first of a vector. Its address is valid.
+#[derive(Clone, Copy)]
+struct One<T>(*const T);
+
+impl<T: Element> Read<1> for One<T> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn read<S: Simt>(self, simt: S) -> Vectors<1> {
+        // SAFETY: as `load_item`'s caller has it.
+        unsafe {
+            if is_vector::<T>() {
+                return [simt.load_input_vector(self.0.cast())];
+            }
+            let bits = load_element(simt, self.0);
+            [[bits as u32, (bits >> 32) as u32, 0, 0]]
+        }
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn read_mask<S: Simt>(self, simt: S) -> Vectors<1> {
+        let mut selected = 1;
+        if mask::is_there(self.0) {
+            // SAFETY: as above.
+            selected = unsafe { simt.load_input_byte(self.0.cast()) };
+        }
+        [[selected, 0, 0, 0]]
+    }
+}
+
+/// A way to read vectors. What it may read is said of its functions in [`words`] and [`mask`].
 pub(crate) trait Way: Copy {
     /// Whether a vector may be there in part.
     const IS_RAGGED: bool;
 
-    /// # Safety
-    ///
-    /// As the function says.
-    unsafe fn vectors<S: Simt, T: Element, const N: usize>(
-        self,
-        simt: S,
-        from: *const T,
-        present: u32,
-        around: Around,
-        filler: Filler,
-    ) -> Vectors<N>;
-
+    /// Reads them.
+    fn vectors<S: Simt, T: Element, const N: usize>(self, simt: S, span: Span<T>) -> Vectors<N>;
     /// The same of the mask of elements of `T`.
-    ///
-    /// # Safety
-    ///
-    /// As the function says.
-    unsafe fn mask<S: Simt, T: Element, const N: usize>(
-        self,
-        simt: S,
-        from: *const u8,
-        present: u32,
-        around: Around,
-    ) -> Vectors<N>;
+    fn mask<S: Simt, T: Element, const N: usize>(self, simt: S, span: Span<u8>) -> Vectors<N>;
 }
 
 #[derive(Clone, Copy)]
 struct By<W, T> {
     way: W,
-    from: *const T,
-    present: u32,
-    around: Around,
-    filler: Filler,
+    span: Span<T>,
 }
 
 impl<W: Way, T: Element, const N: usize> Read<N> for By<W, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read<S: Simt>(self, simt: S) -> Vectors<N> {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let vectors = self
-                .way
-                .vectors(simt, self.from, self.present, self.around, self.filler);
-            if W::IS_RAGGED && T::BYTES < 4 {
-                filled::<T, N>(vectors, self.present, T::BYTES, self.filler)
-            } else {
-                vectors
-            }
+    fn read<S: Simt>(self, simt: S) -> Vectors<N> {
+        let Self { way, span } = self;
+        let vectors = way.vectors(simt, span);
+        if W::IS_RAGGED && T::BYTES < 4 {
+            filled::<T, N>(vectors, span.present(), T::BYTES, span.filler())
+        } else {
+            vectors
         }
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read_mask<S: Simt>(self, simt: S) -> Vectors<N> {
-        let vectors = if mask::is_there(self.from) {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                self.way
-                    .mask::<S, T, N>(simt, self.from.cast(), self.present, self.around)
-            }
+    fn read_mask<S: Simt>(self, simt: S) -> Vectors<N> {
+        let Self { way, span } = self;
+        let vectors = if mask::is_there(span.from()) {
+            way.mask::<S, T, N>(simt, span.cast())
         } else {
-            mask::all::<T, N>(self.present)
+            mask::all::<T, N>(span.present())
         };
         if W::IS_RAGGED {
-            filled::<T, N>(vectors, self.present, 1, mask::NOTHING)
+            filled::<T, N>(vectors, span.present(), 1, mask::NOTHING)
         } else {
             vectors
         }
@@ -347,40 +308,22 @@ impl<W: Way, T: Element, const N: usize> Read<N> for By<W, T> {
 }
 
 macro_rules! ways {
-    ($(
-        $way:ident, ragged: $is_ragged:literal, |$present:ident, $around:ident, $filler:ident|
-        $load:ident($($argument:ident),*), $mask:ident($($mask_argument:ident),*);
-    )*) => {
+    ($($(#[$doc:meta])* $way:ident, ragged: $is_ragged:literal, $load:ident, $mask:ident;)*) => {
         $(
+            $(#[$doc])*
             #[derive(Clone, Copy)]
             pub(crate) struct $way;
 
             impl Way for $way {
                 const IS_RAGGED: bool = $is_ragged;
 
-                #[allow(unused_variables)]
                 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-                unsafe fn vectors<S: Simt, T: Element, const N: usize>(
-                    self,
-                    simt: S,
-                    from: *const T,
-                    $present: u32,
-                    $around: Around,
-                    $filler: Filler,
-                ) -> Vectors<N> {
-                    // SAFETY: passed on to the caller.
-                    unsafe { $load::<S, T, N>(simt, from $(, $argument)*) }
+                fn vectors<S: Simt, T: Element, const N: usize>(self, simt: S, span: Span<T>) -> Vectors<N> {
+                    words::$load(simt, span)
                 }
                 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-                unsafe fn mask<S: Simt, T: Element, const N: usize>(
-                    self,
-                    simt: S,
-                    from: *const u8,
-                    $present: u32,
-                    $around: Around,
-                ) -> Vectors<N> {
-                    // SAFETY: passed on to the caller.
-                    unsafe { mask::$mask::<S, T, N>(simt, from $(, $mask_argument)*) }
+                fn mask<S: Simt, T: Element, const N: usize>(self, simt: S, span: Span<u8>) -> Vectors<N> {
+                    mask::$mask::<S, T, N>(simt, span)
                 }
             }
         )*
@@ -388,9 +331,14 @@ macro_rules! ways {
 }
 
 ways! {
-    Whole, ragged: false, |_present, _around, _filler| load_whole(), load_whole();
-    Aligned, ragged: false, |present, _around, filler| load_wide(present, filler), load_wide(present);
-    Within, ragged: true, |present, _around, filler| load_words(present, filler), load_words(present);
-    Elements, ragged: true, |present, _around, filler| load_elements(present, filler), load_bytes(present);
-    Ragged, ragged: true, |present, around, filler| load_ragged(present, around, filler), load_ragged(present, around);
+    /// All there, and aligned.
+    Whole, ragged: false, load_whole, load_whole;
+    /// Each vector there as a whole, and aligned, or absent.
+    Aligned, ragged: false, load_wide, load_wide;
+    /// By the words that hold elements, all of which may be read.
+    Within, ragged: true, load_words, load_words;
+    /// Element by element.
+    Elements, ragged: true, load_elements, load_bytes;
+    /// In whichever of these ways memory around allows.
+    Ragged, ragged: true, load_ragged, load_ragged;
 }

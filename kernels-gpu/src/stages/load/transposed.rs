@@ -13,32 +13,12 @@ use crate::{
     element::Item,
     simt::Simt,
     stages::load::{
-        extents::Extents,
-        gather::Places,
+        gather::{Places, can_share},
         source::{Read, Source},
         words::{Vectors, WORDS, each_row, word_elements},
     },
     tree::{place, row_elements},
 };
-
-/// Whether elements are small and have no mask, which would have to be exchanged in another way.
-pub(crate) const fn can_share<T: Source>() -> bool {
-    word_elements::<T>() > 1 && !T::MASKED
-}
-
-/// Whether small elements of neighbouring answers share words, and each word has those of as many answers, in each array.
-#[must_use]
-pub fn do_share<T: Source>(extents: Extents<T>) -> bool {
-    let elements = word_elements::<T>() as u64;
-    let is_whole = |number: u64| number.is_multiple_of(elements);
-    let places = T::zip(extents.start, T::zip(extents.stride, extents.step));
-    can_share::<T>()
-        && extents.layout.is_null()
-        && T::all(T::map(places, |(start, (stride, step))| {
-            stride == 1 && start.addr().is_multiple_of(4) && is_whole(step as u64)
-        }))
-        && is_whole(extents.count)
-}
 
 /// Whether the first half of a part's rows is read and exchanged by itself, where the others are absent: of elements of 2 bytes, of which a
 /// leaf has so many that there are extents of less.
@@ -46,44 +26,28 @@ pub(crate) const fn folds_half<T: Source>() -> bool {
     can_share::<T>() && T::BYTES == 2
 }
 
-/// The words of a part whose elements share theirs with the neighbours'.
+/// The words of a part's first rows, whose elements share theirs with the neighbours'.
+///
+/// Read by: all 32 lanes together, with the same first element · Valid in: every lane
 #[derive(Clone, Copy)]
 pub(crate) struct TransposedLoads<T: Source>(pub(crate) Places<T>);
 
 impl<T: Source, const N: usize> Read<N> for TransposedLoads<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read<S: Simt>(self, simt: S) -> Vectors<N> {
-        // SAFETY: passed on to the caller.
-        unsafe { load_transposed(simt, self.0) }
+    fn read<S: Simt>(self, simt: S) -> Vectors<N> {
+        let read = load_shared::<S, T, N>(simt, self.0);
+        each_row(|row| read[row].map(|word| exchanged::<S, T>(simt, word)))
     }
     /// Never: elements that have a mask share no words.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn read_mask<S: Simt>(self, _: S) -> Vectors<N> {
+    fn read_mask<S: Simt>(self, _: S) -> Vectors<N> {
         each_row(|_| [0; WORDS])
     }
 }
 
-/// The words of a part's first `N` rows, whose elements share theirs with the neighbours'.
-///
-/// Called by: all 32 lanes together, with the same `first` · Valid in: every lane · Scratch: none
-///
-/// # Safety
-///
-/// As [`fold_part`](crate::stages::reduce::apart::fold_part).
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn load_transposed<S: Simt, T: Source, const N: usize>(simt: S, places: Places<T>) -> Vectors<N> {
-    // SAFETY: passed on to the caller.
-    let read = unsafe { load_shared::<S, T, N>(simt, places) };
-    each_row(|row| read[row].map(|word| exchanged::<S, T>(simt, word)))
-}
-
 /// The words that this lane reads of a part's first `N` rows: of each it has the elements of all answers that share it, at one place of their extents.
-///
-/// # Safety
-///
-/// As [`load_transposed`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_shared<S: Simt, T: Source, const N: usize>(simt: S, places: Places<T>) -> Vectors<N> {
+pub(crate) fn load_shared<S: Simt, T: Source, const N: usize>(simt: S, places: Places<T>) -> Vectors<N> {
     let Places {
         start,
         first,
@@ -107,7 +71,7 @@ pub(crate) unsafe fn load_shared<S: Simt, T: Source, const N: usize>(simt: S, pl
             if place::<T>(row, i * elements) as u32 >= left {
                 return filler.unwrap_or_default()[0];
             }
-            // SAFETY: passed on to the caller; the word is of as many answers as it has elements, all at a place that is present.
+            // SAFETY: the word is of as many answers as it has elements, all at a place that is present.
             unsafe { simt.load_input(here.cast()) }
         };
         [word(0), word(1), word(2), word(3)]

@@ -29,23 +29,6 @@ pub(crate) const fn is_vector<T: Item>() -> bool {
     T::BYTES == VECTOR_BYTES
 }
 
-/// One element.
-///
-/// # Safety
-///
-/// `from` is valid for an element, aligned and unwritten.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_one<S: Simt, T: Element>(simt: S, from: *const T) -> T {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if is_vector::<T>() {
-            element(simt.load_input_vector(from.cast()), 0)
-        } else {
-            T::from_bits(load_element(simt, from))
-        }
-    }
-}
-
 /// An element's bytes, of at most 8.
 ///
 /// # Safety
@@ -53,7 +36,7 @@ pub(crate) unsafe fn load_one<S: Simt, T: Element>(simt: S, from: *const T) -> T
 /// `from` is valid for an element, aligned and unwritten.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(crate) unsafe fn load_element<S: Simt, T: Element>(simt: S, from: *const T) -> u64 {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller's word.
     unsafe {
         match size_of::<T>() {
             1 => u64::from(simt.load_input_byte(from.cast())),
@@ -67,36 +50,81 @@ pub(crate) unsafe fn load_element<S: Simt, T: Element>(simt: S, from: *const T) 
     }
 }
 
-/// `N` vectors, a row apart, of which the first `present` places hold elements, and the others a filler: of small elements
-/// where all of a vector is absent, the rest being to be [`filled`].
-///
-/// # Safety
-///
-/// `from` is valid for `present` places' elements, and `around` for all of itself, and nobody writes them.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_ragged<S: Simt, T: Element, const N: usize>(
-    simt: S,
+/// Memory that a lane reads vectors of: a row of a leaf apart, of which the first `present` places hold elements.
+#[derive(Clone, Copy)]
+pub(crate) struct Span<T> {
     from: *const T,
     present: u32,
     around: Around,
     filler: Filler,
-) -> Vectors<N> {
-    if size_of::<T>() >= 4 {
-        // SAFETY: passed on to the caller.
-        return unsafe { load_words::<S, T, N>(simt, from, present, filler) };
+}
+
+impl<T> Span<T> {
+    /// From an address on. What is absent is read as the filler, if there is one.
+    ///
+    /// # Safety
+    ///
+    /// `from` is valid for `present` places' elements, and `around` for all of itself, and nobody writes them; a [way](super::source::Way) that reads it may read all that it says it does.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) unsafe fn new(from: *const T, present: u32, around: Around, filler: Filler) -> Self {
+        Self {
+            from,
+            present,
+            around,
+            filler,
+        }
     }
+
+    /// How many places hold elements.
+    pub(crate) fn present(self) -> u32 {
+        self.present
+    }
+
+    /// What stands where there is none.
+    pub(crate) fn filler(self) -> Filler {
+        self.filler
+    }
+
+    /// The address of the first place.
+    pub(crate) fn from(self) -> *const T {
+        self.from
+    }
+
+    /// Whether all aligned words from the first place's up to `bytes` bytes behind it may be read.
+    pub(crate) fn has_words(self, bytes: usize) -> bool {
+        self.around.has_words(self.from.addr(), bytes)
+    }
+
+    /// The same memory, as elements of another type.
+    pub(crate) fn cast<U>(self) -> Span<U> {
+        Span {
+            from: self.from.cast(),
+            present: self.present,
+            around: self.around,
+            filler: self.filler,
+        }
+    }
+}
+
+/// `N` vectors of any alignment, and fillers: of small elements where all of a vector is absent, the rest being to be [`filled`].
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(crate) fn load_ragged<S: Simt, T: Element, const N: usize>(simt: S, span: Span<T>) -> Vectors<N> {
+    if size_of::<T>() >= 4 {
+        return load_words(simt, span);
+    }
+    let Span {
+        from, present, around, ..
+    } = span;
     let rows = present.div_ceil(row_elements::<T>() as u32).clamp(1, N as u32);
     let bytes = (rows - 1) as usize * row_elements::<T>() * size_of::<T>() + VECTOR_BYTES;
     let held = present.min(vector_elements::<T>() as u32) as usize * size_of::<T>();
-    // SAFETY: every word, or every aligned vector, that is touched may be read; else only what is present is.
-    unsafe {
-        if N == 1 && (present == 0 || around.has_words(from.addr(), held)) {
-            load_words::<S, T, N>(simt, from, present, filler)
-        } else if N > 1 && around.has_vectors(from.addr(), bytes) {
-            load_across::<S, T, N>(simt, from, present, filler)
-        } else {
-            load_elements::<S, T, N>(simt, from, present, filler)
-        }
+    // Every word, or every aligned vector, that is touched may be read; else only what is present is.
+    if N == 1 && (present == 0 || around.has_words(from.addr(), held)) {
+        load_words(simt, span)
+    } else if N > 1 && around.has_vectors(from.addr(), bytes) {
+        load_across(simt, span)
+    } else {
+        load_elements(simt, span)
     }
 }
 
@@ -164,57 +192,38 @@ pub(crate) fn each_row<const N: usize>(mut row: impl FnMut(usize) -> [u32; WORDS
     rows
 }
 
-/// By 16-byte loads.
-///
-/// # Safety
-///
-/// `from` is 16-byte aligned, and each vector is valid and unwritten.
+/// By 16-byte loads: all is there, and 16-byte aligned.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, from: *const T) -> Vectors<N> {
-    // SAFETY: passed on to the caller.
+pub(crate) fn load_whole<S: Simt, T: Element, const N: usize>(simt: S, Span { from, .. }: Span<T>) -> Vectors<N> {
+    // SAFETY: so the span's maker has it.
     each_row(|row| unsafe { simt.load_input_vector(from.wrapping_add(row * row_elements::<T>()).cast()) })
 }
 
-/// By 16-byte loads, and a filler for rows of which no place is present.
-///
-/// # Safety
-///
-/// `from` is 16-byte aligned, and each vector of which a place is present is valid as a whole and unwritten.
+/// By 16-byte loads, and a filler for rows of which no place is present: all is 16-byte aligned, and there as a whole where a place is present.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_wide<S: Simt, T: Element, const N: usize>(
-    simt: S,
-    from: *const T,
-    present: u32,
-    filler: Filler,
-) -> Vectors<N> {
+pub(crate) fn load_wide<S: Simt, T: Element, const N: usize>(simt: S, span: Span<T>) -> Vectors<N> {
     each_row(|row| {
-        let is_present = (place::<T>(row, 0) as u32) < present;
-        let from = from.wrapping_add(row * row_elements::<T>()).cast();
-        // SAFETY: passed on to the caller.
-        unsafe { simt.load_input_vector_if(is_present, from, filler.unwrap_or_default()) }
+        let is_present = (place::<T>(row, 0) as u32) < span.present;
+        let from = span.from.wrapping_add(row * row_elements::<T>()).cast();
+        // SAFETY: so the span's maker has it.
+        unsafe { simt.load_input_vector_if(is_present, from, span.filler.unwrap_or_default()) }
     })
 }
 
 /// By 4-byte loads: of elements of whole words those that are present, and a filler; of smaller ones the words that hold any of those,
-/// shifted into place.
-///
-/// # Safety
-///
-/// What is read is valid and unwritten.
+/// shifted into place. These may be read.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
-    simt: S,
-    from: *const T,
-    present: u32,
-    filler: Filler,
-) -> Vectors<N> {
+pub(crate) fn load_words<S: Simt, T: Element, const N: usize>(simt: S, span: Span<T>) -> Vectors<N> {
+    let Span {
+        from, present, filler, ..
+    } = span;
     let aligned = from.map_addr(|address| address & !3).cast::<u32>();
     let offset = from.addr() as u32 & 3;
     each_row(|row| {
         let from = aligned.wrapping_add(row * LANES as usize * WORDS);
         let here = u32::saturating_sub(present, place::<T>(row, 0) as u32).min(vector_elements::<T>() as u32);
         if size_of::<T>() >= 4 {
-            // SAFETY: passed on to the caller.
+            // SAFETY: so many words are present.
             return unsafe {
                 simt.load_input_words(here * (size_of::<T>() / 4) as u32, from, filler.unwrap_or_default())
             };
@@ -224,7 +233,7 @@ pub(crate) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
         } else {
             0
         };
-        // SAFETY: passed on to the caller; a vector lies across five words at most.
+        // SAFETY: the span's words may be read; a vector lies across five at most.
         unsafe {
             let words = simt.load_input_words(bytes.div_ceil(4).min(4), from, [0; WORDS]);
             let last = if bytes > VECTOR_BYTES as u32 {
@@ -238,18 +247,12 @@ pub(crate) unsafe fn load_words<S: Simt, T: Element, const N: usize>(
 }
 
 /// By 16-byte loads whatever the alignment: of the two aligned vectors that each vector lies across, shifted into place. Rows of
-/// which no place is present have the filler. More instructions than [`load_words`], and less than half of what the cache must serve.
-///
-/// # Safety
-///
-/// All aligned vectors that are touched are valid and unwritten.
+/// which no place is present have the filler. All aligned vectors that are touched may be read. More instructions than [`load_words`], and less than half of what the cache must serve.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_across<S: Simt, T: Element, const N: usize>(
-    simt: S,
-    from: *const T,
-    present: u32,
-    filler: Filler,
-) -> Vectors<N> {
+fn load_across<S: Simt, T: Element, const N: usize>(simt: S, span: Span<T>) -> Vectors<N> {
+    let Span {
+        from, present, filler, ..
+    } = span;
     let offset = from.addr() as u32 % VECTOR_BYTES as u32;
     let aligned = from.map_addr(|address| address - offset as usize).cast::<u32>();
     // Shifted by whole elements it is the same.
@@ -257,7 +260,7 @@ pub(crate) unsafe fn load_across<S: Simt, T: Element, const N: usize>(
     each_row(|row| {
         let is_present = (place::<T>(row, 0) as u32) < present;
         let from = aligned.wrapping_add(row * LANES as usize * WORDS);
-        // SAFETY: passed on to the caller.
+        // SAFETY: the span's vectors may be read.
         let (low, high) = unsafe {
             let high = is_present && offset != 0;
             (
@@ -303,17 +306,11 @@ pub(crate) fn absent_bits<T: Item>(filler: Filler) -> u64 {
 }
 
 /// Element by element: of small ones at an end of what may be read, which few blocks meet.
-///
-/// # Safety
-///
-/// `from` is valid for `present` places' elements, which nobody writes.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load_elements<S: Simt, T: Element, const N: usize>(
-    simt: S,
-    from: *const T,
-    present: u32,
-    filler: Filler,
-) -> Vectors<N> {
+pub(crate) fn load_elements<S: Simt, T: Element, const N: usize>(simt: S, span: Span<T>) -> Vectors<N> {
+    let Span {
+        from, present, filler, ..
+    } = span;
     let mut rows = [[0; WORDS]; N];
     let absent = absent_bits::<T>(filler) as u32;
     // No compiler knows how many turns there are nor counts them: it would unroll so short a loop, and this is code that is seldom run.
@@ -326,7 +323,7 @@ pub(crate) unsafe fn load_elements<S: Simt, T: Element, const N: usize>(
             if i as u32 >= here {
                 return absent;
             }
-            // SAFETY: the element lies inside the input.
+            // SAFETY: the element is present.
             unsafe { load_element::<S, T>(simt, from.wrapping_add(i)) as u32 }
         };
         let word = |i: usize| {

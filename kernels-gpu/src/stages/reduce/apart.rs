@@ -7,14 +7,13 @@ use crate::{
         load::{
             extents::Extents,
             fragment::Fragment,
-            gather::{Answer, Places},
+            gather::{Answer, Places, can_share},
             source::{Read as _, Source},
-            transposed::{TransposedLoads, can_share, folds_half, load_shared},
+            transposed::{TransposedLoads, folds_half, load_shared},
             words::Vectors,
         },
-        narrow,
         reduce::{
-            in_order::{self, Apart},
+            in_order,
             packed::{Packed, is_of_words},
         },
     },
@@ -25,102 +24,67 @@ use crate::{
 ///
 /// Called by: any thread; where words are shared, all 32 lanes together, with the same `first` · Valid in: every lane ·
 /// Scratch: none
-///
-/// # Safety
-///
-/// `extents` are valid and unwritten for the whole launch, and so is their layout; the answer is of them.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
+pub fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     extents: Extents<T>,
     answer: Answer<T>,
     first: u64,
 ) -> M::State {
-    let start = answer.start;
     if !M::ALGEBRA.commutes {
-        let len = if answer.exists { extents.len } else { 0 };
-        // SAFETY: passed on to the caller.
-        return unsafe { in_order::fold_part(simt, op, Apart { extents, start }, first, len) };
+        return in_order::fold_part(simt, op, (extents, answer), first);
     }
-    let left = u64::saturating_sub(extents.len, first);
-    let present = narrow(simt, if answer.exists { left } else { 0 });
-    let fillers = T::fillers(op.filler());
-    let places = T::each(|array| Places {
-        extents,
-        array,
-        start: T::of(start, array),
-        first,
-        present,
-        filler: T::of(fillers, array),
-    });
+    let left = u64::saturating_sub(extents.len(), first);
+    let places = extents.places(simt, answer, first, op.filler());
     if const { is_of_words::<T, M>() } {
-        // SAFETY: passed on to the caller.
-        return unsafe { fold_words(simt, op, T::of(places, 0), answer) };
+        return fold_words(simt, op, T::of(places, 0), answer);
     }
     // The same for all lanes that read together: half of the leaf's rows.
-    if folds_half::<T>() && answer.shares_words && left <= (ROWS / 2 * row_elements::<T>()) as u64 {
-        // SAFETY: passed on to the caller.
-        let words = unsafe { T::read(simt, T::map(places, TransposedLoads)) };
-        let half = Fragment::<T, { ROWS / 2 }>::new(op, words, present, 0);
+    if folds_half::<T>() && answer.shares_words() && left <= (ROWS / 2 * row_elements::<T>()) as u64 {
+        let words = T::read(simt, T::map(places, TransposedLoads));
+        let half = Fragment::<T, { ROWS / 2 }>::new(op, words, T::of(places, 0).present(), 0);
         return op.positional().shift(half.fold(simt, op), first);
     }
-    // SAFETY: passed on to the caller.
-    let words = unsafe {
-        if can_share::<T>() && answer.shares_words {
-            T::read(simt, T::map(places, TransposedLoads))
-        } else if !answer.exists {
-            return op.identity();
-        } else {
-            T::read(simt, places)
-        }
+    let words = if can_share::<T>() && answer.shares_words() {
+        T::read(simt, T::map(places, TransposedLoads))
+    } else if !answer.exists() {
+        return op.identity();
+    } else {
+        T::read(simt, places)
     };
     // The number of the first comes last: registers are few before.
-    let state = Fragment::<T, ROWS>::new(op, words, present, 0).fold_leaf(simt, op);
+    let state = Fragment::<T, ROWS>::new(op, words, T::of(places, 0).present(), 0).fold_leaf(simt, op);
     op.positional().shift(state, first)
 }
 
 /// The same of an operator that is a [maximum of words](is_of_words). No element leaves its word before the largest is found. Neighbours that share words exchange one.
 ///
 /// Called by, Valid in, Scratch: as [`fold_part`]
-///
-/// # Safety
-///
-/// As [`fold_part`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn fold_words<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    places: Places<T>,
-    answer: Answer<T>,
-) -> M::State {
+fn fold_words<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, places: Places<T>, answer: Answer<T>) -> M::State {
     debug_assert!(T::ARRAYS == 1 && !T::MASKED, "words of one array");
-    if can_share::<T>() && answer.shares_words {
-        // SAFETY: passed on to the caller.
-        let words = unsafe { load_shared::<S, T, ROWS>(simt, places) };
-        return Packed(op).state_of_shared(simt, words);
+    if can_share::<T>() && answer.shares_words() {
+        return Packed(op).state_of_shared(simt, load_shared::<S, T, ROWS>(simt, places));
     }
-    if !answer.exists {
+    if !answer.exists() {
         return op.identity();
     }
     if T::BYTES > 2 {
-        // SAFETY: passed on to the caller.
-        let words: Vectors<ROWS> = unsafe { places.read(simt) };
+        let words: Vectors<ROWS> = places.read(simt);
         return Packed(op).state(Packed(op).word(words));
     }
     let mut largest = Packed(op).identity();
     let mut number = simt.opaque(0);
-    if places.extents.layout.is_null() {
+    if !places.has_layout() {
         while number < vector_elements::<T>() as u32 {
-            // SAFETY: passed on to the caller. That the extent's first element is in several places changes no maximum.
-            let four = unsafe {
-                [
-                    places.column(simt, number),
-                    places.column(simt, number + 1),
-                    places.column(simt, number + 2),
-                    places.column(simt, number + 3),
-                ]
-            };
+            // That the extent's first element is in several places changes no maximum.
+            let four = [
+                places.column(simt, number),
+                places.column(simt, number + 1),
+                places.column(simt, number + 2),
+                places.column(simt, number + 3),
+            ];
             largest = Packed(op).combine(largest, Packed(op).word(four));
             number = simt.opaque(number + 4);
         }
@@ -130,10 +94,9 @@ unsafe fn fold_words<S: Simt, T: Source, M: Monoid<T>>(
                 number as usize / vector_elements::<T>(),
                 number as usize % vector_elements::<T>(),
             );
-            if (place::<T>(row, column) as u32) < places.present {
-                // SAFETY: passed on to the caller; the element is present.
-                let bits = unsafe { places.element(simt, place::<T>(row, column)) } as u32;
-                largest = Packed(op).combine(largest, (bits | bits << 16) ^ op.by_words().turned_signs());
+            if let Some(bits) = places.get(simt, place::<T>(row, column)) {
+                let word = bits as u32 | (bits as u32) << 16;
+                largest = Packed(op).combine(largest, word ^ op.by_words().turned_signs());
             }
             number = simt.opaque(number + 1);
         }

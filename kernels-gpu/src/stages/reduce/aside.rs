@@ -138,23 +138,16 @@ impl<T: Source, M: Monoid<T>> Carried<T, M> {
     /// What of this lane's part of a leaf must be combined in the tree; the rest is set aside.
     ///
     /// Called by: all 32 lanes together, on leaves in rising order · Valid in: every lane, its own columns · Scratch: none
-    ///
-    /// # Safety
-    ///
-    /// As [`contiguous::load_leaf`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn fold_leaf<S: Simt>(&mut self, simt: S, op: M, input: Input<T>, leaf: u64) -> TreeState<T, M> {
+    pub fn fold_leaf<S: Simt>(&mut self, simt: S, op: M, input: Input<T>, leaf: u64) -> TreeState<T, M> {
         let (mut is_known, mut is_folded) = (false, false);
         let mut state = op.identity();
-        if leaf < contiguous::whole_leaves(input) {
-            // SAFETY: passed on to the caller; the leaf is one of those.
-            let read = unsafe { contiguous::load_whole(simt, op, input, leaf) };
+        if let Some(read) = contiguous::load_whole(simt, op, input, leaf) {
             is_known = !simt.any(read.may_change(simt, op, self.seen.alone(op)));
             (state, is_folded) = read.fold_fast(simt, op, is_known);
         }
         if !is_folded {
-            // SAFETY: passed on to the caller.
-            state = unsafe { thread::fold_slow(simt, op, input, leaf) };
+            state = thread::fold_slow(simt, op, input, leaf);
         }
         let aside = AsideState::of(state);
         self.mine = Aside(op).combine(self.mine, aside);

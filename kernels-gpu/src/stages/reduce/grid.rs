@@ -4,8 +4,8 @@ use crate::{
     monoids::{Monoid, Words},
     simt::Simt,
     stages::{
+        StateArray,
         load::source::Source,
-        load_state,
         reduce::{
             aside,
             block::{self, Turn},
@@ -13,7 +13,6 @@ use crate::{
             thread::{eight, fold_eight},
             warp,
         },
-        store_state,
         strategy::{Strategy, slots_at_once},
     },
     tree::LANES,
@@ -22,25 +21,73 @@ use crate::{
 /// Where the blocks of one extent meet.
 #[derive(Clone, Copy)]
 pub struct Meeting {
-    /// One state per tile.
-    pub slots: *mut u32,
-    /// How many tiles.
-    pub tiles: u64,
-    /// The tickets: zero before the launch, and zero again after it.
-    pub tickets: *mut u32,
-    /// How many blocks meet.
-    pub blocks: u32,
+    slots: StateArray,
+    tiles: u64,
+    tickets: *mut u32,
+    blocks: u32,
 }
 
 impl Meeting {
+    /// A state for each of as many tiles, and tickets for as many blocks: zero before the launch, and zero again after it.
+    ///
+    /// # Safety
+    ///
+    /// They are this launch's own, and there are as many of them as the kernel has extents, tiles or groups of these.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub unsafe fn new(slots: *mut u32, tiles: u64, tickets: *mut u32, blocks: u32) -> Self {
+        Self {
+            // SAFETY: the caller's word.
+            slots: unsafe { StateArray::new(slots) },
+            tiles,
+            tickets,
+            blocks,
+        }
+    }
+
+    /// One state per tile.
+    pub fn slots(self) -> StateArray {
+        self.slots
+    }
+
+    /// How many tiles.
+    pub fn tiles(self) -> u64 {
+        self.tiles
+    }
+
+    /// How many blocks meet.
+    pub fn blocks(self) -> u32 {
+        self.blocks
+    }
+
     /// Where the blocks of extent `number` meet, `self` being the first's: slots lie extent by extent, and so do tickets.
     #[must_use]
     pub fn of<State: Words>(self, number: u64) -> Self {
         Self {
-            slots: self.slots.wrapping_add((number * self.tiles) as usize * State::COUNT),
+            slots: self.slots.from::<State>(number * self.tiles),
             tickets: self.tickets.wrapping_add(number as usize),
             ..self
         }
+    }
+
+    /// Where `tiles` tiles meet that have slots and tickets from number `first` on.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn part<State: Words>(self, first: u64, tiles: u64) -> Self {
+        Self {
+            slots: self.slots.from::<State>(first),
+            tickets: self.tickets.wrapping_add(first as usize),
+            tiles,
+            ..self
+        }
+    }
+
+    /// Draws the next ticket of the set of that number, and says whether it is the last of `count`.
+    ///
+    /// Release: what this thread stored, or saw behind a barrier. Acquire: who draws the last sees what all others released.
+    fn draws_last<S: Simt>(self, simt: S, set: u64, count: u32) -> bool {
+        let last = count - 1;
+        // SAFETY: the ticket is this launch's, as the meeting's maker has it.
+        unsafe { simt.ticket(self.tickets.wrapping_add(set as usize), last) == last }
     }
 }
 
@@ -53,15 +100,13 @@ pub const SLOTS_PER_WARP: u64 = (ROWS * LANES) as u64;
 /// Puts the `total` of tile number `tile` of an extent into its slot, where other tiles meet it.
 ///
 /// Called by: all threads of the block together, thread 0 having the total · Scratch: the slots
-///
-/// # Safety
-///
-/// `meeting` is this launch's own, and each tile has one block.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn put<S: Simt, State: Words>(simt: S, extent: u32, tile: u64, total: State, meeting: Meeting) {
+pub fn put<S: Simt, State: Words>(simt: S, extent: u32, tile: u64, total: State, meeting: Meeting) {
     if meeting.tiles > 1 && simt.thread() == 0 {
-        // SAFETY: passed on to the caller.
-        unsafe { store_state(simt, meeting.slots, u64::from(extent) * meeting.tiles + tile, total) };
+        debug_assert!(tile < meeting.tiles, "a tile has a slot");
+        meeting
+            .slots
+            .store(simt, u64::from(extent) * meeting.tiles + tile, total);
     }
 }
 
@@ -70,12 +115,8 @@ pub unsafe fn put<S: Simt, State: Words>(simt: S, extent: u32, tile: u64, total:
 ///
 /// Called by: all threads of the block together, thread 0 having stored the block's slots · Valid in: thread 0 of the
 /// last block · Scratch: the slots, the shared buffers and their notice word
-///
-/// # Safety
-///
-/// `meeting` is this launch's own.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(
+pub fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     extent: u32,
@@ -87,11 +128,9 @@ pub unsafe fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(
         return (simt.block() == extent * meeting.blocks).then_some(total);
     }
     let meeting = meeting.of::<M::State>(extent.into());
-    // SAFETY: passed on to the caller.
-    let last = unsafe { draws_last(simt, meeting) };
+    let last = draws_last(simt, meeting);
     if const { Strategy::of::<T, M>().accumulates_per_thread() } {
-        // SAFETY: passed on to the caller.
-        return all_hear(simt, last).then(|| unsafe { fold_in_any_order(simt, op, meeting) });
+        return all_hear(simt, last).then(|| fold_in_any_order(simt, op, meeting));
     }
     // Few slots are the first warp's affair: no barrier.
     if meeting.tiles <= SLOTS_PER_WARP {
@@ -103,40 +142,29 @@ pub unsafe fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(
     } else if !all_hear(simt, last) {
         return None;
     }
-    // SAFETY: passed on to the caller.
-    Some(unsafe { fold_slots(simt, op, meeting) })
+    Some(fold_slots(simt, op, meeting))
 }
 
 /// Whether this is the last block to arrive, which then sees the slots that all blocks stored.
 ///
 /// Called by: all threads of the block together, behind a barrier after its slots were stored · Valid in: every thread ·
 /// Scratch: the notice word
-///
-/// # Safety
-///
-/// As [`last_block_folds`].
-pub unsafe fn arrives_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
-    // SAFETY: passed on to the caller.
-    all_hear(simt, unsafe { draws_last(simt, meeting) })
+pub fn arrives_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
+    all_hear(simt, draws_last(simt, meeting))
 }
 
 /// The same of a set of answers by its number, each of which has a ticket and so many blocks; the slots may have just been stored.
 ///
 /// Called by: all threads of the block together · Valid in: every thread · Scratch: the notice word
-///
-/// # Safety
-///
-/// As [`last_teams_fold`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn arrives_last_of<S: Simt>(simt: S, meeting: Meeting, set: u32, blocks: u32) -> bool {
+pub fn arrives_last_of<S: Simt>(simt: S, meeting: Meeting, set: u32, blocks: u32) -> bool {
     simt.barrier();
     let here = Meeting {
         tickets: meeting.tickets.wrapping_add(set as usize),
         blocks,
         ..meeting
     };
-    // SAFETY: passed on to the caller.
-    unsafe { arrives_last(simt, here) }
+    arrives_last(simt, here)
 }
 
 /// What thread 0 says, in every thread.
@@ -152,30 +180,20 @@ fn all_hear<S: Simt>(simt: S, said: bool) -> bool {
 /// The same for at most [`SLOTS_PER_WARP`] tiles, by the block's first warp alone: no barrier, and less code.
 ///
 /// Called by, Valid in: as [`last_block_folds`] · Scratch: the slots
-///
-/// # Safety
-///
-/// As [`last_block_folds`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn last_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
-    // SAFETY: passed on to the caller.
-    unsafe { first_warp_folds(simt, op, meeting, draws_last(simt, meeting)) }
+pub fn last_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
+    first_warp_folds(simt, op, meeting, draws_last(simt, meeting))
 }
 
 /// The first warp's fold of at most [`SLOTS_PER_WARP`] slots, if its thread 0 drew the `last` ticket.
-///
-/// # Safety
-///
-/// As [`last_block_folds`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting, last: bool) -> Option<M::State> {
+fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting, last: bool) -> Option<M::State> {
     if simt.warp() != 0 || !simt.any(last) {
         return None;
     }
     // Hands on to the warp what thread 0 saw with its ticket: a vote orders no memory.
     simt.warp_barrier();
-    // SAFETY: passed on to the caller.
-    let rows = unsafe { reduce_8_rows(simt, op, meeting.slots, 1, meeting.tiles as u32) };
+    let rows = reduce_8_rows(simt, op, meeting.slots, 1, meeting.tiles as u32);
     Some(warp::reduce_8_lanes(simt, op, rows))
 }
 
@@ -185,12 +203,8 @@ unsafe fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Me
 /// Slots and tickets have a place for each tile; `meeting.blocks` is not asked for.
 ///
 /// Called by: all 32 lanes together; lane 0 has the `state` of tile number `tile` · Valid in: every lane · Scratch: the slots
-///
-/// # Safety
-///
-/// `meeting` is this launch's own, and each tile has one warp.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
+pub fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     meeting: Meeting,
@@ -209,26 +223,20 @@ pub unsafe fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
         );
         if present > 1 {
             let here = first << apart;
-            let meeting = Meeting {
-                slots: at_mut::<M::State>(meeting.slots, here),
-                // Two levels' groups may begin at one tile: each level has the next ticket.
-                tickets: meeting.tickets.wrapping_add((here + level) as usize),
-                ..meeting
-            };
+            let slots = meeting.slots.from::<M::State>(here);
             let mut last = false;
             if simt.lane() == 0 {
-                // SAFETY: passed on to the caller: this slot is this warp's, which has read what it had before.
-                unsafe { store_state(simt, meeting.slots, (place - first) << apart, state) };
-                // SAFETY: passed on to the caller. Release and acquire: as in `draws_last`.
-                last = unsafe { simt.ticket(meeting.tickets, present - 1) } == present - 1;
+                // This slot is this warp's, which has read what it had before.
+                slots.store(simt, (place - first) << apart, state);
+                // Two levels' groups may begin at one tile: each level has the next ticket.
+                last = meeting.draws_last(simt, here + level, present);
             }
             if !simt.any(last) {
                 return None;
             }
             // Hands on to the warp what lane 0 saw with its ticket.
             simt.warp_barrier();
-            // SAFETY: passed on to the caller.
-            state = unsafe { fold_warp_slots(simt, op, meeting.slots, 1 << apart, present) };
+            state = fold_warp_slots(simt, op, slots, 1 << apart, present);
             // The slots were read.
             simt.warp_barrier();
         }
@@ -244,12 +252,8 @@ pub unsafe fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
 ///
 /// Called by: all threads of the block together, with the numbers of their set and their team; lanes that [hold an answer](Team::holds_answer)
 /// have the `total` of `tile` · Valid in: those lanes · Scratch: the slots, the shared buffers and their notice word
-///
-/// # Safety
-///
-/// `meeting` is this launch's own; each tile of each team has one block.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
+pub fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
     simt: S,
     op: M,
     team: Team,
@@ -264,11 +268,9 @@ pub unsafe fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
     let slot = |tile: u64| (number * meeting.tiles + tile) * u64::from(team.answers) + u64::from(team.answer(simt));
     let holds = team.holds_answer(simt);
     if holds {
-        // SAFETY: passed on to the caller; each slot has one lane.
-        unsafe { store_state(simt, meeting.slots, slot(tile.into()), total) };
+        meeting.slots.store(simt, slot(tile.into()), total);
     }
-    // SAFETY: passed on to the caller.
-    if !unsafe { arrives_last_of(simt, meeting, set as u32, meeting.tiles as u32) } {
+    if !arrives_last_of(simt, meeting, set as u32, meeting.tiles as u32) {
         return None;
     }
     // The slots of each team in turns, each of which leaves a slot where there were more than a team folds at once: seldom.
@@ -284,8 +286,7 @@ pub unsafe fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
                 let first = (before + unit as u32) * each;
                 let state = |i| {
                     if first + i < left {
-                        // SAFETY: passed on to the caller; the writers synchronised with this block.
-                        unsafe { load_state(simt, meeting.slots, slot(u64::from(first + i))) }
+                        meeting.slots.load(simt, slot(u64::from(first + i)))
                     } else {
                         op.identity()
                     }
@@ -300,8 +301,7 @@ pub unsafe fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
                 // This slot was read in this turn or before.
                 simt.barrier();
                 if holds {
-                    // SAFETY: passed on to the caller.
-                    unsafe { store_state(simt, meeting.slots, slot(u64::from(turn)), total) };
+                    meeting.slots.store(simt, slot(u64::from(turn)), total);
                 }
             }
             turn += 1;
@@ -315,14 +315,8 @@ pub unsafe fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
 }
 
 /// Whether this is thread 0 of the last block to arrive, which then sees the slots that all blocks stored.
-///
-/// # Safety
-///
-/// As [`last_block_folds`].
-unsafe fn draws_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
-    let last = meeting.blocks - 1;
-    // SAFETY: passed on to the caller. Release: thread 0 stored its block's slots, or a barrier is between. Acquire: it sees all others'.
-    simt.thread() == 0 && unsafe { simt.ticket(meeting.tickets, last) } == last
+fn draws_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
+    simt.thread() == 0 && meeting.draws_last(simt, 0, meeting.blocks)
 }
 
 /// Folds all slots of an operator that associates: each thread some of them, before threads meet. The number of warps is a power of
@@ -330,12 +324,11 @@ unsafe fn draws_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
 ///
 /// Called by, Valid in, Scratch, Safety: as [`fold_slots`]
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn fold_in_any_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> M::State {
+fn fold_in_any_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> M::State {
     let mut mine = op.identity();
     let mut slot = u64::from(simt.thread());
     while slot < meeting.tiles {
-        // SAFETY: passed on to the caller.
-        mine = op.combine(mine, unsafe { load_state(simt, meeting.slots, slot) });
+        mine = op.combine(mine, meeting.slots.load(simt, slot));
         slot += u64::from(simt.warps() * LANES);
     }
     block::reduce(simt, op, warp::reduce(simt, op, mine), Turn::FIRST)
@@ -344,12 +337,8 @@ unsafe fn fold_in_any_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: M
 /// Folds all slots, neighbours first. The number of warps is a power of two.
 ///
 /// Called by: all threads of the last block together, or, of at most [`SLOTS_PER_WARP`] slots, of its first warp · Valid in: thread 0 · Scratch: the slots and the shared buffers
-///
-/// # Safety
-///
-/// As [`last_block_folds`]; the block synchronised with the writers of the slots.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> M::State {
+fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> M::State {
     let mut turn = Turn::FIRST;
     // One warp folds a run of 1024 slots (32 rows of 32, lane `j` keeping row `j`), a block a group of such runs.
     let run = LANES * LANES;
@@ -360,8 +349,7 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting)
         let mut total = op.identity();
         for g in 0..groups {
             let first = (g << group) + u64::from(simt.warp() * run);
-            // SAFETY: passed on to the caller.
-            total = unsafe { fold_run(simt, op, meeting.slots, first, left) };
+            total = fold_run(simt, op, meeting.slots, first, left);
             if meeting.tiles <= SLOTS_PER_WARP {
                 return total;
             }
@@ -372,8 +360,7 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting)
                 // lanes of this one are behind this.
                 simt.warp_barrier();
                 if simt.thread() == 0 {
-                    // SAFETY: passed on to the caller.
-                    unsafe { store_state(simt, meeting.slots, g, total) }
+                    meeting.slots.store(simt, g, total);
                 }
             }
         }
@@ -388,28 +375,16 @@ unsafe fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting)
 /// Folds slots `first..first + 1024`, those from `end` on being the identity.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
-///
-/// # Safety
-///
-/// The slots up to `end` are valid and synchronised with.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, first: u64, end: u64) -> M::State {
+fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: StateArray, first: u64, end: u64) -> M::State {
     let mut kept = op.identity();
     let present = u64::saturating_sub(end, first).min(u64::from(LANES * LANES)) as u32;
     // A number of turns that no compiler knows: one unrolls the loop otherwise, and this is code that one block runs once.
     let turns = present.div_ceil(ROWS * LANES);
     for i in 0..turns {
         let before = i * ROWS * LANES;
-        // SAFETY: passed on to the caller.
-        let totals = unsafe {
-            reduce_8_rows(
-                simt,
-                op,
-                at::<M::State>(slots, first + u64::from(before)),
-                1,
-                present - before,
-            )
-        };
+        let slots = slots.from::<M::State>(first + u64::from(before));
+        let totals = reduce_8_rows(simt, op, slots, 1, present - before);
         if simt.lane() / ROWS == i {
             kept = totals;
         }
@@ -420,28 +395,22 @@ unsafe fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: *const u32, 
 /// Folds at most [`SLOTS_PER_WARP`] slots that lie `apart`, those from `present` on being the identity.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
-///
-/// # Safety
-///
-/// As [`reduce_8_rows`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn fold_warp_slots<S: Simt, T: Source, M: Monoid<T>>(
+fn fold_warp_slots<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
-    slots: *const u32,
+    slots: StateArray,
     apart: u64,
     present: u32,
 ) -> M::State {
     if !const { Strategy::of::<T, M>().accumulates_per_thread() } {
-        // SAFETY: passed on to the caller.
-        let rows = unsafe { reduce_8_rows(simt, op, slots, apart, present) };
+        let rows = reduce_8_rows(simt, op, slots, apart, present);
         return warp::reduce_8_lanes(simt, op, rows);
     }
     let mut mine = op.identity();
     let mut slot = simt.lane();
     while slot < present {
-        // SAFETY: the slot is present.
-        mine = op.combine(mine, unsafe { load_state(simt, slots, u64::from(slot) * apart) });
+        mine = op.combine(mine, slots.load(simt, u64::from(slot) * apart));
         slot += LANES;
     }
     warp::reduce(simt, op, mine)
@@ -450,26 +419,15 @@ unsafe fn fold_warp_slots<S: Simt, T: Source, M: Monoid<T>>(
 /// Folds each of eight rows of 32 slots that lie `apart`, those from `present` on being the identity.
 ///
 /// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
-///
-/// # Safety
-///
-/// The slots up to `present` are valid and synchronised with.
 // The large stages are inlined, all of them: a call would put states of many words into memory.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-unsafe fn reduce_8_rows<S: Simt, T, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    slots: *const u32,
-    apart: u64,
-    present: u32,
-) -> M::State {
+fn reduce_8_rows<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: StateArray, apart: u64, present: u32) -> M::State {
     // One address for the eight loads, and comparisons of one number, in 32 bits: this shares the registers of the whole kernel.
-    let column = at::<M::State>(slots, u64::from(simt.lane()) * apart);
+    let column = slots.from::<M::State>(u64::from(simt.lane()) * apart);
     let left = simt.opaque(u32::saturating_sub(present, simt.lane()));
     let slot = |row| {
         if row * LANES < left {
-            // SAFETY: the slot is present.
-            unsafe { load_state(simt, column, u64::from(row * LANES) * apart) }
+            column.load(simt, u64::from(row * LANES) * apart)
         } else {
             op.identity()
         }
@@ -479,14 +437,4 @@ unsafe fn reduce_8_rows<S: Simt, T, M: Monoid<T>>(
     } else {
         warp::reduce_eight(simt, op, slot)
     }
-}
-
-/// The address of a slot.
-fn at<State: Words>(slots: *const u32, slot: u64) -> *const u32 {
-    slots.wrapping_add(slot as usize * State::COUNT)
-}
-
-/// The same, to be written.
-fn at_mut<State: Words>(slots: *mut u32, slot: u64) -> *mut u32 {
-    slots.wrapping_add(slot as usize * State::COUNT)
 }

@@ -35,12 +35,8 @@ impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
     /// `is_last`.
     ///
     /// Called by: all 32 lanes together, on runs in rising order · Valid in: every lane · Scratch: none
-    ///
-    /// # Safety
-    ///
-    /// `input` is valid and unwritten for the whole launch, and so is what is around it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn fold(self, carried: &mut Carried<T, M>, is_last: bool) -> M::State {
+    pub fn fold(self, carried: &mut Carried<T, M>, is_last: bool) -> M::State {
         let Self { simt, op, count, .. } = self;
         if M::ALGEBRA.unordered_words == 0 {
             return warp::reduce(simt, op, warp::reduce_rows(simt, op, count, LANES, self));
@@ -54,7 +50,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn leaf(&self, number: u32) -> Option<u64> {
         let leaf = self.first + u64::from(number);
-        (number < self.count && leaf < leaves::<T>(self.input.len)).then_some(leaf)
+        (number < self.count && leaf < leaves::<T>(self.input.len())).then_some(leaf)
     }
 }
 
@@ -65,8 +61,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Run<S, T, M> {
         let Some(leaf) = self.leaf(number) else {
             return op.identity();
         };
-        // SAFETY: `fold`'s caller has it so.
-        unsafe { thread::fold_leaf(simt, op, input, leaf) }
+        thread::fold_leaf(simt, op, input, leaf)
     }
 }
 
@@ -80,7 +75,6 @@ impl<S: Simt, T: Source, M: Monoid<T>> Row<TreeState<T, M>> for RunAside<'_, S, 
         let Some(leaf) = run.leaf(number) else {
             return Tree(run.op).identity();
         };
-        // SAFETY: `fold`'s caller has it so.
-        unsafe { carried.fold_leaf(run.simt, run.op, run.input, leaf) }
+        carried.fold_leaf(run.simt, run.op, run.input, leaf)
     }
 }

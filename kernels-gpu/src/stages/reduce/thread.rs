@@ -12,12 +12,11 @@ use crate::{
     stages::{
         load::{
             contiguous::{base, load_leaf},
-            extents::{Input, after},
+            extents::{Input, Items},
             fragment::Fragment,
-            source::{At, Source},
+            source::Source,
             words::{ALL, each_row, shifted_by_bytes},
         },
-        narrow,
         reduce::{
             in_order,
             packed::{Packed, has_maximum, is_maximum},
@@ -280,37 +279,35 @@ pub(crate) fn moved_down([a, b, c, d]: [u32; 4], bytes: usize) -> [u32; 4] {
     }
 }
 
-/// A part whose columns are read as they are folded, one after the other, of which the first `present` places hold elements.
+/// A part whose columns are read as they are folded, one after the other.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns<S, T: Source> {
-    pub(crate) simt: S,
-    pub(crate) from: At<T>,
-    pub(crate) present: u32,
+    simt: S,
+    items: Items<T>,
 }
 
 impl<S: Simt, T: Source> Again<T> for Columns<S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold<M: Monoid<T>>(self, op: M) -> M::State {
-        let Self { simt, from, present } = self;
+        let Self { simt, items } = self;
         if M::ALGEBRA.associates {
-            return fold_elements(simt, op, from, present);
+            return fold_elements(simt, op, items);
         }
         match vector_elements::<T>() {
-            16 => fold_columns::<S, T, M, 4>(simt, op, from, present),
-            8 => fold_columns::<S, T, M, 3>(simt, op, from, present),
-            4 => fold_columns::<S, T, M, 2>(simt, op, from, present),
-            2 => fold_columns::<S, T, M, 1>(simt, op, from, present),
-            _ => fold_columns::<S, T, M, 0>(simt, op, from, present),
+            16 => fold_columns::<S, T, M, 4>(simt, op, items),
+            8 => fold_columns::<S, T, M, 3>(simt, op, items),
+            4 => fold_columns::<S, T, M, 2>(simt, op, items),
+            2 => fold_columns::<S, T, M, 1>(simt, op, items),
+            _ => fold_columns::<S, T, M, 0>(simt, op, items),
         }
     }
 }
 
-/// A part that is read as it is folded, an element at a time, of which the first `present` places hold elements.
+/// A part that is read as it is folded, an element at a time.
 #[derive(Clone, Copy)]
 pub struct Unloaded<S, T: Source> {
-    pub(crate) simt: S,
-    pub(crate) from: At<T>,
-    pub(crate) present: u32,
+    simt: S,
+    items: Items<T>,
 }
 
 impl<S: Simt, T: Source> Part<T> for Unloaded<S, T> {
@@ -319,12 +316,9 @@ impl<S: Simt, T: Source> Part<T> for Unloaded<S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn lift<M: Monoid<T>>(self, op: M, row: usize, column: usize) -> M::State {
         let place = place::<T>(row, column);
-        if (place as u32) < self.present {
-            // SAFETY: this element lies inside the input.
-            let item = unsafe { T::read_item(self.simt, after::<T>(self.from, place)) };
-            op.lift(item, place)
-        } else {
-            op.identity()
+        match self.items.get(self.simt, place as u32) {
+            Some(item) => op.lift(item, place),
+            None => op.identity(),
         }
     }
 }
@@ -332,19 +326,13 @@ impl<S: Simt, T: Source> Part<T> for Unloaded<S, T> {
 /// Reads and folds `2` to the power of `LEVELS` columns, of which the first `present` places hold elements: one after the other, for
 /// an operator that folds a column at once holds all of it in registers, and four of them in too many.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
-    simt: S,
-    op: M,
-    from: At<T>,
-    present: u32,
-) -> M::State {
+fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(simt: S, op: M, items: Items<T>) -> M::State {
     let mut pending = Pending::<M::State, LEVELS>::nothing(op);
     let (turns, mut column) = (turns(simt, LEVELS), 0);
     while column < turns {
         let part = Unloaded::<S, T> {
             simt,
-            from: after::<T>(from, column.into()),
-            present: u32::saturating_sub(present, column),
+            items: items.from(column),
         };
         pending.push(
             simt,
@@ -359,7 +347,7 @@ fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
 
 /// The same one element after the other, for an operator that associates.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn fold_elements<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, from: At<T>, present: u32) -> M::State {
+fn fold_elements<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, items: Items<T>) -> M::State {
     let mut state = op.identity();
     let mut number = 0;
     while number < simt.opaque((ROWS * vector_elements::<T>()) as u32) {
@@ -368,9 +356,7 @@ fn fold_elements<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, from: At<T>, 
             number % vector_elements::<T>() as u32,
         );
         let place = u64::from(row) * place::<T>(1, 0) + u64::from(column);
-        if (place as u32) < present {
-            // SAFETY: this element lies inside the input.
-            let item = unsafe { T::read_item(simt, after::<T>(from, place)) };
+        if let Some(item) = items.get(simt, place as u32) {
             state = op.combine(state, op.lift(item, place));
         }
         number += 1;
@@ -386,50 +372,32 @@ pub(crate) fn turns<S: Simt>(simt: S, levels: u32) -> u32 {
 /// Reads and folds this lane's part of leaf `leaf`, of any alignment and length.
 ///
 /// Called by, Valid in, Scratch: as [`load_leaf`]
-///
-/// # Safety
-///
-/// As [`load_leaf`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if M::ALGEBRA.commutes {
-            load_leaf(simt, op, input, leaf).fold_leaf(simt, op)
-        } else {
-            in_order::fold_leaf(simt, op, input, leaf)
-        }
+pub fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
+    if M::ALGEBRA.commutes {
+        load_leaf(simt, op, input, leaf).fold_leaf(simt, op)
+    } else {
+        in_order::fold_leaf(simt, op, input, leaf)
     }
 }
 
 /// This lane's part of leaf `leaf`, to be read an element at a time as it is folded: it leaves registers to the largest states.
 ///
 /// Called by, Valid in, Scratch: as [`load_leaf`]
-///
-/// # Safety
-///
-/// As [`load_leaf`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn not_yet<S: Simt, T: Source>(simt: S, input: Input<T>, leaf: u64) -> Unloaded<S, T> {
-    let base = base::<S, T>(simt, leaf);
-    let from = after::<T>(input.start, base);
-    let present = narrow(simt, u64::saturating_sub(input.len, base));
-    Unloaded { simt, from, present }
+pub fn not_yet<S: Simt, T: Source>(simt: S, input: Input<T>, leaf: u64) -> Unloaded<S, T> {
+    let items = input.items(simt, base::<S, T>(simt, leaf));
+    Unloaded { simt, items }
 }
 
 /// Reads and folds this lane's part of leaf `leaf` by [`Unordered::fold_slow`].
 ///
 /// Called by, Valid in, Scratch: as [`load_leaf`]
-///
-/// # Safety
-///
-/// As [`load_leaf`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_slow<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
+pub fn fold_slow<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
     let base = base::<S, T>(simt, leaf);
-    let from = after::<T>(input.start, base);
-    let present = narrow(simt, u64::saturating_sub(input.len, base));
-    let state = op.unordered().fold_slow(Columns { simt, from, present });
+    let items = input.items(simt, base);
+    let state = op.unordered().fold_slow(Columns { simt, items });
     op.positional().shift(state, base)
 }
 

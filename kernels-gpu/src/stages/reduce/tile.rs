@@ -54,49 +54,42 @@ impl<S: Simt, T: Source, M: Monoid<T>> Tile<S, T, M> {
     ///
     /// Called by: all threads of the block together, on tiles in rising order · Valid in: thread 0 · Scratch: one of the two shared
     /// buffers, by `turn`
-    ///
-    /// # Safety
-    ///
-    /// `input` is valid and unwritten for the whole launch, and so is what is around it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub unsafe fn fold(self, before: &mut Before<T, M>, is_last: bool, turn: Turn) -> M::State {
+    pub fn fold(self, before: &mut Before<T, M>, is_last: bool, turn: Turn) -> M::State {
         let Self { simt, op, .. } = self;
         let strategy = const { Strategy::of::<T, M>() };
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let states = match strategy.partials() {
-                Partials::PerThread => {
-                    block::put(simt, simt.warp(), self.fold_per_thread(), turn);
-                    simt.warps()
-                }
-                Partials::PerRun { .. } => {
-                    let state = self.run().fold(&mut before.carried, is_last);
-                    block::put(simt, simt.warp(), state, turn);
-                    simt.warps()
-                }
-                Partials::PerLeaf if strategy.reduces_four_leaves() => {
-                    self.fold_four_at_a_time(turn);
-                    simt.warps() * self.leaves_per_warp
-                }
-                Partials::PerLeaf => {
-                    self.fold_per_leaf(&mut before.seen, turn);
-                    simt.warps() * self.leaves_per_warp
-                }
-            };
-            block::fold(simt, op, states, turn)
-        }
+        let states = match strategy.partials() {
+            Partials::PerThread => {
+                block::put(simt, simt.warp(), self.fold_per_thread(), turn);
+                simt.warps()
+            }
+            Partials::PerRun { .. } => {
+                let state = self.run().fold(&mut before.carried, is_last);
+                block::put(simt, simt.warp(), state, turn);
+                simt.warps()
+            }
+            Partials::PerLeaf if strategy.reduces_four_leaves() => {
+                self.fold_four_at_a_time(turn);
+                simt.warps() * self.leaves_per_warp
+            }
+            Partials::PerLeaf => {
+                self.fold_per_leaf(&mut before.seen, turn);
+                simt.warps() * self.leaves_per_warp
+            }
+        };
+        block::fold(simt, op, states, turn)
     }
 
     /// How many of its leaves have elements.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn present(self) -> u32 {
-        let left = u64::saturating_sub(leaves::<T>(self.input.len), self.first);
+        let left = u64::saturating_sub(leaves::<T>(self.input.len()), self.first);
         crate::stages::narrow(self.simt, left).min(self.simt.warps() * self.leaves_per_warp)
     }
 
     /// This warp's leaves in one state: a lane combines its parts of all of them.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn fold_per_thread(self) -> M::State {
+    fn fold_per_thread(self) -> M::State {
         let Self { simt, op, input, .. } = self;
         let (mut at, present) = (simt.warp(), self.present());
         let mine = op.part_fold().fold_parts(op, op.identity(), || {
@@ -105,8 +98,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Tile<S, T, M> {
             }
             let leaf = self.first + u64::from(at);
             at += simt.warps();
-            // SAFETY: passed on to the caller.
-            Some(unsafe { contiguous::load_leaf(simt, op, input, leaf) })
+            Some(contiguous::load_leaf(simt, op, input, leaf))
         });
         warp::reduce(simt, op, mine)
     }
@@ -126,7 +118,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Tile<S, T, M> {
 
     /// Warps take leaves in turns, four at a time, so that the block reads its tile from one end to the other.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn fold_four_at_a_time(self, turn: Turn) {
+    fn fold_four_at_a_time(self, turn: Turn) {
         let Self { simt, op, .. } = self;
         let (mut at, leaves) = (simt.warp(), simt.warps() * self.leaves_per_warp);
         while at < leaves {
@@ -146,14 +138,13 @@ impl<S: Simt, T: Source, M: Monoid<T>> Tile<S, T, M> {
 
     /// The same, one at a time.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn fold_per_leaf(self, seen: &mut Seen<M::State>, turn: Turn) {
+    fn fold_per_leaf(self, seen: &mut Seen<M::State>, turn: Turn) {
         let Self { simt, op, input, .. } = self;
         let (mut at, leaves, present) = (simt.warp(), simt.warps() * self.leaves_per_warp, self.present());
         while at < leaves {
             let mut state = op.identity();
             if at < present {
-                // SAFETY: passed on to the caller.
-                state = unsafe { warp::fold_leaf(simt, op, input, self.first + u64::from(at), seen) };
+                state = warp::fold_leaf(simt, op, input, self.first + u64::from(at), seen);
             }
             block::put(simt, at, state, turn);
             at += simt.warps();
@@ -178,7 +169,6 @@ impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Turns<S, T, M> {
         if at >= self.present {
             return op.identity();
         }
-        // SAFETY: the tile's caller has it so.
-        unsafe { thread::fold_leaf(simt, op, input, first + u64::from(at)) }
+        thread::fold_leaf(simt, op, input, first + u64::from(at))
     }
 }

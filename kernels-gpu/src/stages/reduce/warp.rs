@@ -228,12 +228,8 @@ impl<State> Seen<State> {
 /// Folds leaf `leaf`, of any alignment and length; one that could not change what was `seen` gives the identity.
 ///
 /// Called by: all 32 lanes together, on leaves in rising order · Valid in: every lane · Scratch: none
-///
-/// # Safety
-///
-/// `input` is valid and unwritten for the whole launch, and so is what is around it.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(
+pub fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     input: Input<T>,
@@ -241,35 +237,27 @@ pub unsafe fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(
     seen: &mut Seen<M::State>,
 ) -> M::State {
     if !M::ALGEBRA.commutes {
-        // SAFETY: passed on to the caller.
-        return reduce(simt, op, unsafe { in_order::fold_leaf(simt, op, input, leaf) });
+        return reduce(simt, op, in_order::fold_leaf(simt, op, input, leaf));
     }
-    // SAFETY: passed on to the caller.
-    let read = unsafe { contiguous::load_leaf(simt, op, input, leaf) };
+    let read = contiguous::load_leaf(simt, op, input, leaf);
     fold_unless_seen(simt, op, read, seen, None)
 }
 
 /// The same of an extent of at most a leaf, of which no more than half of the rows is folded where it has no more.
 ///
 /// Called by, Valid in, Scratch: as [`fold_leaf`]
-///
-/// # Safety
-///
-/// As [`fold_leaf`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub unsafe fn fold_extent<S: Simt, T: Source, M: Monoid<T>>(
+pub fn fold_extent<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     input: Input<T>,
     seen: &mut Seen<M::State>,
 ) -> M::State {
     if !M::ALGEBRA.commutes {
-        // SAFETY: passed on to the caller.
-        return reduce(simt, op, unsafe { in_order::fold_leaf(simt, op, input, 0) });
+        return reduce(simt, op, in_order::fold_leaf(simt, op, input, 0));
     }
-    let rows = (input.len as u32).div_ceil(row_elements::<T>() as u32);
-    // SAFETY: passed on to the caller.
-    let read = unsafe { contiguous::load_extent(simt, op, input) };
+    let rows = (input.len() as u32).div_ceil(row_elements::<T>() as u32);
+    let read = contiguous::load_extent(simt, op, input);
     fold_unless_seen(simt, op, read, seen, Some(rows))
 }
 

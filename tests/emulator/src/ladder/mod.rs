@@ -2,7 +2,11 @@
 
 pub mod planted;
 
-use warpfold_kernels::ladder::{RowKernel, Rung, Step, SumKernel, rows::RowsLaunch, sum::SumLaunch};
+use warpfold_kernels::ladder::{
+    RowKernel, Rung, Step, SumKernel,
+    rows::RowsLaunch,
+    sum::{SumLaunch, SumView},
+};
 
 use crate::{
     fault::Fault,
@@ -99,8 +103,7 @@ pub fn sum_in_steps(
     climb: Climb,
 ) -> Result<Climbed<f32>, Fault> {
     sum_by(steps, rung.in_place, values, climb, |kernel, lane, launch| {
-        // SAFETY: the buffers are as the kernels want them, and the machine checks every access.
-        unsafe { kernel.run(lane, launch) };
+        kernel.run(lane, launch);
     })
 }
 
@@ -114,7 +117,7 @@ pub fn sum_by<K: Copy>(
     in_place: bool,
     values: &[f32],
     climb: Climb,
-    run: impl Fn(K, Lane<'_>, SumLaunch),
+    run: impl Fn(K, Lane<'_>, SumView),
 ) -> Result<Climbed<f32>, Fault> {
     let len = values.len() as u64;
     let blocks = |step: &Step<K>| step.grid.blocks(step.threads, len, climb.factor, MULTIPROCESSORS) as u32;
@@ -145,8 +148,10 @@ pub fn sum_by<K: Copy>(
             len: if i == 0 { len } else { u64::from(blocks(&steps[0])) },
             factor: climb.factor,
         };
+        // SAFETY: the buffers are as the kernels want them, and the machine checks every access.
+        let view = unsafe { passed.view() };
         let config = Launch::new(blocks(step), step.threads, climb.seed);
-        let (ran, did) = climb.launch(config, &mut memory, |lane| run(step.kernel, lane, passed))?;
+        let (ran, did) = climb.launch(config, &mut memory, |lane| run(step.kernel, lane, view))?;
         runs.push(ran);
         events.extend(did);
         ends.push(events.len());
@@ -204,13 +209,14 @@ pub fn rows(rung: &Rung<RowKernel>, rows: &Rows<'_>, climb: Climb) -> Result<Cli
         causal: rows.causal.into(),
         epsilon: rows.epsilon.to_bits().into(),
     };
+    // SAFETY: the buffers are as the kernels want them, and the machine checks every access.
+    let view = unsafe { passed.view() };
     let (mut runs, mut events, mut ends) = (vec![], vec![], vec![]);
     for step in rung.steps {
         let blocks = step.grid.blocks(step.threads, count as u64, 1, MULTIPROCESSORS) as u32;
         let config = Launch::new(blocks, step.threads, climb.seed);
         let (ran, did) = climb.launch(config, &mut memory, |lane| {
-            // SAFETY: the buffers are as the kernels want them, and the machine checks every access.
-            unsafe { step.kernel.run(lane, passed) };
+            step.kernel.run(lane, view);
         })?;
         runs.push(ran);
         events.extend(did);

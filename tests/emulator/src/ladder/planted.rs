@@ -3,7 +3,7 @@
 use warpfold_kernels::{
     ladder::{
         Grid, Step,
-        sum::{SumLaunch, element, shuffled, thread_of_grid},
+        sum::{SumView, shuffled, thread_of_grid},
     },
     simt::Simt,
 };
@@ -18,7 +18,7 @@ pub struct Planted {
     pub name: &'static str,
     /// What is wrong.
     pub wrong: &'static str,
-    kernel: fn(Lane<'_>, SumLaunch),
+    kernel: fn(Lane<'_>, SumView),
 }
 
 /// All of them.
@@ -61,19 +61,17 @@ impl Planted {
     }
 }
 
-fn of_thread<S: Simt>(simt: S, launch: &SumLaunch) -> f32 {
-    // SAFETY: an element that is not there counts as 0; the machine checks every access.
-    unsafe { element(simt, launch, thread_of_grid(simt)) }
+fn of_thread<S: Simt>(simt: S, launch: &SumView) -> f32 {
+    launch.element(simt, thread_of_grid(simt))
 }
 
-fn answer<S: Simt>(simt: S, launch: &SumLaunch, sum: f32) {
+fn answer<S: Simt>(simt: S, launch: &SumView, sum: f32) {
     if simt.thread() == 0 {
-        // SAFETY: the machine checks every access.
-        unsafe { simt.atomic_add_f32(launch.out, sum) };
+        launch.add(simt, sum);
     }
 }
 
-fn barrier_left_out<S: Simt>(simt: S, launch: SumLaunch) {
+fn barrier_left_out<S: Simt>(simt: S, launch: SumView) {
     let (thread, mut sum) = (simt.thread(), of_thread(simt, &launch));
     simt.store_shared(thread, sum.to_bits());
     simt.barrier();
@@ -89,7 +87,7 @@ fn barrier_left_out<S: Simt>(simt: S, launch: SumLaunch) {
     answer(simt, &launch, sum);
 }
 
-fn read_before_write<S: Simt>(simt: S, launch: SumLaunch) {
+fn read_before_write<S: Simt>(simt: S, launch: SumView) {
     let sum = shuffled::warp(simt, of_thread(simt, &launch));
     if simt.lane() == 0 {
         simt.store_shared(simt.warp(), sum.to_bits());
@@ -102,14 +100,13 @@ fn read_before_write<S: Simt>(simt: S, launch: SumLaunch) {
     }
 }
 
-fn absent_lane<S: Simt>(simt: S, launch: SumLaunch) {
-    if thread_of_grid(simt) >= launch.len {
+fn absent_lane<S: Simt>(simt: S, launch: SumView) {
+    if thread_of_grid(simt) >= launch.len() {
         // It should stay, and bring 0.
         return;
     }
     let sum = shuffled::warp(simt, of_thread(simt, &launch));
     if simt.lane() == 0 {
-        // SAFETY: the machine checks every access.
-        unsafe { simt.atomic_add_f32(launch.out, sum) };
+        launch.add(simt, sum);
     }
 }

@@ -5,6 +5,7 @@ use warpfold_kernels::{
     kernels::rowwise::{self, Mode, RowLaunch},
     monoids::Words as _,
     rowwise::{RmsNorm, RowElement, RowOp},
+    stages::StateArray,
     tree::LANES,
 };
 
@@ -102,7 +103,7 @@ impl Run {
         };
         let config = Launch::new(shape.blocks, shape.warps * LANES, seed);
         self.go::<E, O>(op, element, shape.way, fold, &config)?;
-        let from = (self.states.start().cast_const(), in_order::<O>(self.passed.leaves));
+        let from = (self.states.start(), in_order::<O>(self.passed.leaves));
         states(
             &mut self.memory,
             op,
@@ -128,7 +129,7 @@ impl Run {
     ) -> Result<(), Fault> {
         let count = self.passed.count as usize;
         let of_rows = self.memory.words_from("states of whole rows", combined).start();
-        let logits = of_rows.wrapping_add(O::State::COUNT * count).cast_const();
+        let logits = of_rows.wrapping_add(O::State::COUNT * count);
         let to = self.passed.known[0];
         states(&mut self.memory, SUM, (logits, [1, 1]), 1, to, count, seed)?;
         self.map::<E, O>(op, element, shape, (of_rows, 1), seed)
@@ -140,7 +141,7 @@ fn combine<O: RowOp>(op: O, partials: &[Vec<u32>], count: u64, seed: u64) -> Res
     let (parts, rows) = (partials.len() as u64, count as usize);
     let (words, pitch) = (O::State::COUNT, (O::State::COUNT + 1) * rows);
     let mut memory = Memory::new();
-    let from = memory.words_from("gathered", &partials.concat()).start().cast_const();
+    let from = memory.words_from("gathered", &partials.concat()).start();
     let combined = memory.words("states of whole rows", pitch);
     let to = combined.start();
     let strided = [words as i64, pitch as i64];
@@ -156,15 +157,16 @@ fn combine<O: RowOp>(op: O, partials: &[Vec<u32>], count: u64, seed: u64) -> Res
 fn states<O: RowOp>(
     memory: &mut Memory,
     op: O,
-    from: (*const u32, [i64; 2]),
+    from: (*mut u32, [i64; 2]),
     count: u64,
     to: *mut u32,
     rows: usize,
     seed: u64,
 ) -> Result<(), Fault> {
+    // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
+    let (states, to) = unsafe { (StateArray::new(from.0), StateArray::new(to)) };
     launch(&Launch::new(rows as u32, LANES, seed), memory, |lane| {
-        // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-        unsafe { rowwise::fold_states(lane, op, from, count, to, rows as u64) };
+        rowwise::fold_states(lane, op, (states, from.1), count, to, rows as u64);
     })
     .map(drop)
 }

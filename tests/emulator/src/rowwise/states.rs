@@ -1,7 +1,11 @@
 //! The states of rows' leaves, combined by the kernel that does nothing else.
 
 use warpfold_kernels::{
-    kernels::rowwise, monoids::Words as _, rowwise::RowOp, simt::Simt as _, stages::reduce::leaf::MOST_STATES,
+    kernels::rowwise,
+    monoids::Words as _,
+    rowwise::RowOp,
+    simt::Simt as _,
+    stages::{StateArray, reduce::leaf::MOST_STATES},
     tree::LANES,
 };
 
@@ -28,13 +32,11 @@ pub fn fold_states<O: RowOp>(op: O, states: &[O::State], rows: u64, seed: u64) -
     let from = memory.words_from("states", &words);
     let to = memory.words("groups", (groups * rows) as usize * O::State::COUNT);
     let config = Launch::new((groups * rows).div_ceil(2) as u32, 2 * LANES, seed);
+    // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
+    let (states, groups_of) = unsafe { (StateArray::new(from.start()), StateArray::new(to.start())) };
     launch(&config, &mut memory, |lane| {
         debug_assert!(lane.warps() == 2);
-        // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-        unsafe {
-            let from = (from.start().cast_const(), in_order::<O>(count));
-            rowwise::fold_states(lane, op, from, count, to.start(), rows);
-        }
+        rowwise::fold_states(lane, op, (states, in_order::<O>(count)), count, groups_of, rows);
     })?;
     let mut folded = Vec::new();
     for group in 0..(groups * rows) as usize {

@@ -9,11 +9,11 @@ use warpfold::{
 use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
     element::Element,
-    kernels::{Arguments, Kernel, Output, rows, segments, strided, whole},
+    kernels::{self, Arguments, Array, Kernel, rows, segments, strided, whole},
     monoids::{Monoid, Words},
     stages::{
-        load::{around::Around, extents, mask::NO_MASK, source::Source},
-        reduce::{grid::Meeting, team::Team},
+        load::{around::Around, mask::NO_MASK, source::Source},
+        reduce::team::Team,
     },
     tree::vector_elements,
 };
@@ -61,41 +61,44 @@ pub fn emulated<I: Source, M: Monoid<I>, B: Element>(
             ptr::without_provenance(NO_MASK as usize)
         },
     ];
-    let around = |array: usize| {
-        let start = starts[array].addr();
-        if array == 1 && !is_masked {
-            return Around(0, usize::MAX);
-        }
-        Around(start, start + bytes[array])
-    };
+    let mut arrays_of = [0, 1].map(|array| Array {
+        start: starts[array].cast(),
+        stride: 0,
+        step: 1,
+        around: match starts[array].addr() {
+            _ if array == 1 && !is_masked => Around(0, usize::MAX),
+            start => Around(start, start + bytes[array]),
+        },
+    });
+    let mut layout = ptr::null();
     let slots = memory.words("slots", plan.slots() * M::State::COUNT);
     let tickets = memory.words_from("tickets", &vec![0; plan.ticket_words()]);
     let count = plan.count as usize;
     let answer = memory.packed("answer", count * M::Answer::COUNT, M::Answer::UNIT);
     let state = memory.words("state", count * M::State::COUNT);
-    let one = extents::Extents::<I> {
-        count: plan.count,
-        around: I::each(around),
-        ..extents::Extents::one(I::each(|array| starts[array]), plan.len)
-    };
-    let extents = match of {
-        Of::Whole => one,
-        Of::Along(along) => extents::Extents {
-            start: I::further(one.start, I::each(|array| along[array].offset as isize)),
-            stride: I::each(|array| along[array].stride()),
-            step: I::each(|array| along[array].stride_within()),
-            layout: if along[0].has_several() {
-                memory.input("layout", &Extents::dimensions_of(&along[..]), 0)
-            } else {
-                ptr::null()
-            },
-            ..one
-        },
-        Of::Segments(segments) => extents::Extents {
-            step: I::each(|_| 0),
-            layout: memory.input("offsets", segments.offsets(), 0),
-            ..one
-        },
+    match of {
+        Of::Whole => {}
+        Of::Along(along) => {
+            for (array, along) in arrays_of.iter_mut().zip(&along[..]) {
+                *array = Array {
+                    stride: along.stride(),
+                    step: along.stride_within(),
+                    ..*array
+                };
+            }
+            let starts = I::each(|array| arrays_of[array].start.cast());
+            let starts = I::further(starts, I::each(|array| along[array].offset as isize));
+            for (i, array) in arrays_of.iter_mut().take(I::ARRAYS).enumerate() {
+                array.start = I::of(starts, i).cast();
+            }
+            if along[0].has_several() {
+                layout = memory.input("layout", &Extents::dimensions_of(&along[..]), 0);
+            }
+        }
+        Of::Segments(segments) => {
+            arrays_of.iter_mut().for_each(|array| array.step = 0);
+            layout = memory.input("offsets", segments.offsets(), 0);
+        }
         Of::Apart(segments) => {
             let mut numbers = segments.offsets().to_vec();
             for segment in 0..segments.count() {
@@ -112,56 +115,59 @@ pub fn emulated<I: Source, M: Monoid<I>, B: Element>(
                 let part = &arrays.1[elements(segments, segment)];
                 numbers.push(memory.input("segment beside", part, misalign).addr() as u64);
             }
-            extents::Extents {
-                layout: memory.input("offsets and addresses", &numbers, 0),
-                ..one
-            }
+            layout = memory.input("offsets and addresses", &numbers, 0);
         }
+    }
+    let passed = kernels::Launch {
+        arrays: arrays_of,
+        len: plan.len,
+        count: plan.count,
+        layout,
+        slots: slots.start(),
+        tiles: plan.tiles,
+        tickets: tickets.start(),
+        answer: answer.start().cast(),
+        state: state.start(),
+        blocks: plan.blocks_that_meet().into(),
+        steps: plan.steps().into(),
+        answers: plan.team.answers.into(),
+        warps: plan.team.warps.into(),
+        ..kernels::Launch::NOTHING
     };
-    let arguments = Arguments {
-        extents,
-        meeting: Meeting {
-            slots: slots.start(),
-            tiles: plan.tiles,
-            tickets: tickets.start(),
-            blocks: plan.blocks_that_meet(),
-        },
-        output: Output {
-            answer: answer.start().cast(),
-            state: state.start(),
-        },
-        steps: plan.steps(),
-        answers: plan.team.answers,
-        warps: plan.team.warps,
-    };
+    // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
+    let arguments: Arguments<I> = unsafe { passed.arguments() };
     let config = Launch::new(plan.shape.blocks, plan.threads(), seed).cluster(plan.cluster);
     let ran = launch(&config, &mut memory, |lane| {
-        // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
-        unsafe {
-            // Not any of `kernels::run`, which would all be compiled for each operator.
-            match plan.entry.kernel {
-                Kernel::All => {
-                    whole::reduce_all(lane, op, extents, arguments.steps, arguments.meeting, arguments.output);
-                }
-                Kernel::Rows => rows::reduce_rows(lane, op, extents, arguments.answers, arguments.output),
-                Kernel::Strided => {
-                    let Arguments {
-                        answers, warps, steps, ..
-                    } = arguments;
-                    let team = Team { answers, warps, steps };
-                    strided::reduce_strided(lane, op, extents, team, arguments.meeting, arguments.output);
-                }
-                Kernel::Segments => {
-                    let Arguments {
-                        steps, meeting, output, ..
-                    } = arguments;
-                    segments::reduce_segments(lane, op, extents.segments(), steps, meeting, output);
-                }
-                Kernel::Small => {
-                    whole::reduce_small(lane, op, extents.whole(), arguments.meeting, arguments.output);
-                }
-                Kernel::Row(_) | Kernel::Own => panic!("no operator has it"),
+        // Not any of `kernels::run`, which would all be compiled for each operator.
+        match plan.entry.kernel {
+            Kernel::All => {
+                whole::reduce_all(
+                    lane,
+                    op,
+                    arguments.extents,
+                    arguments.steps,
+                    arguments.meeting,
+                    arguments.output,
+                );
             }
+            Kernel::Rows => rows::reduce_rows(lane, op, arguments.extents, arguments.answers, arguments.output),
+            Kernel::Strided => {
+                let Arguments {
+                    answers, warps, steps, ..
+                } = arguments;
+                let team = Team { answers, warps, steps };
+                strided::reduce_strided(lane, op, arguments.extents, team, arguments.meeting, arguments.output);
+            }
+            Kernel::Segments => {
+                let Arguments {
+                    steps, meeting, output, ..
+                } = arguments;
+                segments::reduce_segments(lane, op, arguments.extents.segments(), steps, meeting, output);
+            }
+            Kernel::Small => {
+                whole::reduce_small(lane, op, arguments.extents.whole(), arguments.meeting, arguments.output);
+            }
+            Kernel::Row(_) | Kernel::Own => panic!("no operator has it"),
         }
     });
     if let Err(fault) = ran {

@@ -90,7 +90,7 @@ impl Params {
         let (kind, highest) = self.equality.params();
         Launch {
             flags: self.order as u64 | u64::from(kind) << 8,
-            number: highest,
+            numbers: [highest, 0],
             tiles: self.slots,
             steps: self.rows.into(),
             ..launch
@@ -102,7 +102,7 @@ impl Params {
         let flags = launch.flags as u32;
         Self {
             order: Order::of_params(flags & 0xff),
-            equality: Equality::of_params(flags >> 8, launch.number),
+            equality: Equality::of_params(flags >> 8, launch.numbers[0]),
             slots: launch.tiles,
             rows: launch.steps as u32,
         }

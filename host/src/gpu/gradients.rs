@@ -7,7 +7,7 @@ use cust::{
 };
 use warpfold_kernels::{
     element::Type,
-    kernels::gradients::{TensorEntry, TensorsLaunch},
+    kernels::{Array, Launch, gradients::TensorEntry},
     tree::VECTOR_BYTES,
 };
 
@@ -150,12 +150,12 @@ impl PreparedNorm {
         let words = plan.tickets() * (1 + self.plan.entry.state_words as u64);
         // SAFETY: passed on to the caller.
         let tickets = unsafe { workspace.for_launch(&self.gpu, stream, words as usize, plan.tickets() as usize)? };
-        let passed = TensorsLaunch {
+        let passed = Launch {
             slots: device(tickets + 4 * plan.tickets()),
             tickets: device(tickets),
-            number: match self.order {
-                Order::P(p) => p.to_bits(),
-                _ => 0,
+            numbers: match self.order {
+                Order::P(p) => [p.to_bits(), 0],
+                _ => [0; 2],
             },
             ..passed
         };
@@ -175,8 +175,8 @@ impl PreparedNorm {
         max_norm: f32,
         answer: u64,
     ) -> Result<(), Error> {
-        let passed = TensorsLaunch {
-            number: max_norm.to_bits().into(),
+        let passed = Launch {
+            numbers: [max_norm.to_bits().into(), 0],
             ..self.passed(tensors, answer)?
         };
         // SAFETY: passed on to the caller.
@@ -184,21 +184,21 @@ impl PreparedNorm {
     }
 
     /// What both launches pass.
-    fn passed(&self, tensors: &Tensors, answer: u64) -> Result<TensorsLaunch, Error> {
+    fn passed(&self, tensors: &Tensors, answer: u64) -> Result<Launch, Error> {
         launch::check_alignment(answer, 8)?;
         let plan = &tensors.plan;
         let table = tensors.table.of(&self.gpu, ENTRY_WORDS * (plan.count + 1))?;
-        Ok(TensorsLaunch {
-            tensors: device::<TensorEntry>(table),
-            to: device::<TensorEntry>(table),
+        Ok(Launch {
+            arrays: [Array {
+                start: device(table),
+                ..Array::NONE
+            }; 2],
             count: plan.count as u64,
             tiles: plan.tiles,
-            leaves: plan.leaves.into(),
-            elements: plan.elements,
-            slots: device(0),
-            tickets: device(0),
+            steps: plan.leaves.into(),
+            len: plan.elements,
             answer: device(answer),
-            number: 0,
+            ..Launch::NOTHING
         })
     }
 }

@@ -8,7 +8,7 @@ use cust::{
 };
 use warpfold_driver::sys;
 use warpfold_kernels::{
-    kernels::{self, Array, OpParams},
+    kernels::{self, Array, OpParams, RowOperands},
     stages::load::{around::Around, mask::NO_MASK},
 };
 
@@ -164,12 +164,13 @@ pub(super) unsafe fn launch(
         tickets: device(tickets),
         answer: device(launch.answer),
         state: device(launch.state),
-        number: params.number,
+        numbers: [params.number, 0],
         flags: params.flags().into(),
         blocks: plan.blocks_that_meet().into(),
         steps: plan.steps().into(),
         answers: plan.team.answers.into(),
         warps: plan.team.warps.into(),
+        rows: RowOperands::NONE,
     };
     let shape = [plan.shape.blocks, plan.threads(), plan.cluster];
     // SAFETY: every entry has this one parameter; that what they point to is valid is the caller's word.
@@ -263,16 +264,16 @@ impl Config {
     }
 }
 
-/// Enqueues a launch of a kernel that has one parameter, a struct. The rest is as [`launch_kernel`] has it.
+/// Enqueues a launch of an entry point: its one parameter is what is passed. The rest is as [`launch_kernel`] has it.
 ///
 /// # Safety
 ///
 /// As [`launch_kernel`].
-pub(super) unsafe fn launch_passing<L>(
+pub(super) unsafe fn launch_passing(
     function: Function,
     shape: [u32; 3],
     stream: CUstream,
-    mut passed: L,
+    mut passed: kernels::Launch,
 ) -> Result<(), Error> {
     // SAFETY: passed on to the caller.
     unsafe { launch_kernel(function, shape, stream, &mut [ptr::from_mut(&mut passed).cast()]) }

@@ -21,8 +21,9 @@ use cust::{
 use warpfold_kernels::{
     element::Type,
     kernels::{
+        self,
         rows::Width,
-        rowwise::{RowLaunch, RowParams, Second, Way},
+        rowwise::{RowParams, Second, Way},
     },
     rowwise::RowOp,
     stages::columns::{Floats as Kind, Shares},
@@ -83,7 +84,7 @@ struct Ready {
     /// The plan of launches that are not plain, where those of the other must be; and its kernel, loaded when first asked for.
     general: Option<(RowPlan, OnceLock<Function>)>,
     /// Whether a launch is plain.
-    is_plain: fn(&RowLaunch, Type) -> bool,
+    is_plain: fn(&kernels::Launch, Type) -> bool,
     needs_weights: bool,
     /// Whether what is known of rows is read rather than written.
     reads_known: bool,
@@ -228,7 +229,7 @@ impl Ready {
             function,
             ahead: ahead(&plan, at_once),
             general,
-            is_plain: RowLaunch::is_plain::<Op::Op>,
+            is_plain: kernels::Launch::is_plain::<Op::Op>,
             needs_weights: row.op.needs_weights(),
             reads_known: row.given.is_some(),
             states: states.transpose()?,
@@ -241,7 +242,7 @@ impl Ready {
     }
 
     /// The plan and the kernel of a launch: where these must be plain and it is not, the general ones. The context is current.
-    fn of_launch(&self, passed: &RowLaunch) -> Result<(&RowPlan, &Function), Error> {
+    fn of_launch(&self, passed: &kernels::Launch) -> Result<(&RowPlan, &Function), Error> {
         let Some((plan, function)) = self
             .general
             .as_ref()

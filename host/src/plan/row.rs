@@ -362,7 +362,7 @@ impl RowPlan {
         })
     }
 
-    /// Whether its kernel takes none but [plain](warpfold_kernels::kernels::rowwise::RowLaunch::is_plain) launches.
+    /// Whether its kernel takes none but [plain](warpfold_kernels::kernels::Launch::is_plain) launches.
     #[must_use]
     pub fn must_be_plain(&self) -> bool {
         self.way.is_plain()

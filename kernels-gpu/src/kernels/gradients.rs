@@ -7,7 +7,7 @@ mod fold;
 mod launch;
 mod points;
 
-pub use launch::{TensorEntry, TensorsArguments, TensorsLaunch, Tile};
+pub use launch::{TensorEntry, TensorsArguments, Tile};
 pub use points::{CLIP, ENTRIES, find};
 
 use crate::{

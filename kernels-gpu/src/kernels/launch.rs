@@ -4,6 +4,7 @@ use core::ptr;
 
 use super::OpParams;
 use crate::stages::{
+    columns::Shares,
     emit::Output,
     load::{
         extents::{Array, Extents},
@@ -25,28 +26,84 @@ pub struct Launch {
     pub count: u64,
     /// The layout that [`Extents::new`] speaks of.
     pub layout: *const u64,
-    /// The slots of a [`Meeting`].
+    /// The slots of a [`Meeting`]: of rows the states of their leaves, which a launch writes that folds, and reads that maps.
     pub slots: *mut u32,
-    /// [`Meeting::tiles`].
+    /// How many tiles an extent has: of rows, leaves, or states of each.
     pub tiles: u64,
     /// Its tickets.
     pub tickets: *mut u32,
     /// The answers of an [`Output`].
     pub answer: *mut u8,
-    /// Its states.
+    /// Its states; of rows that were folded by an earlier launch theirs, to be read.
     pub state: *mut u32,
-    /// [`OpParams::number`].
-    pub number: u64,
-    /// What [`OpParams::flags`] makes of the rest.
+    /// What the operator is passed: [`OpParams::number`]; of a row operation the bits of two f32 each, the first lower.
+    pub numbers: [u64; 2],
+    /// What [`OpParams::flags`] makes of the rest, or [`RowFlags::bits`](super::rowwise::RowFlags::bits).
     pub flags: u64,
-    /// [`Meeting::blocks`].
+    /// How many blocks meet: of a row, those of a cluster.
     pub blocks: u64,
-    /// [`Arguments::steps`].
+    /// [`Arguments::steps`]; of rows, leaves that a warp folds one after the other, where leaves are [folded alone](super::rowwise::fold_leaves), else 0.
     pub steps: u64,
     /// [`Arguments::answers`].
     pub answers: u64,
     /// [`Arguments::warps`].
     pub warps: u64,
+    /// What is passed of row operations alone.
+    pub rows: RowOperands,
+}
+
+/// What stands beside rows that are mapped.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RowOperands {
+    /// From a row of the answers to the next, in elements.
+    pub stride: i64,
+    /// From an element of one to the next.
+    pub step: i64,
+    /// The dimensions of the answers, where their elements lie apart.
+    pub layout: *const u64,
+    /// Where the sums with a residual go, which lie as the answers do.
+    pub sums: *mut u8,
+    /// The weights, the biases.
+    pub columns: [*const u8; 2],
+    /// Whose they are.
+    pub shares: Shares,
+    /// Where to write what else is known of each row, nowhere if null; or where to read what is [given](crate::rowwise::Given) of each.
+    pub known: [*mut u32; 4],
+    /// The rows' targets: indices of elements.
+    pub targets: *const u8,
+    /// One that stands for none.
+    pub ignored: i64,
+    /// Of row `r` only the first `r mod period + shown` elements are seen; all, if it is 0.
+    pub period: u64,
+    /// The same as `period`; where it comes to less than nothing, none is.
+    pub shown: i64,
+    /// How many rows on the one is that blocks which begin about when these end will read: its elements are asked for beforehand. None are, if it is 0.
+    pub ahead: u64,
+    /// Elements of a row that lie before these, in an array that others have: of rows that have [targets](crate::rowwise::RowOp::TARGETS), which count from the whole row's first.
+    pub before: u64,
+    /// Elements of a row that others have, before these or after; 0 where rows are whole.
+    pub others: u64,
+}
+
+impl RowOperands {
+    /// None.
+    pub const NONE: Self = Self {
+        stride: 0,
+        step: 1,
+        layout: ptr::null(),
+        sums: ptr::null_mut(),
+        columns: [ptr::null(); 2],
+        shares: Shares::NONE,
+        known: [ptr::null_mut(); 4],
+        targets: ptr::null(),
+        ignored: 0,
+        period: 0,
+        shown: 0,
+        ahead: 0,
+        before: 0,
+        others: 0,
+    };
 }
 
 impl Launch {
@@ -61,19 +118,20 @@ impl Launch {
         tickets: ptr::null_mut(),
         answer: ptr::null_mut(),
         state: ptr::null_mut(),
-        number: 0,
+        numbers: [0; 2],
         flags: 0,
         blocks: 1,
-        steps: 1,
+        steps: 0,
         answers: 1,
         warps: 1,
+        rows: RowOperands::NONE,
     };
 
     /// What is passed of the operator.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     pub fn params(&self) -> OpParams {
-        OpParams::new(self.number, self.flags as u32)
+        OpParams::new(self.numbers[0], self.flags as u32)
     }
 
     /// The rest, of a kernel that folds items of `T`. Whoever has it may read and write what it says is there.

@@ -24,7 +24,7 @@ pub mod whole;
 
 pub use crate::stages::emit::Output;
 pub use crate::stages::load::extents::Array;
-pub use launch::{Arguments, Launch};
+pub use launch::{Arguments, Launch, RowOperands};
 pub use library::{Embedded, Facts, LaunchBounds, Library, Note, Pack, Ptx};
 pub use table::{LIBRARY, PARTS, is_better_on_newer};
 

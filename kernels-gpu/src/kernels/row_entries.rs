@@ -161,7 +161,7 @@ macro_rules! row_entries {
         $($crate::row_entries! {
             @point $when, concat!("row_states_", stringify!($states)),
             $crate::row_entries!(@states $library, $part, $states, $states_of, $states_bounds),
-            |$states_params, simt, passed = arguments| $crate::kernels::rowwise::combine_states(simt, $states_value, passed)
+            |$states_params, simt, passed = row_arguments| $crate::kernels::rowwise::combine_states(simt, $states_value, passed)
         })*
         $($crate::row_entries! {
             @ways points [$when, $library, $part, $op, $operation, $bounds, $params, $value] [$($more)*]
@@ -171,57 +171,57 @@ macro_rules! row_entries {
     (@ways $then:ident $of:tt [short $($others:ident)*] $($more:tt)*) => {
         $crate::row_entries! {
             @ways $then $of [$($others)*] $($more)*
-            "_short_f32", Short of F32 = map_short<f32>(plain_arguments);
-            "_short_f16", Short of F16 = map_short<$crate::element::f16>(plain_arguments);
-            "_short_bf16", Short of Bf16 = map_short<$crate::element::bf16>(plain_arguments);
+            "_short_f32", Short of F32 = map_short<f32>(plain_row_arguments);
+            "_short_f16", Short of F16 = map_short<$crate::element::f16>(plain_row_arguments);
+            "_short_bf16", Short of Bf16 = map_short<$crate::element::bf16>(plain_row_arguments);
         }
     };
     (@ways $then:ident $of:tt [noted $($others:ident)*] $($more:tt)*) => {
         $crate::row_entries! {
             @ways $then $of [$($others)*] $($more)*
-            "_noted_f32", Noted of F32 = map_short<f32>(plain_arguments);
-            "_noted_f16", Noted of F16 = map_short<$crate::element::f16>(plain_arguments);
-            "_noted_bf16", Noted of Bf16 = map_short<$crate::element::bf16>(plain_arguments);
+            "_noted_f32", Noted of F32 = map_short<f32>(plain_row_arguments);
+            "_noted_f16", Noted of F16 = map_short<$crate::element::f16>(plain_row_arguments);
+            "_noted_bf16", Noted of Bf16 = map_short<$crate::element::bf16>(plain_row_arguments);
         }
     };
     (@ways $then:ident $of:tt [fold $($others:ident)*] $($more:tt)*) => {
         $crate::row_entries! {
             @ways $then $of [$($others)*] $($more)*
-            "_fold_f32", Fold of F32 = fold_leaves<f32>(plain_arguments);
-            "_fold_f16", Fold of F16 = fold_leaves<$crate::element::f16>(plain_arguments);
-            "_fold_bf16", Fold of Bf16 = fold_leaves<$crate::element::bf16>(plain_arguments);
+            "_fold_f32", Fold of F32 = fold_leaves<f32>(plain_row_arguments);
+            "_fold_f16", Fold of F16 = fold_leaves<$crate::element::f16>(plain_row_arguments);
+            "_fold_bf16", Fold of Bf16 = fold_leaves<$crate::element::bf16>(plain_row_arguments);
         }
     };
     (@ways $then:ident $of:tt [long $($others:ident)*] $($more:tt)*) => {
         $crate::row_entries! {
             @ways $then $of [$($others)*] $($more)*
-            "_long_f32", Long of F32 = map_long<f32>(plain_arguments);
+            "_long_f32", Long of F32 = map_long<f32>(plain_row_arguments);
         }
     };
     (@ways $then:ident $of:tt [added $($others:ident)*] $($more:tt)*) => {
         $crate::row_entries! {
             @ways $then $of [$($others)*] $($more)*
-            "_added_b32", Added of F32 = map_leaves<u32>(arguments, Added);
-            "_added_b16", Added of Bf16 = map_leaves<u16>(arguments, Added);
+            "_added_b32", Added of F32 = map_leaves<u32>(row_arguments, Added);
+            "_added_b16", Added of Bf16 = map_leaves<u16>(row_arguments, Added);
         }
     };
     (@ways $then:ident $of:tt [known $($others:ident)*] $($more:tt)*) => {
         $crate::row_entries! {
             @ways $then $of [$($others)*] $($more)*
-            "_known_b32", Known of F32 = note_rows<u32>(arguments);
-            "_known_b16", Known of Bf16 = note_rows<u16>(arguments);
+            "_known_b32", Known of F32 = note_rows<u32>(row_arguments);
+            "_known_b16", Known of Bf16 = note_rows<u16>(row_arguments);
         }
     };
     (@ways $then:ident $of:tt [] $($more:tt)*) => {
         $crate::row_entries! {
             @$then $of;
-            "_leaf_f32", Leaf of F32 = map_leaves<f32>(plain_arguments, Plain);
-            "_leaf_f16", Leaf of F16 = map_leaves<$crate::element::f16>(plain_arguments, Plain);
-            "_leaf_bf16", Leaf of Bf16 = map_leaves<$crate::element::bf16>(plain_arguments, Plain);
-            "_any_b32", Any of F32 = map_leaves<u32>(arguments, Any);
-            "_any_b16", Any of Bf16 = map_leaves<u16>(arguments, Any);
-            "_apart_b32", Apart of F32 = map_apart<u32>(arguments);
-            "_apart_b16", Apart of Bf16 = map_apart<u16>(arguments);
+            "_leaf_f32", Leaf of F32 = map_leaves<f32>(plain_row_arguments, Plain);
+            "_leaf_f16", Leaf of F16 = map_leaves<$crate::element::f16>(plain_row_arguments, Plain);
+            "_leaf_bf16", Leaf of Bf16 = map_leaves<$crate::element::bf16>(plain_row_arguments, Plain);
+            "_any_b32", Any of F32 = map_leaves<u32>(row_arguments, Any);
+            "_any_b16", Any of Bf16 = map_leaves<u16>(row_arguments, Any);
+            "_apart_b32", Apart of F32 = map_apart<u32>(row_arguments);
+            "_apart_b16", Apart of Bf16 = map_apart<u16>(row_arguments);
             $($more)*
         }
     };
@@ -278,8 +278,8 @@ macro_rules! row_entries {
     ) => {
         $crate::entry_point! {
             $name, if $when,
-            |launch: $crate::kernels::rowwise::RowLaunch| {
-                let $params = launch.params();
+            |launch: $crate::kernels::Launch| {
+                let $params = launch.row_params();
                 let ($simt, $passed) = ($crate::simt::nvptx::Nvptx, launch.$arguments$(::<$element>)?());
                 $call
             },

@@ -3,7 +3,7 @@
 //! A warp has a leaf, or a run of them where nothing is mapped. Of rows of at most 32 vectors it has several, some lanes for each; of longer ones than a leaf several warps have a row together, of a block
 //! or of a cluster of blocks. Rows that are longer still are folded by one launch and mapped by another: [`Mode`]. None of that changes a bit.
 //!
-//! [Plain](RowLaunch::is_plain) launches have kernels of their own for each type. In all others elements of 16 bits share their kernels, whichever of the two types they are.
+//! [Plain](crate::kernels::Launch::is_plain) launches have kernels of their own for each type. In all others elements of 16 bits share their kernels, whichever of the two types they are.
 
 mod apart;
 mod arguments;
@@ -26,7 +26,7 @@ pub use arguments::{Arguments, Targets};
 pub use columns::{CHUNK, sum_columns};
 pub use double::{NormF64, RUN, map_doubles};
 pub use fold::{MOST_LEAVES, MOST_ROWS, WARPS, fold_leaves};
-pub use launch::{Mode, RowFlags, RowLaunch, RowParams, Second};
+pub use launch::{Mode, RowFlags, RowParams, Second};
 pub use long::{LEAVES_OF_A_WARP, THREADS as LONG_THREADS, dynamic_bytes, map_long};
 pub use points::{ENTRIES, find_columns, find_doubles};
 pub use short::map_short;
@@ -121,7 +121,7 @@ fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op
 /// 31 of them wait for one.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
-    let count = arguments.states_of_row;
+    let count = arguments.leaves;
     let lanes = leaf::lanes_of(count);
     let thread = u64::from(simt.block()) * u64::from(simt.threads()) + u64::from(simt.thread());
     let row = thread / u64::from(lanes);
@@ -180,7 +180,7 @@ pub fn combine_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: Arguments<u3
     // SAFETY: such a launch has room there for the states of groups.
     let to = unsafe { StateArray::new(arguments.out.start().cast()) };
     let from = (states, [rows.stride().0, rows.step().0]);
-    fold_states(simt, op, from, arguments.states_of_row.into(), to, rows.count());
+    fold_states(simt, op, from, arguments.leaves.into(), to, rows.count());
 }
 
 impl<T: Element> Arguments<T> {

@@ -134,7 +134,7 @@ pub trait RowFold: Copy + Send + Sync {
     /// What it reads, and how it folds.
     const ALGEBRA: RowAlgebra;
 
-    /// The same operation, of [plain](crate::kernels::rowwise::RowLaunch::is_plain) launches only: nothing is negated, and of a row no more is known than
+    /// The same operation, of [plain](crate::kernels::Launch::is_plain) launches only: nothing is negated, and of a row no more is known than
     /// [so many](RowAlgebra::plain_statistics) numbers.
     #[must_use]
     fn plain(self) -> Self {

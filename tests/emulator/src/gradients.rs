@@ -1,7 +1,10 @@
 //! Lists of tensors on the emulator.
 
 use warpfold_kernels::{
-    kernels::gradients::{self, TensorEntry, TensorsLaunch, leaf_elements},
+    kernels::{
+        Array, Launch as Passed,
+        gradients::{self, leaf_elements},
+    },
     monoids::{TensorNorm, Words as _},
     stages::columns::Floats,
     tree::LANES,
@@ -36,7 +39,7 @@ pub struct TensorsShape {
 /// What is launched, put together.
 struct Tensors {
     memory: Memory,
-    launch: TensorsLaunch,
+    launch: Passed,
     config: Launch,
 }
 
@@ -52,19 +55,14 @@ impl Tensors {
             tiles += leaves.div_ceil(shape.leaves.into()).max(1);
         }
         table.extend([0, 0, tiles, 0]);
-        let table = memory.input("table", &table, 0).cast::<TensorEntry>();
-        let nowhere = core::ptr::null_mut();
-        let launch = TensorsLaunch {
-            tensors: table,
-            to: table,
+        let table = memory.input("table", &table, 0);
+        let launch = Passed {
+            arrays: [table_at(table); 2],
             count: tensors.len() as u64,
             tiles,
-            leaves: shape.leaves.into(),
-            elements: tensors.iter().map(|tensor| tensor.bits.len() as u64).sum(),
-            slots: nowhere,
-            tickets: nowhere,
-            answer: nowhere,
-            number: 0,
+            steps: shape.leaves.into(),
+            len: tensors.iter().map(|tensor| tensor.bits.len() as u64).sum(),
+            ..Passed::NOTHING
         };
         let blocks = tiles.div_ceil(shape.warps.into()).max(1) as u32;
         Self {
@@ -72,6 +70,14 @@ impl Tensors {
             launch,
             config: Launch::new(blocks, shape.warps * LANES, seed),
         }
+    }
+}
+
+/// Where a table lies.
+fn table_at(table: *const u64) -> Array {
+    Array {
+        start: table.cast(),
+        ..Array::NONE
     }
 }
 
@@ -113,14 +119,14 @@ pub fn grad_norm<N: TensorNorm>(
     let mut answers = vec![];
     for name in ["answer", "second answer"] {
         let answer = memory.words(name, 4);
-        let passed = TensorsLaunch {
+        let passed = Passed {
             slots: memory.words("slots", slots * state_words).start(),
             tickets: tickets.start(),
-            answer: answer.start(),
+            answer: answer.start().cast(),
             ..passed
         };
         // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-        let arguments = unsafe { passed.arguments() };
+        let arguments = unsafe { passed.tensors_arguments() };
         launch(&config, &mut memory, |lane| {
             gradients::fold_tensors(lane, norm, arguments)
         })?;
@@ -160,14 +166,14 @@ pub fn clip_tensors(
             out
         })
         .collect();
-    let passed = TensorsLaunch {
-        to: memory.input("table of clipped", &table, 0).cast(),
-        answer: memory.words_from("answer", &[norm.to_bits(), 0, 0, 0]).start(),
-        number: max_norm.to_bits().into(),
+    let passed = Passed {
+        arrays: [passed.arrays[0], table_at(memory.input("table of clipped", &table, 0))],
+        answer: memory.words_from("answer", &[norm.to_bits(), 0, 0, 0]).start().cast(),
+        numbers: [max_norm.to_bits().into(), 0],
         ..passed
     };
     // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-    let arguments = unsafe { passed.arguments() };
+    let arguments = unsafe { passed.tensors_arguments() };
     launch(&config, &mut memory, |lane| gradients::clip_tensors(lane, arguments))?;
     outs.iter()
         .zip(tensors)

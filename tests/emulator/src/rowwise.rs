@@ -13,9 +13,9 @@ use states::in_order;
 use warpfold_kernels::{
     element::{Element, Item},
     kernels::{
-        Array,
+        Array, Launch as Passed, RowOperands,
         rowwise::Way,
-        rowwise::{self, Added, Any, Arguments, CHUNK, Mode, Plain, RowFlags, RowLaunch, RowParams, Second},
+        rowwise::{self, Added, Any, Arguments, CHUNK, Mode, Plain, RowFlags, RowParams, Second},
     },
     monoids::Words as _,
     rowwise::{NormGradient, RowElement, RowOp, Value as _, leaf_elements},
@@ -123,7 +123,7 @@ pub struct MappedRows {
 /// A run of the kernels: where everything lies.
 struct Run {
     memory: Memory,
-    passed: RowLaunch,
+    passed: Passed,
     out: Words,
     sums: Words,
     known: Words,
@@ -218,38 +218,40 @@ impl Run {
             is_folded: rows.layout.is_some(),
         };
         let to = |words: Words, unit: usize| words.start().cast::<u8>().wrapping_add(gap * unit);
-        let passed = RowLaunch {
+        let passed = Passed {
             arrays: [array(start, bytes, rows.stride, rows.values.len()), other],
             len: rows.len,
             count: rows.count,
             layout: layout_at,
-            out: if beside.maps {
+            answer: if beside.maps {
                 to(out, U::UNIT)
             } else {
                 core::ptr::null_mut()
             },
-            out_stride: pitch as i64,
-            sums: if second == Second::Residual {
-                to(sums, T::UNIT)
-            } else {
-                core::ptr::null_mut()
-            },
             flags: flags.bits(params),
-            columns,
-            shares: beside.shares,
-            known: known_at,
-            targets,
-            ignored: beside.targets.map_or(0, |(_, ignored)| ignored),
-            states: states.start(),
-            row_states: states.start(),
-            states_of_row: leaves,
-            leaves,
+            slots: states.start(),
+            state: states.start(),
+            tiles: leaves,
             blocks: shape.blocks_of_row.into(),
-            run: shape.run.into(),
-            period,
-            shown,
+            steps: shape.run.into(),
             numbers: params.bits(),
-            ..RowLaunch::NOTHING
+            rows: RowOperands {
+                stride: pitch as i64,
+                sums: if second == Second::Residual {
+                    to(sums, T::UNIT)
+                } else {
+                    core::ptr::null_mut()
+                },
+                columns,
+                shares: beside.shares,
+                known: known_at,
+                targets,
+                ignored: beside.targets.map_or(0, |(_, ignored)| ignored),
+                period,
+                shown,
+                ..RowOperands::NONE
+            },
+            ..Passed::NOTHING
         };
         Self {
             memory,
@@ -268,11 +270,11 @@ impl Run {
         op: O,
         element: warpfold_kernels::element::Type,
         way: Way,
-        passed: RowLaunch,
+        passed: Passed,
         config: &Launch,
     ) -> Result<(), Fault> {
         // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-        let arguments: Arguments<E> = unsafe { passed.widened(element).arguments() };
+        let arguments: Arguments<E> = unsafe { passed.widened(element).row_arguments() };
         let is_added = passed.second() == Second::Added;
         launch(config, &mut self.memory, |lane: Lane<'_>| match way {
             Way::Short | Way::Noted => rowwise::map_short(lane, op, arguments),
@@ -301,8 +303,8 @@ impl Run {
             return self.go::<E, O>(op, element, shape.way, passed, &config);
         }
         self.go::<E, O>(op, element, shape.way, passed.of_mode(Mode::Fold), &config)?;
-        if passed.out.is_null() && passed.leaves <= MOST_STATES.into() {
-            return self.map::<E, O>(op, element, shape, (self.states.start(), passed.leaves), seed);
+        if passed.answer.is_null() && passed.tiles <= MOST_STATES.into() {
+            return self.map::<E, O>(op, element, shape, (self.states.start(), passed.tiles), seed);
         }
         let to = self
             .memory
@@ -311,8 +313,8 @@ impl Run {
         // SAFETY: as above.
         let (from, of_rows) = unsafe { (StateArray::new(self.states.start()), StateArray::new(to.start())) };
         launch(&rows, &mut self.memory, |lane| {
-            let from = (from, in_order::<O>(passed.leaves));
-            rowwise::fold_states(lane, op, from, passed.leaves, of_rows, passed.count);
+            let from = (from, in_order::<O>(passed.tiles));
+            rowwise::fold_states(lane, op, from, passed.tiles, of_rows, passed.count);
         })?;
         self.map::<E, O>(op, element, shape, (to.start(), 1), seed)
     }
@@ -327,17 +329,19 @@ impl Run {
         seed: u64,
     ) -> Result<(), Fault> {
         let passed = self.passed;
-        let map = RowLaunch {
-            row_states,
-            states_of_row,
+        let map = Passed {
+            state: row_states,
             ..passed.of_mode(Mode::Map)
         };
-        if !passed.out.is_null() {
+        if !passed.answer.is_null() {
             let config = Launch::new(shape.blocks, shape.warps * LANES, seed);
             return self.go::<E, O>(op, element, shape.way, map, &config);
         }
         // SAFETY: as above.
-        let arguments: Arguments<E> = unsafe { map.arguments() };
+        let arguments: Arguments<E> = unsafe {
+            let tiles = states_of_row;
+            Passed { tiles, ..map }.row_arguments()
+        };
         let rows = LANES / lanes_of(states_of_row as u32);
         let config = Launch::new(passed.count.div_ceil(rows.into()) as u32, LANES, seed);
         launch(&config, &mut self.memory, |lane| {
@@ -453,10 +457,13 @@ pub fn sum_columns<T: RowElement>(
     }
     let out = run.memory.words("sums of chunks", count);
     let blocks = rows.len.div_ceil(threads.into()).max(1);
-    let passed = RowLaunch {
-        out: out.start().cast(),
-        out_stride: rows.len as i64,
+    let passed = Passed {
+        answer: out.start().cast(),
         blocks,
+        rows: RowOperands {
+            stride: rows.len as i64,
+            ..run.passed.rows
+        },
         ..run.passed
     };
     let config = Launch::new((blocks * chunks) as u32, threads, seed);
@@ -464,12 +471,12 @@ pub fn sum_columns<T: RowElement>(
     // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
     unsafe {
         if T::BYTES == 4 {
-            let arguments: Arguments<u32> = passed.arguments();
+            let arguments: Arguments<u32> = passed.row_arguments();
             launch(&config, &mut run.memory, |lane| {
                 rowwise::sum_columns(lane, op, arguments)
             })?;
         } else {
-            let arguments: Arguments<u16> = passed.arguments();
+            let arguments: Arguments<u16> = passed.row_arguments();
             launch(&config, &mut run.memory, |lane| {
                 rowwise::sum_columns(lane, op, arguments)
             })?;

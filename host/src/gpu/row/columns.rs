@@ -7,8 +7,8 @@ use cust::{memory::CopyDestination, memory::DeviceBuffer, stream::Stream};
 use warpfold_kernels::{
     element::{Element, Type},
     kernels::{
-        Entry,
-        rowwise::{Mode, RowFlags, RowLaunch, RowParams, Second, find_columns},
+        Entry, Launch, RowOperands,
+        rowwise::{Mode, RowFlags, RowParams, Second, find_columns},
     },
     tree::VECTOR_BYTES,
 };
@@ -171,7 +171,7 @@ impl<T: RowElement> PreparedColumns<T> {
             let of_chunk = lanes.div_ceil(THREADS.into());
             let blocks = of_chunk.saturating_mul(self.chunks);
             let blocks = i32::try_from(blocks).map_err(|_| Error::GridOverflow { count, blocks })? as u32;
-            let passed = RowLaunch {
+            let passed = Launch {
                 blocks: of_chunk,
                 ..passed
             };
@@ -183,7 +183,7 @@ impl<T: RowElement> PreparedColumns<T> {
         unsafe { self.sum.launch_raw(stream, [sums, 0], places.output, workspace) }
     }
 
-    fn passed(&self, places: &ColumnPlaces, sums: u64) -> Result<RowLaunch, Error> {
+    fn passed(&self, places: &ColumnPlaces, sums: u64) -> Result<Launch, Error> {
         let [count, len] = self.size;
         let array = |i: usize, address: u64| array_of(self.place.arrays[i], address, T::TYPE.bytes());
         let params = RowParams::default();
@@ -196,17 +196,20 @@ impl<T: RowElement> PreparedColumns<T> {
             wide_targets: false,
             is_folded: false,
         };
-        let passed = RowLaunch {
+        let passed = Launch {
             arrays: [array(0, places.input), array(1, places.gradients)],
             len,
             count,
             layout: device(self.place.layout.as_ref().map_or(0, DeviceMemory::address)),
-            out: device(sums),
-            out_stride: len as i64,
+            answer: device(sums),
             flags: flags.bits(params),
-            known: [places.means, places.reciprocals, 0, 0].map(device),
             numbers: params.bits(),
-            ..RowLaunch::NOTHING
+            rows: RowOperands {
+                stride: len as i64,
+                known: [places.means, places.reciprocals, 0, 0].map(device),
+                ..RowOperands::NONE
+            },
+            ..Launch::NOTHING
         };
         Ok(passed.widened(self.entry.element))
     }

@@ -2,7 +2,10 @@
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold_kernels::{
-    kernels::rowwise::{NormF64, RUN, RowFlags, RowLaunch, find_doubles},
+    kernels::{
+        Array, Launch, RowOperands,
+        rowwise::{NormF64, RUN, RowFlags, find_doubles},
+    },
     stages::columns::Floats,
     tree::LANES,
 };
@@ -116,25 +119,25 @@ impl<Op: DoubleNorm> Row<'_, Op> {
             is_folded: from.folded.len() > 1,
             ..RowFlags::of(Floats::F32)
         };
-        let passed = RowLaunch {
-            arrays: [
-                array_of(place.arrays[0], input.address(), 8),
-                RowLaunch::NOTHING.arrays[1],
-            ],
+        let passed = Launch {
+            arrays: [array_of(place.arrays[0], input.address(), 8), Array::NONE],
             len: from.len,
             count: from.count,
             layout: device(place.layout.as_ref().map_or(0, DeviceMemory::address)),
-            out: device(answers.as_device_ptr().as_raw()),
-            out_stride: problem.to.stride(),
-            out_step: problem.to.stride_within(),
-            out_layout: device(out_layout.as_ref().map_or(0, DeviceMemory::address)),
+            answer: device(answers.as_device_ptr().as_raw()),
             flags: flags.bits(params),
-            columns: [device(weights.address()), device(biases.address())],
-            shares: problem.shares,
-            known: [at, at + 8 * from.count, 0, 0].map(device),
-            row_states: device(folded.as_device_ptr().as_raw()),
+            state: device(folded.as_device_ptr().as_raw()),
             numbers: params.bits(),
-            ..RowLaunch::NOTHING
+            rows: RowOperands {
+                stride: problem.to.stride(),
+                step: problem.to.stride_within(),
+                layout: device(out_layout.as_ref().map_or(0, DeviceMemory::address)),
+                columns: [device(weights.address()), device(biases.address())],
+                shares: problem.shares,
+                known: [at, at + 8 * from.count, 0, 0].map(device),
+                ..RowOperands::NONE
+            },
+            ..Launch::NOTHING
         };
         if from.count > 0 {
             // SAFETY: all memory is this call's own, and waited for.
@@ -160,7 +163,7 @@ impl<Op: DoubleNorm> Row<'_, Op> {
 /// # Safety
 ///
 /// What is passed is valid for what the kernel reads and writes.
-unsafe fn map(gpu: &Gpu, passed: RowLaunch) -> Result<(), Error> {
+unsafe fn map(gpu: &Gpu, passed: Launch) -> Result<(), Error> {
     let count = passed.count;
     let warps = count.saturating_mul(passed.len.div_ceil(RUN.into()).max(1));
     let blocks = warps.div_ceil(WARPS.into());

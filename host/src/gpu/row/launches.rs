@@ -5,8 +5,8 @@ use std::ptr;
 use cust::sys::CUstream;
 use warpfold_kernels::{
     kernels::{
-        Array,
-        rowwise::{Mode, RowFlags, RowLaunch, Second},
+        Array, Launch, RowOperands,
+        rowwise::{Mode, RowFlags, Second},
     },
     stages::{
         columns::Floats as Kind,
@@ -38,7 +38,7 @@ pub(super) struct StatesOf {
 
 impl Ready {
     /// What a launch passes, but for what it does and the states that it reads.
-    pub(super) fn passed(&self, places: &RowPlaces, kinds: [Kind; 2], states: u64) -> RowLaunch {
+    pub(super) fn passed(&self, places: &RowPlaces, kinds: [Kind; 2], states: u64) -> Launch {
         let bytes = self.plan.entry.element.bytes();
         let array = |i: usize, address: u64| {
             let bytes = if i == 1 && self.second == Some(Second::Mask) {
@@ -65,38 +65,41 @@ impl Ready {
             wide_targets,
             is_folded: self.is_folded,
         };
-        RowLaunch {
+        let sums = if self.second == Some(Second::Residual) {
+            places.sums
+        } else {
+            0
+        };
+        Launch {
             arrays,
             len: self.plan.len,
             count: self.plan.count,
             layout: device(self.place.layout.as_ref().map_or(0, DeviceMemory::address)),
-            out: device(if self.maps { places.output } else { 0 }),
-            out_stride: self.out_strides[0],
-            out_step: self.out_strides[1],
-            out_layout: device(self.out_layout.as_ref().map_or(0, DeviceMemory::address)),
-            sums: device(if self.second == Some(Second::Residual) {
-                places.sums
-            } else {
-                0
-            }),
+            answer: device(if self.maps { places.output } else { 0 }),
             flags: flags.bits(self.params),
-            columns: [device(places.weights.0), device(places.biases.0)],
-            shares: self.shares,
-            known: places.known.map(device),
-            targets: device(places.targets),
-            ignored,
-            states: device(states),
-            row_states: device(states),
-            states_of_row: self.plan.leaves,
-            leaves: self.plan.leaves,
-            blocks: self.plan.blocks_of_row.into(),
-            run: self.plan.run.into(),
-            period,
-            shown,
-            ahead: self.ahead,
             numbers: self.params.bits(),
-            before,
-            others,
+            slots: device(states),
+            state: device(states),
+            tiles: self.plan.leaves,
+            blocks: self.plan.blocks_of_row.into(),
+            steps: self.plan.run.into(),
+            rows: RowOperands {
+                stride: self.out_strides[0],
+                step: self.out_strides[1],
+                layout: device(self.out_layout.as_ref().map_or(0, DeviceMemory::address)),
+                sums: device(sums),
+                columns: [device(places.weights.0), device(places.biases.0)],
+                shares: self.shares,
+                known: places.known.map(device),
+                targets: device(places.targets),
+                ignored,
+                period,
+                shown,
+                ahead: self.ahead,
+                before,
+                others,
+            },
+            ..Launch::NOTHING
         }
     }
 
@@ -119,9 +122,9 @@ impl Ready {
         }
         let passed = self.passed(places, kinds, states);
         let (plan, function) = self.of_launch(&passed)?;
-        let passed = RowLaunch {
+        let passed = Launch {
             blocks: plan.blocks_of_row.into(),
-            run: plan.run.into(),
+            steps: plan.run.into(),
             ..passed
         };
         // SAFETY: passed on to the caller.
@@ -144,13 +147,7 @@ impl Ready {
     /// # Safety
     ///
     /// As [`enqueue`](Self::enqueue).
-    unsafe fn go(
-        &self,
-        stream: CUstream,
-        function: &Function,
-        passed: RowLaunch,
-        shape: [u32; 3],
-    ) -> Result<(), Error> {
+    unsafe fn go(&self, stream: CUstream, function: &Function, passed: Launch, shape: [u32; 3]) -> Result<(), Error> {
         let passed = passed.widened(self.plan.entry.element);
         let function = if self.is_early { function.early() } else { *function };
         // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
@@ -167,7 +164,7 @@ impl Ready {
         &self,
         stream: CUstream,
         (plan, function): (&RowPlan, &Function),
-        passed: RowLaunch,
+        passed: Launch,
         last: Option<u64>,
     ) -> Result<(u64, u64), Error> {
         // SAFETY: passed on to the caller.
@@ -183,7 +180,7 @@ impl Ready {
         let (levels, combines) = (plan.levels(), plan.combines());
         // Where the last are to go somewhere, they do: of one state of each row, what is launched for it is a copy.
         let counts = &levels[..combines.max(usize::from(last.is_some()))];
-        let mut start = passed.states.addr() as u64;
+        let mut start = passed.slots.addr() as u64;
         for (level, count) in counts.iter().enumerate() {
             let next = start + 4 * words * count * plan.count;
             let to = last.filter(|_| level + 1 == counts.len()).unwrap_or(next);
@@ -209,17 +206,17 @@ impl Ready {
         &self,
         stream: CUstream,
         function: &Function,
-        passed: RowLaunch,
+        passed: Launch,
         from: StatesOf,
         to: u64,
     ) -> Result<(), Error> {
         let [stride, step] = from.strides.map(|words| words as i64);
         let [array, second] = passed.arrays;
-        let combine = RowLaunch {
+        let combine = Launch {
             arrays: [Array { stride, step, ..array }, second],
-            states: device(from.start),
-            states_of_row: from.count,
-            out: device(to),
+            slots: device(from.start),
+            tiles: from.count,
+            answer: device(to),
             ..passed
         };
         let count = self.plan.count;
@@ -238,12 +235,11 @@ impl Ready {
         &self,
         stream: CUstream,
         (plan, function): (&RowPlan, &Function),
-        passed: RowLaunch,
+        passed: Launch,
         (of_rows, states_of_row): (u64, u64),
     ) -> Result<(), Error> {
-        let map = RowLaunch {
-            row_states: device(of_rows),
-            states_of_row,
+        let map = Launch {
+            state: device(of_rows),
             ..passed.of_mode(Mode::Map)
         };
         // SAFETY: passed on to the caller.
@@ -253,7 +249,13 @@ impl Ready {
             };
             let lanes = lanes_of(states_of_row as u32);
             let blocks = plan.count.div_ceil((KNOWN_THREADS / lanes).into());
-            self.go(stream, known, map, [blocks as u32, KNOWN_THREADS, 1])
+            let tiles = states_of_row;
+            self.go(
+                stream,
+                known,
+                Launch { tiles, ..map },
+                [blocks as u32, KNOWN_THREADS, 1],
+            )
         }
     }
 }

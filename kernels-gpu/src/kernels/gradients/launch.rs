@@ -3,6 +3,7 @@
 use core::ptr;
 
 use crate::{
+    kernels::Launch,
     simt::Simt,
     stages::{columns::Floats, emit::Output, load::words::WORDS, reduce::grid::Meeting},
     tree::LANES,
@@ -20,32 +21,6 @@ pub struct TensorEntry {
     pub first_tile: u64,
     /// What it is of, by the number of [`Floats`].
     pub floats: u64,
-}
-
-/// All of it, in one parameter: the host writes what the kernel reads. Each field is of 64 bits, as [`Launch`](crate::kernels::Launch)'s.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct TensorsLaunch {
-    /// The tensors.
-    pub tensors: *const TensorEntry,
-    /// Where what becomes of them goes: the same table, where that is in place. A norm has no use for it.
-    pub to: *const TensorEntry,
-    /// How many there are.
-    pub count: u64,
-    /// Tiles of all of them.
-    pub tiles: u64,
-    /// Leaves of a tile, a power of two, at most [`MOST_LEAVES`](super::MOST_LEAVES).
-    pub leaves: u64,
-    /// Elements of all of them.
-    pub elements: u64,
-    /// A state for each tile, and behind those for each tensor.
-    pub slots: *mut u32,
-    /// A ticket for each of the same, zero before the launch and after it.
-    pub tickets: *mut u32,
-    /// The [answer](crate::monoids::NormAndCount): a norm writes it, and clipping reads it.
-    pub answer: *mut u32,
-    /// The power of a norm, the bits of an f64; the largest norm to be had, those of an f32.
-    pub number: u64,
 }
 
 /// The tile that a warp has.
@@ -85,7 +60,7 @@ impl Table {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn get<S: Simt>(self, simt: S, number: u64) -> TensorEntry {
         let from = self.0.wrapping_add(number as usize).cast::<u32>();
-        // SAFETY: as `TensorsLaunch::arguments` has it; an entry is two vectors.
+        // SAFETY: as `Launch::tensors_arguments` has it; an entry is two vectors.
         let ([a, b, c, d], [e, f, g, h]) = unsafe {
             (
                 simt.load_shared_input_vector(from),
@@ -119,7 +94,10 @@ fn joined(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
-impl TensorsLaunch {
+/// A launch over a list of tensors. Its first array begins with their table, its second with that of what becomes of them: the same table, where that is in place; a norm has no use for it. There are `count` tensors, of
+/// `len` elements in all, in `tiles` tiles of `steps` leaves, a power of two, at most [`MOST_LEAVES`](super::MOST_LEAVES). Of slots and tickets there is one for each tile, and behind those for each tensor. The answer is
+/// a [norm and a count](crate::monoids::NormAndCount): a norm writes it, and clipping reads it. The number is the power of a norm, the bits of an f64; or the largest norm to be had, those of an f32.
+impl Launch {
     /// It as a kernel takes it. Whoever has that may read and write what it says is there.
     ///
     /// # Safety
@@ -128,20 +106,20 @@ impl TensorsLaunch {
     /// tickets for each tile and each tensor, the tickets at zero; the answer is valid for writes. All threads of the grid run one kernel.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
-    pub unsafe fn arguments(&self) -> TensorsArguments {
+    pub unsafe fn tensors_arguments(&self) -> TensorsArguments {
         TensorsArguments {
-            tensors: Table(self.tensors),
-            to: Table(self.to),
+            tensors: Table(self.arrays[0].start.cast()),
+            to: Table(self.arrays[1].start.cast()),
             count: self.count,
             tiles: self.tiles,
-            leaves: self.leaves,
-            elements: self.elements,
+            leaves: self.steps,
+            elements: self.len,
             // SAFETY: the caller's word. Warps meet, whichever block they are of.
             meeting: unsafe { Meeting::new(self.slots, self.tiles, self.tickets, 0) },
             // SAFETY: as above.
-            output: unsafe { Output::new(self.answer.cast(), ptr::null_mut()) },
-            answer: self.answer,
-            number: self.number,
+            output: unsafe { Output::new(self.answer, ptr::null_mut()) },
+            answer: self.answer.cast(),
+            number: self.numbers[0],
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The entries, and their entry points.
 
 #[cfg(target_arch = "nvptx64")]
-use super::{TensorsLaunch, clip_tensors, fold_tensors};
+use super::{clip_tensors, fold_tensors};
+#[cfg(target_arch = "nvptx64")]
+use crate::kernels::Launch;
 use crate::{
     kernels::{Entry, Kernel},
     monoids::{Monoid, NormInf, NormL1, NormL2, NormLp, Words},
@@ -53,8 +55,8 @@ macro_rules! points {
     ($($name:literal: |$passed:ident| $run:expr;)*) => {
         $(crate::entry_point! {
             $name, if all(feature = "entries", any(not(warpfold_part), warpfold_part = "gradients")),
-            |launch: TensorsLaunch| {
-                let $passed = launch.arguments();
+            |launch: Launch| {
+                let $passed = launch.tensors_arguments();
                 $run
             }
         })*

@@ -43,37 +43,35 @@ pub struct Arguments<T: Element> {
     pub(super) to: Extents<u8>,
     /// Where sums with a residual go.
     pub(super) sums: Rows,
-    /// [`RowLaunch::known`](super::RowLaunch::known).
+    /// [`RowOperands::known`](crate::kernels::RowOperands::known).
     pub(super) known: [*mut u32; 4],
     /// The rows' targets.
     pub(super) targets: Targets,
     /// What this launch does.
     pub(super) mode: Mode,
-    /// [`RowLaunch::states`](super::RowLaunch::states).
+    /// States of leaves.
     pub(super) states: StateArray,
-    /// [`RowLaunch::row_states`](super::RowLaunch::row_states).
+    /// States of rows.
     pub(super) row_states: StateArray,
-    /// [`RowLaunch::states_of_row`](super::RowLaunch::states_of_row).
-    pub(super) states_of_row: u32,
-    /// [`RowLaunch::leaves`](super::RowLaunch::leaves).
+    /// Leaves of a row; or states of it, where a launch does nothing but combine them, or make of them what is known of the row.
     pub(super) leaves: u32,
-    /// [`RowLaunch::blocks`](super::RowLaunch::blocks).
+    /// Blocks that have a row together: a cluster's, if this launch folds and maps.
     pub(super) blocks: u32,
-    /// [`RowLaunch::run`](super::RowLaunch::run).
+    /// Leaves that a warp folds one after the other, where leaves are [folded alone](super::fold_leaves): then nothing is written over a target's element. 0 where they are not.
     pub(super) run: u32,
-    /// [`RowLaunch::period`](super::RowLaunch::period).
+    /// [`RowOperands::period`](crate::kernels::RowOperands::period).
     pub(super) period: u64,
     /// Whether all rows, weights and answers are aligned vectors, each whole or absent, rows a stride apart and seen as a whole.
     pub(super) is_wide: bool,
-    /// [`RowLaunch::ahead`](super::RowLaunch::ahead).
+    /// [`RowOperands::ahead`](crate::kernels::RowOperands::ahead).
     pub(super) ahead: u64,
     /// [`RowFlags::is_folded`](super::RowFlags::is_folded).
     pub(super) is_folded: bool,
-    /// [`RowLaunch::shown`](super::RowLaunch::shown).
+    /// [`RowOperands::shown`](crate::kernels::RowOperands::shown).
     pub(super) shown: i64,
-    /// [`RowLaunch::before`](super::RowLaunch::before).
+    /// [`RowOperands::before`](crate::kernels::RowOperands::before).
     pub(super) before: u64,
-    /// [`RowLaunch::others`](super::RowLaunch::others).
+    /// [`RowOperands::others`](crate::kernels::RowOperands::others).
     pub(super) others: u64,
 }
 

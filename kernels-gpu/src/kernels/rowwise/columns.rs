@@ -20,7 +20,7 @@ pub const CHUNK: u32 = 32;
 const TOGETHER: usize = 4;
 
 /// Sums of each column of [`CHUNK`] rows, in order, of what a gradient `dy` has for its weight, `dy · x̂`, and for its bias, `dy`. Of chunk `c` row `2c` of the answers has those
-/// of weights, and the next those of biases. A lane has a vector of columns, or one column where rows are not [wide](super::RowLaunch::is_wide).
+/// of weights, and the next those of biases. A lane has a vector of columns, or one column where rows are not [wide](crate::kernels::Launch::is_wide).
 ///
 /// ```text
 /// lane: rows one after the other, four of them in flight ─ two sums for each column

@@ -25,7 +25,7 @@ pub const MOST_ROWS: u32 = LANES;
 /// Warps of a block, at most: so many have room in shared memory.
 pub const WARPS: u32 = 4;
 
-/// Folds the leaves of [plain](super::RowLaunch::is_plain) launches.
+/// Folds the leaves of [plain](crate::kernels::Launch::is_plain) launches.
 ///
 /// A warp has a run of neighbours. It folds them one after the other, and asks for the next before it folds one. Where the launch folds
 /// [whole](Mode::Whole) rows, a run is of at most [`MOST_ROWS`] rows of at most [`MOST_LEAVES`] leaves, and what is known of them is written by a lane for

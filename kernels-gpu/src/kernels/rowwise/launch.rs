@@ -3,7 +3,7 @@
 use super::{Arguments, Targets};
 use crate::{
     element::{Element, Item as _, Type},
-    kernels::{Array, rows::Width},
+    kernels::{Array, Launch, RowOperands, rows::Width},
     rowwise::{RowOp, Scale},
     stages::{
         StateArray,
@@ -37,66 +37,6 @@ pub enum Second {
     Added,
     /// Elements that are added to others, each sum rounded to their type, and written.
     Residual,
-}
-
-/// All of it, in one parameter: the host writes what the kernel reads. Each field is of 64 bits, as [`Launch`](crate::kernels::Launch)'s.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct RowLaunch {
-    /// The arrays; the second is zeros if there is but one.
-    pub arrays: [Array; 2],
-    /// Elements of a row.
-    pub len: u64,
-    /// How many rows there are.
-    pub count: u64,
-    /// [`Extents::layout`], of both arrays.
-    pub layout: *const u64,
-    /// [`Rows::start`]; null where nothing is mapped.
-    pub out: *mut u8,
-    /// [`Rows::stride`].
-    pub out_stride: i64,
-    /// From an element of a row of the answers to the next.
-    pub out_step: i64,
-    /// As `layout`, of the answers, where their elements lie apart.
-    pub out_layout: *const u64,
-    /// Where the sums with a residual go, which lie as the answers do.
-    pub sums: *mut u8,
-    /// What elements, answers, weights and biases are, by the numbers of [`Floats`]: two bits each; then the [`Mode`], the [`Second`]; then what the operation is passed.
-    pub flags: u64,
-    /// The weights, the biases.
-    pub columns: [*const u8; 2],
-    /// [`Columns::shares`].
-    pub shares: Shares,
-    /// Where to write what else is known of each row, nowhere if null; or where to read what is [given](crate::rowwise::Given) of each.
-    pub known: [*mut u32; 4],
-    /// [`Targets::start`].
-    pub targets: *const u8,
-    /// [`Targets::ignored`].
-    pub ignored: i64,
-    /// States of leaves: where this launch folds, it writes them.
-    pub states: *mut u32,
-    /// What they were combined to, where this launch maps: the states of rows.
-    pub row_states: *mut u32,
-    /// How many states of a row a launch combines that does nothing else, or makes of them what is known of the row.
-    pub states_of_row: u64,
-    /// Leaves of a row.
-    pub leaves: u64,
-    /// Blocks that have a row together: a cluster's, if this launch folds and maps.
-    pub blocks: u64,
-    /// Leaves that a warp folds one after the other, where leaves are [folded alone](super::fold_leaves): then nothing is written over a target's element. 0 where they are not.
-    pub run: u64,
-    /// Of row `r` only the first `r mod period + shown` elements are seen; all, if it is 0.
-    pub period: u64,
-    /// The same as `period`; where it comes to less than nothing, none is.
-    pub shown: i64,
-    /// How many rows on the one is that blocks which begin about when these end will read: its elements are asked for beforehand. None are, if it is 0.
-    pub ahead: u64,
-    /// Numbers that the operation is passed: the bits of two f32 each, the first lower.
-    pub numbers: [u64; 2],
-    /// Elements of a row that lie before these, in an array that others have: of rows that have [targets](RowOp::TARGETS), which count from the whole row's first.
-    pub before: u64,
-    /// Elements of a row that others have, before these or after; 0 where rows are whole.
-    pub others: u64,
 }
 
 /// What an operation is passed.
@@ -215,38 +155,8 @@ impl RowFlags {
     }
 }
 
-impl RowLaunch {
-    /// Of no rows, and no memory.
-    pub const NOTHING: Self = Self {
-        arrays: [Array::NONE; 2],
-        len: 0,
-        count: 0,
-        layout: core::ptr::null(),
-        out: core::ptr::null_mut(),
-        out_stride: 0,
-        out_step: 1,
-        out_layout: core::ptr::null(),
-        sums: core::ptr::null_mut(),
-        flags: 0,
-        columns: [core::ptr::null(); 2],
-        shares: Shares::NONE,
-        known: [core::ptr::null_mut(); 4],
-        targets: core::ptr::null(),
-        ignored: 0,
-        states: core::ptr::null_mut(),
-        row_states: core::ptr::null_mut(),
-        states_of_row: 0,
-        leaves: 1,
-        blocks: 1,
-        run: 0,
-        period: 0,
-        shown: 0,
-        ahead: 0,
-        numbers: [0; 2],
-        before: 0,
-        others: 0,
-    };
-
+/// A launch of a row operation.
+impl Launch {
     /// The same flags, but [wide](Self::is_wide) if all of this is of whole vectors of an element's type: addresses, strides, and lengths.
     #[must_use]
     pub fn widened(self, element: Type) -> Self {
@@ -264,14 +174,15 @@ impl RowLaunch {
             is_whole(array.start.addr(), bytes) && in_vectors(array.stride) && array.step == 1
         };
         let of_out = (vector * Floats::of_params(flags >> OUT).bytes()).min(VECTOR_BYTES);
-        let others = [self.columns[0].addr(), self.columns[1].addr(), self.sums.addr()];
+        let [weights, biases] = self.rows.columns;
+        let others = [weights.addr(), biases.addr(), self.rows.sums.addr()];
         let is_wide = is_row(first, VECTOR_BYTES)
             && (second.start.is_null() || is_row(second, of_second))
             && others.iter().all(|address| is_whole(*address, VECTOR_BYTES))
-            && is_whole(self.out.addr(), of_out)
-            && in_vectors(self.out_stride)
+            && is_whole(self.answer.addr(), of_out)
+            && in_vectors(self.rows.stride)
             && self.layout.is_null()
-            && self.period == 0
+            && self.rows.period == 0
             && is_whole(self.len as usize, vector);
         Self {
             flags: self.flags | u64::from(is_wide) << WIDE,
@@ -284,31 +195,32 @@ impl RowLaunch {
     /// ones of an operation that [masks](RowOp::MASKS).
     #[must_use]
     pub fn is_plain<O: RowOp>(&self, element: Type) -> bool {
-        let flags = Self { period: 0, ..*self }.widened(element).flags as u32;
+        let rows = RowOperands { period: 0, ..self.rows };
+        let flags = Self { rows, ..*self }.widened(element).flags as u32;
         let floats = |at: u32| Floats::of_params(flags >> at);
         let is_own = |at: u32| Floats::of(element) == Some(floats(at));
         let are_columns = [WEIGHT, BIAS]
             .iter()
             .all(|at| is_own(*at) || floats(*at) == Floats::F32);
-        let have_own = self.shares.are_none() || self.columns.iter().all(|start| start.is_null());
+        let have_own = rows.shares.are_none() || rows.columns.iter().all(|start| start.is_null());
         let is_second = matches!(second_of(flags), Second::Nothing | Second::Residual);
         let are_own = is_own(FROM) && is_own(OUT) && are_columns && have_own;
-        let is_seen = self.period == 0 || O::MASKS && Width::of(element, self.len) == Width::Warp;
-        let is_known = self.known[O::PLAIN_KNOWS..].iter().all(|known| known.is_null());
-        let is_whole = flags >> WIDE & 1 != 0 && self.others == 0;
+        let is_seen = self.rows.period == 0 || O::MASKS && Width::of(element, self.len) == Width::Warp;
+        let is_known = rows.known[O::PLAIN_KNOWS..].iter().all(|known| known.is_null());
+        let is_whole = flags >> WIDE & 1 != 0 && rows.others == 0;
         is_whole && are_own && is_second && flags >> NEGATES & 1 == 0 && is_seen && is_known
     }
 
-    /// The [arguments](Self::arguments) of a launch that is [plain](Self::is_plain): what is known of it is a constant.
+    /// The [arguments](Self::row_arguments) of a launch that is [plain](Self::is_plain): what is known of it is a constant.
     ///
     /// # Safety
     ///
-    /// As [`arguments`](Self::arguments).
+    /// As [`row_arguments`](Self::row_arguments).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
-    pub unsafe fn plain_arguments<T: Element>(&self) -> Arguments<T> {
+    pub unsafe fn plain_row_arguments<T: Element>(&self) -> Arguments<T> {
         // SAFETY: passed on to the caller.
-        let arguments: Arguments<T> = unsafe { self.arguments() };
+        let arguments: Arguments<T> = unsafe { self.row_arguments() };
         let Some(own) = Floats::of(T::ELEMENT) else {
             return arguments;
         };
@@ -337,7 +249,7 @@ impl RowLaunch {
                 before: 0,
             },
             // SAFETY: as above.
-            out: unsafe { Rows::new(self.out, self.out_stride, own) },
+            out: unsafe { Rows::new(self.answer, self.rows.stride, own) },
             is_wide: true,
             before: 0,
             others: 0,
@@ -367,7 +279,7 @@ impl RowLaunch {
     /// What is passed of the operation.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
-    pub fn params(&self) -> RowParams {
+    pub fn row_params(&self) -> RowParams {
         let [low, high] = self.numbers;
         let number = |bits: u64| f32::from_bits(bits as u32);
         RowParams {
@@ -385,16 +297,17 @@ impl RowLaunch {
     /// it maps them in place; answers, sums, numbers of rows and states for writes, by this launch alone. All threads of the grid run one kernel, in the shape that it was planned for.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
-    pub unsafe fn arguments<T: Element>(&self) -> Arguments<T> {
+    pub unsafe fn row_arguments<T: Element>(&self) -> Arguments<T> {
         let [first, second] = self.arrays;
+        let rows = self.rows;
         let out = Array {
-            stride: self.out_stride,
-            step: self.out_step,
+            stride: rows.stride,
+            step: rows.step,
             ..Array::NONE
         };
         let flags = self.flags as u32;
         // SAFETY: the caller's word.
-        let weights = |i: usize, at: u32| unsafe { Weights::new(self.columns[i], Floats::of_params(flags >> at)) };
+        let weights = |i: usize, at: u32| unsafe { Weights::new(rows.columns[i], Floats::of_params(flags >> at)) };
         let floats = if vector_elements::<T>() == 4 {
             Floats::F32
         } else {
@@ -405,25 +318,25 @@ impl RowLaunch {
             rows: unsafe { Extents::new([first, no_start(second)], self.len, self.count, self.layout) },
             other: second.start,
             second: second_of(flags),
-            factor: self.params().numbers[2],
+            factor: self.row_params().numbers[2],
             floats,
             columns: Columns {
                 weight: weights(0, WEIGHT),
                 bias: weights(1, BIAS),
-                shares: self.shares,
+                shares: rows.shares,
                 before: 0,
             },
             // SAFETY: as above.
-            out: unsafe { Rows::new(self.out, self.out_stride, Floats::of_params(flags >> OUT)) },
+            out: unsafe { Rows::new(self.answer, rows.stride, Floats::of_params(flags >> OUT)) },
             // SAFETY: as above; nothing is read but the layout.
-            to: unsafe { Extents::new([out, Array::NONE], 0, 0, self.out_layout) },
+            to: unsafe { Extents::new([out, Array::NONE], 0, 0, rows.layout) },
             // SAFETY: as above; sums lie as the answers do.
-            sums: unsafe { Rows::new(self.sums, self.out_stride, floats) },
-            known: self.known,
+            sums: unsafe { Rows::new(rows.sums, rows.stride, floats) },
+            known: rows.known,
             targets: Targets {
-                start: self.targets,
+                start: rows.targets,
                 are_wide: flags >> TARGETS & 1 != 0,
-                ignored: self.ignored,
+                ignored: rows.ignored,
             },
             mode: match flags >> MODE & 3 {
                 0 => Mode::Whole,
@@ -431,19 +344,18 @@ impl RowLaunch {
                 _ => Mode::Map,
             },
             // SAFETY: as above.
-            states: unsafe { StateArray::new(self.states) },
+            states: unsafe { StateArray::new(self.slots) },
             // SAFETY: as above.
-            row_states: unsafe { StateArray::new(self.row_states) },
-            states_of_row: self.states_of_row as u32,
-            leaves: self.leaves as u32,
+            row_states: unsafe { StateArray::new(self.state) },
+            leaves: self.tiles as u32,
             blocks: self.blocks as u32,
-            run: self.run as u32,
-            period: self.period,
-            shown: self.shown,
+            run: self.steps as u32,
+            period: rows.period,
+            shown: rows.shown,
             is_wide: flags >> WIDE & 1 != 0,
-            ahead: self.ahead,
-            before: self.before,
-            others: self.others,
+            ahead: rows.ahead,
+            before: rows.before,
+            others: rows.others,
             is_folded: flags >> FOLDED & 1 != 0,
         }
     }

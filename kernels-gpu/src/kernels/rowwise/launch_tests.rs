@@ -29,27 +29,29 @@ fn check<T: Element>() {
             wide_targets: false,
             is_folded: false,
         };
-        // SAFETY: numbers and addresses, of which null is one.
-        let launch: RowLaunch = unsafe { core::mem::zeroed() };
-        let mut launch = RowLaunch {
+        let mut rows = RowOperands {
+            stride: 64,
+            shares: Shares::of(groups, span),
+            ..RowOperands::NONE
+        };
+        if have_weights {
+            rows.columns[0] = core::ptr::without_provenance(16);
+        }
+        let mut launch = Launch {
             len: 64,
             count: 3,
-            out_stride: 64,
-            shares: Shares::of(groups, span),
             flags: flags.bits(RowParams::default()),
-            ..launch
+            rows,
+            ..Launch::NOTHING
         };
         launch.arrays = launch.arrays.map(|array| Array {
             stride: 64,
             step: 1,
             ..array
         });
-        if have_weights {
-            launch.columns[0] = core::ptr::without_provenance(16);
-        }
         let launch = launch.widened(T::ELEMENT);
         // SAFETY: nothing is read.
-        let (plain, any) = unsafe { (launch.plain_arguments::<T>(), launch.arguments::<T>()) };
+        let (plain, any) = unsafe { (launch.plain_row_arguments::<T>(), launch.row_arguments::<T>()) };
         let of = |a: &Arguments<T>| {
             (
                 a.floats,
@@ -64,7 +66,8 @@ fn check<T: Element>() {
         if launch.is_plain::<RmsNorm>(T::ELEMENT) {
             plain_ones += 1;
             assert_eq!(of(&plain), of(&any), "{flags:?}");
-            let part = RowLaunch { others: 1, ..launch };
+            let rows = RowOperands { others: 1, ..rows };
+            let part = Launch { rows, ..launch };
             assert!(!part.is_plain::<RmsNorm>(T::ELEMENT), "of a part, {flags:?}");
         }
     }

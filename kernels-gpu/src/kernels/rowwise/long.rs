@@ -29,7 +29,7 @@ pub const fn dynamic_bytes(warps: u32) -> u32 {
 /// Words of a leaf, of which a lane has a vector in each of four rows.
 const LEAF_WORDS: u32 = LANES * 4 * WORDS as u32;
 
-/// Folds and maps rows of f32 of [plain](super::RowLaunch::is_plain) launches, of which a warp has [neighbouring leaves](LEAVES_OF_A_WARP). All are asked for at once, and
+/// Folds and maps rows of f32 of [plain](crate::kernels::Launch::is_plain) launches, of which a warp has [neighbouring leaves](LEAVES_OF_A_WARP). All are asked for at once, and
 /// folded and mapped one after the other: what is made of an element for the fold is made again for the map. Once a leaf is mapped, that of the next row takes its place. Only where there are
 /// clusters, each of which has one row after the other.
 ///

@@ -102,7 +102,7 @@ macro_rules! points {
         points!(@columns "norm_column_gradient_b16", Type::Bf16, u16);
         crate::row_entries! {
             @point all(feature = "entries", any(not(warpfold_part), warpfold_part = "rows")), "norm_map_f64", doubles(),
-            |params, simt, passed = arguments::<f64>| map_doubles(simt, NormF64::of_params(params), passed)
+            |params, simt, passed = row_arguments::<f64>| map_doubles(simt, NormF64::of_params(params), passed)
         }
     };
     (@room known $room:literal $room_16:literal) => { $room };
@@ -110,7 +110,7 @@ macro_rules! points {
     (@columns $name:literal, $type:expr, $element:ty) => {
         crate::row_entries! {
             @point all(feature = "entries", any(not(warpfold_part), warpfold_part = "rows")), $name, columns($name, $type),
-            |_params, simt, passed = arguments::<$element>| sum_columns(simt, NormGradient { centers: true, plus: -0.0 }, passed)
+            |_params, simt, passed = row_arguments::<$element>| sum_columns(simt, NormGradient { centers: true, plus: -0.0 }, passed)
         }
     };
 }

@@ -13,7 +13,7 @@ use crate::{
     tree::{LANES, vector_elements},
 };
 
-/// Folds rows of at most 32 vectors, of [plain](super::RowLaunch::is_plain) launches, and maps them unless they have [targets](RowOp::TARGETS).
+/// Folds rows of at most 32 vectors, of [plain](crate::kernels::Launch::is_plain) launches, and maps them unless they have [targets](RowOp::TARGETS).
 ///
 /// ```text
 /// lane: a vector of each of N rows ─ first look ─ a row's lanes: a transposing butterfly ─ second look: the same ─ map, by factors that one lane of a row made

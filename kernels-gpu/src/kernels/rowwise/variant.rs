@@ -2,13 +2,13 @@
 
 /// What a kernel leaves open. What it does not, a compiler leaves out: most of the instructions of a general kernel only tell one case from another.
 pub trait Variant: Copy + Send + Sync {
-    /// Whether all is [plain](super::RowLaunch::is_plain).
+    /// Whether all is [plain](crate::kernels::Launch::is_plain).
     const PLAIN: bool;
     /// Whether another array is added.
     const ADDED: bool;
 }
 
-/// Of [plain](super::RowLaunch::is_plain) launches.
+/// Of [plain](crate::kernels::Launch::is_plain) launches.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain;
 

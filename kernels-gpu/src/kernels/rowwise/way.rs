@@ -24,7 +24,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// Whether its kernels are of [plain](super::RowLaunch::is_plain) launches.
+    /// Whether its kernels are of [plain](crate::kernels::Launch::is_plain) launches.
     #[must_use]
     pub const fn is_plain(self) -> bool {
         !matches!(self, Self::Any | Self::Added | Self::Apart | Self::Known)

@@ -2,8 +2,8 @@
 
 use warpfold_kernels::{
     kernels::{
-        Array,
-        rowwise::{self, Arguments, NormF64, RUN, RowFlags, RowLaunch},
+        Array, Launch as Passed, RowOperands,
+        rowwise::{self, Arguments, NormF64, RUN, RowFlags},
     },
     stages::{
         columns::{Floats, Shares},
@@ -67,7 +67,7 @@ pub fn map_doubles(norm: NormF64, rows: DoubleRows<'_>, seed: u64) -> Result<(Ve
         is_folded: rows.layout.is_some(),
         ..RowFlags::of(Floats::F32)
     };
-    let passed = RowLaunch {
+    let passed = Passed {
         arrays: [
             Array {
                 start,
@@ -80,18 +80,21 @@ pub fn map_doubles(norm: NormF64, rows: DoubleRows<'_>, seed: u64) -> Result<(Ve
         len,
         count,
         layout,
-        out: out.start().cast(),
-        out_stride: len as i64,
+        answer: out.start().cast(),
         flags: flags.bits(params),
-        columns,
-        shares: rows.shares,
-        known: [at(0), at(1), core::ptr::null_mut(), core::ptr::null_mut()],
-        row_states: folded.cast_mut().cast(),
+        state: folded.cast_mut().cast(),
         numbers: params.bits(),
-        ..RowLaunch::NOTHING
+        rows: RowOperands {
+            stride: len as i64,
+            columns,
+            shares: rows.shares,
+            known: [at(0), at(1), core::ptr::null_mut(), core::ptr::null_mut()],
+            ..RowOperands::NONE
+        },
+        ..Passed::NOTHING
     };
     // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-    let arguments: Arguments<f64> = unsafe { passed.arguments() };
+    let arguments: Arguments<f64> = unsafe { passed.row_arguments() };
     let warps = count * len.div_ceil(RUN.into()).max(1);
     let config = Launch::new(warps.div_ceil(2) as u32, 2 * LANES, seed);
     launch(&config, &mut memory, |lane| rowwise::map_doubles(lane, norm, arguments))?;

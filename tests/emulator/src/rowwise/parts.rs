@@ -2,7 +2,10 @@
 
 use warpfold_kernels::{
     element::{Element, Item as _, Type},
-    kernels::rowwise::{self, Mode, RowLaunch},
+    kernels::{
+        Launch as Passed, RowOperands,
+        rowwise::{self, Mode},
+    },
     monoids::Words as _,
     rowwise::{RmsNorm, RowElement, RowOp},
     stages::StateArray,
@@ -44,8 +47,8 @@ pub fn map_parts<T: RowElement, U: RowElement, O: RowOp>(
     let (mut before, mut runs, mut partials) = (0, vec![], vec![]);
     for (rows, shape) in parts {
         let mut run = Run::new::<T, U, f32, O>(*rows, beside, 0, *shape);
-        run.passed.before = before;
-        run.passed.others = whole - rows.len;
+        run.passed.rows.before = before;
+        run.passed.rows.others = whole - rows.len;
         before += rows.len;
         partials.push(if T::BYTES == 4 {
             run.fold_part::<u32, O>(op, T::TYPE, *shape, seed)?
@@ -97,18 +100,21 @@ impl Run {
         let partials = self.memory.words("partial states", all);
         let logits = partials.start().wrapping_add(O::State::COUNT * count);
         let nowhere = core::ptr::null_mut();
-        let fold = RowLaunch {
-            known: [logits, nowhere, nowhere, nowhere],
+        let fold = Passed {
+            rows: RowOperands {
+                known: [logits, nowhere, nowhere, nowhere],
+                ..self.passed.rows
+            },
             ..self.passed.of_mode(Mode::Fold)
         };
         let config = Launch::new(shape.blocks, shape.warps * LANES, seed);
         self.go::<E, O>(op, element, shape.way, fold, &config)?;
-        let from = (self.states.start(), in_order::<O>(self.passed.leaves));
+        let from = (self.states.start(), in_order::<O>(self.passed.tiles));
         states(
             &mut self.memory,
             op,
             from,
-            self.passed.leaves,
+            self.passed.tiles,
             partials.start(),
             count,
             seed,
@@ -130,7 +136,7 @@ impl Run {
         let count = self.passed.count as usize;
         let of_rows = self.memory.words_from("states of whole rows", combined).start();
         let logits = of_rows.wrapping_add(O::State::COUNT * count);
-        let to = self.passed.known[0];
+        let to = self.passed.rows.known[0];
         states(&mut self.memory, SUM, (logits, [1, 1]), 1, to, count, seed)?;
         self.map::<E, O>(op, element, shape, (of_rows, 1), seed)
     }

@@ -10,7 +10,6 @@ use crate::{
         each::each,
         emit::{Output, finish},
         load::{
-            columns::Column,
             extents::Extents,
             source::Source,
             words::{Vectors, WORDS},
@@ -23,7 +22,7 @@ use crate::{
         },
         strategy::COLUMN_LEVELS,
     },
-    tree::{ColumnFold as _, LANES, Place, ROWS, leaf_elements, pending::Pending, row_elements, vector_elements},
+    tree::{ColumnFold as _, Place, ROWS, pending::Pending, row_elements, vector_elements},
 };
 
 mod share;
@@ -74,19 +73,10 @@ pub fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(
     output: Output,
 ) {
     let mut block = Block::new::<S, T>(simt, team, meeting.tiles());
-    let mut states = fold_lane(simt, op, extents, team.steps, block);
+    let states = fold_lane(simt, op, extents, team.steps, block);
     let mut share = Share::of(simt, block.of_round());
     let (mut rounds, mut first, mut ticket) = (const { rounds::<T>() }, 0, block.set);
-    let mut totals = [op.identity(); 2];
-    let mut round = simt.opaque(0);
-    while round < rounds {
-        totals = [totals[1], combine_block(simt, op, block, share, states)];
-        states = turned(states);
-        round = simt.opaque(round + 1);
-    }
-    if rounds == 1 {
-        totals = [totals[1], totals[0]];
-    }
+    let mut totals = combine_rounds(simt, op, block, share, states);
     if S::HAS_CLUSTERS && meeting.blocks() < block.tiles {
         let rank = block.tile % CLUSTER;
         let of_cluster = Share::of(simt, block.answers / CLUSTER);
@@ -166,16 +156,7 @@ fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
     steps: u32,
     block: Block,
 ) -> States<M::State> {
-    let width = const { row_elements::<T>() as u64 };
-    let shift = u32::trailing_zeros(block.lanes);
-    let unit = (u64::from(block.tile * simt.warps() + simt.warp()) << (u32::trailing_zeros(LANES) - shift))
-        + u64::from(simt.lane() >> shift);
-    let column = unit * u64::from(steps);
-    // The columns of a leaf are neighbours, and a lane's are all of one.
-    let mut first = column / width * leaf_elements::<T>() as u64 + column % width;
-    let vector = u64::from(block.set * block.lanes + (simt.lane() & (block.lanes - 1)));
-    let answer = vector * vector_elements::<T>() as u64;
-    let mut column = Column::of(simt, extents, answer, first);
+    let (mut column, mut first) = block.column(simt, extents, steps);
     let mut states = [op.identity(); MOST];
     let mut waiting = [states; COLUMN_LEVELS as usize];
     // Of a maximum by words, in the place of states.
@@ -195,21 +176,7 @@ fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
         } else if step > 0 {
             let of_column = fold(op, words, present, first);
             first += 1;
-            let mut is_carried = true;
-            if const { M::ALGEBRA.in_any_order() } {
-                each!(i < vector_elements::<T>() => states[i] = op.combine(states[i], of_column[i]));
-                is_carried = false;
-            } else {
-                states = of_column;
-            }
-            each!(level < COLUMN_LEVELS as usize => if is_carried {
-                if (step - 1) >> level & 1 == 0 {
-                    waiting[level] = states;
-                    is_carried = false;
-                } else {
-                    each!(i < vector_elements::<T>() => states[i] = op.combine(waiting[level][i], states[i]));
-                }
-            });
+            (states, waiting) = combined::<T, M>(op, step - 1, states, of_column, waiting);
         }
         if step == steps {
             if const { is_of_words::<T, M>() } {
@@ -221,6 +188,32 @@ fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
         column = column.next();
         step = simt.opaque(step + 1);
     }
+}
+
+/// The states of columns up to number `step`, and what waits for those behind: where order matters neighbours are combined first.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn combined<T: Source, M: Monoid<T>>(
+    op: M,
+    step: u32,
+    before: States<M::State>,
+    of_column: States<M::State>,
+    mut waiting: [States<M::State>; COLUMN_LEVELS as usize],
+) -> (States<M::State>, [States<M::State>; COLUMN_LEVELS as usize]) {
+    let mut states = of_column;
+    if const { M::ALGEBRA.in_any_order() } {
+        each!(i < vector_elements::<T>() => states[i] = op.combine(before[i], of_column[i]));
+        return (states, waiting);
+    }
+    let mut is_carried = true;
+    each!(level < COLUMN_LEVELS as usize => if is_carried {
+        if step >> level & 1 == 0 {
+            waiting[level] = states;
+            is_carried = false;
+        } else {
+            each!(i < vector_elements::<T>() => states[i] = op.combine(waiting[level][i], states[i]));
+        }
+    });
+    (states, waiting)
 }
 
 /// Folds a column of the tree that was read, of each answer of a vector; its first element is of number `first`, and so many are there from it on.
@@ -238,6 +231,30 @@ fn fold<T: Source, M: Monoid<T>>(op: M, words: T::Each<Vectors<ROWS>>, present: 
         states[i] = op.column_fold().fold_column(places, first, width.into());
     });
     states
+}
+
+/// Combines the states of a block's lanes, round by round.
+///
+/// Called by, Valid in, Scratch: as [`combine_block`]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn combine_rounds<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    block: Block,
+    share: Share,
+    mut states: States<M::State>,
+) -> [M::State; 2] {
+    let mut totals = [op.identity(); 2];
+    let mut round = simt.opaque(0);
+    while round < const { rounds::<T>() } {
+        totals = [totals[1], combine_block(simt, op, block, share, states)];
+        states = turned(states);
+        round = simt.opaque(round + 1);
+    }
+    if const { rounds::<T>() } == 1 {
+        totals = [totals[1], totals[0]];
+    }
+    totals
 }
 
 /// Combines the states of a block's lanes, of the first [`AT_ONCE`] answers of each: neighbours first.
@@ -289,6 +306,25 @@ fn combine_parts<S: Simt, T, M: Monoid<T>>(simt: S, op: M, share: Share, mut tot
     total
 }
 
+/// Folds [as many slots](SLOTS_AT_ONCE), so many states apart, of which the first `left` are there.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn fold_some_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, from: StateArray, apart: u32, left: u32) -> M::State {
+    let state = |i: u32| {
+        let state: M::State = if i < left {
+            from.load(simt, u64::from(i * apart))
+        } else {
+            op.identity()
+        };
+        // A compiler that knew where there is an identity would combine each with its neighbour as soon as it is there, and not before the next
+        // is asked for.
+        M::State::from_words(|word| simt.opaque(state.word(word)))
+    };
+    let of = |first: u32| eight(|i| state(first + i));
+    let (a, b, c, d) = (of(0), of(8), of(16), of(24));
+    let two = |a, b| op.combine(fold_eight(op, a), fold_eight(op, b));
+    op.combine(two(a, b), two(c, d))
+}
+
 /// Folds the slots of an answer's tiles, neighbours first; its number in the set is `answer`.
 ///
 /// Called by, Valid in, Scratch: as [`combine_parts`]
@@ -316,21 +352,7 @@ fn fold_slots<S: Simt, T, M: Monoid<T>>(
     let mut pending = Pending::<_, SLOT_LEVELS>::nothing(op);
     let mut group = simt.opaque(0);
     while left > 0 {
-        let state = |i: u32| {
-            let state: M::State = if i < left {
-                from.load(simt, u64::from(i * answers))
-            } else {
-                op.identity()
-            };
-            // A compiler that knew where there is an identity would combine each with its neighbour as soon as it is there, and not before the next
-            // is asked for.
-            M::State::from_words(|word| simt.opaque(state.word(word)))
-        };
-        let of = |first: u32| eight(|i| state(first + i));
-        let (a, b, c, d) = (of(0), of(8), of(16), of(24));
-        let two = |a, b| op.combine(fold_eight(op, a), fold_eight(op, b));
-        let state = op.combine(two(a, b), two(c, d));
-        pending.push(simt, op, group, state);
+        pending.push(simt, op, group, fold_some_slots(simt, op, from, answers, left));
         from = from.from::<M::State>((SLOTS_AT_ONCE * answers).into());
         left = u32::saturating_sub(left, SLOTS_AT_ONCE);
         group = simt.opaque(group + 1);

@@ -10,13 +10,13 @@ use crate::{
             contiguous,
             extents::{Extents, Input},
             fragment::Fragment,
-            rows::Tiled,
+            rows::{RowVectors, Tiled},
             source::Source,
         },
         reduce::{
             in_order,
             packed::{Packed, is_maximum},
-            rows::{self, Transposed},
+            rows::{self, OfSlots, Transposed},
             two_passes::{TwoPasses, takes_two_passes},
             warp,
         },
@@ -110,24 +110,8 @@ fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
 ) -> bool {
     let tiling = tiled.tiling();
     let held = Transposed::of(tiling.slots(), tiling.lanes);
-    let read = tiled.load(simt, first, op.filler());
-    let mut states = if const { is_maximum::<S, T, M>() } {
-        rows::reduce_words(simt, op, read, held)
-    } else if const { takes_two_passes::<S, T, M>() } {
-        let (states, has_nan) = rows::two_passes(simt, op, read, held);
-        if simt.any(has_nan) {
-            return false;
-        }
-        states
-    } else if const { M::ALGEBRA.sums_relative } {
-        let (states, is_bounded) = rows::fold_relative(simt, op, read);
-        if simt.any(!is_bounded) {
-            return false;
-        }
-        rows::transpose(simt, Bounded(op), states, held, tiling.lanes)
-    } else {
-        let states = rows::fold(simt, op, read);
-        rows::transpose(simt, op, states, held, tiling.lanes)
+    let Some(mut states) = fold_at_once(simt, op, tiled.load(simt, first, op.filler()), held) else {
+        return false;
     };
     let mut turn = simt.opaque(0);
     while turn < held.count() {
@@ -148,6 +132,32 @@ fn reduce_at_once<S: Simt, T: Source, M: Monoid<T>>(
         turn = simt.opaque(turn + 1);
     }
     true
+}
+
+/// A state of each row that this lane finishes, in whichever way the operator folds rows at once.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn fold_at_once<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    read: RowVectors,
+    held: Transposed,
+) -> Option<OfSlots<M::State>> {
+    let lanes = read.tiling.lanes;
+    if const { is_maximum::<S, T, M>() } {
+        return Some(rows::reduce_words(simt, op, read, held));
+    }
+    if const { takes_two_passes::<S, T, M>() } {
+        let (states, has_nan) = rows::two_passes(simt, op, read, held);
+        return (!simt.any(has_nan)).then_some(states);
+    }
+    if const { M::ALGEBRA.sums_relative } {
+        let (states, is_bounded) = rows::fold_relative(simt, op, read);
+        if simt.any(!is_bounded) {
+            return None;
+        }
+        return Some(rows::transpose(simt, Bounded(op), states, held, lanes));
+    }
+    Some(rows::transpose(simt, op, rows::fold(simt, op, read), held, lanes))
 }
 
 /// Folds as many extents as a [width](Width::extents) has, from number `first` on, which lie anyhow.

@@ -38,7 +38,7 @@ use write::Writer;
 
 use crate::{
     element::{Element, Item as _},
-    rowwise::{RowOp, Value as _, leaf_elements},
+    rowwise::{Given, RowOp, Value as _, leaf_elements},
     simt::Simt,
     stages::{
         StateArray,
@@ -70,16 +70,7 @@ fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op
         return;
     }
     let before = u64::from(warps.leaf) * Arguments::<T>::leaf::<O>();
-    let seen = if V::PLAIN && !O::MASKS {
-        arguments.rows.len()
-    } else {
-        arguments.seen(row)
-    };
-    let arguments = if V::PLAIN {
-        arguments
-    } else {
-        arguments.of_row::<O>(row)
-    };
+    let (seen, arguments) = arguments.at_row::<O, V>(row);
     let len = u64::saturating_sub(seen, before).min(Arguments::<T>::leaf::<O>()) as u32;
     let lane = arguments.read_leaf::<S, O, V, N>(simt, op, [row, before, seen]);
     if V::PLAIN && S::HAS_CLUSTERS && arguments.ahead > 0 && simt.lane() == 0 {
@@ -88,32 +79,47 @@ fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op
     if arguments.mode == Mode::Whole && warps.leaves > 1 {
         warps.begin::<S, O>(simt);
     }
-    let (lane, Leaf { reference, state }) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
+    let (lane, of_leaf) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
     let given = lane.given[0];
-    let Some(of_row) = arguments.meet(simt, op, row, warps, state, given[0]) else {
+    let Some(of_row) = arguments.meet(simt, op, row, warps, of_leaf.state, given[0]) else {
         return;
     };
     if warps.leaf >= warps.leaves {
         return;
     }
     let whole = arguments.whole::<O>(seen);
-    let factors = if warps.leaves == 1 && !arguments.is_part::<O>() {
-        op.factors(reference, None, of_row, whole, given)
-    } else {
-        op.factors(reference, Some(state), of_row, whole, given)
-    };
+    let is_row = warps.leaves == 1 && !arguments.is_part::<O>();
+    let factors = factors_of(op, of_leaf, is_row, of_row, whole, given);
     if O::TARGETS {
         // All lanes have read a target's element before one writes over it.
         simt.warp_barrier();
     }
-    let writer = Writer {
+    let reference = of_leaf.reference;
+    Writer {
         lane,
         reference,
         factors,
-    };
-    writer.write();
+    }
+    .write();
     if lane.spot.first() == 0 {
         arguments.note(simt, op, row, of_row, whole, given);
+    }
+}
+
+/// The factors of a leaf that is all of its row, or is one of several.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn factors_of<O: RowOp>(
+    op: O,
+    Leaf { reference, state }: Leaf<O::State>,
+    is_row: bool,
+    of_row: O::State,
+    len: u64,
+    given: Given,
+) -> O::Factors {
+    if is_row {
+        op.factors(reference, None, of_row, len, given)
+    } else {
+        op.factors(reference, Some(state), of_row, len, given)
     }
 }
 
@@ -229,6 +235,17 @@ impl<T: Element> Arguments<T> {
             self.columns.each()
         };
         Self { columns, ..self }
+    }
+
+    /// How many elements of a row are seen, and the launch with its weights and biases.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn at_row<O: RowOp, V: Variant>(self, row: u64) -> (u64, Self) {
+        let seen = if V::PLAIN && !O::MASKS {
+            self.rows.len()
+        } else {
+            self.seen(row)
+        };
+        (seen, if V::PLAIN { self } else { self.of_row::<O>(row) })
     }
 
     /// The same of rows that may be groups of channels, whatever the operation.

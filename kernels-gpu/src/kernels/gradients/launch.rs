@@ -5,8 +5,12 @@ use core::ptr;
 use crate::{
     kernels::Launch,
     simt::Simt,
-    stages::{columns::Floats, emit::Output, load::words::WORDS, reduce::grid::Meeting},
-    tree::LANES,
+    stages::{
+        columns::Floats,
+        emit::Output,
+        load::{search::first_not, words::WORDS},
+        reduce::grid::Meeting,
+    },
 };
 
 /// A tensor, as the table in device memory has it. The table has one more at its end, of nothing, whose first tile is the number of all tiles.
@@ -167,22 +171,16 @@ impl TensorsArguments {
     /// Called by: all 32 lanes together · Valid in: every lane
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn tile<S: Simt>(&self, simt: S, tile: u64) -> Tile {
-        // The last tensor that begins at the tile or before it is one of low..high. Each turn the lanes ask at 32 places: a search by halves would wait five
-        // times as often.
-        let (mut low, mut high) = (0, self.count);
-        while high - low > 1 {
-            let apart = (high - low).div_ceil(u64::from(LANES));
-            let at = low + u64::from(simt.lane()) * apart;
-            let begins = at < high && self.tensors.first_tile(simt, at) <= tile;
-            // Neighbours, for first tiles rise; that of `low` is among them.
-            let lanes = u64::from(u32::count_ones(simt.ballot(begins)));
-            low += u64::saturating_sub(lanes, 1) * apart;
-            high = high.min(low + apart);
-        }
+        // The last that begins at the tile or before it: the first does.
+        let behind = first_not(simt, self.count, |at| self.tensors.first_tile(simt, at) <= tile);
+        let number = u64::saturating_sub(behind, 1);
         // Behind each tensor there is one more entry.
-        let (tensor, end) = (self.tensors.get(simt, low), self.tensors.first_tile(simt, low + 1));
+        let (tensor, end) = (
+            self.tensors.get(simt, number),
+            self.tensors.first_tile(simt, number + 1),
+        );
         Tile {
-            number: low,
+            number,
             tensor,
             tile: tile - tensor.first_tile,
             tiles: end - tensor.first_tile,

@@ -289,6 +289,30 @@ impl Launch {
         }
     }
 
+    /// The weights and the biases.
+    ///
+    /// # Safety
+    ///
+    /// As [`row_arguments`](Self::row_arguments).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    unsafe fn weights(&self) -> Columns {
+        let RowOperands { columns, shares, .. } = self.rows;
+        let floats = |at: u32| Floats::of_params(self.flags as u32 >> at);
+        // SAFETY: the caller's word.
+        let [weight, bias] = unsafe {
+            [
+                Weights::new(columns[0], floats(WEIGHT)),
+                Weights::new(columns[1], floats(BIAS)),
+            ]
+        };
+        Columns {
+            weight,
+            bias,
+            shares,
+            before: 0,
+        }
+    }
+
     /// The rest, of a kernel that reads elements of the size of `T`. Whoever has it may read and write what it says is there, and does so within its rows.
     ///
     /// # Safety
@@ -306,8 +330,6 @@ impl Launch {
             ..Array::NONE
         };
         let flags = self.flags as u32;
-        // SAFETY: the caller's word.
-        let weights = |i: usize, at: u32| unsafe { Weights::new(rows.columns[i], Floats::of_params(flags >> at)) };
         let floats = if vector_elements::<T>() == 4 {
             Floats::F32
         } else {
@@ -320,12 +342,8 @@ impl Launch {
             second: second_of(flags),
             factor: self.row_params().numbers[2],
             floats,
-            columns: Columns {
-                weight: weights(0, WEIGHT),
-                bias: weights(1, BIAS),
-                shares: rows.shares,
-                before: 0,
-            },
+            // SAFETY: as above.
+            columns: unsafe { self.weights() },
             // SAFETY: as above.
             out: unsafe { Rows::new(self.answer, rows.stride, Floats::of_params(flags >> OUT)) },
             // SAFETY: as above; nothing is read but the layout.
@@ -338,11 +356,7 @@ impl Launch {
                 are_wide: flags >> TARGETS & 1 != 0,
                 ignored: rows.ignored,
             },
-            mode: match flags >> MODE & 3 {
-                0 => Mode::Whole,
-                1 => Mode::Fold,
-                _ => Mode::Map,
-            },
+            mode: Mode::of(flags),
             // SAFETY: as above.
             states: unsafe { StateArray::new(self.slots) },
             // SAFETY: as above.
@@ -357,6 +371,18 @@ impl Launch {
             before: rows.before,
             others: rows.others,
             is_folded: flags >> FOLDED & 1 != 0,
+        }
+    }
+}
+
+impl Mode {
+    /// By a launch's flags.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn of(flags: u32) -> Self {
+        match flags >> MODE & 3 {
+            0 => Self::Whole,
+            1 => Self::Fold,
+            _ => Self::Map,
         }
     }
 }

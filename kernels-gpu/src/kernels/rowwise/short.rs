@@ -56,12 +56,7 @@ fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, argument
     let (lane, references, leaves) = leaf::fold_short::<S, T, O, _, K>(op, lane, slots, len);
     // A target's answer is another's: rows of those that map are a leaf's.
     if !O::TARGETS && !arguments.out.start().is_null() {
-        let lane = if O::KEEPS { lane } else { lane.again() };
-        let factors = slots.each(|number| {
-            let (Leaf { reference, state }, given) = (leaves[number], nth(slots.slot(number as u32), lane.given));
-            op.factors(reference, None, state, arguments.rows.len(), given)
-        });
-        write::write_short(lane, references, slots.handed(factors));
+        map_slots(lane, slots, references, leaves);
     }
     if !arguments.notes::<O>() || !slots.finishes() {
         return;
@@ -79,6 +74,23 @@ fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, argument
         leaves = leaf::turned(leaves);
         number = simt.opaque(number + 1);
     }
+}
+
+/// Maps the rows of slots, each a leaf, and writes what becomes of them.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn map_slots<S: Simt, T: Element, O: RowOp, const K: usize>(
+    lane: Lane<S, T, O, Plain, K>,
+    slots: Slots<S, K>,
+    references: [f32; K],
+    leaves: [Leaf<O::State>; K],
+) {
+    let lane = if O::KEEPS { lane } else { lane.again() };
+    let len = lane.arguments.rows.len();
+    let factors = slots.each(|number| {
+        let (Leaf { reference, state }, given) = (leaves[number], nth(slots.slot(number as u32), lane.given));
+        lane.op.factors(reference, None, state, len, given)
+    });
+    write::write_short(lane, references, slots.handed(factors));
 }
 
 /// What is given of a slot's row: without indexing, which would put it in memory.

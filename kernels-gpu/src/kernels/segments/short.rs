@@ -163,13 +163,7 @@ fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     // These segments one after the other, each known to the lane of its number.
     let count = u32::count_ones(these);
     let number = u32::count_ones(these & ((1 << simt.lane()) - 1));
-    let mut each = mine;
-    if these != u32::MAX {
-        each = segments.of_lane(simt, mine, set_bit(simt, these, simt.lane()));
-        if simt.lane() >= count {
-            each = each.first(0);
-        }
-    }
+    let each = one_after_another(simt, segments, mine, these);
     // A slot has `per` of them.
     let lanes = u32::trailing_zeros(width);
     let per = LANES >> lanes;
@@ -203,6 +197,22 @@ fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
         round += SLOTS;
     }
     state
+}
+
+/// The segments of the lanes that are set in `these`, the first to the first lane, and so on; nothing to the lanes behind them.
+///
+/// Called by: all 32 lanes together, with the same `these` · Valid in: every lane · Scratch: none
+#[inline(always)]
+fn one_after_another<S: Simt, T: Source>(simt: S, segments: Segments<T>, mine: Input<T>, these: u32) -> Input<T> {
+    if these == u32::MAX {
+        return mine;
+    }
+    let each = segments.of_lane(simt, mine, set_bit(simt, these, simt.lane()));
+    if simt.lane() < u32::count_ones(these) {
+        each
+    } else {
+        each.first(0)
+    }
 }
 
 /// Vectors of four segments, which are folded one after the other.

@@ -21,6 +21,7 @@ pub mod fragment;
 pub mod gather;
 pub mod mask;
 pub mod rows;
+pub(crate) mod search;
 pub mod segments;
 pub mod source;
 pub mod transposed;

@@ -11,9 +11,9 @@ use crate::{
     stages::load::{
         around::Around,
         extents::{Extents, Input, after},
+        search::first_not,
         source::{At, Source},
     },
-    tree::LANES,
 };
 
 /// What a segment costs beside its elements, in bytes of elements: its offset, its answer, its finish.
@@ -97,20 +97,9 @@ impl<T: Source> Segments<T> {
     /// Called by: all 32 lanes together, with the same place · Valid in: every lane
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn first_from<S: Simt>(self, simt: S, place: u64) -> u64 {
-        // It is one of low..=high. Each turn the lanes ask at 32 places: a search by halves would wait five times as often.
-        let (mut low, mut high) = (0, self.count);
-        while low < high {
-            let apart = (high - low) / u64::from(LANES) + 1;
-            let at = low + u64::from(simt.lane()) * apart;
-            let before = at < high && self.number(simt, at) + at * cost(T::ELEMENT) < place;
-            // Neighbours, for places rise.
-            let lanes = u64::from(u32::count_ones(simt.ballot(before)));
-            high = high.min(low + lanes * apart);
-            if lanes > 0 {
-                low += (lanes - 1) * apart + 1;
-            }
-        }
-        low
+        first_not(simt, self.count, |at| {
+            self.number(simt, at) + at * cost(T::ELEMENT) < place
+        })
     }
 
     /// What may be read around a segment of `len` elements from `start` on.

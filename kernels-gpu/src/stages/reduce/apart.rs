@@ -74,32 +74,47 @@ fn fold_words<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, places: Places<T
         let words: Vectors<ROWS> = places.read(simt);
         return Packed(op).state(Packed(op).word(words));
     }
+    Packed(op).state(if places.has_layout() {
+        largest_by_layout(simt, op, places)
+    } else {
+        largest_by_step(simt, op, places)
+    })
+}
+
+/// The largest of elements that are one step apart, at all places of a word.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn largest_by_step<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, places: Places<T>) -> u32 {
     let mut largest = Packed(op).identity();
     let mut number = simt.opaque(0);
-    if !places.has_layout() {
-        while number < vector_elements::<T>() as u32 {
-            // That the extent's first element is in several places changes no maximum.
-            let four = [
-                places.column(simt, number),
-                places.column(simt, number + 1),
-                places.column(simt, number + 2),
-                places.column(simt, number + 3),
-            ];
-            largest = Packed(op).combine(largest, Packed(op).word(four));
-            number = simt.opaque(number + 4);
-        }
-    } else {
-        while number < (ROWS * vector_elements::<T>()) as u32 {
-            let (row, column) = (
-                number as usize / vector_elements::<T>(),
-                number as usize % vector_elements::<T>(),
-            );
-            if let Some(bits) = places.get(simt, place::<T>(row, column)) {
-                let word = bits as u32 | (bits as u32) << 16;
-                largest = Packed(op).combine(largest, word ^ op.by_words().turned_signs());
-            }
-            number = simt.opaque(number + 1);
-        }
+    while number < vector_elements::<T>() as u32 {
+        // That the extent's first element is in several places changes no maximum.
+        let four = [
+            places.column(simt, number),
+            places.column(simt, number + 1),
+            places.column(simt, number + 2),
+            places.column(simt, number + 3),
+        ];
+        largest = Packed(op).combine(largest, Packed(op).word(four));
+        number = simt.opaque(number + 4);
     }
-    Packed(op).state(largest)
+    largest
+}
+
+/// The same of elements that stand for several indices.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn largest_by_layout<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, places: Places<T>) -> u32 {
+    let mut largest = Packed(op).identity();
+    let mut number = simt.opaque(0);
+    while number < (ROWS * vector_elements::<T>()) as u32 {
+        let (row, column) = (
+            number as usize / vector_elements::<T>(),
+            number as usize % vector_elements::<T>(),
+        );
+        if let Some(bits) = places.get(simt, place::<T>(row, column)) {
+            let word = bits as u32 | (bits as u32) << 16;
+            largest = Packed(op).combine(largest, word ^ op.by_words().turned_signs());
+        }
+        number = simt.opaque(number + 1);
+    }
+    largest
 }

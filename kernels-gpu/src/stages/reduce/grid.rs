@@ -259,43 +259,47 @@ pub fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
     team: Team,
     [set, number]: [u64; 2],
     tile: u32,
-    mut total: M::State,
+    total: M::State,
     meeting: Meeting,
 ) -> Option<M::State> {
     if meeting.tiles <= 1 {
         return Some(total);
     }
     let slot = |tile: u64| (number * meeting.tiles + tile) * u64::from(team.answers) + u64::from(team.answer(simt));
-    let holds = team.holds_answer(simt);
-    if holds {
+    if team.holds_answer(simt) {
         meeting.slots.store(simt, slot(tile.into()), total);
     }
     if !arrives_last_of(simt, meeting, set as u32, meeting.tiles as u32) {
         return None;
     }
-    // The slots of each team in turns, each of which leaves a slot where there were more than a team folds at once: seldom.
+    Some(fold_team_slots(simt, op, team, meeting, slot))
+}
+
+/// The slots of each team in turns, each of which leaves a slot where there were more than a team folds at once: seldom.
+///
+/// Called by: all threads of the block together · Valid in: lanes that hold an answer · Scratch: the slots and the shared buffers
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn fold_team_slots<S: Simt, T, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    team: Team,
+    meeting: Meeting,
+    slot: impl Fn(u64) -> u64,
+) -> M::State {
     let each = const { slots_at_once(M::State::COUNT, M::ALGEBRA) };
+    let holds = team.holds_answer(simt);
     let mut left = meeting.tiles as u32;
     loop {
         let units = left.div_ceil(each);
         let (team, turns) = team.of_slots::<M::State>(units);
-        let mut turn = 0;
+        let (mut turn, mut total) = (0, op.identity());
         while turn < turns {
             let before = turn * team.units() as u32;
             total = team.fold(simt, op, (units - before).into(), |unit| {
                 let first = (before + unit as u32) * each;
-                let state = |i| {
-                    if first + i < left {
-                        meeting.slots.load(simt, slot(u64::from(first + i)))
-                    } else {
-                        op.identity()
-                    }
-                };
-                if each == 1 {
-                    state(0)
-                } else {
-                    fold_eight(op, eight(state))
-                }
+                some_slots(op, u32::saturating_sub(left, first), |i| {
+                    meeting.slots.load(simt, slot(u64::from(first + i)))
+                })
             });
             if turns > 1 {
                 // This slot was read in this turn or before.
@@ -307,10 +311,21 @@ pub fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
             turn += 1;
         }
         if turns == 1 {
-            return Some(total);
+            return total;
         }
         simt.barrier();
         left = turns;
+    }
+}
+
+/// Combines the states of as many slots as a team's lane [folds at once](slots_at_once), of which the first `present` are there.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn some_slots<T, M: Monoid<T>>(op: M, present: u32, slot: impl Fn(u32) -> M::State) -> M::State {
+    let state = |i| if i < present { slot(i) } else { op.identity() };
+    if const { slots_at_once(M::State::COUNT, M::ALGEBRA) } == 1 {
+        state(0)
+    } else {
+        fold_eight(op, eight(state))
     }
 }
 

@@ -125,6 +125,15 @@ fn fold_half<S: Simt, T: Source, M: Monoid<T>>(
         // A compiler would have a copy of all the code for those that are one.
         of_row[i] = f32::from_bits(simt.opaque(number.to_bits()));
     });
+    let sums = sum_half::<T, M>(op, vectors, depth, of_row);
+    let mut states = [op.identity(); HALF];
+    each!(i < HALF, 4 => states[i] = op.relative_sum().of_terms(largest[i], sums[i], true));
+    (states, is_bounded)
+}
+
+/// The sums of each row's terms, relative to its largest: rows of a column first, and then columns, in pairs.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn sum_half<T: Source, M: Monoid<T>>(op: M, vectors: Vectors<HALF>, depth: u32, of_row: [f32; HALF]) -> [f32; HALF] {
     let column = |column: usize| {
         let words = T::each(|_| vectors);
         let mut terms = [0.0; HALF];
@@ -145,14 +154,11 @@ fn fold_half<S: Simt, T: Source, M: Monoid<T>>(
             both(column(first + 2), column(first + 3)),
         )
     };
-    let sums = if vector_elements::<T>() == 4 {
+    if vector_elements::<T>() == 4 {
         four(0)
     } else {
         both(four(0), four(4))
-    };
-    let mut states = [op.identity(); HALF];
-    each!(i < HALF, 4 => states[i] = op.relative_sum().of_terms(largest[i], sums[i], true));
-    (states, is_bounded)
+    }
 }
 
 /// Combines what there is of vectors of one row, in pairs of neighbours.

@@ -230,7 +230,10 @@ fn norms_of_float64_are_the_librarys() {
     assert_eq!(written(&["group-norm", "--groups", "2"]), group);
     for (args, says) in [
         (&["softmax", input, "--out", out][..], "no softmax of float64"),
-        (&["layer-norm", input, "--out", out, "--device", "gpu"], "--device cpu"),
+        (
+            &["layer-norm", input, "--out", out, "--dtype-out", "float32"],
+            "leave out --dtype-out",
+        ),
     ] {
         let output = run(args);
         let said = String::from_utf8_lossy(&output.stderr);

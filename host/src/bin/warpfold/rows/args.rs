@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+#[cfg(feature = "cuda")]
+use warpfold::dynamic::Target;
 use warpfold::{
     Error, View,
     files::{DType, Tensor},
@@ -9,7 +11,7 @@ use warpfold::{
 };
 
 use super::{Common, Job, Report, Second, axis_of, operands::Column};
-use crate::{Failure, named::Named, options, out::Input};
+use crate::{Failure, device::Device, named::Named, options, out::Input};
 
 /// `warpfold softmax` and `warpfold log-softmax`.
 #[derive(clap::Args)]
@@ -186,8 +188,16 @@ impl Columns {
 }
 
 /// A norm of float64: its answers, and sums with a residual.
-fn double<Op: DoubleNorm>(row: Row<'_, Op>, view: View<'_, f64>) -> Result<(Vec<f64>, Option<Vec<f64>>), Error> {
-    let mapped = row.on_cpu_f64(view)?;
+fn double<Op: DoubleNorm>(
+    device: &Device,
+    row: Row<'_, Op>,
+    view: View<'_, f64>,
+) -> Result<(Vec<f64>, Option<Vec<f64>>), Error> {
+    let mapped = match device {
+        #[cfg(feature = "cuda")]
+        Device::Folding(Target::Gpu(gpu)) => row.on_f64(gpu, view)?,
+        _ => row.on_cpu_f64(view)?,
+    };
     Ok((mapped.values, mapped.sums))
 }
 

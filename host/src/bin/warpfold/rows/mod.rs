@@ -311,13 +311,13 @@ struct Job<'a, Op> {
     /// The same for a part of the rows.
     at: fn(Row<'a, Op>, Part) -> Row<'a, Op>,
     second: Second<Op>,
-    /// Of float64, on the CPU: the answers, and sums with a residual.
+    /// Of float64: the answers, and sums with a residual.
     double: Option<Double<Op>>,
     out: Out,
     sums: Option<Out>,
 }
 
-type Double<Op> = fn(Row<'_, Op>, View<'_, f64>) -> Result<(Vec<f64>, Option<Vec<f64>>), Error>;
+type Double<Op> = fn(&Device, Row<'_, Op>, View<'_, f64>) -> Result<(Vec<f64>, Option<Vec<f64>>), Error>;
 
 impl Common {
     /// The axis of the rows.
@@ -384,24 +384,18 @@ impl<'a, Op: Operation<Known: Send> + Sync> Job<'a, Op> {
                 format!("there is no {} of float64, but norms: cast it to float32", self.name),
             ));
         };
-        if let Wanted::Gpu(_) = common.device {
-            return Err(in_file(
-                array,
-                "the command maps float64 on the CPU alone: --device cpu has norms",
-            ));
-        }
         if common.dtype_out.is_some() {
             return Err(in_file(
                 array,
                 "answers of float64 are of float64: leave out --dtype-out",
             ));
         }
-        let device = device(Wanted::Cpu)?;
+        let device = device(common.device)?;
         self.write(
             &device,
             row,
             DType::F64,
-            &|row, view| double(row, view),
+            &|row, view| double(&device, row, view),
             &mut |(values, sums), out, of_sums| {
                 out.push(bytemuck::cast_slice(&values))?;
                 match (of_sums, &sums) {

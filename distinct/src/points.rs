@@ -157,6 +157,10 @@ mod tests {
     #[test]
     fn the_build_is_told_what_the_host_knows() {
         let whole = find(8, Order::Whole).note();
-        assert_eq!((whole.name, whole.facts), ("distinct_u64", [256, 6, 2, 2, 0, 1, 92]));
+        let launch = size_of::<Launch>() as u32;
+        assert_eq!(
+            (whole.name, whole.facts),
+            ("distinct_u64", [256, 6, 2, 2, 0, 1, launch])
+        );
     }
 }

@@ -11,19 +11,18 @@ use warpfold_emulator::{
 use warpfold_kernels::{
     ladder::{
         Grid, SUMS, Step,
-        sum::{SumLaunch, element, shuffled, thread_of_grid},
+        sum::{SumView, shuffled, thread_of_grid},
     },
     simt::Simt,
 };
 
 /// The sum of squares: a rung of the ladder, with one line changed. A kernel is a function of the machine; this one has a thread for each element.
-fn sum_of_squares<S: Simt>(simt: S, launch: SumLaunch) {
-    // SAFETY: an element that is not there counts as 0.
-    let value = unsafe { element(simt, &launch, thread_of_grid(simt)) };
+fn sum_of_squares<S: Simt>(simt: S, launch: SumView) {
+    // An element that is not there counts as 0.
+    let value = launch.element(simt, thread_of_grid(simt));
     let sum = shuffled::block(simt, value * value);
     if simt.thread() == 0 {
-        // SAFETY: nothing but additions touches it.
-        unsafe { simt.atomic_add_f32(launch.out, sum) };
+        launch.add(simt, sum);
     }
 }
 

@@ -79,8 +79,9 @@ pub unsafe fn attend<S: Simt, const C: usize>(simt: S, launch: Launch) {
         steps: launch.steps,
     };
     let tiles = query.visible.div_ceil(TILE);
-    let meeting = launch.meeting::<C>(row, tiles.div_ceil(team.units().max(1)));
-    if part > 0 && u64::from(part) >= meeting.tiles {
+    // SAFETY: passed on to the caller.
+    let meeting = unsafe { launch.meeting::<C>(row, tiles.div_ceil(team.units().max(1))) };
+    if part > 0 && u64::from(part) >= meeting.tiles() {
         // No key of this block is visible: nobody waits for it.
         return;
     }
@@ -89,9 +90,7 @@ pub unsafe fn attend<S: Simt, const C: usize>(simt: S, launch: Launch) {
         // SAFETY: passed on to the caller; such a tile has a visible key. All lanes of a warp are at one tile.
         unsafe { query.tile(before + tile) }
     });
-    // SAFETY: passed on to the caller.
-    let total = unsafe { grid::last_teams_fold(simt, Attend::<C>, team, [0, 0], part, total, meeting) };
-    if let Some(total) = total
+    if let Some(total) = grid::last_teams_fold(simt, Attend::<C>, team, [0, 0], part, total, meeting)
         && team.holds_answer(simt)
     {
         // SAFETY: passed on to the caller; one warp has the answer of a query.
@@ -101,15 +100,16 @@ pub unsafe fn attend<S: Simt, const C: usize>(simt: S, launch: Launch) {
 
 impl Launch {
     /// Where the blocks of a query meet, of which so many have something to say.
+    ///
+    /// # Safety
+    ///
+    /// As [`attend`].
     #[inline(always)]
-    fn meeting<const C: usize>(&self, row: u32, blocks: u64) -> Meeting {
+    unsafe fn meeting<const C: usize>(&self, row: u32, blocks: u64) -> Meeting {
         let before = u64::from(row) * u64::from(self.parts) * u64::from(LANES) * Partial::<C>::COUNT as u64;
-        Meeting {
-            slots: self.slots.wrapping_add(before as usize),
-            tiles: blocks,
-            tickets: self.tickets.wrapping_add(row as usize),
-            blocks: blocks as u32,
-        }
+        let slots = self.slots.wrapping_add(before as usize);
+        // SAFETY: slots and tickets of a query are its own, by the caller's word.
+        unsafe { Meeting::new(slots, blocks, self.tickets.wrapping_add(row as usize), blocks as u32) }
     }
 }
 
